@@ -124,7 +124,7 @@ function optionsFrom(flags: Flags["flags"]): RemoteOptions {
 /** How many fixtures are under way at once: workers take what they can. */
 const AT_ONCE = 64;
 
-/** A hash of a fixture's tape, to compare with a worker's; undefined if there is none. */
+/** A hash of a fixture's tape, to compare with a worker's; undefined if it has no tape. */
 export function tapeSign(name: string, cwd: string): string | undefined {
   const { tape } = findFixture(name, cwd);
   return existsSync(tape) ? sha256().update(readFileSync(tape)).digest("hex") : undefined;

@@ -30,7 +30,7 @@ export async function eachOf<I, O>(
 }
 
 /** Reports how many items an abort left out. */
-export function tellLeft(left: number, all: number, done: string, { err }: Pick<Io, "err">): void {
+export function reportLeft(left: number, all: number, done: string, { err }: Pick<Io, "err">): void {
   if (left > 0) err(`crochet: interrupted: ${left} of ${all} were not ${done}\n`);
 }
 

@@ -75,11 +75,11 @@ export async function findHooks(
     first,
     hooks: (runner) => {
       bound = runner;
-      const told = new Set(leftOut(first));
+      const shown = new Set(leftOut(first));
       return async () => {
         const found = await startable(sources);
-        for (const words of leftOut(found).filter((words) => !told.has(words))) {
-          told.add(words);
+        for (const words of leftOut(found).filter((words) => !shown.has(words))) {
+          shown.add(words);
           runner.warn(words);
         }
         return found.records;

@@ -63,7 +63,7 @@ function shadowTable(verdicts: readonly ShadowVerdict[]): string {
   return table(["  hook", "event", "would", "why"], rows);
 }
 
-/** Writes the report that `--junit <file>` asks for. Last of all: what a command found is told even where this fails. */
+/** Writes the report that `--junit <file>` asks for. Called last: findings are printed even if this fails. */
 export function writeJunit(cases: readonly Case[], file: unknown, { cwd }: Io): void {
   const path = resolve(cwd, String(file));
   try {

@@ -9,7 +9,7 @@ const ACTIONS: Actions = {
   show: ["a tape as a conversation", () => import("./fixtures/show.ts")],
   import: ["make tapes of other tools' recordings", () => import("./fixtures/import.ts")],
   census: ["what the tapes cover of the API, and what they lack", () => import("./fixtures/census.ts")],
-  scan: ["search fixtures for secrets; exit code 1 where one shows", () => import("./fixtures/scan.ts")],
+  scan: ["search fixtures for secrets; exit code 1 if one is found", () => import("./fixtures/scan.ts")],
 };
 
 export default group("fixtures", ACTIONS, { bare: "ls", example: "crochet fixtures" });

@@ -207,17 +207,17 @@ const SETTINGS = ["bunfig.toml", "deno.json", "deno.jsonc", "package.json", "vit
 
 /**
  * Warns of tests among the files that were kept with a fixture: from now on they would run, and fail, as tests of the
- * project. Undefined where there are none, or the project's settings speak of fixtures.
+ * project. Undefined if there are none, or if the project's settings name fixtures.
  */
 function keptTests(files: string, cwd: string): string | undefined {
   const [first, ...more] = (existsSync(files) ? filesBelow(files) : []).filter((path) => TEST.test(basename(path)));
-  if (first === undefined || SETTINGS.some((name) => speaksOfFixtures(join(cwd, name)))) return undefined;
+  if (first === undefined || SETTINGS.some((name) => namesFixtures(join(cwd, name)))) return undefined;
   const others = more.length === 0 ? "" : ` and ${more.length} more`;
   return `'bun test' and 'deno test' will run ${relative(cwd, first)}${others}, which only the recorded run needs: ` +
     `put pathIgnorePatterns = ["${FIXTURES}/**"] below [test] of bunfig.toml, ` +
     `or "test": { "exclude": ["${FIXTURES}/"] } into deno.json`;
 }
 
-function speaksOfFixtures(path: string): boolean {
+function namesFixtures(path: string): boolean {
   return existsSync(path) && readFileSync(path, "utf8").includes(FIXTURES);
 }

@@ -8,7 +8,7 @@ import { readHeader } from "../tape/read.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import type { ReplayHooks } from "../tape/run-on-tape.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
-import { eachOf, ProgressLine, tellLeft } from "./_each-of.ts";
+import { eachOf, ProgressLine, reportLeft } from "./_each-of.ts";
 import { expectTrusted, fixtureAgent, nearFixture } from "./_fixtures.ts";
 import { command, type Flags, inLines, refuseTogether, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
@@ -88,7 +88,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
   }
   if (flags.junit !== undefined) writeJunit(outcomes, flags.junit, io);
   if (io.signal.aborted) {
-    tellLeft(fixtures.length - outcomes.length, fixtures.length, "replayed", io);
+    reportLeft(fixtures.length - outcomes.length, fixtures.length, "replayed", io);
     return EXIT.interrupted;
   }
   return outcomes.every((o) => o.error === undefined && o.report!.ok) ? EXIT.ok : EXIT.failed;
@@ -102,7 +102,7 @@ async function expectHooks(given: string, io: Io): Promise<void> {
   if (!found) throw refuse("there is no such folder");
   if (!found.isDirectory()) throw refuse("it is a file: name the folder it is in");
   const { files, problems } = (await import("../hooks/discover.ts")).discover(folder);
-  if (files.length + problems.length === 0) throw refuse("there is none in it: name the folder that has the files");
+  if (files.length + problems.length === 0) throw refuse("it has no hooks: name the folder that has the files");
 }
 
 function fixturesFor(words: readonly string[], io: Io): Fixture[] {

@@ -41,7 +41,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const { name, html } = flags.diff === true ? await compared(words, cwd, io) : await drawn(words[0], cwd, io);
   const path = write(html, name, flags.out, cwd, io);
   if (flags.json === true) io.out(`${JSON.stringify({ path, bytes: Buffer.byteLength(html) })}\n`);
-  else tell(path, html, flags.open === true, io);
+  else printPath(path, html, flags.open === true, io);
   if (flags.open === true) await openIn(path, io);
   return EXIT.ok;
 });
@@ -59,7 +59,7 @@ async function compared([a, b]: readonly string[], cwd: string, io: Io): Promise
   return { name: `${one.name}-and-${other.name}`, html: comparePage(one.view, other.view, pairs) };
 }
 
-/** Beside the project's runs unless told otherwise; a page shows what the run saw, so it is the user's alone to read. */
+/** Writes beside the project's runs by default; a page shows what the run saw, so only its user may read it. */
 function write(html: string, name: string, out: string | boolean | undefined, cwd: string, io: Io): string {
   const folder = out === undefined ? privateDir(join(stateDir(cwd, io.env), "views")) : undefined;
   const path = folder === undefined ? resolve(io.cwd, String(out)) : join(folder, `${fileName(name)}.html`);
@@ -76,7 +76,7 @@ function fileName(name: string): string {
   return name.replace(/[^\w.-]+/g, "-").slice(0, 120);
 }
 
-function tell(path: string, html: string, opens: boolean, io: Io): void {
+function printPath(path: string, html: string, opens: boolean, io: Io): void {
   if (!io.tty) return io.out(`${path}\n`);
   const near = relative(io.cwd, path);
   const shown = near.startsWith("..") ? path : near;
@@ -128,13 +128,13 @@ function newestRun(cwd: string, io: Io): string {
   if (newest !== undefined) return newest;
   const [fixture] = fixturesIn(join(cwd, FIXTURES));
   const other = fixture ? `or name a fixture: crochet view ${fixture.name}` : "or name a rollout";
-  throw new UsageError(`Cannot view a run as there is none here yet: 'crochet run "<prompt>"' makes one, ${other}`);
+  throw new UsageError(`Cannot view a run as there is no run here yet: 'crochet run "<prompt>"' makes one, ${other}`);
 }
 
 function viewHint(given: string, cwd: string, io: Io): string {
   const names = [...rollouts(cwd, io.env).map(rolloutId), ...fixturesIn(join(cwd, FIXTURES)).map(({ name }) => name)];
   return names.length === 0
-    ? "there is none here yet, 'crochet run' makes one"
+    ? "there is no run here yet, 'crochet run' makes one"
     : `did you mean '${nearest(given, names)}'?`;
 }
 

@@ -7,7 +7,7 @@ export interface Limits {
   readonly iterations: number;
   /** Continuations per run; unlimited if absent. */
   readonly continuations?: number;
-  /** Continuations in a row without an executed tool between them; 0 is no limit. @default 8 */
+  /** Continuations in a row without an executed tool between them; 0 means unlimited. @default 8 */
   readonly stalls: number;
   /** Tokens in and out, shared with sub-agents. */
   readonly tokens?: number;

@@ -100,7 +100,7 @@ class News {
   readonly #feed: Feed;
   readonly #agentId: string;
   #live = false;
-  /** Told before the first step: news, unless that step is known already. */
+  /** Reported before the first step: news, unless that step is known already. */
   #early: RunEvent[] = [];
 
   constructor(feed: Feed, agentId: string) {

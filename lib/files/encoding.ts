@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 /** How a file's text lies in its bytes. "bytes" is UTF-8, or a legacy encoding that shares ASCII with it. */
 export type Encoding = "bytes" | "utf16le" | "utf16be";
 
-/** Told from the byte order mark alone: guessing an encoding would be guessing what to write. */
+/** Known from the byte order mark alone: guessing an encoding would be guessing what to write. */
 export function encodingOf(bytes: Uint8Array): Encoding | "utf32" {
   const [a, b, c, d] = bytes;
   if (a === 0xff && b === 0xfe) return c === 0 && d === 0 && bytes.length % 4 === 0 ? "utf32" : "utf16le";

@@ -90,7 +90,7 @@ function lockDirectory(): string {
 }
 
 const PATIENCE = 30_000;
-/** Told apart also between threads of one process, which share its id. */
+/** Distinct also between threads of one process, which share its id. */
 let acquired = Math.floor(Math.random() * 2 ** 40);
 
 /**

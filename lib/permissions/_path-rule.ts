@@ -18,7 +18,7 @@ export function compilePath(pattern: string): PathRule {
     : [undefined, pattern.replace(/^\.\//, "/")];
   if (line === "/" || line === "") return (path, root) => inside(path, base ?? root);
   const rule = parseIgnoreLine(line);
-  if (rule === undefined || rule.keep) throw new TypeError("Cannot use a glob as it is no path");
+  if (rule === undefined || rule.keep) throw new TypeError("Cannot use a glob as it is not a path");
   return (path, root) => {
     const from = path.length > LONGEST_PATH ? "" : relative(base ?? root, path);
     if (from === "" || from === ".." || from.startsWith(`..${sep}`) || isAbsolute(from)) return false;

@@ -55,7 +55,7 @@ export interface PermissionGate {
   /** Adds rules for the session, as a person or a permission-request hook may. */
   readonly remember: (behavior: "allow" | "ask" | "deny", rules: readonly string[]) => void;
   readonly permissions: () => Permissions;
-  /** Which files a search must not tell of; undefined where it may tell of all. */
+  /** The files a search must not show; undefined if it may show all. */
   readonly hides: (place: SearchedPlace) => ((path: string) => boolean) | undefined;
   /** Plan mode on, or the mode there was before it again. */
   readonly plan: (on: boolean) => void;
@@ -136,7 +136,7 @@ function suggested(allow: readonly string[]) {
   return rules.length === 0 ? [] : [{ type: "addRules", rules, behavior: "allow", destination: "session" }];
 }
 
-/** A hook's allow skips asking, but no ask rule (U3); a hook's ask holds also where a rule allows. */
+/** A hook's allow skips asking, but no ask rule (U3); a hook's ask holds even if a rule allows. */
 function afterHooks(
   behavior: Permission["behavior"],
   byRule: boolean,
@@ -170,7 +170,7 @@ function asked(call: PermissionCall, { reason, rule }: Permission, rules: readon
   return `${words}\nNo person can be asked, and ${reason}.${fix}`;
 }
 
-/** The narrowest rules we can think of that would let a call run; none where no allow rule can. */
+/** The narrowest rules we can think of that would let a call run; none if no allow rule can. */
 export function rulesThatAllow(permissions: Permissions, call: RuledCall): string[] {
   const allowed = (rules: readonly string[]) =>
     decide({ ...permissions, allow: [...permissions.allow ?? [], ...rules] }, call).behavior === "allow";

@@ -18,8 +18,8 @@ export const READS: ReadonlySet<string> = new Set(["Read", "Glob", "Grep"]);
 
 /** Reads one rule; a malformed one is an error that names it and says how to write it. */
 export function parseRule(source: string): Rule {
-  const fail = (why: string, mend: string): never => {
-    throw new TypeError(`Cannot read permission rule '${source}' as ${why}: ${mend}`);
+  const fail = (why: string, fix: string): never => {
+    throw new TypeError(`Cannot read permission rule '${source}' as ${why}: ${fix}`);
   };
   if (typeof source !== "string" || source.trim() === "") {
     throw new TypeError(
@@ -32,7 +32,10 @@ export function parseRule(source: string): Rule {
   }
   const [, tool = "", content] = match;
   if (!/^[A-Za-z0-9_*-]+$/.test(tool)) {
-    return fail(`'${tool}' is no tool name`, "write the name of a tool, and its pattern right behind it in brackets");
+    return fail(
+      `'${tool}' is not a tool name`,
+      "write the name of a tool, and its pattern right behind it in brackets",
+    );
   }
   const rule = { source: source.trim(), tool, names: namesOf(tool) };
   if (content === undefined) return rule;
@@ -67,7 +70,7 @@ export function isRule(text: unknown): text is string {
   }
 }
 
-function commandOf(content: string, fail: (why: string, mend: string) => never): CommandPattern {
+function commandOf(content: string, fail: (why: string, fix: string) => never): CommandPattern {
   const unquoted = content.replace(/\\.|'[^']*'|"[^"]*"/gs, "");
   if (/:\*./s.test(unquoted.trim())) {
     return fail("':*' stands before its end", "write it as the last thing, or use '*'");

@@ -183,8 +183,8 @@ export interface SearchedPlace {
 }
 
 /**
- * The files that a search must not tell of: those that rules deny, or would ask about first, where they are read one by
- * one. Rules about the place itself were heard before the search began. Undefined where there are no others.
+ * The files that a search must not show: those that rules deny, or would ask about if they were read one by one. Rules
+ * about the place itself were applied before the search began. Undefined if there are no others.
  */
 export function hiddenFrom(
   { tool, cwd, directory, file = "_" }: SearchedPlace,

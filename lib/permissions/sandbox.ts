@@ -41,8 +41,8 @@ const INSTALL =
  * ```
  */
 export async function openSandbox(sandbox: Sandbox): Promise<Wrap> {
-  const fail = (why: string, mend: string): never => {
-    throw new ToolError(`Cannot run commands in the workspace sandbox as ${why}: ${mend}`, {
+  const fail = (why: string, fix: string): never => {
+    throw new ToolError(`Cannot run commands in the workspace sandbox as ${why}: ${fix}`, {
       code: "no_sandbox",
       refusedBy: "sandbox",
     });
@@ -54,7 +54,7 @@ export async function openSandbox(sandbox: Sandbox): Promise<Wrap> {
   const bwrap = onPath("bwrap", process.env) ?? fail("bubblewrap is not installed", INSTALL);
   const roots = sandbox.roots.map((root) => {
     if (!existsSync(root) || !statSync(root).isDirectory()) {
-      fail(`the workspace '${root}' is no folder`, "give folders that exist");
+      fail(`the workspace '${root}' is not a folder`, "give folders that exist");
     }
     return realpathSync(root);
   });

@@ -264,7 +264,7 @@ async function runPlan(request: PlanRequest, context: AskContext, own?: Asker): 
 function renderPlan(name: PlanRequest["tool"], { approved, feedback }: PlanResponse): string {
   const what = name === "EnterPlanMode" ? "planning first" : "the plan";
   if (approved === undefined) {
-    return `Nobody has agreed to ${what} yet. The turn ends here; the user's next message is the answer.`;
+    return `The user has not agreed to ${what} yet. The turn ends here; the user's next message is the answer.`;
   }
   const words = feedback ? ` The user says: ${feedback}` : "";
   if (!approved) return `The user does not agree to ${what}.${words}`;

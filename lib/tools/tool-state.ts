@@ -5,7 +5,7 @@ import { ROOTS } from "../files/confine.ts";
  * tool keeps for itself has its key there.
  */
 
-/** The `Asker` whom tools ask. */
+/** The `Asker` that tools ask. */
 export const ASKER = "crochet.asker";
 
 /**
@@ -16,7 +16,7 @@ export const PLAN_MODE = "crochet.plan-mode";
 /** A function by which a search learns which of the found files permission rules keep to themselves. */
 export const HIDES = "crochet.hides";
 
-/** A function `(path, text)` that is told what was read of the workspace to start agents, where a run is recorded. */
+/** A function `(path, text)` that gets what was read of the workspace to start agents, while a run is recorded. */
 export const HAS_READ = "crochet.has-read";
 
 /** The sandbox that commands run in. */

@@ -165,7 +165,7 @@ test("a full disk is said in one line, exit code 1", { skip: NO_FULL, timeout: 6
   }
 });
 
-test("a script that waits for ever at its top level is given up on, for all who wait for it at once, and when interrupted", async () => {
+test("a script that waits forever at its top level times out once for all fixtures, and ends when interrupted", async () => {
   using here = place({ "waits.ts": "await new Promise(() => {});\nexport default 1;\n" });
   const [script, signal] = [join(here.cwd, "waits.ts"), new AbortController().signal];
   const late = /^Error: Cannot load '\S+waits\.ts' as it has not loaded after 0\.2 s: wait for things only if \(import/;

@@ -13,7 +13,7 @@ function back(history: History): string[] {
   return found;
 }
 
-test("History: prompts come back newest first, once each where repeated, with what was being written after them", () => {
+test("History: prompts come back newest first, repeated ones once, with what was being written after them", () => {
   using where = place();
   const history = new History(where.cwd, {});
   for (const prompt of ["one", "two\nlines", "two\nlines", "three"]) history.add(prompt);
@@ -45,7 +45,7 @@ test("History: a long one is made shorter, and CROCHET_HOME is where it lives", 
   assert.equal(readFileSync(file, "utf8").trim().split("\n").length, 500);
 });
 
-test("History: where nothing can be written there is one for this chat", () => {
+test("History: if nothing can be written, it lasts for this chat", () => {
   using where = place({ ".crochet": "a file, no folder" });
   const history = new History(where.cwd, {});
   history.add("one");
@@ -79,7 +79,7 @@ test("a checkout never allows itself anything: a CROCHET_HOME inside it and a fi
   writeFileSync(file, JSON.stringify({ dir: other.cwd, allow: ["Bash"] }));
   assert.deepEqual(rememberedRules(where.cwd, env), []);
   writeFileSync(file, JSON.stringify({ dir: where.cwd, allow: ["Bash(a:*b)", 7, "Read(/x)"] }));
-  assert.deepEqual(rememberedRules(where.cwd, env), ["Read(/x)"], "what is no rule is left out");
+  assert.deepEqual(rememberedRules(where.cwd, env), ["Read(/x)"], "what is not a rule is left out");
   writeFileSync(file, "{ torn");
   assert.deepEqual(rememberedRules(where.cwd, env), []);
 });

@@ -33,7 +33,7 @@ test("a run of the built-in agent that the environment recorded can be replayed"
 });
 
 test(
-  "memory that only the run had is told again by a replay, and looked for where the run is repeated",
+  "a replay gives the model the memory of the recorded run; a new run looks for its own",
   LONG,
   async () => {
     using here = place({
@@ -69,7 +69,7 @@ test("a run that did without its agent's memory is replayed without", LONG, asyn
 });
 
 test(
-  "memory that lies above the workspace, as in a repository of packages, is told again by a replay",
+  "a replay gives the model memory from above the workspace, as in a repository of packages",
   LONG,
   async () => {
     using here = place({ "AGENTS.md": "Be kind.\n", "packages/tea/AGENTS.md": "Be brief.\n" });
@@ -135,7 +135,7 @@ test(
   },
 );
 
-test("whoever records by the environment is told of files that are not kept", LONG, async () => {
+test("recording by the environment reports files that are not kept", LONG, async () => {
   using here = place({ "tea.md": "green\n", ".env": "A=b\n" });
   const { err } = await taped(here, [...CROCHET, "run", "look"]);
   assert.equal(err, "crochet: .env is not kept with the fixture: it is a file for secrets\n");

@@ -91,7 +91,7 @@ test("doctor finds hooks that do not load, bad project settings, and tapes that 
   assert.match(all, /fixtures: torn: /);
 });
 
-test("doctor runs nothing of a project that is not trusted, unless it is told to", LONG, async () => {
+test("doctor runs nothing of an untrusted project without --replay", LONG, async () => {
   using here = place();
   await here.crochet(["init"]);
   appendFileSync(join(here.cwd, "agent.ts"), `import("node:fs").then((fs) => fs.writeFileSync("ran", ""));\n`);

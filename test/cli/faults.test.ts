@@ -49,7 +49,7 @@ test(
 
     w.put({
       "fixtures/write/invariants.ts": `export default [{
-      name: "it never says that it is written where it is not",
+      name: "it never claims a file that it did not write",
       broken: ({ results, files }) =>
         results.at(-1)?.text === "It is written." && files.get("a.txt") !== "hello, world\\n" ? "a.txt is not there" : undefined,
     }];\n`,
@@ -57,7 +57,7 @@ test(
     const found = await w.call(replay, "--faults=200", "--seed", "5", "write");
     assert.equal(found.code, 1);
     assert.match(found.out, /write +\d+ +broke\n/);
-    assert.match(found.out, /✗ write: it never says that it is written where it is not: a\.txt is not there/);
+    assert.match(found.out, /✗ write: it never claims a file that it did not write: a\.txt is not there/);
     assert.match(found.out, / call 1, tool_use:Write.*: (json|stop)/);
     assert.match(found.out, /kept in fixtures\/write\/write\.fault\.json: every replay tries it again/);
     const kept = JSON.parse(readFileSync(`${w.cwd}/fixtures/write/write.fault.json`, "utf8"));
@@ -106,7 +106,7 @@ test("what a search has kept is tried again by every replay, on the command line
 });
 
 test(
-  "a search begins with what was kept, and tells at once what still breaks; a preset is tried alone",
+  "a search begins with kept faults, and reports at once what still breaks; a preset is tried alone",
   LONG,
   async () => {
     using w = await project();
@@ -146,7 +146,7 @@ test("invariants beside a fixture are read whichever kind of module they are", L
   }
 });
 
-test("a file of kept faults that is damaged is told before a search could lose what it finds", LONG, async () => {
+test("a damaged file of kept faults is reported before a search that could lose what it finds", LONG, async () => {
   using w = await project();
   w.put({
     "fixtures/write/invariants.ts": `export default [{ name: "never", broken: () => "always broken" }];\n`,
@@ -163,7 +163,7 @@ test("a file of kept faults that is damaged is told before a search could lose w
   assert.equal(readFileSync(`${w.cwd}/fixtures/write/write.fault.json`, "utf8"), "[");
 });
 
-test("invariants that cannot be loaded are told by their file", LONG, async () => {
+test("invariants that cannot be loaded are reported with their file", LONG, async () => {
   using w = await project();
   w.put({ "fixtures/write/invariants.ts": "export default [\n" });
   const { code, out } = await w.call(replay, "--faults", "5");
@@ -243,7 +243,7 @@ for (
   });
 }
 
-test("a search always has a seed that it can be given again, as it is told", LONG, async () => {
+test("a search always reports its seed, and the seed repeats it", LONG, async () => {
   using w = await project();
   for (let i = 0; i < 8; i++) {
     const [{ seed }] = JSON.parse((await w.call(replay, "--faults", "1", "--json")).out);

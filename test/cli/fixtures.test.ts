@@ -64,7 +64,7 @@ test("a fixture that is there by a link is never passed over, nor one that may n
   }
 });
 
-test("scan never stops at a file that cannot be read: it is told, and the others are searched", {
+test("scan reports a file that cannot be read, and searches the others", {
   skip: process.getuid?.() === 0 ? "root may read everything" : false,
 }, async () => {
   using w = place({ "fixtures/a.txt": "", "fixtures/z.txt": `AKIA${"A1".repeat(8)}` });
@@ -157,7 +157,7 @@ test("a census is never wider than its terminal, and says the same in any width"
   assert.deepEqual(words(narrow), words(wide));
 });
 
-test("fixtures ls prints prices as numbers for scripts: dollars, or null where a model has none", async () => {
+test("fixtures ls prints prices as numbers for scripts: dollars, or null if a model has no price", async () => {
   using w = place({ "known.txt": STREAM, "unknown.txt": STREAM.replace("claude-opus-5", "tea-1") });
   await w.call(fixtures, "import", "known.txt", "unknown.txt");
   const [known, unknown] = JSON.parse((await w.call(fixtures, "ls", "fixtures/imported", "--json")).out);
@@ -197,7 +197,7 @@ test("ls, census and scan refuse a word that is not a folder, and a second folde
   }
 });
 
-test("lines of JSON that are no tape are scanned as the text they are", async () => {
+test("lines of JSON that are not a tape are scanned as text", async () => {
   using w = place({ "fixtures/log.jsonl": '{"a":1}\n', "fixtures/other.jsonl": '{"tape":2}\n' });
   const { code, out } = await w.call(fixtures, "scan");
   assert.equal(code, 1);
@@ -231,7 +231,7 @@ test("scan reports every secret of a file such as .env by its name, and never th
   );
 });
 
-test("an import tells of every file, once, though one cannot be kept; no name begins like a flag", async () => {
+test("an import reports every file once, even if one cannot be kept; no name begins like a flag", async () => {
   using w = place({ "old/hi.txt": STREAM, "old/(é).txt": STREAM, "out/hi": "in the way" });
   const { code, out } = await w.call(fixtures, "import", "old", "old/hi.txt", "--out", "out");
   assert.equal(code, 1);

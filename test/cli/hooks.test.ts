@@ -31,7 +31,7 @@ test("a fresh user can make a hook, see it listed, tested, explained, installed 
   assert.equal(existsSync(`${w.cwd}/.claude`), false);
 });
 
-test("hooks ls tells order, event, matcher, kind, source, switch and last result, also as data", async () => {
+test("hooks ls shows order, event, matcher, kind, source, switch and last result, also as data", async () => {
   using w = place({
     "hooks/10-pre-tool-use@Bash.a.rules": `args.command contains "rm" -> deny("no")\n`,
     "hooks/stop.b.ts": `export const config = { mode: "observe" };\n${DENY}`,
@@ -41,7 +41,7 @@ test("hooks ls tells order, event, matcher, kind, source, switch and last result
   });
   await w.call(trust);
   await w.call(hooks, "test", "hooks/10-pre-tool-use@Bash.a.rules", "--set", "tool_input.command=rm x");
-  assert.equal(readFileSync(`${w.cwd}/.crochet/tests/.gitignore`, "utf8"), "*\n", "what was tried is nobody's source");
+  assert.equal(readFileSync(`${w.cwd}/.crochet/tests/.gitignore`, "utf8"), "*\n", "git ignores what was tried");
   const { out, code } = await w.call(hooks, "ls", "--json");
   assert.equal(code, 0);
   const { hooks: rows, unloaded } = JSON.parse(out);
@@ -155,7 +155,7 @@ test("hooks test shows what the model would see of each answer of a hook", async
   }
 });
 
-test("hooks add copies a shipped hook, runnable and trusted where its folder was, and never over another", async () => {
+test("hooks add copies a shipped hook, executable, trusted if its folder was, and never over another", async () => {
   using w = place();
   const list = await w.call(hooks, "add");
   assert.match(list.out, /^tests-pass +stop\.tests-pass\.ts$/m);

@@ -75,7 +75,7 @@ test("what crochet init makes replays in a clone that changes line ends", {
   assert.equal(code, 0, out + err);
 });
 
-test("a test of the scaffold fails where its hook lets a forced push pass", { timeout: 60_000 }, async () => {
+test("a test of the scaffold fails if its hook lets a forced push pass", { timeout: 60_000 }, async () => {
   using folder = scratch();
   await crochet(["init"], { cwd: folder.path, env: { HOME: folder.path } });
   const hook = join(folder.path, "hooks/pre-tool-use@Bash.no-force-push.ts");

@@ -58,9 +58,9 @@ test(
   },
 );
 
-test("whoever records is told of files that git ignores: a clone could not replay it", LONG, async () => {
+test("recording reports files that git ignores: a clone could not replay it", LONG, async () => {
   using here = place({ "built/out.txt": "tea\n", ".gitignore": "built/\n" });
-  await recorded(here, ["--fixture", "before"]); // and without git nothing is told
+  await recorded(here, ["--fixture", "before"]); // without git nothing is reported
   execFileSync("git", ["init", "-q", here.cwd]);
   here.put({ "agent.ts": `${agentScript(SYSTEM)}${MAIN}` });
   await using server = await scriptedServer([], { then: { text: "Hello." } });
@@ -118,7 +118,7 @@ test("record keeps links that stay in the workspace, and says which ones it does
   assert.equal(replayed.code, 0, replayed.out);
 });
 
-test("a file that names the home of whoever recorded it is never a changed one elsewhere", LONG, async () => {
+test("a file that names the home directory of its recording is not a changed file elsewhere", LONG, async () => {
   using here = place();
   here.put({ "agent.ts": agentScript(SYSTEM), "hooks/stop.ts": HOOK, "tea.md": `kept in ${here.home}/tea\n` });
   await using server = await scriptedServer([{ text: "Hello." }]);
@@ -197,7 +197,7 @@ test(
   },
 );
 
-test("what cannot be read never keeps a run from being recorded: it is left out, and that is told", {
+test("a file that cannot be read is left out of a recording, and reported", {
   skip: process.platform === "linux" ? false : "a name that is not in UTF-8 cannot be given here",
 }, () => {
   using from = scratch({ "tea.md": "tea", "locked/x": "x", "nope": "n" });

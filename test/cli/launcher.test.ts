@@ -40,7 +40,7 @@ function launch(folder: string, bin: string, cwd = folder, env: Record<string, s
   return { code: status, out: String(stdout), err: String(stderr) };
 }
 
-test("crochet never lets bun keep what it compiles below a home that is no whole path: that would be the package", () => {
+test("bun never keeps compiled code below a home that is not an absolute path: that would be the package", () => {
   using here = scratch();
   const bin = pack(here.path, []);
   writeFileSync(join(here.path, "bin/bun"), '#!/bin/sh\necho "${BUN_RUNTIME_TRANSPILER_CACHE_PATH-kept}"\n', {
@@ -71,7 +71,7 @@ test("crochet hands over to bun of its package, then bun on PATH, then deno, and
   rmSync(join(here.path, "package/node_modules"), { recursive: true });
   assert.equal(launch(here.path, bin).out, `bin/bun ${alone} ${main} replay two words\n`);
   rmSync(join(here.path, "bin/bun"));
-  // In a project Deno finds what is imported there; elsewhere it is told where we are.
+  // In a project Deno finds what is imported there; elsewhere an import map names our copy.
   const started = () => launch(here.path, bin).out.replaceAll(`${dirname(bin)}/../../`, "");
   assert.equal(
     started(),
@@ -136,7 +136,7 @@ test("a checkout never has Bun run its code or change the environment by bunfig.
   assert.equal(existsSync(join(here.path, "ran")), false);
 });
 
-test("a Node that is too old is told so, with what to use, and never in words of what it lacks", () => {
+test("a Node that is too old gets one line with what to use, never an error about what it lacks", () => {
   using here = scratch();
   const script = join(here.path, "old.mjs");
   const main = JSON.stringify(pathToFileURL(join(dirname(LAUNCHER), "main.ts")).href);

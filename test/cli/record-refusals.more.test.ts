@@ -72,7 +72,7 @@ test("replay takes several names, and refuses what it cannot do before it begins
     const bare = await here.crochet(["replay", "--trust", "again", "--hooks", "bare", ...flags]);
     assert.deepEqual([bare.code, bare.err], [
       2,
-      "crochet: Cannot load hooks of 'bare' as there is none in it: name the folder that has the files\n",
+      "crochet: Cannot load hooks of 'bare' as it has no hooks: name the folder that has the files\n",
     ]);
   }
   const calm = await here.crochet(["replay", "--trust", "again", "--hooks", "calm", "--shadow"]);
@@ -110,7 +110,7 @@ test("record always says why a prompt was denied, and what its hooks did wrong",
   ]]);
 });
 
-test("a file that is no fixture's tape never stands for the fixtures beside it", async () => {
+test("a file that is not a fixture's tape never selects the fixtures beside it", async () => {
   using w = place({
     "fixtures/a.jsonl/tape.jsonl": "{}\n",
     "fixtures/b/tape.jsonl": "{}\n",
@@ -132,7 +132,7 @@ test("a file that is no fixture's tape never stands for the fixtures beside it",
   }
 });
 
-test("what a replay found is told even where its JUnit report cannot be written", async () => {
+test("replay prints its findings even if the JUnit report cannot be written", async () => {
   using w = place({ "fixtures/b/tape.jsonl": "{}\n" });
   const made = await w.call(replay, "--trust", "--junit", "reports/new/b.xml");
   assert.equal(made.err, "");
@@ -189,7 +189,7 @@ test(
   },
 );
 
-test("a run that failed before it asked a model is not kept, and the reason is told", LONG, async () => {
+test("a run that fails before it calls a model is not kept, and the reason is printed", LONG, async () => {
   using here = place();
   here.put({ "agent.ts": agentScript(SYSTEM), "tea.md": "a" });
   const { code, err } = await here.crochet(["record", "agent.ts", "fix it"], { ANTHROPIC_API_KEY: "not-a-key" });
@@ -223,7 +223,7 @@ test("a fixture never has a name that no folder can have, nor that of the folder
   assert.equal(existsSync(join(w.cwd, "fixtures")), false);
 });
 
-test("what stands in the place of a fixture's folder is told by its path, before a model is asked", async () => {
+test("a file in the place of a fixture's folder is reported by its path, before a model is called", async () => {
   using w = place({ "fixtures/taken": "a file" });
   const folder = await w.call(record, "say hi", "--fixture", "taken");
   assert.match(folder.err, /^crochet: Cannot write tape \S+\/tape\.jsonl as \S+\/fixtures\/taken is not a folder\n$/);

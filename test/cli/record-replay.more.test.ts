@@ -80,7 +80,7 @@ test(
     here.put({ "more/turn-start.note.ts": "export default (_, ctx) => ctx.addContext('be quick');\n" });
     const { code, out, err } = await here.crochet(["replay", "--update", "--hooks", "more", "--shadow"], env);
     assert.equal(code, 0, out + err);
-    assert.equal(out.match(/be quick/g)?.length, 1, "other hooks are told of once");
+    assert.equal(out.match(/be quick/g)?.length, 1, "other hooks are reported once");
     assert.equal(err, "recording fix-the-typo again: 4 calls, 60 tokens, < $0.01\n");
     assert.match(out, /fix-the-typo +recorded +0 kept, 1 new/);
     server.done();
@@ -133,7 +133,7 @@ test("record --tools freezes the tools: a replay touches nothing and needs no fi
   assert.equal(existsSync(join(here.cwd, "tea.md")), false);
 });
 
-test("replay --hooks --shadow tells what other hooks would have done, and changes nothing", LONG, async () => {
+test("replay --hooks --shadow reports what other hooks would have done, and changes nothing", LONG, async () => {
   using here = place();
   await recorded(here);
   here.put({
@@ -162,7 +162,7 @@ test("replay --hooks --shadow tells what other hooks would have done, and change
 });
 
 test(
-  "a backtest tells what a failure comes to; its hooks remember, and write nothing that the run reads",
+  "a backtest reports the effect of a failure; its hooks keep state, and write nothing that the run reads",
   LONG,
   async () => {
     using here = place();
@@ -256,7 +256,7 @@ test("a prompt that names a place of this machine is always asked again as it wa
 });
 
 test(
-  "a script that always runs itself asks no model while it is loaded, and one that ends the process is told of",
+  "a script that always runs itself calls no model while it loads, and one that ends the process is reported",
   LONG,
   async () => {
     using here = place({ "hooks/stop.ts": HOOK });

@@ -152,7 +152,7 @@ test(
   },
 );
 
-test("run in a pipe prints the last words alone: no escape of ours or of anybody's, whatever the environment says", async () => {
+test("run in a pipe prints the last words alone: no escape sequence, whatever the environment says", async () => {
   await using server = await scriptedServer([{ tools: [{ name: "Glob", input: { pattern: "*" } }] }, { text: EVIL }]);
   using where = place();
   const env = {
@@ -180,7 +180,7 @@ test("run into a pipe with a person at stderr shows them that it lives, and wipe
   assert.equal(screen, "The answer");
 });
 
-test("run: a reader that leaves is no crash", pty, async () => {
+test("run: a reader that leaves does not crash it", pty, async () => {
   const replies = Array.from({ length: 30 }, () => ({ tools: [{ name: "Glob", input: { pattern: "*" } }], delay: 20 }));
   const { screen } = await run([...replies, { text: "end" }], {
     args: ["--output", "stream-json"],
@@ -220,7 +220,7 @@ test("a sub-agent's calls stand indented before the call that began it, and its 
   assert.match(out, /^ {2}✓ Glob \*\.none {2}.*\n✓ Agent Look around {2}.*\n\nIt says there is nothing\n$/);
 });
 
-test("what command hooks write is told to listeners while they write it, and is in no rollout", async () => {
+test("listeners get the output of command hooks while it is written; a rollout does not keep it", async () => {
   using where = place({ "hooks/turn-start.slow.sh": "#!/bin/sh\necho one\nsleep 0.2\necho two >&2\n" });
   const events: RunEvent[] = [];
   const log = join(where.cwd, "log.jsonl");

@@ -57,7 +57,7 @@ console.log(text);`,
   );
 }
 
-test("a run more than a script once had is told by its number, and an update records it", LONG, async () => {
+test("a run beyond the recorded ones is reported by its number, and an update records it", LONG, async () => {
   using here = place();
   const say = (runs: number[]) =>
     putScript(
@@ -79,7 +79,7 @@ test("a run more than a script once had is told by its number, and an update rec
 });
 
 test(
-  "what goes wrong with a tape of the environment is printed where the script listens to nothing",
+  "a problem with a tape of the environment is printed if the script has no listener",
   LONG,
   async () => {
     using here = place();

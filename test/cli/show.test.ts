@@ -31,7 +31,7 @@ test("S1.18, S1.19: a hook's command and its input are shown as such", () => {
   );
 });
 
-test("S1.21: what a hook puts in is told apart from what a person typed, by its own event and its own words", async () => {
+test("S1.21: input from a hook has its own event and label, unlike what a person typed", async () => {
   const events: RunEvent[] = [];
   let once = true;
   const model = scripted([], { then: { text: "ok" } });

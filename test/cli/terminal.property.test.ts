@@ -122,7 +122,7 @@ const pressed = fc.oneof(
   })),
 );
 
-/** Neighbouring typed texts are one: where one key ends and the next begins is not to be told. */
+/** Neighbouring typed texts are one: where one key ends and the next begins cannot be seen. */
 const joined = (keys: readonly Key[]) =>
   keys.reduce<Key[]>((all, key) => {
     const last = all.at(-1);

@@ -25,7 +25,7 @@ test("crochet trust says what it trusts, and that what settings call is not cove
   assert.doesNotMatch((await w.call(trust)).out, /not covered/);
 });
 
-test("crochet trust --list tells what has changed since, --revoke ends it", async () => {
+test("crochet trust --list shows what has changed since, --revoke ends it", async () => {
   using w = place({ "hooks/stop.sh": "", "hooks.yaml": "" });
   assert.equal((await w.call(trust, "--list")).out, "nothing is trusted\n");
   await w.call(trust);
@@ -37,7 +37,7 @@ test("crochet trust --list tells what has changed since, --revoke ends it", asyn
   assert.match((await w.call(trust, "--revoke")).out, /was not trusted/);
 });
 
-test("crochet trust has nothing to do where nothing would run, and refuses what is not there", async () => {
+test("crochet trust has nothing to do if nothing would run, and refuses a directory that does not exist", async () => {
   using w = place();
   assert.match((await w.call(trust)).out, /nothing in .* needs trust/);
   assert.equal((await w.call(trust, "none")).code, 2);

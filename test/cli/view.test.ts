@@ -26,7 +26,7 @@ test("view draws the newest run of the project into a file that only its user ca
   assert.equal(statSync(out.trim()).mode & 0o777, 0o600);
 });
 
-test("view takes a run by the beginning of its id, a rollout by its path, and writes where it is told", async () => {
+test("view takes a run by the beginning of its id, a rollout by its path, and writes to --out", async () => {
   using here = place({ [RUN]: runOf("One"), "logs/other.jsonl": runOf("Two") });
   const first = await here.call(view, "aaaa", "--out", "deep/er/page.html");
   assert.equal(titleOf(join(here.cwd, "deep/er/page.html")), "One");
@@ -77,7 +77,7 @@ test("view shows what is readable of a corrupted rollout, with a note of what is
 
 for (
   const [what, exit, args, files, said] of [
-    ["no run", 2, [], {}, /^crochet: Cannot view a run as there is none here yet: .*crochet run/],
+    ["no run", 2, [], {}, /^crochet: Cannot view a run as there is no run here yet: .*crochet run/],
     [
       "an unknown name",
       2,
@@ -86,7 +86,7 @@ for (
       /did you mean 'keep-going'\?$/m,
     ],
     ["a missing file", 2, ["no/such.jsonl"], {}, /^crochet: Cannot view 'no\/such.jsonl' as there is no such file/],
-    ["a file that is no log", 1, ["a.txt"], { "a.txt": "hello\nworld\n" }, /as no line of it is a rollout's/],
+    ["a file that is not a log", 1, ["a.txt"], { "a.txt": "hello\nworld\n" }, /as no line of it is a rollout's/],
     [
       "another version",
       1,
@@ -124,7 +124,7 @@ test("view --diff draws two runs beside each other", async () => {
   assert.equal(pairs.filter(({ same }) => !same).length, 1);
 });
 
-test("view --open starts the browser of the user with the page, and says where it is when there is none", async () => {
+test("view --open starts the browser of the user with the page, and prints the path if it cannot start", async () => {
   using here = place({
     "a.jsonl": runOf("Go"),
     "browser.sh": '#!/bin/sh\necho "$1" > "$(dirname "$0")/opened"\n',
@@ -139,7 +139,7 @@ test("view --open starts the browser of the user with the page, and says where i
   assert.match(none.err, /^crochet: Cannot open a browser as .* open .*a\.html yourself/);
 });
 
-test("view tells a person at a terminal where the page is, how large, and how to open it", async () => {
+test("view prints on a terminal where the page is, its size, and how to open it", async () => {
   using here = place({ "a.jsonl": runOf("Go") });
   let out = "";
   const io = {

@@ -27,7 +27,7 @@ function assertLawful(w: World, built: Built, result: Result): void {
   for (const work of built.begun) {
     assert.ok(
       work.signal.aborted,
-      `${work.what} was left running and not told to stop`,
+      `${work.what} was left running and not asked to stop`,
     );
   }
 }
@@ -46,7 +46,7 @@ test("law 1 on an engine: every run always ends within its limits with a valid c
   );
 });
 
-// Kills: a result that is no JSON, a field that a journal loses.
+// Kills: a result that is not JSON, a field that a journal loses.
 test("law 1 on a journal in SQLite: a run is always the same run that it is in memory, and once more out of the journal", async () => {
   using folder = scratch();
   let n = 0;
@@ -118,7 +118,7 @@ const deaths = (where: readonly Death["where"][]): fc.Arbitrary<Death[]> =>
   );
 
 // Kills: a clock, a chance or a count that is read outside a step; a hook that is asked again; a reply made twice.
-test("law 5: a run whose process dies at any steps, any number of times, always ends as the one that nobody interrupted", async () => {
+test("law 5: a run whose process dies at any steps, any number of times, always ends as one without interruptions", async () => {
   await fc.assert(
     fc.asyncProperty(steady(), deaths(["before", "after"]), async (w, at) => {
       const whole = await within(

@@ -8,7 +8,7 @@ import { remote, serve } from "../../lib/durable/restate.ts";
 import { scratch } from "../_scratch.ts";
 import { serve as listening } from "../_server.ts";
 
-test("sqliteSteps() says of a file that is no journal, or another version's, to move it away", async () => {
+test("sqliteSteps() refuses a file that is not a journal, or of another version, and says to move it away", async () => {
   using folder = scratch();
   const text = join(folder.path, "text.sqlite");
   writeFileSync(text, "This is a text that is long enough to be taken for the head of a database. ".repeat(20));
@@ -46,14 +46,14 @@ test("sqliteSteps() says of a step that two processes run at once that a session
   other.close();
 });
 
-test("remote() refuses what is no address before anything is asked", () => {
+test("remote() refuses what is not an address before any request", () => {
   for (const given of ["localhost", "127.0.0.1:8080", "ftp://here", "http://", ""]) {
     assert.throws(() => remote(given), { name: "TypeError", message: /^Cannot use '.*' as an engine's address: give/ });
   }
   remote("http://127.0.0.1:8080/");
 });
 
-test("remote() tells an engine that is away, an agent nobody serves and an address that is no ingress apart", async () => {
+test("remote() has an error each for an absent engine, an agent without a worker and an address that is not an ingress", async () => {
   let body = "";
   const engine = await listening((_, response) => void response.writeHead(404).end(body));
   const run = () => remote(engine.url).run({ agent: "helper", id: "h-1", prompt: "hi" });

@@ -56,7 +56,7 @@ test("gathered() closes the connection of an answer that fails, and writes nothi
   assert.deepEqual(await sent([["begun "], ["never sent"]], true), ["begun "]);
 });
 
-test("gathered() ends, and tells whoever writes, where the connection is gone", async () => {
+test("gathered() ends, and reports it to the writer, if the connection is gone", async () => {
   let told: unknown;
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(new TextEncoder().encode("begun")),

@@ -5,12 +5,12 @@ import { test } from "node:test";
 import { filesUnder, LIB } from "./_files.ts";
 
 /** Folders whose comments and strings are in plain English; the others follow. */
-const PLAIN = "agent anthropic cli core durable files http mcp monitor openai telemetry tools transcript view".split(
-  " ",
-);
+const PLAIN = ("agent anthropic cli core durable files http mcp monitor openai permissions telemetry tools " +
+  "transcript view").split(" ");
 
 /** Old-fashioned words: write fix, forever, installed, and name the user, the model or the process. */
-const OLD = /\b(?:mend(?:s|ed)?|for ever|to be had|whoever|anybody)\b/i;
+const OLD =
+  /\b(?:mend(?:s|ed)?|told|for ever|to be had|whoever|whom|anybody|nobody|has none|(?<!there )is no (?!longer))\b/i;
 
 test("comments and strings never use old-fashioned words", () => {
   assert.match("how to mend it", OLD);

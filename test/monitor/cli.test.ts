@@ -117,7 +117,7 @@ test("S2.1, S2.3, S2.8, S2.9, U14: the written commands are silent and follow wh
 const PERMISSION = { notification_type: "permission_prompt", message: "Claude needs your permission to use Bash" };
 
 for (const first of [["settings", "first"], ["hook", "stop", "first"]]) {
-  test(`what is kept of watched agents is for their person's eyes only, where agent ${first[0]} comes first`, () => {
+  test(`files about watched agents are readable by their user only, if agent ${first[0]} comes first`, () => {
     const state = join(mkdtempSync(join(root, "home-")), "state");
     const [program, ...words] = CROCHET;
     const { status } = spawnSync(program, [...words, "agent", ...first], {
@@ -182,7 +182,7 @@ for (
     "",
   ]] as const
 ) {
-  test(`S2.5, S2.6: ${what} on stdin is no event, silent, exit 0`, () => {
+  test(`S2.5, S2.6: ${what} on stdin is not an event: silent, exit 0`, () => {
     assert.deepEqual(hook("pretooluse", "quiet", input), SILENT);
     assert.equal(stateOf("quiet"), undefined);
   });

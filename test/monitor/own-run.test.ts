@@ -85,7 +85,7 @@ test("a run is working while it works, and failed once its process is killed", L
 });
 
 test(
-  "S2.13, S2.14: a question that ends a run stays pending after its process, and onPrompt is told once",
+  "S2.13, S2.14: a question that ends a run stays pending after its process, and onPrompt runs once",
   LONG,
   async () => {
     await using here = await modelled([{ tools: [{ name: "AskUserQuestion", input: QUESTION }] }, {
@@ -101,7 +101,7 @@ test(
     assert.equal((await here.run("hi")).code, 0);
     const [row] = await here.rows();
     assert.deepEqual([row?.state, row?.prompt_type, row?.message], ["prompting", "question", "Which way?"]);
-    await until("the question is told", () => existsSync(told));
+    await until("onPrompt ran", () => existsSync(told));
 
     // The answer goes on with the session: a life of its own, under the same id.
     assert.equal((await here.run("--resume", "last", "left")).code, 0);
@@ -153,7 +153,7 @@ test("S2.3: agent-prompt fires for a question, a plan and a permission of a run 
   assert.deepEqual(seen.slice(3).map((one) => (one as string[])[0]), ["permission"]);
 });
 
-test("a command in config.yaml that nobody trusts is not run", LONG, async () => {
+test("a command in an untrusted config.yaml is not run", LONG, async () => {
   await using here = await modelled([{ tools: [{ name: "AskUserQuestion", input: QUESTION }] }]);
   const told = join(here.cwd, "told");
   mkdirSync(join(here.cwd, ".crochet"));
@@ -164,7 +164,7 @@ test("a command in config.yaml that nobody trusts is not run", LONG, async () =>
   assert.ok(!existsSync(told));
 });
 
-test("a run goes on where its state cannot be written", LONG, async () => {
+test("a run goes on if its state cannot be written", LONG, async () => {
   await using here = await modelled([{ text: "hello" }]);
   put(here.home, { ".crochet/agents": "a file in the way" });
   const { code, out, err } = await here.run("hi");

@@ -22,7 +22,7 @@ test("U3: a hook's allow skips asking, but beats no deny rule, no ask rule and n
   assert.equal((await permissionGate({ mode: "plan" }).permit(call("make"), "allow")).behavior, "deny");
 });
 
-test("U3: a hook's ask holds where a rule or the mode allows, and beats no deny rule", async () => {
+test("U3: a hook's ask holds if a rule or the mode allows, and beats no deny rule", async () => {
   for (const permissions of [{ allow: ["Bash(ls *)"] }, { mode: "bypass" as const }]) {
     assert.equal((await permissionGate(permissions).permit(call("ls"), "ask")).behavior, "ask");
   }

@@ -158,7 +158,7 @@ function check(root: string, paths: readonly string[]): Set<string> {
   }
 }
 
-test("a search never tells of files that rules deny or ask about, unless the search itself was asked about", async () => {
+test("a search never shows files that rules deny or ask about, unless the search itself was asked about", async () => {
   using folder = scratch();
   const files = ["public", "secret/key", "deep/down/.env", "asked/one"];
   for (const file of files) {

@@ -149,7 +149,7 @@ test("a malformed rule is an error that names it and says how to write it", () =
     ["Bash(git *", /'Bash\(git \*' as its brackets do not match: write Tool or Tool\(pattern\)/],
     ["Bash(git *) x", /brackets do not match/],
     ["Bash()", /'Bash\(\)' as its brackets are empty: write Bash for every call/],
-    ["Bash (git *)", /'Bash ' is no tool name/],
+    ["Bash (git *)", /'Bash ' is not a tool name/],
     ["Bash(git:* push)", /':\*' stands before its end/],
     ["Bash(git status && ls)", /holds several commands: write one rule for each command/],
     ["Bash(a | b)", /holds several commands/],

@@ -59,7 +59,7 @@ test("a sandbox that cannot be had is a refusal that says how to get it, never a
     })
   ));
 
-test("a bubblewrap that cannot start is told in its own words, and the command is never run", {
+test("a bubblewrap that cannot start is reported in its own words, and the command is never run", {
   skip: process.platform === "linux" ? false : "bubblewrap needs Linux",
 }, () =>
   without(
@@ -77,7 +77,7 @@ test("a sandbox refuses a workspace that is everything, missing or of an unknown
   await assert.rejects(() => openSandbox({ mode: "workspace", roots: [] }), /as the workspace is the whole machine/);
   await assert.rejects(
     () => openSandbox(sandbox("/no/such/folder")),
-    /as the workspace '\/no\/such\/folder' is no folder/,
+    /as the workspace '\/no\/such\/folder' is not a folder/,
   );
   await assert.rejects(
     () => openSandbox({ mode: "open" as "workspace", roots: ["/usr"] }),

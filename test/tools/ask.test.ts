@@ -126,7 +126,7 @@ test("EnterPlanMode and ExitPlanMode end the turn where nobody is there, and nev
   const calls: [Tool, object][] = [[EnterPlanMode, {}], [ExitPlanMode, { plan: "x", approved: true }]];
   for (const [tool, input] of calls) {
     const { content, wait, response } = await call(tool, input, { cwd, state });
-    assert.match(content as string, /^Nobody has agreed to .* yet\. The turn ends here/);
+    assert.match(content as string, /^The user has not agreed to .* yet\. The turn ends here/);
     assert.equal(wait, true);
     assert.equal((response as { approved?: boolean }).approved, undefined);
   }

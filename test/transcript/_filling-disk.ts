@@ -1,4 +1,4 @@
-/** Saves three messages where the second does not fit at first, as on a disk that is full for a while, and loads them. */
+/** Saves three messages, of which the second does not fit at first, as on a disk that is full for a while, and loads them. */
 import { spawnSync } from "node:child_process";
 import { user } from "../../lib/core/messages.ts";
 import { jsonlStore } from "../../lib/transcript/jsonl.ts";

@@ -28,7 +28,7 @@ test(
   },
 );
 
-test("a log that cannot be written ends where it does, is told of once, and never ends the run", () => {
+test("a log that can no longer be written is reported once, and never ends the run", () => {
   using folder = scratch();
   const path = join(folder.path, "run.jsonl");
   const said: string[] = [];

@@ -9,7 +9,7 @@ import { scratch } from "../_scratch.ts";
 const OPEN = "/proc/self/fd";
 
 test("a store that is loaded by its first use is opened once, however often it is used", {
-  skip: existsSync(OPEN) ? false : "the system does not tell which files are open",
+  skip: existsSync(OPEN) ? false : "the system does not list open files",
 }, async () => {
   using folder = scratch();
   const store = jsonlStore(folder.path);

@@ -9,7 +9,7 @@ const found = (process.env.PATH ?? "").split(delimiter).concat("/usr/bin")
   .flatMap((folder) => NAMES.map((name) => join(folder, name)))
   .find(existsSync);
 
-/** Why tests in a browser are skipped; false where there is one. */
+/** Why tests in a browser are skipped; false if there is one. */
 export const noBrowser: string | false = found === undefined && "Chromium is not installed";
 
 const FLAGS = [

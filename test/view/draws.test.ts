@@ -4,7 +4,7 @@ import { runPage } from "../../lib/view/html.ts";
 import { closeBrowser, noBrowser, open } from "./_browser.ts";
 import { replayed } from "./_runs.ts";
 
-// In a file of its own, as Deno calls no `after` where some tests are skipped.
+// In a file of its own, as Deno does not call `after` in a file with skipped tests.
 after(closeBrowser);
 
 test(

@@ -34,7 +34,7 @@ test("the page's modules join into one script without a name twice", () => {
     const { script } = pageAssets(entry);
     assert.doesNotMatch(script, /^\s*(import|export)\b/m);
     new Function(script);
-    // Two functions of one name are no mistake to a parser: the later one would be called by both modules.
+    // Two functions of one name are not an error to a parser: the later one would be called by both modules.
     const names = [...script.matchAll(/^(?:async )?(?:function\*?|class|const|let) (\w+)/gm)].map(([, name]) => name);
     assert.ok(names.length > 30);
     assert.deepEqual(names.filter((name, i) => names.indexOf(name) !== i), []);
