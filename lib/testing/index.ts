@@ -15,7 +15,6 @@ export { conversationArbitrary, type ConversationOptions } from "./arbitraries/c
 export { eventArbitrary, type EventArbitraryOptions } from "./arbitraries/event.ts";
 export type { WireEvent } from "../hooks/hosts/host.ts";
 export { modelArbitrary, type ModelArbitraryOptions } from "./arbitraries/model.ts";
-export { wordsIn } from "./arbitraries/words.ts";
 export { BrokenLaw, checkHook, type HookLaw, laws } from "./check-hook.ts";
 export type { CheckOptions } from "./check/check.ts";
 export type {

@@ -8,13 +8,7 @@ import { invalidConversation } from "../../lib/core/messages.ts";
 import { EVENT_NAMES, resolveEvent } from "../../lib/core/names.ts";
 import { HOSTS as TABLES } from "../../lib/hooks/hosts/index.ts";
 import { readEvent } from "../../lib/hooks/hosts/read-event.ts";
-import {
-  conversationArbitrary,
-  eventArbitrary,
-  modelArbitrary,
-  type WireEvent,
-  wordsIn,
-} from "../../lib/testing/index.ts";
+import { conversationArbitrary, eventArbitrary, modelArbitrary, type WireEvent } from "../../lib/testing/index.ts";
 import { rounds } from "../_counts.ts";
 import { sharedData } from "../_shared.ts";
 
@@ -243,32 +237,7 @@ test("models of all three ways come up: those that only talk, only call, and do 
   assert.ok(shown.some((text) => text.includes('"text"') && !text.includes('"tools"')));
 });
 
-test("the words a hook looks for are found in its source, and come up in what it is given", () => {
-  const sources: [source: string, words: readonly string[]][] = [
-    [`if grep -q 'rm -rf'; then exit 2; fi`, ["rm -rf"]],
-    [`case "$command" in\n*npm\\ publish*) exit 2 ;;\nesac`, ["npm publish"]],
-    [`case $event in *--no-verify*) exit 2 ;; esac`, ["--no-verify"]],
-    [`if (/\\bgit\\s+(push|pull)\\b/.test(command)) return;`, ["git push", "git pull"]],
-    [`if "secret" in prompt or prompt.startswith('token'):`, ["secret", "token"]],
-    [`args.command contains "npm publish" -> deny("no")`, ["npm publish"]],
-    [`  value: terraform destroy\n`, ["terraform destroy"]],
-  ];
-  for (const [source, expected] of sources) {
-    const words = wordsIn(source);
-    for (const word of expected) assert.ok(words.includes(word), `${word} of ${source} in ${words}`);
-    const commands = sample(eventArbitrary("pre-tool-use", { tool: "Bash", words }), 60).map(({ input }) =>
-      input.command
-    );
-    assert.ok(commands.some((command) => String(command).includes(expected[0]!)), source);
-  }
-  assert.deepEqual(wordsIn('event["tool_input"]["file_path"]; sys.exit(0)'), []);
-});
-
-test("reading the words of a source always ends, whatever stands in it", () => {
-  fc.assert(
-    fc.property(fc.string({ unit: fc.constantFrom(..."(|)[]*+?\\/'\"` ab\n$^{},"), maxLength: 300 }), (source) => {
-      assert.ok(wordsIn(source).length <= 40);
-    }),
-    { numRuns: rounds(200, 5_000) },
-  );
+test("texts that a hook looks for come up in what it is given", () => {
+  const events = eventArbitrary("pre-tool-use", { tool: "Bash", words: ["npm publish"] });
+  assert.ok(sample(events, 60).some(({ input }) => String(input.command).includes("npm publish")));
 });

@@ -94,20 +94,6 @@ const SEEN: readonly (readonly [claim: string, file: string, text: string, code?
     settings("SessionStart", { command: "true", if: "Bash(git *)" }),
     "protocol.never-runs",
   ],
-  [
-    "10000 s",
-    ".claude/settings.json",
-    settings("Notification", { command: "true", timeout: 10000 }),
-    "fails.timeout-unit",
-  ],
-  ["an hour", ".claude/settings.json", settings("Notification", { command: "true", timeout: 3600 })],
-  ["10 ms", ".gemini/settings.json", settings("SessionStart", { command: "true", timeout: 10 }), "fails.timeout-unit"],
-  [
-    "a variable that no host sets",
-    ".claude/settings.json",
-    settings("PostToolUse", { command: 'echo "$CLAUDE_FILE_PATHS"' }, "Edit"),
-    "protocol.unset-variable",
-  ],
 ];
 
 for (const [claim, file, text, code] of SEEN) {

@@ -19,7 +19,7 @@ export interface EventArbitraryOptions {
   readonly home?: string;
   /** Files that events name, relative to the working directory. */
   readonly files?: readonly string[];
-  /** Texts the hook looks for, which then come up often: `wordsIn()` finds them in its source. */
+  /** Texts the hook looks for, which then come up often. */
   readonly words?: readonly string[];
   /** Whether events of a whole turn each have a conversation of their own; else all have the same short one. @default true */
   readonly conversations?: boolean;

@@ -5,7 +5,7 @@ import { fastCheck } from "../arbitraries/texts.ts";
 import { NoSuchTool } from "../arbitraries/tools.ts";
 import type { Session } from "./check.ts";
 import { canaries, dangers, laced, plainProbes, type Probe, probeArbitrary, withoutTranscript } from "./events.ts";
-import { ExampleLanes, playExamples, statesOf } from "./examples.ts";
+import { ExampleLanes, exampleTexts, playExamples, statesOf } from "./examples.ts";
 import { Findings } from "./findings.ts";
 import { Asker, Interrupted, Lane, refuses } from "./lane.ts";
 import { deterministic } from "./laws/deterministic.ts";
@@ -185,7 +185,8 @@ class Engine {
     const { subject, loaded, lane } = this.#asker;
     const { seed, runs, tick, signal } = this.#session;
     const fc = fastCheck();
-    const arbitrary = probeArbitrary(fc, subject, loaded.moments, lane.place);
+    const words = await exampleTexts(this.#asker);
+    const arbitrary = probeArbitrary(fc, subject, loaded.moments, lane.place, words);
     const made = fc.sample(arbitrary, { seed, numRuns: runs });
     for await (const [probe, probed] of this.#asker.askAll(made, MOST_MS)) {
       if (signal.aborted) return;

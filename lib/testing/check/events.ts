@@ -10,7 +10,6 @@ import { sampleEvent } from "../../hooks/samples.ts";
 import { eventArbitrary } from "../arbitraries/event.ts";
 import { type FastCheck, FILES } from "../arbitraries/texts.ts";
 import { COMMANDS } from "../arbitraries/tools.ts";
-import { wordsIn } from "../arbitraries/words.ts";
 import type { Place } from "./place.ts";
 import { SOURCES } from "./static-faults.ts";
 import type { Moment, Subject } from "./subject.ts";
@@ -44,16 +43,17 @@ export function isWire({ target }: Subject): boolean {
   return target.type === "command";
 }
 
-/** Events of all moments of a hook, in the form it reads. */
+/** Events of all moments of a hook, in the form it reads; `words` are texts that it is known to look for. */
 export function probeArbitrary(
   fc: FastCheck,
   subject: Subject,
   moments: readonly Moment[],
   place: Place,
+  words: readonly string[],
 ): Arbitrary<Probe> {
   const host = isWire(subject) ? subject.host : "crochet";
   const says = fc.constantFrom(...VERDICTS, ...NO_VERDICTS);
-  const about = { host, cwd: place.project, home: place.home, words: wordsIn(subject.text) } as const;
+  const about = { host, cwd: place.project, home: place.home, words } as const;
   return fc.oneof(...moments.map(({ event, matcher }) => {
     const tool = matcher !== undefined && isAboutTool(event) ? { tool: matcher } : {};
     const events = eventArbitrary(event, { ...about, ...tool } as { host: "claude" }) as Arbitrary<unknown>;

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { isObject } from "../../core/json.ts";
 import { readHookFile } from "../../hooks/discover.ts";
 import { type Example, readExamples, sidecarsOf, type Workspace } from "../examples/example.ts";
 import { arrange, playExample } from "../examples/play.ts";
@@ -12,6 +13,14 @@ async function examplesOf({ subject, loaded }: Asker): Promise<readonly Example[
   if (subject.kind === "module") return loaded.examples ?? [];
   if (!sidecarsOf(subject.file).some((path) => existsSync(path))) return [];
   return await readExamples(readHookFile(subject.file, subject.event)).catch((error: Error) => error);
+}
+
+/** Texts of the events in a hook's examples: what it looks for, as it declares it. */
+export async function exampleTexts(asker: Asker): Promise<readonly string[]> {
+  const examples = await examplesOf(asker);
+  const textsIn = (value: unknown): string[] =>
+    typeof value === "string" ? [value] : isObject(value) ? Object.values(value).flatMap(textsIn) : [];
+  return examples instanceof Error ? [] : examples.flatMap(({ event }) => textsIn(event)).slice(0, 40);
 }
 
 /** Processes of a hook, one for each environment that examples need. */

@@ -18,7 +18,7 @@ import type { FindOptions } from "./find.ts";
 import { violationsOf } from "./laws/judged.ts";
 import { isSmall } from "./place.ts";
 import type { Violation } from "./report.ts";
-import { matcherMistake, neverMatches, unsetVariables } from "./static-faults.ts";
+import { matcherMistake, neverMatches } from "./static-faults.ts";
 import { type Copy, type FoundSubjects, momentsOf, shortened, type Subject } from "./subject.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -154,7 +154,7 @@ function settingsSubject(
   const pattern = typeof matcher === "string" && matcher !== "" && matcher !== "*" ? matcher : undefined;
   const seen = [...matcherFaults(event, pattern, host), ...neverRuns(event, type, handler)];
   const common = {
-    ...{ name, path: shown, host, project, text: "", copies: [], seen },
+    ...{ name, path: shown, host, project, copies: [], seen },
     kind: type === "http" || type === "prompt" ? type : "command",
     env: {
       ...(plugin !== undefined && { CLAUDE_PLUGIN_ROOT: plugin, PLUGIN_ROOT: plugin, CLAUDE_PLUGIN_DATA: "" }),
@@ -180,8 +180,6 @@ function settingsSubject(
   return {
     ...common,
     name: `${name} ${label(line)}`,
-    text: line,
-    seen: [...seen, ...unsetVariables(line), ...oddTimeout(handler.timeout, host)],
     target: { type: "command", command: settle(command), ...(args && { args: args.map(settle) }) },
     loaded: {
       moments: [{ event, ...(pattern !== undefined && { matcher: pattern }) }],
@@ -266,22 +264,6 @@ function whyNotRun(type: string): string {
   }
 }
 
-/** A time limit in the unit of another host: Claude Code and Codex count seconds, Gemini milliseconds. */
-function oddTimeout(given: number | undefined, host: HostName): readonly Violation[] {
-  const odd = (severity: Violation["severity"], message: string, fix: string) =>
-    [{ law: "reliable", code: "fails.timeout-unit", severity, message, fix }] as const;
-  if (given === undefined) return [];
-  if (HOSTS[host].settings.second === 1000) {
-    const message = `Its timeout of ${given} is in milliseconds: it is ended before it can answer`;
-    return given < 500 ? odd("fault", message, `write ${given * 1000} for ${given} s`) : [];
-  }
-  // No hook needs 10,000 s; a number such as 3600 may be meant.
-  const message = `Its timeout of ${given} is in seconds: a hook that hangs holds the agent that long`;
-  return given < 1000 || given % 500 !== 0
-    ? []
-    : odd("warning", message, `write ${given / 1000} for ${given / 1000} s`);
-}
-
 /** Seconds it has, as in its host. */
 function timeoutOf({ timeout }: Command, event: string, host: HostName): number {
   const { second, timeout: standard } = HOSTS[host].settings;
@@ -311,7 +293,7 @@ export async function definitionSubjects(path: string, options: FindOptions): Pr
       nondeterministic: false,
       ...(record.timeout !== undefined && { timeout: record.timeout }),
     },
-    ...{ path: shown, host, project, text, env: {}, visible: [project], seen: [] },
+    ...{ path: shown, host, project, env: {}, visible: [project], seen: [] },
     copies: copiesFor(text, { project, home: homeOf(env) }),
   }));
   return { subjects, problems };
@@ -339,7 +321,7 @@ export async function tomlSubjects(path: string, options: FindOptions): Promise<
         ...(turn.timeout !== undefined && { timeout: turn.timeout }),
       },
       runs: line.map(shellWord).join(" "),
-      ...{ path: shown, host, project, text, env: {}, visible: [project], seen: [] },
+      ...{ path: shown, host, project, env: {}, visible: [project], seen: [] },
       copies: copiesFor(line.join(" "), { project, home: homeOf(env) }),
     });
   }

@@ -9,7 +9,6 @@ import { readHeader, recordBase } from "../../hooks/file/record.ts";
 import { HOST_NAMES, type HostName, SETTINGS_FILES } from "../../hooks/hosts/index.ts";
 import { nameWarnings } from "../../hooks/known-names.ts";
 import { isExecutable, type Program, programOf } from "../../hooks/process/program.ts";
-import { unsetVariables } from "./static-faults.ts";
 import { type FoundSubjects, momentsOf, shortened, type Subject } from "./subject.ts";
 
 export interface FindOptions {
@@ -126,7 +125,7 @@ function fileSubject(
 ): Subject {
   const shown = shortened(file.at, cwd);
   const common = {
-    ...{ name: file.name, path: shown, kind: file.kind, host, project: cwd, file: file.at, text: file.text },
+    ...{ name: file.name, path: shown, kind: file.kind, host, project: cwd, file: file.at },
     ...(event !== undefined && { event }),
     ...{ env: {}, copies: [], seen: [] },
     // Its own folder too: a stray package.json further up does not make that a project.
@@ -190,7 +189,7 @@ async function scriptSubjects(path: string, options: FindOptions): Promise<Found
   const host = options.host ?? folder ?? "claude";
   const subject = fileSubject(file, { ...options, event, host }, runnerOf(file));
   const shown = options.event === undefined ? `${name} (${pascal(moment.event)})` : name;
-  return { subjects: [{ ...subject, name: shown, project, seen: unsetVariables(text) }], problems: [] };
+  return { subjects: [{ ...subject, name: shown, project }], problems: [] };
 }
 
 const UNKNOWN_EVENT = "neither its name nor settings say its event: add --event, such as --event stop";

@@ -89,15 +89,11 @@ export class Findings {
       .replaceAll(/crochet-check-[A-Za-z0-9]+\/\d+\/here\/?/g, "");
   }
 
-  /** Variables of the host that the hook's source names. */
+  /** The variables that its host sets, as a person would type them. */
   #variables(): string {
-    const { text, env } = this.#subject;
-    const known = [
-      ["CLAUDE_PROJECT_DIR", '"$PWD"'],
-      ["GEMINI_PROJECT_DIR", '"$PWD"'],
-      ["CLAUDE_PLUGIN_ROOT", env.CLAUDE_PLUGIN_ROOT && shellWord(env.CLAUDE_PLUGIN_ROOT)],
-    ] as const;
-    return known.map(([name, value]) => value && text.includes(name) ? `${name}=${value} ` : "").join("");
+    const { host, env: { CLAUDE_PLUGIN_ROOT: plugin } } = this.#subject;
+    const root = plugin === undefined ? "" : `CLAUDE_PLUGIN_ROOT=${shellWord(plugin)} `;
+    return `${host === "gemini" ? "GEMINI" : "CLAUDE"}_PROJECT_DIR="$PWD" ${root}`;
   }
 
   /** A shell line that asks the hook about the one event; undefined if it cannot be pasted. */

@@ -61,8 +61,6 @@ export interface Subject {
   readonly rule?: { readonly text: string; readonly isAbout: (call: Parameters<typeof matchesIf>[1]) => boolean };
   /** The shell line that runs it with an event's JSON on stdin. Absent if it is not a command. */
   readonly runs?: string;
-  /** The source of the hook: quoted words in it are put into events. */
-  readonly text: string;
   readonly env: { readonly [name: string]: string };
   readonly copies: readonly Copy[];
   /** Folders that the sandbox must show. */

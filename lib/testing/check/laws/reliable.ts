@@ -71,7 +71,7 @@ function ofProcess({ code, signal, stderr, stdout }: RanCommand, judged: Judged)
   if (code === 0 || isSandboxed(stderr)) return [];
   if (CRASHES.some((pattern) => pattern.test(stderr))) {
     const message = `It exits with code ${code}: ${brief(lastWords(stderr))}${consequence(judged)}`;
-    return [fault("crash", message, crashFix(stderr))];
+    return [fault("crash", message, "check that a field is there before it is read, and parse stdin as UTF-8 JSON")];
   }
   if (stderr.trim() !== "" || stdout.trim() !== "") return [];
   const message = `It exits with code ${code} and says nothing: the host shows an error and goes on`;
@@ -96,14 +96,6 @@ function consequence({ probe, loaded, subject }: Judged): string {
   if (!isGate(eventName(probe))) return "";
   const denies = loaded.onError === "deny" || (subject.kind === "module" && loaded.onError === undefined);
   return denies ? "; what it guards is refused" : "; what it guards is let through: it fails open";
-}
-
-function crashFix(stderr: string): string {
-  if (/KeyError|undefined|null|None|nil|NoMethod|unbound|not set/.test(stderr)) {
-    return "check that a field is there before it is read";
-  }
-  const parses = /JSON|parse error|Unicode|codec/i.test(stderr);
-  return parses ? "read stdin as UTF-8 JSON with a real parser" : "catch the error, and answer";
 }
 
 /** What interpreters and programs print when they exit with 2 by themselves. */
