@@ -2,10 +2,18 @@ import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { thrownWords } from "../core/thrown.ts";
-import { discover, type Discovery, type HookFile, loadMessage, type Problem } from "./discover.ts";
+import {
+  brokenHook,
+  discover,
+  type Discovery,
+  type HookFile,
+  loadHook,
+  loadMessage,
+  type Problem,
+  problemHook,
+} from "./discover.ts";
 import { isSkipped } from "./file/file-name.ts";
 import { sharedFiles, treeHash } from "./file/tree.ts";
-import { brokenHook, loadHook, problemHook } from "./load.ts";
 import type { ModuleFolder } from "./module.ts";
 import type { HookHost } from "./process/host.ts";
 import type { PromptModel } from "./prompt.ts";

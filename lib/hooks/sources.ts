@@ -3,14 +3,13 @@ import { join, resolve } from "node:path";
 import type { HookRecord } from "../core/hook.ts";
 import type { Permissions } from "../permissions/rules.ts";
 import { holdsHooks } from "./discover.ts";
-import { readBrought } from "./file/brought.ts";
 import { parseFileName } from "./file/file-name.ts";
 import { type Environment, homeOf, realOr, shortPath, userState } from "./file/places.ts";
+import { readBrought } from "./file/tree.ts";
 import { HookFolder, type Runner } from "./folder.ts";
 import { nameWarnings } from "./known-names.ts";
-import { switched, Switches } from "./switches.ts";
 import type { TomlOptions } from "./toml.ts";
-import { changedGuards, distrust, hooksKeeper, type Trustable } from "./trust.ts";
+import { changedGuards, distrust, hooksKeeper, switched, Switches, type Trustable } from "./trust.ts";
 
 export interface SourcesOptions extends Runner {
   /** The working directory: what it brings along counts when it is trusted. */

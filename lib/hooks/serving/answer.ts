@@ -67,13 +67,13 @@ async function loaded(
       const { servedCommand } = await import("./command.ts");
       return servedCommand(file, stdin, heard, options);
     }
-    const { loadHook } = await import("../load.ts");
+    const { loadHook } = await import("../discover.ts");
     const folder = { root: dirname(file.path), shared: "", sharedFiles: [] };
     const host = { projectDir: options.env.CLAUDE_PROJECT_DIR ?? heard.cwd, env: options.env };
     const prompt = { model: file.kind === "prompt" ? await options.model?.() : undefined };
     return { record: await loadHook(file, { folder, source: path, host, prompt, warn }), ran: NEVER_RAN };
   } catch (error) {
-    const [{ loadMessage }, { brokenHook }] = await Promise.all([import("../discover.ts"), import("../load.ts")]);
+    const [{ loadMessage }, { brokenHook }] = await Promise.all([import("../discover.ts"), import("../discover.ts")]);
     return { record: brokenHook(file, loadMessage(file.name, error), path), ran: NEVER_RAN };
   }
 }
