@@ -194,13 +194,18 @@ class Engine {
       tick?.(subject.name, this.#runs);
       for (const { code, severity } of fresh) {
         if (severity !== "fault" || /timeout|leftover|ends-process/.test(code)) continue;
-        const shows = async (tried: Probe) =>
-          this.#violations(await this.#asker.ask(tried), tried).find((one) => one.code === code);
+        let last: Promise<Violation | undefined> | undefined;
+        const shows = (tried: Probe) =>
+          last = this.#asker.ask(tried).then((probed) =>
+            this.#violations(probed, tried).find((one) => one.code === code)
+          );
         const property = fc.asyncProperty(arbitrary, async (tried) => !await shows(tried));
         const limits = { interruptAfterTimeLimit: SHRINK_MS, numRuns: 1 };
         const { counterexample: [small = probe] = [] } = await fc.check(property, { seed, path, ...limits }) as {
           counterexample?: [Probe?];
         };
+        // Shrinking ends at its time limit, perhaps while the hook is still answering.
+        await last;
         for (const smaller of [slim(small), small]) {
           const shown = await shows(smaller);
           if (!shown) continue;
