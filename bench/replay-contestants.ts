@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { frameOf } from "../lib/tape/frames.ts";
-import { replyEvents, type ScriptedReply } from "../lib/testing/_reply-events.ts";
+import { replyEvents, type ScriptedReply } from "../lib/testing/scripted.ts";
 
 export const CALLS = 20;
 const system = "You are a careful assistant. ".repeat(40);

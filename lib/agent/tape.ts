@@ -25,7 +25,7 @@ export async function tapeFor(
     return tape;
   };
   if (options?.mode !== "record" && options?.mode !== "update") return options && await open(options);
-  const { recordedFrom } = await import("../tape/record/recorded-from.ts");
+  const { recordedFrom } = await import("../tape/record/keep-files.ts");
   const recorded = recordedFrom(options, from, cwd, by);
   try {
     const tape = await open(recorded);

@@ -1,8 +1,235 @@
-import type { Tool } from "../core/tool.ts";
-import { McpConnection, type Sdk } from "./connection.ts";
-import { type McpOptions, serverPart } from "./servers.ts";
+import { pathToFileURL } from "node:url";
+import type { CallToolResult, Client, Tool as McpTool, Transport } from "@modelcontextprotocol/client";
+import type { JsonSchema } from "../core/model.ts";
+import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
+import { crochetVersion } from "../files/version.ts";
+import { withoutSecrets } from "../hooks/process/host.ts";
+import { checkSchema } from "../tools/schema.ts";
+import { blocksOf, outputOf } from "./results.ts";
+import { inputParser } from "./schema.ts";
+import { isRemote, type McpOptions, type McpServer, serverPart, toolNames } from "./servers.ts";
+import { StdioTransport } from "./stdio.ts";
 
-export interface McpHost {
+type Sdk = typeof import("@modelcontextprotocol/client");
+
+interface ConnectionOptions {
+  readonly sdk: Sdk;
+  readonly name: string;
+  readonly server: McpServer;
+  readonly cwd: string;
+  readonly startTimeout: number;
+  readonly warn: (message: string) => void;
+  /** Called when the server's list of tools has changed. */
+  readonly changed: () => void;
+}
+
+const CALL_MS = 600_000;
+/** How long we wait for each step of taking leave of a server. */
+const GOODBYE_MS = 1000;
+/** Servers report several changes at once. */
+const SETTLE_MS = 50;
+
+/** One server: connected when the session begins, and again by the next call if it has ended in between. */
+class McpConnection {
+  tools: readonly Tool[] = [];
+  readonly #options: ConnectionOptions;
+  #connecting: Promise<Client> | undefined;
+  #transport: Transport | undefined;
+  #isClosed = false;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+  }
+
+  /** @throws {Error} if the server cannot be used, with the reason in its message */
+  async open(signal: AbortSignal): Promise<void> {
+    await this.#connected(signal);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const client = await this.#connecting?.catch(() => undefined);
+    if (client) await this.#leave(client, this.#transport!);
+  }
+
+  #connected(signal: AbortSignal): Promise<Client> {
+    return this.#connecting ??= this.#connect(signal).catch((error) => {
+      this.#connecting = undefined;
+      throw error;
+    });
+  }
+
+  /**
+   * A server that is a process is spoken to in the older way first, which nearly all understand: some end at a
+   * question they do not know, and asking costs a process.
+   */
+  async #connect(signal: AbortSignal): Promise<Client> {
+    const { sdk, server } = this.#options;
+    if (isRemote(server)) return await this.#begin(signal, "auto");
+    try {
+      return await this.#begin(signal, "legacy");
+    } catch (error) {
+      if (!((error as Error).cause instanceof sdk.ProtocolError)) throw error;
+      return await this.#begin(signal, "auto");
+    }
+  }
+
+  async #begin(signal: AbortSignal, mode: "legacy" | "auto"): Promise<Client> {
+    const { sdk, name, server, startTimeout, warn } = this.#options;
+    const transport = this.#transportTo(server);
+    const client = new sdk.Client({ name: "crochet", version: crochetVersion() }, {
+      capabilities: { roots: {} },
+      listChanged: {
+        tools: {
+          debounceMs: SETTLE_MS,
+          onChanged: (error, tools) =>
+            error ? warn(`MCP server '${name}': ${error.message}`) : this.#offer(tools ?? []),
+        },
+      },
+      versionNegotiation: { mode, probe: { timeoutMs: startTimeout } },
+    });
+    client.setRequestHandler("roots/list", () => ({ roots: [{ uri: pathToFileURL(this.#options.cwd).href }] }));
+    client.onerror = () => {}; // what matters comes back as a failed call
+    const giveUp = new AbortController();
+    const late = new Error(`it was not ready within ${startTimeout / 1000} s`);
+    const timer = setTimeout(() => giveUp.abort(late), startTimeout);
+    const leave = () => giveUp.abort(signal.reason);
+    signal.addEventListener("abort", leave, { once: true });
+    if (signal.aborted) leave();
+    try {
+      const options = { signal: giveUp.signal, timeout: startTimeout };
+      await unlessAborted(giveUp.signal, client.connect(transport, options));
+      const { tools } = await unlessAborted(giveUp.signal, client.listTools(undefined, options));
+      this.#offer(tools);
+    } catch (error) {
+      await this.#leave(client, transport);
+      const why = giveUp.signal.aborted ? (giveUp.signal.reason as Error)?.message : reasonOf(error);
+      throw new Error(`Cannot use MCP server '${name}' as ${why}${lastWords(transport)}`, { cause: error });
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", leave);
+    }
+    client.onclose = () => {
+      this.#connecting = undefined;
+      if (this.#isClosed) return;
+      warn(`MCP server '${name}' has ended${lastWords(transport)}`);
+      // What it started is not left behind by its own end.
+      void transport.close();
+    };
+    this.#transport = transport;
+    return client;
+  }
+
+  #transportTo(server: McpServer): Transport {
+    const { sdk, cwd } = this.#options;
+    if (isRemote(server)) {
+      return new sdk.StreamableHTTPClientTransport(new URL(server.url), {
+        requestInit: { headers: { ...server.headers } },
+      });
+    }
+    return new StdioTransport({
+      command: server.command,
+      args: server.args ?? [],
+      cwd: server.cwd ?? cwd,
+      env: { ...withoutSecrets(process.env).env, ...server.env },
+      reader: new sdk.ReadBuffer(),
+    });
+  }
+
+  /** Ends a connection; one that does not want to end is let go. */
+  async #leave(client: Client, transport: Transport): Promise<void> {
+    client.onclose = () => {};
+    const { StreamableHTTPClientTransport } = this.#options.sdk;
+    const goodbye = transport instanceof StreamableHTTPClientTransport ? transport.terminateSession() : undefined;
+    await within(GOODBYE_MS, goodbye);
+    await within(3 * GOODBYE_MS, transport.close());
+    await within(GOODBYE_MS, client.close());
+  }
+
+  #offer(tools: readonly McpTool[]): void {
+    const { name, warn, changed } = this.#options;
+    const names = toolNames(name, tools.map((one) => one.name));
+    this.tools = tools.flatMap((one, i) => {
+      try {
+        return [this.#toolOf(one, names[i]!)];
+      } catch (error) {
+        warn(`MCP server '${name}': ${(error as Error).message}`);
+        return [];
+      }
+    });
+    changed();
+  }
+
+  #toolOf(given: McpTool, name: string): Tool {
+    const { $schema: _, ...schema } = given.inputSchema as JsonSchema;
+    checkSchema(name, schema);
+    return {
+      name,
+      description: given.description ?? given.title ?? "",
+      input_schema: schema,
+      // What a server says of itself decides what runs together, but never what needs no permission.
+      effect: "write",
+      ...(given.annotations?.readOnlyHint && { parallel: true }),
+      parse: inputParser(schema),
+      render: blocksOf,
+      run: (input, context) => this.#call(given.name, input, context),
+    };
+  }
+
+  async #call(tool: string, input: Record<string, unknown>, context: ToolContext): Promise<ToolOutput> {
+    const { name, server } = this.#options;
+    const { signal, progress } = context;
+    let result: CallToolResult;
+    try {
+      const client = await this.#connected(signal);
+      result = await client.callTool({ name: tool, arguments: input }, {
+        signal,
+        timeout: server.timeout ?? CALL_MS,
+        resetTimeoutOnProgress: true,
+        onprogress: ({ message, progress: done, total }) =>
+          progress(`${message ?? `${done}${total === undefined ? "" : ` of ${total}`}`}\n`),
+      });
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const late = /timed? ?out/i.test((error as Error).message);
+      const why = late ? `it did not answer within ${(server.timeout ?? CALL_MS) / 1000} s` : reasonOf(error);
+      throw new ToolError(why.startsWith("Cannot ") ? why : `Cannot call ${tool} of MCP server '${name}' as ${why}`, {
+        code: "mcp",
+      });
+    }
+    return outputOf(result);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as { code?: unknown; message?: string };
+  if (code === "ENOENT") return "there is no such command";
+  return message?.replace(/\s+/g, " ").slice(0, 500) || String(error);
+}
+
+/** What a server that is a process complained of, to be appended to what happened to it. */
+function lastWords(transport: Transport): string {
+  const words = transport instanceof StdioTransport ? transport.lastWords : "";
+  return words && `: ${words}`;
+}
+
+/** Waits for work, or for the signal: not everything in the SDK looks at it. */
+function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    work.then(resolve, reject);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
+
+/** Waits for work that may fail, but no longer than that. */
+async function within(ms: number, work: Promise<void> | undefined): Promise<void> {
+  if (!work) return;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  await Promise.race([work.catch(() => {}), new Promise<void>((resolve) => timer = setTimeout(resolve, ms))]);
+  clearTimeout(timer);
+}
+
+interface McpHost {
   readonly cwd: string;
   readonly signal: AbortSignal;
   readonly warn: (message: string) => void;

@@ -6,9 +6,8 @@ import { Inbox, type Postman } from "../tools/inbox.ts";
 import type { AgentSpec } from "../core/run.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
-import { explain } from "./drift/explain.ts";
+import { type Difference, explain } from "./drift/difference.ts";
 import { LaneClock } from "./clock.ts";
-import type { Difference } from "./drift/difference.ts";
 import type { Divergence, ToolDrift } from "./drift/drift.ts";
 import type { ToolFact } from "./format.ts";
 import { LaneMatcher } from "./match.ts";
@@ -17,8 +16,7 @@ import { answerOf, failing, ROUNDED, SeamAnswer } from "./replay.ts";
 import { fromModel } from "./request.ts";
 import type { TapeSession } from "./session.ts";
 import { type Call, hookLane, laneBelow, lateInbox } from "./tape.ts";
-import { tapedTool, type ToolTape } from "./tools.ts";
-import type { Verification } from "./verify.ts";
+import { tapedTool, type ToolTape, Verification } from "./tools.ts";
 
 /** What a taped thing stands for: an agent below begins with its parent's. */
 const originals = { models: new WeakMap<Model, Model>(), tools: new WeakMap<Tool, Tool>() };
@@ -68,8 +66,9 @@ export class TapeLane {
     this.late = new Inbox(this.#postman(lateInbox(name)));
     this.#matcher = program && new LaneMatcher(program, name, session.toTape);
     const drifted = (drift: ToolDrift) => session.toolDrifts.push(drift);
-    const { verify } = session.parts;
-    this.#verification = verify && new verify.Verification(program!, name, () => session.mask, drifted);
+    this.#verification = session.mode === "verify"
+      ? new Verification(program!, name, () => session.mask, drifted)
+      : undefined;
   }
 
   #postman(inbox: string): Postman {

@@ -296,7 +296,6 @@ const hasPlaces = new WeakMap<Call, boolean>();
 interface Parts {
   readonly record?: typeof import("./record/record.ts");
   readonly wire?: typeof import("./wire.ts");
-  readonly verify?: typeof import("./verify.ts");
 }
 
 /** Opens a tape for a session that works in `root`. */
@@ -308,7 +307,6 @@ export async function openTape(options: TapeOptions, root: string): Promise<Tape
   return new TapeSession(options, tape, root, {
     ...(writes && { record: await import("./record/record.ts") }),
     ...(isOverWire(options) && { wire: await import("./wire.ts") }),
-    ...(mode === "verify" && { verify: await import("./verify.ts") }),
   });
 }
 

@@ -5,8 +5,15 @@ import { blobsOf, holdsBlob, toBlobs } from "./_blobs.ts";
 import { packEvents } from "./_pack.ts";
 import { canonical, hash, headText, link, messageText } from "./canonical.ts";
 import { sweep, writeWhole } from "./drafts.ts";
-import type { CallFact, ClockFact, Fact, Header, HeadFact, SpecFact } from "./format.ts";
-import { factLine } from "./lines.ts";
+import {
+  type CallFact,
+  type ClockFact,
+  type Fact,
+  factLine,
+  type Header,
+  type HeadFact,
+  type SpecFact,
+} from "./format.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { type Finding, type Redactor, redactor } from "./redact/redact.ts";
 import { scanFacts, whatIs } from "./redact/scan.ts";

@@ -1,5 +1,5 @@
-export type { ScriptedReply, ScriptedTool } from "./_reply-events.ts";
-export type { ScriptEntry, ScriptOptions, ScriptRoute } from "./_script.ts";
+export type { ScriptedReply, ScriptedTool } from "./scripted.ts";
+export type { ScriptEntry, ScriptOptions, ScriptRoute } from "./scripted.ts";
 export type { Cuts } from "../tape/frames.ts";
 export type { Divergence, DriftReport } from "../tape/drift/drift.ts";
 export { type Census, census, type Coverage } from "../tape/census.ts";

@@ -7,7 +7,7 @@ import type { Cuts } from "../tape/frames.ts";
 import type { DriftReport } from "../tape/drift/drift.ts";
 import { findFixture, type Fixture } from "../tape/fixture.ts";
 import { isCi } from "../tape/options.ts";
-import { scriptOf } from "../tape/record/recorded-from.ts";
+import { scriptOf } from "../tape/record/keep-files.ts";
 import { reportLines } from "../tape/drift/report.ts";
 import { type FixtureRun, runFixture } from "../tape/run-fixture.ts";
 import type { Replayable } from "../tape/run-on-tape.ts";

@@ -17,7 +17,7 @@ import {
   type ScriptEntry,
   type ScriptOptions,
   sentEvents,
-} from "./_script.ts";
+} from "./scripted.ts";
 
 export interface ScriptedServerOptions extends ScriptOptions {
   /** Where a streamed body is cut into writes. @default one event per write */

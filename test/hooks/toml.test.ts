@@ -9,8 +9,7 @@ import type { ModelRequest } from "../../lib/core/model.ts";
 import type { RunEvent } from "../../lib/core/run-events.ts";
 import { openSession } from "../../lib/core/session.ts";
 import { type ExecRecord, tomlHooks, type TomlOptions } from "../../lib/hooks/toml.ts";
-import type { ScriptedReply } from "../../lib/testing/_reply-events.ts";
-import { scripted } from "../../lib/testing/scripted.ts";
+import { scripted, type ScriptedReply } from "../../lib/testing/scripted.ts";
 import { scratch } from "../_scratch.ts";
 import { until } from "../_until.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { SHAPES } from "../../lib/tape/lines.ts";
+import { SHAPES } from "../../lib/tape/format.ts";
 
 const PAGE = new URL("../../fixtures/FORMAT.md", import.meta.url);
 

@@ -6,7 +6,7 @@ import { parseRule } from "../../lib/permissions/parse-rule.ts";
 import { boundedSearch, linearSearch } from "../../lib/regex/bounded-search.ts";
 import { runaway } from "../../lib/regex/runaway.ts";
 import { regexTree } from "../../lib/regex/tree.ts";
-import { compileGlob } from "../../lib/tools/search/glob.ts";
+import { compileGlob } from "../../lib/tools/search/ignore.ts";
 import { tries } from "../_counts.ts";
 import { call, testContext } from "../hooks/_events.ts";
 

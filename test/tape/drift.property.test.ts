@@ -256,7 +256,7 @@ test("equal requests are always answered in the order they were recorded, and ne
   );
 });
 
-test("a report says whose a place is: which tool's description, which tool's result, or only another order", async () => {
+test("a report names the tool whose description or result differs", async () => {
   const schema = { type: "object" };
   const [look, brew] = [{ name: "Look", description: "l" }, { name: "Brew", description: "b" }].map((tool) => ({
     ...tool,
@@ -279,10 +279,9 @@ test("a report says whose a place is: which tool's description, which tool's res
     [{ tools: [look!, { ...brew!, description: "c" }] }, "tools.1.description, of tool Brew, is not what was recorded"],
     [{ tools: [look!] }, "tools.1, the tool Brew, is missing"],
     [{ tools: [look!, brew!, { ...look!, name: "Cup" }] }, "tools.2, the tool Cup, is new"],
-    [{ tools: [brew!] }, "tools.0.name differs as tool Look is missing"],
-    [{ tools: [look!, { ...look!, name: "Cup" }, brew!] }, "tools.1.name differs as tool Cup is new"],
+    [{ tools: [brew!] }, "tools.0.name, of tool Look, is not what was recorded"],
+    [{ tools: [look!, { ...look!, name: "Cup" }, brew!] }, "tools.1.name, of tool Brew, is not what was recorded"],
     [{ tools: [{ ...look!, name: "Cup" }, brew!] }, "tools.0.name, of tool Look, is not what was recorded"],
-    [{ tools: [brew!, look!] }, "tools.0.name differs as the same tools are in a different order"],
     [{ messages: answered("cup") }, "messages.2.content.0.content, a result of Brew, is not what was recorded"],
     [{ system: "s" }, "system is new"],
   ];

@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
+import { ToolError } from "../../lib/core/tool.ts";
 import { selectGlobs } from "../../lib/tools/search/ignore.ts";
 import { findRipgrep } from "../../lib/tools/search/ripgrep.ts";
 import { comparePaths, walk } from "../../lib/tools/search/walk.ts";
@@ -95,7 +96,7 @@ test("selectGlobs() always selects the files that ripgrep selects by --glob", ne
       try {
         ({ selects } = selectGlobs(globs));
       } catch (error) {
-        assert.ok(error instanceof TypeError);
+        assert.ok(error instanceof ToolError);
       }
       const args = ["--no-ignore", ...globs.map((text) => `--glob=${text}`)];
       if (selects === undefined) return void assert.throws(() => list(root, args));

@@ -1,7 +1,6 @@
 import type { Message } from "../../core/messages.ts";
 import { crochetVersion, runtimeVersion } from "../../files/version.ts";
-import type { ClockFact, EndFact, Header, ToolFact } from "../format.ts";
-import { TAPE_VERSION } from "../lines.ts";
+import { type ClockFact, type EndFact, type Header, TAPE_VERSION, type ToolFact } from "../format.ts";
 import { differs } from "../drift/difference.ts";
 import type { Mask } from "../redact/mask.ts";
 import type { TapeOptions } from "../options.ts";

@@ -1,6 +1,5 @@
 import type { Arbitrary } from "fast-check";
-import type { ScriptedReply } from "../_reply-events.ts";
-import { scripted, type ScriptedModel } from "../scripted.ts";
+import { scripted, type ScriptedModel, type ScriptedReply } from "../scripted.ts";
 import { type FastCheck, fastCheck, FILES, type Scene, SENTENCES, textArbitrary } from "./texts.ts";
 import { callArbitrary } from "./tools.ts";
 
