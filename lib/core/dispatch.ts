@@ -1,16 +1,10 @@
-import { ask, saidBy } from "./_ask.ts";
+import { ask, type AskOptions, saidBy } from "./_ask.ts";
 import { stamp } from "./_event.ts";
-import { passedOver } from "./_policy.ts";
 import type { AnyEvent, EventName, Fired } from "./events.ts";
 import { ENDED, Fold, type Folded, IN_BACKGROUND, NOTHING } from "./fold.ts";
 import type { HookEnv, HookRecord } from "./hook.ts";
 
-export { failurePolicy } from "./_policy.ts";
-
-export interface FireOptions {
-  /** Turns a modified value into the subject, or throws `UnusableAnswer`. */
-  readonly accept?: (value: unknown) => unknown;
-}
+export type FireOptions = Pick<AskOptions, "accept">;
 
 /**
  * Asks the hooks of one event, one after the other, and folds what they say. Order never depends on speed:
@@ -73,6 +67,19 @@ function queue(hook: HookRecord, event: AnyEvent, env: HookEnv): void {
   };
   const said = work();
   env.background?.(said, hook.name);
+}
+
+/** Why a hook is not asked about an event; undefined when it is. */
+function passedOver(hook: HookRecord, event: AnyEvent, env: HookEnv): string | undefined {
+  if (!hook.enabled) return "disabled";
+  const sub = env.parent_agent_id !== undefined;
+  const on = hook.on.find((o) => o.event === event.event && (o.scope === "all" || (o.scope === "sub") === sub));
+  if (!on) return sub ? "not for sub-agents" : "only for sub-agents";
+  const outcome = event.event === "post-tool-use" ? event.outcome : undefined;
+  if (outcome && !hook.on.some((o) => o.event === event.event && (o.outcome === undefined || o.outcome === outcome))) {
+    return `not for outcome ${outcome}`;
+  }
+  return hook.misses?.(event);
 }
 
 /** Whether a hook listens to an event: if not, a caller need not build it. */

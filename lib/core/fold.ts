@@ -1,8 +1,7 @@
 import type { Asked } from "./_ask.ts";
 import { isView, withSubject } from "./_event.ts";
-import { failurePolicy } from "./_policy.ts";
 import { type AnyEvent, type EventName, EVENTS } from "./events.ts";
-import type { HookRecord, HookRun } from "./hook.ts";
+import type { HookRecord, HookRun, OnError } from "./hook.ts";
 import { NO_OPINION, type Said } from "./verdict.ts";
 
 /** What all hooks together decided at one event (U5). */
@@ -55,12 +54,12 @@ export class Fold {
   /** The event as the next hook sees it. */
   event: AnyEvent;
   readonly #deny: "prevents" | "collects" | "ignored";
-  readonly #runs: HookRun[] = [];
-  readonly #warnings: string[] = [];
-  readonly #contexts: (Said & { hook: string })[] = [];
-  readonly #inputs: { hook: string; text: string; persist?: true }[] = [];
-  readonly #systemMessages: { hook: string; text: string }[] = [];
   readonly #denials: Denial[] = [];
+  readonly #contexts: Folded["contexts"][number][] = [];
+  readonly #inputs: Folded["inputs"][number][] = [];
+  readonly #systemMessages: Folded["systemMessages"][number][] = [];
+  readonly #warnings: string[] = [];
+  readonly #runs: HookRun[] = [];
   #value: { to: unknown } | undefined;
   #allowed: { reason: string | undefined } | undefined;
   #asked: Mutable<NonNullable<Folded["asked"]>> | undefined;
@@ -186,4 +185,20 @@ export class Fold {
 
 function failedWords(hook: HookRecord, event: AnyEvent, failure: string): string {
   return `Hook ${hook.name} failed on ${event.event}: ${failure}`;
+}
+
+/** Where a module that fails must not let the thing happen, and where the run cannot continue without it (U7). */
+const FAILURE: { readonly [N in EventName]?: OnError } = {
+  "pre-tool-use": "deny",
+  "model-switch": "deny",
+  "user-prompt-submit": "deny",
+  "session-start": "abort",
+  "turn-start": "abort",
+  "iteration": "abort",
+  "agent-start": "abort",
+};
+
+/** What a failure does if the hook does not say (U7). */
+export function failurePolicy({ kind, lenient }: HookRecord, event: EventName): OnError {
+  return kind !== "module" || lenient ? "continue" : FAILURE[event] ?? "continue";
 }

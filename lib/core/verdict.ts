@@ -58,16 +58,7 @@ export function allow(reason?: string): Allow {
   return reason === undefined ? { action: "allow" } : { action: "allow", reason };
 }
 
-/**
- * Refuses. What that prevents depends on the event.
- *
- * @example
- * ```ts
- * import { deny, type PreToolUseHook } from "crochet";
- *
- * const hook = (({ input }) => "force" in input ? deny("No force here") : undefined) satisfies PreToolUseHook;
- * ```
- */
+/** Refuses. What that prevents depends on the event. */
 export function deny(reason: string): Deny {
   return { action: "deny", reason };
 }
@@ -77,48 +68,36 @@ export function deny(reason: string): Deny {
  *
  * @example
  * ```ts
- * import { keepGoing, type StopHook } from "crochet";
+ * import { agent, allow, ask, context, deny, halt, keepGoing, matchTool, modify, type StopHook } from "crochet";
  *
- * const hook = (async (_, ctx) => {
+ * const tests = (async (_, ctx) => {
  *   const { code, stdout } = await ctx.$("npm", ["test"]);
  *   return code === 0 ? undefined : keepGoing(`Fix the tests:\n${stdout}`);
  * }) satisfies StopHook;
+ *
+ * export default agent({
+ *   hooks: {
+ *     userPromptSubmit: () => context("The tests are run with 'npm test'"),
+ *     preToolUse: [
+ *       matchTool("Bash", ({ input }) => /\bpublish\b/.test(String(input.command)) ? ask("It publishes") : undefined),
+ *       ({ input }) => "force" in input ? deny("No force here") : "timeout" in input ? allow() : modify({ ...input, timeout: 60_000 }),
+ *     ],
+ *     iteration: ({ total_iterations }) => total_iterations > 50 ? halt("That is enough") : undefined,
+ *     stop: tests,
+ *   },
+ * });
  * ```
  */
 export function keepGoing(reason: string): Deny {
   return { action: "deny", reason };
 }
 
-/**
- * Replaces the event's whole subject.
- *
- * @example
- * ```ts
- * import { agent, allow, context, halt, modify } from "crochet";
- *
- * export default agent({
- *   hooks: {
- *     userPromptSubmit: () => context("The tests are run with 'npm test'"),
- *     preToolUse: ({ tool_name, input }) => tool_name === "Bash" ? modify({ ...input, timeout: 60_000 }) : allow(),
- *     iteration: ({ total_iterations }) => total_iterations > 50 ? halt("That is enough") : undefined,
- *   },
- * });
- * ```
- */
+/** Replaces the event's whole subject. */
 export function modify<T>(value: T): Modify<T> {
   return { action: "modify", value };
 }
 
-/**
- * Lets a person decide.
- *
- * @example
- * ```ts
- * import { ask, matchTool } from "crochet";
- *
- * const hook = matchTool("Bash", ({ input }) => /\bpublish\b/.test(String(input.command)) ? ask("It publishes") : undefined);
- * ```
- */
+/** Lets a person decide. */
 export function ask(reason?: string): Ask {
   return reason === undefined ? { action: "ask" } : { action: "ask", reason };
 }
@@ -237,37 +216,31 @@ export function fromAction(event: EventName, given: string, fields: Record<strin
   }
 }
 
+/** What a subject must be, if it is not looked at where it is used. */
+const SUBJECTS: { readonly [N in EventName]?: readonly [expected: string, fits: (value: unknown) => boolean] } = {
+  "user-prompt-submit": ["a text", isText],
+  "agent-start": ["a text", isText],
+  "model-switch": ["a text", isText],
+  "pre-compact": ["a text", isText],
+  "turn-start": ["an object, its 'system' a text,", isView],
+  "iteration": ["an object, its 'system' a text,", isView],
+  "error": ["true or false (retry)", (value) => typeof value === "boolean"],
+};
+
 /** The value if it fits the event's subject; otherwise a failure that says what would. */
 function checkedSubject(event: EventName, value: unknown): unknown {
-  const wrong = (expected: string) =>
-    unusable(event, `its 'modify' gives ${shown(value)} where ${expected} is expected`);
-  switch (event) {
-    case "user-prompt-submit":
-    case "agent-start":
-    case "model-switch":
-    case "pre-compact":
-      if (typeof value !== "string") throw wrong("a text");
-      return value;
-    case "turn-start":
-    case "iteration":
-      if (!isObject(value) || !isTextOrNone(value.system)) {
-        throw wrong("an object, its 'system' a text,");
-      }
-      return value;
-    case "error":
-      if (typeof value !== "boolean") throw wrong("true or false (retry)");
-      return value;
-    case "pre-tool-use":
-    case "permission-request":
-    case "post-tool-use":
-      return value;
-    default:
-      throw unusable(event, `nothing can be modified on ${pascal(event)}`);
-  }
+  if (EVENTS[event].subject === null) throw unusable(event, `nothing can be modified on ${pascal(event)}`);
+  const [expected, fits] = SUBJECTS[event] ?? [];
+  if (!fits || fits(value)) return value;
+  throw unusable(event, `its 'modify' gives ${shown(value)} where ${expected} is expected`);
 }
 
-function isTextOrNone(value: unknown): boolean {
-  return value === undefined || typeof value === "string";
+function isText(value: unknown): boolean {
+  return typeof value === "string";
+}
+
+function isView(value: unknown): boolean {
+  return isObject(value) && (value.system === undefined || isText(value.system));
 }
 
 /** A failure that names the event; the caller knows the hook. */

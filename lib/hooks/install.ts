@@ -1,7 +1,7 @@
 import type { Node } from "jsonc-parser";
 import { existsSync, readFileSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { failurePolicy } from "../core/dispatch.ts";
+import { failurePolicy } from "../core/fold.ts";
 import { type EventName, EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { isObject } from "../core/json.ts";

@@ -1,4 +1,4 @@
-import { failurePolicy } from "../core/dispatch.ts";
+import { failurePolicy } from "../core/fold.ts";
 import { type AnyEvent, type EventName, EVENTS } from "../core/events.ts";
 import type { Context, HookContext, HookRecord } from "../core/hook.ts";
 import type { Model } from "../core/model.ts";

@@ -1,4 +1,3 @@
-import { frozen } from "../core/frozen.ts";
 import { isObject } from "../core/json.ts";
 import type { Message } from "../core/messages.ts";
 import { processLock } from "./claims.ts";
@@ -104,4 +103,11 @@ function completed(given: MinimalStore): SessionStore {
 
 function isList(found: Awaited<ReturnType<MinimalStore["load"]>>): found is readonly Message[] {
   return Array.isArray(found);
+}
+
+/** Data that cannot be changed: itself if it is frozen, otherwise a frozen copy. */
+export function frozen<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  if (Array.isArray(value)) return Object.freeze(value.map(frozen)) as T;
+  return Object.freeze(Object.fromEntries(Object.entries(value).map(([key, part]) => [key, frozen(part)]))) as T;
 }
