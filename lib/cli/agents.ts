@@ -5,7 +5,7 @@ import { command, group, type Usage } from "./_flags.ts";
 import { EXIT, type Io } from "./_io.ts";
 import { hasPerson, openKeyboard } from "./chat/keys.ts";
 import { type Colours, coloursFor, harmlessRow, oneLine, several } from "./show/text.ts";
-import { cut, displayWidth } from "./show/width.ts";
+import { cut, table } from "./show/width.ts";
 
 const USAGE: Usage = {
   name: "agents ls",
@@ -71,19 +71,6 @@ interface TableOptions {
 export function agentsTable(all: readonly Standing[], { columns, colours, now = Date.now() }: TableOptions): string {
   const rows = all.map((one) => [shortId(one.id), stateWords(one), age(one.since, now), about(one)]);
   const head = ["agent", "state", "since", "asks"];
-  const widths = head.slice(0, -1).map((title, i) =>
-    Math.max(displayWidth(title), ...rows.map((row) => displayWidth(row[i]!)))
-  );
-  const line = (cells: readonly string[], paint: (text: string, i: number) => string) => {
-    let room = columns;
-    const parts = cells.map((cell, i) => {
-      const text = cut(cell, Math.max(0, room));
-      const padding = i < widths.length ? Math.min(widths[i]! - displayWidth(text) + 2, room - displayWidth(text)) : 0;
-      room -= displayWidth(text) + Math.max(0, padding);
-      return paint(text, i) + " ".repeat(Math.max(0, padding));
-    });
-    return `${parts.join("").trimEnd()}\n`;
-  };
   const colourOf = ({ state }: Standing) =>
     ({
       working: colours.green,
@@ -92,10 +79,11 @@ export function agentsTable(all: readonly Standing[], { columns, colours, now = 
       stopped: colours.dim,
       failed: colours.red,
     })[state];
-  return line(head, (text) => colours.dim(text)) +
-    rows.map((row, n) =>
-      line(row, (text, i) => i === 0 ? colours.bold(text) : i === 1 ? colourOf(all[n]!)(text) : text)
-    ).join("");
+  const [top, ...lines] = table(head, rows, columns).slice(0, -1).split("\n");
+  const painted = lines.map((line, n) =>
+    line.replace(/^(\S+)(\s+)(\S+)/, (_, id, gap, state) => `${colours.bold(id)}${gap}${colourOf(all[n]!)(state)}`)
+  );
+  return [colours.dim(top!), ...painted, ""].join("\n");
 }
 
 /** A session's id by its beginning, as `git` shows a commit; a name that a person chose is whole. */
