@@ -10,13 +10,15 @@ import {
   RUN_OPTIONS,
   type RunOptions,
 } from "./agent/options.ts";
+import { asksOf } from "./agent/params.ts";
 import { checkPrices } from "./anthropic/prices.ts";
+import type { Prompt } from "./core/messages.ts";
 import type { Result } from "./core/run-events.ts";
 import type { Tool } from "./core/tool.ts";
 import { isLoadingScript } from "./files/importing.ts";
 import { type CodeHooks, liveHooks } from "./hooks/code-hooks.ts";
 import { checkMcp } from "./mcp/servers.ts";
-import { asTool } from "./tools/make-tool.ts";
+import { asTool, isApiTool, type RunnableTool } from "./tools/make-tool.ts";
 import { memoryStore, sessionStore } from "./transcript/memory.ts";
 
 /**
@@ -36,12 +38,13 @@ export function agent(options: AgentOptions = {}): Agent {
   checkGiven(options, OPTIONS, "make an agent");
   if (options.mcp) checkMcp(options.mcp);
   if (options.prices) checkPrices(options.prices);
+  asksOf(options);
   engineOf(options.step);
   const given = options.hooks === undefined ? [] : Array.isArray(options.hooks) ? options.hooks : [options.hooks];
   const parts: AgentParts = {
     options,
     name: options.name ?? nameFrom(options.from),
-    tools: toolList(options.tools),
+    ...toolsOf(options.tools),
     limits: limitsOf(options.limits),
     cwd: pathFrom(options.from, options.cwd ?? process.cwd(), "cwd"),
     hookFolders: given.filter((h): h is string => typeof h === "string").map((h) => pathFrom(options.from, h, "hooks")),
@@ -56,11 +59,12 @@ export function agent(options: AgentOptions = {}): Agent {
     checkGiven(own, RUN_OPTIONS, `run agent '${parts.name}'`);
     if (own.mcp) checkMcp(own.mcp);
     if (own.prices) checkPrices(own.prices);
+    asksOf(options, own);
     const cwd = own.cwd === undefined ? parts.cwd : pathFrom(options.from, own.cwd, "cwd");
     const { assemble } = await (assembling ??= import("./agent/assemble.ts"));
     return await assemble(parts, { ...own, cwd });
   };
-  const run = async (prompt: string, own: RunOptions = {}): Promise<Result> => {
+  const run = async (prompt: Prompt, own: RunOptions = {}): Promise<Result> => {
     const session = await open(own);
     try {
       return await session.prompt(prompt);
@@ -98,16 +102,17 @@ export function agent(options: AgentOptions = {}): Agent {
 /** Kept: to ask for a module again takes longer than to open a session, and those who ask at once get it in any order. */
 let assembling: Promise<typeof import("./agent/assemble.ts")> | undefined;
 
-function toolList(given: AgentOptions["tools"] = []): readonly Tool[] {
-  const tools = given.map(asTool);
-  const names = new Set<string>();
-  for (const { name } of tools) {
+function toolsOf(given: AgentOptions["tools"] = []): Pick<AgentParts, "tools" | "apiTools"> {
+  const apiTools = given.filter(isApiTool);
+  const tools = given.filter((one): one is Tool | RunnableTool => !isApiTool(one)).map(asTool);
+  const names = new Set<string | undefined>();
+  for (const { name } of [...tools, ...apiTools.filter(({ name }) => name !== undefined)]) {
     if (names.has(name)) {
       throw new TypeError(`Cannot make an agent as two of its tools are named '${name}': rename one`);
     }
     names.add(name);
   }
-  return tools;
+  return { tools, apiTools };
 }
 
 function nameFrom(from: string | undefined): string {

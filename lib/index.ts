@@ -1,5 +1,6 @@
 export { agent } from "./agent.ts";
 export type { Agent, AgentOptions, AgentSession, RunOptions, SandboxOption } from "./agent/options.ts";
+export type { AskOptions, Params } from "./agent/params.ts";
 export { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "./anthropic/model.ts";
 export { openai, type OpenAIHeaders, type OpenAIOptions } from "./openai/model.ts";
 export { hookToml } from "./agent/hook-toml.ts";
@@ -28,8 +29,8 @@ export type * from "./hooks/event-hooks.ts";
 export { type OnErrorReply, type SessionHooks, sessionHooks, ToolDeniedError, wrapToolCall } from "./hooks/registry.ts";
 export type { Engine, Step } from "./agent/engine.ts";
 export type { Limits } from "./core/limits.ts";
-export type { Block, Message, Usage } from "./core/messages.ts";
-export { type Model, ModelError, type ModelEvent, type ModelRequest } from "./core/model.ts";
+export type { Block, Message, Prompt, Usage } from "./core/messages.ts";
+export { type ApiTool, type Effort, type Model, ModelError, type ModelEvent, type ModelRequest } from "./core/model.ts";
 export { HookRegistry, type HookResult, type HookStats, type RegistryOptions } from "./hooks/registry.ts";
 export type { Result, RunEvent } from "./core/run-events.ts";
 export { type Effect, type Tool, type ToolContext, ToolError, type ToolOutput } from "./core/tool.ts";

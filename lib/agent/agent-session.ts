@@ -1,5 +1,8 @@
+import { isContent, type Prompt, promptText } from "../core/messages.ts";
 import type { AgentSpec, SessionState } from "../core/run.ts";
 import type { Session } from "../core/session.ts";
+import { shown } from "../core/shown.ts";
+import { checkOptions } from "../files/options.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
 import type { TapeLane } from "../tape/lane.ts";
 import type { TapeSession } from "../tape/session.ts";
@@ -8,6 +11,7 @@ import { type About, changesSince, type Transcript } from "../transcript/store.t
 import { beginRun, lastResult, notBegun } from "./begin.ts";
 import type { SessionEngine } from "./engine.ts";
 import type { AgentSession } from "./options.ts";
+import { ASK_OPTIONS, asksOf, checkAsks } from "./params.ts";
 import type { Past } from "./past.ts";
 import type { Keeper } from "./persist.ts";
 import { runBelow } from "./spawn.ts";
@@ -54,27 +58,32 @@ export function agentSession(parts: SessionParts): AgentSession {
     get model() {
       return state.model;
     },
-    async prompt(words, { signal } = {}) {
-      tape?.prompted(words);
+    async prompt(prompt, { signal, ...own } = {}) {
+      checkPrompt(prompt);
+      checkOptions(own, ASK_OPTIONS, "prompt an agent");
+      checkAsks(own, "prompt an agent");
+      let asks = Object.keys(own).length > 0 ? asksOf(spec, own) : undefined;
+      tape?.prompted(prompt);
       parts.onPrompt(state.clock.uuid());
       let trigger: "user" | "resume" = past ? "resume" : "user";
       if (engine) {
-        const last = words.trim() === "" ? lastResult(engine, state, stored) : undefined;
+        const last = isBlank(prompt) ? lastResult(engine, state, stored) : undefined;
         if (last) return last;
-        const begin = await beginRun(engine, { prompt: words, trigger, state, keep, stored }).catch((error) => {
+        const begin = await beginRun(engine, { prompt, asks, trigger, state, keep, stored }).catch((error) => {
           if (engine.failure) return undefined;
           throw error;
         });
         if (!begin) return notBegun(state, engine.failure!.error);
-        ({ prompt: words, trigger } = begin);
+        ({ prompt, asks, trigger } = begin);
         hasGoneOn ||= begin.again;
       }
       await goingOn();
-      if (!hasBegun) Object.assign(about, { prompt: words.slice(0, 200), model: state.model });
+      if (!hasBegun) Object.assign(about, { prompt: promptText(prompt).slice(0, 200), model: state.model });
       hasBegun = true;
       const signals = until(signal);
-      const result = await session.prompt(words, {
+      const result = await session.prompt(prompt, {
         trigger,
+        ...(asks && { asks }),
         ...(signals.length > 0 && { signal: AbortSignal.any([...signals]) }),
       });
       lastStop = result.stop;
@@ -110,6 +119,16 @@ export function agentSession(parts: SessionParts): AgentSession {
       await parts.release(lastStop);
     },
   };
+}
+
+function isBlank(prompt: Prompt): boolean {
+  return typeof prompt === "string" && prompt.trim() === "";
+}
+
+/** @throws {TypeError} if it is neither a text nor blocks */
+function checkPrompt(prompt: Prompt): void {
+  if (typeof prompt === "string" || (isContent(prompt) && prompt.length > 0)) return;
+  throw new TypeError(`Cannot prompt an agent as ${shown(prompt)} is neither a text nor a list of blocks`);
 }
 
 /** Says what a session that goes on finds changed, and writes what it has beyond the stored transcript. */

@@ -6,7 +6,9 @@ import { type AgentSpec, newSessionState, type SessionState } from "../core/run.
 import type { Limits } from "../core/limits.ts";
 import { limitsOf, limitWarning } from "./limits.ts";
 import { NO_USAGE } from "../core/messages.ts";
-import { DEFAULT_MAX_TOKENS } from "../core/model.ts";
+import type { ApiTool } from "../core/model.ts";
+import { compactorFor } from "./compact.ts";
+import { asksOf } from "./params.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { openSession } from "../core/session.ts";
 import type { Tool } from "../core/tool.ts";
@@ -37,6 +39,7 @@ export interface AgentParts {
   readonly options: AgentOptions;
   readonly name: string;
   readonly tools: readonly Tool[];
+  readonly apiTools: readonly ApiTool[];
   readonly limits: Limits;
   readonly cwd: string;
   readonly hookFolders: readonly string[];
@@ -87,7 +90,9 @@ async function basisOf(parts: AgentParts, own: RunOptions) {
   // A fork has no place in the recording of what it forks from.
   const id = own.fork === undefined ? own.resume ?? own.id ?? clock.uuid() : systemClock.uuid();
   const { memory } = choices;
+  const asks = asksOf(options, own);
   return {
+    asks,
     ...{ parts, options, own, cwd, tape, lane, clock, model, modelName, isNamed, prices, memory },
     ...{ limits, store, engine, id },
   };
@@ -113,8 +118,8 @@ async function storeFor(parts: AgentParts, own: RunOptions, tape: TapeSession | 
 const replayed = sessionStore(memoryStore());
 
 async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<AgentSession> {
-  const { parts, options, own, cwd, tape, lane, clock, model, isNamed, prices, memory } = basis;
-  const { limits, store, engine, id } = basis;
+  const { parts, options, own, cwd, tape, lane, clock, model, isNamed, prices } = basis;
+  const { limits, store, engine, id, asks } = basis;
   const { system, lasting, afterWrite } = await systemOf(basis);
   const chosen = {
     permissions: rulesOf(options.permissions, own.permissions),
@@ -123,7 +128,7 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
   };
   const { permissions, ask, sandbox: confined } = await decidedBy(options, chosen, tape);
   const gate = await gateOf(permissions, ask, cwd);
-  const compactor = memory === false ? undefined : (await import("./compact.ts")).compactor();
+  const compactor = compactorFor(own.compact ?? options.compact, model);
   const spans = await spansOf(basis);
   const rollout = await rolloutOf(basis);
   let promptId: string | undefined;
@@ -191,7 +196,8 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
     },
     limits,
     limitWarning,
-    maxTokens: DEFAULT_MAX_TOKENS,
+    ...asks,
+    ...(parts.apiTools.length > 0 && { apiTools: parts.apiTools }),
     hooks: withNameWarnings(
       hookList({
         inCode: parts.codeHooks,
@@ -266,10 +272,10 @@ async function rolloutOf({ own: { rollout }, id, tape, lane }: SessionBasis) {
 }
 
 /** The spans of the session, if an application collects them. */
-async function spansOf({ model, modelName }: SessionBasis): Promise<Tracing | undefined> {
+async function spansOf({ model, modelName, asks: { maxTokens } }: SessionBasis): Promise<Tracing | undefined> {
   if (!openTelemetry()?.trace) return undefined;
   const { tracing } = await import("../telemetry/telemetry.ts");
-  return await tracing({ provider: apiOf(model, modelName), maxTokens: DEFAULT_MAX_TOKENS });
+  return await tracing({ provider: apiOf(model, modelName), maxTokens });
 }
 
 /** What an application has registered to collect spans with: without, nothing of OpenTelemetry is loaded. */

@@ -1,6 +1,7 @@
-import { type Message, NO_USAGE, textOf } from "../core/messages.ts";
+import { type Message, NO_USAGE, type Prompt, promptText, textOf } from "../core/messages.ts";
 import type { Result } from "../core/run-events.ts";
 import type { SessionState } from "../core/run.ts";
+import type { Asks } from "../core/session.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { resumable, type Transcript } from "../transcript/store.ts";
 import type { SessionEngine } from "./engine.ts";
@@ -17,7 +18,9 @@ export interface Place {
 
 /** What a run began with: its first step. Not the conversation, which the store has, but where it stood. */
 export interface Begin extends Place {
-  readonly prompt: string;
+  readonly prompt: Prompt;
+  /** What it asks of the model. */
+  readonly asks?: Asks | undefined;
   readonly trigger: "user" | "resume";
   readonly model: string;
   /** Milliseconds since the epoch. */
@@ -47,7 +50,8 @@ function isAt(a: Place, b: Place): boolean {
 }
 
 export interface Beginning {
-  readonly prompt: string;
+  readonly prompt: Prompt;
+  readonly asks?: Asks | undefined;
   readonly trigger: "user" | "resume";
   readonly state: SessionState;
   readonly keep: Keeper;
@@ -62,20 +66,20 @@ export interface Beginning {
  */
 export async function beginRun(
   engine: SessionEngine,
-  { prompt, trigger, state, keep, stored }: Beginning,
+  { prompt, asks, trigger, state, keep, stored }: Beginning,
 ): Promise<Begin & { readonly again: boolean }> {
   let again = true;
   const begin = await engine.step(beginName(state), async (): Promise<Begin> => {
     again = false;
     const place = placeOf(state.messages, keep.compacted());
-    return { prompt, trigger, model: state.model, at: state.clock.now(), ...place };
+    return { prompt, ...(asks && { asks }), trigger, model: state.model, at: state.clock.now(), ...place };
   });
   state.begun = begin.at;
   if (!again) return { ...begin, again };
-  if (prompt !== begin.prompt && prompt !== "") {
+  if (prompt !== "" && JSON.stringify(prompt) !== JSON.stringify(begin.prompt)) {
     throw new TypeError(
       `Cannot prompt session '${state.id}' as its last run was interrupted: go on with it first, with no prompt or ${
-        JSON.stringify(begin.prompt.slice(0, 100))
+        JSON.stringify(promptText(begin.prompt).slice(0, 100))
       }`,
     );
   }

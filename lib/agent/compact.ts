@@ -1,9 +1,12 @@
 import { type Message, text, textOf, totalTokens, user } from "../core/messages.ts";
 import { readReply } from "../core/reply.ts";
 import type { RunEvent } from "../core/run-events.ts";
-import type { Run } from "../core/run.ts";
+import type { Model } from "../core/model.ts";
+import type { AgentSpec, Run } from "../core/run.ts";
+import { asksForSummary } from "./params.ts";
 
-/** What a context may hold before it is made smaller, in tokens. */
+/** What a context may hold before it is made smaller: this part of what the model takes, or so many tokens if that is unknown. */
+const COMPACT_PART = 0.75;
 const COMPACT_AT = 150_000;
 /** How much it must grow before the next attempt, if it could not be made smaller. */
 const GROWN = 1.1;
@@ -16,10 +19,17 @@ const INSTRUCTIONS =
 matter, what is left to do. Be exact about paths, commands and decisions. Write for yourself; nothing else of the conversation remains.
 Answer in words alone: a tool that you call now is not run.`;
 
+/** What makes room in the conversations of a session; undefined if its agent does not want that. */
+export function compactorFor(wanted: boolean | { at: number } = true, { contextWindow }: Model) {
+  if (wanted === false) return undefined;
+  const whole = contextWindow === undefined ? COMPACT_AT : COMPACT_PART * contextWindow;
+  return compactor(wanted === true ? whole : wanted.at);
+}
+
 /** Compacts the conversation of each agent whose context has become too large. */
-export function compactor(): {
+function compactor(at: number): {
   readonly note: (event: RunEvent) => void;
-  readonly compact: (run: Run) => Promise<void>;
+  readonly compact: NonNullable<AgentSpec["compact"]>;
 } {
   const sizes = new Map<string, number>();
   const allowed = new Map<string, number>();
@@ -28,12 +38,14 @@ export function compactor(): {
       if (event.type === "usage" && event.hook === undefined) sizes.set(event.agent_id, totalTokens(event.usage));
       if (event.type === "compact") { for (const known of [sizes, allowed]) known.delete(event.agent_id); }
     },
-    compact: async (run) => {
+    compact: async (run, isTooLong = false) => {
       const { state: { agentId, messages, spent }, agent: { limits } } = run;
       const size = sizes.get(agentId) ?? 0;
       const room = spent.calls + 1 < limits.calls; // a summary that no call follows is of no use
-      if (!room || size <= (allowed.get(agentId) ?? COMPACT_AT) || cutAt(messages) === undefined) return;
-      if (!await compact(run, "auto")) allowed.set(agentId, size * GROWN);
+      if (!room || !(isTooLong || size > (allowed.get(agentId) ?? at)) || cutAt(messages) === undefined) return false;
+      const done = await compact(run, "auto");
+      if (!done) allowed.set(agentId, size * GROWN);
+      return done;
     },
   };
 }
@@ -59,12 +71,10 @@ export async function compact(run: Run, trigger: "auto" | "manual"): Promise<boo
     ...(past.at(-1)?.role === "user" ? [{ role: "assistant", content: [text("Understood.")] } as Message] : []),
     user(instructions),
   ];
+  const { maxTokens: max_tokens, ...asks } = asksForSummary(run.asks);
   const request = {
-    model: run.state.model,
-    system: agent.system,
-    messages: asking,
-    tools: run.toolSpecs,
-    max_tokens: agent.maxTokens,
+    ...{ model: run.state.model, system: agent.system, messages: asking, tools: run.toolSpecs, max_tokens },
+    ...asks,
   };
   run.state.spent.calls++;
   const reply = await run.interruptible(

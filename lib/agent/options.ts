@@ -1,8 +1,10 @@
 import type { Prices } from "../anthropic/prices.ts";
 import type { HookRecord } from "../core/hook.ts";
 import type { Limits } from "../core/limits.ts";
-import type { Model } from "../core/model.ts";
+import type { Prompt } from "../core/messages.ts";
+import type { ApiTool, Model } from "../core/model.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
+import { shown } from "../core/shown.ts";
 import type { Tool } from "../core/tool.ts";
 import { checkOptions, type OptionKind } from "../files/options.ts";
 import type { CodeHooks } from "../hooks/code-hooks.ts";
@@ -15,13 +17,14 @@ import type { Asker } from "../tools/asker.ts";
 import type { RunnableTool } from "../tools/make-tool.ts";
 import type { MinimalStore } from "../transcript/memory.ts";
 import type { Engine, Step } from "./engine.ts";
+import { ASK_OPTIONS, type AskOptions, checkAsks } from "./params.ts";
 import type { AskedBelow, Below } from "./spawn.ts";
 
 /** Where commands run. With `git`, git may write to `.git`, but for its hooks and settings. */
 export type SandboxOption = "workspace" | "hooks" | { mode?: "workspace" | "hooks"; git?: boolean };
 
 /** What an agent is made of. Everything is optional: the least agent is `agent({})`. */
-export interface AgentOptions {
+export interface AgentOptions extends AskOptions {
   /** `import.meta.url` of the script: relative paths are resolved against it. */
   from?: string;
   /** @default the script's file name, or "agent" */
@@ -31,8 +34,8 @@ export interface AgentOptions {
   /** The model to continue with if the first one is overloaded or refuses. */
   fallbackModel?: string;
   system?: string;
-  /** Our tools, or the SDK's runnable tools. */
-  tools?: readonly (Tool | RunnableTool)[];
+  /** Our tools, the SDK's runnable tools, or the API's own, which it runs itself: `{ type: "web_search_20260318", name: "web_search" }`. */
+  tools?: readonly (Tool | RunnableTool | ApiTool)[];
   /** A folder of hook files, hooks in code, or a list of both; `[]` is none. @default `./hooks` beside the script, if it has some */
   hooks?: string | CodeHooks | readonly (string | CodeHooks)[];
   limits?: Partial<Limits>;
@@ -49,6 +52,11 @@ export interface AgentOptions {
   store?: MinimalStore;
   /** Puts AGENTS.md and CLAUDE.md into the system prompt, or files of these names. @default false */
   memory?: boolean | readonly string[];
+  /**
+   * Whether a conversation that has become long is summarised, and from how many tokens on. @default true, at three
+   * quarters of the model's `contextWindow`, else at 150_000, and if the API finds it too long
+   */
+  compact?: boolean | { at: number };
   /** MCP servers whose tools the agent has as `mcp__server__tool`. */
   mcp?: McpOptions;
   /** Runs each model call and tool call: a journal or an engine. @default directly */
@@ -77,7 +85,7 @@ export interface HookRunner {
 }
 
 /** What one run or session may have of its own. */
-export interface RunOptions {
+export interface RunOptions extends AskOptions {
   signal?: AbortSignal;
   on?: (event: RunEvent) => void;
   /** These override the agent's. */
@@ -88,6 +96,7 @@ export interface RunOptions {
   sandbox?: SandboxOption;
   store?: MinimalStore;
   memory?: boolean | readonly string[];
+  compact?: boolean | { at: number };
   tape?: string | TapeOptions;
   step?: Step | Engine;
   cwd?: string;
@@ -112,7 +121,7 @@ export interface RunOptions {
 export interface AgentSession {
   readonly id: string;
   /** One prompt of a person and everything it sets off. Never throws. */
-  prompt(text: string, options?: { signal?: AbortSignal }): Promise<Result>;
+  prompt(prompt: Prompt, options?: AskOptions & { signal?: AbortSignal }): Promise<Result>;
   /** Changes the model for later calls; a hook may refuse. Returns whether it was changed. */
   setModel(model: string): Promise<boolean>;
   readonly model: string;
@@ -141,13 +150,13 @@ export interface Agent {
   /** The hooks it brings itself: in code, and the folders a session that begins now would load. */
   ownHooks(): Promise<{ readonly inCode: readonly HookRecord[]; readonly folders: readonly string[] }>;
   /** Runs one prompt to its end. A wrong option throws; whatever happens after the start is in the Result. */
-  run(prompt: string, options?: RunOptions): Promise<Result>;
+  run(prompt: Prompt, options?: RunOptions): Promise<Result>;
   /** As `run`, giving each event as it happens; the generator returns the Result. */
-  stream(prompt: string, options?: RunOptions): AsyncGenerator<RunEvent, Result>;
+  stream(prompt: Prompt, options?: RunOptions): AsyncGenerator<RunEvent, Result>;
   /** Continues a stored session under its id. Throws if there is no such id, or it is running. */
-  resume(id: string, prompt: string, options?: RunOptions): Promise<Result>;
+  resume(id: string, prompt: Prompt, options?: RunOptions): Promise<Result>;
   /** As `resume`, under a new id, from a checkpoint, a number of messages, or the end. */
-  fork(id: string, prompt: string, options?: RunOptions & { at?: string | number }): Promise<Result>;
+  fork(id: string, prompt: Prompt, options?: RunOptions & { at?: string | number }): Promise<Result>;
   /** Opens a session that takes several prompts. */
   open(options?: RunOptions): Promise<AgentSession>;
   /**
@@ -166,11 +175,13 @@ export const OPTIONS: { readonly [option in keyof AgentOptions]-?: OptionKind } 
   tools: "a list",
   hooks: "any",
   limits: "an object",
+  ...ASK_OPTIONS,
   prices: "an object",
   permissions: "an object",
   sandbox: ["workspace", "hooks"],
   store: "an object",
   memory: "true, false or a list of texts",
+  compact: "any",
   mcp: "an object",
   step: "any",
   tape: "any",
@@ -184,11 +195,13 @@ export const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind 
   on: "a function",
   model: "any",
   limits: "an object",
+  ...ASK_OPTIONS,
   prices: "an object",
   permissions: "an object",
   sandbox: ["workspace", "hooks"],
   store: "an object",
   memory: "true, false or a list of texts",
+  compact: "any",
   tape: "any",
   step: "any",
   cwd: "a text",
@@ -206,6 +219,15 @@ const SANDBOX_OPTIONS = { mode: ["workspace", "hooks"], git: "true or false" } a
 
 export function checkGiven({ sandbox, ...given }: RunOptions | AgentOptions, kinds: Kinds, doing: string): void {
   checkOptions(given, kinds, doing);
+  checkAsks(given, doing);
+  const { compact } = given;
+  if (
+    compact !== undefined && typeof compact !== "boolean" && !((compact as { at?: unknown } | null)?.at as number > 0)
+  ) {
+    throw new TypeError(
+      `Cannot ${doing} as 'compact' must be true, false or { at: tokens }: current value is ${shown(compact)}`,
+    );
+  }
   if (typeof sandbox === "object") checkOptions(sandbox, SANDBOX_OPTIONS, `${doing} in a sandbox`);
   else checkOptions({ sandbox }, kinds, doing);
 }

@@ -4,7 +4,7 @@ import type { Limits, Spent } from "../core/limits.ts";
 import { contentText, isToolResult, isToolUse, type Message, NO_USAGE } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { type AgentSpec, newSessionState, type SessionState } from "../core/run.ts";
-import { openSession } from "../core/session.ts";
+import { type Asks, openSession } from "../core/session.ts";
 import { findTool, type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
 import { sha256 } from "../files/sha256.ts";
 import type { TapeLane } from "../tape/lane.ts";
@@ -14,6 +14,7 @@ import type { SessionStore } from "../transcript/memory.ts";
 import { hashOf, resumable, type Transcript } from "../transcript/store.ts";
 import { messagesAt, type Place, placeOf } from "./begin.ts";
 import type { Engine } from "./engine.ts";
+import { asksOf } from "./params.ts";
 import { keeper } from "./persist.ts";
 import { lateSteps, reportSteps } from "./steps.ts";
 
@@ -21,6 +22,7 @@ import { lateSteps, reportSteps } from "./steps.ts";
 export interface AskedBelow {
   readonly request: SpawnRequest;
   readonly call: Call;
+  readonly asks: Asks;
   /** The agent that asks. */
   readonly parent: Pick<SessionState, "id" | "agentId" | "depth" | "model" | "spent">;
 }
@@ -48,11 +50,12 @@ export function spawner(spawning: Spawning): NonNullable<SessionState["spawn"]> 
       const why = `${depth} are nested already and the limit is ${agent.limits.depth}`;
       throw new ToolError(`Cannot start an agent as ${why}: do the task yourself`, { code: "depth" });
     }
+    const asks = asksBelow(run.asks, request, model);
     if (request.resume !== undefined) refuseRunning(request.resume, parent());
     if (request.resume !== undefined && inbox.awaits(request.resume)) throw busy(request.resume);
     const { id, working } = engine?.spawn
-      ? { id: idOf(request, call), working: elsewhere(engine, agent.limits, parent(), request, call) }
-      : await spawnHere({ ...spawning, signal: run.signal }, request, call);
+      ? { id: idOf(request, call), working: elsewhere(engine, agent.limits, parent(), { request, call, asks }) }
+      : await spawnHere({ ...spawning, signal: run.signal }, request, call, asks);
     if (!request.background) return await working;
     const blank = blankOf(request, id, request.model ?? model);
     inbox.await(call.toolUseId, lateReport(working, blank), id);
@@ -95,14 +98,14 @@ async function elsewhere(
   engine: Engine,
   { calls }: Limits,
   parent: SessionState,
-  request: SpawnRequest,
-  call: Call,
+  wanted: Pick<AskedBelow, "request" | "call" | "asks">,
 ): Promise<Spawned> {
+  const { request, call } = wanted;
   const { id, agentId, depth, model, spent } = parent;
   // Agents that run elsewhere side by side cannot see each other's calls, so each is lent half of what is left.
   const lent = calls === Infinity ? 0 : Math.ceil((calls - spent.calls) / 2);
   const below = { ...spent, calls: calls === Infinity ? spent.calls : calls - lent };
-  const asked: AskedBelow = { request, call, parent: { id, agentId, depth, model, spent: below } };
+  const asked: AskedBelow = { ...wanted, parent: { id, agentId, depth, model, spent: below } };
   spent.calls += lent;
   const end = await engine.spawn!<Below>(idOf(request, call), asked);
   spent.calls += end.spent.calls - lent;
@@ -117,7 +120,7 @@ async function elsewhere(
 /** Runs an agent that an engine was asked for, below a stand-in for the agent that asked. */
 export async function runBelow(
   home: Omit<Home, "parent"> & { readonly state: SessionState },
-  { request, call, parent: { spent: before, ...above } }: AskedBelow,
+  { request, call, asks = asksOf(), parent: { spent: before, ...above } }: AskedBelow,
 ): Promise<Below> {
   const spent = { ...before, dollars: before.dollars ?? undefined };
   const parent = { ...home.state, ...above, spent };
@@ -127,7 +130,7 @@ export async function runBelow(
     dollars: spent.dollars === undefined ? undefined : spent.dollars - (before.dollars ?? 0),
   });
   try {
-    const { working } = await spawnHere({ ...home, parent: () => parent }, request, call);
+    const { working } = await spawnHere({ ...home, parent: () => parent }, request, call, asks);
     return { spawned: await working, spent: own() };
   } catch (error) {
     const code = error instanceof ToolError ? error.code : "agent_error";
@@ -167,10 +170,11 @@ async function spawnHere(
   home: Home,
   request: SpawnRequest,
   call: Call,
+  asks: Asks,
 ): Promise<{ readonly id: string; readonly working: Promise<Spawned> }> {
   const { agent, parent, store, engine } = home;
   const resumed = request.resume === undefined ? undefined : await claimed(store, request.resume);
-  const bare = specFor(agent, request);
+  const bare = specFor(agent, request, asks);
   const lane = home.lane?.below(call.toolUseId, request.background ?? false);
   const spec = lane?.spec(bare) ?? bare;
   const clock = lane?.clock ?? parent().clock;
@@ -321,11 +325,20 @@ export function typeIn(store: SessionStore, asking: () => SessionState): NonNull
   };
 }
 
-function specFor(agent: AgentSpec, { type, system, tools }: SpawnRequest): AgentSpec {
+/** What an agent asks of its model: what its parent asks, unless that is another one, which may not take it. */
+function asksBelow(above: Asks, request: SpawnRequest, model: string): Asks {
+  return (request.model ?? model) === model ? above : asksOf();
+}
+
+function specFor(agent: AgentSpec, { type, system, tools }: SpawnRequest, asks: Asks): AgentSpec {
+  const { maxTokens: _, effort: __, params: ___, finish: ____, tools: all, apiTools, ...rest } = agent;
+  const isNamed = (one: { readonly name?: string }) => !tools || tools.includes(one.name ?? "");
   return {
-    ...agent,
+    ...rest,
+    ...asks,
     type,
     ...(system !== undefined && { system }),
-    ...(tools && { tools: agent.tools.filter((t) => tools.some((name) => findTool([t], name))) }),
+    tools: all.filter((t) => !t.ends && (!tools || tools.some((name) => findTool([t], name)))),
+    ...(apiTools && { apiTools: apiTools.filter(isNamed) }),
   };
 }

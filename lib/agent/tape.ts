@@ -54,6 +54,7 @@ export function choicesOf(
     if (asked !== (agents.memory ?? false)) chosen.add("memory");
     if (Object.keys(own.limits ?? {}).length > 0) chosen.add("limits");
     if (own.mcp) chosen.add("mcp");
+    if (own.maxTokens ?? own.effort ?? own.params) chosen.add("params");
     if (own.resume !== undefined) chosen.add("past");
   }
   const model = own.model ?? (chosen.has("model") ? tape?.model : agents.model ?? tape?.model);

@@ -2,9 +2,10 @@ import { existsSync } from "node:fs";
 import type { BaseAnthropic, ClientOptions } from "@anthropic-ai/sdk/client";
 import { abortedError, callError } from "../http/errors.ts";
 import { boundedFetch } from "../http/refusal.ts";
-import { requestWriter } from "./request-bytes.ts";
+import { type Cache, requestWriter } from "./request-bytes.ts";
 import { type OpenReply, replyStream } from "../http/reply-stream.ts";
 import { type Model, ModelError, type ModelRequest } from "../core/model.ts";
+import { shown } from "../core/shown.ts";
 import { checkOptions, type OptionKind } from "../files/options.ts";
 import type { Middleware } from "../http/middleware.ts";
 
@@ -24,8 +25,8 @@ export interface AnthropicOptions {
   timeout?: number;
   /** Milliseconds a reply that has begun may be silent. @default 60_000 */
   idleTimeout?: number;
-  /** Whether to mark breakpoints of the prompt cache: system prompt, tools, the last two user messages. @default true */
-  cache?: boolean;
+  /** Whether to mark breakpoints of the prompt cache (system prompt, tools, the last two user messages), for five minutes or an hour. @default true */
+  cache?: Cache;
   /** Headers to send with every request. */
   headers?: { readonly [name: string]: string };
   /** Sees every HTTP attempt, and may answer it; the first is the outermost. */
@@ -46,6 +47,11 @@ export interface AnthropicOptions {
 export function anthropic(options: AnthropicOptions = {}): Model {
   // Here and not in the SDK, which would complain at the first call.
   checkOptions(options, OPTIONS, "use anthropic()");
+  if (![undefined, true, false, "1h"].includes(options.cache)) {
+    throw new TypeError(
+      `Cannot use anthropic() as 'cache' must be true, false or "1h": current value is ${shown(options.cache)}`,
+    );
+  }
   const wire = wireFor(options);
   const model: Model = (request, signal) => wire.call(request, signal);
   wires.set(model, wire);
@@ -85,8 +91,9 @@ function wireFor(options: AnthropicOptions, prepare?: (client: BaseAnthropic) =>
     signal.addEventListener("abort", abort, { once: true });
     try {
       const response = await client.post("/v1/messages", {
-        body: body.bytes,
-        headers: { "content-type": "application/json" },
+        // Middleware that reads the body as the SDK's own does expects a text.
+        body: options.middleware?.length ? decoder.decode(body.bytes) : body.bytes,
+        headers: { "content-type": "application/json", ...betaHeader(request, options) },
         stream: true,
         signal: connection.signal,
         ...(middleware && { middleware }),
@@ -112,6 +119,18 @@ function wireFor(options: AnthropicOptions, prepare?: (client: BaseAnthropic) =>
     call: (request, signal, middleware) =>
       replyStream(() => open(request, signal, middleware), { signal, idleTimeout, timeout }),
   };
+}
+
+const decoder = new TextDecoder();
+
+const BETA = "anthropic-beta";
+
+/** The header of betas: those of the request, and those that all requests have. */
+function betaHeader({ params }: ModelRequest, { headers = {} }: AnthropicOptions): { [BETA]?: string } {
+  const betas = params?.betas as readonly string[] | undefined;
+  if (!betas?.length) return {};
+  const always = Object.entries(headers).filter(([name]) => name.toLowerCase() === BETA).map(([, value]) => value);
+  return { [BETA]: [...new Set([...always, ...betas])].join(",") };
 }
 
 /** A model of the Messages API with its wire laid open. */
@@ -173,7 +192,7 @@ const OPTIONS: { readonly [option in keyof AnthropicOptions]-?: OptionKind } = {
   maxRetries: "0 or more",
   timeout: "0 or more",
   idleTimeout: "0 or more",
-  cache: "true or false",
+  cache: "any",
   headers: "an object",
   middleware: "a list",
 };

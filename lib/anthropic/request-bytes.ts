@@ -1,5 +1,5 @@
 import type { Block, Message } from "../core/messages.ts";
-import type { ModelRequest, ToolSpec } from "../core/model.ts";
+import type { ApiTool, ModelRequest, ToolSpec } from "../core/model.ts";
 
 /** A request as the bytes of its JSON, ready to send. The bytes stay as they are until `release` is called. */
 export interface ReadyBody {
@@ -21,32 +21,44 @@ interface Conversation {
 const encoder = new TextEncoder();
 const START = encoder.encode('{"messages":[');
 const COMMA = encoder.encode(",");
-const BREAKPOINT = encoder.encode(',"cache_control":{"type":"ephemeral"}');
 /** What every serialised message with content ends with: its last block, its content, itself. */
 const MESSAGE_END = encoder.encode("}]}");
 const MARKED_MESSAGES = 2;
+
+/** How breakpoints of the prompt cache are marked: not at all, or for five minutes or an hour. */
+export type Cache = boolean | "1h";
+
+function markOf(cache: Cache): object {
+  return cache ? { cache_control: { type: "ephemeral", ...(cache === "1h" && { ttl: cache }) } } : {};
+}
 
 /**
  * Makes request bodies of conversations that grow. Each message is serialised once and its bytes are kept in one
  * buffer per conversation, to which the next request only appends: a long history costs no more than sending it.
  */
-export function requestWriter({ cache }: { cache: boolean }): (request: ModelRequest) => ReadyBody {
+export function requestWriter({ cache }: { cache: Cache }): (request: ModelRequest) => ReadyBody {
   const conversations = new WeakMap<Message, Conversation>();
   const settings = settingsWriter(cache);
+  const breakpoint = cache ? encoder.encode(`,${JSON.stringify(markOf(cache)).slice(1, -1)}`) : undefined;
   return (request) => {
     const key = request.messages[0];
     const kept = key && conversations.get(key);
     const conversation = kept ?? { buffer: new Uint8Array(16_384), settled: [], ends: [], recent: new Map() };
     // Taken while in use: a second request of the same conversation must not write into bytes that are being sent.
     if (key) conversations.delete(key);
-    const bytes = write(conversation, request.messages, settings(request), cache);
+    const bytes = write(conversation, request.messages, settings(request), breakpoint);
     return { bytes, release: () => void (key && conversations.set(key, conversation)) };
   };
 }
 
-function write(conversation: Conversation, messages: readonly Message[], tail: Uint8Array, cache: boolean): Uint8Array {
+function write(
+  conversation: Conversation,
+  messages: readonly Message[],
+  tail: Uint8Array,
+  breakpoint: Uint8Array | undefined,
+): Uint8Array {
   const { settled, ends, recent } = conversation;
-  const marked = cache ? lastUserMessages(messages) : [];
+  const marked = breakpoint ? lastUserMessages(messages) : [];
   const settle = marked[0] ?? messages.length;
   const same = commonStart(settled, messages, Math.min(settled.length, settle));
   settled.length = ends.length = same;
@@ -67,7 +79,7 @@ function write(conversation: Conversation, messages: readonly Message[], tail: U
     still.set(message, bytes);
     if (marked.includes(i)) {
       at = put(conversation, at, bytes.subarray(0, -MESSAGE_END.length));
-      at = put(conversation, at, BREAKPOINT);
+      at = put(conversation, at, breakpoint!);
       at = put(conversation, at, MESSAGE_END);
     } else at = put(conversation, at, bytes);
   }
@@ -115,7 +127,7 @@ function canMark(block: Block | undefined): boolean {
 }
 
 /** Everything but the messages, as the end of the body; made anew only when something in it is another value. */
-function settingsWriter(cache: boolean): (request: ModelRequest) => Uint8Array {
+function settingsWriter(cache: Cache): (request: ModelRequest) => Uint8Array {
   let last: ModelRequest | undefined;
   let bytes = new Uint8Array();
   return (request) => {
@@ -127,11 +139,10 @@ function settingsWriter(cache: boolean): (request: ModelRequest) => Uint8Array {
   };
 }
 
-function settingsOf({ model, system, tools, max_tokens, params }: ModelRequest, cache: boolean): object {
-  const mark = cache ? { cache_control: { type: "ephemeral" } } : {};
-  const { messages: _, ...rest } = params ?? {};
+function settingsOf({ model, system, tools, max_tokens, effort, params }: ModelRequest, cache: Cache): object {
+  const mark = markOf(cache);
   return {
-    ...rest,
+    ...bodyParams({ ...params, ...(effort && { effort }) }),
     model,
     max_tokens,
     ...(system !== "" && { system: [{ type: "text", text: system, ...mark }] }),
@@ -140,11 +151,21 @@ function settingsOf({ model, system, tools, max_tokens, params }: ModelRequest, 
   };
 }
 
-function sameSettings(a: ModelRequest, b: ModelRequest): boolean {
-  return a.model === b.model && a.system === b.system && a.max_tokens === b.max_tokens && a.params === b.params &&
-    a.tools.length === b.tools.length && a.tools.every((tool, i) => sameTool(tool, b.tools[i]!));
+/** Parameters as the body of a request has them: the effort is one of the output, and betas are a header. */
+export function bodyParams(
+  { effort, betas: _, messages: __, ...rest }: { readonly [key: string]: unknown },
+): { readonly [key: string]: unknown } {
+  return effort === undefined ? rest : { ...rest, output_config: { ...rest.output_config as object, effort } };
 }
 
-function sameTool(a: ToolSpec, b: ToolSpec): boolean {
-  return a === b || (a.name === b.name && a.description === b.description && a.input_schema === b.input_schema);
+function sameSettings(a: ModelRequest, b: ModelRequest): boolean {
+  return a.model === b.model && a.system === b.system && a.max_tokens === b.max_tokens && a.effort === b.effort &&
+    a.params === b.params && a.tools.length === b.tools.length &&
+    a.tools.every((tool, i) => sameTool(tool, b.tools[i]!));
+}
+
+function sameTool(a: ToolSpec | ApiTool, b: ToolSpec | ApiTool): boolean {
+  return a === b ||
+    (!("type" in a) && !("type" in b) && a.name === b.name && a.description === b.description &&
+      a.input_schema === b.input_schema);
 }

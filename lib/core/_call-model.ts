@@ -31,7 +31,7 @@ export function turnBegin(messages: readonly Message[]): TurnBegin {
 }
 
 /** One model call: iteration hooks, the request, the reply; a failed attempt is tried again while nothing has happened. */
-export async function callModel(run: Run, view: View, iteration: number): Promise<Reply> {
+export async function callModel(run: Run, view: View, iteration: number, isFirst: boolean): Promise<Reply> {
   const { agent, count } = run;
   // A history that a hook changed for this turn is its own business: making room would pull it from under the turn.
   if (agent.compact && !view.prefix) await agent.compact(run);
@@ -48,27 +48,59 @@ export async function callModel(run: Run, view: View, iteration: number): Promis
   }, { accept: (value) => acceptChange(run, value) });
   run.endIfDenied(said);
   run.endIfHalted();
-  if (said.contexts.length > 0) run.pending = [...run.pending, ...run.heard(said.contexts)];
+  if (said.contexts.length > 0) run.say([...run.pending, ...run.heard(said.contexts)], run.resultsOnly);
   await run.commit();
   showEphemeral(run);
 
   const change = said.value as { system?: string; append?: string | readonly Message[] } | undefined;
-  const shown = { system: change?.system ?? view.system, messages: requestMessages(run, view, change?.append) };
-  const reply = await replyOf(run, shown);
+  const ask = () => {
+    const messages = requestMessages(run, view, change?.append);
+    return replyOf(run, { system: change?.system ?? view.system, messages }, isFirst);
+  };
+  const reply = await withRoom(run, ask, !view.prefix);
+  if (reply.container !== undefined) run.state.params.container = reply.container;
   run.account(reply);
   return reply;
 }
 
+/** Asks once more if the conversation was too long and could be made shorter. */
+async function withRoom(run: Run, ask: () => Promise<Reply>, may: boolean): Promise<Reply> {
+  const makeRoom = async () => may && (await run.agent.compact?.(run, true) ?? false);
+  try {
+    const reply = await ask();
+    if (reply.stop_reason !== "model_context_window_exceeded" || !await makeRoom()) return reply;
+    run.account(reply);
+  } catch (error) {
+    if (!isTooLong(error) || !await makeRoom()) throw error;
+  }
+  return await ask();
+}
+
+/** Each API has its own words for it. */
+const TOO_LONG =
+  /context_length_exceeded|exceed_context_size|too_many_prompt_tokens|request_too_large|prompt is too long|maximum context length|context window/i;
+
+function isTooLong(error: unknown): boolean {
+  return error instanceof ModelError && TOO_LONG.test(`${error.code} ${error.message}`);
+}
+
 /** The reply of the model, or of the fallback model if it is overloaded or refuses. */
-async function replyOf(run: Run, shown: Pick<ModelRequest, "system" | "messages">): Promise<Reply> {
-  const { agent } = run;
-  const { system, messages } = shown;
-  const { maxTokens: max_tokens, params } = agent;
+async function replyOf(
+  run: Run,
+  { system, messages }: Pick<ModelRequest, "system" | "messages">,
+  isFirst: boolean,
+): Promise<Reply> {
+  const { agent, asks: { maxTokens: max_tokens, effort } } = run;
+  const params = run.state.params.for(run.asks.params, isFirst);
   const tools = run.toolSpecs;
   // One change at most: hooks may change the model too, and a chain of models would be a loop without a limit.
   for (let mayChange = true;; mayChange = false) {
     run.countCall();
-    const request = { model: run.state.model, system, messages, tools, max_tokens, ...(params && { params }) };
+    const request = {
+      ...{ model: run.state.model, system, messages, tools, max_tokens },
+      ...(effort && { effort }),
+      ...(params && { params }),
+    };
     try {
       const reply = await attempts(
         run,
@@ -103,7 +135,7 @@ async function fallBack(run: Run, reason: string): Promise<boolean> {
 
 /** Joins what is only for this turn to the last user message, in requests alone. */
 function showEphemeral(run: Run): void {
-  if (run.ephemeral.length === 0) return;
+  if (run.ephemeral.length === 0 || run.resultsOnly) return;
   const index = run.state.messages.findLastIndex((m) => m.role === "user");
   run.overlay.set(index, [...run.overlay.get(index) ?? [], ...run.ephemeral]);
   run.ephemeral = [];
@@ -135,8 +167,10 @@ function withPending(messages: readonly Message[], pending: readonly Block[]): M
 
 function acceptChange(run: Run, value: unknown): unknown {
   const { append } = value as { append?: unknown };
-  if (append === undefined || typeof append === "string") return value;
-  const why = Array.isArray(append)
+  if (append === undefined || (typeof append === "string" && !run.resultsOnly)) return value;
+  const why = run.resultsOnly
+    ? "it has called a tool of its own that is still to answer"
+    : Array.isArray(append)
     ? invalidConversation(joinRoles([...withPending(run.state.messages, run.pending), ...append]))
     : "it is neither a text nor a list";
   if (why !== undefined) {

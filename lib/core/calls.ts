@@ -5,6 +5,13 @@ import { type Block, contentText, INTERRUPTED, text, type TextBlock, toolResult 
 import type { ToolCall } from "./model.ts";
 import { findTool } from "./tool.ts";
 
+export interface Answered {
+  readonly content: readonly Block[];
+  readonly waiting: boolean;
+  /** The response of the last call that ends the turn. */
+  readonly ended?: { readonly given: unknown };
+}
+
 /**
  * Answers every call of a reply exactly once, in its order: one tool_result a call, then what hooks said. Neighbours
  * that change nothing run together; a call that writes runs alone. Gates are asked in declared order just before their
@@ -13,7 +20,7 @@ import { findTool } from "./tool.ts";
 export async function answerCalls(
   run: Run,
   calls: readonly ToolCall[],
-): Promise<{ readonly content: readonly Block[]; readonly waiting: boolean }> {
+): Promise<Answered> {
   const endings = new Map<string, Ending>();
   const end = (call: ToolCall) => (ending: Ending) => {
     report(run, call, ending);
@@ -52,7 +59,14 @@ export async function answerCalls(
     throw error;
   }
   const content = answers(run, calls, endings);
-  return { content, waiting: [...endings.values()].some(({ wait }) => wait) };
+  const endsTurn = ({ id, name }: ToolCall) =>
+    endings.get(id)?.outcome === "success" && findTool(run.agent.tools, name)?.ends;
+  const last = calls.findLast(endsTurn);
+  return {
+    content,
+    waiting: [...endings.values()].some(({ wait }) => wait),
+    ...(last && { ended: { given: endings.get(last.id)!.response } }),
+  };
 }
 
 /** Every call passes here once. */

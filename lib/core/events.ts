@@ -141,6 +141,8 @@ interface Fields {
     /** Idle continuations that will still be honoured; null: no limit. */
     remaining: number | null;
     agent_type: string;
+    /** What the run gives back, if its agent has an `output`. */
+    output?: unknown;
   };
   "turn-end": {
     trigger: Trigger;

@@ -23,7 +23,7 @@ export {
 } from "./hook.ts";
 export { DEFAULT_LIMITS, type Limits } from "./limits.ts";
 export type { Block, Message, Usage } from "./messages.ts";
-export { type Model, ModelError, type ModelEvent, type ModelRequest } from "./model.ts";
+export { type ApiTool, type Effort, type Model, ModelError, type ModelEvent, type ModelRequest } from "./model.ts";
 export { type AgentSpec, type Around, newSessionState, type Run, type SessionState } from "./run.ts";
 export type { Result, RunEvent } from "./run-events.ts";
 export { openSession, type Session } from "./session.ts";

@@ -1,4 +1,5 @@
 import { snapshot } from "./_event.ts";
+import { awaitsApi } from "./_params.ts";
 import { callModel, joinRoles, turnBegin, type View } from "./_call-model.ts";
 import { answerCalls } from "./calls.ts";
 import type { Folded } from "./fold.ts";
@@ -6,9 +7,18 @@ import { freeze } from "./frozen.ts";
 import type { Stop, Trigger } from "./events.ts";
 import type { Run } from "./run.ts";
 import { countContinuation, remaining } from "./limits.ts";
-import { type Block, invalidConversation, type Message, text, type TextBlock, textOf, user } from "./messages.ts";
+import {
+  type Block,
+  invalidConversation,
+  type Message,
+  promptText,
+  text,
+  type TextBlock,
+  textOf,
+  user,
+} from "./messages.ts";
 import type { Reply } from "./model.ts";
-import { isCut } from "./reply.ts";
+import { goesOn, isCut } from "./reply.ts";
 import { type From, hookInput, notKept } from "./said.ts";
 import { UnusableAnswer } from "./verdict.ts";
 
@@ -16,6 +26,8 @@ import { UnusableAnswer } from "./verdict.ts";
 export interface TurnInput {
   readonly trigger: Trigger;
   readonly prompt: string;
+  /** The prompt as it was given, if that was not a text. */
+  readonly content?: readonly Block[] | undefined;
   /** What goes to the model before the prompt, and after it. */
   readonly before?: readonly From[];
   readonly after?: readonly From[];
@@ -43,37 +55,46 @@ export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
   const first = state.messages.length;
   let sentBack = false;
 
-  for (let iteration = 0;; iteration++) {
+  for (let iteration = 0, isFirst = true;; iteration++, isFirst = false) {
     const limit = run.forbidden();
     if (limit) return await endTurn(run, input, first, limit);
 
-    const reply = await callModel(run, view, iteration);
+    const reply = await callModel(run, view, iteration, isFirst);
     await run.push(reply.message);
+    let given: unknown;
     if (reply.calls.length > 0) {
       const answered = await answerCalls(run, reply.calls);
       const arrived = state.reports?.take(false, run) ?? [];
       const reports = arrived instanceof Promise ? await run.interruptible(arrived) : arrived;
       await run.takeLate();
-      run.pending = [
-        ...answered.content,
-        ...run.heard(state.waiting.splice(0)),
-        ...reports.map(text),
-      ];
+      const said = [...answered.content, ...run.heard(state.waiting.splice(0)), ...reports.map(text)];
+      run.say(said, awaitsApi(reply.message));
       if (run.halt) return { stop: "halted", inputs: [] };
       if (answered.waiting) return await endTurn(run, input, first, "waiting");
+      if (!answered.ended) continue;
+      given = answered.ended.given;
+    } else {
+      if (goesOn(reply.stop_reason)) continue;
+      if (isCut(reply.stop_reason)) return await endTurn(run, input, first, "truncated");
+      if (reply.stop_reason === "refusal") return await endTurn(run, input, first, "refused");
+    }
+
+    const finished = await run.agent.finish?.(run, reply, given);
+    if (finished && "lacks" in finished) {
+      const over = countContinuation(run.agent.limits, run.count);
+      if (over) return await endTurn(run, input, first, over);
+      run.say([...run.pending, text(finished.lacks)]);
       continue;
     }
-    if (reply.stop_reason === "pause_turn") continue;
-    if (isCut(reply.stop_reason)) return await endTurn(run, input, first, "truncated");
-    if (reply.stop_reason === "refusal") return await endTurn(run, input, first, "refused");
-
+    run.output = finished && { value: finished.output };
     const said = await askToStop(run, reply, first, sentBack);
     const end = run.halt ? "halted" : letGo(run, said);
     if (end) state.waiting.push(...said.contexts);
     if (end === "halted") return { stop: end, inputs: [] };
     if (end) return await endTurn(run, input, first, end);
     await run.takeLate();
-    run.pending = feedback([...run.heard(state.waiting.splice(0)), ...run.heard(said.contexts)], said);
+    const contexts = [...run.heard(state.waiting.splice(0)), ...run.heard(said.contexts)];
+    run.say([...run.pending, ...feedback(contexts, said)]);
     sentBack = true;
     iteration = -1;
   }
@@ -88,7 +109,7 @@ async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> 
   await run.takeLate();
   const waiting = state.waiting.splice(0);
   const { before = [], after = [] } = input;
-  run.pending = [...run.heard(waiting), ...run.heard(before), promptBlock(input), ...run.heard(after)];
+  run.say([...run.heard(waiting), ...run.heard(before), ...promptBlocks(input), ...run.heard(after)]);
   if (input.from !== undefined && !input.persist) run.ephemeral.push(hookInput("turn-end", input.prompt));
   const { system } = agent;
   const past = snapshot(state.messages);
@@ -117,9 +138,13 @@ async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> 
 }
 
 /** A turn that a hook began leaves one line: its input is for that turn only, but roles must alternate. */
-function promptBlock({ from, prompt, persist }: TurnInput): Block {
-  if (from !== undefined) return persist ? hookInput("turn-end", prompt) : notKept();
-  return text(prompt.trim() === "" ? EMPTY_PROMPT : prompt);
+function promptBlocks({ from, prompt, content = [], persist }: TurnInput): readonly Block[] {
+  if (from !== undefined) return [persist ? hookInput("turn-end", prompt) : notKept()];
+  // What a hook made of its text stands for all its texts.
+  if (content.length > 0 && promptText(content) === prompt) return content;
+  const others = content.filter(({ type }) => type !== "text");
+  if (prompt.trim() !== "") return [...others, text(prompt)];
+  return others.length > 0 ? others : [text(EMPTY_PROMPT)];
 }
 
 /** Stands in the transcript for a prompt without words, which the API would not take. */
@@ -142,17 +167,23 @@ function askToStop(run: Run, reply: Reply, first: number, sentBack: boolean): Fo
   const added = snapshot(state.messages, first);
   return run.fire({
     event: "stop",
-    last_assistant_message: textOf(reply.message),
+    last_assistant_message: textOf(reply.message) || outputText(run),
     get messages() {
       return added();
     },
     usage: run.usage,
+    ...(run.output && { output: run.output.value }),
     stop_hook_active: sentBack,
     continuations: count.continuations,
     stalled: count.stalled,
     remaining: remaining(agent.limits, count),
     agent_type: agent.type,
   });
+}
+
+/** What the run gives back, in words; empty if its agent has no output. */
+export function outputText({ output }: Run): string {
+  return output ? JSON.stringify(output.value) ?? "" : "";
 }
 
 /** How the turn ends now that the stop hooks have spoken; undefined: they keep it going, and no limit forbids that. */

@@ -28,6 +28,9 @@ export interface OtherBlock {
 
 export type Block = TextBlock | ToolUseBlock | ToolResultBlock | OtherBlock;
 
+/** What an agent is asked: a text, or blocks of the Messages API such as images and documents. */
+export type Prompt = string | readonly Block[];
+
 /**
  * One message of a conversation. Messages are values: they are replaced, never changed in place, because
  * requests keep each message's bytes by its identity.
@@ -110,6 +113,12 @@ export function isToolResult(block: Block): block is ToolResultBlock {
 export function textOf(message: Message | undefined): string {
   if (message === undefined) return "";
   return message.content.filter((b): b is TextBlock => b.type === "text").map((b) => b.text).join("");
+}
+
+/** What hooks and listeners read of a prompt: its texts. */
+export function promptText(prompt: string | readonly Block[]): string {
+  if (typeof prompt === "string") return prompt;
+  return prompt.filter((b): b is TextBlock => b.type === "text").map((b) => b.text).join("\n");
 }
 
 /**

@@ -5,14 +5,18 @@ export interface ModelRequest {
   readonly model: string;
   readonly system: string;
   readonly messages: readonly Message[];
-  readonly tools: readonly ToolSpec[];
+  readonly tools: readonly (ToolSpec | ApiTool)[];
   readonly max_tokens: number;
-  /** Further parameters of the API (`temperature`, `thinking`, …), sent as they are. */
+  /** How hard the model is to think: each model maps it to its API. */
+  readonly effort?: Effort;
+  /** Further parameters of the API (`thinking`, `tool_choice`, …), sent as they are; `betas` is a header. */
   readonly params?: { readonly [key: string]: unknown };
 }
 
 /** What a model may write in one reply, unless the agent says otherwise. */
 export const DEFAULT_MAX_TOKENS = 32_000;
+
+export type Effort = "low" | "medium" | "high" | "xhigh" | "max";
 
 export type JsonSchema = { readonly [key: string]: unknown };
 
@@ -20,6 +24,13 @@ export interface ToolSpec {
   readonly name: string;
   readonly description: string;
   readonly input_schema: JsonSchema;
+}
+
+/** A tool of the API itself, such as `{ type: "web_search_20260318", name: "web_search" }`: sent as it is. */
+export interface ApiTool {
+  readonly type: string;
+  readonly name?: string;
+  readonly [key: string]: unknown;
 }
 
 /** One event of a streamed reply, as the Messages API sends it. Events of unknown type are passed over. */
@@ -33,6 +44,7 @@ export type ModelEvent =
       /** What has already arrived, if a reply continues after a pause. */
       readonly content?: readonly RawBlock[];
       readonly stop_reason?: string | null;
+      readonly container?: Container | null;
     };
   }
   | { readonly type: "content_block_start"; readonly index: number; readonly content_block: RawBlock }
@@ -40,13 +52,22 @@ export type ModelEvent =
   | { readonly type: "content_block_stop"; readonly index: number }
   | {
     readonly type: "message_delta";
-    readonly delta: { readonly stop_reason?: string | null; readonly stop_sequence?: string | null };
+    readonly delta: {
+      readonly stop_reason?: string | null;
+      readonly stop_sequence?: string | null;
+      readonly container?: Container | null;
+    };
     /** With what the call cost in US dollars, if the server says so; null: the server counts nothing. */
     readonly usage?: (Partial<Usage> & { readonly cost?: number }) | null;
   }
   | { readonly type: "message_stop" }
   | { readonly type: "ping" }
   | { readonly type: "error"; readonly error: { readonly type: string; readonly message: string } };
+
+/** Where the API runs code of a conversation. */
+interface Container {
+  readonly id?: string;
+}
 
 export interface RawBlock {
   readonly type: string;
@@ -130,6 +151,8 @@ export interface Reply {
   readonly usage: Usage;
   /** In US dollars, as the server says; null: it cannot be known, as the server counts nothing. @default by its price */
   readonly cost?: number | null;
+  /** The id of the container that the API runs code in; the next request names it. */
+  readonly container?: string;
 }
 
 /** What a listener can show while a reply arrives. */

@@ -78,6 +78,7 @@ class OpenReply {
   #usage = NO_USAGE;
   #cost: number | null | undefined;
   #stopReason: string | undefined;
+  #container: string | undefined;
   ended = false;
 
   constructor(onDelta: (delta: ReplyDelta) => void, partial: PartlyUsed) {
@@ -109,6 +110,7 @@ class OpenReply {
         this.#start = event.message ?? {};
         this.#uses(event.message?.usage);
         this.#stopReason = event.message?.stop_reason || undefined;
+        this.#container = event.message?.container?.id;
         for (const [index, block] of (event.message?.content ?? []).entries()) {
           this.blocks.set(index, { block: { ...block }, pieces: new Map(), stopped: true, given: true });
           showWords(block, this.#onDelta);
@@ -129,6 +131,7 @@ class OpenReply {
         break;
       case "message_delta":
         this.#stopReason = event.delta?.stop_reason ?? this.#stopReason;
+        this.#container = event.delta?.container?.id ?? this.#container;
         this.#uses(event.usage);
         break;
       case "message_stop":
@@ -163,13 +166,18 @@ class OpenReply {
       });
     }
     const reply = finish(this.blocks, this.#start ?? {}, this.#stopReason ?? "end_turn", this.#usage);
-    return { ...reply, ...this.#priced() };
+    return { ...reply, ...this.#priced(), ...(this.#container && { container: this.#container }) };
   }
 }
 
 /** Whether a reply ended before the model was done with it. */
 export function isCut(stop_reason: string): boolean {
   return stop_reason === "max_tokens" || stop_reason === "model_context_window_exceeded";
+}
+
+/** Whether the API only paused, and goes on with the reply in the next call. */
+export function goesOn(stop_reason: string): boolean {
+  return stop_reason === "pause_turn" || stop_reason === "compaction";
 }
 
 function finish(

@@ -67,5 +67,7 @@ export interface Result {
   /** In US dollars; undefined if a price is unknown. */
   readonly cost: number | undefined;
   readonly denials: readonly Readonly<{ tool_name: string; tool_use_id: string; reason: string; by: string }>[];
+  /** What the run gives back, if its agent has an `output` and it stopped with "done". */
+  readonly output?: unknown;
   readonly error?: { readonly type: string; readonly message: string };
 }

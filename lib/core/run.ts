@@ -13,8 +13,9 @@ import { type Folded, NOTHING } from "./fold.ts";
 import { freeze } from "./frozen.ts";
 import type { HookEnv, HookList, HookRun, Late, Sequence } from "./hook.ts";
 import { type AtLimit, Ended, forbidsCall, type Limits, newCount, newSpent, spend, type Spent } from "./limits.ts";
-import { addUsage, type Block, type Message, NO_USAGE, type Usage } from "./messages.ts";
-import { type Model, ModelError, type Reply, type ToolCall, type ToolSpec } from "./model.ts";
+import { addUsage, type Block, isToolResult, type Message, NO_USAGE, type Usage } from "./messages.ts";
+import { type ApiTool, type Model, ModelError, type Reply, type ToolCall, type ToolSpec } from "./model.ts";
+import { type Asks, CallParams } from "./_params.ts";
 import type { PartlyUsed } from "./reply.ts";
 import type { Result, RunEvent } from "./run-events.ts";
 import { contextBlocks, type From, hookInput, type Refusal, unread } from "./said.ts";
@@ -24,7 +25,7 @@ import type { Spawned, SpawnRequest, Tool, ToolContext, ToolError, ToolOutput } 
 import { actionOf, type Said } from "./verdict.ts";
 
 /** An agent as the loop sees it: nothing here changes while it runs. */
-export interface AgentSpec {
+export interface AgentSpec extends Asks {
   readonly type: string;
   readonly model: Model;
   readonly system: string;
@@ -32,8 +33,8 @@ export interface AgentSpec {
   readonly limits: Limits;
   /** What a person reads if a limit ends a run. @default the name of the stop */
   readonly limitWarning?: (stop: Stop, at: AtLimit) => string;
-  readonly maxTokens: number;
-  readonly params?: { readonly [key: string]: unknown };
+  /** Tools that the API runs itself. */
+  readonly apiTools?: readonly ApiTool[];
   /** Asked when a run begins, which keeps them. `again`: load changed hook files, as a person has prompted the agent. */
   readonly hooks: (again?: boolean) => HookList | Promise<HookList>;
   /** Decides about a call that its hooks let pass. @default it may run, unless a hook asks for confirmation */
@@ -43,8 +44,13 @@ export interface AgentSpec {
   readonly exec?: NonNullable<HookEnv["exec"]>;
   /** What intercepts its calls: an engine, a recorder, a tracer. */
   readonly around?: Around;
-  /** Makes room before a model call if the context is nearly full. */
-  readonly compact?: (run: Run) => Promise<void>;
+  /** Makes room before a model call if the context is nearly full, or as the model found it too long. Whether it did. */
+  readonly compact?: (run: Run, isTooLong?: boolean) => Promise<boolean>;
+  /**
+   * Asked when the model is done, before the stop hooks: what the run gives back, or the words that send the model back
+   * to work. `given` is the response of a tool that ended the turn.
+   */
+  readonly finish?: (run: Run, reply: Reply, given: unknown) => Promise<{ output: unknown } | { lacks: string }>;
   /** Looks at what a call that writes has left behind. */
   readonly afterWrite?: (run: Run) => Promise<void>;
   /** The model to continue with if the first one is overloaded or refuses. */
@@ -165,6 +171,9 @@ export interface SessionState {
   readonly reports?: Reports;
   /** What hooks in the background say. @default it goes into the next user message */
   readonly late?: LateWords;
+  /** Content that waits until the API has answered its own tools. */
+  readonly held: Block[];
+  readonly params: CallParams;
   /** Work that hooks left running. */
   readonly background: Set<Promise<void>>;
 }
@@ -185,6 +194,8 @@ export function newSessionState(
     spent: newSpent(),
     emit: () => {},
     waiting: [],
+    held: [],
+    params: new CallParams(),
     background: new Set(),
     ...given,
   };
@@ -217,6 +228,12 @@ export class Run implements HookEnv {
   readonly denials: Result["denials"][number][] = [];
   /** What the next user message will hold. */
   pending: readonly Block[] = [];
+  /** Whether that may be results of tools alone. */
+  resultsOnly = false;
+  /** What is asked of the model beside the conversation. */
+  readonly asks: Asks;
+  /** What the run gives back, if its agent has an output. */
+  output: { readonly value: unknown } | undefined;
   /** Content shown in this turn only, by index of the message it joins. */
   readonly overlay = new Map<number, readonly Block[]>();
   /** Waits to be shown with the next user message of the turn. */
@@ -248,8 +265,9 @@ export class Run implements HookEnv {
   readonly exec: HookEnv["exec"];
   readonly taped: HookEnv["taped"];
 
-  constructor(agent: AgentSpec, state: SessionState, signal: AbortSignal, closing: AbortSignal) {
+  constructor(agent: AgentSpec, state: SessionState, signal: AbortSignal, closing: AbortSignal, asks: Asks = agent) {
     this.agent = agent;
+    this.asks = asks;
     this.state = state;
     this.signal = signal;
     this.closing = closing;
@@ -369,6 +387,16 @@ export class Run implements HookEnv {
     throw new Ended("aborted", thrownWords(reason));
   }
 
+  /** What the next user message will hold; with `resultsOnly`, all but results waits for a later one. */
+  say(content: readonly Block[], resultsOnly = false): void {
+    const { held } = this.state;
+    const results = content.filter(isToolResult);
+    const others = [...held.splice(0), ...content.filter((block) => !isToolResult(block))];
+    this.resultsOnly = resultsOnly;
+    if (resultsOnly) held.push(...others);
+    this.pending = resultsOnly ? results : [...results, ...others];
+  }
+
   /** Puts what is pending into the transcript as a user message, joined to the one before if that is the user's too. */
   commit(): void | Promise<void> {
     if (this.pending.length === 0) return;
@@ -397,8 +425,8 @@ export class Run implements HookEnv {
   }
 
   /** Asked at each model call: the servers of some tools may change them. */
-  get toolSpecs(): readonly ToolSpec[] {
-    return specs(this.agent.tools);
+  get toolSpecs(): readonly (ToolSpec | ApiTool)[] {
+    return specs(this.agent.tools, this.agent.apiTools);
   }
   get cwd(): string {
     return this.state.cwd();
@@ -504,16 +532,18 @@ const STARTS_TURNS: ReadonlySet<EventName> = new Set(["session-start", "turn-end
 
 type DistributedOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
-const specsOf = new WeakMap<readonly Tool[], readonly ToolSpec[]>();
+const specsOf = new WeakMap<readonly Tool[], { ofApi: readonly ApiTool[]; specs: readonly (ToolSpec | ApiTool)[] }>();
+
+const NO_TOOLS: readonly ApiTool[] = [];
 
 /** What the model reads about the tools; the same object every time, so that its bytes are made once. */
-function specs(tools: readonly Tool[]): readonly ToolSpec[] {
-  let found = specsOf.get(tools);
-  if (!found) {
-    found = tools.map(({ name, description, input_schema }) => ({ name, description, input_schema }));
-    specsOf.set(tools, found);
-  }
-  return found;
+function specs(tools: readonly Tool[], ofApi = NO_TOOLS): readonly (ToolSpec | ApiTool)[] {
+  const known = specsOf.get(tools);
+  if (known?.ofApi === ofApi) return known.specs;
+  const own = tools.map(({ name, description, input_schema, ofApi }) => ofApi ?? { name, description, input_schema });
+  const specs = [...own, ...ofApi];
+  specsOf.set(tools, { ofApi, specs });
+  return specs;
 }
 
 /** The name of the `n`-th agent that a call starts. */

@@ -4,11 +4,21 @@ import type { Folded } from "./fold.ts";
 import type { EventFields, Stop } from "./events.ts";
 import { type AgentSpec, Run, type SessionState } from "./run.ts";
 import { countContinuation, Ended, newSpent } from "./limits.ts";
-import { INTERRUPTED, isToolResult, isToolUse, textOf, toolResult } from "./messages.ts";
-import { takeTurn, type TurnInput } from "./loop.ts";
+import { INTERRUPTED, isToolResult, isToolUse, type Prompt, promptText, textOf, toolResult } from "./messages.ts";
+import { outputText, takeTurn, type TurnInput } from "./loop.ts";
+import type { Asks } from "./_params.ts";
 import { ModelError } from "./model.ts";
 import type { Result } from "./run-events.ts";
 import { switchModel } from "./switch-model.ts";
+
+export type { Asks };
+
+export interface PromptOptions {
+  signal?: AbortSignal;
+  trigger?: "user" | "resume";
+  /** What is asked of the model in this run. @default as the agent says */
+  asks?: Asks;
+}
 
 /** An agent's session: opened once, prompted once or often, closed once. */
 export interface Session {
@@ -18,7 +28,7 @@ export interface Session {
    *
    * @throws {TypeError} if the session is closed, or still running the previous prompt
    */
-  prompt(text: string, options?: { signal?: AbortSignal; trigger?: "user" | "resume" }): Promise<Result>;
+  prompt(prompt: Prompt, options?: PromptOptions): Promise<Result>;
   /** Changes the model for later calls; a hook may refuse. Returns whether it was changed. */
   setModel(model: string): Promise<boolean>;
   /** A run between prompts, for what a person asks of the session itself. */
@@ -66,7 +76,7 @@ export function openSession(
   const stoppers: AbortController[] = [];
   const closing = new AbortController();
   let last: Run | undefined;
-  const newRun = (signal: AbortSignal) => new Run(agent, state, signal, closing.signal);
+  const newRun = (signal: AbortSignal, asks?: Asks) => new Run(agent, state, signal, closing.signal, asks);
   const between = async (signal = NEVER) => {
     const run = newRun(signal);
     run.list = await agent.hooks();
@@ -78,19 +88,19 @@ export function openSession(
   };
   return {
     state,
-    async prompt(words, options = {}) {
+    async prompt(prompt, options = {}) {
       if (closed) throw new TypeError("Cannot prompt a session as it is closed: open another");
       if (busy) throw new TypeError("Cannot prompt a session as it is still running: wait for its Result");
       const stopper = new AbortController();
       stoppers.push(stopper);
       if (state.parentAgentId === undefined) Object.assign(state.spent, newSpent(), { unpriced: undefined });
       const signal = options.signal ? AbortSignal.any([options.signal, stopper.signal]) : stopper.signal;
-      const run = last = newRun(signal);
+      const run = last = newRun(signal, options.asks);
       const over = new AbortController();
       const time = () => deadline(run, stopper, over.signal);
       const first = started || signal.aborted ? undefined : start;
       started ||= first !== undefined;
-      const running = runPrompt(run, words, { trigger: options.trigger ?? "user", start: first, time });
+      const running = runPrompt(run, prompt, { trigger: options.trigger ?? "user", start: first, time });
       busy = running;
       try {
         return await running;
@@ -141,7 +151,7 @@ function deadline(run: Run, stopper: AbortController, over: AbortSignal): void {
 
 async function runPrompt(
   run: Run,
-  prompt: string,
+  prompt: Prompt,
   { trigger, start, time }: {
     trigger: "user" | "resume";
     start: Pick<EventFields["session-start"], "source"> | undefined;
@@ -150,7 +160,8 @@ async function runPrompt(
   },
 ): Promise<Result> {
   const { agent, state } = run;
-  run.emit({ type: "start", session_id: state.id, agent_type: agent.type, prompt, model: run.state.model });
+  const words = promptText(prompt);
+  run.emit({ type: "start", session_id: state.id, agent_type: agent.type, prompt: words, model: run.state.model });
   let refused = false;
   let opening: TurnInput[] = [];
   let end: { stop: Stop; error?: unknown };
@@ -189,7 +200,8 @@ async function runPrompt(
   } catch (error) {
     end = { stop: "error", error };
   }
-  const said = run.refusal ?? textOf(state.messages.slice(run.firstIndex).findLast((m) => m.role === "assistant"));
+  const said = run.refusal ??
+    (textOf(state.messages.slice(run.firstIndex).findLast((m) => m.role === "assistant")) || outputText(run));
   if (!refused) {
     await run.fire({ event: "agent-stop", stop: end.stop, result: said, agent_type: agent.type }, { final: true });
   }
@@ -209,8 +221,10 @@ function answerOpenCalls(run: Run): void {
 }
 
 /** Asks whether the prompt may come in; what hooks say about it goes with it. */
-async function submit(run: Run, prompt: string): Promise<TurnInput | { stop: Stop }> {
-  if (run.state.parentAgentId !== undefined) return { trigger: "user", prompt };
+async function submit(run: Run, given: Prompt): Promise<TurnInput | { stop: Stop }> {
+  const prompt = promptText(given);
+  const content = typeof given === "string" ? undefined : given;
+  if (run.state.parentAgentId !== undefined) return { trigger: "user", prompt, content };
   const said = await run.fire({ event: "user-prompt-submit", prompt });
   if (said.decision === "deny") {
     const { hook, reason, text: words } = said.denials[0]!;
@@ -221,7 +235,7 @@ async function submit(run: Run, prompt: string): Promise<TurnInput | { stop: Sto
     run.refusal = `Operation stopped by hook: ${said.halt.reason}`;
     return { stop: "halted" };
   }
-  return { trigger: "user", prompt: said.modified ? said.value as string : prompt, ...placed(said) };
+  return { trigger: "user", prompt: said.modified ? said.value as string : prompt, content, ...placed(said) };
 }
 
 function placed(said: Folded): Pick<TurnInput, "before" | "after"> {
@@ -292,6 +306,7 @@ function resultOf(run: Run, said: string, end: { stop: Stop; error?: unknown }):
     usage: run.usage,
     cost: run.cost,
     denials: run.denials,
+    ...(run.output && end.stop === "done" && { output: run.output.value }),
     ...(error && { error: { type: error instanceof ModelError ? error.code : error.name, message: error.message } }),
   };
 }

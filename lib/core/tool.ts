@@ -1,6 +1,6 @@
 import type { EventFields, Stop } from "./events.ts";
 import type { Block, Usage } from "./messages.ts";
-import type { JsonSchema } from "./model.ts";
+import type { ApiTool, JsonSchema } from "./model.ts";
 
 /** What a call may do to the world: decides what may run in parallel, be retried, or be replayed. */
 export type Effect = "none" | "read" | "write";
@@ -84,9 +84,13 @@ export interface Tool<Input = any> {
   /** The description in one session, if it depends on the files in its directory. */
   readonly describe?: (session: ToolSession) => Promise<string>;
   readonly input_schema: JsonSchema;
+  /** What the API is sent in place of name, description and schema, if it knows the tool by its type. */
+  readonly ofApi?: ApiTool;
   readonly effect: Effect;
   /** Whether calls may run beside others although they write. */
   readonly parallel?: boolean;
+  /** Whether a call that succeeds ends the turn, as a last reply does. */
+  readonly ends?: boolean;
   /** Other names the model, matchers and rules may use for it. */
   readonly aliases?: readonly string[];
   /** Checks and completes the input: the value given to `run`, or a throw whose message the model reads. */

@@ -1,5 +1,5 @@
 import { isObject } from "../core/json.ts";
-import type { Message } from "../core/messages.ts";
+import { isContent, type Message } from "../core/messages.ts";
 import { headText, link, messageText } from "./canonical.ts";
 import type {
   AnswerFact,
@@ -13,6 +13,7 @@ import type {
   HeadFact,
   InboxFact,
   MemoryFact,
+  PromptFact,
   RefusalFact,
   SpecFact,
   ToolFact,
@@ -62,7 +63,7 @@ export class Assembly {
   }
 
   async read(facts: readonly Fact[]): Promise<Tape> {
-    const prompts: string[] = [];
+    const prompts: Tape["prompts"][number][] = [];
     const models: { [prompt: number]: string } = {};
     const tools: ToolFact[] = [];
     const clocks: ClockFact[] = [];
@@ -82,7 +83,7 @@ export class Assembly {
         await this.#close();
         if ("prompt" in fact) {
           if (fact.model !== undefined) models[prompts.length] = fact.model;
-          prompts.push(fact.prompt);
+          prompts.push(this.#prompt(fact.prompt, line));
         } else if ("spec" in fact) this.#specs.set(fact.spec, fact.tool);
         else if ("call" in fact) this.#open = { fact, line, attempts: [] };
         else if ("tool" in fact) tools.push(fact);
@@ -109,6 +110,11 @@ export class Assembly {
       ...(files.length > 0 && { files: Object.fromEntries(files) }),
       ...(end && { end }),
     };
+  }
+
+  #prompt(prompt: PromptFact["prompt"], line: number): Tape["prompts"][number] {
+    if (isContent(prompt)) return prompt;
+    throw this.#refuse("'prompt' is neither a text nor blocks", line);
   }
 
   #head({ head, model, params, system = [], tools = [], wire }: HeadFact, line: number): void {

@@ -33,7 +33,7 @@ export interface Header {
 
 /** What a person asked, one line each time. */
 export interface PromptFact {
-  readonly prompt: string;
+  readonly prompt: string | readonly Json[];
   /** The model a person had changed to before it. */
   readonly model?: string;
 }
@@ -256,7 +256,7 @@ export const SHAPES: { readonly [kind: string]: FactShape } = {
     tools: "true or false",
     normalise: "a list?",
   },
-  prompt: { prompt: "a text", model: "a text?" },
+  prompt: { prompt: "a text or a list", model: "a text?" },
   spec: { spec: "a text", tool: "an object" },
   head: {
     head: "a number",

@@ -224,5 +224,5 @@ export class LaneMatcher {
 /** By identity: within a run these stay the same objects. */
 function sameHead(a: ModelRequest, b: ModelRequest): boolean {
   return a.model === b.model && a.system === b.system && a.tools === b.tools && a.max_tokens === b.max_tokens &&
-    a.params === b.params;
+    a.effort === b.effort && a.params === b.params;
 }

@@ -9,10 +9,11 @@ type RequestFields = { readonly [key: string]: unknown };
 const NO_PARAMS = new Set(["stream", "metadata", "cache_control", "model", "system", "messages", "tools"]);
 
 /** What the core asks, as a tape has it. The messages stay the same objects. */
-export function fromModel({ model, system, messages, tools, max_tokens, params }: ModelRequest): TapeRequest {
+export function fromModel(request: ModelRequest): TapeRequest {
+  const { model, system, messages, tools, max_tokens, effort, params } = request;
   return {
     model,
-    params: paramsOf({ ...params, max_tokens }),
+    params: paramsOf({ ...params, effort, max_tokens }),
     system: system === "" ? [] : [{ type: "text", text: system }],
     tools: tools as unknown as readonly RequestFields[],
     messages,

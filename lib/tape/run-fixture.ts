@@ -27,7 +27,7 @@ export interface ReplayOptions extends Readonly<RecordedBy> {
   readonly cutAt?: Cuts;
   readonly normalise?: readonly Normaliser[];
   /** The prompts of a new recording. */
-  readonly prompts?: readonly string[];
+  readonly prompts?: Tape["prompts"];
   readonly hooks?: ReplayHooks;
   readonly tools?: boolean;
   readonly redact?: boolean;
@@ -156,10 +156,9 @@ async function expectSandbox({ name }: Fixture): Promise<void> {
 }
 
 /** What a tape has as placeholders is asked for with the places of here, as it was. */
-function withPlaces(prompts: readonly string[], cwd: string): readonly string[] {
-  if (!prompts.some(namesPlace)) return prompts;
-  const { restore } = placer(placesHere(cwd));
-  return prompts.map((prompt) => restore(prompt));
+function withPlaces(prompts: Tape["prompts"], cwd: string): Tape["prompts"] {
+  if (!namesPlace(JSON.stringify(prompts))) return prompts;
+  return mask(placer(placesHere(cwd)), undefined).off(prompts);
 }
 
 async function knownTape({ name, tape }: Fixture): Promise<Tape> {
@@ -173,7 +172,7 @@ async function runIn(
   cwd: string,
   fixture: Fixture,
   agent: Replayable,
-  options: ReplayOptions & { mode: TapeMode; prompts: readonly string[] },
+  options: ReplayOptions & { mode: TapeMode; prompts: Tape["prompts"] },
   tape: Tape | undefined,
 ): Promise<Omit<FixtureRun, "ms">> {
   const { mode, prompts } = options;
@@ -228,6 +227,7 @@ const LACKING: { readonly [choice: string]: string } = {
   hooks: "it was recorded with hooks that are not the agent's own: pass them with --hooks",
   limits: "it was recorded with limits that are not the agent's own: set them in the agent",
   mcp: "it was recorded with MCP servers that are not the agent's own: name them in the agent",
+  params: "it was recorded with parameters that are not the agent's own: set them in the agent",
   past: "it continued an earlier session, which is not on the tape: record a run that starts a new session",
 };
 

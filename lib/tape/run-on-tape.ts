@@ -1,4 +1,5 @@
 import type { HookRecord } from "../core/hook.ts";
+import type { Block } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import type { PermissionAsker } from "../permissions/gate.ts";
 import type { Permissions } from "../permissions/rules.ts";
@@ -10,7 +11,7 @@ export interface Replayable {
   readonly name: string;
   readonly from?: string;
   open(options: OnTapeOptions): Promise<{
-    prompt(text: string): Promise<Result>;
+    prompt(prompt: string | readonly Block[]): Promise<Result>;
     setModel?(model: string): Promise<unknown>;
     close(): Promise<void>;
   }>;
@@ -44,7 +45,7 @@ export interface RunSoFar {
 /** Opens an agent on a tape, gives it the prompts one after the other, and closes it. `run` keeps what happened, even if this throws. */
 export async function runOnTape(
   agent: Pick<Replayable, "open">,
-  prompts: readonly { readonly text: string; readonly model?: string | undefined }[],
+  prompts: readonly { readonly text: string | readonly Block[]; readonly model?: string | undefined }[],
   options: Omit<OnTapeOptions, "on"> & { on?: OnTapeOptions["on"] | undefined },
   run: RunSoFar,
 ): Promise<void> {

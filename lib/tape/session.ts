@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { type AnthropicOptions, offlineWire, type Wire } from "../anthropic/model.ts";
 import { systemClock } from "../core/clock.ts";
+import type { Block } from "../core/messages.ts";
 import {
   causesOf,
   type Divergence,
@@ -130,7 +131,7 @@ export class TapeSession {
   }
 
   /** A person's next prompt: it begins a step, for time has passed since the run before. */
-  prompted(words: string): void {
+  prompted(words: string | readonly Block[]): void {
     if (this.recording.prompts.length > 0) this.lane(MAIN).clock.nextStep();
     this.recording.prompts.push(words);
   }

@@ -16,7 +16,7 @@ import { shown } from "../core/shown.ts";
 /** A recording in memory, with every request whole. Texts are as on the tape: places and secrets are placeholders. */
 export interface Tape {
   readonly header: Header;
-  readonly prompts: readonly string[];
+  readonly prompts: readonly (string | readonly Block[])[];
   /** The models a person changed to, by the number of the prompt that followed. */
   readonly models?: { readonly [prompt: number]: string };
   /** Lane by lane, in the order they were made in each. */

@@ -12,6 +12,7 @@ import {
   factLine,
   type Header,
   type HeadFact,
+  type PromptFact,
   type SpecFact,
 } from "./format.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
@@ -92,7 +93,10 @@ function refuseSecrets(path: string, found: readonly Finding[]): void {
 
 /** A tape's lines: lane by lane, so that two recordings of one run differ only in what differed. */
 export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
-  const prompts = tape.prompts.map((prompt, i) => ({ prompt, ...(tape.models?.[i] && { model: tape.models[i] }) }));
+  const prompts = tape.prompts.map((prompt, i) => ({
+    prompt: prompt as PromptFact["prompt"],
+    ...(tape.models?.[i] && { model: tape.models[i] }),
+  }));
   const facts: (Header | Fact)[] = [tape.header, ...prompts];
   if (tape.memory) facts.push(tape.memory);
   if (tape.git !== undefined) facts.push({ git: tape.git });
@@ -176,7 +180,7 @@ class Heads {
   of({ request }: Call): { head: HeadFact; fresh: Fact[] } {
     const { model, params, system, tools, wire } = request;
     const specs = tools.map((tool) =>
-      ({ spec: `${tool.name}@${hash(canonical(tool)).slice(0, 8)}`, tool }) as SpecFact
+      ({ spec: `${tool.name ?? tool.type}@${hash(canonical(tool)).slice(0, 8)}`, tool }) as SpecFact
     );
     const text = canonical([headText(request), wire ?? null]);
     const number = this.#numbers.get(text) ?? this.#numbers.size + 1;

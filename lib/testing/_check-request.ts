@@ -99,6 +99,7 @@ function invalidResult({ content = "", is_error }: RequestFields, path: string):
 function invalidTools(tools: readonly unknown[]): string | undefined {
   const names = new Set<unknown>();
   for (const [i, tool] of tools.entries()) {
+    if (isObject(tool) && tool.type === "mcp_toolset") continue;
     if (!isObject(tool) || typeof tool.name !== "string") return `tools.${i}.name: Field required`;
     if (names.has(tool.name)) return `tools: Tool names must be unique, '${tool.name}' is not`;
     names.add(tool.name);

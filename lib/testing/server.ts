@@ -6,6 +6,7 @@ import { errorType } from "../http/api-errors.ts";
 import { parsed } from "../core/json.ts";
 import type { Block } from "../core/messages.ts";
 import { ModelError, type ModelRequest } from "../core/model.ts";
+import { goesOn } from "../core/reply.ts";
 import { checkOptions } from "../files/options.ts";
 import { checkCuts, cut, type Cuts } from "../tape/frames.ts";
 import { messageOf } from "../tape/reply.ts";
@@ -114,7 +115,7 @@ export async function scriptedServer(
       return refuse(error instanceof ModelError ? 400 : 500, (error as Error).message);
     }
     const { delay, http, retryAfter, stall } = next.reply;
-    if (next.events.some((event) => event.type === "message_delta" && event.delta.stop_reason === "pause_turn")) {
+    if (next.events.some((event) => event.type === "message_delta" && goesOn(event.delta.stop_reason ?? ""))) {
       const { content } = await messageOf(next.events);
       paused.add(JSON.stringify(content.at(-1)));
     }

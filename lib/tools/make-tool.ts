@@ -1,6 +1,7 @@
 import type { EventFields } from "../core/events.ts";
 import type { Block } from "../core/messages.ts";
-import type { JsonSchema } from "../core/model.ts";
+import { isObject } from "../core/json.ts";
+import type { ApiTool, JsonSchema } from "../core/model.ts";
 import type { Effect, Tool, ToolContext, ToolReturn, ToolSession } from "../core/tool.ts";
 import {
   checkSchema,
@@ -87,6 +88,11 @@ export function tool<Input = any>(options: ToolOptions<Input>): Tool<Input> {
   };
 }
 
+/** Whether a tool is the API's own: it has a type, and nothing here that runs it. */
+export function isApiTool(value: unknown): value is ApiTool {
+  return isObject(value) && typeof value.type === "string" && !("run" in value);
+}
+
 /** Accepts one of our tools, or one of the SDK's runnable tools, as an agent's tool. */
 export function asTool(value: Tool | RunnableTool): Tool {
   const given = value as Partial<Tool> & RunnableTool;
@@ -95,13 +101,15 @@ export function asTool(value: Tool | RunnableTool): Tool {
   }
   if (given.effect !== undefined && given.parse !== undefined) return given as Tool;
   checkName(given.name);
-  const schema = given.input_schema as JsonSchema | undefined;
+  const ofApi = apiSpec(given);
+  const schema = ofApi ? ANY_INPUT : given.input_schema as JsonSchema | undefined;
   checkSchema(given.name, schema);
   const parse = given.parse;
   return {
     name: given.name,
     description: given.description ?? "",
     input_schema: schema,
+    ...(ofApi && { ofApi }),
     effect: "write",
     // A parser that gives back what it got has not looked: then the schema decides. One that looked (zod) fills in
     // what it may, which the schema it tells the model would already ask for.
@@ -115,6 +123,15 @@ export function asTool(value: Tool | RunnableTool): Tool {
     },
     ...(given.close && { close: () => given.close!() }),
   };
+}
+
+const ANY_INPUT: JsonSchema = { type: "object" };
+
+/** What the API is sent of a tool whose input it knows by the tool's type, as of `memory_20250818`, and that runs here. */
+function apiSpec({ type, input_schema }: RunnableTool & Partial<Tool>): Tool["ofApi"] {
+  if (typeof type !== "string" || type === "custom" || input_schema !== undefined) return undefined;
+  const { run: _, parse: __, close: ___, ...spec } = arguments[0] as RunnableTool;
+  return spec as Tool["ofApi"];
 }
 
 function checkName(name: unknown): asserts name is string {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent, type RunEvent } from "crochet";
+import { agent, type AgentOptions, ModelError, type RunEvent } from "crochet";
 import { scripted, type ScriptedReply } from "crochet/testing";
 import { Agent, Read } from "crochet/tools";
 import type { ModelRequest } from "../../lib/core/model.ts";
@@ -64,3 +64,74 @@ test("a context that cannot be made smaller is not tried again until it has grow
   assert.deepEqual([compacted, summaries().length], [[], 2]);
   await session.close();
 });
+
+type Compact = AgentOptions["compact"];
+
+/** How often a conversation of this size is summarised, with nothing else asked for. */
+async function summaries(size: number, compact: Compact, contextWindow?: number): Promise<number> {
+  const replies = [...STEPS, look(size)];
+  const model = scripted(replies, { routes: [{ when: isSummary, replies: [short] }], then: { text: "done" } });
+  using folder = scratch({ "a.txt": "one\n" });
+  const sized = Object.assign(model, contextWindow === undefined ? {} : { contextWindow });
+  await agent({ model: sized, tools: [Read], ...(compact !== undefined && { compact }) })
+    .run(`go ${long}`, { cwd: folder.path });
+  return model.requests.filter(isSummary).length;
+}
+
+const SIZES: readonly [what: string, size: number, compact: Compact, window: number | undefined, times: number][] = [
+  ["by default", 150_001, undefined, undefined, 1],
+  ["by default, not before", 149_000, undefined, undefined, 0],
+  ["at three quarters of what the model takes", 751, undefined, 1000, 1],
+  ["at three quarters of what the model takes, not before", 740, undefined, 1000, 0],
+  ["where the agent says", 501, { at: 500 }, 1_000_000, 1],
+  ["never if the agent does not want it", TOO_MUCH, false, undefined, 0],
+];
+
+for (const [what, size, compact, window, times] of SIZES) {
+  test(`a conversation is made smaller ${what}: ${size} tokens`, async () => {
+    assert.equal(await summaries(size, compact, window), times);
+  });
+}
+
+const TOO_LONG: readonly [what: string, fails: (request: ModelRequest) => ScriptedReply][] = [
+  ["Anthropic", () => {
+    throw new ModelError("Cannot call the model as …: prompt is too long: 203456 tokens > 200000 maximum", {
+      code: "invalid_request_error",
+    });
+  }],
+  ["OpenAI", () => {
+    throw new ModelError("too long", { code: "context_length_exceeded" });
+  }],
+  ["a reply that fills the context", () => ({ text: "half", stop_reason: "model_context_window_exceeded" })],
+];
+
+for (const [what, fails] of TOO_LONG) {
+  test(`a conversation that is too long for the model is made smaller once, then asked again: ${what}`, async () => {
+    using folder = scratch({ "a.txt": "one\n" });
+    const run = async (times: number, compact: Compact = true) => {
+      const model = scripted([...STEPS, ...Array.from({ length: times }, () => fails)], {
+        routes: [{ when: isSummary, replies: [short] }],
+        then: { text: "done" },
+      });
+      const params = {
+        tool_choice: { type: "auto" },
+        stop_sequences: ["x"],
+        top_k: 1,
+        output_config: { format: FORMAT },
+      } as const;
+      const result = await agent({ model, tools: [Read], compact, effort: "low", params })
+        .run(`go ${long}`, { cwd: folder.path });
+      return { result, asked: model.requests.filter(isSummary) };
+    };
+    const once = await run(1);
+    assert.deepEqual([once.result.stop, once.result.text, once.asked.length], ["done", "done", 1]);
+    const [{ params, effort }] = once.asked as [ModelRequest];
+    assert.deepEqual([params, effort], [{ top_k: 1 }, "low"]);
+    for (const { result, asked } of [await run(2), await run(1, false)]) {
+      assert.ok(result.stop === "error" || result.stop === "truncated");
+      assert.ok(asked.length <= 1);
+    }
+  });
+}
+
+const FORMAT = { type: "json_schema", schema: { type: "object" } } as const;

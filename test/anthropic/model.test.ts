@@ -98,7 +98,7 @@ test("anthropic() passes every attempt through its middleware, which may answer 
   const seen: unknown[] = [];
   const middleware: AnthropicOptions["middleware"] = [async (sent, next) => {
     const answer = await next(sent);
-    seen.push([JSON.parse(new TextDecoder().decode(sent.body as Uint8Array)), answer.status]);
+    seen.push([JSON.parse(sent.body as string), answer.status]);
     return answer;
   }];
   await ask(server, { middleware, maxRetries: 1 });

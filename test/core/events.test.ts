@@ -273,6 +273,7 @@ test("U2, S0.8: what a hook kept always equals what it saw, whenever it is read"
       state: { messages: [user("before"), { role: "assistant", content: [{ type: "text", text: "it" }] }] },
       compact: async ({ state }) => {
         if (++asked === 4) state.messages = [user("summary"), ...state.messages.slice(-1)];
+        return asked === 4;
       },
       hooks: [
         {

@@ -45,7 +45,7 @@ export async function calling(
   }];
   const model = scripted(replies);
   const watched = (...[request, signal]: Parameters<typeof model>) => {
-    tools = request.tools.map(({ name }) => name);
+    tools = request.tools.map(({ name }) => name!);
     return model(request, signal);
   };
   const { messages, stop } = await agent({ model: watched, mcp, on: (event) => events.push(event), ...options }).run(

@@ -1,4 +1,4 @@
-import type { Message } from "../../lib/core/messages.ts";
+import { type Message, promptText } from "../../lib/core/messages.ts";
 import type { Model, ModelEvent } from "../../lib/core/model.ts";
 import { EMPTY_REPLY } from "../../lib/core/reply.ts";
 import type { Result } from "../../lib/core/run-events.ts";
@@ -26,7 +26,8 @@ export function naive(mistake: Mistake): Faultable {
       const ask = (messages: readonly Message[]) =>
         model({ model: "m", system: "", messages, tools: [], max_tokens: 1 }, signal);
       return Promise.resolve({
-        prompt: (text) => loop(text, ask, mistake, (event) => on({ agent_id: "a", ...event } as never), signal),
+        prompt: (prompt) =>
+          loop(promptText(prompt), ask, mistake, (event) => on({ agent_id: "a", ...event } as never), signal),
         close: () => Promise.resolve(),
       });
     },

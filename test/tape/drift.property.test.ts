@@ -215,7 +215,11 @@ test("cache marks, metadata, the order of keys and fields the API adds to a repl
         const marked: ModelRequest = {
           ...request,
           params: { metadata: { user_id: "somebody else" }, ...request.params, stream: false },
-          tools: request.tools.map(({ name, ...rest }) => ({ ...rest, name, cache_control: { type: "ephemeral" } })),
+          tools: request.tools.map(({ name, ...rest }) => ({
+            ...rest,
+            name,
+            cache_control: { type: "ephemeral" },
+          })) as ModelRequest["tools"],
           messages: request.messages.map(({ role, content }) => ({
             role,
             content: content.map((block) => ({

@@ -15,7 +15,7 @@ async function told(tool: Tool, files: Record<string, string> = {}) {
   const warnings: string[] = [];
   const on = (event: RunEvent) => void (event.type === "warning" && warnings.push(event.message));
   await agent({ model, tools: [tool], on }).run("hi", { cwd: folder.path });
-  const said = model.requests[0]!.tools![0]!.description;
+  const said = model.requests[0]!.tools![0]!.description as string;
   return { kinds: said.split("Kinds of agent, by subagent_type:\n")[1]?.split("\n"), warnings, folder: folder.path };
 }
 

@@ -106,6 +106,6 @@ for (const [what, tool, options, told] of SANDBOXED) {
     using folder = scratch({});
     const model = scripted([{ text: "ok" }]);
     await agent({ model, tools: [tool], ...options }).run("go", { cwd: folder.path });
-    assert.match(model.requests[0]!.tools[0]!.description, told);
+    assert.match(model.requests[0]!.tools[0]!.description as string, told);
   });
 }

@@ -125,7 +125,7 @@ async function observe(
 }
 
 /** What a person asked; of a tape that does not say it, what the first request begins with. */
-function promptsOf({ prompts, calls }: Tape): readonly string[] {
+function promptsOf({ prompts, calls }: Tape): Tape["prompts"] {
   if (prompts.length > 0) return prompts;
   return [textOf(calls.find(({ lane }) => lane === MAIN)?.request.messages[0])];
 }

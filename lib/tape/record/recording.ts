@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
+import type { Block } from "../../core/messages.ts";
 import type { AnswerFact, Header, InboxFact, MemoryFact, RefusalFact, ToolFact } from "../format.ts";
 import type { LiveCall, WireFacts } from "./record.ts";
 import type { SecretKind } from "../redact/secrets.ts";
@@ -18,7 +19,7 @@ interface SeenWire {
 export class Recording {
   readonly calls: LiveCall[] = [];
   readonly tools: ToolFact[] = [];
-  readonly prompts: string[] = [];
+  readonly prompts: (string | readonly Block[])[] = [];
   readonly models: { [prompt: number]: string } = {};
   readonly inboxes: InboxFact[] = [];
   readonly refusals: RefusalFact[] = [];
