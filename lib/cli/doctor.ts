@@ -11,7 +11,7 @@ import { missingProgram } from "../hooks/process/program.ts";
 import { areFixturesTrusted, standings } from "../hooks/trust.ts";
 import { homeOf, shortPath, userState } from "../hooks/file/places.ts";
 import { HOST_NAMES, type HostName, HOSTS } from "../hooks/hosts/index.ts";
-import { installedFile } from "../hooks/install.ts";
+import { installedFile, isAbsoluteLine } from "../hooks/install-line.ts";
 import { loadSettings, readSettings } from "../hooks/settings.ts";
 import { openSandbox } from "../permissions/sandbox.ts";
 import { reportLines } from "../tape/drift/report.ts";
@@ -309,7 +309,9 @@ async function problemsOf(host: HostName, path: string, cwd: string): Promise<Ch
   } catch (error) {
     return [broken("", (error as Error).message, `fix the JSON by hand: ${host} cannot read any of it`)];
   }
-  const gone = commandsIn(settings.hooks).flatMap(({ at, command }) => goneCheck(host, at, command) ?? []);
+  const gone = commandsIn(settings.hooks).flatMap(({ at, command }) =>
+    goneCheck({ host, path, cwd }, at, command) ?? []
+  );
   if (!HOSTS[host].likeClaude) return [...shapeProblems(settings.hooks), ...gone];
   const { problems } = await loadSettings([file], { projectDir: cwd });
   return [
@@ -338,14 +340,23 @@ function commandsIn(hooks: unknown): FoundCommand[] {
   );
 }
 
-/** An entry that 'hooks install' wrote and that can no longer start. */
-function goneCheck(host: HostName, at: string, command: string): Check | undefined {
-  const file = installedFile(command);
+/** An entry that 'hooks install' wrote and that can no longer start, or serves a checkout that was here before. */
+function goneCheck(
+  { host, path, cwd }: { readonly host: HostName; readonly path: string; readonly cwd: string },
+  at: string,
+  command: string,
+): Check | undefined {
+  const file = installedFile(command, cwd);
   if (file === undefined) return undefined;
+  const again = `crochet hooks install --for ${host} writes it again`;
+  if (!isAbsoluteLine(command)) {
+    return existsSync(file) ? undefined : broken("", `${at} serves ${file}, which is gone`, again);
+  }
   const [, quoted, bare] = /^(?:'((?:[^']|'\\'')+)'|(\S+))/.exec(command) ?? [];
   const missing = [quoted ?? bare, file].find((path) => path?.startsWith("/") && !existsSync(path));
-  if (missing === undefined) return undefined;
-  return broken("", `${at} starts ${missing}, which is gone`, `crochet hooks install --for ${host} writes it again`);
+  if (missing !== undefined) return broken("", `${at} starts ${missing}, which is gone`, again);
+  if (!path.startsWith(`${cwd}/`) || file.startsWith(`${cwd}/`) || path.endsWith(".local.json")) return undefined;
+  return warning("", `${at} serves ${file}, which is not in this project`, again);
 }
 
 /** The form of settings that are not like Claude Code's, as far as their hooks depend on it. */

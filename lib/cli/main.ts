@@ -79,7 +79,11 @@ function refuseOldNode(): void {
   if ("withResolvers" in Promise) return;
   const fix = "use Bun, Deno, or Node 22.18 or newer";
   console.error(`crochet: Cannot run on Node ${process.versions.node} as it is too old: ${fix}`);
-  process.exit(2);
+  if (process.argv[2] !== "hook") process.exit(2);
+  // As the launcher does without a runtime.
+  const { CROCHET_ABSENT: absent } = process.env;
+  if (absent) process.stdout.write(absent);
+  process.exit(absent ? 0 : 1);
 }
 
 /** The whole of a process that is started as `crochet`. */

@@ -1,16 +1,18 @@
 import type { Node } from "jsonc-parser";
 import { existsSync, readFileSync, rmdirSync, rmSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { failurePolicy } from "../core/fold.ts";
-import { type EventName, EVENTS } from "../core/events.ts";
+import { dirname, join, relative } from "node:path";
+import { type AnyEvent, type EventName, EVENTS } from "../core/events.ts";
+import { failurePolicy, type Folded, NOTHING } from "../core/fold.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { isObject } from "../core/json.ts";
 import { sha256 } from "../files/sha256.ts";
 import type { HookFile } from "./discover.ts";
 import { type Environment, homeOf, realOr, stateFile, writeWhole } from "./file/places.ts";
 import type { Listened } from "./file/record.ts";
-import { HOST_NAMES, hostEvent, type HostName, HOSTS } from "./hosts/index.ts";
-import { ownCommand } from "./own-command.ts";
+import { hostEvent, type HostName, HOSTS } from "./hosts/index.ts";
+import { writeAnswer } from "./hosts/write-answer.ts";
+import { absoluteLine, installedFile, portableLine } from "./install-line.ts";
+import { sampleEvent } from "./samples.ts";
 
 /** A hook file with the record it compiled to, which knows its config. */
 interface Installable {
@@ -20,7 +22,8 @@ interface Installable {
 
 export interface Place {
   readonly host: HostName;
-  readonly scope: "project" | "user";
+  /** `project` is shared, so its lines hold on every machine; the other two name this one's paths. */
+  readonly scope: "project" | "local" | "user";
   readonly cwd: string;
   readonly env: Environment;
 }
@@ -42,18 +45,22 @@ const MARGIN_SECONDS = 5;
 export async function planInstall(hooks: readonly Installable[], place: Place): Promise<Installation> {
   const settings = settingsPath(place);
   const before = readOr(settings);
-  const entries = hooks.flatMap((hook) => entriesOf(hook, place.host));
+  const entries = hooks.flatMap((hook) => entriesOf(hook, place));
   const left = hooks.flatMap((hook) =>
     momentsOf(hook).filter(({ event }) => hostEvent(place.host, event) === undefined)
       .map(({ event }) => ({ name: hook.file.name, why: `${place.host} has no event like ${event}` }))
   );
-  // Replaced: what was installed of these files before, perhaps with another config, and of files that are gone.
+  // Replaced: what was installed of these files before, perhaps with another config or in another place, and of files
+  // that are gone.
   const mine = new Set(entries.map(whatIsOurs));
-  const files = new Set(hooks.flatMap(({ file }) => [file.at, file.path]));
+  const project = realOr(place.cwd);
+  const below = hooks.flatMap(({ file }) => belowProject(file.at, place.cwd) ?? []);
+  const files = new Set([...hooks.flatMap(({ file }) => [file.at, file.path]), ...below.map((f) => join(project, f))]);
+  const moved = (file: string) => place.scope !== "user" && below.some((path) => file.endsWith(`/${path}`));
   const isOld = (entry: HostEntry) => {
-    const file = installedFile(entry.hook.command);
+    const file = installedFile(entry.hook.command, project);
     if (file === undefined) return false;
-    return files.has(file) ? !mine.has(whatIsOurs(entry)) : file.startsWith("/") && !existsSync(file);
+    return files.has(file) ? !mine.has(whatIsOurs(entry)) : file.startsWith("/") && !existsSync(file) || moved(file);
   };
   const cleared = await withoutEntries(before ?? "", isOld);
   const after = await withEntries(cleared, entries);
@@ -66,11 +73,14 @@ export async function planUninstall(folder: string, place: Place): Promise<Insta
   const before = readOr(settings);
   const plan = { settings, entries: [], left: [], before };
   if (before === undefined) return { ...plan, after: undefined };
-  const root = realOr(folder);
-  const bare = await withoutEntries(
-    before,
-    ({ hook: { command } }) => installedFile(command)?.startsWith(`${root}/`) ?? false,
-  );
+  const project = realOr(place.cwd);
+  const below = place.scope === "user" ? undefined : belowProject(folder, place.cwd);
+  const bare = await withoutEntries(before, ({ hook: { command } }) => {
+    const file = installedFile(command, project);
+    if (file === undefined) return false;
+    // The checkout may have been somewhere else when its hooks were installed.
+    return file.startsWith(`${realOr(folder)}/`) || below !== undefined && dirname(file).endsWith(`/${below}`);
+  });
   const kept = readKept(settings, place.env);
   // The file has not changed since: it becomes what it was, to the byte, or is removed if it was not there.
   if (kept && kept.after === hashOf(before) && bare !== before) return { ...plan, after: kept.before };
@@ -101,11 +111,16 @@ function momentsOf({ file, record }: Installable): { readonly on: Listened; read
   return (record.on as readonly Listened[]).map((on, i) => ({ on, event: i === 0 ? file.event : nameOf(on) }));
 }
 
-function entriesOf(hook: Installable, host: HostName): HostEntry[] {
+function entriesOf(hook: Installable, { host, scope, cwd }: Place): HostEntry[] {
   const { file, record } = hook;
   const { toolMatcher, patternMatcher, second, named, async, onFailure } = HOSTS[host].settings;
   // By its own name, which says when it runs: the target of a link may have any name.
-  const command = hookCommand(file.at, host);
+  const below = scope === "project" ? belowProject(file.at, cwd) : undefined;
+  if (scope === "project" && below === undefined) {
+    throw new Error(
+      `Cannot install ${file.at} into settings that are shared: it is outside the project; use --scope user`,
+    );
+  }
   return momentsOf(hook).flatMap(({ on, event }) => {
     const name = hostEvent(host, event);
     if (name === undefined) return [];
@@ -120,7 +135,9 @@ function entriesOf(hook: Installable, host: HostName): HostEntry[] {
       ...(matcher !== undefined && { matcher }),
       hook: {
         type: "command" as const,
-        command,
+        command: below === undefined
+          ? absoluteLine(file.at, host)
+          : portableLine(below, host, withoutCrochet(below, record, on.event, host, name)),
         ...(named && { name: file.name }),
         // Codex ignores the whole file if a limit is not a whole number.
         ...(record.timeout !== undefined && { timeout: Math.ceil((record.timeout + MARGIN_SECONDS) * second) }),
@@ -129,6 +146,18 @@ function entriesOf(hook: Installable, host: HostName): HostEntry[] {
       },
     }];
   });
+}
+
+const GUARDED: readonly EventName[] = ["pre-tool-use", "permission-request", "user-prompt-submit"];
+
+/** The answer to the host if crochet is missing: a guard refuses, any other hook passes with a warning. */
+function withoutCrochet(file: string, record: HookRecord, event: EventName, host: HostName, name: string): object {
+  if (record.mode !== "gate" || !GUARDED.includes(event)) {
+    return { systemMessage: `crochet is not installed, so ${file} did not run: npm install` };
+  }
+  const reason = `crochet is not installed, so ${file} cannot check this: npm install`;
+  const denied: Folded = { ...NOTHING, decision: "deny", reason };
+  return JSON.parse(writeAnswer(denied, sampleEvent(event, { cwd: "/" }) as AnyEvent, host, name).stdout);
 }
 
 /** All that is written of a hook; a host, or its owner, may have added to that. */
@@ -150,23 +179,18 @@ function nameOf({ event, outcome, scope }: Listened): string {
   return event === "stop" && scope === "sub" ? "subagent-stop" : event;
 }
 
-/** The line that serves a hook file. */
-export function hookCommand(file: string, host: HostName): string {
-  return ownCommand("cli/hook", file, "--dialect", host);
-}
-
-const OWN_LINE = new RegExp(
-  `(?:\\bcli/hook\\.[jt]s'?| npm:crochet@\\S+ hook) ('(?:[^']|'\\\\'')+'|\\S+) --dialect (?:${HOST_NAMES.join("|")})$`,
-);
-
-/** The file that a line of ours serves; undefined for a line that is not ours. */
-export function installedFile(command: string): string | undefined {
-  const found = OWN_LINE.exec(command)?.[1];
-  return found?.startsWith("'") ? found.slice(1, -1).replaceAll("'\\''", "'") : found;
-}
-
+/** @throws {TypeError} if the host has no settings of that scope */
 function settingsPath({ host, scope, cwd, env }: Place): string {
-  return join(scope === "user" ? homeOf(env) : realOr(cwd), HOSTS[host].settings.files[0]!);
+  const { files, local } = HOSTS[host].settings;
+  if (scope === "local" && local === undefined) {
+    throw new TypeError(`Cannot install with --scope local: ${host} has no local settings; use project or user`);
+  }
+  return join(scope === "user" ? homeOf(env) : realOr(cwd), scope === "local" ? local! : files[0]!);
+}
+
+/** The path of a hook file below its project; undefined if it is elsewhere. */
+function belowProject(file: string, cwd: string): string | undefined {
+  return [cwd, realOr(cwd)].map((root) => relative(root, file)).find((path) => !/^\.\.(\/|$)/.test(path));
 }
 
 interface Kept {

@@ -237,10 +237,10 @@ export class HookSources {
     const given = this.#given.map((text) => ({ path: "--settings", scope: "command line" as const, text }));
     const all = [...texts.map(({ path, scope, text }) => ({ path, scope, text: text! })), ...given];
     const { installedFile } = all.some(({ text }) => text.includes(" --dialect "))
-      ? await import("./install.ts")
+      ? await import("./install-line.ts")
       : { installedFile: () => undefined };
     const isLoaded = (command: string) => {
-      const file = installedFile(command);
+      const file = installedFile(command, host.projectDir);
       return file !== undefined && paths.has(realOr(file));
     };
     const loaded = await loadSettings(all, host, prompt, warn, isLoaded);

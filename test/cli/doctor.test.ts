@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { hookCommand } from "../../lib/hooks/install.ts";
+import { absoluteLine } from "../../lib/hooks/install-line.ts";
 import { type Place, place } from "../_place.ts";
 import { put } from "../_scratch.ts";
 
@@ -53,8 +53,8 @@ test("doctor names the entry that breaks the settings of another host, and how t
     ".gemini/settings.json": JSON.stringify({ hooks: { BeforeTool: [{ matcher: "x" }] } }),
     "hooks/stop.ts": "export default () => undefined;\n",
   });
-  const gone = hookCommand(join(here.cwd, "hooks/gone.ts"), "codex");
-  const there = hookCommand(join(here.cwd, "hooks/stop.ts"), "codex");
+  const gone = absoluteLine(join(here.cwd, "hooks/gone.ts"), "codex");
+  const there = absoluteLine(join(here.cwd, "hooks/stop.ts"), "codex");
   const entries = [{ hooks: [{ type: "command", command: there }, { type: "command", command: gone }] }];
   here.put({ ".codex/hooks.json": JSON.stringify({ hooks: { Stop: entries } }) });
   put(here.home, { ".claude/settings.json": "{ not json" });

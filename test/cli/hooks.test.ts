@@ -26,7 +26,7 @@ test("a fresh user can make a hook, see it listed, tested, explained, installed 
   const installed = await run("hooks", "install", "--for", "claude");
   assert.equal(installed.code, 0, installed.err);
   const { command } = JSON.parse(readFileSync(`${w.cwd}/.claude/settings.json`, "utf8")).hooks.Stop[0].hooks[0];
-  assert.match(command, /^\//);
+  assert.match(command, /exec crochet hook "\$CLAUDE_PROJECT_DIR\/hooks\/stop\.sh" --dialect claude$/);
   assert.equal((await run("hooks", "uninstall", "--for", "claude")).code, 0);
   assert.equal(existsSync(`${w.cwd}/.claude`), false);
 });
@@ -252,7 +252,7 @@ test("hooks install refuses what is not trusted or broken, and a dry run writes 
   const dry = await w.call(hooks, "install", "--for", "codex", "--dry-run");
   assert.match(
     dry.out,
-    /Stop: .*\/cli\/hook\.ts .*stop\.a\.ts --dialect codex\n {2}left out turn-start\.b\.ts: codex has no event like turn-start\n.*would be written/,
+    /Stop: .*exec crochet hook "\$r\/hooks\/stop\.a\.ts" --dialect codex'\n {2}left out turn-start\.b\.ts: codex has no event like turn-start\n.*would be written\nCodex runs none of these hooks until a person trusts them/,
   );
   assert.equal(existsSync(`${w.cwd}/.codex`), false);
   assert.equal((await w.call(hooks, "install")).code, 2);

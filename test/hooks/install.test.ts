@@ -13,14 +13,9 @@ import {
 } from "node:fs";
 import { test } from "node:test";
 import { HookFolder } from "../../lib/hooks/folder.ts";
-import {
-  carryOut,
-  hookCommand,
-  installedFile,
-  type Place,
-  planInstall,
-  planUninstall,
-} from "../../lib/hooks/install.ts";
+import { HOST_NAMES } from "../../lib/hooks/hosts/index.ts";
+import { carryOut, type Place, planInstall, planUninstall } from "../../lib/hooks/install.ts";
+import { absoluteLine, installedFile, portableLine } from "../../lib/hooks/install-line.ts";
 import { place } from "../_place.ts";
 
 /** A project with hooks, and what is done with them. */
@@ -76,7 +71,7 @@ test("S2.2, S2.9, U14: hooks are added at the ends of the host's lists, after wh
     matcher: "ExitPlanMode|AskUserQuestion|EnterPlanMode",
     hooks: [{
       type: "command",
-      command: hookCommand(`${p.cwd}/hooks/pre-tool-use@ExitPlanMode+AskUserQuestion+EnterPlanMode.watch.ts`, "claude"),
+      command: entries[1]!.hook.command,
       timeout: 65,
       onFailure: "block",
     }],
@@ -151,7 +146,7 @@ test("U14: installing again takes out what serves a file that is gone, and leave
   writeFileSync(file, JSON.stringify(settings));
   renameSync(`${p.cwd}/hooks/stop.b.ts`, `${p.cwd}/hooks/stop.c.ts`);
   await p.install(at);
-  assert.deepEqual(commands().map((line) => installedFile(line)?.split("/").at(-1)), [
+  assert.deepEqual(commands().map((line) => installedFile(line, p.cwd)?.split("/").at(-1)), [
     undefined,
     "stop.a.ts",
     "stop.c.ts",
@@ -217,9 +212,9 @@ test("a time limit is written in whole units, which is all that Codex reads", as
   assert.deepEqual([await written("claude"), await written("codex"), await written("gemini")], [6, 6, 5250]);
 });
 
-test("the line that is written serves the hook, from wherever a host runs it", async () => {
+test("the line that is written for this machine serves the hook, from wherever a host runs it", async () => {
   using p = project({ "stop.it.ts": `export default () => ({ action: "deny", reason: "go on" });` });
-  const { entries } = await p.install(p.at("claude"));
+  const { entries } = await p.install(p.at("claude", "local"));
   const stdin = JSON.stringify({ session_id: "s", cwd: p.cwd, hook_event_name: "Stop", stop_hook_active: false });
   const { execFileSync } = await import("node:child_process");
   const out = execFileSync("/bin/sh", ["-c", entries[0]!.hook.command], { cwd: "/", input: stdin, encoding: "utf8" });
@@ -229,14 +224,14 @@ test("the line that is written serves the hook, from wherever a host runs it", a
 test("a hook that is a link is served by its own name, known as ours, and goes again", async () => {
   using p = project({ "_shared.sh": "#!/bin/sh\necho no >&2\nexit 2\n" });
   symlinkSync("_shared.sh", `${p.cwd}/hooks/stop.linked.sh`);
-  const { settings, entries } = await p.install(p.at("claude"));
-  assert.equal(installedFile(entries[0]!.hook.command), `${p.cwd}/hooks/stop.linked.sh`);
+  const { settings, entries } = await p.install(p.at("claude", "local"));
+  assert.equal(installedFile(entries[0]!.hook.command, p.cwd), `${p.cwd}/hooks/stop.linked.sh`);
   const stdin = JSON.stringify({ session_id: "s", cwd: p.cwd, hook_event_name: "Stop", stop_hook_active: false });
   const { spawnSync } = await import("node:child_process");
   const { status, stderr } = spawnSync("/bin/sh", ["-c", entries[0]!.hook.command], { input: stdin, encoding: "utf8" });
   assert.deepEqual([status, stderr], [2, "no\n"]);
   writeFileSync(settings, `${readFileSync(settings, "utf8")}\n`);
-  await p.uninstall(p.at("claude"));
+  await p.uninstall(p.at("claude", "local"));
   assert.deepEqual(JSON.parse(readFileSync(settings, "utf8")), {});
 });
 
@@ -303,9 +298,12 @@ test("the file keeps its mode and its link, and nothing lies beside it", async (
 
 test("a line of ours is known by the file it serves, whatever its path is made of", () => {
   for (const path of ["/p/hooks/stop.sh", "/my project/hooks/stop.it's.sh", "/p/$HOME/`x`/stop.sh"]) {
-    assert.equal(installedFile(hookCommand(path, "codex")), path);
+    assert.equal(installedFile(absoluteLine(path, "codex"), "/p"), path);
+    for (const host of HOST_NAMES) {
+      assert.equal(installedFile(portableLine(path.slice(1), host, {}), "/q"), `/q${path}`);
+    }
   }
   for (const line of ["true", "bun run hook x --dialect claude", "bun /a/cli/hook.ts x --dialect claude && rm x"]) {
-    assert.equal(installedFile(line), undefined);
+    assert.equal(installedFile(line, "/p"), undefined);
   }
 });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { HostName } from "../../lib/hooks/hosts/index.ts";
-import { ask, EVENTS, type Json, moduleAnswering } from "./_served.ts";
+import { scratch } from "../_scratch.ts";
+import { ask, EVENTS, type Json, moduleAnswering, served } from "./_served.ts";
 
 const inside = (hookEventName: string, fields: Json) => ({ hookSpecificOutput: { hookEventName, ...fields } });
 
@@ -50,7 +51,7 @@ const TABLE: [event: string, answer: Json, claude: unknown, codex: unknown, gemi
     "post",
     { action: "deny", reason: "see" },
     { decision: "block", reason: "see" },
-    { decision: "block", reason: "see" },
+    inside("PostToolUse", { additionalContext: "see" }),
     inside("AfterTool", { additionalContext: "see" }),
   ],
   [
@@ -134,6 +135,22 @@ for (const [event, answer, claude, codex, gemini] of TABLE) {
     }
   });
 }
+
+test("Codex has no limit for Stop hooks: after eight times the agent may stop, and a new turn counts anew", async () => {
+  using folder = scratch({ "stop.x.ts": moduleAnswering({ action: "deny", reason: "go on" }) });
+  const stop = async (stop_hook_active: boolean): Promise<{ output: Json }> => {
+    const told = { session_id: "s", turn_id: "t", cwd: folder.path, hook_event_name: "Stop", stop_hook_active };
+    const { stdout } = await served(`${folder.path}/stop.x.ts`, told, "codex", { HOME: folder.path });
+    return { output: JSON.parse(stdout) };
+  };
+  for (const _ of [1, 2]) {
+    assert.equal((await stop(false)).output.decision, "block");
+    for (let i = 0; i < 7; i++) assert.equal((await stop(true)).output.decision, "block", `${i}`);
+    const { output } = await stop(true);
+    assert.equal(output.decision, undefined);
+    assert.match(String(output.systemMessage), /sent the agent back 8 times, so it may stop now: go on/);
+  }
+});
 
 const HOSTS = ["claude", "codex", "gemini"] as const;
 

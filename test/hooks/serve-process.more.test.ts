@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { hookCommand } from "../../lib/hooks/install.ts";
+import { absoluteLine } from "../../lib/hooks/install-line.ts";
 import { scriptedServer } from "../../lib/testing/server.ts";
 import { CROCHET, crochet } from "../_crochet.ts";
 import { isAlive } from "../_pty.ts";
@@ -197,7 +197,7 @@ test("a hook guards on where the directory it is started in is gone", {
   using folder = scratch({ "pre-tool-use.a.ts": deny, "pre-tool-use.b.rules": `tool equals "Bash" -> deny("no")` });
   const input = JSON.stringify({ ...TOLD.claude!("ls"), cwd: `${folder.path}/gone` });
   for (const name of ["pre-tool-use.a.ts", "pre-tool-use.b.rules"]) {
-    const line = `mkdir gone && cd gone && rmdir ../gone && ${hookCommand(`${folder.path}/${name}`, "claude")}`;
+    const line = `mkdir gone && cd gone && rmdir ../gone && ${absoluteLine(`${folder.path}/${name}`, "claude")}`;
     const { stdout, stderr } = spawnSync("/bin/sh", ["-c", line], { cwd: folder.path, input, encoding: "utf8" });
     assert.match(stdout, /"permissionDecision":"deny"/, stderr);
   }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { test } from "node:test";
 import { fire, listeners } from "../../lib/core/dispatch.ts";
-import { hookCommand } from "../../lib/hooks/install.ts";
+import { absoluteLine } from "../../lib/hooks/install-line.ts";
 import { type Found, HookSources, type SourcesOptions } from "../../lib/hooks/sources.ts";
 import { Switches } from "../../lib/hooks/trust.ts";
 import { type Place, place } from "../_place.ts";
@@ -103,8 +103,8 @@ test("the list stays the same list while nothing changes, and follows what does"
 
 test("a hook that is installed for Claude Code and found by us runs once", async () => {
   using p = place({ "hooks/stop.a.ts": hook("a") });
-  const command = hookCommand(`${p.cwd}/hooks/stop.a.ts`, "claude");
-  const other = hookCommand(`${p.home}/stop.elsewhere.ts`, "claude");
+  const command = absoluteLine(`${p.cwd}/hooks/stop.a.ts`, "claude");
+  const other = absoluteLine(`${p.home}/stop.elsewhere.ts`, "claude");
   const hooks = [{ type: "command", command }, { type: "command", command: "true" }, {
     type: "command",
     command: other,

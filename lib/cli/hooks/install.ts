@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { nearest } from "../../files/nearest.ts";
 import { HookFolder } from "../../hooks/folder.ts";
-import { HOST_NAMES, isHost } from "../../hooks/hosts/index.ts";
+import { HOST_NAMES, HOSTS, isHost } from "../../hooks/hosts/index.ts";
 import { carryOut, type Installation, type Place, planInstall, planUninstall } from "../../hooks/install.ts";
 import { distrust, standings, trust } from "../../hooks/trust.ts";
 import { command, type Flags, type Usage } from "../_flags.ts";
@@ -10,7 +10,7 @@ import { projectOf } from "../_project.ts";
 
 const FLAGS: Usage["flags"] = [
   ["--for <host>", HOST_NAMES.join(", ")],
-  ["--scope <scope>", "project or user (project)"],
+  ["--scope <scope>", "project (shared), local or user (project)"],
   ["--dry-run", "show what would be written, and write nothing"],
   ["--cwd <dir>", "the project"],
   ["--json", "print data"],
@@ -33,8 +33,8 @@ function readAsked({ words, flags }: Flags, io: Io): Asked {
     throw new UsageError(`Cannot install hooks for '${host ?? ""}' as that host is not known: ${hint}`);
   }
   const scope = flags.scope ?? "project";
-  if (scope !== "project" && scope !== "user") {
-    throw new UsageError(`Cannot use scope '${scope}': expected project or user`);
+  if (scope !== "project" && scope !== "local" && scope !== "user") {
+    throw new UsageError(`Cannot use scope '${scope}': expected project, local or user`);
   }
   const cwd = projectOf(flags, io);
   const folder = words[0] === undefined ? join(cwd, "hooks") : resolve(io.cwd, words[0]);
@@ -92,6 +92,8 @@ export const install = {
     if (hooks.problems.length > 0) throw new Error(hooks.problems.map((problem) => problem.message).join("\n"));
     const plan = await planInstall(hooks.files.map((file, i) => ({ file, record: records[i]! })), place);
     finish(plan, asked, read.flags, io, "written");
+    const { afterInstall } = HOSTS[place.host].settings;
+    if (afterInstall !== undefined && plan.entries.length > 0 && !read.flags.json) io.out(`${afterInstall}\n`);
     return EXIT.ok;
   }),
 };

@@ -122,6 +122,8 @@ export const claude: Host = {
   likeClaude: true,
   settings: {
     files: [".claude/settings.json", ".claude/settings.local.json"],
+    local: ".claude/settings.local.json",
+    project: { root: "$CLAUDE_PROJECT_DIR", worktreeOf: "${CLAUDE_PROJECT_DIR%/.claude/worktrees/*}" },
     second: 1,
     timeout: (event) => event === "SessionEnd" ? 1.5 : event === "UserPromptSubmit" ? 30 : 600,
     named: false,

@@ -4,6 +4,11 @@ import type { Host } from "./host.ts";
 /** Codex reads regular expressions in another dialect, and never runs a hook whose matcher is not valid in it. */
 const SHARED_SYNTAX = /^(?:[\w|.^$*+?()-]|\[\^?[\w-]+\])+$/;
 
+/** It has no variable for the project, and starts hooks in the folder its session is in. */
+const FIND_ROOT = 'r=$PWD; until [ -z "$r" ] || [ -e "$r/.codex/hooks.json" ]; do r=${r%/*}; done';
+
+const { local: _, ...shared } = claude.settings;
+
 export const codex: Host = {
   events: {
     SessionStart: { ours: ["session-start"], can: ["context", "halt"], output: CONTEXT },
@@ -26,15 +31,19 @@ export const codex: Host = {
     Stop: { ours: ["stop"], can: ["deny", "halt"], output: [], blocks: true },
     SubagentStop: { ours: ["subagent-stop"], output: [], blocks: true },
     PreCompact: { ours: ["pre-compact"], can: ["halt"], output: [] },
+    PreModelRequest: { ours: ["iteration"], can: [], output: [] },
     PostCompact: { output: [] },
     Interrupt: {},
   },
   tools: {},
   toolAliases: { apply_patch: ["Edit", "Write"], spawn_agent: ["Agent"] },
   likeClaude: true,
+  stopCap: 8,
   settings: {
-    ...claude.settings,
+    ...shared,
     files: [".codex/hooks.json", ".codex/config.toml"],
+    afterInstall: "Codex runs none of these hooks until a person trusts them: start codex here and type /hooks",
+    project: { root: "$r", findRoot: FIND_ROOT },
     timeout: (event) => event === "SessionEnd" ? 1 : claude.settings.timeout(event),
     onFailure: false,
     patternMatcher: (pattern) => SHARED_SYNTAX.test(pattern) && !/\(\?|^\*$/.test(pattern) ? pattern : undefined,
@@ -45,8 +54,10 @@ export const codex: Host = {
     decisions: ["block"],
     permissions: ["allow", "deny"],
     strict: true,
+    hidesResult: true,
   },
   decided: (folded, event) => {
+    if (event.event === "post-tool-use") return {};
     // It takes a new input only with a permission beside it.
     const permits = folded.modified && folded.decision === "continue" && event.event === "pre-tool-use";
     return claudeDecision(permits ? { ...folded, decision: "allow" } : folded, event);

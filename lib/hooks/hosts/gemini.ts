@@ -24,8 +24,9 @@ const events: Host["events"] = {
     blocks: true,
   },
   AfterAgent: { ours: ["stop"], can: ["deny", "halt"], output: ["clearContext"], blocks: true },
-  PreCompress: { ours: ["pre-compact"], output: [] },
-  BeforeModel: { output: ["llm_request", "llm_response"], blocks: true },
+  // It fires before every model call, whether or not anything is compressed.
+  PreCompress: { output: [] },
+  BeforeModel: { ours: ["iteration"], can: [], output: ["llm_request", "llm_response"], blocks: true },
   BeforeToolSelection: { output: ["toolConfig"] },
   AfterModel: { output: ["llm_response"], blocks: true },
 };
@@ -63,6 +64,7 @@ export const gemini: Host = {
   likeClaude: false,
   settings: {
     files: [".gemini/settings.json"],
+    project: { root: "$GEMINI_PROJECT_DIR" },
     second: 1000,
     timeout: () => 60,
     named: true,

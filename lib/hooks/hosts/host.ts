@@ -43,6 +43,8 @@ export interface Host {
   readonly tools: { readonly [theirs: string]: string };
   /** Tools that matchers may call by names of ours, though their inputs differ. */
   readonly toolAliases: { readonly [theirs: string]: readonly string[] };
+  /** How often a Stop hook may send the agent back before we let it go. Absent: the host has a limit of its own. */
+  readonly stopCap?: number;
   /** Whether its events, answers and settings have the form of Claude Code's. */
   readonly likeClaude: boolean;
 
@@ -50,6 +52,18 @@ export interface Host {
   readonly settings: {
     /** Below the project or below home; hooks are installed into the first. */
     readonly files: readonly string[];
+    /** The file of a project that is not shared, if the host has one. */
+    readonly local?: string;
+    /** What a person has to do before the host runs what was installed, if anything. */
+    readonly afterInstall?: string;
+    /** How a line finds the project, in the words of a shell. */
+    readonly project: {
+      readonly root: string;
+      /** What sets the variable of `root`, if the host does not. */
+      readonly findRoot?: string;
+      /** The checkout that a worktree of the host belongs to. */
+      readonly worktreeOf?: string;
+    };
     /** One second, in the unit of its time limits. */
     readonly second: number;
     /** Seconds a hook has if its entry sets no limit. */

@@ -1,11 +1,12 @@
 import { dirname } from "node:path";
 import { fire } from "../../core/dispatch.ts";
 import type { AnyEvent } from "../../core/events.ts";
-import type { Folded } from "../../core/fold.ts";
+import { type Folded, NOTHING } from "../../core/fold.ts";
 import type { Context, Hook, HookRecord } from "../../core/hook.ts";
 import type { Opinion } from "../../core/verdict.ts";
 import { extensionOf, formatFileName, parseFileName, parseMoment } from "../file/file-name.ts";
 import { moduleRecord } from "../file/record.ts";
+import { HOSTS } from "../hosts/index.ts";
 import type { HostEvent } from "../hosts/read-event.ts";
 import { fitting, type Served, writeAnswer } from "../hosts/write-answer.ts";
 import type { HookFile } from "../discover.ts";
@@ -27,7 +28,7 @@ export async function answered(serving: Serving, module: AskedModule | undefined
   const odd: string[] = [];
   const { record, ran } = await loaded(file, serving, module, (warning) => odd.push(warning));
   const asked = await askedByHost(record, serving);
-  const folded = { ...asked, warnings: [...odd, ...asked.warnings] };
+  const folded = lettingGo({ ...asked, warnings: [...odd, ...asked.warnings] }, record.name, serving);
   const end = ran();
   const failed = folded.runs.some((run) => run.failure !== undefined);
   // What a script wrote for Claude Code is passed on as it is, unless it failed and the failure refuses or would be lost.
@@ -35,6 +36,19 @@ export async function answered(serving: Serving, module: AskedModule | undefined
   if (end && options.host === "claude" && record.mode === "gate" && asIs) return unchanged(end);
   const answer = writeAnswer(folded, serving.heard.fired as AnyEvent, options.host, serving.heard.wireName);
   return { ...answer, stderr: serving.env.logged.join("") + answer.stderr };
+}
+
+/** The answer of a Stop hook that has sent the agent back as often as it may, in a host that would never end that. */
+function lettingGo(folded: Folded, hook: string, { path, heard, env, options }: Serving): Folded {
+  const { stopCap } = HOSTS[options.host];
+  const event = heard.fired as AnyEvent;
+  if (stopCap === undefined || event.event !== "stop" || folded.decision !== "deny") return folded;
+  const key = `times ${path} sent ${heard.agent_id} back`;
+  const times = event.stop_hook_active ? Number(env.values.get(key) ?? 0) + 1 : 1;
+  env.values.set(key, times);
+  if (times <= stopCap) return folded;
+  const text = `Hook ${hook} sent the agent back ${stopCap} times, so it may stop now: ${folded.reason}`;
+  return { ...NOTHING, runs: folded.runs, systemMessages: [...folded.systemMessages, { hook, text }] };
 }
 
 /** The file by its name alone: a module has been read already. */
