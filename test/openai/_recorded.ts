@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { Reply } from "../../lib/core/model.ts";
 import type { Exchange } from "../../lib/tape/import/exchange.ts";
 import { readRecording } from "../../lib/tape/import/read.ts";
 import { sharedData } from "../_shared.ts";
@@ -54,4 +55,17 @@ export async function answers(): Promise<Answer[]> {
 
 function isCall({ method, url = "" }: Exchange): boolean {
   return method === "POST" && /\/(chat\/completions|responses)$/.test(url);
+}
+
+type Json = { readonly [key: string]: unknown };
+
+/** The parts of a reply's blocks that the manifest has. */
+export function compared({ message, calls }: Pick<Reply, "message" | "calls">): Json[] {
+  return (message.content as readonly Json[]).map(({ type, text, thinking, id, name, input }) => {
+    if (type === "text") return { type, text };
+    if (type === "thinking") return { type, thinking };
+    if (type !== "tool_use") return { type };
+    const isInvalid = calls.some((call) => call.id === id && call.invalid !== undefined);
+    return { type, id, name, input, ...(isInvalid && { invalid: true }) };
+  });
 }

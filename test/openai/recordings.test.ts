@@ -4,9 +4,7 @@ import { test } from "node:test";
 import { agent, memoryStore, type Model, type ModelEvent, openai } from "crochet";
 import { EMPTY_REPLY, readReply } from "../../lib/core/reply.ts";
 import { serve } from "../_server.ts";
-import { type Answer, answers, manifest } from "./_recorded.ts";
-
-type Json = { readonly [key: string]: unknown };
+import { type Answer, answers, compared, manifest } from "./_recorded.ts";
 
 const skip = manifest === undefined ? "no shared data" : false;
 
@@ -71,16 +69,6 @@ async function* each(events: readonly ModelEvent[]) {
   yield* events;
 }
 
-/** The parts of blocks that the manifest has. */
-function compared(content: readonly Json[], calls: ReadonlyMap<string, boolean>): Json[] {
-  return content.map(({ type, text, thinking, id, name, input }) => {
-    if (type === "text") return { type, text };
-    if (type === "thinking") return { type, thinking };
-    if (type !== "tool_use") return { type };
-    return { type, id, name, input, ...(calls.get(String(id)) && { invalid: true }) };
-  });
-}
-
 test(
   "every recorded answer, in odd pieces over HTTP and through the loop, is the message its manifest says",
   { skip },
@@ -102,9 +90,8 @@ async function check(answer: Answer): Promise<void> {
     return;
   }
   const reply = await readReply(each(first), () => {});
-  const invalid = new Map(reply.calls.map((call) => [call.id, call.invalid !== undefined]));
   const wanted = want.content!.length > 0 ? want.content! : [{ type: "text", text: EMPTY_REPLY }];
-  const content = compared(kept!.content as never, invalid);
+  const content = compared({ ...reply, message: kept! });
   const sameIds = wanted.map((block, i) => block.id === null ? { ...block, id: content[i]?.id } : block);
   assert.deepEqual(content, sameIds, name);
   assert.deepEqual([reply.id, reply.model, reply.stop_reason], [want.id, want.model, want.stop_reason], name);

@@ -58,7 +58,7 @@ test("a call without a response and a redirect are left out, a cut one fails; no
   const { tape, notes } = await importRecording(Buffer.from(JSON.stringify(archive)), "x");
   assert.equal(tape.calls.length, 2);
   assert.deepEqual(notes, [
-    "left out, as not an answered call of the Messages API: POST https://api.anthropic.com/v1/messages",
+    "left out, as not an answered call of a known API: POST https://api.anthropic.com/v1/messages",
     "the stream was cut before 'message_stop': main#2",
   ]);
 });

@@ -231,7 +231,7 @@ test("calls of other APIs are left out and named; attempts of one call never bec
   const { tape, notes } = await plain(JSON.stringify(vcr));
   assert.deepEqual(tape.calls.map((c) => c.attempts.length), [1, 3]);
   assert.deepEqual(notes, [
-    "left out, as not an answered call of the Messages API: POST https://api.anthropic.com/v1/messages/count_tokens",
+    "left out, as not an answered call of a known API: POST https://api.anthropic.com/v1/messages/count_tokens",
   ]);
 });
 
@@ -308,8 +308,8 @@ test("a file that is not a recording is always refused with the reason", async (
     [asks({ system: ["a"] }), /in 'system'$/],
     [asks({ tools: [7] }), /a request has no list of 'tools'$/],
     [
-      interaction("", REQUEST, "https://u:p@api.openai.com/v1/responses?key=1"),
-      /no call of the Messages API with a response: it has POST https:\/\/api\.openai\.com\/v1\/responses$/,
+      interaction("", REQUEST, "https://u:p@api.openai.com/v1/embeddings?key=1"),
+      /no call of a known API with a response: it has POST https:\/\/api\.openai\.com\/v1\/embeddings$/,
     ],
     [RECORDERS.opencode![1]([said(), said("")]), /call 2 cannot be read: a response has no body/],
   ];

@@ -206,7 +206,10 @@ function harBody({ text, encoding }: JsonObject): unknown {
 const vercelJson: Format = {
   name: "vercel-json",
   recognises: ({ json }) => {
-    const { type, content, error } = objectOf(json);
+    const { type, content, error, object, choices, output } = objectOf(json);
+    if ((object === "chat.completion" && Array.isArray(choices)) || (object === "response" && Array.isArray(output))) {
+      return true;
+    }
     return (type === "message" && Array.isArray(content)) || (type === "error" && isObject(error));
   },
   read: ({ json }) => {
@@ -220,12 +223,17 @@ const vercelJson: Format = {
 const vercelChunks: Format = {
   name: "vercel-chunks",
   recognises: ({ lines }) =>
-    lines !== undefined && lines.every((line) => isObject(line) && typeof line.type === "string") &&
-    lines.some((line) => ["message_start", "error"].includes((line as { type: string }).type)),
+    lines !== undefined && lines.every((line) => isObject(line) && typeof (line.type ?? line.object) === "string") &&
+    lines.some((line) => /^(message_start|error|response\.\w+|chat\.completion\.chunk)$/.test(kindOf(line))),
   read: ({ lines }) => [
     responseOnly(200, lines!.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""), "text/event-stream"),
   ],
 };
+
+function kindOf(line: unknown): string {
+  const { type, object } = objectOf(line);
+  return String(type ?? object);
+}
 
 /** The text of one stream. */
 const rawSse: Format = {

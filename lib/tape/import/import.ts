@@ -97,6 +97,7 @@ async function difference(tape: Tape, originals: readonly (readonly Exchange[])[
   const ask = await sdkReader();
   for (const [i, call] of tape.calls.entries()) {
     for (const [n, attempt] of call.attempts.entries()) {
+      if (attempt.status === undefined) continue; // not of the SDK's API
       const found = differs(accumulate(originals[i]![n]!), await ask(attempt));
       const where = call.attempts.length > 1 ? `call ${i + 1}, attempt ${n + 1}` : `call ${i + 1}`;
       if (found !== undefined) return `the SDK reads ${where} differently than it was recorded: ${found}`;

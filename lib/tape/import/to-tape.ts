@@ -9,6 +9,7 @@ import { fromBody, noRequest } from "../request.ts";
 import { type Attempt, type Call, KEPT_HEADERS, MAIN, type Tape, type TapeEvent, type TapeRequest } from "../tape.ts";
 import { accumulate, isStream, streamed } from "./accumulate.ts";
 import { type Exchange, ImportRefused } from "./exchange.ts";
+import { answerOf, apiOf, requestOf as openaiRequest } from "./openai.ts";
 import type { Recording } from "./read.ts";
 
 interface Converted {
@@ -23,7 +24,8 @@ interface Converted {
 const UNRECORDED = "(the request was not recorded)";
 
 /**
- * Makes a tape of the calls of the Messages API in a recording; the attempts of one call stay together.
+ * Makes a tape of the calls of the Messages API and of OpenAI's APIs in a recording. The attempts of one call of the
+ * Messages API stay together, as its SDK made them; `openai()` makes each as a call.
  *
  * @throws {ImportRefused} if it has no such call, or a response that this API does not give
  */
@@ -31,14 +33,16 @@ export function toTape({ format, exchanges }: Recording, name: string): Converte
   const [wanted, others] = [exchanges.filter(isAnsweredCall), exchanges.filter((e) => !isAnsweredCall(e))];
   if (wanted.length === 0) {
     const held = others.length === 0 ? "" : `: it has ${listed(others.map(addressOf))}`;
-    throw new ImportRefused(`it has no call of the Messages API with a response${held}`);
+    throw new ImportRefused(`it has no call of a known API with a response${held}`);
   }
   const began = wanted.reduce((first, { at = Infinity }) => Math.min(first, at), Infinity);
   const calls: Call[] = [];
   const originals: Exchange[][] = [];
+  const replies: Message[] = [];
   for (const exchange of wanted) {
     const last = originals.at(-1);
-    if (last && isRetry(last.at(-1)!, exchange)) {
+    const api = apiOf(exchange);
+    if (last && api === undefined && isRetry(last.at(-1)!, exchange)) {
       last.push(exchange);
       calls[calls.length - 1] = inCall(calls.length, wanted, () => withAttempt(calls.at(-1)!, exchange));
       continue;
@@ -46,15 +50,20 @@ export function toTape({ format, exchanges }: Recording, name: string): Converte
     const id = `${MAIN}#${calls.length + 1}`;
     const at = Math.max(0, (exchange.at ?? began) - began);
     calls.push(inCall(calls.length + 1, wanted, () => {
-      const call = { id, lane: MAIN, request: requestOf(exchange), attempts: [], at: Number.isFinite(at) ? at : 0 };
-      return withAttempt(call, exchange);
+      const base = { id, lane: MAIN, attempts: [], at: Number.isFinite(at) ? at : 0 };
+      if (api === undefined) return withAttempt({ ...base, request: requestOf(exchange) }, exchange);
+      checkAnswer(exchange);
+      const request = exchange.request === undefined ? standIn("unknown") : openaiRequest(exchange.request, replies);
+      const { attempt, error, reply } = answerOf(exchange, api, request);
+      if (reply) replies.push(reply);
+      return { ...base, request, attempts: [attempt], ...(error && { error }) };
     }));
     originals.push([exchange]);
   }
   const idsOf = (is: (call: Call, i: number) => boolean) => calls.filter(is).map((call) => call.id);
   const noteOn = (ids: readonly string[], words: string) => ids.length === 0 ? [] : [`${words}: ${listed(ids)}`];
   const notes = [
-    ...noteOn(others.map(addressOf), "left out, as not an answered call of the Messages API"),
+    ...noteOn(others.map(addressOf), "left out, as not an answered call of a known API"),
     ...noteOn(idsOf((_, i) => originals[i]![0]!.request === undefined), "the request was not recorded"),
     ...noteOn(idsOf(({ error }) => error?.code === "cut"), "the stream was cut before 'message_stop'"),
   ];
@@ -64,8 +73,10 @@ export function toTape({ format, exchanges }: Recording, name: string): Converte
 }
 
 /** A redirect is not an answer: the client follows it, and the next exchange has the answer. HAR has status 0 if there was none. */
-function isAnsweredCall({ method, url, status }: Exchange): boolean {
-  const isCall = method === "POST" && (url === undefined || /\/messages\/?(?:[?#]|$)/.test(url));
+function isAnsweredCall(exchange: Exchange): boolean {
+  const { method, url, status } = exchange;
+  const isKnown = url === undefined || /\/messages\/?(?:[?#]|$)/.test(url) || apiOf(exchange) !== undefined;
+  const isCall = method === "POST" && isKnown;
   return isCall && status !== 0 && !(status >= 300 && status < 400);
 }
 
@@ -187,7 +198,10 @@ function keptHeaders({ headers }: Exchange, stream: boolean): { [name: string]: 
 
 /** Without the API version and betas: an imported tape is replayed with those of the current SDK. */
 function requestOf(exchange: Exchange): TapeRequest {
-  return exchange.request === undefined ? standIn(exchange) : readRequest(exchange.request);
+  if (exchange.request !== undefined) return readRequest(exchange.request);
+  checkAnswer(exchange);
+  const answer = accumulate(exchange);
+  return standIn(answer.kind === "message" ? answer.message.model : undefined);
 }
 
 function readRequest(body: unknown): TapeRequest {
@@ -196,10 +210,7 @@ function readRequest(body: unknown): TapeRequest {
   return fromBody(body);
 }
 
-function standIn(exchange: Exchange): TapeRequest {
-  checkAnswer(exchange);
-  const answer = accumulate(exchange);
-  const model = answer.kind === "message" ? answer.message.model : undefined;
+function standIn(model: unknown): TapeRequest {
   return {
     model: typeof model === "string" ? model : "unknown",
     params: { max_tokens: 4096 },
