@@ -39,7 +39,7 @@ export interface CommandOptions {
   readonly protocol?: "verdict" | "hook-input" | undefined;
   /** Kept alive for the session: a line in, a line out. @default false */
   readonly warm?: boolean | undefined;
-  /** Nobody waits for it: only what it says in the end is read. @default false */
+  /** It runs in the background: only its last words are read. @default false */
   readonly async?: boolean | undefined;
   /** If the hook runs in the background, exit code 2 still passes its stderr to the model. @default false */
   readonly rewake?: boolean | undefined;
@@ -276,7 +276,7 @@ class WarmProcess {
       this.#forget(group);
       const asked = this.#askedOf(group);
       if (!asked) return;
-      // The rest of what it wrote comes before its pipes close, which somebody else may hold open.
+      // The rest of what it wrote comes before its pipes close, which another process may hold open.
       const give = () => asked.give({ code, signal });
       child.once("close", give);
       setTimeout(() => setImmediate(() => setImmediate(give)), QUIET_MS);

@@ -94,7 +94,7 @@ export interface Definition {
   readonly prompt?: string;
   readonly model?: string;
   readonly cache?: boolean | number;
-  /** Where its rules stand in the text. */
+  /** The path of its rules in the text. */
   readonly rules?: Path;
 }
 
@@ -116,7 +116,7 @@ const OWN_KEYS: { readonly [T in Definition["type"]]: readonly string[] } = {
 const KEYS = ["name", "description", "type", "matcher", "timeout", "priority", "enabled", "on_error"];
 const ALL_KEYS = [...KEYS, ...Object.values(OWN_KEYS).flat()];
 
-/** Reads entries of a definitions file; a mistake names the file, the definition, the field and the mend. */
+/** Reads entries of a definitions file; a mistake names the file, the definition, the field and the fix. */
 export class DefinitionReader {
   readonly #yaml: YamlText;
   readonly #file: string;
@@ -202,7 +202,7 @@ export class DefinitionReader {
 
   fields(given: unknown, path: Path, what: string, known?: readonly string[]): Fields {
     if (typeof given !== "object" || given === null || Array.isArray(given)) {
-      throw this.mistake(path, `${shown(given)} stands where ${what} is expected`);
+      throw this.mistake(path, `${shown(given)} is not ${what}`);
     }
     if (known) this.#known(given as Fields, path, known, path.length === 0 ? "the file" : `'${path.join(".")}'`);
     return given as Fields;

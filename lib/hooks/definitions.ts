@@ -37,7 +37,7 @@ export interface DefinitionsOptions {
   readonly by?: PromptModel;
   /** What command definitions need of the program that runs them. @default the workspace alone */
   readonly host?: HookHost;
-  /** Is told why a definition was dropped; the others work. @default the first mistake is thrown */
+  /** Gets why a definition was dropped; the others work. @default the first mistake is thrown */
   readonly onProblem?: (message: string) => void;
   /** Gets warnings. @default console.warn */
   readonly warn?: (message: string) => void;
@@ -99,8 +99,8 @@ function recordsOf(
   if (!Array.isArray(list)) throw reader.mistake(["hooks", "definitions"], "'hooks.definitions' is not a list");
   if (hooks.enabled === false) return [];
   const modelName = typeof hooks.llm_model === "string" ? hooks.llm_model : undefined;
-  const nobody: PromptModel = { model: undefined };
-  const place = { yaml, file, modelName, nobody, reader, host: { projectDir: options.workspace }, ...options };
+  const noModel: PromptModel = { model: undefined };
+  const place = { yaml, file, modelName, noModel, reader, host: { projectDir: options.workspace }, ...options };
   const records: HookRecord[] = [];
   for (const i of list.keys()) {
     try {
@@ -125,8 +125,8 @@ interface Place extends DefinitionsOptions {
   readonly file: string;
   readonly path: Path;
   readonly modelName: string | undefined;
-  /** Stands in where no model was given: one for the whole file, so that it is told once. */
-  readonly nobody: PromptModel;
+  /** In place of a missing model: one for the whole file, so that it is reported once. */
+  readonly noModel: PromptModel;
   readonly reader: DefinitionReader;
 }
 
@@ -181,8 +181,8 @@ function partsOf(
     }
     case "llm": {
       const { onError } = definition;
-      if (!by && (onError ?? "continue") === "continue") return void warnOff(place.nobody, warn);
-      const asked = by ?? place.nobody;
+      if (!by && (onError ?? "continue") === "continue") return void warnOff(place.noModel, warn);
+      const asked = by ?? place.noModel;
       const template = compileTemplate(definition.prompt!);
       for (const warning of template.warnings) warn(`${file}, definition '${name}': ${warning}`);
       const { cache, model: modelName = place.modelName } = definition;
@@ -210,7 +210,7 @@ function readInline(path: Path, yaml: YamlText, file: string) {
   return lines === undefined ? readRules(yaml, file, path) : parseRules(lines, file);
 }
 
-/** A rule about a tool by its name of seed S3 holds for the tool that name stands for too. */
+/** A rule about a tool by its name of seed S3 also holds for the tool that it means. */
 function withSeedTools(when: Condition): Condition {
   if ("not" in when) return { not: withSeedTools(when.not) };
   if ("and" in when) return { and: when.and.map(withSeedTools) };
@@ -223,8 +223,8 @@ function internalParts(name: string, { internal = {}, reader, path }: Place): Pa
   const hook = Object.hasOwn(internal, name) ? internal[name] : undefined;
   if (!hook) {
     const known = Object.keys(internal);
-    const mend = known.length === 0 ? "pass it as internal" : `did you mean '${nearest(name, known)}'?`;
-    throw reader.mistake([...path, "name"], `definition '${name}' names no function that was given in code: ${mend}`);
+    const fix = known.length === 0 ? "pass it as internal" : `did you mean '${nearest(name, known)}'?`;
+    throw reader.mistake([...path, "name"], `definition '${name}' names no function that was given in code: ${fix}`);
   }
   return {
     kind: "module",
@@ -242,7 +242,7 @@ function readInternal(raw: unknown, { event }: AnyEvent): Opinion {
 
 /**
  * A command of a definition: the event as one line of JSON on stdin, `{action, reason, modified_data}` on stdout.
- * Nothing printed is no opinion; exit code 2 is a denial with stderr as its reason.
+ * Without output there is no opinion; exit code 2 is a denial with stderr as its reason.
  */
 function definitionCommand(
   { name, command, args }: { name: string; command: string; args?: readonly string[] },
@@ -343,7 +343,7 @@ function conditionsOf(matcher: DefinitionMatcher, workspace: string, mistake: Mi
 
 type TextTest = (value: string) => boolean;
 
-/** A list of names with the tools that seed S3's names among them stand for. */
+/** A list of names with the tools that names of seed S3 among them mean. */
 function withSeedNames(pattern: string): string {
   const tools = listedNames(pattern).flatMap((name) => SEED_TOOLS.get(name) ?? []);
   return [pattern, ...tools].join("|");

@@ -116,7 +116,7 @@ function pathOf(root: string, entry: Dirent): string {
   throw new BadFileName(entry.name, "it is not a file", `put what hooks share into '_${entry.name}'`);
 }
 
-/** A name, or why it is none: a program may have a name that no other file may. */
+/** A name, or why it is not one: a program may have a name that no other file may. */
 function parsed(file: string): FileName | BadFileName {
   try {
     return parseFileName(file);
@@ -181,7 +181,7 @@ interface LoadOptions {
   readonly isolates?: boolean;
 }
 
-const NOBODY: PromptModel = { model: undefined };
+const NO_MODEL: PromptModel = { model: undefined };
 
 /** Makes a hook of a file. What a kind needs is loaded only when a file of that kind is there. */
 export async function loadHook(file: HookFile, options: LoadOptions): Promise<HookRecord> {
@@ -199,7 +199,7 @@ export async function loadHook(file: HookFile, options: LoadOptions): Promise<Ho
     }
     case "prompt": {
       const { loadPrompt } = await import("./prompt.ts");
-      return await loadPrompt(file, source, prompt ?? NOBODY, warn);
+      return await loadPrompt(file, source, prompt ?? NO_MODEL, warn);
     }
   }
 }

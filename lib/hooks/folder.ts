@@ -169,8 +169,8 @@ class Refused {
 }
 
 /**
- * A hook that is run only while nothing speaks against it. Where it is not run, what it would have judged is
- * refused: whoever changes a hook must not open the gate by that.
+ * A hook that is run only while nothing speaks against it. If it is not run, what it would have judged is
+ * refused: changing a hook must not open the gate.
  */
 function guarded(record: HookRecord, why: () => string | undefined): HookRecord {
   return {

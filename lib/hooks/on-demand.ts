@@ -6,7 +6,7 @@ import type { PromptOptions } from "./prompt.ts";
 
 /**
  * A hook that lets a model judge each tool call (S4.20). The model answers `{"ok": true}` or
- * `{"ok": false, "reason": "…"}`; where it cannot be asked, the call is refused.
+ * `{"ok": false, "reason": "…"}`; if it cannot be asked, the call is refused.
  *
  * @example
  * ```ts
@@ -26,7 +26,7 @@ export function promptGate(model: Model, template: string, options: PromptOption
 }
 
 /**
- * A hook that lets a model judge whether the agent is done (S4.20). Where it cannot be asked, the agent stops.
+ * A hook that lets a model judge whether the agent is done (S4.20). If it cannot be asked, the agent stops.
  *
  * @example
  * ```ts

@@ -22,7 +22,7 @@ export function ownArgv(script: Script, ...args: readonly string[]): [runtime: s
   if (existsSync(config)) return [...run, "--config", config, file, ...args];
   const words = WORDS[script];
   if (words === undefined || root.includes("/node_modules/")) return [...run, file, ...args];
-  // In its cache Deno finds the packages that ours needs only where it is asked for ours by name.
+  // In its cache Deno finds the packages that ours needs only if it is asked for ours by name.
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   return [...run, `npm:crochet@${version}`, ...words, ...args];
 }

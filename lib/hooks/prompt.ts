@@ -30,7 +30,7 @@ export const HOOK_SYSTEM = [
 
 const MAX_TOKENS = 1024;
 
-/** Whom prompt hooks ask. One object for all hooks of a session; it is looked at when a hook is to run. */
+/** The model for prompt hooks. One object for all hooks of a session; it is looked at when a hook is to run. */
 export interface PromptModel {
   /** Absent if there is no key: prompt hooks are then off. */
   readonly model: Model | undefined;
@@ -143,7 +143,7 @@ export async function promptHook(text: string, file: string, by: PromptModel): P
   }
   const config = { ...readHeader(text), ...checkedConfig(rest) };
   if (template.trim() === "") {
-    throw new HookLoadError(file, undefined, "it has no template: write what the model shall judge");
+    throw new HookLoadError(file, undefined, "it has no template: write what the model should judge");
   }
   return { config, ...promptRecord(compileTemplate(template.trim()), by, { modelName, cache }) };
 }
@@ -211,7 +211,7 @@ export function withoutModel(
   return {
     ...(misses && { misses }),
     run: (event, ctx) => {
-      if (!by.model) throw new Error("Cannot ask a model as there is none: set ANTHROPIC_API_KEY");
+      if (!by.model) throw new Error("Cannot ask a model as there is no model: set ANTHROPIC_API_KEY");
       return run(event, ctx);
     },
   };
@@ -230,7 +230,7 @@ export function warnOff(by: PromptModel, warn: (message: string) => void): void 
 export type PromptOptions = Omit<AskOptions, "model">;
 
 /**
- * A hook that lets a model judge each tool call (S4.20). Where it cannot be asked, the call is refused.
+ * A hook that lets a model judge each tool call (S4.20). If it cannot be asked, the call is refused.
  */
 export function promptGate(model: Model, template: string, options: PromptOptions = {}): Hook<"pre-tool-use"> {
   const judge = judgeOf(model, template, options);
@@ -242,7 +242,7 @@ export function promptGate(model: Model, template: string, options: PromptOption
 }
 
 /**
- * A hook that lets a model judge whether the agent is done (S4.20). Where it cannot be asked, the agent stops.
+ * A hook that lets a model judge whether the agent is done (S4.20). If it cannot be asked, the agent stops.
  */
 export function promptStop(model: Model, template: string, options: PromptOptions = {}): Hook<"stop"> {
   const judge = judgeOf(model, template, options);

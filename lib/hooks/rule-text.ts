@@ -245,7 +245,7 @@ class Parser {
   }
 }
 
-/** What is wrong with a word that is none of a known few, for both ways of writing rules. */
+/** What is wrong with an unknown word, for both ways of writing rules. */
 function unknownWord(what: string, word: string, known: readonly string[]): string {
   const meant = word === "" ? "" : ` (did you mean '${nearest(word, known)}'?)`;
   return `${word === "" ? `it has no ${what}` : `'${word}' is not a known ${what}`}: expected ${

@@ -176,7 +176,7 @@ function comparison(test: FieldTest, file: string): Comparison {
   }
 }
 
-/** A search that ends in bearable time, or is unsure: a rule that forbids then applies, one that permits does not. */
+/** A search that ends in time, or is unsure: a rule that forbids then applies, one that permits does not. */
 function search(pattern: string, mistake: (why: string) => HookLoadError): Comparison {
   // Other languages write flags in front.
   const [, flags = "", source] = /^(?:\(\?([ims]+)\))?(.*)$/s.exec(pattern)!;

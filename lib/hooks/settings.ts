@@ -181,7 +181,7 @@ class Reading {
     const on = resolveEvent(event);
     if (!on) return never(unknownEvent(event));
     if (handler.if !== undefined) {
-      if (!isAboutCall(on.event)) return never(`'if' is about a tool call, and ${event} has none`);
+      if (!isAboutCall(on.event)) return never(`'if' is about a tool call, and ${event} has no call`);
       try {
         matchesIf(handler.if, { tool_name: handler.if.replace(/\(.*$/s, ""), input: {}, cwd: this.#projectDir });
       } catch (error) {
@@ -303,7 +303,7 @@ interface Draft {
 
 interface RecordOptions {
   readonly host: HookHost;
-  /** Whom hooks of type prompt ask. */
+  /** The model for hooks of type prompt. */
   readonly prompt: PromptModel;
   readonly enabled: boolean;
   /** Called once if there is no model for prompt hooks. */

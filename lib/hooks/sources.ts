@@ -229,7 +229,7 @@ export class HookSources {
     problems: string[],
     unloaded: Unloaded[],
   ): Promise<{ listed: Listed[]; permissions: Permissions; off: boolean }> {
-    this.#tellRefused(this.#settings, problems, unloaded);
+    this.#reportRefused(this.#settings, problems, unloaded);
     const texts = this.#settings.filter((one) => one.text !== undefined);
     if (texts.length === 0 && this.#given.length === 0) return { listed: [], permissions: {}, off: false };
     const { loadSettings } = await import("./settings.ts");
@@ -261,7 +261,7 @@ export class HookSources {
   }
 
   async #fromDefinitions(problems: string[], unloaded: Unloaded[]): Promise<Listed[]> {
-    this.#tellRefused(this.#definitions, problems, unloaded);
+    this.#reportRefused(this.#definitions, problems, unloaded);
     const listed: Listed[] = [];
     for (const { path, scope, text } of this.#definitions) {
       if (text === undefined) continue;
@@ -280,27 +280,27 @@ export class HookSources {
   }
 
   async #fromToml(problems: string[], unloaded: Unloaded[]): Promise<Listed[]> {
-    this.#tellRefused([this.#toml], problems, unloaded);
+    this.#reportRefused([this.#toml], problems, unloaded);
     if (this.#toml.text === undefined) return [];
     const { cwd, env, host = { projectDir: cwd }, toml } = this.#options;
     const { TOML_FILE, tomlHooks } = await import("./toml.ts");
     const listed: Listed[] = [];
-    const told = new Set<string>();
+    const found = new Set<string>();
     for (const record of tomlHooks(cwd, this.#toml.text, { ...toml, host })) {
       const { readTurnCommand } = await import("./toml.ts");
       const table = record.name.endsWith("#turn_start") ? "turn_start" : "turn_end";
       try {
         if (await readTurnCommand(this.#toml.text, TOML_FILE, table) === undefined) continue;
       } catch (error) {
-        told.add((error as Error).message);
+        found.add((error as Error).message);
       }
       listed.push({ record, scope: "project", source: shortPath(this.#toml.path, cwd, env) });
     }
-    problems.push(...told);
+    problems.push(...found);
     return listed;
   }
 
-  #tellRefused(texts: readonly TextSource[], problems: string[], unloaded: Unloaded[]): void {
+  #reportRefused(texts: readonly TextSource[], problems: string[], unloaded: Unloaded[]): void {
     const { cwd, env } = this.#options;
     for (const { path, problem, refused } of texts) {
       if (problem !== undefined) problems.push(problem);
@@ -334,9 +334,9 @@ class TextSource {
   readonly path: string;
   readonly scope: SourceScope;
   readonly #options: TextSourceOptions;
-  /** Undefined if there is none, or none that is trusted. */
+  /** Undefined if there is no trusted text. */
   text: string | undefined;
-  /** Why what lies there does not count. */
+  /** Why the file does not count. */
   refused: string | undefined;
   problem: string | undefined;
 

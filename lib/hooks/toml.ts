@@ -150,7 +150,7 @@ class TurnRun {
       const duration_ms = ctx.now().getTime() - started;
       this.#tell({ ...this.#base, type: "exec_end", status, exit_code, stdout, stderr, duration_ms });
     };
-    // Told at once: the run is over before the last of the processes is.
+    // Reported at once: the run is over before the last of the processes is.
     const cancelled = () => end("cancelled");
     this.#tell({ ...this.#base, type: "exec_begin", command: written, cwd: workspace });
     signal.addEventListener("abort", cancelled, { once: true });
@@ -247,11 +247,11 @@ export async function readTurnCommand(text: string, file: string, table: TurnTab
   const tables = await readToml(text, file);
   const bad = (why: string) => new HookLoadError(file, undefined, why);
   const stray = Object.keys(tables).find((name) => !TABLES.includes(name));
-  if (stray !== undefined) throw bad(`'${stray}' is no table of it: did you mean '${nearest(stray, TABLES)}'?`);
+  if (stray !== undefined) throw bad(`'${stray}' is not a table of it: did you mean '${nearest(stray, TABLES)}'?`);
   const given = tables[table];
   if (given === undefined) return undefined;
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    throw bad(`'${table}' is no table: write [${table}]`);
+    throw bad(`'${table}' is not a table: write [${table}]`);
   }
   return checked(given as { readonly [key: string]: unknown }, table, (why) => bad(`[${table}] ${why}`));
 }

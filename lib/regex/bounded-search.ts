@@ -1,8 +1,8 @@
 import { ANY, type CharSet, type RegexTree, regexTree, WORDS } from "./tree.ts";
 
-/** Steps that nobody notices, and steps that are borne where there is no other way to be sure. */
+/** Steps that are not noticed, and steps that are taken if there is no other way to be sure. */
 const CHEAP = 1e6;
-const BEARABLE = 1e9;
+const MOST_STEPS = 1e9;
 
 /**
  * A search in texts of strangers, whose time does not grow with a power of their length: `curl.*\|.*sh` would take
@@ -19,14 +19,14 @@ export function boundedSearch(regex: RegExp): (text: string) => boolean | undefi
     if (cost <= CHEAP) return regex.test(text);
     linear ??= linearSearch(tree, regex);
     const found = linear(text);
-    return found !== undefined ? found : cost <= BEARABLE ? regex.test(text) : undefined;
+    return found !== undefined ? found : cost <= MOST_STEPS ? regex.test(text) : undefined;
   };
 }
 
 /** In how many ways a text can be divided among so many repetitions, wherever the match begins. */
 function steps(length: number, repeated: number): number {
   let ways = length;
-  for (let i = 1; i <= repeated && ways <= BEARABLE; i++) ways *= length / (i + 1);
+  for (let i = 1; i <= repeated && ways <= MOST_STEPS; i++) ways *= length / (i + 1);
   return ways;
 }
 

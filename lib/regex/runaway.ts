@@ -12,7 +12,7 @@ const MOST_POSITIONS = 100_000;
 /**
  * Why a search with this expression could take exponential time, or undefined when it cannot. That happens when, going
  * round a loop, the same text can be read in two ways: `(a+)+`, `(\w+\s?)*`, `(a|ab|b)*`, `(aa?){30}`. A loop in a
- * loop is no harm where the text itself says which is which: `(\w+\s)+`.
+ * loop is harmless if the text itself says which is which: `(\w+\s)+`.
  */
 export function runaway(regex: RegExp): string | undefined {
   try {
@@ -49,7 +49,7 @@ interface Part {
 
 /** The positions of an expression, each with its characters and the positions that may come next, one edge for each way. */
 class Machine {
-  /** Parts to be judged by themselves: what only looks, and what is as bad as a loop of it, which then stands beside it. */
+  /** Parts to be judged by themselves: what only looks, and what is as bad as a loop of it, which is then its value. */
   readonly apart = new Map<RegexTree, RegexTree | undefined>();
   readonly #sets: CharSet[] = [];
   readonly #next: number[][] = [];
@@ -107,7 +107,7 @@ class Machine {
 
   #loop({ body, min, max }: RegexTree & { kind: "loop" }): Part {
     if (max === 0) return NOTHING;
-    // Twice, as one that may be empty is harmless in a loop, and not where it is counted: `(a?){30}`.
+    // Twice, as one that may be empty is harmless in a loop, and not if it is counted: `(a?){30}`.
     if ((max === Infinity ? min : max) > MOST_FORKS) this.#judgeAsLoop(body, { kind: "sequence", parts: [body, body] });
     const writtenOut = max <= WRITTEN_OUT || (min === max && max <= EXACTLY_WRITTEN_OUT && !repeats(body));
     if (!writtenOut) {

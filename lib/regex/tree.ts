@@ -1,7 +1,7 @@
 /** Character codes as sorted, disjoint ranges. */
 export type CharSet = readonly (readonly [number, number])[];
 
-/** A regular expression as far as its repetitions matter: what only looks, and matches nothing, stands apart. */
+/** A regular expression as far as its repetitions matter: what only looks, and matches nothing, is separate. */
 export type RegexTree =
   | { readonly kind: "set"; readonly set: CharSet }
   | { readonly kind: "sequence" | "choice"; readonly parts: readonly RegexTree[] }
@@ -29,7 +29,7 @@ const SPACES: CharSet = [
 ];
 const CONTROLS: { readonly [letter: string]: number } = { t: 9, n: 10, v: 11, f: 12, r: 13 };
 
-/** Deeper groups nobody writes; each costs whoever walks the tree a frame of the stack. */
+/** Deeper groups are refused: each costs a frame of the stack. */
 const MOST_NESTED = 250;
 
 /** Groups in groups, more than can be judged. */

@@ -6,7 +6,7 @@ type RequestFields = Record<string, unknown>;
 
 /**
  * What the Messages API would refuse in a request body, in a sentence, or undefined if it is sound. Stricter than
- * the API in one point: roles must alternate, as joining turns hides mistakes in a loop. `isPaused` tells of a block
+ * the API in one point: roles must alternate, as joining turns hides mistakes in a loop. `isPaused` is for a block
  * whether a reply paused after it: such a reply is sent back as it is, to be gone on with.
  */
 export function invalidRequest(

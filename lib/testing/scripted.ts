@@ -109,7 +109,7 @@ interface Lane {
   used: number;
 }
 
-/** @throws {TypeError} if a reply is none: most tests run without a check of their types */
+/** @throws {TypeError} if a reply is not one: most tests run without a check of their types */
 export function readScript(replies: readonly ScriptEntry[], { then, routes = [] }: ScriptOptions): Script {
   if (!Array.isArray(replies)) {
     throw new TypeError(`Cannot script a model as its replies must be a list: current value is ${shown(replies)}`);
@@ -171,7 +171,9 @@ const TOOL: { readonly [field in keyof ScriptedTool]-?: OptionKind } = {
 
 function checkReply(given: unknown): void {
   if (!isObject(given)) {
-    throw new TypeError(`Cannot script a reply as ${shown(given)} is none: give an object such as { text: "hi" }`);
+    throw new TypeError(
+      `Cannot script a reply as ${shown(given)} is not a reply: give an object such as { text: "hi" }`,
+    );
   }
   const doing = `script reply ${summary(given)}`;
   checkOptions(given, REPLY, doing);
@@ -183,7 +185,7 @@ function checkReply(given: unknown): void {
   }
 }
 
-/** The events a reply sends before its fault, or all if it has none. */
+/** The events a reply sends before its fault, or all if it has no fault. */
 export function sentEvents({ reply, events }: Answer): readonly ModelEvent[] {
   if (reply.stall === "start") return [];
   if (reply.stall) return events.slice(0, Math.ceil(events.length / 2));

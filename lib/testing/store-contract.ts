@@ -41,7 +41,7 @@ const about: About = {
 export function storeContract(storage: () => () => TranscriptStore): ContractCheck[] {
   const checks: [name: string, check: (open: () => TranscriptStore) => Promise<void>][] = [
     ["an unknown id always loads as nothing", async (open) => {
-      assert.equal(await open().load("nobody"), undefined);
+      assert.equal(await open().load("missing"), undefined);
     }],
     ["what is saved is always what is loaded", async (open) => {
       await open().save("a", [hello, reply], about);

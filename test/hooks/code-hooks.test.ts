@@ -26,7 +26,7 @@ test("U1, S0.7: hooks given in code compile to records of one form, with stable 
   ]);
 });
 
-test("wrong hooks in code are refused where they are given", () => {
+test("wrong hooks in code are refused when they are given", () => {
   const wrong: [unknown, RegExp][] = [
     [{ preTolUse: [] }, /Cannot hook event 'preTolUse' as there is no such event: did you mean 'pre-tool-use'\?/],
     [{ stop: [5] }, /Cannot use hooks.stop\[0\] as it is not a function: current value is 5/],
@@ -109,7 +109,7 @@ test("S4.10: matchTool and its like run a hook only for tools whose name matches
   ]);
 });
 
-test("S4.10: the pattern is compiled once, where the hook is made: a bad one is an error there", () => {
+test("S4.10: the pattern is compiled once, when the hook is made: a bad one is an error then", () => {
   assert.throws(() => matchTool("(", () => undefined), /Cannot use matcher '\(' as it is not a regular expression/);
 });
 

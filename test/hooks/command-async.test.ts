@@ -62,7 +62,7 @@ test("an async hook that may rewake is heard when it exits with code 2", async (
   assert.deepEqual(hook.delivered, [reminder('PostToolUse:Bash hook blocking error from command: "x": [x]: fix it\n')]);
 });
 
-test("a first line {async:true} sends a hook into the background from where it speaks later", async () => {
+test("a first line {async:true} sends a hook into the background, and its answer comes later", async () => {
   using hook = await left(`echo '{"async":true}'; ${WAITING}; printf '%s' '${late}'`);
   assert.deepEqual([hook.folded.decision, hook.hasEnded(), hook.background.length], ["continue", false, 1]);
   hook.goOn();

@@ -70,7 +70,7 @@ test("CLAUDE_ENV_FILE is there at session start, in a folder that exists, and no
   assert.equal((await seen({ env: { PATH }, envFile })).vars.CLAUDE_ENV_FILE, undefined);
 });
 
-test("the effort of the model is told where it is known", async () => {
+test("the effort of the model is passed on if it is known", async () => {
   const { vars } = await seen({ env: { PATH }, wire: () => ({ effort: { level: "high" } }) });
   assert.equal(vars.CLAUDE_EFFORT, "high");
 });

@@ -59,7 +59,7 @@ test("a warm hook that ends is read by its exit code and output, and started aga
   assert.equal(hook.pids().length, 2);
 });
 
-test("what a command hook writes is told as it comes, warm or not", async () => {
+test("what a command hook writes is passed on as it comes, warm or not", async () => {
   for (const warm of [true, false]) {
     const told: string[] = [];
     const onOutput: HookHost["onOutput"] = (o) => void told.push(`${o.hook} ${o.event.event} ${o.stream} ${o.text}`);
@@ -97,7 +97,7 @@ test("a warm hook that says more than one line is never misread as the answer to
   }
 });
 
-test("a warm hook that never reads and is closed at once is no crash", async () => {
+test("a warm hook that never reads and is closed at once never crashes the run", async () => {
   using hook = warm("exec 0<&- 1>&- 2>&-; sleep 0.1; exit 0");
   assert.equal((await hook.ask("x".repeat(500_000))).decision, "continue");
 });

@@ -123,7 +123,7 @@ test("readStdout() never takes a verdict with text around it for plain words", (
   );
 });
 
-test("wireInput() always says in JSON what the event says, and is told apart by its name", () => {
+test("wireInput() always says in JSON what the event says, and is distinguished by its name", () => {
   const about = { event_id: "e", timestamp: "", session_id: "s", agent_id: "s", turn_id: "t" };
   const told = (fired: typeof PROMPT | typeof PRE) =>
     JSON.parse(JSON.stringify(wireInput({ ...about, ...fired }, "/")));

@@ -67,7 +67,7 @@ test("a JSON verdict counts on every exit code", async () => {
   }
 });
 
-test("U7: another exit code or a signal without a JSON verdict is a failure that lets things go on and is told", async () => {
+test("U7: another exit code or a signal without a JSON verdict is a failure that is reported and blocks nothing", async () => {
   const failing = { "echo bad >&2; exit 1": /code 1: bad/, "exit 127": /code 127/, "kill -9 $$": /SIGKILL/ };
   for (const [command, why] of Object.entries(failing)) {
     const folded = await fireCommand(PRE, command);
@@ -76,7 +76,7 @@ test("U7: another exit code or a signal without a JSON verdict is a failure that
   }
 });
 
-test("U7: what looks like an answer and is none is a failure, never plain words", async () => {
+test("U7: what looks like an answer and cannot be read is a failure, never plain words", async () => {
   const verdict = JSON.stringify({ decision: "block" });
   const garbage = [
     '{"decision": "block", ',
@@ -204,7 +204,7 @@ test("SessionStart: a first message of a hook is input for the agent", async () 
   assert.deepEqual(folded.inputs, [{ hook: "hook", text: "begin" }]);
 });
 
-test("Stop: a decision is told twice, stderr once, context by itself keeps the agent going", async () => {
+test("Stop: a decision is shown twice, stderr once, context by itself keeps the agent going", async () => {
   const block = await fireCommand(STOP, json({ decision: "block", reason: "R" }), { label: "x" });
   assert.deepEqual(block.contexts.map((c) => [c.label, c.text]), [['Stop hook blocking error from command: "x"', "R"]]);
   assert.equal(block.denials[0]!.text, "Stop hook feedback:\nR");

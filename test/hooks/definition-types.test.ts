@@ -123,7 +123,10 @@ test("S3.17, U7: under on_error: deny an llm definition without a model refuses"
     const hooks = new HookRegistry({ warn: () => {} })
       .registerSource(definitions({ hooks: { definitions: [judge] } }, options));
     await hooks.load();
-    await assert.rejects(wrapToolCall(hooks, "s", "bash", {}, () => "ran"), /as there is none: set ANTHROPIC_API_KEY/);
+    await assert.rejects(
+      wrapToolCall(hooks, "s", "bash", {}, () => "ran"),
+      /as there is no model: set ANTHROPIC_API_KEY/,
+    );
   }
 });
 
@@ -185,7 +188,7 @@ test("S3.17: an llm definition without a model is not created, with one warning;
   assert.equal(warnings.length, 1);
 });
 
-test("S3.17: an llm definition is off while there is no model, told once, and asks one that comes later", async () => {
+test("S3.17: an llm definition is off while there is no model, with one warning, and asks one that comes later", async () => {
   const warnings: string[] = [];
   const by: { model: Model | undefined } = { model: undefined };
   const records = await load(

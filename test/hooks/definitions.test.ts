@@ -95,7 +95,7 @@ test("S3.15, S3.16: each type needs its own field; the message for inline is the
   assert.match(await refused("name: l\ntype: llm"), /LLM hook requires 'prompt'$/);
 });
 
-test("U7: a mistake names the file, its place, the definition, the field and the mend", async () => {
+test("U7: a mistake names the file, its place, the definition, the field and the fix", async () => {
   const cases: [string, RegExp][] = [
     [
       "name: x\ntype: inlin",
@@ -136,7 +136,7 @@ test("U7: a mistake names the file, its place, the definition, the field and the
       /hooks\.yaml:6:49 as '\(a\+\)\+' cannot be used safely/,
     ],
     ["name: x\ntype: command\ncommand: ls\non_error: maybe", /on_error "maybe": expected continue, deny or abort/],
-    ["just text", /"just text" stands where a definition is expected/],
+    ["just text", /"just text" is not a definition/],
   ];
   for (const [lines, message] of cases) assert.match(await refused(lines), message, lines);
   await assert.rejects(
@@ -155,7 +155,7 @@ test("U1: a name is an id: the second of the same name is an error, one without 
   assert.equal((await one("type: command\ncommand: ls"))[0]!.name, "hooks.yaml#1");
 });
 
-test("a bad definition is dropped and told, the others work", async () => {
+test("a bad definition is dropped and reported, the others work", async () => {
   const problems: string[] = [];
   const records = await load(
     `hooks:\n  definitions:\n    - { name: bad, type: inline }\n    - { name: good, type: command, command: ls }\n`,

@@ -67,7 +67,7 @@ test("a link is a hook by its own name, wherever it is read; one of another name
   assert.deepEqual([name, path], ["stop.c.sh", `${elsewhere.path}/stop.c.sh`]);
 });
 
-test("a link that leads nowhere is told as one, with where it leads", () => {
+test("a link that leads nowhere is reported with its target", () => {
   using folder = scratch();
   symlinkSync("../gone/guard.ts", `${folder.path}/pre-tool-use.guard.ts`);
   const { problems: [problem] } = discover(folder.path);
@@ -75,7 +75,7 @@ test("a link that leads nowhere is told as one, with where it leads", () => {
   assert.equal(problem!.hook?.on.event, "pre-tool-use");
 });
 
-test("a file of an unknown extension is a hook where it is a program, and only there", () => {
+test("a file of an unknown extension is a hook if it is a program, and only then", () => {
   using folder = scratch({
     "stop.lua": "#!/usr/bin/lua\n",
     "stop": "#!/bin/sh\n",
@@ -88,7 +88,7 @@ test("a file of an unknown extension is a hook where it is a program, and only t
   assert.deepEqual(problems.map((problem) => problem.file), ["session-end.lua"]);
 });
 
-test("a script is started by itself where it can be, else by what its first line or its extension names", () => {
+test("a script is started by itself if it can be, else by what its first line or its extension names", () => {
   using folder = scratch({
     "stop.sh": "echo hi",
     "stop.py": "#!/usr/bin/env -S python3 -u\n",

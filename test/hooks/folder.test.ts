@@ -42,7 +42,7 @@ test("an edited, added or removed hook file counts from the next load", async ()
   assert.equal(await reasons(await hooks()), "b3");
 });
 
-test("however many sessions load hooks at once, the process has one listener more meanwhile, and none afterwards", async () => {
+test("however many sessions load hooks at once, the process has one more listener meanwhile, and no more afterwards", async () => {
   const seen: number[] = [];
   Object.assign(globalThis, { listenersSeen: seen });
   const looks = `await new Promise((done) => setTimeout(done, 20));
@@ -172,7 +172,7 @@ test("an agent that names a folder with a file that cannot be loaded does not st
   await assert.rejects(hookFolders([`${folder.path}/none`])(), /Cannot read hooks folder/);
 });
 
-test("a hook that lies in two folders runs once, and hooks in code come before those of files", async () => {
+test("a hook in two folders runs once, and hooks in code come before those of files", async () => {
   using one = folderOf({ "stop.a.ts": deny(`"a"`) });
   using two = folderOf({ "stop.b.ts": deny(`"b"`) });
   symlinkSync(`${one.path}/stop.a.ts`, `${two.path}/10-stop.a.ts`);

@@ -40,7 +40,7 @@ test("an http hook's answer is read like what a command prints", async () => {
   assert.equal((await ask({ url: garbage.url })).warnings.length, 1);
 });
 
-test("U7: an error status, a redirection, no answer in time or nobody there is a failure", async () => {
+test("U7: an error status, a redirection, no answer in time or no server is a failure", async () => {
   for (const status of [302, 404, 500]) {
     using server = await answering(DENY, status);
     const { decision, warnings } = await ask({ url: server.url });
@@ -55,7 +55,7 @@ test("U7: an error status, a redirection, no answer in time or nobody there is a
   );
 });
 
-test("a failure of an http hook blocks where it is told to, in the host's words", async () => {
+test("a failure of an http hook blocks if its settings say so, in the host's words", async () => {
   using server = await answering("down", 503);
   const options = { url: server.url, blocking: 'onFailure is "block"' };
   const { denials } = await ask(options, { record: { onError: "deny" } });

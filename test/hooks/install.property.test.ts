@@ -138,7 +138,7 @@ const full = fc.record({
 }, { requiredKeys: ["model"] });
 
 // Kills: a neighbour that is formatted anew, a comma or a blank left behind, a depth that is not the file's.
-test("what is put in is always printed as its file is, and taking it out gives the same bytes, where no list was empty and no comma trailing", async () => {
+test("what is put in is always printed as its file is, and taking it out gives the same bytes, unless a list was empty or a comma trailing", async () => {
   const entries = ["Stop", "New"].map((event) => ({ event, hook: { type: "command" as const, command: "ours" } }));
   await fc.assert(
     fc.asyncProperty(

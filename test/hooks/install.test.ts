@@ -89,7 +89,7 @@ test("S2.2, S2.9, U14: hooks are added at the ends of the host's lists, after wh
   assert.equal(readFileSync(file, "utf8"), before);
 });
 
-test("U7: a guard that dies in the host refuses there too, where its failure does here", async () => {
+test("U7: a guard that dies in the host refuses there too, if its failure does here", async () => {
   const rows: [name: string, text: string, block: boolean][] = [
     ["pre-tool-use.a.ts", MODULE, true],
     ["user-prompt-submit.a.ts", MODULE, true],
@@ -235,7 +235,7 @@ test("a hook that is a link is served by its own name, known as ours, and goes a
   assert.deepEqual(JSON.parse(readFileSync(settings, "utf8")), {});
 });
 
-test("a further moment that a host has no event for is told as left out", async () => {
+test("a further moment that a host has no event for is reported as left out", async () => {
   using p = project({ "pre-tool-use.x.ts": `${MODULE} export const config = { also: ["turn-end", "stop"] };` });
   const { entries, left } = await p.install(p.at("codex"));
   assert.deepEqual(entries.map((entry) => entry.event), ["PreToolUse", "Stop"]);
@@ -280,7 +280,7 @@ test("a settings file that cannot be understood is not touched", async () => {
   }
 });
 
-test("the file keeps its mode and its link, and nothing lies beside it", async () => {
+test("the file keeps its mode and its link, and leaves nothing beside it", async () => {
   using p = project({ "stop.a.ts": MODULE });
   mkdirSync(`${p.cwd}/.claude`);
   mkdirSync(`${p.cwd}/dotfiles`);

@@ -24,7 +24,7 @@ const reader = (folder: string) =>
     hooks: join(folder, "hooks"),
   });
 
-test("what a hook says at length is kept whole where Read may look", async () => {
+test("long output of a hook is kept whole in a file that Read may read", async () => {
   using folder = scratch(FILES);
   const { messages } = await reader(folder.path).run("go", { cwd: join(folder.path, "place") });
   const [result] = messages[2]!.content as unknown as { content: string }[];

@@ -75,7 +75,7 @@ test("S2.11, U12: matchers hit exactly what they hit in the host", async () => {
   }
 });
 
-test("U12: a matcher that is no expression is an error where it is written, never a hook that never fires", () => {
+test("U12: a matcher that is not a valid expression is an error when it is loaded, never a hook that never fires", () => {
   for (const pattern of ["[", "(unclosed", "a{2,1}", "*Edit"]) {
     assert.throws(() => compileMatcher(pattern), (error: Error) => {
       assert.equal(error.name, "TypeError");
@@ -85,7 +85,7 @@ test("U12: a matcher that is no expression is an error where it is written, neve
   }
 });
 
-test("U12: a matcher is compared with the event's own field, and ignored where the event has none", async () => {
+test("U12: a matcher is compared with the event's own field, and ignored if the event has no such field", async () => {
   const only = (event: string, pattern: string) =>
     named("h", event, () => undefined, { misses: missing(pattern, compileMatcher(pattern))! });
   const hits = async (event: string, pattern: string, fired: object, where = {}) =>

@@ -8,7 +8,7 @@ import { runaway } from "../../lib/regex/runaway.ts";
 import { assertLinear } from "../_processor-time.ts";
 import { scratch } from "../_scratch.ts";
 
-test("U12: a matcher that could search for ever is refused when its file is loaded, and usual ones are not", () => {
+test("U12: a matcher that could search forever is refused when its file is loaded, and usual ones are not", () => {
   for (const pattern of ["(a+)+$", "(mcp__.*)*x", "(\\w|\\d)+$"]) {
     assert.throws(() => matcherOf(pattern), /^TypeError: Cannot use matcher '.*' as its repetitions can read/, pattern);
   }

@@ -53,7 +53,7 @@ test("runProcess() never waits for what a command left in the background", async
   }
 });
 
-test("runProcess() reads everything a command wrote, also when somebody else holds its pipes", async () => {
+test("runProcess() reads everything a command wrote, also when another process holds its pipes", async () => {
   const command = "head -c 60000 /dev/zero | tr '\\0' a; head -c 60000 /dev/zero | tr '\\0' b >&2; sleep 2 & exit 0";
   for (let i = 0; i < 3; i++) {
     const running = Array.from({ length: 8 }, () => run(command));
@@ -66,7 +66,7 @@ test("runProcess() reads everything a command wrote, also when somebody else hol
   }
 });
 
-test("runProcess() ends although somebody goes on writing into its pipes", async () => {
+test("runProcess() ends although another process still writes into its pipes", async () => {
   using folder = scratch();
   const writer = `echo hi; yes & echo $! > ${folder.path}/pid; exit 4`;
   const ran = await Promise.race([run(writer, { outputDir: () => folder.path }), sleep(20_000)]);
@@ -121,7 +121,7 @@ test("runProcess() keeps the head of a huge output, and the whole of it in a fil
   assert.equal(statSync(ran.stdoutFile!).size, size + 1);
 });
 
-test("runProcess() tells what a command writes while it writes it", async () => {
+test("runProcess() passes on what a command writes while it writes it", async () => {
   using folder = scratch();
   const heard: string[] = [];
   await run(`echo one; while [ ! -e ${folder.path}/go ]; do sleep 0.02; done; echo two >&2`, {
@@ -135,12 +135,12 @@ test("runProcess() tells what a command writes while it writes it", async () => 
   assert.deepEqual(heard, ["stdout one\n", "stderr two\n"]);
 });
 
-test("runProcess() rejects with the command's name where it cannot be started", async () => {
+test("runProcess() rejects with the command's name if it cannot be started", async () => {
   await assert.rejects(run("no-such-program", { args: [] }), /^Error: Cannot start 'no-such-program' as /);
   await assert.rejects(run("true", { cwd: "/no/such/folder" }), /^Error: Cannot start 'true' as /);
 });
 
-test("runProcess() names what a script is to be run by, where that is what is missing", async () => {
+test("runProcess() names the interpreter of a script if that is missing", async () => {
   using folder = scratch({ a: "#!/no/such -x\n", b: "#!/bin/sh\r\nexit 0\r\n" });
   for (const [name, wanted] of [["a", '"/no/such"'], ["b", '"/bin/sh\\r"']] as const) {
     const command = `${folder.path}/${name}`;
@@ -160,7 +160,7 @@ test("exec() runs a program for ctx.$ and gives its code and output", async () =
   });
 });
 
-test("exec() throws where it was ended, and ends what it ran", async () => {
+test("exec() throws if it was ended, and ends what it ran", async () => {
   using folder = scratch();
   const stop = new AbortController();
   const done = join(folder.path, "done");

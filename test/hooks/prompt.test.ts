@@ -83,7 +83,7 @@ test("S3.23, U13: an answer is found bare, fenced or among other words", async (
   for (const text of around) assert.deepEqual(await ask(text), verdict, text);
 });
 
-test("S3.26, U7: an answer that is no verdict is a failure that says so", async () => {
+test("S3.26, U7: an answer without a verdict is a failure that says so", async () => {
   await assert.rejects(
     ask("I would rather not say"),
     /Cannot use the model's answer as it holds no JSON verdict: "I would/,
@@ -208,7 +208,7 @@ test("U13: identical calls in flight share one request, and one who leaves takes
   assert.equal(model.requests.length, 1);
 });
 
-test("U13: a call that nobody waits for any more is ended, and the next one asks anew", async () => {
+test("U13: a call that no hook waits for any more is ended, and the next one asks again", async () => {
   let ended: (() => void) | undefined;
   const wasEnded = new Promise<void>((resolve) => ended = resolve);
   const answers = scripted([{ text: '{"ok": true}' }]);
@@ -227,7 +227,7 @@ test("U13: a call that nobody waits for any more is ended, and the next one asks
   assert.deepEqual(await judge(bash, testContext()), { ok: true });
 });
 
-test("S3.17: without a model prompt hooks are off, told once, and have no opinion", async () => {
+test("S3.17: without a model prompt hooks are off, with one warning, and have no opinion", async () => {
   using folder = scratch();
   const warnings: string[] = [];
   const by = { model: undefined };
@@ -243,7 +243,7 @@ test("S3.17: without a model prompt hooks are off, told once, and have no opinio
   assert.deepEqual(warnings, ["Prompt hooks are off as there is no model to ask: set ANTHROPIC_API_KEY"]);
 });
 
-test("a prompt hook whose failure refuses does so where there is nobody to ask", async () => {
+test("a prompt hook whose failure refuses does so without a model", async () => {
   using folder = scratch({ "pre-tool-use.review.prompt.md": "---\nonError: deny\n---\nJudge {{args}}" });
   const file = readHookFile(join(folder.path, "pre-tool-use.review.prompt.md"));
   const { decision, reason } = await fire(
@@ -251,7 +251,7 @@ test("a prompt hook whose failure refuses does so where there is nobody to ask",
     fields("pre-tool-use"),
     testEnv(),
   );
-  assert.deepEqual([decision, reason], ["deny", "Cannot ask a model as there is none: set ANTHROPIC_API_KEY"]);
+  assert.deepEqual([decision, reason], ["deny", "Cannot ask a model as there is no model: set ANTHROPIC_API_KEY"]);
 });
 
 function fields(event: string) {
@@ -267,7 +267,7 @@ test("U7: a prompt hook that fails lets the call pass with a visible warning", a
   assert.match(folded.warnings[0]!, /judge failed on pre-tool-use: .*no JSON verdict/);
 });
 
-test("S4.20, U7: promptGate() denies where the model says no, changes where it says so, and fails closed", async () => {
+test("S4.20, U7: promptGate() denies if the model says no, changes if it says so, and fails closed", async () => {
   const gate = async (...replies: { text?: string; http?: number }[]) => {
     const hooks = codeHooks([{ preToolUse: promptGate(scripted(replies), "{{.ToolName}} {{.Input}}") }]);
     return await fire(hooks, fields("pre-tool-use"), testEnv());
@@ -284,7 +284,7 @@ test("S4.20, U7: promptGate() denies where the model says no, changes where it s
   }
 });
 
-test("S4.20, U7: promptStop() sends the agent back where the model says no, and lets it stop on failure", async () => {
+test("S4.20, U7: promptStop() sends the agent back if the model says no, and lets it stop on failure", async () => {
   const stop = async (...replies: { text?: string; http?: number }[]) => {
     const hooks = codeHooks([{ stop: promptStop(scripted(replies), "Done? {{last_assistant_message}}") }]);
     return await fire(hooks, fields("stop"), testEnv());

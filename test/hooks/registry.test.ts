@@ -36,7 +36,7 @@ test("S0.7, S0.10, S0.11: objects with onEvent run in the order they were regist
   assert.deepEqual(order, ["a", "b", "c"]);
 });
 
-test("S0.16: an error is not a Block: it is told as a failure, and what it does is the policy's", async () => {
+test("S0.16: an error is not a Block: it is reported as a failure, and the policy decides", async () => {
   const hooks = new HookRegistry().register({ onEvent: () => Promise.reject(new Error("no disk")) });
   const folded = await hooks.fire(BASH);
   assert.equal(folded.runs[0]!.failure, "no disk");

@@ -217,7 +217,7 @@ test("U13: a rule that means nothing at one of several events is passed over the
   assert.equal(answer(fired("model-switch", { old_model: null, new_model: "m" })).reason, "second");
 });
 
-test("U7, U13: mistakes are told when loading, with file, line and column and the mend", async () => {
+test("U7, U13: mistakes are reported when loading, with file, line, column and the fix", async () => {
   const cases: [string, RegExp][] = [
     [
       `\n  tool like "x" -> deny("x")`,
@@ -296,7 +296,7 @@ test("U3, U10: an action that means nothing at the event is a load error", async
   );
 });
 
-test("U13: a long text is searched whole, and where nobody can be sure in time the strict rule wins", async () => {
+test("U13: a long text is searched whole, and if the result cannot be sure in time the strict rule wins", async () => {
   const long = "x".repeat(300_000);
   const denied = async (rule: string, command: string) => (await decide(rule, call("Bash", { command }))).decision;
   assert.equal(await denied(`args.command matches '\\brm\\b' -> deny("x")`, `${long} rm ${long}`), "deny");

@@ -161,7 +161,7 @@ const REFUSED: { readonly [H in HostName]: (reason: string) => Json } = {
   gemini: (reason) => ({ decision: "deny", reason }),
 };
 
-test("what a hook says by its context is part of its answer: no host is told what it reads as another", async () => {
+test("what a hook says by its context is part of its answer, which no host can mistake for another", async () => {
   for (const call of ["addContext", "hookInput"]) {
     const says = (more = "") => `export default (_, ctx) => { ctx.${call}("note"); ${more} };`;
     for (const host of HOSTS) {
@@ -223,7 +223,7 @@ test("U3: a refusal without words has some in every host: codex takes one withou
   }
 });
 
-test("U3, U6: a session that starts is refused or ended by no host, and the person is told", async () => {
+test("U3, U6: no host refuses or ends a session that starts, and the user is informed", async () => {
   for (const action of ["deny", "halt"]) {
     for (const host of HOSTS) {
       const { output, stderr, code } = await ask(moduleAnswering({ action, reason: "no" }), "start", host);
@@ -241,7 +241,7 @@ test("gemini, which lays the new input over the old, is never given one that wou
   });
 });
 
-test("U7: a hook that throws, runs out of time or cannot be loaded refuses where it guards, and is told elsewhere", async () => {
+test("U7: a hook that throws, runs out of time or cannot be loaded refuses what it guards, and is reported elsewhere", async () => {
   const broken: [string, RegExp][] = [
     [`export default () => { throw new Error("oh"); };`, /oh/],
     [
@@ -317,7 +317,7 @@ test("scripts speak the language of Claude Code, and other hosts hear it in thei
   assert.deepEqual((await at(goes, "stop", "gemini")).output, { systemMessage: "later" });
 });
 
-test("a script's verdict that a host would pass over in silence is told, and never said to be in order", async () => {
+test("a script's verdict that a host would ignore silently is reported, never accepted", async () => {
   const around = `#!/bin/sh\necho checking\necho '{"decision":"block","reason":"no"}'\n`;
   for (const host of HOSTS) {
     const { output, stderr, code } = await ask(around, "pre", host, { name: "pre-tool-use.x.sh" });

@@ -115,7 +115,7 @@ test("a module that would end the process fails, and what it guards is refused",
   }
 });
 
-test("what a module prints never stands before its answer, where a host would take that for words", async () => {
+test("what a module prints never comes before its answer, which a host would then read as plain text", async () => {
   const body = `import { say } from "./lib/say.ts";
 console.log("loaded");
 export default () => {

@@ -89,7 +89,7 @@ function assertRefused(
 
 for (const host of ["claude", "codex", "gemini"]) {
   for (const [name, text] of Object.entries(KINDS)) {
-    test(`crochet hook ${name} refuses in the words of ${host}, and is silent where it has nothing to say`, async () => {
+    test(`crochet hook ${name} refuses in the words of ${host}, and is silent if it has nothing to say`, async () => {
       using folder = scratch();
       const file = `${folder.path}/${name}`;
       writeFileSync(file, text);
@@ -128,7 +128,7 @@ test("crochet hook gives a script exactly the bytes Claude Code wrote, and hands
   assert.equal(readFileSync(`${folder.path}/given`, "utf8"), stdin);
 });
 
-test("what a hook has started ends where the host ends crochet hook", async () => {
+test("what a hook has started ends when the host ends crochet hook", async () => {
   const hook = `export default (_, ctx) => ctx.$("sh", ["-c", 'echo $$ > pid.new; mv pid.new pid; exec sleep 300']);\n`;
   // Before a call a module is asked before the rest is loaded.
   for (const [name, hook_event_name] of [["stop", "Stop"], ["pre-tool-use", "PreToolUse"]]) {
@@ -143,7 +143,7 @@ test("what a hook has started ends where the host ends crochet hook", async () =
   }
 });
 
-test("crochet hook tells how it is called, and refuses what it is not", async () => {
+test("crochet hook shows its usage, and refuses wrong arguments", async () => {
   using folder = scratch();
   const run = (...args: string[]) =>
     crochet(["hook", ...args], { cwd: folder.path, stdin: `{"hook_event_name":"Stop"}` });
@@ -165,7 +165,7 @@ test("crochet hook tells how it is called, and refuses what it is not", async ()
   }
 });
 
-test("crochet hook serves a file of any name as the event it is told", async () => {
+test("crochet hook serves a file of any name as the event of --event", async () => {
   using folder = scratch();
   writeFileSync(`${folder.path}/check.ts`, `export default () => ({ action: "deny", reason: "not yet" });`);
   const at = (event: string[]) =>
@@ -190,7 +190,7 @@ test("crochet hook loses nothing of a long output, with or without a last line b
   }
 });
 
-test("a hook guards on where the directory it is started in is gone", {
+test("a hook still guards if the directory it is started in is gone", {
   ...("Deno" in globalThis && { skip: "Deno does not start there" }),
 }, () => {
   const deny = `export default () => ({ action: "deny", reason: "no" });`;

@@ -135,7 +135,7 @@ test("ctx.values are shared by the processes of a session, a file a key, and swe
   assert.equal(existsSync(`${values}/one`), false);
 });
 
-test("values that cannot be kept are told, and never cost a hook its verdict", async () => {
+test("values that cannot be kept are reported, and never cost a hook its verdict", async () => {
   using folder = scratch();
   const file = `${folder.path}/stop.x.ts`;
   const answer = `{ action: "deny", reason: "not yet" }`;
@@ -151,7 +151,7 @@ test("values that cannot be kept are told, and never cost a hook its verdict", a
   }
 });
 
-test("a script runs where the host started it where the agent's folder is gone, and goes on guarding", async () => {
+test("a script runs in the host's folder if the agent's folder is gone, and still guards", async () => {
   const script = "#!/bin/sh\npwd >&2\nexit 2\n";
   for (const cwd of ["/no/such/folder", "/etc/passwd/x", "no/absolute/path", ""]) {
     const { stderr, code } = await ask(script, "pre", "claude", {
@@ -162,7 +162,7 @@ test("a script runs where the host started it where the agent's folder is gone, 
   }
 });
 
-test("a prompt hook that has nobody to ask says so to the host, and lets nothing through in silence", async () => {
+test("a prompt hook without a model reports that to the host, and lets nothing through silently", async () => {
   for (const host of ["claude", "codex", "gemini"] as const) {
     assert.deepEqual(await ask("Judge {{args}}", "pre", host, { name: "pre-tool-use.x.prompt.md" }), {
       output: undefined,
@@ -172,7 +172,7 @@ test("a prompt hook that has nobody to ask says so to the host, and lets nothing
   }
 });
 
-test("stdin that holds no event is told, and refuses nothing", async () => {
+test("stdin without an event is reported, and refuses nothing", async () => {
   for (const stdin of ["", "{", "null", "[]", '"x"', "{}", '{"hook_event_name":5}']) {
     const { stdout, stderr, code } = await served("/x/stop.ts", stdin, "claude", {});
     assert.deepEqual({ stdout, code }, { stdout: "", code: 1 }, stdin);
@@ -195,7 +195,7 @@ const PLACES: { readonly [field: string]: (heard: HostEvent, fired: Json) => unk
   custom_instructions: (_, { instructions }) => instructions || null,
 };
 
-test("U8: a call that another host tells of is a success or a failure in every field that says so", () => {
+test("U8: a call of another host is a success or a failure in every field that says so", () => {
   const cases: [told: Json, content: string, error: string | null][] = [
     [{ hook_event_name: "PostToolUse", tool_response: "done" }, "done", null],
     [{ hook_event_name: "PostToolUse", tool_response: { stdout: "out", stderr: "err" } }, "out\nerr", null],

@@ -70,7 +70,7 @@ test("loadSettings() reads user, project, local and named files in this order, a
   assert.equal(all.records[1]!.source, join(all.projectDir, P));
 });
 
-test("no settings at all is no problem; a named file that is missing is one", async () => {
+test("missing settings are fine; a missing file that was named is a problem", async () => {
   using none = await project({});
   assert.deepEqual([none.records, none.problems], [[], []]);
   using empty = await project({ [P]: " \n" });
@@ -93,7 +93,7 @@ test("comments and trailing commas are accepted; a mistake is said with its line
   assert.equal(broken.records.length, 1);
 });
 
-test("a bad entry is dropped with where it is and how to fix it; the other hooks of its file run", async () => {
+test("a bad entry is dropped, with its place and the fix; the other hooks of its file run", async () => {
   using all = await project({
     [P]: {
       hooks: {
@@ -174,7 +174,7 @@ test("unknown keys are tolerated at every level", async () => {
   assert.deepEqual([all.log(), all.problems], [["a", "a"], []]);
 });
 
-test("U12: a group's matcher chooses the tools, and is ignored where an event has nothing to match", async () => {
+test("U12: a group's matcher chooses the tools, and is ignored if an event has nothing to match", async () => {
   const group = (matcher: string) => ({ matcher, hooks: [note(matcher.replace(/\W/g, "_"))] });
   using all = await project({
     [P]: {
@@ -266,7 +266,7 @@ test("async and asyncRewake hooks are not waited for", async () => {
   assert.deepEqual(all.log().sort(), ["a", "b"]);
 });
 
-test("time limits are the host's where none is given", async () => {
+test("time limits are the host's unless one is given", async () => {
   const seconds = async (event: string, rest: object = {}, env = {}) => {
     using all = await project({ [P]: on(event, { hooks: [note("a", rest), note("b")] }) }, [], { env });
     return all.records.map((r) => r.timeout);
@@ -354,7 +354,7 @@ test("a prompt hook asks its model with the event, and a no ends the loop in the
   assert.equal((await fire(records, structuredClone(PRE), env)).decision, "continue");
 });
 
-test("a prompt hook is passed over while there is nobody to ask, which is said once, and asks once there is", async () => {
+test("a prompt hook is skipped while there is no model, with one warning, and asks once there is one", async () => {
   using folder = scratch();
   const text = JSON.stringify(
     on("PreToolUse", { hooks: [{ type: "prompt", prompt: "p" }, { type: "prompt", prompt: "q" }] }),
@@ -376,7 +376,7 @@ test("a prompt hook is passed over while there is nobody to ask, which is said o
   assert.equal((await fire(records, structuredClone(PRE), env)).decision, "deny");
 });
 
-test("an http hook of a settings file is posted to, and a post that is refused blocks where it is told to", async () => {
+test("an http hook of a settings file is posted to, and a refused post blocks if its settings say so", async () => {
   using server = await answering(JSON.stringify({ decision: "block", reason: "R" }));
   const hook = { type: "http", url: server.url, onFailure: "block" };
   const refusal = async (allowLocal: boolean) => {

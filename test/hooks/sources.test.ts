@@ -63,7 +63,7 @@ test("U4: sources join in order: scope, then files, settings, hooks.yaml; priori
   assert.deepEqual(listeners(found.records, "turn-end").map((r) => r.name), [".agent/hook.toml#turn_end"]);
 });
 
-test("what is named on the command line is trusted there, and never told to be untrusted as it was found too", async () => {
+test("what is named on the command line is trusted, and never reported as untrusted because it was found too", async () => {
   using p = place({ "hooks/stop.a.ts": hook("a"), ".claude/settings.json": settings("b") });
   const none = await sourcesOf(p, { trust: false }).load();
   assert.deepEqual([await asked(none, p.cwd), none.unloaded.length], [[], 2]);
@@ -74,7 +74,7 @@ test("what is named on the command line is trusted there, and never told to be u
   assert.deepEqual(found.problems.filter((problem) => problem.includes("not trusted")), []);
 });
 
-test("of hook.toml only the tables that are there are listed, and a mistake in it is told", async () => {
+test("of hook.toml only the tables that are there are listed, and a mistake in it is reported", async () => {
   using p = place({ ".agent/hook.toml": `[turn_start]\ncommand = "true"\n` });
   const sources = sourcesOf(p);
   const names = async () => (await sources.load()).listed.map(({ record }) => record.name);
@@ -83,7 +83,7 @@ test("of hook.toml only the tables that are there are listed, and a mistake in i
   assert.deepEqual(await names(), [".agent/hook.toml#turn_start", ".agent/hook.toml#turn_end"]);
   p.put({ ".agent/hook.toml": `[turn_stop]\ncommand = "true"\n` });
   assert.deepEqual((await sources.load()).problems, [
-    "Cannot load .agent/hook.toml as 'turn_stop' is no table of it: did you mean 'turn_start'?",
+    "Cannot load .agent/hook.toml as 'turn_stop' is not a table of it: did you mean 'turn_start'?",
   ]);
 });
 
@@ -155,7 +155,7 @@ test("a switch is kept with the person: no file of a checkout switches a hook of
   assert.deepEqual(records.map((r) => [r.name, r.enabled]), [["stop.guard.ts", true]]);
 });
 
-test("what is wrong in one source is told and costs the others nothing", async () => {
+test("what is wrong in one source is reported and does not affect the others", async () => {
   using p = place({
     "hooks/stop.a.ts": hook("a"),
     "hooks/stp.ts": "",

@@ -174,7 +174,7 @@ test("S1.15: stdout never becomes input for the model", async () => {
   assert.deepEqual(stage.asked(0), [["go"]]);
 });
 
-test("U11: stderr is trimmed, blank is none, the exit code is irrelevant", async () => {
+test("U11: stderr is trimmed, blank text does not count, the exit code is irrelevant", async () => {
   await using blank = new Stage(`[turn_end]\ncommand = "/bin/sh"\nargs = ["-c", "printf ' \\\\n\\\\t' >&2; exit 7"]`);
   const result = await blank.prompt();
   assert.deepEqual([result.turns, blank.warnings()], [1, []]);
@@ -197,8 +197,8 @@ test("S1.12, S1.23: nothing a command does or the file holds stops the session; 
       `[turn_end]\ncommand = "true"\nrun_on_hook_input = false`,
       /\[turn_end\] has 'run_on_hook_input', which belongs to \[turn_start\]/,
     ],
-    [`[turn_begin]\ncommand = "true"`, /'turn_begin' is no table of it: did you mean/],
-    [`turn_start = 3`, /'turn_start' is no table: write \[turn_start\]/],
+    [`[turn_begin]\ncommand = "true"`, /'turn_begin' is not a table of it: did you mean/],
+    [`turn_start = 3`, /'turn_start' is not a table: write \[turn_start\]/],
     [`[turn_start]\ncommand = "true"\ntimeout = -1`, /timeout = -1: expected a number of seconds/],
     [`[turn_start]\ncommand = "true"\non_failure = "explode"`, /on_failure = "explode": expected "continue" or "stop"/],
     [`[turn_start]\ncommand = "true"\npersist = 1`, /persist = 1: expected true or false/],
@@ -211,7 +211,7 @@ test("S1.12, S1.23: nothing a command does or the file holds stops the session; 
   }
 });
 
-test("S1.5, S1.6, U11: the file is read anew at each prompt; if there is none nothing runs", async () => {
+test("S1.5, S1.6, U11: the file is read again at each prompt; without it nothing runs", async () => {
   await using stage = new Stage(`[turn_start]\n${SAY("one")}`);
   await stage.prompt("a");
   stage.write(".agent/hook.toml", `[turn_start]\n${SAY("two")}`);
@@ -241,7 +241,7 @@ test("U11, U16: what a turn writes into the file does not run in the same run", 
   assert.equal(existsSync(join(stage.path, "new")), true);
 });
 
-test("S1.13, S1.18, S1.20: each run tells its begin, its output as it comes, and its end, under its title", async () => {
+test("S1.13, S1.18, S1.20: each run reports its begin, its output as it comes, and its end, under its title", async () => {
   await using stage = new Stage(
     `[turn_start]\ncommand = "/bin/sh"\nargs = ["-c", "echo out; echo err >&2; exit 3"]\n[turn_end]\ncommand = "true"`,
   );
@@ -264,7 +264,7 @@ test("S1.13, S1.18, S1.20: each run tells its begin, its output as it comes, and
   ]);
 });
 
-test("S1.13: output is told while the command still runs", async () => {
+test("S1.13: output is reported while the command still runs", async () => {
   await using stage = new Stage(
     `[turn_start]\ncommand = "/bin/sh"\nargs = ["-c", "echo early; while test ! -e seen; do sleep 0.02; done"]`,
     [],
@@ -350,7 +350,7 @@ test("S1.11, U11: timeout is opt-in; a command that takes longer is ended, with 
   assert.ok(end?.type === "exec_end" && end.status === "timeout");
 });
 
-test('S1.25, U11: on_failure = "stop" ends the agent quietly where the command fails', async () => {
+test('S1.25, U11: on_failure = "stop" ends the agent quietly if the command fails', async () => {
   await using start = new Stage(`[turn_start]\non_failure = "stop"\n${SAY("no", 1)}`);
   assert.equal((await start.prompt()).stop, "halted");
   assert.equal(start.model.requests.length, 0);
@@ -399,7 +399,7 @@ test("S1.16, U16: a command that a deny rule matches is not run: rejected, a war
   );
 });
 
-test("S1.16: a command runs as the turn's sandbox has it, and is told as it was written", async () => {
+test("S1.16: a command runs as the turn's sandbox has it, and is reported as it was written", async () => {
   await using stage = new Stage(`[turn_start]\ncommand = "touch"\nargs = ["ran"]`, [], {
     confine: (command) => ["/bin/sh", "-c", 'echo "$@" > confined', "sh", ...command],
   });

@@ -26,7 +26,7 @@ import { environment, PRE, STOP } from "./_fire.ts";
 /** Leaves a mark wherever it is run. */
 const marking = (mark: string) => `#!/bin/sh\necho x >> ${mark}\n`;
 
-test("U16: what lies in a directory is not trusted until a person says so, and never by a file of the checkout", () => {
+test("U16: files of a directory are not trusted until a person says so, and never by a file of the checkout", () => {
   using p = place({ "hooks/stop.sh": "", "hooks.yaml": "", ".crochet/trust/x.json": "{}" });
   assert.deepEqual(standings(p.cwd, p.env), [
     { thing: "hooks", state: "untrusted" },
@@ -267,7 +267,7 @@ test("U16: a pipe, a device, a link out of the project and a huge file are refus
   }
 });
 
-test("a path that was typed, and --trust, are trust for that call and leave none behind", async () => {
+test("a path that was typed, and --trust, are trusted for that call and leave no trust behind", async () => {
   using p = place({ "hooks/stop.a.ts": `export default () => ({ action: "deny", reason: "ran" });` });
   const typed = new HookSources({ cwd: p.cwd, env: p.env, hooks: ["hooks"] });
   assert.equal((await fired(typed, STOP, p.cwd)).reason, "ran");

@@ -95,7 +95,7 @@ for (const file of fireable) {
 
 const event = (fields: object) => ({ ...BASE, session_id: "s", agent_id: "s", ...fields }) as unknown as AnyEvent;
 
-test("wireInput() gives our own events in snake_case, told apart by turn and time", () => {
+test("wireInput() gives our own events in snake_case, distinguished by turn and time", () => {
   const sent = wireInput(event({ event: "checkpoint", checkpoint_id: "c", ...DEFAULTS.checkpoint }), "/w");
   assert.deepEqual(Object.keys(sent), [
     "session_id",
@@ -131,7 +131,7 @@ test("wireName() is the name a hook was registered under, unless that is narrowe
   assert.equal(wireName(event(PRE), "no-such-event"), "PreToolUse");
 });
 
-test("wireLabel() names the tool or the source where the host does", () => {
+test("wireLabel() names the tool or the source if the host does", () => {
   assert.equal(wireLabel(event(PRE), "PreToolUse"), "PreToolUse:Bash");
   assert.equal(wireLabel(event(STOP), "Stop"), "Stop");
 });

@@ -20,7 +20,7 @@ test("S3.31: without hooks wrapToolCall() just calls the tool", async () => {
   assert.equal(await wrapToolCall(null, "s", "Bash", { command: "ls" }, ({ command }) => `ran ${command}`), "ran ls");
 });
 
-test("S3.32: wrapToolCall() tells of the call before it, with the session's id", async () => {
+test("S3.32: wrapToolCall() fires an event before the call, with the session's id", async () => {
   const { hooks, told } = listening();
   await wrapToolCall(hooks, { session_id: "s1" }, "Bash", { command: "ls" }, () => "out");
   assert.partialDeepStrictEqual(told[0], {
@@ -31,7 +31,7 @@ test("S3.32: wrapToolCall() tells of the call before it, with the session's id",
   });
 });
 
-test("S3.32: a denied call throws ToolDeniedError with the reason; the tool is not called and nothing is told after", async () => {
+test("S3.32: a denied call throws ToolDeniedError with the reason; the tool is not called and no event fires after", async () => {
   const rows: [unknown, string][] = [
     [deny("no rm"), "no rm"],
     [{ Block: "no rm" }, "no rm"],
@@ -79,7 +79,7 @@ test("S3.33: modified_data.args replace the arguments; without that key they sta
   }
 });
 
-test("S3.34: after the call hooks are told always, of what was given and came of it", async () => {
+test("S3.34: after the call an event always fires, with the input and the result", async () => {
   const { hooks, told } = listening({ preToolUse: () => modify({ command: "pwd" }) });
   await wrapToolCall(hooks, "s1", "Bash", { command: "ls" }, () => ({ out: "x" }));
   const after = told[1] as AnyEvent & { event: "post-tool-use" };
@@ -97,7 +97,7 @@ test("S3.34: after the call hooks are told always, of what was given and came of
   assert.equal(typeof after.duration_ms, "number");
 });
 
-test("S3.34: a tool's exception is thrown again, the same one, after hooks were told of it", async () => {
+test("S3.34: a tool's exception is thrown again, the same one, after hooks saw it", async () => {
   const { hooks, told } = listening();
   const broken = new RangeError("too far");
   await assert.rejects(
@@ -134,7 +134,7 @@ test("S3.35: without hooks every moment of a session is a no-op", async () => {
   assert.equal(await life.onModelSwitch("old", "new"), "new");
 });
 
-test("S3.35: each moment of a session is told with what the host knows", async () => {
+test("S3.35: each moment of a session fires its event with what the host knows", async () => {
   const { hooks, told } = listening();
   const life = sessionHooks(hooks, { id: "s1" });
   await life.onSessionStart({ profile: "ci", config: { a: 1 } });

@@ -5,8 +5,9 @@ import { test } from "node:test";
 import { filesUnder, LIB } from "./_files.ts";
 
 /** Folders whose comments and strings are in plain English; the others follow. */
-const PLAIN = ("agent anthropic cli core durable files http mcp monitor openai permissions telemetry tools " +
-  "transcript view").split(" ");
+const PLAIN =
+  ("agent anthropic cli core durable files hooks http mcp monitor openai permissions regex telemetry testing tools " +
+    "transcript view").split(" ");
 
 /** Old-fashioned words: write fix, forever, installed, and name the user, the model or the process. */
 const OLD =

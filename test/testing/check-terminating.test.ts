@@ -31,7 +31,7 @@ const HOOKS: { readonly [file: string]: string } = {
   "turn-end.once.ts": `export default ({ trigger }, ctx) => { if (trigger !== "hook_input") ctx.hookInput("again"); };`,
 };
 
-test("terminating reports how each hook lets go, and every hook that some model is never let go by", SLOW, async () => {
+test("terminating reports how each hook lets go, and every hook that can block some model forever", SLOW, async () => {
   using folder = hookFiles(HOOKS);
   const { hooks } = await checkHook(folder.path, {
     laws: ["terminating"],

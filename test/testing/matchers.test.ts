@@ -90,7 +90,7 @@ test("what all hooks of an event decided together is read as one answer", async 
   assert.match(matched("toPass", await fire("pwd")).says, /it failed: .*broken/);
 });
 
-test("words of a reason must be in it, or match; one that remembers its place is no trap", () => {
+test("words of a reason must be in it, or match; one that remembers its place is safe", () => {
   assert.ok(matched("toDeny", deny("No --force here"), "--force").pass);
   assert.ok(!matched("toDeny", deny("No --force here"), "--Force").pass);
   const everyTime = /force/g;
@@ -99,7 +99,7 @@ test("words of a reason must be in it, or match; one that remembers its place is
   assert.ok(!matched("toAsk", ask("sure?"), /certain/).pass);
 });
 
-test("toModify() compares by the runner's own equality, and tells undefined from nothing asked", () => {
+test("toModify() compares by the runner's own equality, and distinguishes undefined from nothing expected", () => {
   const { pass } = matchers.toModify.call({ equals: () => true }, modify({ command: "ls" }), { anything: true });
   assert.ok(pass);
   assert.ok(!matched("toModify", modify({ command: "ls" }), { command: "pwd" }).pass);

@@ -86,7 +86,7 @@ test("replay() says why a hook failed", async () => {
   });
 });
 
-test("replay() fails where the agent asks otherwise, with the line that changed and what to record again costs", async () => {
+test("replay() fails if the agent asks something else, with the line that changed and what to record again costs", async () => {
   const changed = agent({ system: "You fix typos and nothing else.\nBe quick.", tools: [Read, Edit], name: "fixer" });
   await assert.rejects(replay(changed, "fix-typo", { cwd: ROOT }), (error: ReplayError) => {
     assert.match(error.message, /^The run of 'fix-typo' is not the recorded one:/);
@@ -102,7 +102,7 @@ test("replay() fails where the agent asks otherwise, with the line that changed 
   });
 });
 
-test("replay() fails where calls are left over, or the files are not those of the recorded run", async () => {
+test("replay() fails if calls are left over, or the files are not those of the recorded run", async () => {
   await inFolder(async (folder) => {
     cpSync(join(ROOT, "fixtures/fix-typo"), join(folder, "fixtures/fix-typo"), { recursive: true });
     const tape = join(folder, "fixtures/fix-typo/tape.jsonl");
@@ -144,7 +144,7 @@ test("replay() of a missing fixture fails in CI and without a key, with the comm
   });
 });
 
-test("replay() records no second fixture where the agent's own project has it", async () => {
+test("replay() records no second fixture if the agent's own project has it", async () => {
   await inFolder(async (folder) => {
     const there = join(folder, "packages/tea");
     cpSync(join(ROOT, "fixtures/fix-typo"), join(there, "fixtures/fix-typo"), { recursive: true });
@@ -170,7 +170,7 @@ test("replay() of a path that is not there records it at that path", async () =>
   });
 });
 
-test("replay() of a missing fixture records it where a key is, and replays it from then on", async () => {
+test("replay() of a missing fixture records it if there is a key, and replays it from then on", async () => {
   await inFolder(async (folder) => {
     await using server = await scriptedServer([{ text: "hello" }]);
     const model = anthropic({ baseURL: server.url, apiKey: "not-a-key" });
@@ -201,7 +201,7 @@ test("replay() that records a failure says so, and that the tape keeps it", asyn
   });
 });
 
-test("replay() refuses what is no agent and options it does not have, and quotes what a shell would read", async () => {
+test("replay() refuses what is not an agent and unknown options, and quotes what a shell would read", async () => {
   const given = (agent: unknown, options?: object) =>
     replay(agent as typeof fixer, "fix-typo", { cwd: ROOT, ...options });
   await assert.rejects(

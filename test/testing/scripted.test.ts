@@ -39,10 +39,10 @@ test("scripted() counts tool ids over the whole script and keeps given ones", as
   assert.deepEqual(ids, ["toolu_scripted_0001", "mine", "toolu_scripted_0002"]);
 });
 
-test("scripted() refuses what is no reply, before it is asked or when a function gives it", async () => {
+test("scripted() refuses what is not a reply, before it is asked or when a function gives it", async () => {
   const wrong: [unknown, RegExp][] = [
     [undefined, /its replies must be a list: current value is undefined$/],
-    [["hi"], /Cannot script a reply as "hi" is none: give an object such as/],
+    [["hi"], /Cannot script a reply as "hi" is not a reply: give an object such as/],
     [[{ tool: [] }], /Cannot script reply \{"tool":\[\]\} as option 'tool' is unknown: did you mean 'tools'\?$/],
     [[{ text: 1 }], /'text' must be a text: current value is 1$/],
     [[{ tools: ["Bash"] }], /as "Bash" calls no tool: give \{ name: "Bash"/],
@@ -50,7 +50,7 @@ test("scripted() refuses what is no reply, before it is asked or when a function
   ];
   for (const [replies, why] of wrong) assert.throws(() => scripted(replies as []), why);
   assert.throws(() => scripted([], { then: { txt: "hi" } as object }), /option 'txt' is unknown: did you mean 'text'/);
-  await assert.rejects(ask(scripted([() => undefined as never])), /undefined is none/);
+  await assert.rejects(ask(scripted([() => undefined as never])), /undefined is not a reply/);
   assert.throws(
     () => scripted([], { than: { text: "hi" } } as object),
     /option 'than' is unknown: did you mean 'then'/,
@@ -108,7 +108,7 @@ test("scripted() that is asked for more than it has says so", async () => {
   });
 });
 
-test("scripted() with 'then' goes on for ever", async () => {
+test("scripted() with 'then' goes on forever", async () => {
   const model = scripted([{ text: "first" }], { then: { text: "again" } });
   const said = [await ask(model), await ask(model), await ask(model)].map((reply) => textOf(reply.message));
   assert.deepEqual(said, ["first", "again", "again"]);

@@ -204,7 +204,7 @@ test("scriptedServer() refuses cuts that are none, and options it does not have"
   await assert.rejects(scriptedServer([], { cut: 5 } as object), /option 'cut' is unknown: did you mean 'cutAt'\?$/);
 });
 
-test("scriptedServer() cuts a stream into the writes it is told", async () => {
+test("scriptedServer() cuts a stream into the given writes", async () => {
   await using server = await scriptedServer([{ text: "語".repeat(30) }], { cutAt: 5 });
   const body = JSON.stringify({ ...params, stream: true });
   const head = ["POST /v1/messages HTTP/1.1", "host: here", "x-api-key: test", "anthropic-version: 2026-10-21"];

@@ -58,7 +58,7 @@ export interface Moment {
 
 /** A hook file's name, taken apart. */
 export interface FileName extends Moment {
-  /** Undefined if the name has none: the hook then runs at the default priority. */
+  /** Undefined if the name has no number: the hook then runs at the default priority. */
   readonly priority: number | undefined;
   readonly label: string | undefined;
   /** With its dot; empty for an executable of no known extension. */

@@ -24,7 +24,7 @@ interface Leaf {
   readonly link: string | undefined;
 }
 
-/** Whatever lies in a folder, links followed, in an order that is the same everywhere. */
+/** Every file in a folder, links followed, in an order that is the same everywhere. */
 function* leaves(root: string, prefix = "", above: readonly string[] = []): Generator<Leaf> {
   const real = realpathSync(root);
   if (above.includes(real)) return; // a link back up: what it leads to is counted already

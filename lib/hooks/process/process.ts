@@ -186,7 +186,7 @@ export function runProcess(options: ProcessOptions): Promise<Ran> {
     };
     const abort = () => end("aborted");
 
-    // Whoever holds the pipes after the process has ended is not waited for; what the process itself wrote is read.
+    // Other processes may hold the pipes after this one has ended: only what it wrote itself is waited for.
     const drain = (until: number) => {
       const before = heard;
       timers.push(setTimeout(() => {

@@ -5,7 +5,7 @@ import { kebab, pascal, resolveEvent } from "../../core/names.ts";
 export interface WireFacts {
   /** The session's transcript. @default "" */
   readonly transcript_path?: string;
-  /** The id of the prompt that set the run off; there is none before the first. */
+  /** The id of the prompt that started the run; absent before the first. */
   readonly prompt_id?: string;
   /** @default "default" */
   readonly permission_mode?: string;

@@ -104,7 +104,7 @@ async function readAny(path: string, shown: string): Promise<Fields> {
 /** The head of a skill or an agent. The Stop of an agent is SubagentStop, as in its host. */
 async function readFrontMatter(path: string, shown: string): Promise<Fields> {
   const { head = "" } = splitFrontMatter(readFileSync(path, "utf8"));
-  // The first line stands for the mark, so that lines are those of the file.
+  // The empty first line replaces the mark, so that lines are those of the file.
   const { value } = await readYaml(`\n${head}`, shown);
   if (!isObject(value) || !isObject(value.hooks) || basename(dirname(path)) !== "agents") {
     return isObject(value) ? value : {};

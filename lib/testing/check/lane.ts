@@ -276,7 +276,7 @@ function childArgv({ type }: Target): string[] {
   const script = [fileURLToPath(new URL("./_child.ts", import.meta.url)), type];
   if (!("Deno" in globalThis)) return [process.execPath, ...script];
   const config = fileURLToPath(new URL("../../../deno.json", import.meta.url));
-  // The package has none: there Deno uses the settings of the project.
+  // The package has no deno.json: there Deno uses the settings of the project.
   const by = existsSync(config) ? ["--config", config] : [];
   return [process.execPath, "run", "-A", "--quiet", "--no-lock", "--no-code-cache", ...by, ...script];
 }

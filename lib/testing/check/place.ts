@@ -232,7 +232,7 @@ export function hookEnv(
 /** Every file of a tree has this time, so that any write to it shows. */
 const THEN = new Date("2026-01-01T00:00:00Z");
 
-/** A file, link or folder as it shall be. */
+/** A file, link or folder as it should be. */
 interface Kept {
   readonly mode: number;
   readonly bytes?: Uint8Array;

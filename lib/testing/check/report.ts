@@ -56,7 +56,7 @@ export type LettingGo =
   | "never blocks"
   /** It blocked, and let go without looking at `stop_hook_active`: by a count of its own, or satisfied. */
   | "by itself"
-  /** It blocked, and let go once it was told that it had blocked before. */
+  /** It blocked, and let go once the event said that it had blocked before. */
   | "on stop_hook_active"
   /** Only the host's cap ends it for some models. */
   | "relies on the cap"

@@ -23,7 +23,7 @@ test("format runs the project's formatter on the file that was changed", async (
   assert.deepEqual(folded.contexts, []);
 });
 
-test("format tells the agent what the formatter complained of, and changes no result", async () => {
+test("format gives the agent what the formatter complained about, and changes no result", async () => {
   using folder = scratch();
   project(folder.path, "echo 'unexpected token in line 3' >&2; exit 2");
   const { call } = await shipped(NAME, folder.path);
@@ -32,7 +32,7 @@ test("format tells the agent what the formatter complained of, and changes no re
   assert.equal(folded.decision, "continue");
 });
 
-test("format does nothing where the project uses no formatter, the file is of another kind, or it is not installed", async () => {
+test("format does nothing if the project uses no formatter, the file is of another kind, or it is not installed", async () => {
   using folder = scratch();
   const { call } = await shipped(NAME, folder.path);
   assert.deepEqual((await call("Edit", { file_path: "a.ts" }, "post-tool-use")).contexts, []);

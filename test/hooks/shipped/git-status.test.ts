@@ -7,7 +7,7 @@ import { git, served, shipped } from "./_shipped.ts";
 
 const NAME = "session-start.git-status.sh";
 
-test("git-status tells branch, commits and what is not committed", async () => {
+test("git-status shows branch, commits and what is not committed", async () => {
   using folder = scratch();
   git(folder.path, "init", "-q", "-b", "work");
   const { fire } = await shipped(NAME, folder.path);
@@ -20,7 +20,7 @@ test("git-status tells branch, commits and what is not committed", async () => {
   assert.match(said!.text, /Last commits:\n\w+ First of all\nNot committed:\n\?\? b\.txt/);
 });
 
-test("git-status is silent where there is no repository", async () => {
+test("git-status is silent if there is no repository", async () => {
   using folder = scratch();
   assert.deepEqual((await (await shipped(NAME, folder.path)).fire(START)).contexts, []);
 });

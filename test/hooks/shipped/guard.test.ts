@@ -44,7 +44,7 @@ test("guard refuses what destroys, asks about what might, and lets the rest run"
   for (const command of FINE) assert.equal(await of(command), "continue", command);
 });
 
-test("guard is told to Claude Code as a permission decision, and to Codex, which asks nobody, as a refusal", async () => {
+test("guard answers Claude Code with a permission decision, and Codex, which has no user to ask, with a refusal", async () => {
   const asked = claudeCall("Bash", { command: ASKED[0] });
   const claude = (await served(NAME, asked)).output?.hookSpecificOutput as Record<string, unknown>;
   assert.equal(claude.permissionDecision, "ask");

@@ -35,7 +35,7 @@ test("no-todo-left names each new mark, in changed and in new files", async () =
   });
 });
 
-test("no-todo-left looks past what git names and is no file", async () => {
+test("no-todo-left ignores what git names and is not a file", async () => {
   await inRepository(async (cwd, stop) => {
     git(cwd, "init", "-q", "inner");
     writeFileSync(`${cwd}/inner/a.ts`, "export {};\n");
@@ -47,7 +47,7 @@ test("no-todo-left looks past what git names and is no file", async () => {
   });
 });
 
-test("no-todo-left lets the agent stop once the marks are gone, and where there is no repository", async () => {
+test("no-todo-left lets the agent stop once the marks are gone, and if there is no repository", async () => {
   await inRepository(async (cwd, stop) => {
     writeFileSync(`${cwd}/new.ts`, "export const done = true;\n");
     assert.equal(await stop(), undefined);

@@ -18,7 +18,7 @@ test("review shows the change to a model and refuses what it refuses", async () 
   assert.match(asked, /"old_string":"assert\(x\)"/);
 });
 
-test("review lets a change be that the model has nothing against, and is off without a model, which is told", async () => {
+test("review lets a change pass if the model has no objection, and is off without a model, with a warning", async () => {
   const { call } = await shipped(NAME, "/p", { model: scripted([{ text: '{"action": "continue"}' }]) });
   assert.equal((await call("Edit", EDIT)).decision, "continue");
   const off = await (await shipped(NAME, "/p")).call("Edit", EDIT);

@@ -20,7 +20,7 @@ test("tests-pass sends the agent back with the end of the output while the tests
   assert.match(reason!, /3 failing[\s\S]*a is not b/);
 });
 
-test("tests-pass lets the agent stop once they pass, or where there are none", async () => {
+test("tests-pass lets the agent stop once they pass, or if there are no tests", async () => {
   using folder = scratch();
   const { fire } = await shipped(NAME, folder.path);
   assert.equal((await fire(STOP)).decision, "continue");
@@ -30,7 +30,7 @@ test("tests-pass lets the agent stop once they pass, or where there are none", a
   assert.equal((await fire(STOP)).decision, "continue");
 });
 
-test("tests-pass runs the tests by Bun where Bun has installed the project, with or without settings for Deno", async () => {
+test("tests-pass runs the tests by Bun if Bun has installed the project, with or without settings for Deno", async () => {
   using folder = scratch({ "package.json": '{ "name": "p" }', "deno.json": "{}" });
   const { fire } = await shipped(NAME, folder.path);
   assert.match((await fire(STOP)).reason!, /^The tests fail \(deno test -A\)/, "there are none");

@@ -160,7 +160,7 @@ function beyondHost({ probed: { opinion, inputs }, probe, subject: { host } }: J
   try {
     const asked = inputs?.length ? { ...opinion, contexts: [{ text: inputs.join("\n") }] } : opinion;
     const { decision } = fitting(asked, probe.event as unknown as AnyEvent, host);
-    const message = `It asks, but ${host} has nobody to ask: there it refuses`;
+    const message = `It asks, but ${host} has no user to ask: there it refuses`;
     return opinion.decision === "ask" && decision === "deny"
       ? [warning("unsupported-by-host", message, "deny with a reason, or let it pass")]
       : [];

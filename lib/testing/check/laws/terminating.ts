@@ -77,7 +77,7 @@ interface Start extends State {
 
 /**
  * Terminating: the hook lets every model end. Plays it against models that do nothing, call a tool each time, say that
- * they are done, repeat what they are told, or apply the fix of an example; in the project as it is, in the states of its
+ * they are done, repeat what the hook said, or apply the fix of an example; in the project as it is, in the states of its
  * examples, and in a project with open work.
  */
 export async function terminating(asker: Asker, name: Keeper, options: TerminatingOptions): Promise<Terminated> {
@@ -117,7 +117,7 @@ function strategiesFor(okay: string, fix: TerminatingOptions["fix"]): Strategy[]
   return [
     { label: "calls a tool each time", tools: true, move: () => ({ tool: true, text: okay }) },
     { label: "says that it is done", tools: false, move: () => ({ text: DONE }) },
-    { label: "repeats what it is told", tools: false, move: (feedback) => ({ text: feedback || okay }) },
+    { label: "repeats what the hook said", tools: false, move: (feedback) => ({ text: feedback || okay }) },
     ...(fix
       ? [{
         label: "applies the fix of an example",
