@@ -1,5 +1,5 @@
 import { isObject } from "./json.ts";
-import type { Block, Message } from "./messages.ts";
+import { isToolUse, type Message } from "./messages.ts";
 import type { Effort, ModelRequest } from "./model.ts";
 
 type Params = NonNullable<ModelRequest["params"]>;
@@ -61,9 +61,5 @@ export function awaitsApi({ content }: Message): boolean {
   const open = content.filter(({ type }) => type === "server_tool_use" || type === "mcp_tool_use");
   if (open.length === 0) return false;
   const answered = new Set(content.map((block) => (block as { tool_use_id?: unknown }).tool_use_id));
-  return content.some(isOwnCall) && open.some((block) => !answered.has((block as { id?: unknown }).id));
-}
-
-function isOwnCall({ type }: Block): boolean {
-  return type === "tool_use";
+  return content.some(isToolUse) && open.some((block) => !answered.has((block as { id?: unknown }).id));
 }

@@ -1,4 +1,4 @@
-import { isObject } from "./json.ts";
+import { isObject, parsed } from "./json.ts";
 import { type Block, isToolUse, NO_USAGE, text, type TextBlock, type Usage } from "./messages.ts";
 import {
   type EventsAtOnce,
@@ -138,15 +138,7 @@ class OpenReply {
         this.ended = true;
         break;
       case "error":
-        throw new ModelError(
-          `Cannot finish the reply as the model reported ${event.error?.type}: ${event.error?.message}`,
-          {
-            code: event.error?.type ?? "error",
-            retryable: ["overloaded_error", "api_error", "rate_limit_error", "timeout_error"].includes(
-              event.error?.type,
-            ),
-          },
-        );
+        throw reported(event.error?.type ?? "error", event.error?.message);
       default: // ping, and whatever the API adds next
     }
     return true;
@@ -160,13 +152,17 @@ class OpenReply {
 
   close(): Reply {
     if (!this.ended) {
-      throw new ModelError("Cannot use the reply as its stream ended before 'message_stop'", {
-        code: "cut",
-        retryable: true,
-      });
+      const why = "its stream ended before 'message_stop'";
+      throw new ModelError(`Cannot use the reply as ${why}`, { code: "cut", retryable: true });
     }
-    const reply = finish(this.blocks, this.#start ?? {}, this.#stopReason ?? "end_turn", this.#usage);
-    return { ...reply, ...this.#priced(), ...(this.#container && { container: this.#container }) };
+    const stop_reason = this.#stopReason ?? "end_turn";
+    const { content, calls } = contentOf(this.blocks, isCut(stop_reason));
+    const { id = "", model = "" } = this.#start ?? {};
+    return {
+      ...{ id, model, message: { role: "assistant", content }, calls, stop_reason, usage: this.#usage },
+      ...this.#priced(),
+      ...(this.#container && { container: this.#container }),
+    };
   }
 }
 
@@ -180,44 +176,28 @@ export function goesOn(stop_reason: string): boolean {
   return stop_reason === "pause_turn" || stop_reason === "compaction";
 }
 
-function finish(
-  blocks: Map<number, OpenBlock>,
-  start: { id?: string; model?: string },
-  stop_reason: string,
-  usage: Usage,
-): Reply {
+function contentOf(blocks: Map<number, OpenBlock>, isReplyCut: boolean): Pick<Reply, "calls"> & { content: Block[] } {
   const indices = [...blocks.keys()];
   if (indices.some((index, i) => index < indices[i - 1]!)) indices.sort((a, b) => a - b);
   const calls: ToolCall[] = [];
   let content: Block[] = [];
   for (const index of indices) {
     const open = blocks.get(index)!;
-    const cut = !open.stopped || (isCut(stop_reason) && index === indices.at(-1));
-    const { block, invalid } = close(open, cut);
+    const { block, invalid } = close(open, !open.stopped || (isReplyCut && index === indices.at(-1)));
     if (block.type === "text" && block.text === "") continue;
     content.push(block);
-    if (isToolUse(block)) {
-      if (!block.id || typeof block.id !== "string" || typeof block.name !== "string") {
-        throw outOfGrammar("a tool call has no id or no name");
-      }
-      const { id, name, input } = block;
-      calls.push(invalid === undefined ? { id, name, input } : { id, name, input, invalid });
+    if (!isToolUse(block)) continue;
+    const { id, name, input } = block;
+    if (!id || typeof id !== "string" || typeof name !== "string") {
+      throw outOfGrammar("a tool call has no id or no name");
     }
-  }
-  if (calls.length > 1 && new Set(calls.map((c) => c.id)).size < calls.length) {
-    throw outOfGrammar("two tool calls have the same id");
+    if (calls.some((call) => call.id === id)) throw outOfGrammar("two tool calls have the same id");
+    calls.push(invalid === undefined ? { id, name, input } : { id, name, input, invalid });
   }
   // The API does not take back a message whose only text is blank.
   if (!content.some((b) => b.type === "text" && !isBlank(b))) content = content.filter((b) => !isBlank(b));
   if (content.length === 0) content.push(text(EMPTY_REPLY));
-  return {
-    id: start.id ?? "",
-    model: start.model ?? "",
-    message: { role: "assistant", content },
-    calls,
-    stop_reason,
-    usage,
-  };
+  return { content, calls };
 }
 
 function isBlank(block: Block): boolean {
@@ -233,29 +213,20 @@ function close({ block, pieces }: OpenBlock, cut: boolean): { block: Block; inva
     return { block: block as Block };
   }
   const raw = pieces.get("partial_json")?.join("") ?? "";
-  const parsed = raw === "" ? { value: block.input ?? {} } : parseObject(raw);
-  const invalid = cut ? cutReason(raw) : "why" in parsed ? parsed.why : unusableInput(parsed.value);
+  // Not in the runtime's words for what is wrong: the model reads these, and a tape of one runtime is replayed on another.
+  const value = raw === "" ? block.input ?? {} : parsed(raw);
+  const invalid = cut
+    ? `was cut off by the output limit after ${raw.length} characters; send it again in smaller parts`
+    : value === undefined
+    ? `is not valid JSON (${raw.length} characters); send the whole object again`
+    : !isObject(value)
+    ? "is not a JSON object; send an object"
+    : isDeep(value)
+    ? `is nested deeper than ${DEEPEST} levels; send a flatter object`
+    : undefined;
   // The history needs an object even if the text was not one; the call itself is marked and never runs.
-  block.input = invalid === undefined && "value" in parsed ? parsed.value : {};
-  return invalid === undefined ? { block: block as Block } : { block: block as Block, invalid };
-}
-
-function cutReason(raw: string): string {
-  return `its input was cut off by the output limit after ${raw.length} characters; send it again in smaller parts`;
-}
-
-/** Not in the runtime's words for what is wrong: the model reads these, and a tape of one runtime is replayed on another. */
-function parseObject(raw: string): { value: unknown } | { why: string } {
-  try {
-    return { value: JSON.parse(raw) };
-  } catch {
-    return { why: `its input is not valid JSON (${raw.length} characters); send the whole object again` };
-  }
-}
-
-function unusableInput(value: unknown): string | undefined {
-  if (!isObject(value)) return "its input is not a JSON object; send an object";
-  return isDeep(value) ? `its input is nested deeper than ${DEEPEST} levels; send a flatter object` : undefined;
+  block.input = invalid === undefined ? value : {};
+  return { block: block as Block, ...(invalid !== undefined && { invalid: `its input ${invalid}` }) };
 }
 
 /** No tool needs as many levels, and whatever walks a deeper value runs out of stack. */
@@ -301,13 +272,16 @@ function showWords(part: RawBlock, onDelta: (delta: ReplyDelta) => void): void {
 
 function mergeUsage(usage: Usage, update: Partial<Usage> | null | undefined): Usage {
   if (!update) return usage;
-  const pick = (key: keyof Usage) => typeof update[key] === "number" ? update[key] : usage[key];
-  return {
-    input_tokens: pick("input_tokens"),
-    output_tokens: pick("output_tokens"),
-    cache_creation_input_tokens: pick("cache_creation_input_tokens"),
-    cache_read_input_tokens: pick("cache_read_input_tokens"),
-  };
+  const keys = Object.keys(usage) as (keyof Usage)[];
+  const merged = keys.map((key) => [key, typeof update[key] === "number" ? update[key] : usage[key]]);
+  return Object.fromEntries(merged);
+}
+
+const RETRYABLE = ["overloaded_error", "api_error", "rate_limit_error", "timeout_error"];
+
+function reported(code: string, message: string | undefined): ModelError {
+  const words = `Cannot finish the reply as the model reported ${code}: ${message}`;
+  return new ModelError(words, { code, retryable: RETRYABLE.includes(code) });
 }
 
 function outOfGrammar(what: string): ModelError {
