@@ -1,6 +1,5 @@
 import type { Io } from "./_io.ts";
-import { oneLine } from "./show/text.ts";
-import { cut } from "./show/width.ts";
+import { cut, oneLine } from "./show/text.ts";
 
 /** How many items are worked on at a time, and what ends it. */
 interface Pace {

@@ -1,6 +1,6 @@
 import { nearest } from "../files/nearest.ts";
 import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
-import { wrap } from "./show/width.ts";
+import { wrap } from "./show/text.ts";
 
 /** How a command is called: the whole of its `--help`. */
 export interface Usage {

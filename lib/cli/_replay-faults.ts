@@ -14,8 +14,8 @@ import { type Flags, refuseTogether } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
 import { writeJunit } from "./_replay-table.ts";
-import { table } from "./show/width.ts";
 import { unreachedShared } from "./_shared-invariants.ts";
+import { table } from "./show/text.ts";
 
 /** What `--faults` asks for: a number of schedules, or a preset. */
 interface FaultsAsked {

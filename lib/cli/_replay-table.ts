@@ -1,13 +1,13 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { shellWord } from "../core/shown.ts";
-import type { FixtureRun } from "../tape/run-fixture.ts";
 import type { DriftReport } from "../tape/drift/drift.ts";
 import { type Case, type Ink, junit, renewalOfAll, reportLines, shownOnce } from "../tape/drift/report.ts";
+import type { FixtureRun } from "../tape/run-fixture.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
 import type { Flags } from "./_flags.ts";
 import type { Io } from "./_io.ts";
-import { table } from "./show/width.ts";
+import { table } from "./show/text.ts";
 
 /** What came of a fixture that was replayed. */
 export interface Outcome extends Case {

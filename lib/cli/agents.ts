@@ -4,8 +4,7 @@ import { allStandings, hasEnded, type Standing } from "../monitor/standing.ts";
 import { command, group, type Usage } from "./_flags.ts";
 import { EXIT, type Io } from "./_io.ts";
 import { hasPerson, openKeyboard } from "./chat/keys.ts";
-import { type Colours, coloursFor, harmlessRow, oneLine, several } from "./show/text.ts";
-import { cut, table } from "./show/width.ts";
+import { type Colours, coloursFor, cut, harmlessRow, oneLine, several, table } from "./show/text.ts";
 
 const USAGE: Usage = {
   name: "agents ls",

@@ -13,8 +13,7 @@ import { History, PromptDesk } from "./chat/desk.ts";
 import { hasPerson, type Key } from "./chat/keys.ts";
 import { Stage } from "./chat/stage.ts";
 import { closing, Tally } from "./show/tally.ts";
-import { coloursFor, oneLine, plainText, several } from "./show/text.ts";
-import { chop, cut, wrap } from "./show/width.ts";
+import { chop, coloursFor, cut, oneLine, plainText, several, wrap } from "./show/text.ts";
 
 const USAGE: Usage = {
   name: "chat",

@@ -22,7 +22,7 @@ import { EXIT, type Io, UsageError } from "./_io.ts";
 import { projectOf } from "./_project.ts";
 import { promptOf, rulesHere, RUN_FLAGS } from "./_run-options.ts";
 import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
-import { RefusedCalls } from "./show/refusals.ts";
+import { RefusedCalls } from "./run-agent.ts";
 import { plainText } from "./show/text.ts";
 
 /** `--normalise`, as the usage of a command has it. */

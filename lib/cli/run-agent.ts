@@ -1,13 +1,15 @@
 import { relative } from "node:path";
 import type { Agent, RunOptions } from "../agent/options.ts";
 import type { Stop } from "../core/events.ts";
+import { isToolUse } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
-import { consoleAside } from "./_runtime.ts";
+import { callSubject } from "../view/calls.ts";
 import { command, helpText, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { endAtSecondInterrupt, guarded, processIo } from "./_process.ts";
 import { ASKING, type Call, promptOf, RUN_FLAGS, runOptions } from "./_run-options.ts";
-import { coloursFor, plainText } from "./show/text.ts";
+import { consoleAside } from "./_runtime.ts";
+import { coloursFor, oneLine, plainText } from "./show/text.ts";
 
 const PIPED = "Piped input is added to the prompt; use - as the prompt for piped input alone.";
 
@@ -116,7 +118,6 @@ async function unseen(
   verbose: boolean,
 ): Promise<Result> {
   const streams = output === "stream-json";
-  const { RefusedCalls } = await import("./show/refusals.ts");
   const refused = new RefusedCalls(io.cwd);
   const status = process.stderr.isTTY && !streams ? (await import("./show/watch.ts")).statusLine(io) : undefined;
   const warn = (words: string) => status ? status.print(`crochet: ${words}`) : io.err(`crochet: ${words}\n`);
@@ -161,4 +162,39 @@ export function exitCode(stop: Stop): number {
     default:
       return EXIT.failed;
   }
+}
+
+/** The refused calls of a run and its sub-agents: without a terminal nothing else shows them. */
+export class RefusedCalls {
+  readonly #cwd: string;
+  readonly #inputs = new Map<string, unknown>();
+  readonly #denials: Result["denials"][number][] = [];
+
+  constructor(cwd: string) {
+    this.#cwd = cwd;
+  }
+
+  /** The line for a call that was refused: tool, rule or hook, and what would allow it. */
+  see(event: RunEvent): string | undefined {
+    if (event.type === "message") {
+      for (const block of event.message.content) if (isToolUse(block)) this.#inputs.set(block.id, block.input);
+    }
+    if (event.type !== "tool_end" || !event.refused) return undefined;
+    const { id, name, refused: { by, reason, note } } = event;
+    this.#denials.push({ tool_name: name, tool_use_id: id, reason, by });
+    const call = `${name} ${callSubject(name, this.#inputs.get(id), this.#cwd)}`.trim();
+    return `refused ${shortened(oneLine(call))}: ${oneLine(note ?? reason)}`;
+  }
+
+  /** The result with the denials of sub-agents beside its own. */
+  in(result: Result): Result {
+    const own = new Set(result.denials.map(({ tool_use_id }) => tool_use_id));
+    return { ...result, denials: [...result.denials, ...this.#denials.filter((one) => !own.has(one.tool_use_id))] };
+  }
+}
+
+const MOST_CHARACTERS = 100;
+
+function shortened(text: string): string {
+  return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text;
 }

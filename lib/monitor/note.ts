@@ -4,7 +4,7 @@
  * imports nothing (node:fs alone takes more than half as long to load as the runtime).
  */
 import type { AgentLog } from "./log.ts";
-import type { AgentEvent, PromptType } from "./state.ts";
+import type { AgentEvent, PromptType } from "./log.ts";
 
 /** What happens when an agent begins to wait for a decision: notify a person, run a command, or nothing. */
 export type OnPrompt = "escalate" | "none" | { readonly command: string };

@@ -3,9 +3,8 @@ import type { Stop } from "../core/events.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { thisOwner } from "../files/owner.ts";
 import { redact } from "../tape/redact/redact.ts";
-import { appendEvent, beginLog } from "./log.ts";
+import { type AgentEvent, appendEvent, beginLog, nextState, type PromptType } from "./log.ts";
 import { agentsDir, logOf, type OnPrompt, promptTypeOf, questionIn, startAction } from "./note.ts";
-import { type AgentEvent, nextState, type PromptType } from "./state.ts";
 
 interface OwnRunOptions {
   readonly env: Readonly<Record<string, string | undefined>>;

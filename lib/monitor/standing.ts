@@ -1,7 +1,6 @@
 import { isGone } from "../files/owner.ts";
-import { agentIds, readEvents } from "./log.ts";
+import { type AgentEvent, agentIds, type AgentState, readEvents, stateOf } from "./log.ts";
 import { logOf } from "./note.ts";
-import { type AgentEvent, type AgentState, stateOf } from "./state.ts";
 
 /** The state of one watched agent. */
 export type Standing = { readonly id: string; readonly name?: string; readonly workspace?: string } & AgentState;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { sha256 } from "../files/sha256.ts";
-import { endTone } from "./_sections.ts";
+import { endTone } from "./calls.ts";
 import type { PageData, Pair, Section, View, WholeView } from "./shape.ts";
 
 /** How many rows come before the script: enough for the first screen, however long the run. */

@@ -2,7 +2,7 @@ import { type EventName, EVENTS } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
 import type { HookRun } from "../core/hook.ts";
 import { actionOf } from "../core/verdict.ts";
-import { shownText } from "./_sections.ts";
+import { shownText } from "./calls.ts";
 import type { HookLedger, HookOutcome, LedgerLine, Tone } from "./shape.ts";
 
 /** At most so many rows are linked from one outcome: enough to look at, however long the run. */

@@ -1,9 +1,18 @@
 import { type Block, isToolResult, isToolUse, type Message } from "../core/messages.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import type { ExecRecord } from "../hooks/toml.ts";
-import { callAsked, callEnded, callRead, callStarted, type OpenCall, startedBy } from "./calls.ts";
+import {
+  callAsked,
+  callEnded,
+  callRead,
+  callStarted,
+  endTone,
+  firstLine,
+  type OpenCall,
+  shownText,
+  startedBy,
+} from "./calls.ts";
 import { hasActed, HookLedgers, ledgerLines } from "./ledger.ts";
-import { endTone, firstLine, shownText } from "./_sections.ts";
 import type { Row, RowKind, Section, Tone } from "./shape.ts";
 
 type EventOf<T extends RunEvent["type"]> = Extract<RunEvent, { type: T }>;

@@ -1,6 +1,6 @@
 import type { Rollout } from "../transcript/rollout.ts";
 import { type OpenAgent, type OpenRow, RunRows } from "./rows.ts";
-import { firstLine, linesOf, shownText } from "./_sections.ts";
+import { firstLine, linesOf, shownText } from "./calls.ts";
 import type { AgentLane, Spent, Totals, WholeView } from "./shape.ts";
 
 /** A run as a page shows it, from its log alone. A damaged line is left out and noted; the others are shown. */

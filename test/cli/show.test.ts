@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { agent, keepGoing, type RunEvent } from "crochet";
 import { scripted } from "crochet/testing";
 import { messageLines } from "../../lib/cli/show/message.ts";
-import { RefusedCalls } from "../../lib/cli/show/refusals.ts";
+import { RefusedCalls } from "../../lib/cli/run-agent.ts";
 import { Screen } from "../../lib/cli/show/screen.ts";
 import { coloursFor, harmless } from "../../lib/cli/show/text.ts";
 import { RunView, terminalView } from "../../lib/cli/show/view.ts";

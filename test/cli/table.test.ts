@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { displayWidth, table } from "../../lib/cli/show/width.ts";
+import { displayWidth, table } from "../../lib/cli/show/text.ts";
 
 test("a table always has one row for each, and columns that begin at one place, whatever the names", () => {
   const names = ["plain", "日本語の名前", "🎉🎉", "ünï", "two\nlines", "e\u0301", ""];

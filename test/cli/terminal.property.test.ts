@@ -5,8 +5,7 @@ import fc from "fast-check";
 import { type Key, KeyReader } from "../../lib/cli/chat/keys.ts";
 import { LineEditor } from "../../lib/cli/chat/line-editor.ts";
 import { Screen } from "../../lib/cli/show/screen.ts";
-import { firstLine, harmless, openText, plainText } from "../../lib/cli/show/text.ts";
-import { chop, cut, displayWidth, wrap } from "../../lib/cli/show/width.ts";
+import { chop, cut, displayWidth, firstLine, harmless, openText, plainText, wrap } from "../../lib/cli/show/text.ts";
 import { rounds } from "../_counts.ts";
 
 const check = (property: fc.IProperty<any> | fc.IAsyncProperty<any>, numRuns = rounds(150, 3000)) =>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { firstLine } from "../../lib/view/_sections.ts";
+import { firstLine } from "../../lib/view/calls.ts";
 import { viewOf } from "../../lib/view/view.ts";
 import { alignRuns } from "../../lib/view/align.ts";
 import type { Row, Section, WholeView } from "../../lib/view/shape.ts";

@@ -4,9 +4,8 @@ import type { Answers, Asker, PlanReply, PlanRequest, Question } from "../../too
 import { callSubject, pathFrom } from "../../view/calls.ts";
 import type { Io } from "../_io.ts";
 import { rememberRules } from "../_stored.ts";
-import { openText, plainText } from "../show/text.ts";
+import { chop, openText, plainText, wrap } from "../show/text.ts";
 import { diffRows, hunksBetween } from "../show/view.ts";
-import { chop, wrap } from "../show/width.ts";
 import type { Stage } from "./stage.ts";
 import { choose, Entry, type Option } from "./widgets.ts";
 

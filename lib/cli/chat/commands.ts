@@ -1,15 +1,14 @@
 import type { AgentSession } from "../../agent/options.ts";
 import { price, PRICED_MODELS } from "../../anthropic/prices.ts";
-import { OPENAI_NAME } from "../../openai/model.ts";
 import { NO_USAGE } from "../../core/messages.ts";
 import { nearest } from "../../files/nearest.ts";
+import { OPENAI_NAME } from "../../openai/model.ts";
 import type { Listed, TranscriptStore } from "../../transcript/store.ts";
 import { eventNames, kindWords } from "../_find-hooks.ts";
 import { UsageError } from "../_io.ts";
 import { forgetRule, ownSessions, rememberedRules } from "../_stored.ts";
 import type { Tally } from "../show/tally.ts";
-import { count, dollars, oneLine, openText, plainText, several } from "../show/text.ts";
-import { cut, table } from "../show/width.ts";
+import { count, cut, dollars, oneLine, openText, plainText, several, table } from "../show/text.ts";
 import type { Stage } from "./stage.ts";
 import { choose } from "./widgets.ts";
 

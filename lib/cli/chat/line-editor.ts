@@ -1,5 +1,5 @@
 import type { Cursor } from "../show/screen.ts";
-import { chop, displayWidth, graphemes } from "../show/width.ts";
+import { chop, displayWidth, graphemes } from "../show/text.ts";
 import type { Key } from "./keys.ts";
 
 /** A text that a person writes, of one or many lines, with its cursor. */

@@ -1,6 +1,5 @@
 import type { Cursor } from "../show/screen.ts";
-import type { Colours } from "../show/text.ts";
-import { cut, wrap } from "../show/width.ts";
+import { type Colours, cut, wrap } from "../show/text.ts";
 import type { Key } from "./keys.ts";
 import { LineEditor } from "./line-editor.ts";
 import type { Stage } from "./stage.ts";

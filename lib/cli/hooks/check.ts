@@ -10,8 +10,7 @@ import { ProgressLine } from "../_each-of.ts";
 import { command, type Flags, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";
-import { type Colours, coloursFor, several } from "../show/text.ts";
-import { wrap } from "../show/width.ts";
+import { type Colours, coloursFor, several, wrap } from "../show/text.ts";
 
 const USAGE: Usage = {
   name: "hooks check",

@@ -10,7 +10,7 @@ import { EXIT, type Io, UsageError } from "../_io.ts";
 import { firesOf, ledgers, sayRun } from "../_ledger.ts";
 import { projectOf } from "../_project.ts";
 import { loadAgent } from "../_script.ts";
-import { table } from "../show/width.ts";
+import { table } from "../show/text.ts";
 
 const USAGE: Usage = {
   name: "hooks ls",

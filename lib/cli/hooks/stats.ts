@@ -3,7 +3,7 @@ import { command, type Usage } from "../_flags.ts";
 import { EXIT } from "../_io.ts";
 import { firesOf, ledgers } from "../_ledger.ts";
 import { projectOf, rolloutId } from "../_project.ts";
-import { table } from "../show/width.ts";
+import { table } from "../show/text.ts";
 
 const USAGE: Usage = {
   name: "hooks stats",

@@ -1,5 +1,4 @@
-import { harmlessRow } from "./text.ts";
-import { displayWidth } from "./width.ts";
+import { displayWidth, harmlessRow } from "./text.ts";
 
 /** The position of the cursor in the rows that change, where the user types. */
 export interface Cursor {

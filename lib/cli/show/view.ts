@@ -3,8 +3,21 @@ import { type OpenRow, RunRows } from "../../view/rows.ts";
 import type { DiffHunk } from "../../view/shape.ts";
 import { decisionLine, HOOK, HookOutput, hookTitle, inputLines } from "./hook-lines.ts";
 import { Tally } from "./tally.ts";
-import { clock, type Colours, count, elapsed, harmlessRow, lastLine, oneLine, openText, plainText } from "./text.ts";
-import { chop, cut, displayWidth, wrap } from "./width.ts";
+import {
+  chop,
+  clock,
+  type Colours,
+  count,
+  cut,
+  displayWidth,
+  elapsed,
+  harmlessRow,
+  lastLine,
+  oneLine,
+  openText,
+  plainText,
+  wrap,
+} from "./text.ts";
 
 interface RunViewOptions {
   /** Prints rows that stay. */

@@ -6,9 +6,8 @@ import { hasPerson } from "../chat/keys.ts";
 import { Stage } from "../chat/stage.ts";
 import { Screen } from "./screen.ts";
 import { closing, takenBy } from "./tally.ts";
-import { coloursFor, plainText } from "./text.ts";
+import { coloursFor, plainText, wrap } from "./text.ts";
 import { RunView, terminalView } from "./view.ts";
-import { wrap } from "./width.ts";
 
 /** Shows one run on the terminal while it happens, asks the user if there is one, and ends with what it cost. */
 export async function watchRun(
