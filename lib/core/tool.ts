@@ -104,7 +104,7 @@ export interface Tool<Input = any> {
   readonly asks?: (input: Input) => EventFields["agent-prompt"];
   /** Turns a structured result back into what the model sees, after a hook has replaced it. */
   readonly render?: (response: any) => string | readonly Block[];
-  /** Lets go of what the tool holds, once no session uses it; a later call may take it up again. */
+  /** Releases what the tool holds, once no session uses it; a later call may acquire it again. */
   readonly close?: () => void | Promise<void>;
 }
 

@@ -71,7 +71,7 @@ async function resolveLinks(path: string, links: number): Promise<{ real: string
   const real = join(parent.real, basename(path));
   const target = await readlink(real).catch(() => undefined);
   if (target !== undefined) return resolveLinks(resolve(parent.real, target), links + 1);
-  // What realpath missed and lstat sees came to be just now, or is a file asked for as a directory.
+  // What realpath missed and lstat sees was made just now, or is a file asked for as a directory.
   return { real, exists: !path.endsWith("/") && await lstat(real).then(() => true, () => false) };
 }
 

@@ -49,7 +49,7 @@ export class StdioTransport implements Transport {
         this.#over();
       });
       child.once("close", () => this.#over());
-      // Somebody may hold the pipes of a server that has ended.
+      // Another process may hold the pipes of a server that has ended.
       child.once("exit", () => setTimeout(() => this.#over(), GRACE_MS).unref());
       child.stderr.on("data", (chunk) => {
         this.#stderr = (this.#stderr + new TextDecoder().decode(chunk)).slice(-STDERR_CHARS);

@@ -37,7 +37,7 @@ export function comparable({ role, content }: Message): Message {
   return content.some((block) => strip(block) !== block) ? { role, content: content.map(strip) } : { role, content };
 }
 
-/** A block or a tool without its cache mark; the same object if it has none. */
+/** A block or a tool without its cache mark; the same object without one. */
 export function unmarked<T extends { readonly [key: string]: unknown } | Block>(block: T): T {
   const { content } = block as { content?: unknown };
   const inner = Array.isArray(content) ? content.map((part) => isObject(part) ? unmarked(part) : part) : undefined;

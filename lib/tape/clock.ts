@@ -37,7 +37,7 @@ export class LaneClock implements Clock {
   #time = 0;
   /** What the real clock said when this one went live. */
   #since = 0;
-  /** How much later it is than in this run: one that is renewed goes on in the time of its tape, which has no gap. */
+  /** How much later it is than in this run: an updated run continues in the time of its tape, which has no gap. */
   #lag = 0;
 
   constructor(options: LaneClockOptions) {

@@ -61,7 +61,7 @@ export interface CallFact {
   /** The lane and the number in it: `main#3`. */
   readonly call: string;
   readonly head: number;
-  /** The call whose conversation this one goes on. */
+  /** The call whose conversation this one continues. */
   readonly parent?: string;
   /** How many of the parent's messages it keeps. @default all */
   readonly keep?: number;

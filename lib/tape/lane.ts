@@ -37,7 +37,7 @@ export class TapeLane {
   readonly #started = new Map<string, number>();
   /** The lanes of agents it has started that work. */
   readonly #below = new Set<TapeLane>();
-  /** Whether it has no agent that goes on: one that has ended, or waits to be ended, or hooks alone. */
+  /** Whether no agent of it is working: it has ended, waits to be ended, or only hooks are left. */
   #isAtRest = true;
   /** Whether the session ended before the agent's report was read: it makes its recorded calls and is then ended. */
   readonly #isLeft: boolean;

@@ -4,7 +4,7 @@ import { canonical, messageText } from "./canonical.ts";
 import type { Tape, TapeRequest } from "./tape.ts";
 
 /**
- * A declared difference that ignored: in texts at `path`, what `pattern` finds is read as `{name}`, on the
+ * A declared difference that is ignored: in texts at `path`, what `pattern` finds is read as `{name}`, on the
  * tape and in requests alike. Every report names those that are in force.
  */
 export interface Normaliser {

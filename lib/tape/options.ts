@@ -95,7 +95,7 @@ export function tapeOptions(
  * The tape of a run that the environment names: a script that runs agents again has one for each run, `x`, `x-2`, `x-3`,
  * in the order they begin. If there is only the first one, it is replayed again; an update records the missing ones.
  *
- * @throws {TypeError} if other runs have a tape and this one has none
+ * @throws {TypeError} if other runs have a tape and this one does not
  */
 export function nextTape(options: TapeOptions): TapeOptions {
   const { mode, path = "" } = options;

@@ -133,7 +133,7 @@ export class SeamAnswer implements AnswerAtOnce, AsyncIterator<ModelEvent> {
   [AT_ONCE](): EventsAtOnce | undefined {
     const { events, error, end } = this.#answer;
     const { isWatched, signal, clock } = this.#to;
-    // Whoever sees a piece may end the run, and so may a deadline that passes with the answer: both must be heard.
+    // A listener that sees a piece may end the run, and so may a deadline that passes with the answer: both must take effect.
     if (isWatched || signal.aborted || error !== undefined || !clock.isQuietUntil(end)) return undefined;
     return { events, end: () => this.#end() };
   }
@@ -157,7 +157,7 @@ export class SeamAnswer implements AnswerAtOnce, AsyncIterator<ModelEvent> {
     const { error } = this.#answer;
     if (error === undefined) this.#end();
     else {
-      // Whoever gives it so much time has set an alarm by then; one that rings as time moves on comes before the error.
+      // A deadline has set its alarm by then; if it rings as time moves on, it comes before the error.
       await turn();
       this.#to.clock.advance(this.#answer.end);
       await turn();

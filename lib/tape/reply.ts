@@ -12,7 +12,7 @@ export async function replyOf({ attempts, error }: Pick<Call, "attempts" | "erro
   return await read(last).catch(() => undefined);
 }
 
-/** Why nothing could be made of a stream that came to its end: an error that the API sent in it, or what breaks it. */
+/** Why a stream that ended by itself is not a reply: an error that the API sent in it, or what breaks it. */
 export async function brokenBy({ events, ended, ...rest }: Attempt): Promise<string | undefined> {
   if (!events || ended) return undefined;
   return await read({ events, ...rest }).then(() => undefined, (error) => (error as Error).message);
@@ -111,7 +111,7 @@ export async function messageOf(events: readonly ModelEvent[]): Promise<ApiMessa
   const reply = await readReply(streamed(events), () => {});
   const start = events.find((e) => e.type === "message_start")?.message as ApiMessage | undefined;
   const last = events.findLast((e) => e.type === "message_delta");
-  // What stands for nothing in a transcript was never sent.
+  // The placeholder for an empty reply in a transcript was never sent.
   const isEmpty = !start?.content?.length && !events.some((e) => e.type === "content_block_start");
   return {
     ...start,

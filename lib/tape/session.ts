@@ -139,7 +139,7 @@ export class TapeSession {
   /** Notes the first difference of a lane. */
   diverged(lane: string, explain: () => Divergence): void {
     if (this.#divergences.has(lane)) return;
-    // The request is of now and was never scanned.
+    // The current request was never scanned.
     const { expected, actual, ...found } = explain();
     this.#divergences.set(lane, {
       ...found,

@@ -82,7 +82,7 @@ function isOutOfTime(reason: unknown): boolean {
   return reason instanceof Error && reason.name === OutOfTime.name;
 }
 
-/** Fails when a hook's time is over: one that does not listen goes on, and what it says then counts as little as in a run. */
+/** Fails when a hook's time is over: one that ignores the signal keeps running, and its late answer is dropped, as in a run. */
 function endOf(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
 }

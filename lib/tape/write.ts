@@ -256,7 +256,7 @@ class KnownConversations {
     return echo === undefined ? message as unknown as Json : { $echo: echo };
   }
 
-  /** Each link of the chain is made once, however often its conversation goes on. */
+  /** Each link of the chain is made once, however often its conversation is continued. */
   #insert({ id, request }: Call, head: number, texts: readonly string[], echo: Message | undefined): string {
     let node = this.#root;
     let key = link(undefined, headText(normalisedHead(request, this.#normalise)));

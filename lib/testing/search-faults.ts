@@ -28,7 +28,7 @@ export interface SearchOptions extends UnderFaultsOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What a search came to. */
+/** The result of a search. */
 export interface SearchResult {
   /** How many schedules were tried; fewer than requested if one was found or the search was stopped. */
   readonly runs: number;

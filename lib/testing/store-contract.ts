@@ -63,7 +63,7 @@ export function storeContract(storage: () => () => TranscriptStore): ContractChe
       await store.append("a", [{ type: "message", index: 1, message: grown }]);
       assert.deepEqual((await open().load("a"))?.messages, [hello, grown]);
     }],
-    ["a compacted conversation goes on from its summary and never loses what was before", async (open) => {
+    ["a compacted conversation continues from its summary and never loses what was before", async (open) => {
       const store = open();
       await store.save("a", [hello, reply]);
       const summary: Message = { role: "user", content: [{ type: "text", text: "summary" }] };

@@ -30,7 +30,7 @@ export interface ToolOptions<Input> {
   /** What a person is asked by a call: `agent-prompt` fires with it before the call runs. */
   asks?: (input: Input) => EventFields["agent-prompt"];
   render?: (response: any) => string | readonly Block[];
-  /** Lets go of what the tool holds, once no session uses it; a later call may take it up again. */
+  /** Releases what the tool holds, once no session uses it; a later call may acquire it again. */
   close?: () => void | Promise<void>;
 }
 

@@ -28,7 +28,7 @@ export const ENV_FILE = "env-file";
 /** The agent's shell, once a command has run. */
 export const SHELL = "shell";
 
-/** Whether a conversation that goes on tells of a shell that ended with its process. */
+/** Whether a resumed conversation had a shell, which ended with its process. */
 export const HAD_SHELL = "had-shell";
 
 /** A function that says where the agent's shell is. */
@@ -37,7 +37,7 @@ export const CWD = "cwd";
 /** What holds for the agents that an agent starts too; a shell, and what was read, are their own. */
 export const INHERITED: readonly string[] = [ROOTS, ASKER, PLAN_MODE, HIDES, HAS_READ, SANDBOX, ENV_FILE];
 
-/** The folder an agent's shell is in, or undefined where no command has run. */
+/** The folder an agent's shell is in, or undefined if no command has run. */
 export function shellCwd(state: ReadonlyMap<string, unknown>): string | undefined {
   return (state.get(CWD) as (() => string) | undefined)?.();
 }

@@ -13,7 +13,7 @@ export interface WriteInput {
   readonly content: string;
 }
 
-/** What a write came to. */
+/** The result of a write. */
 export interface WriteReport extends ChangeReport {
   readonly type: "create" | "update";
 }

@@ -53,7 +53,7 @@ test("eachMatch() always finds what a comparison at each place finds", () => {
 const CANDIDATES = 4000;
 
 // Kills: an automaton that begins anew behind a match it may overlap, or one that lies at an odd place.
-test("eachMatch() always finds the same where candidates are so many that an automaton goes on", () => {
+test("eachMatch() always finds the same matches if candidates are so many that the automaton takes over", () => {
   let late = 0;
   const place = fc.nat(CANDIDATES);
   fc.assert(

@@ -36,7 +36,7 @@ test(
   },
 );
 
-test("a folder that is held is the same one whatever takes its name, and none is held through a link above it", {
+test("a held folder stays the same one whatever takes its name, and is never held through a link above it", {
   skip,
 }, () => {
   using folder = scratch();

@@ -8,7 +8,7 @@ import { scratch } from "../_scratch.ts";
 
 const ours = fileURLToPath(new URL("../../lib/files/importing.ts", import.meta.url));
 
-test("only the script that ended the process is told of, not one that was loaded before it", () => {
+test("only the script that ended the process is reported, not one that was loaded before it", () => {
   using folder = scratch({
     "good.ts": "export default 1;\n",
     "ends.ts": "process.exit(0);\n",

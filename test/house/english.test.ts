@@ -6,12 +6,12 @@ import { filesUnder, LIB } from "./_files.ts";
 
 /** Folders whose comments and strings are in plain English; the others follow. */
 const PLAIN =
-  ("agent anthropic cli core durable files hooks http mcp monitor openai permissions regex telemetry testing tools " +
+  ("agent anthropic cli core durable files hooks http mcp monitor openai permissions regex tape telemetry testing tools " +
     "transcript view").split(" ");
 
 /** Old-fashioned words: write fix, forever, installed, and name the user, the model or the process. */
 const OLD =
-  /\b(?:mend(?:s|ed)?|told|for ever|to be had|whoever|whom|anybody|nobody|has none|(?<!there )is no (?!longer))\b/i;
+  /\b(?:mend(?:s|ed)?|told|for ever|to be had|whoever|whom|anybody|nobody(?!\|)|has none|(?<!there )is no (?!longer))\b/i;
 
 test("comments and strings never use old-fashioned words", () => {
   assert.match("how to mend it", OLD);

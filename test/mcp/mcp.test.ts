@@ -130,7 +130,7 @@ test("servers end with their session, and so does everything they started", asyn
   assert.equal(line, "", "the child of the server is gone");
 });
 
-test("a server that ends in between is told of and started again by the next call", async () => {
+test("a server that ends between calls is reported and started again by the next call", async () => {
   const { results, warnings } = await calling({ servers: { srv: asProcess() } }, [
     { name: "mcp__srv__crash" },
     { name: "mcp__srv__echo", input: { text: "again" } },
@@ -189,7 +189,7 @@ test("a server gets its own environment and arguments, and none of our secrets",
   assert.equal(env.SOME_API_KEY, undefined);
 });
 
-test("where the client is not installed a warning says which package to install, and the run goes on", async () => {
+test("if the client is not installed, a warning says which package to install, and the run continues", async () => {
   using folder = scratch();
   cpSync(fileURLToPath(new URL("../../lib", import.meta.url)), join(folder.path, "lib"), { recursive: true });
   const { connectServers } = await import(pathToFileURL(join(folder.path, "lib/mcp/mcp.ts")).href);
@@ -220,7 +220,7 @@ const DESCRIBING = (schema: object) =>
     console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
   });`;
 
-test("a pattern of a server's schema that could search for ever is never searched with", async () => {
+test("a pattern of a server's schema that could take forever is never used", async () => {
   using folder = scratch();
   const taking = async (pattern: string, text: string) => {
     const file = join(folder.path, "server.cjs");

@@ -28,7 +28,7 @@ test("variables in a file of servers are put in as other hosts do it, with what 
   ]);
 });
 
-test("one server that cannot be meant takes none of the others away", () => {
+test("one invalid server never removes the others", () => {
   const { servers, problems } = readServers(
     {
       good: { command: "x", unknown: 1 },
@@ -70,7 +70,7 @@ export default agent({ model: (request, signal) => scripted(replies.slice(reques
   );
 });
 
-test("crochet run starts the servers of .mcp.json where they are trusted, and nowhere else", async () => {
+test("crochet run starts the servers of .mcp.json only if they are trusted", async () => {
   const file = JSON.stringify({ mcpServers: { srv: { ...asProcess(), env: { A: "${HOME}" } } } });
   using w = place({ "agent.ts": SCRIPT, ".mcp.json": file });
   const args = ["agent.ts", "go", "--permission-mode", "bypass", "--output", "json"];
@@ -90,7 +90,7 @@ test("crochet run starts the servers of .mcp.json where they are trusted, and no
   assert.match((await w.call(run, ...args, "--trust")).err, /Cannot use \.mcp\.json as it is not JSON/);
 });
 
-test("crochet run starts the servers of .crochet/config.yaml where it is trusted", async () => {
+test("crochet run starts the servers of .crochet/config.yaml if it is trusted", async () => {
   const config = `mcp:\n  servers:\n    srv: ${JSON.stringify(asProcess())}\n`;
   using w = place({ "agent.ts": SCRIPT, ".crochet/config.yaml": config });
   const args = ["agent.ts", "go", "--permission-mode", "bypass", "--output", "json"];

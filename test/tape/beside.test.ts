@@ -131,7 +131,7 @@ test("an agent in the background that ends with its lead has first done all that
   assert.deepEqual([was!.result.stop, was!.files.get("it.txt")], ["max_iterations", "it"]);
 });
 
-test("an agent that was not gone on with as it still worked never is on a replay, however fast it ends there", async () => {
+test("a resume that was refused because the agent still worked is refused on replay too, however fast the agent ends there", async () => {
   const make = (model: Model, slow: number): AgentOptions => ({
     model,
     system: "You lead.",
@@ -227,7 +227,7 @@ test("parallel agents that share a budget run out of it at the recorded place, w
   assert.equal(was!.result.stop, "budget");
 });
 
-test("what agents beside each other leave of one file is what it was, though their recorded changes come in another order", async () => {
+test("parallel agents leave a shared file as recorded, though their changes come in another order", async () => {
   const Put = (slow: number) =>
     tool<{ say: string }>({
       name: "Put",

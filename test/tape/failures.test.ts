@@ -60,7 +60,7 @@ test("a reply that falls silent is recorded and falls silent again, without bein
   assertSame(told);
 });
 
-test("a stream that ends in an error of the API, or breaks its own rules, is recorded as that, and as no silence", async () => {
+test("a stream that ends in an error of the API, or breaks its own rules, is recorded as that, and not as silence", async () => {
   const start = { type: "message_start", message: { usage: { input_tokens: 1 } } } as const;
   for (const broken of [{ text: "half", error: "overloaded_error" }, { events: [start, start] }]) {
     const told = await scriptedRun([broken, { text: "whole" }], {});

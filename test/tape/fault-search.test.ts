@@ -100,7 +100,7 @@ test("an invariant that returns neither a string nor undefined is an error of th
   }
 });
 
-test("the workspace of a run under faults, another one each time, is never named in what it came to and what is kept", async () => {
+test("the workspace of a run under faults is never named in its result or in what is kept", async () => {
   const invariants = [{ name: "mine", broken: ({ results }: Observed) => JSON.stringify(results[0]?.messages) }];
   const runs = [1, 2].map(() => underFaults(writer, made.tape, [], { files: made.files, invariants }));
   const [first, second] = (await Promise.all(runs)).map(({ broken, result }) => ({

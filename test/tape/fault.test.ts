@@ -209,7 +209,7 @@ test("every preset falls on every call that it can hit, and leaves every invaria
   for (const what of reached) assert.ok(Object.hasOwn(FAULTS, what.split(":")[0]!), what);
 });
 
-test("a schedule always comes to the same at the Model seam and through the SDK", LONG, async () => {
+test("a schedule always has the same result at the Model seam and through the SDK", LONG, async () => {
   const schedules: string[][] = [
     ["call 1: http:529"],
     ["call 2: http:429:retry-after=2 x3"],
@@ -235,7 +235,7 @@ test("a schedule always comes to the same at the Model seam and through the SDK"
   }
 });
 
-test("a model that falls silent for longer than a hook may take always ends the hook, and takes no time itself", async () => {
+test("a model that falls silent for longer than a hook may take always ends the hook, without real waiting", async () => {
   const judge = scripted([], { then: { text: '{"ok": true}' } });
   const options = {
     tools: [Write],

@@ -121,7 +121,7 @@ for (const { name, agent: made, tape, files, races } of examples) {
   if (races) continue;
 
   test(
-    `${name}: a schedule always comes to the same over the SDK's wire, wherever the bytes are cut`,
+    `${name}: a schedule always has the same result over the SDK's wire, wherever the bytes are cut`,
     LONG,
     async () => {
       await fc.assert(

@@ -198,7 +198,7 @@ test("a stream that was cut is a call that failed, and an error in it is that er
   }
 });
 
-test("a separator of lines that JSON leaves as it is never takes an event away", async () => {
+test("a line separator that JSON does not escape never loses an event", async () => {
   const text = "one\u2028two\u2029three\u0085four";
   const { tape } = await plain(stream([text]));
   assert.equal(await textOf(tape.calls[0]), text);

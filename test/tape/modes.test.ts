@@ -23,7 +23,7 @@ test("record makes a new tape and never writes over one", async () => {
   });
 });
 
-test("where CI is set, only replay and verify are possible", async () => {
+test("if CI is set, only replay and verify are possible", async () => {
   await inFolder(async (folder) => {
     await recordWire(options, [{ text: "one" }], { folder });
     await withEnv({ CI: "true" }, async () => {
@@ -220,7 +220,7 @@ test("update through the SDK calls the model from the first call that it sends d
   });
 });
 
-test("verify gives the model what was recorded, runs the tools for real, and reports only what they do otherwise", async () => {
+test("verify gives the model what was recorded, runs the tools for real, and reports only what they do differently", async () => {
   await inFolder(async (folder) => {
     for (const tools of [false, true]) {
       const path = join(folder, String(tools));

@@ -59,7 +59,7 @@ test("without a variable the user's name comes from the system", () => {
   assert.equal(said.stdout.trim(), named.status === 0 ? named.stdout.trim() : "unknown", said.stderr);
 });
 
-test("a workspace that a shell came to by a link is always the same place, by both its names", async () => {
+test("a workspace that a shell reached by a link is always the same place, by both its names", async () => {
   using folder = scratch({ "real/tea.md": "" });
   const [root, PWD] = [join(folder.path, "real"), join(folder.path, "link")];
   symlinkSync("real", PWD);

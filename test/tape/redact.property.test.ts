@@ -105,7 +105,7 @@ test("redact() a second time never changes anything", () => {
   );
 });
 
-test("redact() never touches opaque base64, and gives the value itself where nothing is found", () => {
+test("redact() never touches opaque base64, and returns the value itself if nothing is found", () => {
   const base64 = fc.uint8Array({ minLength: 1, maxLength: 200 }).map((bytes) => Buffer.from(bytes).toString("base64"));
   fc.assert(
     fc.property(

@@ -189,7 +189,7 @@ test("U16: a secret in a binary file is always reported and never written, and s
   assert.match(tape, /"pack\.bin":\{"base64":"[\w+/=]+"\}/);
 });
 
-test("a rule of differences that shows a secret is refused with its own mend, as it cannot be redacted", async () => {
+test("a normaliser that shows a secret is refused with its own fix, as it cannot be redacted", async () => {
   const normalise = [{ name: "token", path: "system", pattern: TOKEN }];
   await assert.rejects(
     recordedAndReplayed([], { redact: true, normalise }),

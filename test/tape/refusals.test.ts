@@ -22,7 +22,7 @@ const OUTSIDE: [who: string, run: RunOptions][] = [
 ];
 
 for (const [who, run] of OUTSIDE) {
-  test(`a call that was refused by ${who} is refused in the same words where none of that is there`, async () => {
+  test(`a call that was refused by ${who} is refused in the same words on replay, without that rule, person or hook`, async () => {
     await inFolder(async (folder) => {
       const path = join(folder, "kept");
       const was = await take(subject(REPLIES), { folder, tape: { path, mode: "record" }, run });

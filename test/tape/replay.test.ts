@@ -131,7 +131,7 @@ test("declared normalisers do not count, are named in every report, and nothing 
   });
 });
 
-test("what the SDK sends otherwise is drift of the wire, and of nothing else: a version, a beta, a field", async () => {
+test("a difference in what the SDK sends is always drift of the wire: a version, a beta, a field", async () => {
   const field: Middleware = async (request, next) => {
     const body = await new Response(request.body).json();
     return await next({ ...request, body: JSON.stringify({ ...body, top_k: 3 }) });
@@ -192,7 +192,7 @@ test("a session in which a person changed the model is replayed with that change
   });
 });
 
-test("calls that are never asked for make a replay fail, and are named", async () => {
+test("recorded calls that are never requested make a replay fail, and are named", async () => {
   await inFolder(async (folder) => {
     await recordWire(options, [look("a"), { text: "done" }], { folder });
     const halting: AgentOptions = {

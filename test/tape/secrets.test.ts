@@ -226,7 +226,7 @@ test("U16: what a variable is named, and how its value was written, never hides 
   }
 });
 
-test("values of the environment that everybody knows are never taken for secrets", () => {
+test("well-known values of the environment are never taken for secrets", () => {
   const env = {
     ANTHROPIC_MODEL: "claude-sonnet-4-5-20250929",
     GITHUB_SHA: "4a0b68eb04f0eef1efd3491fd1a5c5f29ec760a1",
@@ -351,7 +351,7 @@ test("ids, cookies and keys that go over the wire as headers are known to be sec
   });
 });
 
-test("a tape that cannot be written takes no Result away: the run warns", async () => {
+test("a tape that cannot be written never loses the Result: the run warns", async () => {
   await inFolder(async (folder) => {
     const told = await take(agent({ model: scripted([{ text: `sk-ant-${chance(40)}` }]) }), {
       folder,

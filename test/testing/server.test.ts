@@ -140,7 +140,7 @@ test("scriptedServer() refuses what the API would refuse, and done() says so", a
   assert.equal((await response.json()).content[0].text, "ok");
 });
 
-test("scriptedServer() takes a reply back that paused, to go on with it, and no other", async () => {
+test("scriptedServer() accepts a paused reply as the last message, and no other reply", async () => {
   const search = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "x" } };
   const replies: ScriptedReply[] = [{ text: "I look", blocks: [search], stop_reason: "pause_turn" }, { text: "found" }];
   await using server = await scriptedServer(replies);
@@ -197,7 +197,7 @@ test("scriptedServer().close() ends stalled and delayed answers at once", async 
   }
 });
 
-test("scriptedServer() refuses cuts that are none, and options it does not have", async () => {
+test("scriptedServer() refuses invalid cuts and unknown options", async () => {
   for (const cutAt of [0, -1, 1.5, "5"] as number[]) {
     await assert.rejects(scriptedServer([], { cutAt }), /Cannot cut a body every \S+ bytes: give cutAt a whole number/);
   }

@@ -33,7 +33,7 @@ const REFUSED: readonly [what: string, text: string, why: string][] = [
 ];
 
 for (const [what, text, why] of REFUSED) {
-  test(`readDefinition() refuses a file with the mend: ${what}`, async () => {
+  test(`readDefinition() refuses a file with the fix: ${what}`, async () => {
     using folder = scratch({ "scout.md": text });
     const path = join(folder.path, "scout.md");
     await assert.rejects(readDefinition(path), { message: `Cannot use ${path} as ${why}` });

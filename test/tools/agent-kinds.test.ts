@@ -33,7 +33,7 @@ const CASES: readonly [what: string, tool: Tool, files: Record<string, string>, 
     "- b: Bakes",
   ]],
   [
-    "with the tools they have, where not all",
+    "with the tools they have, if not all",
     agentTool({
       agents: { counter: { ...counter, tools: ["Read", "Grep"] }, sage: { description: "Thinks", tools: [] } },
     }),
@@ -64,14 +64,14 @@ const CASES: readonly [what: string, tool: Tool, files: Record<string, string>, 
 ];
 
 for (const [what, tool, files, kinds] of CASES) {
-  test(`the model is told which agents it can start: ${what}`, async () => {
+  test(`the model reads which agents it can start: ${what}`, async () => {
     const { warnings, ...said } = await told(tool, files);
     assert.deepEqual(said.kinds, kinds);
     assert.deepEqual(warnings, []);
   });
 }
 
-test("a definition that cannot be used is a warning with the mend, and the others are told", async () => {
+test("a definition that cannot be used is a warning with the fix, and the others are listed", async () => {
   const { kinds, warnings, folder } = await told(Agent, {
     "agents/a.md": definition("Asks"),
     "agents/b.md": "---\nmodel: tiny\n---\n",
@@ -83,7 +83,7 @@ test("a definition that cannot be used is a warning with the mend, and the other
   assert.ok(warnings[1]?.startsWith(`${use("c")} it cannot be read: EISDIR`), warnings.join("\n"));
 });
 
-test("an agent that the model was told of can be started wherever the shell is", async () => {
+test("an agent that the model read about can be started wherever the shell is", async () => {
   using folder = scratch({ "agents/a.md": definition("Asks"), "below/file.txt": "" });
   const model = scripted([
     { tools: [{ name: "Bash", input: { command: "cd below", description: "Go there" } }] },

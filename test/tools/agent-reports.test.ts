@@ -80,7 +80,7 @@ for (const [what, below, options, told] of ENDS) {
   });
 }
 
-test("the report of an agent in the background is marked as one, and says how to go on with it", async () => {
+test("the report of an agent in the background is marked as one, and says how to resume the agent", async () => {
   const { words } = await read([start({ run_in_background: true })], [{ text: "late" }]);
   assert.equal(
     words.at(-1),
@@ -89,7 +89,7 @@ test("the report of an agent in the background is marked as one, and says how to
   );
 });
 
-test("an agent that goes on is of the type it was, with its instructions and its tools", async () => {
+test("a resumed agent keeps its type, its instructions and its tools", async () => {
   const { words, requests } = await read(
     [start({ subagent_type: "reviewer" }), (id) => start({ prompt: "more", resume_agent_id: id })],
     [{ text: "first" }, { text: "second" }],
@@ -114,20 +114,20 @@ const REFUSED: readonly [what: string, lead: Parameters<typeof read>[0], told: s
     "Cannot resume agent 'ID' as it still works: wait for its report",
   ],
   [
-    "by an id that nobody has",
+    "by an unknown id",
     [start({ resume_agent_id: "nobody" })],
     "Cannot resume agent 'nobody' as there is no transcript of that id: take the id from its report, or start another",
   ],
 ];
 
 for (const [what, lead, told] of REFUSED) {
-  test(`an agent is not gone on with ${what}, and the model reads what to do`, async () => {
+  test(`an agent is not resumed ${what}, and the model reads what to do`, async () => {
     const { words } = await read(lead, [{ text: "first", delay: 100 }, { text: "second" }]);
     assert.ok(words.includes(told), words.join("\n"));
   });
 }
 
-test("an agent that may start no other is told to do the task itself", async () => {
+test("an agent that may not start others reads that it has to do the task itself", async () => {
   const { requests } = await read([start()], [start({ prompt: "x" }), { text: "x" }], { limits: { depth: 1 } });
   const told = JSON.stringify(requests.filter(({ messages }) => textOf(messages[0]) === "task").at(-1)!.messages);
   assert.match(told, /Cannot start an agent as 1 are nested already and the limit is 1: do the task yourself/);

@@ -35,7 +35,7 @@ function answering(answers: Record<string, string> | undefined): Asker & { asked
   };
 }
 
-test("AskUserQuestion asks the asker of the agent, and tells the model what the user answered", async () => {
+test("AskUserQuestion asks the asker of the agent, and gives the model what the user answered", async () => {
   const asker = answering({ "Which database?": "Postgres", "Where?": "here, there" });
   const state = new Map<string, unknown>([[ASKER, asker]]);
   const { content, response, wait } = await call(AskUserQuestion, { questions: [which, where] }, { cwd, state });
@@ -48,7 +48,7 @@ test("AskUserQuestion asks the asker of the agent, and tells the model what the 
   assert.deepEqual(asker.asked, [[which, where]]);
 });
 
-test("AskUserQuestion ends the turn where nobody is there, or nobody answers", async () => {
+test("AskUserQuestion ends the turn if there is no user, or the user does not answer", async () => {
   for (const state of [new Map(), new Map([[ASKER, answering(undefined)]])]) {
     const { content, response, wait, isError } = await call(AskUserQuestion, { questions: [which] }, { cwd, state });
     assert.match(
@@ -97,7 +97,7 @@ test("AskUserQuestion never invites the model to answer its own question", () =>
   assert.deepEqual(Object.keys(properties), ["questions"]);
 });
 
-test("EnterPlanMode and ExitPlanMode ask, tell the answer, and turn plan mode on and off when the user agrees", async () => {
+test("EnterPlanMode and ExitPlanMode ask, give the answer, and turn plan mode on and off when the user agrees", async () => {
   const seen: (PlanRequest | boolean)[] = [];
   let reply: { approved: boolean; feedback?: string } = { approved: true };
   const asker: Asker = {
@@ -121,7 +121,7 @@ test("EnterPlanMode and ExitPlanMode ask, tell the answer, and turn plan mode on
   assert.deepEqual(seen, [{ tool: "EnterPlanMode" }, true, plan, false, plan]);
 });
 
-test("EnterPlanMode and ExitPlanMode end the turn where nobody is there, and never turn plan mode", async () => {
+test("EnterPlanMode and ExitPlanMode end the turn if there is no user, and never turn plan mode on or off", async () => {
   const state = new Map<string, unknown>([[PLAN_MODE, () => assert.fail("nobody agreed")]]);
   const calls: [Tool, object][] = [[EnterPlanMode, {}], [ExitPlanMode, { plan: "x", approved: true }]];
   for (const [tool, input] of calls) {
@@ -179,7 +179,7 @@ test("askWith() answers by question or header, joins several, and says what is n
 
 const asks = { tools: [{ name: "AskUserQuestion", input: { questions: [which] } }] };
 
-test("an agent asks with scripted answers and goes on", async () => {
+test("an agent asks with scripted answers and continues", async () => {
   const model = scripted([asks, { text: "I take Postgres" }]);
   const result = await agent({ model, tools: [...askTools(askWith({ Database: "Postgres" }))] }).run("go");
   assert.equal(result.stop, "done");
@@ -187,7 +187,7 @@ test("an agent asks with scripted answers and goes on", async () => {
   model.done();
 });
 
-test("an agent whose question nobody answers waits, and never calls the model again", async () => {
+test("an agent whose question is not answered waits, and never calls the model again", async () => {
   const model = scripted([asks, { text: "never said" }]);
   const result = await agent({ model, tools: [AskUserQuestion] }).run("go");
   assert.equal(result.stop, "waiting");

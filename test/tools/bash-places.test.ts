@@ -30,7 +30,7 @@ const LONG_RUNS: readonly [how: string, replies: ScriptedReply[]][] = [
 ];
 
 for (const [how, replies] of LONG_RUNS) {
-  test(`the whole output of ${how} is kept in the workspace, where Read may look, wherever the shell is`, async () => {
+  test(`the whole output of ${how} is kept in the workspace, for Read, wherever the shell is`, async () => {
     using folder = scratch({ "src/a.txt": "x" });
     const model = scripted([
       ...replies,
@@ -46,7 +46,7 @@ for (const [how, replies] of LONG_RUNS) {
 const GONE = (place: string) =>
   `The shell had ended: this is a new one in ${place}, without the old one's variables, functions and jobs.`;
 
-test("a session that goes on is told that its shell and what ran beside it are gone, once", async () => {
+test("a resumed session reads once that its shell and what ran beside it are gone", async () => {
   using folder = scratch({ "src/a.txt": "x" });
   const place = folder.path;
   const fixer = agent({ store: memoryStore(), tools: [Bash, BashOutput, Read] });
@@ -61,7 +61,7 @@ test("a session that goes on is told that its shell and what ran beside it are g
   ]);
 });
 
-test("a session that goes on and never had a shell is told of none", async () => {
+test("a resumed session that never had a shell reads nothing about one", async () => {
   using folder = scratch({});
   const fixer = agent({ store: memoryStore(), tools: [Bash] });
   const { id } = await fixer.run("go", { cwd: folder.path, model: scripted([{ text: "ok" }]) });
@@ -70,7 +70,7 @@ test("a session that goes on and never had a shell is told of none", async () =>
   assert.deepEqual(resultsIn(messages), [folder.path]);
 });
 
-test("an agent that goes on is told that its shell is gone", async () => {
+test("a resumed agent reads that its shell is gone", async () => {
   using folder = scratch({});
   const start = (more: object = {}) => call("Agent", { description: "d", prompt: "task", ...more });
   const isBelow = ({ messages }: { messages: readonly Message[] }) => textOf(messages[0]) === "task";
@@ -102,7 +102,7 @@ const SANDBOXED: readonly [what: string, tool: Tool, options: AgentOptions, told
 ];
 
 for (const [what, tool, options, told] of SANDBOXED) {
-  test(`the model is told what commands cannot do: ${what}`, async () => {
+  test(`the model reads what commands cannot do: ${what}`, async () => {
     using folder = scratch({});
     const model = scripted([{ text: "ok" }]);
     await agent({ model, tools: [tool], ...options }).run("go", { cwd: folder.path });

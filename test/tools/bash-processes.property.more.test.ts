@@ -13,7 +13,7 @@ import { RUNTIME } from "../_runtime.ts";
 import { scratch } from "../_scratch.ts";
 import { bench, eventually, running, sleeper, token } from "./_bash.ts";
 
-test("Bash at its time limit ends the whole tree, says so, and goes on in a new shell", () =>
+test("Bash at its time limit ends the whole tree, says so, and continues in a new shell", () =>
   bench(async ({ bash, fails, cwd }) => {
     const word = token();
     await bash("mkdir d; cd d");
@@ -75,7 +75,7 @@ test("Bash ends what a shell left running when the command ends its own group", 
     assert.ok(await eventually(() => running(word) === 0));
   }));
 
-test("a background run goes on, can be polled for what is new, and ends with its exit code", () =>
+test("a background run continues, can be polled for new output, and ends with its exit code", () =>
   bench(async ({ call, bash, cwd, state }) => {
     await bash("export A='a b'; mkdir d; cd d");
     const started = await call(Bash, {

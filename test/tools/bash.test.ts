@@ -59,14 +59,14 @@ test("Bash keeps the folder, variables, functions and jobs between calls", () =>
     assert.equal((state.get("cwd") as () => string)(), `${cwd}/sub`);
   }));
 
-test("Bash needs few open files: a command may lower their limit, and the shell goes on", () =>
+test("Bash needs few open files: a command may lower their limit, and the shell continues", () =>
   bench(async ({ bash }) => {
     assert.equal((await bash("ulimit -n 40; echo low")).stdout, "low");
     const { stdout, stderr, notice } = await bash("ulimit -n; echo err >&2");
     assert.deepEqual([stdout, stderr, notice], ["40", "err", undefined]);
   }));
 
-test("a shell that may open too few files ends with what it lacked, and is not waited for", async () => {
+test("a shell that may open too few files ends with the reason, and is not waited for", async () => {
   using folder = scratch();
   const low = ["bash", "-c", 'ulimit -n 20; exec "$@"', "bash"];
   const shell = await openShell({ cwd: folder.path, env: process.env, wrap: (argv) => [...low, ...argv] });
@@ -158,7 +158,7 @@ test("Bash survives binary output and never splits a character", () =>
 const DEATHS = { "exit 3": 3, "kill -9 $$": 137, "exec sh -c 'exit 4'": 4, "set -e; false": 1 };
 
 for (const [death, status] of Object.entries(DEATHS)) {
-  test(`Bash after '${death}' goes on in a new shell in the same folder and says so`, () =>
+  test(`Bash after '${death}' continues in a new shell in the same folder and says so`, () =>
     bench(async ({ bash, fails, cwd }) => {
       await bash("mkdir d; cd d; x=1");
       assert.equal((await fails(`echo last; ${death}`)).message, `Exit code ${status}\nlast`);

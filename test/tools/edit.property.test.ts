@@ -136,7 +136,7 @@ test("P7: applyEdit() always does the same with and without replace_all when the
   );
 });
 
-test("P8: applyEdit() always comes to the same by way of a fresh text", () => {
+test("P8: applyEdit() always gives the same bytes by way of a fresh text", () => {
   fc.assert(
     fc.property(edited, ({ file, call }) => {
       const straight = applyEdit(utf8(file), call);

@@ -183,7 +183,7 @@ test("rule 12: a near miss is named in the middle of a line, too", () => {
   );
 });
 
-test("rule 12: where only the spaces differ just the lines of that place are shown, also at the start of a file", () => {
+test("rule 12: if only the spaces differ, just the lines of that place are shown, also at the start of a file", () => {
   for (const [file, line] of [["f(a,b)\ng()\n", 1], ["\nf(a,b)\ng()\n", 2]] as const) {
     const result = applyEdit(Buffer.from(file), { old_string: "f(a, b)", new_string: "h()" });
     assert.equal(
@@ -194,7 +194,7 @@ test("rule 12: where only the spaces differ just the lines of that place are sho
   }
 });
 
-test("rule 12: what stands for bytes that are no text is never found, and the file is told to have other ones", () => {
+test("rule 12: U+FFFD never matches bytes that are not text, and the error says that the file has other bytes", () => {
   const cases: [file: Buffer, message: RegExp][] = [
     [
       Buffer.from("x\ncaf\xe9\n", "latin1"),
@@ -208,7 +208,7 @@ test("rule 12: what stands for bytes that are no text is never found, and the fi
   }
 });
 
-test("rule 12: a new_string that is there already is told", () =>
+test("rule 12: a new_string that is there already is reported", () =>
   withFile("const a = 2;\n", async ({ path, context }) => {
     const miss = run({ file_path: path, old_string: "const a = 1;", new_string: "const a = 2;" }, context);
     await assert.rejects(miss, { message: /^String not found[^]*new_string is in the file already, at line 1/ });

@@ -51,7 +51,7 @@ test("Glob never brings back what .gitignore leaves out, and gives hidden files"
     assert.deepEqual(await found(root, { pattern: "a.ts", path: "dist" }), ["dist/a.ts"]);
   }));
 
-test("Glob respects .gitignore also where there is no repository, and never one above a repository", () =>
+test("Glob respects .gitignore also without a repository, and never one above a repository", () =>
   inWorkspace(async (root) => {
     plant(root, { ".gitignore": "*.txt\n", "a.txt": "", "inner/b.txt": "", "inner/c.md": "" });
     assert.deepEqual(await found(root, { pattern: "*.txt" }), []);

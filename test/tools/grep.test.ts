@@ -43,7 +43,7 @@ test("Grep gives lines with their numbers, and context around them with gaps mar
     assert.equal(await text(root, { ...input, pattern: "absent" }), "No matches found");
   }));
 
-test("Grep leaves the path out where one file was asked for, ignored or not", () =>
+test("Grep omits the path if one file was asked for, ignored or not", () =>
   inWorkspace(async (root) => {
     plant(root, { ...HAYSTACK, "we [ird].log": "needle\n" });
     assert.equal(
@@ -102,7 +102,7 @@ test("Grep matches across lines only when asked to", () =>
     await assert.rejects(found(root, { pattern: "a\\nb" }), /the literal "\\n" is not allowed/);
   }));
 
-test("Grep never searches binary files, also where the NUL that tells them comes late", () =>
+test("Grep never searches binary files, even if their first NUL comes late", () =>
   inWorkspace(async (root) => {
     plant(root, {
       "early.bin": Buffer.from("\0needle\n"),
@@ -112,7 +112,7 @@ test("Grep never searches binary files, also where the NUL that tells them comes
     assert.deepEqual((await found(root, { pattern: "needle", output_mode: "count" })).content, "");
   }));
 
-test("Grep gives head_limit entries, and says where to go on", () =>
+test("Grep gives head_limit entries, and says where to continue", () =>
   inWorkspace(async (root) => {
     plant(root, { "a.txt": "needle\n".repeat(300), "b.txt": "needle\n" });
     const input = { pattern: "needle", output_mode: "content" } as const;

@@ -28,14 +28,14 @@ async function called(given: Tool | RunnableTool, input: unknown): Promise<{ con
   return results(result.messages)[0]!;
 }
 
-test("tool() takes plain JSON Schema and tells it to the model as it is", async () => {
+test("tool() takes plain JSON Schema and gives it to the model as it is", async () => {
   const input = { type: "object", properties: { n: { type: "integer", minimum: 1 } }, required: ["n"] } as const;
   const double = tool<{ n: number }>({ ...NAME, input, effect: "none", run: ({ n }) => String(n * 2) });
   assert.equal(double.input_schema, input);
   assert.deepEqual(await called(double, { n: 4 }), { content: "8", is_error: false });
 });
 
-test("input is checked against the schema before anything runs, and the model reads where it is wrong", async () => {
+test("input is checked against the schema before anything runs, and the model reads what is wrong", async () => {
   const input = {
     type: "object",
     properties: {
@@ -76,7 +76,7 @@ test("tool() takes a zod schema: its JSON Schema for the model, its parse for th
   assert.match(String(content), /^Cannot call T as its input is not valid: name: /);
 });
 
-test("a schema that is none is refused where the tool is made, with the place", () => {
+test("an invalid schema is refused when the tool is made, with the place", () => {
   const rows: [unknown, RegExp][] = [
     [undefined, /expected a JSON Schema object or a zod schema/],
     ["object", /expected a JSON Schema object/],
@@ -165,7 +165,7 @@ test("a ToolError is for the model, and hooks read its structure", async () => {
   assert.deepEqual(seen, [["String not found", { count: 0 }]]);
 });
 
-test("a tool is told where it is, what for, and may show progress", async () => {
+test("a tool gets its directory, its ids and its signal, and may show progress", async () => {
   const told: unknown[] = [];
   const keys: string[] = [];
   const look = tool({
@@ -253,7 +253,7 @@ test("the SDK's own file tools plug in unchanged: a scripted model reads and edi
   model.done();
 });
 
-test("what is no tool is refused", () => {
+test("a value that is not a tool is refused", () => {
   assert.throws(() => asTool({} as never), /Cannot use a value as a tool as it has no 'run' function/);
   assert.throws(() => asTool(null as never), /Cannot use a value as a tool/);
   assert.throws(() => asTool({ name: "x", run } as never), /Cannot make tool 'x' as its input is not a schema/);
@@ -266,7 +266,7 @@ test("a foreign tool's result is text or blocks; anything else is shown as JSON,
   assert.equal((await called(foreign(undefined), {})).is_error, true);
 });
 
-test("a tool's result that is no text, no blocks and has neither as its content is an error that says so", async () => {
+test("a tool's result that is neither text nor blocks, nor has such content, is an error that says so", async () => {
   for (const value of [undefined, 5, { a: 1 }, [{}], [null], ["text"], [{ type: 5 }], { content: [{}] }]) {
     const { content, is_error } = await called(
       tool({ ...NAME, input: { type: "object" }, run: () => value as never }),

@@ -81,7 +81,7 @@ test("MultiEdit refuses wrong input before it looks at the file", async () => {
 });
 
 test(
-  "MultiEdit always comes to the same as its edits one after another, or to nothing",
+  "MultiEdit always gives the same bytes as its edits one after another, or changes nothing",
   { timeout: 60_000 },
   () =>
     inWorkspace(async (root) => {

@@ -21,7 +21,7 @@ const JPEG = Buffer.concat([
 const WEBP = Buffer.from("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==", "base64");
 const PDF = Buffer.from("%PDF-1.4\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n");
 
-test("Read gives images as blocks, told by their content and not by their name", () =>
+test("Read gives images as blocks, recognised by their content and not by their name", () =>
   inWorkspace(async (root) => {
     const images = { "image/png": PNG, "image/gif": GIF, "image/jpeg": JPEG, "image/webp": WEBP };
     for (const [type, bytes] of Object.entries(images)) {

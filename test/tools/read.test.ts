@@ -50,7 +50,7 @@ test("Read shows a result that a hook replaced, as Claude Code shows it (oracle 
   assert.equal(shown, host.model_saw_next[0].content[0].tool_result);
 });
 
-test("Read.render() refuses a result of another form", () => {
+test("Read.render() refuses a result of an unknown form", () => {
   const other = { type: "other", file: {} };
   for (const wrong of [null, undefined, "text", {}, { type: "text" }, { type: "text", file: {} }, other]) {
     assert.throws(() => Read.render!(wrong), /Cannot show a result of Read as it has another form/);
@@ -67,7 +67,7 @@ test("Read numbers lines, right-aligned and followed by a tab, and marks the fin
     assert.equal(await text(root, { file_path: "b.txt" }), "1\tno end");
   }));
 
-test("Read shows lines from offset, as many as limit, and says how to go on", () =>
+test("Read shows lines from offset, as many as limit, and says how to continue", () =>
   inWorkspace(async (root) => {
     plant(root, { "a.txt": "one\ntwo\nthree\nfour\n" });
     assert.equal(
@@ -102,7 +102,7 @@ test("Read cuts long lines and says how to get the rest, never inside a characte
     assert.match(shown, /Cut after 2000 characters: line 2 \(2051 characters\); .* sed -n 2p FILE \| cut -c2001-\]$/);
   }));
 
-test("Read stops at 100,000 characters, at a whole line, and says how to go on", () =>
+test("Read stops at 100,000 characters, at a whole line, and says how to continue", () =>
   inWorkspace(async (root) => {
     plant(root, { "a.txt": `${"x".repeat(1000)}\n`.repeat(500) });
     const { response } = await call(Read, { file_path: "a.txt", limit: 400 }, { cwd: root });
@@ -166,7 +166,7 @@ test("Read refuses directories, FIFOs and huge files, and never waits for a writ
     await refuses(text(root, { file_path: "huge.log" }), "too_large", /over 256 MiB: search it with Grep/);
   }));
 
-test("Read names similar files where one is missing, and never opens one instead", () =>
+test("Read names similar files if one is missing, and never opens one instead", () =>
   inWorkspace(async (root) => {
     plant(root, { "config.json": "{}", "config.yaml": "", "Readme.md": "", "unrelated.txt": "" });
     const hint = (path: string) => text(root, { file_path: path }).catch((error: Error) => error.message);
@@ -205,7 +205,7 @@ test("EDIT rule 13: Read records the bytes it read, by the file's real path, als
     assert.equal(changedSinceRead(state, real, Buffer.from("one\nTWO\n")), true);
   }));
 
-test("Read refuses inputs that are none", async () => {
+test("Read refuses invalid inputs", async () => {
   const wrong = [{}, { file_path: 5 }, { file_path: "" }, { file_path: "a", offset: "2" }, {
     file_path: "a",
     limit: 0,
@@ -224,7 +224,7 @@ test("Read never reads on once the run is interrupted", () =>
     );
   }));
 
-test("Read and Glob take a name or a pattern of one character, and none of no character", async () => {
+test("Read and Glob take a name or a pattern of one character, and refuse an empty one", async () => {
   assert.deepEqual(await Read.parse({ file_path: "a", offset: 0, limit: 1 }), { file_path: "a", offset: 0, limit: 1 });
   assert.deepEqual(await Glob.parse({ pattern: "*" }), { pattern: "*" });
   for (const input of [{ file_path: "" }, { file_path: "a", offset: -1 }, { file_path: "a", limit: 0 }]) {

@@ -68,7 +68,7 @@ test("ripgrep is ended once it has said enough, and what it has said counts", ()
     assert.match(stdout.toString(), /^(?:\.\/a\.ts\n){5}/);
   }));
 
-test("ripgrep is the one npm brought, else the first on PATH that can be run, else none", () =>
+test("ripgrep is the one npm installed, else the first executable one on PATH, else undefined", () =>
   inWorkspace(async (root) => {
     plant(root, { "packaged": "", "plain/rg": "", "first/rg": "", "second/rg": "" });
     for (const name of ["packaged", "first/rg", "second/rg"]) chmodSync(join(root, name), 0o755);

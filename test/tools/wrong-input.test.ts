@@ -72,7 +72,7 @@ const CASES: readonly [name: string, input: object, read: string][] = [
 ];
 
 for (const [name, input, read] of CASES) {
-  test(`a model that sends ${name} ${JSON.stringify(input)} reads what it needs to go on`, async () => {
+  test(`a model that sends ${name} ${JSON.stringify(input)} reads what it needs to continue`, async () => {
     using folder = scratch(FILES);
     const model = scripted([{ tools: [{ name, input: input as never }] }, { text: "done" }]);
     const { messages } = await agent({ model, tools: [Read, Write, Edit, Bash, Glob, Grep] })

@@ -9,7 +9,7 @@ import type { Call, Tape } from "../tape.ts";
 /** Where a lane first left its tape. */
 export interface Divergence {
   readonly lane: string;
-  /** The recorded call it is compared with; absent if the lane has none left. */
+  /** The recorded call it is compared with; absent if the lane has no call left. */
   readonly call?: string;
   readonly cause: Cause;
   readonly path: string;

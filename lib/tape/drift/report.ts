@@ -12,7 +12,7 @@ export interface Ink {
 
 export const PLAIN: Ink = { red: String, green: String, dim: String, bold: String };
 
-/** A report for people: what differs, where, whose doing it is, and what to record again costs, which `renew` does. */
+/** A report for people: what differs, where, why, and what it costs to record again with the command `renew`. */
 export function reportLines(report: DriftReport, ink: Ink = PLAIN, renew?: string): string[] {
   const { divergences, tools, files, unused, normalise, notes, calls } = report;
   const all = unused.length === calls.recorded && unused.length > 1;

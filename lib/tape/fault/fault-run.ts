@@ -78,7 +78,7 @@ export class FaultRun {
     if (this.asked.length > this.#most) this.#stuck.abort();
     const key = keyOf(onTape);
     const last = this.#last.get(lane);
-    // Who asks something else has made do with what it got: the rest of that call is not wanted any more.
+    // An agent that asks something else has accepted what it got: the rest of that call is not needed.
     if (last && last.key !== key) last.of.left.length = 0;
     const pending = this.#pendingFor(lane, key);
     if (pending) {

@@ -49,7 +49,7 @@ function isInvariant(one: any): one is Invariant {
   return typeof one.broken === "function" && (one.when === undefined || typeof one.when === "function");
 }
 
-/** What one invariant came to in one run. */
+/** The result of one invariant in one run. */
 export interface Judgement {
   readonly invariant: string;
   /** Whether the run put it to the test: its `when` or `sometimes` was true. */
@@ -100,7 +100,7 @@ function mustBeReached({ when, sometimes }: Invariant): boolean {
   return when !== undefined || sometimes !== undefined;
 }
 
-/** Invariants that note whether any run has put them to the test, whoever judges by them. */
+/** Invariants that note whether any run has put them to the test, whichever run they judge. */
 export class Tally implements FixtureInvariants {
   readonly own: readonly Invariant[];
   readonly shared: readonly Invariant[];

@@ -145,7 +145,7 @@ function decompressed(bytes: Uint8Array, encoding: string): Uint8Array {
   return bytes;
 }
 
-/** Deno returns nothing for a Brotli body that is cut, where Bun and Node throw. */
+/** Deno returns nothing for a Brotli body that is cut; Bun and Node throw. */
 function nonEmpty(bytes: Uint8Array): Uint8Array {
   if (bytes.length === 0) throw new Error("Unexpected end of file");
   return bytes;

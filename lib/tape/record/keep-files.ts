@@ -41,7 +41,7 @@ interface LeftOut {
 
 /**
  * Copies a workspace as it is into a fixture, but for what ran (`except`), for files that show a secret, for links that
- * lead out of it, as fixtures are published, and for what cannot be read. Gives the latter three.
+ * lead out of it, as fixtures are published, and for what cannot be read. Returns the last three.
  *
  * @throws {TapeError} if it is too large to be kept with a test
  */

@@ -110,7 +110,7 @@ export function placer(places: Places, anyUser = false): Placer {
   };
 }
 
-/** Names a workspace that is gone `{ROOT}`, in texts that nobody restores: what only looks like a place is left as it is. */
+/** Names a workspace that is gone `{ROOT}`, in texts that are never restored: what only looks like a place is left as it is. */
 export function rootNamed(root: string): (text: string) => string {
   const { place } = placer({ root });
   const { restore: unmarked } = placer({});

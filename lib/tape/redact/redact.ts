@@ -26,7 +26,7 @@ interface RedactorOptions {
   readonly learns?: boolean;
   /** Placeholders of a tape: ids and what looks like chance are known by their own before any words give them away. */
   readonly placeholders?: ReadonlySet<string>;
-  /** Whether that tape shows a text: what has the digits of a key by chance is none. @default it does not */
+  /** Whether that tape shows a text: one that has the digits of a key by chance is not a key. @default it does not */
   readonly shows?: (text: string) => boolean;
 }
 
@@ -113,7 +113,7 @@ export function redactor(options: RedactorOptions = {}): Redactor {
     }
   };
 
-  /** One pass; each secret is told to `found`. */
+  /** One pass; `found` gets each secret's kind and name. */
   const pass = (given: string, found: (kind: SecretKind, name: string) => void): string => {
     let text = given;
     if (keys.size > 0) learnKeys(given);
@@ -206,7 +206,7 @@ const ID = new RegExp(UUID, "gi");
 
 /** What is shorter may be a word that stands elsewhere and means something else there. */
 const LEAST_RANDOM = 16;
-/** Where a key is known by its placeholder, all parts of a longer word, or with more marks, would be too many. */
+/** If a key is known by its placeholder, all parts of a longer word, or with more marks, would be too many. */
 const [MOST_AROUND, MOST_MARKS] = [1024, 4];
 
 /** Every part of a word that may be a key by itself: marks may belong to it or to what stands around it. */
@@ -222,7 +222,7 @@ function* randomParts(word: string): Generator<string> {
 
 const PROCESS_SEED = crypto.randomUUID();
 
-/** In JSON that is a text, as a tool may give it, the letter of an escape is no letter of the word behind it. */
+/** In JSON that is a text, as a tool may give it, the letter of an escape is not part of the word after it. */
 const WORD_EDGE = String.raw`(?:\b|(?<=\\[nrtbf]))`;
 
 const PATTERNS = SECRET_PATTERNS.map((secret) => ({

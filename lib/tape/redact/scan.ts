@@ -33,7 +33,7 @@ export function isSuspect(texts: readonly string[], tape: Tape, search: Redactor
     [...joinedTexts(tape), ...tape.tools.flatMap(binariesOf)].some(({ text }) => search.suspects(text));
 }
 
-/** What stands in files that are no text. */
+/** What binary files hold. */
 function binariesOf(fact: Header | Fact): { path: string; text: string }[] {
   if (!("tool" in fact) || !("files" in fact)) return [];
   return Object.entries(fact.files as ToolFact["files"] ?? {}).flatMap(([path, content]) => {

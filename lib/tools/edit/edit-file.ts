@@ -11,7 +11,7 @@ import { planEdit } from "./apply-edit.ts";
 import { type Hunk, hunksOf, unifiedDiff } from "./diff.ts";
 import type { EditCall } from "./edit-call.ts";
 
-/** What an edit came to. */
+/** The result of an edit. */
 export interface EditReport extends ChangeReport {
   readonly replacements: number;
   /** How the line breaks of the strings were taken. */
@@ -116,7 +116,7 @@ function confirmation({ path, replacements, lines, eol }: EditReport, { plan }: 
   }`;
 }
 
-/** What a change came to, whichever tool made it. */
+/** The result of a change, whichever tool made it. */
 export interface ChangeReport {
   /** The file's absolute path as it was asked for. */
   readonly path: string;

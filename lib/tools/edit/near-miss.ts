@@ -59,8 +59,8 @@ const SPELLINGS: readonly { readonly says: string; readonly of: (wanted: string)
   { says: "", of: (wanted) => wanted },
   { says: "the line break at the end of old_string, which is not there", of: (wanted) => wanted.replace(/\r?\n$/, "") },
   { says: "the line-number prefix of Read, which is not in the file", of: withoutLineNumbers },
-  { says: "escapes (old_string has them written out where the file has the characters)", of: unescape },
-  { says: "escapes (the file has them written out where old_string has the characters)", of: escape },
+  { says: "escapes (old_string has them written out, the file has the characters)", of: unescape },
+  { says: "escapes (the file has them written out, old_string has the characters)", of: escape },
 ];
 
 function withoutLineNumbers(wanted: string): string {

@@ -105,7 +105,7 @@ export function agentShell(
   };
 
   /**
-   * A second shell with the first one's variables. Where there is a sandbox it is given them inside: what starts the
+   * A second shell with the first one's variables. In a sandbox it gets them inside: what starts the
    * sandbox stands outside, and BASH_ENV or LD_PRELOAD would have it run what lies in the workspace.
    */
   const beside = async (): Promise<Shell> => {
