@@ -117,7 +117,7 @@ export class Assembly {
     throw this.#refuse("'prompt' is neither a text nor blocks", line);
   }
 
-  #head({ head, model, params, system = [], tools = [], wire }: HeadFact, line: number): void {
+  #head({ head, model, params, system = [], tools = [], wire, sent }: HeadFact, line: number): void {
     if (typeof system !== "string" && !system.every(isObject)) {
       throw this.#refuse("'system' is neither a text nor blocks", line);
     }
@@ -131,6 +131,7 @@ export class Assembly {
         return spec;
       }),
       ...(wire && { wire }),
+      ...(sent && { sent }),
     });
   }
 

@@ -54,6 +54,8 @@ export interface HeadFact {
   readonly tools?: readonly string[];
   /** Headers that say which API was spoken to. */
   readonly wire?: { readonly [header: string]: string };
+  /** Fields that were sent otherwise than the agent asked, as middleware changed them; null if it took one away. */
+  readonly sent?: { readonly [field: string]: Json };
 }
 
 /** One request: what it has in common with an earlier one, and what it adds. */
@@ -265,6 +267,7 @@ export const SHAPES: { readonly [kind: string]: FactShape } = {
     system: "a text or a list?",
     tools: "a list?",
     wire: "an object?",
+    sent: "an object?",
   },
   call: {
     call: "a text",

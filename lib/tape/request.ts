@@ -1,6 +1,9 @@
+import { bodyParams } from "../anthropic/request-bytes.ts";
 import { isObject } from "../core/json.ts";
 import type { Block, Message } from "../core/messages.ts";
 import type { ModelRequest } from "../core/model.ts";
+import { isSameRequest } from "./canonical.ts";
+import { differs } from "./drift/difference.ts";
 import type { TapeRequest } from "./tape.ts";
 
 type RequestFields = { readonly [key: string]: unknown };
@@ -35,6 +38,41 @@ export function fromBody(body: unknown): TapeRequest {
     system: blocks(system),
     tools,
     messages: messages.map(({ role, content }) => ({ role, content: blocks(content) })),
+  };
+}
+
+const PARTS = ["model", "system", "tools", "messages"] as const;
+
+/** What middleware changed of a body, field by field; undefined if it is the same. */
+export function changedOnTheWay(written: unknown, sent: unknown): TapeRequest["sent"] {
+  const [before, after] = [bodyText(written), bodyText(sent)];
+  return before === after ? undefined : changes(fromBody(JSON.parse(before)), fromBody(JSON.parse(after)));
+}
+
+function changes(was: TapeRequest, is: TapeRequest): TapeRequest["sent"] {
+  if (isSameRequest(was, is)) return undefined;
+  const sent: { [field: string]: unknown } = {};
+  for (const part of PARTS) if (!isSameRequest({ ...was, [part]: is[part] }, was)) sent[part] = is[part];
+  for (const name of new Set([...Object.keys(was.params), ...Object.keys(is.params)])) {
+    if (differs(was.params[name], is.params[name], name)) sent[name] = is.params[name] ?? null;
+  }
+  return sent;
+}
+
+/** The body of a request as text: it goes out as bytes unless there is middleware. */
+export function bodyText(body: unknown): string {
+  return typeof body === "string" ? body : new TextDecoder().decode(body as Uint8Array);
+}
+
+/** A recorded request as its body was sent. */
+export function asSent({ sent = {}, ...asked }: TapeRequest): TapeRequest {
+  const { model, system, tools, messages, ...params } = sent;
+  const parts = Object.entries({ model, system, tools, messages }).filter(([, value]) => value !== undefined);
+  const changed = Object.entries(params).map(([name, value]) => [name, value ?? undefined]);
+  return {
+    ...asked,
+    ...Object.fromEntries(parts),
+    params: paramsOf({ ...bodyParams(asked.params), ...Object.fromEntries(changed) }),
   };
 }
 

@@ -63,6 +63,8 @@ export interface TapeRequest {
   readonly tools: readonly { readonly [key: string]: unknown }[];
   readonly messages: readonly Message[];
   readonly wire?: { readonly [header: string]: string };
+  /** Fields that middleware changed on their way, as they were sent; null: it took the field away. */
+  readonly sent?: { readonly [field: string]: unknown };
 }
 
 /** The only headers of an answer that are ever written down: what a client acts on. */

@@ -9,7 +9,7 @@ import type { Normalise } from "./normalise.ts";
 import { wireHeaders } from "./record/record.ts";
 import { failureOf, tookUp } from "./replay.ts";
 import { eventsOf, messageEvents, messageIn, messageOf } from "./reply.ts";
-import { fromBody } from "./request.ts";
+import { asSent, bodyText, fromBody } from "./request.ts";
 import type { TapeOptions } from "./options.ts";
 import type { Attempt, Call, TapeEvent } from "./tape.ts";
 
@@ -29,7 +29,7 @@ export function serveAttempts(call: Call, options: ServeOptions): Middleware {
   let served = 0;
   let time = call.at;
   return async (request) => {
-    const body = JSON.parse(typeof request.body === "string" ? request.body : decode(request.body));
+    const body = JSON.parse(bodyText(request.body));
     const difference = wireDifference(call, body, request.headers as Headers, options);
     if (difference) throw options.diverged({ ...difference, cause: "wire" });
     const attempt = call.attempts[served++];
@@ -46,10 +46,6 @@ export function serveAttempts(call: Call, options: ServeOptions): Middleware {
   };
 }
 
-function decode(body: unknown): string {
-  return new TextDecoder().decode(body as Uint8Array);
-}
-
 function wireDifference(
   { request }: Call,
   body: unknown,
@@ -58,7 +54,8 @@ function wireDifference(
 ): Difference | undefined {
   const sent = fromBody(body);
   const shown = mask ? mask.on(sent) : sent;
-  const found = isSameRequest(request, shown) ? undefined : firstDifference(request, shown, normalise);
+  const recorded = asSent(request);
+  const found = isSameRequest(recorded, shown) ? undefined : firstDifference(recorded, shown, normalise);
   if (found || !request.wire) return found;
   const header = differs(request.wire, wireHeaders(headers), "headers");
   return header && { cause: "wire", ...header };

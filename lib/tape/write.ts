@@ -178,11 +178,11 @@ class Heads {
   readonly #specs = new Set<string>();
 
   of({ request }: Call): { head: HeadFact; fresh: Fact[] } {
-    const { model, params, system, tools, wire } = request;
+    const { model, params, system, tools, wire, sent } = request;
     const specs = tools.map((tool) =>
       ({ spec: `${tool.name ?? tool.type}@${hash(canonical(tool)).slice(0, 8)}`, tool }) as SpecFact
     );
-    const text = canonical([headText(request), wire ?? null]);
+    const text = canonical([headText(request), wire ?? null, sent ?? null]);
     const number = this.#numbers.get(text) ?? this.#numbers.size + 1;
     const [only] = system;
     const plain = system.length === 1 && only!.type === "text" && Object.keys(only!).length === 2;
@@ -193,6 +193,7 @@ class Heads {
       ...(system.length > 0 && { system: plain ? (only as { text: string }).text : system as readonly Json[] }),
       ...(tools.length > 0 && { tools: specs.map((s) => s.spec) }),
       ...(wire && { wire }),
+      ...(sent && { sent: sent as NonNullable<HeadFact["sent"]> }),
     };
     if (this.#numbers.has(text)) return { head, fresh: [] };
     this.#numbers.set(text, number);

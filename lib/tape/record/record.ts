@@ -3,7 +3,7 @@ import { type Wire, wireOf } from "../../anthropic/model.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../../core/model.ts";
 import { thrownWords } from "../../core/thrown.ts";
 import { type Chunk, framesOf } from "../frames.ts";
-import { fromModel } from "../request.ts";
+import { changedOnTheWay, fromModel } from "../request.ts";
 import { type Attempt, type Call, type CallError, KEPT_HEADERS, type TapeEvent, type TapeRequest } from "../tape.ts";
 
 /** A call while it is recorded; nothing of it is masked yet. */
@@ -22,6 +22,8 @@ export interface WireFacts {
   url(url: string): void;
   requestHeaders(headers: Headers): void;
   responseHeaders(headers: Headers): void;
+  /** Fields of a request that were sent otherwise than the agent asked. */
+  changed(fields: readonly string[]): void;
 }
 
 /** Headers that say which API was spoken to. */
@@ -71,10 +73,14 @@ async function* overWire(
   facts: WireFacts,
 ): AsyncGenerator<ModelEvent> {
   const listener: WireListener = {
-    request(url, headers) {
+    request(url, headers, written, body) {
       facts.url(url);
       facts.requestHeaders(headers);
-      call.request = { ...call.request, wire: wireHeaders(headers) };
+      const sent = changedOnTheWay(written, body);
+      const betas = (request.params?.betas ?? []) as readonly string[];
+      const hasOther = headers.get("anthropic-beta")?.split(",").some((beta) => !betas.includes(beta.trim()));
+      facts.changed([...Object.keys(sent ?? {}), ...(hasOther ? ["betas"] : [])]);
+      call.request = { ...call.request, wire: wireHeaders(headers), ...(sent && { sent }) };
     },
     response: (headers) => facts.responseHeaders(headers),
     attempt: (attempt) => attempts.push(attempt),
@@ -179,7 +185,8 @@ function asTheyEnded(
 
 /** Called with what goes over the wire for one call. */
 interface WireListener {
-  request(url: string, headers: Headers): void;
+  /** `written` is the body before any middleware, `sent` after all. */
+  request(url: string, headers: Headers, written: unknown, sent: unknown): void;
   response(headers: Headers): void;
   /** An attempt that has begun to be answered; what follows is added to it. */
   attempt(attempt: () => Attempt): void;
@@ -189,7 +196,7 @@ interface WireListener {
 function recordAttempts(listener: WireListener, signal: AbortSignal): Middleware {
   // The first attempt may wait as well: for the SDK to be loaded.
   let over = performance.now();
-  return async (request, next) => {
+  return async (request, next, { options }) => {
     const began = performance.now();
     const ms = Math.round(began - over);
     const waited = ms > 0 ? { waited: ms } : {};
@@ -197,7 +204,7 @@ function recordAttempts(listener: WireListener, signal: AbortSignal): Middleware
       over = performance.now();
       return Math.round(over - began);
     };
-    listener.request(request.url, request.headers as Headers);
+    listener.request(request.url, request.headers as Headers, options?.body, request.body);
     let response: Response;
     try {
       response = await next(request);

@@ -37,6 +37,8 @@ export class Recording {
   /** Whether a person ended one of the session's runs. */
   isInterrupted = false;
   readonly seen: SeenWire = {};
+  /** Fields of requests that middleware or headers of the model changed. */
+  readonly changed = new Set<string>();
   readonly #learn: (kind: SecretKind, name: string, value: string) => void;
 
   /** `learn` gets the secrets in headers, which must not be shown anywhere else. */
@@ -66,6 +68,9 @@ export class Recording {
       this.seen.api ??= headers.get("anthropic-version") ?? "unknown";
       const key = headers.get("x-api-key") ?? headers.get("authorization")?.replace(/^Bearer /, "");
       if (key) this.#learn("key", "api-key", key);
+    },
+    changed: (fields) => {
+      for (const field of fields) this.changed.add(field);
     },
     responseHeaders: (headers) => {
       this.seen.answer ??= { requestId: headers.get("request-id") };
