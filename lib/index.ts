@@ -1,7 +1,7 @@
 export { agent } from "./agent.ts";
 export type { Agent, AgentOptions, AgentSession, RunOptions, SandboxOption } from "./agent/options.ts";
 export type { AskOptions, Params } from "./agent/params.ts";
-export { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "./anthropic/model.ts";
+export { anthropic, type AnthropicClient, type AnthropicOptions, DEFAULT_MODEL } from "./anthropic/model.ts";
 export { openai, type OpenAIHeaders, type OpenAIOptions } from "./openai/model.ts";
 export { hookToml } from "./agent/hook-toml.ts";
 export {

@@ -15,6 +15,8 @@ export const DEFAULT_MODEL = "claude-opus-5-5";
 export interface AnthropicOptions {
   /** The model's name. @default `DEFAULT_MODEL` */
   model?: string;
+  /** A client of the SDK to call with: `AnthropicBedrock`, `AnthropicVertex`, `AnthropicFoundry`, or your own. It has its own key and address. */
+  client?: AnthropicClient;
   /** @default the environment variable ANTHROPIC_API_KEY */
   apiKey?: string;
   /** @default the environment variable ANTHROPIC_BASE_URL, else the public API */
@@ -31,6 +33,14 @@ export interface AnthropicOptions {
   headers?: { readonly [name: string]: string };
   /** Sees every HTTP attempt, and may answer it; the first is the outermost. */
   middleware?: readonly Middleware[];
+}
+
+/** What is used of a client: `BaseAnthropic` of the SDK is one, and so is each class made of it. */
+export interface AnthropicClient {
+  readonly baseURL: string;
+  readonly maxRetries: number;
+  readonly timeout: number;
+  post(path: string, options: object): { asResponse(): Promise<Response> };
 }
 
 /**
@@ -52,6 +62,7 @@ export function anthropic(options: AnthropicOptions = {}): Model {
       `Cannot use anthropic() as 'cache' must be true, false or "1h": current value is ${shown(options.cache)}`,
     );
   }
+  checkClient(options);
   const wire = wireFor(options);
   const model: Model = (request, signal) => wire.call(request, signal);
   wires.set(model, wire);
@@ -60,7 +71,7 @@ export function anthropic(options: AnthropicOptions = {}): Model {
 }
 
 /** A wire on which middleware answers: no key is needed, and the SDK does not wait between attempts. */
-export function offlineWire(options: AnthropicOptions): Wire {
+export function offlineWire({ client: _, ...options }: AnthropicOptions): Wire {
   return wireFor(
     { baseURL: "https://api.anthropic.com", ...options, apiKey: "replayed" },
     (client) => void Object.assign(client, { calculateDefaultRetryTimeoutMillis: () => 0 }),
@@ -69,8 +80,15 @@ export function offlineWire(options: AnthropicOptions): Wire {
 
 function wireFor(options: AnthropicOptions, prepare?: (client: BaseAnthropic) => void): Wire {
   const write = requestWriter({ cache: options.cache ?? true });
-  const { idleTimeout = 60_000, timeout = 600_000 } = options;
-  let client: BaseAnthropic | undefined;
+  const { idleTimeout = 60_000, timeout = options.client?.timeout ?? 600_000 } = options;
+  let client = options.client;
+
+  async function own(): Promise<AnthropicClient> {
+    const { BaseAnthropic } = await loadSdk();
+    const made = new BaseAnthropic({ ...clientOptions(options), fetch: boundedFetch(idleTimeout) });
+    prepare?.(made);
+    return made;
+  }
 
   async function open(
     request: ModelRequest,
@@ -78,12 +96,8 @@ function wireFor(options: AnthropicOptions, prepare?: (client: BaseAnthropic) =>
     middleware?: readonly Middleware[],
   ): Promise<OpenReply> {
     if (signal.aborted) throw abortedError(signal);
-    const { BaseAnthropic } = await loadSdk();
+    client ??= await own();
     if (signal.aborted) throw abortedError(signal);
-    if (!client) {
-      client = new BaseAnthropic({ ...clientOptions(options), fetch: boundedFetch(idleTimeout) });
-      prepare?.(client);
-    }
     const body = write(request);
     // Not the caller's signal: a reply that stalls is ended too, and no listener is left on it.
     const connection = new AbortController();
@@ -91,19 +105,21 @@ function wireFor(options: AnthropicOptions, prepare?: (client: BaseAnthropic) =>
     signal.addEventListener("abort", abort, { once: true });
     try {
       const response = await client.post("/v1/messages", {
-        // Middleware that reads the body as the SDK's own does expects a text.
-        body: options.middleware?.length ? decoder.decode(body.bytes) : body.bytes,
+        // Middleware that reads the body as the SDK's own does expects a text, and so do the clients of Bedrock and Vertex.
+        body: options.middleware?.length || options.client ? decoder.decode(body.bytes) : body.bytes,
         headers: { "content-type": "application/json", ...betaHeader(request, options) },
         stream: true,
         signal: connection.signal,
-        ...(middleware && { middleware }),
+        ...aroundCall(options, middleware),
       }).asResponse();
       return { response, connection };
     } catch (error) {
       if (signal.aborted) throw abortedError(signal);
-      const missing = error instanceof BaseAnthropic.APIConnectionTimeoutError
+      // Of its own class: a client may be of another copy of the SDK.
+      const { APIConnectionError, APIConnectionTimeoutError } = client.constructor as Sdk["BaseAnthropic"];
+      const missing = error instanceof APIConnectionTimeoutError
         ? "timeout"
-        : error instanceof BaseAnthropic.APIConnectionError
+        : error instanceof APIConnectionError
         ? "network"
         : undefined;
       const { baseURL, maxRetries, timeout } = client;
@@ -131,6 +147,15 @@ function betaHeader({ params }: ModelRequest, { headers = {} }: AnthropicOptions
   if (!betas?.length) return {};
   const always = Object.entries(headers).filter(([name]) => name.toLowerCase() === BETA).map(([, value]) => value);
   return { [BETA]: [...new Set([...always, ...betas])].join(",") };
+}
+
+/** What is around one call: a given client was made without our middleware. */
+function aroundCall(
+  { client, middleware = [] }: AnthropicOptions,
+  own: readonly Middleware[] = [],
+): { middleware?: readonly Middleware[] } {
+  const all = client ? [...middleware, ...own] : own;
+  return all.length > 0 ? { middleware: all } : {};
 }
 
 /** A model of the Messages API with its wire laid open. */
@@ -187,6 +212,7 @@ export function warm(): void {
 
 const OPTIONS: { readonly [option in keyof AnthropicOptions]-?: OptionKind } = {
   model: "a text",
+  client: "any",
   apiKey: "a text",
   baseURL: "a text",
   maxRetries: "0 or more",
@@ -196,6 +222,17 @@ const OPTIONS: { readonly [option in keyof AnthropicOptions]-?: OptionKind } = {
   headers: "an object",
   middleware: "a list",
 };
+
+/** @throws {TypeError} if a client is given that has no requests, or beside it what belongs into the client */
+function checkClient({ client, ...options }: AnthropicOptions): void {
+  if (client === undefined) return;
+  if (typeof client?.post !== "function") {
+    throw new TypeError("Cannot use anthropic() as 'client' makes no requests: give a client of @anthropic-ai/sdk 1.x");
+  }
+  const both = (["apiKey", "baseURL", "headers", "maxRetries", "timeout"] as const)
+    .find((name) => options[name] !== undefined);
+  if (both) throw new TypeError(`Cannot use anthropic() as '${both}' is given beside 'client': set it in the client`);
+}
 
 function clientOptions({ apiKey, baseURL, maxRetries, timeout, headers, middleware }: AnthropicOptions): ClientOptions {
   return {

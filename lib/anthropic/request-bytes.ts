@@ -1,5 +1,6 @@
-import type { Block, Message } from "../core/messages.ts";
+import { type Block, type Message, text } from "../core/messages.ts";
 import type { ApiTool, ModelRequest, ToolSpec } from "../core/model.ts";
+import { EMPTY_REPLY } from "../core/reply.ts";
 
 /** A request as the bytes of its JSON, ready to send. The bytes stay as they are until `release` is called. */
 export interface ReadyBody {
@@ -95,7 +96,24 @@ function commonStart(a: readonly Message[], b: readonly Message[], limit: number
 }
 
 function encode({ role, content }: Message): Uint8Array {
-  return encoder.encode(`{"role":${JSON.stringify(role)},"content":${JSON.stringify(content)}}`);
+  const own = role === "assistant" ? ownBlocks(content) : content;
+  return encoder.encode(`{"role":${JSON.stringify(role)},"content":${JSON.stringify(own)}}`);
+}
+
+/** A reply without what another API left in it: its thoughts, which have no signature, and what it needs back. */
+function ownBlocks(content: readonly Block[]): readonly Block[] {
+  if (!content.some(isForeign)) return content;
+  const own = content.flatMap((block): Block[] => {
+    if (!isForeign(block)) return [block];
+    if (block.type !== "text" && block.type !== "tool_use") return [];
+    const { openai: _, ...rest } = block as Block & { openai?: unknown };
+    return [rest as Block];
+  });
+  return own.length > 0 ? own : [text(EMPTY_REPLY)];
+}
+
+function isForeign(block: Block): boolean {
+  return "openai" in block || (block.type === "thinking" && !("signature" in block));
 }
 
 function put(conversation: Conversation, at: number, bytes: Uint8Array): number {

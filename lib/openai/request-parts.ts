@@ -18,7 +18,7 @@ export interface Asked {
 
 const CHOICES: Given = { auto: "auto", any: "required", none: "none" };
 
-export function askedOf({ effort, params = {} }: ModelRequest & { readonly effort?: string }): Asked {
+export function askedOf({ effort, params = {} }: ModelRequest): Asked {
   const { tool_choice, output_config, betas: _, ...rest } = params;
   const { effort: sameEffort, format } = isObject(output_config) ? output_config : {} as Given;
   const wanted = effort ?? sameEffort;
