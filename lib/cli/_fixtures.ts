@@ -26,18 +26,22 @@ const MOST_SECONDS = 60;
 
 /** The agent of a fixture: its own `agent.ts`, or the one its tape was recorded with. */
 export async function fixtureAgent(fixture: Fixture, signal?: AbortSignal): Promise<Agent> {
+  const script = fixtureScript(fixture);
+  return script === BUILT_IN ? await builtIn() : await loadAgent(script, signal && { signal, seconds: MOST_SECONDS });
+}
+
+/** The script of that agent, or that it is the built-in one. */
+export function fixtureScript(fixture: Fixture): string {
   const { name, folder, tape } = fixture;
-  const patience = signal && { signal, seconds: MOST_SECONDS };
   const own = join(folder, "agent.ts");
-  if (existsSync(own)) return await loadAgent(own, patience);
+  if (existsSync(own)) return own;
   const script = tapeScript(fixture);
-  if (script === BUILT_IN) return await builtIn();
   if (script === undefined) {
-    throw new UsageError(`Cannot replay ${name} as it names no agent: put an agent.ts into ${folder}`);
+    throw new UsageError(`Cannot run ${name} as it names no agent: put an agent.ts into ${folder}`);
   }
-  if (existsSync(script)) return await loadAgent(script, patience);
+  if (script === BUILT_IN || existsSync(script)) return script;
   throw new UsageError(
-    `Cannot replay ${name} as its agent ${script} is not there any more: put it back, ` +
+    `Cannot run ${name} as its agent ${script} is not there any more: put it back, ` +
       `or let "agent" in the first line of ${tape} say where it is now, seen from there`,
   );
 }
@@ -52,14 +56,14 @@ function fixtureProject(folder: string): string {
 }
 
 /** @throws {Error} if what fixtures name may not be run: they came with a checkout that the user has not trusted */
-export function expectTrusted(fixtures: readonly Fixture[], { trust }: Flags["flags"], io: Io): void {
+export function expectTrusted(fixtures: readonly Fixture[], { trust }: Flags["flags"], io: Io, verb = "replay"): void {
   if (trust === true) return;
   const projects = new Set(fixtures.map(({ folder }) => fixtureProject(folder)));
   const [first] = [...projects].filter((project) => !areFixturesTrusted(project, io.env));
   if (first === undefined) return;
   const dir = first === realOr(io.cwd) ? "" : ` ${relative(io.cwd, first) || "."}`;
   throw new Error(
-    `Cannot replay: the fixtures of ${first} are not trusted, and a replay runs their agents and tools: ` +
+    `Cannot ${verb}: the fixtures of ${first} are not trusted, and their agents and tools would run: ` +
       `look at them, then run 'crochet trust${dir}', or add --trust for this call`,
   );
 }
@@ -94,7 +98,9 @@ export function fixtureScripts(project: string): string[] {
   });
   const folders = [join(project, FIXTURES), ...fixturesIn(join(project, FIXTURES)).map(({ folder }) => folder)];
   const beside = folders.flatMap((folder) =>
-    readdirSync(folder).filter((file) => /^(invariants|grade)\.[^.]+$/.test(file)).map((file) => join(folder, file))
+    readdirSync(folder).filter((file) => /^(invariants|grade)\.(?!(.+\.)?prompt\.md$)/.test(file)).map((
+      file,
+    ) => join(folder, file))
   );
   return [...new Set([...named, ...beside].map((path) => relative(project, path)))].sort();
 }
@@ -154,4 +160,47 @@ export function filesBelow(folder: string): string[] {
     if (entry.isDirectory()) return SKIPPED.has(entry.name) ? [] : filesBelow(path);
     return entry.isFile() ? [path] : [];
   });
+}
+
+/** The fixtures that are named; without a name, all of `fixtures/`. */
+export function fixturesFor(words: readonly string[], io: Io, verb = "replay"): Fixture[] {
+  if (words.length === 0) {
+    const found = fixturesIn(resolve(io.cwd, FIXTURES));
+    if (found.length > 0) return found;
+    throw new UsageError(`Cannot ${verb} as there is no fixture in ${FIXTURES}/: crochet record agent.ts "<prompt>"`);
+  }
+  const found = words.flatMap((word) => fixturesOf(word, io, verb));
+  return found.filter(({ tape }, i) => found.findIndex((other) => other.tape === tape) === i)
+    // Several packages may have fixtures with the same name.
+    .map((fixture) => ({ ...fixture, name: nameIn(io.cwd, fixture.folder) }));
+}
+
+function fixturesOf(given: string, io: Io, verb: string): Fixture[] {
+  const found = fixturesNamed(given, io, verb);
+  if (found.length > 0) return found;
+  const { name } = findFixture(given, io.cwd);
+  const near = nearFixture(given, io.cwd);
+  const fix = near ? `did you mean '${near}'?` : `crochet record <agent.ts> "<prompt>" --fixture ${name}`;
+  throw new UsageError(`Cannot ${verb} '${given}' as there is no such fixture: ${fix}`);
+}
+
+/** The fixture of a name, or all those of a folder or of a project. */
+export function fixturesNamed(given: string, io: Io, verb = "replay"): Fixture[] {
+  const fixture = findFixture(given, io.cwd);
+  if (given.endsWith(".jsonl") && basename(given) !== fixture.name) refuseOtherFile(given, fixture, io, verb);
+  if (existsSync(fixture.tape)) return [fixture];
+  const found = fixturesIn(fixture.folder);
+  return found.length > 0 ? found : fixturesIn(join(fixture.folder, FIXTURES));
+}
+
+/** A file that is not a fixture's tape must not select the whole folder. */
+function refuseOtherFile(given: string, { tape }: Fixture, io: Io, verb: string): void {
+  const file = resolve(io.cwd, given);
+  if (!existsSync(file)) {
+    throw new UsageError(`Cannot ${verb} '${given}' as there is no such file: crochet fixtures ls`);
+  }
+  if (file === tape) return;
+  throw new UsageError(
+    `Cannot ${verb} '${given}' as a fixture is a folder with its tape in it: move it to ${FIXTURES}/<name>/tape.jsonl`,
+  );
 }

@@ -91,12 +91,13 @@ const typedFor = ({ name, typed = `crochet ${name}` }: Usage) => typed;
 const takesValue = (flag: string) => /[<[]/.test(flag);
 const longName = (flag: string) => /--([\w-]+)/.exec(flag)![1]!;
 const camel = (name: string) => name.replace(/-(\w)/g, (_, c: string) => c.toUpperCase());
+const kebab = (name: string) => name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`);
 
 /** Refuses flags that have no effect beside another: ignored in silence, a gate that was asked for would be open. */
 export function refuseTogether(flags: Flags["flags"], one: string, others: readonly string[], why: string): void {
   const other = others.find((name) => flags[name] !== undefined);
   if (other === undefined) return;
-  throw new UsageError(`Cannot use --${other} with --${one} as ${why}: leave one of them out`);
+  throw new UsageError(`Cannot use --${kebab(other)} with --${kebab(one)} as ${why}: leave one of them out`);
 }
 
 /** The text of `--help`, for a terminal of the usual width. */

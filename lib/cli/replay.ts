@@ -1,15 +1,15 @@
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { basename, join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { PLAIN, renewalText } from "../tape/drift/report.ts";
-import { findFixture, type Fixture, FIXTURES, fixturesIn, nameIn } from "../tape/fixture.ts";
+import type { Fixture } from "../tape/fixture.ts";
 import { refuseInCi } from "../tape/options.ts";
 import { readHeader } from "../tape/read.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import type { ReplayHooks } from "../tape/run-on-tape.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
 import { eachOf, ProgressLine, reportLeft } from "./_each-of.ts";
-import { expectTrusted, fixtureAgent, nearFixture } from "./_fixtures.ts";
+import { expectTrusted, fixtureAgent, fixturesFor, fixturesNamed } from "./_fixtures.ts";
 import { command, type Flags, inLines, refuseTogether, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
@@ -103,46 +103,6 @@ async function expectHooks(given: string, io: Io): Promise<void> {
   if (!found.isDirectory()) throw refuse("it is a file: name the folder it is in");
   const { files, problems } = (await import("../hooks/discover.ts")).discover(folder);
   if (files.length + problems.length === 0) throw refuse("it has no hooks: name the folder that has the files");
-}
-
-function fixturesFor(words: readonly string[], io: Io): Fixture[] {
-  if (words.length === 0) {
-    const found = fixturesIn(resolve(io.cwd, FIXTURES));
-    if (found.length > 0) return found;
-    throw new UsageError(`Cannot replay as there is no fixture in ${FIXTURES}/: crochet record agent.ts "<prompt>"`);
-  }
-  const found = words.flatMap((word) => fixturesOf(word, io));
-  return found.filter(({ tape }, i) => found.findIndex((other) => other.tape === tape) === i)
-    // Several packages may have fixtures with the same name.
-    .map((fixture) => ({ ...fixture, name: nameIn(io.cwd, fixture.folder) }));
-}
-
-function fixturesOf(given: string, io: Io): Fixture[] {
-  const found = fixturesNamed(given, io);
-  if (found.length > 0) return found;
-  const { name } = findFixture(given, io.cwd);
-  const near = nearFixture(given, io.cwd);
-  const fix = near ? `did you mean '${near}'?` : `crochet record <agent.ts> "<prompt>" --fixture ${name}`;
-  throw new UsageError(`Cannot replay '${given}' as there is no such fixture: ${fix}`);
-}
-
-/** The fixture of a name, or all those of a folder or of a project. */
-function fixturesNamed(given: string, io: Io): Fixture[] {
-  const fixture = findFixture(given, io.cwd);
-  if (given.endsWith(".jsonl") && basename(given) !== fixture.name) refuseOtherFile(given, fixture, io);
-  if (existsSync(fixture.tape)) return [fixture];
-  const found = fixturesIn(fixture.folder);
-  return found.length > 0 ? found : fixturesIn(join(fixture.folder, FIXTURES));
-}
-
-/** A file that is not a fixture's tape must not select the whole folder. */
-function refuseOtherFile(given: string, { tape }: Fixture, io: Io): void {
-  const file = resolve(io.cwd, given);
-  if (!existsSync(file)) throw new UsageError(`Cannot replay '${given}' as there is no such file: crochet fixtures ls`);
-  if (file === tape) return;
-  throw new UsageError(
-    `Cannot replay '${given}' as a fixture is a folder with its tape in it: move it to ${FIXTURES}/<name>/tape.jsonl`,
-  );
 }
 
 async function outcomeOf(

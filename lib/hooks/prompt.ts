@@ -270,7 +270,7 @@ interface PromptFile {
 }
 
 /** Reads the text of a prompt file; its `# crochet:` line belongs to neither part. */
-async function readPromptFile(text: string, file: string): Promise<PromptFile> {
+export async function readPromptFile(text: string, file: string): Promise<PromptFile> {
   const { head, body, unclosed } = splitFrontMatter(text);
   if (unclosed) {
     throw new HookLoadError(file, { line: 1, column: 1 }, "its front matter is never closed: end it with a line '---'");

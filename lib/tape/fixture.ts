@@ -1,7 +1,7 @@
 import { copyFileSync, cpSync, existsSync, mkdtempSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { applyChanges, removeScratch } from "./_workspace.ts";
+import { applyChanges, removeScratch } from "./workspace.ts";
 import { tapeFile } from "./options.ts";
 
 /** A recorded run kept with what it was recorded from. */

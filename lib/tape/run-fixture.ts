@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import type { Result, RunEvent } from "../core/run-events.ts";
-import { hashFiles, readFiles } from "./_workspace.ts";
+import { hashFiles, readFiles } from "./workspace.ts";
 import type { Cuts } from "./frames.ts";
 import type { DriftReport, FileDrift } from "./drift/drift.ts";
 import type { Observed } from "./fault/invariants.ts";
@@ -14,11 +14,18 @@ import type { TapeMode, TapeOptions } from "./options.ts";
 import { readTape, TapeError } from "./read.ts";
 import { mask } from "./redact/mask.ts";
 import { namesPlace, placer, placesHere } from "./redact/places.ts";
-import { redactor } from "./redact/redact.ts";
+import { mapTexts, redactor } from "./redact/redact.ts";
 import { eventsOf } from "./reply.ts";
-import { type RecordedBy, type Replayable, type ReplayHooks, runOnTape, type RunSoFar } from "./run-on-tape.ts";
+import {
+  type OnTapeOptions,
+  type RecordedBy,
+  type Replayable,
+  type ReplayHooks,
+  runOnTape,
+  type RunSoFar,
+} from "./run-on-tape.ts";
 import { runSeen, withRootNamed } from "./seen.ts";
-import type { Tape } from "./tape.ts";
+import { MAIN, type Tape } from "./tape.ts";
 
 export interface ReplayOptions extends Readonly<RecordedBy> {
   /** @default "replay" */
@@ -28,6 +35,11 @@ export interface ReplayOptions extends Readonly<RecordedBy> {
   readonly normalise?: readonly Normaliser[];
   /** The prompts of a new recording. */
   readonly prompts?: Tape["prompts"];
+  /**
+   * The tape of a run that is to be made anew, in place of prompts: with its prompts, files, model, permissions and
+   * sandbox, and never by the settings of this machine. CI may do that too.
+   */
+  readonly like?: Tape;
   readonly hooks?: ReplayHooks;
   readonly tools?: boolean;
   readonly redact?: boolean;
@@ -75,7 +87,7 @@ export async function runFixture(
   options: ReplayOptions = {},
 ): Promise<FixtureRun> {
   const { mode = "replay" } = options;
-  const tape = mode === "record" ? undefined : await knownTape(fixture);
+  const tape = mode === "record" ? options.like : await knownTape(fixture);
   if (tape?.header.sandbox) await expectSandbox(fixture);
   const prompts = options.prompts ?? tape?.prompts ?? [];
   if (prompts.length === 0) {
@@ -126,7 +138,10 @@ async function judgedRun(
 }
 
 /** What invariants see of a run on which no faults fell: what was asked and said is on its tape. */
-export function observedOn(tape: Tape, { root, events, results, files }: Omit<FixtureRun, "ms">): Observed {
+export function observedOn(
+  tape: Tape,
+  { root, events, results, files }: Pick<FixtureRun, "root" | "events" | "results" | "files">,
+): Observed {
   const said = tape.calls.flatMap(({ lane, attempts }) =>
     attempts.map((one) => ({ lane, events: eventsOf(one).events }))
   );
@@ -185,10 +200,12 @@ async function runIn(
       ...((mode === "replay" || mode === "verify") && { tape: tape! }),
       mode,
       ...given(options, "wire", "cutAt", "normalise", "tools", "redact", "agent", "workspace"),
+      ...(options.like && { inCi: true }),
       ...(options.cwd === undefined && { files: (shown) => hashFiles(cwd, { shown, before: fixture.files }) }),
       onReport: (report) => ended.report = report,
       onError: (error) => ended.error = error,
     },
+    ...(options.like && decidedAs(options.like, cwd)),
     ...given(options, "on", "hooks", "model", "rollout", "signal", "permissions", "ask", "asker"),
   }, run);
   const { events } = run;
@@ -207,6 +224,18 @@ async function runIn(
   const done = { root: cwd, result, results: run.results, report: { ...report, notes }, events, files };
   await options.left?.(cwd, done);
   return done;
+}
+
+/** What decided about the calls of a recorded run, and the model if it was not the agent's own. */
+function decidedAs({ header, calls }: Tape, cwd: string): Pick<OnTapeOptions, "permissions" | "sandbox" | "model"> {
+  const { restore } = placer(placesHere(cwd));
+  const { permissions, sandbox, chosen = [] } = mapTexts(header, (text) => restore(text));
+  const model = chosen.includes("model") ? calls.find(({ lane }) => lane === MAIN)?.request.model : undefined;
+  return {
+    ...(permissions && { permissions: permissions as NonNullable<OnTapeOptions["permissions"]> }),
+    ...(sandbox && { sandbox: sandbox as unknown as NonNullable<OnTapeOptions["sandbox"]> }),
+    ...(model !== undefined && { model }),
+  };
 }
 
 /** What a run warned of, such as a hook or a server that failed: that may be why it is another one. */

@@ -17,7 +17,7 @@ export interface Replayable {
   }>;
 }
 
-interface OnTapeOptions {
+export interface OnTapeOptions {
   cwd: string;
   tape: TapeOptions;
   on: (event: RunEvent) => void;
@@ -25,6 +25,7 @@ interface OnTapeOptions {
   rollout?: string;
   signal?: AbortSignal;
   permissions?: Permissions;
+  sandbox?: { mode?: "workspace" | "hooks"; git?: boolean };
   ask?: PermissionAsker;
   asker?: Asker;
   hooks?: (runner: any) => () => Promise<readonly HookRecord[]>;

@@ -17,7 +17,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { removeScratch } from "./_workspace.ts";
+import { removeScratch } from "./workspace.ts";
 import { mapTexts } from "./redact/redact.ts";
 
 /** What a hook would have done, had it been allowed to. */

@@ -3,7 +3,7 @@ import type { Around } from "../core/run.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput, type ToolReturn } from "../core/tool.ts";
 import { CWD, shellCwd } from "../tools/tool-state.ts";
-import { applyChanges, changesSince, makeFolder, snapshot, withTexts } from "./_workspace.ts";
+import { applyChanges, changesSince, makeFolder, snapshot, withTexts } from "./workspace.ts";
 import { canonical } from "./canonical.ts";
 import { differs } from "./drift/difference.ts";
 import type { ToolDrift } from "./drift/drift.ts";

@@ -4,7 +4,7 @@ import type { RunOptions } from "../../lib/agent/options.ts";
 import { type Agent, agent, type AgentOptions, anthropic, type Result, tool } from "../../lib/index.ts";
 import type { DriftReport } from "../../lib/tape/drift/drift.ts";
 import type { TapeOptions } from "../../lib/tape/options.ts";
-import { readFiles } from "../../lib/tape/_workspace.ts";
+import { readFiles } from "../../lib/tape/workspace.ts";
 import { type ScriptedReply, scriptedServer, type ScriptEntry, type ScriptOptions } from "../../lib/testing/index.ts";
 import { scratch } from "../_scratch.ts";
 import "./_no-ci.ts";

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { changesSince, hashFiles, readFiles, snapshot } from "../../lib/tape/_workspace.ts";
+import { changesSince, hashFiles, readFiles, snapshot } from "../../lib/tape/workspace.ts";
 import { inScratch } from "../../lib/tape/fixture.ts";
 import { inFolder } from "./_stage.ts";
 

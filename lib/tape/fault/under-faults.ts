@@ -6,7 +6,7 @@ import type { Fault } from "./fault.ts";
 import { FaultRun } from "./fault-run.ts";
 import { expectTape, MAIN, type Tape } from "../tape.ts";
 import { inScratch } from "../fixture.ts";
-import { readFiles } from "../_workspace.ts";
+import { readFiles } from "../workspace.ts";
 import { judge } from "./judge.ts";
 import { type Invariant, INVARIANTS, NotOver, type Observed } from "./invariants.ts";
 import type { TapeOptions } from "../options.ts";

@@ -17,7 +17,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { SKIPPED } from "../_workspace.ts";
+import { SKIPPED } from "../workspace.ts";
 import { draftIn } from "../drafts.ts";
 import { fixtureAt, FIXTURES, scriptOnTape } from "../fixture.ts";
 import type { TapeOptions } from "../options.ts";

@@ -1,0 +1,104 @@
+import type { Cell, Row, Summary } from "../eval/compare.ts";
+import type { Budget } from "../eval/plan.ts";
+import { dollarsText } from "../tape/drift/report.ts";
+import type { Ink } from "../tape/drift/report.ts";
+import { several } from "./show/text.ts";
+import { table } from "./show/text.ts";
+
+/** How many fixtures with failed runs are shown one by one. */
+const MOST_FAILURES = 5;
+
+/** The table of an eval, and what it comes to. */
+export function evalText(summary: Summary, budget: Budget | undefined, folder: string, ink: Ink): string {
+  const { variants, k, rows } = summary;
+  const isCompared = variants.length > 1;
+  const head = [
+    "fixture",
+    ...variants.flatMap((name) => [name, "", `pass^${k}`]),
+    ...(isCompared ? ["cost", "calls", ""] : ["cost", "calls"]),
+  ];
+  const body = rows.map((row) => [
+    row.fixture,
+    ...row.cells.flatMap(cellTexts),
+    ...(isCompared ? [...changes(row), verdict(row)] : [meanCost(row.cells[0]!), row.cells[0]!.mean.calls.toFixed(1)]),
+  ]);
+  return `${table(head, body)}\n${claims(summary, ink)}${failures(summary, folder)}${closing(summary, budget)}`;
+}
+
+function cellTexts({ passed, runs, interval: [low, high], passAll }: Cell): string[] {
+  const percent = (p: number) => Math.round(p * 100);
+  return runs === 0 ? ["-", "", "-"] : [`${passed}/${runs}`, `${percent(low)}-${percent(high)}%`, passAll.toFixed(2)];
+}
+
+function meanCost({ mean: { dollars, tokens } }: Cell): string {
+  return dollars === undefined || dollars === 0 ? `${Math.round(tokens)} tokens` : dollarsText(dollars);
+}
+
+/** How much more one run costs and calls than one of the other variant. */
+function changes({ cells: [now, then] }: Row): string[] {
+  const [a, b] = [now!.mean, then!.mean];
+  const [cost, before] = a.dollars && b.dollars ? [a.dollars, b.dollars] : [a.tokens, b.tokens];
+  const sign = (n: number, text: string) => n > 0 ? `+${text}` : text;
+  const more = before === 0 ? 0 : Math.round((cost / before - 1) * 100);
+  const calls = Math.round((a.calls - b.calls) * 10) / 10;
+  return [sign(more, `${more}%`), sign(calls, String(calls))];
+}
+
+function verdict({ worse, below, p }: Row): string {
+  return [worse ? `worse (p ${pText(p!)})` : "", below ? "below" : ""].filter(Boolean).join(", ");
+}
+
+function pText(p: number): string {
+  return p < 0.001 ? "< 0.001" : p.toFixed(3);
+}
+
+/** What was refuted, and what was not measured. */
+function claims(
+  { variants: [, other], suite, beyond, rows, unreached, reached, ended, measured }: Summary,
+  ink: Ink,
+): string {
+  const bad = (text: string) => `${ink.red("✗")} ${text}\n`;
+  const below = rows.filter((row) => row.below).map(({ fixture }) => fixture);
+  return [
+    suite?.worse ? bad(`worse than ${other} on these fixtures (p ${pText(suite.p)})`) : "",
+    beyond?.worse ? bad(`worse than ${other} also beyond these fixtures (p ${pText(beyond.p)})`) : "",
+    suite && !suite.worse ? `not shown to be worse than ${other} (p ${pText(suite.p)})\n` : "",
+    below.length > 0 ? bad(`below what is asked for beyond chance: ${below.join(", ")}`) : "",
+    ...unreached.map((one) => bad(`${one} was never put to the test, as its 'when' or 'sometimes' was true in no run`)),
+    ...reached.map((one) => `${one}\n`),
+    ended === "lost" ? bad("not measured: more than 10 % of the runs were lost") : "",
+    ended !== "lost" && !measured ? bad("not measured: the budget ended before the first look") : "",
+    ended === "refuted" ? "ended early, as more runs could not change that\n" : "",
+  ].join("");
+}
+
+/** The failed runs of a fixture by what most of them failed for, with one to look at. */
+function failures({ rows }: Summary, folder: string): string {
+  const failed = rows.filter(({ cells: [now] }) => now!.failures.length > 0);
+  const width = Math.max(0, ...failed.map(({ fixture }) => fixture.length));
+  return failed.slice(0, MOST_FAILURES).map(({ fixture, cells: [now] }) => {
+    const groups = Map.groupBy(now!.failures, ({ name, seen }) => `"${name}": ${seen}`);
+    const [words, runs] = [...groups].sort(([, a], [, b]) => b.length - a.length)[0]!;
+    const label = `  ${fixture.padEnd(width)}  `;
+    return `${label}${runs.length} of ${now!.runs}: ${words}\n${" ".repeat(label.length)}crochet view ${folder}/${
+      runs[0]!.run
+    }\n`;
+  }).join("");
+}
+
+function closing({ runs, lostAttempts, lost, spent, ended }: Summary, budget: Budget | undefined): string {
+  const repeated = lostAttempts - lost;
+  const took = spent.dollars === undefined || spent.dollars === 0
+    ? `${spent.tokens} tokens`
+    : dollarsText(spent.dollars);
+  const of = budget === undefined ? "" : "tokens" in budget ? ` of ${budget.tokens}` : ` of $${budget.dollars}`;
+  return `${
+    [
+      several(runs, "run"),
+      ...(repeated > 0 ? [`${repeated} lost and repeated`] : []),
+      ...(lost > 0 ? [`${lost} given up`] : []),
+      `${took}${of}`,
+      ...(ended === "budget" ? ["the budget ended it"] : []),
+    ].join(", ")
+  }\n`;
+}

@@ -1,0 +1,86 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, symlinkSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { keptEvals, readPlan, type Variant } from "../eval/plan.ts";
+import type { EvalAgent } from "../eval/runs.ts";
+import { realOr } from "../hooks/file/places.ts";
+import type { Fixture } from "../tape/fixture.ts";
+import { BUILT_IN } from "../tape/tape.ts";
+import { fixtureScript } from "./_fixtures.ts";
+import { type Io, UsageError } from "./_io.ts";
+import { builtIn, loadAgent } from "./_script.ts";
+
+/** What git says, in a directory; undefined if it fails. */
+function git(cwd: string, ...args: string[]): string | undefined {
+  const { status, stdout } = spawnSync("git", args, { cwd, encoding: "utf8" });
+  return status === 0 ? stdout.trim() : undefined;
+}
+
+/** The agent as it is here. */
+export function here(model: string | undefined, cwd: string): Variant {
+  const commit = git(cwd, "rev-parse", "HEAD");
+  return { name: "now", kind: "here", ...(commit && { commit }), ...(model !== undefined && { model }) };
+}
+
+/** What `--against` names. */
+export function against(what: string, model: string | undefined, evals: string, { cwd }: Io): Variant {
+  const refuse = (why: string) => new UsageError(`Cannot compare with '${what}' as ${why}`);
+  if (what === ".") {
+    if (model === undefined) {
+      throw refuse("that is the agent itself: add --model, or name a git ref, a script or an eval");
+    }
+    return { name: ".", kind: "here" };
+  }
+  const using = model !== undefined && { model };
+  const kept = what === "last" ? readPlan(evals, what).id : what;
+  if (keptEvals(evals).includes(kept)) return { name: kept, kind: "kept" };
+  if (/\.(ts|js|mjs)$/.test(what)) {
+    if (existsSync(resolve(cwd, what))) return { name: what, kind: "script", ...using };
+    throw refuse("there is no such script");
+  }
+  const commit = git(cwd, "rev-parse", "--verify", "--quiet", `${what}^{commit}`);
+  if (commit) return { name: what, kind: "ref", commit, ...using };
+  throw refuse("it is neither a git ref, nor a script, nor a kept eval");
+}
+
+/** Gives the agents of variants; a ref's are those of a worktree, which is removed in the end: `using agents = …`. */
+export function variantAgents(folder: string, io: Io): Disposable & {
+  agentOf: (fixture: Fixture, variant: Variant) => Promise<EvalAgent>;
+} {
+  const trees = new Map<string, string>();
+  const tree = (commit: string): string => {
+    const path = trees.get(commit) ?? join(folder, `tree-${commit.slice(0, 12)}`);
+    if (!trees.has(commit) && !existsSync(path)) addTree(path, commit, io.cwd);
+    trees.set(commit, path);
+    return path;
+  };
+  const scriptFor = (fixture: Fixture, { kind, name, commit }: Variant): string => {
+    if (kind === "script") return resolve(io.cwd, name);
+    if (kind !== "ref") return fixtureScript(fixture);
+    const root = git(io.cwd, "rev-parse", "--show-toplevel")!;
+    return fixtureScript({ ...fixture, folder: join(tree(commit!), relative(root, realOr(fixture.folder))) });
+  };
+  return {
+    agentOf: async (fixture, variant) => {
+      const script = scriptFor(fixture, variant);
+      if (script !== BUILT_IN) return { agent: await loadAgent(script, { signal: io.signal, seconds: 60 }), script };
+      return { agent: await builtIn(), script: undefined };
+    },
+    [Symbol.dispose]() {
+      for (const path of trees.values()) git(io.cwd, "worktree", "remove", "--force", path);
+    },
+  };
+}
+
+/** Checks a commit out; what is installed here is used there too. */
+function addTree(path: string, commit: string, cwd: string): void {
+  git(cwd, "worktree", "prune");
+  if (git(cwd, "worktree", "add", "--detach", "--force", path, commit) === undefined) {
+    throw new Error(`Cannot check out ${commit} to ${path}: try 'git worktree add --detach ${path} ${commit}'`);
+  }
+  const [from, to] = [
+    join(cwd, "node_modules"),
+    join(path, git(cwd, "rev-parse", "--show-prefix") ?? "", "node_modules"),
+  ];
+  if (existsSync(from) && !existsSync(to)) symlinkSync(from, to);
+}

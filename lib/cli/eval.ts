@@ -1,0 +1,297 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { type Ended, exitCode, looksOf, refuted, summarise, type Summary } from "../eval/compare.ts";
+import { addPrice, FREE } from "../eval/grade.ts";
+import {
+  type Budget,
+  changedSince,
+  type EvalPlan,
+  newId,
+  planned,
+  readPlan,
+  running,
+  slotName,
+  writePlan,
+} from "../eval/plan.ts";
+import { EvalRuns, type RunLine } from "../eval/runs.ts";
+import { stateDir } from "../files/state-dir.ts";
+import { dollarsText, PLAIN } from "../tape/drift/report.ts";
+import { invariantsOf } from "../tape/fault/judge.ts";
+import { type Fixture, fixtureAt, fixturesIn } from "../tape/fixture.ts";
+import { isCi } from "../tape/options.ts";
+import { readHeader } from "../tape/read.ts";
+import { keepFiles } from "../tape/record/keep-files.ts";
+import { readLineLog } from "../transcript/line-log.ts";
+import { ProgressLine } from "./_each-of.ts";
+import { evalText } from "./_eval-table.ts";
+import { against, here, variantAgents } from "./_eval-variants.ts";
+import { expectTrusted, fixturesFor } from "./_fixtures.ts";
+import { command, type Flags, refuseTogether, type Usage } from "./_flags.ts";
+import { type Io, UsageError } from "./_io.ts";
+import { privateDir } from "./_project.ts";
+import { writeJunit } from "./_replay-table.ts";
+import { coloursFor, several } from "./show/text.ts";
+
+const USAGE: Usage = {
+  name: "eval",
+  words: "[name | dir]…",
+  about:
+    "Runs agents live on the prompts and files of their fixtures, grades each run, and says how often they pass, " +
+    "and whether they are worse than others. Exit code 1: worse or below; 3: not measured.",
+  flags: [
+    ["--runs <n>", "live runs of each fixture (10)"],
+    ["--against <what>", "compare with a git ref, an agent.ts, '.' (here without --model) or a kept eval"],
+    ["--model <name>", "the model to use"],
+    ["--at-least <p>", "fail if a fixture is below it beyond chance, as 0.9"],
+    ["--budget <n>", "dollars at most, or tokens as 500k; needed if CI is set"],
+    ["--at-once <n>", "runs side by side (4)"],
+    ["--tools", "also fixtures recorded with --tools: their tools run for real, which may pay or send"],
+    ["--resume [id]", "continue an eval that was ended; with --runs, add runs to it"],
+    ["--regrade [id]", "grade the kept runs again; no agent runs"],
+    ["--junit <file>", "write a JUnit report"],
+    ["--trust", "trust these fixtures for this call: their agents, tools and graders are run"],
+    ["--json", "print data"],
+    ["--debug", "show where an error came from"],
+  ],
+  example: "crochet eval --runs 20 --against main --budget 5",
+};
+
+const RUNS = 10;
+const AT_ONCE = 4;
+
+export default command(USAGE, async ({ words, flags }, io) => {
+  const evals = join(stateDir(io.cwd, io.env), "evals");
+  const isKept = flags.resume !== undefined || flags.regrade !== undefined;
+  if (flags.regrade !== undefined) {
+    refuseTogether(flags, "regrade", ["resume", "runs", "against", "model", "atLeast", "budget"], "no agent runs");
+  }
+  if (isKept && words.length > 0) {
+    throw new UsageError(`Cannot choose '${words[0]}' as an eval that is kept has its fixtures: leave it out`);
+  }
+  const plan = isKept ? await keptPlan(evals, flags, io) : await newPlan(words, flags, evals, io);
+  const kept = keptLines(plan, evals);
+  const looks = looksOf(plan, kept);
+  if (!looks) {
+    throw new UsageError(
+      `Cannot tell anything from ${several(plan.runs, "run")} of ${several(plan.fixtures.length, "fixture")}, ` +
+        "whatever comes of them: raise --runs",
+    );
+  }
+  const atOnce = numberOf(flags, "atOnce", AT_ONCE);
+  const folder = writePlan(privateDir(evals), plan);
+  if (plan.fixtures.some(({ copies }) => copies) && !existsSync(join(folder, "files"))) keepFiles(io.cwd, folder, []);
+  if (!flags.json && flags.regrade === undefined) io.err(`${priceLine(plan)}\n`);
+  using agents = variantAgents(folder, io);
+  const total = plan.runs * plan.fixtures.length * running(plan).length;
+  const progress = new ProgressLine(io);
+  const runs = new EvalRuns(plan, {
+    project: io.cwd,
+    folder,
+    ...agents,
+    atOnce,
+    signal: io.signal,
+    onRun: ({ run, pass }) => {
+      const done = new Set(runs.lines.map((line) => line.run)).size;
+      const came = pass === undefined ? "lost" : pass ? "passed" : "failed";
+      if (!flags.json) progress.show(`${done}/${total} ${run} ${came}`);
+    },
+  });
+  let summary: Summary;
+  try {
+    if (flags.regrade === undefined) {
+      const came = await inLooks(plan, runs, looks, kept);
+      summary = summarise(plan, [...runs.lines, ...kept], came);
+    } else {
+      await runs.regrade();
+      summary = summarise(plan, [...runs.lines, ...kept], lastSummary(folder));
+    }
+  } finally {
+    runs.close();
+    progress.end();
+  }
+  writeFileSync(join(folder, "summary.json"), `${JSON.stringify(summary, null, 2)}\n`);
+  show(summary, plan, folder, flags, io);
+  return exitCode(summary);
+});
+
+/** Runs until a look refutes the agent, or to the end. What a look has not spent of its level is left for the last. */
+async function inLooks(
+  plan: EvalPlan,
+  runs: EvalRuns,
+  looks: NonNullable<ReturnType<typeof looksOf>>,
+  kept: readonly RunLine[],
+): Promise<Pick<Summary, "ended" | "part" | "measured">> {
+  let left = 1;
+  for (const [i, { rounds, part }] of looks.entries()) {
+    const came: Ended = await runs.through(rounds);
+    const isMeasured = looks.length > 1 || plan.variants.length > 1 || plan.atLeast !== undefined
+      ? i > 0
+      : runs.lines.length > 0;
+    if (came !== "done") return { ended: came, part: left, measured: isMeasured };
+    left -= part;
+    if (i < looks.length - 1 && refuted(plan, [...runs.lines, ...kept], part)) {
+      return { ended: "refuted", part, measured: true };
+    }
+  }
+  return { ended: "done", part: looks.at(-1)!.part, measured: true };
+}
+
+async function newPlan(words: readonly string[], flags: Flags["flags"], evals: string, io: Io): Promise<EvalPlan> {
+  const budget = budgetOf(flags, io);
+  const model = flags.model === undefined ? undefined : String(flags.model);
+  const atLeast = flags.atLeast === undefined ? undefined : shareOf(flags.atLeast);
+  const runs = numberOf(flags, "runs", RUNS);
+  const variants = [
+    here(model, io.cwd),
+    ...(flags.against === undefined ? [] : [against(String(flags.against), model, evals, io)]),
+  ];
+  const chosen = fixturesFor(words, io, "evaluate");
+  expectTrusted(chosen, flags, io, "evaluate");
+  const [live, left] = [chosen.filter((one) => flags.tools || !isRecorded(one)), chosen.filter(isRecorded)];
+  if (!flags.tools && left.length > 0) {
+    const names = left.map(({ name }) => name).join(", ");
+    const why = `recorded with --tools, and its tools may pay or send: add --tools to run them for real`;
+    if (live.length === 0) throw new UsageError(`Cannot evaluate ${names} as it was ${why}`);
+    io.err(`left out: ${names} (${why})\n`);
+  }
+  for (const fixture of live) await invariantsOf(fixture); // a wrong file is reported before anything is paid
+  const fixtures = await Promise.all(live.map((fixture) => planned(fixture, io.cwd, model)));
+  const unpriced = budget && "dollars" in budget && fixtures.find(({ price }) => price.dollars === undefined);
+  if (unpriced) {
+    throw new UsageError(`Cannot keep a budget in dollars as the price of ${unpriced.name} is unknown: --budget 500k`);
+  }
+  const folders = new Set(live.map(({ folder }) => dirname(folder)));
+  return {
+    eval: 1,
+    id: newId(new Date()),
+    at: new Date().toISOString(),
+    runs,
+    ...(atLeast !== undefined && { atLeast }),
+    ...(budget && { budget }),
+    whole: live.length === [...folders].flatMap((folder) => fixturesIn(folder)).length,
+    fixtures,
+    variants,
+  };
+}
+
+function isRecorded({ tape }: Fixture): boolean {
+  return readHeader(tape).tools;
+}
+
+/** The plan of an eval that is kept, with what the flags change. */
+async function keptPlan(evals: string, flags: Flags["flags"], io: Io): Promise<EvalPlan> {
+  const given = flags.resume ?? flags.regrade;
+  const plan = readPlan(evals, typeof given === "string" ? given : "last");
+  refuseTogether(flags, "resume", ["against", "model", "atLeast", "tools"], "the eval has its own");
+  const fixtures = plan.fixtures.map(({ folder, name }) => ({ ...fixtureAt(join(io.cwd, folder)), name }));
+  expectTrusted(fixtures, flags, io, "evaluate");
+  const changed = await changedSince(plan, io.cwd);
+  if (changed !== undefined) throw new UsageError(`Cannot continue ${plan.id} as ${changed}: start a new eval`);
+  if (flags.regrade !== undefined) {
+    const now = await Promise.all(fixtures.map((fixture) => planned(fixture, io.cwd)));
+    return { ...plan, fixtures: plan.fixtures.map((one, i) => ({ ...one, graders: now[i]!.graders })) };
+  }
+  const runs = numberOf(flags, "runs", plan.runs);
+  if (runs < plan.runs) {
+    throw new UsageError(`Cannot take runs away from ${plan.id}, which has ${plan.runs}: raise --runs`);
+  }
+  if (runs > plan.runs && (plan.variants.length > 1 || plan.atLeast !== undefined)) {
+    throw new UsageError(
+      `Cannot add runs to ${plan.id} as it compares: runs that are added after a look raise false alarms; start a new eval`,
+    );
+  }
+  const budget = flags.budget === undefined ? plan.budget : budgetOf(flags, io);
+  return { ...plan, runs, ...(runs > plan.runs && { first: plan.first ?? plan.runs }), ...(budget && { budget }) };
+}
+
+/** The runs of a kept eval that this one is compared with, under the name they have here. */
+function keptLines(plan: EvalPlan, evals: string): RunLine[] {
+  const variant = plan.variants.find(({ kind }) => kind === "kept");
+  if (!variant) return [];
+  const other = readPlan(evals, variant.name);
+  const lines = readLineLog<RunLine>(join(evals, variant.name, "runs.jsonl"))?.values ?? [];
+  return plan.fixtures.flatMap((fixture) => {
+    const then = other.fixtures.find(({ name }) => name === fixture.name);
+    const refuse = (why: string, fix: string) =>
+      new UsageError(`Cannot compare with '${variant.name}' as ${fixture.name} ${why}: ${fix}`);
+    if (!then) throw refuse("is not in it", "name the fixtures to evaluate");
+    if (then.hash !== fixture.hash) throw refuse("has changed since", "compare with a git ref");
+    if (JSON.stringify(then.graders) !== JSON.stringify(fixture.graders)) {
+      throw refuse("was graded otherwise", `crochet eval --regrade ${variant.name}`);
+    }
+    const like = (of: typeof variant) => slotName({ fixture, variant: of, round: 0 }).slice(0, -1);
+    const from = like(other.variants[0]!);
+    return lines.filter(({ run }) => run.startsWith(from)).map((line) => ({
+      ...line,
+      run: like(variant) + line.run.slice(from.length),
+    }));
+  });
+}
+
+function lastSummary(folder: string): Pick<Summary, "ended" | "part" | "measured"> {
+  const path = join(folder, "summary.json");
+  return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : { ended: "aborted", part: 1, measured: false };
+}
+
+function numberOf(flags: Flags["flags"], name: "runs" | "atOnce", otherwise: number): number {
+  const given = flags[name];
+  if (given === undefined) return otherwise;
+  if (/^[1-9]\d{0,5}$/.test(String(given))) return Number(given);
+  const flag = name === "runs" ? "--runs" : "--at-once";
+  throw new UsageError(`Cannot use ${flag} ${given} as it is not a number above 0: ${flag} ${otherwise}`);
+}
+
+function shareOf(given: string | boolean): number {
+  const share = Number(given);
+  if (share > 0 && share < 1) return share;
+  throw new UsageError(`Cannot use --at-least ${given} as it is not between 0 and 1: --at-least 0.9`);
+}
+
+function budgetOf({ budget }: Flags["flags"], { env }: Io): Budget | undefined {
+  if (budget === undefined) {
+    if (!isCi(env)) return undefined;
+    throw new UsageError("Cannot run an eval in CI without a budget: add --budget <dollars>, or tokens as 500k");
+  }
+  const [, dollars, tokens, unit] = /^(?:\$?(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?)([km]))$/i.exec(String(budget)) ?? [];
+  if (dollars !== undefined && Number(dollars) > 0) return { dollars: Number(dollars) };
+  if (Number(tokens) > 0) return { tokens: Number(tokens) * (unit!.toLowerCase() === "k" ? 1000 : 1_000_000) };
+  throw new UsageError(`Cannot use --budget ${budget} as it is neither dollars nor tokens: --budget 5, --budget 500k`);
+}
+
+/** What an eval is about to do, and what that costs. */
+function priceLine(plan: EvalPlan): string {
+  const { fixtures, runs } = plan;
+  const variants = running(plan);
+  const { tokens, dollars } = fixtures.map(({ price }) => price).reduce(addPrice, FREE);
+  const times = runs * variants.length;
+  const price = dollars === undefined ? `${tokens * times} tokens` : dollarsText(dollars * times);
+  const by = variants.length > 1 ? ` x ${variants.length}` : "";
+  const graded = fixtures.filter(({ graders }) => Object.keys(graders).length === 0).map(({ name }) => name);
+  const note = graded.length === 0
+    ? ""
+    : `\nwithout graders, so a run passes if it ends as recorded: ${graded.join(", ")}`;
+  return `${several(fixtures.length, "fixture")}${by} x ${several(runs, "run")}: about ${price} by their tapes${note}`;
+}
+
+function show(summary: Summary, plan: EvalPlan, folder: string, flags: Flags["flags"], io: Io): void {
+  const near = relative(io.cwd, folder);
+  const path = near.startsWith("..") ? folder : near;
+  if (flags.json) io.out(`${JSON.stringify({ ...summary, folder: path })}\n`);
+  else {
+    io.out(
+      `\n${evalText(summary, plan.budget, join(dirname(path), "last"), io.tty ? coloursFor(true, io.env) : PLAIN)}`,
+    );
+    if (summary.ended === "aborted") io.err(`crochet: interrupted: crochet eval --resume ${plan.id}\n`);
+  }
+  if (flags.junit === undefined) return;
+  const cases = summary.rows.map(({ fixture: name, worse, below, p, cells: [now] }) => {
+    const rate = `${now!.passed} of ${now!.runs} passed`;
+    const why = worse
+      ? `Worse than ${summary.variants[1]} (p ${p!.toFixed(3)}): ${rate}`
+      : below
+      ? `Below ${plan.atLeast}: ${rate}`
+      : undefined;
+    return { name, seconds: 0, ...(why !== undefined && { error: why }) };
+  });
+  writeJunit(cases, flags.junit, io);
+}

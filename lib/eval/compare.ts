@@ -1,0 +1,227 @@
+import { type Price } from "../tape/drift/drift.ts";
+import { addPrice, FREE } from "./grade.ts";
+import { type EvalPlan, type PlannedFixture, slotName, type Variant } from "./plan.ts";
+import { costOf, type RunLine } from "./runs.ts";
+import {
+  anyTimeInterval,
+  atMost,
+  FIXTURE_LEVEL,
+  holm,
+  type Interval,
+  interval,
+  LEAST_LEVEL,
+  type Look,
+  looks,
+  type Pair,
+  passAll,
+  pWorse,
+  pWorseBeyond,
+  type Rate,
+  SUITE_LEVEL,
+} from "./stats.ts";
+
+/** What came of the runs of one fixture and variant. */
+export interface Cell extends Rate {
+  readonly interval: Interval;
+  readonly passAll: number;
+  readonly passAllInterval: Interval;
+  /** Of one run; dollars are absent if a price is unknown. */
+  readonly mean: { readonly calls: number; readonly tokens: number; readonly dollars?: number };
+  /** Its failed runs, each with what the first grader that failed it saw. */
+  readonly failures: readonly { readonly run: string; readonly name: string; readonly seen: string }[];
+}
+
+export interface Row {
+  readonly fixture: string;
+  /** One for each variant. */
+  readonly cells: readonly Cell[];
+  /** The probability of such a drop by chance. */
+  readonly p?: number;
+  readonly worse?: boolean;
+  readonly below?: boolean;
+}
+
+/** Why an eval ended. */
+export type Ended = "done" | "refuted" | "budget" | "lost" | "aborted";
+
+/** What an eval came to: `summary.json`. */
+export interface Summary {
+  readonly id: string;
+  readonly variants: readonly string[];
+  /** How many runs in a row `passAll` is about. */
+  readonly k: number;
+  readonly rows: readonly Row[];
+  readonly suite?: { readonly p: number; readonly worse: boolean };
+  /** The same for fixtures of this kind, if there are enough of them. */
+  readonly beyond?: { readonly p: number; readonly worse: boolean };
+  readonly ended: Ended;
+  /** The part of each level that the last look spent. */
+  readonly part: number;
+  /** Whether a first look was reached: otherwise nothing was measured. */
+  readonly measured: boolean;
+  /** Invariants that no run put to the test, and those that only some did. */
+  readonly unreached: readonly string[];
+  readonly reached: readonly string[];
+  /** Runs that counted, attempts that were lost, and runs that were given up. */
+  readonly runs: number;
+  readonly lostAttempts: number;
+  readonly lost: number;
+  readonly spent: { readonly tokens: number; readonly dollars?: number };
+}
+
+const MOST_IN_A_ROW = 5;
+
+type Cells = readonly (readonly Rate[])[];
+
+/** The rates of each fixture, by variant. */
+function ratesOf(plan: EvalPlan, lines: readonly RunLine[]): Cells {
+  return plan.fixtures.map((fixture) => plan.variants.map((variant) => rateOf(linesOf(lines, fixture, variant))));
+}
+
+function rateOf(lines: readonly RunLine[]): Rate {
+  return { passed: lines.filter(({ pass }) => pass).length, runs: lines.length };
+}
+
+/** The runs of a fixture and variant that were not lost. */
+function linesOf(lines: readonly RunLine[], fixture: PlannedFixture, variant: Variant): RunLine[] {
+  const like = slotName({ fixture, variant, round: 0 }).slice(0, -1);
+  return lines.filter(({ run, pass }) => pass !== undefined && run.startsWith(like));
+}
+
+interface Gate {
+  readonly suite?: { readonly p: number; readonly worse: boolean };
+  readonly fixtures: readonly Pick<Row, "p" | "worse" | "below">[];
+}
+
+/** What rates say at a look that spends a part of each level. */
+function gateOf({ atLeast }: Pick<EvalPlan, "atLeast">, cells: Cells, part: number): Gate {
+  const pairs = cells.flatMap(([now, then]): Pair[] => now && then ? [[now, then]] : []);
+  const ps = pairs.map((pair) => pWorse([pair]));
+  const worse = holm(ps, FIXTURE_LEVEL * part);
+  const below = atLeast === undefined ? [] : holm(cells.map(([now]) => atMost(now!, atLeast)), LEAST_LEVEL * part);
+  const p = pWorse(pairs);
+  return {
+    ...(pairs.length > 0 && { suite: { p, worse: p <= SUITE_LEVEL * part || worse.includes(true) } }),
+    fixtures: cells.map((_, i) => ({
+      ...(ps[i] !== undefined && { p: ps[i], worse: worse[i]! }),
+      ...(below[i] !== undefined && { below: below[i] }),
+    })),
+  };
+}
+
+function isRefuted({ suite, fixtures }: Gate): boolean {
+  return suite?.worse === true || fixtures.some(({ below }) => below);
+}
+
+/** Whether the rates refute at a look that the agent is as good as it must be. */
+export function refuted(plan: EvalPlan, lines: readonly RunLine[], part: number): boolean {
+  return isRefuted(gateOf(plan, ratesOf(plan, lines), part));
+}
+
+/** The looks of an eval; without something to compare with there is only the last. Undefined if no outcome could tell anything. */
+export function looksOf(plan: EvalPlan, kept: readonly RunLine[] = []): Look[] | undefined {
+  if (plan.variants.length === 1 && plan.atLeast === undefined) return [{ rounds: plan.runs, part: 1 }];
+  const couldTell = (runs: number, part: number) => {
+    const worst = plan.fixtures.map((fixture) =>
+      plan.variants.map((variant, i): Rate => {
+        const all = variant.kind === "kept" ? linesOf(kept, fixture, variant).length : runs;
+        return { passed: i === 0 ? 0 : all, runs: all };
+      })
+    );
+    return isRefuted(gateOf(plan, worst, part));
+  };
+  const found = looks(plan.runs, couldTell);
+  return couldTell(plan.runs, found.at(-1)!.part) ? found : undefined;
+}
+
+/** All an eval came to, from its plan and the lines of its runs and of a kept eval's. */
+export function summarise(
+  plan: EvalPlan,
+  lines: readonly RunLine[],
+  { ended, part, measured }: Pick<Summary, "ended" | "part" | "measured">,
+): Summary {
+  const rates = ratesOf(plan, lines);
+  const k = Math.min(MOST_IN_A_ROW, ...rates.flat().map(({ runs }) => Math.max(1, runs)));
+  const own = lines.filter(({ run }) =>
+    plan.variants.some((variant) => variant.kind !== "kept" && isOf(plan, variant, run))
+  );
+  const isFixed = ended === "done" && plan.first === undefined;
+  const gate = gateOf(plan, rates, part);
+  const rows = plan.fixtures.map((fixture, i): Row => ({
+    fixture: fixture.name,
+    cells: plan.variants.map((variant) => cellOf(linesOf(lines, fixture, variant), k, isFixed)),
+    ...gate.fixtures[i],
+  }));
+  const pairs = rates.flatMap(([now, then]): Pair[] => now?.runs && then?.runs ? [[now, then]] : []);
+  const beyond = pWorseBeyond(pairs);
+  const { tokens, dollars } = own.reduce((sum, line) => addPrice(sum, costOf(line)), FREE);
+  const lostLines = own.filter(({ lost }) => lost !== undefined);
+  const counted = own.length - lostLines.length;
+  return {
+    id: plan.id,
+    variants: plan.variants.map(({ name }) => name),
+    k,
+    rows,
+    ...(gate.suite && { suite: gate.suite }),
+    ...(beyond !== undefined && { beyond: { p: beyond, worse: beyond <= SUITE_LEVEL * part } }),
+    ...{ ended, part, measured },
+    ...reaches(plan, lines),
+    runs: counted,
+    lostAttempts: lostLines.length,
+    lost: new Set(
+      lostLines.map(({ run }) => run).filter((run) => !own.some((one) => one.run === run && one.pass !== undefined)),
+    ).size,
+    spent: { tokens, ...(dollars !== undefined && { dollars }) },
+  };
+}
+
+function isOf({ fixtures }: EvalPlan, variant: Variant, run: string): boolean {
+  return fixtures.some((fixture) => run.startsWith(slotName({ fixture, variant, round: 0 }).slice(0, -1)));
+}
+
+function cellOf(lines: readonly RunLine[], k: number, isFixed: boolean): Cell {
+  const rate = rateOf(lines);
+  const [low, high] = isFixed ? interval(rate) : anyTimeInterval(rate);
+  const { calls, tokens, dollars } = lines.reduce((sum, line): Price => addPrice(sum, costOf(line)), FREE);
+  const each = (sum: number) => lines.length === 0 ? 0 : sum / lines.length;
+  return {
+    ...rate,
+    interval: [low, high],
+    passAll: rate.runs < k ? 0 : passAll(rate, k),
+    passAllInterval: [low ** k, high ** k],
+    mean: { calls: each(calls), tokens: each(tokens), ...(dollars !== undefined && { dollars: each(dollars) }) },
+    failures: lines.filter(({ pass }) => pass === false).map(({ run, grades = [] }) => {
+      const { name = "", seen = "" } = grades.find(({ pass }) => !pass) ?? {};
+      return { run, name, seen };
+    }),
+  };
+}
+
+/** Which invariants with `when` or `sometimes` the runs of the first variant put to the test: own ones in each fixture, shared ones in any. */
+function reaches(plan: EvalPlan, lines: readonly RunLine[]): Pick<Summary, "unreached" | "reached"> {
+  const counts = new Map<string, { reached: number; of: number }>();
+  for (const fixture of plan.fixtures) {
+    for (
+      const { name, reached, shared } of linesOf(lines, fixture, plan.variants[0]!).flatMap(({ grades = [] }) => grades)
+    ) {
+      if (shared && !plan.whole) continue;
+      const key = shared ? `"${name}"` : `${fixture.name}: "${name}"`;
+      const count = counts.get(key) ?? { reached: 0, of: 0 };
+      counts.set(key, { reached: count.reached + (reached === false ? 0 : 1), of: count.of + 1 });
+    }
+  }
+  const partly = [...counts].filter(([, { reached, of }]) => reached < of);
+  return {
+    unreached: partly.filter(([, { reached }]) => reached === 0).map(([key]) => key),
+    reached: partly.filter(([, { reached }]) => reached > 0).map(([key, { reached, of }]) =>
+      `${key} was put to the test in ${reached} of ${of} runs`
+    ),
+  };
+}
+
+/** Exit codes: 0 not refuted, 1 worse or below, 3 not measured, 130 interrupted. */
+export function exitCode({ ended, measured, suite, rows, unreached }: Summary): number {
+  if (ended === "aborted") return 130;
+  if (ended === "lost" || !measured) return 3;
+  return suite?.worse || rows.some(({ below }) => below) || unreached.length > 0 ? 1 : 0;
+}

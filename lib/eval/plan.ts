@@ -1,0 +1,162 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join, relative } from "node:path";
+import { sha256 } from "../files/sha256.ts";
+import { hashFiles } from "../tape/workspace.ts";
+import { type Price, priceOf } from "../tape/drift/drift.ts";
+import { type Fixture, fixtureAt } from "../tape/fixture.ts";
+import { readTape } from "../tape/read.ts";
+import { MAIN, type Tape } from "../tape/tape.ts";
+import { graderHashes } from "./grade.ts";
+
+/** At most so many dollars, or so many tokens. */
+export type Budget = { readonly dollars: number } | { readonly tokens: number };
+
+/** An agent in question, or one it is compared with. */
+export interface Variant {
+  /** As the table has it: `now`, a git ref, a script, `.`, or the id of a kept eval. */
+  readonly name: string;
+  readonly kind: "here" | "ref" | "script" | "kept";
+  /** The commit it was at; of `here`, what HEAD was. */
+  readonly commit?: string;
+  /** The model it is to use. @default its own */
+  readonly model?: string;
+}
+
+export interface PlannedFixture {
+  readonly name: string;
+  /** From the project. */
+  readonly folder: string;
+  /** The hash of its tape and files. */
+  readonly hash: string;
+  readonly graders: { readonly [file: string]: string };
+  /** What one run costs, by its tape. */
+  readonly price: Price;
+  /** How the recorded run ended. */
+  readonly stop?: string;
+  /** Whether it has no files, as it was recorded with `--tools`: its runs begin with a copy of the project. */
+  readonly copies?: boolean;
+}
+
+/** What an eval is to do: `eval.json`. */
+export interface EvalPlan {
+  readonly eval: 1;
+  readonly id: string;
+  readonly at: string;
+  /** Runs of each fixture and variant. */
+  readonly runs: number;
+  /** How many were planned at first, if runs were added later. */
+  readonly first?: number;
+  readonly atLeast?: number;
+  readonly budget?: Budget;
+  /** Whether these are all fixtures of their folders, so that invariants they share must be put to the test. */
+  readonly whole?: boolean;
+  readonly fixtures: readonly PlannedFixture[];
+  readonly variants: readonly Variant[];
+}
+
+/** One run of an eval. */
+export interface Slot {
+  readonly fixture: PlannedFixture;
+  readonly variant: Variant;
+  /** From 1. */
+  readonly round: number;
+}
+
+/** `rename/now/7`: the run's name in `runs.jsonl`, and its folder. */
+export function slotName({ fixture, variant, round }: Slot): string {
+  return `${folderName(fixture.name)}/${folderName(variant.name)}/${round}`;
+}
+
+function folderName(name: string): string {
+  return name === "." ? "here" : name.replaceAll(/[^\w.-]+/g, "-").replace(/^[-.]+/, "");
+}
+
+/** The variants that run: those of a kept eval have done so. */
+export function running({ variants }: EvalPlan): readonly Variant[] {
+  return variants.filter(({ kind }) => kind !== "kept");
+}
+
+/** One run of each fixture and variant. */
+export function roundOf(plan: EvalPlan, round: number): Slot[] {
+  return plan.fixtures.flatMap((fixture) => running(plan).map((variant) => ({ fixture, variant, round })));
+}
+
+/** What an eval is to do with a fixture. */
+export async function planned(fixture: Fixture, project: string, model?: string): Promise<PlannedFixture> {
+  const tape = await readTape(fixture.tape);
+  const files = fixture.files === undefined ? {} : hashFiles(fixture.files);
+  const hash = sha256().update(readFileSync(fixture.tape)).update(JSON.stringify(files)).digest("hex").slice(0, 16);
+  return {
+    name: fixture.name,
+    folder: relative(project, fixture.folder),
+    hash,
+    graders: graderHashes(fixture),
+    price: await priceWith(tape, model),
+    ...(tape.end && { stop: tape.end.end }),
+    ...(tape.header.tools && fixture.files === undefined && { copies: true }),
+  };
+}
+
+/** What a tape's calls cost if the main agent's model were another one. */
+function priceWith({ calls }: Tape, model: string | undefined): Promise<Price> {
+  const recorded = calls.find(({ lane }) => lane === MAIN)?.request.model;
+  const change = { lane: MAIN, cause: "wire", path: "model", expected: recorded, actual: model, words: "" } as const;
+  return priceOf(calls, model === undefined ? [] : [change]);
+}
+
+/** Why a fixture is not the one that was planned with. */
+export async function changedSince(plan: EvalPlan, project: string): Promise<string | undefined> {
+  for (const { name, folder, hash } of plan.fixtures) {
+    const fixture = fixtureAt(join(project, folder));
+    if (!existsSync(fixture.tape)) return `${name} is gone`;
+    if ((await planned(fixture, project)).hash !== hash) return `${name} has changed since`;
+  }
+  return undefined;
+}
+
+/** Keeps a plan, and lets `last` name it. */
+export function writePlan(evals: string, plan: EvalPlan): string {
+  const folder = join(evals, plan.id);
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, "eval.json");
+  writeFileSync(`${path}.new`, `${JSON.stringify(plan, null, 2)}\n`);
+  renameSync(`${path}.new`, path);
+  const last = join(evals, "last");
+  rmSync(last, { force: true });
+  symlinkSync(plan.id, last);
+  return folder;
+}
+
+/** The ids of the evals that are kept, the newest last. */
+export function keptEvals(evals: string): string[] {
+  if (!existsSync(evals)) return [];
+  return readdirSync(evals).filter((name) => name !== "last" && existsSync(join(evals, name, "eval.json"))).sort();
+}
+
+/** @throws {Error} if there is no such eval, or another release made it */
+export function readPlan(evals: string, id: string): EvalPlan {
+  const path = join(evals, id, "eval.json");
+  if (!existsSync(path)) {
+    const all = keptEvals(evals);
+    const fix = all.length === 0 ? "'crochet eval' makes one" : `there are ${all.slice(-5).join(", ")}`;
+    throw new Error(`Cannot find an eval '${id}': ${fix}`);
+  }
+  const plan = JSON.parse(readFileSync(path, "utf8")) as EvalPlan;
+  if (plan.eval !== 1) throw new Error(`Cannot read ${path} as another release wrote it: start a new eval`);
+  return plan;
+}
+
+/** An id that sorts by time. */
+export function newId(now: Date): string {
+  const time = now.toISOString().replaceAll(/[-:T]/g, "").slice(0, 14);
+  return `${time.slice(0, 8)}-${time.slice(8)}-${crypto.randomUUID().slice(0, 4)}`;
+}
