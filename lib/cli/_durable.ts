@@ -64,7 +64,7 @@ interface Waiting {
 }
 
 /** Prints what an agent waits for, and the command that answers. */
-export function reportWaiting({ agent_id, reason }: Waiting, flags: string, io: Io): void {
+function reportWaiting({ agent_id, reason }: Waiting, flags: string, io: Io): void {
   io.err(`crochet: agent ${agent_id} waits: ${reason}\n`);
   io.err(`crochet: answer with: crochet agents answer ${flags}${agent_id} allow|deny [reason]\n`);
 }

@@ -40,7 +40,7 @@ export function command(usage: Usage, work: (asked: Asked, io: Io) => Promise<nu
 }
 
 /** Every flag of a command. */
-export function flagsOf({ flags }: Usage): Usage["flags"] {
+function flagsOf({ flags }: Usage): Usage["flags"] {
   return [...flags, ["--help", "this text"]];
 }
 

@@ -39,7 +39,7 @@ function nearScript(path: string): string | undefined {
 }
 
 /** How long to wait for a script, whose top level may never finish. */
-export interface Patience {
+interface Patience {
   readonly signal: AbortSignal;
   /** @default as long as it takes */
   readonly seconds?: number;

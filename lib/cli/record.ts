@@ -26,7 +26,7 @@ import { RefusedCalls } from "./run-agent.ts";
 import { plainText } from "./show/text.ts";
 
 /** `--normalise`, as the usage of a command has it. */
-export const NORMALISE =
+const NORMALISE =
   "a difference that does not count, in texts at a path: 'day=messages.**=\\d+ days ago'; the tape keeps it";
 
 /** Reads `--normalise <name=path=pattern>`. */

@@ -68,7 +68,7 @@ export const READ_ONLY: readonly string[] = [...COMMANDS.keys()];
 const MOST_FILES = 1000;
 
 /** What a command opens if it only reads, and only inside the roots, from whichever of the places it runs in. */
-export function readingOf(
+function readingOf(
   [name, ...rest]: readonly ShellWord[],
   places: readonly string[],
   roots: readonly string[],

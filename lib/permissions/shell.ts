@@ -6,20 +6,20 @@ export interface ShellWord {
 }
 
 /** A file that a redirection opens. */
-export interface Redirect {
+interface Redirect {
   readonly kind: "read" | "write";
   readonly path: string;
 }
 
 /** A literal simple command: what it says is what bash runs. */
-export interface SimpleCommand {
+interface SimpleCommand {
   readonly words: readonly ShellWord[];
   readonly redirects: readonly Redirect[];
   readonly source: string;
 }
 
 /** The commands of a line that was read, or why it was not: then it may run anything. */
-export type ShellLine =
+type ShellLine =
   | { readonly commands: readonly SimpleCommand[]; readonly unread?: undefined }
   | { readonly unread: string; readonly commands?: undefined };
 

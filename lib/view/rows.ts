@@ -42,7 +42,7 @@ export interface OpenAgent {
 }
 
 /** A hook that was asked and has not answered. */
-export interface PendingHook {
+interface PendingHook {
   readonly agent: OpenAgent;
   readonly hook: string;
   readonly event: string;
