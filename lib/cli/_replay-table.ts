@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { shellWord } from "../core/shown.ts";
 import type { DriftReport } from "../tape/drift/drift.ts";
-import { type Case, type Ink, junit, renewalOfAll, reportLines, shownOnce } from "../tape/drift/report.ts";
+import { type Case, type Ink, junit, reportLines, shownOnce } from "../tape/drift/report.ts";
 import type { FixtureRun } from "../tape/run-fixture.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
 import type { Flags } from "./_flags.ts";
@@ -28,7 +28,7 @@ function hooksOfOthers({ hooks, shadow }: Flags["flags"]): string | undefined {
 }
 
 /** Prints a row for each fixture, then what is to be said of some. */
-export function showOutcomes(outcomes: readonly Outcome[], { words, flags }: Flags, io: Io, ink: Ink): void {
+export function showOutcomes(outcomes: readonly Outcome[], { flags }: Flags, io: Io, ink: Ink): void {
   const rows = outcomes.map(({ name, report, error, seconds }) => [
     name,
     error !== undefined ? "error" : report!.ok ? report!.mode === "update" ? "recorded" : "ok" : "drift",
@@ -44,8 +44,6 @@ export function showOutcomes(outcomes: readonly Outcome[], { words, flags }: Fla
     if (lines.length > 0) io.out(`\n${mark}${ink.bold(name)}\n${lines.map((line) => `  ${line}\n`).join("")}`);
     if (shadow.length > 0) io.out(`\n${ink.bold(name)}, with these hooks:\n${shadowTable(shadow)}`);
   }
-  const all = renewalOfAll(outcomes.flatMap(({ report }) => report ?? []));
-  if (all !== undefined) io.out(`\n${all} (${again(words, flags)})\n`);
 }
 
 /** How many of the recorded calls were served; of a run that was recorded again, how many were kept and how many are new. */

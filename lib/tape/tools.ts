@@ -42,10 +42,21 @@ export function tapedTool(tool: Tool, tape: ToolTape): Tool {
   const run = async (input: unknown, context: ToolContext): Promise<ToolReturn> => {
     try {
       const fact = tape.serve === "no" || tape.isOver() ? undefined : tape.next(context.toolUseId);
-      if (fact && tape.serve === "verify") return await verify(tool, fact, input, context, tape);
+      if (fact && tape.serve === "verify") {
+        const real = await reallyRun(tool, input, context);
+        // An aborted call has no result to compare.
+        if (!context.signal.aborted) tape.verification?.result(tool.name, context.toolUseId, fact.result, real);
+        const { response } = real;
+        return output({ ...(response !== undefined && { response }), ...tape.mask.off(fact.result) });
+      }
       if (fact && tool.effect !== "none") {
         if (tape.serve === "recorded") return await serve(fact, input, context, tape);
-        if (isFor(fact, input, tape)) return await repeat(tool, fact, input, context, tape);
+        if (isFor(fact, input, tape)) {
+          // What follows may build on what the tool does; a tape is renewed from its first difference on, not from here.
+          await reallyRun(tool, input, context);
+          tape.note(fact);
+          return output(tape.mask.off(fact.result));
+        }
       }
       return tape.record ? await record(tool, input, context, tape) : await tool.run(input, context);
     } finally {
@@ -130,37 +141,6 @@ async function serve(
     state.set(CWD, () => place);
   }
   return output(tape.mask.off(result));
-}
-
-/** Runs the tool for real, says what it did otherwise, and gives the model what was recorded. */
-async function verify(
-  tool: Tool,
-  fact: ToolFact,
-  input: unknown,
-  context: ToolContext,
-  tape: ToolTape,
-): Promise<ToolReturn> {
-  const { result } = fact;
-  const real = await reallyRun(tool, input, context);
-  // An aborted call has no result to compare.
-  if (!context.signal.aborted) tape.verification?.result(tool.name, context.toolUseId, result, real);
-  return output({ ...(real.response !== undefined && { response: real.response }), ...tape.mask.off(result) });
-}
-
-/**
- * Runs the tool for what it does, as what follows may build on that, and gives the model what was recorded: a tape is
- * renewed from its first difference on, not from the first tool that gives another result in another place.
- */
-async function repeat(
-  tool: Tool,
-  fact: ToolFact,
-  input: unknown,
-  context: ToolContext,
-  tape: ToolTape,
-): Promise<ToolReturn> {
-  await reallyRun(tool, input, context);
-  tape.note(fact);
-  return output(tape.mask.off(fact.result));
 }
 
 async function reallyRun(tool: Tool, input: unknown, context: ToolContext): Promise<ToolFact["result"]> {

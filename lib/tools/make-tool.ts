@@ -62,7 +62,7 @@ export interface RunnableTool {
  * ```
  */
 export function tool<Input = any>(options: ToolOptions<Input>): Tool<Input> {
-  const { name, description, input, run, effect = "write" } = options;
+  const { name, description, input, run, effect = "write", parallel, ...rest } = options;
   checkName(name);
   if (!["none", "read", "write"].includes(effect)) {
     throw new TypeError(`Cannot make tool '${name}' as effect '${effect}' is unknown: expected none, read or write`);
@@ -77,14 +77,8 @@ export function tool<Input = any>(options: ToolOptions<Input>): Tool<Input> {
     effect,
     parse: isStandard(input) ? standardParser(input) : (value) => validateJson<Input>(schema, value),
     run,
-    ...(options.describe && { describe: options.describe }),
-    ...(options.parallel && { parallel: true }),
-    ...(options.aliases && { aliases: options.aliases }),
-    ...(options.prepare && { prepare: options.prepare }),
-    ...(options.settled && { settled: options.settled }),
-    ...(options.asks && { asks: options.asks }),
-    ...(options.render && { render: options.render }),
-    ...(options.close && { close: options.close }),
+    ...(parallel && { parallel }),
+    ...rest,
   };
 }
 

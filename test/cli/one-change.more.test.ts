@@ -145,7 +145,7 @@ test(
   },
 );
 
-test("what changed for many fixtures is shown in one, and the price of all of them is shown", LONG, async () => {
+test("what changed for many fixtures is shown in one", LONG, async () => {
   using here = place(FILES);
   await using server = await scriptedServer([], { then: { text: "hello" } });
   for (const name of ["a", "b"]) {
@@ -162,7 +162,6 @@ test("what changed for many fixtures is shown in one, and the price of all of th
     out,
     /✗ b\n {2}prompt: system is not what was recorded, as in a \(at main#1\)\n {2}not requested: main#1\n/,
   );
-  assert.match(out, /\n\nto record all 2 again: 2 calls, 30 tokens, < \$0\.01 \(crochet replay a b --update\)\n$/);
   const data = JSON.parse((await here.crochet(["replay", "--json"])).out);
   assert.deepEqual(
     data.map((one: any) => one.report.divergences[0].words),

@@ -49,26 +49,6 @@ export function renewalText(
   return `${known}calls that were never recorded, price unknown`;
 }
 
-/** What it takes to record all of them again that drifted; undefined if one by itself says so. */
-export function renewalOfAll(reports: readonly DriftReport[]): string | undefined {
-  const drifted = reports.filter(({ ok, unused, divergences }) => !ok && unused.length + divergences.length > 0);
-  if (drifted.length < 2) return undefined;
-  const prices = drifted.map(({ price }) => price.update);
-  const sum = (of: (price: Price) => number) => prices.reduce((sum, price) => sum + of(price), 0);
-  const known = prices.every(({ dollars }) => dollars !== undefined);
-  const update: Price = {
-    calls: sum(({ calls }) => calls),
-    tokens: sum(({ tokens }) => tokens),
-    dollars: known ? sum(({ dollars }) => dollars!) : undefined,
-  };
-  // Lanes of several tapes have one name.
-  const divergences = drifted.flatMap(({ tape, divergences }) =>
-    divergences.map((d) => ({ ...d, lane: `${tape} ${d.lane}` }))
-  );
-  const unused = drifted.flatMap(({ tape, unused }) => unused.map((call) => `${tape} ${call}`));
-  return `to record all ${drifted.length} again: ${renewalText({ divergences, unused, price: { update } })}`;
-}
-
 /**
  * Reports with each difference shown once: an agent that changed has changed for all its fixtures. Others say in which
  * fixture it is shown.
