@@ -77,7 +77,7 @@ export interface HookDefinitions {
 export type Path = readonly (string | number)[];
 type Fields = { readonly [key: string]: unknown };
 
-/** Time limit where a definition sets none, in seconds. */
+/** The default time limit, in seconds. */
 const TIMEOUT = 30;
 
 /** One entry of `hooks.definitions`, checked (S3.13). */
@@ -113,8 +113,25 @@ const OWN_KEYS: { readonly [T in Definition["type"]]: readonly string[] } = {
   llm: ["prompt", "model", "cache"],
   inline: ["inline_rules", "rules"],
 };
-const KEYS = ["name", "description", "type", "matcher", "timeout", "priority", "enabled", "on_error"];
-const ALL_KEYS = [...KEYS, ...Object.values(OWN_KEYS).flat()];
+
+const isText = (value: unknown) => typeof value === "string";
+const isFlag = (value: unknown) => typeof value === "boolean";
+const isSeconds = (value: unknown) => typeof value === "number" && value > 0 && Number.isFinite(value);
+
+/** The plain fields of a definition: what fits, and the words for it. */
+const FIELDS: { readonly [key: string]: readonly [fits: (value: unknown) => boolean, expected: string] } = {
+  description: [isText, "a text"],
+  timeout: [isSeconds, "a number of seconds"],
+  priority: [Number.isInteger, "a whole number"],
+  enabled: [isFlag, "true or false"],
+  on_error: [(value) => ["continue", "deny", "abort"].includes(value as string), "continue, deny or abort"],
+  command: [isText, "a text"],
+  script: [isText, "a text"],
+  prompt: [isText, "a text"],
+  model: [isText, "a text"],
+  cache: [(value) => isFlag(value) || value === 0 || isSeconds(value), "seconds, true or false"],
+};
+const ALL_KEYS = ["name", "type", "matcher", "inline_rules", "rules", ...Object.keys(FIELDS)];
 
 /** Reads entries of a definitions file; a mistake names the file, the definition, the field and the fix. */
 export class DefinitionReader {
@@ -136,31 +153,18 @@ export class DefinitionReader {
     if (!type) throw bad("type", `has type ${shown(entry.type)}: expected ${HOOK_TYPES.join(", ")}`);
     const stray = Object.values(OWN_KEYS).flat().find((key) => key in entry && !OWN_KEYS[type].includes(key));
     if (stray !== undefined) throw bad(stray, `has the field '${stray}', which means nothing with type '${type}'`);
-    const checked = <T>(key: string, fits: (value: unknown) => value is T, expected: string): T | undefined => {
-      const value = entry[key];
-      if (value === undefined || value === null) return undefined;
+    const plain = Object.entries(entry).filter(([key, value]) => Object.hasOwn(FIELDS, key) && value !== null);
+    for (const [key, value] of plain) {
+      const [fits, expected] = FIELDS[key]!;
       if (!fits(value)) throw bad(key, `has ${key} ${shown(value)}: expected ${expected}`);
-      return value;
-    };
-    const text = (key: string) => checked(key, isText, "a text");
-    const [command, script, prompt, model] = [text("command"), text("script"), text("prompt"), text("model")];
-    const cache = checked("cache", isCache, "seconds, true or false");
-    const onError = checked("on_error", isOnError, "continue, deny or abort");
-    text("description");
+    }
     this.#complete(type, entry, path, name);
+    const { on_error: onError, description: _, ...own } = Object.fromEntries(plain) as Fields;
     return {
-      name,
-      type,
-      matcher: this.#matcher(entry.matcher, [...path, "matcher"], name),
-      timeout: checked("timeout", isSeconds, "a number of seconds") ?? TIMEOUT,
-      priority: checked("priority", Number.isInteger as (v: unknown) => v is number, "a whole number") ?? 100,
-      enabled: checked("enabled", isFlag, "true or false") ?? true,
-      ...(onError !== undefined && { onError }),
-      ...(command !== undefined && { command }),
-      ...(script !== undefined && { script }),
-      ...(prompt !== undefined && { prompt }),
-      ...(model !== undefined && { model }),
-      ...(cache !== undefined && { cache }),
+      ...{ timeout: TIMEOUT, priority: 100, enabled: true },
+      ...own,
+      ...{ name, type, matcher: this.#matcher(entry.matcher, [...path, "matcher"], name) },
+      ...(onError !== undefined && { onError: onError as OnError }),
       ...(type === "inline" && { rules: [...path, "inline_rules" in entry ? "inline_rules" : "rules"] }),
     };
   }
@@ -220,26 +224,6 @@ export class DefinitionReader {
   mistake(path: Path, why: string): HookLoadError {
     return new HookLoadError(this.#file, this.#yaml.at(path), why);
   }
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
-}
-
-function isFlag(value: unknown): value is boolean {
-  return typeof value === "boolean";
-}
-
-function isSeconds(value: unknown): value is number {
-  return typeof value === "number" && value > 0 && Number.isFinite(value);
-}
-
-function isCache(value: unknown): value is boolean | number {
-  return isFlag(value) || value === 0 || isSeconds(value);
-}
-
-function isOnError(value: unknown): value is OnError {
-  return value === "continue" || value === "deny" || value === "abort";
 }
 
 function shown(value: unknown): string {

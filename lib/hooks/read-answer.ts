@@ -68,7 +68,7 @@ export function jsonInText(text: string, wanted: (object: Fields) => boolean): F
 }
 
 /** The index after the bracket that closes the one at `start`; brackets in strings do not count. */
-function closing(text: string, start: number): number | undefined {
+export function closing(text: string, start: number): number | undefined {
   let depth = 0;
   let quoted = false;
   for (let i = start; i < text.length; i++) {

@@ -283,11 +283,10 @@ export class HookSources {
     this.#reportRefused([this.#toml], problems, unloaded);
     if (this.#toml.text === undefined) return [];
     const { cwd, env, host = { projectDir: cwd }, toml } = this.#options;
-    const { TOML_FILE, tomlHooks } = await import("./toml.ts");
+    const { readTurnCommand, TOML_FILE, tomlHooks } = await import("./toml.ts");
     const listed: Listed[] = [];
     const found = new Set<string>();
     for (const record of tomlHooks(cwd, this.#toml.text, { ...toml, host })) {
-      const { readTurnCommand } = await import("./toml.ts");
       const table = record.name.endsWith("#turn_start") ? "turn_start" : "turn_end";
       try {
         if (await readTurnCommand(this.#toml.text, TOML_FILE, table) === undefined) continue;

@@ -107,8 +107,9 @@ async function examplesOf({ path, event }: Target & { type: "file" }): Promise<r
 async function configOf({ kind }: HookRecord, path: string): Promise<HookConfig> {
   if (kind === "module") return (await import(realpathSync(path))).config ?? {};
   const text = readFileSync(path, "utf8");
-  const inFrontMatter = /^nondeterministic:\s*true\s*$/m.test(text.slice(0, 2000));
-  return { ...readHeader(text), ...(inFrontMatter && { nondeterministic: true }) };
+  if (kind !== "prompt") return readHeader(text);
+  const { fields } = await (await import("../../hooks/prompt.ts")).readPromptFile(text, path);
+  return { ...fields, ...readHeader(text) };
 }
 
 function envOf(

@@ -4,6 +4,7 @@ import { Context, type HookEnv } from "../../../core/hook.ts";
 import { isObject, parsed } from "../../../core/json.ts";
 import type { Opinion } from "../../../core/verdict.ts";
 import { type HostName, HOSTS } from "../../../hooks/hosts/index.ts";
+import { closing } from "../../../hooks/read-answer.ts";
 import { readEvent } from "../../../hooks/hosts/read-event.ts";
 import { answerOf, listeningTo } from "../../../hooks/process/answer.ts";
 import type { RanCommand } from "../subject.ts";
@@ -65,21 +66,9 @@ function starts(text: string): number[] {
 
 /** The object at the start of a text. */
 function leading(text: string): { readonly text: string; readonly json: Json } | undefined {
-  let depth = 0;
-  let inString = false;
-  for (let i = 0; i < Math.min(text.length, 100_000); i++) {
-    const c = text[i];
-    if (inString) {
-      if (c === "\\") i++;
-      else if (c === '"') inString = false;
-    } else if (c === '"') inString = true;
-    else if (c === "{") depth++;
-    else if (c === "}" && --depth === 0) {
-      const json = parsedObject(text.slice(0, i + 1));
-      return json && { text: text.slice(0, i + 1), json };
-    }
-  }
-  return undefined;
+  const found = text.slice(0, closing(text.slice(0, 100_000), 0) ?? 0);
+  const json = parsedObject(found);
+  return json && { text: found, json };
 }
 
 /** Whether the text is a piece of the event. */
