@@ -25,7 +25,7 @@ test("the least agent is a model", async () => {
   assert.deepEqual([usage.input_tokens, usage.output_tokens, cost], [10, 5, 0]);
 });
 
-test("the model is told the system prompt, the tools and nothing of ours", async () => {
+test("the model gets the system prompt, the tools and nothing of ours", async () => {
   const model = ok();
   await agent({ model, system: "You help.", tools: [echo] }).run("hi");
   const { system, tools, max_tokens } = model.requests[0]!;
@@ -168,11 +168,11 @@ test("stream() gives every event in order and returns the Result", async () => {
 });
 
 test("a reader who leaves a stream ends its run, and nothing is left of it", async () => {
-  let told = false;
+  let noted = false;
   const hang = act("Hang", "read", (_, { signal }) =>
     new Promise((_, reject) => {
       signal.addEventListener("abort", () => {
-        told = true;
+        noted = true;
         reject(new Error("stopped"));
       });
     }));
@@ -185,7 +185,7 @@ test("a reader who leaves a stream ends its run, and nothing is left of it", asy
   for await (const event of helper.stream("go")) {
     if (event.type === "tool_start") break;
   }
-  assert.equal(told, true);
+  assert.equal(noted, true);
   assert.deepEqual(ended, ["aborted", "session-end"]);
 });
 
@@ -234,8 +234,8 @@ test("a session of an agent takes several prompts and keeps its transcript", asy
 
 test("whatever is thrown, there is always a Result that says so", async () => {
   const unshown = Object.create(null);
-  const told = "it threw something that cannot be shown";
-  for (const [thrown, message] of [[unshown, told], ["words", "words"], [undefined, "undefined"], [null, "null"]]) {
+  const noted = "it threw something that cannot be shown";
+  for (const [thrown, message] of [[unshown, noted], ["words", "words"], [undefined, "undefined"], [null, "null"]]) {
     const broken: Model = () => {
       throw thrown;
     };

@@ -23,25 +23,14 @@ import type { AskedBelow, Below } from "./spawn.ts";
 /** Where commands run. With `git`, git may write to `.git`, but for its hooks and settings. */
 export type SandboxOption = "workspace" | "hooks" | { mode?: "workspace" | "hooks"; git?: boolean };
 
-/** What an agent is made of. Everything is optional: the least agent is `agent({})`. */
-export interface AgentOptions extends AskOptions {
-  /** `import.meta.url` of the script: relative paths are resolved against it. */
-  from?: string;
-  /** @default the script's file name, or "agent" */
-  name?: string;
+/** What an agent may have, and a run of it in its place. */
+interface CommonOptions extends AskOptions {
   /** A model's name, or a model. @default the environment variable CROCHET_MODEL, else `DEFAULT_MODEL` */
   model?: string | Model;
-  /** The model to continue with if the first one is overloaded or refuses. */
-  fallbackModel?: string;
-  system?: string;
-  /** Our tools, the SDK's runnable tools, or the API's own, which it runs itself: `{ type: "web_search_20260318", name: "web_search" }`. */
-  tools?: readonly (Tool | RunnableTool | ApiTool)[];
-  /** A folder of hook files, hooks in code, or a list of both; `[]` is none. @default `./hooks` beside the script, if it has some */
-  hooks?: string | CodeHooks | readonly (string | CodeHooks)[];
   limits?: Partial<Limits>;
   /** What models cost that have no list price here, or another one: dollars per million tokens, by the model's name. */
   prices?: Prices;
-  /** Rules for tool calls. @default every call may run: the author chose the tools */
+  /** Rules for tool calls; deny rules of the agent hold for its runs too. @default every call may run: the author chose the tools */
   permissions?: Permissions;
   /**
    * Runs commands where only the workspace can be written and there is no network: those of Bash and hook.toml, and with
@@ -57,18 +46,33 @@ export interface AgentOptions extends AskOptions {
    * quarters of the model's `contextWindow`, else at 150_000, and if the API finds it too long
    */
   compact?: boolean | { at: number };
-  /** MCP servers whose tools the agent has as `mcp__server__tool`. */
+  /** MCP servers whose tools the agent has as `mcp__server__tool`; those of a run are added to the agent's. */
   mcp?: McpOptions;
   /** Runs each model call and tool call: a journal or an engine. @default directly */
   step?: Step | Engine;
-  /** A fixture's folder to replay from, or more about a tape; `CROCHET_TAPE` and `CROCHET_TAPE_MODE` override it. */
+  /** A fixture's folder to replay from, or more about a tape; `CROCHET_TAPE` and `CROCHET_TAPE_MODE` override an agent's. */
   tape?: string | TapeOptions;
-  /** Ends every run of the agent. */
+  /** Ends the run, or every run of the agent. */
   signal?: AbortSignal;
   /** Where tools work. @default the process's directory */
   cwd?: string;
   /** Called with everything that happens. */
   on?: (event: RunEvent) => void;
+}
+
+/** What an agent is made of. Everything is optional: the least agent is `agent({})`. */
+export interface AgentOptions extends CommonOptions {
+  /** `import.meta.url` of the script: relative paths are resolved against it. */
+  from?: string;
+  /** @default the script's file name, or "agent" */
+  name?: string;
+  /** The model to continue with if the first one is overloaded or refuses. */
+  fallbackModel?: string;
+  system?: string;
+  /** Our tools, the SDK's runnable tools, or the API's own, which it runs itself: `{ type: "web_search_20260318", name: "web_search" }`. */
+  tools?: readonly (Tool | RunnableTool | ApiTool)[];
+  /** A folder of hook files, hooks in code, or a list of both; `[]` is none. @default `./hooks` beside the script, if it has some */
+  hooks?: string | CodeHooks | readonly (string | CodeHooks)[];
 }
 
 /** What hooks that are found elsewhere get of the session they belong to. */
@@ -85,24 +89,8 @@ export interface HookRunner {
 }
 
 /** What one run or session may have of its own. */
-export interface RunOptions extends AskOptions {
-  signal?: AbortSignal;
-  on?: (event: RunEvent) => void;
-  /** These override the agent's. */
-  model?: string | Model;
-  limits?: Partial<Limits>;
-  prices?: Prices;
-  permissions?: Permissions;
-  sandbox?: SandboxOption;
-  store?: MinimalStore;
-  memory?: boolean | readonly string[];
-  compact?: boolean | { at: number };
-  tape?: string | TapeOptions;
-  step?: Step | Engine;
-  cwd?: string;
-  /** Further MCP servers, beside the agent's own. */
-  mcp?: McpOptions;
-  /** Asks a person where rules or hooks want that; without it such a call is refused. */
+export interface RunOptions extends CommonOptions {
+  /** Asks a person if rules or hooks want that; without it such a call is refused. */
   ask?: PermissionAsker;
   /** Answers the agent's own questions and looks at its plans; without it such a call ends the turn. */
   asker?: Asker;
@@ -166,14 +154,8 @@ export interface Agent {
   main(args?: readonly string[]): Promise<void>;
 }
 
-export const OPTIONS: { readonly [option in keyof AgentOptions]-?: OptionKind } = {
-  from: "a text",
-  name: "a text",
+const COMMON: { readonly [option in keyof CommonOptions]-?: OptionKind } = {
   model: "any",
-  fallbackModel: "a text",
-  system: "a text",
-  tools: "a list",
-  hooks: "any",
   limits: "an object",
   ...ASK_OPTIONS,
   prices: "an object",
@@ -190,22 +172,18 @@ export const OPTIONS: { readonly [option in keyof AgentOptions]-?: OptionKind } 
   on: "a function",
 };
 
+export const OPTIONS: { readonly [option in keyof AgentOptions]-?: OptionKind } = {
+  ...COMMON,
+  from: "a text",
+  name: "a text",
+  fallbackModel: "a text",
+  system: "a text",
+  tools: "a list",
+  hooks: "any",
+};
+
 export const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind } = {
-  signal: "an AbortSignal",
-  on: "a function",
-  model: "any",
-  limits: "an object",
-  ...ASK_OPTIONS,
-  prices: "an object",
-  permissions: "an object",
-  sandbox: ["workspace", "hooks"],
-  store: "an object",
-  memory: "true, false or a list of texts",
-  compact: "any",
-  tape: "any",
-  step: "any",
-  cwd: "a text",
-  mcp: "an object",
+  ...COMMON,
   ask: "a function",
   asker: "an object",
   hooks: "a function",

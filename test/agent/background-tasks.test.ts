@@ -7,24 +7,24 @@ import { Agent, Bash } from "crochet/tools";
 import { scripted } from "crochet/testing";
 import { scratch } from "../_scratch.ts";
 
-/** A folder whose Stop hook keeps what it is told. */
+/** A folder whose Stop hook keeps what it is given. */
 function place() {
   const folder = scratch();
   const hooks = join(folder.path, "hooks");
   mkdirSync(hooks);
-  writeFileSync(join(hooks, "stop.sh"), `#!/bin/sh\ncat >> '${folder.path}/told'; echo >> '${folder.path}/told'\n`);
+  writeFileSync(join(hooks, "stop.sh"), `#!/bin/sh\ncat >> '${folder.path}/noted'; echo >> '${folder.path}/noted'\n`);
   chmodSync(join(hooks, "stop.sh"), 0o755);
   return {
     cwd: folder.path,
     hooks,
-    told: () =>
-      readFileSync(join(folder.path, "told"), "utf8").trim().split("\n").filter((line) => line !== "")
+    noted: () =>
+      readFileSync(join(folder.path, "noted"), "utf8").trim().split("\n").filter((line) => line !== "")
         .map((line) => JSON.parse(line) as { hook_event_name: string; background_tasks: unknown[] }),
     [Symbol.dispose]: () => folder[Symbol.dispose](),
   };
 }
 
-test("a Stop hook is told of commands that still run in the background, and not of those that have ended", async () => {
+test("a Stop hook sees commands that still run in the background, and not those that have ended", async () => {
   using here = place();
   const start = (command: string, description: string) => ({
     name: "Bash",
@@ -36,13 +36,13 @@ test("a Stop hook is told of commands that still run in the background, and not 
     { text: "done" },
   ]);
   await agent({ model, tools: [Bash], hooks: here.hooks, cwd: here.cwd }).run("go");
-  const [{ background_tasks } = { background_tasks: undefined }] = here.told();
+  const [{ background_tasks } = { background_tasks: undefined }] = here.noted();
   assert.deepEqual(background_tasks, [
     { id: "bash_1", type: "shell", status: "running", description: "a long sleep", command: "sleep 30" },
   ]);
 });
 
-test("a Stop hook is told of an agent that works in the background, until its report has come", async () => {
+test("a Stop hook sees an agent that works in the background, until its report has arrived", async () => {
   using here = place();
   const asksSub = (request: { messages: readonly unknown[] }) => JSON.stringify(request.messages[0]).includes("do it");
   let release = () => {};
@@ -71,7 +71,7 @@ test("a Stop hook is told of an agent that works in the background, until its re
       if (event.type === "hook_end" && event.event === "stop") release();
     },
   }).run("go");
-  const stops = here.told().filter(({ hook_event_name }) => hook_event_name === "Stop");
+  const stops = here.noted().filter(({ hook_event_name }) => hook_event_name === "Stop");
   assert.equal(stops.length, 2);
   const [task] = stops[0]!.background_tasks as { id: string }[];
   assert.deepEqual(stops[0]!.background_tasks, [

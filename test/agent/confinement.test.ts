@@ -65,7 +65,7 @@ const skip = await openSandbox({ mode: "workspace", roots: [tmpdir()] }).then(
   (e: Error) => e.message,
 );
 
-test("U16: hooks run outside the sandbox, and inside it where that is asked for", { skip }, async () => {
+test("U16: hooks run outside the sandbox, and inside it if the option says so", { skip }, async () => {
   using inside = scratch();
   using other = scratch();
   const [cwd, outside] = [inside.path, other.path];

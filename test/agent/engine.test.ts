@@ -61,7 +61,7 @@ test("a run that is run again asks no model, no tool and no hook, and ends the s
   assert.deepEqual(events.filter((e) => e.type === "text").map((e) => e.text), ["on it"]);
 });
 
-test("U2: what hooks share is as they left it where a run goes on: set, changed and taken away", async () => {
+test("U2: what hooks share is as they left it when a run continues: set, changed and deleted", async () => {
   const journal: Journal = new Map();
   const found: unknown[] = [];
   const run = (engine: Engine) =>
@@ -85,7 +85,7 @@ test("U2: what hooks share is as they left it where a run goes on: set, changed 
   assert.deepEqual(found, [{ last: "b" }, { last: "b" }]);
 });
 
-test("names of steps are unique and stable, also where a model repeats ids and a session has several runs", async () => {
+test("names of steps are unique and stable, even if a model repeats ids and a session has several runs", async () => {
   const journal: Journal = new Map();
   const run = async () => {
     const engine = memoryEngine(journal);
@@ -153,7 +153,7 @@ test("no step is ever in a step: a tool that starts agents is run again with the
   assert.deepEqual(again.result, result);
 });
 
-test("reports of agents in the background are taken where they were taken before", async () => {
+test("reports of agents in the background are taken at the same point when the run is repeated", async () => {
   const journal: Journal = new Map();
   const run = async () => {
     const engine = memoryEngine(journal);
@@ -178,7 +178,7 @@ test("reports of agents in the background are taken where they were taken before
   assert.deepEqual(second.result, first.result);
 });
 
-test("what a hook says from the background is taken by a step, and said again where it was said", async () => {
+test("what a hook says from the background is taken by a step, and repeated at the same point", async () => {
   const journal: Journal = new Map();
   const run = async () => {
     const engine = memoryEngine(journal);
@@ -186,8 +186,8 @@ test("what a hook says from the background is taken by a step, and said again wh
       text: "ok",
     }]);
     const tools = [say("Slow", async (words) => (await new Promise((r) => setTimeout(r, 5)), words))];
-    const [told] = codeHooks([{ preToolUse: [(_: unknown, ctx: HookContext) => ctx.addContext("by the way")] }]);
-    const result = await agent({ model, tools, hooks: [{ ...told!, mode: "async" }], step: engine }).run("go", {
+    const [noted] = codeHooks([{ preToolUse: [(_: unknown, ctx: HookContext) => ctx.addContext("by the way")] }]);
+    const result = await agent({ model, tools, hooks: [{ ...noted!, mode: "async" }], step: engine }).run("go", {
       id: "s",
     });
     return { result, engine };
@@ -199,17 +199,17 @@ test("what a hook says from the background is taken by a step, and said again wh
   assert.deepEqual(second.result.messages, first.result.messages);
 });
 
-test("what a hook says from the background reaches the model where a stop hook sends it back, at once", async () => {
+test("what a hook says from the background reaches the model at once if a stop hook sends it back", async () => {
   const model = scripted([{ text: "one" }, { text: "two" }]);
-  const [told] = codeHooks([{ iteration: (_: unknown, ctx: HookContext) => ctx.addContext("by the way") }]);
+  const [noted] = codeHooks([{ iteration: (_: unknown, ctx: HookContext) => ctx.addContext("by the way") }]);
   const stop = {
     stop: ({ stop_hook_active }: { stop_hook_active: boolean }) => stop_hook_active ? undefined : deny("more"),
   };
-  await agent({ model, hooks: [{ ...told!, mode: "async" }, stop], step: memoryEngine() }).run("go", { id: "s" });
+  await agent({ model, hooks: [{ ...noted!, mode: "async" }, stop], step: memoryEngine() }).run("go", { id: "s" });
   assert.match(JSON.stringify(model.requests[1]!.messages.at(-1)), /by the way.*more/);
 });
 
-test("a tool is told the name of its step as its idempotency key, the same one each time", async () => {
+test("a tool gets the name of its step as its idempotency key, the same one each time", async () => {
   const keys: string[] = [];
   const journal: Journal = new Map();
   const model = () => scripted([{ tools: [call("Save", "a", "t1")] }, { text: "ok" }]);

@@ -27,7 +27,7 @@ async function run(cwd: string, options: RunOptions = {}) {
 test("S1.5, S1.13, S1.14: agent().run() takes the commands of .agent/hook.toml by hookToml()", async () => {
   using here = place({
     ".agent/hook.toml": `[turn_start]\n${sh("pwd >&2")}[turn_end]\n${
-      sh("test -e told || { touch told; echo more >&2; }")
+      sh("test -e noted || { touch noted; echo more >&2; }")
     }`,
   });
   const { result, asked, warnings } = await run(here.cwd);
@@ -64,7 +64,7 @@ test("S1.16, U16: a command of hook.toml runs in the sandbox of the run", { skip
 test("S1.20: the rollout keeps the commands' begin, end and HookInput; the transcript keeps none of it", async () => {
   using here = place({
     ".agent/hook.toml": `[turn_start]\n${sh("echo shown; echo first >&2; exit 3")}[turn_end]\n${
-      sh("test -e told || { touch told; echo second >&2; }")
+      sh("test -e noted || { touch noted; echo second >&2; }")
     }`,
   });
   const rollout = join(here.cwd, "run.rollout.jsonl");

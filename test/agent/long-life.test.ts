@@ -8,7 +8,7 @@ import { Agent, Edit, Read, Write } from "crochet/tools";
 import { invalidConversation, textOf } from "../../lib/core/messages.ts";
 import { scratch } from "../_scratch.ts";
 
-test("S3.5: checkpoints come by themselves every twenty messages, by hand, and are told with their fields", async () => {
+test("S3.5: checkpoints come by themselves every twenty messages, by hand, and are reported with their fields", async () => {
   const seen: EventOf<"checkpoint">[] = [];
   const store = memoryStore();
   const helper = agent({
@@ -138,7 +138,7 @@ test("compact() replaces all but the end by a summary; PreCompact may refuse it,
   }
 });
 
-test("events of a long life are told to listeners too: model, compact, checkpoint", async () => {
+test("events of a long session are reported to listeners too: model, compact, checkpoint", async () => {
   const seen: RunEvent["type"][] = [];
   const session = await agent({
     model: scripted([], { then: { text: "word ".repeat(200) } }),
@@ -152,7 +152,7 @@ test("events of a long life are told to listeners too: model, compact, checkpoin
   for (const type of ["model", "checkpoint", "compact"] as const) assert.ok(seen.includes(type), type);
 });
 
-test("a session that nobody listens to keeps the model it changed to, and makes room where its context is nearly full", async () => {
+test("a session without listeners keeps the model it changed to, and compacts when its context is nearly full", async () => {
   using folder = scratch();
   const store = memoryStore();
   const triggers: string[] = [];
@@ -170,7 +170,7 @@ test("a session that nobody listens to keeps the model it changed to, and makes 
   assert.equal((await store.load(session.id))!.model, "other");
 });
 
-test("EDIT 18: a formatter hook that rewrites an edited file is no change the model must be told of", async () => {
+test("EDIT 18: a formatter hook that rewrites an edited file is not reported to the model as a change", async () => {
   using folder = scratch();
   const cwd = folder.path;
   const file_path = join(cwd, "a.txt");
@@ -197,7 +197,7 @@ test("EDIT 18: a formatter hook that rewrites an edited file is no change the mo
       on: (e) => {
         if (e.type === "tool_end") said.push(e.content);
         if (!format && e.type === "tool_end" && said.length === 2) {
-          writeFileSync(file_path, "two\n// by somebody else\n");
+          writeFileSync(file_path, "two\n// by another process\n");
         }
       },
     }).run("go");

@@ -34,7 +34,7 @@ test("S0.27: the transcript can be read while the agent is at rest", async () =>
   assert.equal((await store.load(id))?.endings[0]?.stop, "done");
 });
 
-test("U15: resume() counts anew: limits are per run", async () => {
+test("U15: resume() resets the counts: limits are per run", async () => {
   const helper = agent({ model: scripted([], { then: { text: "ok" } }), limits: { iterations: 1 } });
   const first = await helper.run("first");
   const second = await helper.resume(first.id, "second");

@@ -12,7 +12,7 @@ const start = (prompt: string, more: Record<string, unknown> = {}) => ({
   input: { description: "d", prompt, ...more },
 });
 
-/** A model for parents and children alike: who asks is told by the first message. */
+/** A model for parents and children alike: the first message says who asks. */
 function by(first: Record<string, ScriptedReply[]>) {
   const left = new Map(Object.entries(first).map(([key, replies]) => [key, [...replies]]));
   return scripted([], {
@@ -116,7 +116,7 @@ test("S0.28: resume_agent_id goes on with an earlier sub-agent of the same store
   assert.deepEqual([events.length, new Set(events).size], [8, 8]);
 });
 
-test("an agent below is where its own shell goes, from where its lead was when it began, wherever that goes then", async () => {
+test("a sub-agent starts in its parent's directory and follows its own shell, wherever the parent goes later", async () => {
   using folder = scratch({ "one/a.txt": "in one", "one/two/a.txt": "in two", "three/a.txt": "in three" });
   const bash = (command: string) => ({ name: "Bash", input: { command, description: "d" } });
   const places: string[] = [];

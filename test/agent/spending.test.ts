@@ -1,4 +1,4 @@
-/** What is counted of model calls, whoever makes them, and what a call costs. */
+/** What is counted of all model calls, and what a call costs. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";

@@ -25,7 +25,7 @@ const REPOSITORIES: readonly [what: string, files: Record<string, string>, line:
 ];
 
 for (const [what, files, line] of REPOSITORIES) {
-  test(`the built-in agent is told of its repository: ${what}`, async () => {
+  test(`the built-in agent is noted of its repository: ${what}`, async () => {
     using folder = scratch({ "project/x": "" });
     const project = join(folder.path, "project");
     put(project, files);
@@ -59,8 +59,9 @@ test("the built-in agent's day and branch are those of the tape, whenever and wh
   const tape = { path: join(cwd, "fixtures/x") };
   const coder = (model: ReturnType<typeof scripted>) => agent({ from: BUILT_IN, system: SYSTEM, model });
   await at(LEAP_DAY, () => coder(model).run("hi", { cwd, tape: { ...tape, mode: "record" } }));
-  const told = `${SYSTEM}\n\nToday is 2020-02-29 (UTC).\nThe working directory is in a git repository, on branch then.`;
-  assert.equal(model.requests[0]!.system, told);
+  const noted =
+    `${SYSTEM}\n\nToday is 2020-02-29 (UTC).\nThe working directory is in a git repository, on branch then.`;
+  assert.equal(model.requests[0]!.system, noted);
 
   put(cwd, { ".git/HEAD": "ref: refs/heads/now\n" });
   for (const mode of ["replay", "verify", "update"] as const) {
@@ -72,7 +73,7 @@ test("the built-in agent's day and branch are those of the tape, whenever and wh
   }
 });
 
-test("a tape of a release that told the built-in agent neither is replayed as it was", async () => {
+test("a tape of a release without both lines is replayed as it was", async () => {
   using folder = scratch({ ".git/HEAD": "ref: refs/heads/main\n" });
   const { path: cwd } = folder;
   const path = join(cwd, "fixtures/x");
@@ -86,7 +87,7 @@ test("a tape of a release that told the built-in agent neither is replayed as it
   assert.equal(text, "ok");
 });
 
-test("a session that goes on another day, on another branch, is told so and warned of nothing", async () => {
+test("a session that goes on another day, on another branch, gets the new lines and no warning", async () => {
   using folder = scratch({ ".git/HEAD": "ref: refs/heads/then\n" });
   const { path: cwd } = folder;
   const model = scripted([{ text: "ok" }, { text: "ok" }]);

@@ -8,15 +8,15 @@ import { scratch } from "../_scratch.ts";
 import { asProcess } from "../mcp/_start.ts";
 
 test("what a tool holds is let go with the last session that uses it, and a failure of that is a warning", async () => {
-  const told: string[] = [];
+  const noted: string[] = [];
   const input = { type: "object" } as const;
-  const own = tool({ name: "Own", description: "", input, run: () => "", close: () => void told.push("own") });
+  const own = tool({ name: "Own", description: "", input, run: () => "", close: () => void noted.push("own") });
   const sdk = {
     name: "sdk",
     input_schema: input,
     run: () => "",
     close: () => {
-      told.push("sdk");
+      noted.push("sdk");
       throw new Error("it is stuck");
     },
   };
@@ -25,9 +25,9 @@ test("what a tool holds is let go with the last session that uses it, and a fail
   const first = await made.open();
   const second = await made.open({ on: (event) => void (event.type === "warning" && warnings.push(event.message)) });
   await first.close();
-  assert.deepEqual(told, []);
+  assert.deepEqual(noted, []);
   await second.close();
-  assert.deepEqual(told, ["own", "sdk"]);
+  assert.deepEqual(noted, ["own", "sdk"]);
   assert.deepEqual(warnings, ["Cannot close tool sdk as it failed: it is stuck"]);
 });
 
@@ -68,7 +68,7 @@ test("MCP tools that a tape stands in for refuse the input they refused, and run
   assert.deepEqual([replayed.stop, replayed.messages], ["done", recorded.messages]);
 });
 
-test("command hooks are told the server of an MCP tool as hosts tell it", async () => {
+test("command hooks get the server of an MCP tool as hosts pass it", async () => {
   using folder = scratch();
   const seen = join(folder.path, "seen.json");
   mkdirSync(join(folder.path, "hooks"));

@@ -107,7 +107,7 @@ const MOST_CALLS = 300;
 
 const ANY_INPUT = { type: "object", properties: { say: { type: "string" } } };
 
-/** A tool that takes `{ say? }` and does what it is told. */
+/** A tool that takes `{ say? }` and does what `say` says. */
 export function act(
   name: string,
   effect: Effect,
@@ -134,7 +134,7 @@ export function calls(...wanted: readonly (readonly [name: string, say?: string]
   };
 }
 
-/** A hook object that writes down every event it is told, tool events with their tool. */
+/** A hook object that writes down every event it gets, tool events with their tool. */
 export function watch(seen: string[], only?: (event: AnyEvent) => boolean): CodeHooks {
   return {
     name: "watch",
@@ -192,7 +192,7 @@ export function results(messages: readonly Message[]): { content: unknown; is_er
   );
 }
 
-/** Fails a test that would otherwise wait for ever. */
+/** Fails a test that would otherwise wait forever. */
 export async function within<T>(work: Promise<T>, seconds = 10): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {

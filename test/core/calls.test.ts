@@ -174,8 +174,8 @@ test("U8, U17: a call ends as exactly one of success, failure, denied and invali
     assert.deepEqual(more, [], name);
     assert.match(String(answer!.content), content, name);
     assert.equal(answer!.is_error, outcome !== "success", name);
-    const told = seen.map((w) => w.split(" ")[0]!).filter((w) => /tool|^error/.test(w));
-    assert.deepEqual(told, expected, name);
+    const noted = seen.map((w) => w.split(" ")[0]!).filter((w) => /tool|^error/.test(w));
+    assert.deepEqual(noted, expected, name);
     model.done();
   }
 });
@@ -249,23 +249,23 @@ function refuse() {
 }
 
 test("U8: a denied call is in the Result, and tool-denied carries who and why", async () => {
-  const told: unknown[] = [];
+  const noted: unknown[] = [];
   const model = scripted([calls(["Echo", "a"]), { text: "done" }]);
   const result = await stage({
     model,
     tools: [echo],
     hooks: {
       preToolUse: refuse,
-      toolDenied: (e) => void told.push([e.tool_name, e.input, e.original_input, e.reason, e.denied_by]),
+      toolDenied: (e) => void noted.push([e.tool_name, e.input, e.original_input, e.reason, e.denied_by]),
     },
   }).run();
   assert.deepEqual(result.denials, [
     { tool_name: "Echo", tool_use_id: "toolu_scripted_0001", reason: "not here", by: "refuse" },
   ]);
-  assert.deepEqual(told, [["Echo", { say: "a" }, { say: "a" }, "not here", "refuse"]]);
+  assert.deepEqual(noted, [["Echo", { say: "a" }, { say: "a" }, "not here", "refuse"]]);
 });
 
-test("U8: a denied call stays denied, and is told once, though a hook of tool-denied ends the run", async () => {
+test("U8: a denied call stays denied, and is reported once, even if a hook of tool-denied ends the run", async () => {
   const s = stage({
     model: scripted([calls(["Echo", "a"], ["Echo", "b"])]),
     tools: [echo],

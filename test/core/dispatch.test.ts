@@ -55,7 +55,7 @@ test("U3, U5: ctx.abort ends the walk, whatever the hook answered; the first one
   assert.deepEqual(f.runs[1], { hook: "b", skipped: "the run was ended" });
 });
 
-test("S4.21: those who clean up are all asked: none can end it for the others", async () => {
+test("S4.21: all cleanup hooks are asked: none can end it for the others", async () => {
   const asked: string[] = [];
   const cleanup = (name: string, run: Answering, given: Partial<HookRecord> = {}) =>
     named(name, "agent-stop", (e, ctx) => {

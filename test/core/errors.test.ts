@@ -18,7 +18,7 @@ test("U17: mid-stream errors and cuts are tried again while nothing has happened
   assert.deepEqual(result.messages.map((m) => shown(m)), [["go"], ["whole"]]);
 });
 
-test("a model error is tried three times and no more; the Result has it and the transcript", async () => {
+test("a failing model call is tried exactly three times; the Result has the error and the transcript", async () => {
   const model = scripted([], { then: { text: "x", error: "api_error" } });
   const result = await stage({ model }).run();
   assert.equal(model.requests.length, 3);
@@ -51,19 +51,19 @@ test("U9: on a model error there is no stop and no turn-end, but the error event
 });
 
 test("U6, S3.4: an error hook may have a model call tried once more, and hears of the second failure too", async () => {
-  const told: boolean[] = [];
+  const noted: boolean[] = [];
   const model = scripted([{ http: 400 }, { http: 400 }, { text: "never" }]);
   const s = stage({
     model,
     hooks: {
       error: (e) => {
-        told.push(e.retry);
+        noted.push(e.retry);
         return modify(true);
       },
     },
   });
   const result = await s.run();
-  assert.deepEqual(told, [true, false]);
+  assert.deepEqual(noted, [true, false]);
   assert.equal(result.stop, "error");
   assert.equal(model.requests.length, 2);
   const good = scripted([{ http: 400 }, { text: "second" }]);
@@ -73,7 +73,7 @@ test("U6, S3.4: an error hook may have a model call tried once more, and hears o
 test("U6, S3.4: an error hook may have a tool tried once more, unless it writes: effects never happen twice", async () => {
   for (const effect of ["none", "read", "write"] as const) {
     let ran = 0;
-    const told: unknown[] = [];
+    const noted: unknown[] = [];
     const flaky = act("Flaky", effect, () => {
       if (++ran === 1) throw new RangeError("first");
       return "second";
@@ -84,13 +84,13 @@ test("U6, S3.4: an error hook may have a tool tried once more, unless it writes:
       tools: [flaky],
       hooks: {
         error: (e) => {
-          told.push([e.error_type, e.error_message, e.tool, e.severity, e.retry]);
+          noted.push([e.error_type, e.error_message, e.tool, e.severity, e.retry]);
           return modify(true);
         },
       },
     }).run();
     assert.equal(ran, effect === "write" ? 1 : 2);
-    assert.deepEqual(told, [["RangeError", "first", "Flaky", "error", effect !== "write"]]);
+    assert.deepEqual(noted, [["RangeError", "first", "Flaky", "error", effect !== "write"]]);
     assert.deepEqual(results(result.messages).map((r) => r.content), [effect === "write" ? "first" : "second"]);
   }
 });
@@ -136,7 +136,7 @@ test("a listener that throws ends the run with a Result, and the cleanup still r
   }
 });
 
-test("a listener that throws at a hook nobody waits for ends the run, too", async () => {
+test("a listener that throws at a background hook also ends the run", async () => {
   for (const type of ["hook_start", "hook_end", "log"]) {
     const [late] = codeHooks([{ iteration: (_event, ctx) => ctx.log("seen") }]);
     const s = stage({

@@ -95,7 +95,7 @@ test("U2: every name is understood in kebab-case, snake_case, PascalCase and cam
   }
 });
 
-test("U6: events of the seeds that share a moment are aliases of one event, narrower where they are", () => {
+test("U6: events of the seeds that share a moment are aliases of one event, with a narrower scope or outcome if they need one", () => {
   const rows: [string, ReturnType<typeof resolveEvent>][] = [
     ["PreGeneration", { event: "turn-start", scope: "all" }],
     ["PostGeneration", { event: "turn-end", scope: "all" }],
@@ -150,7 +150,7 @@ test("U6: the table says of each event what can be changed and what a denial doe
   ]);
 });
 
-test("expectEvent() names the nearest event where there is none of that name", () => {
+test("expectEvent() names the nearest event if the name is unknown", () => {
   assert.throws(() => expectEvent("pre-tool-us"), {
     name: "TypeError",
     message: "Cannot hook event 'pre-tool-us' as there is no such event: did you mean 'pre-tool-use'?",

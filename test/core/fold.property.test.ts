@@ -163,8 +163,8 @@ test("law 3: the same event and hooks always leave the same ledger, which names 
   );
 });
 
-// Kills: a tool run despite a denial, a denial that is told as something else.
-test("law 3: a tool never runs where any hook that was asked denied it, and runs where none did", async () => {
+// Kills: a tool run despite a denial, a denial that is reported as something else.
+test("law 3: a tool never runs if a hook denied it, and runs if no hook did", async () => {
   const verdict = fc.constantFrom("nothing", "deny", "allow", "modify", "throw", "context");
   await fc.assert(
     fc.asyncProperty(

@@ -37,7 +37,7 @@ test("U5: a value changed back to nothing is still a change", async () => {
   assert.deepEqual({ value, modified }, { value: null, modified: true });
 });
 
-test("U6: where a subject has parts, a hook changes those it names and keeps the others' changes", async () => {
+test("U6: if a subject has parts, a hook changes those it names and keeps the others' changes", async () => {
   const fired: Fired<"turn-start"> = {
     event: "turn-start",
     trigger: "user",
@@ -171,7 +171,7 @@ test("U3: halt is ignored on session-start, with a warning", async () => {
   assert.deepEqual(f.warnings, ["Hook a cannot halt at session start: ignored"]);
 });
 
-test("U6: a value that does not fit is the hook's failure, found where the event is fired", async () => {
+test("U6: a value that does not fit is the hook's failure, found when the event is fired", async () => {
   const accept = (value: unknown) => {
     if (value !== "good") throw new UnusableAnswer("bad value");
     return "GOOD";

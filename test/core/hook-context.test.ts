@@ -96,7 +96,7 @@ test("ctx.$ in a host without processes is a failure that says so", async () => 
   assert.equal(f.reason, "Cannot run 'ls' as this host gives hooks no processes");
 });
 
-test("U11: ctx.hookInput is trimmed, and blank input is none", async () => {
+test("U11: ctx.hookInput is trimmed, and blank input is ignored", async () => {
   const f = await folded([
     named("a", "turn-end", (_, ctx) => {
       ctx.hookInput("  fix it \n");

@@ -111,7 +111,7 @@ test("U7: what a failure does is decided by kind and event", async () => {
   }
 });
 
-test("U7, S4.14: where a failure denies, its text is the reason", async () => {
+test("U7, S4.14: if a failure denies, its text is the reason", async () => {
   const f = await folded([pre("h", () => Promise.reject(new Error("no config")))], PRE);
   assert.deepEqual(f.denials, [{ hook: "h", reason: "no config" }]);
 });
@@ -137,14 +137,14 @@ test("U7: a failure that would deny cannot deny what cannot be denied", async ()
   assert.equal(f.warnings.length, 1);
 });
 
-test("U7: a hook that takes longer than its limit fails, is told to stop, and what it did until then is kept", async () => {
-  let told = false;
+test("U7: a hook that takes longer than its limit fails, gets an abort signal, and what it did until then is kept", async () => {
+  let noted = false;
   const where = env();
   const f = await folded(
     [
       pre("slow", (_, ctx) => {
         ctx.addContext("begun");
-        ctx.signal.addEventListener("abort", () => told = true);
+        ctx.signal.addEventListener("abort", () => noted = true);
         return new Promise(() => {});
       }, { timeout: 5 }),
       pre("next", () => undefined),
@@ -156,7 +156,7 @@ test("U7: a hook that takes longer than its limit fails, is told to stop, and wh
   assert.equal(f.reason, "it took longer than its limit of 5 s");
   assert.deepEqual(f.contexts, [{ text: "begun", hook: "slow" }]);
   assert.equal(f.runs[0]!.ms, 5000);
-  assert.equal(told, true);
+  assert.equal(noted, true);
 });
 
 test("U7: a hook that answers after its time is not heard, and its signal says so whenever it looks", async () => {

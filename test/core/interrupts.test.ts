@@ -22,18 +22,18 @@ test("U9: interrupt ends everything at once: no stop, no turn-end; agent-stop an
   assert.deepEqual(seen, [...OPENING, "iteration", "agent-stop", "session-end"]);
 });
 
-test("U9, U10: a tool that does not stop when told is given up on after a grace, and its call is answered", async () => {
+test("U9, U10: a tool that ignores its abort signal is abandoned after a grace period, and its call is answered", async () => {
   const controller = new AbortController();
-  let told = false;
+  let noted = false;
   const hang = act("Hang", "read", (_, { signal }) => {
-    signal.addEventListener("abort", () => told = true);
+    signal.addEventListener("abort", () => noted = true);
     queueMicrotask(() => controller.abort());
     return new Promise<string>(() => {});
   });
   const s = stage({ model: scripted([calls(["Hang"], ["Echo", "a"], ["Write", "b"])]), tools: [hang, echo, write] });
   const result = await within(s.run("go", controller.signal));
   assert.equal(result.stop, "aborted");
-  assert.equal(told, true);
+  assert.equal(noted, true);
   assert.equal(s.clock.tick(), 2000);
   assert.deepEqual(results(result.messages).map((r) => r.content), [
     "The call was interrupted before it ended",

@@ -30,7 +30,7 @@ function witness(seen: string[]): HookRecord {
   return { ...codeHooks([watch(seen)])[0]!, mode: "observe" };
 }
 
-/** How often hooks of an event were told of it, from the watcher's notes. */
+/** How often hooks of an event were noted of it, from the watcher's notes. */
 const times = (seen: readonly string[], event: string) => seen.filter((e) => e === event).length;
 
 /** Checks what holds of every run, however it went. */
@@ -44,11 +44,13 @@ function assertSound(built: Built, result: Result, seen: readonly string[]): voi
   assert.deepEqual(seen.at(-1), "session-end");
   assert.equal(built.clock.sleeping, 0);
   assert.equal(built.state.background.size, 0);
-  for (const work of built.begun) assert.ok(work.signal.aborted, `${work.what} was left running and not told to stop`);
+  for (const work of built.begun) {
+    assert.ok(work.signal.aborted, `${work.what} was left running and got no abort signal`);
+  }
 }
 
 // Kills: counters reset by tool calls, a missing tool_result, results in the order of completion, a tool or hook that
-// is waited for for ever, a run that throws.
+// is waited for forever, a run that throws.
 test("law 1: every run always ends within its limits with a valid conversation, whatever model, tools and hooks do", async () => {
   await fc.assert(
     fc.asyncProperty(world(), async (w) => {
@@ -108,7 +110,7 @@ function continuations(events: readonly RunEvent[]): { row: number; all: number 
   return { row, all };
 }
 
-/** Replies of a model that may work for ever: words, tools, calls that are denied or no calls at all. */
+/** Replies of a model that may work forever: words, tools, calls that are denied or no calls at all. */
 const tireless = world({ faults: false, hanging: false });
 
 // Kills: stalls reset by denied or invalid calls, iterations reset by anything, HookInput turns that are not counted.
@@ -119,7 +121,7 @@ test("law 2: idle continuations in a row never exceed stalls, nor model calls it
       const limits = { ...w.limits, iterations: 25, stalls: 1 + (w.limits.stalls! % 3) };
       const names = ["Read", "Write", "Fail"];
       const deny = codeHooks([{ preToolUse: (e) => e.tool_name === names[denied] ? { Block: "no" } : undefined }]);
-      // An event is told as fired where a hook hears it: the last one hears them all, so that all are counted.
+      // An event is reported as fired if a hook hears it: the last one hears them all, so that all are counted.
       const built = build({ ...w, limits, hooks: [...w.hooks, ...foes] }, { hooks: [...deny, () => undefined] });
       const result = await within(built.run(w.prompt));
       const { row, all } = continuations(built.events);
@@ -158,7 +160,7 @@ test("law 2: hooks that honour stop_hook_active are never asked more than twice 
 });
 
 // Kills: counts kept over prompts, counts reset by something else than a prompt.
-test("law 2: a new prompt of a person always starts the count anew", async () => {
+test("law 2: a new prompt of a person always resets the count", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 6 }),
@@ -217,7 +219,7 @@ const moment = fc.oneof(
   fc.record({ kind: fc.constant("microtask" as const), at: fc.nat(300) }),
 );
 
-// What is told to begin has begun: the moment is before or after it, not there.
+// What is reported to begin has begun: the moment is before or after it, not there.
 const counts = (e: RunEvent) => e.type !== "hook_start";
 const isCleanup = (what: string) => /agent-stop|session-end/.test(what);
 

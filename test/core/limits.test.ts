@@ -28,7 +28,7 @@ test("U10: limits are on by default", () => {
   assert.deepEqual(limitsOf({ iterations: 5, stalls: undefined as never }), { ...DEFAULT_LIMITS, iterations: 5 });
 });
 
-test("limitsOf() refuses a limit that is none, and says which and why", () => {
+test("limitsOf() refuses an unknown or invalid limit, and says which and why", () => {
   const wrong: [object, RegExp][] = [
     [{ iteration: 5 }, /^Cannot set limit 'iteration' as there is no such limit: expected one of iterations, /],
     [
@@ -84,7 +84,7 @@ test("an unknown cost is never taken for zero, however much is added to it", () 
   assert.deepEqual(spent, { calls: 0, tokens: 30, dollars: undefined });
 });
 
-test("U10: eight idle denials are honoured, the ninth is overridden, and the warning names the hook and the mend", async () => {
+test("U10: eight idle denials are honoured, the ninth is overridden, and the warning names the hook and the fix", async () => {
   const checks: unknown[] = [];
   const model = scripted([], TEXT);
   const s = stage({
@@ -126,7 +126,7 @@ test("U10: an executed tool sets the stalls back, be it a success or a failure; 
   }
 });
 
-test("U10: continuations are counted over the whole run and never set back", async () => {
+test("U10: continuations are counted over the whole run and never reset", async () => {
   let n = 0;
   const model = scripted([], { then: () => n++ % 2 === 0 ? calls(["Echo", "a"]) : { text: "done" } });
   const s = stage({ model, tools: [echo], limits: { continuations: 3 }, hooks: { stop: never } });

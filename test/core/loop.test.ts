@@ -142,7 +142,7 @@ test("S4.18, C24: at the limit of model calls the last reply's tools still run a
   assert.equal(invalidConversation(result.messages), undefined);
 });
 
-test("U10: a HookInput at a limit is told and starts nothing", async () => {
+test("U10: a HookInput at a limit is reported and starts nothing", async () => {
   const model = scripted([], { then: calls(["Echo", "a"]) });
   const hooks = { turnEnd: (_: unknown, ctx: { hookInput(text: string): void }) => ctx.hookInput("more") };
   const s = stage({ model, tools: [echo], hooks, limits: { iterations: 1 } });
@@ -151,7 +151,7 @@ test("U10: a HookInput at a limit is told and starts nothing", async () => {
   assert.equal(s.events.filter((e) => e.type === "hook_input").length, 1);
 });
 
-test("pause_turn sends the conversation back as it is, and the reply goes on where it paused", async () => {
+test("pause_turn sends the conversation back as it is, and the reply continues from the pause", async () => {
   const model = scripted([{ text: "half ", stop_reason: "pause_turn" }, { text: "done" }]);
   const result = await stage({ model }).run();
   assert.deepEqual(model.requests[1]!.messages.map((m) => m.role), ["user", "assistant"]);
@@ -160,7 +160,7 @@ test("pause_turn sends the conversation back as it is, and the reply goes on whe
   assert.equal(result.iterations, 2);
 });
 
-test("a model that pauses for ever ends at the limit of model calls", async () => {
+test("a model that pauses forever ends at the limit of model calls", async () => {
   const model = scripted([], { then: { text: "x", stop_reason: "pause_turn" } });
   const result = await stage({ model, limits: { iterations: 5 } }).run();
   assert.deepEqual([result.stop, model.requests.length], ["max_iterations", 5]);
@@ -198,7 +198,7 @@ test("U17: an empty reply is kept as one that says so", async () => {
   assert.deepEqual([result.stop, result.text], ["done", "(empty reply)"]);
 });
 
-test("streaming: what happens is told while it happens, in order, with the agent's id", async () => {
+test("streaming: events are reported as they happen, in order, with the agent's id", async () => {
   const model = scripted([{ thinking: "hm", text: "let me look", tools: [{ name: "Echo", input: { say: "a" } }] }, {
     text: "ok",
   }]);

@@ -159,7 +159,7 @@ test("U17: tool input that is nested deeper than anything can walk is marked, ho
   await assert.rejects(read(start, other, close(0), stop), grammar);
 });
 
-test("U17: a call cut by max_tokens never runs, not even where its JSON happens to parse", async () => {
+test("U17: a call cut by max_tokens never runs, not even if its JSON happens to parse", async () => {
   for (const json of ['{"command":"rm', '{"command":"rm -rf /tmp/a"}', ""]) {
     const { calls } = await read(start, ...call(0, ["{}"]), ...call(1, [json]), end("max_tokens"), stop);
     assert.deepEqual(calls.map((c) => c.invalid !== undefined), [false, true], json);
@@ -225,7 +225,7 @@ test("readReply() makes an empty reply one that the API takes back", async () =>
   assert.deepEqual((await read(start, ...words(0, "\n\n"), end("end_turn"), stop)).message.content, placeholder);
 });
 
-test("readReply() drops blank text where no other text carries it, as the API would refuse it in the history", async () => {
+test("readReply() drops blank text if there is no other text, as the API would refuse it in the history", async () => {
   const alone = await read(start, ...words(0, "\n\n"), ...call(1, ["{}"]), end("tool_use"), stop);
   assert.deepEqual(alone.message.content.map((b) => b.type), ["tool_use"]);
   const between = await read(start, ...words(0, "a"), ...words(1, " "), ...words(2, "b"), end("end_turn"), stop);

@@ -26,7 +26,7 @@ test("a session that was never prompted starts and ends nothing", async () => {
   assert.deepEqual(seen, []);
 });
 
-test("one transcript: each prompt goes on where the one before ended", async () => {
+test("one transcript: each prompt continues from the end of the one before", async () => {
   const model = scripted([{ text: "a" }, { text: "b" }]);
   const s = stage({ model });
   const first = await s.session.prompt("one");
@@ -37,7 +37,7 @@ test("one transcript: each prompt goes on where the one before ended", async () 
   assert.equal(second.usage.input_tokens, 10);
 });
 
-test("U10: a new prompt of a person starts every count anew", async () => {
+test("U10: a new prompt of a person resets every count", async () => {
   const checks: unknown[] = [];
   const model = scripted([], { then: { text: "done" } });
   const s = stage({
@@ -143,7 +143,7 @@ test("close() ends the prompt that is on, and session-end comes after its agent-
 });
 
 test("close() tells why and how long; hooks of session-end run to their end", async () => {
-  const told: unknown[] = [];
+  const noted: unknown[] = [];
   const s = stage({
     model: scripted([{ text: "a" }]),
     hooks: {
@@ -152,13 +152,13 @@ test("close() tells why and how long; hooks of session-end run to their end", as
       },
       sessionEnd: async (e: EventOf<"session-end">) => {
         await s.clock.sleep(10);
-        told.push([e.reason, e.duration_ms]);
+        noted.push([e.reason, e.duration_ms]);
       },
     },
   });
   await s.session.prompt("one");
   await s.session.close("clear");
-  assert.deepEqual(told, [["clear", 250]]);
+  assert.deepEqual(noted, [["clear", 250]]);
 });
 
 test("close() gives work in the background a grace before session-end and after, and then leaves it", async () => {
@@ -170,13 +170,13 @@ test("close() gives work in the background a grace before session-end and after,
 });
 
 test("close() tells async hooks that still run to stop, and nothing of them is left", async () => {
-  let told = false;
+  let noted = false;
   const [base] = codeHooks([{ iteration: () => undefined }]);
   const hook: HookRecord = {
     ...base!,
     mode: "async",
     run: (_, ctx) => {
-      ctx.signal.addEventListener("abort", () => told = true);
+      ctx.signal.addEventListener("abort", () => noted = true);
       return new Promise(() => {});
     },
   };
@@ -184,12 +184,12 @@ test("close() tells async hooks that still run to stop, and nothing of them is l
   await s.session.prompt("one");
   assert.equal(s.state.background.size, 1);
   await within(s.session.close());
-  assert.equal(told, true);
+  assert.equal(noted, true);
   assert.equal(s.state.background.size, 0);
   assert.equal(s.clock.sleeping, 0);
 });
 
-test("a session takes one prompt at a time and none after its end", async () => {
+test("a session takes one prompt at a time, and refuses prompts after its end", async () => {
   const s = stage({ model: scripted([{ text: "a" }]) });
   const first = s.session.prompt("one");
   await assert.rejects(s.session.prompt("two"), {

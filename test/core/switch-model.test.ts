@@ -24,18 +24,18 @@ test("U6, S3.8, C16: model-switch fires before another model stands in: deny kee
   ];
   for (const how of ["overloaded", "refusal"] as const) {
     for (const [answer, text, models] of rows) {
-      const told: unknown[] = [];
+      const noted: unknown[] = [];
       const model = busyUnless(["spare", "third"], how);
       const s = stage({
         model,
         fallback: "spare",
         hooks: named("m", "model-switch", (e) => {
-          told.push([e.old_model, e.new_model, e.triggered_by]);
+          noted.push([e.old_model, e.new_model, e.triggered_by]);
           return answer;
         }),
       });
       const result = await s.run();
-      assert.deepEqual(told, [["claude-test", "spare", "fallback"]]);
+      assert.deepEqual(noted, [["claude-test", "spare", "fallback"]]);
       assert.deepEqual(model.requests.map((r) => r.model), models);
       assert.equal(result.stop, text !== "" ? "done" : how === "refusal" ? "refused" : "error");
       if (text !== "") assert.equal(result.text, text);
@@ -46,7 +46,7 @@ test("U6, S3.8, C16: model-switch fires before another model stands in: deny kee
   }
 });
 
-test("a hook that names another model each time never keeps a call going for ever", async () => {
+test("a hook that names another model each time never keeps a call going forever", async () => {
   let n = 0;
   const model = busyUnless([], "overloaded");
   const s = stage({ model, fallback: "spare", hooks: { modelSwitch: () => modify(`model-${n++}`) } });

@@ -77,7 +77,7 @@ test("modify compiles only with the event's own subject", () => {
   assert.equal(hooks.length, 12);
 });
 
-test("ask compiles only where somebody can be asked", () => {
+test("ask compiles only on events that can ask a person", () => {
   const hooks = [
     (() => ask("sure?")) satisfies PreToolUseHook,
     (() => ask()) satisfies Hook<"model-switch">,
@@ -118,7 +118,7 @@ test("an event has its own fields and no others, and none can be written", () =>
   assert.deepEqual([typeof hook, typeof every], ["function", "function"]);
 });
 
-test("the spellings of the seeds compile where they mean something", () => {
+test("the spellings of the seeds compile on events that support them", () => {
   const decision: StopDecision = { continue: true, reason: "more" };
   const action: HookAction<"pre-tool-use"> = { Transform: { a: 1 } };
   const hooks = [

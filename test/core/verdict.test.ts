@@ -50,7 +50,7 @@ test("U3: nothing, and every spelling of nothing, is to continue", () => {
   ]);
 });
 
-test("U3, S0.9: our verdicts and the first seed's actions are read alike", () => {
+test("U3, S0.9: our verdicts and the first seed's actions mean the same", () => {
   check(readNative, [
     ["pre-tool-use", deny("no"), { decision: "deny", reason: "no" }],
     ["pre-tool-use", { action: "deny" }, { decision: "deny" }],
@@ -99,7 +99,7 @@ test("U10, S4.3: going on without a reason is a failure, in every native spellin
   ]);
 });
 
-test("U3: an unknown action and anything that is no verdict is a failure, never a silent continue", () => {
+test("U3: an unknown action and anything that is not a verdict is a failure, never a silent continue", () => {
   check(readNative, [
     [
       "pre-tool-use",
@@ -154,7 +154,7 @@ test("U6: modify replaces the whole subject, and a value of the wrong kind is a 
   ]);
 });
 
-test("U6: modify where nothing can be modified is a failure that names the event", () => {
+test("U6: modify on an event without a subject is a failure that names the event", () => {
   const events: EventName[] = [
     ...["session-start", "stop", "turn-end", "agent-stop", "session-end", "notification"] as const,
     ...["checkpoint", "memory-update", "agent-prompt", "tool-denied"] as const,
@@ -165,7 +165,7 @@ test("U6: modify where nothing can be modified is a failure that names the event
   );
 });
 
-test("U3: ask is a failure where nobody is asked", () => {
+test("U3: ask is a failure on events that cannot ask a person", () => {
   check(readNative, [
     ["pre-tool-use", ask(), { decision: "ask" }],
     ["model-switch", ask(), { decision: "ask" }],

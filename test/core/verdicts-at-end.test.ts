@@ -13,7 +13,7 @@ test("S4.2: stop carries the reply, the messages of this turn and no others, the
     cache_creation_input_tokens: 3 * n,
     cache_read_input_tokens: 4 * n,
   });
-  const told: unknown[] = [];
+  const noted: unknown[] = [];
   const model = scripted([
     { text: "before", usage: usage(100) },
     { ...calls(["Echo", "a"]), usage: usage(1) },
@@ -25,7 +25,7 @@ test("S4.2: stop carries the reply, the messages of this turn and no others, the
     tools: [echo],
     hooks: {
       stop: ({ last_assistant_message, messages, usage, stop_hook_active, agent_id, agent_type }) => {
-        told.push({
+        noted.push({
           last_assistant_message,
           messages: messages.map(shown),
           usage,
@@ -42,7 +42,7 @@ test("S4.2: stop carries the reply, the messages of this turn and no others, the
   await s.session.close();
   const who = { agent_id: "session-1", agent_type: "tester" };
   const turn = [["second"], ["tool_use"], ['toolu_scripted_0001: "a"'], ["half"]];
-  assert.deepEqual(told, [
+  assert.deepEqual(noted, [
     {
       last_assistant_message: "before",
       messages: [["first"], ["before"]],
@@ -62,7 +62,7 @@ test("S4.2: stop carries the reply, the messages of this turn and no others, the
 });
 
 test("S4.5: stop says how often it was sent back", async () => {
-  const told: unknown[] = [];
+  const noted: unknown[] = [];
   const model = scripted([calls(["Echo", "a"]), { text: "one" }, { text: "two" }, { text: "three" }]);
   let n = 0;
   const s = stage({
@@ -72,13 +72,13 @@ test("S4.5: stop says how often it was sent back", async () => {
       stop: (e) => {
         const { last_assistant_message, stop_hook_active, continuations, stalled, remaining, usage, messages } = e;
         const counts = [continuations, stalled, remaining, usage.output_tokens, messages.length];
-        told.push([last_assistant_message, stop_hook_active, ...counts]);
+        noted.push([last_assistant_message, stop_hook_active, ...counts]);
         return n++ < 2 ? keepGoing("more") : undefined;
       },
     },
   });
   await s.run();
-  assert.deepEqual(told, [
+  assert.deepEqual(noted, [
     ["one", false, 0, 0, 8, 10, 4],
     ["two", true, 1, 1, 7, 15, 6],
     ["three", true, 2, 2, 6, 20, 8],
@@ -222,7 +222,7 @@ test("U6, U9: turn-end: deny is ignored with a warning; context waits for the ne
   assert.equal(s.warnings()[0], "Hook no denied turn-end, which cannot be denied: ignored");
 });
 
-test("U6: context where no model reads it is told of, once for each hook, and never kept", async () => {
+test("U6: context that no model reads causes one warning per hook, and is never kept", async () => {
   const nowhere = ["permission-request", "tool-denied", "agent-stop", "session-end", "notification"] as const;
   const model = scripted([calls(["Do"]), { text: "done" }]);
   const s = stage({
@@ -239,13 +239,13 @@ test("U6: context where no model reads it is told of, once for each hook, and ne
 });
 
 test("S0.5, S4.21: agent-stop carries the result and how it ended, on every path", async () => {
-  const told: unknown[] = [];
-  const note = { agentStop: (e: EventOf<"agent-stop">) => void told.push([e.agent_id, e.stop, e.result]) };
+  const noted: unknown[] = [];
+  const note = { agentStop: (e: EventOf<"agent-stop">) => void noted.push([e.agent_id, e.stop, e.result]) };
   await stage({ model: scripted([{ text: "fine" }]), hooks: note }).run();
   await stage({ model: scripted([{ http: 400 }]), hooks: note }).run();
   await stage({ model: scripted([{ text: "one" }]), hooks: [note, { stop: () => halt() }] }).run();
   await stage({ model: scripted([]), limits: { iterations: 0 }, hooks: note }).run();
-  assert.deepEqual(told, [
+  assert.deepEqual(noted, [
     ["session-1", "done", "fine"],
     ["session-1", "error", ""],
     ["session-1", "halted", "one"],

@@ -59,19 +59,19 @@ test("user-prompt-submit: halt ends quietly before any request", async () => {
 });
 
 test("agent-start: modify replaces the task, context joins the first message; S0.4", async () => {
-  const told: unknown[] = [];
+  const noted: unknown[] = [];
   const model = scripted([{ text: "hi" }]);
   const s = stage({
     model,
     hooks: [
       named("m", "agent-start", (e) => {
-        told.push([e.agent_id, e.task, e.agent_type]);
+        noted.push([e.agent_id, e.task, e.agent_type]);
         return { ...modify("other"), context: "look" };
       }),
     ],
   });
   await s.run("go");
-  assert.deepEqual(told, [["session-1", "go", "tester"]]);
+  assert.deepEqual(noted, [["session-1", "go", "tester"]]);
   assert.deepEqual(last(model.requests[0]), ["other", said("m", "look")]);
 });
 
@@ -109,7 +109,7 @@ test("turn-start: modify changes system and history for the turn and for nothing
   assert.deepEqual(s.state.messages.map((m) => shown(m)[0]), [...kept, "four"]);
 });
 
-test("turn-start: a changed history keeps the new prompt also where it joined a message that was there", async () => {
+test("turn-start: a changed history keeps the new prompt, even if it joined an existing message", async () => {
   const model = scripted([calls(["Echo", "a"]), { text: "done" }]);
   let turn = 0;
   const s = stage({

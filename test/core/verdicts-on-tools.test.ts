@@ -236,7 +236,7 @@ test("U3: ask without a person refuses the call with the hook's question; allow 
   }
 });
 
-test("U3: a person is asked where a hook wants that, told so by a notification, and heard", async () => {
+test("U3: a person is asked if a hook wants that, a notification fires, and the answer counts", async () => {
   const rows = [
     [{ behavior: "allow" }, "a"],
     [{ behavior: "deny" }, "The user refused this call"],
@@ -292,7 +292,7 @@ test("U6: permission-request: allow lets the call run, with a new input if given
     ["nothing", undefined, "a rule asks"],
   ];
   for (const [name, answer, content] of rows) {
-    const told: unknown[] = [];
+    const noted: unknown[] = [];
     const model = scripted([calls(["Echo", "a"]), { text: "done" }]);
     const raw = typeof answer === "object" && answer !== null && "decision" in answer;
     const s = stage({
@@ -302,13 +302,13 @@ test("U6: permission-request: allow lets the call run, with a new input if given
       hooks: [
         named("m", "pre-tool-use", () => modify({ say: "b" })),
         named("p", "permission-request", (e) => {
-          told.push([e.input, e.original_input, e.reason]);
+          noted.push([e.input, e.original_input, e.reason]);
           return answer;
         }, raw ? { read: () => answer as Opinion } : {}),
       ],
     });
     const result = await s.run();
-    assert.deepEqual(told, [[{ say: "b" }, { say: "a" }, "a rule asks"]], name);
+    assert.deepEqual(noted, [[{ say: "b" }, { say: "a" }, "a rule asks"]], name);
     const [got] = results(result.messages);
     if (content instanceof RegExp) assert.match(String(got!.content), content);
     else assert.equal(got!.content, content, name);

@@ -6,7 +6,7 @@ import { shipped } from "./_shipped.ts";
 
 const NAME = "post-tool-use@Edit+Write.format.ts";
 
-/** A project whose formatter is a script: it puts its arguments into a file and does what it is told. */
+/** A project whose formatter is a script: it puts its arguments into a file and does what `say` says. */
 function project(path: string, script: string): void {
   mkdirSync(`${path}/node_modules/.bin`, { recursive: true });
   writeFileSync(`${path}/node_modules/.bin/prettier`, `#!/bin/sh\n${script}\n`);
