@@ -98,10 +98,10 @@ function defined({ maxTokens, effort, params }: AskOptions = {}): AskOptions {
   return { ...(maxTokens && { maxTokens }), ...(effort && { effort }), ...(params && { params }) };
 }
 
-/** What is asked for a summary: nothing that would give it another form or end it early. */
-export function asksForSummary({ params, ...rest }: Asks): Asks {
+/** What is asked for a summary: nothing that would give it another form or end it early. The asks may be a whole agent. */
+export function asksForSummary({ maxTokens, effort, params }: Asks): Asks {
   const { tool_choice: _, stop_sequences: __, output_config, ...others } = (params ?? {}) as Params;
   const { format: ___, ...config } = output_config ?? {};
   const left = { ...others, ...(Object.keys(config).length > 0 && { output_config: config }) };
-  return { ...rest, ...(Object.keys(left).length > 0 && { params: left }) };
+  return { maxTokens, ...(effort && { effort }), ...(Object.keys(left).length > 0 && { params: left }) };
 }

@@ -46,6 +46,14 @@ test("U10: a context that has become too large is made smaller once, by a call t
     textOf(summaries()[0]!.messages.at(-1)),
     /Answer in words alone: a tool that you call now is not run\.$/,
   );
+  const { model, system, tools, max_tokens } = requests[0]!;
+  const [summary] = summaries();
+  assert.deepEqual(
+    [summary!.model, summary!.system, summary!.tools, summary!.max_tokens],
+    [model, system, tools, max_tokens],
+    "a summary is asked for as any other reply is",
+  );
+  assert.deepEqual(Object.keys(summary!).sort(), Object.keys(requests[0]!).sort());
   await session.close();
 });
 
