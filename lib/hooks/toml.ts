@@ -23,25 +23,26 @@ export type ExecRecord =
     readonly title: "Hook(TurnStart)" | "Hook(TurnEnd)";
     readonly turn_id: string;
   }
-  & (
-    | { readonly type: "exec_begin"; readonly command: readonly string[]; readonly cwd: string }
-    | { readonly type: "exec_output"; readonly stream: Stream; readonly text: string }
-    | {
-      readonly type: "exec_end";
-      readonly status: ExecStatus;
-      readonly exit_code: number | null;
-      readonly stdout: string;
-      readonly stderr: string;
-      readonly duration_ms: number;
-    }
-    /** The input it gave the agent (U11). */
-    | {
-      readonly type: "exec_input";
-      readonly command: readonly string[];
-      readonly stderr: string;
-      readonly exit_code: number | null;
-    }
-  );
+  & ExecStep;
+
+type ExecStep =
+  | { readonly type: "exec_begin"; readonly command: readonly string[]; readonly cwd: string }
+  | { readonly type: "exec_output"; readonly stream: Stream; readonly text: string }
+  | {
+    readonly type: "exec_end";
+    readonly status: ExecStatus;
+    readonly exit_code: number | null;
+    readonly stdout: string;
+    readonly stderr: string;
+    readonly duration_ms: number;
+  }
+  /** The input it gave the agent (U11). */
+  | {
+    readonly type: "exec_input";
+    readonly command: readonly string[];
+    readonly stderr: string;
+    readonly exit_code: number | null;
+  };
 
 export interface TomlOptions {
   readonly onExec?: (record: ExecRecord) => void;
@@ -81,7 +82,7 @@ function record(table: TurnTable, workspace: string, options: Whole): HookRecord
     async run(event, ctx) {
       const turn = await readTurnCommand(options.text, TOML_FILE, table);
       if (!turn || (startedByHook(event) && !turn.runOnHookInput)) return NO_OPINION;
-      return await new TurnRun(name, table, turn, event, ctx).run(workspace, options);
+      return await runTurn(name, turn, workspace, { ...options, event, ctx });
     },
     read: (raw) => raw as Opinion,
   };
@@ -91,102 +92,88 @@ function startedByHook(event: AnyEvent): boolean {
   return event.event === "turn-start" && event.trigger === "hook_input";
 }
 
+type Turn = Whole & { readonly event: AnyEvent; readonly ctx: HookContext };
+
 /** One run of one command. */
-class TurnRun {
-  readonly #name: string;
-  readonly #turn: TurnCommand;
-  readonly #event: AnyEvent;
-  readonly #ctx: HookContext;
-  readonly #base: Pick<ExecRecord, "id" | "hook" | "title" | "turn_id">;
-  #tell: (record: ExecRecord) => void = () => {};
-
-  constructor(name: string, table: TurnTable, turn: TurnCommand, event: AnyEvent, ctx: HookContext) {
-    this.#name = name;
-    this.#turn = turn;
-    this.#event = event;
-    this.#ctx = ctx;
-    const title = table === "turn_start" ? "Hook(TurnStart)" : "Hook(TurnEnd)";
-    this.#base = { id: ctx.uuid(), hook: name, title, turn_id: event.turn_id };
-  }
-
-  async run(workspace: string, options: Whole): Promise<Opinion> {
-    this.#tell = options.onExec ?? this.#tell;
-    const { command, args, json, persist } = this.#turn;
-    const written = [command, ...args];
-    let ran: Ran;
-    try {
-      ran = await this.#execute(written, workspace, options);
-      const input = (json ? jsonInput(ran.stdout) : ran.stderr).trim();
-      if (input !== "") {
-        this.#ctx.hookInput(persisted(input, () => this.#fileFor(options)), { persist });
-        this.#tell({ ...this.#base, type: "exec_input", command: written, stderr: input, exit_code: ran.code });
-      }
-    } catch (error) {
-      if (!this.#turn.stopOnFailure) throw error;
-      return { halt: `${this.#name}: ${(error as Error).message}` };
+async function runTurn(name: string, turn: TurnCommand, workspace: string, options: Turn): Promise<Opinion> {
+  const { event, ctx, host, onExec } = options;
+  const title = event.event === "turn-start" ? "Hook(TurnStart)" : "Hook(TurnEnd)";
+  const base = { id: ctx.uuid(), hook: name, title, turn_id: event.turn_id } as const;
+  const report: Report = (record) => onExec?.({ ...base, ...record });
+  const written = [turn.command, ...turn.args];
+  let ran: Ran;
+  try {
+    ran = await execute(written, workspace, turn.timeout, options, report);
+    const input = (turn.json ? jsonInput(ran.stdout) : ran.stderr).trim();
+    if (input !== "") {
+      const file = () => join(outputFolder(host, event.session_id), `hook-${ctx.uuid()}-input.txt`);
+      ctx.hookInput(persisted(input, file), { persist: turn.persist });
+      report({ type: "exec_input", command: written, stderr: input, exit_code: ran.code });
     }
-    const failed = this.#turn.stopOnFailure && ran.code !== 0;
-    return failed ? { halt: `${this.#name} ${howEnded(ran)}` } : NO_OPINION;
+  } catch (error) {
+    if (!turn.stopOnFailure) throw error;
+    return { halt: `${name}: ${(error as Error).message}` };
   }
+  return turn.stopOnFailure && ran.code !== 0 ? { halt: `${name} ${howEnded(ran)}` } : NO_OPINION;
+}
 
-  /** For an input that is too long for the model. */
-  #fileFor({ host }: Whole): string {
-    return join(outputFolder(host, this.#event.session_id), `hook-${this.#ctx.uuid()}-input.txt`);
-  }
+type Report = (record: ExecStep) => void;
 
-  async #execute(written: readonly string[], workspace: string, options: Whole): Promise<Ran> {
-    const { host, forbids, confine } = options;
-    const ctx = this.#ctx;
-    // Each reading of `ctx.signal` is a signal of its own: listeners come and go on one.
-    const { signal } = ctx;
-    const started = ctx.now().getTime();
-    const shown = { stdout: "", stderr: "" };
-    let open = true;
-    const end = (status: ExecStatus, ran?: Ran) => {
-      if (!open) return;
-      open = false;
-      signal.removeEventListener("abort", cancelled);
-      const { code: exit_code = null, stdout = shown.stdout, stderr = shown.stderr } = ran ?? {};
-      const duration_ms = ctx.now().getTime() - started;
-      this.#tell({ ...this.#base, type: "exec_end", status, exit_code, stdout, stderr, duration_ms });
-    };
-    // Reported at once: the run is over before the last of the processes is.
-    const cancelled = () => end("cancelled");
-    this.#tell({ ...this.#base, type: "exec_begin", command: written, cwd: workspace });
-    signal.addEventListener("abort", cancelled, { once: true });
-    try {
-      const rule = await forbids?.(written);
-      if (rule !== undefined) {
-        end("rejected");
-        throw new UnusableAnswer(
-          `Cannot run '${written.join(" ")}' as the deny rule ${rule} forbids it: change the command or the rule`,
-        );
-      }
-      const [command, ...args] = await confine?.(written) ?? written;
-      const { timeout } = this.#turn;
-      const ran = await runProcess({
-        command: command!,
-        args,
-        cwd: workspace,
-        env: hookEnvironment({ host, event: this.#event, ctx }, workspace),
-        signal,
-        timeout: timeout === undefined ? undefined : timeout * 1000,
-        outputDir: () => outputFolder(host, this.#event.session_id),
-        onOutput: (stream, text) => {
-          if (!open) return;
-          if (shown[stream].length < MOST_SHOWN) shown[stream] += text;
-          this.#tell({ ...this.#base, type: "exec_output", stream, text });
-        },
-      });
-      end(ran.ended === "timeout" ? "timeout" : ran.ended ? "cancelled" : ran.code === 0 ? "ok" : "failed", ran);
-      if (ran.ended === "timeout") {
-        throw new OutOfTime(`it took longer than its limit of ${timeout} s: raise 'timeout', or leave it out`);
-      }
-      return ran;
-    } catch (error) {
-      end("failed");
-      throw withFix(error, written[0]!);
+async function execute(
+  written: readonly string[],
+  workspace: string,
+  timeout: number | undefined,
+  { host, forbids, confine, event, ctx }: Turn,
+  report: Report,
+): Promise<Ran> {
+  // Each reading of `ctx.signal` is a signal of its own: listeners come and go on one.
+  const { signal } = ctx;
+  const started = ctx.now().getTime();
+  const shown = { stdout: "", stderr: "" };
+  let open = true;
+  const end = (status: ExecStatus, ran?: Ran) => {
+    if (!open) return;
+    open = false;
+    signal.removeEventListener("abort", cancelled);
+    const { code: exit_code = null, stdout = shown.stdout, stderr = shown.stderr } = ran ?? {};
+    const duration_ms = ctx.now().getTime() - started;
+    report({ type: "exec_end", status, exit_code, stdout, stderr, duration_ms });
+  };
+  // Reported at once: the run is over before the last of the processes is.
+  const cancelled = () => end("cancelled");
+  report({ type: "exec_begin", command: written, cwd: workspace });
+  signal.addEventListener("abort", cancelled, { once: true });
+  try {
+    const rule = await forbids?.(written);
+    if (rule !== undefined) {
+      end("rejected");
+      throw new UnusableAnswer(
+        `Cannot run '${written.join(" ")}' as the deny rule ${rule} forbids it: change the command or the rule`,
+      );
     }
+    const [command, ...args] = await confine?.(written) ?? written;
+    const ran = await runProcess({
+      command: command!,
+      args,
+      cwd: workspace,
+      env: hookEnvironment({ host, event, ctx }, workspace),
+      signal,
+      timeout: timeout === undefined ? undefined : timeout * 1000,
+      outputDir: () => outputFolder(host, event.session_id),
+      onOutput: (stream, text) => {
+        if (!open) return;
+        if (shown[stream].length < MOST_SHOWN) shown[stream] += text;
+        report({ type: "exec_output", stream, text });
+      },
+    });
+    end(ran.ended === "timeout" ? "timeout" : ran.ended ? "cancelled" : ran.code === 0 ? "ok" : "failed", ran);
+    if (ran.ended === "timeout") {
+      throw new OutOfTime(`it took longer than its limit of ${timeout} s: raise 'timeout', or leave it out`);
+    }
+    return ran;
+  } catch (error) {
+    end("failed");
+    throw withFix(error, written[0]!);
   }
 }
 
