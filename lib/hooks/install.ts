@@ -9,6 +9,7 @@ import { sha256 } from "../files/sha256.ts";
 import type { HookFile } from "./discover.ts";
 import { type Environment, homeOf, realOr, stateFile, writeWhole } from "./file/places.ts";
 import type { Listened } from "./file/record.ts";
+import type { Host } from "./hosts/host.ts";
 import { hostEvent, type HostName, HOSTS } from "./hosts/index.ts";
 import { writeAnswer } from "./hosts/write-answer.ts";
 import { absoluteLine, installedFile, portableLine } from "./install-line.ts";
@@ -62,8 +63,9 @@ export async function planInstall(hooks: readonly Installable[], place: Place): 
     if (file === undefined) return false;
     return files.has(file) ? !mine.has(whatIsOurs(entry)) : file.startsWith("/") && !existsSync(file) || moved(file);
   };
-  const cleared = await withoutEntries(before ?? "", isOld);
-  const after = await withEntries(cleared, entries);
+  const { flat } = HOSTS[place.host].settings;
+  const cleared = await withoutEntries(before ?? "", isOld, flat);
+  const after = await withEntries(cleared, entries, flat);
   return { settings, entries, left, before, after: entries.length === 0 && before === undefined ? undefined : after };
 }
 
@@ -80,7 +82,7 @@ export async function planUninstall(folder: string, place: Place): Promise<Insta
     if (file === undefined) return false;
     // The checkout may have been somewhere else when its hooks were installed.
     return file.startsWith(`${realOr(folder)}/`) || below !== undefined && dirname(file).endsWith(`/${below}`);
-  });
+  }, HOSTS[place.host].settings.flat);
   const kept = readKept(settings, place.env);
   // The file has not changed since: it becomes what it was, to the byte, or is removed if it was not there.
   if (kept && kept.after === hashOf(before) && bare !== before) return { ...plan, after: kept.before };
@@ -250,6 +252,32 @@ interface HostEntry {
 
 type Hooks = { readonly [event: string]: readonly Group[] };
 type Group = { readonly matcher?: string; readonly hooks: readonly { readonly command?: unknown }[] };
+type Flat = Host["settings"]["flat"];
+
+/** An entry as an item of its event's list. */
+function itemOf({ matcher, hook }: HostEntry, flat: Flat): object {
+  const matched = matcher !== undefined && { matcher };
+  if (!flat) return { ...matched, hooks: [hook] };
+  const { command, timeout, onFailure } = hook;
+  return {
+    ...flat.always,
+    [flat.command]: command,
+    ...matched,
+    ...(timeout !== undefined && { [flat.timeout]: timeout }),
+    ...(onFailure !== undefined && { failClosed: true }),
+  };
+}
+
+/** An item as a group, whatever the form of the file. */
+function groupOf(item: Group | Readonly<Record<string, unknown>>, flat: Flat): Group {
+  if (!flat) return item as Group;
+  const { matcher, [flat.command]: command, [flat.timeout]: timeout, failClosed } = item as Record<string, unknown>;
+  const hook = { type: "command", command, ...(timeout !== undefined && { timeout }) };
+  return {
+    ...(matcher !== undefined && { matcher: String(matcher) }),
+    hooks: [{ ...hook, ...(failClosed === true && { onFailure: "block" }) }],
+  };
+}
 
 /**
  * The text of a settings file with hooks added at the ends of their lists: what is there stays, to the byte. A hook
@@ -257,24 +285,34 @@ type Group = { readonly matcher?: string; readonly hooks: readonly { readonly co
  *
  * @throws {Error} if the text is not a settings file
  */
-export async function withEntries(text: string, entries: readonly HostEntry[]): Promise<string> {
+export async function withEntries(text: string, entries: readonly HostEntry[], flat?: Flat): Promise<string> {
   const edit = await opened(text);
-  for (const { event, matcher, hook } of entries) {
-    const hooks = hooksIn(edit);
+  if (
+    flat && entries.length > 0 && edit.value() instanceof Object && !Object.hasOwn(edit.value() as object, "version")
+  ) {
+    edit.append([], 1, "version");
+  }
+  for (const entry of entries) {
+    const { event, matcher, hook } = entry;
+    const hooks = hooksIn(edit, flat);
     const isSame = (group: Group) => group.matcher === matcher && group.hooks.some((h) => h.command === hook.command);
     if (hooks?.[event]?.some(isSame)) continue;
-    const group = { ...(matcher !== undefined && { matcher }), hooks: [hook] };
-    if (!hooks) edit.append([], { [event]: [group] }, "hooks");
-    else if (!hooks[event]) edit.append(["hooks"], [group], event);
-    else edit.append(["hooks", event], group);
+    const item = itemOf(entry, flat);
+    if (!hooks) edit.append([], { [event]: [item] }, "hooks");
+    else if (!hooks[event]) edit.append(["hooks"], [item], event);
+    else edit.append(["hooks", event], item);
   }
   return closed(edit, text);
 }
 
 /** The text without the hooks that are meant, and without the lists that held nothing else. */
-export async function withoutEntries(text: string, isMeant: (entry: HostEntry) => boolean): Promise<string> {
+export async function withoutEntries(
+  text: string,
+  isMeant: (entry: HostEntry) => boolean,
+  flat?: Flat,
+): Promise<string> {
   const edit = await opened(text);
-  const found = hooksIn(edit) ?? {};
+  const found = hooksIn(edit, flat) ?? {};
   let took = false;
   for (const [event, groups] of Object.entries(found)) {
     const before = groups.length;
@@ -291,7 +329,7 @@ export async function withoutEntries(text: string, isMeant: (entry: HostEntry) =
     }
     if (left === 0 && before > 0) edit.remove(["hooks", event]);
   }
-  if (took && Object.keys(hooksIn(edit)!).length === 0) edit.remove(["hooks"]);
+  if (took && Object.keys(hooksIn(edit, flat)!).length === 0) edit.remove(["hooks"]);
   return closed(edit, text);
 }
 
@@ -313,20 +351,22 @@ function closed({ text }: JsonText, before: string): string {
 }
 
 /** The hooks of the settings. Refuses what it would have to guess about. */
-function hooksIn(edit: JsonText): Hooks | undefined {
+function hooksIn(edit: JsonText, flat?: Flat): Hooks | undefined {
   const wrong = (what: string) => new Error(`Cannot change the settings as ${what}: fix that first`);
   const value = edit.value();
   if (!isObject(value)) throw wrong("they are not an object");
   const { hooks } = value;
   if (hooks === undefined) return undefined;
   if (!isObject(hooks)) throw wrong("'hooks' is not an object");
-  for (const [event, groups] of Object.entries(hooks)) {
-    const isGroup = (group: unknown) => isObject(group) && Array.isArray(group.hooks) && group.hooks.every(isObject);
-    if (!Array.isArray(groups) || !groups.every(isGroup)) {
-      throw wrong(`'hooks.${event}' is not a list of { "hooks": [ … ] }`);
-    }
-  }
-  return hooks as Hooks;
+  const isGroup = (group: unknown) => isObject(group) && Array.isArray(group.hooks) && group.hooks.every(isObject);
+  return Object.fromEntries(
+    Object.entries(hooks).map(([event, items]) => {
+      if (!Array.isArray(items) || !items.every(flat ? isObject : isGroup)) {
+        throw wrong(`'hooks.${event}' is not a list of { ${flat ? `"${flat.command}": "…"` : '"hooks": [ … ]'} }`);
+      }
+      return [event, items.map((item) => groupOf(item, flat))];
+    }),
+  );
 }
 
 type Path = readonly (string | number)[];

@@ -1,7 +1,7 @@
 import type { AnyEvent } from "../core/events.ts";
 import type { Context, Hook, HookContext } from "../core/hook.ts";
 import type { Model } from "../core/model.ts";
-import { type HostName, loadHost } from "./hosts/host.ts";
+import { type HostName, loadHost, speakerOf } from "./hosts/host.ts";
 import { type HostEvent, readEvent } from "./hosts/read-event.ts";
 import type { Served } from "./hosts/write-answer.ts";
 import type { ServedEnv } from "./serving/env.ts";
@@ -40,15 +40,26 @@ const SILENCE: Served = { stdout: "", stderr: "", code: 0 };
  * process is started for each event, and most of its time is loading: a module is asked first, and the rest is loaded
  * only if it has something to say.
  */
-export async function serve(path: string, stdin: string, options: ServeOptions): Promise<Served> {
+export async function serve(path: string, stdin: string, asked: ServeOptions): Promise<Served> {
+  let options = asked;
   let heard: HostEvent | undefined;
   try {
     const input = JSON.parse(stdin);
-    if (typeof input.hook_event_name !== "string") throw new TypeError("it has no hook_event_name");
-    heard = readEvent(input, await loadHost(options.host));
+    const speaker = asked.host === "claude" ? speakerOf(input, asked.env) : asked.host;
+    // Not a copy: that would read `signal`.
+    if (speaker !== asked.host) options = Object.create(asked, { host: { value: speaker } }) as ServeOptions;
+    const host = await loadHost(options.host);
+    const given = host.read ? host.read(input) : input;
+    if (!given) return SILENCE;
+    if (typeof given.hook_event_name !== "string") throw new TypeError("it has no hook_event_name");
+    heard = readEvent(given, host);
+    if (!heard && !Object.hasOwn(host.events, given.hook_event_name)) {
+      throw new TypeError(`${options.host} has no event '${given.hook_event_name}'`);
+    }
   } catch (error) {
     const stderr = `Cannot serve ${path}: stdin is not an event: ${(error as Error).message}\n`;
-    return { stdout: "", stderr, code: 1 };
+    // A guard that cannot understand what it is asked refuses it.
+    return { stdout: "", stderr, code: isGuard(asked.event ?? path) ? 2 : 1 };
   }
   if (!heard) return SILENCE;
   const context = new LazyContext(heard, options, path.slice(path.lastIndexOf("/") + 1));
@@ -57,6 +68,11 @@ export async function serve(path: string, stdin: string, options: ServeOptions):
   const served = silent ? SILENCE : await answerOf(module, { path, stdin, heard, options, env: await context.env() });
   const lost = context.made?.env.keepValues() ?? "";
   return lost === "" ? served : { ...served, stderr: served.stderr + lost };
+}
+
+/** Whether a file is a guard, as far as its name says. */
+function isGuard(path: string): boolean {
+  return /(^|\/|\d-)(pre-tool-use|permission-request|user-prompt-submit)(?=[@.]|$)[^/]*$/.test(path);
 }
 
 async function answerOf(module: AskedModule | undefined, serving: Serving): Promise<Served> {

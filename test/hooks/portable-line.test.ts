@@ -15,6 +15,9 @@ const HOSTS = {
   claude: { file: ".claude/settings.json", guard: "PreToolUse", stop: "Stop", root: "CLAUDE_PROJECT_DIR" },
   codex: { file: ".codex/hooks.json", guard: "PreToolUse", stop: "Stop", root: undefined },
   gemini: { file: ".gemini/settings.json", guard: "BeforeTool", stop: "AfterAgent", root: "GEMINI_PROJECT_DIR" },
+  qwen: { file: ".qwen/settings.json", guard: "PreToolUse", stop: "Stop", root: "CLAUDE_PROJECT_DIR" },
+  copilot: { file: ".github/hooks/crochet.json", guard: "preToolUse", stop: "agentStop", root: "COPILOT_PROJECT_DIR" },
+  cursor: { file: ".cursor/hooks.json", guard: "preToolUse", stop: "stop", root: "CURSOR_PROJECT_DIR" },
 } as const;
 
 type Host = keyof typeof HOSTS;
@@ -35,7 +38,8 @@ async function shippedProject(host: Host) {
 
 /** The first line for an event in a host's settings. */
 function lineFor(text: string, event: string): string {
-  return JSON.parse(text).hooks[event][0].hooks[0].command;
+  const [item] = JSON.parse(text).hooks[event];
+  return item.bash ?? item.command ?? item.hooks[0].command;
 }
 
 /** A folder for the PATH with these programs alone. */
@@ -65,9 +69,22 @@ function run(
 
 const CALL = { tool_name: "Bash", tool_input: { command: "rm x" } };
 
+/** How a host writes that call, and the end of a turn. */
+function stdinOf(host: Host): { readonly call: object; readonly end: object } {
+  const { guard, stop } = HOSTS[host];
+  if (host === "copilot") {
+    return { call: { toolName: "bash", toolArgs: CALL.tool_input }, end: { stopReason: "end_turn" } };
+  }
+  const name = host === "cursor" ? "Shell" : host === "gemini" || host === "qwen" ? "run_shell_command" : "Bash";
+  return {
+    call: { hook_event_name: guard, ...CALL, tool_name: name },
+    end: { hook_event_name: stop, stop_hook_active: false },
+  };
+}
+
 for (const host of Object.keys(HOSTS) as Host[]) {
   const { guard, stop } = HOSTS[host];
-  const call = host === "gemini" ? { ...CALL, tool_name: "run_shell_command" } : CALL;
+  const { call, end } = stdinOf(host);
 
   test(`a shared line for ${host} runs after a move, in another home, with crochet in the project or on the PATH`, async () => {
     using p = await shippedProject(host);
@@ -77,11 +94,11 @@ for (const host of Object.keys(HOSTS) as Host[]) {
     const local = bin(join(p.cwd, "node_modules/.bin"), { crochet: LAUNCHER });
     for (const path of [tools, `${global}:${tools}`]) {
       const at = { cwd: p.cwd, path, home: join(p.home, "another") };
-      const denied = run(host, lineFor(p.text, guard), at, { hook_event_name: guard, ...call });
+      const denied = run(host, lineFor(p.text, guard), at, call);
       assert.equal(denied.status, 0, denied.stderr);
       assert.match(JSON.stringify(denied.said), /"deny".*"no rm x"/);
-      const sent = run(host, lineFor(p.text, stop), at, { hook_event_name: stop, stop_hook_active: false });
-      assert.equal(sent.said.reason, "go on", sent.stderr);
+      const sent = run(host, lineFor(p.text, stop), at, end);
+      assert.equal(sent.said.reason ?? sent.said.followup_message, "go on", sent.stderr);
       rmSync(local, { recursive: true, force: true });
     }
   });
@@ -91,14 +108,14 @@ for (const host of Object.keys(HOSTS) as Host[]) {
     const tools = bin(join(p.home, "tools"), { readlink: "/usr/bin/readlink", sh: "/bin/sh" });
     const at = { cwd: p.cwd, path: tools, home: p.home };
     const lives = () => {
-      const denied = run(host, lineFor(p.text, guard), at, { hook_event_name: guard, ...call });
+      const denied = run(host, lineFor(p.text, guard), at, call);
       assert.equal(denied.status, 0, denied.stderr);
       assert.match(JSON.stringify(denied.said), /"deny"/);
       assert.match(
         JSON.stringify(denied.said),
         /crochet is not installed, so hooks\/pre-tool-use@Bash\.guard\.ts cannot check this: npm install/,
       );
-      const passed = run(host, lineFor(p.text, stop), at, { hook_event_name: stop, stop_hook_active: false });
+      const passed = run(host, lineFor(p.text, stop), at, end);
       assert.deepEqual(passed.said, {
         systemMessage: "crochet is not installed, so hooks/stop.go-on.ts did not run: npm install",
       });

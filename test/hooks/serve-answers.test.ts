@@ -155,7 +155,7 @@ test("Codex has no limit for Stop hooks: after eight times the agent may stop, a
 const HOSTS = ["claude", "codex", "gemini"] as const;
 
 /** The refusal of a call in the words of each host. */
-const REFUSED: { readonly [H in HostName]: (reason: string) => Json } = {
+const REFUSED: { readonly [H in (typeof HOSTS)[number]]: (reason: string) => Json } = {
   claude: (reason) => inside("PreToolUse", { permissionDecision: "deny", permissionDecisionReason: reason }),
   codex: (reason) => inside("PreToolUse", { permissionDecision: "deny", permissionDecisionReason: reason }),
   gemini: (reason) => ({ decision: "deny", reason }),

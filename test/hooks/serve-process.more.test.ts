@@ -154,7 +154,7 @@ test("crochet hook shows its usage, and refuses wrong arguments", async () => {
     [[], 2, /Cannot serve 0 files/],
     [["a", "b"], 2, /Cannot serve 2 files/],
     [["a", "--dialekt", "x"], 2, /Unknown flag --dialekt/],
-    [["a", "--dialect", "cursor"], 2, /Unknown host 'cursor'.*expected claude, codex, gemini/],
+    [["a", "--dialect", "windsurf"], 2, /Unknown host 'windsurf'.*expected claude, codex, gemini/],
     [["a", "--event"], 2, /--event has no value/],
     [["none.ts"], 1, /none\.ts/],
   ];

@@ -182,7 +182,7 @@ test("a counter-example always shrinks to a small and plain event", () => {
 test("what is not an event, a host or a tool is refused before anything is made", () => {
   assert.throws(() => eventArbitrary("pre-tool-usage"), /no such event: did you mean 'pre-tool-use'/);
   assert.throws(
-    () => eventArbitrary("stop", { host: "cursor" as "claude" }),
+    () => eventArbitrary("stop", { host: "windsurf" as "claude" }),
     /expected crochet, claude, codex, gemini/,
   );
   assert.throws(() => eventArbitrary("PermissionRequest", { host: "gemini" }), /expected one of SessionStart/);

@@ -242,7 +242,7 @@ test("checkHook() refuses wrong options", async () => {
     [{ parallel: 0 }, /'parallel' must be a whole number of 1 or more/],
     [{ laws: [] }, /'laws' is empty: expected some of reliable, protocol/],
     [{ laws: ["terminates"] }, /'laws' has 'terminates': expected/],
-    [{ host: "cursor" }, /'host' is '\w+': expected claude, codex, gemini/],
+    [{ host: "windsurf" }, /'host' is '\w+': expected claude, codex, gemini/],
   ];
   for (const [options, says] of refused) await assert.rejects(checkHook(folder.path, options), says);
 });

@@ -41,6 +41,10 @@ export interface Host {
   readonly events: { readonly [name: string]: HostEventRow };
   /** Its names of tools by ours, if the inputs have the same fields. */
   readonly tools: { readonly [theirs: string]: string };
+  /** Its names of the fields of tools' inputs by ours, where they differ. */
+  readonly inputKeys?: { readonly [theirs: string]: string };
+  /** Its stdin with Claude Code's names of fields; absent if it uses these. Undefined for what is not an event. */
+  readonly read?: (input: { readonly [field: string]: unknown }) => { readonly [field: string]: unknown } | undefined;
   /** Tools that matchers may call by names of ours, though their inputs differ. */
   readonly toolAliases: { readonly [theirs: string]: readonly string[] };
   /** How often a Stop hook may send the agent back before we let it go. Absent: the host has a limit of its own. */
@@ -64,6 +68,8 @@ export interface Host {
       /** The checkout that a worktree of the host belongs to. */
       readonly worktreeOf?: string;
     };
+    /** Names of fields, if its lists hold the entries themselves and not groups of them. */
+    readonly flat?: { readonly command: string; readonly timeout: string; readonly always: object };
     /** One second, in the unit of its time limits. */
     readonly second: number;
     /** Seconds a hook has if its entry sets no limit. */
@@ -98,6 +104,8 @@ export interface Host {
     readonly mergesInput: boolean;
     /** Whether a refusal after a call hides the call's result: reasons then go beside it, as context. */
     readonly hidesResult: boolean;
+    /** The key at the top of an answer that holds text for the model; absent if it is in `hookSpecificOutput`. */
+    readonly contextAtTop?: string;
   };
   /** What was decided, as keys at the top of an answer and inside `hookSpecificOutput`. */
   readonly decided: (folded: Folded, event: AnyEvent) => { readonly top?: object; readonly specific?: object };
@@ -120,11 +128,37 @@ const TABLES = {
   claude: async (): Promise<Host> => (await import("./claude.ts")).claude,
   codex: async (): Promise<Host> => (await import("./codex.ts")).codex,
   gemini: async (): Promise<Host> => (await import("./gemini.ts")).gemini,
+  copilot: async (): Promise<Host> => (await import("./copilot.ts")).copilot,
+  cursor: async (): Promise<Host> => (await import("./cursor.ts")).cursor,
+  qwen: async (): Promise<Host> => (await import("./qwen.ts")).qwen,
+  vscode: async (): Promise<Host> => (await import("./vscode.ts")).vscode,
 };
 
 export type HostName = keyof typeof TABLES;
 
-export const HOST_NAMES = Object.keys(TABLES) as readonly HostName[];
+/** VS Code has no settings of its own: it runs the entries for Claude Code. */
+export const HOST_NAMES = (Object.keys(TABLES) as readonly HostName[]).filter((name) => name !== "vscode");
+
+/** Which host writes to an entry for Claude Code: three others run these too, two of them in a form of their own. */
+export function speakerOf(
+  input: { readonly [field: string]: unknown },
+  env: { readonly COPILOT_CLI?: string | undefined },
+): HostName {
+  if (typeof input.hookEventName === "string") return "vscode";
+  if (typeof input.hook_event_name === "string" && /^[a-z]+([A-Z]|$)/.test(input.hook_event_name)) return "cursor";
+  return env.COPILOT_CLI ? "copilot" : "claude";
+}
+
+/** The input of a call with fields renamed. */
+export function renamed(input: unknown, keys: { readonly [from: string]: string } = {}): unknown {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
+  return Object.fromEntries(Object.entries(input).map(([key, value]) => [keys[key] ?? key, value]));
+}
+
+/** The same names in the other direction. */
+export function inverse(keys: { readonly [from: string]: string } = {}): { readonly [to: string]: string } {
+  return Object.fromEntries(Object.entries(keys).map(([from, to]) => [to, from]));
+}
 
 export function isHost(name: unknown): name is HostName {
   return (HOST_NAMES as readonly unknown[]).includes(name);

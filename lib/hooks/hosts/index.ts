@@ -1,17 +1,22 @@
 import { claude } from "./claude.ts";
 import { codex } from "./codex.ts";
+import { copilot } from "./copilot.ts";
+import { cursor } from "./cursor.ts";
 import { gemini } from "./gemini.ts";
 import { type Host, HOST_NAMES, type HostName } from "./host.ts";
+import { qwen } from "./qwen.ts";
+import { vscode } from "./vscode.ts";
 
 export { HOST_NAMES, type HostName, isHost } from "./host.ts";
 
 /** The tables of all hosts. */
-export const HOSTS: { readonly [H in HostName]: Host } = { claude, codex, gemini };
+export const HOSTS: { readonly [H in HostName]: Host } = { claude, codex, gemini, copilot, cursor, qwen, vscode };
 
-/** The settings files of all hosts, below a project or a home. */
-export const SETTINGS_FILES: readonly string[] = HOST_NAMES.flatMap((name) => HOSTS[name].settings.files);
+/** The settings files of all hosts, below a project or a home, whose lists hold groups of hooks. */
+export const SETTINGS_FILES: readonly string[] = HOST_NAMES.filter((name) => !HOSTS[name].settings.flat)
+  .flatMap((name) => HOSTS[name].settings.files);
 
-/** The host's event for hooks of one of our names, such as `stop`; undefined if it has no such event. */
+/** The host's event for hooks of one of our names, such as `stop`; undefined if it has none. */
 export function hostEvent(host: HostName, ours: string): string | undefined {
   const { events } = HOSTS[host];
   return Object.keys(events).find((name) => events[name]!.ours?.includes(ours));

@@ -1,5 +1,5 @@
 import type { EventFields, EventName, Fired } from "../../core/events.ts";
-import type { Host } from "./host.ts";
+import { type Host, renamed } from "./host.ts";
 
 /** An event of a host, read as one of ours. */
 export interface HostEvent {
@@ -19,14 +19,14 @@ export interface HostEvent {
 
 type Input = { readonly [field: string]: unknown };
 
-/** Reads what a host wrote to a hook's stdin; undefined for an event that no hook file can have. */
+/** Reads what a host wrote to a hook's stdin, in Claude Code's names of fields; undefined for an event that no hook file can have. */
 export function readEvent(input: Input, host: Host): HostEvent | undefined {
-  const { events, tools, toolAliases } = host;
+  const { events, tools, toolAliases, inputKeys } = host;
   const wireName = text(input.hook_event_name);
   const name = events[wireName]?.ours?.[0] ?? kebab(wireName);
   const tool = text(input.tool_name);
   const ours = tools[tool] ?? mcpName(input.mcp_context) ?? tool;
-  const fired = eventOf(name, ours, input);
+  const fired = eventOf(name, ours, inputKeys ? { ...input, tool_input: renamed(input.tool_input, inputKeys) } : input);
   if (!fired) return undefined;
   const session = text(input.session_id);
   const agent = text(input.agent_id);

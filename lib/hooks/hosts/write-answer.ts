@@ -1,7 +1,7 @@
 import { type AnyEvent, type EventOf, EVENTS } from "../../core/events.ts";
 import type { Folded } from "../../core/fold.ts";
 import { type Opinion, unusable } from "../../core/verdict.ts";
-import type { Ability } from "./host.ts";
+import { type Ability, type Host, inverse, renamed } from "./host.ts";
 import { hostEvent, type HostName, HOSTS } from "./index.ts";
 
 /** What a served hook writes, and its exit code. */
@@ -88,10 +88,16 @@ function withReason(folded: Folded): Folded {
   return { ...folded, reason: `Denied by hook ${folded.deniedBy ?? folded.abort?.hook}` };
 }
 
+/** A new input with the host's names of its fields. */
+function inTheirKeys(folded: Folded, { event }: AnyEvent, keys: Host["inputKeys"]): Folded {
+  const about = event === "pre-tool-use" || event === "permission-request";
+  return keys && folded.modified && about ? { ...folded, value: renamed(folded.value, inverse(keys)) } : folded;
+}
+
 /** What was decided, as the host reads it. */
 export function writeAnswer(given: Folded, event: AnyEvent, host: HostName, wireName: string): Served {
-  const { answers, decided } = HOSTS[host];
-  const folded = withReason(preventing(given, event, host));
+  const { answers, decided, inputKeys } = HOSTS[host];
+  const folded = inTheirKeys(withReason(preventing(given, event, host)), event, inputKeys);
   const can = ability(event, host);
   const end = can("halt") || !can("deny") ? folded.abort ?? folded.halt : undefined;
   const said = [...folded.contexts, ...folded.inputs].map(({ text }) => text);
@@ -103,11 +109,13 @@ export function writeAnswer(given: Folded, event: AnyEvent, host: HostName, wire
   const ignored = end !== undefined && !can("halt") && end.reason !== "" ? [end.reason] : [];
   const system = [...folded.systemMessages.map(({ text }) => text), ...ignored].join("\n");
   const { top, specific } = decided(folded, event);
-  const inside = { ...specific, ...(texts.length > 0 && { additionalContext: texts.join("\n") }) };
+  const context = texts.length > 0 && { [answers.contextAtTop ?? "additionalContext"]: texts.join("\n") };
+  const inside = { ...specific, ...(answers.contextAtTop === undefined && context) };
   const output = {
     ...(end && { continue: false, ...(end.reason !== "" && { stopReason: end.reason }) }),
     ...(system !== "" && { systemMessage: system }),
     ...top,
+    ...(answers.contextAtTop !== undefined && context),
     ...(Object.keys(inside).length > 0 && { hookSpecificOutput: { hookEventName: wireName, ...inside } }),
   };
   const silent = Object.keys(output).length === 0;

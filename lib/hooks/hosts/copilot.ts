@@ -1,0 +1,177 @@
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { type Host, inverse, renamed } from "./host.ts";
+
+const tools = { bash: "Bash", view: "Read", create: "Write", edit: "Edit", grep: "Grep", glob: "Glob", task: "Agent" };
+const inputKeys = { path: "file_path", file_text: "content", old_str: "old_string", new_str: "new_string" };
+
+type Input = { readonly [field: string]: unknown };
+
+/** Its own entries are not given the name of their event: each event has a field that no other has. */
+function eventOf(input: Input): string | undefined {
+  if (input.hookName !== undefined) return String(input.hookName);
+  if (input.toolResult !== undefined) return "postToolUse";
+  if (input.toolName !== undefined) return input.error === undefined ? "preToolUse" : "postToolUseFailure";
+  if (input.stopReason !== undefined) return input.agentName === undefined ? "agentStop" : "subagentStop";
+  if (input.transformedPrompt !== undefined) return undefined;
+  if (input.prompt !== undefined) return "userPromptSubmitted";
+  if (input.agentName !== undefined) return "subagentStart";
+  if (input.trigger !== undefined) return "preCompact";
+  if (input.source !== undefined) return "sessionStart";
+  if (input.reason !== undefined) return "sessionEnd";
+  throw new TypeError("no event of Copilot has these fields");
+}
+
+/** Its names of events in entries for Claude Code. */
+const CLAUDE_NAMES: { readonly [name: string]: string } = {
+  UserPromptSubmit: "userPromptSubmitted",
+  Stop: "agentStop",
+};
+
+/** Both forms in which it writes: its own, and that of entries for Claude Code. */
+function read(input: Input): Input | undefined {
+  const claude = typeof input.hook_event_name === "string" ? input.hook_event_name : undefined;
+  const name = claude === undefined
+    ? eventOf(input)
+    : CLAUDE_NAMES[claude] ?? `${claude[0]!.toLowerCase()}${claude.slice(1)}`;
+  if (name === undefined) return undefined;
+  const path = input.transcript_path ?? input.transcriptPath;
+  const result = (input.tool_result ?? input.toolResult) as Input | undefined;
+  const words = result?.text_result_for_llm ?? result?.textResultForLlm;
+  const failed = /fail|deni|reject/.test(String(result?.result_type ?? result?.resultType ?? ""));
+  return {
+    ...input,
+    hook_event_name: name,
+    session_id: input.session_id ?? input.sessionId,
+    transcript_path: path,
+    tool_name: input.tool_name ?? input.toolName,
+    tool_input: input.tool_input ?? input.toolArgs ?? input.toolInput,
+    ...(result && { tool_response: failed ? { error: words } : words }),
+    ...(input.agentName !== undefined && { agent_id: input.agentName, agent_type: input.agentName }),
+    ...(/Stop$/.test(name) && { last_assistant_message: lastMessage(String(path ?? "")) }),
+  };
+}
+
+const TAIL = 256 * 1024;
+
+/** The model's last words, which it writes to its log of the session alone. */
+function lastMessage(path: string): string {
+  let file: number | undefined;
+  try {
+    file = openSync(path, "r");
+    const { size } = fstatSync(file);
+    const bytes = new Uint8Array(Math.min(size, TAIL));
+    readSync(file, bytes, 0, bytes.length, size - bytes.length);
+    const lines = new TextDecoder().decode(bytes).split("\n").filter((line) => line.includes('"assistant.message"'));
+    const { data } = JSON.parse(lines.at(-1)!) as { data?: { content?: unknown } };
+    return typeof data?.content === "string" ? data.content : "";
+  } catch {
+    return "";
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+/** GitHub Copilot CLI. */
+export const copilot: Host = {
+  events: {
+    sessionStart: { ours: ["session-start"], can: ["context"], output: [] },
+    sessionEnd: { ours: ["session-end"], can: [], output: [] },
+    userPromptSubmitted: { ours: ["user-prompt-submit"], can: ["deny", "modify", "context"], output: [], blocks: true },
+    preToolUse: { ours: ["pre-tool-use"], can: ["deny", "ask", "allow", "modify", "context"], output: [] },
+    permissionRequest: { ours: ["permission-request"], can: ["deny", "allow"], output: [] },
+    postToolUse: { ours: ["post-tool-use"], can: ["deny", "modify", "context"], output: [] },
+    postToolUseFailure: { ours: ["post-tool-use-failure"], can: ["context"], output: [] },
+    agentStop: { ours: ["stop"], can: ["deny"], output: [], blocks: true },
+    subagentStart: { ours: ["subagent-start", "agent-start"], can: ["context"], output: [] },
+    subagentStop: { ours: ["subagent-stop"], can: ["deny"], output: [], blocks: true },
+    preCompact: { ours: ["pre-compact"], can: [], output: [] },
+  },
+  tools,
+  inputKeys,
+  read,
+  toolAliases: {},
+  likeClaude: false,
+  settings: {
+    files: [".github/hooks/crochet.json"],
+    project: { root: "$COPILOT_PROJECT_DIR" },
+    flat: { command: "bash", timeout: "timeoutSec", always: { type: "command" } },
+    afterInstall: "Copilot runs hooks of a folder only once a person trusts it: answer its question, or --trust-folder",
+    second: 1,
+    timeout: () => 30,
+    named: false,
+    async: false,
+    onFailure: false,
+    toolMatcher: (names) => `^(${names.map((name) => inverse(tools)[name] ?? name).join("|")})$`,
+    patternMatcher: () => undefined,
+  },
+  answers: {
+    top: [
+      ...["permissionDecision", "permissionDecisionReason", "modifiedArgs", "modifiedResult", "modifiedPrompt"],
+      ...["additionalContext", "decision", "reason", "behavior", "message", "hookSpecificOutput"],
+    ],
+    decisions: ["block", "allow"],
+    permissions: ["allow", "deny", "ask"],
+    newInput: "modifiedArgs",
+    strict: false,
+    namesEvent: false,
+    mergesInput: false,
+    hidesResult: true,
+    contextAtTop: "additionalContext",
+  },
+  decided: ({ decision, reason, modified, value }, { event }) => {
+    const why = reason !== undefined && { permissionDecisionReason: reason };
+    switch (event) {
+      case "pre-tool-use": {
+        const permission = decision !== "continue" && { permissionDecision: decision, ...why };
+        // Entries of its own settings read the top, those for Claude Code what is inside.
+        return {
+          top: { ...permission, ...(modified && { modifiedArgs: value }) },
+          specific: { ...permission, ...(modified && { updatedInput: value }) },
+        };
+      }
+      case "permission-request":
+        return decision === "deny" || decision === "allow"
+          ? { top: { behavior: decision, ...(reason !== undefined && { message: reason }) } }
+          : {};
+      case "post-tool-use":
+        return modified && value !== null ? { top: { modifiedResult: newResult(value) } } : {};
+      case "user-prompt-submit":
+        if (modified) return { top: { modifiedPrompt: value } };
+        break;
+    }
+    return { top: decision === "deny" ? { decision: "block", reason } : {} };
+  },
+  newResult: (value) => newResult(value),
+  process: { lineFeed: true },
+  written: (claude) => {
+    const { hook_event_name, session_id, transcript_path, tool_name, tool_input, tool_response, ...rest } = claude;
+    const words = typeof tool_response === "string" ? tool_response : JSON.stringify(tool_response ?? "");
+    const { prompt, source, reason, error, stop_hook_active, trigger } = rest as Input;
+    const call = tool_name !== undefined && {
+      toolName: inverse(tools)[String(tool_name)] ?? tool_name,
+      toolArgs: renamed(tool_input, inverse(inputKeys)),
+    };
+    const own: { readonly [event: string]: object } = {
+      SessionStart: { source },
+      SessionEnd: { reason },
+      UserPromptSubmit: { prompt },
+      PermissionRequest: { hookName: "permissionRequest", permissionSuggestions: [] },
+      PostToolUse: { toolResult: { resultType: "success", textResultForLlm: words } },
+      PostToolUseFailure: { error },
+      Stop: { stopReason: "end_turn", stop_hook_active, transcriptPath: transcript_path },
+      PreCompact: { trigger },
+    };
+    return {
+      sessionId: session_id,
+      timestamp: 1_794_823_912_400,
+      cwd: claude.cwd,
+      ...call,
+      ...own[hook_event_name],
+    } as never;
+  },
+};
+
+function newResult(value: unknown): unknown {
+  const words = typeof value === "string" ? value : (value as { content?: unknown } | null)?.content;
+  return typeof words === "string" ? { resultType: "success", textResultForLlm: words } : undefined;
+}

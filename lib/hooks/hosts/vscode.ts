@@ -1,0 +1,30 @@
+import { claude } from "./claude.ts";
+import { type Host, inverse, renamed } from "./host.ts";
+
+const tools = {
+  run_in_terminal: "Bash",
+  create_file: "Write",
+  replace_string_in_file: "Edit",
+  read_file: "Read",
+  grep_search: "Grep",
+  file_search: "Glob",
+};
+const inputKeys = { filePath: "file_path", oldString: "old_string", newString: "new_string" };
+
+/** VS Code's agent, which runs the entries for Claude Code with names of its own, and ignores their matchers. */
+export const vscode: Host = {
+  ...claude,
+  tools,
+  inputKeys,
+  likeClaude: false,
+  read: ({ hookEventName, sessionId, ...rest }) => ({ ...rest, hook_event_name: hookEventName, session_id: sessionId }),
+  written: ({ hook_event_name, session_id, tool_name, tool_input, ...rest }) => ({
+    ...rest,
+    ...(tool_name !== undefined && {
+      tool_name: inverse(tools)[String(tool_name)] ?? tool_name,
+      tool_input: renamed(tool_input, inverse(inputKeys)),
+    }),
+    hookEventName: hook_event_name,
+    sessionId: session_id,
+  } as never),
+};
