@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { type Host, inverse, renamed } from "./host.ts";
+import type { Host } from "./host.ts";
+import { inverse, renamed } from "./keys.ts";
 
 const tools = { bash: "Bash", view: "Read", create: "Write", edit: "Edit", grep: "Grep", glob: "Glob", task: "Agent" };
 const inputKeys = { path: "file_path", file_text: "content", old_str: "old_string", new_str: "new_string" };
@@ -18,7 +19,7 @@ function eventOf(input: Input): string | undefined {
   if (input.trigger !== undefined) return "preCompact";
   if (input.source !== undefined) return "sessionStart";
   if (input.reason !== undefined) return "sessionEnd";
-  throw new TypeError("no event of Copilot has these fields");
+  throw new TypeError("No event of Copilot has these fields");
 }
 
 /** Its names of events in entries for Claude Code. */

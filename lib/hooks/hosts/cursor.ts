@@ -1,4 +1,5 @@
-import { type Host, inverse } from "./host.ts";
+import type { Host } from "./host.ts";
+import { inverse } from "./keys.ts";
 
 const tools = { Shell: "Bash" };
 

@@ -149,17 +149,6 @@ export function speakerOf(
   return env.COPILOT_CLI ? "copilot" : "claude";
 }
 
-/** The input of a call with fields renamed. */
-export function renamed(input: unknown, keys: { readonly [from: string]: string } = {}): unknown {
-  if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
-  return Object.fromEntries(Object.entries(input).map(([key, value]) => [keys[key] ?? key, value]));
-}
-
-/** The same names in the other direction. */
-export function inverse(keys: { readonly [from: string]: string } = {}): { readonly [to: string]: string } {
-  return Object.fromEntries(Object.entries(keys).map(([from, to]) => [to, from]));
-}
-
 export function isHost(name: unknown): name is HostName {
   return (HOST_NAMES as readonly unknown[]).includes(name);
 }

@@ -16,7 +16,7 @@ export const HOSTS: { readonly [H in HostName]: Host } = { claude, codex, gemini
 export const SETTINGS_FILES: readonly string[] = HOST_NAMES.filter((name) => !HOSTS[name].settings.flat)
   .flatMap((name) => HOSTS[name].settings.files);
 
-/** The host's event for hooks of one of our names, such as `stop`; undefined if it has none. */
+/** The host's event for hooks of one of our names, such as `stop`; undefined without one. */
 export function hostEvent(host: HostName, ours: string): string | undefined {
   const { events } = HOSTS[host];
   return Object.keys(events).find((name) => events[name]!.ours?.includes(ours));

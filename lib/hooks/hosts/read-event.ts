@@ -1,5 +1,6 @@
 import type { EventFields, EventName, Fired } from "../../core/events.ts";
-import { type Host, renamed } from "./host.ts";
+import type { Host } from "./host.ts";
+import { renamed } from "./keys.ts";
 
 /** An event of a host, read as one of ours. */
 export interface HostEvent {

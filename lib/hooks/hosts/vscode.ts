@@ -1,5 +1,6 @@
 import { claude } from "./claude.ts";
-import { type Host, inverse, renamed } from "./host.ts";
+import type { Host } from "./host.ts";
+import { inverse, renamed } from "./keys.ts";
 
 const tools = {
   run_in_terminal: "Bash",

@@ -1,7 +1,8 @@
 import { type AnyEvent, type EventOf, EVENTS } from "../../core/events.ts";
 import type { Folded } from "../../core/fold.ts";
 import { type Opinion, unusable } from "../../core/verdict.ts";
-import { type Ability, type Host, inverse, renamed } from "./host.ts";
+import type { Ability, Host } from "./host.ts";
+import { inverse, renamed } from "./keys.ts";
 import { hostEvent, type HostName, HOSTS } from "./index.ts";
 
 /** What a served hook writes, and its exit code. */

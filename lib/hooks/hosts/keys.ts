@@ -1,0 +1,10 @@
+/** The input of a call with fields renamed. */
+export function renamed(input: unknown, keys: { readonly [from: string]: string } = {}): unknown {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
+  return Object.fromEntries(Object.entries(input).map(([key, value]) => [keys[key] ?? key, value]));
+}
+
+/** The same names in the other direction. */
+export function inverse(keys: { readonly [from: string]: string } = {}): { readonly [to: string]: string } {
+  return Object.fromEntries(Object.entries(keys).map(([from, to]) => [to, from]));
+}
