@@ -10,6 +10,7 @@ import {
   RUN_OPTIONS,
   type RunOptions,
 } from "./agent/options.ts";
+import { outputOf, type OutputOption } from "./agent/output.ts";
 import { asksOf } from "./agent/params.ts";
 import { checkPrices } from "./anthropic/prices.ts";
 import type { Prompt } from "./core/messages.ts";
@@ -34,6 +35,8 @@ import { memoryStore, sessionStore } from "./transcript/memory.ts";
  * console.log(stop, text); // done It is done
  * ```
  */
+export function agent<O>(options: Omit<AgentOptions, "output"> & { output: OutputOption<O> }): Agent<O>;
+export function agent(options?: AgentOptions): Agent;
 export function agent(options: AgentOptions = {}): Agent {
   checkGiven(options, OPTIONS, "make an agent");
   if (options.mcp) checkMcp(options.mcp);
@@ -44,7 +47,7 @@ export function agent(options: AgentOptions = {}): Agent {
   const parts: AgentParts = {
     options,
     name: options.name ?? nameFrom(options.from),
-    ...toolsOf(options.tools),
+    ...toolsOf(options),
     limits: limitsOf(options.limits),
     cwd: pathFrom(options.from, options.cwd ?? process.cwd(), "cwd"),
     hookFolders: given.filter((h): h is string => typeof h === "string").map((h) => pathFrom(options.from, h, "hooks")),
@@ -102,9 +105,13 @@ export function agent(options: AgentOptions = {}): Agent {
 /** Kept: to ask for a module again takes longer than to open a session, and those who ask at once get it in any order. */
 let assembling: Promise<typeof import("./agent/assemble.ts")> | undefined;
 
-function toolsOf(given: AgentOptions["tools"] = []): Pick<AgentParts, "tools" | "apiTools"> {
+function toolsOf(
+  { tools: given = [], mcp, output: wanted }: AgentOptions,
+): Pick<AgentParts, "tools" | "apiTools" | "output"> {
   const apiTools = given.filter(isApiTool);
-  const tools = given.filter((one): one is Tool | RunnableTool => !isApiTool(one)).map(asTool);
+  const own = given.filter((one): one is Tool | RunnableTool => !isApiTool(one)).map(asTool);
+  const output = wanted && outputOf(wanted, given.length > 0 || mcp !== undefined);
+  const tools = output?.tool ? [...own, output.tool] : own;
   const names = new Set<string | undefined>();
   for (const { name } of [...tools, ...apiTools.filter(({ name }) => name !== undefined)]) {
     if (names.has(name)) {
@@ -112,7 +119,7 @@ function toolsOf(given: AgentOptions["tools"] = []): Pick<AgentParts, "tools" | 
     }
     names.add(name);
   }
-  return { tools, apiTools };
+  return { tools, apiTools, ...(output && { output }) };
 }
 
 function nameFrom(from: string | undefined): string {

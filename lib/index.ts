@@ -1,5 +1,6 @@
 export { agent } from "./agent.ts";
-export type { Agent, AgentOptions, AgentSession, RunOptions, SandboxOption } from "./agent/options.ts";
+export type { Agent, AgentOptions, AgentSession, ResultOf, RunOptions, SandboxOption } from "./agent/options.ts";
+export type { OutputOption } from "./agent/output.ts";
 export type { AskOptions, Params } from "./agent/params.ts";
 export { anthropic, type AnthropicClient, type AnthropicOptions, DEFAULT_MODEL } from "./anthropic/model.ts";
 export { openai, type OpenAIHeaders, type OpenAIOptions } from "./openai/model.ts";

@@ -1,6 +1,6 @@
 import { isContent, type Prompt, promptText } from "../core/messages.ts";
 import type { AgentSpec, SessionState } from "../core/run.ts";
-import type { Session } from "../core/session.ts";
+import type { Asks, Session } from "../core/session.ts";
 import { shown } from "../core/shown.ts";
 import { checkOptions } from "../files/options.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
@@ -11,7 +11,7 @@ import { type About, changesSince, type Transcript } from "../transcript/store.t
 import { beginRun, lastResult, notBegun } from "./begin.ts";
 import type { SessionEngine } from "./engine.ts";
 import type { AgentSession } from "./options.ts";
-import { ASK_OPTIONS, asksOf, checkAsks } from "./params.ts";
+import { ASK_OPTIONS, type AskOptions, checkAsks } from "./params.ts";
 import type { Past } from "./past.ts";
 import type { Keeper } from "./persist.ts";
 import { runBelow } from "./spawn.ts";
@@ -35,6 +35,8 @@ export interface SessionParts {
   readonly hasModel: boolean;
   /** Whatever ends all its runs. */
   readonly signals: readonly AbortSignal[];
+  /** What a prompt asks of the model, with what it says itself. */
+  readonly asking: (own: AskOptions) => Asks;
   /** Called with each prompt's id, which hooks outside this process get too. */
   readonly onPrompt: (id: string) => void;
   /** Lets go of everything, once the session is closed; `stop` is how its last run ended. */
@@ -62,7 +64,7 @@ export function agentSession(parts: SessionParts): AgentSession {
       checkPrompt(prompt);
       checkOptions(own, ASK_OPTIONS, "prompt an agent");
       checkAsks(own, "prompt an agent");
-      let asks = Object.keys(own).length > 0 ? asksOf(spec, own) : undefined;
+      let asks = Object.keys(own).length > 0 ? parts.asking(own) : undefined;
       tape?.prompted(prompt);
       parts.onPrompt(state.clock.uuid());
       let trigger: "user" | "resume" = past ? "resume" : "user";

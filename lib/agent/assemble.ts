@@ -8,7 +8,8 @@ import { limitsOf, limitWarning } from "./limits.ts";
 import { NO_USAGE } from "../core/messages.ts";
 import type { ApiTool } from "../core/model.ts";
 import { compactorFor } from "./compact.ts";
-import { asksOf } from "./params.ts";
+import type { Output } from "./output.ts";
+import { type AskOptions, asksOf } from "./params.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { openSession } from "../core/session.ts";
 import type { Tool } from "../core/tool.ts";
@@ -40,6 +41,7 @@ export interface AgentParts {
   readonly name: string;
   readonly tools: readonly Tool[];
   readonly apiTools: readonly ApiTool[];
+  readonly output?: Output;
   readonly limits: Limits;
   readonly cwd: string;
   readonly hookFolders: readonly string[];
@@ -90,9 +92,13 @@ async function basisOf(parts: AgentParts, own: RunOptions) {
   // A fork has no place in the recording of what it forks from.
   const id = own.fork === undefined ? own.resume ?? own.id ?? clock.uuid() : systemClock.uuid();
   const { memory } = choices;
-  const asks = asksOf(options, own);
+  const asking = (prompts?: AskOptions) => {
+    const asks = asksOf(options, own, prompts);
+    return parts.output ? parts.output.asks(asks) : asks;
+  };
   return {
-    asks,
+    asking,
+    asks: asking(),
     ...{ parts, options, own, cwd, tape, lane, clock, model, modelName, isNamed, prices, memory },
     ...{ limits, store, engine, id },
   };
@@ -197,6 +203,7 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
     limits,
     limitWarning,
     ...asks,
+    ...(parts.output && { finish: parts.output.finish }),
     ...(parts.apiTools.length > 0 && { apiTools: parts.apiTools }),
     hooks: withNameWarnings(
       hookList({
@@ -244,6 +251,7 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
   const session = openSession(spec, state, { source: past ? (past.forked ? "fork" : "resume") : "startup" });
   return agentSession({
     ...{ spec, state, session, store, keep, about, past, stored, engine, gate, tape, lane, hasModel, signals },
+    asking: basis.asking,
     onPrompt: (id) => promptId = id,
     release: async (stop) => {
       if (toolState.has(SHELL)) await (await import("../tools/bash.ts")).closeShell(toolState);

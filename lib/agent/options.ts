@@ -1,4 +1,5 @@
 import type { Prices } from "../anthropic/prices.ts";
+import type { Stop } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import type { Limits } from "../core/limits.ts";
 import type { Prompt } from "../core/messages.ts";
@@ -17,6 +18,7 @@ import type { Asker } from "../tools/asker.ts";
 import type { RunnableTool } from "../tools/make-tool.ts";
 import type { MinimalStore } from "../transcript/memory.ts";
 import type { Engine, Step } from "./engine.ts";
+import type { OutputOption } from "./output.ts";
 import { ASK_OPTIONS, type AskOptions, checkAsks } from "./params.ts";
 import type { AskedBelow, Below } from "./spawn.ts";
 
@@ -73,6 +75,11 @@ export interface AgentOptions extends CommonOptions {
   tools?: readonly (Tool | RunnableTool | ApiTool)[];
   /** A folder of hook files, hooks in code, or a list of both; `[]` is none. @default `./hooks` beside the script, if it has some */
   hooks?: string | CodeHooks | readonly (string | CodeHooks)[];
+  /**
+   * What a run gives back as `result.output`: a zod schema (or any Standard Schema) or JSON Schema of an object. Asked
+   * for by a tool if the agent has tools, else by the form of the answer; `{ schema, as }` says otherwise.
+   */
+  output?: OutputOption;
 }
 
 /** What hooks that are found elsewhere get of the session they belong to. */
@@ -106,10 +113,10 @@ export interface RunOptions extends CommonOptions {
 }
 
 /** A session of an agent: several prompts, one transcript. Close it. */
-export interface AgentSession {
+export interface AgentSession<O = unknown> {
   readonly id: string;
   /** One prompt of a person and everything it sets off. Never throws. */
-  prompt(prompt: Prompt, options?: AskOptions & { signal?: AbortSignal }): Promise<Result>;
+  prompt(prompt: Prompt, options?: AskOptions & { signal?: AbortSignal }): Promise<ResultOf<O>>;
   /** Changes the model for later calls; a hook may refuse. Returns whether it was changed. */
   setModel(model: string): Promise<boolean>;
   readonly model: string;
@@ -129,7 +136,7 @@ export interface AgentSession {
 }
 
 /** An agent: a definition that can be run any number of times. */
-export interface Agent {
+export interface Agent<O = unknown> {
   readonly name: string;
   /** The script it was made in, if it said so. */
   readonly from?: string;
@@ -138,21 +145,30 @@ export interface Agent {
   /** The hooks it brings itself: in code, and the folders a session that begins now would load. */
   ownHooks(): Promise<{ readonly inCode: readonly HookRecord[]; readonly folders: readonly string[] }>;
   /** Runs one prompt to its end. A wrong option throws; whatever happens after the start is in the Result. */
-  run(prompt: Prompt, options?: RunOptions): Promise<Result>;
+  run(prompt: Prompt, options?: RunOptions): Promise<ResultOf<O>>;
   /** As `run`, giving each event as it happens; the generator returns the Result. */
-  stream(prompt: Prompt, options?: RunOptions): AsyncGenerator<RunEvent, Result>;
+  stream(prompt: Prompt, options?: RunOptions): AsyncGenerator<RunEvent, ResultOf<O>>;
   /** Continues a stored session under its id. Throws if there is no such id, or it is running. */
-  resume(id: string, prompt: Prompt, options?: RunOptions): Promise<Result>;
+  resume(id: string, prompt: Prompt, options?: RunOptions): Promise<ResultOf<O>>;
   /** As `resume`, under a new id, from a checkpoint, a number of messages, or the end. */
-  fork(id: string, prompt: Prompt, options?: RunOptions & { at?: string | number }): Promise<Result>;
+  fork(id: string, prompt: Prompt, options?: RunOptions & { at?: string | number }): Promise<ResultOf<O>>;
   /** Opens a session that takes several prompts. */
-  open(options?: RunOptions): Promise<AgentSession>;
+  open(options?: RunOptions): Promise<AgentSession<O>>;
   /**
    * Runs the agent as a script: arguments, terminal output, exit code. Takes the flags of `crochet run`. Does nothing
    * if a command loads the script for its agent, as `crochet replay` does.
    */
   main(args?: readonly string[]): Promise<void>;
 }
+
+/** How a run ended; of an agent with an output, one that is "done" has it. */
+export type ResultOf<O> = unknown extends O ? Result
+  :
+    & Omit<Result, "stop" | "output">
+    & (
+      | { readonly stop: "done"; readonly output: O }
+      | { readonly stop: Exclude<Stop, "done">; readonly output?: undefined }
+    );
 
 const COMMON: { readonly [option in keyof CommonOptions]-?: OptionKind } = {
   model: "any",
@@ -180,6 +196,7 @@ export const OPTIONS: { readonly [option in keyof AgentOptions]-?: OptionKind } 
   system: "a text",
   tools: "a list",
   hooks: "any",
+  output: "any",
 };
 
 export const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind } = {

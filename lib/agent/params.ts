@@ -98,10 +98,17 @@ function defined({ maxTokens, effort, params }: AskOptions = {}): AskOptions {
   return { ...(maxTokens && { maxTokens }), ...(effort && { effort }), ...(params && { params }) };
 }
 
-/** What is asked for a summary: nothing that would give it another form or end it early. The asks may be a whole agent. */
-export function asksForSummary({ maxTokens, effort, params }: Asks): Asks {
-  const { tool_choice: _, stop_sequences: __, output_config, ...others } = (params ?? {}) as Params;
-  const { format: ___, ...config } = output_config ?? {};
+/** What is asked for a summary: nothing that would give it another form or end it early. */
+export function asksForSummary(asks: Asks): Asks {
+  const { params, ...rest } = withoutFormat(asks);
+  const { tool_choice: _, stop_sequences: __, ...left } = params ?? {};
+  return { ...rest, ...(Object.keys(left).length > 0 && { params: left }) };
+}
+
+/** What is asked without the form of an answer. The asks may be a whole agent. */
+export function withoutFormat({ maxTokens, effort, params }: Asks): Asks {
+  const { output_config, ...others } = (params ?? {}) as Params;
+  const { format: _, ...config } = output_config ?? {};
   const left = { ...others, ...(Object.keys(config).length > 0 && { output_config: config }) };
   return { maxTokens, ...(effort && { effort }), ...(Object.keys(left).length > 0 && { params: left }) };
 }

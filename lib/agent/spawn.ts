@@ -3,7 +3,7 @@ import type { Late } from "../core/hook.ts";
 import type { Limits, Spent } from "../core/limits.ts";
 import { contentText, isToolResult, isToolUse, type Message, NO_USAGE } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
-import { type AgentSpec, newSessionState, type SessionState } from "../core/run.ts";
+import { type AgentSpec, newSessionState, type Run, type SessionState } from "../core/run.ts";
 import { type Asks, openSession } from "../core/session.ts";
 import { findTool, type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
 import { sha256 } from "../files/sha256.ts";
@@ -14,7 +14,7 @@ import type { SessionStore } from "../transcript/memory.ts";
 import { hashOf, resumable, type Transcript } from "../transcript/store.ts";
 import { messagesAt, type Place, placeOf } from "./begin.ts";
 import type { Engine } from "./engine.ts";
-import { asksOf } from "./params.ts";
+import { asksOf, withoutFormat } from "./params.ts";
 import { keeper } from "./persist.ts";
 import { lateSteps, reportSteps } from "./steps.ts";
 
@@ -50,7 +50,7 @@ export function spawner(spawning: Spawning): NonNullable<SessionState["spawn"]> 
       const why = `${depth} are nested already and the limit is ${agent.limits.depth}`;
       throw new ToolError(`Cannot start an agent as ${why}: do the task yourself`, { code: "depth" });
     }
-    const asks = asksBelow(run.asks, request, model);
+    const asks = asksBelow(run, request, model);
     if (request.resume !== undefined) refuseRunning(request.resume, parent());
     if (request.resume !== undefined && inbox.awaits(request.resume)) throw busy(request.resume);
     const { id, working } = engine?.spawn
@@ -326,8 +326,9 @@ export function typeIn(store: SessionStore, asking: () => SessionState): NonNull
 }
 
 /** What an agent asks of its model: what its parent asks, unless that is another one, which may not take it. */
-function asksBelow(above: Asks, request: SpawnRequest, model: string): Asks {
-  return (request.model ?? model) === model ? above : asksOf();
+function asksBelow({ agent, asks }: Run, request: SpawnRequest, model: string): Asks {
+  if ((request.model ?? model) !== model) return asksOf();
+  return asksOf(agent.finish ? withoutFormat(asks) : asks);
 }
 
 function specFor(agent: AgentSpec, { type, system, tools }: SpawnRequest, asks: Asks): AgentSpec {

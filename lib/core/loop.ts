@@ -106,6 +106,7 @@ async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> 
   run.turns++;
   run.turn_id = `${state.agentId}:${run.index}.${run.turns}`;
   run.overlay.clear();
+  run.output = undefined;
   await run.takeLate();
   const waiting = state.waiting.splice(0);
   const { before = [], after = [] } = input;
