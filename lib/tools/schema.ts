@@ -1,4 +1,5 @@
 import type { OutputUnit } from "@cfworker/json-schema";
+import { fits, isPlain, type PlainSchema, TYPES } from "./_plain-schema.ts";
 import { isObject } from "../core/json.ts";
 import type { Json } from "../core/messages.ts";
 import type { JsonSchema } from "../core/model.ts";
@@ -20,9 +21,6 @@ interface StandardIssue {
 type StandardResult<T> = { readonly value: T; readonly issues?: undefined } | {
   readonly issues: readonly StandardIssue[];
 };
-
-/** The types that JSON Schema knows. */
-const TYPES: readonly string[] = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
 /** An input that does not fit its schema; the message is for the model. */
 export class InvalidInput extends Error {
@@ -88,10 +86,19 @@ function pathOf(issue: StandardIssue): string {
   return (issue.path ?? []).map((p) => String(typeof p === "object" ? p.key : p)).join(".");
 }
 
+const plain = new WeakMap<JsonSchema, PlainSchema | undefined>();
+
+/** The value if it fits; without a promise if the schema is plain, as it mostly is. */
+export function validateJson<T>(schema: JsonSchema, value: unknown): T | Promise<T> {
+  let simple = plain.get(schema);
+  if (!simple && !plain.has(schema)) plain.set(schema, simple = isPlain(schema) ? schema : undefined);
+  return simple && fits(simple, value) ? value as T : validateClosely(schema, value);
+}
+
 const validators = new WeakMap<JsonSchema, (value: unknown) => string | undefined>();
 
-/** The value if it fits. The validator is loaded by the first call: importing it takes about 3 ms. */
-export async function validateJson<T>(schema: JsonSchema, value: unknown): Promise<T> {
+/** Loaded on the first call that needs it: importing the validator costs about 3 ms. */
+async function validateClosely<T>(schema: JsonSchema, value: unknown): Promise<T> {
   let validate = validators.get(schema);
   if (!validate) {
     const { Validator } = await import("@cfworker/json-schema");
