@@ -1,6 +1,6 @@
 import { isObject } from "../core/json.ts";
 import { isContent, type Message } from "../core/messages.ts";
-import { headText, link, messageText } from "./canonical.ts";
+import { canonical, headText, link, messageText } from "./canonical.ts";
 import type {
   AnswerFact,
   CallFact,
@@ -21,6 +21,8 @@ import type {
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { unpackEvents } from "./_pack.ts";
 import { echoOf } from "./reply.ts";
+import { joinSent, sentHead } from "./server/lines.ts";
+import { readable } from "./server/readable.ts";
 import { type Attempt, type Call, type CallError, isImported, type Tape } from "./tape.ts";
 
 /** A small tape whose calls unpack to more than this was made to fill the memory. */
@@ -44,6 +46,8 @@ export class Assembly {
   readonly #normalise: Normalise | undefined;
   readonly #specs = new Map<string, SpecFact["tool"]>();
   readonly #heads = new Map<number, Omit<Call["request"], "messages">>();
+  /** Heads of requests that other programs sent. */
+  readonly #sentHeads = new Map<number, HeadFact>();
   readonly #conversations = new Map<string, Conversation>();
   readonly #calls: Call[] = [];
   /** How many messages the calls have so far, each with its whole conversation. */
@@ -117,7 +121,9 @@ export class Assembly {
     throw this.#refuse("'prompt' is neither a text nor blocks", line);
   }
 
-  #head({ head, model, params, system = [], tools = [], wire, sent }: HeadFact, line: number): void {
+  #head(fact: HeadFact, line: number): void {
+    const { head, model, params, system = [], tools = [], wire, sent } = fact;
+    if (fact.api) this.#sentHeads.set(head, fact);
     if (typeof system !== "string" && !system.every(isObject)) {
       throw this.#refuse("'system' is neither a text nor blocks", line);
     }
@@ -140,10 +146,12 @@ export class Assembly {
       throw this.#refuse(`attempt ${fact.attempt} of '${fact.events}' does not follow its call`, line);
     }
     const { status, headers, ended, why, waited, took, list, body } = fact;
+    const api = this.#sentHeads.get(this.#open.fact.head)?.api;
     try {
       this.#open.attempts.push({
         ...(status !== undefined && { status }),
         ...(headers && { headers }),
+        ...(api && api !== "anthropic" && { api }),
         ...(list && { events: unpackEvents(fact) }),
         ...(body !== undefined && { body }),
         ...(ended && { ended }),
@@ -170,24 +178,28 @@ export class Assembly {
     const head = this.#heads.get(fact.head);
     if (!head) throw this.#refuse(`head ${fact.head} is not described before it`, line);
     const messages = this.#messages(fact, line);
+    const sentHead = this.#sentHeads.get(fact.head);
+    const sent = sentHead && joinSent(sentHead, head.tools, messages);
     const call: Call = {
       id: fact.call,
       lane: laneOf(fact.call),
-      request: { ...head, messages },
+      request: sent ? readable(sent) : { ...head, messages },
+      ...(sent && { sent }),
       attempts,
       ...(error && { error: failureOf(error) }),
       at: fact.at,
     };
-    const keys = this.#keys(fact, call);
+    const keys = this.#keys(fact, call, messages);
     if (!this.#lacks && keys.at(-1) !== fact.key) {
       throw this.#refuse("the call does not fit its key, so it was changed by hand", line);
     }
-    const echo = await echoOf(call);
+    const echo = sent ? undefined : await echoOf(call);
     this.#conversations.set(fact.call, { messages, keys: new Map([[fact.head, keys]]), echo });
     this.#calls.push(call);
   }
 
-  #messages({ parent, keep, add }: CallFact, line: number): Message[] {
+  #messages({ head, parent, keep, add }: CallFact, line: number): Message[] {
+    const isSent = this.#sentHeads.has(head);
     const before = parent === undefined ? undefined : this.#conversations.get(parent);
     if (parent !== undefined && !before) throw this.#refuse(`there is no call '${parent}' before it`, line);
     const messages = (before?.messages ?? []).slice(0, keep);
@@ -196,8 +208,12 @@ export class Assembly {
       throw this.#refuse(`its calls unpack to more than ${MOST_MESSAGES} messages`, line);
     }
     for (const item of add) {
-      const from = item === "$echo" ? parent : isEcho(item) ? item.$echo : undefined;
+      const from = isSent ? undefined : item === "$echo" ? parent : isEcho(item) ? item.$echo : undefined;
       const message = from === undefined ? item as unknown as Message : this.#conversations.get(from)?.echo;
+      if (isSent && isObject(message)) {
+        messages.push(message);
+        continue;
+      }
       if (!isObject(message) || !Array.isArray(message.content) || !message.content.every(isObject)) {
         throw this.#refuse(`it adds something that is not a message: ${JSON.stringify(item).slice(0, 80)}`, line);
       }
@@ -207,13 +223,16 @@ export class Assembly {
   }
 
   /** The chain of hashes, continued from the parent's if that has the same head. */
-  #keys({ head, parent, keep }: CallFact, { request }: Call): string[] {
+  #keys({ head, parent, keep }: CallFact, { request, sent }: Call, messages: readonly Message[]): string[] {
     const before = parent === undefined ? undefined : this.#conversations.get(parent)!;
     const known = before?.keys.get(head);
     const keys = known ? known.slice(0, (keep ?? before!.messages.length) + 1) : [];
-    if (keys.length === 0) keys.push(link(undefined, headText(normalisedHead(request, this.#normalise))));
-    for (let i = keys.length - 1; i < request.messages.length; i++) {
-      keys.push(link(keys.at(-1)!, comparedText(request, i, this.#normalise) ?? messageText(request.messages[i]!)));
+    if (keys.length === 0) {
+      keys.push(link(undefined, sent ? sentHead(sent) : headText(normalisedHead(request, this.#normalise))));
+    }
+    const text = (i: number) => comparedText(request, i, this.#normalise) ?? messageText(messages[i]!);
+    for (let i = keys.length - 1; i < messages.length; i++) {
+      keys.push(link(keys.at(-1)!, sent ? canonical(messages[i]) : text(i)));
     }
     return keys;
   }

@@ -3,6 +3,7 @@ import type { Json } from "../core/messages.ts";
 import type { Effect } from "../core/tool.ts";
 import { KINDS } from "../files/options.ts";
 import type { Normaliser } from "./normalise.ts";
+import { type Api, ITEMS } from "./server/api.ts";
 
 /** The first line: what the tape was recorded from. */
 export interface Header {
@@ -18,6 +19,12 @@ export interface Header {
   readonly versions: { readonly [what: string]: string };
   /** The agent's script, relative to the fixture's folder. */
   readonly agent?: string;
+  /** The command whose requests were recorded, if it is another program; it is never run because a tape names it. */
+  readonly command?: readonly string[];
+  /** Variables of its environment that its prompts show: a replay sets them again. */
+  readonly env?: { readonly [name: string]: string };
+  /** Whether its workspace was a git repository. */
+  readonly git?: boolean;
   /** What the command or caller chose instead of the agent: `model`, `memory`, and what a replay lacks. */
   readonly chosen?: readonly string[];
   /** The files of the agent's own hook folders that were loaded. */
@@ -44,9 +51,12 @@ export interface SpecFact {
   readonly tool: { readonly [key: string]: Json };
 }
 
-/** All of a request but its messages. */
+/** All of a request but its messages. That of another program is as it was sent: `api`, `method` and `path` say where. */
 export interface HeadFact {
   readonly head: number;
+  readonly api?: Api;
+  readonly method?: string;
+  readonly path?: string;
   readonly model: string;
   readonly params: { readonly [key: string]: Json };
   /** A text, or blocks if it was not a single text block. */
@@ -231,6 +241,7 @@ export const TAPE_VERSION = 1;
 
 const FIELDS = {
   ...KINDS,
+  "an API": (value: unknown) => typeof value === "string" && Object.hasOwn(ITEMS, value),
   "a time": (value: unknown) => typeof value === "string" && !Number.isNaN(Date.parse(value)),
   "a number": (value: unknown) => typeof value === "number",
   "a text or a list": (value: unknown) => typeof value === "string" || Array.isArray(value),
@@ -251,6 +262,9 @@ export const SHAPES: { readonly [kind: string]: FactShape } = {
     seed: "a text",
     versions: "an object",
     agent: "a text?",
+    command: "a list of texts?",
+    env: "an object?",
+    git: "true or false?",
     chosen: "a list?",
     hooks: "a list?",
     permissions: "an object?",
@@ -262,6 +276,9 @@ export const SHAPES: { readonly [kind: string]: FactShape } = {
   spec: { spec: "a text", tool: "an object" },
   head: {
     head: "a number",
+    api: "an API?",
+    method: "a text?",
+    path: "a text?",
     model: "a text",
     params: "an object",
     system: "a text or a list?",

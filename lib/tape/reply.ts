@@ -3,6 +3,7 @@ import type { ModelEvent, RawBlock, Reply } from "../core/model.ts";
 import { parsed } from "../core/json.ts";
 import { readReply } from "../core/reply.ts";
 import { seamEvents } from "./frames.ts";
+import { answerEvents } from "./server/answers.ts";
 import type { Attempt, Call } from "./tape.ts";
 
 /** The agent's reply of a call's last attempt; undefined if it had none. */
@@ -38,6 +39,7 @@ export async function usageOf(call: Pick<Call, "attempts" | "error">): Promise<U
 
 /** The events of an attempt as an agent is given them, whether they were streamed or came as one message. */
 export function eventsOf(attempt: Attempt): { events: readonly ModelEvent[]; error?: unknown } {
+  if (attempt.api) return { events: answerEvents(attempt.api, attempt).map(({ event }) => event) };
   if (attempt.events) return seamEvents(attempt.events);
   const message = attempt.body === undefined ? undefined : messageIn(attempt.body);
   return { events: message ? messageEvents(message) : [] };

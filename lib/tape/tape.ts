@@ -11,6 +11,7 @@ import type {
   RefusalFact,
   ToolFact,
 } from "./format.ts";
+import type { Api, Sent } from "./server/api.ts";
 import { shown } from "../core/shown.ts";
 
 /** A recording in memory, with every request whole. Texts are as on the tape: places and secrets are placeholders. */
@@ -41,6 +42,8 @@ export interface Call {
   readonly id: string;
   readonly lane: string;
   readonly request: TapeRequest;
+  /** The request of another program as it was sent; `request` is then what can be read out of it. */
+  readonly sent?: Sent;
   readonly attempts: readonly Attempt[];
   /** What the agent was thrown in the end; absent if it got a reply. */
   readonly error?: CallError;
@@ -78,6 +81,8 @@ export const KEPT_HEADERS: readonly string[] = [
 
 /** One attempt to answer a call: one HTTP exchange, or one run of a Model function. */
 export interface Attempt {
+  /** The API whose words its answer is in. @default the Messages API */
+  readonly api?: Exclude<Api, "anthropic">;
   readonly status?: number;
   readonly headers?: { readonly [name: string]: string };
   /** What was streamed. */

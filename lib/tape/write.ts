@@ -19,7 +19,9 @@ import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./no
 import { type Finding, type Redactor, redactor } from "./redact/redact.ts";
 import { scanFacts, whatIs } from "./redact/scan.ts";
 import { echoOf, toolIds } from "./reply.ts";
-import { type Call, lateInbox, MAIN, type Tape } from "./tape.ts";
+import { itemsOf } from "./server/api.ts";
+import { sentHead, splitSent, toolName } from "./server/lines.ts";
+import { type Call, lateInbox, MAIN, type Tape, type TapeRequest } from "./tape.ts";
 
 interface WriteOptions {
   /** Writes over a tape that is there. @default false */
@@ -112,7 +114,8 @@ export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
       facts.push(...takeUntil(clocks, call.at));
       const { head, fresh } = heads.of(call);
       facts.push(...fresh);
-      const echo = await echoOf(call);
+      // What another program sends back of a reply is written as it was sent.
+      const echo = call.sent ? undefined : await echoOf(call);
       facts.push(known.add(call, head, echo), ...attemptFacts(call));
       if (!echo) continue;
       const ids = toolIds(echo);
@@ -172,29 +175,32 @@ function attemptFacts({ id, attempts, error }: Call): Fact[] {
   return facts;
 }
 
+function ownHead({ model, params, system, tools, wire, sent }: TapeRequest) {
+  const [only] = system;
+  const plain = system.length === 1 && only!.type === "text" && Object.keys(only!).length === 2;
+  return {
+    model,
+    params: params as HeadFact["params"],
+    ...(system.length > 0 && { system: plain ? (only as { text: string }).text : system as readonly Json[] }),
+    tools,
+    ...(wire && { wire }),
+    ...(sent && { sent: sent as NonNullable<HeadFact["sent"]> }),
+  };
+}
+
 /** The heads of a tape, each written once. */
 class Heads {
   readonly #numbers = new Map<string, number>();
   readonly #specs = new Set<string>();
 
-  of({ request }: Call): { head: HeadFact; fresh: Fact[] } {
-    const { model, params, system, tools, wire, sent } = request;
-    const specs = tools.map((tool) =>
-      ({ spec: `${tool.name ?? tool.type}@${hash(canonical(tool)).slice(0, 8)}`, tool }) as SpecFact
-    );
-    const text = canonical([headText(request), wire ?? null, sent ?? null]);
+  of(call: Call): { head: HeadFact; fresh: Fact[] } {
+    const { tools, ...rest } = call.sent ? splitSent(call.sent) : ownHead(call.request);
+    const specs =
+      tools?.map((tool) => ({ spec: `${toolName(tool)}@${hash(canonical(tool)).slice(0, 8)}`, tool }) as SpecFact) ??
+        [];
+    const text = canonical(call.sent ? [rest, specs] : [headText(call.request), call.request.wire ?? null, call.request.sent ?? null]);
     const number = this.#numbers.get(text) ?? this.#numbers.size + 1;
-    const [only] = system;
-    const plain = system.length === 1 && only!.type === "text" && Object.keys(only!).length === 2;
-    const head: HeadFact = {
-      head: number,
-      model,
-      params: params as HeadFact["params"],
-      ...(system.length > 0 && { system: plain ? (only as { text: string }).text : system as readonly Json[] }),
-      ...(tools.length > 0 && { tools: specs.map((s) => s.spec) }),
-      ...(wire && { wire }),
-      ...(sent && { sent: sent as NonNullable<HeadFact["sent"]> }),
-    };
+    const head: HeadFact = { head: number, ...rest, ...(specs.length > 0 && { tools: specs.map((s) => s.spec) }) };
     if (this.#numbers.has(text)) return { head, fresh: [] };
     this.#numbers.set(text, number);
     const unseen = specs.filter((s) => !this.#specs.has(s.spec));
@@ -224,8 +230,9 @@ class KnownConversations {
   }
 
   add(call: Call, { head }: HeadFact, echo: Message | undefined): CallFact {
-    const { id, request: { messages }, at } = call;
-    const texts = messages.map((message) => this.#text(message));
+    const { id, sent, at } = call;
+    const messages = sent ? itemsOf(sent) as unknown as readonly Message[] : call.request.messages;
+    const texts = sent ? messages.map(canonical) : messages.map((message) => this.#text(message));
     let node = this.#root;
     let depth = 0;
     for (; depth < texts.length; depth++) {
@@ -258,16 +265,18 @@ class KnownConversations {
   }
 
   /** Each link of the chain is made once, however often its conversation is continued. */
-  #insert({ id, request }: Call, head: number, texts: readonly string[], echo: Message | undefined): string {
+  #insert({ id, request, sent }: Call, head: number, texts: readonly string[], echo: Message | undefined): string {
     let node = this.#root;
-    let key = link(undefined, headText(normalisedHead(request, this.#normalise)));
+    let key = link(undefined, sent ? sentHead(sent) : headText(normalisedHead(request, this.#normalise)));
     const owner = { id, length: texts.length };
     for (const [i, text] of texts.entries()) {
       node = nextNode(node, text);
       node.owner = owner;
       const known = node.keys.get(head);
-      if (known === undefined) node.keys.set(head, key = link(key, comparedText(request, i, this.#normalise) ?? text));
-      else key = known;
+      if (known === undefined) {
+        const compared = sent ? undefined : comparedText(request, i, this.#normalise);
+        node.keys.set(head, key = link(key, compared ?? text));
+      } else key = known;
     }
     if (!echo) return key;
     const text = this.#text(echo);

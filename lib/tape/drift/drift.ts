@@ -70,6 +70,8 @@ export interface DriftReport {
   /** What it costs, at list price, to record again what was not served, and all of it. */
   readonly price: { readonly update: Price; readonly whole: Price };
   readonly notes: readonly string[];
+  /** The command that records again what has drifted. @default `crochet replay <tape> --update` */
+  readonly renew?: string;
 }
 
 export interface Price {

@@ -26,9 +26,11 @@ export function reportLines(report: DriftReport, ink: Ink = PLAIN, renew?: strin
       : []),
     ...normalise.map(({ name, path, pattern }) => ink.dim(`ignored: ${name} (/${pattern}/ at ${path})`)),
     ...notes.map((note) => ink.dim(note)),
-    ...(report.ok || (unused.length === 0 && divergences.length === 0)
-      ? []
-      : [`to record again: ${renewalText(report)} (${renew ?? `crochet replay ${nameOf(report)}${wire} --update`})`]),
+    ...(report.ok || (unused.length === 0 && divergences.length === 0) ? [] : [
+      `to record again: ${renewalText(report)} (${
+        renew ?? report.renew ?? `crochet replay ${nameOf(report)}${wire} --update`
+      })`,
+    ]),
   ];
 }
 

@@ -113,7 +113,7 @@ function replaceEvent(all: TapeEvent[], at: number, was: ModelEvent, event: Mode
 }
 
 /** Changes a text that came in pieces; what changed is in the piece in which it begins. */
-function rejoin(texts: readonly string[], whole: (text: string) => string): readonly string[] {
+export function rejoin(texts: readonly string[], whole: (text: string) => string): readonly string[] {
   const before = texts.join("");
   const after = whole(before);
   if (after === before) return texts;
@@ -125,7 +125,7 @@ function rejoin(texts: readonly string[], whole: (text: string) => string): read
   return inPieces(texts, [{ at: start, end: before.length - end, instead: after.slice(start, after.length - end) }]);
 }
 
-function placeInPieces(texts: readonly string[], placer: Placer, form: Form): readonly string[] {
+export function placeInPieces(texts: readonly string[], placer: Placer, form: Form): readonly string[] {
   const whole = texts.join("");
   const found: Replacement[] = [];
   for (let next = placer.find(whole, 0, form); next; next = placer.find(whole, next.end, form)) found.push(next);

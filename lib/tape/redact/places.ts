@@ -2,13 +2,19 @@ import { readFileSync, realpathSync } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
 
 /** What differs from machine to machine, and stands on a tape as `{ROOT}`, `{HOME}`, `{TMP}` and `{USER}`. */
-interface Places {
+export interface Places {
   readonly root?: string;
   /** The root as a shell names it that was started by another way to it, which is a link. */
   readonly shellRoot?: string;
   readonly home?: string;
   readonly tmp?: string;
   readonly user?: string;
+  /** What only other programs write down: where the program is installed, and the ids of its session and its agents. */
+  readonly program?: {
+    readonly folder?: string | undefined;
+    readonly session?: string | undefined;
+    readonly agents: readonly string[];
+  };
 }
 
 /** How a text is written: as it is, or inside a JSON text. */
@@ -52,7 +58,7 @@ const COMMON_NAMES =
   /^(unknown|root|user|admin|ubuntu|debian|runner|node|deno|bun|app|build|test|guest|nobody|ec2-user|.{0,3})$/i;
 
 /** A text that could be taken for a placeholder gets a mark, which restoring takes off. */
-const LOOKALIKE = /\{(=*)(ROOT|HOME|TMP|USER)\}/g;
+const LOOKALIKE = /\{(=*)(ROOT|HOME|TMP|USER|ROOT-NAME|PROGRAM|SESSION-ID|AGENT-ID-\d+)\}/g;
 
 /** Whether a text of a tape names a place, or has what was marked as it looked like one. */
 export function namesPlace(text: string): boolean {
@@ -62,16 +68,22 @@ export function namesPlace(text: string): boolean {
 interface Known {
   readonly text: string;
   readonly name: string;
-  readonly kind: "path" | "word";
+  readonly kind: "path" | "word" | "name";
 }
 
 /** @param anyUser for a tape that has `{USER}` on it: the name here stands for it, common or not */
 export function placer(places: Places, anyUser = false): Placer {
   const known = knownPlaces(places, anyUser);
   const byForm = { plain: known, json: known.map((k) => ({ ...k, text: escaped(k.text) })) };
+  const { root, home, tmp, user, program } = places;
+  const named = {
+    ...{ ROOT: root, HOME: home, TMP: tmp, USER: user },
+    ...(program && root !== undefined && { "ROOT-NAME": folderName(root) }),
+    ...(program && { PROGRAM: program.folder, "SESSION-ID": program.session }),
+    ...Object.fromEntries(program?.agents.map((id, i) => [`AGENT-ID-${i + 1}`, id]) ?? []),
+  };
   const back = new Map(
-    Object.entries({ ROOT: places.root, HOME: places.home, TMP: places.tmp, USER: places.user })
-      .flatMap(([name, place]) => place === undefined ? [] : [[name, bare(place)] as const]),
+    Object.entries(named).flatMap(([name, place]) => place === undefined ? [] : [[name, bare(place)] as const]),
   );
 
   const find: Placer["find"] = (text, from, form = "plain") => {
@@ -118,8 +130,11 @@ export function rootNamed(root: string): (text: string) => string {
 }
 
 /** Longest first; each path also as the system resolves it, after the name it was given by. */
-function knownPlaces({ root, shellRoot, home, tmp, user }: Places, anyUser: boolean): Known[] {
-  const given = [["ROOT", root], ["ROOT", shellRoot], ["HOME", home], ["TMP", tmp]] as const;
+function knownPlaces({ root, shellRoot, home, tmp, user, program }: Places, anyUser: boolean): Known[] {
+  const given = [["ROOT", root], ["ROOT", shellRoot], ["HOME", home], ["TMP", tmp], [
+    "PROGRAM",
+    program?.folder,
+  ]] as const;
   const paths = given.flatMap(([name, path]) => {
     if (path === undefined || path.length < 4 || !path.startsWith("/")) return [];
     const real = realPath(path);
@@ -127,7 +142,21 @@ function knownPlaces({ root, shellRoot, home, tmp, user }: Places, anyUser: bool
   });
   const hidden = user !== undefined && user !== "" && (anyUser || !COMMON_NAMES.test(user));
   const word: Known[] = hidden ? [{ text: user, name: "USER", kind: "word" }] : [];
-  return [...paths, ...word].sort((a, b) => b.text.length - a.text.length);
+  return [...paths, ...word, ...programWords(program, root)].sort((a, b) => b.text.length - a.text.length);
+}
+
+function programWords(program: Places["program"], root: string | undefined): Known[] {
+  if (!program) return [];
+  const ids = [program.session, ...program.agents].map((id, i) => [id, i === 0 ? "SESSION-ID" : `AGENT-ID-${i}`]);
+  const words = ids.flatMap(([text, name]): Known[] => text === undefined ? [] : [{ text, name: name!, kind: "word" }]);
+  return root === undefined || root.length < 4
+    ? words
+    : [...words, { text: folderName(root), name: "ROOT-NAME", kind: "name" }];
+}
+
+/** A path as one name of a folder: Claude Code keeps what it knows of a project below it. */
+function folderName(path: string): string {
+  return bare(path).replace(/[^A-Za-z0-9]/g, "-");
 }
 
 function bare(path: string): string {
@@ -146,10 +175,10 @@ function escaped(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-const BEFORE = { path: /[\w.~/-]/, word: /[\w-]/ };
+const BEFORE = { path: /[\w.~/-]/, word: /[\w-]/, name: /[^/]/ };
 const AFTER = /[\w-]/;
 /** What a place is written together with: an option (`-I/srv/tea`), and a path in the name of a folder or in an address. */
-const JOINED = { path: /(?<![\w-])-[A-Za-z]+$/, word: /(?:^|[^\w])-(?:home|Users)-$|%2F$/i };
+const JOINED = { path: /(?<![\w-])-[A-Za-z]+$/, word: /(?:^|[^\w])-(?:home|Users)-$|%2F$/i, name: /$^/ };
 /** The end of a text that may be an escape of JSON. */
 const ESCAPE = /(\\+)(?:[nrtbf]|u([0-9a-fA-F]{4}))$/;
 

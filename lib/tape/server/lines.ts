@@ -1,0 +1,64 @@
+import { isObject } from "../../core/json.ts";
+import { canonical } from "../canonical.ts";
+import type { HeadFact } from "../format.ts";
+import { type Fields, ITEMS, itemsOf, type Sent } from "./api.ts";
+import { modelOf } from "./readable.ts";
+
+/** A request as a tape's lines have it, without the items of its conversation, each of which is written once. */
+export function splitSent(sent: Sent): Omit<HeadFact, "head" | "tools"> & { readonly tools?: readonly Fields[] } {
+  const { api, method, path, headers, body = {} } = sent;
+  const { model, system, tools, [ITEMS[api]]: items, ...rest } = body;
+  const isSystem = typeof system === "string" || isBlocks(system);
+  const params = {
+    ...rest,
+    ...(items !== undefined && itemsOf(sent).length === 0 && { [ITEMS[api]]: items }),
+    ...(model !== undefined && (typeof model !== "string" || api === "gemini") && { model }),
+    ...(system !== undefined && !isSystem && { system }),
+    ...(tools !== undefined && !isBlocks(tools) && { tools }),
+  };
+  return {
+    api,
+    method,
+    path,
+    model: modelOf(sent),
+    params: params as HeadFact["params"],
+    ...(isSystem && { system: system as NonNullable<HeadFact["system"]> }),
+    ...(isBlocks(tools) && { tools }),
+    wire: headers,
+  };
+}
+
+function isBlocks(value: unknown): value is readonly Fields[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isObject);
+}
+
+/** What `splitSent` took apart, as one request again. */
+export function joinSent(
+  { api, method = "POST", path = "", model, params, system, wire = {} }: HeadFact,
+  tools: readonly Fields[],
+  items: readonly unknown[],
+): Sent {
+  const sent = { api: api!, method, path, headers: wire };
+  if (method !== "POST") return sent;
+  return {
+    ...sent,
+    body: {
+      ...(api !== "gemini" && model !== "" && { model }),
+      ...(system !== undefined && { system }),
+      ...(items.length > 0 && { [ITEMS[api!]]: items }),
+      ...(tools.length > 0 && { tools }),
+      ...params,
+    },
+  };
+}
+
+/** All of a request but its conversation, as a text. */
+export function sentHead(sent: Sent): string {
+  return canonical(splitSent(sent));
+}
+
+/** What a line calls a tool. */
+export function toolName(tool: Fields): string {
+  const { name, function: called, type } = tool;
+  return String(name ?? (isObject(called) ? called.name : undefined) ?? type ?? Object.keys(tool)[0]);
+}

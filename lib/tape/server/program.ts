@@ -1,0 +1,67 @@
+import { realpathSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { parsed } from "../../core/json.ts";
+import type { Places } from "../redact/places.ts";
+import { MAIN } from "../tape.ts";
+
+type Headers = { readonly [name: string]: string | undefined };
+
+/** What is learned of a program while it runs: the ids of its session and its agents, which it writes into its texts. */
+export class Program {
+  readonly #folder: string | undefined;
+  #session: string | undefined;
+  readonly #agents: string[] = [];
+
+  constructor(folder?: string) {
+    this.#folder = folder;
+  }
+
+  /** Reads the headers of a request; gives the lane it is in. */
+  learn(headers: Headers): string {
+    const { session, agent } = idsIn(headers);
+    this.#session ??= session;
+    if (agent === undefined || agent === this.#session) return MAIN;
+    if (!this.#agents.includes(agent)) this.#agents.push(agent);
+    return `agent-${this.#agents.indexOf(agent) + 1}`;
+  }
+
+  get places(): NonNullable<Places["program"]> {
+    return { folder: this.#folder, session: this.#session, agents: [...this.#agents] };
+  }
+}
+
+function idsIn(headers: Headers): { session?: string | undefined; agent?: string | undefined } {
+  const { "x-claude-code-session-id": claude, "session-id": codex, "x-session-id": opencode } = headers;
+  if (claude !== undefined) return { session: claude, agent: headers["x-claude-code-agent-id"] };
+  if (codex !== undefined) return { session: codex, agent: headers["thread-id"] };
+  const parent = headers["x-parent-session-id"];
+  return parent === undefined ? { session: opencode } : { session: parent, agent: opencode };
+}
+
+/** The headers of a request that a tape keeps: which program and which API, and whether it is tried again. */
+export function keptHeaders(headers: Headers): { [name: string]: string } {
+  const kept = Object.fromEntries(
+    ["user-agent", "originator", "anthropic-version", "anthropic-beta", "openai-beta"]
+      .flatMap((name) => headers[name] === undefined ? [] : [[name, headers[name]]]),
+  );
+  const { agent_name } = parsed(headers["x-codex-turn-metadata"] ?? "") as { agent_name?: string } ?? {};
+  return agent_name === undefined || agent_name === "/root" ? kept : { ...kept, "agent-name": agent_name };
+}
+
+/** The folder a command is installed in, if it is a package: prompts name files in it. */
+export function installFolder(
+  command: string,
+  env: { readonly [name: string]: string | undefined },
+): string | undefined {
+  const found = command.includes("/")
+    ? [command]
+    : (env.PATH ?? "").split(delimiter).filter(Boolean).map((folder) => join(folder, command));
+  for (const path of found) {
+    try {
+      return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(realpathSync(path))?.[0];
+    } catch {
+      // not in this folder
+    }
+  }
+  return undefined;
+}
