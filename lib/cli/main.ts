@@ -8,6 +8,7 @@ export const commands = (): Actions => ({
   record: ["run an agent and keep the run as a fixture", () => import("./record.ts")],
   replay: ["run recorded agents again, without calling a model", () => import("./replay.ts")],
   eval: ["run recorded agents live and say how often they pass", () => import("./eval.ts")],
+  tape: ["record and replay any other agent, by a server on this machine", () => import("./tape.ts")],
   fixtures: ["list, show, import and scan recorded runs", () => import("./fixtures.ts")],
   tool: ["run one tool by hand", () => import("./tool.ts")],
   agent: ["prepare another host's agent to be watched", () => import("./agent.ts")],

@@ -26,7 +26,7 @@ import { RefusedCalls } from "./run-agent.ts";
 import { plainText } from "./show/text.ts";
 
 /** `--normalise`, as the usage of a command has it. */
-const NORMALISE =
+export const NORMALISE =
   "a difference that does not count, in texts at a path: 'day=messages.**=\\d+ days ago'; the tape keeps it";
 
 /** Reads `--normalise <name=path=pattern>`. */
@@ -121,7 +121,7 @@ async function watched(record: (more: Partial<ReplayOptions>) => Promise<Fixture
 }
 
 /** The folder of a fixture that is not there yet. */
-function folderFor(name: string, io: Io): string {
+export function folderFor(name: string, io: Io): string {
   if (!/^[\w][\w.-]{0,99}$/.test(name)) {
     throw new UsageError(
       `Cannot name a fixture '${name}' as it becomes a folder: use up to 100 letters from a to z, digits, '.', '_' and '-'`,

@@ -198,7 +198,9 @@ class Heads {
     const specs =
       tools?.map((tool) => ({ spec: `${toolName(tool)}@${hash(canonical(tool)).slice(0, 8)}`, tool }) as SpecFact) ??
         [];
-    const text = canonical(call.sent ? [rest, specs] : [headText(call.request), call.request.wire ?? null, call.request.sent ?? null]);
+    const text = canonical(
+      call.sent ? [rest, specs] : [headText(call.request), call.request.wire ?? null, call.request.sent ?? null],
+    );
     const number = this.#numbers.get(text) ?? this.#numbers.size + 1;
     const head: HeadFact = { head: number, ...rest, ...(specs.length > 0 && { tools: specs.map((s) => s.spec) }) };
     if (this.#numbers.has(text)) return { head, fresh: [] };

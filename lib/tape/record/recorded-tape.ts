@@ -65,7 +65,7 @@ export function headerOf(
 }
 
 /** What replied, as far as the wire shows. */
-function sourceOf(url: string, requestId: string | null | undefined): string {
+export function sourceOf(url: string, requestId: string | null | undefined): string {
   if (requestId?.startsWith("req_scripted_")) return "scripted server";
   const { hostname } = new URL(url);
   return hostname === "api.anthropic.com" ? "live API" : `gateway ${hostname}`;

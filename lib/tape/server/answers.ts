@@ -4,7 +4,7 @@ import type { ModelEvent, RawBlock } from "../../core/model.ts";
 import type { Attempt, TapeEvent } from "../tape.ts";
 import type { Api, Fields } from "./api.ts";
 
-/** The JSON of a frame; undefined if it has none, as `data: [DONE]`. */
+/** The JSON of a frame; undefined for one without JSON, as `data: [DONE]`. */
 export function dataOf({ event, raw = "" }: Pick<TapeEvent, "event" | "raw">): Fields | undefined {
   const data = event ?? parsed(/^data:(.*)$/m.exec(raw)?.[1] ?? "");
   return isObject(data) ? data : undefined;

@@ -1,0 +1,50 @@
+import { existsSync } from "node:fs";
+import { findFixture, type Fixture } from "../../tape/fixture.ts";
+import { type Io, UsageError } from "../_io.ts";
+import { nearFixture } from "../_fixtures.ts";
+
+/** The words before `--`, and the command after it. */
+export function commandAsked(args: readonly string[], words: readonly string[], example: string): {
+  readonly words: readonly string[];
+  readonly command: readonly string[];
+} {
+  const at = args.indexOf("--");
+  const command = at < 0 ? [] : args.slice(at + 1);
+  if (command.length === 0) {
+    throw new UsageError(`Cannot run a command as none is named: put it behind '--', as in ${example}`);
+  }
+  return { words: words.slice(0, words.length - command.length), command };
+}
+
+/** The fixture that is named, which must be there. */
+export function fixtureAsked(words: readonly string[], { cwd }: Io, example: string): Fixture {
+  const [name, second] = words;
+  if (name === undefined || second !== undefined) {
+    throw new UsageError(`Cannot serve a tape as ${name === undefined ? "none is" : "several are"} named: ${example}`);
+  }
+  const fixture = findFixture(name, cwd);
+  if (existsSync(fixture.tape)) return fixture;
+  const near = nearFixture(name, cwd);
+  const fix = near === undefined ? `crochet tape record --fixture ${name} -- <command>` : `did you mean '${near}'?`;
+  throw new UsageError(`Cannot serve '${name}' as there is no such fixture: ${fix}`);
+}
+
+/** A number of seconds; undefined if none is given. */
+export function secondsAsked(value: string | boolean | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^\d+(?:\.\d+)?$/.test(String(value)) && Number(value) > 0) return Number(value);
+  throw new UsageError(`Cannot end a command after '${value}' seconds: --timeout 120`);
+}
+
+/** A command that is not there is a mistake in how it was called. */
+export async function started<T>(command: readonly string[], run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code !== "ENOENT" && code !== "EACCES") throw error;
+    throw new UsageError(
+      `Cannot run '${command[0]}' as ${code === "ENOENT" ? "there is no such command" : "it may not be run"}`,
+    );
+  }
+}

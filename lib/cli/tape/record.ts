@@ -1,0 +1,47 @@
+import { relative } from "node:path";
+import { trustFixtures } from "../../hooks/trust.ts";
+import { priceOf } from "../../tape/drift/drift.ts";
+import { priceText } from "../../tape/drift/report.ts";
+import { fixtureAt, nameFor } from "../../tape/fixture.ts";
+import { recordCommand } from "../../tape/server/run.ts";
+import { asksModel } from "../../tape/server/api.ts";
+import { command, type Usage } from "../_flags.ts";
+import { EXIT } from "../_io.ts";
+import { folderFor, NORMALISE, normaliserAsked } from "../record.ts";
+import { commandAsked, secondsAsked, started } from "./_asked.ts";
+
+const USAGE: Usage = {
+  name: "tape record",
+  words: "-- <command…>",
+  about: "Runs any agent with a server on this machine before the real API, and keeps what it asked as a fixture. " +
+    "Claude Code, Codex, Gemini CLI, opencode, pi and the SDKs find the server by themselves; others get its address in " +
+    "CROCHET_TAPE_URL, with /anthropic, /openai/v1 or /gemini behind it.",
+  flags: [
+    ["--fixture <name>", "its name in fixtures/; by default made from the command"],
+    ["--redact", "write placeholders for secrets; without it, a run that shows one is not kept"],
+    ["--normalise <rule>", NORMALISE],
+    ["--timeout <seconds>", "end the command after this time"],
+    ["--json", "print data"],
+    ["--debug", "show where an error came from"],
+  ],
+  example: `crochet tape record --fixture typo -- claude -p "fix the typo in notes.md"`,
+};
+
+export default command(USAGE, async ({ words, flags, args }, io) => {
+  const { command } = commandAsked(args, words, USAGE.example);
+  const folder = folderFor(String(flags.fixture ?? nameFor(command.join(" "))), io);
+  const { tape, end } = await started(command, () =>
+    recordCommand(fixtureAt(folder), {
+      ...{ command, cwd: io.cwd, env: io.env, signal: io.signal },
+      ...(flags.normalise === undefined ? {} : normaliserAsked(flags.normalise)),
+      redact: flags.redact === true,
+      timeout: secondsAsked(flags.timeout),
+      onLeftOut: (path, why) => io.err(`${path} is not kept with the fixture: ${why}\n`),
+    }));
+  trustFixtures(io.cwd, io.env);
+  const fixture = relative(io.cwd, folder);
+  const calls = tape.calls.filter(({ sent }) => asksModel(sent!));
+  if (flags.json) io.out(`${JSON.stringify({ fixture, end: end.end, calls: calls.length })}\n`);
+  else io.err(`recorded ${fixture}: ${end.end}, ${priceText(await priceOf(calls))}\n`);
+  return end.end === "timeout" ? 124 : io.signal.aborted ? EXIT.interrupted : EXIT.ok;
+});

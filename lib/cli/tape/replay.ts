@@ -1,0 +1,69 @@
+import { PLAIN, reportLines } from "../../tape/drift/report.ts";
+import { replayCommand } from "../../tape/server/run.ts";
+import { RULES } from "../../tape/server/rules.ts";
+import { command, inLines, type Usage } from "../_flags.ts";
+import { UsageError } from "../_io.ts";
+import { commandAsked, fixtureAsked, secondsAsked, started } from "./_asked.ts";
+
+const USAGE: Usage = {
+  name: "tape replay",
+  words: "<name> -- <command…>",
+  about:
+    "Runs a command on a tape that 'crochet tape record' made, in a copy of the recorded workspace and without the " +
+    "network. A request that is not on the tape gets an API error that names the first difference. Exit code 0: all as " +
+    "recorded; 1: drift, or calls left; 3: the same calls, another exit code; 124: timeout.",
+  flags: [
+    ["--tools <how>", "'loose': results of tools may differ; they are still reported"],
+    ["--without <rules>", "switch rules off, by their names with commas between"],
+    ["--here", "work in this directory itself"],
+    ["--timeout <seconds>", "end the command after this time"],
+    ["--junit <file>", "write a JUnit report"],
+    ["--json", "print the report as data"],
+    ["--debug", "show where an error came from"],
+  ],
+  example: `crochet tape replay typo -- claude -p "fix the typo in notes.md"`,
+  more: () => {
+    const rules = Object.entries(RULES).map(([name, { about, client }]) =>
+      `  ${name.padEnd(18)}${inLines(client === undefined ? about : `${about} (${client})`, 20)}\n`
+    );
+    return Promise.resolve(`\nWhat is not compared, by rule\n${rules.join("")}`);
+  },
+};
+
+export default command(USAGE, async ({ words, flags, args }, io) => {
+  const asked = commandAsked(args, words, USAGE.example);
+  const fixture = fixtureAsked(asked.words, io, USAGE.example);
+  const began = performance.now();
+  const { report, code } = await started(asked.command, () =>
+    replayCommand(fixture, {
+      ...{ command: asked.command, cwd: io.cwd, env: io.env, signal: io.signal },
+      ...rulesAsked(flags),
+      here: flags.here === true,
+      timeout: secondsAsked(flags.timeout),
+    }));
+  const seconds = (performance.now() - began) / 1000;
+  const ink = io.tty ? (await import("../show/text.ts")).coloursFor(true, io.env) : PLAIN;
+  const { served, recorded } = report.calls;
+  const mark = report.ok ? ink.green("✓") : ink.red("✗");
+  const lines = reportLines(report, ink).map((line) => `  ${line}\n`).join("");
+  io.err(`${mark} ${ink.bold(fixture.name)} ${served}/${recorded} calls\n${lines}`);
+  if (flags.json) io.out(`${JSON.stringify(report)}\n`);
+  if (flags.junit !== undefined) {
+    const { writeJunit } = await import("../_replay-table.ts");
+    writeJunit([{ name: fixture.name, seconds, report }], flags.junit, io);
+  }
+  return code;
+});
+
+/** How requests are compared. */
+export function rulesAsked(flags: { readonly [name: string]: string | boolean | undefined }) {
+  if (flags.tools !== undefined && flags.tools !== "loose") {
+    throw new UsageError(`Cannot compare results of tools '${flags.tools}': write --tools loose`);
+  }
+  const without = flags.without === undefined ? [] : String(flags.without).split(",");
+  const unknown = without.find((name) => !Object.hasOwn(RULES, name));
+  if (unknown !== undefined) {
+    throw new UsageError(`Cannot switch off '${unknown}' as there is no such rule: ${Object.keys(RULES).join(", ")}`);
+  }
+  return { loose: flags.tools === "loose", without };
+}

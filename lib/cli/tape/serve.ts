@@ -1,0 +1,51 @@
+import { PLAIN, reportLines } from "../../tape/drift/report.ts";
+import { placesHere } from "../../tape/redact/places.ts";
+import { listen } from "../../tape/server/listen.ts";
+import { Replayer } from "../../tape/server/replay.ts";
+import { recordedTape } from "../../tape/server/run.ts";
+import { command, type Usage } from "../_flags.ts";
+import { EXIT, UsageError } from "../_io.ts";
+import { fixtureAsked } from "./_asked.ts";
+import { rulesAsked } from "./replay.ts";
+
+const USAGE: Usage = {
+  name: "tape serve",
+  words: "<name>",
+  about:
+    "Serves a tape on this machine to what is started elsewhere, such as services of CI or tests in other languages. " +
+    "Prints 'ready <url>' when it listens; providers are below /anthropic, /openai/v1 and /gemini. When it is ended by " +
+    "Ctrl-C or SIGTERM it prints the report; exit code 1 on drift.",
+  flags: [
+    ["--port <n>", "the port to listen on; by default any that is free"],
+    ["--tools <how>", "'loose': results of tools may differ; they are still reported"],
+    ["--without <rules>", "switch rules off, by their names with commas between"],
+    ["--json", "print the report as data"],
+    ["--debug", "show where an error came from"],
+  ],
+  example: "crochet tape serve typo --port 8787",
+};
+
+export default command(USAGE, async ({ words, flags }, io) => {
+  const fixture = fixtureAsked(words, io, USAGE.example);
+  const port = Number(flags.port ?? 0);
+  if (!Number.isInteger(port) || port < 0 || port > 65535) {
+    throw new UsageError(`Cannot listen on port '${flags.port}': give a number up to 65535`);
+  }
+  const replayer = new Replayer(await recordedTape(fixture), {
+    ...rulesAsked(flags),
+    ...{ name: fixture.name, places: placesHere(io.cwd), elsewhere: true },
+  });
+  const server = await listen(replayer.answer, { port });
+  io.out(`ready ${server.url}\n`);
+  await new Promise<void>((resolve) => {
+    if (io.signal.aborted) resolve();
+    io.signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  await server.close();
+  const report = await replayer.report(`crochet tape record --fixture ${fixture.name} -- <command>`);
+  if (flags.json) io.out(`${JSON.stringify(report)}\n`);
+  else {io.err(`${report.ok ? "✓" : "✗"} ${fixture.name}\n${
+      reportLines(report, PLAIN).map((line) => `  ${line}\n`).join("")
+    }`);}
+  return report.ok ? EXIT.ok : EXIT.failed;
+});

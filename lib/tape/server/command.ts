@@ -1,0 +1,76 @@
+import { spawn } from "node:child_process";
+
+export interface CommandOptions {
+  readonly cwd: string;
+  readonly env: { readonly [name: string]: string };
+  readonly signal?: AbortSignal | undefined;
+  /** Seconds until it is ended. @default no limit */
+  readonly timeout?: number | undefined;
+  /** Keeps what it prints in place of showing it. @default false */
+  readonly quiet?: boolean;
+}
+
+/** How a command ended. */
+export interface CommandEnd {
+  /** As a tape's end has it: `exit 0`, `SIGTERM`, `timeout`, `aborted`. */
+  readonly end: string;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** How long a group is given to end by itself. */
+const GRACE_MS = 1500;
+
+/**
+ * Runs a command to its end, and ends what it leaves running: some programs start themselves again as a child.
+ *
+ * @throws {Error} with the code ENOENT or EACCES, if there is no such command
+ */
+export function runCommand([program = "", ...args]: readonly string[], options: CommandOptions): Promise<CommandEnd> {
+  const { cwd, env, signal, timeout, quiet = false } = options;
+  // A program that draws on a terminal must stay in the terminal's own group.
+  const isShared = !quiet && process.stdin.isTTY === true;
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, {
+      ...{ cwd, env, detached: !isShared },
+      stdio: quiet ? ["ignore", "pipe", "pipe"] : "inherit",
+    });
+    const printed = { stdout: "", stderr: "" };
+    for (const name of ["stdout", "stderr"] as const) {
+      child[name]?.setEncoding("utf8").on("data", (text: string) => printed[name] += text);
+    }
+    let why: string | undefined;
+    const send = (name: "SIGTERM" | "SIGKILL") => {
+      try {
+        if (child.pid !== undefined) process.kill(isShared ? child.pid : -child.pid, name);
+      } catch {
+        // it has ended
+      }
+    };
+    const end = (reason: string) => {
+      why ??= reason;
+      send("SIGTERM");
+      setTimeout(() => send("SIGKILL"), GRACE_MS).unref();
+    };
+    const abort = () => end("aborted");
+    // In a shared group a program gets the keys of the terminal by itself.
+    if (!isShared) signal?.addEventListener("abort", abort, { once: true });
+    const timer = timeout === undefined ? undefined : setTimeout(() => end("timeout"), timeout * 1000);
+    const over = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+    };
+    child.once("error", (error) => {
+      over();
+      reject(error);
+    });
+    child.once("exit", () => {
+      over();
+      if (!isShared) send("SIGKILL"); // what it left
+    });
+    child.once(
+      "close",
+      (code, killed) => resolve({ end: why ?? (code === null ? killed! : `exit ${code}`), ...printed }),
+    );
+  });
+}

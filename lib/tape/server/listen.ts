@@ -1,0 +1,132 @@
+import { Buffer } from "node:buffer";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from "node:net";
+import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
+import { isObject, parsed } from "../../core/json.ts";
+import { apiOf, errorBody, type Fields, type Sent } from "./api.ts";
+import { keptHeaders } from "./program.ts";
+
+/** The providers, each by the first part of the paths below which it is served. */
+export const PREFIXES = ["anthropic", "openai", "gemini"] as const;
+export type Prefix = typeof PREFIXES[number];
+
+/** A request that came in. */
+export interface Incoming {
+  readonly prefix: Prefix;
+  readonly sent: Sent;
+  /** All headers, credentials too. */
+  readonly headers: { readonly [name: string]: string };
+  readonly query: string;
+  /** The bytes of the body as they came. */
+  readonly bytes: Uint8Array;
+}
+
+export interface Listening {
+  /** Where providers are served: `<url>/anthropic`, `<url>/openai/v1`, `<url>/gemini`. */
+  readonly url: string;
+  /** Ends every connection at once. */
+  close(): Promise<void>;
+}
+
+interface ListenOptions {
+  /** @default any that is free */
+  readonly port?: number;
+  /** The first part of every path: who does not know it is not served. */
+  readonly token?: string;
+}
+
+/** Listens on 127.0.0.1 for requests to the providers' APIs. */
+export async function listen(
+  answer: (incoming: Incoming, response: ServerResponse) => Promise<void>,
+  { port = 0, token }: ListenOptions = {},
+): Promise<Listening> {
+  const base = token === undefined ? "" : `/${token}`;
+  const server = createServer((request, response) => {
+    handle(request, response, base, answer).catch((error) => response.destroy(error as Error));
+  });
+  // A model may think for minutes.
+  server.requestTimeout = 0;
+  // Codex asks for a WebSocket first, and goes on at once after this answer alone.
+  server.on(
+    "upgrade",
+    (_, socket) => socket.end("HTTP/1.1 426 Upgrade Required\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"),
+  );
+  const { url, close } = await opened(server, port);
+  return { url: `${url}${base}`, close: () => (server.closeAllConnections(), close()) };
+}
+
+async function opened(server: Server, port: number): Promise<Listening> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    socket.on("error", () => {}); // a client that hangs up
+  });
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+async function handle(
+  request: IncomingMessage,
+  response: ServerResponse,
+  base: string,
+  answer: (incoming: Incoming, response: ServerResponse) => Promise<void>,
+): Promise<void> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const bytes = Buffer.concat(chunks);
+  const { method = "GET", url = "/" } = request;
+  const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+  const [, prefix, path, query = ""] = /^\/(\w+)(\/[^?]*)(\?.*)?$/s.exec(url.slice(base.length)) ?? [];
+  if (!url.startsWith(base) || !PREFIXES.includes(prefix as Prefix)) {
+    return sendError(response, "anthropic", 404, `Cannot find ${method} ${base === "" ? url : "this path"}`);
+  }
+  const plain = path === "/messages" ? "/v1/messages" : path!;
+  const sent: Sent = {
+    api: apiOf(prefix!, plain),
+    method,
+    path: plain,
+    headers: keptHeaders(headers),
+    ...(method === "POST" && { body: bodyOf(bytes, headers["content-encoding"]) }),
+  };
+  await answer({ prefix: prefix as Prefix, sent, headers, query, bytes }, response);
+}
+
+const DECODERS: { readonly [encoding: string]: (bytes: Uint8Array) => Uint8Array } = {
+  gzip: gunzipSync,
+  deflate: inflateSync,
+  br: brotliDecompressSync,
+  zstd: (bytes) => zstdDecompressSync(bytes),
+};
+
+/** A body as a value; one that is not a JSON object is kept as a text. */
+function bodyOf(bytes: Uint8Array, encoding = ""): Fields {
+  const decode = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding]! : (same: Uint8Array) => same;
+  const text = new TextDecoder().decode(decode(bytes));
+  const value = parsed(text);
+  return isObject(value) ? value : text === "" ? {} : { $body: value ?? text };
+}
+
+export function sendError(response: ServerResponse, api: Sent["api"], status: number, message: string): void {
+  response.writeHead(status, { "content-type": "application/json", "x-should-retry": "false" });
+  response.end(errorBody(api, status, message));
+}
+
+/** A proxy that lets nothing through, and says which hosts were asked for. */
+export async function refusingProxy(asked: (host: string) => void): Promise<Listening> {
+  const server = createSocketServer((socket) => {
+    socket.once("data", (bytes: Uint8Array) => {
+      const [, host] = /^\w+ (?:https?:\/\/)?([^\s/]+)/.exec(new TextDecoder().decode(bytes)) ?? [];
+      if (host !== undefined) asked(host.replace(/:(?:443|80)$/, ""));
+      socket.end("HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+    });
+  });
+  return await opened(server, 0);
+}

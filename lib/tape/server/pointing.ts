@@ -1,0 +1,133 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { basename, delimiter, join } from "node:path";
+import { isObject, parsed } from "../../core/json.ts";
+import type { Upstreams } from "./record.ts";
+
+export type Env = { readonly [name: string]: string | undefined };
+
+const VARIABLES = {
+  anthropic: "ANTHROPIC_BASE_URL",
+  openai: "OPENAI_BASE_URL",
+  gemini: "GOOGLE_GEMINI_BASE_URL",
+} as const;
+
+/** Where requests go if they are not recorded: what the environment says, else the provider. */
+export function upstreamsIn(env: Env): Upstreams {
+  return {
+    anthropic: env[VARIABLES.anthropic] || "https://api.anthropic.com",
+    openai: env[VARIABLES.openai] || "https://api.openai.com/v1",
+    gemini: env[VARIABLES.gemini] || "https://generativelanguage.googleapis.com",
+  };
+}
+
+/** Variables that prompts show: a replay has those of the recording. */
+export const SHOWN_VARIABLES = ["SHELL", "LANG", "LC_ALL", "TZ"] as const;
+
+interface Pointed extends Disposable {
+  readonly env: { readonly [name: string]: string };
+  readonly command: readonly string[];
+}
+
+interface PointOptions {
+  readonly env: Env;
+  /** Those of the recording, in a replay. */
+  readonly shown?: { readonly [name: string]: string };
+  /** A proxy for everything else, in a replay. */
+  readonly proxy?: string;
+}
+
+/** A command and its environment, so that it finds the server: each program by the one way it takes. */
+export function pointedAt(url: string, command: readonly string[], options: PointOptions): Pointed {
+  const home = join(options.env.HOME || homedir(), ".crochet", "tape");
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  // Gemini CLI reads settings only from a folder that others cannot write to.
+  const folder = mkdtempSync(join(home, "run-"));
+  const programs = shims(url, folder);
+  for (const [name, args] of Object.entries(programs)) shim(join(folder, "bin"), name, args, options.env);
+  const [program = "", ...rest] = command;
+  // One that is named by its path is not looked for.
+  const direct = program.includes("/") && Object.hasOwn(programs, basename(program))
+    ? programs[basename(program)]!
+    : [];
+  return {
+    env: environment(url, folder, options),
+    command: [program, ...direct, ...rest],
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** The variables alone, for programs that need no more: SDKs, Claude Code, opencode. */
+export function variablesFor(url: string, env: Env): { [name: string]: string } {
+  const none = [env.NO_PROXY ?? env.no_proxy, "127.0.0.1,localhost"].filter(Boolean).join(",");
+  return {
+    CROCHET_TAPE_URL: url,
+    [VARIABLES.anthropic]: `${url}/anthropic`,
+    [VARIABLES.openai]: `${url}/openai/v1`,
+    [VARIABLES.gemini]: `${url}/gemini`,
+    OPENCODE_CONFIG_CONTENT: opencodeConfig(url, env.OPENCODE_CONFIG_CONTENT),
+    NO_PROXY: none,
+    no_proxy: none,
+  };
+}
+
+function environment(url: string, folder: string, { env, shown, proxy }: PointOptions): { [name: string]: string } {
+  const settings = join(folder, "gemini.json");
+  writeFileSync(settings, JSON.stringify({ security: { auth: { selectedType: "gemini-api-key" } } }), { mode: 0o600 });
+  const given = { ...env };
+  if (shown) { for (const name of SHOWN_VARIABLES) given[name] = shown[name]; }
+  const all: Env = {
+    ...given,
+    ...variablesFor(url, env),
+    ...(env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH === undefined && { GEMINI_CLI_SYSTEM_DEFAULTS_PATH: settings }),
+    GEMINI_CLI_TRUST_WORKSPACE: "true",
+    PATH: `${join(folder, "bin")}${delimiter}${env.PATH ?? ""}`,
+    ...(proxy !== undefined && alone(proxy, env)),
+  };
+  return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+/** What a replay needs to do without the network and without keys. */
+function alone(proxy: string, env: Env): Env {
+  const proxies = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"].flatMap((name) => [name, name.toLowerCase()]);
+  const hasLogin = Boolean(env.ANTHROPIC_AUTH_TOKEN || env.CLAUDE_CODE_OAUTH_TOKEN);
+  const keys = ["OPENAI_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY", ...(hasLogin ? [] : ["ANTHROPIC_API_KEY"])];
+  return {
+    ...Object.fromEntries(proxies.map((name) => [name, proxy])),
+    ...Object.fromEntries(keys.filter((name) => !env[name]).map((name) => [name, "replayed-from-tape"])),
+    OPENAI_AGENTS_DISABLE_TRACING: "1", // it would wait seconds for a host that is not there
+  };
+}
+
+function opencodeConfig(url: string, given: string | undefined): string {
+  const config = parsed(given ?? "{}");
+  const { provider, ...rest } = isObject(config) ? config : {};
+  const providers: { [name: string]: unknown } = isObject(provider) ? { ...provider } : {};
+  const bases = { anthropic: `${url}/anthropic/v1`, openai: `${url}/openai/v1`, google: `${url}/gemini/v1beta` };
+  for (const [name, baseURL] of Object.entries(bases)) {
+    const known = isObject(providers[name]) ? providers[name] : {};
+    providers[name] = { ...known, options: { ...isObject(known.options) ? known.options : {}, baseURL } };
+  }
+  return JSON.stringify({ ...rest, provider: providers });
+}
+
+/** Programs that take the address by an argument alone. */
+function shims(url: string, folder: string): { readonly [program: string]: readonly string[] } {
+  const extension = join(folder, "pi.ts");
+  const bases = { anthropic: `${url}/anthropic`, openai: `${url}/openai/v1`, google: `${url}/gemini/v1beta` };
+  const lines = Object.entries(bases).map(([name, baseUrl]) =>
+    `  pi.registerProvider("${name}", { baseUrl: "${baseUrl}" });`
+  );
+  writeFileSync(extension, `export default (pi: any) => {\n${lines.join("\n")}\n};\n`, { mode: 0o600 });
+  return { codex: ["-c", `openai_base_url="${url}/openai/v1"`], pi: ["-e", extension] };
+}
+
+/** Puts a script before a program on the path that adds arguments. */
+function shim(folder: string, name: string, args: readonly string[], env: Env): void {
+  const real = (env.PATH ?? "").split(delimiter).filter(Boolean).map((path) => join(path, name)).find(existsSync);
+  if (real === undefined) return;
+  mkdirSync(folder, { recursive: true });
+  const quoted = [real, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
+  writeFileSync(join(folder, name), `#!/bin/sh\nexec ${quoted} "$@"\n`);
+  chmodSync(join(folder, name), 0o700);
+}

@@ -1,0 +1,150 @@
+import { Buffer } from "node:buffer";
+import type { ServerResponse } from "node:http";
+import { type Chunk, framesOf } from "../frames.ts";
+import { Recording } from "../record/recording.ts";
+import type { Redactor } from "../redact/redact.ts";
+import { type Attempt, KEPT_HEADERS } from "../tape.ts";
+import { type Incoming, type Prefix, sendError } from "./listen.ts";
+import type { Exchange } from "./recording.ts";
+
+/** Where each provider's requests go. */
+export type Upstreams = { readonly [prefix in Prefix]: string };
+
+/** What is between one hop and the next, and what we decide ourselves. */
+const DROPPED = new Set([
+  ...["connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer"],
+  ...["transfer-encoding", "upgrade", "host", "content-length", "accept-encoding"],
+]);
+
+const MOST_WAITING = 2_000;
+
+/** Passes requests on to the real API and notes what went over the wire. */
+export class Recorder {
+  readonly exchanges: Exchange[] = [];
+  readonly began: number = Date.now();
+  readonly #upstreams: Upstreams;
+  readonly #secret: Redactor["learn"];
+  readonly #recording: Recording;
+  readonly #underWay = new Set<Promise<void>>();
+
+  /** `secret` gets what must not be shown on a tape. */
+  constructor(upstreams: Upstreams, secret: Redactor["learn"]) {
+    this.#upstreams = upstreams;
+    this.#secret = secret;
+    this.#recording = new Recording(secret);
+  }
+
+  /** What answered, as far as the wire shows. */
+  get seen(): Recording["seen"] {
+    return this.#recording.seen;
+  }
+
+  /** Waits for answers that are under way, a moment: who asked for them has ended. */
+  async settled(): Promise<void> {
+    const all = Promise.allSettled(this.#underWay);
+    await Promise.race([all, new Promise((resolve) => setTimeout(resolve, MOST_WAITING).unref())]);
+  }
+
+  answer = (incoming: Incoming, response: ServerResponse): Promise<void> => {
+    const passed = this.#pass(incoming, response).finally(() => this.#underWay.delete(passed));
+    this.#underWay.add(passed);
+    return passed;
+  };
+
+  async #pass({ prefix, sent, headers, query, bytes }: Incoming, response: ServerResponse): Promise<void> {
+    const began = performance.now();
+    const exchange: { -readonly [key in keyof Exchange]: Exchange[key] } = {
+      ...{ sent, headers, at: Date.now() - this.began },
+      attempt: { ended: "aborted", took: 0 },
+    };
+    this.exchanges.push(exchange);
+    this.#learn(headers, query);
+    const url = upstreamUrl(this.#upstreams[prefix], prefix, sent.path) + query;
+    const gone = new AbortController();
+    response.on("close", () => gone.abort());
+    const { chunks, ...attempt } = await passedOn(url, sent.method, headers, bytes, response, gone.signal, began);
+    exchange.attempt = { ...attempt, took: Math.round(performance.now() - began), ...answerOf(attempt, chunks) };
+    if (attempt.answered) {
+      this.#recording.wireFacts.url(url);
+      this.#recording.wireFacts.responseHeaders(attempt.answered.headers);
+    }
+    delete (exchange.attempt as { answered?: unknown }).answered;
+    if (!attempt.answered && !gone.signal.aborted) {
+      const why = `Cannot reach ${new URL(url).origin}: ${attempt.why}`;
+      exchange.attempt = { status: 502, body: why, took: exchange.attempt.took };
+      sendError(response, sent.api, 502, why);
+    }
+  }
+
+  #learn(headers: Incoming["headers"], query: string): void {
+    this.#recording.wireFacts.requestHeaders(new Headers(headers));
+    for (const key of [headers["x-goog-api-key"], new URLSearchParams(query).get("key")]) {
+      if (key) this.#secret("key", "api-key", key);
+    }
+  }
+}
+
+/** A path below our prefix at a provider: the base that OpenAI's clients are given ends with `/v1`. */
+function upstreamUrl(base: string, prefix: Prefix, path: string): string {
+  const bare = base.replace(/\/+$/, "");
+  const hasVersion = prefix === "openai" || bare.endsWith("/v1");
+  return bare + (hasVersion ? path.replace(/^\/v1(?=\/)/, "") : path);
+}
+
+interface Passed extends Attempt {
+  readonly chunks: readonly Chunk[];
+  readonly answered?: Response;
+}
+
+async function passedOn(
+  url: string,
+  method: string,
+  headers: Incoming["headers"],
+  bytes: Uint8Array,
+  response: ServerResponse,
+  signal: AbortSignal,
+  began: number,
+): Promise<Passed> {
+  const kept = Object.entries(headers).filter(([name]) => !DROPPED.has(name));
+  const chunks: Chunk[] = [];
+  let answered: Response | undefined;
+  try {
+    answered = await fetch(url, {
+      method,
+      headers: [...kept, ["accept-encoding", "identity"]] as [string, string][],
+      ...(bytes.length > 0 && { body: new Uint8Array(bytes) }),
+      redirect: "manual",
+      signal,
+      ...{ timeout: false }, // Bun would give up after five minutes
+    });
+    const passed = [...answered.headers].filter(([name]) => !DROPPED.has(name) && name !== "content-encoding");
+    response.writeHead(answered.status, Object.fromEntries(passed));
+    response.flushHeaders();
+    for await (const chunk of answered.body ?? []) {
+      chunks.push({ ms: Math.round(performance.now() - began), bytes: chunk });
+      if (!response.write(chunk)) {
+        await new Promise<void>((resolve) => {
+          response.once("drain", resolve);
+          signal.addEventListener("abort", () => resolve(), { once: true });
+        });
+      }
+    }
+    response.end();
+    return { answered, chunks, ...answerHead(answered), took: 0 };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    if (answered) response.destroy();
+    const ended = signal.aborted ? "aborted" : "cut";
+    return { ...(answered && { answered, ...answerHead(answered) }), chunks, ended, why, took: 0 };
+  }
+}
+
+function answerHead({ status, headers }: Response): Pick<Attempt, "status" | "headers"> {
+  const kept = KEPT_HEADERS.flatMap((name) => headers.has(name) ? [[name, headers.get(name)!]] : []);
+  return { status, headers: Object.fromEntries(kept) };
+}
+
+function answerOf({ headers = {} }: Attempt, chunks: readonly Chunk[]): Pick<Attempt, "events" | "body"> {
+  if (/event-stream/.test(headers["content-type"] ?? "")) return { events: framesOf(chunks) };
+  return chunks.length === 0 ? {} : { body: Buffer.concat(chunks.map(({ bytes }) => bytes)).toString() };
+}

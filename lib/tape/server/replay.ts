@@ -1,0 +1,141 @@
+import type { ServerResponse } from "node:http";
+import { setImmediate as nextTick } from "node:timers/promises";
+import { type Divergence, type DriftReport, OFF_TAPE, priceOf, type ToolDrift, wholePrice } from "../drift/drift.ts";
+import { frameOf } from "../frames.ts";
+import type { Places } from "../redact/places.ts";
+import { placeholdersIn, redactor } from "../redact/redact.ts";
+import { eventsOf, messageEvents, messageIn, messageOf } from "../reply.ts";
+import type { Attempt, Tape } from "../tape.ts";
+import { asksModel, type Sent } from "./api.ts";
+import { type Incoming, sendError } from "./listen.ts";
+import { sentMasks } from "./mask.ts";
+import { type Found, type MatchOptions, SentMatcher } from "./match.ts";
+import { Program } from "./program.ts";
+import { RULES } from "./rules.ts";
+
+export interface ReplayerOptions extends MatchOptions {
+  /** How the report names the tape. */
+  readonly name: string;
+  readonly places: Places;
+  /** Where the program is installed. */
+  readonly folder?: string | undefined;
+  /** Serves a recorded attempt, or what a fault makes of it. @default as it was recorded */
+  readonly attemptOf?: (found: Found) => Attempt;
+}
+
+/** Answers requests from a tape, and never from anywhere else. */
+export class Replayer {
+  readonly #tape: Tape;
+  readonly #options: ReplayerOptions;
+  readonly #program: Program;
+  readonly #masks: ReturnType<typeof sentMasks>;
+  readonly #matcher: SentMatcher;
+  readonly #divergences = new Map<string, Divergence>();
+  readonly #tools = new Map<string, ToolDrift>();
+  readonly #notes = new Set<string>();
+
+  constructor(tape: Tape, options: ReplayerOptions) {
+    this.#tape = tape;
+    this.#options = options;
+    this.#program = new Program(options.folder);
+    const placeholders = placeholdersIn(JSON.stringify(tape.calls.map(({ sent }) => sent)));
+    const search = placeholders.size > 0 ? redactor({ seed: tape.header.seed, placeholders }) : undefined;
+    this.#masks = sentMasks(options.places, this.#program, search);
+    this.#matcher = new SentMatcher(tape, options);
+  }
+
+  answer = async ({ sent, headers }: Incoming, response: ServerResponse): Promise<void> => {
+    const lane = this.#program.learn(headers);
+    const mask = this.#masks();
+    const asked = mask.on(sent);
+    this.#noteClient(asked);
+    const found = this.#divergences.has(lane) ? undefined : this.#matcher.find(asked);
+    if (!found) return this.#refuse(asked, lane, response);
+    if (found.tool) this.#noteTool(found, lane);
+    const attempt = this.#options.attemptOf?.(found) ?? found.attempt;
+    await serve(mask.attemptOff(sent.api, attempt), sent, response, found.attempt !== found.call.attempts.at(-1));
+  };
+
+  #refuse(asked: Sent, lane: string, response: ServerResponse): void {
+    if (!asksModel(asked)) return sendError(response, asked.api, 404, `${OFF_TAPE}${this.#options.name}: not recorded`);
+    const known = this.#divergences.get(lane);
+    const divergence = known ?? this.#matcher.explain(asked, lane);
+    this.#divergences.set(lane, divergence);
+    sendError(response, asked.api, 400, `${OFF_TAPE}${this.#options.name}: ${divergence.words}`);
+  }
+
+  #noteClient({ headers }: Sent): void {
+    const was = this.#tape.header.versions.client;
+    const is = headers["user-agent"];
+    if (was !== undefined && is !== undefined && is !== was && /^[^/]*/.exec(is)![0] === /^[^/]*/.exec(was)![0]) {
+      this.#notes.add(`the program is now ${is}, and was ${was} when this was recorded`);
+    }
+  }
+
+  #noteTool({ call, tool }: Found, lane: string): void {
+    const { path, ...change } = tool!;
+    if (!this.#tools.has(path)) this.#tools.set(path, { lane, tool: "a tool", id: call.id, path, ...change });
+  }
+
+  /** Adds a line to the report. */
+  note(line: string): void {
+    this.#notes.add(line);
+  }
+
+  async report(renew: string): Promise<DriftReport> {
+    const { header } = this.#tape;
+    const divergences = [...this.#divergences.values()];
+    const { unused, served, by } = this.#matcher;
+    const rules = [...by].map((name) => `${name} (${RULES[name]!.about})`);
+    return {
+      tape: this.#options.name,
+      ok: divergences.length === 0 && unused.length === 0 && this.#tools.size === 0,
+      mode: "replay",
+      source: header.source,
+      divergences,
+      tools: [...this.#tools.values()],
+      files: [],
+      unused: unused.map(({ id }) => id),
+      calls: { recorded: served + unused.length, served, live: 0 },
+      normalise: header.normalise ?? [],
+      price: { update: await priceOf(unused, divergences), whole: await wholePrice(this.#tape) },
+      notes: [...this.#notes, ...(rules.length > 0 ? [`not compared: ${rules.join(", ")}`] : [])],
+      renew,
+    };
+  }
+}
+
+/** Sends an attempt as it was recorded: one frame a write. `more` if another attempt follows, for which no wait is served. */
+async function serve(attempt: Attempt, sent: Sent, response: ServerResponse, more: boolean): Promise<void> {
+  const { status, ended, headers, events, body = "" } = await fitting(attempt, sent);
+  if (status === undefined && ended !== undefined) {
+    if (ended === "reset" || ended === "cut") response.destroy();
+    return; // else nothing was answered: the connection is held
+  }
+  response.writeHead(status ?? 200, { ...headers, ...(more && { "retry-after-ms": "1" }) });
+  if (sent.method === "HEAD") return void response.end();
+  for (const event of events ?? []) {
+    if (response.destroyed) return;
+    response.write(frameOf(event));
+    await nextTick(); // lets the frame leave by itself
+  }
+  if (!events) response.write(body);
+  if (ended === undefined) response.end();
+  else if (ended === "cut" || ended === "reset") response.destroy();
+}
+
+/** An answer in the form that is asked for: a recorded stream as one message, or the other way round. */
+async function fitting(attempt: Attempt, { api, body }: Sent): Promise<Attempt> {
+  if (api !== "anthropic" || (attempt.status ?? 200) >= 300 || attempt.ended) return attempt;
+  const { "content-type": _, ...headers } = attempt.headers ?? {};
+  const message = attempt.body === undefined ? undefined : messageIn(attempt.body);
+  if (body?.stream === true && message) {
+    const events = messageEvents(message).map((event) => ({ ms: 0, event }));
+    const { body: _, ...rest } = attempt;
+    return { ...rest, headers: { ...headers, "content-type": "text/event-stream; charset=utf-8" }, events };
+  }
+  if (body?.stream === true || !attempt.events) return attempt;
+  const { events: __, ...rest } = attempt;
+  const whole = JSON.stringify(await messageOf(eventsOf(attempt).events));
+  return { ...rest, headers: { ...headers, "content-type": "application/json" }, body: whole };
+}

@@ -1,0 +1,248 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { request as httpRequest } from "node:http";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fixtureAt } from "../../../lib/tape/fixture.ts";
+import { readTape } from "../../../lib/tape/read.ts";
+import { listen } from "../../../lib/tape/server/listen.ts";
+import { recordCommand, type RecordOptions, replayCommand } from "../../../lib/tape/server/run.ts";
+import { scriptedServer } from "../../../lib/testing/server.ts";
+import { RUNTIME } from "../../_runtime.ts";
+import { scratch } from "../../_scratch.ts";
+import { serve } from "../../_server.ts";
+import { until } from "../../_until.ts";
+
+/** A client that asks with what it is given, and prints what it gets. */
+const CLIENT = `
+const [, , path, ...bodies] = process.argv;
+const base = process.env[path.startsWith("/v1/messages") ? "ANTHROPIC_BASE_URL" : path.includes("models") ? "GOOGLE_GEMINI_BASE_URL" : "OPENAI_BASE_URL"];
+let failed = 0;
+for (const body of bodies) {
+  const headers = { "content-type": "application/json", "x-api-key": "key-of-a-person-0123456789", "anthropic-version": "2023-06-01" };
+  const response = await fetch(base + path, { method: "POST", headers, body: body.replaceAll("$CWD", process.cwd()) });
+  console.log(response.status, await response.text());
+  if (response.status !== 200) failed = 1;
+}
+process.exit(failed);
+`;
+
+const ask = (text: string, more: object = {}) =>
+  JSON.stringify({ model: "m", max_tokens: 9, messages: [{ role: "user", content: text }], ...more });
+
+interface Given extends Partial<RecordOptions> {
+  readonly path?: string;
+  readonly bodies: readonly string[];
+}
+
+/** A project with a client in it, recorded and replayed. */
+function project(script = "") {
+  const folder = scratch({ "client.mjs": CLIENT, "notes.md": "Ths is a note.", "script.mjs": script });
+  const fixture = () => fixtureAt(join(folder.path, "fixtures", "one"));
+  const options = ({ path = "/v1/messages", bodies, env = {}, ...more }: Given) => ({
+    command: [...RUNTIME, "client.mjs", path, ...bodies],
+    cwd: folder.path,
+    env: { ...process.env, ...env },
+    ...more,
+  });
+  return {
+    folder,
+    fixture,
+    record: (given: Given) => recordCommand(fixture(), options(given)),
+    replay: (given: Given) => replayCommand(fixture(), { quiet: true, ...options(given) }),
+    text: () => readFileSync(fixture().tape, "utf8"),
+    [Symbol.dispose]: () => folder[Symbol.dispose](),
+  };
+}
+
+const quiet = { quiet: true } as object;
+
+test("a program is recorded, and replays without the API in another directory, byte for byte", async () => {
+  using here = project();
+  const bodies = [ask("fix $CWD/notes.md", { stream: true }), ask("and again")];
+  await using api = await scriptedServer([{ text: "I look at it" }, { http: 529 }]);
+  const { end } = await here.record({ bodies, env: { ANTHROPIC_BASE_URL: api.url }, ...quiet });
+  assert.equal(end.end, "exit 1");
+  const { report, code, end: again } = await here.replay({ bodies });
+  assert.deepEqual([report.ok, code], [true, 0], JSON.stringify(report));
+  assert.equal(again.stdout, end.stdout);
+  assert.match(again.stdout, /event: message_start/);
+});
+
+test("what a program asks is on the tape as it was sent, without its key", async () => {
+  using here = project();
+  await using api = await scriptedServer([{ text: "hi" }]);
+  await here.record({ bodies: [ask("hello from $CWD")], env: { ANTHROPIC_BASE_URL: api.url }, ...quiet });
+  const { calls: [call], header } = await readTape(here.fixture().tape);
+  assert.deepEqual(call!.sent!.body, JSON.parse(ask("hello from {ROOT}")));
+  assert.equal(header.command!.at(-2), "/v1/messages");
+  assert.equal(header.source, "scripted server");
+  assert.doesNotMatch(here.text(), /key-of-a-person|x-api-key/);
+});
+
+test("a changed word is drift at its path, and only the first miss is told", async () => {
+  using here = project();
+  await using api = await scriptedServer([{ text: "one" }, { text: "two" }]);
+  await here.record({ bodies: [ask("one"), ask("two")], env: { ANTHROPIC_BASE_URL: api.url }, ...quiet });
+  const { report, code, end } = await here.replay({ bodies: [ask("one"), ask("too"), ask("two")] });
+  const [first, ...others] = report.divergences;
+  assert.deepEqual([code, first!.cause, first!.path, others.length], [1, "prompt", "messages.0.content.0.text", 0]);
+  assert.deepEqual([first!.expected, first!.actual], ["two", "too"]);
+  assert.deepEqual(report.unused, ["main#2"]);
+  assert.match(
+    end.stdout,
+    /400 {"type":"error","error":{"type":"invalid_request_error","message":"Cannot answer from tape one: messages.0/,
+  );
+  assert.equal(end.stdout.match(/^400/gm)?.length, 2);
+});
+
+test("calls that were not asked for, and another exit code, have exit codes of their own", async () => {
+  using here = project("setTimeout(() => {}, 60_000);");
+  await using api = await scriptedServer([{ text: "one" }, { text: "two" }]);
+  await here.record({ bodies: [ask("one"), ask("two")], env: { ANTHROPIC_BASE_URL: api.url }, ...quiet });
+  assert.equal((await here.replay({ bodies: [ask("one")] })).code, 1);
+  const command = [...RUNTIME, "script.mjs"];
+  assert.equal(
+    (await replayCommand(here.fixture(), {
+      command,
+      cwd: here.folder.path,
+      env: process.env,
+      timeout: 0.2,
+      quiet: true,
+    }))
+      .code,
+    124,
+  );
+});
+
+/** Answers as other APIs stream. */
+const STREAMS = {
+  chat: {
+    path: "/chat/completions",
+    body: { model: "gpt", stream: true, messages: [{ role: "user", content: "read $CWD/notes.md" }] },
+    frames: (cwd: string) => [
+      `{"id":"c1","model":"gpt","choices":[{"index":0,"delta":{"role":"assistant","content":"I read ${
+        cwd.slice(0, 5)
+      }"}}]}`,
+      `{"id":"c1","model":"gpt","choices":[{"index":0,"delta":{"content":"${cwd.slice(5)}/notes.md"}}]}`,
+      `{"id":"c1","model":"gpt","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"t1","function":{"name":"read","arguments":"{\\"path\\":"}}]}}]}`,
+      `{"id":"c1","model":"gpt","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\\"a.md\\"}"}}]},"finish_reason":"tool_calls"}]}`,
+      `[DONE]`,
+    ],
+  },
+  responses: {
+    path: "/responses",
+    body: { model: "gpt", stream: true, input: "read $CWD/notes.md" },
+    frames: (cwd: string) => [
+      `{"type":"response.created","response":{"id":"r1","model":"gpt"}}`,
+      `{"type":"response.output_text.delta","item_id":"i","output_index":0,"delta":"I read ${cwd.slice(0, 5)}"}`,
+      `{"type":"response.output_text.delta","item_id":"i","output_index":0,"delta":"${cwd.slice(5)}/notes.md"}`,
+      `{"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","call_id":"t1","name":"read"}}`,
+      `{"type":"response.function_call_arguments.delta","item_id":"j","output_index":1,"delta":"{\\"path\\":\\"a.md\\"}"}`,
+      `{"type":"response.completed","response":{"id":"r1","model":"gpt","status":"completed"}}`,
+    ],
+  },
+  gemini: {
+    path: "/v1beta/models/gem:streamGenerateContent?alt=sse",
+    body: { contents: [{ role: "user", parts: [{ text: "read $CWD/notes.md" }] }] },
+    frames: (cwd: string) => [
+      `{"candidates":[{"content":{"role":"model","parts":[{"text":"I read ${cwd.slice(0, 5)}"}]}}]}`,
+      `{"candidates":[{"content":{"role":"model","parts":[{"text":"${
+        cwd.slice(5)
+      }/notes.md"},{"functionCall":{"id":"t1","name":"read","args":{"path":"a.md"}}}]},"finishReason":"STOP"}]}`,
+    ],
+  },
+};
+
+for (const [name, { path, body, frames }] of Object.entries(STREAMS)) {
+  test(`a stream of the ${name} API keeps its bytes, and its places go with the workspace even in pieces`, async () => {
+    using here = project();
+    const bodies = [JSON.stringify(body)];
+    const sent = (cwd: string) => frames(cwd).map((data) => `data: ${data}\n\n`).join("");
+    using api = await serve((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end(sent(here.folder.path));
+    });
+    const env = { OPENAI_BASE_URL: api.url, GOOGLE_GEMINI_BASE_URL: api.url };
+    const { end, tape } = await here.record({ path, bodies, env, ...quiet });
+    assert.equal(end.stdout, `200 ${sent(here.folder.path)}\n`);
+    assert.doesNotMatch(here.text(), new RegExp(here.folder.path.slice(5)));
+    const { report, end: again } = await here.replay({ path, bodies });
+    assert.ok(report.ok, JSON.stringify(report));
+    assert.match(
+      again.stdout.replaceAll(
+        /"}}\]}\n\ndata: .*?"content":"|"}\n\ndata: .*?"delta":"|"}\]}}\]}\n\ndata: .*?"text":"/g,
+        "",
+      ),
+      /I read \S*\/crochet-replay-\w+\/notes.md/,
+    );
+    const { replyOf } = await import("../../../lib/tape/reply.ts");
+    const reply = await replyOf(tape.calls[0]!);
+    assert.deepEqual(reply!.calls.map(({ name, input }) => [name, input]), [["read", { path: "a.md" }]]);
+  });
+}
+
+test("a program that hangs up is recorded as far as it came, and its upstream is let go", async () => {
+  using here = project(`
+    const r = await fetch(process.env.ANTHROPIC_BASE_URL + "/v1/messages", { method: "POST", body: "{}" });
+    await r.body.getReader().read();
+    process.exit(0);`);
+  let gone = false;
+  using api = await serve((request, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write("data: {}\n\n");
+    response.on("close", () => gone = true);
+    request.resume();
+  });
+  const command = [...RUNTIME, "script.mjs"];
+  const { tape } = await recordCommand(here.fixture(), {
+    ...{ command, cwd: here.folder.path, env: { ...process.env, ANTHROPIC_BASE_URL: api.url } },
+    ...quiet,
+  });
+  assert.equal(tape.calls[0]!.attempts[0]!.ended, "aborted");
+  assert.equal(tape.calls[0]!.attempts[0]!.events?.length, 1);
+  await until("the upstream is let go", () => gone);
+});
+
+test("who does not know the token of a recording is not served, and an upgrade is refused at once", async () => {
+  let served = 0;
+  const server = await listen((_, response) => {
+    served++;
+    response.end("{}");
+    return Promise.resolve();
+  }, { token: "secret" });
+  const { origin, port } = new URL(server.url);
+  assert.equal((await fetch(`${origin}/anthropic/v1/messages`, { method: "POST", body: "{}" })).status, 404);
+  assert.equal((await fetch(`${origin}/other/anthropic/v1/messages`)).status, 404);
+  assert.equal(served, 0);
+  assert.equal((await fetch(`${server.url}/anthropic/v1/messages`, { method: "POST", body: "{}" })).status, 200);
+  const status = await new Promise<string>((resolve) => {
+    const socket = connect(
+      Number(port),
+      "127.0.0.1",
+      () =>
+        socket.write(
+          "GET /openai/v1/responses HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n",
+        ),
+    );
+    socket.on("data", (bytes) => resolve(String(bytes).split("\r\n")[0]!));
+  });
+  assert.match(status, /^HTTP\/1.1 426/);
+  await server.close();
+  await assert.rejects(new Promise((_, reject) => httpRequest(server.url).on("error", reject).end()));
+});
+
+test("a replay refuses the network and names the hosts that were asked for", async () => {
+  using here = project(`import { connect } from "node:net";
+    const { hostname, port } = new URL(process.env.HTTPS_PROXY);
+    const socket = connect(Number(port), hostname, () => socket.write("CONNECT example.com:443 HTTP/1.1\\r\\n\\r\\n"));
+    socket.on("data", (bytes) => { console.log(String(bytes)); process.exit(0); });`);
+  await using api = await scriptedServer([{ text: "one" }]);
+  await here.record({ bodies: [ask("one")], env: { ANTHROPIC_BASE_URL: api.url }, ...quiet });
+  const { report, end } = await replayCommand(here.fixture(), {
+    ...{ command: [...RUNTIME, "script.mjs"], cwd: here.folder.path, env: process.env, quiet: true },
+  });
+  assert.match(end.stdout, /403/);
+  assert.ok(report.notes.includes("refused, as a replay uses no network: example.com"), report.notes.join("\n"));
+});
