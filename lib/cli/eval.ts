@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { type Ended, exitCode, looksOf, refuted, summarise, type Summary } from "../eval/compare.ts";
+import { type Ended, exitCode, isGated, looksOf, refuted, summarise, type Summary } from "../eval/compare.ts";
 import { addPrice, FREE } from "../eval/grade.ts";
 import {
   type Budget,
@@ -124,9 +124,7 @@ async function inLooks(
   let left = 1;
   for (const [i, { rounds, part }] of looks.entries()) {
     const came: Ended = await runs.through(rounds);
-    const isMeasured = looks.length > 1 || plan.variants.length > 1 || plan.atLeast !== undefined
-      ? i > 0
-      : runs.lines.length > 0;
+    const isMeasured = isGated(plan) ? i > 0 : runs.lines.some(({ pass }) => pass !== undefined);
     if (came !== "done") return { ended: came, part: left, measured: isMeasured };
     left -= part;
     if (i < looks.length - 1 && refuted(plan, [...runs.lines, ...kept], part)) {
@@ -195,7 +193,7 @@ async function keptPlan(evals: string, flags: Flags["flags"], io: Io): Promise<E
   if (runs < plan.runs) {
     throw new UsageError(`Cannot take runs away from ${plan.id}, which has ${plan.runs}: raise --runs`);
   }
-  if (runs > plan.runs && (plan.variants.length > 1 || plan.atLeast !== undefined)) {
+  if (runs > plan.runs && isGated(plan)) {
     throw new UsageError(
       `Cannot add runs to ${plan.id} as it compares: runs that are added after a look raise false alarms; start a new eval`,
     );

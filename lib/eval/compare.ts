@@ -118,9 +118,14 @@ export function refuted(plan: EvalPlan, lines: readonly RunLine[], part: number)
   return isRefuted(gateOf(plan, ratesOf(plan, lines), part));
 }
 
+/** Whether something can fail an eval before its end: only then it has looks. */
+export function isGated({ variants, atLeast }: EvalPlan): boolean {
+  return variants.length > 1 || atLeast !== undefined;
+}
+
 /** The looks of an eval; without something to compare with there is only the last. Undefined if no outcome could tell anything. */
 export function looksOf(plan: EvalPlan, kept: readonly RunLine[] = []): Look[] | undefined {
-  if (plan.variants.length === 1 && plan.atLeast === undefined) return [{ rounds: plan.runs, part: 1 }];
+  if (!isGated(plan)) return [{ rounds: plan.runs, part: 1 }];
   const couldTell = (runs: number, part: number) => {
     const worst = plan.fixtures.map((fixture) =>
       plan.variants.map((variant, i): Rate => {

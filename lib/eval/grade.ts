@@ -222,11 +222,9 @@ async function byPrompt(
   return { grade: { name, pass, seen: split + brief(reason) }, price: paid };
 }
 
-let judgeModel: ReturnType<typeof anthropic> | undefined;
-
 async function ask(model: string, question: string, key: string, signal: AbortSignal) {
   const request = { model, system: JUDGE_SYSTEM, messages: [user(question)], tools: [], max_tokens: 1024 };
-  const reply = await readReply((judgeModel ??= anthropic())(request, signal), () => {});
+  const reply = await readReply(anthropic()(request, signal), () => {});
   const found = jsonInText(textOf(reply.message), (object) => typeof object.pass === "boolean");
   // It may quote others on its way: a failure among the verdicts wins.
   const verdict = found.find(({ pass }) => pass === false) ?? found.at(-1);

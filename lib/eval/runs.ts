@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { totalTokens } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
@@ -214,6 +214,8 @@ export class EvalRuns {
     this.#tapes.set(fixture.tape, known);
     const like = await known;
     mkdirSync(folder, { recursive: true });
+    // With the files it began with beside it, a run is a fixture that can be replayed.
+    if (fixture.files !== undefined) symlinkSync(fixture.files, join(folder, "files"));
     await runFixture({ ...fixtureAt(folder), files: fixture.files }, agent, {
       mode: "record",
       like,

@@ -27,7 +27,7 @@ const log = new URL("${more}.crochet/evals/last/runs.jsonl", import.meta.url);
 const ended = () => existsSync(log) ? readFileSync(log, "utf8").split("\\n").length - 1 : 0;
 const said = { P: { text: "good" }, F: { text: "bad" }, L: { http: 529 }, E: { http: 400 } };
 const outcomes = "${outcomes}";
-const then = () => said[outcomes[ended() % outcomes.length]];
+const then = () => ({ ...said[outcomes[ended() % outcomes.length]], delay: Number(process.env.TOSS_MS ?? 0) });
 export default agent({ from: import.meta.url, name: "tosser", system: "You toss.", model: scripted([], { then }) });
 `;
 

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import evaluate from "../../lib/cli/eval.ts";
+import fixtures from "../../lib/cli/fixtures.ts";
+import replay from "../../lib/cli/replay.ts";
+import view from "../../lib/cli/view.ts";
+import { looksOf, refuted } from "../../lib/eval/compare.ts";
+import type { EvalPlan } from "../../lib/eval/plan.ts";
+import type { RunLine } from "../../lib/eval/runs.ts";
+import { rounds } from "../_counts.ts";
+import { withEnv } from "../_env.ts";
+import { evaluated, tossed, tosser } from "./_tossed.ts";
+
+const LONG = { timeout: 120_000 };
+
+test("an agent is compared with the one of a git ref, whose worktree goes when the eval ends", LONG, async () => {
+  using w = await tossed("P");
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", ...args], {
+      cwd: w.cwd,
+      stdio: "pipe",
+    });
+  git("init", "-qb", "main");
+  git("add", "-A");
+  git("commit", "-qm", "good");
+  w.put({ "agent.ts": tosser("F", "./") });
+  // The ref's agent counts its own runs from its own folder, where there are none: it always says good.
+  const { code, out, err } = await evaluated(w, "--against", "main", "--runs", "6");
+  assert.equal(code, 1, err);
+  assert.match(out, /toss +0\/6 .* 6\/6 .*worse \(p 0\.001\)/);
+  const plan: EvalPlan = JSON.parse(readFileSync(`${w.cwd}/.crochet/evals/last/eval.json`, "utf8"));
+  assert.deepEqual(plan.variants.map(({ name, kind }) => [name, kind]), [["now", "here"], ["main", "ref"]]);
+  assert.match(plan.variants[1]!.commit!, /^[0-9a-f]{40}$/);
+  assert.ok(!readdirSync(`${w.cwd}/.crochet/evals/last/`).some((name) => name.startsWith("tree-")));
+  assert.equal(git("worktree", "list").toString().trim().split("\n").length, 1);
+});
+
+test("every run is a tape that view, replay and fixtures show take", LONG, async () => {
+  using w = await tossed("P");
+  await evaluated(w, "--runs", "1");
+  const run = ".crochet/evals/last/toss/now/1";
+  assert.match((await w.call(view, run)).out, /1\.html\n$/);
+  assert.match((await w.call(fixtures, "show", run)).out, /good/);
+  const replayed = await w.call(replay, run);
+  assert.deepEqual([replayed.code, / ok /.test(replayed.out)], [0, true], replayed.out);
+});
+
+test("calls are decided by the rules on the tape, never by the settings of this machine", LONG, async () => {
+  const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.meta.url));
+  const asks = `[{ tools: [{ name: "Write", input: { file_path: "a", content: "a" } }] }, { text: "done" }]`;
+  const script = (model: string) => `
+import { agent } from "${lib("agent.ts")}";
+import { scripted } from "${lib("testing/index.ts")}";
+import { Write } from "${lib("tools/index.ts")}";
+let n = 0;
+const then = () => ${model}[n++ % 2];
+export default agent({ from: import.meta.url, tools: [Write], model: scripted([], { then }) });
+`;
+  for (const [deny, outcome] of [[["Write"], "denied"], [[], "success"]] as const) {
+    using w = await tossed("P", []);
+    const allow = JSON.stringify({ permissions: { allow: ["Write"], deny: deny.length > 0 ? [] : ["Write"] } });
+    w.put({
+      "agent.ts": script(asks),
+      ".claude/settings.json": allow,
+      "fixtures/invariants.ts": "export default [];\n",
+    });
+    const { default: writer } = await import(pathToFileURL(`${w.cwd}/agent.ts`).href);
+    const tape = { path: `${w.cwd}/fixtures/write`, mode: "record", agent: "../../agent.ts" };
+    const permissions = { mode: "bypassPermissions", deny };
+    await withEnv({ CI: undefined }, () => writer.run("Write", { cwd: `${w.cwd}/fixtures`, tape, permissions }));
+    w.put({
+      "fixtures/write/invariants.ts":
+        `export default [{ name: "outcome", broken: (o) => o.calls("Write")[0].outcome }];\n`,
+    });
+    const { out } = await evaluated(w, "--runs", "1");
+    assert.match(out, new RegExp(`1 of 1: "outcome": ${outcome}\n`));
+  }
+});
+
+test("runs happen side by side, and each is graded by itself", LONG, async () => {
+  using w = await tossed("P");
+  const { code, out } = await w.call(evaluate, "--runs", "20", "--at-once", "5", "--json");
+  const { runs, rows: [{ cells: [cell] }] } = JSON.parse(out);
+  assert.deepEqual([code, runs, cell.passed], [0, 20, 20]);
+  assert.ok(existsSync(`${w.cwd}/.crochet/evals/last/toss/now/20/tape.jsonl`));
+});
+
+test("two equal agents are rarely said to differ, looks and all (A/A)", () => {
+  const price = { calls: 1, tokens: 1, dollars: 0 };
+  const plan = (names: readonly string[]): EvalPlan => ({
+    eval: 1,
+    id: "a",
+    at: "",
+    runs: 10,
+    fixtures: names.map((name) => ({ name, folder: name, hash: "", graders: {}, price })),
+    variants: [{ name: "now", kind: "here" }, { name: "main", kind: "ref" }],
+  });
+  let seed = 7;
+  const random = () => (seed = seed * 48271 % 0x7fff_ffff) / 0x7fff_ffff;
+  const evals = rounds(300, 3000);
+  for (const p of [0.5, 0.8, 0.95]) {
+    const names = ["a", "b", "c"];
+    const looks = looksOf(plan(names))!;
+    let alarms = 0;
+    for (let n = 0; n < evals; n++) {
+      const lines: RunLine[] = [];
+      let last = 0;
+      for (const look of looks) {
+        for (let round = last + 1; round <= look.rounds; round++) {
+          for (const name of names) {
+            for (const variant of ["now", "main"]) {
+              lines.push({ run: `${name}/${variant}/${round}`, pass: random() < p, calls: 1, tokens: 1, ms: 1 });
+            }
+          }
+        }
+        last = look.rounds;
+        if (!refuted(plan(names), lines, look.part)) continue;
+        alarms++;
+        break;
+      }
+    }
+    assert.ok(alarms / evals <= 0.05, `${p}: ${alarms} of ${evals}`);
+  }
+});

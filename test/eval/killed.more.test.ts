@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { bareEnv, CROCHET } from "../_crochet.ts";
+import type { Place } from "../_place.ts";
+import { NO_PTY, Pty } from "../_pty.ts";
+import { until } from "../_until.ts";
+import { evaluated, tossed } from "./_tossed.ts";
+
+const LONG = { timeout: 240_000 };
+const OUTCOMES = "PPFPLPFPPPLFPP";
+
+const ended = ({ cwd }: Place) => {
+  const log = `${cwd}/.crochet/evals/last/runs.jsonl`;
+  return existsSync(log) ? readFileSync(log, "utf8").split("\n").length - 1 : 0;
+};
+
+/** Starts an eval in a process of its own, and ends it while the run after the n-th is on. */
+async function endedAfter(w: Place, n: number, signal: NodeJS.Signals, ...args: string[]) {
+  const env = { ...bareEnv(), HOME: w.home, TOSS_MS: "60" };
+  const [program, ...words] = [...CROCHET, "eval", "--at-once", "1", ...args];
+  const child = spawn(program!, words, { cwd: w.cwd, env });
+  let err = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => err += text);
+  const exit = new Promise<number | null>((resolve) => child.on("close", resolve));
+  await until(`${n} runs`, () => ended(w) >= n);
+  await new Promise((resolve) => setTimeout(resolve, 7 * n % 50));
+  child.kill(signal);
+  return { code: await exit, err };
+}
+
+test("an eval that is killed again and again, and resumed, always comes to the same table", LONG, async () => {
+  using whole = await tossed(OUTCOMES);
+  const { out } = await evaluated(whole, "--runs", "12");
+  assert.match(out, /12 runs, 2 lost and repeated/);
+  using w = await tossed(OUTCOMES);
+  await endedAfter(w, 1, "SIGKILL", "--runs", "12");
+  for (const n of [2, 5, 9]) await endedAfter(w, n, "SIGKILL", "--resume");
+  const resumed = await evaluated(w, "--resume");
+  assert.equal(resumed.out, out);
+  const again = await evaluated(w, "--resume");
+  assert.equal(again.out, out, "there is nothing left to run");
+});
+
+test("an eval that a person ends exits with 130, keeps what has ended, and says how to go on", LONG, async () => {
+  using w = await tossed(OUTCOMES);
+  const { code, err } = await endedAfter(w, 3, "SIGINT", "--runs", "12");
+  assert.equal(code, 130, err);
+  assert.match(err, /crochet: interrupted: crochet eval --resume \d{8}-\d{6}-\w{4}\n/);
+  const kept = ended(w);
+  assert.ok(kept >= 3 && kept < 14, String(kept));
+});
+
+test(
+  "on a terminal a line says how far an eval has come, and goes with it",
+  { ...LONG, skip: NO_PTY ?? false },
+  async () => {
+    using w = await tossed("P");
+    const env = { HOME: w.home, NO_COLOR: "1", TOSS_MS: "20" };
+    await using pty = new Pty([...CROCHET, "eval", "--runs", "4"], { cwd: w.cwd, env });
+    await until("it ends", () => pty.code !== undefined);
+    assert.equal(pty.code, 0, pty.raw);
+    assert.match(pty.raw, /\r\x1b\[K\d\/4 toss\/now\/\d passed/);
+    assert.doesNotMatch(await pty.screen(), /passed/);
+  },
+);
