@@ -68,7 +68,7 @@ function claims(
     ...reached.map((one) => `${one}\n`),
     ended === "lost" ? bad("not measured: more than 10 % of the runs were lost") : "",
     ended !== "lost" && !measured ? bad("not measured: the budget ended before the first look") : "",
-    ended === "refuted" ? "ended early, as more runs could not change that\n" : "",
+    ended === "refuted" ? "ended early: the runs that are left would not be needed\n" : "",
   ].join("");
 }
 

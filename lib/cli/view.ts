@@ -1,9 +1,11 @@
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
+import type { Summary } from "../eval/compare.ts";
+import type { EvalPlan } from "../eval/plan.ts";
 import { nearest } from "../files/nearest.ts";
 import { stateDir } from "../files/state-dir.ts";
-import { findFixture, type Fixture, FIXTURES, fixturesIn } from "../tape/fixture.ts";
+import { findFixture, type Fixture, fixtureAt, FIXTURES, fixturesIn } from "../tape/fixture.ts";
 import { readTape } from "../tape/read.ts";
 import { readRollout } from "../transcript/rollout.ts";
 import { comparePage, runPage } from "../view/html.ts";
@@ -15,8 +17,10 @@ import { newestFirst, privateDir, projectOf, rolloutId, rolloutName, rollouts, r
 
 const USAGE: Usage = {
   name: "view",
-  words: "[run | fixture | rollout]",
-  about: "Draws a run as one HTML file: timeline, conversation, diffs, hooks, tokens. Without a name: the newest run.",
+  words: "[run | fixture | rollout | eval]",
+  about:
+    "Draws a run as one HTML file: timeline, conversation, diffs, hooks, tokens. Without a name: the newest run. " +
+    "Of an eval: its report, with the pages of its failed runs beside it.",
   flags: [
     ["--out <file>", "where to write it"],
     ["--open", "open it in the browser"],
@@ -38,20 +42,60 @@ export default command(USAGE, async ({ words, flags }, io) => {
         : `Cannot view ${words.length} runs at once: crochet view --diff ${words.slice(0, 2).join(" ")}`,
     );
   }
-  const { name, html } = flags.diff === true ? await compared(words, cwd, io) : await drawn(words[0], cwd, io);
+  const { name, html, beside } = flags.diff === true ? await compared(words, cwd, io) : await drawn(words[0], cwd, io);
   const path = write(html, name, flags.out, cwd, io);
+  for (const [run, page] of await beside?.() ?? []) write(page, run, join(dirname(path), run), cwd, io);
   if (flags.json === true) io.out(`${JSON.stringify({ path, bytes: Buffer.byteLength(html) })}\n`);
   else printPath(path, html, flags.open === true, io);
   if (flags.open === true) await openIn(path, io);
   return EXIT.ok;
 });
 
-async function drawn(given: string | undefined, cwd: string, io: Io): Promise<{ name: string; html: string }> {
+interface Drawn {
+  readonly name: string;
+  readonly html: string;
+  /** Pages that it links to, by their paths from it. */
+  readonly beside?: () => Promise<[path: string, html: string][]>;
+}
+
+async function drawn(given: string | undefined, cwd: string, io: Io): Promise<Drawn> {
+  const evaluated = given === undefined ? undefined : evalFolder(given, cwd, io);
+  if (evaluated !== undefined) return drawnEval(evaluated);
   const { name, view } = await findView(given, cwd, io);
   return { name, html: runPage(view) };
 }
 
-async function compared([a, b]: readonly string[], cwd: string, io: Io): Promise<{ name: string; html: string }> {
+/** The folder of an eval that is named by it or by its id. */
+function evalFolder(given: string, cwd: string, io: Io): string | undefined {
+  const folders = [resolve(cwd, given), join(stateDir(cwd, io.env), "evals", given)];
+  return folders.find((folder) => existsSync(join(folder, "eval.json")));
+}
+
+/** The report of an eval; the pages of its failed runs are drawn from their tapes. */
+async function drawnEval(folder: string): Promise<Drawn> {
+  const { evalPage } = await import("../view/eval-page.ts");
+  const path = join(folder, "summary.json");
+  if (!existsSync(path)) {
+    throw new UsageError(`Cannot view ${folder} as it has not ended: crochet eval --resume ${basename(folder)}`);
+  }
+  const summary: Summary = JSON.parse(readFileSync(path, "utf8"));
+  const plan: EvalPlan = JSON.parse(readFileSync(join(folder, "eval.json"), "utf8"));
+  const name = `eval-${summary.id}`;
+  const failed = summary.rows.flatMap(({ cells }) => cells.flatMap(({ failures }) => failures.map(({ run }) => run)))
+    .filter((run) => existsSync(join(folder, run, "tape.jsonl")));
+  const pages = new Map(failed.map((run) => [run, `${name}/${run.replaceAll("/", "-")}.html`]));
+  return {
+    name,
+    html: evalPage(summary, (run) => pages.get(run), plan.atLeast),
+    beside: () =>
+      Promise.all([...pages].map(async ([run, path]): Promise<[string, string]> => {
+        const { view } = await viewOfFixture({ ...fixtureAt(join(folder, run)), name: run });
+        return [path, runPage(view)];
+      })),
+  };
+}
+
+async function compared([a, b]: readonly string[], cwd: string, io: Io): Promise<Drawn> {
   const { alignRuns } = await import("../view/align.ts");
   const one = await findView(a, cwd, io);
   const other = await findView(b, cwd, io);

@@ -283,7 +283,7 @@ export class EvalRuns {
 }
 
 /** The file with what is not on a run's tape: what its hooks said, and how each prompt ended. */
-const KEPT = "observed.json";
+export const KEPT = "observed.json";
 
 type KeptRun = Pick<FixtureRun, "events" | "results">;
 

@@ -33,16 +33,33 @@ interface Page {
  */
 function page({ entry, title, frame, runs, pairs }: Page): string {
   const { style, script } = pageAssets(entry);
+  const parts = runs.map((run) => chunks(run.sections));
+  const sections = (from: number, to?: number) =>
+    parts.flatMap((part, i) => part.slice(from, to).map(([at, rows]) => json(`sections-${i}-${at}`, rows)));
+  return wholePage({ title, style, script }, [
+    frame,
+    ...runs.map((run, i) => json(`view-${i}`, headOf(run))),
+    ...sections(0, 1),
+    json("starts", parts.map((part) => part.map(([at]) => at))),
+    ...(pairs ? [json("pairs", pairs)] : []),
+    `<script>${script}</script>`,
+    ...runs.map((run, i) => json(`rows-${i}`, run.rows.slice(FIRST_ROWS))),
+    ...sections(1),
+  ]);
+}
+
+/** A file whose policy allows its own style and script, and nothing else. */
+export function wholePage(
+  { title, style, script }: { readonly title: string; readonly style: string; readonly script?: string },
+  body: readonly string[],
+): string {
   const policy = [
     "default-src 'none'",
-    `script-src '${hash(script)}'`,
+    ...(script === undefined ? [] : [`script-src '${hash(script)}'`]),
     `style-src '${hash(style)}'`,
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
-  const parts = runs.map((run) => chunks(run.sections));
-  const sections = (from: number, to?: number) =>
-    parts.flatMap((part, i) => part.slice(from, to).map(([at, rows]) => json(`sections-${i}-${at}`, rows)));
   return [
     "<!doctype html>",
     '<html lang="en">',
@@ -57,14 +74,7 @@ function page({ entry, title, frame, runs, pairs }: Page): string {
     `<style>${style}</style>`,
     "</head>",
     "<body>",
-    frame,
-    ...runs.map((run, i) => json(`view-${i}`, headOf(run))),
-    ...sections(0, 1),
-    json("starts", parts.map((part) => part.map(([at]) => at))),
-    ...(pairs ? [json("pairs", pairs)] : []),
-    `<script>${script}</script>`,
-    ...runs.map((run, i) => json(`rows-${i}`, run.rows.slice(FIRST_ROWS))),
-    ...sections(1),
+    ...body,
     "</body>",
     "</html>",
     "",
@@ -131,11 +141,11 @@ function inOrder(name: string, seen: Set<string>): string[] {
 /** The only form in which modules of the page import each other. */
 const IMPORT = /^import \{[^}]*\} from "\.\/([\w-]+\.js)";\n/gm;
 
-function readPage(name: string): string {
+export function readPage(name: string): string {
   return readFileSync(new URL(name, PAGE), "utf8");
 }
 
-const LOGO =
+export const LOGO =
   `<svg class="logo" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 17c0-7 8-7 8 0M12 17c0-7 8-7 8 0M8 9c0-6 8-6 8 0"/><path d="M2 17h20"/></svg>`;
 
 /** Up to this many calls, the chart takes half the width, so that the conversation is on the first screen. */
@@ -209,6 +219,6 @@ function notes({ notes }: View): string {
   return notes.map((note) => `<p class="note">${escapeHtml(note)}</p>`).join("");
 }
 
-function escapeHtml(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 }

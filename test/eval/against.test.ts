@@ -48,6 +48,34 @@ test("every run is a tape that view, replay and fixtures show take", LONG, async
   assert.deepEqual([replayed.code, / ok /.test(replayed.out)], [0, true], replayed.out);
 });
 
+test("a run of an eval becomes a fixture, which replays with real tools and the same agent", LONG, async () => {
+  using w = await tossed("P");
+  const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.meta.url));
+  w.put({
+    "agent.ts": `
+import { agent } from "${lib("agent.ts")}";
+import { scripted } from "${lib("testing/index.ts")}";
+import { Write } from "${lib("tools/index.ts")}";
+const input = { file_path: "a.txt", content: "a\\n" };
+const then = ({ messages }) => messages.length > 1 ? { text: "good" } : { tools: [{ name: "Write", input }] };
+export default agent({ from: import.meta.url, tools: [Write], model: scripted([], { then }) });
+`,
+  });
+  await evaluated(w, "--runs", "2");
+  const run = ".crochet/evals/last/toss/now/2";
+  const { code, out, err } = await w.call(fixtures, "import", run);
+  assert.equal(code, 0, err);
+  assert.match(out, /run +2 +fixtures\/toss-now-2\/tape\.jsonl\n1 imported, 0 refused/);
+  const tape = readFileSync(`${w.cwd}/fixtures/toss-now-2/tape.jsonl`, "utf8");
+  assert.deepEqual([/"tools":false/.test(tape), /^\{"tool":/m.test(tape)], [true, false]);
+  const replayed = await w.call(replay, "toss-now-2", "--verify");
+  assert.equal(replayed.code, 0, replayed.out);
+  assert.match(
+    (await w.call(fixtures, "import", run)).out,
+    /fixtures\/toss-now-2\/tape\.jsonl exists: overwrite it with --rep/,
+  );
+});
+
 test("calls are decided by the rules on the tape, never by the settings of this machine", LONG, async () => {
   const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.meta.url));
   const asks = `[{ tools: [{ name: "Write", input: { file_path: "a", content: "a" } }] }, { text: "done" }]`;

@@ -94,7 +94,7 @@ test(
     );
     assert.match(
       out,
-      /✗ worse than old\.ts on these fixtures \(p < 0\.001\)\nended early, as more runs could not change that\n/,
+      /✗ worse than old\.ts on these fixtures \(p < 0\.001\)\nended early: the runs that are left would not be needed\n/,
     );
     assert.match(
       out,

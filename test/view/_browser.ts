@@ -45,12 +45,24 @@ export interface Opened {
 
 /** Opens a page from the disk, as a person would. */
 export async function open(html: string, hash = "", options: BrowserContextOptions = {}): Promise<Opened> {
-  browser ??= chromium.launch({ executablePath: found!, args: FLAGS });
-  const context = await (await browser).newContext({ viewport: { width: 1280, height: 900 }, ...options });
-  const page = await context.newPage();
   folder ??= scratch();
   const path = join(folder.path, `${pages++}.html`);
   writeFileSync(path, html);
+  const opened = await openFile(path, hash, options);
+  await isWhole(opened.page);
+  return opened;
+}
+
+/** Waits until the script of a run's page has drawn it. */
+export async function isWhole(page: Page): Promise<void> {
+  await page.waitForFunction(() => performance.getEntriesByName("whole").length > 0);
+}
+
+/** Opens a file, which need not be the page of a run. */
+export async function openFile(path: string, hash = "", options: BrowserContextOptions = {}): Promise<Opened> {
+  browser ??= chromium.launch({ executablePath: found!, args: FLAGS });
+  const context = await (await browser).newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
   const url = `file://${path}`;
   const trouble: string[] = [];
   page.on("request", (request) => {
@@ -63,6 +75,5 @@ export async function open(html: string, hash = "", options: BrowserContextOptio
     await dialog.dismiss();
   });
   await page.goto(url + hash);
-  await page.waitForFunction(() => performance.getEntriesByName("whole").length > 0);
   return { page, trouble, url };
 }

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { after, test } from "node:test";
+import view from "../../lib/cli/view.ts";
+import type { Summary } from "../../lib/eval/compare.ts";
+import { evalPage } from "../../lib/view/eval-page.ts";
+import { evaluated, tossed, tosser } from "../eval/_tossed.ts";
+import { scratch } from "../_scratch.ts";
+import { closeBrowser, isWhole, noBrowser, openFile } from "./_browser.ts";
+
+after(closeBrowser);
+
+const options = { skip: noBrowser, timeout: 120_000 };
+
+test(
+  "the report of an eval draws each interval, and a failed run is one click away from its page",
+  options,
+  async () => {
+    using w = await tossed("FP");
+    w.put({ "old.ts": tosser("P", "./") });
+    await evaluated(w, "--against", "old.ts", "--runs", "6");
+    const { code, out, err } = await w.call(view, "last");
+    assert.equal(code, 0, err);
+    const { page, trouble } = await openFile(out.trim());
+    assert.match(await page.title(), /^eval \d{8}-/);
+    assert.equal(await page.textContent(".pill"), "refuted");
+    assert.deepEqual(await page.locator("thead th").allTextContents(), ["fixture", "now", "old.ts", ""]);
+    assert.deepEqual(await page.locator("tbody strong").allTextContents(), ["0/6", "6/6"]);
+    assert.match(await page.textContent("tbody td.bad") ?? "", /worse \(p 0\.0011\)/);
+    const at = async (selector: string) => (await page.locator(selector).first().boundingBox())!;
+    const [scale, between, rate] = [await at("path.scale"), await at("path.between"), await at("circle")];
+    assert.ok(
+      Math.abs(between.width / scale.width - 0.46) < 0.06,
+      `0-46 % is drawn as ${between.width} of ${scale.width}`,
+    );
+    assert.ok(Math.abs(rate.x + rate.width / 2 - scale.x) < 2, "no run of 6 passed");
+    await page.locator("section a").first().click();
+    await isWhole(page);
+    assert.match(await page.textContent("#list") ?? "", /bad/);
+    assert.deepEqual(trouble.filter((one) => !/^request file:.*eval-.*toss-now-1\.html$/.test(one)), []);
+  },
+);
+
+test("what a run or a grader says never becomes markup of the report", options, async () => {
+  using folder = scratch();
+  const evil = `"><img src=x onerror="alert(1)"><script>alert(2)</script>`;
+  const cell = {
+    passed: 0,
+    runs: 1,
+    interval: [0, 0.98],
+    passAll: 0,
+    passAllInterval: [0, 1],
+    mean: { calls: 1, tokens: 1 },
+    failures: [{ run: `${evil}/now/1`, name: evil, seen: evil }],
+  } as const;
+  const summary: Summary = {
+    id: evil,
+    variants: [evil],
+    k: 1,
+    rows: [{ fixture: evil, cells: [cell] }],
+    ended: "done",
+    part: 1,
+    measured: true,
+    unreached: [evil],
+    reached: [],
+    runs: 1,
+    lostAttempts: 0,
+    lost: 0,
+    spent: { tokens: 1 },
+  };
+  const path = `${folder.path}/report.html`;
+  writeFileSync(path, evalPage(summary, () => evil));
+  const { page, trouble } = await openFile(path);
+  assert.equal(await page.locator("img, script").count(), 0);
+  assert.match(await page.textContent("tbody th") ?? "", /<img src=x/);
+  assert.deepEqual(trouble, []);
+});
