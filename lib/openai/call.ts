@@ -1,3 +1,4 @@
+import { isObject } from "../core/json.ts";
 import { ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
 import { abortedError, callError, type FailedCall } from "../http/errors.ts";
 import type { AttemptRequest, Middleware, MiddlewareContext } from "../http/middleware.ts";
@@ -108,7 +109,7 @@ export function parserFor(response: Response, request: ModelRequest, api: OpenAI
   const reader = api === "chat" ? chatReader(request, emit) : responsesReader(request, emit);
   let said = false;
   const stream = eventParser((value, name) => {
-    said = true;
+    said ||= !(isObject(value) && value.type === "ping");
     reader.take(value, name);
     return undefined;
   });

@@ -4,6 +4,7 @@ import { assistant, user } from "../../lib/core/messages.ts";
 import type { Tool, ToolContext } from "../../lib/core/tool.ts";
 import { scripted, type ScriptEntry } from "../../lib/testing/index.ts";
 import type { FakeClock } from "./_clock.ts";
+import { over } from "./_hostile-wire.ts";
 import { act, record, type Setting, type Stage, stage } from "./_stage.ts";
 import type { Answering, Beside, World, WorldHook } from "./_worlds.ts";
 
@@ -18,6 +19,8 @@ export interface Built extends Stage {
   readonly begun: Set<Begun>;
   /** Each hook and tool as it is called, in order. */
   readonly called: string[];
+  /** What the server of another API would not have taken. */
+  readonly refused: readonly string[];
   /** What is not the agent's own: it stays when the agent dies. */
   readonly surroundings: Surroundings;
 }
@@ -50,15 +53,16 @@ export function build(
     time,
   };
   const { model, hooks } = surroundings;
+  const refused: string[] = [];
   const staged = stage({
-    model,
+    model: w.wire ? over(w.wire, model, refused) : model,
     tools: surroundings.tools,
     limits: w.limits,
     ...setting,
     hooks: [...hooks, ...(setting.hooks === undefined ? [] : [setting.hooks].flat())] as HookRecord[],
   });
   time.clock = staged.clock;
-  return { ...staged, model, begun, called, surroundings };
+  return { ...staged, model, begun, called, surroundings, refused };
 }
 
 function tools(begun: Set<Begun>, call: (what: string) => void, clock: () => FakeClock): Tool[] {

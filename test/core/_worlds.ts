@@ -3,6 +3,7 @@ import { type EventName, EVENTS } from "../../lib/core/events.ts";
 import type { HookRecord } from "../../lib/core/hook.ts";
 import type { Limits } from "../../lib/core/limits.ts";
 import type { ScriptedReply } from "../../lib/testing/index.ts";
+import { type Wire, wire } from "./_hostile-wire.ts";
 
 /**
  * A world is a run's whole surroundings as plain data: what the model says, what the tools do, what the hooks answer,
@@ -15,6 +16,8 @@ export interface World {
   readonly hooks: readonly WorldHook[];
   readonly limits: Partial<Limits>;
   readonly prompt: string;
+  /** The server of another API that the model's replies come from. @default they come as they are */
+  readonly wire?: Wire | undefined;
 }
 
 export interface WorldHook {
@@ -154,7 +157,7 @@ export const ADVERSARIES = [always("stop", "go on", []), always("turn-end", "not
 export const HONOURING = always("stop", "go on unless active", []);
 
 export function world(
-  given: { hanging?: boolean; faults?: boolean; hooks?: fc.Arbitrary<WorldHook> } = {},
+  given: { hanging?: boolean; faults?: boolean; hooks?: fc.Arbitrary<WorldHook>; wires?: boolean } = {},
 ): fc.Arbitrary<World> {
   const one = reply(given);
   return fc.record({
@@ -179,5 +182,6 @@ export function world(
       ...(tokens !== undefined && { tokens }),
     })),
     prompt: fc.constantFrom("go", "", "more"),
+    wire: given.wires ? fc.option(wire, { nil: undefined, freq: 2 }) : fc.constant(undefined),
   });
 }

@@ -37,6 +37,7 @@ const times = (seen: readonly string[], event: string) => seen.filter((e) => e =
 function assertSound(built: Built, result: Result, seen: readonly string[]): void {
   assert.equal(invalidConversation(result.messages), undefined);
   assert.equal(refusedRequest(built), undefined);
+  assert.deepEqual(built.refused, []);
   const dropped = result.turns === 0 && (result.stop === "denied" || result.stop === "halted") &&
     !seen.includes("agent-start");
   assert.equal(times(seen, "agent-stop"), dropped ? 0 : 1);
@@ -53,7 +54,7 @@ function assertSound(built: Built, result: Result, seen: readonly string[]): voi
 // is waited for forever, a run that throws.
 test("law 1: every run always ends within its limits with a valid conversation, whatever model, tools and hooks do", async () => {
   await fc.assert(
-    fc.asyncProperty(world(), async (w) => {
+    fc.asyncProperty(world({ wires: true }), async (w) => {
       const seen: string[] = [];
       const built = build(w, { hooks: witness(seen) });
       const result = await within(built.run(w.prompt));
@@ -66,14 +67,16 @@ test("law 1: every run always ends within its limits with a valid conversation, 
   );
 });
 
-// Kills: a call answered twice or not at all, a tool run without its answer, an answer without its call.
+// Kills: a call answered twice or not at all, a tool run without its answer, an answer without its call, an id that a
+// server uses again.
 test("law 1: every call of the model is always answered exactly once, and a tool never runs twice for one", async () => {
   await fc.assert(
-    fc.asyncProperty(world({ faults: false }), async (w) => {
+    fc.asyncProperty(world({ faults: false, wires: true }), async (w) => {
       const built = build(w);
       const { messages } = await within(built.run(w.prompt));
       const asked = blocks(messages, "tool_use").map((b) => b.id);
       assert.deepEqual(blocks(messages, "tool_result").map((b) => b.tool_use_id), asked);
+      assert.equal(new Set(asked).size, asked.length, "an id is given twice");
       const ends = built.events.filter((e) => e.type === "tool_end").map((e) => e.id);
       assert.deepEqual(ends.toSorted(), asked.toSorted());
       const ran = built.called.filter((c) => c.startsWith("tool "));
