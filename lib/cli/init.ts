@@ -92,7 +92,7 @@ async function scaffold(dir: string, origin: Origin, io: Io): Promise<Scaffold> 
   if (onlyOurHooks) trust(dir, io.env, "hooks");
   if (record) trustFixtures(dir, io.env);
   const notes = own ? ['agent.ts was there, so no run was recorded: crochet record agent.ts "<prompt>"'] : [];
-  if (kept.includes("package.json")) notes.push(...dependencyNotes(dir, origin));
+  if (kept.includes("package.json")) notes.push(...await addDependency(dir, origin, io));
   return { written, kept, notes };
 }
 
@@ -110,11 +110,33 @@ function writeNew(path: string, text: string, undo: (() => void)[]): boolean {
   }
 }
 
-/** The line that a package.json of the user lacks. */
-function dependencyNotes(dir: string, origin: Origin): string[] {
-  if (readFileSync(join(dir, "package.json"), "utf8").includes('"crochet"')) return [];
+/** Names crochet in the user's package.json, if they agree; what is left for them to do. */
+async function addDependency(dir: string, origin: Origin, io: Io): Promise<string[]> {
+  const file = join(dir, "package.json");
+  const text = readFileSync(file, "utf8");
+  if (text.includes('"crochet"')) return [];
   const { crochet } = JSON.parse(packageJson(basename(dir), origin)).dependencies;
-  return [`package.json does not name crochet: add "crochet": ${JSON.stringify(crochet)} to its dependencies`];
+  const line = `"crochet": ${JSON.stringify(crochet)}`;
+  if (!await agreed(`Add ${line} to the dependencies of package.json? [Y/n] `, io)) {
+    return [`package.json does not name crochet: add ${line} to its dependencies`];
+  }
+  const { applyEdits, modify } = await import("jsonc-parser");
+  const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
+  const formattingOptions = { insertSpaces: !indent.startsWith("\t"), tabSize: indent.length };
+  writeFileSync(file, applyEdits(text, modify(text, ["dependencies", "crochet"], crochet, { formattingOptions })));
+  return [`package.json: added ${line}`];
+}
+
+/** Whether the user says yes; false without a terminal. */
+async function agreed(question: string, io: Io): Promise<boolean> {
+  if (!io.tty || !process.stdin.isTTY) return false;
+  const { createInterface } = await import("node:readline/promises");
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return /^(y|yes)?$/i.test((await lines.question(question, { signal: io.signal })).trim());
+  } finally {
+    lines.close();
+  }
 }
 
 function ownOrigin(dir: string): Origin {

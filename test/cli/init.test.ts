@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, 
 import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "crochet/testing";
-import { crochet, ended } from "../_crochet.ts";
+import { CROCHET, crochet, ended } from "../_crochet.ts";
+import { NO_PTY, Pty } from "../_pty.ts";
 import { scratch } from "../_scratch.ts";
 
 const DENO = "Deno" in globalThis;
@@ -124,6 +125,23 @@ test("crochet init leaves nothing if it cannot finish, and finishes when run aga
   assert.equal(again.code, 0, again.err);
   assert.match(again.out, /^\+ agent\.test\.ts\n\+ fixtures\/fix-spelling\/tape\.jsonl$/m);
   assert.equal((await crochet(["replay"], { cwd: dir, env: { HOME: folder.path } })).code, 0);
+});
+
+test("crochet init adds itself to a package.json that is there, if a person agrees", {
+  timeout: 60_000,
+  skip: NO_PTY ?? false,
+}, async () => {
+  const text = '{\n\t"name": "mine",\n\t"dependencies": {\n\t\t"zod": "4.6.7"\n\t}\n}\n';
+  for (const answer of ["y", "n"]) {
+    using folder = scratch({ "package.json": text, "agent.ts": "export default 1;\n" });
+    const env = { HOME: folder.path };
+    await using terminal = new Pty([...CROCHET, "init"], { cwd: folder.path, env, columns: 400 });
+    await terminal.until(/Add "crochet".*\[Y\/n\]/);
+    terminal.send(`${answer}\r`);
+    await terminal.until(/Next/);
+    const { dependencies } = JSON.parse(readFileSync(join(folder.path, "package.json"), "utf8"));
+    assert.deepEqual(Object.keys(dependencies), answer === "y" ? ["zod", "crochet"] : ["zod"]);
+  }
 });
 
 test("a scaffold names its own Bun, and npm's commands if Bun is not on the PATH", { timeout: 60_000 }, async () => {
