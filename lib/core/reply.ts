@@ -272,9 +272,13 @@ function showWords(part: RawBlock, onDelta: (delta: ReplyDelta) => void): void {
 
 function mergeUsage(usage: Usage, update: Partial<Usage> | null | undefined): Usage {
   if (!update) return usage;
-  const keys = Object.keys(usage) as (keyof Usage)[];
-  const merged = keys.map((key) => [key, typeof update[key] === "number" ? update[key] : usage[key]]);
-  return Object.fromEntries(merged);
+  const pick = (key: keyof Usage) => typeof update[key] === "number" ? update[key] : usage[key];
+  return {
+    input_tokens: pick("input_tokens"),
+    output_tokens: pick("output_tokens"),
+    cache_creation_input_tokens: pick("cache_creation_input_tokens"),
+    cache_read_input_tokens: pick("cache_read_input_tokens"),
+  };
 }
 
 const RETRYABLE = ["overloaded_error", "api_error", "rate_limit_error", "timeout_error"];

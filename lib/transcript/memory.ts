@@ -108,6 +108,10 @@ function isList(found: Awaited<ReturnType<MinimalStore["load"]>>): found is read
 /** Data that cannot be changed: itself if it is frozen, otherwise a frozen copy. */
 export function frozen<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
-  if (Array.isArray(value)) return Object.freeze(value.map(frozen)) as T;
-  return Object.freeze(Object.fromEntries(Object.entries(value).map(([key, part]) => [key, frozen(part)]))) as T;
+  const copy = (Array.isArray(value) ? [...value] : { ...value }) as T & object;
+  for (const key in copy) {
+    const part = copy[key];
+    if (typeof part === "object" && part !== null) copy[key] = frozen(part);
+  }
+  return Object.freeze(copy);
 }
