@@ -24,6 +24,8 @@ export interface ReplyOptions {
 export interface ReplyParser extends EventParser {
   /** Whether the last chunk said more than that the server is alive, if its events do not show it. */
   saidMore?(): boolean;
+  /** Whether what came is a whole reply, though its stream has not ended. */
+  isWhole?(): boolean;
 }
 
 /** A longer one would fire at once. */
@@ -91,6 +93,7 @@ async function* batches(
       else if (now - saidSomething > timeout) throw onlyAliveError(timeout);
     }
   } catch (error) {
+    if (!signal.aborted && parser.isWhole?.()) return yield parser.end();
     if (error instanceof ModelError) throw error;
     throw signal.aborted ? abortedError(signal) : stalled ? stalledError(idleTimeout) : cutError(error);
   } finally {

@@ -131,7 +131,7 @@ export function parserFor(response: Response, request: ModelRequest, api: OpenAI
       }
     },
   });
-  return { ...parser, saidMore: () => said || isWhole === true };
+  return { ...parser, saidMore: () => said || isWhole === true, isWhole: () => reader.isWhole() };
 }
 
 const BRACE = 0x7b;

@@ -134,6 +134,7 @@ export function chatReader(request: ModelRequest, emit: (event: ModelEvent) => v
       if (finish === undefined) throw cutError();
       close();
     },
+    isWhole: () => finish !== undefined && finish !== "error" && !isDone,
   };
 }
 

@@ -11,6 +11,8 @@ export interface ReplyReader {
   whole(value: unknown): void;
   /** The stream has ended. */
   end(): void;
+  /** Whether the server has said that the reply is over, and has not broken it since. */
+  isWhole(): boolean;
 }
 
 /** A tool call as a server gave it; what it left out is undefined or empty. */

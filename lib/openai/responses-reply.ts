@@ -134,6 +134,7 @@ export function responsesReader(request: ModelRequest, emit: (event: ModelEvent)
     end() {
       if (!reply.ended) throw cutError();
     },
+    isWhole: () => false,
   };
 }
 

@@ -28,13 +28,15 @@ export async function echoOf(call: Pick<Call, "attempts" | "error">): Promise<Me
   return (await replyOf(call))?.message;
 }
 
-const usages = new WeakMap<Pick<Call, "attempts" | "error">, Usage>();
+type Billed = Pick<Reply, "usage" | "cost">;
 
-/** The tokens a call was billed for. */
-export async function usageOf(call: Pick<Call, "attempts" | "error">): Promise<Usage> {
-  const usage = usages.get(call) ?? (await replyOf(call))?.usage ?? NO_USAGE;
-  usages.set(call, usage);
-  return usage;
+const bills = new WeakMap<Pick<Call, "attempts" | "error">, Billed>();
+
+/** The tokens a call was billed for, and what its server said that it cost. */
+export async function billOf(call: Pick<Call, "attempts" | "error">): Promise<Billed> {
+  const bill = bills.get(call) ?? await replyOf(call) ?? { usage: NO_USAGE };
+  bills.set(call, bill);
+  return bill;
 }
 
 /** The events of an attempt as an agent is given them, whether they were streamed or came as one message. */

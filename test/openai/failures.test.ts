@@ -103,6 +103,20 @@ test("what is not a reply is always an error, never a shorter reply", async () =
   assert.match((await failure(ask(page.url))).message, /'text\/html': check OPENAI_BASE_URL/);
 });
 
+test("a reply whose server has said that it is over is whole, though the connection breaks before its last line", async () => {
+  using server = await serve((request, response) => {
+    request.resume();
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write('data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\n');
+    setTimeout(() => response.destroy(), 20);
+  });
+  const reply = await readReply(
+    openai({ model: "m", baseURL: server.url })(request, new AbortController().signal),
+    () => {},
+  );
+  assert.deepEqual([reply.message.content, reply.cost], [[{ type: "text", text: "hi" }], null]);
+});
+
 test("a server that cannot be reached, or does not answer in time, may be tried again", async () => {
   const gone = await failure(ask("http://127.0.0.1:9"));
   assert.deepEqual([gone.code, gone.retryable], ["network", true]);

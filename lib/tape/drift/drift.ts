@@ -3,7 +3,7 @@ import { price } from "../../anthropic/prices.ts";
 import type { Cause } from "./difference.ts";
 import type { Header } from "../format.ts";
 import type { Normaliser } from "../normalise.ts";
-import { usageOf } from "../reply.ts";
+import { billOf } from "../reply.ts";
 import type { Call, Tape } from "../tape.ts";
 
 /** Where a lane first left its tape. */
@@ -98,9 +98,10 @@ export async function priceOf(calls: Iterable<Call>, divergences: readonly Diver
   let count = 0;
   for (const call of calls) {
     count++;
-    const used = await usageOf(call);
-    const cost = price(asked.get(call.request.model) ?? call.request.model, used);
-    usage = addUsage(usage, used);
+    const bill = await billOf(call);
+    const listed = () => price(asked.get(call.request.model) ?? call.request.model, bill.usage);
+    const cost = bill.cost === null ? undefined : bill.cost ?? listed();
+    usage = addUsage(usage, bill.usage);
     dollars = dollars === undefined || cost === undefined ? undefined : dollars + cost;
   }
   return { calls: count, tokens: totalTokens(usage), dollars };
