@@ -133,7 +133,7 @@ function checkPrompt(prompt: Prompt): void {
   throw new TypeError(`Cannot prompt an agent as ${shown(prompt)} is neither a text nor a list of blocks`);
 }
 
-/** Says what a session that goes on finds changed, and writes what it has beyond the stored transcript. */
+/** Warns about what has changed since a resumed session was stored, and stores the messages it has beyond its transcript. */
 async function goOn(past: Past, now: About, state: SessionState, keep: Keeper): Promise<void> {
   for (const change of changesSince(past.transcript, now)) {
     state.emit({ agent_id: state.agentId, type: "warning", message: `Session ${past.from}: ${change}` });

@@ -49,7 +49,7 @@ export interface AgentParts {
   readonly hooksBeside: string | undefined;
   readonly codeHooks: HookList;
   readonly store: SessionStore;
-  /** A path of an option, from where the agent is. */
+  /** Resolves a path of an option against the agent's script. */
   readonly resolve: (path: string) => string;
 }
 
@@ -106,7 +106,7 @@ async function basisOf(parts: AgentParts, own: RunOptions) {
 
 /**
  * A replay has the ids of its recording: kept, it would write into the transcript of the one before. A script that is
- * replayed by the environment may go on with what it began.
+ * replayed by the environment may continue what it began.
  */
 async function storeFor(parts: AgentParts, own: RunOptions, tape: TapeSession | undefined): Promise<SessionStore> {
   const kept = own.store ? sessionStore(own.store) : parts.store;

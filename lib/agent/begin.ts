@@ -7,7 +7,7 @@ import { resumable, type Transcript } from "../transcript/store.ts";
 import type { SessionEngine } from "./engine.ts";
 import type { Keeper } from "./persist.ts";
 
-/** Where a conversation stands in its transcript. */
+/** The position of a conversation in its transcript. */
 export interface Place {
   /** How many messages there ever were, and how many of them are left to be sent. */
   readonly full: number;

@@ -26,7 +26,7 @@ export async function findMemory(cwd: string, names: readonly string[]): Promise
   }
 }
 
-/** Whether all memory lies in a directory, and none above it. */
+/** Whether all memory files are in a directory, and none above it. */
 export function isBelow(cwd: string, found: readonly Found[]): boolean {
   return found.every(({ path }) => path.startsWith(join(cwd, "/")));
 }

@@ -105,9 +105,9 @@ export interface RunOptions extends CommonOptions {
   hooks?: (runner: HookRunner) => () => Promise<readonly HookRecord[]>;
   /** A file for the log of everything that happens, or its name by the session's id. */
   rollout?: string | ((id: string) => string);
-  /** The session's id. Where a journal has a run of it that was interrupted, that run goes on. @default a new one */
+  /** The session's id. If a journal has an interrupted run of it, that run continues. @default a new one */
   id?: string;
-  /** A stored session that is to go on: its id, and optionally a checkpoint or number of messages to fork from. */
+  /** A stored session to continue: its id, and optionally a checkpoint or number of messages to fork from. */
   resume?: string;
   fork?: number | string | true;
 }
@@ -128,7 +128,7 @@ export interface AgentSession<O = unknown> {
   compact(options?: { signal?: AbortSignal }): Promise<boolean>;
   /** The hooks that are asked now, in order. */
   hooks(): Promise<readonly HookRecord[]>;
-  /** The rules that hold now, with those a person added; undefined where every call may run. */
+  /** The rules that hold now, with those a person added; undefined if every call may run. */
   permissions(): Permissions | undefined;
   /** Runs an agent below another, as an engine's `spawn` asked for it. */
   below(asked: AskedBelow): Promise<Below>;

@@ -3,7 +3,7 @@ import type { SessionStore } from "../transcript/memory.ts";
 import { checkId, resumable, type Transcript } from "../transcript/store.ts";
 import type { RunOptions } from "./options.ts";
 
-/** A stored session that is to go on. */
+/** A stored session to continue. */
 export interface Past {
   /** The id it was stored under. */
   readonly from: string;
@@ -14,8 +14,8 @@ export interface Past {
 }
 
 /**
- * What a session goes on from: the one to resume or fork, or the one under an id that was given, if there is one. An id
- * of its own making never counts: those of a recording come again each time it is recorded or replayed.
+ * What a session continues: the one to resume or fork, or the one stored under the given id. A generated id never
+ * counts: a recording generates the same ids each time it is recorded or replayed.
  */
 export async function pastFor(
   store: SessionStore,

@@ -24,7 +24,7 @@ export interface Keeper {
   readonly ended: (result: Result) => Promise<void>;
   /** How many messages were compacted away. */
   readonly compacted: () => number;
-  /** Goes back to where a run began that is run again: what the store has of it already must not replace what came later. */
+  /** Goes back to the start of a run that is run again: what the store has of it already must not replace what came later. */
   readonly rewind: (to: { readonly full: number; readonly kept: number }) => void;
 }
 
@@ -94,7 +94,7 @@ export function keeper(
       await append({ type: "message", index, message });
       since.messages++;
       if (since.messages >= EVERY_MESSAGES) await checkpoint(run, "auto");
-      // By time only without an engine: a run that is run again would find the event at another place.
+      // By time only without an engine: a run that is run again would fire the event at another point.
       else if (!run.agent.around?.isRerun && state().clock.tick() - since.tick >= EVERY_MS) {
         await checkpoint(run, "periodic");
       }

@@ -72,7 +72,7 @@ function refuseRunning(id: string, { agentId, id: session }: SessionState): void
   throw new ToolError(`Cannot resume '${id}' as ${why}: take the id from an agent's report`, { code: "busy" });
 }
 
-/** Stop hooks of the parent see an agent in the background for as long as it works. */
+/** Shows an agent in the background to the parent's Stop hooks while it works. */
 function tellAgent(
   state: Map<string, unknown>,
   { agent_id: id, type }: Spawned,
@@ -183,7 +183,7 @@ async function spawnHere(
   return { id, working: live({ ...home, lane }, { id, spec, clock, request, call, stored }).finally(release) };
 }
 
-/** Claims an agent that is to go on, and reads what it goes on from. */
+/** Claims an agent to continue, and reads its transcript. */
 async function claimed(store: SessionStore, id: string) {
   const release = await store.lock(id).catch((error: Error) => {
     throw new ToolError(`Cannot resume agent '${id}': ${error.message}`, { code: "busy" });
@@ -201,7 +201,7 @@ function busy(id: string): ToolError {
   return new ToolError(`Cannot resume agent '${id}' as it still works: wait for its report`, { code: "busy" });
 }
 
-/** Runs an agent that another started, from its begin to its end. */
+/** Runs an agent that another started, from start to end. */
 async function live(
   { parent, store, signal, engine, lane }: Home,
   { id, spec, clock, request, call, stored }: {
@@ -279,7 +279,7 @@ async function live(
   }
 }
 
-/** The questions it asked without an answer: the agent that started it does not see its calls. */
+/** Adds its unanswered questions: the agent that started it does not see its calls. */
 function withQuestion({ text, messages }: Result): string {
   const answers = messages.at(-1)?.content.filter(isToolResult).map(({ content }) => contentText(content)) ?? [];
   return [text, ...answers].filter((words) => words !== "").join("\n\n");
@@ -302,7 +302,7 @@ function inherited(state: ReadonlyMap<string, unknown>): Map<string, unknown> {
   return new Map([...state].filter(([key]) => INHERITED.includes(key)));
 }
 
-/** What an agent in the background has to say in the end; never an error. */
+/** The final report of an agent in the background; never an error. */
 function lateReport(work: Promise<Spawned>, { agent_id, type }: Spawned): Promise<string> {
   const who = `Agent ${agent_id} (${type}) that worked in the background`;
   const words = async (spawned: Spawned) => (await import("../tools/agent.ts")).reportOf(spawned);
@@ -312,12 +312,12 @@ function lateReport(work: Promise<Spawned>, { agent_id, type }: Spawned): Promis
   );
 }
 
-/** Whether an agent that goes on has run commands: the shell they left their mark in is gone. */
+/** Whether a continued agent has run commands: the shell they changed is gone. */
 export function hadShell(messages: readonly Message[]): boolean {
   return messages.some(({ content }) => content.some((block) => isToolUse(block) && block.name === "Bash"));
 }
 
-/** Says of which type an agent was that a store has, for an agent that wants to resume it. */
+/** Looks up the type of a stored agent, for an agent that wants to resume it. */
 export function typeIn(store: SessionStore, asking: () => SessionState): NonNullable<SessionState["typeOf"]> {
   return async (id) => {
     refuseRunning(id, asking());

@@ -193,14 +193,14 @@ async function stepReports(inbox: Inbox, wait: boolean, run: Run): Promise<reado
   return await inbox.takeFrom(await run.step("inbox", "take", () => inbox.senders(false)));
 }
 
-/** How a tool's run ended, or the agents it wants to have run first. */
+/** How a tool's run ended, or the agents it needs to run first. */
 interface SteppedEnd extends ToolEnd {
   readonly wants?: readonly SpawnRequest[];
-  /** Where a shell has gone: a process that goes on with the run goes on there. */
+  /** The shell's directory: a process that continues the run starts there. */
   readonly place?: string;
 }
 
-/** What became of an agent that a tool wanted. */
+/** The outcome of an agent that a tool asked for. */
 type Report = { readonly spawned: Spawned } | { readonly failed: { readonly message: string; readonly code: string } };
 
 type NextRun = (spawn?: Spawn) => Promise<ToolEnd>;
@@ -272,7 +272,7 @@ async function placed(
   return end;
 }
 
-/** Runs the tool until it ends or asks for agents there is no report of yet. */
+/** Runs the tool until it ends or asks for agents that have not run yet. */
 async function untilItWants(next: NextRun, reports: readonly Report[]): Promise<SteppedEnd> {
   const wants: SpawnRequest[] = [];
   let asked = 0;

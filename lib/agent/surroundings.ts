@@ -21,7 +21,7 @@ export async function gitLine(cwd: string): Promise<string> {
 async function headOf(git: string): Promise<string | undefined> {
   try {
     const found = await stat(git);
-    // Of a worktree or a submodule it is a file that says where the rest is.
+    // In a worktree or a submodule it is a file with the path of the real folder.
     const folder = found.isFile()
       ? resolve(dirname(git), (await readFile(git, "utf8")).slice("gitdir: ".length).trim())
       : git;

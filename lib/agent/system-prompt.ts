@@ -5,13 +5,13 @@ import type { TapeSession } from "../tape/session.ts";
 import { BUILT_IN } from "../tape/tape.ts";
 import { isOfEnvironment } from "./tape.ts";
 
-/** What a system prompt is made of: the agent's own words, and what is found where it works. */
+/** What a system prompt is made of: the agent's own text, and what is found in its directory. */
 interface PromptBasis {
   readonly options: AgentOptions;
   readonly own: RunOptions;
   readonly cwd: string;
   readonly clock: Clock;
-  /** Whether, or by which names, files of the project are looked for. */
+  /** Whether to look for memory files, or their names. */
   readonly memory: boolean | readonly string[];
   readonly tape: TapeSession | undefined;
 }
@@ -54,7 +54,7 @@ async function memoryOf(
   const isRetold = recorded?.header.tools ? tape!.isOffline : !isRepeated;
   const onTape = isRetold ? recorded?.memory?.memory : undefined;
   const files = onTape === undefined ? await findMemory(cwd, names) : [];
-  // A replay works in a copy of the workspace, which nothing lies above.
+  // A replay works in a copy of the workspace, which has no memory files above it.
   const isOutside = isInPlace && !isBelow(cwd, files);
   const isChosen = tape?.recording.chosen.has("memory") ?? false;
   const found = onTape === undefined ? memoryPrompt(files, cwd) : tape!.mask.off(onTape);

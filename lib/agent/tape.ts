@@ -70,7 +70,7 @@ function memoryOf(own: RunOptions["memory"], agents: AgentOptions["memory"] = fa
   return own === undefined || (own === true && agents) ? agents : own;
 }
 
-/** Who answers the tools' questions: on a tape, answers are recorded and given again. */
+/** Answers the tools' questions: on a tape, answers are recorded and replayed. */
 export async function askerFor(
   person: RunOptions["asker"],
   tape: TapeSession | undefined,

@@ -2,7 +2,7 @@ import { snapshot } from "./_event.ts";
 import { freeze } from "./frozen.ts";
 import { asError, thrownWords } from "./thrown.ts";
 import { Ended } from "./limits.ts";
-import type { Run, Used } from "./run.ts";
+import type { AgentSpec, Run, Used } from "./run.ts";
 import { type Block, invalidConversation, type Message, user } from "./messages.ts";
 import { type AnswerAtOnce, AT_ONCE, ModelError, type ModelRequest, type Reply, type ReplyDelta } from "./model.ts";
 import { type PartlyUsed, readReply, replyFrom } from "./reply.ts";
@@ -57,21 +57,24 @@ export async function callModel(run: Run, view: View, iteration: number, isFirst
     const messages = requestMessages(run, view, change?.append);
     return replyOf(run, { system: change?.system ?? view.system, messages }, isFirst);
   };
-  const reply = await withRoom(run, ask, !view.prefix);
+  const reply = await (agent.compact && !view.prefix ? withRoom(run, ask, agent.compact) : ask());
   if (reply.container !== undefined) run.state.params.container = reply.container;
   run.account(reply);
   return reply;
 }
 
 /** Asks once more if the conversation was too long and could be made shorter. */
-async function withRoom(run: Run, ask: () => Promise<Reply>, may: boolean): Promise<Reply> {
-  const makeRoom = async () => may && (await run.agent.compact?.(run, true) ?? false);
+async function withRoom(
+  run: Run,
+  ask: () => Promise<Reply>,
+  compact: NonNullable<AgentSpec["compact"]>,
+): Promise<Reply> {
   try {
     const reply = await ask();
-    if (reply.stop_reason !== "model_context_window_exceeded" || !await makeRoom()) return reply;
+    if (reply.stop_reason !== "model_context_window_exceeded" || !await compact(run, true)) return reply;
     run.account(reply);
   } catch (error) {
-    if (!isTooLong(error) || !await makeRoom()) throw error;
+    if (!isTooLong(error) || !await compact(run, true)) throw error;
   }
   return await ask();
 }

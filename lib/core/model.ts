@@ -34,10 +34,11 @@ export interface ApiTool {
 }
 
 /** One event of a streamed reply, as the Messages API sends it. Events of unknown type are passed over. */
-export type ModelEvent =
-  | {
-    readonly type: "message_start";
-    readonly message: {
+export type ModelEvent = { [T in keyof Streamed]: { readonly type: T } & Readonly<Streamed[T]> }[keyof Streamed];
+
+interface Streamed {
+  message_start: {
+    message: {
       readonly id?: string;
       readonly model?: string;
       readonly usage?: Partial<Usage>;
@@ -46,23 +47,19 @@ export type ModelEvent =
       readonly stop_reason?: string | null;
       readonly container?: Container | null;
     };
-  }
-  | { readonly type: "content_block_start"; readonly index: number; readonly content_block: RawBlock }
-  | { readonly type: "content_block_delta"; readonly index: number; readonly delta: RawBlock }
-  | { readonly type: "content_block_stop"; readonly index: number }
-  | {
-    readonly type: "message_delta";
-    readonly delta: {
-      readonly stop_reason?: string | null;
-      readonly stop_sequence?: string | null;
-      readonly container?: Container | null;
-    };
+  };
+  content_block_start: { index: number; content_block: RawBlock };
+  content_block_delta: { index: number; delta: RawBlock };
+  content_block_stop: { index: number };
+  message_delta: {
+    delta: Readonly<{ stop_reason?: string | null; stop_sequence?: string | null; container?: Container | null }>;
     /** With what the call cost in US dollars, if the server says so; null: the server counts nothing. */
-    readonly usage?: (Partial<Usage> & { readonly cost?: number }) | null;
-  }
-  | { readonly type: "message_stop" }
-  | { readonly type: "ping" }
-  | { readonly type: "error"; readonly error: { readonly type: string; readonly message: string } };
+    usage?: (Partial<Usage> & { readonly cost?: number }) | null;
+  };
+  message_stop: object;
+  ping: object;
+  error: { error: { readonly type: string; readonly message: string } };
+}
 
 /** Where the API runs code of a conversation. */
 interface Container {
