@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Agent, RunOptions } from "../agent/options.ts";
+import type { Prompt } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { remote, type RemoteOptions } from "../durable/remote.ts";
 import { type SqliteSteps, sqliteSteps } from "../durable/sqlite.ts";
@@ -24,7 +25,7 @@ export function journalPath(cwd: string, env: Io["env"]): string {
  */
 export function durably(
   agent: Agent,
-  prompt: string,
+  prompt: Prompt,
   { io, ...options }: StoredRunOptions & { io: Io },
 ): (more: RunOptions) => Promise<Result> {
   const cwd = options.cwd ?? io.cwd;
@@ -36,7 +37,7 @@ export function durably(
     const steps = sqliteSteps(journalPath(cwd, io.env));
     try {
       const id = resume ?? crypto.randomUUID();
-      if (prompt.trim() === "") await expectInterrupted(steps, id, options);
+      if (typeof prompt === "string" && prompt.trim() === "") await expectInterrupted(steps, id, options);
       if (resume === undefined) {
         io.err(
           `crochet: session ${id} is durable: if this process dies, run the same command with --resume ${id}\n`,

@@ -3,6 +3,7 @@ import type { Agent, AgentSession } from "../agent/options.ts";
 import { textOf } from "../core/messages.ts";
 import type { Result } from "../core/run-events.ts";
 import { OPENAI_NAME } from "../openai/model.ts";
+import { withAttached } from "./_attach.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { ASKING, RUN_FLAGS, runOptions, type StoredRunOptions } from "./_run-options.ts";
@@ -113,7 +114,10 @@ class Conversation {
     if (isCommand(text)) await runCommand(text, this.#state(), work.signal);
     else {
       this.#prompted = true;
-      this.#report(await this.#session.prompt(text, { signal: work.signal }));
+      const prompt = await withAttached(text, this.#io.cwd).catch((error: Error) =>
+        this.#stage.view.warn(error.message)
+      );
+      if (prompt) this.#report(await this.#session.prompt(prompt, { signal: work.signal }));
     }
     this.#work = undefined;
     this.#stage.refresh();

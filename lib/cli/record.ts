@@ -20,6 +20,7 @@ import { filesBelow } from "./_fixtures.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { projectOf } from "./_project.ts";
+import { withAttached } from "./_attach.ts";
 import { promptOf, rulesHere, RUN_FLAGS } from "./_run-options.ts";
 import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
 import { RefusedCalls } from "./run-agent.ts";
@@ -73,7 +74,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const { permissions, config } = await rulesHere({ flags, io, script: script !== undefined }, agent);
   const model = flags.model ?? (io.env.CROCHET_MODEL || config.model);
   const options: ReplayOptions = {
-    prompts: [prompt],
+    prompts: [await withAttached(prompt, io.cwd)],
     redact: flags.redact === true,
     permissions,
     ...normalise,

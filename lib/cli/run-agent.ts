@@ -7,11 +7,13 @@ import { callSubject } from "../view/calls.ts";
 import { command, helpText, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { endAtSecondInterrupt, guarded, processIo } from "./_process.ts";
+import { withAttached } from "./_attach.ts";
 import { ASKING, type Call, promptOf, RUN_FLAGS, runOptions } from "./_run-options.ts";
 import { consoleAside } from "./_runtime.ts";
 import { coloursFor, oneLine, plainText } from "./show/text.ts";
 
-const PIPED = "Piped input is added to the prompt; use - as the prompt for piped input alone.";
+const PIPED =
+  "Piped input is added to the prompt; use - as the prompt for piped input alone. @shot.png and @paper.pdf attach these files.";
 
 /** How `crochet run` is called; a script with `agent.main()` takes the same flags. */
 export const USAGE: Usage = {
@@ -96,9 +98,10 @@ function outputForm(given: string | boolean | undefined): OutputForm {
 /** Starts a run on this machine. */
 async function startHere(agent: Agent, prompt: string, call: Call) {
   const { options, watched } = await runOptions(call, agent);
+  const asked = await withAttached(prompt, call.io.cwd);
   const start = call.flags.durable
-    ? (await import("./_durable.ts")).durably(watched, prompt, { ...options, io: call.io })
-    : (more: RunOptions) => watched.run(prompt, { ...options, ...more });
+    ? (await import("./_durable.ts")).durably(watched, asked, { ...options, io: call.io })
+    : (more: RunOptions) => watched.run(asked, { ...options, ...more });
   return { start, cwd: options.cwd };
 }
 

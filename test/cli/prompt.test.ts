@@ -1,6 +1,7 @@
 /** Where a prompt comes from: the words of a command line, the script among them, and what is piped in. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -14,7 +15,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const ECHO = `
 import { agent } from "${join(ROOT, "lib/index.ts")}";
 async function* echo({ messages }) {
-  const text = messages[0].content.map((block) => block.text).join("|");
+  const text = messages[0].content.map((block) => block.text ?? block.type + " " + block.source.media_type).join("|");
   yield { type: "message_start", message: {} };
   yield { type: "content_block_start", index: 0, content_block: { type: "text", text: text.length > 99 ? text.length + " characters" : text } };
   yield { type: "content_block_stop", index: 0 };
@@ -111,3 +112,34 @@ test("run, chat and record refuse a script that is not there and name the neares
     assert.match((await here.crochet(["run", ...words], model)).err, /could not be reached/);
   }
 });
+
+const PNG = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
+  "base64",
+);
+
+const ATTACHED: readonly [prompt: string, said: RegExp, code: number][] = [
+  [
+    "what is in @shot.png and @paper.pdf?",
+    /^image image\/png\|document application\/pdf\|what is in @shot\.png and @paper\.pdf\?\n$/,
+    0,
+  ],
+  ["read @notes.txt, ask me@shot.png", /^read @notes\.txt, ask me@shot\.png\n$/, 0],
+  ["see @gone.png", /Cannot attach @gone\.png: /, 2],
+  ["see @notes.png", /Cannot attach @notes\.png: it is neither an image nor a PDF/, 2],
+];
+
+for (const [prompt, said, code] of ATTACHED) {
+  test(`@ before the name of an image or a PDF attaches it: ${prompt}`, async () => {
+    using here = place({
+      "agent.ts": ECHO,
+      "notes.txt": "text",
+      "notes.png": "text",
+      "paper.pdf": "%PDF-1.4\n%%EOF\n",
+    });
+    writeFileSync(join(here.cwd, "shot.png"), PNG);
+    const { code: exit, out, err } = await ended([...CROCHET, "run", "agent.ts", prompt], given(here));
+    assert.match(code === 0 ? out : err, said);
+    assert.equal(exit, code);
+  });
+}
