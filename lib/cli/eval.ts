@@ -53,7 +53,7 @@ const USAGE: Usage = {
     ["--json", "print data"],
     ["--debug", "show where an error came from"],
   ],
-  example: "crochet eval --runs 20 --against main --budget 5",
+  example: "crochet eval --runs 20 --budget 5",
 };
 
 const RUNS = 10;

@@ -23,7 +23,10 @@ async function endedAfter(w: Place, n: number, signal: NodeJS.Signals, ...args: 
   const child = spawn(program!, words, { cwd: w.cwd, env });
   let err = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => err += text);
-  const exit = new Promise<number | null>((resolve) => child.on("close", resolve));
+  // Deno reports the code 130 as the signal it stands for.
+  const exit = new Promise<number | null>((resolve) =>
+    child.on("close", (code, by) => resolve(code ?? (by === "SIGINT" ? 130 : null)))
+  );
   await until(`${n} runs`, () => ended(w) >= n);
   await new Promise((resolve) => setTimeout(resolve, 7 * n % 50));
   child.kill(signal);
