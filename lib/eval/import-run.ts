@@ -22,21 +22,21 @@ export async function importRun(run: string, tapePath: string, { replace }: { re
   const folder = realpathSync(run); // the agent is named from where the run really is
   const { files, tape: path } = fixtureAt(folder);
   const { header, tools, ...rest } = await readTape(path);
-  const { agent = BUILT_IN } = header;
-  const script = agent === BUILT_IN ? undefined : scriptFromTape(folder, agent);
+  const { agent } = header;
+  const script = agent === undefined || agent === BUILT_IN ? undefined : scriptFromTape(folder, agent);
   if (script !== undefined && !existsSync(script)) {
     throw new ImportRefused(
       `Cannot import '${run}' as its agent ${script} is not there: import a run of the agent here`,
     );
   }
-  const kept = files === undefined;
+  const kept = files === undefined && header.tools;
   const tape: Tape = {
     ...rest,
     tools: kept ? tools : [],
     header: {
       ...header,
       tools: kept,
-      agent: script === undefined ? BUILT_IN : scriptOnTape(dirname(tapePath), script),
+      ...(script !== undefined && { agent: scriptOnTape(dirname(tapePath), script) }),
     },
   };
   await writeTape(tapePath, tape, { replace });

@@ -15,6 +15,7 @@ import { type Price, priceOf } from "../tape/drift/drift.ts";
 import { type Fixture, fixtureAt } from "../tape/fixture.ts";
 import { readTape } from "../tape/read.ts";
 import { MAIN, type Tape } from "../tape/tape.ts";
+import { modelCalls } from "./command-run.ts";
 import { graderHashes } from "./grade.ts";
 
 /** At most so many dollars, or so many tokens. */
@@ -107,7 +108,8 @@ export async function planned(fixture: Fixture, project: string, model?: string)
 }
 
 /** What a tape's calls cost if the main agent's model were another one. */
-function priceWith({ calls }: Tape, model: string | undefined): Promise<Price> {
+function priceWith(tape: Tape, model: string | undefined): Promise<Price> {
+  const calls = modelCalls(tape);
   const recorded = calls.find(({ lane }) => lane === MAIN)?.request.model;
   const change = { lane: MAIN, cause: "wire", path: "model", expected: recorded, actual: model, words: "" } as const;
   return priceOf(calls, model === undefined ? [] : [change]);

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { totalTokens } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
@@ -13,6 +13,7 @@ import type { Replayable } from "../tape/run-on-tape.ts";
 import { withRootNamed } from "../tape/seen.ts";
 import { BUILT_IN, type Tape } from "../tape/tape.ts";
 import { LineLog, readLineLog } from "../transcript/line-log.ts";
+import { runCommandLive } from "./command-run.ts";
 import { addPrice, FREE, type Grade, gradeRun, JudgeLog } from "./grade.ts";
 import { type EvalPlan, type PlannedFixture, roundOf, running, type Slot, slotName, type Variant } from "./plan.ts";
 
@@ -182,23 +183,17 @@ export class EvalRuns {
     try {
       rmSync(folder, { recursive: true, force: true }); // what an ended attempt left
       let graded: RunLine | undefined;
-      await this.#run(slot, folder, async (root, done) => {
-        const tape = await readTape(fixtureAt(folder).tape);
-        cost = costIn(done.events);
-        const { stop, error } = done.result;
+      await this.#run(slot, folder, async (root, { lost, price, ...done }) => {
+        cost = price;
+        const { stop } = done.results.at(-1)!;
         if (this.#place.signal.aborted) return;
-        if (isLost(done.result)) return void (graded = line({ lost: error!.message, stop }));
-        const named = keepRun(folder, root, done, this.#fixture(slot.fixture));
-        const observed = {
-          observed: observedOn(tape, { ...done, ...named }),
-          root,
-          folder,
-          signal: this.#place.signal,
-        };
-        const by = { recorded: slot.fixture.stop, asked: this.#judged };
-        const { grades, price } = await gradeRun(this.#fixture(slot.fixture), observed, by);
-        cost = addPrice(cost, { ...price, calls: 0 });
-        graded = line({ pass: grades.every(({ pass }) => pass), grades, stop });
+        if (lost !== undefined) return void (graded = line({ lost, stop }));
+        const fixture = this.#fixture(slot.fixture);
+        const observed = observedOn(done.tape, { root, files: done.files, ...keepRun(folder, root, done, fixture) });
+        const run = { observed, root, folder, signal: this.#place.signal };
+        const said = await gradeRun(fixture, run, { recorded: slot.fixture.stop, asked: this.#judged });
+        cost = addPrice(cost, { ...said.price, calls: 0 });
+        graded = line({ pass: said.grades.every(({ pass }) => pass), grades: said.grades, stop });
       });
       return graded;
     } catch (error) {
@@ -206,17 +201,28 @@ export class EvalRuns {
     }
   }
 
-  async #run(slot: Slot, folder: string, left: NonNullable<Parameters<typeof runFixture>[2]>["left"]): Promise<void> {
+  /** Runs a slot live; `left` sees what it came to while its workspace is there. */
+  async #run(slot: Slot, folder: string, left: (root: string, run: LiveRun) => Promise<void>): Promise<void> {
     const { agentOf, signal } = this.#place;
     const fixture = this.#fixture(slot.fixture);
-    const { agent, script } = await agentOf(fixture, slot.variant);
     const known = this.#tapes.get(fixture.tape) ?? readTape(fixture.tape);
     this.#tapes.set(fixture.tape, known);
     const like = await known;
+    const into = fixtureAt(folder);
+    if (like.header.command) {
+      return await runCommandLive(
+        fixture,
+        into,
+        like,
+        signal,
+        (root, { result, ...run }) => left(root, { ...run, results: [result], events: [] }),
+      );
+    }
+    const { agent, script } = await agentOf(fixture, slot.variant);
     mkdirSync(folder, { recursive: true });
     // With the files it began with beside it, a run is a fixture that can be replayed.
     if (fixture.files !== undefined) symlinkSync(fixture.files, join(folder, "files"));
-    await runFixture({ ...fixtureAt(folder), files: fixture.files }, agent, {
+    await runFixture({ ...into, files: fixture.files }, agent, {
       mode: "record",
       like,
       tools: true,
@@ -224,7 +230,11 @@ export class EvalRuns {
       agent: script === undefined ? BUILT_IN : scriptOnTape(folder, script),
       ...(slot.variant.model !== undefined && { model: slot.variant.model }),
       signal,
-      left: left!,
+      left: async (root, { results, events, files }) => {
+        const { error } = results.at(-1)!;
+        const lost = isLost(results.at(-1)!) ? { lost: error!.message } : {};
+        await left(root, { tape: await readTape(into.tape), results, events, files, price: costIn(events), ...lost });
+      },
     });
   }
 
@@ -258,18 +268,11 @@ export class EvalRuns {
   async #gradedAgain(line: RunLine, slot: Slot, folder: string): Promise<RunLine> {
     const fixture = this.#fixture(slot.fixture);
     const tape = await readTape(fixtureAt(folder).tape);
-    return await inScratch(undefined, async (root) => {
-      const left = Object.keys(tape.end?.files ?? {});
-      for (const path of left) {
-        const changed = join(folder, "left", path);
-        const from = existsSync(changed)
-          ? changed
-          : fixture.files === undefined
-          ? undefined
-          : join(fixture.files, path);
-        if (from === undefined || !existsSync(from)) continue;
-        mkdirSync(dirname(join(root, path)), { recursive: true });
-        copyFileSync(from, join(root, path));
+    return await inScratch(fixture.files, async (root) => {
+      if (existsSync(join(folder, "left"))) cpSync(join(folder, "left"), root, { recursive: true });
+      const { files = {} } = tape.end ?? {};
+      for (const path of Object.keys(tape.end?.files ? hashFiles(root) : {})) {
+        if (!Object.hasOwn(files, path)) rmSync(join(root, path));
       }
       const kept: KeptRun = JSON.parse(readFileSync(join(folder, KEPT), "utf8"));
       const observed = observedOn(tape, { root, files: readFiles(root), ...kept });
@@ -287,8 +290,16 @@ export const KEPT = "observed.json";
 
 type KeptRun = Pick<FixtureRun, "events" | "results">;
 
+/** A run that has just ended. */
+interface LiveRun extends KeptRun, Pick<FixtureRun, "files"> {
+  readonly tape: Tape;
+  readonly price: Price;
+  /** Why it says nothing about its agent. */
+  readonly lost?: string;
+}
+
 /** Keeps what a run did and the files that it changed. Its workspace is `{ROOT}`, and secrets are placeholders. */
-function keepRun(folder: string, root: string, done: Omit<FixtureRun, "ms">, { files }: Fixture): KeptRun {
+function keepRun(folder: string, root: string, done: KeptRun, { files }: Fixture): KeptRun {
   const search = redactor();
   const shown = withRootNamed(root);
   const kept = shown(search.value({ events: done.events.filter(isKept), results: done.results })) as KeptRun;

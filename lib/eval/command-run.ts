@@ -1,0 +1,72 @@
+import { spawnSync } from "node:child_process";
+import type { Result } from "../core/run-events.ts";
+import { NO_USAGE } from "../core/messages.ts";
+import { type Price, priceOf } from "../tape/drift/drift.ts";
+import { type Fixture, inScratch } from "../tape/fixture.ts";
+import { placer, placesHere } from "../tape/redact/places.ts";
+import { asksModel } from "../tape/server/api.ts";
+import { recordCommand } from "../tape/server/run.ts";
+import type { Call, Tape } from "../tape/tape.ts";
+import { readFiles } from "../tape/workspace.ts";
+
+/** A command that has not ended after half an hour hangs. */
+const MOST_SECONDS = 1800;
+
+/** What came of a command, as graders see a run: its last words are what it printed. */
+export interface CommandRun {
+  readonly tape: Tape;
+  readonly result: Result;
+  readonly files: ReadonlyMap<string, string>;
+  readonly price: Price;
+  /** What the API answered last, if that was a failure of its own. */
+  readonly lost?: string;
+}
+
+/**
+ * Runs the command of a tape of `crochet tape record` before the real API, in a copy of the fixture's files, and keeps
+ * what it asked. The caller has seen to it that the fixture is trusted.
+ */
+export async function runCommandLive(
+  fixture: Fixture,
+  into: Fixture,
+  { header }: Tape,
+  signal: AbortSignal,
+  left: (root: string, run: CommandRun) => Promise<void>,
+): Promise<void> {
+  await inScratch(fixture.files, async (cwd) => {
+    if (header.git) spawnSync("git", ["init", "--quiet"], { cwd, stdio: "ignore" });
+    const { restore } = placer(placesHere(cwd));
+    const command = header.command!.map((word) => restore(word));
+    const env = { ...process.env, ...header.env };
+    const options = { command, cwd, env, signal, quiet: true, redact: true, timeout: MOST_SECONDS };
+    const { tape, end } = await recordCommand(into, options);
+    const calls = modelCalls(tape);
+    const lost = failureOf(calls.at(-1));
+    const result: Result = {
+      id: into.name,
+      text: end.stdout.trim(),
+      stop: end.end as Result["stop"],
+      messages: calls.at(-1)?.request.messages ?? [],
+      turns: 1,
+      iterations: calls.length,
+      usage: NO_USAGE,
+      cost: undefined,
+      denials: [],
+    };
+    const price = await priceOf(calls);
+    await left(cwd, { tape, result, files: readFiles(cwd), price, ...(lost !== undefined && { lost }) });
+  });
+}
+
+/** The calls of a tape that a model answered. */
+export function modelCalls({ calls }: Tape): Call[] {
+  return calls.filter(({ sent }) => sent === undefined || asksModel(sent));
+}
+
+/** A program that gives up on the API says nothing about itself, unless the API refused what it sent. */
+function failureOf(call: Call | undefined): string | undefined {
+  const { status = 0, ended } = call?.attempts.at(-1) ?? {};
+  const isOwn = status === 400 || status === 413 || status === 422;
+  if (status >= 400 && !isOwn) return `the API answered with HTTP ${status}`;
+  return ended !== undefined && ended !== "aborted" ? `the answer of the API was ${ended}` : undefined;
+}

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import evaluate from "../../lib/cli/eval.ts";
+import tape from "../../lib/cli/tape.ts";
+import { trustFixtures } from "../../lib/hooks/trust.ts";
+import { fixtureAt } from "../../lib/tape/fixture.ts";
+import { recordCommand } from "../../lib/tape/server/run.ts";
+import { scriptedServer } from "../../lib/testing/index.ts";
+import { withEnv } from "../_env.ts";
+import { place } from "../_place.ts";
+import { RUNTIME } from "../_runtime.ts";
+
+/** A program that is not ours: it asks once, and writes down what it was told. */
+const PROGRAM = `
+import { writeFileSync } from "node:fs";
+const body = JSON.stringify({ model: "claude-haiku-5-5", max_tokens: 9, messages: [{ role: "user", content: "good?" }] });
+const headers = { "content-type": "application/json", "x-api-key": "k", "anthropic-version": "2023-06-01" };
+const answer = await fetch(process.env.ANTHROPIC_BASE_URL + "/v1/messages", { method: "POST", headers, body });
+if (answer.status !== 200) process.exit(1);
+writeFileSync("answer.txt", (await answer.json()).content[0].text);
+`;
+
+test("a tape of another program is evaluated by running its command, and its runs are kept as such tapes", {
+  timeout: 120_000,
+}, async () => {
+  using w = place({ "program.mjs": PROGRAM, "ask.sh": `exec ${RUNTIME.join(" ")} program.mjs\n` });
+  const replies = [{ text: "good" }, { text: "good" }, { text: "bad" }, { http: 529 }, { text: "good" }, {
+    text: "good",
+  }];
+  await using server = await scriptedServer(replies);
+  await withEnv({ CI: undefined, ANTHROPIC_BASE_URL: server.url }, async () => {
+    const command = ["sh", "ask.sh"];
+    await recordCommand(fixtureAt(`${w.cwd}/fixtures/ask`), { command, cwd: w.cwd, env: process.env, quiet: true });
+    w.put({
+      "fixtures/ask/grade.answer.sh": `#!/bin/sh\n[ "$(cat answer.txt)" = good ] || { cat answer.txt >&2; exit 1; }\n`,
+    });
+    const refused = await w.call(evaluate, "--runs", "4");
+    assert.match(refused.err, /Cannot evaluate: the fixtures of .* are not trusted/);
+    trustFixtures(w.cwd, w.env);
+    const { code, out, err } = await w.call(evaluate, "--runs", "4", "--at-once", "1");
+    assert.equal(code, 0, err);
+    assert.match(out, /ask +3\/4 .*\n\n {2}ask {2}1 of 4: "answer": bad\n/);
+    assert.match(out, /\n4 runs, 1 lost and repeated, /);
+    server.done();
+    const run = ".crochet/evals/last/ask/now/1";
+    assert.equal(readFileSync(`${w.cwd}/${run}/left/answer.txt`, "utf8"), "good");
+    const replayed = await w.call(tape, "replay", run, "--", ...command);
+    assert.equal(replayed.code, 0, replayed.err);
+    const again = await w.call(evaluate, "--regrade");
+    assert.equal(again.out, out);
+    const model = await w.call(evaluate, "--model", "other");
+    assert.match(model.err, /Cannot run ask with another agent or model as it is a program of its own/);
+  });
+});
