@@ -95,14 +95,19 @@ function commonStart(a: readonly Message[], b: readonly Message[], limit: number
   return i;
 }
 
-function encode({ role, content }: Message): Uint8Array {
-  const own = role === "assistant" ? ownBlocks(content) : content;
-  return encoder.encode(`{"role":${JSON.stringify(role)},"content":${JSON.stringify(own)}}`);
+function encode(message: Message): Uint8Array {
+  const { role, content } = bodyMessage(message);
+  return encoder.encode(`{"role":${JSON.stringify(role)},"content":${JSON.stringify(content)}}`);
+}
+
+/** A message as the body of a request has it. */
+export function bodyMessage(message: Message): Message {
+  const { role, content } = message;
+  return role === "assistant" && content.some(isForeign) ? { role, content: ownBlocks(content) } : message;
 }
 
 /** A reply without what another API left in it: its thoughts, which have no signature, and what it needs back. */
 function ownBlocks(content: readonly Block[]): readonly Block[] {
-  if (!content.some(isForeign)) return content;
   const own = content.flatMap((block): Block[] => {
     if (!isForeign(block)) return [block];
     if (block.type !== "text" && block.type !== "tool_use") return [];

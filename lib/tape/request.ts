@@ -1,4 +1,4 @@
-import { bodyParams } from "../anthropic/request-bytes.ts";
+import { bodyMessage, bodyParams } from "../anthropic/request-bytes.ts";
 import { isObject } from "../core/json.ts";
 import type { Block, Message } from "../core/messages.ts";
 import type { ModelRequest } from "../core/model.ts";
@@ -71,6 +71,7 @@ export function asSent({ sent = {}, ...asked }: TapeRequest): TapeRequest {
   const changed = Object.entries(params).map(([name, value]) => [name, value ?? undefined]);
   return {
     ...asked,
+    messages: asked.messages.map(bodyMessage),
     ...Object.fromEntries(parts),
     params: paramsOf({ ...bodyParams(asked.params), ...Object.fromEntries(changed) }),
   };

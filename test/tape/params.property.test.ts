@@ -200,3 +200,35 @@ test("a prompt of blocks is on the tape and replayed as it was", async () => {
   const { report } = await runFixture(fixtureAt(path), agent({ model: scripted([]) }));
   assert.deepEqual([report.ok, report.divergences], [true, []]);
 });
+
+test("what a model of another API left in a reply is not sent, and that is no drift of the wire", async () => {
+  using folder = scratch();
+  const path = join(folder.path, "made");
+  const reply: ScriptedReply = {
+    events: [
+      { type: "message_start", message: {} },
+      { type: "content_block_start", index: 0, content_block: { type: "thinking", thinking: "unsigned" } },
+      { type: "content_block_stop", index: 0 },
+      { type: "content_block_start", index: 1, content_block: { type: "text", text: "one", openai: { phase: "x" } } },
+      { type: "content_block_stop", index: 1 },
+      { type: "message_delta", delta: { stop_reason: "end_turn" } },
+      { type: "message_stop" },
+    ],
+  };
+  await using server = await scriptedServer([reply, { text: "two" }]);
+  const warnings: string[] = [];
+  const run = async (baseURL: string, tape: object) => {
+    let report: DriftReport | undefined;
+    const session = await agent({ model: anthropic({ apiKey: "k", baseURL }) }).open({
+      tape: { path, ...tape, onReport: (r: DriftReport) => report = r },
+      on: (event) => void (event.type === "warning" && warnings.push(event.message)),
+    });
+    await session.prompt("a");
+    await session.prompt("b");
+    await session.close();
+    return [report?.ok, report?.divergences];
+  };
+  await run(server.url, { mode: "record" });
+  assert.deepEqual((server.requests[1]!.body as any).messages[1].content, [{ type: "text", text: "one" }]);
+  assert.deepEqual([await run("http://127.0.0.1:9", { wire: true }), warnings], [[true, []], []]);
+});
