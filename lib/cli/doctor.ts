@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { accessSync, constants, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { isObject } from "../core/json.ts";
@@ -11,6 +11,7 @@ import { missingProgram } from "../hooks/process/program.ts";
 import { areFixturesTrusted, standings } from "../hooks/trust.ts";
 import { homeOf, shortPath, userState } from "../hooks/file/places.ts";
 import { HOST_NAMES, type HostName, HOSTS } from "../hooks/hosts/index.ts";
+import { adapterEntries, adapterText, isAdapter } from "../hooks/install-adapter.ts";
 import { installedFile, isAbsoluteLine } from "../hooks/install-line.ts";
 import { loadSettings, readSettings } from "../hooks/settings.ts";
 import { openSandbox } from "../permissions/sandbox.ts";
@@ -281,7 +282,7 @@ async function fixtureProblem(fixture: Fixture, run: boolean, io: Io): Promise<C
 
 /** Where hosts keep their hooks, in a project and in a home. */
 const FILES = HOST_NAMES.flatMap((host) =>
-  HOSTS[host].settings.files.filter((file) => file.endsWith(".json")).map((file) => ({ host, file }))
+  HOSTS[host].settings.files.filter((file) => !file.endsWith(".toml")).map((file) => ({ host, file }))
 );
 
 /** The settings of other hosts, entry by entry: nothing in them is run. */
@@ -303,15 +304,18 @@ async function hostChecks(cwd: string, env: Io["env"]): Promise<Check[]> {
 
 async function problemsOf(host: HostName, path: string, cwd: string): Promise<Check[]> {
   const file = { path };
+  const { flat, adapter } = HOSTS[host].settings;
+  if (adapter) return adapterProblems(host, path, cwd);
   let settings: Readonly<Record<string, unknown>>;
   try {
     settings = await readSettings(file) ?? {};
   } catch (error) {
     return [broken("", (error as Error).message, `fix the JSON by hand: ${host} cannot read any of it`)];
   }
-  const gone = commandsIn(settings.hooks).flatMap(({ at, command }) =>
+  const gone = commandsIn(settings.hooks, flat?.command).flatMap(({ at, command }) =>
     goneCheck({ host, path, cwd }, at, command) ?? []
   );
+  if (flat) return gone;
   if (!HOSTS[host].likeClaude) return [...shapeProblems(settings.hooks), ...gone];
   const { problems } = await loadSettings([file], { projectDir: cwd });
   return [
@@ -329,15 +333,29 @@ interface FoundCommand {
   readonly command: string;
 }
 
-function commandsIn(hooks: unknown): FoundCommand[] {
+/** The commands of all entries; `flat` is their key if the lists hold the entries themselves. */
+function commandsIn(hooks: unknown, flat: string | undefined): FoundCommand[] {
   if (!isObject(hooks)) return [];
-  return Object.entries(hooks).flatMap(([event, groups]) =>
-    (Array.isArray(groups) ? groups : []).flatMap((group, g) =>
-      (Array.isArray(group?.hooks) ? group.hooks : []).flatMap((hook: { command?: unknown }, h: number) =>
-        typeof hook?.command === "string" ? [{ at: `hooks.${event}[${g}].hooks[${h}]`, command: hook.command }] : []
-      )
-    )
+  const found = (at: string, command: unknown) => typeof command === "string" ? [{ at, command }] : [];
+  return Object.entries(hooks).flatMap(([event, items]) =>
+    (Array.isArray(items) ? items : []).flatMap((item, i): FoundCommand[] => {
+      const at = `hooks.${event}[${i}]`;
+      if (flat !== undefined) return found(at, item?.[flat]);
+      const inside: { command?: unknown }[] = Array.isArray(item?.hooks) ? item.hooks : [];
+      return inside.flatMap((hook, h) => found(`${at}.hooks[${h}]`, hook?.command));
+    })
   );
+}
+
+/** A plugin that we wrote: what it serves may be gone, and it may be of another version. */
+function adapterProblems(host: HostName, path: string, cwd: string): Check[] {
+  const text = readFileSync(path, "utf8");
+  if (!isAdapter(text)) return [];
+  const entries = adapterEntries(path, text, host);
+  const gone = entries.flatMap(({ event, hook }) => goneCheck({ host, path, cwd }, event, hook.command) ?? []);
+  const again = `crochet hooks install --for ${host} writes it again`;
+  if (text === adapterText(host, entries)) return gone;
+  return [...gone, warning("", "it is not what this version of crochet writes", again)];
 }
 
 /** An entry that 'hooks install' wrote and that can no longer start, or serves a checkout that was here before. */

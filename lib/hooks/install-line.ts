@@ -2,6 +2,13 @@ import { isAbsolute, join } from "node:path";
 import { HOST_NAMES, type HostName, HOSTS } from "./hosts/index.ts";
 import { ownCommand } from "./own-command.ts";
 
+/** One hook in another host's settings. */
+export interface HostEntry {
+  readonly event: string;
+  readonly matcher?: string | undefined;
+  readonly hook: { readonly type: "command"; readonly command: string; readonly [field: string]: unknown };
+}
+
 /** The line that serves a hook file on this machine alone: runtime, script and file by their absolute paths. */
 export function absoluteLine(file: string, host: HostName): string {
   return ownCommand("cli/hook", file, "--dialect", host);
@@ -12,7 +19,9 @@ export function absoluteLine(file: string, host: HostName): string {
  * packages or on the PATH. Without crochet, or without a runtime for it, the host reads `absent`.
  */
 export function portableLine(file: string, host: HostName, absent: object): string {
-  const { root, findRoot, worktreeOf } = HOSTS[host].settings.project;
+  const { project: { root, findRoot, worktreeOf }, adapter } = HOSTS[host].settings;
+  // Its plugin finds the project and crochet itself.
+  if (adapter) return `crochet hook "${quoted(file)}" --dialect ${host}`;
   const folders = [root, ...worktreeOf === undefined ? [] : [worktreeOf]];
   const line = [
     `PATH="${folders.map((folder) => `${folder}/node_modules/.bin:`).join("")}$PATH"`,
@@ -32,7 +41,7 @@ const DIALECT = `--dialect (?:${HOST_NAMES.join("|")})$`;
 const ABSOLUTE = new RegExp(
   `(?:\\bcli/hook\\.[jt]s'?| npm:crochet@\\S+ hook) ('(?:[^']|'\\\\'')+'|\\S+) ${DIALECT}`,
 );
-const PORTABLE = new RegExp(`; exec crochet hook "\\$\\w+/((?:[^"\\\\]|\\\\.)+)" ${DIALECT}`);
+const PORTABLE = new RegExp(`(?:; exec crochet hook "\\$\\w+/|^crochet hook ")((?:[^"\\\\]|\\\\.)+)" ${DIALECT}`);
 
 /** The file that a line of ours serves in a project; undefined for a line that is not ours. */
 export function installedFile(command: string, project: string): string | undefined {

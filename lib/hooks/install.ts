@@ -12,7 +12,8 @@ import type { Listened } from "./file/record.ts";
 import type { Host } from "./hosts/host.ts";
 import { hostEvent, type HostName, HOSTS } from "./hosts/index.ts";
 import { writeAnswer } from "./hosts/write-answer.ts";
-import { absoluteLine, installedFile, portableLine } from "./install-line.ts";
+import { adapterEntries, adapterText } from "./install-adapter.ts";
+import { absoluteLine, type HostEntry, installedFile, portableLine } from "./install-line.ts";
 import { sampleEvent } from "./samples.ts";
 
 /** A hook file with the record it compiled to, which knows its config. */
@@ -47,10 +48,7 @@ export async function planInstall(hooks: readonly Installable[], place: Place): 
   const settings = settingsPath(place);
   const before = readOr(settings);
   const entries = hooks.flatMap((hook) => entriesOf(hook, place));
-  const left = hooks.flatMap((hook) =>
-    momentsOf(hook).filter(({ event }) => hostEvent(place.host, event) === undefined)
-      .map(({ event }) => ({ name: hook.file.name, why: `${place.host} has no event like ${event}` }))
-  );
+  const left = leftOut(hooks, place.host, entries.length);
   // Replaced: what was installed of these files before, perhaps with another config or in another place, and of files
   // that are gone.
   const mine = new Set(entries.map(whatIsOurs));
@@ -63,10 +61,35 @@ export async function planInstall(hooks: readonly Installable[], place: Place): 
     if (file === undefined) return false;
     return files.has(file) ? !mine.has(whatIsOurs(entry)) : file.startsWith("/") && !existsSync(file) || moved(file);
   };
-  const { flat } = HOSTS[place.host].settings;
+  const { flat, adapter } = HOSTS[place.host].settings;
+  if (adapter) {
+    const others = adapterEntries(settings, before, place.host).filter((entry) =>
+      !isOld(entry) && !mine.has(whatIsOurs(entry))
+    );
+    const all = [...others, ...entries];
+    return { settings, entries, left, before, after: all.length > 0 ? adapterText(place.host, all) : undefined };
+  }
   const cleared = await withoutEntries(before ?? "", isOld, flat);
   const after = await withEntries(cleared, entries, flat);
   return { settings, entries, left, before, after: entries.length === 0 && before === undefined ? undefined : after };
+}
+
+/**
+ * The moments that the host has no event for. They are reported, and the rest is installed.
+ *
+ * @throws {Error} if a guard is among them, or nothing is left: a project must not look guarded if it is not
+ */
+function leftOut(hooks: readonly Installable[], host: HostName, installed: number): Installation["left"] {
+  const moments = hooks.flatMap((hook) => momentsOf(hook).map((moment) => ({ ...hook, ...moment })))
+    .filter(({ event }) => hostEvent(host, event) === undefined);
+  const left = moments.map(({ file, event }) => ({ name: file.name, why: `${host} has no event like ${event}` }));
+  const guards = moments.filter(({ record, on }) => isGuard(record, on.event));
+  if (guards.length > 0 || left.length > 0 && installed === 0) {
+    const named = left.map(({ name, why }) => `  ${name}: ${why}\n`).join("");
+    const why = guards.length > 0 ? "a guard would be left out" : "nothing would be left";
+    throw new Error(`Cannot install for ${host} as ${why}: move these to another folder\n${named.trimEnd()}`);
+  }
+  return left;
 }
 
 /** Works out the settings without the hooks of a folder. Nothing is written. */
@@ -77,12 +100,20 @@ export async function planUninstall(folder: string, place: Place): Promise<Insta
   if (before === undefined) return { ...plan, after: undefined };
   const project = realOr(place.cwd);
   const below = place.scope === "user" ? undefined : belowProject(folder, place.cwd);
-  const bare = await withoutEntries(before, ({ hook: { command } }) => {
+  const isMeant = ({ hook: { command } }: HostEntry) => {
     const file = installedFile(command, project);
     if (file === undefined) return false;
     // The checkout may have been somewhere else when its hooks were installed.
     return file.startsWith(`${realOr(folder)}/`) || below !== undefined && dirname(file).endsWith(`/${below}`);
-  }, HOSTS[place.host].settings.flat);
+  };
+  const { flat, adapter } = HOSTS[place.host].settings;
+  if (adapter) {
+    const entries = adapterEntries(settings, before, place.host);
+    const others = entries.filter((entry) => !isMeant(entry));
+    if (others.length === entries.length) return { ...plan, after: before };
+    return { ...plan, after: others.length > 0 ? adapterText(place.host, others) : undefined };
+  }
+  const bare = await withoutEntries(before, isMeant, flat);
   const kept = readKept(settings, place.env);
   // The file has not changed since: it becomes what it was, to the byte, or is removed if it was not there.
   if (kept && kept.after === hashOf(before) && bare !== before) return { ...plan, after: kept.before };
@@ -96,16 +127,16 @@ export function carryOut({ settings, before, after }: Installation, env: Environ
   const kept = readKept(settings, env);
   if (after === undefined) {
     rmSync(target, { force: true });
-    if (kept?.folder) removeIfEmpty(dirname(target));
+    removeIfEmpty(target, Number(kept?.folders ?? 0));
     forget(settings, env);
     return;
   }
   const untouched = kept !== undefined && before !== undefined && kept.after === hashOf(before);
   const original = untouched ? kept.before : before;
-  const folder = untouched ? kept.folder : !existsSync(dirname(target));
+  const folders = untouched ? kept.folders : missingAbove(target);
   writeWhole(target, after, (statSync(target, { throwIfNoEntry: false })?.mode ?? 0o644) & 0o777);
   if (after === original) forget(settings, env);
-  else keep(settings, { before: original, after: hashOf(after), folder }, env);
+  else keep(settings, { before: original, after: hashOf(after), folders }, env);
 }
 
 /** When a hook runs: first by its name, then by what it says itself. */
@@ -115,7 +146,7 @@ function momentsOf({ file, record }: Installable): { readonly on: Listened; read
 
 function entriesOf(hook: Installable, { host, scope, cwd }: Place): HostEntry[] {
   const { file, record } = hook;
-  const { toolMatcher, patternMatcher, second, named, async, onFailure } = HOSTS[host].settings;
+  const { toolMatcher, patternMatcher, second, named, async, onFailure, adapter } = HOSTS[host].settings;
   // By its own name, which says when it runs: the target of a link may have any name.
   const below = scope === "project" ? belowProject(file.at, cwd) : undefined;
   if (scope === "project" && below === undefined) {
@@ -140,6 +171,7 @@ function entriesOf(hook: Installable, { host, scope, cwd }: Place): HostEntry[] 
         command: below === undefined
           ? absoluteLine(file.at, host)
           : portableLine(below, host, withoutCrochet(below, record, on.event, host, name)),
+        ...(adapter && { guard: isGuard(record, on.event) }),
         ...(named && { name: file.name }),
         // Codex ignores the whole file if a limit is not a whole number.
         ...(record.timeout !== undefined && { timeout: Math.ceil((record.timeout + MARGIN_SECONDS) * second) }),
@@ -152,9 +184,13 @@ function entriesOf(hook: Installable, { host, scope, cwd }: Place): HostEntry[] 
 
 const GUARDED: readonly EventName[] = ["pre-tool-use", "permission-request", "user-prompt-submit"];
 
+function isGuard(record: HookRecord, event: EventName): boolean {
+  return record.mode === "gate" && GUARDED.includes(event);
+}
+
 /** The answer to the host if crochet is missing: a guard refuses, any other hook passes with a warning. */
 function withoutCrochet(file: string, record: HookRecord, event: EventName, host: HostName, name: string): object {
-  if (record.mode !== "gate" || !GUARDED.includes(event)) {
+  if (!isGuard(record, event)) {
     return { systemMessage: `crochet is not installed, so ${file} did not run: npm install` };
   }
   const reason = `crochet is not installed, so ${file} cannot check this: npm install`;
@@ -183,7 +219,10 @@ function nameOf({ event, outcome, scope }: Listened): string {
 
 /** @throws {TypeError} if the host has no settings of that scope */
 function settingsPath({ host, scope, cwd, env }: Place): string {
-  const { files, local } = HOSTS[host].settings;
+  const { files, local, adapter } = HOSTS[host].settings;
+  if (scope === "user" && adapter) {
+    throw new TypeError(`Cannot install with --scope user: ${host} loads what we write from a project alone`);
+  }
   if (scope === "local" && local === undefined) {
     throw new TypeError(`Cannot install with --scope local: ${host} has no local settings; use project or user`);
   }
@@ -200,8 +239,8 @@ interface Kept {
   readonly before: string | undefined;
   /** The hash of the text we left. */
   readonly after: string;
-  /** Whether the folder of the file is ours too. */
-  readonly folder: boolean;
+  /** How many of the folders above the file are ours too. */
+  readonly folders: number;
 }
 
 function keep(settings: string, kept: Kept, env: Environment): void {
@@ -234,20 +273,20 @@ function readOr(path: string): string | undefined {
   }
 }
 
-/** The folder we made for the file goes with it; one that holds anything else stays. */
-function removeIfEmpty(folder: string): void {
+function missingAbove(path: string): number {
+  const folder = dirname(path);
+  return existsSync(folder) ? 0 : 1 + missingAbove(folder);
+}
+
+/** The folders we made for the file go with it; one that holds anything else stays. */
+function removeIfEmpty(path: string, folders: number): void {
+  if (folders === 0) return;
   try {
-    rmdirSync(folder);
+    rmdirSync(dirname(path));
+    removeIfEmpty(dirname(path), folders - 1);
   } catch {
     // It holds other files.
   }
-}
-
-/** One hook in another host's settings. */
-interface HostEntry {
-  readonly event: string;
-  readonly matcher?: string | undefined;
-  readonly hook: { readonly type: "command"; readonly command: string; readonly [field: string]: unknown };
 }
 
 type Hooks = { readonly [event: string]: readonly Group[] };

@@ -68,6 +68,8 @@ export interface Host {
       /** The checkout that a worktree of the host belongs to. */
       readonly worktreeOf?: string;
     };
+    /** Whether the file is a plugin that we write whole (`adapters/`), as the host has no command hooks. */
+    readonly adapter?: boolean;
     /** Names of fields, if its lists hold the entries themselves and not groups of them. */
     readonly flat?: { readonly command: string; readonly timeout: string; readonly always: object };
     /** One second, in the unit of its time limits. */
@@ -131,6 +133,8 @@ const TABLES = {
   copilot: async (): Promise<Host> => (await import("./copilot.ts")).copilot,
   cursor: async (): Promise<Host> => (await import("./cursor.ts")).cursor,
   qwen: async (): Promise<Host> => (await import("./qwen.ts")).qwen,
+  opencode: async (): Promise<Host> => (await import("./opencode.ts")).opencode,
+  pi: async (): Promise<Host> => (await import("./pi.ts")).pi,
   vscode: async (): Promise<Host> => (await import("./vscode.ts")).vscode,
 };
 

@@ -4,17 +4,22 @@ import { copilot } from "./copilot.ts";
 import { cursor } from "./cursor.ts";
 import { gemini } from "./gemini.ts";
 import { type Host, HOST_NAMES, type HostName } from "./host.ts";
+import { opencode } from "./opencode.ts";
+import { pi } from "./pi.ts";
 import { qwen } from "./qwen.ts";
 import { vscode } from "./vscode.ts";
 
 export { HOST_NAMES, type HostName, isHost } from "./host.ts";
 
 /** The tables of all hosts. */
-export const HOSTS: { readonly [H in HostName]: Host } = { claude, codex, gemini, copilot, cursor, qwen, vscode };
+export const HOSTS: { readonly [H in HostName]: Host } = {
+  ...{ claude, codex, gemini, copilot, cursor, qwen },
+  ...{ opencode, pi, vscode },
+};
 
 /** The settings files of all hosts, below a project or a home, whose lists hold groups of hooks. */
-export const SETTINGS_FILES: readonly string[] = HOST_NAMES.filter((name) => !HOSTS[name].settings.flat)
-  .flatMap((name) => HOSTS[name].settings.files);
+export const SETTINGS_FILES: readonly string[] = HOST_NAMES.map((name) => HOSTS[name].settings)
+  .filter(({ flat, adapter }) => !flat && !adapter).flatMap(({ files }) => files);
 
 /** The host's event for hooks of one of our names, such as `stop`; undefined without one. */
 export function hostEvent(host: HostName, ours: string): string | undefined {

@@ -1,6 +1,6 @@
 import type { EventFields, EventName, Fired } from "../../core/events.ts";
 import type { Host } from "./host.ts";
-import { renamed } from "./keys.ts";
+import { keysFor, renamed } from "./keys.ts";
 
 /** An event of a host, read as one of ours. */
 export interface HostEvent {
@@ -27,7 +27,11 @@ export function readEvent(input: Input, host: Host): HostEvent | undefined {
   const name = events[wireName]?.ours?.[0] ?? kebab(wireName);
   const tool = text(input.tool_name);
   const ours = tools[tool] ?? mcpName(input.mcp_context) ?? tool;
-  const fired = eventOf(name, ours, inputKeys ? { ...input, tool_input: renamed(input.tool_input, inputKeys) } : input);
+  const fired = eventOf(
+    name,
+    ours,
+    inputKeys ? { ...input, tool_input: renamed(input.tool_input, keysFor(ours, host)) } : input,
+  );
   if (!fired) return undefined;
   const session = text(input.session_id);
   const agent = text(input.agent_id);
@@ -183,7 +187,7 @@ function shown(value: unknown): string {
   return typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value);
 }
 
-/** As `kebab` of core, without loading the table of events: this file is loaded forevery served event. */
+/** As `kebab` of core, without loading the table of events: this file is loaded for every served event. */
 function kebab(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, "$1-$2").toLowerCase();
 }

@@ -2,7 +2,7 @@ import { type AnyEvent, type EventOf, EVENTS } from "../../core/events.ts";
 import type { Folded } from "../../core/fold.ts";
 import { type Opinion, unusable } from "../../core/verdict.ts";
 import type { Ability, Host } from "./host.ts";
-import { inverse, renamed } from "./keys.ts";
+import { inverse, keysFor, renamed } from "./keys.ts";
 import { hostEvent, type HostName, HOSTS } from "./index.ts";
 
 /** What a served hook writes, and its exit code. */
@@ -90,15 +90,15 @@ function withReason(folded: Folded): Folded {
 }
 
 /** A new input with the host's names of its fields. */
-function inTheirKeys(folded: Folded, { event }: AnyEvent, keys: Host["inputKeys"]): Folded {
-  const about = event === "pre-tool-use" || event === "permission-request";
-  return keys && folded.modified && about ? { ...folded, value: renamed(folded.value, inverse(keys)) } : folded;
+function inTheirKeys(folded: Folded, event: AnyEvent, host: Host): Folded {
+  if (!folded.modified || event.event !== "pre-tool-use" && event.event !== "permission-request") return folded;
+  return { ...folded, value: renamed(folded.value, inverse(keysFor(event.tool_name, host))) };
 }
 
 /** What was decided, as the host reads it. */
 export function writeAnswer(given: Folded, event: AnyEvent, host: HostName, wireName: string): Served {
-  const { answers, decided, inputKeys } = HOSTS[host];
-  const folded = inTheirKeys(withReason(preventing(given, event, host)), event, inputKeys);
+  const { answers, decided } = HOSTS[host];
+  const folded = inTheirKeys(withReason(preventing(given, event, host)), event, HOSTS[host]);
   const can = ability(event, host);
   const end = can("halt") || !can("deny") ? folded.abort ?? folded.halt : undefined;
   const said = [...folded.contexts, ...folded.inputs].map(({ text }) => text);

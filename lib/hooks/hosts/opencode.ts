@@ -1,0 +1,38 @@
+import { adapterHost } from "./adapter.ts";
+import type { Host } from "./host.ts";
+
+/** opencode. Its `run` command ends before a Stop hook can send the agent back: `serve` and the terminal do not. */
+export const opencode: Host = adapterHost({
+  file: ".opencode/plugins/crochet.ts",
+  afterInstall:
+    "opencode cannot send the agent back in 'opencode run': Stop hooks count in its terminal and server alone",
+  events: {
+    "session.created": { ours: ["session-start"], can: [], output: [] },
+    "dispose": { ours: ["session-end"], can: [], output: [] },
+    "chat.message": { ours: ["user-prompt-submit"], can: ["deny", "context"], output: [] },
+    "experimental.chat.system.transform": { ours: ["iteration"], can: [], output: [] },
+    "tool.execute.before": { ours: ["pre-tool-use"], can: ["deny", "modify"], output: [] },
+    // It is not fired for a call that failed.
+    "tool.execute.after": { ours: ["post-tool-use"], can: ["deny", "modify", "context"], output: [] },
+    "session.idle": { ours: ["stop"], can: ["deny"], output: [] },
+    "experimental.session.compacting": { ours: ["pre-compact"], can: [], output: [] },
+  },
+  tools: {
+    bash: "Bash",
+    edit: "Edit",
+    write: "Write",
+    read: "Read",
+    glob: "Glob",
+    grep: "Grep",
+    webfetch: "WebFetch",
+    todowrite: "TodoWrite",
+    task: "Agent",
+  },
+  inputKeys: {
+    filePath: "file_path",
+    oldString: "old_string",
+    newString: "new_string",
+    replaceAll: "replace_all",
+  },
+  toolAliases: {},
+});

@@ -1,0 +1,26 @@
+import { adapterHost } from "./adapter.ts";
+import type { Host } from "./host.ts";
+
+/** The coding agent pi. */
+export const pi: Host = adapterHost({
+  file: ".pi/extensions/crochet.ts",
+  afterInstall: "pi loads extensions of a folder only once a person approves it: answer its question, or --approve",
+  events: {
+    session_start: { ours: ["session-start"], can: [], output: [] },
+    session_shutdown: { ours: ["session-end"], can: [], output: [] },
+    input: { ours: ["user-prompt-submit"], can: ["deny", "modify", "context"], output: [] },
+    context: { ours: ["iteration"], can: [], output: [] },
+    tool_call: { ours: ["pre-tool-use"], can: ["deny", "modify"], output: [] },
+    tool_result: {
+      ours: ["post-tool-use", "post-tool-use-failure"],
+      can: ["deny", "modify", "context"],
+      output: [],
+    },
+    agent_before_settle: { ours: ["stop"], can: ["deny"], output: [] },
+    session_before_compact: { ours: ["pre-compact"], can: ["deny"], output: [] },
+  },
+  tools: { bash: "Bash", write: "Write", read: "Read", grep: "Grep", find: "Glob", ls: "LS" },
+  inputKeys: { path: "file_path" },
+  // Its edits are a list with names of its own.
+  toolAliases: { edit: ["Edit", "MultiEdit"] },
+});
