@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -139,6 +140,11 @@ async function agreed(question: string, io: Io): Promise<boolean> {
   }
 }
 
+/** Bun puts a link to itself before the PATH under Node's name. */
+function isNode(found: string | undefined): boolean {
+  return found !== undefined && !/\bbun(\.exe)?$/.test(realpathSync(found));
+}
+
 function ownOrigin(dir: string): Origin {
   return {
     root: PACKAGE,
@@ -149,7 +155,7 @@ function ownOrigin(dir: string): Origin {
     found: isFound(dir, "crochet"),
     nodeTypes: isFound(dir, "@types/node"),
     isBunOnPath: onPath("bun", process.env) !== undefined,
-    isNodeOnPath: onPath("node", process.env) !== undefined,
+    isNodeOnPath: isNode(onPath("node", process.env)),
   };
 }
 

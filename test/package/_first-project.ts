@@ -40,7 +40,7 @@ export function npmFolder(): string {
 
 /** The commands of the hooks that a project has in its settings for Claude. */
 export function installedCommands(project: string): string[] {
-  const { hooks } = JSON.parse(readFileSync(join(project, ".claude/settings.json"), "utf8"));
+  const { hooks } = JSON.parse(readFileSync(join(project, ".claude/settings.local.json"), "utf8"));
   const groups = Object.values(hooks).flat() as { hooks: { command: string }[] }[];
   return groups.flatMap((group) => group.hooks.map(({ command }) => command));
 }

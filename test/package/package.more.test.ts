@@ -212,7 +212,9 @@ for (const { name, skip } of RUNTIMES) {
         for (const line of lines) type(mine, line);
         assert.match(type(mine, `${FIRST[name]} replay`), /fix-spelling +ok/);
         // What another host is told to start begins there too, with all that it needs.
-        for (const words of ["add guard", "install --for claude"]) type(mine, `${FIRST[name]} hooks ${words}`);
+        for (const words of ["add guard", "install --for claude --scope local"]) {
+          type(mine, `${FIRST[name]} hooks ${words}`);
+        }
         const call = JSON.stringify({
           hook_event_name: "PreToolUse",
           session_id: "s",
