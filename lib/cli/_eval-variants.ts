@@ -31,6 +31,7 @@ export function against(what: string, model: string | undefined, evals: string, 
     }
     return { name: ".", kind: "here" };
   }
+  if (what === "now") throw refuse("the agent here has that name: give the commit");
   const using = model !== undefined && { model };
   const kept = what === "last" ? readPlan(evals, what).id : what;
   if (keptEvals(evals).includes(kept)) return { name: kept, kind: "kept" };

@@ -62,11 +62,11 @@ function shadowTable(verdicts: readonly ShadowVerdict[]): string {
 }
 
 /** Writes the report that `--junit <file>` asks for. Called last: findings are printed even if this fails. */
-export function writeJunit(cases: readonly Case[], file: unknown, { cwd }: Io): void {
+export function writeJunit(cases: readonly Case[], file: unknown, { cwd }: Io, suite?: string): void {
   const path = resolve(cwd, String(file));
   try {
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, junit(cases));
+    writeFileSync(path, junit(cases, suite));
   } catch (error) {
     const why = (error as Error).message;
     throw new Error(`Cannot write the JUnit report ${path} as ${why}: give --junit a file that can be written`);

@@ -201,6 +201,12 @@ async function keptPlan(evals: string, flags: Flags["flags"], io: Io): Promise<E
     const now = await Promise.all(fixtures.map((fixture) => planned(fixture, io.cwd)));
     return { ...plan, fixtures: plan.fixtures.map((one, i) => ({ ...one, graders: now[i]!.graders })) };
   }
+  const [{ commit: then }, { commit: now }] = [plan.variants[0]!, here(undefined, io.cwd)];
+  if (then !== now) {
+    throw new UsageError(
+      `Cannot continue ${plan.id} as the project was at commit ${then}: check it out, or start a new eval`,
+    );
+  }
   const runs = numberOf(flags, "runs", plan.runs);
   if (runs < plan.runs) {
     throw new UsageError(`Cannot take runs away from ${plan.id}, which has ${plan.runs}: raise --runs`);
@@ -303,5 +309,5 @@ function show(summary: Summary, plan: EvalPlan, folder: string, flags: Flags["fl
       : undefined;
     return { name, seconds: 0, ...(why !== undefined && { error: why }) };
   });
-  writeJunit(cases, flags.junit, io);
+  writeJunit(cases, flags.junit, io, "crochet eval");
 }

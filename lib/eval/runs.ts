@@ -59,7 +59,7 @@ const MOST_LOST = 0.1;
 /** The API answered these because of what the agent sent: the run has failed, and is not lost. */
 const OWN_FAULT = new Set(["invalid_request_error", "request_too_large"]);
 /** What a model call can end with, apart from the API's own names of errors. */
-const LOST = /^([a-z]+_error|network|timeout|cut|stalled|grammar|not_a_stream|no_key|no_sdk)$/;
+const LOST = /^([a-z_]+_error|network|timeout|cut|stalled|grammar|not_a_stream|no_key|no_sdk)$/;
 
 /** Whether a run says nothing about its agent, as the API failed. */
 function isLost({ stop, error }: Pick<Result, "stop" | "error">): boolean {

@@ -16,7 +16,7 @@ export const GOOD = `export default [{
 }];\n`;
 
 /**
- * An agent whose runs come out as a text says, one letter a run of its eval: P says "good", F "bad", L gets HTTP 529, E an
+ * An agent whose runs come out as a text says, one letter a run of its eval: P says "good", F "bad", L gets HTTP 529, R 429, E an
  * error of its own. Which one it is depends on how many runs have ended, so that a killed eval goes on with the next.
  */
 export const tosser = (outcomes: string, more = "") => `
@@ -25,7 +25,7 @@ import { agent } from "${lib("agent.ts")}";
 import { scripted } from "${lib("testing/index.ts")}";
 const log = new URL("${more}.crochet/evals/last/runs.jsonl", import.meta.url);
 const ended = () => existsSync(log) ? readFileSync(log, "utf8").split("\\n").length - 1 : 0;
-const said = { P: { text: "good" }, F: { text: "bad" }, L: { http: 529 }, E: { http: 400 } };
+const said = { P: { text: "good" }, F: { text: "bad" }, L: { http: 529 }, R: { http: 429 }, E: { http: 400 } };
 const outcomes = "${outcomes}";
 const then = () => ({ ...said[outcomes[ended() % outcomes.length]], delay: Number(process.env.TOSS_MS ?? 0) });
 export default agent({ from: import.meta.url, name: "tosser", system: "You toss.", model: scripted([], { then }) });

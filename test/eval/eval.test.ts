@@ -39,7 +39,7 @@ test(
   LONG,
   async () => {
     using plain = await tossed("PPFPPPPFPP");
-    using lossy = await tossed("PLPFLPPPLLPFPP");
+    using lossy = await tossed("PLPFRPPPLRPFPP");
     const [a, b] = [
       JSON.parse((await evaluated(plain, "--json")).out),
       JSON.parse((await evaluated(lossy, "--json")).out),
@@ -65,11 +65,13 @@ test(
 
 test("a budget is never overrun: a round begins only if it fits", LONG, async () => {
   for (const [tokens, runs] of [[29, 1], [30, 2], [100, 6], [149, 9], [150, 10], [1000, 10]] as const) {
-    using w = await tossed("P");
-    const { code, out } = await evaluated(w, "--budget", `${tokens / 1000}k`, "--json");
-    const { spent, ...summary } = JSON.parse(out);
-    assert.deepEqual([code, summary.runs, spent.tokens], [0, runs, runs * 15], `${tokens} tokens`);
-    assert.equal(summary.ended, runs === 10 ? "done" : "budget");
+    for (const atOnce of ["1", "4"]) {
+      using w = await tossed("P");
+      const { code, out } = await w.call(evaluate, "--budget", `${tokens / 1000}k`, "--json", "--at-once", atOnce);
+      const { spent, ...summary } = JSON.parse(out);
+      assert.deepEqual([code, summary.runs, spent.tokens], [0, runs, runs * 15], `${tokens} tokens, ${atOnce} at once`);
+      assert.equal(summary.ended, runs === 10 ? "done" : "budget");
+    }
   }
   using w = await tossed("P");
   const { code, out } = await w.call(evaluate, "--budget", "0.014k");
@@ -102,7 +104,7 @@ test(
     );
     assert.match(
       readFileSync(`${w.cwd}/eval.xml`, "utf8"),
-      /errors="1"[^]*Worse than old\.ts \(p 0\.000\): 0 of 8 passed/,
+      /name="crochet eval" tests="1"[^]*errors="1"[^]*Worse than old\.ts \(p 0\.000\): 0 of 8 passed/,
     );
     using same = await tossed("P");
     same.put({ "old.ts": tosser("P", "./") });
@@ -129,6 +131,7 @@ const REFUSED: readonly [args: readonly string[], words: RegExp][] = [
   [["--budget", "much"], /Cannot use --budget much as it is neither dollars nor tokens: --budget 5, --budget 500k/],
   [["--budget", "5"], /Cannot keep a budget in dollars as the price of toss is unknown: --budget 500k/],
   [["--against", "."], /Cannot compare with '.' as that is the agent itself: add --model/],
+  [["--against", "now"], /Cannot compare with 'now' as the agent here has that name: give the commit/],
   [["--against", "gone.ts"], /Cannot compare with 'gone.ts' as there is no such script/],
   [["--against", "nowhere"], /Cannot compare with 'nowhere' as it is neither a git ref, nor a script, nor a kept eval/],
   [

@@ -160,12 +160,11 @@ export interface Case {
   readonly error?: string;
 }
 
-export function junit(cases: readonly Case[]): string {
+export function junit(cases: readonly Case[], name = "crochet replay"): string {
   const failed = cases.filter((c) => c.report?.ok === false).length;
   const broken = cases.filter((c) => c.error !== undefined).length;
   const seconds = cases.reduce((sum, c) => sum + c.seconds, 0).toFixed(3);
-  const suite =
-    `name="crochet replay" tests="${cases.length}" failures="${failed}" errors="${broken}" time="${seconds}"`;
+  const suite = `name="${name}" tests="${cases.length}" failures="${failed}" errors="${broken}" time="${seconds}"`;
   return [
     `<?xml version="1.0" encoding="UTF-8"?>`,
     `<testsuites ${suite}>`,
