@@ -2,6 +2,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../agent/options.ts";
 import { nearest } from "../files/nearest.ts";
+import { shellWord } from "../core/shown.ts";
 import { isInside } from "../files/confine.ts";
 import { realOr } from "../hooks/file/places.ts";
 import { areFixturesTrusted } from "../hooks/trust.ts";
@@ -36,6 +37,13 @@ export function fixtureScript(fixture: Fixture): string {
   const own = join(folder, "agent.ts");
   if (existsSync(own)) return own;
   const script = tapeScript(fixture);
+  const { command } = readHeader(tape);
+  if (script === undefined && command) {
+    const words = command.map(shellWord).join(" ");
+    throw new UsageError(
+      `Cannot run ${name} as it is of another program: crochet tape replay ${shellWord(name)} -- ${words}`,
+    );
+  }
   if (script === undefined) {
     throw new UsageError(`Cannot run ${name} as it names no agent: put an agent.ts into ${folder}`);
   }
@@ -165,14 +173,28 @@ export function filesBelow(folder: string): string[] {
 /** The fixtures that are named; without a name, all of `fixtures/`. */
 export function fixturesFor(words: readonly string[], io: Io, verb = "replay"): Fixture[] {
   if (words.length === 0) {
-    const found = fixturesIn(resolve(io.cwd, FIXTURES));
-    if (found.length > 0) return found;
+    const all = fixturesIn(resolve(io.cwd, FIXTURES));
+    const found = all.filter((fixture) => !isOfOthers(fixture));
+    const others = all.length - found.length;
+    if (others > 0) {
+      io.err(`left out: ${others} of other programs, for 'crochet tape replay <name> -- <command>'\n`);
+    }
+    if (all.length > 0) return found;
     throw new UsageError(`Cannot ${verb} as there is no fixture in ${FIXTURES}/: crochet record agent.ts "<prompt>"`);
   }
   const found = words.flatMap((word) => fixturesOf(word, io, verb));
   return found.filter(({ tape }, i) => found.findIndex((other) => other.tape === tape) === i)
     // Several packages may have fixtures with the same name.
     .map((fixture) => ({ ...fixture, name: nameIn(io.cwd, fixture.folder) }));
+}
+
+/** Whether another program was recorded, which only a person's own command line may start. */
+function isOfOthers({ tape }: Fixture): boolean {
+  try {
+    return readHeader(tape).command !== undefined;
+  } catch {
+    return false; // replaying it says what is wrong
+  }
 }
 
 function fixturesOf(given: string, io: Io, verb: string): Fixture[] {

@@ -1,10 +1,10 @@
 import { relative } from "node:path";
 import type { Case } from "../tape/drift/report.ts";
 import { faultText, PRESETS } from "../tape/fault/fault.ts";
-import { INVARIANTS } from "../tape/fault/invariants.ts";
+import { type Invariant, INVARIANTS } from "../tape/fault/invariants.ts";
 import { invariantsOf, Tally } from "../tape/fault/judge.ts";
 import { notSurvived, readFaultFile, saveFaults, stillBroken } from "../tape/fault/kept-faults.ts";
-import { underFaults } from "../tape/fault/under-faults.ts";
+import { type Faultable, underFaults } from "../tape/fault/under-faults.ts";
 import type { Fixture } from "../tape/fixture.ts";
 import { readTape } from "../tape/read.ts";
 import { searchFaults, type SearchResult } from "../testing/search-faults.ts";
@@ -55,12 +55,19 @@ interface Searched extends SearchResult {
   readonly shared?: { readonly [name: string]: boolean };
 }
 
+/** What is run under faults, and what must hold. */
+export interface Searching {
+  readonly agentOf: (fixture: Fixture, signal: AbortSignal) => Promise<Faultable>;
+  readonly invariants: readonly Invariant[];
+}
+
 /** Searches fixtures, one after the other, for faults their agents do not survive. Exit code 1 if one was found. */
 export async function replayFaults(
   fixtures: readonly Fixture[],
   asked: FaultsAsked,
   flags: Flags["flags"],
   io: Io,
+  search: Searching = { agentOf: fixtureAgent, invariants: INVARIANTS },
 ): Promise<number> {
   const others = ["verify", "update", "normalise", "hooks", "on"];
   refuseTogether(flags, "faults", others, "a search compares and records nothing, and runs here");
@@ -74,7 +81,7 @@ export async function replayFaults(
     if (io.signal.aborted) break;
     if (!flags.json) progress.show(`${results.length + 1}/${fixtures.length} ${fixture.name}`);
     const began = performance.now();
-    const result = await searched(fixture, asked, seed, flags, io);
+    const result = await searched(fixture, asked, seed, flags, io, search);
     results.push({ ...result, seconds: (performance.now() - began) / 1000 });
   }
   if (!flags.json) progress.end();
@@ -92,13 +99,14 @@ async function searched(
   seed: number | undefined,
   flags: Flags["flags"],
   io: Io,
+  search: Searching,
 ): Promise<Omit<Searched, "seconds">> {
   const { name, tape: path, files } = fixture;
   try {
-    const agent = await fixtureAgent(fixture, io.signal);
+    const agent = await search.agentOf(fixture, io.signal);
     const tape = await readTape(path);
     const tally = new Tally(await invariantsOf(fixture));
-    const invariants = [...INVARIANTS, ...tally.all];
+    const invariants = [...search.invariants, ...tally.all];
     const options = { files, wire: flags.wire === true, invariants, signal: io.signal };
     const survived = () => ({
       name,
@@ -108,8 +116,7 @@ async function searched(
     if (preset === undefined) {
       const still = await stillBroken(fixture, agent, options);
       if (still) return { name, runs: 0, seed: 0, found: still, file: fixture.faults };
-      const search = { ...options, runs, path, ...(seed !== undefined && { seed }) };
-      const found = await searchFaults(agent, tape, search);
+      const found = await searchFaults(agent, tape, { ...options, runs, path, ...(seed !== undefined && { seed }) });
       return { ...(found.found ? { name } : survived()), ...found };
     }
     readFaultFile(fixture.faults);

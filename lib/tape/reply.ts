@@ -41,7 +41,7 @@ export async function billOf(call: Pick<Call, "attempts" | "error">): Promise<Bi
 
 /** The events of an attempt as an agent is given them, whether they were streamed or came as one message. */
 export function eventsOf(attempt: Attempt): { events: readonly ModelEvent[]; error?: unknown } {
-  if (attempt.api) return { events: answerEvents(attempt.api, attempt).map(({ event }) => event) };
+  if (attempt.api) return answerEvents(attempt.api, attempt);
   if (attempt.events) return seamEvents(attempt.events);
   const message = attempt.body === undefined ? undefined : messageIn(attempt.body);
   return { events: message ? messageEvents(message) : [] };

@@ -1,8 +1,13 @@
+import { existsSync } from "node:fs";
 import { PLAIN, reportLines } from "../../tape/drift/report.ts";
 import { replayCommand } from "../../tape/server/run.ts";
 import { RULES } from "../../tape/server/rules.ts";
+import { COMMAND_INVARIANTS, commandAgent } from "../../tape/server/faults.ts";
+import { INVARIANTS } from "../../tape/fault/invariants.ts";
+import { brokenAgain } from "../../tape/fault/kept-faults.ts";
+import { expectTrusted } from "../_fixtures.ts";
 import { command, inLines, type Usage } from "../_flags.ts";
-import { UsageError } from "../_io.ts";
+import { EXIT, UsageError } from "../_io.ts";
 import { commandAsked, fixtureAsked, secondsAsked, started } from "./_asked.ts";
 
 const USAGE: Usage = {
@@ -16,6 +21,9 @@ const USAGE: Usage = {
     ["--tools <how>", "'loose': results of tools may differ; they are still reported"],
     ["--without <rules>", "switch rules off, by their names with commas between"],
     ["--here", "work in this directory itself"],
+    ["--faults [n]", "search n schedules of faults (100) for one the command does not survive; or a preset"],
+    ["--seed <n>", "with --faults: the same search again"],
+    ["--trust", "trust the fixture for this call: its invariants.ts is run"],
     ["--timeout <seconds>", "end the command after this time"],
     ["--junit <file>", "write a JUnit report"],
     ["--json", "print the report as data"],
@@ -33,6 +41,17 @@ const USAGE: Usage = {
 export default command(USAGE, async ({ words, flags, args }, io) => {
   const asked = commandAsked(args, words, USAGE.example);
   const fixture = fixtureAsked(asked.words, io, USAGE.example);
+  const { faultsAsked, noPreset, replayFaults } = await import("../_replay-faults.ts");
+  const search = {
+    agentOf: () => Promise.resolve(commandAgent(asked.command, io.env)),
+    invariants: [...INVARIANTS, ...COMMAND_INVARIANTS],
+  };
+  if (flags.faults) {
+    const { asked: wanted, word } = faultsAsked(flags.faults);
+    if (word !== undefined) throw noPreset(word, io);
+    expectTrusted([fixture], flags, io);
+    return await replayFaults([fixture], wanted, flags, io, search);
+  }
   const began = performance.now();
   const { report, code } = await started(asked.command, () =>
     replayCommand(fixture, {
@@ -52,7 +71,14 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
     const { writeJunit } = await import("../_replay-table.ts");
     writeJunit([{ name: fixture.name, seconds, report }], flags.junit, io);
   }
-  return code;
+  if (!report.ok || !existsSync(fixture.faults)) return code;
+  const broke = await brokenAgain(fixture, await search.agentOf(), {
+    invariants: search.invariants,
+    signal: io.signal,
+  });
+  if (broke === undefined) return code;
+  io.err(`  ${broke}\n`);
+  return EXIT.failed;
 });
 
 /** How requests are compared. */

@@ -1,7 +1,9 @@
 import type { ModelEvent } from "../../core/model.ts";
 import { errorType } from "../../http/api-errors.ts";
 import { type Fault, type FaultPlace, FAULTS, isInput, kindOf, placeOf, replyEvents } from "./fault.ts";
+import type { Api } from "../server/api.ts";
 import type { Attempt, Call, TapeEvent } from "../tape.ts";
+import { answerUnder } from "./_frames-under.ts";
 
 /**
  * What comes of one recorded call under faults: one call for each time the model is asked. Attempts that fail before
@@ -9,6 +11,7 @@ import type { Attempt, Call, TapeEvent } from "../tape.ts";
  * The last one is the reply, or the failure that stays for good.
  */
 export function callsUnder(call: Call, faults: readonly Fault[]): Call[] {
+  if (call.sent && call.sent.api !== "anthropic") return callsOfOthers(call.sent.api, call, faults);
   let events = replyEvents(call);
   const below: Attempt[] = [];
   const broken: Attempt[] = [];
@@ -24,6 +27,16 @@ export function callsUnder(call: Call, faults: readonly Fault[]): Call[] {
   const reply = forGood ?? (events.length === 0 ? call.attempts : [streamed(events)]);
   const [first, ...rest] = [...broken.map((attempt) => [attempt]), reply];
   return [...asked(call, below, first!), ...rest.map((attempts) => withAttempts(call, attempts))];
+}
+
+/** As `callsUnder`, of an answer in the words of another API. */
+function callsOfOthers(api: Api, call: Call, faults: readonly Fault[]): Call[] {
+  const failed = faults.flatMap((fault) => {
+    const attempt = answerUnder(api, call, fault);
+    return attempt ? Array<Attempt>(isForGood(fault) ? 1 : Math.max(1, fault.times ?? 1)).fill(attempt) : [];
+  });
+  const attempts = faults.some(isForGood) && failed.length > 0 ? failed : [...failed, call.attempts.at(-1)!];
+  return attempts.map((attempt) => withAttempts(call, [attempt]));
 }
 
 /** Whether what hits a call never stops hitting it. */

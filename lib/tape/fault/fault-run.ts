@@ -2,6 +2,7 @@ import type { Message } from "../../core/messages.ts";
 import type { ModelEvent } from "../../core/model.ts";
 import type { Tool } from "../../core/tool.ts";
 import { keyOf } from "../canonical.ts";
+import { sentKey } from "../server/match.ts";
 import { callsUnder, isForGood } from "./_fault-apply.ts";
 import { blocksOf, checkFault, type Fault, faultText } from "./fault.ts";
 import { type Call, MAIN, type Tape, type TapeRequest } from "../tape.ts";
@@ -45,7 +46,8 @@ export class FaultRun {
       const number = lane.length + 1;
       const mine = faults.filter((fault) => fault.call === number && (fault.lane ?? MAIN) === call.lane);
       for (const fault of mine) checkPlace(fault, call);
-      lane.push({ call, key: keyOf(call.request), left: callsUnder(call, mine), forGood: mine.some(isForGood) });
+      const key = call.sent ? sentKey(call.sent) : keyOf(call.request);
+      lane.push({ call, key, left: callsUnder(call, mine), forGood: mine.some(isForGood) });
     }
     for (const fault of faults) this.#checkCall(fault);
     const served = [...this.#lanes.values()].flat().reduce((sum, { left }) => sum + left.length, 0);
@@ -73,10 +75,9 @@ export class FaultRun {
   }
 
   /** The call that answers a request; `onTape` is the request as the tape would have it. */
-  take(lane: string, request: TapeRequest, onTape: TapeRequest): Call {
+  take(lane: string, request: TapeRequest, onTape: TapeRequest, key: string = keyOf(onTape)): Call {
     this.asked.push({ lane, messages: request.messages });
     if (this.asked.length > this.#most) this.#stuck.abort();
-    const key = keyOf(onTape);
     const last = this.#last.get(lane);
     // An agent that asks something else has accepted what it got: the rest of that call is not needed.
     if (last && last.key !== key) last.of.left.length = 0;

@@ -4,7 +4,7 @@ import { type Form, type Placer, placer, type Places } from "../redact/places.ts
 import type { Redactor } from "../redact/redact.ts";
 import type { Attempt, TapeEvent } from "../tape.ts";
 import type { Api, Fields } from "./api.ts";
-import { dataOf, piecesOf } from "./answers.ts";
+import { dataOf, type Piece, piecesOf } from "./answers.ts";
 import type { Program } from "./program.ts";
 
 /** What stands between the texts of another program and a tape's. */
@@ -33,7 +33,7 @@ function sentMask(places: Places, redactor: Redactor | undefined): SentMask {
     attemptOn: (api, attempt) => {
       if (api === "anthropic" || !attempt.events) return attemptOn(attempt);
       const placed = changeFrames(api, attempt.events, on, (texts, form) => placeInPieces(texts, place, form));
-      return { ...attempt, events: changeFrames(api, placed, on, (texts) => rejoin(texts, clean)) };
+      return { ...attempt, events: changeFrames(api, placed, (data) => data, (texts) => rejoin(texts, clean)) };
     },
     attemptOff: (api, attempt) => {
       if (attempt.body !== undefined) return { ...attempt, body: bodyOff(attempt.body, off) };
@@ -71,7 +71,7 @@ function changeFrames(
       if (run) run.push({ at, ...piece });
       else runs.set(key, [{ at, ...piece }]);
     }
-    return data && found.length === 0 ? change(data) : data;
+    return data && changeOthers(data, found, change);
   });
   for (const run of runs.values()) {
     const texts = pieces(run.map(({ text }) => text), run[0]!.form);
@@ -85,6 +85,15 @@ function changeFrames(
     if (item.event) return { ...item, event: data as unknown as ModelEvent };
     return { ...item, raw: item.raw!.replace(/^data:( ?).*$/m, (_, blank) => `data:${blank}${JSON.stringify(data)}`) };
   });
+}
+
+/** Changes all texts of a frame but those that are pieces of longer ones; the frame itself if nothing changes. */
+function changeOthers(data: Fields, pieces: readonly Piece[], change: <T>(value: T) => T): Fields {
+  const set = (all: Fields, textOf: (piece: Piece) => string) =>
+    pieces.reduce((one, piece) => withText(one, piece.path, textOf(piece)) as Fields, all);
+  const others = set(data, () => "");
+  const changed = change(others);
+  return changed === others ? data : set(changed, ({ text }) => text);
 }
 
 function withText(value: unknown, [key, ...rest]: readonly (string | number)[], text: string): unknown {

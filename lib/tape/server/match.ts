@@ -106,8 +106,12 @@ export class SentMatcher {
   }
 }
 
-/** What makes two requests the same. */
-export function keyOf({ method, path, body }: Sent): string {
+/** What makes two requests the same, which are given as a tape has them. */
+export function sentKey(sent: Sent): string {
+  return keyOf(compared(sent).sent);
+}
+
+function keyOf({ method, path, body }: Sent): string {
   return `${method} ${path} ${canonical(body ?? null)}`;
 }
 

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } 
 import { homedir } from "node:os";
 import { basename, delimiter, join } from "node:path";
 import { isObject, parsed } from "../../core/json.ts";
+import { type Places, placesHere } from "../redact/places.ts";
 import type { Upstreams } from "./record.ts";
 
 export type Env = { readonly [name: string]: string | undefined };
@@ -19,6 +20,11 @@ export function upstreamsIn(env: Env): Upstreams {
     openai: env[VARIABLES.openai] || "https://api.openai.com/v1",
     gemini: env[VARIABLES.gemini] || "https://generativelanguage.googleapis.com",
   };
+}
+
+/** The places of a command, which has an environment of its own. */
+export function placesOf(root: string, { HOME, TMPDIR }: Env): Places {
+  return { ...placesHere(root), ...(HOME && { home: HOME }), ...(TMPDIR && { tmp: TMPDIR }) };
 }
 
 /** Variables that prompts show: a replay has those of the recording. */

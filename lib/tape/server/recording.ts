@@ -5,10 +5,9 @@ import type { Redactor } from "../redact/redact.ts";
 import type { Attempt, Call, Tape } from "../tape.ts";
 import { asksModel, type Sent } from "./api.ts";
 import { sentMasks } from "./mask.ts";
-import { keyOf } from "./match.ts";
+import { sentKey } from "./match.ts";
 import { Program } from "./program.ts";
 import { readable } from "./readable.ts";
-import { compared } from "./rules.ts";
 
 /** One request and its answer, as they went over the wire. */
 export interface Exchange {
@@ -42,7 +41,7 @@ export function tapeOfRun({ exchanges, places, folder, redactor, header, end }: 
     const lane = asksModel(given) ? program.learn(headers) : OTHER;
     const mask = masks();
     const sent = mask.on(given);
-    const key = keyOf(compared(sent).sent);
+    const key = sentKey(sent);
     const attempt = { ...mask.attemptOn(sent.api, raw), ...(sent.api !== "anthropic" && { api: sent.api }) };
     const before = last.get(key);
     if (before && hasFailed(before.attempts.at(-1)!)) {

@@ -19,8 +19,6 @@ export interface ReplayerOptions extends MatchOptions {
   readonly places: Places;
   /** Where the program is installed. */
   readonly folder?: string | undefined;
-  /** Serves a recorded attempt, or what a fault makes of it. @default as it was recorded */
-  readonly attemptOf?: (found: Found) => Attempt;
 }
 
 /** Answers requests from a tape, and never from anywhere else. */
@@ -52,8 +50,8 @@ export class Replayer {
     const found = this.#divergences.has(lane) ? undefined : this.#matcher.find(asked);
     if (!found) return this.#refuse(asked, lane, response);
     if (found.tool) this.#noteTool(found, lane);
-    const attempt = this.#options.attemptOf?.(found) ?? found.attempt;
-    await serve(mask.attemptOff(sent.api, attempt), sent, response, found.attempt !== found.call.attempts.at(-1));
+    const more = found.attempt !== found.call.attempts.at(-1);
+    await serveAttempt(mask.attemptOff(sent.api, found.attempt), sent, response, more);
   };
 
   #refuse(asked: Sent, lane: string, response: ServerResponse): void {
@@ -106,7 +104,12 @@ export class Replayer {
 }
 
 /** Sends an attempt as it was recorded: one frame a write. `more` if another attempt follows, for which no wait is served. */
-async function serve(attempt: Attempt, sent: Sent, response: ServerResponse, more: boolean): Promise<void> {
+export async function serveAttempt(
+  attempt: Attempt,
+  sent: Sent,
+  response: ServerResponse,
+  more: boolean,
+): Promise<void> {
   const { status, ended, headers, events, body = "" } = await fitting(attempt, sent);
   if (status === undefined && ended !== undefined) {
     if (ended === "reset" || ended === "cut") response.destroy();

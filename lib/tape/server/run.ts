@@ -11,14 +11,13 @@ import { tapeFile } from "../options.ts";
 import { readTape, TapeError } from "../read.ts";
 import { keepFiles } from "../record/keep-files.ts";
 import { sourceOf } from "../record/recorded-tape.ts";
-import { placesHere } from "../redact/places.ts";
 import { redactor } from "../redact/redact.ts";
 import type { Tape } from "../tape.ts";
 import { writeTape } from "../write.ts";
 import { asksModel } from "./api.ts";
 import { type CommandEnd, runCommand } from "./command.ts";
 import { listen, type Listening, refusingProxy } from "./listen.ts";
-import { type Env, pointedAt, SHOWN_VARIABLES, upstreamsIn } from "./pointing.ts";
+import { type Env, placesOf, pointedAt, SHOWN_VARIABLES, upstreamsIn } from "./pointing.ts";
 import { installFolder } from "./program.ts";
 import { Recorder } from "./record.ts";
 import { tapeOfRun } from "./recording.ts";
@@ -64,7 +63,7 @@ export async function startRecording(env: Env, root: string, redact: boolean) {
       const url = seen.url;
       const tape = tapeOfRun({
         exchanges,
-        places: placesHere(root),
+        places: placesOf(root, env),
         folder,
         redactor: ids,
         header: {
@@ -119,7 +118,7 @@ function isRepository(cwd: string): boolean {
   return spawnSync("git", ["rev-parse", "--is-inside-work-tree"], { cwd, stdio: "ignore" }).status === 0;
 }
 
-export interface ReplayOptions extends RunOptions, Pick<ReplayerOptions, "loose" | "without" | "attemptOf"> {
+export interface ReplayOptions extends RunOptions, Pick<ReplayerOptions, "loose" | "without"> {
   /** Works in `cwd` itself. @default in a copy of the recorded workspace */
   readonly here?: boolean;
   readonly quiet?: boolean;
@@ -164,7 +163,7 @@ async function replayIn(cwd: string, tape: Tape, fixture: Fixture, options: Repl
   const replayer = new Replayer(tape, {
     ...options,
     name: fixture.name,
-    places: placesHere(cwd),
+    places: placesOf(cwd, env),
     folder: installFolder(command[0]!, env),
     elsewhere: !options.here,
   });

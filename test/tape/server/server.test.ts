@@ -127,7 +127,7 @@ const STREAMS = {
       }"}}]}`,
       `{"id":"c1","model":"gpt","choices":[{"index":0,"delta":{"content":"${cwd.slice(5)}/notes.md"}}]}`,
       `{"id":"c1","model":"gpt","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"t1","function":{"name":"read","arguments":"{\\"path\\":"}}]}}]}`,
-      `{"id":"c1","model":"gpt","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\\"a.md\\"}"}}]},"finish_reason":"tool_calls"}]}`,
+      `{"id":"c1","model":"gpt","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\\"${cwd}/a.md\\"}"}}]},"finish_reason":"tool_calls"}]}`,
       `[DONE]`,
     ],
   },
@@ -139,7 +139,8 @@ const STREAMS = {
       `{"type":"response.output_text.delta","item_id":"i","output_index":0,"delta":"I read ${cwd.slice(0, 5)}"}`,
       `{"type":"response.output_text.delta","item_id":"i","output_index":0,"delta":"${cwd.slice(5)}/notes.md"}`,
       `{"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","call_id":"t1","name":"read"}}`,
-      `{"type":"response.function_call_arguments.delta","item_id":"j","output_index":1,"delta":"{\\"path\\":\\"a.md\\"}"}`,
+      `{"type":"response.function_call_arguments.delta","item_id":"j","output_index":1,"delta":"{\\"path\\":\\"${cwd}/a.md\\"}"}`,
+      `{"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","call_id":"t1","name":"read","arguments":"{\\"path\\":\\"${cwd}/a.md\\"}"}}`,
       `{"type":"response.completed","response":{"id":"r1","model":"gpt","status":"completed"}}`,
     ],
   },
@@ -150,7 +151,7 @@ const STREAMS = {
       `{"candidates":[{"content":{"role":"model","parts":[{"text":"I read ${cwd.slice(0, 5)}"}]}}]}`,
       `{"candidates":[{"content":{"role":"model","parts":[{"text":"${
         cwd.slice(5)
-      }/notes.md"},{"functionCall":{"id":"t1","name":"read","args":{"path":"a.md"}}}]},"finishReason":"STOP"}]}`,
+      }/notes.md"},{"functionCall":{"id":"t1","name":"read","args":{"path":"${cwd}/a.md"}}}]},"finishReason":"STOP"}]}`,
     ],
   },
 };
@@ -177,9 +178,10 @@ for (const [name, { path, body, frames }] of Object.entries(STREAMS)) {
       ),
       /I read \S*\/crochet-replay-\w+\/notes.md/,
     );
+    assert.match(again.stdout, /\/crochet-replay-\w+\/a\.md/);
     const { replyOf } = await import("../../../lib/tape/reply.ts");
     const reply = await replyOf(tape.calls[0]!);
-    assert.deepEqual(reply!.calls.map(({ name, input }) => [name, input]), [["read", { path: "a.md" }]]);
+    assert.deepEqual(reply!.calls.map(({ name, input }) => [name, input]), [["read", { path: "{ROOT}/a.md" }]]);
   });
 }
 

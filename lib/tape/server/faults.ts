@@ -1,0 +1,107 @@
+import type { ServerResponse } from "node:http";
+import { NO_USAGE } from "../../core/messages.ts";
+import type { Result } from "../../core/run-events.ts";
+import type { FaultRun } from "../fault/fault-run.ts";
+import type { Invariant } from "../fault/invariants.ts";
+import type { Faultable } from "../fault/under-faults.ts";
+import type { Attempt, Tape } from "../tape.ts";
+import { asksModel } from "./api.ts";
+import { type CommandEnd, runCommand } from "./command.ts";
+import { type Incoming, listen, sendError } from "./listen.ts";
+import { sentMasks } from "./mask.ts";
+import { sentKey } from "./match.ts";
+import { type Env, placesOf, pointedAt } from "./pointing.ts";
+import { installFolder, Program } from "./program.ts";
+import { readable } from "./readable.ts";
+import { serveAttempt } from "./replay.ts";
+
+/** How a command ended, and what it was served last: invariants look it up by the run. */
+const ends = new WeakMap<object, { readonly end: CommandEnd; readonly last: Attempt | undefined }>();
+
+/** What must hold for every command, besides what holds for every run. */
+export const COMMAND_INVARIANTS: readonly Invariant[] = [
+  {
+    name: "the command is ended by no signal",
+    broken: ({ run }) => {
+      const { end } = ends.get(run)?.end ?? {};
+      return end?.startsWith("SIG") ? `it was ended by ${end}` : undefined;
+    },
+  },
+  {
+    name: "the command reports a failure if its last request failed",
+    broken: ({ run }) => {
+      const { end, last } = ends.get(run) ?? {};
+      const hasFailed = last && ((last.status ?? 0) >= 400 || last.ended !== undefined);
+      return hasFailed && end!.end === "exit 0" ? "it ended with exit 0, though nothing answered" : undefined;
+    },
+  },
+];
+
+/** A command in place of an agent: a run of it on a tape on which faults fall. Its output is the text of the result. */
+export function commandAgent(
+  command: readonly string[],
+  env: Env,
+  folder = installFolder(command[0]!, env),
+): Faultable {
+  return {
+    open: ({ cwd, tape: { tape, faults }, signal }) =>
+      Promise.resolve({
+        prompt: () => runUnder(faults!, { command, env, cwd, tape: tape!, folder, signal }),
+        close: () => Promise.resolve(),
+      }),
+  };
+}
+
+interface UnderOptions {
+  readonly command: readonly string[];
+  readonly env: Env;
+  readonly cwd: string;
+  readonly tape: Tape;
+  readonly folder: string | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function runUnder(run: FaultRun, { command, env, cwd, tape, folder, signal }: UnderOptions): Promise<Result> {
+  const program = new Program(folder);
+  const masks = sentMasks(placesOf(cwd, env), program, undefined);
+  /** What is still to be served for the last request of a lane: a client asks again by itself after a failure. */
+  const left = new Map<string, { readonly key: string; readonly attempts: Attempt[] }>();
+  let last: Attempt | undefined;
+  const answer = async ({ sent, headers }: Incoming, response: ServerResponse) => {
+    if (!asksModel(sent)) return sendError(response, sent.api, 404, "Not recorded");
+    const lane = program.learn(headers);
+    const mask = masks();
+    const asked = mask.on(sent);
+    const key = sentKey(asked);
+    let pending = left.get(lane);
+    if (pending?.key !== key || pending.attempts.length === 0) {
+      const request = readable(asked);
+      const { attempts, id } = run.take(
+        lane,
+        sent.api === "anthropic" ? request : { ...request, messages: [] },
+        request,
+        key,
+      );
+      // The tape is over: only the Messages API has words for it.
+      if (id.endsWith("#farewell") && sent.api !== "anthropic") {
+        return sendError(response, sent.api, 400, "The tape is over");
+      }
+      left.set(lane, pending = { key, attempts: [...attempts] });
+    }
+    last = pending.attempts.shift()!;
+    await serveAttempt(mask.attemptOff(sent.api, last), sent, response, true);
+  };
+  const server = await listen(answer);
+  try {
+    using pointed = pointedAt(server.url, command, { env, shown: tape.header.env ?? {}, proxy: server.url });
+    const end = await runCommand(pointed.command, { cwd, env: pointed.env, signal, quiet: true });
+    ends.set(run, { end, last });
+    const stop = end.end === "exit 0" ? "done" : end.end === "aborted" ? "aborted" : "error";
+    return {
+      ...{ stop, text: end.stdout, messages: [], usage: NO_USAGE },
+      ...(stop === "error" && { error: { code: end.end, message: end.stderr } }),
+    } as unknown as Result;
+  } finally {
+    await server.close();
+  }
+}

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { scriptedServer } from "../../lib/testing/server.ts";
+import { bareEnv, CROCHET, crochet } from "../_crochet.ts";
+import { RUNTIME } from "../_runtime.ts";
+import { scratch } from "../_scratch.ts";
+
+const CLIENT = `
+const messages = [{ role: "user", content: process.argv[2] ?? "hello" }];
+const headers = { "x-api-key": "k", "anthropic-version": "2023-06-01" };
+const body = JSON.stringify({ model: "m", max_tokens: 9, messages, stream: true });
+const response = await fetch(process.env.ANTHROPIC_BASE_URL + "/v1/messages", { method: "POST", headers, body });
+console.log(response.status, process.env.CROCHET_TAPE_URL !== undefined);
+process.exit(response.ok ? 0 : 7);`;
+
+const command = (...words: string[]) => ["--", ...RUNTIME, "client.mjs", ...words];
+
+async function project() {
+  const folder = scratch({ "client.mjs": CLIENT, "home/.keep": "" });
+  const cwd = folder.path;
+  const env = { HOME: join(cwd, "home"), CROCHET_HOME: undefined };
+  await using api = await scriptedServer([{ text: "hi there" }]);
+  const { code, err } = await crochet(["tape", "record", "--fixture", "hi", ...command()], {
+    ...{ cwd, env: { ...env, ANTHROPIC_BASE_URL: api.url } },
+  });
+  assert.equal(code, 0, err);
+  assert.match(err, /recorded fixtures\/hi: exit 0, 1 call/);
+  return {
+    cwd,
+    env,
+    run: (...args: string[]) => crochet(args, { cwd, env }),
+    [Symbol.dispose]: () => folder[Symbol.dispose](),
+  };
+}
+
+test("a recorded command replays, shows its drift with exit code 1, and mistakes with exit code 2", async () => {
+  using here = await project();
+  const same = await here.run("tape", "replay", "hi", ...command());
+  assert.deepEqual([same.code, same.out], [0, "200 true\n"], same.err);
+  assert.match(same.err, /✓ hi 1\/1 calls\n {2}not compared: stream/);
+  const other = await here.run("tape", "replay", "hi", "--json", "--junit", "report.xml", ...command("goodbye"));
+  assert.equal(other.code, 1);
+  assert.match(
+    other.err,
+    /prompt: messages\.0\.content\.0\.text is not what was recorded \(at main#1\)\n {4}- hello\n {4}\+ goodbye/,
+  );
+  const report = JSON.parse(other.out.trim().split("\n").at(-1)!);
+  assert.deepEqual([report.ok, report.unused], [false, ["main#1"]]);
+  assert.match(readFileSync(join(here.cwd, "report.xml"), "utf8"), /<failure message="prompt: messages\.0/);
+  const wrong = [
+    [["replay", "hi"], /none is named: put it behind '--'/],
+    [["replay", "high", ...command()], /no such fixture: did you mean 'hi'/],
+    [["replay", "hi", "--without", "dates", ...command()], /no such rule: account/],
+    [["replay", "hi", "--", "no-such-program"], /'no-such-program' as there is no such command/],
+    [["record", "--fixture", "hi", ...command()], /a tape exists/],
+    [["serve", "hi", "--port", "x"], /port 'x'/],
+  ] as const;
+  for (const [words, why] of wrong) {
+    const { code, err } = await here.run("tape", ...words);
+    assert.match(err, why);
+    assert.equal(code, 2, err);
+  }
+});
+
+test("a tape of another program is shown and viewed as any other, and its command is never run", async () => {
+  using here = await project();
+  const shown = await here.run("fixtures", "show", "hi");
+  assert.match(shown.out, /› hello\nhi there/);
+  const viewed = await here.run("view", "hi", "--out", "page.html");
+  assert.ok(viewed.code === 0 && existsSync(join(here.cwd, "page.html")), viewed.err);
+  const refused = await here.run("replay", "hi");
+  assert.equal(refused.code, 1);
+  assert.match(refused.out, /crochet tape replay hi -- /);
+  const all = await here.run("replay");
+  assert.match(all.err, /left out: 1 of other programs/);
+});
+
+test("a served tape says when it is ready, answers programs started elsewhere, and reports when it is ended", async () => {
+  using here = await project();
+  const [program, ...args] = [...CROCHET, "tape", "serve", "hi"];
+  const child = spawn(program!, args, { cwd: here.cwd, env: { ...bareEnv(), HOME: here.env.HOME } });
+  let out = "";
+  let err = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => err += text);
+  const url = await new Promise<string>((resolve) => {
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      out += text;
+      const [, ready] = /^ready (\S+)\n/.exec(out) ?? [];
+      if (ready !== undefined) resolve(ready);
+    });
+  });
+  const body = JSON.stringify({
+    model: "m",
+    max_tokens: 9,
+    messages: [{ role: "user", content: "hello" }],
+    stream: true,
+  });
+  const response = await fetch(`${url}/anthropic/v1/messages`, { method: "POST", body });
+  assert.match(await response.text(), /^event: message_start\n/);
+  const ended = new Promise((resolve) => child.on("close", resolve));
+  child.kill("SIGINT");
+  assert.equal(await ended, 0, err);
+  assert.match(err, /✓ hi/);
+});
