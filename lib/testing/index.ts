@@ -45,3 +45,4 @@ export { scripted, type ScriptedModel } from "./scripted.ts";
 export { searchFaults, type SearchOptions, type SearchResult } from "./search-faults.ts";
 export { type ScriptedServer, scriptedServer, type ScriptedServerOptions, type ServedRequest } from "./server.ts";
 export { type ContractCheck, storeContract } from "./store-contract.ts";
+export { type TapeServer, tapeServer, type TapeServerOptions } from "./tape-server.ts";

@@ -62,10 +62,10 @@ function geminiReader(request: ModelRequest, emit: (event: ModelEvent) => void):
     if (typeof first?.finishReason === "string") stop = first.finishReason;
   };
   const end = () => {
-    if (stop === "") throw new Error("the reply was cut off");
+    if (stop === "") throw new Error("The reply was cut off");
     reply.finish(stop === "MAX_TOKENS" ? "max_tokens" : calls > 0 ? "tool_use" : "end_turn");
   };
-  return { take, whole: (value) => (take(value), end()), end };
+  return { take, whole: (value) => (take(value), end()), end, isWhole: () => stop !== "" };
 }
 
 /** A text of a frame that is a piece of a longer one. */

@@ -1,0 +1,134 @@
+import type { Server } from "node:http";
+import { serve } from "../../_server.ts";
+
+/** What the model of an upstream does: calls one tool, by the API it is asked over, then says that it is done. */
+export type Calls = { readonly [path: string]: { readonly name: string; readonly input: object } };
+
+const frame = (data: object, name = "") => `${name === "" ? "" : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`;
+const typed = (data: { type: string; [key: string]: unknown }) => frame(data, data.type);
+
+function anthropic(model: string, call: Calls[string] | undefined): string {
+  const block = call ? { type: "tool_use", id: "toolu_1", name: call.name, input: {} } : { type: "text", text: "" };
+  const delta = call
+    ? { type: "input_json_delta", partial_json: JSON.stringify(call.input) }
+    : { type: "text_delta", text: "Done." };
+  const usage = { input_tokens: 10, output_tokens: 1 };
+  return [
+    {
+      type: "message_start",
+      message: {
+        id: "msg_1",
+        type: "message",
+        role: "assistant",
+        model,
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage,
+      },
+    },
+    { type: "content_block_start", index: 0, content_block: block },
+    { type: "content_block_delta", index: 0, delta },
+    { type: "content_block_stop", index: 0 },
+    {
+      type: "message_delta",
+      delta: { stop_reason: call ? "tool_use" : "end_turn", stop_sequence: null },
+      usage: { output_tokens: 5 },
+    },
+    { type: "message_stop" },
+  ].map(typed).join("");
+}
+
+function responses(model: string, call: Calls[string] | undefined): string {
+  const item = call
+    ? {
+      type: "function_call",
+      id: "fc_1",
+      call_id: "call_1",
+      name: call.name,
+      arguments: JSON.stringify(call.input),
+      status: "completed",
+    }
+    : {
+      type: "message",
+      id: "msg_1",
+      role: "assistant",
+      status: "completed",
+      content: [{ type: "output_text", text: "Done.", annotations: [] }],
+    };
+  const response = { id: "resp_1", object: "response", created_at: 1, model, status: "in_progress", output: [] };
+  const usage = {
+    input_tokens: 10,
+    output_tokens: 5,
+    total_tokens: 15,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens_details: { reasoning_tokens: 0 },
+  };
+  return [
+    { type: "response.created", sequence_number: 0, response },
+    {
+      type: "response.output_item.added",
+      sequence_number: 1,
+      output_index: 0,
+      item: call ? { ...item, arguments: "" } : { ...item, content: [] },
+    },
+    ...(call ? [] : [{
+      type: "response.output_text.delta",
+      sequence_number: 2,
+      item_id: "msg_1",
+      output_index: 0,
+      content_index: 0,
+      delta: "Done.",
+    }]),
+    { type: "response.output_item.done", sequence_number: 3, output_index: 0, item },
+    {
+      type: "response.completed",
+      sequence_number: 4,
+      response: { ...response, status: "completed", output: [item], usage },
+    },
+  ].map(typed).join("");
+}
+
+function gemini(call: Calls[string] | undefined, text: string): object {
+  const part = call ? { functionCall: { name: call.name, args: call.input } } : { text };
+  const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 };
+  return {
+    candidates: [{ content: { role: "model", parts: [part] }, finishReason: "STOP", index: 0 }],
+    usageMetadata,
+    modelVersion: "scripted",
+    responseId: "r1",
+  };
+}
+
+/** The APIs of three providers on this machine, with a model that calls one tool. */
+export async function upstream(calls: Calls): Promise<{ url: string; server: Server } & Disposable> {
+  return await serve(async (request, response) => {
+    let text = "";
+    for await (const chunk of request) text += new TextDecoder().decode(chunk as Uint8Array);
+    const path = (request.url ?? "").replace(/\?.*/, "");
+    const send = (type: string, body: string, status = 200) => {
+      response.writeHead(status, { "content-type": type });
+      response.end(body);
+    };
+    if (request.method !== "POST") return send("application/json", "{}", 404);
+    const body = JSON.parse(text || "{}");
+    const hasTools = (body.tools?.length ?? 0) > 0 || JSON.stringify(body.input ?? "").includes('"additional_tools"');
+    const isAnswered = /"(?:tool_result|function_call_output|custom_tool_call_output|functionResponse)"/.test(text);
+    const api = path.endsWith("/messages") ? "anthropic" : path.endsWith("/responses") ? "responses" : "gemini";
+    const call = hasTools && !isAnswered ? calls[api] : undefined;
+    if (api === "anthropic") return send("text/event-stream", anthropic(body.model, call));
+    if (api === "responses") return send("text/event-stream", responses(body.model, call));
+    if (path.endsWith(":generateContent")) {
+      return send(
+        "application/json",
+        JSON.stringify(
+          gemini(
+            call,
+            JSON.stringify({ reasoning: "-", model_choice: "flash", complexity_reasoning: "-", complexity_score: 10 }),
+          ),
+        ),
+      );
+    }
+    send("text/event-stream", frame(gemini(call, "Done.")));
+  });
+}
