@@ -56,8 +56,8 @@ const PRICES: ReadonlyMap<string, ListedPrice> = new Map(Object.entries({
 export const PRICED_MODELS: readonly string[] = [...PRICES.keys()];
 
 /**
- * What ONE model call cost, in US dollars at list price or a price of one's own, or undefined for a model without a
- * known price: never 0.
+ * What ONE model call cost, in US dollars at list price or a price of one's own, or undefined for a model or a service
+ * without a known price: never 0.
  * Price each call on its own, as the price of some models depends on the length of the prompt.
  */
 export function price(model: string, usage: Usage, own: Prices = {}): number | undefined {
@@ -65,7 +65,7 @@ export function price(model: string, usage: Usage, own: Prices = {}): number | u
     Object.hasOwn(own, key) ? own[key] : PRICES.get(key)
   )
     .find((found) => found !== undefined);
-  if (!listed) return undefined;
+  if (!listed || usage.extra) return undefined;
   const prompt = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
   const { input, output, cacheWrite, cacheRead } = listed.above && prompt > listed.above.tokens
     ? listed.above.price

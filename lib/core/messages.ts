@@ -45,6 +45,8 @@ export interface Usage {
   readonly output_tokens: number;
   readonly cache_creation_input_tokens: number;
   readonly cache_read_input_tokens: number;
+  /** Charged otherwise than by these tokens: an hour's cache, web searches, a faster speed. No price is known for that. */
+  readonly extra?: true;
 }
 
 export const NO_USAGE: Usage = {
@@ -60,6 +62,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
     output_tokens: a.output_tokens + b.output_tokens,
     cache_creation_input_tokens: a.cache_creation_input_tokens + b.cache_creation_input_tokens,
     cache_read_input_tokens: a.cache_read_input_tokens + b.cache_read_input_tokens,
+    ...((a.extra ?? b.extra) && { extra: true }),
   };
 }
 

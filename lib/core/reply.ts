@@ -270,14 +270,24 @@ function showWords(part: RawBlock, onDelta: (delta: ReplyDelta) => void): void {
   }
 }
 
-function mergeUsage(usage: Usage, update: Partial<Usage> | null | undefined): Usage {
+/** Counts of the API for what its tokens do not say. */
+interface Extras {
+  readonly cache_creation?: { readonly ephemeral_1h_input_tokens?: number } | null;
+  readonly server_tool_use?: { readonly web_search_requests?: number } | null;
+  readonly speed?: string | null;
+}
+
+function mergeUsage(usage: Usage, update: (Partial<Usage> & Extras) | null | undefined): Usage {
   if (!update) return usage;
-  const pick = (key: keyof Usage) => typeof update[key] === "number" ? update[key] : usage[key];
+  const pick = (key: Exclude<keyof Usage, "extra">) => typeof update[key] === "number" ? update[key] : usage[key];
+  const { cache_creation, server_tool_use, speed } = update;
+  const charged = cache_creation?.ephemeral_1h_input_tokens || server_tool_use?.web_search_requests;
   return {
     input_tokens: pick("input_tokens"),
     output_tokens: pick("output_tokens"),
     cache_creation_input_tokens: pick("cache_creation_input_tokens"),
     cache_read_input_tokens: pick("cache_read_input_tokens"),
+    ...((usage.extra || charged || speed === "fast") && { extra: true }),
   };
 }
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { agent, type Model } from "crochet";
 import { test } from "node:test";
 import { DEFAULT_MODEL } from "../../lib/anthropic/model.ts";
 import { NO_USAGE } from "../../lib/core/messages.ts";
@@ -48,4 +49,26 @@ test("price() knows a model by the names that Bedrock, Vertex and openai: give i
   assert.equal(price("us.amazon.nova-v1:0", usage), undefined);
   const own = { "qwen3": { input: 1, output: 1, cacheRead: 1, cacheWrite: 1 } };
   assert.equal(price("openai:qwen3", usage, own), 1);
+});
+
+test("a reply that was charged for more than its tokens has no known price", async () => {
+  const plain = { input_tokens: 5, output_tokens: 1 };
+  const rows: [what: string, usage: object, known: boolean][] = [
+    ["tokens alone", { ...plain, cache_creation: { ephemeral_1h_input_tokens: 0 } }, true],
+    ["an hour's cache", { ...plain, cache_creation: { ephemeral_1h_input_tokens: 7 } }, false],
+    ["a web search", { ...plain, server_tool_use: { web_search_requests: 1 } }, false],
+    ["speed", { ...plain, speed: "fast" }, false],
+  ];
+  for (const [what, usage, known] of rows) {
+    const model: Model = async function* () {
+      yield { type: "message_start", message: { id: "m", model: "claude-opus-5-5", usage } };
+      yield { type: "content_block_start", index: 0, content_block: { type: "text", text: "hi" } };
+      yield { type: "content_block_stop", index: 0 };
+      yield { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 2 } };
+      yield { type: "message_stop" };
+    };
+    const { cost, usage: counted } = await agent({ model }).run("go");
+    assert.equal(cost !== undefined, known, what);
+    assert.equal(counted.output_tokens, 2);
+  }
 });
