@@ -126,7 +126,7 @@ const replayed = sessionStore(memoryStore());
 async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<AgentSession> {
   const { parts, options, own, cwd, tape, lane, clock, model, isNamed, prices } = basis;
   const { limits, store, engine, id, asks } = basis;
-  const { system, lasting, afterWrite } = await systemOf(basis);
+  const { system, lasting, instructions, afterWrite } = await systemOf(basis);
   const chosen = {
     permissions: rulesOf(options.permissions, own.permissions),
     ask: engine ? askerOn(engine, own.ask, (event) => emit(event)) : own.ask,
@@ -248,7 +248,8 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
     tape.loadsBeside = parts.hooksBeside !== undefined;
     tape.isRuled = own.permissions !== undefined || own.ask !== undefined;
   }
-  const session = openSession(spec, state, { source: past ? (past.forked ? "fork" : "resume") : "startup" });
+  const source = past ? (past.forked ? "fork" : "resume") : "startup";
+  const session = openSession(spec, state, { source, instructions });
   return agentSession({
     ...{ spec, state, session, store, keep, about, past, stored, engine, gate, tape, lane, hasModel, signals },
     asking: basis.asking,

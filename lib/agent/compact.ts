@@ -101,6 +101,7 @@ export async function compact(run: Run, trigger: "auto" | "manual"): Promise<boo
   }
   run.firstIndex = Math.min(run.firstIndex, next.length);
   run.emit({ type: "compact", messages: next, before, after });
+  await run.fire({ event: "post-compact", trigger, summary });
   return true;
 }
 

@@ -1,5 +1,6 @@
 import type { AgentOptions, RunOptions } from "./options.ts";
 import type { Clock } from "../core/clock.ts";
+import type { EventFields } from "../core/events.ts";
 import type { AgentSpec } from "../core/run.ts";
 import type { TapeSession } from "../tape/session.ts";
 import { BUILT_IN } from "../tape/tape.ts";
@@ -16,12 +17,18 @@ interface PromptBasis {
   readonly tape: TapeSession | undefined;
 }
 
+interface Memory {
+  /** The files that were read; empty if a recording has their text. */
+  readonly instructions: readonly EventFields["instructions-loaded"][];
+  readonly afterWrite?: NonNullable<AgentSpec["afterWrite"]>;
+}
+
 /** The system prompt; `lasting` is the part that stays the same from day to day. */
 export async function systemOf(
   basis: PromptBasis,
-): Promise<{ system: string; lasting: string; afterWrite?: AgentSpec["afterWrite"] }> {
+): Promise<{ system: string; lasting: string } & Memory> {
   const { system = "", from } = basis.options;
-  const [{ found, afterWrite }, around] = await Promise.all([
+  const [{ found, ...memory }, around] = await Promise.all([
     memoryOf(basis),
     from === BUILT_IN ? surroundingsOf(basis) : "",
   ]);
@@ -29,7 +36,7 @@ export async function systemOf(
   return {
     system: joined(system, around, found),
     lasting: joined(system, found),
-    ...(afterWrite && { afterWrite }),
+    ...memory,
   };
 }
 
@@ -44,8 +51,8 @@ async function surroundingsOf({ cwd, clock, tape }: PromptBasis): Promise<string
 
 async function memoryOf(
   { own, cwd, memory, tape }: PromptBasis,
-): Promise<{ found: string; afterWrite?: AgentSpec["afterWrite"] }> {
-  if (memory === false) return { found: "" };
+): Promise<{ found: string } & Memory> {
+  if (memory === false) return { found: "", instructions: [] };
   const { findMemory, isBelow, memoryPrompt, memoryWatch, MEMORY_FILES } = await import("./memory.ts");
   const names = memory === true ? MEMORY_FILES : memory;
   const recorded = tape?.program?.tape;
@@ -64,5 +71,8 @@ async function memoryOf(
   if (tape?.recordsTools) {
     for (const { path, text } of files) tape.recording.hasRead(cwd, path, text);
   }
-  return { found, afterWrite: memoryWatch(cwd, names) };
+  const instructions = files.map(({ path: file_path }) => {
+    return { file_path, memory_type: "Project", load_reason: "session_start" } as const;
+  });
+  return { found, instructions, afterWrite: memoryWatch(cwd, names) };
 }

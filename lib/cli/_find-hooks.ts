@@ -115,7 +115,9 @@ async function startable(sources: HookSources): Promise<Found> {
 /** What was found and does not run, each reason once. */
 function leftOut({ problems, unloaded }: Found): string[] {
   const reasons = unloaded.map(({ why }) => why).filter((why) => /crochet trust/.test(why));
-  return [...problems, ...new Set(reasons)];
+  const guards = unloaded.filter(({ refuses }) => refuses);
+  const idle = guards.map(({ source, event, why }) => `A hook in ${source} refuses nothing at ${event}: ${why}`);
+  return [...problems, ...new Set([...reasons, ...idle])];
 }
 
 export function reportUnloaded(found: Found, io: Io): void {

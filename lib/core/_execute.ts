@@ -6,7 +6,7 @@ import { type Block, contentText, INTERRUPTED, isContent, text } from "./message
 import type { ToolCall } from "./model.ts";
 import { numbered, type Run, type Spawn, type Thrown, type ToolEnd } from "./run.ts";
 import type { CallOutcome } from "./run-events.ts";
-import { type Refusal, wordings } from "./said.ts";
+import { type From, type Refusal, wordings } from "./said.ts";
 import { shown } from "./shown.ts";
 import { asError, thrownWords } from "./thrown.ts";
 import { type Tool, ToolError, type ToolOutput, type ToolReturn } from "./tool.ts";
@@ -43,6 +43,8 @@ export interface Begun {
   readonly ready: Ready;
   readonly ran: Promise<Ending>;
   readonly time: () => number;
+  /** Where the agent was before it. */
+  readonly cwd: string;
 }
 
 /** Starts one call. */
@@ -51,11 +53,12 @@ export function begin(run: Run, ready: Ready): Begun {
   run.emit({ type: "tool_start", id: call.id, name: tool.name, input });
   const { clock } = run.state;
   const start = clock.tick();
-  return { ready, ran: perform(run, ready), time: () => clock.tick() - start };
+  const cwd = run.state.cwd();
+  return { ready, cwd, ran: perform(run, ready), time: () => clock.tick() - start };
 }
 
 /** Waits for a call and asks the hooks what they think of its result. It has ended before they are asked. */
-export async function finish(run: Run, { ready, ran, time }: Begun, end: (ending: Ending) => void): Promise<void> {
+export async function finish(run: Run, { ready, ran, time, cwd }: Begun, end: (ending: Ending) => void): Promise<void> {
   const { call, tool, input, after } = ready;
   let ending: Ending = { ...await ran, ms: time(), after };
   try {
@@ -66,6 +69,7 @@ export async function finish(run: Run, { ready, ran, time }: Begun, end: (ending
     countTool(run.count);
     if (tool.effect === "write") await run.agent.afterWrite?.(run);
     ending = asRead(run, ready, await reviewed(run, ready, ending));
+    if (tool.effect === "write" && run.hears("cwd-changed")) await reportMove(run, call.id, cwd);
     if (tool.settled) {
       await run.step("settled", call.id, async () => {
         await tool.settled!(input, { cwd: run.state.cwd(), state: run.state.toolState });
@@ -75,6 +79,12 @@ export async function finish(run: Run, { ready, ran, time }: Begun, end: (ending
   } finally {
     end(ending);
   }
+}
+
+/** Fires cwd-changed if a call moved the agent. A run that is run again finds the shell elsewhere: both places are a step's. */
+async function reportMove(run: Run, id: string, old_cwd: string): Promise<void> {
+  const moved = await run.step("cwd", id, () => Promise.resolve({ old_cwd, new_cwd: run.state.cwd() }));
+  if (moved.new_cwd !== moved.old_cwd) await run.fire({ event: "cwd-changed", ...moved });
 }
 
 /** Runs the tool until it ends; the loop does not wait longer than GRACE_MS for one that was asked to stop. */
@@ -171,19 +181,24 @@ async function reviewed(run: Run, ready: Ready, ending: Ending): Promise<Ending>
   const post = await run.inOrder(() => run.fire(fired, { accept: (value) => acceptResult(tool, ran, value) }));
   const result = post.modified ? post.value as ToolResult : ran;
   // A dialect with words of its own puts them into the result; ours stand after it.
-  const inside = [
-    ...post.denials.flatMap((d) => d.text ?? []),
-    ...wordings(post.contexts.filter((c) => c.place === "result")),
-  ];
+  const inside = post.denials.flatMap((d) => d.text ?? []);
   const feedback = post.denials.filter((d) => d.text === undefined)
     .map((d) => text(`Feedback from hook ${d.hook}: ${d.reason}`));
-  return {
+  const next: Ending = {
     ...ending,
     outcome: result.is_error ? "failure" : "success",
     content: joined(result.content, inside),
     response: result.response,
-    after: [...after, ...feedback, ...run.heard(post.contexts.filter((c) => c.place !== "result"))],
+    after: [...after, ...feedback],
   };
+  return withContexts(run, next, post.contexts);
+}
+
+/** A call's end with what hooks said of it, inside its result or after it. */
+export function withContexts(run: Run, ending: Ending, contexts: readonly From[]): Ending {
+  const inside = wordings(contexts.filter((c) => c.place === "result"));
+  const beside = run.heard(contexts.filter((c) => c.place !== "result"));
+  return { ...ending, content: joined(ending.content, inside), after: [...ending.after ?? [], ...beside] };
 }
 
 /** The call's end as the model reads it. */

@@ -1,5 +1,6 @@
-import { begin, type Ending, finish, type Ready } from "./_execute.ts";
+import { begin, type Ending, finish, type Ready, withContexts } from "./_execute.ts";
 import { gate } from "./_gate.ts";
+import type { Input } from "./events.ts";
 import type { Run } from "./run.ts";
 import { type Block, contentText, INTERRUPTED, text, type TextBlock, toolResult } from "./messages.ts";
 import type { ToolCall } from "./model.ts";
@@ -53,6 +54,7 @@ export async function answerCalls(
       if (alone && ready) await runBatch();
     }
     if (batch.length > 0) await runBatch();
+    if (run.hears("post-tool-batch")) await reviewBatch(run, calls, endings);
   } catch (error) {
     // Whatever ends the run, no tool_use stays open: the API would never take the conversation again.
     run.pending = answers(run, calls, endings);
@@ -67,6 +69,21 @@ export async function answerCalls(
     waiting: [...endings.values()].some(({ wait }) => wait),
     ...(last && { ended: { given: endings.get(last.id)!.response } }),
   };
+}
+
+/** Asks the hooks once all results are in: a denial ends the run, context goes with the last result. */
+async function reviewBatch(run: Run, calls: readonly ToolCall[], endings: Map<string, Ending>): Promise<void> {
+  const said = await run.fire({
+    event: "post-tool-batch",
+    tool_calls: calls.map(({ id, name, input }) => {
+      const { content, outcome } = endings.get(id)!;
+      const response = contentText(content);
+      return { tool_name: name, input: input as Input, tool_use_id: id, response, is_error: outcome !== "success" };
+    }),
+  });
+  if (said.decision === "deny") run.halt ??= { hook: said.deniedBy!, reason: said.reason ?? "" };
+  const { id } = calls.at(-1)!;
+  endings.set(id, withContexts(run, endings.get(id)!, said.contexts));
 }
 
 /** Every call passes here once. */

@@ -36,14 +36,16 @@ export const EVENTS = {
   "iteration": row({ subject: "request", deny: "prevents", aliases: { "pre-iteration": {} } }),
   "pre-tool-use": row({ match: "tool_name", subject: "input", deny: "prevents", ask: true }),
   "permission-request": row({ match: "tool_name", subject: "input", deny: "prevents" }),
-  "tool-denied": row({ match: "tool_name" }),
+  "tool-denied": row({ match: "tool_name", aliases: { "permission-denied": {} } }),
   "post-tool-use": row({
     match: "tool_name",
     subject: "result",
     deny: "collects",
     aliases: { "post-tool-use-failure": { outcome: "failure" } },
   }),
+  "post-tool-batch": row({ deny: "prevents" }),
   "stop": row({ match: "agent_type", deny: "collects", scope: "root", aliases: { "subagent-stop": { scope: "sub" } } }),
+  "stop-failure": row({ match: "error", scope: "root" }),
   "turn-end": row({ aliases: { "post-generation": {} } }),
   "agent-stop": row({ aliases: { "cleanup": {} } }),
   "session-end": row({ match: "reason", scope: "root" }),
@@ -54,12 +56,16 @@ export const EVENTS = {
     ask: true,
     aliases: { "pre-model-switch": {} },
   }),
+  "post-model-switch": row({ match: "new_model" }),
   "error": row({ match: "tool", subject: "retry", deny: "prevents" }),
   "pre-compact": row({ match: "trigger", subject: "instructions", deny: "prevents" }),
+  "post-compact": row({ match: "trigger" }),
   "notification": row({ match: "notification_type" }),
   "checkpoint": row({ match: "checkpoint_type" }),
   "memory-update": row({ match: "file_path" }),
   "agent-prompt": row({ match: "prompt_type" }),
+  "cwd-changed": row({}),
+  "instructions-loaded": row({ match: "load_reason" }),
 };
 
 export type Scope = "root" | "sub" | "all";
@@ -127,6 +133,16 @@ interface Fields {
     error: string | null;
     duration_ms: number;
   };
+  /** All calls of one reply, as the model called them and as it reads their results. */
+  "post-tool-batch": {
+    tool_calls: readonly {
+      readonly tool_name: string;
+      readonly input: Input;
+      readonly tool_use_id: string;
+      readonly response: string;
+      readonly is_error: boolean;
+    }[];
+  };
   "stop": {
     last_assistant_message: string;
     /** The messages this turn has added. */
@@ -144,6 +160,8 @@ interface Fields {
     /** What the run gives back, if its agent has an `output`. */
     output?: unknown;
   };
+  /** The run ends as the model cannot be reached; `error` is the code of its API. */
+  "stop-failure": { error: string; error_details: string; last_assistant_message: string };
   "turn-end": {
     trigger: Trigger;
     stop: Stop;
@@ -160,6 +178,7 @@ interface Fields {
     profile: string | null;
     triggered_by: "user" | "automatic" | "fallback";
   };
+  "post-model-switch": Pick<Fields["model-switch"], "old_model" | "new_model" | "reason" | "triggered_by">;
   "error": {
     error_type: string;
     error_message: string;
@@ -170,6 +189,7 @@ interface Fields {
     retry: boolean;
   };
   "pre-compact": { trigger: "manual" | "auto"; instructions: string };
+  "post-compact": { trigger: "manual" | "auto"; summary: string };
   "notification": { message: string; notification_type: string; title: string | null };
   "checkpoint": {
     checkpoint_id: string;
@@ -186,6 +206,8 @@ interface Fields {
     new_hash: string | null;
   };
   "agent-prompt": { prompt_type: "plan_approval" | "question" | "permission"; message: string };
+  "cwd-changed": { old_cwd: string; new_cwd: string };
+  "instructions-loaded": { file_path: string; memory_type: "User" | "Project" | "Local"; load_reason: string };
 }
 
 /** What the model would be shown. */

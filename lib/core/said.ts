@@ -46,6 +46,10 @@ const UNREAD: ReadonlySet<EventName> = new Set<EventName>([
   "checkpoint",
   "memory-update",
   "agent-prompt",
+  "stop-failure",
+  "post-compact",
+  "cwd-changed",
+  "instructions-loaded",
 ]);
 
 /** A warning for each hook whose context no model reads. */

@@ -20,6 +20,11 @@ export interface PromptOptions {
   asks?: Asks;
 }
 
+/** How a session begins, and the files whose text is in its system prompt. */
+interface SessionBegin extends Pick<EventFields["session-start"], "source"> {
+  readonly instructions?: readonly EventFields["instructions-loaded"][];
+}
+
 /** An agent's session: opened once, prompted once or often, closed once. */
 export interface Session {
   readonly state: SessionState;
@@ -67,7 +72,7 @@ export interface Session {
 export function openSession(
   agent: AgentSpec,
   state: SessionState,
-  start?: Pick<EventFields["session-start"], "source">,
+  start?: SessionBegin,
 ): Session {
   const opened = state.clock.tick();
   let started = false;
@@ -154,7 +159,7 @@ async function runPrompt(
   prompt: Prompt,
   { trigger, start, time }: {
     trigger: "user" | "resume";
-    start: Pick<EventFields["session-start"], "source"> | undefined;
+    start: SessionBegin | undefined;
     /** Begins to count the run's time. */
     time: () => void;
   },
@@ -173,13 +178,15 @@ async function runPrompt(
     if (run.list.problem !== undefined) run.warn(run.list.problem);
     if (agent.around?.sleep) time();
     if (start) {
+      const { source, instructions = [] } = start;
       const said = await run.fire({
         event: "session-start",
-        ...start,
+        source,
         model: run.state.model,
         profile: null,
         config: null,
       });
+      for (const file of instructions) await run.fire({ event: "instructions-loaded", ...file });
       state.waiting.push(...said.contexts);
       opening = said.inputs.map(({ text }) => ({ trigger: "hook_input", prompt: text }));
     }
@@ -189,16 +196,15 @@ async function runPrompt(
       ? submitted
       : { stop: await takeTurns(run, [...opening, await begin(run, submitted, trigger)]) };
   } catch (error) {
-    end = error instanceof Ended
-      ? { stop: error.stop, ...(error.stop === "error" && { error }) }
-      : { stop: "error", error };
+    end = endBy(error);
     if (LIMITS.has(end.stop)) run.warn((error as Error).message);
   }
   try {
     answerOpenCalls(run);
     await run.commit();
+    if (end.error instanceof ModelError) await fireFailure(run, end.error);
   } catch (error) {
-    end = { stop: "error", error };
+    end = endBy(error);
   }
   const said = run.refusal ??
     (textOf(state.messages.slice(run.firstIndex).findLast((m) => m.role === "assistant")) || outputText(run));
@@ -207,6 +213,16 @@ async function runPrompt(
   }
   run.emit({ type: "end", stop: end.stop, text: said });
   return resultOf(run, said, end);
+}
+
+function endBy(error: unknown): { stop: Stop; error?: unknown } {
+  if (!(error instanceof Ended)) return { stop: "error", error };
+  return { stop: error.stop, ...(error.stop === "error" && { error }) };
+}
+
+function fireFailure(run: Run, { code: error, message: error_details }: ModelError): Folded | Promise<Folded> {
+  const last_assistant_message = textOf(run.state.messages.findLast((m) => m.role === "assistant"));
+  return run.fire({ event: "stop-failure", error, error_details, last_assistant_message });
 }
 
 /** Limits that may end a run at any moment. */

@@ -27,5 +27,8 @@ export async function switchModel(
   const model = said.modified ? said.value as string : new_model;
   run.state.model = model;
   run.emit({ type: "model", model, was, reason });
-  return model !== was;
+  if (model === was) return false;
+  const after = await run.fire({ event: "post-model-switch", old_model: was, new_model: model, reason, triggered_by });
+  run.state.waiting.push(...after.contexts);
+  return true;
 }

@@ -96,6 +96,12 @@ export function sampleEvent(
     "permission-request": () => ({ ...call(tool, cwd), reason: `${tool} needs a yes`, permission_suggestions: [] }),
     "tool-denied": () => ({ ...call(tool, cwd), reason: "Not here", denied_by: "guard" }),
     "post-tool-use": () => after(tool, cwd, failed),
+    "post-tool-batch": () => {
+      const { tool_name, input, tool_use_id } = call(tool, cwd);
+      return {
+        tool_calls: [{ tool_name, input, tool_use_id, response: (CALLS[tool] ?? OTHER).text, is_error: false }],
+      };
+    },
     "stop": () => ({
       last_assistant_message,
       messages: [],
@@ -106,6 +112,7 @@ export function sampleEvent(
       remaining: 8,
       agent_type: "general-purpose",
     }),
+    "stop-failure": () => ({ error: "overloaded_error", error_details: "Overloaded", last_assistant_message: "" }),
     "turn-end": () => ({ trigger: "user", stop: "done", last_assistant_message, messages: [], usage: USAGE }),
     "agent-stop": () => ({ stop: "done", result: last_assistant_message, agent_type: "general-purpose" }),
     "session-end": () => ({ reason: "other", duration_ms: 61_000 }),
@@ -114,6 +121,12 @@ export function sampleEvent(
       new_model: "claude-opus-4-5",
       reason: null,
       profile: null,
+      triggered_by: "user",
+    }),
+    "post-model-switch": () => ({
+      old_model: "claude-sonnet-4-5",
+      new_model: "claude-opus-4-5",
+      reason: null,
       triggered_by: "user",
     }),
     "error": () => ({
@@ -125,6 +138,7 @@ export function sampleEvent(
       retry: false,
     }),
     "pre-compact": () => ({ trigger: "auto", instructions: "" }),
+    "post-compact": () => ({ trigger: "auto", summary: "The parser is changed, its test is left." }),
     "notification": () => ({ message: "Waiting for you", notification_type: "permission_prompt", title: null }),
     "checkpoint": () => ({
       checkpoint_id: "checkpoint-1",
@@ -141,6 +155,12 @@ export function sampleEvent(
       new_hash: null,
     }),
     "agent-prompt": () => ({ prompt_type: "question", message: "Which database?" }),
+    "cwd-changed": () => ({ old_cwd: cwd, new_cwd: `${cwd}/src` }),
+    "instructions-loaded": () => ({
+      file_path: `${cwd}/AGENTS.md`,
+      memory_type: "Project",
+      load_reason: "session_start",
+    }),
   };
   if (!Object.hasOwn(EVENTS, event)) throw new TypeError(`Unknown event '${event}'`);
   return { event, ...fields[event]() } as unknown as Fired<EventName>;

@@ -35,6 +35,8 @@ interface NeverFires {
   readonly type: string;
   readonly source: string;
   readonly why: string;
+  /** Whether it could refuse something in its host. */
+  readonly refuses: boolean;
 }
 
 export interface LoadedSettings {
@@ -173,7 +175,14 @@ class Reading {
     }
     const type = "unsupported" in handler ? handler.unsupported : handler.type;
     const never = (why: string) => {
-      this.never.push({ name, event, type, source: file.path, why });
+      this.never.push({
+        name,
+        event,
+        type,
+        source: file.path,
+        why,
+        refuses: claude.events[event]?.exitBlocks === true,
+      });
       this.problem(file, "warning", at, `The hook never fires here as ${why}`);
     };
     if ("command" in handler && this.#isLoaded(handler.command)) return never("the file it serves is loaded already");

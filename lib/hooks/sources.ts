@@ -49,6 +49,8 @@ interface Unloaded {
   readonly name: string;
   readonly source: string;
   readonly why: string;
+  /** Whether it could refuse something in the host it is for. */
+  readonly refuses?: boolean;
   /** What its name alone tells. */
   readonly event?: string;
   readonly matcher?: string;
@@ -250,6 +252,7 @@ export class HookSources {
       event: never.event,
       source: shortPath(never.source, cwd, env),
       why: never.why,
+      refuses: never.refuses,
     })));
     const scopeOf = new Map(all.map(({ path, scope }) => [path, scope]));
     const listed = loaded.records.map((record) => ({

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent, type AgentOptions, ModelError, type RunEvent } from "crochet";
+import { agent, type AgentOptions, type EventOf, ModelError, type RunEvent } from "crochet";
 import { scripted, type ScriptedReply } from "crochet/testing";
 import { Agent, Read } from "crochet/tools";
 import type { ModelRequest } from "../../lib/core/model.ts";
@@ -29,18 +29,32 @@ async function live(lead: ScriptedReply[], below: ScriptedReply[], summary: Scri
   });
   const compacted: string[] = [];
   const on = (event: RunEvent) => void (event.type === "compact" && compacted.push(event.agent_id));
-  const helper = agent({ model, tools: [Read, Agent], memory: true, on });
+  const reported: unknown[] = [];
+  const hooks = { postCompact: (e: EventOf<"post-compact">) => void reported.push([e.trigger, e.summary]) };
+  const helper = agent({ model, tools: [Read, Agent], memory: true, on, hooks });
   const session = await helper.open({ cwd: folder.path });
   const result = await session.prompt(`go ${long}`);
-  return { session, result, compacted, summaries: () => model.requests.filter(isSummary), requests: model.requests };
+  return {
+    session,
+    result,
+    compacted,
+    reported,
+    summaries: () => model.requests.filter(isSummary),
+    requests: model.requests,
+  };
 }
 
 const start: ScriptedReply = { tools: [{ name: "Agent", input: { description: "d", prompt: `task ${long}` } }] };
 const short: ScriptedReply = { text: "in short" };
 
 test("U10: a context that has become too large is made smaller once, by a call that is not an iteration", async () => {
-  const { session, result, compacted, summaries, requests } = await live([...STEPS, look(TOO_MUCH)], [], short);
+  const { session, result, compacted, reported, summaries, requests } = await live(
+    [...STEPS, look(TOO_MUCH)],
+    [],
+    short,
+  );
   assert.deepEqual(compacted, [session.id]);
+  assert.deepEqual(reported, [["auto", "in short"]]);
   assert.deepEqual([result.iterations, result.usage.input_tokens > TOO_MUCH], [requests.length - 1, true]);
   assert.match(
     textOf(summaries()[0]!.messages.at(-1)),

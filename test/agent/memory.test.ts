@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { test } from "node:test";
 import { agent, type EventOf } from "crochet";
 import { scripted } from "crochet/testing";
@@ -45,11 +45,15 @@ test("memory files are found upwards and put into the system prompt, the nearest
     "deep/er/below/AGENTS.md": "Be loud.\n",
   });
   const model = scripted([{ text: "ok" }]);
-  await agent({ model, system: "You help.", memory: true, cwd: join(folder.path, "deep/er") }).run("go");
+  const loaded: string[] = [];
+  const hooks = { instructionsLoaded: (e: EventOf<"instructions-loaded">) => void loaded.push(e.file_path) };
+  await agent({ model, system: "You help.", memory: true, cwd: join(folder.path, "deep/er"), hooks }).run("go");
   const { system } = model.requests[0]!;
   assert.match(
     system,
     /^You help\.[^]*Be brief\.[^]*Be kind\.[^]*The rest of this file, \d+ characters, is left out[^]*Be bold\.$/,
   );
   assert.doesNotMatch(system, /Be loud/);
+  const below = loaded.filter((path) => path.startsWith(folder.path)).map((path) => relative(folder.path, path));
+  assert.deepEqual(below, ["CLAUDE.md", "deep/er/AGENTS.md", "deep/er/CLAUDE.md"], "and hooks learn of each");
 });

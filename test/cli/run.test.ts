@@ -322,3 +322,15 @@ test("an agent's searches never find the logs of its own runs", async () => {
   assert.match(seen, /a\.txt/);
   assert.doesNotMatch(seen, /\.crochet/);
 });
+
+test("run says once which hooks of settings refuse nothing here, and is silent on those that only observe", async () => {
+  const entry = [{ hooks: [{ type: "command", command: "exit 2" }] }];
+  const hooks = { TaskCreated: [...entry, ...entry], WorktreeRemove: entry };
+  using here = place({ ".claude/settings.json": JSON.stringify({ hooks }) });
+  await here.call(trust);
+  const { err } = await crochet(here, ["run", "go"], [{ text: "hi" }]);
+  const said = err.split("\n").filter((line) => /nothing here fires/.test(line));
+  assert.deepEqual(said, [
+    "crochet: A hook in .claude/settings.json refuses nothing at TaskCreated: nothing here fires TaskCreated",
+  ]);
+});

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { onToolFailure, onToolSuccess } from "../../lib/hooks/code-hooks.ts";
+import { type CodeHooks, onToolFailure, onToolSuccess } from "../../lib/hooks/code-hooks.ts";
 import type { EventOf } from "../../lib/core/events.ts";
 import type { CallOutcome } from "../../lib/core/run-events.ts";
 import type { Tool } from "../../lib/core/tool.ts";
 import { tool } from "../../lib/tools/make-tool.ts";
-import { deny } from "../../lib/core/verdict.ts";
+import { context, deny, halt } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
-import { act, boom, calls, echo, fail, results, stage, watch } from "./_stage.ts";
+import { act, boom, calls, echo, fail, last, results, stage, watch } from "./_stage.ts";
 
 /** A tool that writes down when it starts and ends, and takes `ms` of the clock for each letter it is given. */
 function timed(
@@ -174,7 +174,7 @@ test("U8, U17: a call ends as exactly one of success, failure, denied and invali
     assert.deepEqual(more, [], name);
     assert.match(String(answer!.content), content, name);
     assert.equal(answer!.is_error, outcome !== "success", name);
-    const noted = seen.map((w) => w.split(" ")[0]!).filter((w) => /tool|^error/.test(w));
+    const noted = seen.map((w) => w.split(" ")[0]!).filter((w) => /tool-(use|denied)|^error/.test(w));
     assert.deepEqual(noted, expected, name);
     model.done();
   }
@@ -337,4 +337,43 @@ test("a tool may wait for a person: its reply's calls are answered, the turn end
   assert.equal(seen.includes("stop"), false);
   assert.deepEqual(seen.slice(-3), ["turn-end", "agent-stop", "session-end"]);
   assert.equal(results(result.messages).length, 2);
+});
+
+test("post-tool-batch comes once for all calls of a reply, in their order, before the next iteration", async () => {
+  const seen: unknown[] = [];
+  const model = scripted([calls(["Echo", "a"], ["Fail", "b"], ["Ecko", "c"]), { text: "done" }]);
+  const s = stage({
+    model,
+    tools: [echo, fail],
+    hooks: {
+      postToolBatch: ({ tool_calls }) => {
+        seen.push(tool_calls.map(({ tool_name, input, is_error }) => [tool_name, input.say, is_error]));
+        seen.push(tool_calls[0]!.response, model.requests.length);
+        return context("look at all of them");
+      },
+    },
+  });
+  await s.run();
+  assert.deepEqual(seen, [[["Echo", "a", false], ["Fail", "b", true], ["Ecko", "c", true]], "a", 1]);
+  assert.match(last(model.requests[1]).at(-1)!, /look at all of them/);
+});
+
+test("post-tool-batch: a denial or a halt ends the run, every call answered and no model called again", async () => {
+  for (const verdict of [deny("not like this"), halt("not like this")]) {
+    const model = scripted([calls(["Echo", "a"], ["Echo", "b"])]);
+    const result = await stage({ model, tools: [echo], hooks: { postToolBatch: () => verdict } }).run();
+    assert.equal(result.stop, "halted");
+    assert.deepEqual(results(result.messages).map(({ content }) => content), ["a", "b"]);
+    assert.equal(model.requests.length, 1);
+  }
+});
+
+test("cwd-changed comes after a call that moved the agent, and only then", async () => {
+  const seen: unknown[] = [];
+  let place = "/work";
+  const move = act("Move", "write", ({ say = "" }) => (place = say));
+  const model = scripted([calls(["Move", "/work"], ["Move", "/tmp"]), calls(["Move", "/work"]), { text: "done" }]);
+  const hooks: CodeHooks = { cwdChanged: ({ old_cwd, new_cwd }) => void seen.push([old_cwd, new_cwd]) };
+  await stage({ model, tools: [move], hooks, state: { cwd: () => place } }).run();
+  assert.deepEqual(seen, [["/work", "/tmp"], ["/tmp", "/work"]]);
 });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { codeHooks } from "../../lib/hooks/code-hooks.ts";
+import { type CodeHooks, codeHooks } from "../../lib/hooks/code-hooks.ts";
 import { invalidConversation } from "../../lib/core/messages.ts";
 import { ModelError } from "../../lib/core/model.ts";
-import { deny, modify } from "../../lib/core/verdict.ts";
+import { deny, halt, modify } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { act, calls, echo, OPENING, results, shown, stage, watch, within } from "./_stage.ts";
 
@@ -42,12 +42,28 @@ test("a server's retry-after is honoured", async () => {
   assert.equal(s.clock.tick(), 7000);
 });
 
-test("U9: on a model error there is no stop and no turn-end, but the error event and agent-stop", async () => {
+test("U9: on a model error there is no stop and no turn-end, but the error event, stop-failure and agent-stop", async () => {
   const seen: string[] = [];
   const model = scripted([{ http: 400 }]);
   const result = await stage({ model, hooks: watch(seen) }).run();
   assert.equal(result.stop, "error");
-  assert.deepEqual(seen, [...OPENING, "iteration", "error", "agent-stop", "session-end"]);
+  assert.deepEqual(seen, [...OPENING, "iteration", "error", "stop-failure", "agent-stop", "session-end"]);
+});
+
+test("stop-failure says how the model failed; other ends do not fire it", async () => {
+  const seen: unknown[] = [];
+  const hooks: CodeHooks = {
+    stopFailure: ({ error, error_details, last_assistant_message }) => {
+      seen.push([error, error_details !== "", last_assistant_message]);
+    },
+  };
+  const failing = scripted([{ text: "first", tools: [{ name: "Echo", input: { say: "a" } }] }, { http: 400 }]);
+  const s = stage({ model: failing, tools: [echo], hooks });
+  assert.equal((await s.run()).stop, "error");
+  assert.deepEqual(seen, [["invalid_request_error", true, "first"]]);
+  await stage({ model: scripted([{ text: "fine" }]), hooks }).run();
+  await stage({ model: scripted([{ text: "fine" }]), hooks: [hooks, { stop: () => halt("enough") }] }).run();
+  assert.equal(seen.length, 1);
 });
 
 test("U6, S3.4: an error hook may have a model call tried once more, and hears of the second failure too", async () => {

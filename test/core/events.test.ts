@@ -38,7 +38,12 @@ const FIRINGS: { readonly [N in EventName]: Firing<N> } = {
     error: null,
     duration_ms: 3,
   },
+  "post-tool-batch": {
+    event: "post-tool-batch",
+    tool_calls: [{ tool_name: "Bash", input: {}, tool_use_id: "t1", response: "a", is_error: false }],
+  },
   "stop": { ...STOP },
+  "stop-failure": { event: "stop-failure", error: "api_error", error_details: "down", last_assistant_message: "" },
   "turn-end": {
     event: "turn-end",
     trigger: "user",
@@ -50,12 +55,27 @@ const FIRINGS: { readonly [N in EventName]: Firing<N> } = {
   "agent-stop": { event: "agent-stop", stop: "done", result: "done", agent_type: "main" },
   "session-end": { event: "session-end", reason: "other", duration_ms: 4 },
   "model-switch": { event: "model-switch", old_model: null, new_model: "claude-opus-5" },
+  "post-model-switch": {
+    event: "post-model-switch",
+    old_model: null,
+    new_model: "claude-opus-5",
+    reason: null,
+    triggered_by: "user",
+  },
   "error": { event: "error", error_type: "RangeError", error_message: "too far" },
   "pre-compact": { event: "pre-compact", trigger: "auto", instructions: "" },
+  "post-compact": { event: "post-compact", trigger: "auto", summary: "so far" },
   "notification": { event: "notification", message: "look", notification_type: "idle" },
   "checkpoint": { event: "checkpoint", checkpoint_id: "c1" },
   "memory-update": { event: "memory-update", file_path: "AGENTS.md" },
   "agent-prompt": { event: "agent-prompt", prompt_type: "question", message: "which?" },
+  "cwd-changed": { event: "cwd-changed", old_cwd: "/a", new_cwd: "/b" },
+  "instructions-loaded": {
+    event: "instructions-loaded",
+    file_path: "AGENTS.md",
+    memory_type: "Project",
+    load_reason: "session_start",
+  },
 };
 
 const NAMES = Object.keys(EVENTS) as EventName[];
@@ -104,6 +124,7 @@ test("U6: events of the seeds that share a moment are aliases of one event, with
     ["SubagentStop", { event: "stop", scope: "sub" }],
     ["subagent-stop", { event: "stop", scope: "sub" }],
     ["PostToolUseFailure", { event: "post-tool-use", scope: "all", outcome: "failure" }],
+    ["PermissionDenied", { event: "tool-denied", scope: "all" }],
     ["PreModelSwitch", { event: "model-switch", scope: "all" }],
     ["cleanup", { event: "agent-stop", scope: "all" }],
     ["Stop", { event: "stop", scope: "root" }],
@@ -136,17 +157,23 @@ test("U6: the table says of each event what can be changed and what a denial doe
     ["permission-request", "input", "prevents", false],
     ["tool-denied", null, "ignored", false],
     ["post-tool-use", "result", "collects", false],
+    ["post-tool-batch", null, "prevents", false],
     ["stop", null, "collects", false],
+    ["stop-failure", null, "ignored", false],
     ["turn-end", null, "ignored", false],
     ["agent-stop", null, "ignored", false],
     ["session-end", null, "ignored", false],
     ["model-switch", "new_model", "prevents", true],
+    ["post-model-switch", null, "ignored", false],
     ["error", "retry", "prevents", false],
     ["pre-compact", "instructions", "prevents", false],
+    ["post-compact", null, "ignored", false],
     ["notification", null, "ignored", false],
     ["checkpoint", null, "ignored", false],
     ["memory-update", null, "ignored", false],
     ["agent-prompt", null, "ignored", false],
+    ["cwd-changed", null, "ignored", false],
+    ["instructions-loaded", null, "ignored", false],
   ]);
 });
 
@@ -306,11 +333,15 @@ test("U2, S0.8: what a hook kept always equals what it saw, whenever it is read"
   // What only the agent or hosts fire has fields that are texts and numbers, and is in the test above.
   const elsewhere = [
     "permission-request",
+    "stop-failure",
     "pre-compact",
+    "post-compact",
     "notification",
     "checkpoint",
     "memory-update",
     "agent-prompt",
+    "cwd-changed",
+    "instructions-loaded",
   ];
   assert.deepEqual(NAMES.filter((name) => !fired.has(name)), elsewhere);
 });

@@ -42,8 +42,8 @@ test("U9, S0.13, S4.11: each model call is an iteration; each tool call has its 
   assert.equal((await run()).iterations, 3);
   assert.deepEqual(seen, [
     ...OPENING,
-    ...["iteration", "pre-tool-use Echo", "post-tool-use Echo"],
-    ...["iteration", "pre-tool-use Write", "post-tool-use Write"],
+    ...["iteration", "pre-tool-use Echo", "post-tool-use Echo", "post-tool-batch"],
+    ...["iteration", "pre-tool-use Write", "post-tool-use Write", "post-tool-batch"],
     ...["iteration", ...CLOSING],
   ]);
   model.done();
@@ -57,7 +57,7 @@ test("U9, S4.3: a stop denial re-enters the loop in the same turn", async () => 
   const result = await stage({ model, tools: [echo], hooks }).run();
   assert.deepEqual(seen, [
     ...OPENING,
-    ...["iteration", "stop", "iteration", "pre-tool-use Echo", "post-tool-use Echo", "iteration"],
+    ...["iteration", "stop", "iteration", "pre-tool-use Echo", "post-tool-use Echo", "post-tool-batch", "iteration"],
     ...CLOSING,
   ]);
   assert.deepEqual([result.stop, result.text, result.turns], ["done", "two", 1]);
@@ -135,8 +135,8 @@ test("S4.18, C24: at the limit of model calls the last reply's tools still run a
   assert.equal(result.stop, "max_iterations");
   assert.equal(result.iterations, 2);
   assert.deepEqual(results(result.messages).map((r) => r.content), ["a", "a"]);
-  assert.deepEqual(seen.slice(-5), [
-    ...["pre-tool-use Echo", "post-tool-use Echo"],
+  assert.deepEqual(seen.slice(-6), [
+    ...["pre-tool-use Echo", "post-tool-use Echo", "post-tool-batch"],
     ...["turn-end", "agent-stop", "session-end"],
   ]);
   assert.equal(invalidConversation(result.messages), undefined);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ModelError } from "../../lib/core/model.ts";
-import { ask, deny, modify } from "../../lib/core/verdict.ts";
+import { ask, context, deny, modify } from "../../lib/core/verdict.ts";
 import { scripted, type ScriptEntry } from "../../lib/testing/index.ts";
-import { named, stage } from "./_stage.ts";
+import { last, named, stage } from "./_stage.ts";
 
 /** A model that is overloaded, or refuses, unless it has one of these names. */
 function busyUnless(names: readonly string[], how: "overloaded" | "refusal") {
@@ -61,4 +61,24 @@ test("a session's model can be changed between prompts, also after an interrupt;
   assert.equal(await s.session.setModel("b"), true);
   assert.equal(await s.session.setModel("c"), false);
   assert.equal((await s.session.prompt("two")).text, "I am b");
+});
+
+test("post-model-switch comes once the new model is used, and its context is read by that model", async () => {
+  const seen: unknown[] = [];
+  const model = busyUnless(["claude-test", "b"], "overloaded");
+  const s = stage({
+    model,
+    hooks: {
+      postModelSwitch: ({ old_model, new_model }) => {
+        seen.push([old_model, new_model]);
+        return context("You are new here");
+      },
+      modelSwitch: (e) => e.new_model === "c" ? deny("no") : undefined,
+    },
+  });
+  await s.session.prompt("one");
+  for (const name of ["b", "b", "c"]) await s.session.setModel(name);
+  await s.session.prompt("two");
+  assert.deepEqual(seen, [["claude-test", "b"]]);
+  assert.match(last(model.requests.at(-1)).join("\n"), /You are new here/);
 });

@@ -19,7 +19,6 @@ interface Difference {
   readonly ours: Partial<Compared>;
 }
 
-const ran: Partial<Compared> = { tool_ran: true, next: [{ tool_result: "tool-output", is_error: false }] };
 const overridden: Difference = {
   reason: "exit code of an overridden stop",
   why: "a limit that ended the run is a failure, and says which hook kept it going",
@@ -53,8 +52,6 @@ const DIFFERENCES: { readonly [name: string]: Difference } = {
     why: "the host reports an interrupted run as one that went well; here that is exit code 130",
     ours: { exit_code: 130 },
   },
-  batch_block: { reason: "event or handler we do not have", why: "PostToolBatch", ours: { requests: 2 } },
-  batch_ctx: { reason: "event or handler we do not have", why: "PostToolBatch", ours: { next: ran.next! } },
   expansion_ctx: {
     reason: "event or handler we do not have",
     why: "UserPromptExpansion",

@@ -102,7 +102,12 @@ test("S0.10, S0.12: an agent takes a registry, and what is registered or loaded 
   registry.register({ name: "before", onEvent: ({ event }) => void (event === "turn-start" && seen.push("before")) });
   const { denials } = await s.run();
   assert.deepEqual(denials.map(({ reason }) => reason), ["no b"]);
-  assert.deepEqual(seen.slice(0, 3), ["before", "loaded iteration", "loaded tool-denied"]);
+  assert.deepEqual(seen.slice(0, 4), [
+    "before",
+    "loaded post-tool-batch",
+    "loaded iteration",
+    "loaded tool-denied",
+  ]);
 });
 
 test("S3.36: getStats() counts what agents fire, and what is fired by hand", async () => {

@@ -192,6 +192,13 @@ const PLACES: { readonly [field: string]: (heard: HostEvent, fired: Json) => unk
   tool_response: (_, { result }) => (result as Json).response,
   from_model: (_, { old_model }) => old_model,
   to_model: (_, { new_model }) => new_model,
+  compact_summary: (_, { summary }) => summary,
+  tool_calls: (_, { tool_calls }) =>
+    (tool_calls as readonly Json[]).map(({ input, response, is_error: _, ...rest }) => ({
+      ...rest,
+      tool_input: input,
+      tool_response: response,
+    })),
   custom_instructions: (_, { instructions }) => instructions || null,
 };
 
@@ -216,7 +223,7 @@ test("U8: a call of another host is a success or a failure in every field that s
 const LEFT_OUT = new Set(
   ("transcript_path agent_transcript_path permission_mode effort mcp_server is_interrupt background_tasks session_crons " +
     "seconds_since_last_response context_tokens prompt_cache_likely_expired prompt_cache_warm cache_ttl pricing " +
-    "estimated_cache_write_usd requested_model PreModelSwitch.source")
+    "estimated_cache_write_usd requested_model PreModelSwitch.source PostModelSwitch.source trigger_file_path")
     .split(" "),
 );
 
@@ -240,8 +247,14 @@ test("every capture of a host's event is read, and only what no event of ours ha
     assert.equal(heard.parent_agent_id !== undefined, "agent_id" in stdin, name);
   }
   assert.deepEqual([...new Set(read)].sort(), [
+    "CwdChanged",
+    "InstructionsLoaded",
     "Notification",
+    "PermissionDenied",
     "PermissionRequest",
+    "PostCompact",
+    "PostModelSwitch",
+    "PostToolBatch",
     "PostToolUse",
     "PostToolUseFailure",
     "PreCompact",
@@ -250,6 +263,7 @@ test("every capture of a host's event is read, and only what no event of ours ha
     "SessionEnd",
     "SessionStart",
     "Stop",
+    "StopFailure",
     "SubagentStart",
     "SubagentStop",
     "UserPromptSubmit",

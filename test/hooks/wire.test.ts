@@ -42,7 +42,7 @@ function back(sent: Sent): { event: AnyEvent; facts: WireFacts } | undefined {
 
 /** What no event of ours carries and the agent supplies where it knows it. */
 const EXTRA = ("seconds_since_last_response context_tokens prompt_cache_likely_expired prompt_cache_warm cache_ttl " +
-  "estimated_cache_write_usd pricing mcp_server").split(" ");
+  "estimated_cache_write_usd pricing mcp_server trigger_file_path").split(" ");
 
 function fieldsOf(event: EventName, sent: Sent): object {
   const { tool_name, tool_input: input, tool_use_id } = sent;
@@ -61,7 +61,20 @@ function fieldsOf(event: EventName, sent: Sent): object {
       return { ...sent, ...(sent.agent_type === undefined && { agent_type: "main" }) };
     case "pre-compact":
       return { trigger: sent.trigger, instructions: sent.custom_instructions ?? "" };
+    case "post-tool-batch": {
+      type Call = { tool_name: string; tool_input: object; tool_use_id: string; tool_response: string };
+      return {
+        tool_calls: sent.tool_calls.map(({ tool_name, tool_input, tool_use_id, tool_response }: Call) => {
+          return { tool_name, input: tool_input, tool_use_id, response: tool_response, is_error: false };
+        }),
+      };
+    }
+    case "tool-denied":
+      return { ...tool, reason: sent.reason, denied_by: "classifier" };
+    case "post-compact":
+      return { trigger: sent.trigger, summary: sent.compact_summary };
     case "model-switch":
+    case "post-model-switch":
       return {
         old_model: sent.from_model,
         new_model: sent.to_model,

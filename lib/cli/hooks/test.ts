@@ -252,6 +252,7 @@ function requestAfter(event: EventName): number | undefined {
     case "pre-tool-use":
     case "permission-request":
     case "post-tool-use":
+    case "post-tool-batch":
     case "stop":
       return 1;
     case "session-start":
@@ -297,7 +298,11 @@ async function lastMessage(
   request: number,
 ): Promise<{ lines: string[]; ended: string | undefined }> {
   const asks = fired.event === "permission-request";
-  const called = asks || fired.event === "pre-tool-use" || fired.event === "post-tool-use" ? fired : undefined;
+  const called = asks || fired.event === "pre-tool-use" || fired.event === "post-tool-use"
+    ? fired
+    : fired.event === "post-tool-batch"
+    ? fired.tool_calls[0]
+    : undefined;
   const model = scripted(
     called ? [{ tools: [{ name: called.tool_name, input: { ...called.input } }] }] : [],
     { then: { text: fired.event === "stop" ? fired.last_assistant_message || "Done" : "Done" } },

@@ -32,7 +32,7 @@ export const codex: Host = {
     SubagentStop: { ours: ["subagent-stop"], output: [], blocks: true },
     PreCompact: { ours: ["pre-compact"], can: ["halt"], output: [] },
     PreModelRequest: { ours: ["iteration"], can: [], output: [] },
-    PostCompact: { output: [] },
+    PostCompact: { ours: ["post-compact"], can: [], output: [] },
     Interrupt: {},
   },
   tools: {},

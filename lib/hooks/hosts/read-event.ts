@@ -81,21 +81,40 @@ function eventOf(name: string, tool: string, input: Input): Fired<EventName> | u
     case "pre-compact":
       return made(name, { trigger: input.trigger as "auto", instructions: text(input.custom_instructions) });
     case "pre-model-switch":
-      return made("model-switch", {
-        old_model: text(input.from_model) || null,
-        new_model: text(input.to_model),
-        reason: null,
-        profile: null,
-        triggered_by: input.source === "command" || input.source === "picker" ? "user" : "automatic",
-      });
+      return made("model-switch", { ...switched(input), profile: null });
+    case "post-model-switch":
+      return made(name, switched(input));
     case "notification":
       return made(name, {
         message: text(input.message),
         notification_type: text(input.notification_type),
         title: text(input.title) || null,
       });
+    case "post-tool-batch":
+      return made(name, { tool_calls: ((input.tool_calls ?? []) as readonly Input[]).map(batched) });
+    case "stop-failure":
+      return made(name, {
+        error: text(input.error),
+        error_details: text(input.error_details),
+        last_assistant_message: text(input.last_assistant_message),
+      });
+    case "post-compact":
+      return made(name, { trigger: input.trigger as "auto", summary: text(input.compact_summary) });
+    case "cwd-changed":
+      return made(name, { old_cwd: text(input.old_cwd), new_cwd: text(input.new_cwd) });
+    case "instructions-loaded":
+      return made(name, {
+        file_path: text(input.file_path),
+        memory_type: input.memory_type as "Project",
+        load_reason: text(input.load_reason),
+      });
     case "tool-denied":
-      return made(name, { ...call(tool, input), reason: text(input.reason), denied_by: text(input.denied_by) });
+    case "permission-denied":
+      return made("tool-denied", {
+        ...call(tool, input),
+        reason: text(input.reason),
+        denied_by: text(input.denied_by),
+      });
     default:
       return OWN_EVENTS[name] && made(OWN_EVENTS[name], ownFields(input) as never);
   }
@@ -141,6 +160,17 @@ function made<N extends EventName>(event: N, fields: EventFields[N]): Fired<Even
 function call(tool_name: string, input: Input): EventFields["pre-tool-use"] {
   const given = (input.tool_input ?? {}) as Input;
   return { tool_name, input: given, original_input: given, tool_use_id: text(input.tool_use_id) };
+}
+
+/** Hosts do not say which of the calls failed. */
+function batched(one: Input): EventFields["post-tool-batch"]["tool_calls"][number] {
+  const { tool_name, input, tool_use_id } = call(text(one.tool_name), one);
+  return { tool_name, input, tool_use_id, response: shown(one.tool_response), is_error: false };
+}
+
+function switched({ from_model, to_model, source }: Input): EventFields["post-model-switch"] {
+  const triggered_by = source === "command" || source === "picker" ? "user" : "automatic";
+  return { old_model: text(from_model) || null, new_model: text(to_model), reason: null, triggered_by };
 }
 
 function afterCall(name: string, tool: string, input: Input): EventFields["post-tool-use"] {

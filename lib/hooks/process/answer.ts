@@ -289,16 +289,22 @@ function labelled(opinion: Opinion, { event, name }: Speaker): Opinion {
   if (!opinion.contexts) return opinion;
   const opening = event.event === "session-start" || name === "SubagentStart";
   const label = `${opening ? name : wireLabel(event, name)} hook additional context`;
-  const place = event.event === "post-tool-use" ? "result" : opening ? "before" : undefined;
+  const place = event.event === "post-tool-use" || event.event === "post-tool-batch"
+    ? "result"
+    : opening
+    ? "before"
+    : undefined;
   return {
     ...opinion,
     contexts: opinion.contexts.map(({ text }) => ({ text, label, ...(place && { place }) })),
   };
 }
 
+const PASSED_ON: ReadonlySet<string> = new Set(["session-start", "user-prompt-submit", "post-model-switch"]);
+
 /** Plain text a hook printed, if the host passes it on. */
 function plainWords({ event, name }: Speaker, text: () => string): Said | undefined {
-  if (event.event !== "session-start" && event.event !== "user-prompt-submit") return undefined;
+  if (!PASSED_ON.has(event.event)) return undefined;
   return { text: reminder(`${wireLabel(event, name)} hook success: ${text()}`), verbatim: true, place: "before" };
 }
 

@@ -61,7 +61,12 @@ const MODELESS = new Set([
   "SessionEnd",
   "Notification",
   "PreCompact",
+  "PostCompact",
   "PreModelSwitch",
+  "PostModelSwitch",
+  "StopFailure",
+  "CwdChanged",
+  "InstructionsLoaded",
   "SubagentStart",
 ]);
 
@@ -123,9 +128,30 @@ function eventFields(event: AnyEvent, name: string, facts: WireFacts): Fields {
       return name === "PreModelSwitch"
         ? switched(event)
         : ours(event, "old_model", "new_model", "reason", "profile", "triggered_by");
+    case "post-model-switch":
+      return switched(event);
     case "tool-denied": {
       const { tool_name, input, tool_use_id, reason, denied_by } = event;
-      return { tool_name, tool_input: input, tool_use_id, reason, denied_by, ...stamped(event) };
+      const more = name === "ToolDenied" && { denied_by, ...stamped(event) };
+      return { tool_name, tool_input: input, tool_use_id, reason, ...more };
+    }
+    case "post-tool-batch":
+      return {
+        tool_calls: event.tool_calls.map(({ tool_name, input, tool_use_id, response }) => {
+          return { tool_name, tool_input: input, tool_use_id, tool_response: response };
+        }),
+      };
+    case "stop-failure": {
+      const { error, error_details, last_assistant_message } = event;
+      return { error, ...(error_details && { error_details }), last_assistant_message };
+    }
+    case "post-compact":
+      return { trigger: event.trigger, compact_summary: event.summary };
+    case "cwd-changed":
+      return { old_cwd: event.old_cwd, new_cwd: event.new_cwd };
+    case "instructions-loaded": {
+      const { file_path, memory_type, load_reason } = event;
+      return { file_path, memory_type, load_reason };
     }
     case "turn-start":
       return ours(event, "trigger", "prompt");
@@ -155,7 +181,7 @@ function afterTool(
     : { tool_name, tool_input, tool_response: result.response, tool_use_id, duration_ms };
 }
 
-function switched({ old_model, new_model, triggered_by }: EventOf<"model-switch">): Fields {
+function switched({ old_model, new_model, triggered_by }: EventOf<"model-switch" | "post-model-switch">): Fields {
   const source = triggered_by === "user" ? "command" : "sdk";
   return { from_model: old_model, to_model: new_model, requested_model: new_model, source };
 }

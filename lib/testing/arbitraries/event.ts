@@ -1,6 +1,6 @@
 import type { Arbitrary } from "fast-check";
 import type { AnyEvent, EventFields, EventName, EventOf, Stop } from "../../core/events.ts";
-import { assistant, type Message, text, user } from "../../core/messages.ts";
+import { assistant, contentText, type Message, text, user } from "../../core/messages.ts";
 import { pascal, type ResolvedName } from "../../core/names.ts";
 import { expectEvent } from "../../files/nearest.ts";
 import type { EventSetting, WireEvent } from "../../hooks/hosts/host.ts";
@@ -123,8 +123,8 @@ function ownType(fields: object): { agent_type?: unknown } {
   return "agent_type" in fields ? { agent_type: fields.agent_type } : {};
 }
 
-/** Events of that host alone that are sent with a permission mode. */
-const WITH_MODE = new Set(["user-prompt-expansion", "permission-denied", "post-tool-batch"]);
+/** The event of that host alone that is sent with a permission mode. */
+const WITH_MODE = "user-prompt-expansion";
 
 interface Wire {
   readonly tool: string | undefined;
@@ -144,12 +144,12 @@ function wireArbitrary(fc: FastCheck, name: string, scene: Scene, { tool, host, 
     transcript_path: `${home}/.claude/projects/${scene.cwd.replace(/[^A-Za-z0-9]/g, "-")}/${given.session_id}.jsonl`,
   }));
   if (Object.hasOwn(CLAUDE_ONLY, name)) {
-    return fc.tuple(around, claudeOnly(fc, name, scene, tool)).map(([facts, fields]) => ({
+    return fc.tuple(around, claudeOnly(fc, name, scene)).map(([facts, fields]) => ({
       session_id: facts.session_id,
       transcript_path: facts.transcript_path,
       cwd: scene.cwd,
       ...(facts.prompt_id !== undefined && name !== "setup" && { prompt_id: facts.prompt_id }),
-      ...(WITH_MODE.has(name) && { permission_mode: facts.permission_mode }),
+      ...(name === WITH_MODE && { permission_mode: facts.permission_mode }),
       hook_event_name: pascal(name),
       ...fields,
     }));
@@ -256,6 +256,14 @@ function makers(fc: FastCheck, wanted: Wanted): Makers {
       const failed = wanted.outcome === undefined ? fc.boolean() : fc.constant(wanted.outcome === "failure");
       return fc.tuple(ended(), failed, counts).map(([made, hasFailed, ms]) => afterFields(made, hasFailed, ms));
     },
+    "post-tool-batch": () =>
+      fc.array(fc.tuple(ended(), fc.boolean()), { minLength: 1, maxLength: 3 }).map((made) => ({
+        tool_calls: made.map(([one, failed], i) => {
+          const { tool_name, input, result } = afterFields(one, failed, 1);
+          const response = contentText(result.content);
+          return { tool_name, input, tool_use_id: `toolu_000${i + 1}`, response, is_error: failed };
+        }),
+      })),
     "stop": () =>
       fc.tuple(said, messages(), usage, fc.nat({ max: 20 }), fc.nat({ max: 8 }), fc.boolean(), agent_type).map(
         ([last_assistant_message, added, used, continuations, idle, limited, type]) => {
@@ -272,6 +280,12 @@ function makers(fc: FastCheck, wanted: Wanted): Makers {
           };
         },
       ),
+    "stop-failure": () =>
+      all({
+        error: one("overloaded_error", "rate_limit_error", "invalid_request_error", "unknown"),
+        error_details: words("Overloaded", ""),
+        last_assistant_message: said,
+      }),
     "turn-end": () => all({ trigger, stop, last_assistant_message: said, messages: messages(), usage }),
     "agent-stop": () => all({ stop, result: said, agent_type }),
     "session-end": () =>
@@ -282,6 +296,13 @@ function makers(fc: FastCheck, wanted: Wanted): Makers {
         new_model: model,
         reason: maybe(words("too slow")),
         profile: maybe(words("work")),
+        triggered_by: one<"user" | "automatic" | "fallback">("user", "automatic", "fallback"),
+      }),
+    "post-model-switch": () =>
+      all({
+        old_model: maybe(model),
+        new_model: model,
+        reason: maybe(words("too slow")),
         triggered_by: one<"user" | "automatic" | "fallback">("user", "automatic", "fallback"),
       }),
     "error": () =>
@@ -295,6 +316,7 @@ function makers(fc: FastCheck, wanted: Wanted): Makers {
       }),
     "pre-compact": () =>
       all({ trigger: one<"manual" | "auto">("auto", "manual"), instructions: words("", "keep the colours") }),
+    "post-compact": () => all({ trigger: one<"manual" | "auto">("auto", "manual"), summary: said }),
     "notification": () =>
       all({
         message: words("Waiting for you"),
@@ -321,6 +343,13 @@ function makers(fc: FastCheck, wanted: Wanted): Makers {
       all({
         prompt_type: one<"plan_approval" | "question" | "permission">("question", "plan_approval", "permission"),
         message: words("Which database?"),
+      }),
+    "cwd-changed": () => all({ old_cwd: fc.constant(wanted.cwd), new_cwd: pathArbitrary(fc, wanted) }),
+    "instructions-loaded": () =>
+      all({
+        file_path: pathArbitrary(fc, { ...wanted, files: ["AGENTS.md", "CLAUDE.md"] }),
+        memory_type: one<"User" | "Project" | "Local">("Project", "User", "Local"),
+        load_reason: one("session_start", "nested_traversal"),
       }),
   };
 }
