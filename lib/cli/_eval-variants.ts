@@ -1,14 +1,19 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, symlinkSync } from "node:fs";
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { keptEvals, readPlan, type Variant } from "../eval/plan.ts";
-import type { EvalAgent } from "../eval/runs.ts";
+import { keptEvals, readPlan, slotName, type Variant } from "../eval/plan.ts";
+import type { EvalPlace } from "../eval/runs.ts";
 import { realOr } from "../hooks/file/places.ts";
+import { ownArgv } from "../hooks/own-command.ts";
+import { runProcess } from "../hooks/process/process.ts";
 import type { Fixture } from "../tape/fixture.ts";
 import { BUILT_IN } from "../tape/tape.ts";
 import { fixtureScript } from "./_fixtures.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { builtIn, loadAgent } from "./_script.ts";
+
+/** Where the process of a run leaves what came of it, in the run's folder. */
+export const CAME = "came.json";
 
 /** What git says, in a directory; undefined if it fails. */
 function git(cwd: string, ...args: string[]): string | undefined {
@@ -45,9 +50,10 @@ export function against(what: string, model: string | undefined, evals: string, 
 }
 
 /** Gives the agents of variants; a ref's are those of a worktree, which is removed in the end: `using agents = …`. */
-export function variantAgents(folder: string, io: Io): Disposable & {
-  agentOf: (fixture: Fixture, variant: Variant) => Promise<EvalAgent>;
-} {
+export function variantAgents(
+  folder: string,
+  io: Pick<Io, "cwd" | "signal">,
+): Disposable & Required<Pick<EvalPlace, "agentOf" | "elsewhere">> {
   const trees = new Map<string, string>();
   const tree = (commit: string): string => {
     const path = trees.get(commit) ?? join(folder, `tree-${commit.slice(0, 12)}`);
@@ -66,6 +72,16 @@ export function variantAgents(folder: string, io: Io): Disposable & {
       const script = scriptFor(fixture, variant);
       if (script !== BUILT_IN) return { agent: await loadAgent(script, { signal: io.signal, seconds: 60 }), script };
       return { agent: await builtIn(), script: undefined };
+    },
+    elsewhere: async (slot) => {
+      const run = slotName(slot);
+      const came = join(folder, run, CAME);
+      const [command, ...args] = ownArgv("cli/_eval-slot", folder, io.cwd, run);
+      const cwd = join(tree(slot.variant.commit!), git(io.cwd, "rev-parse", "--show-prefix") ?? "");
+      const { stderr } = await runProcess({ command, args, cwd, env: process.env, signal: io.signal });
+      if (io.signal.aborted) return undefined;
+      if (existsSync(came)) return JSON.parse(readFileSync(came, "utf8"));
+      return { run, lost: stderr.trim().split("\n").at(-1) || "its process ended", calls: 0, tokens: 0, ms: 0 };
     },
     [Symbol.dispose]() {
       for (const path of trees.values()) git(io.cwd, "worktree", "remove", "--force", path);

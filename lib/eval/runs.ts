@@ -45,6 +45,8 @@ export interface EvalPlace {
   /** The folder of this eval. */
   readonly folder: string;
   readonly agentOf: (fixture: Fixture, variant: Variant) => Promise<EvalAgent>;
+  /** Makes a run of a git ref in a process of its own. */
+  readonly elsewhere?: (slot: Slot) => Promise<RunLine | undefined>;
   readonly atOnce: number;
   readonly signal: AbortSignal;
   /** Called whenever a run has ended. */
@@ -161,7 +163,7 @@ export class EvalRuns {
   async #fill(slot: Slot): Promise<void> {
     for (let begins = true; begins; begins = !this.#isDone(slot) && this.#fits(this.#dearest(slot))) {
       this.#held.set(slot, this.#dearest(slot));
-      const line = await this.#attempt(slot);
+      const line = await (slot.variant.kind === "ref" && this.#place.elsewhere?.(slot) || this.attempt(slot));
       this.#held.delete(slot);
       if (!line) return; // aborted
       this.#log.append([line]);
@@ -170,7 +172,8 @@ export class EvalRuns {
     }
   }
 
-  async #attempt(slot: Slot): Promise<RunLine | undefined> {
+  /** Makes one run; undefined if it was interrupted. */
+  async attempt(slot: Slot): Promise<RunLine | undefined> {
     const run = slotName(slot);
     const folder = join(this.#place.folder, run);
     const began = performance.now();

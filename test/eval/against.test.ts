@@ -23,12 +23,14 @@ test("an agent is compared with the one of a git ref, whose worktree goes when t
       cwd: w.cwd,
       stdio: "pipe",
     });
+  // What a script reads from its working directory is that of its ref too.
+  const reading = tosser("PF", "./").replace("ended()", `(readFileSync("prompt.txt", "utf8") === "good" ? 0 : 1)`);
+  w.put({ "agent.ts": reading, "prompt.txt": "good" });
   git("init", "-qb", "main");
   git("add", "-A");
   git("commit", "-qm", "good");
-  w.put({ "agent.ts": tosser("F", "./") });
-  // The ref's agent counts its own runs from its own folder, where there are none: it always says good.
-  const { code, out, err } = await evaluated(w, "--against", "main", "--runs", "6");
+  w.put({ "prompt.txt": "bad" });
+  const { code, out, err } = await w.crochet(["eval", "--against", "main", "--runs", "6"]);
   assert.equal(code, 1, err);
   assert.match(out, /toss +0\/6 .* 6\/6 .*worse \(p 0\.001\)/);
   const plan: EvalPlan = JSON.parse(readFileSync(`${w.cwd}/.crochet/evals/last/eval.json`, "utf8"));
