@@ -16,9 +16,10 @@ export function absoluteLine(file: string, host: HostName): string {
 
 /**
  * The line for settings that a team shares: it finds the project by the host's variable and crochet in the project's
- * packages or on the PATH. Without crochet, or without a runtime for it, the host reads `absent`.
+ * packages or on the PATH. Without crochet, or without a runtime for it, the host reads `absent`. `plugin` is the
+ * variable with the folder of a plugin, if the file is in one.
  */
-export function portableLine(file: string, host: HostName, absent: object): string {
+export function portableLine(file: string, host: HostName, absent: object, plugin?: string): string {
   const { project: { root, findRoot, worktreeOf }, adapter } = HOSTS[host].settings;
   // Its plugin finds the project and crochet itself.
   if (adapter) return `crochet hook "${quoted(file)}" --dialect ${host}`;
@@ -27,7 +28,7 @@ export function portableLine(file: string, host: HostName, absent: object): stri
     `PATH="${folders.map((folder) => `${folder}/node_modules/.bin:`).join("")}$PATH"`,
     `export CROCHET_ABSENT="${quoted(JSON.stringify(absent))}"`,
     `command -v crochet >/dev/null || { printf %s "$CROCHET_ABSENT"; exit; }`,
-    `exec crochet hook "${root}/${quoted(file)}" --dialect ${host}`,
+    `exec crochet hook "${plugin ?? root}/${quoted(file)}" --dialect ${host}`,
   ].join("; ");
   return findRoot === undefined ? line : `sh -c '${`${findRoot}; ${line}`.replaceAll("'", "'\\''")}'`;
 }

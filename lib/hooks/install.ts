@@ -17,7 +17,7 @@ import { absoluteLine, type HostEntry, installedFile, portableLine } from "./ins
 import { sampleEvent } from "./samples.ts";
 
 /** A hook file with the record it compiled to, which knows its config. */
-interface Installable {
+export interface Installable {
   readonly file: HookFile;
   readonly record: HookRecord;
 }
@@ -28,6 +28,8 @@ export interface Place {
   readonly scope: "project" | "local" | "user";
   readonly cwd: string;
   readonly env: Environment;
+  /** How lines find the files of a plugin, if they are copied into one. */
+  readonly plugin?: { readonly root: string; readonly folder: string };
 }
 
 /** What installing would do, or did. */
@@ -47,8 +49,7 @@ const MARGIN_SECONDS = 5;
 export async function planInstall(hooks: readonly Installable[], place: Place): Promise<Installation> {
   const settings = settingsPath(place);
   const before = readOr(settings);
-  const entries = hooks.flatMap((hook) => entriesOf(hook, place));
-  const left = leftOut(hooks, place.host, entries.length);
+  const { entries, left } = planEntries(hooks, place);
   // Replaced: what was installed of these files before, perhaps with another config or in another place, and of files
   // that are gone.
   const mine = new Set(entries.map(whatIsOurs));
@@ -72,6 +73,12 @@ export async function planInstall(hooks: readonly Installable[], place: Place): 
   const cleared = await withoutEntries(before ?? "", isOld, flat);
   const after = await withEntries(cleared, entries, flat);
   return { settings, entries, left, before, after: entries.length === 0 && before === undefined ? undefined : after };
+}
+
+/** The entries of these hooks, and what the host has no event for. */
+export function planEntries(hooks: readonly Installable[], place: Place): Pick<Installation, "entries" | "left"> {
+  const entries = hooks.flatMap((hook) => entriesOf(hook, place));
+  return { entries, left: leftOut(hooks, place.host, entries.length) };
 }
 
 /**
@@ -144,11 +151,11 @@ function momentsOf({ file, record }: Installable): { readonly on: Listened; read
   return (record.on as readonly Listened[]).map((on, i) => ({ on, event: i === 0 ? file.event : nameOf(on) }));
 }
 
-function entriesOf(hook: Installable, { host, scope, cwd }: Place): HostEntry[] {
+function entriesOf(hook: Installable, { host, scope, cwd, plugin }: Place): HostEntry[] {
   const { file, record } = hook;
   const { toolMatcher, patternMatcher, second, named, async, onFailure, adapter } = HOSTS[host].settings;
   // By its own name, which says when it runs: the target of a link may have any name.
-  const below = scope === "project" ? belowProject(file.at, cwd) : undefined;
+  const below = plugin ? `${plugin.folder}/${file.name}` : scope === "project" ? belowProject(file.at, cwd) : undefined;
   if (scope === "project" && below === undefined) {
     throw new Error(
       `Cannot install ${file.at} into settings that are shared: it is outside the project; use --scope user`,
@@ -170,7 +177,7 @@ function entriesOf(hook: Installable, { host, scope, cwd }: Place): HostEntry[] 
         type: "command" as const,
         command: below === undefined
           ? absoluteLine(file.at, host)
-          : portableLine(below, host, withoutCrochet(below, record, on.event, host, name)),
+          : portableLine(below, host, withoutCrochet(below, record, on.event, host, name), plugin?.root),
         ...(adapter && { guard: isGuard(record, on.event) }),
         ...(named && { name: file.name }),
         // Codex ignores the whole file if a limit is not a whole number.

@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { test } from "node:test";
+import { HOST_NAMES } from "../../lib/hooks/hosts/index.ts";
 import { sandboxWorks } from "../../lib/testing/check/lane.ts";
 import { BrokenLaw, checkHook, type CheckReport, type Finding, laws } from "../../lib/testing/index.ts";
 import { withEnv } from "../_env.ts";
@@ -206,6 +207,14 @@ test("--for holds a module to what the host can do", SLOW, async () => {
     "protocol.unsupported-by-host",
   ]);
   assert.deepEqual(await found("gemini"), ["", "", "protocol.unsupported-by-host"]);
+});
+
+test("a module and a script can be checked for every host", SLOW, async () => {
+  const files = { "stop.quiet.ts": "export default () => undefined;\n", "stop.quiet.sh": sh("exit 0") };
+  for (const host of HOST_NAMES) {
+    const found = await codes(files, { host, runs: 2, laws: ["protocol"] });
+    assert.deepEqual(found, { "stop.quiet.sh": "", "stop.quiet.ts": "" }, host);
+  }
 });
 
 test("laws throw if a hook breaks them, with the report, and return it if not", SLOW, async () => {

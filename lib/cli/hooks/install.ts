@@ -1,8 +1,9 @@
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { nearest } from "../../files/nearest.ts";
 import { HookFolder } from "../../hooks/folder.ts";
 import { HOST_NAMES, HOSTS, isHost } from "../../hooks/hosts/index.ts";
 import { carryOut, type Installation, type Place, planInstall, planUninstall } from "../../hooks/install.ts";
+import { planPlugin, removePlugin, writePlugin } from "../../hooks/install-plugin.ts";
 import { distrust, standings, trust } from "../../hooks/trust.ts";
 import { command, type Flags, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
@@ -11,6 +12,8 @@ import { projectOf } from "../_project.ts";
 const FLAGS: Usage["flags"] = [
   ["--for <host>", HOST_NAMES.join(", ")],
   ["--scope <scope>", "project (shared), local or user (project)"],
+  ["--as <form>", "plugin: a plugin of Claude Code that holds copies of the hooks"],
+  ["--to <dir>", "the folder of the plugin (.claude/skills/ and the name of the hooks' folder)"],
   ["--dry-run", "show what would be written, and write nothing"],
   ["--cwd <dir>", "the project"],
   ["--json", "print data"],
@@ -22,6 +25,8 @@ interface Asked {
   /** Whether the folder was typed: it is then trusted for this call. */
   readonly typed: boolean;
   readonly place: Place;
+  /** The folder of the plugin to make. */
+  readonly plugin?: string;
 }
 
 function readAsked({ words, flags }: Flags, io: Io): Asked {
@@ -38,7 +43,17 @@ function readAsked({ words, flags }: Flags, io: Io): Asked {
   }
   const cwd = projectOf(flags, io);
   const folder = words[0] === undefined ? join(cwd, "hooks") : resolve(io.cwd, words[0]);
-  return { folder, typed: words[0] !== undefined, place: { host, scope, cwd, env: io.env } };
+  const plugin = pluginFolder(flags, join(cwd, ".claude/skills", basename(folder)), io);
+  const typed = words[0] !== undefined;
+  return { folder, typed, place: { host, scope, cwd, env: io.env }, ...(plugin !== undefined && { plugin }) };
+}
+
+function pluginFolder({ as, to, for: host, scope }: Flags["flags"], usual: string, io: Io): string | undefined {
+  if (as === undefined && to === undefined) return undefined;
+  if (as !== "plugin") throw new UsageError(`Cannot install as '${as ?? ""}': write --as plugin`);
+  if (host !== "claude") throw new UsageError(`Cannot make a plugin for '${host}': only --for claude has one`);
+  if (scope !== undefined) throw new UsageError("Cannot use --scope for a plugin: it is where --to says");
+  return typeof to === "string" ? resolve(io.cwd, to) : usual;
 }
 
 /** Writes the plan unless it is only to be shown, and says what it comes to. */
@@ -53,23 +68,23 @@ function finish(plan: Installation, { place }: Asked, flags: Flags["flags"], io:
     (plan.before === undefined || standings(cwd, env).some((s) => s.thing === thing && s.state === "trusted"));
   if (!dry) carryOut(plan, env);
   if (keepTrust) trust(cwd, env, thing);
+  show({ ...plan, changed }, flags, io, done);
+}
+
+type Shown = Pick<Installation, "settings" | "entries" | "left"> & { readonly changed: boolean };
+
+function show({ settings, entries, left, changed }: Shown, flags: Flags["flags"], io: Io, done: string): void {
+  const dry = flags.dryRun === true;
   if (flags.json) {
-    io.out(
-      `${
-        JSON.stringify(
-          { settings: plan.settings, changed, written: changed && !dry, entries: plan.entries, left: plan.left },
-          null,
-          2,
-        )
-      }\n`,
-    );
+    const data = { settings, changed, written: changed && !dry, entries, left };
+    io.out(`${JSON.stringify(data, null, 2)}\n`);
     return;
   }
-  for (const { event, matcher, hook } of plan.entries) {
+  for (const { event, matcher, hook } of entries) {
     io.out(`  ${event}${matcher === undefined ? "" : ` ${matcher}`}: ${hook.command}\n`);
   }
-  for (const { name, why } of plan.left) io.out(`  left out ${name}: ${why}\n`);
-  io.out(`${plan.settings}: ${!changed ? "nothing to change" : dry ? `would be ${done}` : done}\n`);
+  for (const { name, why } of left) io.out(`  left out ${name}: ${why}\n`);
+  io.out(`${settings}: ${!changed ? "nothing to change" : dry ? `would be ${done}` : done}\n`);
 }
 
 const INSTALL: Usage = {
@@ -90,7 +105,14 @@ export const install = {
     const hooks = new HookFolder(folder, { host: { projectDir: place.cwd, env: io.env } });
     const records = await hooks.load();
     if (hooks.problems.length > 0) throw new Error(hooks.problems.map((problem) => problem.message).join("\n"));
-    const plan = await planInstall(hooks.files.map((file, i) => ({ file, record: records[i]! })), place);
+    const found = hooks.files.map((file, i) => ({ file, record: records[i]! }));
+    if (asked.plugin !== undefined) {
+      const plan = await planPlugin(found, asked.plugin, place);
+      if (!read.flags.dryRun) writePlugin(plan, folder, asked.plugin);
+      show({ ...plan, changed: true }, read.flags, io, "written");
+      return EXIT.ok;
+    }
+    const plan = await planInstall(found, place);
     finish(plan, asked, read.flags, io, "written");
     const { afterInstall } = HOSTS[place.host].settings;
     if (afterInstall !== undefined && plan.entries.length > 0 && !read.flags.json) io.out(`${afterInstall}\n`);
@@ -109,6 +131,11 @@ const UNINSTALL: Usage = {
 export const uninstall = {
   default: command(UNINSTALL, async (read, io) => {
     const asked = readAsked(read, io);
+    if (asked.plugin !== undefined) {
+      const changed = removePlugin(asked.plugin, asked.place.cwd, read.flags.dryRun === true);
+      show({ settings: asked.plugin, entries: [], left: [], changed }, read.flags, io, "removed");
+      return EXIT.ok;
+    }
     finish(await planUninstall(asked.folder, asked.place), asked, read.flags, io, "restored");
     return EXIT.ok;
   }),

@@ -1,0 +1,111 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { scriptedServer } from "../../lib/testing/server.ts";
+import { chatServer } from "../openai/_chat-server.ts";
+import { serve } from "../_server.ts";
+
+type Json = { readonly [key: string]: unknown };
+
+/** What the model does next: it runs a command or says something. */
+export type Step = { readonly command: string } | { readonly text: string };
+
+/** The model of these sessions: by how many results it has seen, and whether it was sent back. */
+export function nextStep(results: number, conversation: string): Step {
+  if (results === 0) return { command: "rm -rf build" };
+  if (results === 1) return { command: "echo as written" };
+  return { text: conversation.includes("SENT-BACK") ? "I tested it" : "done" };
+}
+
+/** A model on 127.0.0.1 in the protocol of one host, and everything it was asked. */
+export interface ModelServer extends AsyncDisposable {
+  readonly url: string;
+  readonly asked: () => string;
+}
+
+/** The Messages API. */
+export async function messagesApi(): Promise<ModelServer> {
+  const server = await scriptedServer([], {
+    then: (request) => {
+      const { messages, tools = [] } = request;
+      const results = JSON.stringify(messages).split('"type":"tool_result"').length - 1;
+      // Beside the conversation there are requests for titles and the like.
+      const step = tools.length === 0 ? { text: "ok" } : nextStep(results, JSON.stringify(messages));
+      return "command" in step ? { tools: [{ name: "Bash", input: { command: step.command } }] } : step;
+    },
+  });
+  return {
+    url: server.url,
+    asked: () => JSON.stringify(server.requests.map(({ body }) => body.messages)),
+    [Symbol.asyncDispose]: () => server.close(),
+  };
+}
+
+/** Chat Completions, with a shell called `bash`. */
+export async function chatApi(): Promise<ModelServer> {
+  const server = await chatServer(({ messages, tools }) => {
+    const said = messages as readonly { readonly role: string }[];
+    const results = said.filter(({ role }) => role === "tool").length;
+    const step = Array.isArray(tools) && tools.length > 0
+      ? nextStep(results, JSON.stringify(messages))
+      : { text: "ok" };
+    if (!("command" in step)) return step;
+    return { tools: [{ name: "bash", input: { command: step.command, description: "a command" } }] };
+  });
+  return {
+    url: server.url,
+    asked: () => JSON.stringify(server.requests),
+    [Symbol.asyncDispose]: () => Promise.resolve(server[Symbol.dispose]()),
+  };
+}
+
+/** The Responses API. */
+export async function responsesApi(): Promise<ModelServer> {
+  const requests: Json[] = [];
+  const server = await serve(async (request, response) => {
+    const body = request.method === "POST" ? JSON.parse(await text(request)) as Json : undefined;
+    if (!body?.input) return void response.writeHead(404).end();
+    requests.push(body);
+    const input = body.input as readonly { readonly type: string }[];
+    const results = input.filter(({ type }) => /_output$/.test(type)).length;
+    const step = nextStep(results, JSON.stringify(input));
+    const tools = JSON.stringify(body.tools);
+    const shell = tools.includes('"exec_command"')
+      ? { name: "exec_command", arguments: (cmd: string) => ({ cmd }) }
+      : { name: "shell_command", arguments: (command: string) => ({ command }) };
+    const item = "command" in step
+      ? {
+        type: "function_call",
+        call_id: `call_${results}`,
+        name: shell.name,
+        arguments: JSON.stringify(shell.arguments(step.command)),
+      }
+      : { type: "message", role: "assistant", content: [{ type: "output_text", text: step.text }] };
+    const id = `resp_${requests.length}`;
+    const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+    const events = [
+      { type: "response.created", response: { id } },
+      { type: "response.output_item.done", output_index: 0, item: { id: `item_${results}`, ...item } },
+      { type: "response.completed", response: { id, usage } },
+    ];
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    for (const event of events) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    response.end();
+  });
+  return {
+    url: `${server.url}/v1`,
+    asked: () => JSON.stringify(requests),
+    [Symbol.asyncDispose]: () => Promise.resolve(server[Symbol.dispose]()),
+  };
+}
+
+/** A host's package, installed outside the tree; undefined if it cannot be. */
+export function hostProgram(folder: string, packages: readonly string[], program: string): string | undefined {
+  const path = join(folder, "node_modules/.bin", program);
+  if (existsSync(path)) return path;
+  mkdirSync(folder, { recursive: true });
+  const args = ["install", "--prefix", folder, "--no-audit", "--no-fund", "--no-save", ...packages];
+  const { status } = spawnSync("npm", args, { cwd: folder, timeout: 300_000, encoding: "utf8" });
+  return status === 0 && existsSync(path) ? path : undefined;
+}

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { install } from "../../lib/cli/hooks/install.ts";
+import { ended } from "../_crochet.ts";
+import { type Place, place } from "../_place.ts";
+import { chatApi, hostProgram, messagesApi, type ModelServer, responsesApi } from "./_real-hosts.ts";
+
+const LAUNCHER = new URL("../../lib/cli/crochet", import.meta.url).pathname;
+
+/** Where the hosts are installed: outside the tree, and kept, as they are large. */
+const FOLDER = process.env.CROCHET_TEST_HOSTS ?? join(tmpdir(), "crochet-test-hosts");
+
+const HOOKS = {
+  "hooks/pre-tool-use@Bash.10-guard.ts":
+    `export default ({ input }) => /^rm/.test(input.command) ? { action: "deny", reason: "REFUSED-BY-GUARD" } : undefined;`,
+  "hooks/pre-tool-use@Bash.20-rewrite.ts":
+    `export default ({ input }) => input.command === "echo as written" ? { action: "modify", value: { ...input, command: "echo RE''WRITTEN" } } : undefined;`,
+  "hooks/stop.tested.ts":
+    `export default (e) => e.stop_hook_active || /tested/.test(e.last_assistant_message) ? undefined : { action: "deny", reason: "SENT-BACK" };`,
+};
+
+interface RealHost {
+  readonly host: string;
+  readonly packages: readonly string[];
+  readonly program: string;
+  readonly model: () => Promise<ModelServer>;
+  /** How hooks are installed. */
+  readonly install: readonly string[];
+  /** The words and the environment of a session without a person. */
+  readonly session: (here: Place, url: string) => {
+    readonly args: readonly string[];
+    readonly env?: Readonly<Record<string, string>>;
+  };
+}
+
+const claude = {
+  packages: ["@anthropic-ai/claude-code@2.1.325"],
+  program: "claude",
+  model: messagesApi,
+  session: (here: Place, url: string) => {
+    // As a person who answered its first question does.
+    const state = { hasCompletedOnboarding: true, projects: { [here.cwd]: { hasTrustDialogAccepted: true } } };
+    writeFileSync(join(here.home, ".claude.json"), JSON.stringify(state));
+    return {
+      args: ["-p", "go", "--allowedTools", "Bash", "--model", "claude-sonnet-4-5"],
+      env: {
+        ANTHROPIC_BASE_URL: url,
+        ANTHROPIC_API_KEY: "test",
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+        DISABLE_AUTOUPDATER: "1",
+      },
+    };
+  },
+};
+
+const REAL: readonly RealHost[] = [
+  { host: "Claude Code", install: ["--for", "claude"], ...claude },
+  { host: "Claude Code with a plugin", install: ["--for", "claude", "--as", "plugin"], ...claude },
+  {
+    host: "Codex",
+    packages: ["@openai/codex@0.166.0"],
+    program: "codex",
+    model: responsesApi,
+    install: ["--for", "codex"],
+    session: (here, url) => {
+      const home = join(here.home, ".codex");
+      mkdirSync(home);
+      const provider = `[model_providers.test]\nname = "test"\nbase_url = "${url}"\nwire_api = "responses"\n`;
+      writeFileSync(join(home, "config.toml"), `model = "gpt-5"\nmodel_provider = "test"\n${provider}`);
+      const skips = ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"];
+      return { args: ["exec", ...skips, "--dangerously-bypass-hook-trust", "go"], env: { CODEX_HOME: home } };
+    },
+  },
+  {
+    host: "pi",
+    // It needs a newer Node than a machine may have.
+    packages: ["@earendil-works/pi-coding-agent@0.87.1", "node@22"],
+    program: "pi",
+    model: chatApi,
+    install: ["--for", "pi"],
+    session: (here, url) => {
+      const folder = join(here.home, ".pi/agent");
+      mkdirSync(folder, { recursive: true });
+      const provider = { baseUrl: url, api: "openai-completions", apiKey: "test", models: [{ id: "m" }] };
+      writeFileSync(join(folder, "models.json"), JSON.stringify({ providers: { test: provider } }));
+      return {
+        args: ["-p", "--approve", "--provider", "test", "--model", "m", "go"],
+        env: { PI_OFFLINE: "1", PI_CODING_AGENT_DIR: folder },
+      };
+    },
+  },
+];
+
+const SKIP = !process.env.CROCHET_TEST_LONG
+  ? { skip: "real hosts run in test:long" }
+  : "Deno" in globalThis
+  ? { skip: "the hosts are the same under both runtimes" }
+  : {};
+
+for (const { host, packages, program, model, install: how, session } of REAL) {
+  test(`in ${host} a guard denies, a module rewrites, and a Stop hook sends back and lets go`, SKIP, async (t) => {
+    const path = hostProgram(join(FOLDER, program), packages, program);
+    if (path === undefined) return t.skip(`${packages.join()} cannot be installed`);
+    using here = place({ ...HOOKS, "build/kept.txt": "", "package.json": "{}" });
+    mkdirSync(join(here.cwd, "node_modules/.bin"), { recursive: true });
+    symlinkSync(LAUNCHER, join(here.cwd, "node_modules/.bin/crochet"));
+    const done = await here.call(install.default, join(here.cwd, "hooks"), ...how);
+    assert.equal(done.code, 0, done.err);
+    await using server = await model();
+    const { args, env } = session(here, server.url);
+    const around = { HOME: here.home, PATH: `${dirname(path)}:${process.env.PATH}`, ...env };
+    const { code, out, err } = await ended([path, ...args], { cwd: here.cwd, env: around });
+    const shown = `${out}\n${err}\n${server.asked().slice(-3000)}`;
+    assert.equal(code, 0, shown);
+    assert.ok(existsSync(join(here.cwd, "build/kept.txt")), "the guard kept it");
+    assert.match(server.asked(), /REFUSED-BY-GUARD/, shown);
+    assert.match(server.asked(), /REWRITTEN/, shown);
+    assert.match(server.asked(), /SENT-BACK/, shown);
+    assert.match(out, /I tested it/, shown);
+  });
+}
