@@ -62,7 +62,7 @@ function shadowTable(verdicts: readonly ShadowVerdict[]): string {
 }
 
 /** Writes the report that `--junit <file>` asks for. Called last: findings are printed even if this fails. */
-export function writeJunit(cases: readonly Case[], file: unknown, { cwd }: Io, suite?: string): void {
+export function writeJunit(cases: readonly Case[], file: unknown, { cwd }: Pick<Io, "cwd">, suite?: string): void {
   const path = resolve(cwd, String(file));
   try {
     mkdirSync(dirname(path), { recursive: true });

@@ -47,16 +47,32 @@ export const SEED_TOOLS: ReadonlyMap<string, string> = new Map([
 
 type Naming = Pick<HookRecord, "name" | "on" | "namedTools" | "namedFields">;
 
+/** A name that no tool or field has, and the sentence that says so. */
+export interface Misnamed {
+  readonly name: string;
+  readonly message: string;
+}
+
 /** What a hook names that is not a tool or field, so that it would never match. `own` are the agent's tools, if they are known. */
 export function nameWarnings(record: Naming, own: ToolFields = {}): string[] {
-  const tools = record.namedTools ?? [];
+  return misnamed(record, own).map(({ message }) => message);
+}
+
+export function misnamed(record: Naming, own: ToolFields = {}): Misnamed[] {
+  const says = (name: string, rest: string) => ({ name, message: `Hook ${record.name} names ${rest}` });
+  const fields = record.namedFields ?? [];
   const meant = [
-    ...tools.map((name) => [`tool '${name}'`, nearTool(name, own)]),
-    ...(record.namedFields ?? []).map((name) => [`field '${name}'`, nearField(name, record, own)]),
+    ...(record.namedTools ?? []).map((name) => [name, "tool", nearTool(name, own)] as const),
+    ...fields.map((name) => [name, "field", nearField(name, record, own)] as const),
   ];
-  const misspelt = meant.flatMap(([what, near]) =>
-    near === undefined ? [] : [`Hook ${record.name} names ${what}, which does not exist: did you mean '${near}'?`]
+  const misspelt = meant.flatMap(([name, what, near]) =>
+    near === undefined ? [] : [says(name, `${what} '${name}', which does not exist: did you mean '${near}'?`)]
   );
+  const absent = fields.flatMap((name) => {
+    const has = fieldsInstead(name, record, own);
+    const tools = (record.namedTools ?? []).join(" or ");
+    return has === undefined ? [] : [says(name, `field '${name}', which no call of ${tools} has: it has ${has}`)];
+  });
   const unknown = Object.keys(own).length === 0
     ? []
     : notBuiltIn(record).filter((name) =>
@@ -64,7 +80,8 @@ export function nameWarnings(record: Naming, own: ToolFields = {}): string[] {
     );
   return [
     ...misspelt,
-    ...unknown.map((name) => `Hook ${record.name} names tool '${name}', which this agent does not have`),
+    ...absent,
+    ...unknown.map((name) => says(name, `tool '${name}', which this agent does not have`)),
   ];
 }
 
@@ -97,6 +114,16 @@ function nearField(path: string, { on, namedTools = [] }: Naming, own: ToolField
   if (roots.has(root)) return undefined;
   if (fields.includes(root) && on.some(({ event }) => isAboutTool(event))) return `args.${path}`;
   return near(root, [...roots]);
+}
+
+/** The fields of the tools a hook names, if a field of their inputs is none of these and like none. */
+function fieldsInstead(path: string, record: Naming, own: ToolFields): string | undefined {
+  const [root, key] = path.split(".") as [string, string?];
+  const all = { ...TOOL_FIELDS, ...own };
+  const tools = record.namedTools ?? [];
+  if (!INPUTS.includes(root) || key === undefined || tools.length === 0) return undefined;
+  if (tools.some((tool) => !Object.hasOwn(all, tool) || all[tool]!.includes(key))) return undefined;
+  return nearField(path, record, own) === undefined ? tools.flatMap((tool) => all[tool]!).join(", ") : undefined;
 }
 
 /** What every event has beside its own fields, and other names of these. */

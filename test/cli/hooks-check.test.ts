@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import hooks from "../../lib/cli/hooks.ts";
 import trust from "../../lib/cli/trust.ts";
@@ -36,7 +37,7 @@ test("hooks check exits 1 at a fault, with the play, the fix and the command tha
   assert.match(out, /^1 hook, 1 at fault/m);
 });
 
-test("hooks check prints its report as JSON and as JUnit", SLOW, async () => {
+test("hooks check prints its report as JSON and writes it as JUnit", SLOW, async () => {
   using here = place({ "hooks/stop.sh": LOOPS });
   const data = await here.call(hooks, "check", "hooks", ...FEW, "--json");
   assert.equal(data.code, 1);
@@ -50,12 +51,14 @@ test("hooks check prints its report as JSON and as JUnit", SLOW, async () => {
     "Stop",
     7,
   ]);
-  const junit = await here.call(hooks, "check", "hooks", ...FEW, "--junit");
+  const junit = await here.call(hooks, "check", "hooks", ...FEW, "--junit", "reports/check.xml");
   assert.equal(junit.code, 1);
-  assert.match(junit.out, /<testsuite name="crochet hooks check" tests="8" failures="1" errors="0">/);
+  assert.match(junit.out, /^1 hook, 1 at fault/m);
+  const xml = readFileSync(`${here.cwd}/reports/check.xml`, "utf8");
+  assert.match(xml, /<testsuite name="crochet hooks check" tests="8" failures="0" errors="1" time="0\.000">/);
   assert.match(
-    junit.out,
-    /<testcase classname="hooks\/stop\.sh" name="stop\.sh: terminating">\n {6}<failure type="endless\.loop"/,
+    xml,
+    /<testcase classname="hooks\/stop\.sh" name="stop\.sh: terminating" time="0\.000">\n {6}<error message="endless\.loop: /,
   );
 });
 
@@ -213,4 +216,74 @@ test("hooks check without a path runs trusted hooks only, and exits 1 for those 
   assert.deepEqual([after.code, after.checked], [1, ["hooks/notification.sh", ".claude/settings.json"]]);
   here.put({ "hooks/notification.sh": GOOD });
   assert.match((await check()).problems[0]!, /^hooks was not checked: it changed since it was trusted/);
+});
+
+const refusing = (code: number) =>
+  `#!/bin/sh\ngrep -q '"command":"rm' && { echo "Blocked: no rm" >&2; exit ${code}; }\nexit 0\n`;
+const ASKED = JSON.stringify({
+  hookSpecificOutput: {
+    hookEventName: "PermissionRequest",
+    permissionDecision: "deny",
+    permissionDecisionReason: "no",
+  },
+});
+
+/** What authors get wrong: the finding, its event, its line if a file declares it, and words of the fix. */
+const AUTHORS:
+  readonly (readonly [file: string, text: string, code: string, place: string | undefined, fix: RegExp])[] = [
+    ["pre-tool-use@Bahs.sh", GOOD, "protocol.unknown-name", undefined, /correct the name/],
+    [
+      "pre-tool-use.ts",
+      'export const config = { matcher: "Bahs" };\nexport default () => {};\n',
+      "protocol.unknown-name",
+      "hooks/pre-tool-use.ts:1",
+      /correct the name/,
+    ],
+    [
+      "pre-tool-use@Bash.rules",
+      '# Removing is for people\nargs.comand contains "rm" -> deny("no rm")\n',
+      "protocol.unknown-name",
+      "hooks/pre-tool-use@Bash.rules:2",
+      /correct the name/,
+    ],
+    [
+      "pre-tool-use@Bash.rules",
+      'args.whatever contains "rm" -> deny("no rm")\n',
+      "protocol.unknown-name",
+      "hooks/pre-tool-use@Bash.rules:1",
+      /correct the name/,
+    ],
+    [
+      "permission-request@Bash.sh",
+      `#!/bin/sh\necho '${ASKED}'\n`,
+      "protocol.misplaced-key",
+      undefined,
+      /"behavior": "deny"/,
+    ],
+    ["pre-tool-use@Bash.sh", refusing(1), "protocol.exit-1", undefined, /exit 2 to block/],
+    ["pre-tool-use@Bash.sh", refusing(2), "guard.first-command", undefined, /split the line/],
+  ];
+
+for (const [file, text, code, declared, fix] of AUTHORS) {
+  test(`hooks check finds ${code} in ${file}, with its event, its line and the fix`, SLOW, async () => {
+    using here = place({ [`hooks/${file}`]: text });
+    const { out } = await here.call(hooks, "check", "hooks", "--runs", "20", "--seed", "7", "--json");
+    const report: CheckReport = JSON.parse(out);
+    const found = report.hooks.flatMap(({ findings }) => findings).find((finding) => finding.code === code);
+    assert.ok(found, out);
+    assert.equal(found.event, file.startsWith("permission") ? "PermissionRequest" : "PreToolUse");
+    assert.equal(found.place, declared);
+    assert.match(found.fix, fix);
+  });
+}
+
+test("hooks check --for judges by what that host can do", SLOW, async () => {
+  using here = place({ "hooks/pre-tool-use@Bash.ts": 'export default () => ({ action: "ask", reason: "sure?" });\n' });
+  const said = async (host: string) => {
+    const { out } = await here.call(hooks, "check", "hooks", "--runs", "3", "--for", host, "--json");
+    const report: CheckReport = JSON.parse(out);
+    return [report.host, report.hooks.flatMap(({ findings }) => findings.map(({ code }) => code))];
+  };
+  assert.deepEqual(await said("claude"), ["claude", []]);
+  assert.deepEqual(await said("codex"), ["codex", ["protocol.unsupported-by-host"]]);
 });

@@ -14,7 +14,7 @@ const CORPUS = fileURLToPath(new URL("./corpus", import.meta.url));
 type Row = readonly [hook: string, code: string | undefined, warnings?: readonly string[]];
 
 /** A guard that looks at texts can always be got around. */
-const GUARD = ["guard.bypass"];
+const GUARD = ["guard.bypass", "guard.first-command"];
 
 /** Said of the machine as much as of the hook. */
 const SLOW = "slow.answers";
@@ -68,7 +68,7 @@ const TABLE: readonly Row[] = [
   ["user-prompt-submit.key.ts", "unsafe.secret-leak"],
   ["post-tool-use@Edit+Write.writes-outside.sh", "unsafe.writes-outside"],
   // What is only a warning.
-  ["pre-tool-use@Bash.naive-guard.sh", "guard.bypass"],
+  ["pre-tool-use@Bash.naive-guard.sh", "guard.first-command"],
   ["two-rewriters", "conflict.same-field"],
   // What is in order.
   ["stop.once.sh", undefined],

@@ -3,13 +3,14 @@ import { resolve } from "node:path";
 import { isObject } from "../../core/json.ts";
 import { HOST_NAMES, isHost, SETTINGS_FILES } from "../../hooks/hosts/index.ts";
 import { standings } from "../../hooks/trust.ts";
-import { xml } from "../../tape/drift/report.ts";
+import type { Case } from "../../tape/drift/report.ts";
 import type { CheckOptions } from "../../testing/check/check.ts";
 import type { CheckReport, Finding, HookReport, Termination } from "../../testing/check/report.ts";
 import { ProgressLine } from "../_each-of.ts";
 import { command, type Flags, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";
+import { writeJunit } from "../_replay-table.ts";
 import { type Colours, coloursFor, several, wrap } from "../show/text.ts";
 
 const USAGE: Usage = {
@@ -25,7 +26,7 @@ const USAGE: Usage = {
     ["--rounds <n>", "how often a Stop hook may send an agent back before it counts as endless (50)"],
     ["--cwd <dir>", "the project"],
     ["--json", "print data"],
-    ["--junit", "print JUnit XML"],
+    ["--junit <file>", "write a JUnit report"],
   ],
   example: "crochet hooks check hooks --runs 200",
 };
@@ -43,7 +44,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const options = optionsOf(flags, cwd, io);
   const { check } = await import("../../testing/check/check.ts");
   const began = performance.now();
-  const line = flags.json || flags.junit ? undefined : new ProgressLine(io);
+  const line = flags.json ? undefined : new ProgressLine(io);
   const found = await check(paths, { ...options, ...(line && progressOn(line)) }).catch((error) => {
     throw error instanceof TypeError ? new UsageError(error.message, { cause: error }) : error;
   });
@@ -57,11 +58,11 @@ export default command(USAGE, async ({ words, flags }, io) => {
     );
   }
   if (flags.json) io.out(`${JSON.stringify(report, null, 2)}\n`);
-  else if (flags.junit) io.out(checkJunit(report));
   else {
     const columns = io.tty ? process.stdout.columns || 100 : Infinity;
     io.out(checkText(report, (performance.now() - began) / 1000, coloursFor(io.tty, io.env), columns));
   }
+  if (flags.junit !== undefined) writeJunit(casesOf(report), flags.junit, { cwd }, "crochet hooks check");
   if (io.signal.aborted) return EXIT.interrupted;
   return report.ok ? EXIT.ok : EXIT.failed;
 });
@@ -164,9 +165,10 @@ function letsGo({ letsGo, rounds }: Termination): string {
 }
 
 function findingLines(finding: Finding, colours: Colours, columns: number): string[] {
-  const { code, severity, event, message, counterexample, trace = [], reproduce, fix } = finding;
+  const { code, severity, event, place, message, counterexample, trace = [], reproduce, fix } = finding;
   const colour = severity === "fault" ? colours.red : colours.yellow;
-  const at = event === undefined ? "" : colours.dim(` at ${event}`);
+  const where = [event, place].filter((part) => part !== undefined).join(", ");
+  const at = where === "" ? "" : colours.dim(` at ${where}`);
   const more = trace.length - MOST_TRACE;
   const shown = trace.slice(0, more === 1 ? trace.length : MOST_TRACE);
   const field = (name: string, text: string) =>
@@ -227,53 +229,16 @@ function summary({ hooks, problems, seed, runs, sandbox }: CheckReport, seconds:
   return `${parts.join(", ")}${colours.dim(` · seed ${seed} · ${runs} runs each · ${how} · ${seconds.toFixed(1)} s`)}`;
 }
 
-/** The report for JUnit readers: one test case for each hook and law; warnings are its output. */
-function checkJunit({ hooks, problems, seed }: CheckReport): string {
-  const cases = hooks.flatMap(casesOf);
-  const failures = cases.filter(({ failed }) => failed).length;
-  const suite = `name="crochet hooks check" tests="${
-    cases.length + problems.length
-  }" failures="${failures}" errors="${problems.length}"`;
-  return [
-    `<?xml version="1.0" encoding="UTF-8"?>`,
-    `<testsuites ${suite}>`,
-    `  <testsuite ${suite}>`,
-    `    <properties><property name="seed" value="${seed}"/></properties>`,
-    ...problems.map((problem) =>
-      `    <testcase classname="hooks" name="${xml(problem)}">\n      <error message="${
-        xml(problem)
-      }"/>\n    </testcase>`
-    ),
-    ...cases.map(({ text }) => text),
-    `  </testsuite>`,
-    `</testsuites>`,
-    "",
-  ].join("\n");
-}
-
-function casesOf({ hook, path, laws, findings, skipped }: HookReport): { text: string; failed: boolean }[] {
-  const open = (law: string) => `    <testcase classname="${xml(path)}" name="${xml(`${hook}: ${law}`)}"`;
-  if (skipped !== undefined && findings.length === 0) {
-    return [{ text: `${open("all")}>\n      <skipped message="${xml(skipped)}"/>\n    </testcase>`, failed: false }];
-  }
-  // A hook that was not run was held only to what was found without running it.
-  const held = skipped === undefined ? laws : laws.filter((law) => findings.some((finding) => finding.law === law));
-  return held.map((law) => {
-    const own = findings.filter((finding) => finding.law === law);
-    if (own.length === 0) return { text: `${open(law)}/>`, failed: false };
-    const parts = own.map((finding) =>
-      finding.severity === "fault"
-        ? `      <failure type="${xml(finding.code)}" message="${xml(finding.message)}">${
-          xml(detail(finding))
-        }</failure>`
-        : `      <system-out>${xml(`warning: ${finding.message}\n${detail(finding)}`)}</system-out>`
-    );
-    const failed = own.some(({ severity }) => severity === "fault");
-    return { text: [`${open(law)}>`, ...parts, "    </testcase>"].join("\n"), failed };
-  });
-}
-
-function detail({ trace, reproduce, fix, counterexample }: Finding): string {
-  const shown = trace?.length ? trace : counterexample === null ? [] : [JSON.stringify(counterexample)];
-  return [...shown, `again: ${reproduce}`, `fix: ${fix}`].join("\n");
+/** One case for each hook and law, and one for each thing that could not be checked. */
+function casesOf({ hooks, problems }: CheckReport): Case[] {
+  const cases = hooks.flatMap(({ hook, path, laws, findings }) =>
+    laws.map((law) => {
+      const faults = findings.filter((finding) => finding.law === law && finding.severity === "fault");
+      const lines = faults.map(({ code, message, fix, reproduce }) =>
+        `${code}: ${message}\nfix: ${fix}\nagain: ${reproduce}`
+      );
+      return { name: `${hook}: ${law}`, of: path, seconds: 0, ...(lines.length > 0 && { error: lines.join("\n") }) };
+    })
+  );
+  return [...cases, ...problems.map((error) => ({ name: error, of: "hooks", seconds: 0, error }))];
 }

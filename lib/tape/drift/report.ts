@@ -154,6 +154,8 @@ export function dollarsText(dollars: Price["dollars"]): string {
 /** One test case of a JUnit report. */
 export interface Case {
   readonly name: string;
+  /** The class it is filed under. @default "fixtures" */
+  readonly of?: string;
   readonly seconds: number;
   readonly report?: DriftReport;
   /** Why it could not be replayed at all. */
@@ -176,8 +178,8 @@ export function junit(cases: readonly Case[], name = "crochet replay"): string {
   ].join("\n");
 }
 
-function caseXml({ name, seconds, report, error }: Case): string {
-  const open = `    <testcase classname="fixtures" name="${xml(name)}" time="${seconds.toFixed(3)}"`;
+function caseXml({ name, of = "fixtures", seconds, report, error }: Case): string {
+  const open = `    <testcase classname="${xml(of)}" name="${xml(name)}" time="${seconds.toFixed(3)}"`;
   if (error !== undefined) return `${open}>\n      <error message="${xml(error)}"/>\n    </testcase>`;
   const lines = report ? reportLines(report) : [];
   if (!report || report.ok) {

@@ -6,7 +6,7 @@ import type { EventName, Fired } from "../../core/events.ts";
 import type { HookEnv, HookRecord } from "../../core/hook.ts";
 import { loadHook, readHookFile } from "../../hooks/discover.ts";
 import { type HookConfig, readHeader } from "../../hooks/file/record.ts";
-import { nameWarnings } from "../../hooks/known-names.ts";
+import { misnamed } from "../../hooks/known-names.ts";
 import type { HookHost } from "../../hooks/process/host.ts";
 import type { Example } from "../examples/example.ts";
 import { scripted } from "../scripted.ts";
@@ -88,7 +88,7 @@ async function loadedOf(record: HookRecord, { target }: Setup): Promise<Loaded> 
   const examples = target.type === "file" && record.kind === "module" ? await examplesOf(target) : [];
   return {
     moments: momentsOf(record.on),
-    warnings: nameWarnings(record),
+    warnings: misnamed(record),
     mode: record.mode,
     nondeterministic: config.nondeterministic === true,
     ...(config.state !== undefined && { state: [config.state].flat() }),

@@ -4,6 +4,7 @@ import { isObject } from "../../core/json.ts";
 import { fastCheck } from "../arbitraries/texts.ts";
 import { NoSuchTool } from "../arbitraries/tools.ts";
 import type { Session } from "./check.ts";
+import { pascal } from "../../core/names.ts";
 import { canaries, dangers, laced, plainProbes, type Probe, probeArbitrary, withoutTranscript } from "./events.ts";
 import { ExampleLanes, exampleTexts, playExamples, statesOf } from "./examples.ts";
 import { Findings } from "./findings.ts";
@@ -68,7 +69,8 @@ export async function checkSubject(subject: Subject, session: Session): Promise<
       return ended({});
     }
     const known = subject.loaded ?? loaded!;
-    for (const message of known.warnings ?? []) findings.add(unknownName(message));
+    const [first] = known.moments;
+    for (const misnamed of known.warnings ?? []) findings.add(unknownName(misnamed, first && pascal(first.event)));
     for (const { event, matcher } of subject.file === undefined || known.warnings?.length ? [] : known.moments) {
       // An application may have a tool of that name: a hook file does not say where it is used.
       const mistakes = matcher === undefined ? [] : matcherMistake(event, matcher, subject.host);

@@ -8,7 +8,7 @@ import { readDefinitions } from "../../hooks/definitions.ts";
 import { homeOf } from "../../hooks/file/places.ts";
 import { type Handler, readHandler } from "../../hooks/handler.ts";
 import { HOST_NAMES, type HostName, HOSTS } from "../../hooks/hosts/index.ts";
-import { nameWarnings } from "../../hooks/known-names.ts";
+import { misnamed } from "../../hooks/known-names.ts";
 import { compileMatcher } from "../../hooks/match.ts";
 import { readSettings } from "../../hooks/settings.ts";
 import { readToml, readTurnCommand } from "../../hooks/toml.ts";
@@ -288,7 +288,7 @@ export async function definitionSubjects(path: string, options: FindOptions): Pr
     target: { type: "definition", path, name: record.name },
     loaded: {
       moments: momentsOf(record.on),
-      warnings: nameWarnings(record),
+      warnings: misnamed(record),
       mode: record.mode,
       nondeterministic: false,
       ...(record.timeout !== undefined && { timeout: record.timeout }),

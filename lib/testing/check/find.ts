@@ -7,7 +7,7 @@ import { discover, type HookFile, loadMessage, readHookFile } from "../../hooks/
 import { formatFileName, isSkipped, parseFileName, parseMoment } from "../../hooks/file/file-name.ts";
 import { readHeader, recordBase } from "../../hooks/file/record.ts";
 import { HOST_NAMES, type HostName, SETTINGS_FILES } from "../../hooks/hosts/index.ts";
-import { nameWarnings } from "../../hooks/known-names.ts";
+import { misnamed } from "../../hooks/known-names.ts";
 import { isExecutable, type Program, programOf } from "../../hooks/process/program.ts";
 import { type FoundSubjects, momentsOf, shortened, type Subject } from "./subject.ts";
 
@@ -137,7 +137,7 @@ function fileSubject(
   const base = recordBase(file, config, cwd);
   const loaded = {
     moments: momentsOf(base.on),
-    warnings: nameWarnings(base),
+    warnings: misnamed(base),
     mode: base.mode,
     nondeterministic: config.nondeterministic === true,
     ...(config.state !== undefined && { state: [config.state].flat() }),

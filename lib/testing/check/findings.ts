@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import type { AnyEvent } from "../../core/events.ts";
 import { shellWord } from "../../core/shown.ts";
 import { wireInput } from "../../hooks/process/wire.ts";
@@ -63,17 +65,26 @@ export class Findings {
     this.#found.set(`${violation.code} ${violation.message}`, { ...this.#finding(violation), counterexample });
   }
 
-  #finding({ law, code, severity, message, fix }: Violation, probe?: Probe): Finding {
+  #finding({ law, code, severity, message, fix, event, declared }: Violation, probe?: Probe): Finding {
     const pasted = probe && !ONLY_CHECKED.includes(code) ? this.#pasted(probe) : undefined;
     return {
       ...{ law, code, severity, fix },
       hook: this.#subject.name,
-      ...(probe && { event: eventName(probe) }),
+      ...(probe ? { event: eventName(probe) } : event !== undefined && { event }),
+      ...this.#place(declared),
       message: this.#shown(message),
       counterexample: probe ? JSON.parse(this.#shown(JSON.stringify(probe.event))) : null,
       seed: this.#session.seed,
       reproduce: pasted ?? againLine([this.#subject.path], this.#session),
     };
+  }
+
+  /** The first line of the hook's file with a name in it: a name in the file's own name has no line. */
+  #place(declared: string | undefined): { place?: string } {
+    const { path, project } = this.#subject;
+    if (declared === undefined) return {};
+    const line = readFileSync(resolve(project, path), "utf8").split("\n").findIndex((text) => text.includes(declared));
+    return line < 0 ? {} : { place: `${path}:${line + 1}` };
   }
 
   /** Paths of the scratch place as they would be in the user's own project. */

@@ -28,13 +28,17 @@ export interface Violation {
   readonly message: string;
   /** What to change. */
   readonly fix: string;
+  /** The event by its name on the wire, such as `PreToolUse`, if nothing has to be asked to see it. */
+  readonly event?: string;
+  /** The name in the hook's file that is wrong, which leads to its line. */
+  readonly declared?: string;
 }
 
 /** One way in which one hook breaks one law. */
 export interface Finding extends Violation {
   readonly hook: string;
-  /** The event by its name on the wire, such as `PreToolUse`. */
-  readonly event?: string;
+  /** The file and line that declare it, such as `hooks/stop.rules:3`. */
+  readonly place?: string;
   /** The smallest event (or command line, or play) that shows it. */
   readonly counterexample: unknown;
   readonly seed: number;

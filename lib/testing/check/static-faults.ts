@@ -1,7 +1,7 @@
 import { EVENTS } from "../../core/events.ts";
 import { compileMatcher } from "../../hooks/match.ts";
 import { resolveEvent } from "../../core/names.ts";
-import { HOST_TOOLS as TOOLS, nearTool } from "../../hooks/known-names.ts";
+import { HOST_TOOLS as TOOLS, type Misnamed, nearTool } from "../../hooks/known-names.ts";
 import type { HostName } from "../../hooks/hosts/index.ts";
 import { violationsOf } from "./laws/judged.ts";
 import type { Violation } from "./report.ts";
@@ -13,6 +13,10 @@ export const SOURCES = ["startup", "resume", "clear", "compact", "fork"];
 
 /** What is wrong with a matcher that compiles: it misspells a tool, or its event has nothing to match. */
 export function matcherMistake(event: string, matcher: string, host: HostName): readonly Violation[] {
+  return mistakesOf(event, matcher, host).map((found) => ({ ...found, event }));
+}
+
+function mistakesOf(event: string, matcher: string, host: HostName): readonly Violation[] {
   if (host !== "claude") return [];
   const on = resolveEvent(event);
   if (!on) return [];
@@ -39,13 +43,16 @@ function ruleMistake(matcher: string): readonly Violation[] {
   return [neverMatches(matcher, "it is a permission rule, and a matcher is compared with names of tools", fix)];
 }
 
-/** A name that is close to one there is, in the words of `nameWarnings`. */
-export function unknownName(message: string): Violation {
-  return warning("unknown-name", message, "correct the name");
+export function unknownName({ name, message }: Misnamed, event: string | undefined): Violation {
+  const found = { ...warning("unknown-name", message, "correct the name"), declared: name };
+  return event === undefined ? found : { ...found, event };
 }
 
 export function neverMatches(matcher: string, why: string, fix: string): Violation {
-  return fault("matcher-never-matches", `Its matcher '${matcher}' never matches: ${why}`, fix);
+  return {
+    ...fault("matcher-never-matches", `Its matcher '${matcher}' never matches: ${why}`, fix),
+    declared: matcher,
+  };
 }
 
 /** What is wrong with one name of a tool. */
@@ -64,7 +71,7 @@ function nameMistake(name: string, event: string): Violation | undefined {
     return neverMatches(name, `it is an event, and ${event} is matched with names of tools`, fix);
   }
   const near = nearTool(name);
-  return near === undefined
-    ? undefined
-    : warning("unknown-tool", `Its matcher names '${name}', which is not a tool`, `did you mean ${near}?`);
+  if (near === undefined) return undefined;
+  const message = `Its matcher names '${name}', which is not a tool`;
+  return { ...warning("unknown-tool", message, `did you mean ${near}?`), declared: name };
 }

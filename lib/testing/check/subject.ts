@@ -3,6 +3,7 @@ import { EVENTS } from "../../core/events.ts";
 import type { HookKind, HookRecord } from "../../core/hook.ts";
 import type { ResolvedName } from "../../core/names.ts";
 import type { Opinion } from "../../core/verdict.ts";
+import type { Misnamed } from "../../hooks/known-names.ts";
 import type { HostName } from "../../hooks/hosts/index.ts";
 import type { matchesIf } from "../../permissions/rules.ts";
 import type { Example } from "../examples/example.ts";
@@ -32,8 +33,8 @@ export interface Loaded {
   readonly mode: HookRecord["mode"];
   readonly nondeterministic: boolean;
   readonly onError?: HookRecord["onError"];
-  /** Names in it that were most likely meant to be others. */
-  readonly warnings?: readonly string[];
+  /** Names in it that no tool or field has. */
+  readonly warnings?: readonly Misnamed[];
   /** Files of the project that it depends on, as its config names them. */
   readonly state?: readonly string[];
   /** The examples of a module. */

@@ -22,6 +22,9 @@ export interface Bypass {
   readonly passes: readonly Rewriting[];
 }
 
+/** The plainest way around a guard: what an agent writes without any thought of it. */
+const SECOND = "after another command";
+
 const MOST_TRIED = 2;
 const MOST_MS = 4000;
 const FILE_TOOLS = ["Edit", "Write", "MultiEdit", "NotebookEdit", "write_file", "replace"];
@@ -79,7 +82,7 @@ function commandRewritings(command: string): Rewriting[] {
   const whole: Rewriting[] = [
     { how: "sh -c", text: `sh -c ${quoted}` },
     { how: "eval", text: `eval ${quoted}` },
-    { how: "after another command", text: `cd . && ${command}` },
+    { how: SECOND, text: `cd . && ${command}` },
     { how: "on a second line", text: `true\n${command}` },
     { how: "in a subshell", text: `(${command})` },
     { how: "base64", text: `echo ${Buffer.from(command).toString("base64")} | base64 -d | sh` },
@@ -124,11 +127,15 @@ function pathRewritings(path: string, { project }: Place, resolves: boolean): Re
   ];
 }
 
-export function bypassViolation({ denied, passes: [first, ...others] }: Bypass): Violation {
-  const more = others.length > 0 ? `, and ${others.length} more` : "";
-  const message = `It denies \`${denied}\` and lets \`${first!.text.replaceAll("\n", "⏎")}\` pass (${
-    first!.how
-  }${more})`;
+export function bypassViolation({ denied, passes }: Bypass): Violation {
+  const second = passes.find(({ how }) => how === SECOND);
+  const { text, how } = second ?? passes[0]!;
+  const more = passes.length > 1 ? `, and ${passes.length - 1} more` : "";
+  const message = `it denies \`${denied}\` and lets \`${text.replaceAll("\n", "⏎")}\` pass (${how}${more})`;
+  if (second) {
+    const split = "split the line at &&, ||, ;, | and line breaks, and look at each command of it";
+    return warning("first-command", `It looks at the first command of a line only: ${message}`, split);
+  }
   const fix = "resolve paths, split command lines, deny what it cannot read, or use a sandbox";
-  return warning("bypass", message, fix);
+  return warning("bypass", message.replace("it", "It"), fix);
 }
