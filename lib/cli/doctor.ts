@@ -7,9 +7,10 @@ import { shellWord } from "../core/shown.ts";
 import { onPath } from "../files/on-path.ts";
 import { stateDir } from "../files/state-dir.ts";
 import { crochetVersion, runtimeVersion } from "../files/version.ts";
+import { codexHooks } from "../hooks/codex-trust.ts";
 import { missingProgram } from "../hooks/process/program.ts";
 import { areFixturesTrusted, standings } from "../hooks/trust.ts";
-import { homeOf, shortPath, userState } from "../hooks/file/places.ts";
+import { homeOf, realOr, shortPath, userState } from "../hooks/file/places.ts";
 import { HOST_NAMES, type HostName, HOSTS } from "../hooks/hosts/index.ts";
 import { adapterEntries, adapterText, isAdapter } from "../hooks/install-adapter.ts";
 import { installedFile, isAbsoluteLine } from "../hooks/install-line.ts";
@@ -296,10 +297,36 @@ async function hostChecks(cwd: string, env: Io["env"]): Promise<Check[]> {
   for (const { host, path } of found) {
     const name = shortPath(path, cwd, env);
     const problems = await problemsOf(host, path, cwd);
+    if (host === "codex") problems.push(...await codexTrust(path, cwd, env));
     checks.push(...problems.map((check) => ({ ...check, about: name })));
     if (problems.length === 0) checks.push(ok(name, `${host} can read it`));
   }
   return checks;
+}
+
+/** Codex runs no hook that a person has not trusted, and does not say so: its own list tells. */
+async function codexTrust(path: string, cwd: string, env: Io["env"]): Promise<Check[]> {
+  const isOurs = (command: string) => installedFile(command, cwd) !== undefined;
+  const settings = await readSettings({ path }).catch(() => undefined);
+  const ours = commandsIn(settings?.hooks, undefined).filter(({ command }) => isOurs(command)).length;
+  const program = onPath("codex", env);
+  if (ours === 0 || program === undefined) return [];
+  const fix = "start codex here and type /hooks";
+  try {
+    const listed = (await codexHooks(program, cwd, env)).filter((hook) => isOurs(hook.command));
+    const trusted = listed.filter(({ sourcePath, trustStatus }) =>
+      realOr(sourcePath) === realOr(path) && /^(trusted|managed)$/.test(trustStatus)
+    ).length;
+    if (trusted >= ours) {
+      return [];
+    }
+    return [
+      warning("", `Codex does not run ${ours - trusted} of ${several(ours, "hook")} as no person trusts them`, fix),
+    ];
+  } catch (error) {
+    const why = (error as Error).message;
+    return [warning("", `Codex cannot be asked whether its hooks are trusted: ${why}`, fix)];
+  }
 }
 
 async function problemsOf(host: HostName, path: string, cwd: string): Promise<Check[]> {

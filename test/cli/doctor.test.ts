@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { absoluteLine } from "../../lib/hooks/install-line.ts";
@@ -113,3 +113,37 @@ test("doctor sees a runtime and the interpreter of a hook that are missing", LON
   const { out } = await here.crochet(["doctor"], { PATH: here.cwd });
   assert.match(out, /^! runtime +neither bun nor deno is on the PATH/m);
 });
+
+/** Codex, as far as its list of hooks goes. */
+const CODEX = (answer: string) => `#!/bin/sh\nread a\nread b\nread c\n${answer}\n`;
+
+test(
+  "doctor says which hooks Codex does not run as no person trusts them, or that it cannot be asked",
+  LONG,
+  async () => {
+    using here = place({ "hooks/stop.ts": "export default () => undefined;\n" });
+    await here.crochet(["hooks", "install", join(here.cwd, "hooks"), "--for", "codex"]);
+    const path = join(here.cwd, ".codex/hooks.json");
+    const [{ hooks: [{ command }] }] = JSON.parse(readFileSync(path, "utf8")).hooks.Stop;
+    const said = async (answer: string | undefined) => {
+      rmSync(join(here.home, "bin"), { recursive: true, force: true });
+      if (answer !== undefined) put(here.home, { "bin/codex.sh": CODEX(answer) });
+      if (answer !== undefined) renameSync(join(here.home, "bin/codex.sh"), join(here.home, "bin/codex"));
+      const { out } = await here.crochet(["doctor"], { PATH: `${here.home}/bin:${process.env.PATH}` });
+      return out.split("\n").filter((line) => line.includes(".codex/hooks.json")).join();
+    };
+    const listed = (trustStatus: string) => {
+      const hooks = [{ command, sourcePath: path, trustStatus }, { command: "theirs", sourcePath: path, trustStatus }];
+      return `cat <<'END'\n{"id":0,"result":{}}\n${JSON.stringify({ id: 1, result: { data: [{ hooks }] } })}\nEND`;
+    };
+    assert.match(await said(undefined), /codex can read it/);
+    assert.match(await said(listed("trusted")), /codex can read it/);
+    assert.match(await said(listed("untrusted")), /Codex does not run 1 of 1 hook as no person trusts them/);
+    assert.match(await said(listed("modified")), /Codex does not run 1 of 1 hook/);
+    assert.match(
+      await said(`echo '{"id":1,"error":{"message":"unknown method"}}'`),
+      /cannot be asked .*: unknown method/,
+    );
+    assert.match(await said("exit 1"), /cannot be asked .*: it gave no answer/);
+  },
+);

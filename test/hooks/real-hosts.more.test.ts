@@ -122,3 +122,13 @@ for (const { host, packages, program, model, install: how, session } of REAL) {
     assert.match(out, /I tested it/, shown);
   });
 }
+
+test("doctor learns from Codex that no person has trusted the hooks", SKIP, async (t) => {
+  const path = hostProgram(join(FOLDER, "codex"), ["@openai/codex@0.166.0"], "codex");
+  if (path === undefined) return t.skip("Codex cannot be installed");
+  using here = place(HOOKS);
+  await here.call(install.default, join(here.cwd, "hooks"), "--for", "codex");
+  const env = { PATH: `${dirname(path)}:${process.env.PATH}`, CODEX_HOME: undefined };
+  const { out } = await here.crochet(["doctor"], env);
+  assert.match(out, /Codex does not run 3 of 3 hooks as no person trusts them/);
+});
