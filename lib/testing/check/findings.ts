@@ -81,9 +81,11 @@ export class Findings {
 
   /** The first line of the hook's file with a name in it: a name in the file's own name has no line. */
   #place(declared: string | undefined): { place?: string } {
-    const { path, project } = this.#subject;
+    const { path } = this.#subject;
     if (declared === undefined) return {};
-    const line = readFileSync(resolve(project, path), "utf8").split("\n").findIndex((text) => text.includes(declared));
+    const line = readFileSync(resolve(this.#session.cwd, path), "utf8").split("\n").findIndex((text) =>
+      text.includes(declared)
+    );
     return line < 0 ? {} : { place: `${path}:${line + 1}` };
   }
 
