@@ -189,7 +189,7 @@ export function fixturesFor(words: readonly string[], io: Io, verb = "replay"): 
 }
 
 /** Whether another program was recorded, which only a person's own command line may start. */
-function isOfOthers({ tape }: Fixture): boolean {
+export function isOfOthers({ tape }: Fixture): boolean {
   try {
     return readHeader(tape).command !== undefined;
   } catch {

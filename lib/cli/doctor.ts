@@ -22,7 +22,7 @@ import { readTape } from "../tape/read.ts";
 import { runFixture } from "../tape/run-fixture.ts";
 import { CONFIG_FILE, readConfig } from "./_config.ts";
 import { agentScripts, besideWords, hooksHere } from "./_find-hooks.ts";
-import { fixtureAgent } from "./_fixtures.ts";
+import { fixtureAgent, isOfOthers } from "./_fixtures.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io } from "./_io.ts";
 import { projectOf } from "./_project.ts";
@@ -237,7 +237,7 @@ async function hookChecks(cwd: string, io: Io): Promise<Check[]> {
 const PATIENCE_MS = 10_000;
 
 async function fixtureChecks(cwd: string, io: Io, replay: boolean): Promise<Check[]> {
-  const found = fixturesIn(join(cwd, FIXTURES));
+  const found = fixturesIn(join(cwd, FIXTURES)).filter((fixture) => !isOfOthers(fixture));
   if (found.length === 0) return [];
   // A replay runs the project's own code, so it waits for trust as hooks do.
   const trusted = replay || areFixturesTrusted(cwd, io.env);

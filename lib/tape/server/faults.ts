@@ -71,7 +71,7 @@ async function runUnder(run: FaultRun, { command, env, cwd, tape, folder, signal
     if (!asksModel(sent)) return sendError(response, sent.api, 404, "Not recorded");
     const lane = program.learn(headers);
     const mask = masks();
-    const asked = mask.on(sent);
+    const asked = mask.sentOn(sent);
     const key = sentKey(asked);
     let pending = left.get(lane);
     if (pending?.key !== key || pending.attempts.length === 0) {

@@ -3,12 +3,14 @@ import { type Mask, mask, placeInPieces, rejoin } from "../redact/mask.ts";
 import { type Form, type Placer, placer, type Places } from "../redact/places.ts";
 import type { Redactor } from "../redact/redact.ts";
 import type { Attempt, TapeEvent } from "../tape.ts";
-import type { Api, Fields } from "./api.ts";
+import type { Api, Fields, Sent } from "./api.ts";
 import { dataOf, type Piece, piecesOf } from "./answers.ts";
 import type { Program } from "./program.ts";
+import { anonymous } from "./rules.ts";
 
 /** What stands between the texts of another program and a tape's. */
 export interface SentMask extends Pick<Mask, "on" | "off"> {
+  sentOn(sent: Sent): Sent;
   attemptOn(api: Api, attempt: Attempt): Attempt;
   attemptOff(api: Api, attempt: Attempt): Attempt;
 }
@@ -30,6 +32,7 @@ function sentMask(places: Places, redactor: Redactor | undefined): SentMask {
   return {
     on,
     off,
+    sentOn: (sent) => on(anonymous(sent)),
     attemptOn: (api, attempt) => {
       if (api === "anthropic" || !attempt.events) return attemptOn(attempt);
       const placed = changeFrames(api, attempt.events, on, (texts, form) => placeInPieces(texts, place, form));

@@ -27,8 +27,22 @@ export function placesOf(root: string, { HOME, TMPDIR }: Env): Places {
   return { ...placesHere(root), ...(HOME && { home: HOME }), ...(TMPDIR && { tmp: TMPDIR }) };
 }
 
-/** Variables that prompts show: a replay has those of the recording. */
-export const SHOWN_VARIABLES = ["SHELL", "LANG", "LC_ALL", "TZ"] as const;
+/** Variables that prompts show: a replay has those of the recording, as far as no program can be named by them but a system's shell. */
+const SHOWN_VARIABLES = {
+  SHELL: /^(?:\/usr(?:\/local)?)?\/bin\/(?:ba|da|fi|k|tc|z)?sh$/,
+  LANG: /^[\w.@-]{0,64}$/,
+  LC_ALL: /^[\w.@-]{0,64}$/,
+  TZ: /^[\w+-]+(?:\/[\w+-]+)*$/,
+} as const;
+
+/** Those of an environment, for a tape or from one. */
+export function shownVariables(env: { readonly [name: string]: unknown }): { [name: string]: string } {
+  return Object.fromEntries(
+    Object.entries(SHOWN_VARIABLES).flatMap(([name, usual]) =>
+      typeof env[name] === "string" && usual.test(env[name]) ? [[name, env[name]]] : []
+    ),
+  );
+}
 
 interface Pointed extends Disposable {
   readonly env: { readonly [name: string]: string };
@@ -80,10 +94,11 @@ export function variablesFor(url: string, env: Env): { [name: string]: string } 
 function environment(url: string, folder: string, { env, shown, proxy }: PointOptions): { [name: string]: string } {
   const settings = join(folder, "gemini.json");
   writeFileSync(settings, JSON.stringify({ security: { auth: { selectedType: "gemini-api-key" } } }), { mode: 0o600 });
-  const given = { ...env };
-  if (shown) { for (const name of SHOWN_VARIABLES) given[name] = shown[name]; }
+  const names = Object.keys(SHOWN_VARIABLES);
+  const then = shown && { ...Object.fromEntries(names.map((name) => [name, undefined])), ...shownVariables(shown) };
   const all: Env = {
-    ...given,
+    ...env,
+    ...then,
     ...variablesFor(url, env),
     ...(env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH === undefined && { GEMINI_CLI_SYSTEM_DEFAULTS_PATH: settings }),
     GEMINI_CLI_TRUST_WORKSPACE: "true",

@@ -40,7 +40,7 @@ export function tapeOfRun({ exchanges, places, folder, redactor, header, end }: 
   for (const { sent: given, headers, at, attempt: raw } of exchanges) {
     const lane = asksModel(given) ? program.learn(headers) : OTHER;
     const mask = masks();
-    const sent = mask.on(given);
+    const sent = mask.sentOn(given);
     const key = sentKey(sent);
     const attempt = { ...mask.attemptOn(sent.api, raw), ...(sent.api !== "anthropic" && { api: sent.api }) };
     const before = last.get(key);

@@ -10,6 +10,7 @@ import { asksModel, type Sent } from "./api.ts";
 import { type Incoming, sendError } from "./listen.ts";
 import { sentMasks } from "./mask.ts";
 import { type Found, type MatchOptions, SentMatcher } from "./match.ts";
+import type { Env } from "./pointing.ts";
 import { Program } from "./program.ts";
 import { RULES } from "./rules.ts";
 
@@ -19,6 +20,8 @@ export interface ReplayerOptions extends MatchOptions {
   readonly places: Places;
   /** Where the program is installed. */
   readonly folder?: string | undefined;
+  /** The program's environment, for secrets that were taken out. @default that of this process */
+  readonly env?: Env;
 }
 
 /** Answers requests from a tape, and never from anywhere else. */
@@ -37,7 +40,9 @@ export class Replayer {
     this.#options = options;
     this.#program = new Program(options.folder);
     const placeholders = placeholdersIn(JSON.stringify(tape.calls.map(({ sent }) => sent)));
-    const search = placeholders.size > 0 ? redactor({ seed: tape.header.seed, placeholders }) : undefined;
+    const { env = process.env, places: { root } } = options;
+    const known = { env, ...(root !== undefined && { root }), seed: tape.header.seed, placeholders };
+    const search = placeholders.size > 0 ? redactor(known) : undefined;
     this.#masks = sentMasks(options.places, this.#program, search);
     this.#matcher = new SentMatcher(tape, options);
   }
@@ -45,7 +50,7 @@ export class Replayer {
   answer = async ({ sent, headers }: Incoming, response: ServerResponse): Promise<void> => {
     const lane = this.#program.learn(headers);
     const mask = this.#masks();
-    const asked = mask.on(sent);
+    const asked = mask.sentOn(sent);
     this.#noteClient(asked);
     const found = this.#divergences.has(lane) ? undefined : this.#matcher.find(asked);
     if (!found) return this.#refuse(asked, lane, response);

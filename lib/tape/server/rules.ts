@@ -1,4 +1,5 @@
 import { isObject } from "../../core/json.ts";
+import { normalised } from "../normalise.ts";
 import { type Api, type Fields, ITEMS, itemsOf, mapSent, type Part, partsOf, type Sent } from "./api.ts";
 
 /** The programs whose requests are known to differ from run to run. */
@@ -29,6 +30,8 @@ interface Rule {
   readonly within?: readonly Part[];
   /** A text must have this for the rule to look at it. */
   readonly needs?: RegExp;
+  /** Fields of the body that say who asks: a tape has no texts in them. */
+  readonly anonymous?: readonly string[];
   readonly shape?: (sent: Sent) => Fields;
   /** Only if the run is not in the workspace it was recorded in. */
   readonly elsewhere?: true;
@@ -43,6 +46,7 @@ export const RULES: { readonly [name: string]: Rule } = {
   "account": {
     about: "who asks, and what is cached",
     apis: ["anthropic", "chat"],
+    anonymous: ["metadata"],
     drops: ["metadata", ...CACHED.map((place) => `${place}cache_control`)],
   },
   "stream": { about: "whether a reply is streamed", apis: ["anthropic"], drops: ["stream"] },
@@ -51,6 +55,7 @@ export const RULES: { readonly [name: string]: Rule } = {
     about: "ids of items, turns and sessions",
     client: "codex",
     apis: ["responses"],
+    anonymous: ["prompt_cache_key", "client_metadata"],
     drops: [
       "prompt_cache_key",
       "client_metadata",
@@ -155,17 +160,32 @@ export function compared(
   sent: Sent,
   { without = [], elsewhere = false }: Judged = {},
 ): { sent: Sent; by: Set<string> } {
-  const client = clientOf(sent);
   const by = new Set<string>();
   let now = sent;
-  for (const [name, rule] of Object.entries(RULES)) {
+  for (const [name, rule] of rulesFor(sent)) {
     if (!now.body || without.includes(name) || (rule.elsewhere && !elsewhere)) continue;
-    if ((rule.client ?? client) !== client || !(rule.apis ?? [now.api]).includes(now.api)) continue;
     const next = applied(name, rule, now);
     if (next.body !== now.body) by.add(name);
     now = next;
   }
   return { sent: now, by };
+}
+
+/** The rules for the program and the API of a request. */
+function rulesFor(sent: Sent): [name: string, rule: Rule][] {
+  const client = clientOf(sent);
+  return Object.entries(RULES).filter(([, rule]) =>
+    (rule.client ?? client) === client && (rule.apis ?? [sent.api]).includes(sent.api)
+  );
+}
+
+/** A request without the ids of its account, device and installation, which count for nothing. */
+export function anonymous(sent: Sent): Sent {
+  const fields = rulesFor(sent).flatMap(([, rule]) => rule.anonymous ?? []);
+  if (!sent.body || !fields.some((field) => Object.hasOwn(sent.body!, field))) return sent;
+  const hidden = fields.filter((field) => Object.hasOwn(sent.body!, field))
+    .map((field) => [field, normalised(sent.body![field], field, () => "{ACCOUNT}")]);
+  return { ...sent, body: { ...sent.body, ...Object.fromEntries(hidden) } };
 }
 
 function applied(name: string, { drops, finds, within, needs, shape }: Rule, sent: Sent): Sent {

@@ -17,7 +17,7 @@ import { writeTape } from "../write.ts";
 import { asksModel } from "./api.ts";
 import { type CommandEnd, runCommand } from "./command.ts";
 import { listen, type Listening, refusingProxy } from "./listen.ts";
-import { type Env, placesOf, pointedAt, SHOWN_VARIABLES, upstreamsIn } from "./pointing.ts";
+import { type Env, placesOf, pointedAt, shownVariables, upstreamsIn } from "./pointing.ts";
 import { installFolder } from "./program.ts";
 import { Recorder } from "./record.ts";
 import { tapeOfRun } from "./recording.ts";
@@ -96,9 +96,8 @@ export async function recordCommand(
     try {
       using pointed = pointedAt(server.url, command, { env });
       const end = await runCommand(pointed.command, { ...options, env: pointed.env });
-      const shown = SHOWN_VARIABLES.flatMap((name) => env[name] === undefined ? [] : [[name, env[name]]]);
       const header = {
-        ...{ command, env: Object.fromEntries(shown), ...(git && { git }) },
+        ...{ command, env: shownVariables(env), ...(git && { git }) },
         ...(normalise.length > 0 && { normalise }),
       };
       const tape = await write(fixture, end.end, header, installFolder(command[0]!, env));

@@ -48,10 +48,17 @@ export function exchangesOf(
   );
 }
 
+const tapes = new Map<string, Tape>();
+
 export function tapeOfRecorded(run: Recorded): Tape {
-  const { root, home, tmp } = run;
+  const { root, home, tmp, client, scenario, variant } = run;
+  const name = `${client} ${scenario} ${variant}`;
+  const known = tapes.get(name);
+  if (known) return known;
   const header = { source: "scripted server", at: new Date(0).toISOString(), seed: "pairs" };
-  return tapeOfRun({ exchanges: exchangesOf(run), places: { root, home, tmp }, header, end: "exit 0" });
+  const tape = tapeOfRun({ exchanges: exchangesOf(run), places: { root, home, tmp }, header, end: "exit 0" });
+  tapes.set(name, tape);
+  return tape;
 }
 
 /** The requests of a run as a tape would have them, with what is known when each of them comes. */
@@ -61,6 +68,6 @@ export function* asked(run: Recorded): Generator<{ sent: Sent; lane: string }> {
   const masks = sentMasks({ root, home, tmp }, program, undefined);
   for (const { sent, headers } of exchangesOf(run)) {
     const lane = program.learn(headers);
-    yield { sent: masks().on(sent), lane };
+    yield { sent: masks().sentOn(sent), lane };
   }
 }

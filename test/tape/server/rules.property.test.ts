@@ -20,10 +20,12 @@ const SPANS = [
 ];
 
 test("an edit of a request is always drift at its path, unless it is where unchanged runs differ", { skip }, () => {
-  const tapes = recordedRuns().filter(({ variant }) => variant === "a").map((run) => {
-    const tape = tapeOfRecorded(run);
-    return { matcher: new SentMatcher(tape), calls: tape.calls.filter(({ sent }) => sent && asksModel(sent)) };
-  });
+  const tapes = recordedRuns().filter(({ variant, scenario }) => variant === "a" && /loop|subagent/.test(scenario)).map(
+    (run) => {
+      const tape = tapeOfRecorded(run);
+      return { matcher: new SentMatcher(tape), calls: tape.calls.filter(({ sent }) => sent && asksModel(sent)) };
+    },
+  );
   const tried = { seen: 0, hidden: 0 };
   const number = fc.nat({ max: 999_999 });
   fc.assert(
@@ -50,7 +52,7 @@ test("an edit of a request is always drift at its path, unless it is where uncha
       assert.equal(matcher.explain(edited, "main").path, isText(name, value) ? `${name}.0.text` : name);
       tried.seen++;
     }),
-    { numRuns: rounds(150, 1_500) },
+    { numRuns: rounds(100, 1_500) },
   );
   assert.ok(tried.seen > tried.hidden, JSON.stringify(tried));
 });

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { fixtureAt } from "../../../lib/tape/fixture.ts";
 import { readTape } from "../../../lib/tape/read.ts";
 import { listen } from "../../../lib/tape/server/listen.ts";
+import { shownVariables } from "../../../lib/tape/server/pointing.ts";
 import { recordCommand, type RecordOptions, replayCommand } from "../../../lib/tape/server/run.ts";
 import { scriptedServer } from "../../../lib/testing/server.ts";
 import { RUNTIME } from "../../_runtime.ts";
@@ -247,4 +248,111 @@ test("a replay refuses the network and names the hosts that were asked for", asy
   });
   assert.match(end.stdout, /403/);
   assert.ok(report.notes.includes("refused, as a replay uses no network: example.com"), report.notes.join("\n"));
+});
+
+test("the same request after a failure is the next attempt of its call, and is served as that", async () => {
+  using here = project();
+  await using api = await scriptedServer([{ http: 529 }, { text: "one" }]);
+  const bodies = [ask("one"), ask("one")];
+  const { tape, end } = await here.record({ bodies, env: { ANTHROPIC_BASE_URL: api.url }, ...quiet });
+  assert.deepEqual(tape.calls.map(({ attempts }) => attempts.map(({ status }) => status)), [[529, 200]]);
+  const { code, end: again } = await here.replay({ bodies });
+  assert.deepEqual([code, again.stdout], [0, end.stdout]);
+});
+
+test("requests beside each other get each its own answer, in any order, and are named by their agents", async () => {
+  const ask = `(text, agent) => fetch(process.env.ANTHROPIC_BASE_URL + "/v1/messages", { method: "POST",
+    headers: { "x-claude-code-session-id": process.pid + "-session", ...agent && { "x-claude-code-agent-id": agent + process.pid } },
+    body: JSON.stringify({ model: "m", messages: [{ role: "user", content: text + " of " + process.pid + "-session" }] }) }).then((r) => r.text())`;
+  using here = project(`const ask = ${ask};
+    const texts = process.env.TURNED ? ["c", "b", "a"] : ["a", "b", "c"];
+    const said = await Promise.all(texts.map((text) => ask(text, text === "a" ? "" : text)));
+    console.log(texts.map((text, i) => text + "=" + said[i]).sort().join());`);
+  using api = await serve((request, response) => {
+    let text = "";
+    request.on("data", (chunk) => text += chunk).on("end", () => {
+      response.writeHead(200, { "content-type": "text/plain" });
+      response.end(`answer to ${JSON.parse(text).messages[0].content[0]}`);
+    });
+  });
+  const run = { command: [...RUNTIME, "script.mjs"], cwd: here.folder.path };
+  const { tape, end } = await recordCommand(here.fixture(), {
+    ...run,
+    env: { ...process.env, ANTHROPIC_BASE_URL: api.url },
+    ...quiet,
+  });
+  assert.deepEqual(new Set(tape.calls.map(({ lane }) => lane)), new Set(["main", "agent-1", "agent-2"]));
+  assert.equal(end.stdout, "a=answer to a,b=answer to b,c=answer to c\n");
+  const { report, end: again } = await replayCommand(here.fixture(), {
+    ...run,
+    env: { ...process.env, TURNED: "1" },
+    quiet: true,
+  });
+  assert.deepEqual([report.ok, again.stdout], [true, end.stdout], JSON.stringify(report));
+});
+
+test("results of tools may differ if that is asked for, and are reported; nothing else may", async () => {
+  using here = project();
+  const result = (said: string, prompt = "run it") =>
+    ask(prompt, {
+      messages: [
+        { role: "user", content: prompt },
+        { role: "assistant", content: [{ type: "tool_use", id: "t1", name: "Bash", input: {} }] },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: said }] },
+      ],
+    });
+  using api = await serve((_, response) => response.end("{}"));
+  await here.record({ bodies: [result("out err")], env: { ANTHROPIC_BASE_URL: api.url }, ...quiet });
+  const strict = await here.replay({ bodies: [result("err out")] });
+  assert.deepEqual([strict.report.divergences[0]?.cause, strict.end.end], ["tool", "exit 1"]);
+  const loose = await here.replay({ bodies: [result("err out")], ...{ loose: true } });
+  assert.deepEqual([loose.end.end, loose.report.divergences, loose.code], ["exit 0", [], 1]);
+  assert.deepEqual(loose.report.tools.map(({ path, actual }) => [path, actual]), [[
+    "messages.2.content.0.content",
+    "err out",
+  ]]);
+  const other = await here.replay({ bodies: [result("out err", "ran it")], ...{ loose: true } });
+  assert.equal(other.report.divergences[0]?.path, "messages.0.content.0.text");
+});
+
+test("the same calls with another exit code end with 3", async () => {
+  using here = project(`
+    await fetch(process.env.ANTHROPIC_BASE_URL + "/v1/messages", { method: "POST", body: "{}" });
+    process.exit(Number(process.env.CODE));`);
+  using api = await serve((_, response) => response.end("{}"));
+  const run = { command: [...RUNTIME, "script.mjs"], cwd: here.folder.path, quiet: true };
+  await recordCommand(here.fixture(), { ...run, env: { ...process.env, CODE: "5", ANTHROPIC_BASE_URL: api.url } });
+  assert.equal((await replayCommand(here.fixture(), { ...run, env: { ...process.env, CODE: "5" } })).code, 0);
+  assert.equal((await replayCommand(here.fixture(), { ...run, env: { ...process.env, CODE: "0" } })).code, 3);
+});
+
+test("ids of an account and secrets of the environment are never on a tape", async () => {
+  using here = project();
+  using api = await serve((_, response) => response.end("{}"));
+  const env = { ANTHROPIC_BASE_URL: api.url, SERVICE_TOKEN: "s3rvice-t0ken-of-a-person" };
+  const metadata = { user_id: JSON.stringify({ device_id: "f8d5a965d5bb96d39f15609043" }) };
+  await here.record({ bodies: [ask("hello", { metadata })], env, ...quiet });
+  assert.doesNotMatch(here.text().replace(/^.*/, ""), /f8d5a965/); // the command is in the first line
+  using other = project();
+  const bodies = [ask(`use ${env.SERVICE_TOKEN}`)];
+  await assert.rejects(
+    other.record({ bodies, env, ...quiet }),
+    /shows the value of the environment variable SERVICE_TOKEN/,
+  );
+  await other.record({ bodies, env, ...quiet, redact: true });
+  assert.match(other.text(), /use \{SECRET:SERVICE_TOKEN\}/);
+  assert.equal((await other.replay({ bodies, env })).code, 0);
+});
+
+test("a tape never names a program in a variable, only a shell of the system", () => {
+  const named = {
+    SHELL: "/checkout/evil.sh",
+    LANG: "C.UTF-8",
+    LC_ALL: "$(evil)",
+    TZ: "Europe/Vienna",
+    PATH: "/checkout",
+    LD_PRELOAD: "x",
+  };
+  assert.deepEqual(shownVariables(named), { LANG: "C.UTF-8", TZ: "Europe/Vienna" });
+  assert.deepEqual(shownVariables({ SHELL: "/usr/bin/zsh" }), { SHELL: "/usr/bin/zsh" });
 });
