@@ -74,15 +74,12 @@ export default command(USAGE, async ({ words, flags }, io) => {
       (fixture) => outcomeOf(fixture, normalise, flags, io),
     )
     : await (await import("./_durable.ts")).replayOn<Outcome>(fixtures, flags, io);
-  if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
-  else {
-    const ink = io.tty ? coloursFor(true, io.env) : PLAIN;
-    showOutcomes(outcomes, { words, flags }, io, ink);
-    if (outcomes.some(({ shared }) => shared)) {
-      const { unreachedShared } = await import("./_shared-invariants.ts");
-      outcomes.push(...unreachedShared(fixtures, outcomes, io.cwd).map((one) => ({ ...one, shadow: [] })));
-    }
+  if (outcomes.some(({ shared }) => shared)) {
+    const { unreachedShared } = await import("./_shared-invariants.ts");
+    outcomes.push(...unreachedShared(fixtures, outcomes, io.cwd).map((one) => ({ ...one, shadow: [] })));
   }
+  if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
+  else showOutcomes(outcomes, { words, flags }, io, io.tty ? coloursFor(true, io.env) : PLAIN);
   if (flags.shadow && !flags.json && outcomes.every(({ shadow }) => shadow.length === 0)) {
     io.out(`\nThe hooks of '${flags.hooks}' would have done nothing\n`);
   }
