@@ -1,6 +1,6 @@
 import { isContent, type Prompt, promptText } from "../core/messages.ts";
-import type { AgentSpec, SessionState } from "../core/run.ts";
-import type { Asks, Session } from "../core/session.ts";
+import type { AgentSpec, Asks, SessionState } from "../core/run.ts";
+import type { Session } from "./session.ts";
 import { shown } from "../core/shown.ts";
 import { checkOptions } from "../files/options.ts";
 import type { PermissionGate } from "../permissions/gate.ts";

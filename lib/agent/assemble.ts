@@ -9,9 +9,9 @@ import { NO_USAGE } from "../core/messages.ts";
 import type { ApiTool } from "../core/model.ts";
 import { compactorFor } from "./compact.ts";
 import type { Output } from "./output.ts";
-import { type AskOptions, asksOf } from "./params.ts";
+import { type AskOptions, asksOf, paramsOf } from "./params.ts";
 import type { RunEvent } from "../core/run-events.ts";
-import { openSession } from "../core/session.ts";
+import { openSession } from "./session.ts";
 import type { Tool } from "../core/tool.ts";
 import { ASKER, HAD_SHELL, HAS_READ, HIDES, PLAN_MODE, SANDBOX, SHELL, shellCwd } from "../tools/tool-state.ts";
 import { ROOTS } from "../files/confine.ts";
@@ -31,6 +31,7 @@ import { isKept, keeper } from "./persist.ts";
 import { type Past, pastFor } from "./past.ts";
 import { boxesOf, hadShell, spawner, typeIn } from "./spawn.ts";
 import { askerOn, stepsOn } from "./steps.ts";
+import { recovery } from "./recovery.ts";
 import { systemOf } from "./system-prompt.ts";
 import { askerFor, choicesOf, closeTape, decidedBy, isOfEnvironment, notedHooks, tapeFor } from "./tape.ts";
 import { toolSet } from "./tool-set.ts";
@@ -238,7 +239,8 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
     price: (name, usage, asked = model) => asked.isFree ? 0 : price(name, usage, prices),
     exec: hookExec(sandbox.hooks),
     ...(gate && { permit: permitter(gate) }),
-    ...(options.fallbackModel !== undefined && { fallback: options.fallbackModel }),
+    recovery: recovery(options.fallbackModel, compactor && ((run) => compactor.compact(run, true))),
+    paramsOf,
     ...(afterWrite && { afterWrite }),
     ...(compactor && { compact: compactor.compact }),
   };

@@ -2,7 +2,7 @@ import { type Message, text, textOf, totalTokens, user } from "../core/messages.
 import { readReply } from "../core/reply.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import type { Model } from "../core/model.ts";
-import type { AgentSpec, Run } from "../core/run.ts";
+import type { Run } from "../core/run.ts";
 import { asksForSummary } from "./params.ts";
 
 /** What a context may hold before it is made smaller: this part of what the model takes, or so many tokens if that is unknown. */
@@ -29,7 +29,7 @@ export function compactorFor(wanted: boolean | { at: number } = true, { contextW
 /** Compacts the conversation of each agent whose context has become too large. */
 function compactor(at: number): {
   readonly note: (event: RunEvent) => void;
-  readonly compact: NonNullable<AgentSpec["compact"]>;
+  readonly compact: (run: Run, isTooLong?: boolean) => Promise<boolean>;
 } {
   const sizes = new Map<string, number>();
   const allowed = new Map<string, number>();

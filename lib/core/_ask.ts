@@ -1,4 +1,4 @@
-import { isThenable } from "./_settle.ts";
+import { isThenable } from "./settle.ts";
 import { thrownWords } from "./thrown.ts";
 import type { AnyEvent } from "./events.ts";
 import { Context, type HookEnv, type HookRecord, type HookRun, type Late } from "./hook.ts";

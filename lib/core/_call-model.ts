@@ -2,12 +2,11 @@ import { snapshot } from "./_event.ts";
 import { freeze } from "./frozen.ts";
 import { asError, thrownWords } from "./thrown.ts";
 import { Ended } from "./limits.ts";
-import type { AgentSpec, Run, Used } from "./run.ts";
+import type { CallEnd, Run, Used } from "./run.ts";
 import { type Block, invalidConversation, type Message, user } from "./messages.ts";
 import { type AnswerAtOnce, AT_ONCE, ModelError, type ModelRequest, type Reply, type ReplyDelta } from "./model.ts";
 import { type PartlyUsed, readReply, replyFrom } from "./reply.ts";
 import { isNotKept } from "./said.ts";
-import { switchModel } from "./switch-model.ts";
 import { UnusableAnswer } from "./verdict.ts";
 
 /** What the requests of a turn are made from, as hooks changed it for the turn. */
@@ -53,71 +52,42 @@ export async function callModel(run: Run, view: View, iteration: number, isFirst
   showEphemeral(run);
 
   const change = said.value as { system?: string; append?: string | readonly Message[] } | undefined;
-  const ask = () => {
+  const recover = agent.recovery?.(run, !view.prefix);
+  for (;;) {
     const messages = requestMessages(run, view, change?.append);
-    return replyOf(run, { system: change?.system ?? view.system, messages }, isFirst);
-  };
-  const reply = await (agent.compact && !view.prefix ? withRoom(run, ask, agent.compact) : ask());
-  if (reply.container !== undefined) run.state.params.container = reply.container;
-  run.account(reply);
-  return reply;
-}
-
-/** Asks once more if the conversation was too long and could be made shorter. */
-async function withRoom(
-  run: Run,
-  ask: () => Promise<Reply>,
-  compact: NonNullable<AgentSpec["compact"]>,
-): Promise<Reply> {
-  try {
-    const reply = await ask();
-    if (reply.stop_reason !== "model_context_window_exceeded" || !await compact(run, true)) return reply;
-    run.account(reply);
-  } catch (error) {
-    if (!isTooLong(error) || !await compact(run, true)) throw error;
+    const end = await callEnd(run, { system: change?.system ?? view.system, messages }, isFirst);
+    if (await recover?.(end)) {
+      if (end.reply) run.account(end.reply);
+      continue;
+    }
+    if (!end.reply) throw end.error;
+    if (end.reply.container !== undefined) run.state.container = end.reply.container;
+    run.account(end.reply);
+    return end.reply;
   }
-  return await ask();
 }
 
-/** Each API has its own words for it. */
-const TOO_LONG =
-  /context_length_exceeded|exceed_context_size|too_many_prompt_tokens|request_too_large|prompt is too long|maximum context length|context window/i;
-
-function isTooLong(error: unknown): boolean {
-  return error instanceof ModelError && TOO_LONG.test(`${error.code} ${error.message}`);
-}
-
-/** The reply of the model, or of the fallback model if it is overloaded or refuses. */
-async function replyOf(
+async function callEnd(
   run: Run,
   { system, messages }: Pick<ModelRequest, "system" | "messages">,
   isFirst: boolean,
-): Promise<Reply> {
+): Promise<CallEnd> {
   const { agent, asks: { maxTokens: max_tokens, effort } } = run;
-  const params = run.state.params.for(run.asks.params, isFirst);
-  const tools = run.toolSpecs;
-  // One change at most: hooks may change the model too, and a chain of models would be a loop without a limit.
-  for (let mayChange = true;; mayChange = false) {
-    run.countCall();
-    const request = {
-      ...{ model: run.state.model, system, messages, tools, max_tokens },
-      ...(effort && { effort }),
-      ...(params && { params }),
-    };
-    try {
-      const reply = await attempts(
-        run,
-        (signal, partial) => {
-          const next = () => read(run, agent.model(request, signal), partial);
-          return agent.around?.model ? agent.around.model(run, partial, next) : next();
-        },
-      );
-      if (!(mayChange && reply.stop_reason === "refusal" && await fallBack(run, "it refused"))) return reply;
-      run.account(reply);
-    } catch (error) {
-      const overloaded = error instanceof ModelError && OVERLOADED.has(error.code);
-      if (!mayChange || !overloaded || !await fallBack(run, error.message)) throw error;
-    }
+  const params = agent.paramsOf ? agent.paramsOf(run, isFirst) : run.asks.params;
+  run.countCall();
+  const request = {
+    ...{ model: run.state.model, system, messages, tools: run.toolSpecs, max_tokens },
+    ...(effort && { effort }),
+    ...(params && { params }),
+  };
+  try {
+    const reply = await attempts(run, (signal, partial) => {
+      const next = () => read(run, agent.model(request, signal), partial);
+      return agent.around?.model ? agent.around.model(run, partial, next) : next();
+    });
+    return { reply };
+  } catch (error) {
+    return { error };
   }
 }
 
@@ -125,15 +95,6 @@ function read(run: Run, answer: AnswerAtOnce, partial: PartlyUsed): Reply | Prom
   const onDelta = (delta: ReplyDelta) => run.emit(delta);
   const ready = answer[AT_ONCE]?.();
   return ready ? replyFrom(ready, onDelta, partial) : readReply(answer, onDelta, partial);
-}
-
-const OVERLOADED: ReadonlySet<string> = new Set(["overloaded_error", "rate_limit_error"]);
-
-/** Changes to the fallback model, if there is one and a limit allows one more call. */
-async function fallBack(run: Run, reason: string): Promise<boolean> {
-  const { fallback } = run.agent;
-  if (fallback === undefined || fallback === run.state.model || run.forbidden()) return false;
-  return await switchModel(run, fallback, { reason, triggered_by: "fallback" });
 }
 
 /** Joins what is only for this turn to the last user message, in requests alone. */

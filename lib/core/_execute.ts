@@ -1,4 +1,4 @@
-import { NEVER, settle } from "./_settle.ts";
+import { NEVER, settle } from "./settle.ts";
 import type { Input, ToolResult } from "./events.ts";
 import { thaw } from "./frozen.ts";
 import { countTool } from "./limits.ts";

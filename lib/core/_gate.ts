@@ -6,7 +6,7 @@ import type { ToolCall } from "./model.ts";
 import type { Checked, GatedCall, Run } from "./run.ts";
 import { type Refusal, refusalOf, unanswered } from "./said.ts";
 import { thrownWords } from "./thrown.ts";
-import { isThenable } from "./_settle.ts";
+import { isThenable } from "./settle.ts";
 import type { Tool } from "./tool.ts";
 
 /** Everything before a call may run: is it one, do its hooks let it pass, is it permitted. One that may not is ended here. */

@@ -1,5 +1,4 @@
 import { snapshot } from "./_event.ts";
-import { awaitsApi } from "./_params.ts";
 import { callModel, joinRoles, turnBegin, type View } from "./_call-model.ts";
 import { answerCalls } from "./calls.ts";
 import type { Folded } from "./fold.ts";
@@ -10,6 +9,7 @@ import { countContinuation, remaining } from "./limits.ts";
 import {
   type Block,
   invalidConversation,
+  isToolUse,
   type Message,
   promptText,
   text,
@@ -98,6 +98,17 @@ export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
     sentBack = true;
     iteration = -1;
   }
+}
+
+/**
+ * Whether the API still works on a tool of its own that a reply called beside ours: it takes the results of our tools
+ * then, and nothing else.
+ */
+function awaitsApi({ content }: Message): boolean {
+  const open = content.filter(({ type }) => type === "server_tool_use" || type === "mcp_tool_use");
+  if (open.length === 0) return false;
+  const answered = new Set(content.map((block) => (block as { tool_use_id?: unknown }).tool_use_id));
+  return content.some(isToolUse) && open.some((block) => !answered.has((block as { id?: unknown }).id));
 }
 
 /** Fires turn-start and puts the turn's input together; undefined: the turn was refused. */

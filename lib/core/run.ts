@@ -14,15 +14,31 @@ import { freeze } from "./frozen.ts";
 import type { HookEnv, HookList, HookRun, Late, Sequence } from "./hook.ts";
 import { type AtLimit, Ended, forbidsCall, type Limits, newCount, newSpent, spend, type Spent } from "./limits.ts";
 import { addUsage, type Block, isToolResult, type Message, NO_USAGE, type Usage } from "./messages.ts";
-import { type ApiTool, type Model, ModelError, type Reply, type ToolCall, type ToolSpec } from "./model.ts";
-import { type Asks, CallParams } from "./_params.ts";
+import {
+  type ApiTool,
+  type Model,
+  ModelError,
+  type ModelRequest,
+  type Reply,
+  type ToolCall,
+  type ToolSpec,
+} from "./model.ts";
 import type { PartlyUsed } from "./reply.ts";
 import type { Result, RunEvent } from "./run-events.ts";
 import { contextBlocks, type From, hookInput, type Refusal, unread } from "./said.ts";
-import { settle } from "./_settle.ts";
+import { NEVER, settle } from "./settle.ts";
 import { thrownWords } from "./thrown.ts";
 import type { Spawned, SpawnRequest, Tool, ToolContext, ToolError, ToolOutput } from "./tool.ts";
 import { actionOf, type Said } from "./verdict.ts";
+
+/** What is asked of the model beside the conversation. */
+export type Asks = { readonly maxTokens: number } & Pick<ModelRequest, "effort" | "params">;
+
+/** How a model call ended: with a reply, or an error. */
+export type CallEnd = { readonly reply: Reply; readonly error?: undefined } | {
+  readonly reply?: undefined;
+  readonly error: unknown;
+};
 
 /** An agent as the loop sees it: nothing here changes while it runs. */
 export interface AgentSpec extends Asks {
@@ -44,8 +60,15 @@ export interface AgentSpec extends Asks {
   readonly exec?: NonNullable<HookEnv["exec"]>;
   /** What intercepts its calls: an engine, a recorder, a tracer. */
   readonly around?: Around;
-  /** Makes room before a model call if the context is nearly full, or as the model found it too long. Whether it did. */
-  readonly compact?: (run: Run, isTooLong?: boolean) => Promise<boolean>;
+  /** Makes room before a model call if the context is nearly full. */
+  readonly compact?: (run: Run) => Promise<unknown>;
+  /**
+   * Begun at each model call, and asked how the call ended: whether it is made again, as the model or the conversation
+   * was changed for that. `mayMakeRoom`: the conversation may be changed. @default a call is not made again
+   */
+  readonly recovery?: (run: Run, mayMakeRoom: boolean) => (end: CallEnd) => Promise<boolean>;
+  /** The parameters of a call. `isFirst`: it is the first of its turn. @default as asked */
+  readonly paramsOf?: (run: Run, isFirst: boolean) => Asks["params"];
   /**
    * Asked when the model is done, before the stop hooks: what the run gives back, or the words that send the model back
    * to work. `given` is the response of a tool that ended the turn.
@@ -53,8 +76,6 @@ export interface AgentSpec extends Asks {
   readonly finish?: (run: Run, reply: Reply, given: unknown) => Promise<{ output: unknown } | { lacks: string }>;
   /** Looks at what a call that writes has left behind. */
   readonly afterWrite?: (run: Run) => Promise<void>;
-  /** The model to continue with if the first one is overloaded or refuses. */
-  readonly fallback?: string;
 }
 
 /**
@@ -173,7 +194,8 @@ export interface SessionState {
   readonly late?: LateWords;
   /** Content that waits until the API has answered its own tools. */
   readonly held: Block[];
-  readonly params: CallParams;
+  /** The container of the last reply that had one. */
+  container?: string;
   /** Work that hooks left running. */
   readonly background: Set<Promise<void>>;
 }
@@ -195,7 +217,6 @@ export function newSessionState(
     emit: () => {},
     waiting: [],
     held: [],
-    params: new CallParams(),
     background: new Set(),
     ...given,
   };
@@ -211,12 +232,22 @@ export interface HookCall {
   readonly cost?: number | undefined;
 }
 
+/** What a run is begun with. */
+export interface RunBy {
+  /** Ends the run. */
+  readonly signal?: AbortSignal | undefined;
+  /** Aborted once the session is over: until then what cleans up may run. @default never */
+  readonly closing?: AbortSignal;
+  /** What is asked of the model in this run. @default as the agent says */
+  readonly asks?: Asks | undefined;
+}
+
 /** One run of one agent: the loop's locals, shared by its parts. */
 export class Run implements HookEnv {
   readonly agent: AgentSpec;
   readonly state: SessionState;
+  readonly #ending = new AbortController();
   readonly signal: AbortSignal;
-  /** Aborted once the session is over: until then what cleans up may run. */
   readonly closing: AbortSignal;
   /** Which run of the agent's this is. */
   readonly index: number;
@@ -265,11 +296,11 @@ export class Run implements HookEnv {
   readonly exec: HookEnv["exec"];
   readonly taped: HookEnv["taped"];
 
-  constructor(agent: AgentSpec, state: SessionState, signal: AbortSignal, closing: AbortSignal, asks: Asks = agent) {
+  constructor(agent: AgentSpec, state: SessionState, { signal, closing = NEVER, asks = agent }: RunBy = {}) {
     this.agent = agent;
     this.asks = asks;
     this.state = state;
-    this.signal = signal;
+    this.signal = signal ? AbortSignal.any([signal, this.#ending.signal]) : this.#ending.signal;
     this.closing = closing;
     this.firstIndex = state.messages.length;
     this.index = state.runs;
@@ -376,6 +407,11 @@ export class Run implements HookEnv {
     if ("value" in end) return end.value;
     this.check();
     throw (end as { error: unknown }).error;
+  }
+
+  /** Ends the run at its next step, and what it waits for at once. */
+  end(why: Ended): void {
+    this.#ending.abort(why);
   }
 
   /** Ends the run if it was interrupted, or a listener threw. */

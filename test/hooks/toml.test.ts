@@ -7,7 +7,7 @@ import { limitsOf, limitWarning } from "../../lib/agent/limits.ts";
 import { textOf } from "../../lib/core/messages.ts";
 import type { ModelRequest } from "../../lib/core/model.ts";
 import type { RunEvent } from "../../lib/core/run-events.ts";
-import { openSession } from "../../lib/core/session.ts";
+import { openSession } from "../../lib/agent/session.ts";
 import { type ExecRecord, tomlHooks, type TomlOptions } from "../../lib/hooks/toml.ts";
 import { scripted, type ScriptedReply } from "../../lib/testing/scripted.ts";
 import { scratch } from "../_scratch.ts";

@@ -1,5 +1,5 @@
-import type { EventFields } from "./events.ts";
-import type { Run } from "./run.ts";
+import type { EventFields } from "../core/events.ts";
+import type { Run } from "../core/run.ts";
 
 /** Changes the model an agent talks to, unless a hook keeps the old one. Whether it was changed. */
 export async function switchModel(

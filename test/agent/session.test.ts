@@ -7,7 +7,7 @@ import { invalidConversation } from "../../lib/core/messages.ts";
 import { HookRegistry } from "../../lib/hooks/registry.ts";
 import { context, deny, keepGoing } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
-import { act, boom, calls, echo, shown, stage, watch, within } from "./_stage.ts";
+import { act, boom, calls, echo, shown, stage, watch, within } from "../core/_stage.ts";
 
 test("U9: a session starts once and ends once, whatever the number of its prompts", async () => {
   const seen: string[] = [];

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ModelError } from "../../lib/core/model.ts";
+import { recovery } from "../../lib/agent/recovery.ts";
 import { ask, context, deny, modify } from "../../lib/core/verdict.ts";
 import { scripted, type ScriptEntry } from "../../lib/testing/index.ts";
-import { last, named, stage } from "./_stage.ts";
+import { last, named, stage } from "../core/_stage.ts";
 
 /** A model that is overloaded, or refuses, unless it has one of these names. */
 function busyUnless(names: readonly string[], how: "overloaded" | "refusal") {
@@ -28,7 +29,7 @@ test("U6, S3.8, C16: model-switch fires before another model stands in: deny kee
       const model = busyUnless(["spare", "third"], how);
       const s = stage({
         model,
-        fallback: "spare",
+        recovery: recovery("spare", undefined),
         hooks: named("m", "model-switch", (e) => {
           noted.push([e.old_model, e.new_model, e.triggered_by]);
           return answer;
@@ -49,7 +50,11 @@ test("U6, S3.8, C16: model-switch fires before another model stands in: deny kee
 test("a hook that names another model each time never keeps a call going forever", async () => {
   let n = 0;
   const model = busyUnless([], "overloaded");
-  const s = stage({ model, fallback: "spare", hooks: { modelSwitch: () => modify(`model-${n++}`) } });
+  const s = stage({
+    model,
+    recovery: recovery("spare", undefined),
+    hooks: { modelSwitch: () => modify(`model-${n++}`) },
+  });
   assert.equal((await s.run()).stop, "error");
   assert.deepEqual(model.requests.map((r) => r.model), ["claude-test", "model-0"]);
 });

@@ -1,54 +1,26 @@
-import { NEVER, settle } from "./_settle.ts";
 import { asError } from "./thrown.ts";
 import type { Folded } from "./fold.ts";
-import type { EventFields, Stop } from "./events.ts";
-import { type AgentSpec, Run, type SessionState } from "./run.ts";
+import type { Stop } from "./events.ts";
+import type { Run } from "./run.ts";
 import { countContinuation, Ended, newSpent } from "./limits.ts";
 import { INTERRUPTED, isToolResult, isToolUse, type Prompt, promptText, textOf, toolResult } from "./messages.ts";
 import { outputText, takeTurn, type TurnInput } from "./loop.ts";
-import type { Asks } from "./_params.ts";
 import { ModelError } from "./model.ts";
 import type { Result } from "./run-events.ts";
-import { switchModel } from "./switch-model.ts";
-
-export type { Asks };
 
 export interface PromptOptions {
-  signal?: AbortSignal;
-  trigger?: "user" | "resume";
-  /** What is asked of the model in this run. @default as the agent says */
-  asks?: Asks;
-}
-
-/** How a session begins, and the files whose text is in its system prompt. */
-interface SessionBegin extends Pick<EventFields["session-start"], "source"> {
-  readonly instructions?: readonly EventFields["instructions-loaded"][];
-}
-
-/** An agent's session: opened once, prompted once or often, closed once. */
-export interface Session {
-  readonly state: SessionState;
-  /**
-   * One prompt of a person and everything it sets off. What goes wrong in it is in the Result.
-   *
-   * @throws {TypeError} if the session is closed, or still running the previous prompt
-   */
-  prompt(prompt: Prompt, options?: PromptOptions): Promise<Result>;
-  /** Changes the model for later calls; a hook may refuse. Returns whether it was changed. */
-  setModel(model: string): Promise<boolean>;
-  /** A run between prompts, for what a person asks of the session itself. */
-  between(signal?: AbortSignal): Promise<Run>;
-  /** Fires session-end, once. */
-  close(reason?: string): Promise<void>;
+  readonly trigger?: "user" | "resume";
+  /** Called before the prompt, for the run that opens a session: gives what the hooks of `session-start` said. */
+  readonly open?: ((run: Run) => Promise<Folded>) | undefined;
 }
 
 /**
- * Opens a session. `session-start` is fired by the first prompt, so that an interrupt reaches it too; an agent
- * below another has no `start`, and no session of its own.
+ * One prompt of a person and everything it sets off: the turns of the prompt, and those that hooks' inputs start. What
+ * goes wrong is in the Result. One run of a session at a time.
  *
  * @example
  * ```ts
- * import { allow, ask, context, DEFAULT_LIMITS, halt, hookOn, keepGoing, type Model, modify, newSessionState, openSession } from "crochet/core";
+ * import { allow, ask, context, DEFAULT_LIMITS, halt, hookOn, keepGoing, type Model, modify, newSessionState, Run, runPrompt } from "crochet/core";
  *
  * const model: Model = async function* ({ messages }) {
  *   yield { type: "message_start", message: {} };
@@ -64,105 +36,38 @@ export interface Session {
  *   hookOn("iteration", ({ total_iterations }) => total_iterations > 5 ? halt("Enough") : undefined),
  * ];
  * const agent = { type: "helper", model, system: "", tools: [], limits: DEFAULT_LIMITS, maxTokens: 1000, hooks: () => ({ records }) };
- * const session = openSession(agent, newSessionState({ id: "s1", model: "none", cwd: () => "/" }), { source: "startup" });
- * console.log((await session.prompt("")).text); // answer 3
- * await session.close();
+ * const state = newSessionState({ id: "s1", model: "none", cwd: () => "/" });
+ * console.log((await runPrompt(new Run(agent, state), "")).text); // answer 3
  * ```
  */
-export function openSession(
-  agent: AgentSpec,
-  state: SessionState,
-  start?: SessionBegin,
-): Session {
-  const opened = state.clock.tick();
-  let started = false;
-  let closed = false;
-  let busy: Promise<unknown> | undefined;
-  const stoppers: AbortController[] = [];
-  const closing = new AbortController();
-  let last: Run | undefined;
-  const newRun = (signal: AbortSignal, asks?: Asks) => new Run(agent, state, signal, closing.signal, asks);
-  const between = async (signal = NEVER) => {
-    const run = newRun(signal);
-    run.list = await agent.hooks();
-    return run;
-  };
-  const background = () => {
-    const all = Promise.allSettled([...state.background]);
-    return settle(all, { clock: state.clock, signal: NEVER, ms: GRACE_MS });
-  };
-  return {
-    state,
-    async prompt(prompt, options = {}) {
-      if (closed) throw new TypeError("Cannot prompt a session as it is closed: open another");
-      if (busy) throw new TypeError("Cannot prompt a session as it is still running: wait for its Result");
-      const stopper = new AbortController();
-      stoppers.push(stopper);
-      if (state.parentAgentId === undefined) Object.assign(state.spent, newSpent(), { unpriced: undefined });
-      const signal = options.signal ? AbortSignal.any([options.signal, stopper.signal]) : stopper.signal;
-      const run = last = newRun(signal, options.asks);
-      const over = new AbortController();
-      const time = () => deadline(run, stopper, over.signal);
-      const first = started || signal.aborted ? undefined : start;
-      started ||= first !== undefined;
-      const running = runPrompt(run, prompt, { trigger: options.trigger ?? "user", start: first, time });
-      busy = running;
-      try {
-        return await running;
-      } finally {
-        busy = undefined;
-        state.runs++;
-        over.abort("over");
-      }
-    },
-    setModel: async (model) => await switchModel(await between(), model),
-    between,
-    async close(reason = "other") {
-      if (closed) return;
-      closed = true;
-      const run = last ?? newRun(NEVER);
-      await state.reports?.ending();
-      for (const stopper of stoppers) stopper.abort(CLOSED);
-      await busy;
-      await background();
-      if (start && started) {
-        await run.fire({ event: "session-end", reason, duration_ms: Math.round(state.clock.tick() - opened) }, {
-          final: true,
-        });
-      }
-      closing.abort(CLOSED);
-      await background();
-    },
-  };
+export async function runPrompt(run: Run, prompt: Prompt, options: PromptOptions = {}): Promise<Result> {
+  const { state } = run;
+  if (state.parentAgentId === undefined) Object.assign(state.spent, newSpent(), { unpriced: undefined });
+  const over = new AbortController();
+  try {
+    return await answered(run, prompt, options, () => deadline(run, over.signal));
+  } finally {
+    state.runs++;
+    over.abort("over");
+  }
 }
 
-/** Made once: to make an error takes longer than to close a session. */
-const CLOSED = new Ended("aborted", "The session was closed");
-
-/** How long work in the background may take to end once its session does. */
-const GRACE_MS = 2000;
-
-function deadline(run: Run, stopper: AbortController, over: AbortSignal): void {
+function deadline(run: Run, over: AbortSignal): void {
   const { agent: { limits: { seconds }, around }, state: { clock, begun } } = run;
   if (seconds === undefined || seconds === Infinity) return;
   // A process that continues a run has the time that is left of it; a timer that outlives the process counts that itself.
   const left = seconds * 1000 - (begun === undefined ? 0 : clock.now() - begun);
   (around?.sleep ? around.sleep(seconds * 1000) : clock.sleep(Math.max(0, left), over)).then(() => {
-    if (!over.aborted) {
-      stopper.abort(new Ended("deadline", run.limitWarning("deadline")));
-    }
+    if (!over.aborted) run.end(new Ended("deadline", run.limitWarning("deadline")));
   });
 }
 
-async function runPrompt(
+/** `time` begins to count the run's time. */
+async function answered(
   run: Run,
   prompt: Prompt,
-  { trigger, start, time }: {
-    trigger: "user" | "resume";
-    start: SessionBegin | undefined;
-    /** Begins to count the run's time. */
-    time: () => void;
-  },
+  { trigger = "user", open }: PromptOptions,
+  time: () => void,
 ): Promise<Result> {
   const { agent, state } = run;
   const words = promptText(prompt);
@@ -177,16 +82,8 @@ async function runPrompt(
     run.list = await run.interruptible(Promise.resolve(agent.hooks(isPrompted)));
     if (run.list.problem !== undefined) run.warn(run.list.problem);
     if (agent.around?.sleep) time();
-    if (start) {
-      const { source, instructions = [] } = start;
-      const said = await run.fire({
-        event: "session-start",
-        source,
-        model: run.state.model,
-        profile: null,
-        config: null,
-      });
-      for (const file of instructions) await run.fire({ event: "instructions-loaded", ...file });
+    if (open) {
+      const said = await open(run);
       state.waiting.push(...said.contexts);
       opening = said.inputs.map(({ text }) => ({ trigger: "hook_input", prompt: text }));
     }

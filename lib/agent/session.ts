@@ -1,0 +1,115 @@
+import type { EventFields } from "../core/events.ts";
+import type { Folded } from "../core/fold.ts";
+import { Ended } from "../core/limits.ts";
+import type { Prompt } from "../core/messages.ts";
+import { runPrompt } from "../core/prompt.ts";
+import { type AgentSpec, type Asks, Run, type SessionState } from "../core/run.ts";
+import type { Result } from "../core/run-events.ts";
+import { NEVER, settle } from "../core/settle.ts";
+import { switchModel } from "./switch-model.ts";
+
+export interface PromptOptions {
+  signal?: AbortSignal;
+  trigger?: "user" | "resume";
+  /** What is asked of the model in this run. @default as the agent says */
+  asks?: Asks;
+}
+
+/** How a session begins, and the files whose text is in its system prompt. */
+interface SessionBegin extends Pick<EventFields["session-start"], "source"> {
+  readonly instructions?: readonly EventFields["instructions-loaded"][];
+}
+
+/** An agent's session: opened once, prompted once or often, closed once. */
+export interface Session {
+  readonly state: SessionState;
+  /**
+   * One prompt of a person and everything it sets off. What goes wrong in it is in the Result.
+   *
+   * @throws {TypeError} if the session is closed, or still running the previous prompt
+   */
+  prompt(prompt: Prompt, options?: PromptOptions): Promise<Result>;
+  /** Changes the model for later calls; a hook may refuse. Returns whether it was changed. */
+  setModel(model: string): Promise<boolean>;
+  /** A run between prompts, for what a person asks of the session itself. */
+  between(signal?: AbortSignal): Promise<Run>;
+  /** Fires session-end, once. */
+  close(reason?: string): Promise<void>;
+}
+
+/**
+ * Opens a session. `session-start` is fired by the first prompt, so that an interrupt reaches it too; an agent
+ * below another has no `start`, and no session of its own.
+ */
+export function openSession(
+  agent: AgentSpec,
+  state: SessionState,
+  start?: SessionBegin,
+): Session {
+  const opened = state.clock.tick();
+  let started = false;
+  let closed = false;
+  let busy: Promise<unknown> | undefined;
+  /** Aborted when it is closed; `closing` once what cleans up has run. */
+  const stopping = new AbortController();
+  const closing = new AbortController();
+  let last: Run | undefined;
+  const newRun = (signal?: AbortSignal, asks?: Asks) =>
+    new Run(agent, state, { signal, closing: closing.signal, asks });
+  const between = async (signal?: AbortSignal) => {
+    const run = newRun(signal);
+    run.list = await agent.hooks();
+    return run;
+  };
+  const background = () => {
+    const all = Promise.allSettled([...state.background]);
+    return settle(all, { clock: state.clock, signal: NEVER, ms: GRACE_MS });
+  };
+  return {
+    state,
+    async prompt(prompt, { signal, trigger = "user", asks } = {}) {
+      if (closed) throw new TypeError("Cannot prompt a session as it is closed: open another");
+      if (busy) throw new TypeError("Cannot prompt a session as it is still running: wait for its Result");
+      const run = last = newRun(signal ? AbortSignal.any([signal, stopping.signal]) : stopping.signal, asks);
+      const first = started || run.signal.aborted ? undefined : start;
+      started ||= first !== undefined;
+      const open = first && (() => fireStart(run, first));
+      const running = busy = runPrompt(run, prompt, { trigger, open });
+      try {
+        return await running;
+      } finally {
+        busy = undefined;
+      }
+    },
+    setModel: async (model) => await switchModel(await between(), model),
+    between,
+    async close(reason = "other") {
+      if (closed) return;
+      closed = true;
+      const run = last ?? newRun();
+      await state.reports?.ending();
+      stopping.abort(CLOSED);
+      await busy;
+      await background();
+      if (start && started) {
+        const duration_ms = Math.round(state.clock.tick() - opened);
+        await run.fire({ event: "session-end", reason, duration_ms }, { final: true });
+      }
+      closing.abort(CLOSED);
+      await background();
+    },
+  };
+}
+
+async function fireStart(run: Run, { source, instructions = [] }: SessionBegin): Promise<Folded> {
+  const { model } = run.state;
+  const said = await run.fire({ event: "session-start", source, model, profile: null, config: null });
+  for (const file of instructions) await run.fire({ event: "instructions-loaded", ...file });
+  return said;
+}
+
+/** Made once: to make an error takes longer than to close a session. */
+const CLOSED = new Ended("aborted", "The session was closed");
+
+/** How long work in the background may take to end once its session does. */
+const GRACE_MS = 2000;
