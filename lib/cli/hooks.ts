@@ -9,6 +9,10 @@ const ACTIONS: Actions = {
     "try hooks on generated events: crashes, Stop hooks that block forever, guards that let calls through",
     () => import("./hooks/check.ts"),
   ],
+  backtest: [
+    "fire hooks over sessions that already happened, and see what they would have done",
+    () => import("./hooks/backtest.ts"),
+  ],
   install: [
     "write the hooks of ./hooks into another host's settings",
     async () => (await import("./hooks/install.ts")).install,

@@ -125,7 +125,7 @@ const noModel: Model = () => {
 };
 
 /** The verdicts of an answer; one without effect is not reported. */
-function verdictsOf(opinion: Opinion, { event }: AnyEvent, { mode }: HookRecord): Would[] {
+export function verdictsOf(opinion: Opinion, { event }: Pick<AnyEvent, "event">, { mode }: HookRecord): Would[] {
   const { decision, reason, value, halt, abort, contexts = [] } = opinion;
   const found: Would[] = [];
   if (mode === "gate") {
@@ -145,7 +145,7 @@ function denial(event: EventName, reason: string | undefined): Would[] {
 }
 
 /** A failure is not a verdict, but it may refuse or end the run (U7). */
-function failed(record: HookRecord, { event }: AnyEvent, words: string): Would {
+export function failed(record: HookRecord, { event }: Pick<AnyEvent, "event">, words: string): Would {
   const policy = record.mode === "gate" ? record.onError ?? failurePolicy(record, event) : "continue";
   const [refused] = policy === "deny" ? denial(event, `it failed: ${words}`) : [];
   return refused ?? [policy === "abort" ? "abort" : "fail", policy === "abort" ? `it failed: ${words}` : words];

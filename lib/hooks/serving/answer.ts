@@ -124,7 +124,7 @@ function withContext(opinion: Opinion, ctx: Context): Opinion {
 }
 
 /** A matcher may name the tool as the host does or as we do. */
-function underHostNames(record: HookRecord, { toolNames }: HostEvent): HookRecord {
+export function underHostNames(record: HookRecord, { toolNames }: HostEvent): HookRecord {
   const { misses } = record;
   if (!misses || toolNames.length < 2) return record;
   return {

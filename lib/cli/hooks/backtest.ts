@@ -1,0 +1,194 @@
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join, relative, resolve } from "node:path";
+import { thrownWords } from "../../core/thrown.ts";
+import { HookFolder } from "../../hooks/folder.ts";
+import { hooksKeeper } from "../../hooks/trust.ts";
+import { openSandbox } from "../../permissions/sandbox.ts";
+import { Backtest, type Finding, leftOut } from "../../testing/backtest.ts";
+import { findSessions, type LogProblem } from "../../transcript/sessions/find.ts";
+import { readSession } from "../../transcript/sessions/read.ts";
+import { eachOf, ProgressLine, reportLeft } from "../_each-of.ts";
+import { command, type Flags, type Usage } from "../_flags.ts";
+import { EXIT, type Io, UsageError } from "../_io.ts";
+import { projectOf } from "../_project.ts";
+import { type Colours, coloursFor, cut, oneLine, several } from "../show/text.ts";
+
+const USAGE: Usage = {
+  name: "hooks backtest",
+  words: "<session.jsonl | dir>…",
+  about:
+    "Fires hooks over every tool call, prompt and stop in session logs of Claude Code and Codex, and reports what " +
+    "they would have denied, rewritten or sent back. Nothing in the logs is run; command hooks run in a sandbox.",
+  flags: [
+    ["--hooks <dir>", "the folder of hooks (hooks, if it is trusted)"],
+    ["--since <time>", "only what is newer: 7d, 12h or a date"],
+    ["--cwd <dir>", "the project"],
+    ["--json", "print data"],
+  ],
+  example: "crochet hooks backtest ~/.claude/projects ~/.codex/sessions --since 30d",
+};
+
+/** Command hooks wait for their processes. */
+const AT_ONCE = 4;
+
+/** Exit code 1 if something could not be read or a hook failed, and 0 whatever hooks would have refused. */
+export default command(USAGE, async ({ words, flags }, io) => {
+  if (words.length === 0) throw new UsageError(`Cannot backtest as no session log is named: ${USAGE.example}`);
+  const cwd = projectOf(flags, io);
+  const paths = words.map((word) => resolve(io.cwd, word));
+  const missing = paths.findIndex((path) => !existsSync(path));
+  if (missing >= 0) throw new UsageError(`Cannot backtest on '${words[missing]}' as there is no such file or folder`);
+  const since = sinceOf(flags.since);
+  const scratch = mkdtempSync(join(tmpdir(), "crochet-backtest-"));
+  try {
+    const { records, notes } = await hooksOf(cwd, flags, scratch, io);
+    const { sessions, others, problems: unread } = findSessions(paths);
+    const wrong = others.find((path) => paths.includes(path)) ?? (sessions.length + unread.length === 0 && paths[0]);
+    if (wrong) throw new UsageError(`Cannot backtest on '${wrong}' as it is not a session log of Claude Code or Codex`);
+    if (others.length > 0) {
+      const named = others.slice(0, 3).map((path) => basename(path)).join(", ");
+      notes.push(
+        `${several(others.length, "file")} passed over, as not the log of a session: ${named}${
+          others.length > 3 ? " …" : ""
+        }`,
+      );
+    }
+    const fresh = sessions.filter(({ path, agents }) =>
+      [path, ...agents].some((file) => statSync(file).mtimeMs >= since)
+    );
+    const backtest = new Backtest(records, { signal: io.signal, since });
+    const line = flags.json ? undefined : new ProgressLine(io);
+    const began = performance.now();
+    let done = 0;
+    const problems = await eachOf(fresh, { atOnce: AT_ONCE, signal: io.signal }, async (files) => {
+      line?.show(`backtest  ${done++} of ${fresh.length} sessions  ${backtest.fired.call} calls`);
+      const session = readSession(files);
+      await backtest.play(session);
+      return session.problems;
+    });
+    line?.end();
+    const report = reportOf(backtest, problems.length, [...unread, ...problems.flat()], notes, io);
+    if (flags.json) io.out(`${JSON.stringify(report, null, 2)}\n`);
+    else io.out(textOf(report, (performance.now() - began) / 1000, io));
+    if (io.signal.aborted) {
+      reportLeft(fresh.length - problems.length, fresh.length, "read", io);
+      return EXIT.interrupted;
+    }
+    return report.ok ? EXIT.ok : EXIT.failed;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+});
+
+const UNITS: { readonly [unit: string]: number } = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+function sinceOf(given: string | boolean | undefined): number {
+  if (given === undefined) return -Infinity;
+  const [, count, unit] = /^(\d+)([mhdw])$/.exec(String(given)) ?? [];
+  const time = unit === undefined ? Date.parse(String(given)) : Date.now() - Number(count) * UNITS[unit]!;
+  if (!Number.isNaN(time)) return time;
+  throw new UsageError(`Cannot read --since ${given} as it is not a time: write 7d, 12h or 2026-11-01`);
+}
+
+/** The hooks of a folder. One that was typed is trusted for the call, the project's own if a person said so. */
+async function hooksOf(cwd: string, { hooks: typed }: Flags["flags"], scratch: string, io: Io) {
+  const path = typed === undefined ? join(cwd, "hooks") : resolve(io.cwd, String(typed));
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new UsageError(`Cannot take hooks from '${path}' as there is no such folder: name one with --hooks`);
+  }
+  const notes = new Set<string>();
+  const mounts = [cwd, path].flatMap((dir) => ["--ro-bind", dir, dir]);
+  const confine = openSandbox({ mode: "workspace", roots: [scratch], mounts });
+  confine.catch(() => {}); // said when a command hook is there
+  const folder = new HookFolder(path, {
+    ...(typed === undefined && { keeper: () => hooksKeeper(cwd, io.env) }),
+    host: {
+      ...{ projectDir: cwd, env: io.env, outputDir: () => scratch },
+      ...(await confine.then(() => true, () => false) && { confine: () => confine }),
+    },
+    warn: (message) => notes.add(message),
+  });
+  await folder.load();
+  for (const why of new Set(folder.refused.values())) notes.add(why);
+  for (const { message } of folder.problems) notes.add(message);
+  const records = folder.records.filter((record) => leftOut(record) === undefined);
+  for (const record of folder.records) {
+    const why = leftOut(record);
+    if (why !== undefined && record.source === folder.source) notes.add(`${record.name} is not asked: ${why}`);
+  }
+  if (records.some(({ kind }) => kind === "command")) {
+    await confine.catch((error) => notes.add(`Command hooks ran without a sandbox: ${thrownWords(error)}`));
+  }
+  if (records.length > 0) return { records, notes: [...notes] };
+  throw new UsageError(["Cannot backtest as there is no hook to ask", ...notes].join("; "));
+}
+
+type Report = ReturnType<typeof reportOf>;
+
+function reportOf({ tallies, fired }: Backtest, sessions: number, problems: LogProblem[], notes: string[], io: Io) {
+  const shown = (path: string) => {
+    const near = relative(io.cwd, path);
+    return near.startsWith("..") ? path : near;
+  };
+  const hooks = tallies.map(({ findings, ...tally }) => ({
+    ...tally,
+    would: Object.fromEntries(
+      [...Map.groupBy(findings, ({ would }) => would)].map(([would, all]) => [would, all.length]).sort(),
+    ) as { readonly [would: string]: number },
+    // Sessions are played a few at a time.
+    findings: findings.map((finding) => ({ ...finding, file: shown(finding.file) }))
+      .sort((a, b) => a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line),
+  }));
+  return {
+    ok: problems.length === 0 && hooks.every(({ failed }) => failed === 0),
+    sessions,
+    ...{ prompts: fired.prompt, calls: fired.call, stops: fired.stop },
+    hooks,
+    problems: problems.map(({ path, line, why }) => ({ file: shown(path), line, why })),
+    notes,
+  };
+}
+
+/** Findings of a hook that are shown; the rest is in the data. */
+const MOST = 10;
+
+function textOf({ hooks, problems, notes, sessions, prompts, calls, stops }: Report, seconds: number, io: Io): string {
+  const colours = coloursFor(io.tty, io.env);
+  const columns = io.tty ? process.stdout.columns || 100 : Infinity;
+  const lines = [
+    ...notes.map((note) => `${colours.yellow("!")} ${note}`),
+    ...problems.map(({ file, line, why }) =>
+      `${colours.red("✗")} ${file}${line > 0 ? `:${line}` : ""} was not read: ${why}`
+    ),
+    ...hooks.flatMap(({ hook, asked, would, findings }) => [
+      `${findings.length > 0 ? colours.bold(hook) : hook}  ${
+        colours.dim([
+          `asked ${asked === 1 ? "once" : `${asked} times`}`,
+          ...Object.entries(would).map(([what, count]) => `would ${what} ${count}`),
+        ].join(" · "))
+      }`,
+      ...findings.slice(0, MOST).flatMap((finding) => findingLines(finding, colours, columns)),
+      ...(findings.length > MOST ? [`  ${colours.dim(`… and ${findings.length - MOST} more, see --json`)}`] : []),
+    ]),
+    "",
+    [several(sessions, "session"), several(calls, "call"), several(prompts, "prompt"), several(stops, "stop")].join(
+      ", ",
+    ) +
+    colours.dim(` · ${seconds.toFixed(1)} s`),
+  ];
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+function findingLines(finding: Finding, colours: Colours, columns: number): string[] {
+  const { would, event, tool, input, prompt, last_assistant_message, reason, file, line, at } = finding;
+  const about = tool === undefined
+    ? JSON.stringify(prompt ?? last_assistant_message)
+    : `${tool} ${JSON.stringify(input)}`;
+  const what = cut(oneLine(`${event} ${about}`), columns - would.length - 3);
+  return [
+    `  ${would === "fail" ? colours.red(would) : colours.yellow(would)} ${what}`,
+    ...(reason === undefined ? [] : [`    ${cut(oneLine(reason.trimEnd()), columns - 4)}`]),
+    `    ${colours.dim(`${file}:${line}${at === undefined ? "" : `  ${at}`}`)}`,
+  ];
+}

@@ -1,0 +1,175 @@
+import { systemClock } from "../core/clock.ts";
+import { fire } from "../core/dispatch.ts";
+import type { Fired } from "../core/events.ts";
+import type { HookEnv, HookRecord } from "../core/hook.ts";
+import { isObject } from "../core/json.ts";
+import { claude } from "../hooks/hosts/claude.ts";
+import { codex } from "../hooks/hosts/codex.ts";
+import { readEvent } from "../hooks/hosts/read-event.ts";
+import { underHostNames } from "../hooks/serving/answer.ts";
+import { failed, type ShadowVerdict, verdictsOf } from "../tape/shadow.ts";
+import type { Session } from "../transcript/sessions/read.ts";
+import { type Fields, fieldsOf, type Moment, textIn, type ToolCall } from "../transcript/sessions/session.ts";
+
+/** What a hook would have done, and at what. */
+export interface Finding extends Omit<ShadowVerdict, "hook"> {
+  readonly input?: unknown;
+  readonly prompt?: string;
+  readonly last_assistant_message?: string;
+  readonly session: string;
+  readonly lane: string;
+  readonly file: string;
+  readonly line: number;
+  /** When it was logged. */
+  readonly at?: string;
+}
+
+/** What one hook was asked in all sessions. */
+export interface HookTally {
+  readonly hook: string;
+  asked: number;
+  /** How often it failed. */
+  failed: number;
+  readonly findings: Finding[];
+}
+
+const HOSTS = { claude, codex };
+
+/** Fires hooks over what was recorded in sessions, each by itself, and notes what they would have done: nothing of it is done. */
+export class Backtest {
+  readonly #hooks: readonly { readonly record: HookRecord; readonly tally: HookTally }[];
+  readonly #signal: AbortSignal;
+  readonly #since: number;
+  readonly fired = { prompt: 0, call: 0, stop: 0 };
+
+  /** Only hooks with a say are asked: the others may write down or send on what happens, as if it happened now. */
+  constructor(records: readonly HookRecord[], { signal, since = -Infinity }: { signal: AbortSignal; since?: number }) {
+    this.#hooks = records.filter((record) => leftOut(record) === undefined)
+      .map((record) => ({ record, tally: { hook: record.name, asked: 0, failed: 0, findings: [] } }));
+    this.#signal = signal;
+    this.#since = since;
+  }
+
+  get tallies(): readonly HookTally[] {
+    return this.#hooks.map(({ tally }) => tally);
+  }
+
+  async play(session: Session): Promise<void> {
+    const values = new Map<string, HookEnv["values"]>();
+    for (const moment of session.moments) {
+      if (moment.at < this.#since) continue;
+      if (this.#signal.aborted) return;
+      this.fired[moment.kind]++;
+      if (!values.has(moment.lane)) values.set(moment.lane, new Map());
+      for (const wire of wireEvents(moment, session)) await this.#fire(wire, moment, session, values.get(moment.lane)!);
+    }
+  }
+
+  async #fire(wire: Fields, moment: Moment, session: Session, values: HookEnv["values"]): Promise<void> {
+    const heard = readEvent(wire, HOSTS[session.host])!;
+    const { fired, toolNames: _, ...ids } = heard;
+    const at = Number.isNaN(moment.at) ? Date.now() : moment.at;
+    const env: HookEnv = {
+      ...ids,
+      sequence: { next: 0 },
+      clock: { ...systemClock, now: () => at },
+      values,
+      signal: this.#signal,
+      exec: (command) => {
+        throw new Error(`Cannot run '${command}' in a backtest as the log does not have what it would have printed`);
+      },
+    };
+    for (const { record, tally } of this.#hooks) {
+      if (!record.on.some(({ event }) => event === fired.event)) continue;
+      const { runs: [run], abort } = await fire([underHostNames(record, heard)], { ...fired }, env);
+      if (!run || run.skipped !== undefined || this.#signal.aborted) continue;
+      const { failure, opinion = {} } = run;
+      tally.asked++;
+      if (failure !== undefined) tally.failed++;
+      const found = failure === undefined ? verdictsOf(opinion, fired, record) : [failed(record, fired, failure)];
+      if (abort && opinion.abort === undefined && failure === undefined) found.push(["abort", abort.reason]);
+      for (const [would, reason] of found) {
+        // What a hook only says changes nothing of what happened.
+        if (would !== "say") tally.findings.push(findingOf(would, reason, fired, moment, session));
+      }
+    }
+  }
+}
+
+function findingOf(
+  would: Finding["would"],
+  reason: string | undefined,
+  fired: Fired,
+  { path, line, lane, at }: Moment,
+  { id }: Session,
+): Finding {
+  const { event, tool_name, input, prompt, last_assistant_message } = fired as Fired & { [field: string]: any };
+  return {
+    ...{ would, event, ...(reason !== undefined && { reason }) },
+    ...(tool_name !== undefined && { tool: tool_name, input }),
+    ...(prompt !== undefined && { prompt }),
+    ...(last_assistant_message !== undefined && { last_assistant_message }),
+    ...{ session: id, lane, file: path, line, ...(!Number.isNaN(at) && { at: new Date(at).toISOString() }) },
+  };
+}
+
+/** Why a hook is not asked; undefined if it is. */
+export function leftOut({ mode, kind, enabled }: HookRecord): string | undefined {
+  if (!enabled) return "it is switched off";
+  if (mode !== "gate") return "it has no say";
+  return kind === "prompt" ? "it asks a model" : kind === "http" ? "it asks a server" : undefined;
+}
+
+/** A moment as its host would have described it to hooks. */
+function* wireEvents(moment: Moment, { host, id, path, logs }: Session): Generator<Fields> {
+  const { lane, cwd, turn, mode = "default" } = moment;
+  const { agent, agentType } = logs.find((log) => log.lane === lane)!;
+  const base = {
+    ...{ session_id: id, transcript_path: path, cwd, prompt_id: turn, permission_mode: mode },
+    ...(lane !== "main" && { agent_id: agent ?? lane, agent_type: agentType ?? "" }),
+  };
+  if (moment.kind === "prompt") yield { ...base, hook_event_name: "UserPromptSubmit", prompt: moment.text };
+  else if (moment.kind === "stop") {
+    const hook_event_name = lane === "main" ? "Stop" : "SubagentStop";
+    yield { ...base, hook_event_name, stop_hook_active: moment.active, last_assistant_message: moment.text };
+  } else {
+    for (
+      const { tool_name, tool_input, tool_response } of host === "claude" ? [claudeTool(moment)] : codexTools(moment)
+    ) {
+      const called = { ...base, tool_name, tool_input, tool_use_id: moment.id };
+      yield { ...called, hook_event_name: "PreToolUse" };
+      const { outcome, result } = moment;
+      if (outcome === "ok" || (outcome === "error" && host === "codex")) {
+        yield { ...called, hook_event_name: "PostToolUse", tool_response };
+      } else if (outcome === "error") yield { ...called, hook_event_name: "PostToolUseFailure", error: result };
+    }
+  }
+}
+
+interface ToolWire {
+  readonly tool_name: string;
+  readonly tool_input: Fields;
+  readonly tool_response: unknown;
+}
+
+function claudeTool({ name, input, response, result }: ToolCall): ToolWire {
+  return { tool_name: name, tool_input: fieldsOf(input), tool_response: response ?? result };
+}
+
+const SHELLS = new Set(["exec_command", "shell", "shell_command", "local_shell_call"]);
+
+/** A call as hooks of Codex see it: shells are `Bash`, a script's commands and patches are calls of their own. */
+function codexTools({ name, namespace, input, response, result, nested = [] }: ToolCall): ToolWire[] {
+  const { cmd, command = cmd } = fieldsOf(input);
+  const line = Array.isArray(command) ? textIn(command.at(-1)) : textIn(command);
+  const tool_name = SHELLS.has(name) ? "Bash" : namespace?.startsWith("mcp__") ? `${namespace}__${name}` : name;
+  const tool_input = SHELLS.has(name) ? { command: line } : isObject(input) ? input : { command: textIn(input) };
+  return [
+    { tool_name, tool_input, tool_response: response ?? result },
+    ...nested.map((one) =>
+      "command" in one
+        ? { tool_name: "Bash", tool_input: { command: one.command }, tool_response: one.output }
+        : { tool_name: "apply_patch", tool_input: { command: one.text }, tool_response: "" }
+    ),
+  ];
+}
