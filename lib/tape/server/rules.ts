@@ -147,6 +147,11 @@ export const RULES: { readonly [name: string]: Rule } = {
   },
 };
 
+/** Stands for the billing line, if its text is not known. */
+export function billingBlock(): Fields {
+  return { type: "text", text: "{billing}" };
+}
+
 /** Which rules hold for a run. */
 export interface Judged {
   /** Rules that are switched off. */
