@@ -155,11 +155,12 @@ test("each hook is asked by itself: one that denies hides nothing that another w
 test("nothing in a log is run, and hooks that have no say, ask a model or want a process are not run either", async () => {
   using w = place({
     "s1.jsonl": jsonl(called("t1", "Bash", { command: "touch ran" }), result("t1", "ok"), said("m", text("Done."))),
-    "guards/post-tool-use.log.ts":
-      `import { writeFileSync } from "node:fs";\nexport const config = { mode: "observe" };\nexport default () => writeFileSync("logged", "x");\n`,
     "guards/pre-tool-use@Bash.review.prompt.md": "Is {{input}} fine?",
     "guards/stop.tests.ts": `export default (event, ctx) => ctx.$("touch", ["tested"]);\n`,
   });
+  const write =
+    `import { writeFileSync } from "node:fs";\nexport default () => writeFileSync("${w.cwd}/logged", "x");\n`;
+  w.put({ "guards/post-tool-use.log.ts": `${write}export const config = { mode: "observe" };\n` });
   const { out, code } = await w.call(hooks, "backtest", "s1.jsonl", "--hooks", "guards");
   assert.match(out, /! post-tool-use\.log\.ts is not asked: it has no say\n/);
   assert.match(out, /! pre-tool-use@Bash\.review\.prompt\.md is not asked: it asks a model\n/);

@@ -207,18 +207,21 @@ test("agents are numbered by the order they were started in, wherever their logs
   const started = (id: string, at: string) => called(id, "Agent", {}, { timestamp: `2026-11-16T10:00:0${at}Z` });
   const session = read({
     "s1.jsonl": jsonl(started("t1", "1"), started("t2", "2")),
-    "s1/subagents/agent-a.jsonl": jsonl(called("late", "Read", {}), said("m", text("Done."))),
+    "s1/subagents/agent-a.jsonl": jsonl(started("late", "3"), said("m", text("Done."))),
     "s1/subagents/agent-a.meta.json": JSON.stringify({ toolUseId: "t2", agentType: "Plan" }),
     "s1/subagents/agent-b.jsonl": jsonl(called("early", "Read", {})),
     "s1/subagents/agent-b.meta.json": JSON.stringify({ toolUseId: "t1" }),
+    "s1/subagents/agent-c.jsonl": jsonl(called("last", "Read", {})),
+    "s1/subagents/agent-c.meta.json": JSON.stringify({ toolUseId: "late" }),
   });
   assert.deepEqual(callsOf(session).map(({ lane, id }) => [lane, id]), [
     ["main", "t1"],
     ["main", "t2"],
     ["agent:1", "early"],
     ["agent:2", "late"],
+    ["agent:3", "last"],
   ]);
-  assert.deepEqual(session.logs.map(({ agentType }) => agentType), [undefined, "", "Plan"]);
+  assert.deepEqual(session.logs.map(({ agentType }) => agentType), [undefined, "", "Plan", ""]);
   const side = { isSidechain: true, agentId: "a" };
   const old = claude(started("t1", "1"), called("inner", "Read", {}, side), said("m", text("Done."), "end_turn", side));
   assert.deepEqual(callsOf(old).map(({ lane, id }) => [lane, id]), [["main", "t1"], ["agent:1", "inner"]]);
