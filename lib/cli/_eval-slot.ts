@@ -6,6 +6,8 @@ import { CAME, variantAgents } from "./_eval-variants.ts";
 
 /** The process that makes one run of an eval where the agent's code is checked out: scripts read files from there. */
 async function makeRun([folder = "", project = "", name = ""]: readonly string[]): Promise<void> {
+  const parent = process.ppid;
+  setInterval(() => process.ppid === parent || process.exit(1), 200).unref(); // an eval that is killed leaves nothing
   const plan = readPlan(dirname(folder), basename(folder));
   const slot = roundOf(plan, Number(basename(name))).find((one) => slotName(one) === name)!;
   const { signal } = new AbortController();

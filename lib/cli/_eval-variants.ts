@@ -54,13 +54,8 @@ export function variantAgents(
   folder: string,
   io: Pick<Io, "cwd" | "signal">,
 ): Disposable & Required<Pick<EvalPlace, "agentOf" | "elsewhere">> {
-  const trees = new Map<string, string>();
-  const tree = (commit: string): string => {
-    const path = trees.get(commit) ?? join(folder, `tree-${commit.slice(0, 12)}`);
-    if (!trees.has(commit) && !existsSync(path)) addTree(path, commit, io.cwd);
-    trees.set(commit, path);
-    return path;
-  };
+  const trees = new Set<string>();
+  const tree = (commit: string) => join(folder, `tree-${commit.slice(0, 12)}`);
   const scriptFor = (fixture: Fixture, { kind, name, commit }: Variant): string => {
     if (kind === "script") return resolve(io.cwd, name);
     if (kind !== "ref") return fixtureScript(fixture);
@@ -77,27 +72,29 @@ export function variantAgents(
       const run = slotName(slot);
       const came = join(folder, run, CAME);
       const [command, ...args] = ownArgv("cli/_eval-slot", folder, io.cwd, run);
-      const cwd = join(tree(slot.variant.commit!), git(io.cwd, "rev-parse", "--show-prefix") ?? "");
+      const path = tree(slot.variant.commit!);
+      if (!trees.has(path)) checkOut(path, slot.variant.commit!, io.cwd);
+      trees.add(path);
+      const cwd = join(path, git(io.cwd, "rev-parse", "--show-prefix") ?? "");
       const { stderr } = await runProcess({ command, args, cwd, env: process.env, signal: io.signal });
       if (io.signal.aborted) return undefined;
       if (existsSync(came)) return JSON.parse(readFileSync(came, "utf8"));
       return { run, lost: stderr.trim().split("\n").at(-1) || "its process ended", calls: 0, tokens: 0, ms: 0 };
     },
     [Symbol.dispose]() {
-      for (const path of trees.values()) git(io.cwd, "worktree", "remove", "--force", path);
+      for (const path of trees) git(io.cwd, "worktree", "remove", "--force", path);
     },
   };
 }
 
-/** Checks a commit out; what is installed here is used there too. */
-function addTree(path: string, commit: string, cwd: string): void {
+/** Checks a commit out, also if an eval was killed while it did; what is installed here is used there too. */
+function checkOut(path: string, commit: string, cwd: string): void {
   git(cwd, "worktree", "prune");
-  if (git(cwd, "worktree", "add", "--detach", "--force", path, commit) === undefined) {
+  const isThere = existsSync(path) && git(path, "reset", "--hard", "--quiet", commit) !== undefined;
+  if (!isThere && git(cwd, "worktree", "add", "--detach", "--force", path, commit) === undefined) {
     throw new Error(`Cannot check out ${commit} to ${path}: try 'git worktree add --detach ${path} ${commit}'`);
   }
-  const [from, to] = [
-    join(cwd, "node_modules"),
-    join(path, git(cwd, "rev-parse", "--show-prefix") ?? "", "node_modules"),
-  ];
+  const inside = git(cwd, "rev-parse", "--show-prefix") ?? "";
+  const [from, to] = [join(cwd, "node_modules"), join(path, inside, "node_modules")];
   if (existsSync(from) && !existsSync(to)) symlinkSync(from, to);
 }

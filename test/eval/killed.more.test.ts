@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { bareEnv, CROCHET } from "../_crochet.ts";
@@ -44,6 +44,23 @@ test("an eval that is killed again and again, and resumed, always comes to the s
   assert.equal(resumed.out, out);
   const again = await evaluated(w, "--resume");
   assert.equal(again.out, out, "there is nothing left to run");
+});
+
+test("an eval of a git ref that is killed and resumed comes to the same table too", LONG, async () => {
+  using w = await tossed("P");
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", ...args], {
+      cwd: w.cwd,
+      stdio: "pipe",
+    });
+  git("init", "-qb", "main");
+  git("add", "-A");
+  git("commit", "-qm", "good");
+  await endedAfter(w, 1, "SIGKILL", "--runs", "4", "--against", "main");
+  await endedAfter(w, 4, "SIGKILL", "--resume");
+  const { out } = await w.crochet(["eval", "--resume"]);
+  assert.match(out, /toss +4\/4 .* 4\/4 [^]*not shown to be worse than main \(p 1\.000\)\n8 runs,/);
+  assert.equal(git("worktree", "list").toString().trim().split("\n").length, 1);
 });
 
 test("an eval that a person ends exits with 130, keeps what has ended, and says how to go on", LONG, async () => {
