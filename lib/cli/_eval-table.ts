@@ -53,7 +53,7 @@ function pText(p: number): string {
 }
 
 /** What was refuted, and what was not measured. */
-function claims(
+export function claims(
   { variants: [, other], suite, beyond, rows, unreached, reached, ended, measured }: Summary,
   ink: Ink,
 ): string {

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { type Ended, exitCode, isGated, looksOf, refuted, summarise, type Summary } from "../eval/compare.ts";
 import { addPrice, FREE } from "../eval/grade.ts";
 import {
@@ -23,7 +23,7 @@ import { readHeader } from "../tape/read.ts";
 import { keepFiles } from "../tape/record/keep-files.ts";
 import { readLineLog } from "../transcript/line-log.ts";
 import { ProgressLine } from "./_each-of.ts";
-import { evalText } from "./_eval-table.ts";
+import { claims, evalText } from "./_eval-table.ts";
 import { against, here, variantAgents } from "./_eval-variants.ts";
 import { expectTrusted, fixturesFor } from "./_fixtures.ts";
 import { command, type Flags, refuseTogether, type Usage } from "./_flags.ts";
@@ -127,7 +127,9 @@ async function inLooks(
     const isMeasured = isGated(plan) ? i > 0 : runs.lines.some(({ pass }) => pass !== undefined);
     if (came !== "done") return { ended: came, part: left, measured: isMeasured };
     left -= part;
-    if (i < looks.length - 1 && refuted(plan, [...runs.lines, ...kept], part)) {
+    // A resumed eval may have more runs already: a look sees what it would have seen.
+    const seen = runs.lines.filter(({ run }) => Number(basename(run)) <= rounds);
+    if (i < looks.length - 1 && refuted(plan, [...seen, ...kept], part)) {
       return { ended: "refuted", part, measured: true };
     }
   }
@@ -216,7 +218,7 @@ async function keptPlan(evals: string, flags: Flags["flags"], io: Io): Promise<E
       `Cannot add runs to ${plan.id} as it compares: runs that are added after a look raise false alarms; start a new eval`,
     );
   }
-  const budget = flags.budget === undefined ? plan.budget : budgetOf(flags, io);
+  const budget = flags.budget === undefined && plan.budget ? plan.budget : budgetOf(flags, io);
   return { ...plan, runs, ...(runs > plan.runs && { first: plan.first ?? plan.runs }), ...(budget && { budget }) };
 }
 
@@ -300,14 +302,13 @@ function show(summary: Summary, plan: EvalPlan, folder: string, flags: Flags["fl
     if (summary.ended === "aborted") io.err(`crochet: interrupted: crochet eval --resume ${plan.id}\n`);
   }
   if (flags.junit === undefined) return;
-  const cases = summary.rows.map(({ fixture: name, worse, below, p, cells: [now] }) => {
-    const rate = `${now!.passed} of ${now!.runs} passed`;
-    const why = worse
-      ? `Worse than ${summary.variants[1]} (p ${p!.toFixed(3)}): ${rate}`
-      : below
-      ? `Below ${plan.atLeast}: ${rate}`
-      : undefined;
-    return { name, seconds: 0, ...(why !== undefined && { error: why }) };
+  const cases = summary.rows.map(({ fixture: name, worse, below, cells: [now] }) => {
+    const why = [worse ? `worse than ${summary.variants[1]}` : "", below ? `below ${plan.atLeast}` : ""].filter(
+      Boolean,
+    );
+    const error = `${why.join(", ")}: ${now!.passed} of ${now!.runs} passed`;
+    return { name, seconds: 0, ...(why.length > 0 && { error }) };
   });
-  writeJunit(cases, flags.junit, io, "crochet eval");
+  const error = exitCode(summary) === 0 ? {} : { error: claims(summary, PLAIN).trim() };
+  writeJunit([...cases, { name: "all fixtures", seconds: 0, ...error }], flags.junit, io, "crochet eval");
 }

@@ -46,6 +46,17 @@ test("an eval that is killed again and again, and resumed, always comes to the s
   assert.equal(again.out, out, "there is nothing left to run");
 });
 
+test("a look after a kill sees the runs it would have seen, and no more", LONG, async () => {
+  // Failures come after the second look, which would end the eval if it saw them.
+  const gated = ["--runs", "12", "--at-least", "0.97"];
+  using whole = await tossed("PPPPPPPPFFFF");
+  const { out } = await evaluated(whole, ...gated);
+  assert.match(out, /toss +8\/12 [^]*✗ below/);
+  using w = await tossed("PPPPPPPPFFFF");
+  await endedAfter(w, 11, "SIGKILL", ...gated);
+  assert.equal((await evaluated(w, "--resume")).out, out);
+});
+
 test("an eval of a git ref that is killed and resumed comes to the same table too", LONG, async () => {
   using w = await tossed("P");
   const git = (...args: string[]) =>
