@@ -174,7 +174,7 @@ export function filesBelow(folder: string): string[] {
 export function fixturesFor(words: readonly string[], io: Io, verb = "replay"): Fixture[] {
   if (words.length === 0) {
     const all = fixturesIn(resolve(io.cwd, FIXTURES));
-    const found = all.filter((fixture) => !isOfOthers(fixture));
+    const found = verb === "replay" ? all.filter((fixture) => !isOfOthers(fixture)) : all;
     const others = all.length - found.length;
     if (others > 0) {
       io.err(`left out: ${others} of other programs, for 'crochet tape replay <name> -- <command>'\n`);
@@ -188,7 +188,7 @@ export function fixturesFor(words: readonly string[], io: Io, verb = "replay"): 
     .map((fixture) => ({ ...fixture, name: nameIn(io.cwd, fixture.folder) }));
 }
 
-/** Whether another program was recorded, which only a person's own command line may start. */
+/** Whether another program was recorded: a replay starts it only as a person's own command line names it. */
 export function isOfOthers({ tape }: Fixture): boolean {
   try {
     return readHeader(tape).command !== undefined;

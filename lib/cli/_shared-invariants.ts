@@ -2,6 +2,7 @@ import { dirname, join, relative } from "node:path";
 import { neverReached } from "../tape/fault/judge.ts";
 import { type Fixture, fixturesIn } from "../tape/fixture.ts";
 import type { FixtureRun } from "../tape/run-fixture.ts";
+import { isOfOthers } from "./_fixtures.ts";
 
 /** What came of a fixture, as far as invariants that it shares with others are concerned. */
 interface Shared extends Pick<FixtureRun, "shared"> {
@@ -17,7 +18,7 @@ export function unreachedShared(
   const came = new Map(outcomes.map(({ name, shared }) => [name, shared]));
   const byFolder = new Map(fixtures.map(({ folder, name }) => [folder, came.get(name)]));
   return [...new Set(fixtures.map(({ folder }) => dirname(folder)))].flatMap((above) => {
-    const all = fixturesIn(above).map(({ folder }) => byFolder.get(folder));
+    const all = fixturesIn(above).filter((fixture) => !isOfOthers(fixture)).map(({ folder }) => byFolder.get(folder));
     if (all.length === 0 || all.includes(undefined)) return [];
     const never = Object.keys(all[0]!).filter((name) => all.every((shared) => !shared![name]));
     if (never.length === 0) return [];
