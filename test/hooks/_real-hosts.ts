@@ -1,9 +1,13 @@
-import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { text } from "node:stream/consumers";
 import { scriptedServer } from "../../lib/testing/server.ts";
 import { chatServer } from "../openai/_chat-server.ts";
+import type { Exit, Given } from "../_crochet.ts";
 import { serve } from "../_server.ts";
 
 type Json = { readonly [key: string]: unknown };
@@ -108,4 +112,37 @@ export function hostProgram(folder: string, packages: readonly string[], program
   const args = ["install", "--prefix", folder, "--no-audit", "--no-fund", "--no-save", ...packages];
   const { status } = spawnSync("npm", args, { cwd: folder, timeout: 300_000, encoding: "utf8" });
   return status === 0 && existsSync(path) ? path : undefined;
+}
+
+/** A session with the server of opencode: its `run` ends before the agent can be sent back. */
+export async function opencodeSession(path: string, { cwd, env }: Given): Promise<Exit> {
+  const set = { ...process.env, ...env } as NodeJS.ProcessEnv;
+  const server = spawn(path, ["serve", "--port", "0"], { cwd, env: set, stdio: ["ignore", "pipe", "ignore"] });
+  try {
+    const url = await listeningAt(server.stdout);
+    const post = async (to: string, body: object) => {
+      const headers = { "content-type": "application/json" };
+      const response = await fetch(`${url}${to}`, { method: "POST", headers, body: JSON.stringify(body) });
+      return await response.json() as { readonly id: string };
+    };
+    const { id } = await post("/session", {});
+    await post(`/session/${id}/message`, { parts: [{ type: "text", text: "go" }] });
+    let out = "";
+    for (let i = 0; i < 300 && !out.includes("I tested it"); i++) {
+      await sleep(200);
+      out = await (await fetch(`${url}/session/${id}/message`)).text();
+    }
+    return { code: 0, out, err: "" };
+  } finally {
+    server.kill();
+    await once(server, "exit");
+  }
+}
+
+async function listeningAt(stdout: NodeJS.ReadableStream): Promise<string> {
+  for await (const line of createInterface({ input: stdout })) {
+    const [url] = /http:\/\/\S+/.exec(line) ?? [];
+    if (url !== undefined) return url;
+  }
+  throw new Error("Cannot reach opencode as it did not start");
 }

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { install } from "../../lib/cli/hooks/install.ts";
-import { ended } from "../_crochet.ts";
+import { ended, type Exit, type Given } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
-import { chatApi, hostProgram, messagesApi, type ModelServer, responsesApi } from "./_real-hosts.ts";
+import { chatApi, hostProgram, messagesApi, type ModelServer, opencodeSession, responsesApi } from "./_real-hosts.ts";
 
 const LAUNCHER = new URL("../../lib/cli/crochet", import.meta.url).pathname;
 
@@ -34,6 +34,8 @@ interface RealHost {
     readonly args: readonly string[];
     readonly env?: Readonly<Record<string, string>>;
   };
+  /** Plays the session, if the program does not by itself. */
+  readonly play?: (path: string, given: Given) => Promise<Exit>;
 }
 
 const claude = {
@@ -92,6 +94,22 @@ const REAL: readonly RealHost[] = [
       };
     },
   },
+  {
+    host: "opencode",
+    // The newest release with a program for every machine.
+    packages: ["opencode-ai@1.18.18"],
+    program: "opencode",
+    model: chatApi,
+    install: ["--for", "opencode"],
+    play: opencodeSession,
+    session: (here, url) => {
+      const models = { m: { name: "m", limit: { context: 100_000, output: 4_000 } } };
+      const test = { npm: "@ai-sdk/openai-compatible", options: { baseURL: url, apiKey: "test" }, models };
+      const config = { model: "test/m", small_model: "test/m", permission: "allow", provider: { test } };
+      here.put({ "opencode.json": JSON.stringify({ ...config, autoupdate: false, share: "disabled" }) });
+      return { args: [], env: { OPENCODE_DISABLE_MODELS_FETCH: "1", OPENCODE_DISABLE_AUTOUPDATE: "1" } };
+    },
+  },
 ];
 
 const SKIP = !process.env.CROCHET_TEST_LONG
@@ -100,7 +118,7 @@ const SKIP = !process.env.CROCHET_TEST_LONG
   ? { skip: "the hosts are the same under both runtimes" }
   : {};
 
-for (const { host, packages, program, model, install: how, session } of REAL) {
+for (const { host, packages, program, model, install: how, session, play } of REAL) {
   test(`in ${host} a guard denies, a module rewrites, and a Stop hook sends back and lets go`, SKIP, async (t) => {
     const path = hostProgram(join(FOLDER, program), packages, program);
     if (path === undefined) return t.skip(`${packages.join()} cannot be installed`);
@@ -112,7 +130,8 @@ for (const { host, packages, program, model, install: how, session } of REAL) {
     await using server = await model();
     const { args, env } = session(here, server.url);
     const around = { HOME: here.home, PATH: `${dirname(path)}:${process.env.PATH}`, ...env };
-    const { code, out, err } = await ended([path, ...args], { cwd: here.cwd, env: around });
+    const given = { cwd: here.cwd, env: around };
+    const { code, out, err } = await (play ? play(path, given) : ended([path, ...args], given));
     const shown = `${out}\n${err}\n${server.asked().slice(-3000)}`;
     assert.equal(code, 0, shown);
     assert.ok(existsSync(join(here.cwd, "build/kept.txt")), "the guard kept it");
