@@ -104,6 +104,32 @@ export async function responsesApi(): Promise<ModelServer> {
   };
 }
 
+/** The API of Gemini. */
+export async function geminiApi(): Promise<ModelServer> {
+  const requests: Json[] = [];
+  const server = await serve(async (request, response) => {
+    const body = request.method === "POST" ? JSON.parse(await text(request)) as Json : undefined;
+    if (!body?.contents) return void response.writeHead(404).end();
+    requests.push(body);
+    const said = JSON.stringify(body.contents);
+    const step = body.tools ? nextStep(said.split('"functionResponse"').length - 1, said) : { text: "ok" };
+    const part = "command" in step
+      ? { functionCall: { name: "run_shell_command", args: { command: step.command } } }
+      : step;
+    const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 };
+    const content = { role: "model", parts: [part] };
+    const answer = JSON.stringify({ candidates: [{ content, finishReason: "STOP", index: 0 }], usageMetadata });
+    const streams = request.url!.includes("alt=sse");
+    response.writeHead(200, { "content-type": streams ? "text/event-stream" : "application/json" });
+    response.end(streams ? `data: ${answer}\n\n` : answer);
+  });
+  return {
+    url: server.url,
+    asked: () => JSON.stringify(requests),
+    [Symbol.asyncDispose]: () => Promise.resolve(server[Symbol.dispose]()),
+  };
+}
+
 /** A host's package, installed outside the tree; undefined if it cannot be. */
 export function hostProgram(folder: string, packages: readonly string[], program: string): string | undefined {
   const path = join(folder, "node_modules/.bin", program);

@@ -6,7 +6,16 @@ import { test } from "node:test";
 import { install } from "../../lib/cli/hooks/install.ts";
 import { ended, type Exit, type Given } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
-import { chatApi, hostProgram, messagesApi, type ModelServer, opencodeSession, responsesApi } from "./_real-hosts.ts";
+import { put } from "../_scratch.ts";
+import {
+  chatApi,
+  geminiApi,
+  hostProgram,
+  messagesApi,
+  type ModelServer,
+  opencodeSession,
+  responsesApi,
+} from "./_real-hosts.ts";
 
 const LAUNCHER = new URL("../../lib/cli/crochet", import.meta.url).pathname;
 
@@ -77,6 +86,40 @@ const REAL: readonly RealHost[] = [
     },
   },
   {
+    host: "Gemini CLI",
+    packages: ["@google/gemini-cli@0.61.0"],
+    program: "gemini",
+    model: geminiApi,
+    install: ["--for", "gemini"],
+    session: (here, url) => {
+      const settings = { security: { auth: { selectedType: "gemini-api-key" } } };
+      put(here.home, {
+        ".gemini/settings.json": JSON.stringify(settings),
+        ".gemini/trustedFolders.json": JSON.stringify({ [here.cwd]: "TRUST_FOLDER" }),
+      });
+      return {
+        args: ["-p", "go", "--yolo", "-m", "gemini-2.5-flash"],
+        env: { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: "test" },
+      };
+    },
+  },
+  {
+    host: "Copilot CLI",
+    packages: ["@github/copilot@1.0.102"],
+    program: "copilot",
+    model: chatApi,
+    install: ["--for", "copilot"],
+    session: (here, url) => ({
+      args: ["-p", "go", "--allow-all-tools", "--trust-folder"],
+      env: {
+        COPILOT_PROVIDER_BASE_URL: url,
+        COPILOT_MODEL: "m",
+        COPILOT_OFFLINE: "true",
+        COPILOT_HOME: join(here.home, ".copilot"),
+      },
+    }),
+  },
+  {
     host: "pi",
     // It needs a newer Node than a machine may have.
     packages: ["@earendil-works/pi-coding-agent@0.87.1", "node@22"],
@@ -134,7 +177,7 @@ for (const { host, packages, program, model, install: how, session, play } of RE
     const { code, out, err } = await (play ? play(path, given) : ended([path, ...args], given));
     const shown = `${out}\n${err}\n${server.asked().slice(-3000)}`;
     assert.equal(code, 0, shown);
-    assert.ok(existsSync(join(here.cwd, "build/kept.txt")), "the guard kept it");
+    assert.ok(existsSync(join(here.cwd, "build/kept.txt")), shown);
     assert.match(server.asked(), /REFUSED-BY-GUARD/, shown);
     assert.match(server.asked(), /REWRITTEN/, shown);
     assert.match(server.asked(), /SENT-BACK/, shown);

@@ -40,7 +40,12 @@ function chunksOf({ text, thinking, tools = [] }: ChatReply, n: number): Json[] 
     ...(text === undefined ? [] : [...text].map((content) => chunk({ content }))),
     ...tools.map(({ name, input }, index) =>
       chunk({
-        tool_calls: [{ index, id: `call_${n}_${index}`, function: { name, arguments: JSON.stringify(input) } }],
+        tool_calls: [{
+          index,
+          type: "function",
+          id: `call_${n}_${index}`,
+          function: { name, arguments: JSON.stringify(input) },
+        }],
       })
     ),
     chunk({}, { finish_reason: tools.length > 0 ? "tool_calls" : "stop" }),

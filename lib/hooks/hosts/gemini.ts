@@ -65,6 +65,8 @@ export const gemini: Host = {
   settings: {
     files: [".gemini/settings.json"],
     project: { root: "$GEMINI_PROJECT_DIR" },
+    // Seen with 0.61.0.
+    afterInstall: "Gemini CLI runs hooks only in a folder that a person has trusted: with --skip-trust it runs none",
     second: 1000,
     timeout: () => 60,
     named: true,
