@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { install, uninstall } from "../../lib/cli/hooks/install.ts";
+import { ended } from "../_crochet.ts";
 import { place } from "../_place.ts";
 
 const LAUNCHER = new URL("../../lib/cli/crochet", import.meta.url).pathname;
@@ -27,24 +27,22 @@ test("a plugin of Claude Code holds its hooks, and its line finds them wherever 
   const cwd = join(here.home, `a "$project"`);
   renameSync(here.cwd, cwd);
   mkdirSync(join(cwd, "node_modules/.bin"), { recursive: true });
-  const asked = () => {
-    const { stdout, stderr } = spawnSync("/bin/sh", ["-c", group.hooks[0].command], {
-      env: {
-        PATH: "/usr/bin:/bin",
-        HOME: here.home,
-        CLAUDE_PROJECT_DIR: cwd,
-        CLAUDE_PLUGIN_ROOT: join(cwd, PLUGIN),
-      },
-      input: JSON.stringify({ hook_event_name: "PreToolUse", tool_name: "Bash", tool_input: {}, session_id: "s" }),
-      encoding: "utf8",
-    });
-    assert.notEqual(stdout, "", stderr);
-    return JSON.parse(stdout).hookSpecificOutput;
+  const asked = async () => {
+    const env = {
+      PATH: "/usr/bin:/bin",
+      HOME: here.home,
+      CLAUDE_PROJECT_DIR: cwd,
+      CLAUDE_PLUGIN_ROOT: join(cwd, PLUGIN),
+    };
+    const stdin = JSON.stringify({ hook_event_name: "PreToolUse", tool_name: "Bash", tool_input: {}, session_id: "s" });
+    const { out, err } = await ended(["/bin/sh", "-c", group.hooks[0].command], { cwd, env, stdin });
+    assert.notEqual(out, "", err);
+    return JSON.parse(out).hookSpecificOutput;
   };
   const absent = "crochet is not installed, so crochet/pre-tool-use@Bash.guard.ts cannot check this: npm install";
-  assert.equal(asked().permissionDecisionReason, absent);
+  assert.equal((await asked()).permissionDecisionReason, absent);
   symlinkSync(LAUNCHER, join(cwd, "node_modules/.bin/crochet"));
-  assert.equal(asked().permissionDecisionReason, "no");
+  assert.equal((await asked()).permissionDecisionReason, "no");
 });
 
 test("installing a plugin again replaces its hooks, and uninstalling leaves what others put there", async () => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { install, uninstall } from "../../lib/cli/hooks/install.ts";
+import { ended } from "../_crochet.ts";
 import { place } from "../_place.ts";
 import { scratch } from "../_scratch.ts";
 import { sharedData } from "../_shared.ts";
@@ -50,7 +50,7 @@ function bin(folder: string, programs: Readonly<Record<string, string>>): string
 }
 
 /** Runs a line as a host does: in the session's folder, in a home of its own. */
-function run(
+async function run(
   host: Host,
   line: string,
   at: { cwd: string; path: string; project?: string; home: string },
@@ -58,13 +58,9 @@ function run(
 ) {
   const { root } = HOSTS[host];
   const env = { PATH: at.path, HOME: at.home, ...(root && { [root]: at.project ?? at.cwd }) };
-  const { stdout, stderr, status } = spawnSync("/bin/sh", ["-c", line], {
-    cwd: join(at.cwd, "src"),
-    env,
-    input: JSON.stringify({ session_id: "s", cwd: at.cwd, ...stdin }),
-    encoding: "utf8",
-  });
-  return { said: stdout === "" ? undefined : JSON.parse(stdout), stderr, status };
+  const given = JSON.stringify({ session_id: "s", cwd: at.cwd, ...stdin });
+  const { out, err, code } = await ended(["/bin/sh", "-c", line], { cwd: join(at.cwd, "src"), env, stdin: given });
+  return { said: out === "" ? undefined : JSON.parse(out), stderr: err, status: code };
 }
 
 const CALL = { tool_name: "Bash", tool_input: { command: "rm x" } };
@@ -94,10 +90,10 @@ for (const host of Object.keys(HOSTS) as Host[]) {
     const local = bin(join(p.cwd, "node_modules/.bin"), { crochet: LAUNCHER });
     for (const path of [tools, `${global}:${tools}`]) {
       const at = { cwd: p.cwd, path, home: join(p.home, "another") };
-      const denied = run(host, lineFor(p.text, guard), at, call);
+      const denied = await run(host, lineFor(p.text, guard), at, call);
       assert.equal(denied.status, 0, denied.stderr);
       assert.match(JSON.stringify(denied.said), /"deny".*"no rm x"/);
-      const sent = run(host, lineFor(p.text, stop), at, end);
+      const sent = await run(host, lineFor(p.text, stop), at, end);
       assert.equal(sent.said.reason ?? sent.said.followup_message, "go on", sent.stderr);
       rmSync(local, { recursive: true, force: true });
     }
@@ -107,26 +103,26 @@ for (const host of Object.keys(HOSTS) as Host[]) {
     using p = await shippedProject(host);
     const tools = bin(join(p.home, "tools"), { readlink: "/usr/bin/readlink", sh: "/bin/sh" });
     const at = { cwd: p.cwd, path: tools, home: p.home };
-    const lives = () => {
-      const denied = run(host, lineFor(p.text, guard), at, call);
+    const lives = async () => {
+      const denied = await run(host, lineFor(p.text, guard), at, call);
       assert.equal(denied.status, 0, denied.stderr);
       assert.match(JSON.stringify(denied.said), /"deny"/);
       assert.match(
         JSON.stringify(denied.said),
         /crochet is not installed, so hooks\/pre-tool-use@Bash\.guard\.ts cannot check this: npm install/,
       );
-      const passed = run(host, lineFor(p.text, stop), at, end);
+      const passed = await run(host, lineFor(p.text, stop), at, end);
       assert.deepEqual(passed.said, {
         systemMessage: "crochet is not installed, so hooks/stop.go-on.ts did not run: npm install",
       });
       assert.equal(passed.status, 0);
     };
-    lives();
+    await lives();
     const alone = join(p.home, "package/lib/cli");
     mkdirSync(alone, { recursive: true });
     copyFileSync(LAUNCHER, join(alone, "crochet"));
     bin(join(p.cwd, "node_modules/.bin"), { crochet: join(alone, "crochet") });
-    lives();
+    await lives();
   });
 }
 
@@ -138,7 +134,7 @@ test("a worktree that Claude Code makes uses the packages of its checkout", asyn
   mkdirSync(join(tree, "src"));
   const tools = bin(join(p.home, "tools"), { readlink: "/usr/bin/readlink" });
   const at = { cwd: tree, path: tools, home: p.home };
-  const { said } = run("claude", lineFor(p.text, "PreToolUse"), at, { hook_event_name: "PreToolUse", ...CALL });
+  const { said } = await run("claude", lineFor(p.text, "PreToolUse"), at, { hook_event_name: "PreToolUse", ...CALL });
   assert.equal(said.hookSpecificOutput.permissionDecisionReason, "no rm x");
 });
 
@@ -196,7 +192,12 @@ test(
       using p = await shippedProject(host);
       const global = bin(join(p.home, "global"), { crochet: LAUNCHER, readlink: "/usr/bin/readlink", sh: "/bin/sh" });
       const stdin = JSON.parse(readFileSync(join(STDIN!, host, "stdin", `${name}.json`), "utf8"));
-      const { said, stderr } = run(host, lineFor(p.text, event), { cwd: p.cwd, path: global, home: p.home }, stdin);
+      const { said, stderr } = await run(
+        host,
+        lineFor(p.text, event),
+        { cwd: p.cwd, path: global, home: p.home },
+        stdin,
+      );
       assert.match(JSON.stringify(said), /"no /, stderr);
     }
   },
