@@ -34,8 +34,9 @@ export type { Block, Message, Prompt, Usage } from "./core/messages.ts";
 export { type ApiTool, type Effort, type Model, ModelError, type ModelEvent, type ModelRequest } from "./core/model.ts";
 export { HookRegistry, type HookResult, type HookStats, type RegistryOptions } from "./hooks/registry.ts";
 export type { Result, RunEvent } from "./core/run-events.ts";
-export { type Effect, type Tool, type ToolContext, ToolError, type ToolOutput } from "./core/tool.ts";
+export { type Effect, type Tool, ToolError, type ToolOutput } from "./core/tool.ts";
 export { tool, type ToolOptions } from "./tools/make-tool.ts";
+export type { ToolContext } from "./tools/tool-context.ts";
 export {
   allow,
   type Answer,

@@ -29,7 +29,7 @@ import { hookFolders, hookList, withNameWarnings } from "./hook-list.ts";
 import { apiOf, isReachable, modelOf } from "./named-model.ts";
 import { isKept, keeper } from "./persist.ts";
 import { type Past, pastFor } from "./past.ts";
-import { boxesOf, hadShell, spawner, typeIn } from "./spawn.ts";
+import { boxesOf, hadShell, spawning } from "./spawn.ts";
 import { askerOn, stepsOn } from "./steps.ts";
 import { recovery } from "./recovery.ts";
 import { systemOf } from "./system-prompt.ts";
@@ -176,8 +176,7 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
     messages: past?.messages ?? [],
     runs: stored?.endings.length ?? 0,
     save: (...given) => keep.save(...given),
-    spawn: (...given) => spawner({ agent: spec, parent: () => state, store, engine, lane, inbox })(...given),
-    typeOf: typeIn(store, () => state),
+    contextOf: (...given) => spawning({ agent: spec, parent: () => state, store, engine, lane, inbox })(...given),
   });
   const about = {
     agent_type: parts.name,

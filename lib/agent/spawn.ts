@@ -3,12 +3,13 @@ import type { Late } from "../core/hook.ts";
 import type { Limits, Spent } from "../core/limits.ts";
 import { contentText, isToolResult, isToolUse, type Message, NO_USAGE } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
-import { type AgentSpec, type Asks, newSessionState, type Run, type SessionState } from "../core/run.ts";
+import { type AgentSpec, type Asks, newSessionState, type Run, type SessionState, type ToolRun } from "../core/run.ts";
 import { openSession } from "./session.ts";
-import { findTool, type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
+import { findTool, ToolError } from "../core/tool.ts";
 import { sha256 } from "../files/sha256.ts";
 import type { TapeLane } from "../tape/lane.ts";
 import { Inbox, lateWords } from "../tools/inbox.ts";
+import type { Spawned, SpawnRequest, ToolContext } from "../tools/tool-context.ts";
 import { HAD_SHELL, INHERITED, listTasks, SHELL, shellCwd } from "../tools/tool-state.ts";
 import type { SessionStore } from "../transcript/memory.ts";
 import { hashOf, resumable, type Transcript } from "../transcript/store.ts";
@@ -38,12 +39,23 @@ interface Call {
   readonly key: string;
 }
 
+/** What the tools of an agent get to start agents with. The first of a call has the call's own name, the others are numbered. */
+export function spawning(by: Spawning): (run: Run, call: ToolRun) => Pick<ToolContext, "spawn" | "typeOf"> {
+  const spawn = spawner(by);
+  const typeOf = typeIn(by.store, by.parent);
+  return (run, { call, key }) => {
+    let n = 0;
+    const next = () => n++ === 0 ? key : `${key}:${n - 1}`;
+    return { spawn: (request) => spawn(request, run, { toolUseId: call.id, key: next() }), typeOf };
+  };
+}
+
 /**
  * Lets an agent start agents. They have their parent's hooks, permissions, model, store and abort, share its budget,
  * and count their own iterations; what they say is marked with their id.
  */
-export function spawner(spawning: Spawning): NonNullable<SessionState["spawn"]> {
-  const { agent, parent, engine, inbox } = spawning;
+function spawner(by: Spawning): (request: SpawnRequest, run: Run, call: Call) => Promise<Spawned> {
+  const { agent, parent, engine, inbox } = by;
   return async (request, run, call) => {
     const { depth, model } = parent();
     if (depth + 1 > agent.limits.depth) {
@@ -55,7 +67,7 @@ export function spawner(spawning: Spawning): NonNullable<SessionState["spawn"]> 
     if (request.resume !== undefined && inbox.awaits(request.resume)) throw busy(request.resume);
     const { id, working } = engine?.spawn
       ? { id: idOf(request, call), working: elsewhere(engine, agent.limits, parent(), { request, call, asks }) }
-      : await spawnHere({ ...spawning, signal: run.signal }, request, call, asks);
+      : await spawnHere({ ...by, signal: run.signal }, request, call, asks);
     if (!request.background) return await working;
     const blank = blankOf(request, id, request.model ?? model);
     inbox.await(call.toolUseId, lateReport(working, blank), id);
@@ -243,8 +255,7 @@ async function live(
     spent,
     emit,
     save: (...given) => keep.save(...given),
-    spawn: spawner({ agent: spec, parent: () => state, store, engine, lane, inbox }),
-    typeOf: typeIn(store, () => state),
+    contextOf: spawning({ agent: spec, parent: () => state, store, engine, lane, inbox }),
   });
   const about = stored ? undefined : {
     agent_type: request.type,
@@ -318,7 +329,7 @@ export function hadShell(messages: readonly Message[]): boolean {
 }
 
 /** Looks up the type of a stored agent, for an agent that wants to resume it. */
-export function typeIn(store: SessionStore, asking: () => SessionState): NonNullable<SessionState["typeOf"]> {
+function typeIn(store: SessionStore, asking: () => SessionState): NonNullable<ToolContext["typeOf"]> {
   return async (id) => {
     refuseRunning(id, asking());
     return (await store.load(id))?.about?.agent_type;

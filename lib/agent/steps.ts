@@ -8,17 +8,16 @@ import {
   type Around,
   type HookCall,
   type LateWords,
-  numbered,
   type Reports,
   type Run,
-  type Spawn,
   type ToolEnd,
   type ToolRun,
 } from "../core/run.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { asError, thrownWords } from "../core/thrown.ts";
-import { type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
+import { ToolError } from "../core/tool.ts";
 import type { Inbox } from "../tools/inbox.ts";
+import type { Spawned, SpawnRequest, ToolContext } from "../tools/tool-context.ts";
 import { CWD, shellCwd } from "../tools/tool-state.ts";
 import type { PermissionAsker, PermissionReply } from "../permissions/gate.ts";
 import type { Engine } from "./engine.ts";
@@ -32,7 +31,7 @@ export function stepsOn(engine: Engine, inner: Around = {}): Around {
     model: (run, partial, next) =>
       modelStep(engine, run, partial, async () => await (inner.model ? inner.model(run, partial, next) : next())),
     tool: (run, call, next) =>
-      toolStep(engine, run, call, (spawn) => inner.tool ? inner.tool(run, call, () => next(spawn)) : next(spawn)),
+      toolStep(engine, run, call, (by) => inner.tool ? inner.tool(run, call, () => next(by)) : next(by)),
     hooks: (run, event, next) => hookStep(engine, run, event, next),
     step: (run, kind, name, next) => engine.step(run.nameOf(kind, name), next),
     ...(engine.sleep && { sleep: (ms) => engine.sleep!(ms) }),
@@ -203,15 +202,15 @@ interface SteppedEnd extends ToolEnd {
 /** The outcome of an agent that a tool asked for. */
 type Report = { readonly spawned: Spawned } | { readonly failed: { readonly message: string; readonly code: string } };
 
-type NextRun = (spawn?: Spawn) => Promise<ToolEnd>;
+type NextRun = (instead?: Pick<ToolContext, "spawn">) => Promise<ToolEnd>;
 
 /**
  * A call as a step. No step may be in a step, so a tool that starts agents is left where it asked for them, they are
  * run, and it is run once more with their reports: anything it does before that point must be safe to repeat.
  */
 async function toolStep(engine: Engine, run: Run, toolRun: ToolRun, next: NextRun): Promise<ToolEnd> {
-  const { call, tool, key } = toolRun;
-  const { spawn } = run.state;
+  const { tool, key } = toolRun;
+  const { spawn }: Pick<ToolContext, "spawn"> = run.state.contextOf?.(run, toolRun) ?? {};
   const reports: Report[] = [];
   // A process that begins the call leaves a mark: if another process left one and no result, the call runs a second time.
   const mine = crypto.randomUUID();
@@ -223,11 +222,10 @@ async function toolStep(engine: Engine, run: Run, toolRun: ToolRun, next: NextRu
       return begun === mine || reports.length > 0 ? ended : twice(ended);
     });
     if (!end.wants) return end;
-    const known = reports.length;
     reports.push(
-      ...await Promise.all(end.wants.map(async (request, n): Promise<Report> => {
+      ...await Promise.all(end.wants.map(async (request): Promise<Report> => {
         try {
-          return { spawned: await spawn!(request, run, { toolUseId: call.id, key: numbered(key, known + n) }) };
+          return { spawned: await spawn!(request) };
         } catch (error) {
           const code = error instanceof ToolError ? error.code : "agent_error";
           return { failed: { message: thrownWords(error), code } };
@@ -289,7 +287,7 @@ async function untilItWants(next: NextRun, reports: readonly Report[]): Promise<
     setTimeout(wake); // a tool may ask for several at once
     return new Promise(() => {});
   };
-  const ended = await Promise.race([next(spawn), wanted]);
+  const ended = await Promise.race([next({ spawn }), wanted]);
   return ended ?? { wants };
 }
 

@@ -4,7 +4,7 @@ import { thaw } from "./frozen.ts";
 import { countTool } from "./limits.ts";
 import { type Block, contentText, INTERRUPTED, isContent, text } from "./messages.ts";
 import type { ToolCall } from "./model.ts";
-import { numbered, type Run, type Spawn, type Thrown, type ToolEnd } from "./run.ts";
+import type { Run, Thrown, ToolEnd, ToolRun } from "./run.ts";
 import type { CallOutcome } from "./run-events.ts";
 import { type From, type Refusal, wordings } from "./said.ts";
 import { shown } from "./shown.ts";
@@ -92,8 +92,9 @@ async function perform(run: Run, ready: Ready, suffix = ""): Promise<Ending> {
   const { state: { clock }, signal, agent: { around } } = run;
   if (signal.aborted) return interrupted(INTERRUPTED);
   const key = run.nameOf("tool", `${ready.tool.name}:${ready.call.id}${suffix}`);
-  const next = (spawn = spawner(run, ready, key)) => attempt(run, ready, key, spawn);
-  const working = around?.tool ? around.tool(run, { ...ready, key }, next) : next();
+  const toolRun = { ...ready, key };
+  const next = (instead?: object) => attempt(run, toolRun, instead);
+  const working = around?.tool ? around.tool(run, toolRun, next) : next();
   let end = await settle(working, { clock, signal });
   if ("ended" in end) end = await settle(working, { clock, signal: NEVER, ms: GRACE_MS });
   // A tool's own failure is a result: what is thrown here is the engine's.
@@ -110,20 +111,9 @@ function interrupted(content: string): Ending {
   return { outcome: "interrupted", content, response: content };
 }
 
-/** Starts agents for a call: the first has the call's own name, the others are numbered. */
-function spawner(run: Run, { call }: Ready, key: string): Spawn | undefined {
-  let started = 0;
-  const { spawn } = run.state;
-  return spawn && ((request) => spawn(request, run, { toolUseId: call.id, key: numbered(key, started++) }));
-}
-
 /** One run of the tool; never throws. */
-async function attempt(
-  run: Run,
-  { call, tool, input }: Ready,
-  key: string,
-  spawn: Spawn | undefined,
-): Promise<ToolEnd> {
+async function attempt(run: Run, toolRun: Ready & ToolRun, instead?: object): Promise<ToolEnd> {
+  const { call, tool, input, key } = toolRun;
   const { state, signal } = run;
   try {
     const returned = await tool.run(thaw(input), {
@@ -134,10 +124,10 @@ async function attempt(
       sessionId: state.id,
       idempotencyKey: key,
       state: state.toolState,
-      ...(spawn && { spawn }),
-      ...(state.typeOf && { typeOf: state.typeOf }),
       progress: (words) => run.emit({ type: "tool_progress", id: call.id, text: words }),
       toolUse: { type: "tool_use", id: call.id, name: call.name, input: call.input },
+      ...state.contextOf?.(run, toolRun),
+      ...instead,
     });
     return { output: outputOf(returned) };
   } catch (error) {

@@ -28,7 +28,7 @@ import type { Result, RunEvent } from "./run-events.ts";
 import { contextBlocks, type From, hookInput, type Refusal, unread } from "./said.ts";
 import { NEVER, settle } from "./settle.ts";
 import { thrownWords } from "./thrown.ts";
-import type { Spawned, SpawnRequest, Tool, ToolContext, ToolError, ToolOutput } from "./tool.ts";
+import type { Tool, ToolError, ToolOutput } from "./tool.ts";
 import { actionOf, type Said } from "./verdict.ts";
 
 /** What is asked of the model beside the conversation. */
@@ -85,8 +85,8 @@ export interface AgentSpec extends Asks {
 export interface Around {
   /** One attempt to get a reply. A failed attempt leaves in `partial` what had arrived. */
   model?(run: Run, partial: PartlyUsed, next: () => Reply | Promise<Reply>): Reply | Promise<Reply>;
-  /** One run of a tool, which never throws. `next` can be given another way to start agents than the session's. */
-  tool?(run: Run, call: ToolRun, next: (spawn?: Spawn) => Promise<ToolEnd>): Promise<ToolEnd>;
+  /** One run of a tool, which never throws. `next` can be given what its context is to have instead. */
+  tool?(run: Run, call: ToolRun, next: (instead?: object) => Promise<ToolEnd>): Promise<ToolEnd>;
   /** The hooks of one event. */
   hooks?(run: Run, event: Fired, next: () => Promise<Folded>): Promise<Folded>;
   /** A model call of a hook. */
@@ -140,8 +140,6 @@ export interface ToolEnd {
 
 export type Thrown = Pick<Error, "name" | "message" | "stack"> & Pick<ToolError, "refusedBy">;
 
-export type Spawn = NonNullable<ToolContext["spawn"]>;
-
 /** What agents in the background report, until the agent that started them takes it. */
 export interface Reports {
   /** The reports that have arrived; with `wait`, at least one if any is still to come. */
@@ -184,10 +182,8 @@ export interface SessionState {
   readonly waiting: Said[];
   /** Writes a message to a store; the run continues when that is done. */
   readonly save?: (message: Message, index: number, run: Run) => Promise<void>;
-  /** Starts an agent below this one, for a tool call; `key` names it among all that were ever started. */
-  readonly spawn?: (request: SpawnRequest, run: Run, call: { toolUseId: string; key: string }) => Promise<Spawned>;
-  /** The type of an agent that was started before; undefined if no agent has that id. */
-  readonly typeOf?: (agentId: string) => Promise<string | undefined>;
+  /** What a tool's context has for a call beside what the loop puts into it. */
+  readonly contextOf?: (run: Run, call: ToolRun) => object;
   /** Reports of agents in the background. @default there are none */
   readonly reports?: Reports;
   /** What hooks in the background say. @default it goes into the next user message */
@@ -580,9 +576,4 @@ function specs(tools: readonly Tool[], ofApi = NO_TOOLS): readonly (ToolSpec | A
   const specs = [...own, ...ofApi];
   specsOf.set(tools, { ofApi, specs });
   return specs;
-}
-
-/** The name of the `n`-th agent that a call starts. */
-export function numbered(key: string, n: number): string {
-  return n === 0 ? key : `${key}:${n}`;
 }

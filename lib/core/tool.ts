@@ -1,5 +1,5 @@
-import type { EventFields, Stop } from "./events.ts";
-import type { Block, Usage } from "./messages.ts";
+import type { EventFields } from "./events.ts";
+import type { Block } from "./messages.ts";
 import type { ApiTool, JsonSchema } from "./model.ts";
 
 /** What a call may do to the world: decides what may run in parallel, be retried, or be replayed. */
@@ -18,44 +18,10 @@ export interface ToolContext {
   readonly idempotencyKey: string;
   /** What tools of one agent share for its session: a shell, what was read, the undo log. */
   readonly state: Map<string, unknown>;
-  /** Starts an agent below this one; absent if there can be none. */
-  readonly spawn?: (request: SpawnRequest) => Promise<Spawned>;
-  /** The type of an agent that was started before; undefined if no agent has that id. */
-  readonly typeOf?: (agentId: string) => Promise<string | undefined>;
   /** Shows output while the tool runs. */
   readonly progress: (text: string) => void;
   /** The block being answered, as the model wrote it, under the name the SDK's runnable tools look for. */
   readonly toolUse: { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: unknown };
-}
-
-/** What a tool asks for when it wants an agent below its own. */
-export interface SpawnRequest {
-  readonly type: string;
-  readonly prompt: string;
-  /** The task in a few words. */
-  readonly description?: string;
-  readonly system?: string;
-  readonly model?: string;
-  /** The names of the tools it may use; all of its parent's if absent. */
-  readonly tools?: readonly string[];
-  /** The id of an agent that is to go on. */
-  readonly resume?: string;
-  /** Not waited for: its result comes as a later message. */
-  readonly background?: boolean;
-}
-
-/** What came of it. */
-export interface Spawned {
-  readonly agent_id: string;
-  readonly type: string;
-  readonly model: string;
-  /** Its last words; empty while it works in the background. */
-  readonly text: string;
-  readonly stop: Stop | undefined;
-  readonly usage: Usage;
-  /** The names of the tools it called, in order. */
-  readonly tools: readonly string[];
-  readonly duration_ms: number;
 }
 
 /**

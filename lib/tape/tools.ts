@@ -1,7 +1,8 @@
 import { isToolResult, type Json, type ToolResultBlock } from "../core/messages.ts";
 import type { Around } from "../core/run.ts";
 import { thrownWords } from "../core/thrown.ts";
-import { type Tool, type ToolContext, ToolError, type ToolOutput, type ToolReturn } from "../core/tool.ts";
+import { type Tool, ToolError, type ToolOutput, type ToolReturn } from "../core/tool.ts";
+import type { ToolContext } from "../tools/tool-context.ts";
 import { CWD, shellCwd } from "../tools/tool-state.ts";
 import { applyChanges, changesSince, makeFolder, snapshot, withTexts } from "./workspace.ts";
 import { canonical } from "./canonical.ts";

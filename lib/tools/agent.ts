@@ -3,16 +3,10 @@ import { join } from "node:path";
 import type { Stop } from "../core/events.ts";
 import { totalTokens } from "../core/messages.ts";
 import { nearest } from "../files/nearest.ts";
-import {
-  type Spawned,
-  type Tool,
-  type ToolContext,
-  ToolError,
-  type ToolOutput,
-  type ToolSession,
-} from "../core/tool.ts";
+import { type Tool, ToolError, type ToolOutput, type ToolSession } from "../core/tool.ts";
 import { splitFrontMatter } from "../files/front-matter.ts";
 import { tool } from "./make-tool.ts";
+import type { Spawned, ToolContext } from "./tool-context.ts";
 import { HAS_READ, workspaceOf } from "./tool-state.ts";
 
 /** An agent that another can start by name. */

@@ -2,7 +2,8 @@ import type { EventFields } from "../core/events.ts";
 import type { Block } from "../core/messages.ts";
 import { isObject } from "../core/json.ts";
 import type { ApiTool, JsonSchema } from "../core/model.ts";
-import type { Effect, Tool, ToolContext, ToolReturn, ToolSession } from "../core/tool.ts";
+import type { Effect, Tool, ToolReturn, ToolSession } from "../core/tool.ts";
+import type { ToolContext } from "./tool-context.ts";
 import {
   checkSchema,
   isStandard,

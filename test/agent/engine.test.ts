@@ -4,7 +4,7 @@ import { agent, deny, type Engine, type HookContext, tool } from "../../lib/inde
 import { codeHooks } from "../../lib/hooks/code-hooks.ts";
 import { isToolResult, type TextBlock } from "../../lib/core/messages.ts";
 import type { RunEvent } from "../../lib/core/run-events.ts";
-import type { ToolContext } from "../../lib/core/tool.ts";
+import type { ToolContext } from "../../lib/tools/tool-context.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { Agent } from "../../lib/tools/index.ts";
 import { type Journal, type MemoryEngine, memoryEngine } from "../durable/_engines.ts";
