@@ -1,4 +1,4 @@
-import { isThenable } from "./settle.ts";
+import { isThenable, settle } from "./settle.ts";
 import { thrownWords } from "./thrown.ts";
 import type { AnyEvent } from "./events.ts";
 import { Context, type HookEnv, type HookRecord, type HookRun, type Late } from "./hook.ts";
@@ -79,39 +79,20 @@ interface Peek {
 const peek = (globalThis as { Bun?: { peek?: Peek } }).Bun?.peek;
 
 /** The end of a hook that takes its time: its answer, its error, the end of its time, or an interrupt. */
-function awaited<T>(
+async function awaited<T>(
   work: Promise<unknown>,
-  hook: HookRecord,
+  { timeout }: HookRecord,
   ctx: Context,
-  env: HookEnv,
+  { clock, signal }: HookEnv,
   answered: (raw: unknown) => T,
   failed: (error: unknown) => T,
 ): Promise<T> {
-  return new Promise((resolve) => {
-    let open = true;
-    let over: AbortController | undefined;
-    const close = (how: (value: unknown) => T, value: unknown) => {
-      if (!open) return;
-      open = false;
-      over?.abort();
-      resolve(how(value));
-    };
-    const giveUp = (why: UnusableAnswer) => {
-      if (!open) return;
-      ctx.expire(why);
-      close(failed, why);
-    };
-    const interrupted = () => giveUp(new UnusableAnswer("it was interrupted"));
-    work.then((raw) => close(answered, raw), (error) => close(failed, error));
-    queueMicrotask(() => {
-      if (!open) return;
-      over = new AbortController();
-      if (env.signal.aborted) return interrupted();
-      env.signal.addEventListener("abort", interrupted, { once: true, signal: over.signal });
-      if (hook.timeout === undefined) return;
-      env.clock.sleep(hook.timeout * 1000, over.signal).then(() =>
-        giveUp(new OutOfTime(`it took longer than its limit of ${hook.timeout} s`))
-      );
-    });
-  });
+  const end = await settle(work, { clock, signal, ms: timeout === undefined ? undefined : timeout * 1000 });
+  if ("value" in end) return answered(end.value);
+  if ("error" in end) return failed(end.error);
+  const why = end.ended === "time"
+    ? new OutOfTime(`it took longer than its limit of ${timeout} s`)
+    : new UnusableAnswer("it was interrupted");
+  ctx.expire(why);
+  return failed(why);
 }

@@ -4,17 +4,7 @@ import type { Model, Reply } from "./model.ts";
 import { type ResolvedName, resolveEvent } from "./names.ts";
 import { type Answer, type Opinion, readNative, type Said } from "./verdict.ts";
 
-/**
- * A hook as a function of its event.
- *
- * @example
- * ```ts
- * import type { StopHook } from "crochet";
- *
- * const finish: StopHook = ({ last_assistant_message, stop_hook_active }) =>
- *   stop_hook_active || last_assistant_message.includes("tested") ? undefined : { action: "deny", reason: "Say what you tested" };
- * ```
- */
+/** A hook as a function of its event. */
 export type Hook<N extends EventName = EventName> = (
   event: EventOf<N>,
   ctx: HookContext,
@@ -155,10 +145,8 @@ export interface HookEnv {
     | undefined;
   /** Wraps the model that a hook calls, for a recorder. */
   readonly taped?: ((model: Model) => Model) | undefined;
-  /** Called before a hook calls a model; throws if a limit forbids that. */
-  countHookCall?(): void;
-  /** Called with what a hook's model call used. */
-  spendHookCall?(hook: string, used: Pick<Reply, "model" | "usage" | "cost">, asked: Model): void;
+  /** Counts a model call of a hook, and what it took; throws if a limit forbids it. */
+  hookCall?(hook: string, asked: Model, call: () => Promise<Reply>): Promise<Reply>;
   log?(hook: string, message: string): void;
   /** Called when a hook begins, and when it has ended, with what became of it. */
   onHook?(hook: string, event: EventName, run?: HookRun): void;
@@ -218,13 +206,9 @@ export class Context implements HookContext {
   taped(model: Model): Model {
     return this.#env.taped?.(model) ?? model;
   }
-  /** Counts a model call of the hook before it is made. */
-  countCall(): void {
-    this.#env.countHookCall?.();
-  }
-  /** Counts what it took. */
-  spend(used: Pick<Reply, "model" | "usage" | "cost">, asked: Model): void {
-    this.#env.spendHookCall?.(this.#name, used, asked);
+  /** Makes a model call of the hook, which counts. */
+  calling(asked: Model, call: () => Promise<Reply>): Promise<Reply> {
+    return this.#env.hookCall?.(this.#name, asked, call) ?? call();
   }
   get cwd(): string {
     return this.#env.cwd;
@@ -247,9 +231,8 @@ export class Context implements HookContext {
   get sleep(): HookContext["sleep"] {
     return async (ms) => {
       if (!(ms >= 0)) throw new TypeError(`Cannot sleep for '${ms}' as that is not a time: give milliseconds`);
-      // The hook's limit begins to count a moment after the hook: until then a wait that passes at once would not count.
-      await null;
-      await null;
+      // The hook's limit begins to count a few microtasks after the hook (`settle`): a wait that passes at once must not be over by then.
+      for (let i = 0; i < 4; i++) await null;
       const { clock } = this.#env;
       const wait = Math.min(ms, LONGEST_WAIT);
       await (clock.pass ? clock.pass(wait, this.signal) : clock.sleep(wait, this.signal));

@@ -74,20 +74,6 @@ export interface RawBlock {
 /**
  * The one way the core talks to a model. A model yields the events of ONE attempt; it throws a `ModelError`
  * if the attempt failed, and the core decides whether to try again.
- *
- * @example
- * ```ts
- * import { agent, type Model } from "crochet";
- *
- * const echo: Model = async function* () {
- *   yield { type: "message_start", message: {} };
- *   yield { type: "content_block_start", index: 0, content_block: { type: "text", text: "hi" } };
- *   yield { type: "content_block_stop", index: 0 };
- *   yield { type: "message_delta", delta: { stop_reason: "end_turn" } };
- *   yield { type: "message_stop" };
- * };
- * console.log((await agent({ model: echo }).run("hello")).text);
- * ```
  */
 export interface Model {
   (request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;

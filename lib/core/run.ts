@@ -510,16 +510,15 @@ export class Run implements HookEnv {
     }
   }
 
-  countHookCall(): void {
+  async hookCall(hook: string, asked: Model, call: () => Promise<Reply>): Promise<Reply> {
     const limit = forbidsCall(this.agent.limits, this.spent);
     if (limit) throw new Error((this.hookLimit ??= new Ended(limit, this.limitWarning(limit))).message);
     this.state.spent.calls++;
-  }
-
-  spendHookCall(hook: string, used: Used, asked: Model): void {
+    const used = await call();
     const made = { hook, used, cost: costOf(this.agent, used, asked) };
     this.hookCalls.push(made);
     this.account(used, made);
+    return used;
   }
 
   log(hook: string, message: string): void {

@@ -63,31 +63,7 @@ export function deny(reason: string): Deny {
   return { action: "deny", reason };
 }
 
-/**
- * The stop hook's spelling of `deny`: the agent goes on, and reads the reason.
- *
- * @example
- * ```ts
- * import { agent, allow, ask, context, deny, halt, keepGoing, matchTool, modify, type StopHook } from "crochet";
- *
- * const tests = (async (_, ctx) => {
- *   const { code, stdout } = await ctx.$("npm", ["test"]);
- *   return code === 0 ? undefined : keepGoing(`Fix the tests:\n${stdout}`);
- * }) satisfies StopHook;
- *
- * export default agent({
- *   hooks: {
- *     userPromptSubmit: () => context("The tests are run with 'npm test'"),
- *     preToolUse: [
- *       matchTool("Bash", ({ input }) => /\bpublish\b/.test(String(input.command)) ? ask("It publishes") : undefined),
- *       ({ input }) => "force" in input ? deny("No force here") : "timeout" in input ? allow() : modify({ ...input, timeout: 60_000 }),
- *     ],
- *     iteration: ({ total_iterations }) => total_iterations > 50 ? halt("That is enough") : undefined,
- *     stop: tests,
- *   },
- * });
- * ```
- */
+/** The stop hook's spelling of `deny`: the agent goes on, and reads the reason. */
 export function keepGoing(reason: string): Deny {
   return { action: "deny", reason };
 }

@@ -15,6 +15,31 @@ export type PostToolUseHook = Hook<"post-tool-use">;
 export type PostToolUseFailureHook = PostToolUseHook;
 export type PermissionDeniedHook = ToolDeniedHook;
 export type PostToolBatchHook = Hook<"post-tool-batch">;
+/**
+ * Asked when the model is done.
+ *
+ * @example
+ * ```ts
+ * import { agent, allow, ask, context, deny, halt, keepGoing, matchTool, modify, type StopHook } from "crochet";
+ *
+ * const tests = (async (_, ctx) => {
+ *   const { code, stdout } = await ctx.$("npm", ["test"]);
+ *   return code === 0 ? undefined : keepGoing(`Fix the tests:\n${stdout}`);
+ * }) satisfies StopHook;
+ *
+ * export default agent({
+ *   hooks: {
+ *     userPromptSubmit: () => context("The tests are run with 'npm test'"),
+ *     preToolUse: [
+ *       matchTool("Bash", ({ input }) => /\bpublish\b/.test(String(input.command)) ? ask("It publishes") : undefined),
+ *       ({ input }) => "force" in input ? deny("No force here") : "timeout" in input ? allow() : modify({ ...input, timeout: 60_000 }),
+ *     ],
+ *     iteration: ({ total_iterations }) => total_iterations > 50 ? halt("That is enough") : undefined,
+ *     stop: tests,
+ *   },
+ * });
+ * ```
+ */
 export type StopHook = Hook<"stop">;
 export type SubagentStopHook = StopHook;
 export type StopFailureHook = Hook<"stop-failure">;

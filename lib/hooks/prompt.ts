@@ -49,7 +49,7 @@ interface AskOptions {
 /** Asks a model about an event and gives its raw answer, an object that can be read as a verdict. */
 type Ask = (
   event: AnyEvent,
-  ctx: Pick<HookContext, "signal" | "now"> & Partial<Pick<Context, "taped" | "countCall" | "spend">>,
+  ctx: Pick<HookContext, "signal" | "now"> & Partial<Pick<Context, "taped" | "calling">>,
 ) => Promise<unknown>;
 
 /**
@@ -73,9 +73,11 @@ export function askModel(template: Template, options: AskOptions): Ask {
     const answer = kept.get(key, ctx.now().getTime()) ?? await calls.join(key, ctx.signal, async (signal) => {
       const messages = [user(template.render(event))];
       const request = { model: modelName, system: HOOK_SYSTEM, messages, tools: [], max_tokens: MAX_TOKENS };
-      ctx.countCall?.();
-      const reply = await readReply(asked(request, signal), () => {});
-      ctx.spend?.({ ...reply, model: reply.model || modelName }, model);
+      const call = async () => {
+        const reply = await readReply(asked(request, signal), () => {});
+        return { ...reply, model: reply.model || modelName };
+      };
+      const reply = await (ctx.calling ? ctx.calling(model, call) : call());
       const fresh = answerIn(textOf(reply.message));
       readPrompt(fresh, event.event);
       const text = JSON.stringify(fresh);

@@ -89,7 +89,7 @@ function endOf(signal: AbortSignal): Promise<never> {
 
 /** A context through which nothing can be done. */
 function harmless(ctx: HookContext, mirror: Mirror, say: Say): HookContext {
-  const instead: Partial<HookContext & Pick<Context, "taped" | "countCall" | "spend">> = {
+  const instead: Partial<HookContext & Pick<Context, "taped" | "calling">> = {
     cwd: mirror.there(ctx.cwd),
     $: (command, args = []) =>
       ctx.$("/bin/sh", ["-c", 'cd "$0" && exec "$@"', mirror.there(ctx.cwd), command, ...args]),
@@ -98,8 +98,7 @@ function harmless(ctx: HookContext, mirror: Mirror, say: Say): HookContext {
     abort: (reason) => say("abort", reason),
     values: ownValues(ctx.values),
     taped: () => noModel,
-    countCall: () => {},
-    spend: () => {},
+    calling: (_, call) => call(),
   };
   return new Proxy(ctx, {
     get: (target, key) => {
