@@ -175,7 +175,8 @@ async function attempts(
       if (error instanceof Ended) throw error;
       let again = error instanceof ModelError && error.retryable && n < RETRIES;
       if (!again) {
-        again = await hooksWantRetry(run, error, hookRetries-- > 0 && !run.forbidden());
+        again = await run.wantsRetry(asError(error), null, hookRetries-- > 0 && !run.forbidden());
+        run.endIfHalted();
         if (again) run.countCall();
       }
       if (!again) throw error;
@@ -187,15 +188,4 @@ async function attempts(
       );
     }
   }
-}
-
-/** Asks error hooks about a failed call; `may` says whether they can have it tried again. */
-async function hooksWantRetry(run: Run, error: unknown, may: boolean): Promise<boolean> {
-  const { name, message, stack } = asError(error);
-  const fields = { error_type: name, error_message: message, tool: null, stack_trace: stack ?? null };
-  const said = await run.fire({ event: "error", ...fields, severity: "critical", retry: may });
-  run.state.waiting.push(...said.contexts);
-  run.endIfDenied(said);
-  run.endIfHalted();
-  return may && said.modified && said.value === true;
 }

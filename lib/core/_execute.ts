@@ -62,7 +62,10 @@ export async function finish(run: Run, { ready, ran, time, cwd }: Begun, end: (e
   const { call, tool, input, after } = ready;
   let ending: Ending = { ...await ran, ms: time(), after };
   try {
-    if (ending.thrown && run.hears("error") && await hooksWantRetry(run, tool, ending.thrown)) {
+    // One more try of what changes nothing can do no harm.
+    if (
+      ending.thrown && run.hears("error") && await run.wantsRetry(ending.thrown, tool.name, tool.effect !== "write")
+    ) {
       ending = { ...await perform(run, ready, ":retry"), ms: time(), after };
     }
     if (ending.outcome === "interrupted") return;
@@ -197,16 +200,6 @@ function asRead({ agent: { around } }: Run, { call, tool }: Ready, ending: Endin
   const now = { content: ending.content, is_error: ending.outcome === "failure" };
   const { content, is_error } = around.result(tool.name, call.id, now);
   return { ...ending, content, outcome: is_error ? "failure" : "success" };
-}
-
-/** Asks error hooks about a tool that threw; they may ask for one more try if that can do no harm. */
-async function hooksWantRetry(run: Run, tool: Tool, { name, message, stack }: Thrown): Promise<boolean> {
-  const fields = { error_type: name, error_message: message, tool: tool.name, stack_trace: stack ?? null };
-  const retry = tool.effect !== "write";
-  const said = await run.inOrder(() => run.fire({ event: "error", ...fields, severity: "error", retry }));
-  run.state.waiting.push(...said.contexts);
-  run.endIfDenied(said);
-  return retry && said.modified && said.value === true;
 }
 
 /** Turns what a hook gave for a result into one; null is the original again. */

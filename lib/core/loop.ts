@@ -19,7 +19,7 @@ import {
 } from "./messages.ts";
 import type { Reply } from "./model.ts";
 import { goesOn, isCut } from "./reply.ts";
-import { type From, hookInput, notKept } from "./said.ts";
+import { type From, hookInput, NOT_KEPT } from "./said.ts";
 import { UnusableAnswer } from "./verdict.ts";
 
 /** What sets a turn off. */
@@ -151,7 +151,7 @@ async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> 
 
 /** A turn that a hook began leaves one line: its input is for that turn only, but roles must alternate. */
 function promptBlocks({ from, prompt, content = [], persist }: TurnInput): readonly Block[] {
-  if (from !== undefined) return [persist ? hookInput("turn-end", prompt) : notKept()];
+  if (from !== undefined) return [persist ? hookInput("turn-end", prompt) : NOT_KEPT];
   // What a hook made of its text stands for all its texts.
   if (content.length > 0 && promptText(content) === prompt) return content;
   const others = content.filter(({ type }) => type !== "text");

@@ -397,6 +397,16 @@ export class Run implements HookEnv {
     if (denial) throw new Ended("error", `Hook ${denial.hook}: ${denial.reason}`);
   }
 
+  /** Asks error hooks about a failure of the model, or of a tool; `may` says whether they can have it tried again. */
+  async wantsRetry({ name, message, stack }: Thrown, tool: string | null, may: boolean): Promise<boolean> {
+    const fields = { error_type: name, error_message: message, tool, stack_trace: stack ?? null, retry: may };
+    const severity = tool === null ? "critical" : "error";
+    const said = await this.inOrder(() => this.fire({ event: "error", ...fields, severity }));
+    this.state.waiting.push(...said.contexts);
+    this.endIfDenied(said);
+    return may && said.modified && said.value === true;
+  }
+
   /** Waits for work unless the run is ended first. */
   async interruptible<T>(work: Promise<T>): Promise<T> {
     const end = await settle(work, { clock: this.state.clock, signal: this.signal });

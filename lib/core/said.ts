@@ -69,15 +69,11 @@ export function reminder(words: string): string {
 }
 
 /** Stands in the transcript for an input that began a turn and was for that turn only. */
-const NOT_KEPT = hookInput("turn-end", "[not kept]");
-
-export function notKept(): Block {
-  return NOT_KEPT;
-}
+export const NOT_KEPT: TextBlock = hookInput("turn-end", "[not kept]");
 
 /** Whether a block only holds the place of an input: in its own turn the input itself is shown. */
 export function isNotKept(block: Block): boolean {
-  return block.type === "text" && (block as TextBlock).text === (NOT_KEPT as TextBlock).text;
+  return block.type === "text" && (block as TextBlock).text === NOT_KEPT.text;
 }
 
 /** Why a call was not let through. */
