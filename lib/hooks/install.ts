@@ -36,7 +36,7 @@ export interface Place {
 export interface Installation {
   readonly settings: string;
   readonly entries: readonly HostEntry[];
-  /** Hooks, and moments of hooks, that this host has no event for. */
+  /** Hooks, and moments of hooks, that this host cannot ask. */
   readonly left: readonly { readonly name: string; readonly why: string }[];
   readonly before: string | undefined;
   readonly after: string | undefined;
@@ -75,21 +75,32 @@ export async function planInstall(hooks: readonly Installable[], place: Place): 
   return { settings, entries, left, before, after: entries.length === 0 && before === undefined ? undefined : after };
 }
 
-/** The entries of these hooks, and what the host has no event for. */
+/** The entries of these hooks, and what the host cannot ask. */
 export function planEntries(hooks: readonly Installable[], place: Place): Pick<Installation, "entries" | "left"> {
   const entries = hooks.flatMap((hook) => entriesOf(hook, place));
   return { entries, left: leftOut(hooks, place.host, entries.length) };
 }
 
+/** Why a host cannot ask a hook at a moment; undefined if it can. */
+function unmappable({ event, on: { tools = [] } }: Moment, host: HostName): string | undefined {
+  if (hostEvent(host, event) === undefined) return `${host} has no event like ${event}`;
+  const foreign = HOSTS[host].settings.adapter && tools.find((tool) => tool.startsWith("mcp__"));
+  return foreign ? `${host} does not say which server a tool such as ${foreign} is of` : undefined;
+}
+
 /**
- * The moments that the host has no event for. They are reported, and the rest is installed.
+ * The moments that the host cannot ask at. They are reported, and the rest is installed.
  *
  * @throws {Error} if a guard is among them, or nothing is left: a project must not look guarded if it is not
  */
 function leftOut(hooks: readonly Installable[], host: HostName, installed: number): Installation["left"] {
-  const moments = hooks.flatMap((hook) => momentsOf(hook).map((moment) => ({ ...hook, ...moment })))
-    .filter(({ event }) => hostEvent(host, event) === undefined);
-  const left = moments.map(({ file, event }) => ({ name: file.name, why: `${host} has no event like ${event}` }));
+  const moments = hooks.flatMap((hook) =>
+    momentsOf(hook).flatMap((moment) => {
+      const why = unmappable(moment, host);
+      return why === undefined ? [] : [{ ...hook, ...moment, why }];
+    })
+  );
+  const left = moments.map(({ file, why }) => ({ name: file.name, why }));
   const guards = moments.filter(({ record, on }) => isGuard(record, on.event));
   if (guards.length > 0 || left.length > 0 && installed === 0) {
     const named = left.map(({ name, why }) => `  ${name}: ${why}\n`).join("");
@@ -146,8 +157,13 @@ export function carryOut({ settings, before, after }: Installation, env: Environ
   else keep(settings, { before: original, after: hashOf(after), folders }, env);
 }
 
+interface Moment {
+  readonly on: Listened;
+  readonly event: string;
+}
+
 /** When a hook runs: first by its name, then by what it says itself. */
-function momentsOf({ file, record }: Installable): { readonly on: Listened; readonly event: string }[] {
+function momentsOf({ file, record }: Installable): Moment[] {
   return (record.on as readonly Listened[]).map((on, i) => ({ on, event: i === 0 ? file.event : nameOf(on) }));
 }
 
@@ -161,16 +177,15 @@ function entriesOf(hook: Installable, { host, scope, cwd, plugin }: Place): Host
       `Cannot install ${file.at} into settings that are shared: it is outside the project; use --scope user`,
     );
   }
-  return momentsOf(hook).flatMap(({ on, event }) => {
-    const name = hostEvent(host, event);
-    if (name === undefined) return [];
+  return momentsOf(hook).filter((moment) => unmappable(moment, host) === undefined).map(({ on, event }) => {
+    const name = hostEvent(host, event)!;
     // If the host would read a matcher differently, the hook itself matches.
     const matcher = on.tools
       ? toolMatcher(on.tools)
       : on.pattern === undefined
       ? undefined
       : patternMatcher(on.pattern);
-    return [{
+    return {
       event: name,
       ...(matcher !== undefined && { matcher }),
       hook: {
@@ -185,7 +200,7 @@ function entriesOf(hook: Installable, { host, scope, cwd, plugin }: Place): Host
         ...(record.mode === "async" && async && { async: true }),
         ...(onFailure && refusesWhereItFails(record, on.event) && { onFailure: "block" }),
       },
-    }];
+    };
   });
 }
 

@@ -9,6 +9,8 @@ import { place } from "../_place.ts";
 
 const LAUNCHER = new URL("../../lib/cli/crochet", import.meta.url).pathname;
 
+const LONG = { timeout: 60_000 };
+
 const FILES = { opencode: ".opencode/plugins/crochet.ts", pi: ".pi/extensions/crochet.ts" } as const;
 type Host = keyof typeof FILES;
 
@@ -134,7 +136,7 @@ async function plugged(host: Host) {
 for (const host of ["opencode", "pi"] as const) {
   const path = host === "pi" ? "path" : "filePath";
 
-  test(`the plugin for ${host} refuses, rewrites, adds context and sends back as the hooks say`, async () => {
+  test(`the plugin for ${host} refuses, rewrites, adds context and sends back as the hooks say`, LONG, async () => {
     using p = await plugged(host);
     await withEnv({ HOME: p.home, CROCHET_HOME: undefined }, async () => {
       const { plugin } = p;
@@ -153,16 +155,15 @@ for (const host of ["opencode", "pi"] as const) {
     });
   });
 
-  test(`the plugin for ${host} lets the agent go after eight times, and counts anew after a prompt`, async () => {
+  test(`the plugin for ${host} lets the agent go after eight times, and counts anew after a prompt`, LONG, async () => {
     using p = await plugged(host);
     await withEnv({ HOME: p.home, CROCHET_HOME: undefined }, async () => {
-      for (let round = 0; round < 2; round++) {
-        await p.plugin.prompt("good");
-        let times = 0;
-        while (await p.plugin.stop("done") !== undefined && times < 20) times++;
-        assert.equal(times, 8);
-      }
+      let times = 0;
+      while (await p.plugin.stop("done") !== undefined && times < 20) times++;
+      assert.equal(times, 8);
       assert.match(p.plugin.warnings.join(), /sent the agent back 8 times, so it may stop now/);
+      await p.plugin.prompt("good");
+      assert.equal(await p.plugin.stop("done"), "test it");
     });
   });
 
@@ -226,6 +227,15 @@ for (const host of ["opencode", "pi"] as const) {
     assert.match((await looked()).join(), /not what this version of crochet writes/);
   });
 }
+
+test("a guard of a tool of an MCP server is refused by name, as plugins are not told the server", async () => {
+  using here = place({ "hooks/pre-tool-use@mcp__db__drop.x.ts": "export default () => {};" });
+  for (const host of ["opencode", "pi"]) {
+    const { code, err } = await here.call(install.default, join(here.cwd, "hooks"), "--for", host);
+    assert.equal(code, 1);
+    assert.match(err, /mcp__db__drop\.x\.ts: \w+ does not say which server a tool such as mcp__db__drop is of/);
+  }
+});
 
 /** Hook files that each host has no event for, and what installing says. */
 const UNMAPPABLE: [host: string, file: string, code: number][] = [
