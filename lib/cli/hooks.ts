@@ -3,7 +3,8 @@ import { type Actions, group } from "./_flags.ts";
 /** The actions on hooks; each is loaded when called. */
 const ACTIONS: Actions = {
   ls: ["list the hooks that load here, in order, and why others do not load", () => import("./hooks/ls.ts")],
-  add: ["copy a hook that comes with crochet into ./hooks", () => import("./hooks/add.ts")],
+  new: ["write a hook with examples, to change", () => import("./hooks/new.ts")],
+  add: ["copy hooks that come with crochet into ./hooks", () => import("./hooks/add.ts")],
   test: ["fire one hook at one event and see its verdict", () => import("./hooks/test.ts")],
   check: [
     "try hooks on generated events: crashes, Stop hooks that block forever, guards that let calls through",

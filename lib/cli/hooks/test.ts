@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { watch } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { agent } from "../../agent.ts";
 import { systemClock } from "../../core/clock.ts";
@@ -32,6 +33,7 @@ const USAGE: Usage = {
     ["--event <name>", "the event, if the file's name does not say it: stop, pre-tool-use@Bash"],
     ["--input <file>", "the event's JSON, or a part of it; - reads it from stdin"],
     ["--set <path=value>", "change one field, as often as you like: tool_input.command='rm -rf /'"],
+    ["--watch", "fire it again whenever a file beside it changes"],
     ["--cwd <dir>", "the project"],
     ["--json", "print data"],
   ],
@@ -44,7 +46,10 @@ type Json = { [field: string]: unknown };
 const test: Command = async (args, io) => {
   const { values: sets, rest: others } = takeValues(args, "--set");
   const { values: [input], rest } = takeValues(others, "--input");
-  return await command(USAGE, (asked) => fireOnce(asked, { sets, input }, io))(rest, io);
+  return await command(USAGE, async (asked) => {
+    const once = () => fireOnce(asked, { sets, input }, io);
+    return asked.flags.watch ? await fireAgain(asked.words[0], once, io) : await once();
+  })(rest, io);
 };
 export default Object.assign(test, { usage: USAGE });
 
@@ -52,6 +57,30 @@ export default Object.assign(test, { usage: USAGE });
 interface Given {
   readonly sets: readonly string[];
   readonly input: string | undefined;
+}
+
+/** Fires the hook at each change until the user has seen enough. What goes wrong is shown: the next change may correct it. */
+async function fireAgain(path: string | undefined, once: () => Promise<number>, io: Io): Promise<number> {
+  if (path === undefined) return await once();
+  const changes = watch(dirname(resolve(io.cwd, path)), { signal: io.signal });
+  const again = async () => {
+    await once().catch((error: Error) => io.err(`crochet: ${error.message}\n`));
+    io.out("\n");
+  };
+  await again();
+  try {
+    let last = 0;
+    for await (const _ of changes) {
+      // An editor changes several files at once.
+      if (Date.now() - last < 100) continue;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      await again();
+      last = Date.now();
+    }
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+  }
+  return EXIT.ok;
 }
 
 async function fireOnce({ words, flags }: Flags, { sets, input }: Given, io: Io): Promise<number> {

@@ -1,0 +1,61 @@
+import { chmodSync, existsSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { type FileName, parseFileName } from "../../hooks/file/file-name.ts";
+import { sidecarsOf } from "../../testing/examples/example.ts";
+import { command, type Usage } from "../_flags.ts";
+import { addToHooks, UNTRUSTED } from "../_hook-folder.ts";
+import { EXIT, UsageError } from "../_io.ts";
+import { projectOf } from "../_project.ts";
+import { type Lang, LANGS, newHook } from "./_new-hook.ts";
+
+const USAGE: Usage = {
+  name: "hooks new",
+  words: "<event>[@Tool][.label]",
+  about: "Writes a hook into ./hooks with examples of what it does, for you to change. It works as it is.",
+  flags: [
+    ["--lang <name>", `${Object.keys(LANGS).join(", ")} (ts)`],
+    ["--cwd <dir>", "the project"],
+    ["--json", "print data"],
+  ],
+  example: "crochet hooks new pre-tool-use@Bash.no-unpublish --lang sh",
+};
+
+export default command(USAGE, async ({ words, flags }, io) => {
+  const [moment, ...more] = words;
+  if (moment === undefined || more.length > 0) {
+    throw new UsageError(`Cannot make ${words.length} hooks: name one event, as in ${USAGE.example}`);
+  }
+  const { lang = "ts" } = flags;
+  if (!Object.hasOwn(LANGS, String(lang))) {
+    throw new UsageError(`Cannot write a hook in '${lang}': expected ${Object.keys(LANGS).join(", ")}`);
+  }
+  const ext = LANGS[lang as Lang];
+  const file = `${moment}${ext}`;
+  const { hook, examples } = newHook(nameOf(file), lang as Lang);
+  const cwd = projectOf(flags, io);
+  const path = join(cwd, "hooks", file);
+  const beside = sidecarsOf(path).at(-1)!;
+  for (const one of [path, beside]) {
+    if (existsSync(one)) throw new Error(`Cannot write hooks/${basename(one)} as it is there already: add a label`);
+  }
+  const trusted = addToHooks(cwd, io, () => {
+    writeFileSync(path, hook);
+    if (hook.startsWith("#!")) chmodSync(path, 0o755);
+    writeFileSync(beside, examples);
+  });
+  const wrote = [path, beside].map((one) => `hooks/${basename(one)}`);
+  if (flags.json) io.out(`${JSON.stringify({ wrote, trusted })}\n`);
+  else {
+    io.out(wrote.map((one) => `wrote ${one}\n`).join(""));
+    io.out(trusted ? `next: crochet hooks test ${wrote[0]}\n` : UNTRUSTED);
+  }
+  return EXIT.ok;
+});
+
+function nameOf(file: string): FileName {
+  try {
+    return parseFileName(file);
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}

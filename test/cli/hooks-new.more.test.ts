@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { test } from "node:test";
+import hooks from "../../lib/cli/hooks.ts";
+import type { CheckReport } from "../../lib/testing/index.ts";
+import { place } from "../_place.ts";
+
+const SLOW = { timeout: 300_000 };
+
+/** Each language at the moments it can be written for. */
+const NEW: readonly (readonly [lang: string, ...moments: string[]])[] = [
+  ["ts", "pre-tool-use@Bash", "stop", "user-prompt-submit", "cwd-changed"],
+  ["sh", "pre-tool-use@Edit", "stop", "permission-request@Bash", "session-start"],
+  ["py", "pre-tool-use@Bash", "subagent-stop", "permission-request@Write", "post-tool-batch"],
+  ["rules", "pre-tool-use@Bash", "stop", "post-tool-use@Read"],
+  ["prompt", "pre-tool-use@Bash", "user-prompt-submit"],
+];
+
+test("hooks new writes hooks that pass their examples and the check as they are", SLOW, async () => {
+  using here = place();
+  for (const [lang, ...moments] of NEW) {
+    for (const moment of moments) {
+      const made = await here.call(hooks, "new", `${moment}.${lang}`, "--lang", lang);
+      assert.equal(made.code, 0, made.err);
+      const [, hook, examples] = /^wrote (\S+)\nwrote (\S+\.examples\.yaml)\nnext: crochet hooks test \S+\n$/.exec(
+        made.out,
+      )!;
+      assert.ok(existsSync(`${here.cwd}/${hook}`) && existsSync(`${here.cwd}/${examples}`), made.out);
+    }
+  }
+  const { out, code } = await here.call(hooks, "check", "--runs", "3", "--rounds", "4", "--seed", "7", "--json");
+  const report: CheckReport = JSON.parse(out);
+  assert.equal(code, 0, out);
+  assert.equal(report.hooks.length, NEW.flat().length - NEW.length);
+  assert.deepEqual(report.hooks.flatMap(({ findings }) => findings.map(({ hook, code }) => `${hook} ${code}`)), []);
+  assert.ok(report.hooks.every(({ laws }) => laws.includes("examples")), "examples were played");
+});

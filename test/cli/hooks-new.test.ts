@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { test } from "node:test";
+import hooks from "../../lib/cli/hooks.ts";
+import type { Io } from "../../lib/cli/_io.ts";
+import type { CheckReport } from "../../lib/testing/index.ts";
+import { place } from "../_place.ts";
+
+const SLOW = { timeout: 60_000 };
+
+test("hooks new writes a hook with its examples, which passes both as it is", SLOW, async () => {
+  using here = place();
+  const made = await here.call(hooks, "new", "pre-tool-use@Bash.mine");
+  const file = "hooks/pre-tool-use@Bash.mine";
+  assert.equal(made.out, `wrote ${file}.ts\nwrote ${file}.examples.yaml\nnext: crochet hooks test ${file}.ts\n`);
+  const { out, code } = await here.call(hooks, "check", "--runs", "3", "--seed", "7", "--json");
+  assert.equal(code, 0, out);
+  assert.deepEqual((JSON.parse(out) as CheckReport).hooks.map(({ findings }) => findings), [[]]);
+  const tested = await here.call(hooks, "test", `${file}.ts`, "--set", "tool_input.command=npm unpublish x");
+  assert.match(tested.out, /verdict {2}deny: Unpublishing is for people/);
+});
+
+test("hooks new names what cannot be written, and never writes over a hook", async () => {
+  using here = place({ "hooks/stop.ts": "export default () => {};\n" });
+  for (
+    const [args, says] of [
+      [["pre-tool-us@Bash"], /did you mean 'pre-tool-use@Bash\.ts'\?/],
+      [["stop", "--lang", "rust"], /Cannot write a hook in 'rust': expected ts, sh, py, rules, prompt/],
+      [["session-end", "--lang", "rules"], /Cannot write rules for session-end: use --lang ts, sh or py there/],
+      [["stop"], /Cannot write hooks\/stop\.ts as it is there already: add a label/],
+      [[], /Cannot make 0 hooks: name one event/],
+    ] as const
+  ) {
+    const { err, code } = await here.call(hooks, "new", ...args);
+    assert.notEqual(code, 0);
+    assert.match(err, says);
+  }
+  assert.equal(readFileSync(`${here.cwd}/hooks/stop.ts`, "utf8"), "export default () => {};\n");
+});
+
+test("hooks add takes several names, says what it copies, and copies nothing if one is unknown", async () => {
+  using here = place();
+  assert.equal((await here.call(hooks, "add", "guard", "gard")).code, 2);
+  assert.equal(existsSync(`${here.cwd}/hooks`), false);
+  const { out } = await here.call(hooks, "add", "guard", "secrets");
+  assert.deepEqual(out.split("\n"), [
+    "added hooks/pre-tool-use@Bash.guard.rules.yaml",
+    "added hooks/pre-tool-use@Bash.guard.examples.yaml",
+    "added hooks/pre-tool-use@Edit+Write.secrets.ts",
+    "",
+  ]);
+});
+
+test("hooks test --watch fires the hook again after a change, also after one that breaks it", SLOW, async () => {
+  using here = place({ "hooks/stop.rules": 'stop_hook_active equals "false" -> deny("first")\n' });
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const waiting: (() => void)[] = [];
+  const note = (text: string) => {
+    seen.push(text);
+    waiting.splice(0).forEach((go) => go());
+  };
+  const io: Io = { out: note, err: note, tty: false, env: here.env, cwd: here.cwd, signal: stop.signal };
+  const until = async (words: RegExp) => {
+    while (!seen.some((text) => words.test(text))) await new Promise<void>((go) => waiting.push(go));
+  };
+  const running = hooks(["test", "hooks/stop.rules", "--watch"], io);
+  const write = (text: string) => writeFileSync(`${here.cwd}/hooks/stop.rules`, text);
+  for (
+    const [text, words] of [
+      [undefined, /deny: first/],
+      ["nonsense\n", /^crochet: .*stop\.rules/],
+      ['stop_hook_active equals "false" -> deny("second")\n', /deny: second/],
+    ] as const
+  ) {
+    // A change right after the last one may count as part of it.
+    const again = text === undefined ? undefined : setInterval(() => write(text), 300);
+    await until(words);
+    clearInterval(again);
+  }
+  stop.abort();
+  assert.equal(await running, 0);
+});
