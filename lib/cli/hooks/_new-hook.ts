@@ -125,7 +125,7 @@ function judgements(reason: string): string {
   return `- name: refuses what the judge refuses
   says: '{"ok": false, "reason": "${reason}"}'
   expect: { deny: /${reason}/ }
-- name: has no objection if the judge has none
+- name: lets pass what the judge lets pass
   says: '{"ok": true}'
 `;
 }
