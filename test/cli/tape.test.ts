@@ -78,7 +78,9 @@ test("a tape of another program is shown and viewed as any other, and its comman
   assert.match(all.err, /left out: 1 of other programs/);
 });
 
-test("a served tape says when it is ready, answers programs started elsewhere, and reports when it is ended", async () => {
+test("a served tape says when it is ready, answers programs started elsewhere, and reports when it is ended", {
+  skip: "Deno" in globalThis && "the launcher of Deno takes the signal for itself",
+}, async () => {
   using here = await project();
   const [program, ...args] = [...CROCHET, "tape", "serve", "hi"];
   const child = spawn(program!, args, { cwd: here.cwd, env: { ...bareEnv(), HOME: here.env.HOME } });

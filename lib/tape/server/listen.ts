@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from "node:net";
-import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
+import zlib from "node:zlib";
 import { isObject, parsed } from "../../core/json.ts";
 import { apiOf, errorBody, type Fields, type Sent } from "./api.ts";
 import { keptHeaders } from "./program.ts";
@@ -100,10 +100,10 @@ async function handle(
 }
 
 const DECODERS: { readonly [encoding: string]: (bytes: Uint8Array) => Uint8Array } = {
-  gzip: gunzipSync,
-  deflate: inflateSync,
-  br: brotliDecompressSync,
-  zstd: (bytes) => zstdDecompressSync(bytes),
+  gzip: (bytes) => zlib.gunzipSync(bytes),
+  deflate: (bytes) => zlib.inflateSync(bytes),
+  br: (bytes) => zlib.brotliDecompressSync(bytes),
+  zstd: (bytes) => zlib.zstdDecompressSync(bytes), // not in older versions of Node
 };
 
 /** A body as a value; one that is not a JSON object is kept as a text. */

@@ -13,12 +13,20 @@ const VARIABLES = {
   gemini: "GOOGLE_GEMINI_BASE_URL",
 } as const;
 
+/** The part of opencode's settings that says where requests go. */
+interface OpencodeConfig {
+  readonly provider?: { readonly [name: string]: { readonly options?: { readonly baseURL?: string } } };
+}
+
 /** Where requests go if they are not recorded: what the environment says, else the provider. */
 export function upstreamsIn(env: Env): Upstreams {
+  const config = parsed(env.OPENCODE_CONFIG_CONTENT ?? "") as OpencodeConfig | undefined;
+  const opencode = (name: string) => config?.provider?.[name]?.options?.baseURL;
   return {
-    anthropic: env[VARIABLES.anthropic] || "https://api.anthropic.com",
-    openai: env[VARIABLES.openai] || "https://api.openai.com/v1",
-    gemini: env[VARIABLES.gemini] || "https://generativelanguage.googleapis.com",
+    anthropic: env[VARIABLES.anthropic] || opencode("anthropic") || "https://api.anthropic.com",
+    openai: env[VARIABLES.openai] || opencode("openai") || "https://api.openai.com/v1",
+    gemini: env[VARIABLES.gemini] || opencode("google")?.replace(/\/v1beta\/?$/, "") ||
+      "https://generativelanguage.googleapis.com",
   };
 }
 

@@ -4,10 +4,11 @@ import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { fixtureAt } from "../../../lib/tape/fixture.ts";
 import { readTape } from "../../../lib/tape/read.ts";
 import { listen } from "../../../lib/tape/server/listen.ts";
-import { shownVariables } from "../../../lib/tape/server/pointing.ts";
+import { shownVariables, upstreamsIn } from "../../../lib/tape/server/pointing.ts";
 import { recordCommand, type RecordOptions, replayCommand } from "../../../lib/tape/server/run.ts";
 import { scriptedServer } from "../../../lib/testing/server.ts";
 import { RUNTIME } from "../../_runtime.ts";
@@ -355,4 +356,35 @@ test("a tape never names a program in a variable, only a shell of the system", (
   };
   assert.deepEqual(shownVariables(named), { LANG: "C.UTF-8", TZ: "Europe/Vienna" });
   assert.deepEqual(shownVariables({ SHELL: "/usr/bin/zsh" }), { SHELL: "/usr/bin/zsh" });
+});
+
+test("a packed request is read whichever way it is packed", async () => {
+  const seen: unknown[] = [];
+  const server = await listen(({ sent }, response) => {
+    seen.push(sent.body);
+    response.end("{}");
+    return Promise.resolve();
+  });
+  const pack = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync };
+  for (const [encoding, packed] of Object.entries(pack)) {
+    const body = new Uint8Array(packed(JSON.stringify({ encoding })));
+    await fetch(`${server.url}/openai/v1/responses`, {
+      method: "POST",
+      headers: { "content-encoding": encoding },
+      body,
+    });
+  }
+  await server.close();
+  assert.deepEqual(seen, Object.keys(pack).map((encoding) => ({ encoding })));
+});
+
+test("requests go where variables and settings led before, else to the provider", () => {
+  const OPENCODE_CONFIG_CONTENT = JSON.stringify({
+    provider: { google: { options: { baseURL: "http://gateway/v1beta" } } },
+  });
+  assert.deepEqual(upstreamsIn({ OPENAI_BASE_URL: "http://gateway/v1", OPENCODE_CONFIG_CONTENT }), {
+    anthropic: "https://api.anthropic.com",
+    openai: "http://gateway/v1",
+    gemini: "http://gateway",
+  });
 });
