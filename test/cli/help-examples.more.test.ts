@@ -94,6 +94,10 @@ async function prepare(server: ScriptedServer): Promise<(line: string, cwd: stri
     body: JSON.stringify(asked),
   });
   writeFileSync(join(project, "tests/cassettes/hello.sse"), await reply.text());
+  const sessions = join(root, "home/.claude/projects/-proj");
+  mkdirSync(sessions, { recursive: true });
+  const typed = { type: "user", promptSource: "typed", sessionId: "s1", message: { role: "user", content: "hi" } };
+  writeFileSync(join(sessions, "s1.jsonl"), `${JSON.stringify(typed)}\n`);
   await must("crochet run hi");
   return run;
 }

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import fixtures from "../../lib/cli/fixtures.ts";
-import { canonical } from "../../lib/tape/canonical.ts";
 import { importSession } from "../../lib/tape/import/session.ts";
 import { readTape } from "../../lib/tape/read.ts";
 import { replyOf } from "../../lib/tape/reply.ts";
@@ -15,48 +13,12 @@ import { readSession } from "../../lib/transcript/sessions/read.ts";
 import { place } from "../_place.ts";
 import { put, scratch } from "../_scratch.ts";
 import { sharedData } from "../_shared.ts";
-import { called, codexPrompt, item, jsonl, meta, result, said, text, typed } from "../transcript/sessions/_logs.ts";
+import { codexPrompt, item, jsonl, meta, said, text, typed } from "../transcript/sessions/_logs.ts";
+import { ASKED, CALLED, hash, request, SESSION, SHAPE, TOLD } from "./_logged-session.ts";
 import { asked, recordedRuns, REQUESTS } from "./server/_pairs.ts";
 
 const LOGS = sharedData("sessions");
 const skip = (LOGS === undefined || REQUESTS === undefined) && "the shared data is not there";
-
-const hash = (value: unknown) => createHash("sha256").update(canonical(value)).digest("hex");
-
-const SHAPE = {
-  system: [text("You work in /proj. Memory: /home/ann/.claude/projects/-proj/memory/")],
-  tools: [{ name: "Bash", input_schema: { type: "object" } }],
-};
-const ASKED = { role: "user", content: [text("<system-reminder>x</system-reminder>"), text("count")] };
-const CALLED = [text("I count."), { type: "tool_use", id: "t1", name: "Bash", input: { command: "wc -l" } }];
-const TOLD = { type: "tool_result", tool_use_id: "t1", content: "2" };
-
-function request(id: string, more: Record<string, unknown>) {
-  const params = { model: "claude-opus-5-5", betas: ["a", "b"], max_tokens: 9 };
-  const at = { sessionId: "s1", timestamp: `2026-11-16T10:00:0${id}.000Z` };
-  return { type: "api-request", ...at, id, shapeHash: hash(SHAPE), params, ...more };
-}
-
-/** A session of one call of a tool, with its two requests. */
-const SESSION = [
-  typed("count", { userType: "external", entrypoint: "sdk-cli" }),
-  { type: "api-request-shape", sessionId: "s1", shapeHash: hash(SHAPE), shape: SHAPE },
-  { type: "api-request-blob", sessionId: "s1", hash: hash(ASKED), message: ASKED },
-  request("1", {
-    keep: 0,
-    tail: [hash(ASKED)],
-    cacheControl: [{ path: ["system", 0], value: { type: "ephemeral" } }],
-  }),
-  said("reply t1", CALLED[0]!, "tool_use", { requestRef: "1", requestId: "req_1" }),
-  called("t1", "Bash", { command: "wc -l" }, { requestRef: "1", requestId: "req_1" }),
-  result("t1", "2"),
-  request("2", {
-    base: "1",
-    keep: 1,
-    tail: [hash({ role: "assistant", content: CALLED }), hash({ role: "user", content: [TOLD] })],
-  }),
-  said("m2", text("Two."), "end_turn", { requestRef: "2" }),
-];
 
 function imported(...lines: Record<string, unknown>[]) {
   using folder = scratch();

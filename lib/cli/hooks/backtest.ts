@@ -26,7 +26,7 @@ const USAGE: Usage = {
     ["--cwd <dir>", "the project"],
     ["--json", "print data"],
   ],
-  example: "crochet hooks backtest ~/.claude/projects ~/.codex/sessions --since 30d",
+  example: "crochet hooks backtest ~/.claude/projects --since 30d",
 };
 
 /** Command hooks wait for their processes. */

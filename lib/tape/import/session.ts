@@ -28,7 +28,8 @@ export function importSession(files: SessionFiles, name: string): Imported {
   const lines = session.logs.flatMap((log) => log.lines);
   const asked = lines.filter(({ value }) => value.type === "api-request");
   if (asked.length === 0) throw new ImportRefused(`Cannot import '${name}' as ${lacks(session, lines)}`);
-  const began = Math.min(...asked.map(({ value }) => Date.parse(textIn(value.timestamp))));
+  const times = asked.map(({ value }) => Date.parse(textIn(value.timestamp))).filter(Number.isFinite);
+  const began = times.length > 0 ? Math.min(...times) : 0;
   const bodies = new Bodies(session);
   const answers = repliesIn(lines);
   const notes = [MISSING];
@@ -52,7 +53,7 @@ export function importSession(files: SessionFiles, name: string): Imported {
         "x-claude-code-session-id": textIn(sessionId),
         ...(typeof agentId === "string" && { "x-claude-code-agent-id": agentId }),
       },
-      at: Date.parse(textIn(timestamp)) - began,
+      at: Date.parse(textIn(timestamp)) - began || 0,
       attempt: answers.get(textIn(value.id)) ?? { ended: "aborted", took: 0 },
     }];
   });
@@ -110,7 +111,8 @@ function hashOf(text: string): string {
 class Bodies {
   readonly #shapes = new Map<string, Fields>();
   readonly #messages = new Map<string, Fields>();
-  readonly #requests = new Map<string, Fields>();
+  /** Of each request, whose base was logged before it. */
+  readonly #hashes = new Map<string, readonly string[]>();
 
   constructor({ logs }: Session) {
     for (const { lines } of logs) {
@@ -119,7 +121,7 @@ class Bodies {
     for (const { value } of logs.flatMap((log) => log.lines)) {
       if (value.type === "api-request-shape") this.#shapes.set(textIn(value.shapeHash), fieldsOf(value.shape));
       if (value.type === "api-request-blob") this.#messages.set(textIn(value.hash), fieldsOf(value.message));
-      if (value.type === "api-request") this.#requests.set(textIn(value.id), value);
+      if (value.type === "api-request") this.#note(value);
     }
   }
 
@@ -127,23 +129,22 @@ class Bodies {
   of(request: Fields): Fields | undefined {
     const { betas: _, ...params } = fieldsOf(request.params);
     const shape = this.#shapes.get(textIn(request.shapeHash));
-    const messages = this.#hashes(request)?.map((hash) => this.#messages.get(hash));
+    const messages = this.#hashes.get(textIn(request.id))?.map((hash) => this.#messages.get(hash));
     if (!shape || !messages || messages.includes(undefined)) return undefined;
     const { system, ...rest } = shape;
     const body = structuredClone({ ...params, ...rest, system: Array.isArray(system) ? system : [], messages });
     for (const { path, value } of Array.isArray(request.cacheControl) ? request.cacheControl : []) {
-      const marked = (path as (string | number)[]).reduce<any>((part, key) => part?.[key], body);
+      const marked = (Array.isArray(path) ? path : []).reduce<any>((part, key) => part?.[key], body);
       if (isObject(marked)) Object.assign(marked, { cache_control: value });
     }
     return { ...body, system: [billingBlock(), ...body.system] };
   }
 
-  #hashes({ base, keep, tail }: Fields): string[] | undefined {
-    const before = base === undefined
-      ? []
-      : this.#requests.has(textIn(base)) && this.#hashes(this.#requests.get(textIn(base))!);
-    if (!before || before.length < Number(keep ?? 0)) return undefined;
-    return [...before.slice(0, Number(keep ?? 0)), ...Array.isArray(tail) ? tail.map(textIn) : []];
+  #note({ id, base, keep, tail }: Fields): void {
+    const before = base === undefined ? [] : this.#hashes.get(textIn(base));
+    if (!before || before.length < Number(keep ?? 0)) return;
+    const kept = before.slice(0, Number(keep ?? 0));
+    this.#hashes.set(textIn(id), [...kept, ...Array.isArray(tail) ? tail.map(textIn) : []]);
   }
 }
 
