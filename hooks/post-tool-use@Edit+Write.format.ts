@@ -2,28 +2,31 @@ import type { PostToolUseHook } from "crochet";
 
 type Has = (file: string) => boolean;
 
-const WEB = /\.(?:[cm]?[jt]sx?|json|css|scss|html|md|ya?ml)$/;
+const SCRIPTS = "ts tsx mts cts js jsx mjs cjs";
+const WEB = `${SCRIPTS} json css scss html md yaml yml`;
 const BIN = "node_modules/.bin";
 
-/** Which files, where the project uses it, how it is called. The first that fits formats. */
-const FORMATTERS: readonly (readonly [files: RegExp, uses: (has: Has) => boolean, run: readonly string[]])[] = [
+/** Which files, whether the project uses it, how it is called. The first that fits formats. */
+const FORMATTERS: readonly (readonly [files: string, uses: (has: Has) => boolean, run: readonly string[]])[] = [
   [WEB, (has) => has(`${BIN}/prettier`), [`${BIN}/prettier`, "--write", "--log-level=warn"]],
   [WEB, (has) => has(`${BIN}/biome`), [`${BIN}/biome`, "format", "--write"]],
-  [/\.(?:[cm]?[jt]sx?|jsonc?|md)$/, (has) => has("deno.json") || has("deno.jsonc"), ["deno", "fmt", "--quiet"]],
-  [/\.go$/, (has) => has("go.mod"), ["gofmt", "-w"]],
-  [/\.rs$/, (has) => has("Cargo.toml"), ["rustfmt", "--edition", "2024"]],
-  [/\.py$/, (has) => has("ruff.toml") || has("pyproject.toml"), ["ruff", "format", "--quiet"]],
+  [`${SCRIPTS} json jsonc md`, (has) => has("deno.json") || has("deno.jsonc"), ["deno", "fmt", "--quiet"]],
+  ["go", (has) => has("go.mod"), ["gofmt", "-w"]],
+  ["rs", (has) => has("Cargo.toml"), ["rustfmt", "--edition", "2024"]],
+  ["py", (has) => has("ruff.toml") || has("pyproject.toml"), ["ruff", "format", "--quiet"]],
 ];
 
 /** Formats the file that was just changed, with the formatter the project uses; without one it does nothing. */
 const format: PostToolUseHook = async ({ input }, ctx) => {
-  const { resolve } = await import("node:path");
+  const { extname, resolve } = await import("node:path");
   const { existsSync } = await import("node:fs");
   if (typeof input.file_path !== "string") return;
   const path = resolve(ctx.cwd, input.file_path);
   const has: Has = (file) => existsSync(resolve(ctx.cwd, file));
-  const [program, ...args] = FORMATTERS.find(([files, uses]) => files.test(path) && uses(has))?.[2] ?? [];
-  if (program === undefined) return;
+  const ending = extname(path).slice(1);
+  const formatter = FORMATTERS.find(([files, uses]) => files.split(" ").includes(ending) && uses(has));
+  if (!formatter) return;
+  const [program, ...args] = formatter[2] as [string, ...string[]];
   // A missing formatter is not the agent's mistake.
   const ran = await ctx.$(program, [...args, path]).catch(() => undefined);
   if (!ran || ran.code === 0) return;

@@ -1,22 +1,22 @@
 import type { PreToolUseHook } from "crochet";
 
-/** Git commands that throw away history or uncommitted work: the verb, what is said with it, why not. */
-const RULES: readonly (readonly [verb: RegExp, said: RegExp, why: string])[] = [
-  [/^push$/, / (?:--force|-\w*f\w*|\+\S+) /, "it overwrites what others have pushed: use --force-with-lease"],
-  [/^push$/, / (?:--delete|-d|--mirror|:\S+) /, "it deletes branches for everybody"],
-  [/^reset$/, / --hard /, "it throws away uncommitted work: commit or stash it first"],
-  [/^clean$/, /^(?!.* (?:-\w*n\w*|--dry-run) ).* (?:-\w*f\w*|--force) /, "it deletes files that git does not know"],
-  [/^(?:checkout|restore)$/, /^(?!.* --staged ).* (?:\.|:\/) /, "it throws away all uncommitted changes: name files"],
-  [/^branch$/, / -\w*D\w* /, "it deletes a branch even if it is not merged: use -d"],
-  [/^stash$/, /^ (?:drop|clear) /, "it throws away stashed work"],
-  [/^(?:commit|push|merge)$/, / --no-verify /, "it skips the repository's own checks: fix what they report"],
-  [/^commit$/, / -\w*n\w* /, "it skips the repository's own checks: fix what they report"],
+/** Git commands that throw away history or uncommitted work: the verbs, what is said with them, why not. */
+const RULES: readonly (readonly [verbs: string, said: RegExp, why: string])[] = [
+  ["push", / (?:--force|-\w*f\w*|\+\S+) /, "it overwrites what others have pushed: use --force-with-lease"],
+  ["push", / (?:--delete|-d|--mirror|:\S+) /, "it deletes branches for everybody"],
+  ["reset", / --hard /, "it throws away uncommitted work: commit or stash it first"],
+  ["clean", /^(?!.* (?:-\w*n\w*|--dry-run) ).* (?:-\w*f\w*|--force) /, "it deletes files that git does not know"],
+  ["checkout restore", /^(?!.* --staged ).* (?:\.|:\/) /, "it throws away all uncommitted changes: name files"],
+  ["branch", / -\w*D\w* /, "it deletes a branch even if it is not merged: use -d"],
+  ["stash", /^ (?:drop|clear) /, "it throws away stashed work"],
+  ["commit push merge", / --no-verify /, "it skips the repository's own checks: fix what they report"],
+  ["commit", / -\w*n\w* /, "it skips the repository's own checks: fix what they report"],
 ];
 
 const gitSafety: PreToolUseHook = ({ input }) => {
   for (const [verb = "", ...words] of gitCommands(String(input.command ?? ""))) {
     const said = ` ${words.join(" ")} `;
-    const rule = RULES.find(([verbs, words]) => verbs.test(verb) && words.test(said));
+    const rule = RULES.find(([verbs, words]) => verbs.split(" ").includes(verb) && words.test(said));
     if (rule) return { action: "deny", reason: `Not 'git ${verb}${said.trimEnd()}': ${rule[2]}` };
   }
 };
@@ -28,12 +28,12 @@ function gitCommands(line: string): string[][] {
     /'[^']*'|"[^"$`]*"/g,
     (quoted) => /^.[\w./:+-]*.$/.test(quoted) ? quoted.slice(1, -1) : "…",
   );
-  return bare.split(/&&|\|\||[;|&\n()`]/).flatMap((part) => {
-    const words = part.trim().split(/\s+/);
+  return bare.split(/[;|&\n()`]/).flatMap((part) => {
+    const words = part.split(/\s+/);
     const git = words.findIndex((word) => word === "git" || word.endsWith("/git"));
     if (git < 0) return [];
     let at = git + 1;
-    while (words[at]?.startsWith("-")) at += /^(?:-[Cc]|--git-dir|--work-tree)$/.test(words[at]!) ? 2 : 1;
+    while (words[at]?.startsWith("-")) at += ["-C", "-c", "--git-dir", "--work-tree"].includes(words[at]!) ? 2 : 1;
     return [words.slice(at)];
   });
 }

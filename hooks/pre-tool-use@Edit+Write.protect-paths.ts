@@ -1,22 +1,22 @@
 import type { PreToolUseHook } from "crochet";
 
-/** Paths that an agent must not write, each with the reason it gets. Edit the list. */
+/** Paths that an agent must not write, each with the reason it gets. Every path begins with a slash here. Edit the list. */
 const PROTECTED: readonly (readonly [path: RegExp, why: string])[] = [
-  [/(?:^|\/)\.env(?!\.(?:example|sample|template)$)(?:\.[^/]*)?$/, "it holds secrets"],
-  [/\.(?:pem|key|p12|pfx|keystore)$|(?:^|\/)id_(?:rsa|ed25519|ecdsa)$/, "it is a key"],
-  [/(?:^|\/)\.git\//, "it belongs to git: use git commands"],
-  [/(?:^|\/)node_modules\//, "it is installed: change package.json"],
+  [/\/\.env(?!\.(?:example|sample|template)$)(?:\.[^/]*)?$/, "it holds secrets"],
+  [/\.(?:pem|key|p12|pfx|keystore)$|\/id_(?:rsa|ed25519|ecdsa)$/, "it is a key"],
+  [/\/\.git\//, "it belongs to git: use git commands"],
+  [/\/node_modules\//, "it is installed: change package.json"],
   [
-    /(?:^|\/)(?:package-lock\.json|pnpm-lock\.yaml|bun\.lockb?|go\.sum|(?:yarn|deno|uv|[cC]argo|poetry)\.lock)$/,
+    /\/(?:package-lock\.json|pnpm-lock\.yaml|bun\.lockb?|go\.sum|(?:yarn|deno|uv|[cC]argo|poetry)\.lock)$/,
     "it is generated",
   ],
-  [/(?:^|\/)\.(?:claude|codex|gemini|agent)\/(?:settings|hooks?)\b[^/]*$/, "it decides what runs without being asked"],
-  [/(?:^|\/)hooks\/[^/]*\b(?:pre-tool-use|permission-request|stop)\b[^/]*$/, "it is a hook that watches over you"],
+  [/\/\.(?:claude|codex|gemini|agent)\/(?:settings|hooks?)\b[^/]*$/, "it decides what runs without being asked"],
+  [/\/hooks\/[^/]*\b(?:pre-tool-use|permission-request|stop)\b[^/]*$/, "it is a hook that watches over you"],
 ];
 
 const protectPaths: PreToolUseHook = ({ input }) => {
   for (const path of pathsIn(input)) {
-    const found = PROTECTED.find(([pattern]) => pattern.test(path));
+    const found = PROTECTED.find(([pattern]) => pattern.test(`/${path}`));
     if (found) return { action: "deny", reason: `${path} is protected: ${found[1]}. Ask the person to change it.` };
   }
 };
@@ -25,7 +25,7 @@ export const config = { also: ["pre-tool-use@MultiEdit"] };
 
 /** The file of the call; Codex changes several with one patch. */
 function pathsIn({ file_path, path, command }: { readonly [field: string]: unknown }): string[] {
-  const patched = String(command ?? "").matchAll(/^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/gm);
+  const patched = String(command ?? "").matchAll(/^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)/gm);
   return [file_path, path, ...[...patched].map((m) => m[1])].flatMap((p) => typeof p === "string" ? [plain(p)] : []);
 }
 

@@ -6,7 +6,7 @@ const readFirst: Hook<"pre-tool-use" | "post-tool-use"> = async (event, ctx) => 
   if (typeof file_path !== "string") return;
   const key = await keyOf(file_path, ctx);
   // What it has read, or written itself, it knows.
-  if (event.event === "post-tool-use") return void ctx.values.set(key, true);
+  if (event.event === "post-tool-use") return void ctx.values.set(key, "known");
   const { existsSync } = await import("node:fs");
   if (ctx.values.has(key) || !existsSync(key.slice(KEY.length))) return;
   return { action: "deny", reason: `Read ${file_path} before you change it: you have not seen what is in it.` };
@@ -17,6 +17,7 @@ export const examples = [
   { event: { tool_input: { file_path: "src/app.ts" } }, expect: { action: "deny", reason: /have not seen/ } },
   { event: { tool_name: "Write", tool_input: { file_path: "src/brand-new.ts" } }, expect: "continue" },
   { after: [{ event: "post-tool-use", tool_name: "Read" }], expect: "continue", name: "what was read may be changed" },
+  { event: { tool_input: { file_path: 5 } }, expect: "continue", name: "a call without a path" },
 ];
 
 const KEY = "read-first:";

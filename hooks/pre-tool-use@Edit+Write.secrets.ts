@@ -5,14 +5,14 @@ const SECRETS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ["a private key", /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/],
   ["an AWS access key", /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/],
   ["an Anthropic key", /\bsk-ant-[\w-]{20,}/],
-  ["an OpenAI key", /\bsk-(?:proj-)?[A-Za-z0-9_-]{32,}/],
+  ["an OpenAI key", /\bsk-[\w-]{32,}/],
   ["a GitHub token", /\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_\w{50,}/],
   ["a GitLab token", /\bglpat-[\w-]{20,}/],
   ["a Slack token", /\bxox[abprs]-[\w-]{10,}/],
   ["a Google API key", /\bAIza[\w-]{35}\b/],
   ["a Stripe key", /\b[sr]k_live_[A-Za-z0-9]{20,}/],
   ["an npm token", /\bnpm_[A-Za-z0-9]{36}\b/],
-  ["a password in a URL", /\b[a-z][a-z+]*:\/\/[^\s/:@"'$<{]+:[^\s/:@"'$<{]{3,}@[\w.-]+/i],
+  ["a password in a URL", /[a-z]:\/\/[^\s/:@"'$<{]+:[^\s/:@"'$<{]{3,}@\w/i],
 ];
 
 const noSecrets: PreToolUseHook = ({ input }) => {

@@ -32,6 +32,6 @@ test("what docs/test-your-hooks.md tells a reader to write and run shows what it
 
 test("the page names the laws there are and no others, every matcher, and every field of an example", () => {
   assert.deepEqual([...PAGE.matchAll(/^\| \*\*(\w+)\*\* \|/gm)].map(([, law]) => law).sort(), [...LAWS].sort());
-  const rest = [...Object.keys(matchers), "event", "expect", "given", "fix", "after", "env", "says"];
+  const rest = [...Object.keys(matchers), "event", "expect", "given", "fix", "leaves", "after", "env", "says"];
   assert.deepEqual(rest.filter((name) => !PAGE.includes(`\`${name}\``)), []);
 });

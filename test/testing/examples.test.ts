@@ -206,6 +206,8 @@ test("a mistake in examples is reported with file, line and fix", async () => {
     ["- expect: { deny: /(a+)+$/ }", /\/\(a\+\)\+\$\/ cannot be used safely/],
     ["- expect: { deny: 5 }", /its 'reason' is 5: expected a text/],
     ["- expect: {}", /it is empty/],
+    ["- leaves: [a]", /leaves of example 1 does not fit: expected paths in the project and words/],
+    ["- leaves: { a: /(/ }", /leaves of example 1 do not fit: .*not a regular expression/],
     ["- event: [1]", /event of example 1 does not fit/],
     ["- event: { event: stopp }", /"stopp" is not an event/],
     ["- given: { a: 1 }", /given of example 1 does not fit: expected paths/],
@@ -302,4 +304,29 @@ test("what an example says of a stop is never changed, and what hangs on it foll
     const fields = ["stop_hook_active", "continuations", "stalled", "remaining"].map((field) => event[field]);
     assert.deepEqual(fields, filled, JSON.stringify(given));
   }
+});
+
+test("any answer fits 'any', a failure does not; what a hook leaves is compared file by file", async () => {
+  const results = await played({
+    "post-tool-use@Bash.log.sh": "#!/bin/sh\nmkdir -p logs && echo called >> logs/calls.txt\nrm -f notes.txt\n",
+    "post-tool-use@Bash.log.examples.yaml": `
+- { name: a, expect: any, leaves: { logs/calls.txt: /^called$/m, notes.txt: null } }
+- { name: b, leaves: { logs/calls.txt: twice } }
+- { name: c, leaves: { logs/other.txt: "" } }
+- { name: d, leaves: { logs/calls.txt: null } }
+- { name: e, leaves: { ../x: null } }
+- { name: f, given: { notes.txt: x }, leaves: { notes.txt: null } }
+`,
+    "stop.ts":
+      'export default () => { throw new Error("no"); };\nexport const examples = [{ name: "g", expect: "any" }];',
+  });
+  assert.deepEqual(results, [
+    "a",
+    `b: Expected "twice" in logs/calls.txt, but it has 'called\n'`,
+    'c: Expected "" in logs/other.txt, but there is no such file',
+    "d: Expected no file logs/calls.txt, but it left one: 'called\n'",
+    "e: Cannot play the example: '../x' is outside the project: name files in it",
+    "f",
+    "g: Expected any answer, but it failed: no",
+  ]);
 });

@@ -5,7 +5,15 @@ import { HOST_NAMES, isHost, SETTINGS_FILES } from "../../hooks/hosts/index.ts";
 import { standings } from "../../hooks/trust.ts";
 import type { Case } from "../../tape/drift/report.ts";
 import type { CheckOptions } from "../../testing/check/check.ts";
-import type { CheckReport, Finding, HookReport, Termination } from "../../testing/check/report.ts";
+import type {
+  CheckReport,
+  Finding,
+  HookReport,
+  MutantReport,
+  Survivor,
+  Termination,
+} from "../../testing/check/report.ts";
+import type { HookExample } from "../../testing/examples/example.ts";
 import { ProgressLine } from "../_each-of.ts";
 import { command, type Flags, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
@@ -24,6 +32,8 @@ const USAGE: Usage = {
     ["--event <name>", "the event, if the file's name does not say it: stop, pre-tool-use@Bash"],
     ["--timeout <seconds>", "time for one answer (5)"],
     ["--rounds <n>", "how often a Stop hook may send an agent back before it counts as endless (50)"],
+    ["--mutants", "change each hook a little at a time: do its examples notice?"],
+    ["--save", "add examples that are missing, and events that break a law, to <hook>.examples.yaml"],
     ["--cwd <dir>", "the project"],
     ["--json", "print data"],
     ["--junit <file>", "write a JUnit report"],
@@ -92,6 +102,8 @@ function optionsOf(flags: Flags["flags"], cwd: string, io: Io): CheckOptions {
     cwd,
     env: io.env,
     signal: io.signal,
+    mutants: flags.mutants === true,
+    save: flags.save === true,
     ...(host && { host }),
     ...(typeof flags.event === "string" && { event: flags.event }),
     ...number("runs", flags.runs),
@@ -139,24 +151,52 @@ function checkText(report: CheckReport, seconds: number, colours: Colours, colum
 }
 
 function hookLines(hook: HookReport, colours: Colours, columns: number): string[] {
-  const { findings, skipped, timing, termination, runs } = hook;
+  const { findings, skipped, timing, termination, runs, mutants, saved } = hook;
   const faults = findings.filter(({ severity }) => severity === "fault");
   const mark = faults.length > 0
     ? colours.red("✗")
     : skipped !== undefined
     ? colours.dim("–")
-    : findings.length > 0
+    : findings.length > 0 || hook.mutants?.survived.length
     ? colours.yellow("!")
     : colours.green("✓");
   const about = skipped ?? [
     `${runs} runs`,
     ...(timing ? [`p50 ${time(timing.p50)}, p95 ${time(timing.p95)}`] : []),
+    ...(mutants ? [mutantCount(mutants)] : []),
     ...(termination && faults.every(({ law }) => law !== "terminating") ? [letsGo(termination)] : []),
   ].join(" · ");
   return [
     `${mark} ${faults.length > 0 ? colours.bold(hook.hook) : hook.hook}  ${colours.dim(about)}`,
     ...findings.flatMap((finding) => findingLines(finding, colours, columns)),
+    ...(mutants?.survived ?? []).flatMap((one) => survivorLines(one, saved !== undefined, colours)),
+    ...(saved
+      ? [`  ${several(saved.examples, "example")} added to ${saved.file}: read them before you keep them`]
+      : []),
   ];
+}
+
+function mutantCount({ made, caught, survived }: MutantReport): string {
+  return `${several(made, "mutant")}, ${caught} caught, ${survived.length} survived`;
+}
+
+function survivorLines({ line, was, is, example, hook, mutant }: Survivor, saved: boolean, colours: Colours): string[] {
+  const indent = " ".repeat(`line ${line}  `.length + 2);
+  const answers = hook === undefined ? "" : `: ${hook}, mutant ${mutant}`;
+  const keeps = saved ? "" : colours.dim("   --save keeps it");
+  return [
+    `  ${colours.dim(`line ${line}`)}  ${colours.red(`- ${printable(was)}`)}`,
+    `${indent}${colours.green(`+ ${printable(is)}`)}`,
+    ...(example ? [`    they differ at: ${printable(eventWords(example.event))}${answers}${keeps}`] : []),
+  ];
+}
+
+function eventWords(event: HookExample["event"] = {}): string {
+  const { tool_name, tool_input, ...rest } = event;
+  const parts = [tool_name, ...[tool_input, rest].filter((part) => isObject(part) && Object.keys(part).length > 0)];
+  const words = parts.filter((part) => part !== undefined)
+    .map((part) => typeof part === "string" ? part : JSON.stringify(part)).join(" ");
+  return words === "" ? "the usual event" : words.length > 160 ? `${words.slice(0, 157)}…` : words;
 }
 
 /** Nothing is proven: it was not refuted in so many rounds. */

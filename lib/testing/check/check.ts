@@ -25,6 +25,10 @@ export interface CheckOptions {
   readonly rounds?: number;
   /** The laws to hold hooks to. @default all */
   readonly laws?: readonly Law[];
+  /** Whether each hook is also changed a little at a time, to see whether its examples notice. @default false */
+  readonly mutants?: boolean;
+  /** Whether examples that were found missing, and events that break a law, are written beside the hook. @default false */
+  readonly save?: boolean;
   /** The event of a file whose name does not say it: `stop`, `pre-tool-use@Bash`. */
   readonly event?: string | undefined;
   /** @default the environment of the process */
@@ -47,6 +51,8 @@ const OPTIONS: { readonly [option in keyof CheckOptions]-?: OptionKind } = {
   timeout: "any",
   rounds: "any",
   laws: "a list",
+  mutants: "true or false",
+  save: "true or false",
   event: "a text",
   env: "an object",
   signal: "an AbortSignal",
@@ -63,6 +69,8 @@ export interface Session {
   readonly timeout: number;
   readonly rounds: number;
   readonly laws: ReadonlySet<Law>;
+  readonly mutants: boolean;
+  readonly save: boolean;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly scratch: Scratch;
@@ -151,11 +159,14 @@ function sessionOf(
     ...(event !== undefined ? [` --event ${shellWord(event)}`] : []),
     ...(timeout !== 5 ? [` --timeout ${timeout}`] : []),
     ...(rounds !== 50 ? [` --rounds ${rounds}`] : []),
+    ...(options.mutants ? [" --mutants"] : []),
   ].join("");
   return {
     ...given,
     ...{ runs, seed, timeout, rounds, flags },
     laws: new Set(options.laws ?? LAWS),
+    mutants: options.mutants ?? false,
+    save: options.save ?? false,
     secrets: plantedSecrets(),
     signal: options.signal ?? new AbortController().signal,
     tick: options.onProgress,

@@ -77,9 +77,13 @@ export async function checkSubject(subject: Subject, session: Session): Promise<
       for (const mistake of mistakes) findings.add({ ...mistake, severity: "warning" });
     }
     copyState(known, subject, lane);
-    const engine = new Engine(new Asker(subject, known, lane, limitOf(known, session)), session, findings);
+    const asker = new Asker(subject, known, lane, limitOf(known, session));
+    const engine = new Engine(asker, session, findings);
     const more = await engine.check();
-    return { ...ended(more), rewrites: engine.rewrites };
+    const found = session.mutants || session.save
+      ? await (await import("./mutants/missing-examples.ts")).missingExamples(asker, session, findings.all())
+      : {};
+    return { ...ended({ ...more, ...found }), rewrites: engine.rewrites };
   } catch (error) {
     if (error instanceof Interrupted) return ended({ skipped: INTERRUPTED });
     if (!(error instanceof NoSuchTool)) throw error;

@@ -8,7 +8,7 @@ import { Asker, Lane } from "./lane.ts";
 import type { State } from "./laws/terminating.ts";
 
 /** The examples that a hook carries. Those of a module come from its own process: it is never run in this one. */
-async function examplesOf({ subject, loaded }: Asker): Promise<readonly Example[] | Error> {
+export async function examplesOf({ subject, loaded }: Asker): Promise<readonly Example[] | Error> {
   if (subject.file === undefined) return [];
   if (subject.kind === "module") return loaded.examples ?? [];
   if (!sidecarsOf(subject.file).some((path) => existsSync(path))) return [];

@@ -1,5 +1,6 @@
 import type { HookKind } from "../../core/hook.ts";
 import type { HostName } from "../../hooks/hosts/index.ts";
+import type { HookExample } from "../examples/example.ts";
 
 /** What every hook is held to. */
 export const LAWS = [
@@ -73,6 +74,27 @@ export interface Termination {
   readonly letsGo: LettingGo;
 }
 
+/** A small change of a hook that its examples do not notice. */
+export interface Survivor {
+  /** Where the change is, from 1. */
+  readonly line: number;
+  /** The line before and after, cut to what is around the change. */
+  readonly was: string;
+  readonly is: string;
+  /** An example that would notice it, with the hook's own answer. */
+  readonly example?: HookExample;
+  /** What the hook and what the mutant answered to its event; absent if the example was found for an earlier one. */
+  readonly hook?: string;
+  readonly mutant?: string;
+}
+
+/** How many small changes of a hook its examples notice. Those that do not load do not count. */
+export interface MutantReport {
+  readonly made: number;
+  readonly caught: number;
+  readonly survived: readonly Survivor[];
+}
+
 /** The result of checking one hook. */
 export interface HookReport {
   /** The name that listings show. */
@@ -89,6 +111,9 @@ export interface HookReport {
   readonly findings: readonly Finding[];
   readonly timing?: Timing;
   readonly termination?: Termination;
+  readonly mutants?: MutantReport;
+  /** The file that got examples which were found. */
+  readonly saved?: { readonly file: string; readonly examples: number };
   /** Why it was not run. */
   readonly skipped?: string;
 }

@@ -10,7 +10,7 @@ import { HookLoadError } from "../../hooks/file/load-error.ts";
 import { realOr } from "../../hooks/file/places.ts";
 import { importModule } from "../../hooks/module.ts";
 import { readYaml } from "../../hooks/yaml.ts";
-import { type Expected, readExpected, sayExpected } from "./expectation.ts";
+import { type Expected, readExpected, readWords, sayExpected, type Words } from "./expectation.ts";
 
 type Fields = { readonly [field: string]: unknown };
 
@@ -34,6 +34,8 @@ export interface HookExample {
   readonly given?: Workspace;
   /** What a good agent does about a refusal: after it the hook has no objection. */
   readonly fix?: Workspace;
+  /** Files of the project after the event, and what is in them: words as in `expect`; null for one that is not there. */
+  readonly leaves?: { readonly [path: string]: string | RegExp | null };
   /** Environment variables of the hook. */
   readonly env?: { readonly [name: string]: string };
   /** What the model says that a prompt hook asks. */
@@ -50,6 +52,7 @@ export interface Example {
   readonly expect: Expected;
   readonly given?: Workspace;
   readonly fix?: Workspace;
+  readonly leaves?: { readonly [path: string]: Words | null };
   readonly env: { readonly [name: string]: string };
   readonly says?: string;
 }
@@ -64,7 +67,7 @@ class BadExample extends TypeError {
   }
 }
 
-const KEYS = ["name", "event", "expect", "after", "given", "fix", "env", "says"];
+const KEYS = ["name", "event", "expect", "after", "given", "fix", "leaves", "env", "says"];
 
 /**
  * Reads the examples of a hook.
@@ -104,6 +107,10 @@ function readExample(given: unknown, i: number, file: string): Example {
       throw wrong(field, "expected paths in the project and their texts (null: not there), or a line for the shell");
     }
   }
+  const { leaves } = given;
+  if (leaves !== undefined && (!isObject(leaves) || !Object.values(leaves).every(isWords))) {
+    throw wrong("leaves", "expected paths in the project and words that are in them (null: not there)");
+  }
   let expect: Expected;
   try {
     expect = readExpected(given.expect);
@@ -118,6 +125,7 @@ function readExample(given: unknown, i: number, file: string): Example {
     expect,
     ...(before !== undefined && { given: before as Workspace }),
     ...(fix !== undefined && { fix: fix as Workspace }),
+    ...(leaves !== undefined && { leaves: readLeaves(leaves as Fields, i) }),
     env: env as Example["env"],
     ...(says !== undefined && { says }),
   };
@@ -126,6 +134,22 @@ function readExample(given: unknown, i: number, file: string): Example {
 function isWorkspace(value: unknown): value is Workspace {
   if (typeof value === "string") return value.trim() !== "";
   return isObject(value) && Object.values(value).every((text) => text === null || typeof text === "string");
+}
+
+function isWords(value: unknown): boolean {
+  return value === null || typeof value === "string" || value instanceof RegExp;
+}
+
+function readLeaves(leaves: Fields, i: number): NonNullable<Example["leaves"]> {
+  return Object.fromEntries(
+    Object.entries(leaves).map(([path, words]) => {
+      try {
+        return [path, words === null ? null : readWords(words)];
+      } catch (error) {
+        throw new BadExample([i, "leaves", path], `leaves of example ${i + 1} do not fit: ${(error as Error).message}`);
+      }
+    }),
+  );
 }
 
 /** An event that names itself names one that exists. */

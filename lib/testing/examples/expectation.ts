@@ -4,7 +4,8 @@ import { runaway } from "../../regex/runaway.ts";
 /** Words that are looked for: `/force/i` is a regular expression, anything else a text that must be in there. */
 export type Words = string;
 
-const ACTIONS = ["continue", "allow", "deny", "ask", "modify", "halt", "fail"] as const;
+/** `any`: it answers, whatever it says. */
+const ACTIONS = ["continue", "allow", "deny", "ask", "modify", "halt", "fail", "any"] as const;
 
 export type ExpectedAction = typeof ACTIONS[number];
 
@@ -90,13 +91,33 @@ function words(fields: Fields): Pick<Expected, "reason" | "context" | "systemMes
     if (!WORDS.includes(field)) {
       throw new TypeError(`'${field}' means nothing there: expected ${WORDS.join(", ")} or value`);
     }
-    const text = value instanceof RegExp ? String(value) : value;
-    if (typeof text !== "string") {
+    if (typeof value !== "string" && !(value instanceof RegExp)) {
       throw new TypeError(`its '${field}' is ${JSON.stringify(value)}: expected a text or /words/`);
     }
-    wordsTest(text);
-    return [field, text];
+    return [field, readWords(value)];
   }));
+}
+
+/** @throws {TypeError} if they are a regular expression that cannot be used */
+export function readWords(given: unknown): Words {
+  const words = String(given);
+  wordsTest(words);
+  return words;
+}
+
+/** Why the files of a project are not what was expected, as a sentence; `read` gives undefined for one that is not there. */
+export function leftOtherwise(
+  leaves: { readonly [path: string]: Words | null },
+  read: (path: string) => string | undefined,
+): string | undefined {
+  for (const [path, words] of Object.entries(leaves)) {
+    const text = read(path);
+    if (words === null && text !== undefined) return `Expected no file ${path}, but it left one: ${show(text)}`;
+    if (words === null || (text !== undefined && wordsTest(words)(text))) continue;
+    const instead = text === undefined ? "there is no such file" : `it has ${show(text)}`;
+    return `Expected ${isRegex(words) ? words : JSON.stringify(words)} in ${path}, but ${instead}`;
+  }
+  return undefined;
 }
 
 /** The value as data: what is to be compared by a regular expression is its text. */
@@ -129,7 +150,9 @@ function wordsTest(words: Words): (text: string) => boolean {
 export function mismatch(expected: Expected, answered: Answered): string | undefined {
   const did = whatItDid(answered);
   const wrong = (why: string) => `Expected ${sayExpected(expected)}, but ${why}`;
-  if (answered.skipped !== undefined || did.action !== expected.action) return wrong(did.words);
+  if (answered.skipped !== undefined || !isAction(did.action, expected.action)) {
+    return wrong(did.words);
+  }
   const lacks = (field: "reason" | "context" | "systemMessage", said: readonly string[]) =>
     expected[field] !== undefined && !said.some(wordsTest(expected[field]));
   if (lacks("reason", did.reasons)) return wrong(did.words);
@@ -145,6 +168,10 @@ export function mismatch(expected: Expected, answered: Answered): string | undef
   }
   const value = answered.opinion?.value?.to;
   return expected.value === undefined || covers(expected.value, value) ? undefined : wrong(did.words);
+}
+
+function isAction(did: ExpectedAction, expected: ExpectedAction): boolean {
+  return expected === "any" ? did !== "fail" : did === expected;
 }
 
 /** What an answer comes to. */
@@ -200,7 +227,7 @@ function isRegex(words: Words): boolean {
 export function sayExpected({ action, reason, context, systemMessage, value }: Expected): string {
   const quoted = (words: string) => isRegex(words) ? words : JSON.stringify(words);
   const parts = [
-    action === "continue" ? "no objection" : action,
+    action === "continue" ? "no objection" : action === "any" ? "any answer" : action,
     reason === undefined ? "" : quoted(reason),
     value === undefined ? "" : `to ${show(JSON.stringify(value))}`,
     context === undefined ? "" : `with context ${quoted(context)}`,

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join, normalize } from "node:path";
 import type { EventName } from "../../core/events.ts";
 import { kebab, pascal, type ResolvedName, resolveEvent } from "../../core/names.ts";
@@ -9,7 +9,7 @@ import { sampleEvent } from "../../hooks/samples.ts";
 import { hookEnv, type Place } from "../check/place.ts";
 import type { Probed, Question } from "../check/subject.ts";
 import type { Example, Workspace } from "./example.ts";
-import { mismatch } from "./expectation.ts";
+import { leftOtherwise, mismatch } from "./expectation.ts";
 
 /** The result of one example. */
 export interface ExampleResult {
@@ -41,12 +41,12 @@ export async function playExample(
   lane: Playable,
   limit: number,
 ): Promise<ExampleResult> {
-  const { after, expect, given, fix, name, where, says } = example;
+  const { after, expect, given, fix, leaves, name, where, says } = example;
   const several = after.length > 0 || fix !== undefined;
   const fill = (fields: Example["event"]) =>
     fillEvent(fields, { cwd: lane.place.project, on: file.on, tool: file.tools[0] });
   const ask = (event: Question["event"]) =>
-    lane.ask({ event, limit, keep: several, ...(says !== undefined && { says }) });
+    lane.ask({ event, limit, keep: several || leaves !== undefined, ...(says !== undefined && { says }) });
   let event: ExampleResult["event"] = example.event;
   const ended = (why: string | undefined): ExampleResult => ({
     hook: file.name,
@@ -61,7 +61,8 @@ export async function playExample(
     if (given !== undefined) arrange(given, lane.place);
     for (const earlier of after) await ask(fill(earlier));
     event = fill(example.event);
-    const why = mismatch(expect, await ask(event));
+    const why = mismatch(expect, await ask(event)) ??
+      (leaves && leftOtherwise(leaves, (path) => readFile(insideOf(lane.place, path))));
     if (why !== undefined || fix === undefined) return ended(why);
     arrange(fix, lane.place);
     const again = mismatch({ action: "continue" }, await ask(fill(sentBack(example.event, file))));
@@ -87,16 +88,24 @@ function sentBack(fields: Example["event"], { on }: HookFile): Example["event"] 
 export function arrange(workspace: Workspace, place: Place): void {
   if (typeof workspace === "string") return runLine(workspace, place);
   for (const [path, text] of Object.entries(workspace)) {
-    const inside = normalize(path);
-    if (inside.startsWith("..") || inside.startsWith("/")) {
-      throw new TypeError(`'${path}' is outside the project: name files in it`);
-    }
+    const file = insideOf(place, path);
     try {
-      putFile(join(place.project, inside), text);
+      putFile(file, text);
     } catch (error) {
       throw new TypeError(`'${path}' cannot be put into the project: ${(error as Error).message}`);
     }
   }
+}
+
+/** @throws {TypeError} for a path that leads out of the project */
+function insideOf({ project }: Place, path: string): string {
+  const inside = normalize(path);
+  if (!inside.startsWith("..") && !inside.startsWith("/")) return join(project, inside);
+  throw new TypeError(`'${path}' is outside the project: name files in it`);
+}
+
+function readFile(path: string): string | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ? readFileSync(path, "utf8") : undefined;
 }
 
 function putFile(path: string, text: string | null): void {

@@ -1,0 +1,310 @@
+import { chmodSync, cpSync, existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { isObject } from "../../../core/json.ts";
+import type { HookFile } from "../../../hooks/discover.ts";
+import { type FastCheck, fastCheck } from "../../arbitraries/texts.ts";
+import type { Example, HookExample } from "../../examples/example.ts";
+import { type Expected, whatItDid } from "../../examples/expectation.ts";
+import { fillEvent, playExample } from "../../examples/play.ts";
+import type { Session } from "../check.ts";
+import { type Probe, probeArbitrary } from "../events.ts";
+import { ExampleLanes } from "../examples.ts";
+import { Asker, Lane } from "../lane.ts";
+import { isSmall } from "../place.ts";
+import type { MutantReport, Survivor } from "../report.ts";
+import type { Probed, Subject } from "../subject.ts";
+import { type Mutant, mutantsOf, patternsOf } from "./mutate.ts";
+
+/** Generated events that a survivor is asked about, and milliseconds for them. */
+const EVENTS = 200;
+const MOST_MS = 6_000;
+
+/**
+ * Changes a hook a little at a time, and looks whether its examples notice. Survivors are asked generated events: if
+ * one tells them apart from the hook, it is an example that is missing.
+ */
+export async function tryMutants(
+  asker: Asker,
+  file: HookFile,
+  examples: readonly Example[],
+  session: Session,
+): Promise<MutantReport> {
+  const mutants = mutantsOf(file);
+  using bench = new Bench(asker, file, session);
+  const found: HookExample[] = [];
+  const survived: Survivor[] = [];
+  let caught = 0;
+  for (const [i, mutant] of mutants.entries()) {
+    if (session.signal.aborted) break;
+    session.tick?.(`${file.name} mutant`, i + 1);
+    const { line, was, is } = mutant;
+    await bench.with(mutant, async (copy) => {
+      if (!await bench.loads(copy)) return;
+      if (await bench.isCaught(copy, examples)) return void caught++;
+      const known = await bench.tells(copy, found);
+      const telling = known === undefined ? await bench.search(copy, examples) : undefined;
+      if (telling) found.push(telling.example);
+      const by = telling ?? (known && { example: known });
+      survived.push({ line, was, is, ...by });
+    });
+  }
+  return { made: caught + survived.length, caught, survived };
+}
+
+/** A mutant that is asked as the hook itself is, in the same scratch place. */
+interface Copy {
+  readonly asker: Asker;
+  readonly lanes: ExampleLanes;
+}
+
+/** What an event showed. */
+interface Telling {
+  readonly example: HookExample;
+  readonly hook: string;
+  readonly mutant: string;
+}
+
+class Bench implements Disposable {
+  readonly #hook: Asker;
+  readonly #file: HookFile;
+  readonly #session: Session;
+  readonly #path: string;
+  readonly #own: Copy;
+  #probes: readonly Probe[] | undefined;
+
+  constructor(hook: Asker, file: HookFile, session: Session) {
+    this.#hook = hook;
+    this.#file = file;
+    this.#session = session;
+    this.#path = copied(file, hook.lane.place.kept);
+    const own = this.#askerAt(file.at);
+    this.#own = { asker: own, lanes: new ExampleLanes(own) };
+  }
+
+  async with(mutant: Mutant, work: (copy: Copy) => Promise<void>): Promise<void> {
+    writeFileSync(this.#path, mutant.text);
+    const asker = this.#askerAt(this.#path);
+    using lanes = new ExampleLanes(asker);
+    try {
+      await work({ asker, lanes });
+    } finally {
+      asker.lane.close();
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#own.asker.lane.close();
+    this.#own.lanes[Symbol.dispose]();
+  }
+
+  #askerAt(path: string): Asker {
+    const { subject, loaded, lane: { options }, limit } = this.#hook;
+    const event = subject.event === undefined ? {} : { event: subject.event };
+    const target = { type: "file", path, ...event } as const;
+    const own: Subject = { ...subject, target, file: path };
+    return new Asker(own, loaded, new Lane({ ...options, target }), limit);
+  }
+
+  async loads({ asker }: Copy): Promise<boolean> {
+    return await asker.lane.open().then(() => true, () => false);
+  }
+
+  async isCaught(copy: Copy, examples: readonly Example[]): Promise<boolean> {
+    for (const example of examples) if (!await this.#holds(copy, example)) return true;
+    return false;
+  }
+
+  async #holds({ asker, lanes }: Copy, example: Example): Promise<boolean> {
+    const lane = lanes.ours(example.env);
+    await lane.open();
+    return (await playExample(example, this.#file, lane, asker.limit)).ok;
+  }
+
+  /** The first of some examples that the mutant does not keep. */
+  async tells(copy: Copy, examples: readonly HookExample[]): Promise<HookExample | undefined> {
+    for (const example of examples) if (!await this.#holds(copy, plainExample(example))) return example;
+    return undefined;
+  }
+
+  /** Looks for an event that the hook and the mutant answer differently, and makes an example of the smallest. */
+  async search(copy: Copy, examples: readonly Example[]): Promise<Telling | undefined> {
+    const { asker } = this.#own;
+    const different: { probe: Probe; is: Probed; was: Probed }[] = [];
+    const until = performance.now() + MOST_MS;
+    for (const probe of this.#events(examples)) {
+      if (performance.now() > until || this.#session.signal.aborted) break;
+      const [was, is] = [await asker.ask(probe), await copy.asker.ask(probe)];
+      if (said(was) !== said(is) && said(await asker.ask(probe)) === said(was)) different.push({ probe, was, is });
+      if (different.length >= 5) break;
+    }
+    const size = ({ probe }: { probe: Probe }) => JSON.stringify(probe.event).length;
+    for (const { probe, was, is } of different.toSorted((a, b) => size(a) - size(b))) {
+      const expect = expected(was, is);
+      if (expect === undefined) continue;
+      const example = await this.#smallest({ event: this.#fields(probe.event), expect, ...says(probe) }, copy);
+      const [hook, mutant] = [whatItDid(was).action, whatItDid(is).action];
+      if (example) return { example, hook, mutant: hook === mutant ? "says other words" : mutant };
+    }
+    return undefined;
+  }
+
+  /** The same for every mutant: an example found for one may catch the next. */
+  #events(examples: readonly Example[]): readonly Probe[] {
+    if (this.#probes) return this.#probes;
+    const { subject, loaded, lane: { place } } = this.#own.asker;
+    const { seed } = this.#session;
+    const fc = fastCheck();
+    const texts = examples.flatMap(({ event }) => textsIn(event));
+    const samples = patternsOf(this.#file).flatMap((source) => matching(fc, source, seed));
+    const words = [...texts, ...samples, ...texts.flatMap((text) => samples.map((sample) => `${text} ${sample}`))];
+    const arbitrary = probeArbitrary(fc, subject, loaded.moments, place, words);
+    return this.#probes = fc.sample(arbitrary, { seed, numRuns: EVENTS });
+  }
+
+  /** The fields of an event in which it differs from the usual one. */
+  #fields(event: Probe["event"]): { readonly [field: string]: unknown } {
+    const { on, tools } = this.#file;
+    const named = event.event === on.event ? {} : { event: event.event };
+    const tool = event.tool_name === tools[0] ? {} : { tool_name: event.tool_name };
+    const usual = fillEvent({ ...named, ...tool }, { cwd: this.#place.project, on, tool: tools[0] });
+    const skipped = ["event", "event_id", "timestamp", "session_id", "agent_id", "turn_id", "tool_use_id", "input"];
+    const more = Object.entries(event).filter(([field, value]) =>
+      !skipped.includes(field) && field !== "original_input" && field in usual && !same(usual[field], value)
+    );
+    const { input } = event;
+    return {
+      ...named,
+      ...Object.fromEntries(more),
+      ...(isObject(input) && { tool_input: this.#relative(input, usual.input) }),
+    };
+  }
+
+  get #place() {
+    return this.#own.asker.lane.place;
+  }
+
+  #relative(input: { readonly [field: string]: unknown }, usual: unknown) {
+    const own = Object.entries(input).filter(([field, value]) => !isObject(usual) || !same(usual[field], value));
+    return Object.fromEntries(own.map(([field, value]) => [
+      field,
+      typeof value === "string" ? value.replaceAll(`${this.#place.project}/`, "") : value,
+    ]));
+  }
+
+  /** An example that the hook keeps and the mutant does not, with as few fields and words as that takes. */
+  async #smallest(example: HookExample, copy: Copy): Promise<HookExample | undefined> {
+    const shows = async (tried: HookExample) => {
+      const read = plainExample(tried);
+      return await this.#holds(this.#own, read) && !await this.#holds(copy, read);
+    };
+    if (!await shows(example)) return undefined;
+    let small = example;
+    for (let tries = 0, again = true; again && tries < 60;) {
+      again = false;
+      for (const event of smaller(small.event ?? {})) {
+        if (++tries > 60) break;
+        const tried = { ...small, event };
+        if (!await shows(tried)) continue;
+        small = tried;
+        again = true;
+        break;
+      }
+    }
+    return small;
+  }
+}
+
+type Fields = { readonly [field: string]: unknown };
+
+/** The same fields with one left out, or with fewer words in one. */
+function* smaller(fields: Fields): Generator<Fields> {
+  for (const [field, value] of Object.entries(fields)) {
+    const { [field]: _, ...rest } = fields;
+    if (field !== "event") yield rest;
+    if (isObject(value)) { for (const inner of smaller(value)) yield { ...fields, [field]: inner }; }
+    if (typeof value !== "string" || value.length > 2000) continue;
+    const words = value.split(/\s+/);
+    for (let i = 0; words.length > 1 && i < words.length && i < 12; i++) {
+      yield { ...fields, [field]: words.toSpliced(i, 1).join(" ") };
+    }
+  }
+}
+
+/** A copy of the hook's folder that may be changed; packages are found as beside the hook. */
+function copied({ at, path }: HookFile, kept: string): string {
+  const folder = dirname(path);
+  const copy = join(kept, "mutants", basename(folder));
+  mkdirSync(copy, { recursive: true });
+  if (isSmall(folder)) cpSync(folder, copy, { recursive: true, dereference: true });
+  const packages = upwards(folder).map((up) => join(up, "node_modules")).find((modules) => existsSync(modules));
+  const link = join(kept, "mutants", "node_modules");
+  if (packages !== undefined && !existsSync(link)) symlinkSync(packages, link);
+  const file = join(copy, basename(at));
+  cpSync(path, file);
+  chmodSync(file, statSync(path).mode | 0o200);
+  return file;
+}
+
+function upwards(folder: string): string[] {
+  const up = dirname(folder);
+  return up === folder ? [folder] : [folder, ...upwards(up)];
+}
+
+/** Some texts that match; none if fast-check cannot make them of such an expression. */
+function matching(fc: FastCheck, source: string, seed: number): readonly string[] {
+  try {
+    const pattern = new RegExp(source.replace(/^\(\?[a-z]+\)/, "").replaceAll(/\\[bB]/g, ""));
+    const texts = fc.sample(fc.stringMatching(pattern, { maxLength: 60 }), { seed, numRuns: 6 });
+    return texts.map((text) => text.replaceAll(/[^\x20-\x7e]+/g, "x"));
+  } catch {
+    return [];
+  }
+}
+
+function textsIn(value: unknown): string[] {
+  return typeof value === "string" ? [value] : isObject(value) ? Object.values(value).flatMap(textsIn) : [];
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function says({ says }: Probe): { says?: string } {
+  return says === undefined ? {} : { says };
+}
+
+/** What an answer says to an agent and a person. */
+function said(probed: Probed): string {
+  return JSON.stringify([whatItDid(probed).action, ...wordsOf(probed)]);
+}
+
+function wordsOf(probed: Probed): readonly string[] {
+  const contexts = probed.opinion?.contexts?.map(({ text }) => text) ?? [];
+  return [...whatItDid(probed).reasons, ...contexts];
+}
+
+/** The hook's own answer, as far as the mutant's is another; undefined if it cannot be written down. */
+function expected(was: Probed, is: Probed): HookExample["expect"] | undefined {
+  const { action, reasons } = whatItDid(was);
+  if (action === "fail" || action === "modify") return undefined;
+  if (action !== whatItDid(is).action) return action;
+  const others = wordsOf(is).join("\n");
+  const line = wordsOf(was).flatMap((text) => text.split("\n"))
+    .find((line) => line.trim() !== "" && !others.includes(line) && !line.includes("crochet-check-"));
+  if (line === undefined || /^\/.*\/[a-z]*$/.test(line)) return undefined;
+  return reasons.some((reason) => reason.includes(line)) ? { action, reason: line } : { action, context: line };
+}
+
+function plainExample(example: HookExample): Example {
+  const { event = {}, expect, says } = example;
+  const read: Expected = typeof expect === "string" ? { action: expect as Expected["action"] } : expect as Expected;
+  return {
+    name: "found",
+    where: "found",
+    event,
+    after: [],
+    expect: read,
+    env: {},
+    ...(says !== undefined && { says }),
+  };
+}
