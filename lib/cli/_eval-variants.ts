@@ -16,7 +16,7 @@ import { builtIn, loadAgent } from "./_script.ts";
 export const CAME = "came.json";
 
 /** What git says, in a directory; undefined if it fails. */
-function git(cwd: string, ...args: string[]): string | undefined {
+export function git(cwd: string, ...args: string[]): string | undefined {
   const { status, stdout } = spawnSync("git", args, { cwd, encoding: "utf8" });
   return status === 0 ? stdout.trim() : undefined;
 }
@@ -87,8 +87,8 @@ export function variantAgents(
   };
 }
 
-/** Checks a commit out, also if an eval was killed while it did; what is installed here is used there too. */
-function checkOut(path: string, commit: string, cwd: string): void {
+/** Checks a commit out, also if a command was killed while it did; what is installed here is used there too. */
+export function checkOut(path: string, commit: string, cwd: string): void {
   git(cwd, "worktree", "prune");
   const isThere = existsSync(path) && git(path, "reset", "--hard", "--quiet", commit) !== undefined;
   if (!isThere && git(cwd, "worktree", "add", "--detach", "--force", path, commit) === undefined) {

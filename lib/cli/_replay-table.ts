@@ -31,7 +31,7 @@ function hooksOfOthers({ hooks, shadow }: Flags["flags"]): string | undefined {
 export function showOutcomes(outcomes: readonly Outcome[], { flags }: Flags, io: Io, ink: Ink): void {
   const rows = outcomes.map(({ name, report, error, seconds }) => [
     name,
-    error !== undefined ? "error" : report!.ok ? report!.mode === "update" ? "recorded" : "ok" : "drift",
+    error !== undefined ? "error" : report!.ok ? okText(report!) : "drift",
     report ? callsText(report) : "-",
     `${Math.round(seconds * 1000)} ms`,
   ]);
@@ -44,6 +44,10 @@ export function showOutcomes(outcomes: readonly Outcome[], { flags }: Flags, io:
     if (lines.length > 0) io.out(`\n${mark}${ink.bold(name)}\n${lines.map((line) => `  ${line}\n`).join("")}`);
     if (shadow.length > 0) io.out(`\n${ink.bold(name)}, with these hooks:\n${shadowTable(shadow)}`);
   }
+}
+
+function okText({ mode, stale }: DriftReport): string {
+  return mode === "update" ? "recorded" : stale === undefined ? "ok" : `ok, ${stale} stale`;
 }
 
 /** How many of the recorded calls were served; of a run that was recorded again, how many were kept and how many are new. */

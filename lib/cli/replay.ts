@@ -25,6 +25,9 @@ const USAGE: Usage = {
     ["--wire", "go through the SDK, byte for byte"],
     ["--verify", "run the tools for real and report results that differ; the model gets the recorded ones"],
     ["--update", "record again from the first difference; prints the price first"],
+    ["--review", "accept differences one by one, offline: replies are kept and marked as stale"],
+    ["--bisect <good>", "find the commit after <good> since which these fixtures are not as recorded"],
+    ["--watch", "replay again when a file changes"],
     [
       "--normalise <rule>",
       "a difference that does not count, as 'crochet record' has it; the tape keeps it with --update",
@@ -62,6 +65,23 @@ export default command(USAGE, async ({ words, flags }, io) => {
   }
   if (flags.seed !== undefined) {
     throw new UsageError("Cannot replay with --seed as nothing is searched: add --faults");
+  }
+  if (flags.review) {
+    refuseTogether(flags, "review", ["wire", "verify", "update", "normalise", "on", "json"], "a review asks a person");
+    refuseInCi("review", words[0], io.env);
+    const fixtures = fixturesFor(words, io);
+    expectTrusted(fixtures, flags, io);
+    return await (await import("./_replay-review.ts")).reviewFixtures(fixtures, io);
+  }
+  if (flags.watch) {
+    refuseTogether(flags, "watch", ["update", "bisect", "json", "on"], "it replays again and again");
+    return await (await import("./_replay-watch.ts")).watchFixtures(words, flags, io);
+  }
+  if (flags.bisect !== undefined) {
+    refuseTogether(flags, "bisect", ["update", "normalise", "on", "json", "shadow"], "it replays other commits");
+    const fixtures = fixturesFor(words, io);
+    expectTrusted(fixtures, flags, io);
+    return await (await import("./_replay-bisect.ts")).bisectFixtures(fixtures, String(flags.bisect), io);
   }
   const normalise = flags.normalise === undefined ? {} : (await import("./record.ts")).normaliserAsked(flags.normalise);
   const fixtures = fixturesFor(words, io);
@@ -126,12 +146,12 @@ async function outcomeOf(
     let { report, ms, broke, shared } = await runFixture(fixture, agent, options);
     // What was not replayed to its end has not drifted, and needs no recording.
     if (io.signal.aborted && !report.ok) throw new Error(INTERRUPTED);
-    if (flags.update && (!report.ok || options.normalise)) {
+    if (flags.update && (!report.ok || report.stale || options.normalise)) {
       refuseInCi("update", fixture.name, io.env);
       // A fixture of 'record --tools' has no files: it is updated in this directory.
       const here = fixture.files === undefined && readHeader(fixture.tape).tools ? { cwd: io.cwd } : {};
       const where = here.cwd === undefined ? "" : " in this directory";
-      if (!report.ok) io.err(`recording ${fixture.name} again${where}: ${renewalText(report)}\n`);
+      if (!report.ok || report.stale) io.err(`recording ${fixture.name} again${where}: ${renewalText(report)}\n`);
       shadow.length = 0; // of the run that is kept, each verdict once
       const update = () => runFixture(fixture, agent, { ...options, mode: "update", ...here });
       ({ report, ms, broke, shared } = await (here.cwd === undefined ? update() : oneByOne(update)));

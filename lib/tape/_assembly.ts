@@ -188,6 +188,7 @@ export class Assembly {
       attempts,
       ...(error && { error: failureOf(error) }),
       at: fact.at,
+      ...(fact.stale && { stale: fact.stale }),
     };
     const keys = this.#keys(fact, call, messages);
     if (!this.#lacks && keys.at(-1) !== fact.key) {

@@ -82,6 +82,8 @@ export interface CallFact {
   readonly key: string;
   /** Milliseconds since the header's time. */
   readonly at: number;
+  /** What was asked otherwise when it was answered: a review accepted the difference. */
+  readonly stale?: readonly string[];
 }
 
 /** How an attempt ended that did not end well; stalls and cuts keep what came before them. */
@@ -294,6 +296,7 @@ export const SHAPES: { readonly [kind: string]: FactShape } = {
     add: "a list",
     key: "a text",
     at: "a number",
+    stale: "a list of texts?",
   },
   events: {
     events: "a text",

@@ -139,7 +139,7 @@ function checkMode({ mode, tape, path, inCi }: TapeOptions, env: Environment): v
 }
 
 /** @throws {TypeError} if CI is set: CI only replays */
-export function refuseInCi(mode: TapeMode, path: string | undefined, env: Environment): void {
+export function refuseInCi(mode: TapeMode | "review", path: string | undefined, env: Environment): void {
   if (!isCi(env)) return;
   const [does, it] = mode === "live" ? ["run live", "run it live"] : [mode, `${mode} ${path ?? "it"}`];
   throw new TypeError(`Cannot ${does} as CI is set, and CI only replays tapes: ${it} on your machine`);

@@ -171,7 +171,7 @@ async function expectSandbox({ name }: Fixture): Promise<void> {
 }
 
 /** What a tape has as placeholders is asked for with the places of here, as it was. */
-function withPlaces(prompts: Tape["prompts"], cwd: string): Tape["prompts"] {
+export function withPlaces(prompts: Tape["prompts"], cwd: string): Tape["prompts"] {
   if (!namesPlace(JSON.stringify(prompts))) return prompts;
   return mask(placer(placesHere(cwd)), undefined).off(prompts);
 }
@@ -327,7 +327,7 @@ function differInLineEnds(drifts: readonly FileDrift[], expected: NonNullable<En
 }
 
 /** Files that differ from the recorded run's; placeholders such as {ROOT} do not count. */
-function fileDrifts(expected: NonNullable<EndFact["files"]>, cwd: string, tape: Tape): FileDrift[] {
+export function fileDrifts(expected: NonNullable<EndFact["files"]>, cwd: string, tape: Tape): FileDrift[] {
   const found = differing(expected, hashFiles(cwd));
   if (found.length === 0) return [];
   const { hasUser, hasSecrets } = programOf(tape);

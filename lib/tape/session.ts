@@ -79,7 +79,15 @@ export class TapeSession {
     this.epoch = tape ? Date.parse(tape.header.at) : Date.now();
     normaliserOf(options.normalise); // a wrong one is refused before anything is asked
     this.#tape = tape;
-    this.program = tape && programOf(withNormalisers(tape, options.normalise ?? []));
+    this.program = tape && programOf(withNormalisers(this.#usable(tape), options.normalise ?? []));
+  }
+
+  /** An update asks again what was answered before the question changed, and all that follows. */
+  #usable(tape: Tape): Tape {
+    const stale = this.mode === "update" ? tape.calls.filter((call) => call.stale) : [];
+    if (stale.length === 0) return tape;
+    const first = Math.min(...stale.map(({ at }) => at));
+    return { ...tape, calls: tape.calls.filter((call) => call.at < first && !call.stale) };
   }
 
   /** Made when it is needed: many tapes name no place, and looking them up is work. */
@@ -266,6 +274,7 @@ export class TapeSession {
     const tape = this.program?.tape;
     const unused = tape?.calls.filter((call) => !this.served.calls.has(call)) ?? [];
     const header = tape?.header ?? await this.#header(kept);
+    const stale = kept.filter((call) => call.stale);
     const divergences = causesOf([...this.#divergences.values()]);
     const ok = this.mode === "update" ||
       (divergences.length === 0 && unused.length === 0 && this.toolDrifts.length === 0);
@@ -279,8 +288,12 @@ export class TapeSession {
       files: [],
       unused: unused.map((call) => call.id),
       calls: { recorded: tape?.calls.length ?? 0, served: kept.length, live: this.recording.calls.length },
+      ...(stale.length > 0 && { stale: stale.length }),
       normalise: header.normalise ?? [],
-      price: { update: await priceOf(unused, divergences), whole: tape ? await wholePrice(tape) : await priceOf([]) },
+      price: {
+        update: await priceOf([...unused, ...stale], divergences),
+        whole: tape ? await wholePrice(tape) : await priceOf([]),
+      },
       notes: ok || !this.loadsBeside ? [] : hooksAdded(tape?.header, this.recording.hooks),
     };
   }

@@ -232,7 +232,7 @@ class KnownConversations {
   }
 
   add(call: Call, { head }: HeadFact, echo: Message | undefined): CallFact {
-    const { id, sent, at } = call;
+    const { id, sent, at, stale } = call;
     const messages = sent ? itemsOf(sent) as unknown as readonly Message[] : call.request.messages;
     const texts = sent ? messages.map(canonical) : messages.map((message) => this.#text(message));
     let node = this.#root;
@@ -245,7 +245,7 @@ class KnownConversations {
     const shared = this.#shared(node, depth);
     const rest = messages.slice(depth).map((message, i) => this.#written(message, texts[depth + i]!));
     const key = this.#insert(call, head, texts, echo);
-    return { call: id, head, ...shared.from, add: [...shared.add, ...rest], key, at };
+    return { call: id, head, ...shared.from, add: [...shared.add, ...rest], key, at, ...(stale && { stale }) };
   }
 
   #text(message: Message): string {

@@ -65,6 +65,8 @@ export interface DriftReport {
   /** Calls that were recorded and never asked for. */
   readonly unused: readonly string[];
   readonly calls: { readonly recorded: number; readonly served: number; readonly live: number };
+  /** How many calls have replies to an earlier question: a review accepted what is asked now. Absent: none. */
+  readonly stale?: number;
   /** Differences that were declared not to count. */
   readonly normalise: readonly Normaliser[];
   /** What it costs, at list price, to record again what was not served, and all of it. */

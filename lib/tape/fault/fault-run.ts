@@ -29,6 +29,8 @@ interface Pending {
 export class FaultRun {
   readonly said: ServedReply[] = [];
   readonly asked: { readonly lane: string; readonly messages: readonly Message[] }[] = [];
+  /** Which recorded call answered each request, if one did. */
+  readonly taken: { readonly lane: string; readonly call: Call | undefined; readonly request: TapeRequest }[] = [];
   /** Whether a tool may change something, by its name, as far as it is known. */
   readonly writes = new Map<string, boolean>();
   readonly #lanes = new Map<string, Pending[]>();
@@ -82,6 +84,7 @@ export class FaultRun {
     // An agent that asks something else has accepted what it got: the rest of that call is not needed.
     if (last && last.key !== key) last.of.left.length = 0;
     const pending = this.#pendingFor(lane, key);
+    this.taken.push({ lane, call: pending?.call, request });
     if (pending) {
       this.#last.set(lane, { key, of: pending });
       this.#chosen.set(`${lane} ${key}`, pending);

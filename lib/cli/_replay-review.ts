@@ -1,0 +1,145 @@
+import { createInterface } from "node:readline";
+import type { Fixture } from "../tape/fixture.ts";
+import type { Normaliser } from "../tape/normalise.ts";
+import { type Change, type Review, reviewFixture } from "../tape/review.ts";
+import { fixtureAgent } from "./_fixtures.ts";
+import { EXIT, type Io, UsageError } from "./_io.ts";
+import { wordsOf } from "./_process.ts";
+import { type Colours, coloursFor, several } from "./show/text.ts";
+
+/** A change, however many fixtures show it. */
+interface Shown {
+  readonly change: Change;
+  readonly of: { readonly name: string; readonly calls: number }[];
+  readonly same: Change[];
+}
+
+/** Shows each change once and asks what is to become of it. A fixture whose changes are all settled is written anew. */
+export async function reviewFixtures(fixtures: readonly Fixture[], io: Io): Promise<number> {
+  const ink = coloursFor(io.tty, io.env);
+  const reviews: Review[] = [];
+  let failed = false;
+  for (const fixture of fixtures) {
+    try {
+      reviews.push(await reviewFixture(fixture, await fixtureAgent(fixture, io.signal), io.signal));
+    } catch (error) {
+      failed = true;
+      io.out(`${ink.red("✗")} ${fixture.name}: ${wordsOf(error)}\n`);
+    }
+  }
+  for (const { fixture: { name }, refused } of reviews) {
+    if (refused === undefined) continue;
+    failed = true;
+    io.out(`${ink.red("✗")} ${name}: ${refused}: record it with 'crochet replay ${name} --update'\n`);
+  }
+  const open = reviews.filter(({ refused, changes }) => refused === undefined && changes.length > 0);
+  const all = gathered(open);
+  if (all.length === 0 && !failed) io.out("nothing to review: every fixture asks what was recorded\n");
+  const { accepted, rules } = await decided(all, io, ink);
+  for (const { fixture: { name }, changes, accept } of open) {
+    const left = changes.filter(({ change }) => !accepted.has(change) && !rules.has(change)).length;
+    if (left > 0) {
+      failed = true;
+      io.out(`${name}: not changed, ${several(left, "difference")} left\n`);
+      continue;
+    }
+    try {
+      await accept(changes.flatMap(({ change }) => rules.get(change) ?? []), accepted);
+      const stale = new Set(changes.flatMap(({ change, calls }) => accepted.has(change) ? calls : [])).size;
+      io.out(`${name}: accepted${stale === 0 ? "" : `, ${several(stale, "reply", "replies")} stale`}\n`);
+    } catch (error) {
+      failed = true;
+      io.out(`${ink.red("✗")} ${wordsOf(error)}\n`);
+    }
+  }
+  return failed ? EXIT.failed : EXIT.ok;
+}
+
+function gathered(reviews: readonly Review[]): Shown[] {
+  const all = new Map<string, Shown>();
+  for (const { fixture: { name }, changes } of reviews) {
+    for (const { change, calls } of changes) {
+      const key = JSON.stringify([change.title, change.expected, change.actual]);
+      const shown = all.get(key) ?? { change, of: [], same: [] };
+      shown.of.push({ name, calls: calls.length });
+      shown.same.push(change);
+      all.set(key, shown);
+    }
+  }
+  return [...all.values()];
+}
+
+async function decided(
+  all: readonly Shown[],
+  io: Io,
+  ink: Colours,
+): Promise<{ accepted: Set<Change>; rules: Map<Change, Normaliser> }> {
+  const accepted = new Set<Change>();
+  const rules = new Map<Change, Normaliser>();
+  if (all.length === 0) return { accepted, rules };
+  if (!io.stdin) throw new UsageError("Cannot review without an input: run it in a terminal");
+  const lines = createInterface({ input: io.stdin.stream })[Symbol.asyncIterator]();
+  for (const [i, shown] of all.entries()) {
+    const rule = ruleFor(shown.change, i + 1);
+    io.out(`\n${changeText(shown, `${i + 1} of ${all.length}`, rule, ink)}`);
+    for (;;) {
+      const { value, done } = await lines.next();
+      const key = done ? "q" : String(value).trim();
+      if (key === "q") return { accepted, rules };
+      if (key === "a") { for (const change of shown.same) accepted.add(change); }
+      if (key === "n" && rule) { for (const change of shown.same) rules.set(change, rule); }
+      if (key === "a" || key === "s" || (key === "n" && rule)) break;
+      io.out("  a, s or q\n");
+    }
+  }
+  await lines.return?.();
+  return { accepted, rules };
+}
+
+function changeText({ change, of }: Shown, at: string, rule: Normaliser | undefined, ink: Colours): string {
+  const where = of.map(({ name, calls }) => calls === 0 ? name : `${name} ${several(calls, "call")}`).join(", ");
+  const side = (value: unknown, mark: string, colour: (text: string) => string) =>
+    value === undefined ? [] : textLines(value).map((line) => `    ${colour(`${mark} ${line}`)}`);
+  const [was, is] = onlyChanged(change);
+  const never = rule ? `   n never count ${rule.pattern}` : "";
+  return [
+    `${ink.bold(`${at}  ${change.title}`)}   ${ink.dim(where)}`,
+    ...side(was, "-", ink.red),
+    ...side(is, "+", ink.green),
+    ink.dim(`  a accept, replies become stale${never}   s skip   q quit`),
+    "",
+  ].join("\n");
+}
+
+function textLines(value: unknown): string[] {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const lines = text.split("\n");
+  return (lines.length > 12 ? [...lines.slice(0, 12), `… ${lines.length - 12} more lines`] : lines)
+    .map((line) => line.length > 300 ? `${line.slice(0, 299)}…` : line);
+}
+
+/** Of two long texts only the lines that differ. */
+function onlyChanged({ expected, actual }: Change): readonly [unknown, unknown] {
+  if (typeof expected !== "string" || typeof actual !== "string") return [expected, actual];
+  const [was, is] = [expected.split("\n"), actual.split("\n")];
+  let [from, to] = [0, 0];
+  while (from < was.length && from < is.length && was[from] === is[from]) from++;
+  while (to < was.length - from && to < is.length - from && was.at(-1 - to) === is.at(-1 - to)) to++;
+  const middle = (lines: string[]) =>
+    lines.length - to > from ? lines.slice(from, lines.length - to).join("\n") : undefined;
+  return [middle(was), middle(is)];
+}
+
+/** A rule that has two texts read alike whose words differ in one place only by their digits. */
+function ruleFor({ path, expected, actual }: Change, n: number): Normaliser | undefined {
+  if (path === undefined || typeof expected !== "string" || typeof actual !== "string") return undefined;
+  const [was, is] = [expected.split(/(\s+)/), actual.split(/(\s+)/)];
+  const at = was.findIndex((word, i) => word !== is[i]);
+  const shape = (word: string) => word.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/\d+/g, "\\d+");
+  if (at < 0 || was.length !== is.length || !/\d/.test(was[at]!) || shape(was[at]!) !== shape(is[at]!)) {
+    return undefined;
+  }
+  const one = { name: `changes-${n}`, path, pattern: shape(was[at]!) };
+  const read = (text: string) => text.replaceAll(new RegExp(one.pattern, "g"), "");
+  return read(expected) === read(actual) ? one : undefined;
+}

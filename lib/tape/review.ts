@@ -1,0 +1,229 @@
+import { isToolResult, isToolUse, type Message, textOf } from "../core/messages.ts";
+import { differs, firstDifference } from "./drift/difference.ts";
+import { FaultRun } from "./fault/fault-run.ts";
+import { type Fixture, inScratch } from "./fixture.ts";
+import { programOf } from "./match.ts";
+import { type Normalise, type Normaliser, withNormalisers } from "./normalise.ts";
+import { readTape, TapeError } from "./read.ts";
+import { mask } from "./redact/mask.ts";
+import { placer, placesHere } from "./redact/places.ts";
+import { redactor } from "./redact/redact.ts";
+import { fileDrifts, withPlaces } from "./run-fixture.ts";
+import { type Replayable, runOnTape, type RunSoFar } from "./run-on-tape.ts";
+import type { Call, Tape, TapeRequest } from "./tape.ts";
+import { hashFiles } from "./workspace.ts";
+import { writeTape } from "./write.ts";
+
+/** One thing that is asked otherwise than it was recorded, however many calls show it. */
+export interface Change {
+  /** What the calls that show it are marked with: `system`, `tools`, `prompt` … */
+  readonly label: string;
+  /** What it is, for a person. */
+  readonly title: string;
+  /** Where its text stands in a request, for a rule that has it not count; absent if it is not a text. */
+  readonly path?: string;
+  readonly expected?: unknown;
+  readonly actual?: unknown;
+}
+
+/** What a review found in one fixture. */
+export interface Review {
+  readonly fixture: Fixture;
+  /** The changes, each with the calls that show it; files are shown by none. */
+  readonly changes: readonly { readonly change: Change; readonly calls: readonly string[] }[];
+  /** Why the recorded replies cannot be kept: it must be recorded again. */
+  readonly refused?: string;
+  /**
+   * Writes the tape anew: the requests as they are now with the recorded replies. `rules` are differences that do not
+   * count from now on; `stale` gives the labels of the others.
+   *
+   * @throws {TapeError} if the run does not replay on the new tape
+   */
+  accept(rules: readonly Normaliser[], stale: ReadonlySet<Change>): Promise<void>;
+}
+
+/** Why a run is another one than the recorded, so that its replies say nothing any more. */
+class Refused extends Error {}
+
+/**
+ * Runs a fixture's agent with the recorded replies, whatever it asks, and gathers all that it asks otherwise. Only what
+ * an agent reads may differ: a run that does something else needs other replies.
+ */
+export async function reviewFixture(
+  fixture: Fixture,
+  agent: Replayable,
+  signal: AbortSignal,
+): Promise<Review> {
+  const tape = await readTape(fixture.tape);
+  if (tape.header.command) throw new TapeError(`Cannot review ${fixture.name} as it is of another program: record it`);
+  return await inScratch(fixture.files, async (cwd) => {
+    const run = new FaultRun(tape, []);
+    const soFar = await played(agent, tape, cwd, signal, { faults: run });
+    const { hasUser, hasSecrets, normalise } = programOf(tape);
+    const { on } = mask(
+      placer(placesHere(cwd), hasUser),
+      hasSecrets ? redactor({ seed: tape.header.seed }) : undefined,
+    );
+    const asked = run.taken.map(({ lane, call, request }) => ({ lane, call, request: on(plain(request)) }));
+    const end = soFar.results.at(-1)!.stop;
+    const files = tape.end?.files && fileDrifts(tape.end.files, cwd, tape);
+    const left = tape.end?.files && on(hashFiles(cwd, { shown: on, before: fixture.files }));
+    const found = new Map<string, { change: Change; calls: string[] }>();
+    const note = (change: Change, calls: readonly string[]) => {
+      const key = JSON.stringify([change.title, change.expected, change.actual]);
+      const known = found.get(key) ?? { change, calls: [] };
+      known.calls.push(...calls);
+      found.set(key, known);
+    };
+    let refused: string | undefined;
+    try {
+      expectSameCalls(tape, asked);
+      if (tape.end && tape.end.end !== end) throw new Refused(`it ends with '${end}', not with '${tape.end.end}'`);
+      for (const { call, request } of asked) {
+        for (const change of changesIn(call!, request, normalise)) note(change, [call!.id]);
+      }
+      for (const { path, how } of files ?? []) note({ label: "files", title: `files: ${path}`, actual: how }, []);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      refused = error.message;
+    }
+    const now = new Map(asked.map(({ call, request }) => [call, request]));
+    const accept: Review["accept"] = async (rules, stale) => {
+      const calls = tape.calls.map((call): Call => {
+        const labels = [...found.values()].filter(({ change, calls }) => stale.has(change) && calls.includes(call.id))
+          .map(({ change }) => change.label);
+        const marks = [...new Set([...call.stale ?? [], ...labels])];
+        const { wire } = call.request;
+        const request = { ...now.get(call)!, ...(wire && { wire }) };
+        return { ...call, request, ...(marks.length > 0 && { stale: marks }) };
+      });
+      const ended = tape.end && { ...tape.end, ...(left && { files: left }) };
+      const renewed = withNormalisers({ ...tape, calls, ...(ended && { end: ended }) }, rules);
+      await expectReplays(fixture, agent, renewed, signal);
+      await writeTape(fixture.tape, renewed, { replace: true });
+    };
+    return { fixture, changes: [...found.values()], ...(refused !== undefined && { refused }), accept };
+  }, tape.files);
+}
+
+async function played(
+  agent: Replayable,
+  tape: Tape,
+  cwd: string,
+  signal: AbortSignal,
+  how: { faults?: FaultRun; onReport?: (report: { readonly ok: boolean }) => void },
+): Promise<RunSoFar> {
+  const run: RunSoFar = { events: [], results: [] };
+  const prompts = withPlaces(tape.prompts, cwd).map((text, i) => ({ text, model: tape.models?.[i] }));
+  await runOnTape(agent, prompts, { cwd, signal, tape: { tape, mode: "replay", onReport: () => {}, ...how } }, run);
+  if (signal.aborted) throw new TapeError("Cannot review the run as it was interrupted: review it again");
+  return run;
+}
+
+/** @throws {TapeError} if the agent asks something else each time */
+async function expectReplays(
+  { name, files }: Fixture,
+  agent: Replayable,
+  tape: Tape,
+  signal: AbortSignal,
+): Promise<void> {
+  let ok = false;
+  const once = (cwd: string) => played(agent, tape, cwd, signal, { onReport: (report) => ok = report.ok });
+  await inScratch(files, once, tape.files);
+  if (!ok) {
+    throw new TapeError(`Cannot accept the changes of ${name} as it asks otherwise each time it runs: record it`);
+  }
+}
+
+function plain<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value));
+}
+
+/** @throws {Refused} if there are more calls, fewer, or others */
+function expectSameCalls(tape: Tape, asked: FaultRun["taken"]): void {
+  for (const lane of new Set([...tape.calls, ...asked].map((one) => one.lane))) {
+    const [recorded, now] = [tape.calls, asked].map((all) => all.filter((one) => one.lane === lane).length);
+    if (recorded !== now) throw new Refused(`lane ${lane} makes ${now} calls, and ${recorded} were recorded`);
+  }
+  if (new Set(asked.map(({ call }) => call)).size < tape.calls.length) throw new Refused("its calls are not the same");
+}
+
+/** @throws {Refused} if it is another run */
+function* changesIn(call: Call, is: TapeRequest, normalise: Normalise | undefined): Generator<Change> {
+  const was = call.request;
+  if (!firstDifference(was, is, normalise)) return;
+  if (was.sent) throw new Refused(`middleware changed ${call.id} on its way`);
+  const head = (part: Partial<TapeRequest>) => firstDifference({ ...was, ...part }, was, normalise) !== undefined;
+  if (head({ model: is.model })) yield { label: "model", title: "model", expected: was.model, actual: is.model };
+  for (const name of new Set([...Object.keys(was.params), ...Object.keys(is.params)])) {
+    const [expected, actual] = [was.params[name], is.params[name]];
+    if (differs(expected, actual, name)) yield { label: name, title: `parameter: ${name}`, ...sides(expected, actual) };
+  }
+  if (head({ system: is.system })) {
+    const [expected, actual] = [was.system, is.system].map((blocks) => textOf({ role: "user", content: blocks }));
+    yield { label: "system", title: "prompt: system", path: "system", expected, actual };
+  }
+  yield* toolChanges(was, is);
+  yield* messageChanges(call, is, normalise);
+}
+
+function sides(expected: unknown, actual: unknown): Pick<Change, "expected" | "actual"> {
+  return { ...(expected !== undefined && { expected }), ...(actual !== undefined && { actual }) };
+}
+
+function* toolChanges(was: TapeRequest, is: TapeRequest): Generator<Change> {
+  const named = (tools: TapeRequest["tools"]) => new Map(tools.map((tool) => [String(tool.name), tool]));
+  const [before, after] = [named(was.tools), named(is.tools)];
+  let changed = false;
+  for (const name of new Set([...before.keys(), ...after.keys()])) {
+    const [expected, actual] = [before.get(name), after.get(name)];
+    if (!differs(expected, actual, name)) continue;
+    changed = true;
+    yield { label: "tools", title: `tool: ${name}`, ...sides(expected, actual) };
+  }
+  if (!changed && differs([...before.keys()], [...after.keys()], "tools")) {
+    yield { label: "tools", title: "order of tools", expected: [...before.keys()], actual: [...after.keys()] };
+  }
+}
+
+function* messageChanges(call: Call, is: TapeRequest, normalise: Normalise | undefined): Generator<Change> {
+  const { messages } = call.request;
+  if (messages.length !== is.messages.length) {
+    throw new Refused(`${call.id} has ${is.messages.length} messages, and ${messages.length} were recorded`);
+  }
+  for (const [i, was] of messages.entries()) {
+    const before = messages.slice(0, i);
+    const up = (last: Message): TapeRequest => ({ ...call.request, messages: [...before, last] });
+    const now = is.messages[i]!;
+    const found = firstDifference(up(was), up(now), normalise);
+    if (!found) continue;
+    if (found.cause === "echo" || was.role !== now.role) throw new Refused(`${call.id} sends back another reply`);
+    yield* resultChanges(was, now, messages);
+    const texts = (message: Message) =>
+      message.content.filter((block) => !isToolResult(block)).map((block) =>
+        textOf({ role: "user", content: [block] }) || JSON.stringify(block)
+      ).join("\n");
+    const [expected, actual] = [texts(was), texts(now)];
+    if (expected === actual) continue;
+    yield { label: "prompt", title: "prompt: message", path: "messages.**", ...sides(expected, actual) };
+  }
+}
+
+/** @throws {Refused} if a call came out otherwise: a failure and a denial read alike on a tape */
+function* resultChanges(was: Message, now: Message, messages: readonly Message[]): Generator<Change> {
+  const [before, after] = [was, now].map(({ content }) => content.filter(isToolResult)) as [any[], any[]];
+  const ids = (results: any[]) => results.map(({ tool_use_id }) => tool_use_id).join();
+  if (ids(before) !== ids(after)) throw new Refused("it has results of other calls");
+  for (const [i, result] of before.entries()) {
+    if (!differs(result, after[i], "")) continue;
+    const use = messages.flatMap(({ content }) => content).find((block) =>
+      isToolUse(block) && block.id === result.tool_use_id
+    );
+    const tool = use && isToolUse(use) ? use.name : "a tool";
+    if (result.is_error || after[i].is_error) throw new Refused(`a call of ${tool} came out otherwise`);
+    const words = ({ content }: { content?: unknown }) =>
+      typeof content === "string" ? content : JSON.stringify(content);
+    const sidesOf = { expected: words(result), actual: words(after[i]) };
+    yield { label: "result", title: `result of ${tool}`, path: "messages.**", ...sidesOf };
+  }
+}

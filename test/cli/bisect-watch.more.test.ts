@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { test } from "node:test";
+import { ownArgv } from "../../lib/hooks/own-command.ts";
+import { place } from "../_place.ts";
+import { until } from "../_until.ts";
+import { agentScript, LONG, recorded, SYSTEM } from "./_recorded.ts";
+
+test(
+  "--bisect names the commit that moved a fixture, not the one that does not load, and leaves no worktree",
+  LONG,
+  async () => {
+    using here = place();
+    const git = (...args: string[]) =>
+      spawnSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", ...args], {
+        cwd: here.cwd,
+        encoding: "utf8",
+      }).stdout.trim();
+    const commit = (subject: string, script: string) => {
+      here.put({ "agent.ts": script });
+      git("add", "-A");
+      git("commit", "-q", "--allow-empty", "-m", subject);
+    };
+    git("init", "-q");
+    await recorded(here);
+    commit("As recorded", agentScript(SYSTEM));
+    commit("A comment", `${agentScript(SYSTEM)}// more\n`);
+    commit("Broken", "this does not load");
+    commit("Works again", `${agentScript(SYSTEM)}// again\n`);
+    commit("Another prompt", agentScript("You are rude."));
+    commit("A comment on it", `${agentScript("You are rude.")}// more\n`);
+
+    const found = await here.crochet(["replay", "--bisect", "HEAD~5", "--trust"]);
+    assert.equal(found.err, "");
+    assert.match(found.out, /^\w+ Another prompt\n {2}moved fix-the-typo\n$/);
+    assert.equal(found.code, 1);
+    assert.equal(git("worktree", "list").split("\n").length, 1);
+    assert.deepEqual(readdirSync(tmpdir()).filter((name) => name.startsWith("crochet-bisect-")), []);
+    assert.equal(git("status", "--porcelain"), "");
+
+    const same = await here.crochet(["replay", "--bisect", "HEAD~1", "--trust"]);
+    assert.match(same.err, /Cannot bisect from 'HEAD~1' as the fixtures are not as recorded there/);
+    const none = await here.crochet(["replay", "--bisect", "no-such-ref", "--trust"]);
+    assert.match(none.err, /'no-such-ref' as it is not a commit/);
+    assert.equal(none.code, 2);
+  },
+);
+
+test("--watch replays again when a file changes, with the code as it is then", LONG, async () => {
+  using here = place();
+  await recorded(here);
+  const [command, ...args] = ownArgv("cli/main", "replay", "--watch", "--trust");
+  const child = spawn(command, args, { cwd: here.cwd, env: { ...process.env, ...here.env } as NodeJS.ProcessEnv });
+  let out = "";
+  child.stdout.on("data", (data) => out += data);
+  const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
+  try {
+    await until("it waits", () => out.includes("waiting for a change"));
+    assert.match(out, /fix-the-typo +ok/);
+    out = "";
+    here.put({ "agent.ts": agentScript("You are rude.") });
+    await until("it waits", () => out.includes("waiting for a change"));
+    assert.match(out, /fix-the-typo +drift/);
+  } finally {
+    child.kill("SIGINT");
+  }
+  assert.equal(await ended, 130);
+});
