@@ -50,8 +50,8 @@ export function importSession(files: SessionFiles, name: string): Imported {
         },
       },
       headers: {
-        "x-claude-code-session-id": textIn(sessionId),
-        ...(typeof agentId === "string" && { "x-claude-code-agent-id": agentId }),
+        "x-claude-code-session-id": textIn(sessionId) || session.id,
+        ...(textIn(agentId) !== "" && { "x-claude-code-agent-id": textIn(agentId) }),
       },
       at: Date.parse(textIn(timestamp)) - began || 0,
       attempt: answers.get(textIn(value.id)) ?? { ended: "aborted", took: 0 },
