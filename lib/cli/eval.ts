@@ -15,7 +15,7 @@ import {
 } from "../eval/plan.ts";
 import { EvalRuns, type RunLine } from "../eval/runs.ts";
 import { stateDir } from "../files/state-dir.ts";
-import { dollarsText, PLAIN } from "../tape/drift/report.ts";
+import { type Case, dollarsText, PLAIN } from "../tape/drift/report.ts";
 import { invariantsOf } from "../tape/fault/judge.ts";
 import { type Fixture, fixtureAt, fixturesIn } from "../tape/fixture.ts";
 import { isCi } from "../tape/options.ts";
@@ -27,6 +27,7 @@ import { claims, evalText } from "./_eval-table.ts";
 import { against, here, variantAgents } from "./_eval-variants.ts";
 import { expectTrusted, fixturesFor } from "./_fixtures.ts";
 import { command, type Flags, refuseTogether, type Usage } from "./_flags.ts";
+import { type Annotation, onGithub } from "./_github.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { privateDir } from "./_project.ts";
 import { writeJunit } from "./_replay-table.ts";
@@ -59,7 +60,12 @@ const USAGE: Usage = {
 const RUNS = 10;
 const AT_ONCE = 4;
 
-export default command(USAGE, async ({ words, flags }, io) => {
+export default command(USAGE, (given, io) => {
+  const step = { title: "crochet eval", isData: given.flags.json === true };
+  return onGithub(io, step, (io, point) => evaluated(given, io, point));
+});
+
+async function evaluated({ words, flags }: Flags, io: Io, point: (annotation: Annotation) => void): Promise<number> {
   const evals = join(stateDir(io.cwd, io.env), "evals");
   const isKept = flags.resume !== undefined || flags.regrade !== undefined;
   if (flags.regrade !== undefined) {
@@ -110,9 +116,13 @@ export default command(USAGE, async ({ words, flags }, io) => {
     progress.end();
   }
   writeFileSync(join(folder, "summary.json"), `${JSON.stringify(summary, null, 2)}\n`);
-  show(summary, plan, folder, flags, io);
+  for (const { name, error } of show(summary, plan, folder, flags, io)) {
+    if (error === undefined) continue;
+    const { folder } = plan.fixtures.find((one) => one.name === name)!;
+    point({ file: join(folder, "tape.jsonl"), title: `eval of ${name}`, message: error });
+  }
   return exitCode(summary);
-});
+}
 
 /** Runs until a look refutes the agent, or to the end. What a look has not spent of its level is left for the last. */
 async function inLooks(
@@ -291,7 +301,7 @@ function priceLine(plan: EvalPlan): string {
   return `${several(fixtures.length, "fixture")}${by} x ${several(runs, "run")}: about ${price} by their tapes${note}`;
 }
 
-function show(summary: Summary, plan: EvalPlan, folder: string, flags: Flags["flags"], io: Io): void {
+function show(summary: Summary, plan: EvalPlan, folder: string, flags: Flags["flags"], io: Io): readonly Case[] {
   const near = relative(io.cwd, folder);
   const path = near.startsWith("..") ? folder : near;
   if (flags.json) io.out(`${JSON.stringify({ ...summary, folder: path })}\n`);
@@ -301,7 +311,6 @@ function show(summary: Summary, plan: EvalPlan, folder: string, flags: Flags["fl
     );
     if (summary.ended === "aborted") io.err(`crochet: interrupted: crochet eval --resume ${plan.id}\n`);
   }
-  if (flags.junit === undefined) return;
   const cases = summary.rows.map(({ fixture: name, worse, below, cells: [now] }) => {
     const why = [worse ? `worse than ${summary.variants[1]}` : "", below ? `below ${plan.atLeast}` : ""].filter(
       Boolean,
@@ -309,6 +318,8 @@ function show(summary: Summary, plan: EvalPlan, folder: string, flags: Flags["fl
     const error = `${why.join(", ")}: ${now!.passed} of ${now!.runs} passed`;
     return { name, seconds: 0, ...(why.length > 0 && { error }) };
   });
+  if (flags.junit === undefined) return cases;
   const error = exitCode(summary) === 0 ? {} : { error: claims(summary, PLAIN).trim() };
   writeJunit([...cases, { name: "all fixtures", seconds: 0, ...error }], flags.junit, io, "crochet eval");
+  return cases;
 }

@@ -28,13 +28,17 @@ import {
   PROMPT,
   REPLIES,
   templates,
+  WORKFLOW,
 } from "./init/_templates.ts";
 
 const USAGE: Usage = {
   name: "init",
   words: "[dir]",
   about: "Scaffolds an agent, a hook with its examples and a test with a recorded run; existing files are kept.",
-  flags: [["--json", "print data"]],
+  flags: [
+    ["--ci <host>", "write only a workflow for CI: github"],
+    ["--json", "print data"],
+  ],
   example: "crochet init my-agent",
 };
 
@@ -44,12 +48,25 @@ export default command(USAGE, async ({ words, flags }, io) => {
   if (existsSync(dir) && !statSync(dir).isDirectory()) {
     throw new UsageError(`Cannot scaffold in '${words[0]}' as it is a file: name a directory`);
   }
+  if (flags.ci !== undefined) return writeWorkflow(dir, flags, io);
   const origin = ownOrigin(dir);
   const made = await scaffold(dir, origin, io);
   if (flags.json) io.out(`${JSON.stringify({ dir, ...made })}\n`);
   else io.out(summary(relative(io.cwd, dir), made, origin));
   return EXIT.ok;
 });
+
+/** A workflow that replays and checks every pull request, and evaluates those with the label and each night. */
+function writeWorkflow(dir: string, { ci, json }: { ci?: unknown; json?: unknown }, io: Io): number {
+  if (ci !== "github") throw new UsageError(`Cannot write a workflow for '${ci}': expected github`);
+  const path = ".github/workflows/crochet.yaml";
+  if (!writeNew(join(dir, path), WORKFLOW, [])) {
+    throw new UsageError(`Cannot write ${path} as it exists: delete it to have it written anew`);
+  }
+  const next = "add the secret ANTHROPIC_API_KEY to the repository for evals, and see their --budget in the file";
+  io.out(json ? `${JSON.stringify({ dir, written: [path], kept: [], notes: [next] })}\n` : `wrote ${path}: ${next}\n`);
+  return EXIT.ok;
+}
 
 interface Scaffold {
   readonly written: readonly string[];

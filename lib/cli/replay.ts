@@ -1,16 +1,18 @@
 import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
-import { PLAIN, renewalText } from "../tape/drift/report.ts";
+import { PLAIN, renewalText, reportLines } from "../tape/drift/report.ts";
 import type { Fixture } from "../tape/fixture.ts";
 import { refuseInCi } from "../tape/options.ts";
 import { readHeader } from "../tape/read.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import type { ReplayHooks } from "../tape/run-on-tape.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
+import { BUILT_IN } from "../tape/tape.ts";
 import { eachOf, ProgressLine, reportLeft } from "./_each-of.ts";
 import { expectTrusted, fixtureAgent, fixturesFor, fixturesNamed } from "./_fixtures.ts";
 import { command, type Flags, inLines, refuseTogether, type Usage } from "./_flags.ts";
+import { type Annotation, onGithub } from "./_github.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
 import { type Outcome, showOutcomes, writeJunit } from "./_replay-table.ts";
@@ -49,7 +51,12 @@ const USAGE: Usage = {
   },
 };
 
-export default command(USAGE, async ({ words, flags }, io) => {
+export default command(USAGE, (given, io) => {
+  const step = { title: "crochet replay", isData: given.flags.json === true };
+  return onGithub(io, step, (io, point) => replayed(given, io, point));
+});
+
+async function replayed({ words, flags }: Flags, io: Io, point: (annotation: Annotation) => void): Promise<number> {
   if (flags.shadow && flags.hooks === undefined) {
     throw new UsageError("Cannot replay with --shadow as it names no hooks: add --hooks <dir>");
   }
@@ -104,12 +111,27 @@ export default command(USAGE, async ({ words, flags }, io) => {
     io.out(`\nThe hooks of '${flags.hooks}' would have done nothing\n`);
   }
   if (flags.junit !== undefined) writeJunit(outcomes, flags.junit, io);
+  for (const outcome of outcomes.filter(({ error, report }) => error !== undefined || !report!.ok)) {
+    point(annotationOf(outcome, fixtures.find(({ name }) => name === outcome.name)));
+  }
   if (io.signal.aborted) {
     reportLeft(fixtures.length - outcomes.length, fixtures.length, "replayed", io);
     return EXIT.interrupted;
   }
   return outcomes.every((o) => o.error === undefined && o.report!.ok) ? EXIT.ok : EXIT.failed;
-});
+}
+
+/** What is wrong with a fixture, at the words of its agent's script that changed, if they stand there. */
+function annotationOf({ name, error, report }: Outcome, fixture: Fixture | undefined): Annotation {
+  const tape = fixture?.tape ?? name;
+  if (error !== undefined || !report) return { file: tape, title: `${name} cannot be replayed`, message: error ?? "" };
+  const [{ expected, actual } = {}] = report.divergences as readonly { expected?: unknown; actual?: unknown }[];
+  const known = String(expected ?? "").split("\n");
+  const at = typeof actual === "string" ? actual.split("\n").find((line) => !known.includes(line)) : undefined;
+  const { agent } = fixture ? readHeader(fixture.tape) : {};
+  const script = fixture && agent !== undefined && agent !== BUILT_IN ? resolve(fixture.folder, agent) : tape;
+  return { file: script, at, title: `${name} is not as recorded`, message: reportLines(report).join("\n") };
+}
 
 /** @throws {UsageError} if there is no hook to load: that would look like hooks that allow everything */
 async function expectHooks(given: string, io: Io): Promise<void> {

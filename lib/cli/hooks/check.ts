@@ -15,6 +15,7 @@ import type {
 } from "../../testing/check/report.ts";
 import type { HookExample } from "../../testing/examples/example.ts";
 import { ProgressLine } from "../_each-of.ts";
+import { type Annotation, onGithub } from "../_github.ts";
 import { command, type Flags, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";
@@ -34,6 +35,7 @@ const USAGE: Usage = {
     ["--rounds <n>", "how often a Stop hook may send an agent back before it counts as endless (50)"],
     ["--mutants", "change each hook a little at a time: do its examples notice?"],
     ["--save", "add examples that are missing, and events that break a law, to <hook>.examples.yaml"],
+    ["--trust", "trust the hooks of the project for this call: they are run"],
     ["--cwd <dir>", "the project"],
     ["--json", "print data"],
     ["--junit <file>", "write a JUnit report"],
@@ -42,9 +44,16 @@ const USAGE: Usage = {
 };
 
 /** Exit code 1 if a law is broken or something could not be checked; warnings do not count. */
-export default command(USAGE, async ({ words, flags }, io) => {
+export default command(USAGE, (given, io) => {
+  const step = { title: "crochet hooks check", isData: given.flags.json === true };
+  return onGithub(io, step, (io, point) => checked(given, io, point));
+});
+
+async function checked({ words, flags }: Flags, io: Io, point: (annotation: Annotation) => void): Promise<number> {
   const cwd = projectOf(flags, io);
-  const { paths, untrusted } = words.length === 0 ? trustedPaths(cwd, io) : { paths: words, untrusted: [] };
+  const { paths, untrusted } = words.length === 0
+    ? trustedPaths(cwd, io, flags.trust === true)
+    : { paths: words, untrusted: [] };
   const missing = paths.find((path) => !existsSync(resolve(cwd, path)));
   if (missing !== undefined) {
     throw new UsageError(
@@ -73,16 +82,22 @@ export default command(USAGE, async ({ words, flags }, io) => {
     io.out(checkText(report, (performance.now() - began) / 1000, coloursFor(io.tty, io.env), columns));
   }
   if (flags.junit !== undefined) writeJunit(casesOf(report), flags.junit, { cwd }, "crochet hooks check");
+  for (const { path, findings } of report.hooks) {
+    for (const { severity, code, message } of findings) {
+      if (severity === "fault") point({ file: resolve(cwd, path), title: code, message });
+    }
+  }
   if (io.signal.aborted) return EXIT.interrupted;
   return report.ok ? EXIT.ok : EXIT.failed;
-});
+}
 
 /** Trusted hooks of the project. A path on the command line is trusted for the call; what is only found has to be. */
-function trustedPaths(cwd: string, io: Io): { paths: string[]; untrusted: string[] } {
+function trustedPaths(cwd: string, io: Io, trustsAll: boolean): { paths: string[]; untrusted: string[] } {
   const known = standings(cwd, io.env).filter(({ thing }) => thing !== ".crochet/config.yaml" && thing !== ".mcp.json");
+  const isTrusted = (state: string) => state === "trusted" || (trustsAll && state !== "refused");
   const others = [...SETTINGS_FILES.filter((file) => !file.startsWith(".claude/")), "hooks/hooks.json"];
   const untrusted = [
-    ...known.filter(({ state }) => state !== "trusted").map(({ thing, state }) =>
+    ...known.filter(({ state }) => !isTrusted(state)).map(({ thing, state }) =>
       `${thing} was not checked: it ${state === "changed" ? "changed since it was trusted" : "is not trusted"}. ` +
       `Run 'crochet trust', or name it: crochet hooks check ${thing}`
     ),
@@ -90,7 +105,7 @@ function trustedPaths(cwd: string, io: Io): { paths: string[]; untrusted: string
       `${path} was not checked: name it: crochet hooks check ${path}`
     ),
   ];
-  return { paths: known.filter(({ state }) => state === "trusted").map(({ thing }) => thing), untrusted };
+  return { paths: known.filter(({ state }) => isTrusted(state)).map(({ thing }) => thing), untrusted };
 }
 
 function optionsOf(flags: Flags["flags"], cwd: string, io: Io): CheckOptions {

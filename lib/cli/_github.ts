@@ -1,0 +1,84 @@
+import { appendFileSync, readFileSync, statSync } from "node:fs";
+import { relative, resolve } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import type { Io } from "./_io.ts";
+
+/** What GitHub shows at a line of a change. */
+export interface Annotation {
+  readonly file: string;
+  /** A text that stands in the line; without it, or if no line has it, the file as a whole. */
+  readonly at?: string | undefined;
+  readonly title: string;
+  readonly message: string;
+}
+
+/** GitHub shows ten of a step; more would hide those of other steps. */
+const MOST_ANNOTATIONS = 10;
+/** A summary of more than 1 MiB is dropped whole. */
+const MOST_SUMMARY = 900 * 1024;
+
+/**
+ * Runs a command as a step of GitHub Actions, if it is one: what it prints becomes the summary of the step, and its faults
+ * annotations. Nothing that an agent or a tape says is taken for a command of GitHub.
+ */
+export async function onGithub(
+  io: Io,
+  { title, isData }: { readonly title: string; readonly isData: boolean },
+  work: (io: Io, point: (annotation: Annotation) => void) => Promise<number>,
+): Promise<number> {
+  // Data is for a program, which may read nothing else.
+  if (io.env.GITHUB_ACTIONS !== "true" || isData) return await work(io, () => {});
+  const found: Annotation[] = [];
+  const token = crypto.randomUUID();
+  let text = "";
+  io.out(`::stop-commands::${token}\n`);
+  try {
+    const out = (words: string) => {
+      if (text.length < MOST_SUMMARY) text += words;
+      io.out(words);
+    };
+    return await work({ ...io, out }, (annotation) => found.push(annotation));
+  } finally {
+    io.out(`::${token}::\n`);
+    for (const one of found.slice(0, MOST_ANNOTATIONS)) io.out(errorLine(one, io));
+    summarise(title, text, io);
+  }
+}
+
+function errorLine({ file, at, title, message }: Annotation, { cwd, env }: Io): string {
+  const path = resolve(cwd, file);
+  const line = at === undefined ? undefined : lineOf(path, at);
+  const shown = relative(env.GITHUB_WORKSPACE || cwd, path);
+  const where = `file=${property(shown)}${line === undefined ? "" : `,line=${line}`},title=${property(title)}`;
+  return `::error ${where}::${escaped(message)}\n`;
+}
+
+function lineOf(path: string, words: string): number | undefined {
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return undefined;
+  const at = readFileSync(path, "utf8").split("\n").findIndex((line) => line.includes(words));
+  return at < 0 ? undefined : at + 1;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+}
+
+function property(text: string): string {
+  return escaped(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+}
+
+/** Adds to the summary of the step; what is printed in a fence that it cannot close. */
+function summarise(title: string, text: string, { env, err }: Io): void {
+  const file = env.GITHUB_STEP_SUMMARY;
+  if (file === undefined || file === "") return;
+  const bytes = new TextEncoder().encode(stripVTControlCharacters(text).trimEnd());
+  const cut = bytes.length > MOST_SUMMARY ? "\n… cut: the log of the step has the rest" : "";
+  const shown = new TextDecoder().decode(bytes.slice(0, MOST_SUMMARY));
+  const ticks = [...shown.matchAll(/`{3,}/g)].map(([run]) => run.length);
+  const fence = "`".repeat(Math.max(2, ...ticks) + 1);
+  try {
+    appendFileSync(file, `### ${title}\n\n${fence}\n${shown}${cut}\n${fence}\n\n`);
+  } catch (error) {
+    err(`crochet: Cannot write the summary of the step as ${(error as Error).message}\n`);
+  }
+}
