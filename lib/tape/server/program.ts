@@ -19,8 +19,9 @@ export class Program {
   /** Reads the headers of a request; gives the lane it is in. */
   learn(headers: Headers): string {
     const { session, agent } = idsIn(headers);
-    this.#session ??= session;
-    if (agent === undefined || agent === this.#session) return MAIN;
+    // An empty id would be found in every text, without an end.
+    this.#session ??= session || undefined;
+    if (!agent || agent === this.#session) return MAIN;
     if (!this.#agents.includes(agent)) this.#agents.push(agent);
     return `agent-${this.#agents.indexOf(agent) + 1}`;
   }

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { fixtureAt } from "../../../lib/tape/fixture.ts";
 import { readTape } from "../../../lib/tape/read.ts";
+import { Program } from "../../../lib/tape/server/program.ts";
 import { listen } from "../../../lib/tape/server/listen.ts";
 import { shownVariables, upstreamsIn } from "../../../lib/tape/server/pointing.ts";
 import { recordCommand, type RecordOptions, replayCommand } from "../../../lib/tape/server/run.ts";
@@ -387,4 +388,11 @@ test("requests go where variables and settings led before, else to the provider"
     openai: "http://gateway/v1",
     gemini: "http://gateway",
   });
+});
+
+test("an empty id in a header names no session and no agent", () => {
+  const program = new Program();
+  const lane = program.learn({ "x-claude-code-session-id": "", "x-claude-code-agent-id": "" });
+  assert.equal(lane, "main");
+  assert.deepEqual(program.places, { folder: undefined, session: undefined, agents: [] });
 });
