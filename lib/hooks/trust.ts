@@ -106,6 +106,11 @@ function whyNot(file: string, isNew: boolean): string {
   }: look at it, then run 'crochet trust'`;
 }
 
+/** Whether hooks may use a file: it is not a hook of its own. Only tests read examples. */
+function isShared(file: string): boolean {
+  return dirname(file) !== "hooks" || isSkipped(basename(file)) && !file.endsWith(".examples.yaml");
+}
+
 /** Why each file of the hooks folder is not to be run: it is not as it was trusted, or what all of them may use is not. */
 export function hooksKeeper(dir: string, env: Environment): Gatekeeper {
   const trust = trustOf(dir, env);
@@ -118,7 +123,7 @@ export function hooksKeeper(dir: string, env: Environment): Gatekeeper {
     return () => (error as Error).message;
   }
   const shared = [...Object.keys(before), ...Object.keys(now)]
-    .find((file) => before[file] !== now[file] && (dirname(file) !== "hooks" || isSkipped(basename(file))));
+    .find((file) => before[file] !== now[file] && isShared(file));
   return (name) => {
     const file = `hooks/${name}`;
     if (before[file] === undefined || before[file] !== now[file]) return whyNot(file, before[file] === undefined);
