@@ -47,6 +47,7 @@ test("hooks add takes several names, says what it copies, and copies nothing if 
     "added hooks/pre-tool-use@Bash.guard.rules.yaml",
     "added hooks/pre-tool-use@Bash.guard.examples.yaml",
     "added hooks/pre-tool-use@Edit+Write.secrets.ts",
+    "added hooks/pre-tool-use@Edit+Write.secrets.examples.yaml",
     "",
   ]);
 });
