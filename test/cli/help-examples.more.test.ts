@@ -10,6 +10,7 @@ import { commands, main } from "../../lib/cli/main.ts";
 import { CROCHET, ended } from "../_crochet.ts";
 import { place } from "../_place.ts";
 import { NO_PTY, Pty } from "../_pty.ts";
+import { RUNTIME } from "../_runtime.ts";
 import { scratch } from "../_scratch.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -57,6 +58,14 @@ test("the help of no command is wider than a terminal of 80 columns, but for wha
   }
 });
 
+/** What examples call claude: it asks once. */
+const CLAUDE = `
+const body = JSON.stringify({ model: "m", max_tokens: 9, messages: [{ role: "user", content: "fix the typo" }] });
+const headers = { "x-api-key": "none", "anthropic-version": "2023-06-01", "content-type": "application/json" };
+const { status } = await fetch(process.env.ANTHROPIC_BASE_URL + "/v1/messages", { method: "POST", headers, body });
+process.exit(status === 200 ? 0 : 1);
+`;
+
 /** A folder where everything that examples speak of is there, and a PATH with this program on it. */
 async function prepare(server: ScriptedServer): Promise<(line: string, cwd: string) => Promise<Ran>> {
   const bin = join(root, "bin");
@@ -67,7 +76,9 @@ async function prepare(server: ScriptedServer): Promise<(line: string, cwd: stri
     chmodSync(join(bin, name), 0o755);
   };
   script("crochet", `exec ${CROCHET.map((word) => `'${word}'`).join(" ")} "$@"`);
-  script("claude", 'test "$1" = --settings && test -f "$2"');
+  writeFileSync(join(root, "claude.mjs"), CLAUDE);
+  const claude = [...RUNTIME, join(root, "claude.mjs")].map((word) => `'${word}'`).join(" ");
+  script("claude", `case $1 in -p) exec ${claude} ;; *) test "$1" = --settings && test -f "$2" ;; esac`);
   const env = {
     PATH: `${bin}:${process.env.PATH}`,
     HOME: join(root, "home"),
@@ -99,6 +110,7 @@ async function prepare(server: ScriptedServer): Promise<(line: string, cwd: stri
   const typed = { type: "user", promptSource: "typed", sessionId: "s1", message: { role: "user", content: "hi" } };
   writeFileSync(join(sessions, "s1.jsonl"), `${JSON.stringify(typed)}\n`);
   await must("crochet run hi");
+  await must('crochet tape record --fixture typo -- claude -p "fix the typo in notes.md"');
   return run;
 }
 
@@ -127,6 +139,12 @@ for (const command of await everyCommand(commands())) {
     if (isChat) return await talk(example, cwd);
     // One is to be added, and for the other it is enough to try the hook that runs no tests.
     if (/hooks (add|check)$/.test(name)) rmSync(join(cwd, "hooks/stop.tests-pass.ts"));
+    if (/(tape( record)?|eval)$/.test(name)) rmSync(join(cwd, "fixtures/typo"), { recursive: true });
+    // It serves until it is interrupted.
+    if (name === "crochet tape serve") {
+      const { text } = await run(`timeout -s INT 5 ${example}`, cwd);
+      return assert.match(text, /127\.0\.0\.1:8787/);
+    }
     // The whole count belongs to the long run of the tests.
     const { code, text } = await run(
       process.env.CROCHET_TEST_LONG ? example : example.replace("--runs 200", "--runs 3"),

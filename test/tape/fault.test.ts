@@ -93,11 +93,14 @@ test("a fault that would lose nothing of an input is refused with its place, and
   }
   assert.deepEqual(PRESETS["bad-json"]!.faults(run.tape).map(faultText), ["call 1, tool_use:Write: json truncate"]);
   const hit = new Set<string>();
-  fc.assert(fc.property(faults(run.tape), (schedule) => {
-    new FaultRun(run.tape, schedule); // throws where one is out of place
-    for (const { what } of schedule) hit.add(what);
-    return [...simplerSchedules(schedule, choicesOf(run.tape))].every((simpler) => new FaultRun(run.tape, simpler));
-  }));
+  fc.assert(
+    fc.property(faults(run.tape), (schedule) => {
+      new FaultRun(run.tape, schedule); // throws where one is out of place
+      for (const { what } of schedule) hit.add(what);
+      return [...simplerSchedules(schedule, choicesOf(run.tape))].every((simpler) => new FaultRun(run.tape, simpler));
+    }),
+    { numRuns: 1000 },
+  );
   assert.ok(hit.has("json truncate") && hit.has("json drop"));
   run.remove();
 });
