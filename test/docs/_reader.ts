@@ -29,7 +29,11 @@ export function reader(): Reader {
     writeFileSync(at(path), text);
     if (text.startsWith("#!")) chmodSync(at(path), 0o755);
   };
-  for (const path of [".bin", ".home", "node_modules"]) mkdirSync(at(path));
+  for (const path of [".bin", ".home", "node_modules", ".home/.claude/projects/-a"]) {
+    mkdirSync(at(path), { recursive: true });
+  }
+  const typed = { type: "user", promptSource: "typed", sessionId: "s1", message: { role: "user", content: "hi" } };
+  writeFileSync(at(".home/.claude/projects/-a/s1.jsonl"), `${JSON.stringify(typed)}\n`);
   symlinkSync(ROOT, at("node_modules/crochet"));
   for (const name of ["@types", "fast-check"]) symlinkSync(join(ROOT, "node_modules", name), at("node_modules", name));
   symlinkSync(join(ROOT, "lib/cli/crochet"), at(".bin/crochet"));
