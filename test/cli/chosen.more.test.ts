@@ -93,7 +93,7 @@ test(
     const repeated = await ended(command, { cwd, env });
     assert.match(
       repeated.err,
-      /system, from \.\.\/\.\.\/AGENTS\.md, is not .*\n.*\n {2}- Be kind\.\n {2}\+ Be strict\.\n/,
+      /system is not .*\n.*\n {2}- Be kind\.\n {2}\+ Be strict\.\n/,
     );
     rmSync(join(cwd, "fixtures"), { recursive: true });
     rmSync(join(here.cwd, "AGENTS.md"));
