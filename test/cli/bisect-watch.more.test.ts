@@ -55,7 +55,10 @@ test("--watch replays again when a file changes, with the code as it is then", L
   const child = spawn(command, args, { cwd: here.cwd, env: { ...process.env, ...here.env } as NodeJS.ProcessEnv });
   let out = "";
   child.stdout.on("data", (data) => out += data);
-  const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
+  const ended = new Promise<number>((resolve) => {
+    // Deno ends by the signal itself, which a shell shows as 130 too.
+    child.once("close", (code, signal) => resolve(code ?? (signal === "SIGINT" ? 130 : -1)));
+  });
   try {
     await until("it waits", () => out.includes("waiting for a change"));
     assert.match(out, /fix-the-typo +ok/);
