@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { ownArgv } from "../../lib/hooks/own-command.ts";
 import { place } from "../_place.ts";
@@ -32,12 +31,12 @@ test(
     commit("Another prompt", agentScript("You are rude."));
     commit("A comment on it", `${agentScript("You are rude.")}// more\n`);
 
-    const found = await here.crochet(["replay", "--bisect", "HEAD~5", "--trust"]);
+    const found = await here.crochet(["replay", "--bisect", "HEAD~5", "--trust"], { TMPDIR: here.home });
     assert.equal(found.err, "");
     assert.match(found.out, /^\w+ Another prompt\n {2}moved fix-the-typo\n$/);
     assert.equal(found.code, 1);
     assert.equal(git("worktree", "list").split("\n").length, 1);
-    assert.deepEqual(readdirSync(tmpdir()).filter((name) => name.startsWith("crochet-bisect-")), []);
+    assert.deepEqual(readdirSync(here.home).filter((name) => name.startsWith("crochet-bisect-")), []);
     assert.equal(git("status", "--porcelain"), "");
 
     const same = await here.crochet(["replay", "--bisect", "HEAD~1", "--trust"]);
