@@ -57,6 +57,47 @@ const CLIENTS: { readonly [name: string]: Client } = {
     memory: "AGENTS.md",
     tool: read("read", "path"),
   },
+  "the SDK of Anthropic": {
+    install: "@anthropic-ai/sdk",
+    command: ["node", "client.mjs"],
+    memory: "memory.md",
+    tool: () => ({}),
+    script: `
+      import { readFileSync } from "node:fs";
+      import { createRequire } from "node:module";
+      const { Anthropic } = createRequire(process.env.PACKAGES + "/")("@anthropic-ai/sdk");
+      const system = readFileSync("memory.md", "utf8");
+      const messages = [{ role: "user", content: "hello from " + process.cwd() }];
+      const stream = new Anthropic().messages.stream({ model: "claude", max_tokens: 99, system, messages });
+      console.log(await stream.finalText());`,
+  },
+  "OpenAI Agents": {
+    install: "@openai/agents zod",
+    command: ["node", "client.mjs"],
+    memory: "memory.md",
+    tool: () => ({}),
+    script: `
+      import { readFileSync } from "node:fs";
+      import { createRequire } from "node:module";
+      const { Agent, run } = await import(createRequire(process.env.PACKAGES + "/").resolve("@openai/agents"));
+      const agent = new Agent({ name: "a", instructions: readFileSync("memory.md", "utf8"), model: "gpt" });
+      const running = await run(agent, "hello", { stream: true });
+      for await (const text of running.toTextStream()) console.log(text);
+      process.exit(0);`,
+  },
+  "AI SDK": {
+    install: "ai @ai-sdk/anthropic",
+    command: ["node", "client.mjs"],
+    memory: "memory.md",
+    tool: () => ({}),
+    script: `
+      import { readFileSync } from "node:fs";
+      import { createRequire } from "node:module";
+      const { resolve } = createRequire(process.env.PACKAGES + "/");
+      const [{ streamText }, { anthropic }] = await Promise.all(["ai", "@ai-sdk/anthropic"].map((one) => import(resolve(one))));
+      const system = readFileSync("memory.md", "utf8");
+      for await (const text of streamText({ model: anthropic("claude"), system, prompt: "hello" }).textStream) console.log(text);`,
+  },
   "the SDK of OpenAI": {
     install: "openai",
     command: ["node", "client.mjs"],
@@ -95,7 +136,9 @@ for (const [name, { install, command, memory, tool, script }] of Object.entries(
     timeout: 600_000,
   }, async (context) => {
     using packages = scratch({ "package.json": "{}" });
-    const installed = spawnSync("npm", ["install", "--no-audit", "--no-fund", install], { cwd: packages.path });
+    const installed = spawnSync("npm", ["install", "--no-audit", "--no-fund", ...install.split(" ")], {
+      cwd: packages.path,
+    });
     if (installed.status !== 0) return context.skip(`${install} cannot be installed here`);
     using project = scratch({
       "notes.md": "Ths is a note.\n",
