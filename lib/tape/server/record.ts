@@ -61,7 +61,7 @@ export class Recorder {
     this.#learn(headers, query);
     const url = upstreamUrl(this.#upstreams[prefix], prefix, sent.path) + query;
     const gone = new AbortController();
-    response.on("close", () => gone.abort());
+    response.on("close", () => setTimeout(() => gone.abort(), A_MOMENT));
     const { chunks, ...attempt } = await passedOn(url, sent.method, headers, bytes, response, gone.signal, began);
     exchange.attempt = { ...attempt, took: Math.round(performance.now() - began), ...answerOf(attempt, chunks) };
     if (attempt.answered) {
@@ -83,6 +83,9 @@ export class Recorder {
     }
   }
 }
+
+/** A program that has read all it wants may leave before the end of its answer is seen here. */
+const A_MOMENT = 100;
 
 /** A path below our prefix at a provider: the base that OpenAI's clients are given ends with `/v1`. */
 function upstreamUrl(base: string, prefix: Prefix, path: string): string {
@@ -122,7 +125,7 @@ async function passedOn(
     response.flushHeaders();
     for await (const chunk of answered.body ?? []) {
       chunks.push({ ms: Math.round(performance.now() - began), bytes: chunk });
-      if (!response.write(chunk)) {
+      if (!response.destroyed && !response.write(chunk)) {
         await new Promise<void>((resolve) => {
           response.once("drain", resolve);
           signal.addEventListener("abort", () => resolve(), { once: true });
