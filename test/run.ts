@@ -153,7 +153,7 @@ function say(text: string): void {
 function run({ runtime, files, xml, text }: Part): Promise<number> {
   const args = runtime === "bun"
     ? ["test", `--timeout=${timeout}`, "--reporter=junit", `--reporter-outfile=${xml}`, ...files]
-    : ["test", "-A", "--no-check", "--quiet", `--junit-path=${xml}`, ...files];
+    : ["test", "-A", "--no-check", "--quiet", "--preload=test/_seed.ts", `--junit-path=${xml}`, ...files];
   const output = openSync(text, "w");
   return new Promise((resolve) => {
     // Without CI: recording is refused if it is set, and recording is among what is tested.

@@ -78,9 +78,12 @@ test(
     ),
 );
 
-/** To ripgrep these are comments, blanks or a bracket it refuses as nothing closes it; to us they are globs like any other. */
+/**
+ * To ripgrep these are comments, blanks or a bracket it refuses as nothing closes it; to us they are globs like any other.
+ * And `./` is the folder searched to us, two letters to ripgrep.
+ */
 function isReadOtherwise(glob: string): boolean {
-  if (/^!?\s*$|^!?#|^!!|^!\\[#!]/.test(glob)) return true;
+  if (/^!?\s*$|^!?#|^!!|^!\\[#!]|^!?\.\//.test(glob)) return true;
   // A ']' that comes first, or first after '!' or '^', is one of the letters and closes nothing.
   return glob.replaceAll(/\\.|\[(?=([!^]?\]?))\1[^\]]*\]/g, "").includes("[");
 }
