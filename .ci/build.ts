@@ -1,5 +1,5 @@
 /**
- * Makes `dist/`: JavaScript for every runtime but Bun, file by file as in `lib/`, declarations of what the package
+ * Makes `dist/`: JavaScript for every runtime (a clone gives Bun the sources), file by file as in `lib/`, declarations of what the package
  * exports, and a bundle of the SDK that loads faster. With `--if-older`, only if something in `lib/` is newer.
  */
 import { execFileSync } from "node:child_process";

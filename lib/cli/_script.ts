@@ -113,11 +113,13 @@ export function isFound(dir: string, name: string): boolean {
 function offerOwnCopy(script: string): void {
   if ("Deno" in globalThis || script.startsWith(`${PACKAGE}/`) || isFound(dirname(script), "crochet")) return;
   const { exports } = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"));
-  const from = "Bun" in globalThis ? "bun" : "default";
   const own = new Map(
-    Object.entries<{ [condition: string]: string }>(exports)
-      .filter(([, file]) => file[from] !== undefined)
-      .map(([path, file]) => [`crochet${path.slice(1)}`, pathToFileURL(join(PACKAGE, file[from]!)).href]),
+    Object.entries<{ bun?: string; default: string }>(exports)
+      .filter(([, file]) => file.default !== undefined)
+      .map(([path, file]) => {
+        const code = "Bun" in globalThis ? file.bun ?? file.default : file.default;
+        return [`crochet${path.slice(1)}`, pathToFileURL(join(PACKAGE, code)).href];
+      }),
   );
   const { Bun } = globalThis as { Bun?: Plugins };
   if (Bun) return provide(Bun, own);

@@ -18,11 +18,12 @@ import { scratch } from "../_scratch.ts";
 
 const LAUNCHER = fileURLToPath(new URL("../../lib/cli/crochet", import.meta.url));
 
-/** A package with the launcher and nothing else; `programs` say what they were called with. */
+/** A clone with the launcher and nothing else; `programs` say what they were called with. */
 function pack(folder: string, programs: readonly string[]): string {
   const bin = join(folder, "package/lib/cli/crochet");
   for (const path of ["package/lib/cli", "bin", "links/deep"]) mkdirSync(join(folder, path), { recursive: true });
   copyFileSync(LAUNCHER, bin);
+  writeFileSync(join(dirname(bin), "main.ts"), "");
   for (const path of programs) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), `#!/bin/sh\necho "${path}" "$@"\n`);
@@ -70,6 +71,10 @@ test("crochet hands over to bun of its package, then bun on PATH, then deno, and
   );
   rmSync(join(here.path, "package/node_modules"), { recursive: true });
   assert.equal(launch(here.path, bin).out, `bin/bun ${alone} ${main} replay two words\n`);
+  rmSync(main);
+  const dist = `${dirname(bin)}/../../dist/cli`;
+  const built = `--cwd=${dist} --no-env-file --config=/dev/null ${dist}/main.js`;
+  assert.equal(launch(here.path, bin).out, `bin/bun ${built} replay two words\n`, "a package has no sources");
   rmSync(join(here.path, "bin/bun"));
   // In a project Deno finds what is imported there; elsewhere an import map names our copy.
   const started = () => launch(here.path, bin).out.replaceAll(`${dirname(bin)}/../../`, "");

@@ -48,6 +48,7 @@ function installIn(folder: string): Installed {
   const copy = clone(join(folder, "crochet"));
   symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
   run(copy, join(BIN, "bun"), "run", ".ci/build.ts");
+  run(copy, join(BIN, "bun"), "run", ".ci/manifest.ts", "pack");
   const [{ filename, files }] = JSON.parse(run(copy, "npm", "pack", "--ignore-scripts", "--json"));
 
   const tarball = join(copy, filename);

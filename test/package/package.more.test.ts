@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -41,18 +41,37 @@ const RUNTIMES = [
   { name: "node", args: [], skip: noNode },
 ] as const;
 
-test("the package holds each source, its JavaScript, and the types of what it exports", { skip, ...LONG }, () => {
-  const { packed } = made!;
+test("the package holds what was built of each source and the types of what it exports", { skip, ...LONG }, () => {
+  const { packed, project, clone: copy } = made!;
   const folders = new Set(packed.map((path) => path.split("/")[0]!));
   assert.deepEqual([...folders].sort(), ["LICENSE", "README.md", "dist", "hooks", "lib", "package.json"]);
-  const of = (ending: RegExp) => packed.filter((path) => ending.test(path));
-  const named = (path: string) => path.replace(/^lib|^dist/, "").replace(/\.(ts|js|d\.ts)$/, "");
-  const sources = of(/^lib\/.*\.ts$/).map(named);
-  const built = of(/^dist\/(?!sdk-).*\.js$/).map(named);
+  const built = packed.flatMap((path) => /^dist\/(?!sdk-)(.*)\.js$/.exec(path)?.[1] ?? []);
+  const sources = globSync("**/*.ts", { cwd: join(copy, "lib") }).map((path) => path.replace(/\.ts$/, ""));
   assert.deepEqual(built.sort(), sources.sort());
-  assert.deepEqual(of(/\.map$/), []);
-  const types = of(/\.d\.ts$/).length;
+  const types = packed.filter((path) => path.endsWith(".d.ts")).length;
   assert.ok(types > 50 && types < sources.length / 2, `${types} declarations`);
+  // Nothing is in it twice: no source, but for the adapters, which are written out as they are.
+  const others = packed.filter((path) =>
+    /\.map$|\.orig$|^lib\/(?!cli\/crochet$|hooks\/adapters\/|view\/page\/)/.test(path)
+  );
+  assert.deepEqual(others, []);
+  assert.ok(packed.length <= 1000, `${packed.length} files`);
+  const { exports } = JSON.parse(readFileSync(join(project, "node_modules/crochet/package.json"), "utf8"));
+  const named = Object.values<string | object>(exports).flatMap((to) =>
+    typeof to === "string" ? [to] : Object.values(to)
+  );
+  assert.deepEqual(named.filter((path) => !packed.includes(path.slice(2))), []);
+});
+
+test("packing leaves package.json as it was", { skip, ...LONG }, () => {
+  const copy = clone(join(made!.folder, "packing"));
+  mkdirSync(join(copy, "dist"));
+  const manifest = () => readFileSync(join(copy, "package.json"), "utf8");
+  const before = manifest();
+  run(copy, "bun", "run", ".ci/manifest.ts", "pack");
+  assert.notEqual(manifest(), before);
+  run(copy, "bun", "run", ".ci/manifest.ts", "restore");
+  assert.equal(manifest(), before);
 });
 
 for (const { name, args, skip } of RUNTIMES) {
