@@ -7,7 +7,7 @@ import { realOr } from "../hooks/file/places.ts";
 import { ownArgv } from "../hooks/own-command.ts";
 import { runProcess } from "../hooks/process/process.ts";
 import type { Fixture } from "../tape/fixture.ts";
-import { BUILT_IN } from "../tape/tape.ts";
+import { BUILT_IN } from "../files/importing.ts";
 import { fixtureScript } from "./_fixtures.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { builtIn, loadAgent } from "./_script.ts";

@@ -17,7 +17,7 @@ import {
   scriptFromTape,
 } from "../tape/fixture.ts";
 import { readHeader } from "../tape/read.ts";
-import { BUILT_IN } from "../tape/tape.ts";
+import { BUILT_IN } from "../files/importing.ts";
 import type { Flags } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { builtIn, loadAgent } from "./_script.ts";

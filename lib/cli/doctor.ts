@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { isObject } from "../core/json.ts";
 import { shellWord } from "../core/shown.ts";
-import { onPath } from "../files/on-path.ts";
+import { onPath } from "../files/programs.ts";
 import { stateDir } from "../files/state-dir.ts";
 import { crochetVersion, runtimeVersion } from "../files/version.ts";
 import { codexHooks } from "../hooks/codex-trust.ts";

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { shellWord } from "../core/shown.ts";
-import { onPath } from "../files/on-path.ts";
+import { onPath } from "../files/programs.ts";
 import { crochetVersion } from "../files/version.ts";
 import { ownArgv } from "../hooks/own-command.ts";
 import { trust, trustFixtures } from "../hooks/trust.ts";

@@ -14,7 +14,7 @@ import { readTape } from "../tape/read.ts";
 import { keepFiles } from "../tape/record/keep-files.ts";
 import { redactor } from "../tape/redact/redact.ts";
 import { type FixtureRun, type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
-import { BUILT_IN } from "../tape/tape.ts";
+import { BUILT_IN } from "../files/importing.ts";
 import { checkWritable } from "../tape/write.ts";
 import { filesBelow } from "./_fixtures.ts";
 import { command, type Usage } from "./_flags.ts";

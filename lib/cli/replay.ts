@@ -8,7 +8,7 @@ import { readHeader } from "../tape/read.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import type { ReplayHooks } from "../tape/run-on-tape.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
-import { BUILT_IN } from "../tape/tape.ts";
+import { BUILT_IN } from "../files/importing.ts";
 import { eachOf, ProgressLine, reportLeft } from "./_each-of.ts";
 import { expectTrusted, fixtureAgent, fixturesFor, fixturesNamed } from "./_fixtures.ts";
 import { command, type Flags, inLines, refuseTogether, type Usage } from "./_flags.ts";

@@ -7,7 +7,6 @@ import { callSubject } from "../view/calls.ts";
 import { command, helpText, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { endAtSecondInterrupt, guarded, processIo } from "./_process.ts";
-import { withAttached } from "./_attach.ts";
 import { ASKING, type Call, promptOf, RUN_FLAGS, runOptions } from "./_run-options.ts";
 import { consoleAside } from "./_runtime.ts";
 import { coloursFor, oneLine, plainText } from "./show/text.ts";
@@ -98,7 +97,7 @@ function outputForm(given: string | boolean | undefined): OutputForm {
 /** Starts a run on this machine. */
 async function startHere(agent: Agent, prompt: string, call: Call) {
   const { options, watched } = await runOptions(call, agent);
-  const asked = await withAttached(prompt, call.io.cwd);
+  const asked = prompt.includes("@") ? await (await import("./_attach.ts")).withAttached(prompt, call.io.cwd) : prompt;
   const start = call.flags.durable
     ? (await import("./_durable.ts")).durably(watched, asked, { ...options, io: call.io })
     : (more: RunOptions) => watched.run(asked, { ...options, ...more });

@@ -3,7 +3,8 @@ import { dirname, join } from "node:path";
 import { fixtureAt, scriptFromTape, scriptOnTape } from "../tape/fixture.ts";
 import { ImportRefused } from "../tape/import/exchange.ts";
 import { readTape } from "../tape/read.ts";
-import { BUILT_IN, type Tape } from "../tape/tape.ts";
+import type { Tape } from "../tape/tape.ts";
+import { BUILT_IN } from "../files/importing.ts";
 import { writeTape } from "../tape/write.ts";
 import { KEPT } from "./runs.ts";
 

@@ -1,3 +1,6 @@
+/** How the agent that needs no script is named, in place of the path of one. */
+export const BUILT_IN = "crochet";
+
 /** For the process, whichever copy of this package asks: a script may bring its own. */
 const LOADING = Symbol.for("crochet.loading-scripts");
 const loading: Set<string> = (globalThis as { [LOADING]?: Set<string> })[LOADING] ??= new Set();

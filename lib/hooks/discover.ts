@@ -5,6 +5,7 @@ import type { HookRecord, OnError } from "../core/hook.ts";
 import { kebab } from "../core/names.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { NO_OPINION } from "../core/verdict.ts";
+import { isExecutable } from "../files/programs.ts";
 import {
   BadFileName,
   beginsWithEvent,
@@ -19,7 +20,6 @@ import {
 import { readHeader, recordBase } from "./file/record.ts";
 import type { ModuleFolder } from "./module.ts";
 import type { HookHost } from "./process/host.ts";
-import { isExecutable, programOf } from "./process/program.ts";
 import type { PromptModel } from "./prompt.ts";
 
 /** A hook file as it was found: named and read, nothing of it run. */
@@ -205,7 +205,7 @@ export async function loadHook(file: HookFile, options: LoadOptions): Promise<Ho
 }
 
 async function loadCommand(file: HookFile, source: string, host: HookHost): Promise<HookRecord> {
-  const { commandHook } = await import("./command.ts");
+  const [{ commandHook }, { programOf }] = await Promise.all([import("./command.ts"), import("./process/program.ts")]);
   const config = readHeader(file.text);
   const base = recordBase(file, config, source);
   const { command, args } = programOf(file);

@@ -7,7 +7,6 @@ import { parseFileName } from "./file/file-name.ts";
 import { type Environment, homeOf, realOr, shortPath, userState } from "./file/places.ts";
 import { readBrought } from "./file/tree.ts";
 import { HookFolder, type Runner } from "./folder.ts";
-import { nameWarnings } from "./known-names.ts";
 import type { TomlOptions } from "./toml.ts";
 import { changedGuards, distrust, hooksKeeper, switched, Switches, type Trustable } from "./trust.ts";
 
@@ -176,7 +175,7 @@ export class HookSources {
       listed: shown,
       unloaded,
       problems,
-      warnings: shown.flatMap(({ record }) => nameWarnings(record)),
+      warnings: await nameWarnings(shown.map(({ record }) => record)),
       permissions: settings.permissions,
     };
   }
@@ -330,6 +329,12 @@ function unloadedFiles(source: string, refused: ReadonlyMap<string, string>): Un
 
 /** Where hooks are from, in the order in which they are asked. */
 type SourceScope = "script" | "user" | "project" | "local" | "command line";
+
+async function nameWarnings(records: readonly HookRecord[]): Promise<string[]> {
+  if (records.length === 0) return [];
+  const known = await import("./known-names.ts");
+  return records.flatMap((record) => known.nameWarnings(record));
+}
 
 /** A settings or definitions file, of which only a trusted text counts. */
 class TextSource {

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { ToolError } from "../core/tool.ts";
-import { onPath } from "../files/on-path.ts";
+import { onPath } from "../files/programs.ts";
 import { inside, protectedIn } from "./_path-rule.ts";
 
 /** A sandbox for commands: the workspace can be written, the rest only read, the network is not there. */

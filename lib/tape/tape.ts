@@ -111,9 +111,6 @@ export interface TapeEvent {
   readonly pad?: number;
 }
 
-/** How a tape names the agent that needs no script. */
-export const BUILT_IN = "crochet";
-
 /** The lane of an agent that no other agent started. */
 export const MAIN = "main";
 

@@ -4,7 +4,6 @@ import type { Stop } from "../core/events.ts";
 import { totalTokens } from "../core/messages.ts";
 import { nearest } from "../files/nearest.ts";
 import { type Tool, ToolError, type ToolOutput, type ToolSession } from "../core/tool.ts";
-import { splitFrontMatter } from "../files/front-matter.ts";
 import { tool } from "./make-tool.ts";
 import type { Spawned, ToolContext } from "./tool-context.ts";
 import { HAS_READ, workspaceOf } from "./tool-state.ts";
@@ -227,6 +226,7 @@ export async function readDefinition(
     throw fail(`it cannot be read: ${message}`);
   });
   hasRead?.(path, text);
+  const { splitFrontMatter } = await import("../files/front-matter.ts");
   const { head, body, unclosed } = splitFrontMatter(text);
   if (unclosed) throw fail("its front matter is never closed: end it with a line '---'");
   if (head === undefined) {

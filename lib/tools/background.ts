@@ -1,7 +1,5 @@
 import { type Tool, ToolError } from "../core/tool.ts";
 import { tool } from "./make-tool.ts";
-import { boundedSearch } from "../regex/bounded-search.ts";
-import { runaway } from "../regex/runaway.ts";
 import type { BackgroundRun } from "./shell/agent-shell.ts";
 import { openedShell } from "./bash.ts";
 
@@ -34,8 +32,8 @@ export const BashOutput: Tool<{ bash_id: string; filter?: string }> = tool({
     additionalProperties: false,
   },
   effect: "read",
-  run: ({ bash_id, filter }, { state }) => {
-    const lines = filterOf(filter);
+  run: async ({ bash_id, filter }, { state }) => {
+    const lines = await filterOf(filter);
     const run = runOf(state, bash_id);
     const end = run.end();
     const { stdout, stderr, ...persisted } = run.output();
@@ -86,7 +84,7 @@ function runOf(state: ReadonlyMap<string, unknown>, id: string): BackgroundRun {
   throw new ToolError(`Cannot find background run '${id}' as no run has that ID: ${known}`);
 }
 
-function filterOf(filter: string | undefined): (text: string) => string {
+async function filterOf(filter: string | undefined): Promise<(text: string) => string> {
   if (filter === undefined) return (text) => text;
   let regex: RegExp;
   try {
@@ -94,8 +92,10 @@ function filterOf(filter: string | undefined): (text: string) => string {
   } catch {
     throw new ToolError(`Cannot use filter '${filter}' as it is not a regular expression`);
   }
+  const { runaway } = await import("../regex/runaway.ts");
   const why = runaway(regex);
   if (why !== undefined) throw new ToolError(`Cannot use filter '${filter}' as ${why}`);
+  const { boundedSearch } = await import("../regex/bounded-search.ts");
   const search = boundedSearch(regex);
   return (text) => text.split("\n").filter((line) => search(line) !== false).join("\n");
 }

@@ -1,6 +1,5 @@
 import { isObject } from "../core/json.ts";
 import type { Message } from "../core/messages.ts";
-import { processLock } from "./claims.ts";
 import {
   checkId,
   entriesOf,
@@ -103,6 +102,41 @@ function completed(given: MinimalStore): SessionStore {
 
 function isList(found: Awaited<ReturnType<MinimalStore["load"]>>): found is readonly Message[] {
   return Array.isArray(found);
+}
+
+/** A lock that holds within this process. */
+function processLock(): TranscriptStore["lock"] {
+  const held = new Set<string>();
+  return async (id) => {
+    checkId(id);
+    if (held.has(id)) {
+      throw new Error(`Cannot run '${id}' as this process is already running it: wait for its result`);
+    }
+    held.add(id);
+    return async () => void held.delete(id);
+  };
+}
+
+/**
+ * The store of one session. It remembers what the session and its sub-agents have claimed and releases it all at the
+ * end: a sub-agent that never ends must not keep its id.
+ */
+export function claiming<S extends Pick<TranscriptStore, "lock">>(store: S): S & { releaseAll(): Promise<void> } {
+  const held = new Set<() => Promise<void>>();
+  return {
+    ...store,
+    async lock(id) {
+      const unlock = await store.lock(id);
+      const release = async () => {
+        if (held.delete(release)) await unlock();
+      };
+      held.add(release);
+      return release;
+    },
+    async releaseAll() {
+      for (const release of [...held]) await release();
+    },
+  };
 }
 
 /** Data that cannot be changed: itself if it is frozen, otherwise a frozen copy. */

@@ -1,6 +1,6 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { extname } from "node:path";
-import { onPath } from "../../files/on-path.ts";
+import { isExecutable, onPath } from "../../files/programs.ts";
 
 /** What runs a script that is not a program itself, by its extension. */
 const INTERPRETERS: { readonly [ext: string]: readonly [program: string, ...args: string[]] } = {
@@ -38,8 +38,4 @@ export function missingProgram(path: string, env: Readonly<Record<string, string
   const { command, args } = programOf({ path, text: readFileSync(path, "utf8"), executable: false });
   const name = command.endsWith("/env") ? args.find((word) => !word.startsWith("-"))! : command;
   return (name.startsWith("/") ? existsSync(name) : onPath(name, env)) ? undefined : name;
-}
-
-export function isExecutable(path: string): boolean {
-  return (statSync(path).mode & 0o111) !== 0;
 }

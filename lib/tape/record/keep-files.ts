@@ -24,7 +24,7 @@ import type { TapeOptions } from "../options.ts";
 import { TapeError } from "../read.ts";
 import { type Redactor, redactor } from "../redact/redact.ts";
 import { whatIs } from "../redact/scan.ts";
-import { BUILT_IN } from "../tape.ts";
+import { BUILT_IN } from "../../files/importing.ts";
 
 /** What is never part of a recorded workspace. */
 const LEFT_OUT = new Set([...SKIPPED, FIXTURES]);
