@@ -1,11 +1,11 @@
-import { type AnyEvent, type EventName, EVENTS, type Fired } from "./events.ts";
+import { type AnyEvent, EVENTS, type Fired } from "./events.ts";
 import { freeze } from "./frozen.ts";
 import type { HookEnv } from "./hook.ts";
 import type { Message } from "./messages.ts";
 
 /**
  * Gives an event what every event has and freezes it: hooks share it, none can change it. Takes the given object
- * over. What reads the whole history is a getter there and stays one, of a snapshot: few hooks look.
+ * over.
  */
 export function stamp(fired: Fired, env: HookEnv): AnyEvent {
   const event = fired as unknown as Record<string, unknown>;
@@ -19,24 +19,16 @@ export function stamp(fired: Fired, env: HookEnv): AnyEvent {
     if (env.agent_type !== undefined) event.agent_type = env.agent_type;
   }
   event.turn_id = env.turn_id;
-  const parts = PARTS[fired.event];
-  if (parts !== undefined) { for (const part of parts) freeze(event[part]); }
-  return Object.freeze(event) as unknown as AnyEvent;
+  return sealed(event);
 }
 
-const TOOL_PARTS = ["input", "original_input"];
+/** What reads the whole history: a getter, which few hooks look at. */
+const HISTORY: ReadonlySet<string> = new Set(["turn", "request", "messages"]);
 
-/** The fields that have parts of their own, by event. */
-const PARTS: { readonly [N in EventName]?: readonly string[] } = {
-  "session-start": ["config"],
-  "pre-tool-use": TOOL_PARTS,
-  "permission-request": [...TOOL_PARTS, "permission_suggestions"],
-  "tool-denied": TOOL_PARTS,
-  "post-tool-use": [...TOOL_PARTS, "result"],
-  "iteration": ["usage"],
-  "stop": ["usage"],
-  "turn-end": ["usage"],
-};
+function sealed(event: Record<string, unknown>): AnyEvent {
+  for (const key in event) if (!HISTORY.has(key)) freeze(event[key]);
+  return Object.freeze(event) as unknown as AnyEvent;
+}
 
 let last = { at: NaN, text: "" };
 
@@ -59,21 +51,10 @@ export function snapshot(messages: readonly Message[], first = 0): () => readonl
 
 /** The event as the next hook sees it: with the subject the hook before has left. */
 export function withSubject(event: AnyEvent, value: unknown): AnyEvent {
-  const subject = EVENTS[event.event].subject;
+  const { subject, takes } = EVENTS[event.event];
   if (subject === null) return event;
   const old = (event as unknown as Record<string, unknown>)[subject];
-  const merged = isView(event.event) ? { ...(old as object), ...(value as object) } : value;
+  const merged = freeze(takes === "view" ? { ...old as object, ...value as object } : value);
   const fields = { ...Object.getOwnPropertyDescriptors(event), [subject]: { value: merged, enumerable: true } };
-  return freezeAround(Object.defineProperties({}, fields)) as AnyEvent;
-}
-
-/** Subjects of several optional parts, of which a hook changes only those it names. */
-export function isView(event: EventName): boolean {
-  return event === "turn-start" || event === "iteration";
-}
-
-/** As `freeze`, without looking into getters. */
-function freezeAround<T extends object>(value: T): T {
-  for (const field of Object.values(Object.getOwnPropertyDescriptors(value))) freeze(field.value);
-  return Object.freeze(value);
+  return Object.freeze(Object.defineProperties({}, fields)) as AnyEvent;
 }

@@ -1,64 +1,77 @@
 import type { Block, Json, Message, Usage } from "./messages.ts";
 
+/** What is known of an event. */
 export interface EventRow {
+  /** The field a matcher is compared with; null: matchers are ignored. */
   readonly match: string | null;
+  /** The field that `modify` replaces; null: nothing can be modified. */
   readonly subject: string | null;
+  /** What `modify` must give. A view has several optional parts, of which a hook changes only those it names. */
+  readonly takes: "text" | "boolean" | "view" | "any";
+  /** A denial prevents the thing, is one of several whose reasons are collected, or is ignored with a warning. */
   readonly deny: "prevents" | "collects" | "ignored";
   readonly ask: boolean;
+  /** Whether a model reads contexts (U6); otherwise there is no message of the event for them to go into. */
+  readonly read: boolean;
+  /** What the failure of a module does, unless the hook says so (U7). */
+  readonly failure: "continue" | "deny" | "abort";
+  /** The agents that a hook sees by default. */
   readonly scope: Scope;
+  /** Other names of the same moment, some of them narrower. */
   readonly aliases: { readonly [alias: string]: { readonly scope?: Scope; readonly outcome?: Outcome } };
 }
 
 /** An event of all agents that only observes. */
-const PLAIN = { match: null, subject: null, deny: "ignored", ask: false, scope: "all", aliases: {} } as const;
+const PLAIN = {
+  match: null,
+  subject: null,
+  takes: "any",
+  deny: "ignored",
+  ask: false,
+  read: false,
+  failure: "continue",
+  scope: "all",
+  aliases: {},
+} as const;
+const GATE = { deny: "prevents", read: true } as const;
 
 function row<const R extends Partial<EventRow>>(given: R): Omit<typeof PLAIN, keyof R> & R {
   return { ...PLAIN, ...given };
 }
 
-/**
- * The ONE table of events; a row says what is not as in `PLAIN`. `subject` is the field that `modify` replaces (null:
- * nothing can be modified); `deny` says what a denial does: it `prevents` the thing, is one of several that `collect`
- * reasons, or is `ignored` with a warning. `match` is the field a matcher is compared with (null: matchers are
- * ignored). `scope` is which agents a hook sees by default; `aliases` are other names of the same moment, some of them
- * narrower (a scope or an outcome).
- */
+/** The ONE table of events; a row says what is not as in `PLAIN`. */
 export const EVENTS = {
-  "session-start": row({ match: "source", scope: "root" }),
-  "user-prompt-submit": row({ subject: "prompt", deny: "prevents", scope: "root" }),
+  "session-start": row({ match: "source", read: true, failure: "abort", scope: "root" }),
+  "user-prompt-submit": row({ ...GATE, subject: "prompt", takes: "text", failure: "deny", scope: "root" }),
   "agent-start": row({
-    match: "agent_type",
-    subject: "task",
-    deny: "prevents",
+    ...{ ...GATE, match: "agent_type", subject: "task", takes: "text", failure: "abort" },
     aliases: { "subagent-start": { scope: "sub" } },
   }),
-  "turn-start": row({ subject: "turn", deny: "prevents", aliases: { "pre-generation": {} } }),
-  "iteration": row({ subject: "request", deny: "prevents", aliases: { "pre-iteration": {} } }),
-  "pre-tool-use": row({ match: "tool_name", subject: "input", deny: "prevents", ask: true }),
+  "turn-start": row({ ...GATE, subject: "turn", takes: "view", failure: "abort", aliases: { "pre-generation": {} } }),
+  "iteration": row({ ...GATE, subject: "request", takes: "view", failure: "abort", aliases: { "pre-iteration": {} } }),
+  "pre-tool-use": row({ ...GATE, match: "tool_name", subject: "input", ask: true, failure: "deny" }),
   "permission-request": row({ match: "tool_name", subject: "input", deny: "prevents" }),
   "tool-denied": row({ match: "tool_name", aliases: { "permission-denied": {} } }),
   "post-tool-use": row({
-    match: "tool_name",
-    subject: "result",
-    deny: "collects",
+    ...{ match: "tool_name", subject: "result", deny: "collects", read: true },
     aliases: { "post-tool-use-failure": { outcome: "failure" } },
   }),
-  "post-tool-batch": row({ deny: "prevents" }),
-  "stop": row({ match: "agent_type", deny: "collects", scope: "root", aliases: { "subagent-stop": { scope: "sub" } } }),
+  "post-tool-batch": row(GATE),
+  "stop": row({
+    ...{ match: "agent_type", deny: "collects", read: true, scope: "root" },
+    aliases: { "subagent-stop": { scope: "sub" } },
+  }),
   "stop-failure": row({ match: "error", scope: "root" }),
-  "turn-end": row({ aliases: { "post-generation": {} } }),
+  "turn-end": row({ read: true, aliases: { "post-generation": {} } }),
   "agent-stop": row({ aliases: { "cleanup": {} } }),
   "session-end": row({ match: "reason", scope: "root" }),
   "model-switch": row({
-    match: "new_model",
-    subject: "new_model",
-    deny: "prevents",
-    ask: true,
+    ...{ match: "new_model", subject: "new_model", takes: "text", deny: "prevents", ask: true, failure: "deny" },
     aliases: { "pre-model-switch": {} },
   }),
-  "post-model-switch": row({ match: "new_model" }),
-  "error": row({ match: "tool", subject: "retry", deny: "prevents" }),
-  "pre-compact": row({ match: "trigger", subject: "instructions", deny: "prevents" }),
+  "post-model-switch": row({ match: "new_model", read: true }),
+  "error": row({ ...GATE, match: "tool", subject: "retry", takes: "boolean" }),
+  "pre-compact": row({ ...GATE, match: "trigger", subject: "instructions", takes: "text" }),
   "post-compact": row({ match: "trigger" }),
   "notification": row({ match: "notification_type" }),
   "checkpoint": row({ match: "checkpoint_type" }),

@@ -1,4 +1,4 @@
-import type { EventName } from "./events.ts";
+import { type EventName, EVENTS } from "./events.ts";
 import type { Folded } from "./fold.ts";
 import { type Block, text, type TextBlock } from "./messages.ts";
 import { pascal } from "./names.ts";
@@ -35,26 +35,9 @@ export function contextBlocks(contexts: readonly From[]): Block[] {
   return wordings(contexts).filter((words) => words.trim() !== "").map(text);
 }
 
-/** Events whose contexts no model reads (U6): there is no message of theirs to go into. */
-const UNREAD: ReadonlySet<EventName> = new Set<EventName>([
-  "permission-request",
-  "tool-denied",
-  "agent-stop",
-  "session-end",
-  "model-switch",
-  "notification",
-  "checkpoint",
-  "memory-update",
-  "agent-prompt",
-  "stop-failure",
-  "post-compact",
-  "cwd-changed",
-  "instructions-loaded",
-]);
-
 /** A warning for each hook whose context no model reads. */
 export function unread(event: EventName, contexts: readonly { readonly hook: string }[]): string[] {
-  if (contexts.length === 0 || !UNREAD.has(event)) return [];
+  if (EVENTS[event].read) return [];
   return contexts.map(({ hook }) => `Hook ${hook} gave context at ${event}, which no model reads: ignored`);
 }
 

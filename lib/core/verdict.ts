@@ -1,4 +1,4 @@
-import { type EventName, EVENTS, type Subjects } from "./events.ts";
+import { type EventName, type EventRow, EVENTS, type Subjects } from "./events.ts";
 import { isObject } from "./json.ts";
 import { pascal } from "./names.ts";
 import { shown } from "./shown.ts";
@@ -192,32 +192,27 @@ export function fromAction(event: EventName, given: string, fields: Record<strin
   }
 }
 
-/** What a subject must be, if it is not looked at where it is used. */
-const SUBJECTS: { readonly [N in EventName]?: readonly [expected: string, fits: (value: unknown) => boolean] } = {
-  "user-prompt-submit": ["a text", isText],
-  "agent-start": ["a text", isText],
-  "model-switch": ["a text", isText],
-  "pre-compact": ["a text", isText],
-  "turn-start": ["an object, its 'system' a text,", isView],
-  "iteration": ["an object, its 'system' a text,", isView],
-  "error": ["true or false (retry)", (value) => typeof value === "boolean"],
-};
-
 /** The value if it fits the event's subject; otherwise a failure that says what would. */
 function checkedSubject(event: EventName, value: unknown): unknown {
-  if (EVENTS[event].subject === null) throw unusable(event, `nothing can be modified on ${pascal(event)}`);
-  const [expected, fits] = SUBJECTS[event] ?? [];
-  if (!fits || fits(value)) return value;
+  const { subject, takes } = EVENTS[event];
+  if (subject === null) throw unusable(event, `nothing can be modified on ${pascal(event)}`);
+  const [expected, fits] = SUBJECTS[takes];
+  if (fits(value)) return value;
   throw unusable(event, `its 'modify' gives ${shown(value)} where ${expected} is expected`);
 }
 
-function isText(value: unknown): boolean {
-  return typeof value === "string";
-}
+const isText = (value: unknown) => typeof value === "string";
 
-function isView(value: unknown): boolean {
-  return isObject(value) && (value.system === undefined || isText(value.system));
-}
+const SUBJECTS: { readonly [T in EventRow["takes"]]: readonly [expected: string, fits: (value: unknown) => boolean] } =
+  {
+    text: ["a text", isText],
+    boolean: ["true or false (retry)", (value) => typeof value === "boolean"],
+    view: [
+      "an object, its 'system' a text,",
+      (value) => isObject(value) && (value.system === undefined || isText(value.system)),
+    ],
+    any: ["", () => true], // looked at where it is used
+  };
 
 /** A failure that names the event; the caller knows the hook. */
 export function unusable(event: EventName, why: string): UnusableAnswer {

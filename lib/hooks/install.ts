@@ -230,7 +230,7 @@ function refusesWhereItFails(record: HookRecord, event: EventName): boolean {
   if (record.mode !== "gate" || EVENTS[event].deny !== "prevents") return false;
   // Rules fail as modules do.
   const kind = record.kind === "rules" ? "module" : record.kind;
-  return (record.onError ?? failurePolicy({ ...record, kind }, event)) === "deny";
+  return failurePolicy({ ...record, kind }, event) === "deny";
 }
 
 /** The hosts' name for a moment that is narrower than its event. */

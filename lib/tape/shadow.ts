@@ -145,7 +145,7 @@ function denial(event: EventName, reason: string | undefined): Would[] {
 
 /** A failure is not a verdict, but it may refuse or end the run (U7). */
 export function failed(record: HookRecord, { event }: Pick<AnyEvent, "event">, words: string): Would {
-  const policy = record.mode === "gate" ? record.onError ?? failurePolicy(record, event) : "continue";
+  const policy = record.mode === "gate" ? failurePolicy(record, event) : "continue";
   const [refused] = policy === "deny" ? denial(event, `it failed: ${words}`) : [];
   return refused ?? [policy === "abort" ? "abort" : "fail", policy === "abort" ? `it failed: ${words}` : words];
 }
