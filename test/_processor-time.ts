@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 
 /** The least processor time of a few tries, in ms: what else the machine does then counts little. */
-export async function processorTime(work: () => unknown, tries = 4): Promise<number> {
+async function processorTime(work: () => unknown, tries = 4): Promise<number> {
   let least = Infinity;
   for (let i = 0; i < tries; i++) {
     const start = process.cpuUsage();

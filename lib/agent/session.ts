@@ -8,7 +8,7 @@ import type { Result } from "../core/run-events.ts";
 import { NEVER, settle } from "../core/settle.ts";
 import { switchModel } from "./switch-model.ts";
 
-export interface PromptOptions {
+interface PromptOptions {
   signal?: AbortSignal;
   trigger?: "user" | "resume";
   /** What is asked of the model in this run. @default as the agent says */

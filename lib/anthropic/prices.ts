@@ -4,7 +4,7 @@ import type { Usage } from "../core/messages.ts";
 export const PRICES_AS_OF = "2026-11-10";
 
 /** US dollars for a million tokens; `cacheWrite` is the five-minute cache. */
-export interface Price {
+interface Price {
   readonly input: number;
   readonly output: number;
   readonly cacheWrite: number;

@@ -256,7 +256,7 @@ export interface Subjects {
 }
 
 /** What every event carries. Only dispatch sets these. */
-export interface EventBase {
+interface EventBase {
   readonly event_id: string;
   /** UTC, ISO 8601. */
   readonly timestamp: string;

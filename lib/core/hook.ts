@@ -11,7 +11,7 @@ export type Hook<N extends EventName = EventName> = (
 ) => Answer<N> | Promise<Answer<N>>;
 
 /** Which spelling of a verdict a hook speaks. It belongs to the hook's kind, so no object ever means two things. */
-export type Dialect = "native" | "claude" | "prompt" | "definition";
+type Dialect = "native" | "claude" | "prompt" | "definition";
 
 export type HookKind = "module" | "command" | "rules" | "prompt" | "http";
 
@@ -96,7 +96,7 @@ export interface HookList {
   readonly problem?: string | undefined;
 }
 
-export interface Executed {
+interface Executed {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;

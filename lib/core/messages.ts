@@ -21,7 +21,7 @@ export interface ToolResultBlock {
 }
 
 /** A block we do not look into (thinking, images, server tools, what the API adds next): kept exactly as it came. */
-export interface OtherBlock {
+interface OtherBlock {
   readonly type: string;
   readonly [key: string]: unknown;
 }

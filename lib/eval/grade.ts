@@ -41,12 +41,12 @@ export interface GradedRun {
 }
 
 /** A grader that could not say anything about a run: the run is lost, and neither passed nor failed. */
-export class CannotGrade extends Error {
+class CannotGrade extends Error {
   override name = "CannotGrade";
 }
 
 /** The files beside a fixture, and beside all fixtures, by which its runs are graded. */
-export function graderFiles({ folder }: Fixture): string[] {
+function graderFiles({ folder }: Fixture): string[] {
   return [folder, dirname(folder)].flatMap((dir) =>
     readdirSync(dir).filter((name) => /^(grade\..+|invariants\.(ts|js|mjs))$/.test(name)).sort()
       .map((name) => join(dir, name))

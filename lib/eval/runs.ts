@@ -34,7 +34,7 @@ export interface RunLine {
 }
 
 /** What runs a fixture for a variant. */
-export interface EvalAgent {
+interface EvalAgent {
   readonly agent: Replayable;
   /** Its script; undefined for the built-in agent. */
   readonly script: string | undefined;

@@ -5,7 +5,7 @@ import { wildcard } from "./parse-rule.ts";
 import { readLine, type ShellWord } from "./shell.ts";
 
 /** What a command that only reads opens. */
-export interface Reading {
+interface Reading {
   /** The files and folders it names, absolute. */
   readonly paths: readonly string[];
   /** It opens files that it does not name. */

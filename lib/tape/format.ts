@@ -205,12 +205,12 @@ export interface MemoryFact {
 }
 
 /** What the built-in agent's prompt said about its git repository; a replay works in a copy without one. */
-export interface GitFact {
+interface GitFact {
   readonly git: string;
 }
 
 /** A file of the workspace that the agent itself read, if no other files are kept with the tape. */
-export interface FileFact {
+interface FileFact {
   readonly file: string;
   readonly text: string;
 }

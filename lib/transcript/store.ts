@@ -26,7 +26,7 @@ export interface Checkpoint {
 }
 
 /** How a run ended; a transcript has one for each run. */
-export interface Ending {
+interface Ending {
   readonly stop: Stop;
   readonly usage: Usage;
   readonly cost: number | null;

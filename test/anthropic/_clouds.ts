@@ -7,7 +7,7 @@ import { serve } from "../_server.ts";
 type Json = { readonly [key: string]: unknown };
 
 /** A request as it came over the wire of a cloud. */
-export interface Asked {
+interface Asked {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
   readonly body: Json;

@@ -10,7 +10,7 @@ import { type Place, place } from "../_place.ts";
 const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.meta.url));
 
 /** An invariant that a run passes if the agent said "good". */
-export const GOOD = `export default [{
+const GOOD = `export default [{
   name: "it is good",
   broken: ({ results }) => results.at(-1).text === "good" ? undefined : "it said " + results.at(-1).text,
 }];\n`;

@@ -34,7 +34,7 @@ export type Content = readonly (string | { readonly tool_result: string; readonl
 type Said = readonly { readonly content: Content }[];
 
 /** What the host did, as far as it was kept. */
-export interface Seen {
+interface Seen {
   readonly tool_ran: boolean;
   readonly requests: number;
   readonly exit_code: number | string;

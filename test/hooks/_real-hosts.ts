@@ -13,10 +13,10 @@ import { serve } from "../_server.ts";
 type Json = { readonly [key: string]: unknown };
 
 /** What the model does next: it runs a command or says something. */
-export type Step = { readonly command: string } | { readonly text: string };
+type Step = { readonly command: string } | { readonly text: string };
 
 /** The model of these sessions: by how many results it has seen, and whether it was sent back. */
-export function nextStep(results: number, conversation: string): Step {
+function nextStep(results: number, conversation: string): Step {
   if (results === 0) return { command: "rm -rf build" };
   if (results === 1) return { command: "echo as written" };
   return { text: conversation.includes("SENT-BACK") ? "I tested it" : "done" };

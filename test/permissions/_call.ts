@@ -12,9 +12,6 @@ export function behavior(command: string, permissions: Permissions, cwd = CWD): 
   return ofBash(command, permissions, cwd).behavior;
 }
 
-/** Rules for two programs that do no harm. */
-export const ALLOW: Permissions = { allow: ["Bash(ok *)", "Bash(fine *)"] };
-
 /** What the rules say of a call of any tool. */
 export function ofTool(
   tool_name: string,

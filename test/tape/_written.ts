@@ -130,8 +130,3 @@ export function base64(text: string): string {
 export function json(value: unknown): Uint8Array {
   return Buffer.from(JSON.stringify(value));
 }
-
-/** One value a line. */
-export function jsonLines(...values: readonly unknown[]): Uint8Array {
-  return Buffer.from(values.map((value) => JSON.stringify(value)).join("\n"));
-}

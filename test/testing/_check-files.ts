@@ -1,13 +1,9 @@
-import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { scratch } from "../_scratch.ts";
 
 /** Real processes on a busy machine. */
 export const SLOW = { timeout: 120_000 };
-
-/** For hooks that use jq, which not every machine has. */
-export const WITH_JQ = spawnSync("jq", ["--version"]).status === 0 ? SLOW : { ...SLOW, skip: "jq is not installed" };
 
 /** A folder of hook files that goes when the test ends; shell scripts are programs there. */
 export function hookFiles(files: { readonly [name: string]: string }): { path: string } & Disposable {

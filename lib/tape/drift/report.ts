@@ -191,7 +191,7 @@ function caseXml({ name, of = "fixtures", seconds, report, error }: Case): strin
 }
 
 /** A text as XML may hold it. */
-export function xml(text: string): string {
+function xml(text: string): string {
   // deno-lint-ignore no-control-regex
   return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "").replace(
     /[&<>"]/g,

@@ -233,7 +233,7 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
 ];
 
 /** Whether a variable or key has a secret's name. */
-export function isSecretName(name: string): boolean {
+function isSecretName(name: string): boolean {
   return NAMED.test(name) && !/(?:_PATH|_FILE|_DIR|_HOME|_SOCK|_SOCKET|_NAME|_TYPE|_MODE|_ID|_URL)$/i.test(name);
 }
 const NAMED = new RegExp(`${SECRET_WORD}$|[A-Z]KEY$|(?:^|_)(?:KEY|PAT|COOKIE|DSN|WEBHOOK)$`, "i");
@@ -257,7 +257,7 @@ const NAMES_ITSELF =
   /pass|secret|token|pwd|^(?:string|required|optional|undefined|disabled|enabled|production|development)$/i;
 
 /** What stands where a secret would be in a test, a template or a manual. */
-export function isStandIn(value: string): boolean {
+function isStandIn(value: string): boolean {
   const words = "your|dummy|fake|sample|placeholder|change[-_ ]?me|redacted|not[-_ ]?a[-_ ]?key";
   return new RegExp(`(?<![A-Za-z])(?:${words})(?![A-Za-z])|example|x{4,}|\\*{3,}|\\.{3}`, "i").test(value);
 }

@@ -7,7 +7,7 @@ import { apiOf, errorBody, type Fields, type Sent } from "./api.ts";
 import { keptHeaders } from "./program.ts";
 
 /** The providers, each by the first part of the paths below which it is served. */
-export const PREFIXES = ["anthropic", "openai", "gemini"] as const;
+const PREFIXES = ["anthropic", "openai", "gemini"] as const;
 export type Prefix = typeof PREFIXES[number];
 
 /** A request that came in. */

@@ -11,7 +11,7 @@ const CLIENTS: { readonly [client: string]: RegExp } = {
 };
 
 /** The program that sent a request, by its own words; undefined for any other: of its requests everything counts. */
-export function clientOf({ headers }: Pick<Sent, "headers">): string | undefined {
+function clientOf({ headers }: Pick<Sent, "headers">): string | undefined {
   const { "user-agent": agent = "", originator = "" } = headers;
   return Object.keys(CLIENTS).find((name) => CLIENTS[name]!.test(agent) || CLIENTS[name]!.test(originator));
 }

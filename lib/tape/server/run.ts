@@ -131,7 +131,7 @@ export interface ReplayedCommand {
 }
 
 /** Exit codes of a replay: the command's own says too little, as some end with 0 after an error. */
-export const CODES = { same: 0, drift: 1, otherEnd: 3, timeout: 124 } as const;
+const CODES = { same: 0, drift: 1, otherEnd: 3, timeout: 124 } as const;
 
 /** Runs a command again on what it was recorded with, and without the network. */
 export async function replayCommand(fixture: Fixture, options: ReplayOptions): Promise<ReplayedCommand> {

@@ -1,5 +1,5 @@
 /** One cell of a notebook as hooks read it. */
-export interface NotebookCell {
+interface NotebookCell {
   readonly cellType: string;
   readonly cell_id?: string;
   readonly source: string;

@@ -36,7 +36,7 @@ interface FoundLine {
   readonly matched: boolean;
 }
 
-export interface FoundFile {
+interface FoundFile {
   /** Relative to the folder searched, '/'-separated. */
   readonly path: string;
   /** Matching lines, or matches if they span lines; 0 if only the file was asked for. */

@@ -32,7 +32,7 @@ export interface Capture {
 }
 
 /** Where full outputs go: the project's own state folder, where Read may look; else the machine's. */
-export function outputFolder(cwd: string): string {
+function outputFolder(cwd: string): string {
   const folders = [
     join(stateDir(cwd), "tool-results"),
     join(tmpdir(), "crochet-tool-results"),

@@ -27,7 +27,7 @@ export function hostName(host: LogHost): string {
 }
 
 /** Whose log a text is, by its first lines; undefined if it is not the log of a session. */
-export function logHost(text: string): LogHost | undefined {
+function logHost(text: string): LogHost | undefined {
   for (const line of text.split("\n", 20)) {
     const value = parsed(line);
     if (!isObject(value) || typeof value.type !== "string") continue;

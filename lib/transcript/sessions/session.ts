@@ -32,7 +32,7 @@ interface Logged {
 }
 
 /** Something a person typed. */
-export interface Prompt extends Logged {
+interface Prompt extends Logged {
   readonly kind: "prompt";
   readonly text: string;
 }
@@ -62,7 +62,7 @@ export type Nested =
   | { readonly patch: readonly string[]; readonly text: string };
 
 /** A reply without a call, which came to its end. */
-export interface StopMoment extends Logged {
+interface StopMoment extends Logged {
   readonly kind: "stop";
   readonly text: string;
   /** Whether a hook had sent the agent back before, in the same turn. */

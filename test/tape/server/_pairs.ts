@@ -33,7 +33,7 @@ export function recordedRuns(): readonly Recorded[] {
 const PREFIX: { readonly [client: string]: string } = { codex: "openai", gemini: "gemini" };
 
 /** What a program sent in a run. */
-export function exchangesOf(
+function exchangesOf(
   { client, scenario, variant }: Pick<Recorded, "client" | "scenario" | "variant">,
 ): Exchange[] {
   const file = join(REQUESTS!, client, scenario, `${variant}.jsonl.gz`);
