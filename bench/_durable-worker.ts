@@ -43,7 +43,7 @@ const bench = agent({
   name: "bench",
   model,
   tools: [Work],
-  limits: { iterations: 100_000 },
+  limits: { iterations: 100_000, calls: 100_000 },
 });
 
 /** The loop as one would write it for the engine. */

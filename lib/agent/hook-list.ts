@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import type { HookRunner } from "./options.ts";
 import type { HookList, HookRecord } from "../core/hook.ts";
 import type { Tool } from "../core/tool.ts";
@@ -7,7 +6,7 @@ import type { Tool } from "../core/tool.ts";
 export async function hookFolders(
   { hookFolders, hooksBeside }: { readonly hookFolders: readonly string[]; readonly hooksBeside: string | undefined },
 ): Promise<readonly string[]> {
-  if (hooksBeside === undefined || !existsSync(hooksBeside)) return hookFolders;
+  if (hooksBeside === undefined || !process.getBuiltinModule("node:fs").existsSync(hooksBeside)) return hookFolders;
   const { holdsHooks } = await import("../hooks/discover.ts");
   return holdsHooks(hooksBeside) ? [hooksBeside] : [];
 }

@@ -1,5 +1,3 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { HookRunner } from "./options.ts";
 import type { HookRecord } from "../core/hook.ts";
 import type { ExecRecord } from "../hooks/toml.ts";
@@ -21,9 +19,11 @@ import type { ExecRecord } from "../hooks/toml.ts";
 export function hookToml(workspace?: string): (runner: HookRunner) => () => Promise<readonly HookRecord[]> {
   return ({ host, forbids, confine, emit }) => {
     return async () => {
+      const { existsSync, readFileSync } = await import("node:fs");
       const { TOML_FILE, tomlHooks } = await import("../hooks/toml.ts");
       const dir = workspace ?? host.projectDir;
-      const text = existsSync(join(dir, TOML_FILE)) ? readFileSync(join(dir, TOML_FILE), "utf8") : undefined;
+      const file = `${dir}/${TOML_FILE}`;
+      const text = existsSync(file) ? readFileSync(file, "utf8") : undefined;
       const options = { host, forbids, confine, onExec: (exec: ExecRecord) => emit({ type: "exec", exec }) };
       return text === undefined ? [] : tomlHooks(dir, text, options);
     };

@@ -24,6 +24,9 @@ export interface ToolContext {
   readonly toolUse: { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: unknown };
 }
 
+/** The key in `ToolContext.state` of the directories (`string[]`) that tools may use. */
+export const ROOTS = "crochet.roots";
+
 /**
  * What a tool answers. A bare string or block list is what the model sees; `response` is the structured result
  * hooks read as `tool_response`.

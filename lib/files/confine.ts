@@ -1,10 +1,7 @@
 import { closeSync, constants, openSync, readlinkSync } from "node:fs";
 import { lstat, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { ToolError } from "../core/tool.ts";
-
-/** The key in `ToolContext.state` of the directories (`string[]`) that tools may use. */
-export const ROOTS = "crochet.roots";
+import { ROOTS, ToolError } from "../core/tool.ts";
 
 /** Where a tool works, and the directories it must stay in. */
 export interface Workspace {

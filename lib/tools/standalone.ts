@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
-import type { ToolContext } from "../core/tool.ts";
-import { ROOTS } from "../files/confine.ts";
+import { ROOTS, type ToolContext } from "../core/tool.ts";
 
 /** The id under which tools are called by hand. */
 export const STANDALONE = "standalone";

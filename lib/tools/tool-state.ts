@@ -1,4 +1,4 @@
-import { ROOTS } from "../files/confine.ts";
+import { ROOTS } from "../core/tool.ts";
 
 /**
  * The keys under which an agent and its tools keep in `ToolContext.state` what more than one of them reads. What a single

@@ -52,11 +52,13 @@ test("a call without any SDK always fails with what to do about it", () => {
   assert.match(besideCopy(FIRST_CALL, {}), /^no_sdk Cannot load '@anthropic-ai\/sdk', install it again: /);
 });
 
-test("the bundle of the SDK is used only if the installed SDK has exactly its version", () => {
-  const bundle = { "dist/sdk-1.8.0.js": 'throw new Error("the bundle");' };
-  for (const [version, loaded] of [["1.8.0", "the bundle"], ["1.8.1", "the package"], ["1.7.0", "the package"]]) {
-    const out = besideCopy(FIRST_CALL, { ...bundle, ...installed(version!, 'throw new Error("the package");') });
-    assert.equal(out, `no_sdk Cannot load '@anthropic-ai/sdk', install it again: ${loaded}\n`);
+test("the bundle of the SDK is used only if it is whole and of exactly the version installed", () => {
+  const sdk = (name: string) => `export class BaseAnthropic { constructor() { throw new Error("${name}"); } }`;
+  const bundle = { "dist/sdk-1.8.0.js": sdk("the bundle"), "dist/sdk-1.9.0.js": "damaged (" };
+  const found = { "1.7.0": "the package", "1.8.0": "the bundle", "1.8.1": "the package", "1.9.0": "the package" };
+  for (const [version, loaded] of Object.entries(found)) {
+    const out = besideCopy(FIRST_CALL, { ...bundle, ...installed(version, sdk("the package")) });
+    assert.equal(out, `undefined ${loaded}\n`);
   }
 });
 

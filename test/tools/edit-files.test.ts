@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ROOTS } from "../../lib/files/confine.ts";
+import { ROOTS } from "../../lib/core/tool.ts";
 import { changeFile } from "../../lib/files/change-file.ts";
 import { thisOwner } from "../../lib/files/owner.ts";
 import { recordRead, refreshRead } from "../../lib/files/read-record.ts";
