@@ -1,7 +1,8 @@
 import type { HookRunner, SandboxOption } from "./options.ts";
 import type { HookEnv } from "../core/hook.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
-import type { Sandbox, Wrap } from "../permissions/sandbox.ts";
+import type { Sandbox } from "../permissions/sandbox.ts";
+import type { Wrap } from "../process/process.ts";
 
 /** What holds for a command that a hook runs as a person would: the session's deny rules and its sandbox (S1.16). */
 export function commandRules(
@@ -47,7 +48,7 @@ export function sessionSandbox(
 /** Runs programs for hooks (`ctx.$`), in the sandbox if hooks are confined to it. */
 export function hookExec(confine: Open | undefined): NonNullable<HookEnv["exec"]> {
   return async (command, args, options) => {
-    const { exec } = await import("../hooks/process/process.ts");
+    const { exec } = await import("../process/process.ts");
     if (!confine) return exec(command, args, options);
     const [program, ...given] = (await confine())([command, ...args], options.cwd);
     return exec(program!, given, options);

@@ -5,7 +5,7 @@ import { keptEvals, readPlan, slotName, type Variant } from "../eval/plan.ts";
 import type { EvalPlace } from "../eval/runs.ts";
 import { realOr } from "../hooks/file/places.ts";
 import { ownArgv } from "../hooks/own-command.ts";
-import { runProcess } from "../hooks/process/process.ts";
+import { runProcess } from "../process/process.ts";
 import type { Fixture } from "../tape/fixture.ts";
 import { BUILT_IN } from "../files/importing.ts";
 import { fixtureScript } from "./_fixtures.ts";

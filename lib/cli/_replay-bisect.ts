@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { realOr } from "../hooks/file/places.ts";
 import { ownArgv } from "../hooks/own-command.ts";
-import { runProcess } from "../hooks/process/process.ts";
+import { runProcess } from "../process/process.ts";
 import type { Fixture } from "../tape/fixture.ts";
 import { ProgressLine } from "./_each-of.ts";
 import { checkOut, git } from "./_eval-variants.ts";

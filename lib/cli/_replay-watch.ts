@@ -1,6 +1,6 @@
 import { watch } from "node:fs";
 import { ownArgv } from "../hooks/own-command.ts";
-import { runProcess } from "../hooks/process/process.ts";
+import { runProcess } from "../process/process.ts";
 import type { Flags } from "./_flags.ts";
 import { EXIT, type Io } from "./_io.ts";
 

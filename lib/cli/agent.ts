@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { EventFields } from "../core/events.ts";
 import { ownCommand } from "../hooks/own-command.ts";
-import { exec } from "../hooks/process/process.ts";
+import { exec } from "../process/process.ts";
 import { HookRegistry } from "../hooks/registry.ts";
 import { beginLog, readEvents } from "../monitor/log.ts";
 import { agentsDir, isAgentId, logOf, noteEvent } from "../monitor/note.ts";

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -12,7 +11,8 @@ import {
 } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { shellWord } from "../core/shown.ts";
-import { onPath } from "../files/programs.ts";
+import { runProcess } from "../process/process.ts";
+import { onPath } from "../process/program.ts";
 import { crochetVersion } from "../files/version.ts";
 import { ownArgv } from "../hooks/own-command.ts";
 import { trust, trustFixtures } from "../hooks/trust.ts";
@@ -186,27 +186,12 @@ async function recordRun(dir: string, io: Io, undo: (() => void)[]): Promise<voi
     const { CI: _, CROCHET_MODEL: __, CROCHET_TAPE: ___, CROCHET_TAPE_MODE: ____, ...rest } = io.env;
     const env = { ...rest, ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "not-a-key" };
     const [runtime, ...args] = ownArgv("cli/main", "record", "agent.ts", PROMPT, "--fixture", FIXTURE);
-    const { code, words } = await ran(runtime, args, dir, env);
-    if (code !== 0) throw new Error(`Cannot record the first run: ${words}`);
+    const { code, stderr } = await runProcess({ command: runtime, args, cwd: dir, env, signal: io.signal });
+    if (code !== 0) throw new Error(`Cannot record the first run: ${stderr.trim().split("\n")[0]}`);
     server.done();
   } finally {
     await server.close();
   }
-}
-
-function ran(
-  command: string,
-  args: readonly string[],
-  cwd: string,
-  env: Io["env"],
-): Promise<{ code: number; words: string }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd, env: { ...env }, stdio: ["ignore", "ignore", "pipe"] });
-    let words = "";
-    child.stderr.on("data", (data) => words += data);
-    child.on("error", reject);
-    child.on("close", (code) => resolve({ code: code ?? 1, words: words.trim().split("\n")[0] ?? "" }));
-  });
 }
 
 function summary(dir: string, { written, kept, notes }: Scaffold, origin: Origin): string {

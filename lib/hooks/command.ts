@@ -22,7 +22,7 @@ import {
   startedBy,
   startGroup,
   type Stream,
-} from "./process/process.ts";
+} from "../process/process.ts";
 import { type WireFacts, wireInput } from "./process/wire.ts";
 
 export interface CommandOptions {

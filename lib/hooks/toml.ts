@@ -5,7 +5,7 @@ import { NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "../core/ver
 import { nearest } from "../files/nearest.ts";
 import { HookLoadError } from "./file/load-error.ts";
 import { hookEnvironment, type HookHost, outputFolder, persisted } from "./process/host.ts";
-import { howEnded, type Ran, runProcess, type Stream } from "./process/process.ts";
+import { howEnded, type Ran, runProcess, type Stream } from "../process/process.ts";
 
 /** Where a workspace keeps its commands for turns. */
 export const TOML_FILE = ".agent/hook.toml";

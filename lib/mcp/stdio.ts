@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, ReadBuffer, Transport } from "@modelcontextprotocol/client";
-import { type Group, startGroup } from "../hooks/process/process.ts";
+import { type Group, startGroup } from "../process/process.ts";
 import { endTree } from "../tools/shell/process.ts";
 
 export interface StdioOptions {

@@ -1,7 +1,7 @@
-import { spawn } from "node:child_process";
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { ToolError } from "../core/tool.ts";
-import { onPath } from "../files/programs.ts";
+import { runProcess, type Wrap } from "../process/process.ts";
+import { onPath } from "../process/program.ts";
 import { inside, protectedIn } from "./_path-rule.ts";
 
 /** A sandbox for commands: the workspace can be written, the rest only read, the network is not there. */
@@ -16,9 +16,6 @@ export interface Sandbox {
   /** Further mounts, as flags of bubblewrap; the roots come after them. */
   readonly mounts?: readonly string[];
 }
-
-/** Gives the command to start in place of the one that was meant. */
-export type Wrap = (argv: readonly string[], cwd: string) => string[];
 
 const INSTALL =
   "install bubblewrap ('apt-get install bubblewrap', 'dnf install bubblewrap' or 'pacman -S bubblewrap'), or turn the sandbox off";
@@ -113,12 +110,11 @@ function writable(root: string, git: boolean): string[] {
 }
 
 /** What went wrong, or undefined. */
-function tried([command, ...args]: string[]): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const child = spawn(command!, args, { stdio: ["ignore", "ignore", "pipe"] });
-    let words = "";
-    child.stderr.on("data", (data) => words += data);
-    child.on("error", (error) => resolve(error.message));
-    child.on("close", (code) => resolve(code === 0 ? undefined : words.trim().split("\n")[0] || `exit code ${code}`));
-  });
+async function tried([command, ...args]: string[]): Promise<string | undefined> {
+  try {
+    const { code, stderr } = await runProcess({ command: command!, args, cwd: "/", env: process.env });
+    return code === 0 ? undefined : stderr.trim().split("\n")[0] || `exit code ${code}`;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }

@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { test } from "node:test";
 import { discover, readHookFile } from "../../lib/hooks/discover.ts";
 import { readHeader } from "../../lib/hooks/file/record.ts";
-import { programOf } from "../../lib/hooks/process/program.ts";
+import { programOf } from "../../lib/process/program.ts";
 import { scratch } from "../_scratch.ts";
 
 test("U4: files come in the order of priority, then name", () => {

@@ -7,7 +7,7 @@ import { filesUnder, LIB } from "./_files.ts";
 /** Layers from the ground up: a file may import from its own layer's folder and from layers below. */
 const LAYERS: readonly (readonly string[])[] = [
   ["core"],
-  ["files", "regex", "http"],
+  ["files", "regex", "http", "process"],
   ["hooks", "tools", "permissions", "transcript", "tape", "testing", "anthropic", "openai", "mcp", "telemetry"],
   ["agent"],
   ["durable", "eval", "monitor", "view", "cli", "index"],

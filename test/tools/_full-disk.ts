@@ -1,6 +1,6 @@
 /** Long output of a command and of a hook, on a disk with little room; says how each ended. */
 import { spawnSync } from "node:child_process";
-import { runProcess } from "../../lib/hooks/process/process.ts";
+import { runProcess } from "../../lib/process/process.ts";
 import { Bash } from "../../lib/tools/index.ts";
 import { standaloneContext } from "../../lib/tools/standalone.ts";
 

@@ -14,7 +14,7 @@ import { type HookFile, loadHook, loadMessage, readHookFile } from "../../hooks/
 import { claude } from "../../hooks/hosts/claude.ts";
 import { readEvent } from "../../hooks/hosts/read-event.ts";
 import type { HookHost } from "../../hooks/process/host.ts";
-import { exec } from "../../hooks/process/process.ts";
+import { exec } from "../../process/process.ts";
 import { type WireFacts, wireInput } from "../../hooks/process/wire.ts";
 import { sampleEvent } from "../../hooks/samples.ts";
 import { scripted } from "../../testing/scripted.ts";

@@ -6,7 +6,7 @@ import { reminder } from "../../core/said.ts";
 import { type Opinion, type Said, unusable, UnusableAnswer } from "../../core/verdict.ts";
 import { asyncLine, readClaude, readStdout } from "../hosts/claude-answer.ts";
 import { type HookHost, outputFolder, persisted } from "./host.ts";
-import { howEnded, type Ran } from "./process.ts";
+import { howEnded, type Ran } from "../../process/process.ts";
 import { wireLabel, wireName } from "./wire.ts";
 
 /** A process that gave no answer. `stderr` is what it wrote there. */

@@ -3,8 +3,8 @@ import { homedir, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { AnyEvent } from "../../core/events.ts";
 import type { HookContext } from "../../core/hook.ts";
-import type { Wrap } from "../../permissions/sandbox.ts";
-import type { Stream } from "./process.ts";
+import type { Wrap } from "../../process/process.ts";
+import type { Stream } from "../../process/process.ts";
 import type { WireContext, WireFacts } from "./wire.ts";
 
 /** What hooks outside this process need of the program that runs them. */

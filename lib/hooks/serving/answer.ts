@@ -10,7 +10,7 @@ import { HOSTS } from "../hosts/index.ts";
 import type { HostEvent } from "../hosts/read-event.ts";
 import { fitting, type Served, writeAnswer } from "../hosts/write-answer.ts";
 import type { HookFile } from "../discover.ts";
-import type { Ran } from "../process/process.ts";
+import type { Ran } from "../../process/process.ts";
 import type { AskedModule, Serving } from "../serve.ts";
 import type { ServedCommand } from "./command.ts";
 

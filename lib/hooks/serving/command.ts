@@ -8,8 +8,8 @@ import { asyncLine, readClaude, readStdout } from "../hosts/claude-answer.ts";
 import { HOSTS } from "../hosts/index.ts";
 import type { HostEvent } from "../hosts/read-event.ts";
 import { failed } from "../process/answer.ts";
-import { type Ran, runProcess } from "../process/process.ts";
-import { programOf } from "../process/program.ts";
+import { type Ran, runProcess } from "../../process/process.ts";
+import { programOf } from "../../process/program.ts";
 import { wireInput, wireName } from "../process/wire.ts";
 import type { ServeOptions } from "../serve.ts";
 

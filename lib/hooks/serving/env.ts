@@ -39,7 +39,7 @@ export class ServedEnv implements HookEnv {
   }
 
   readonly exec: NonNullable<HookEnv["exec"]> = async (...args) =>
-    (await import("../process/process.ts")).exec(...args);
+    (await import("../../process/process.ts")).exec(...args);
 
   log(hook: string, message: string): void {
     this.logged.push(`${hook}: ${message}\n`);

@@ -132,7 +132,7 @@ function envOf(
     values,
     signal,
     // Few modules start a process: what does that is loaded for those.
-    exec: async (...given) => await (await import("../../hooks/process/process.ts")).exec(...given),
+    exec: async (...given) => await (await import("../../process/process.ts")).exec(...given),
   };
 }
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { HOSTS } from "../../hooks/hosts/index.ts";
 import { withPlaceholders } from "../../hooks/process/host.ts";
-import { runProcess } from "../../hooks/process/process.ts";
+import { runProcess } from "../../process/process.ts";
 import {
   type Answering,
   eachLine,

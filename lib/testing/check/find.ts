@@ -3,13 +3,13 @@ import { basename, dirname, extname, join, resolve } from "node:path";
 import { kebab, pascal, resolveEvent } from "../../core/names.ts";
 import { shellWord } from "../../core/shown.ts";
 import { splitFrontMatter } from "../../files/front-matter.ts";
-import { isExecutable } from "../../files/programs.ts";
+import { isExecutable } from "../../process/program.ts";
 import { discover, type HookFile, loadMessage, readHookFile } from "../../hooks/discover.ts";
 import { formatFileName, isSkipped, parseFileName, parseMoment } from "../../hooks/file/file-name.ts";
 import { readHeader, recordBase } from "../../hooks/file/record.ts";
 import { HOST_NAMES, type HostName, SETTINGS_FILES } from "../../hooks/hosts/index.ts";
 import { misnamed } from "../../hooks/known-names.ts";
-import { type Program, programOf } from "../../hooks/process/program.ts";
+import { type Program, programOf } from "../../process/program.ts";
 import { type FoundSubjects, momentsOf, shortened, type Subject } from "./subject.ts";
 
 export interface FindOptions {

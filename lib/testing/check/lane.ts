@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Group, startGroup } from "../../hooks/process/process.ts";
-import { openSandbox, type Wrap } from "../../permissions/sandbox.ts";
+import { type Group, startGroup, type Wrap } from "../../process/process.ts";
+import { openSandbox } from "../../permissions/sandbox.ts";
 import type { Probe } from "./events.ts";
 import { hookEnv, type Place, randomHex, Tree } from "./place.ts";
 import {

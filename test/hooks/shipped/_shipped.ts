@@ -6,7 +6,7 @@ import type { Folded } from "../../../lib/core/fold.ts";
 import type { HookEnv } from "../../../lib/core/hook.ts";
 import type { Model } from "../../../lib/core/model.ts";
 import { loadHook, readHookFile } from "../../../lib/hooks/discover.ts";
-import { exec } from "../../../lib/hooks/process/process.ts";
+import { exec } from "../../../lib/process/process.ts";
 import { sampleEvent } from "../../../lib/hooks/samples.ts";
 import { serve } from "../../../lib/hooks/serve.ts";
 import { environment, fireHook } from "../_fire.ts";

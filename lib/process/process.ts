@@ -3,9 +3,8 @@ import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, writeSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import type { HookEnv } from "../../core/hook.ts";
-import { thrownWords } from "../../core/thrown.ts";
-import type { Wrap } from "../../permissions/sandbox.ts";
+import type { HookEnv } from "../core/hook.ts";
+import { thrownWords } from "../core/thrown.ts";
 
 export interface GroupOptions {
   /** A line for `/bin/sh -c`; with `args`, a program found on PATH and started as it is. */
@@ -14,6 +13,9 @@ export interface GroupOptions {
   readonly cwd: string;
   readonly env: { readonly [name: string]: string | undefined };
 }
+
+/** Gives the command to start in place of the one that was meant, as a sandbox does. */
+export type Wrap = (argv: readonly string[], cwd: string) => string[];
 
 /** The same process, started by way of another command. */
 export function startedBy(wrap: Wrap, { command, args, cwd, env }: GroupOptions): GroupOptions {

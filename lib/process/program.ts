@@ -1,6 +1,5 @@
-import { existsSync, readFileSync } from "node:fs";
-import { extname } from "node:path";
-import { isExecutable, onPath } from "../../files/programs.ts";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { delimiter, extname, join } from "node:path";
 
 /** What runs a script that is not a program itself, by its extension. */
 const INTERPRETERS: { readonly [ext: string]: readonly [program: string, ...args: string[]] } = {
@@ -38,4 +37,14 @@ export function missingProgram(path: string, env: Readonly<Record<string, string
   const { command, args } = programOf({ path, text: readFileSync(path, "utf8"), executable: false });
   const name = command.endsWith("/env") ? args.find((word) => !word.startsWith("-"))! : command;
   return (name.startsWith("/") ? existsSync(name) : onPath(name, env)) ? undefined : name;
+}
+
+/** Where a program is installed, by the absolute folders of the PATH. */
+export function onPath(name: string, env: Readonly<Record<string, string | undefined>>): string | undefined {
+  const folders = (env.PATH ?? "").split(delimiter).filter((dir) => dir.startsWith("/"));
+  return folders.map((dir) => join(dir, name)).find((path) => existsSync(path));
+}
+
+export function isExecutable(path: string): boolean {
+  return (statSync(path).mode & 0o111) !== 0;
 }

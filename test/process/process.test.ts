@@ -4,7 +4,7 @@ import { chmodSync, existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { exec, type ProcessOptions, runProcess } from "../../lib/hooks/process/process.ts";
+import { exec, type ProcessOptions, runProcess } from "../../lib/process/process.ts";
 import { scratch } from "../_scratch.ts";
 
 const run = (command: string, given: Partial<ProcessOptions> = {}) =>
