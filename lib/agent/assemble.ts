@@ -105,7 +105,7 @@ async function basisOf(parts: AgentParts, own: RunOptions) {
 
 /**
  * A replay has the ids of its recording: kept, it would write into the transcript of the one before. A script that is
- * replayed by the environment may continue what it began.
+ * replayed by the environment may continue what it began; a run under faults brings a store of its own to be killed with.
  */
 async function storeFor(parts: AgentParts, own: RunOptions, tape: TapeSession | undefined): Promise<SessionStore> {
   const kept = own.store ? sessionStore(own.store) : parts.store;
@@ -114,7 +114,7 @@ async function storeFor(parts: AgentParts, own: RunOptions, tape: TapeSession | 
   if (engineOf(own.step ?? parts.options.step) && given && !given.append) {
     throw new TypeError("Cannot run on an engine with a store that has no 'append': use jsonlStore or sqliteStore");
   }
-  if (!tape?.isOffline) return kept;
+  if (!tape?.isOffline || (tape.faults && own.store)) return kept;
   if (!isOfEnvironment(tape)) return own.resume === undefined ? sessionStore(memoryStore()) : kept;
   return own.resume === undefined || await replayed.load(own.resume) ? replayed : kept;
 }

@@ -91,13 +91,17 @@ export class TapeLane {
     const tape = this.#toolTape();
     this.#isAtRest = false;
     const isBudgeted = (agent.limits.tokens ?? agent.limits.dollars) !== undefined && !this.#session.faults;
-    this.#session.faults?.meet(agent.tools);
+    const { faults } = this.#session;
+    faults?.meet(agent.tools);
     return {
       ...agent,
+      // Agents below have the hooks of the one above them.
+      ...(faults && !this.#above && { hooks: faults.seams.hooks(agent.hooks) }),
       model: this.model(agent.model),
       tools: agent.tools.map((tool) => {
         const original = originals.tools.get(tool) ?? tool;
-        const taped = tapedTool(original, tape);
+        const plain = tapedTool(original, tape);
+        const taped = faults?.seams.tool(plain, this.name, this.clock) ?? plain;
         originals.tools.set(taped, original);
         return taped;
       }),

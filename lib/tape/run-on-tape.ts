@@ -4,6 +4,7 @@ import type { Result, RunEvent } from "../core/run-events.ts";
 import type { PermissionAsker } from "../permissions/gate.ts";
 import type { Permissions } from "../permissions/rules.ts";
 import type { Asker } from "../tools/asker.ts";
+import type { MinimalStore } from "../transcript/memory.ts";
 import type { TapeOptions } from "./options.ts";
 
 /** The part of an agent that a run on a tape needs: `agent({...})` has it. */
@@ -24,6 +25,8 @@ export interface OnTapeOptions {
   model?: string;
   rollout?: string;
   signal?: AbortSignal;
+  store?: MinimalStore;
+  resume?: string;
   permissions?: Permissions;
   sandbox?: { mode?: "workspace" | "hooks"; git?: boolean };
   ask?: PermissionAsker;

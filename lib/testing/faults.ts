@@ -1,12 +1,14 @@
 import type { Arbitrary, Random, Stream, Value } from "fast-check";
-import { blocksOf, type Fault, faultText, type NamedBlock } from "../tape/fault/fault.ts";
+import { blocksOf, type Fault, FAULTS, faultText, type NamedBlock } from "../tape/fault/fault.ts";
+import type { Observed } from "../tape/fault/invariants.ts";
 import { type Cuts, frameOf } from "../tape/frames.ts";
 import { expectTape, MAIN, type Tape } from "../tape/tape.ts";
 import { fastCheck } from "./arbitraries/texts.ts";
 
 /**
- * Schedules of faults over a recorded run, as an arbitrary of fast-check: one to four faults, each anywhere in any reply.
- * A counter-example shrinks to fewer faults, earlier calls and simpler places.
+ * Schedules of faults over a recorded run, as an arbitrary of fast-check: one to four faults, each anywhere in any reply;
+ * with `seen`, the `observed` of `underFaults(agent, tape, [])`, also on the tools, hooks and MCP servers that the run
+ * used, and on its process. A counter-example shrinks to fewer faults, earlier calls and simpler places.
  *
  * @example
  * ```ts
@@ -23,14 +25,20 @@ import { fastCheck } from "./arbitraries/texts.ts";
  * );
  * ```
  */
-export function faults(tape: Tape): Arbitrary<readonly Fault[]> {
+export function faults(tape: Tape, seen?: Observed): Arbitrary<readonly Fault[]> {
   expectTape(tape, "schedule faults");
   const fc = fastCheck();
-  const calls = choicesOf(tape);
-  if (calls.length === 0) throw new TypeError("Cannot schedule faults as the tape has no calls");
+  const replies = choicesOf(tape);
+  if (replies.length === 0) throw new TypeError("Cannot schedule faults as the tape has no calls");
+  const seams = seen ? seamChoices(seen) : [];
+  const calls = [...replies, ...seams];
+  // What there is most of must not hide the rest.
+  const kinds = [replies, ...ON.map((on) => seams.filter(([{ place }]) => place.on === on))]
+    .filter(({ length }) => length > 0);
   const number = fc.nat({ max: 9_999 });
   const fault = fc.tuple(number, number, number, number, fc.nat({ max: 4 })).map(([c, p, d, w, t]): Fault => {
-    const places = calls[c % calls.length]!;
+    const kind = kinds[c % kinds.length]!;
+    const places = kind[Math.floor(c / kinds.length) % kind.length]!;
     const choice = places[p % places.length]!;
     const what = choice.what[w % choice.what.length]!;
     const delta = d % (mostDeltas(choice, what) + 1);
@@ -38,7 +46,7 @@ export function faults(tape: Tape): Arbitrary<readonly Fault[]> {
       ...choice.place,
       ...(delta > 0 && { delta }),
       what,
-      ...(t > 0 && { times: t === 4 ? Infinity : t + 1 }),
+      ...(t > 0 && !choice.once && { times: t === 4 ? Infinity : t + 1 }),
     };
   });
   const some = fc.array(fault, { minLength: 1, maxLength: 4 });
@@ -108,13 +116,15 @@ export function* simplerSchedules(schedule: readonly Fault[], calls: ReturnType<
 }
 
 function* simplerFaults(fault: Fault, calls: ReturnType<typeof choicesOf>): Generator<Fault> {
-  const { lane = MAIN, block, delta = 0, what, times = 1 } = fault;
-  const call = calls.findIndex(([{ place }]) => (place.lane ?? MAIN) === lane && place.call === fault.call);
+  const { lane = MAIN, on, name, block, delta = 0, what, times = 1 } = fault;
+  const call = calls.findIndex(([{ place }]) =>
+    (place.lane ?? MAIN) === lane && place.on === on && place.name === name && place.call === fault.call
+  );
   const here = calls[call]?.findIndex(({ place }) => place.block === block) ?? -1;
   if (here < 0) return;
   const takes = (choice: Choice) => choice.what.includes(what);
   const as = (choice: Choice, way: string) => ({
-    ...placed(fault, choice.place, Math.min(delta, mostDeltas(choice, way))),
+    ...placed(choice.once ? often(fault, 1) : fault, choice.place, Math.min(delta, mostDeltas(choice, way))),
     what: way,
   });
   const at = (choice: Choice) => as(choice, takes(choice) ? what : choice.what[0]!);
@@ -126,6 +136,11 @@ function* simplerFaults(fault: Fault, calls: ReturnType<typeof choicesOf>): Gene
   const ways = [...new Set(calls[call]![here]!.what)];
   for (const way of ways.slice(0, ways.indexOf(what))) yield as(calls[call]![here]!, way);
   for (const fewer of [1, 2, 3].filter((count) => count < times)) yield often(fault, fewer);
+  // Of several hits in a row a later one may be all that is needed.
+  if (on !== undefined && times > 1) {
+    const later = calls.slice(call + 1).filter(([{ place }]) => place.on === on && place.name === name);
+    for (const [choice] of later.slice(0, times - 1)) yield placed(often(fault, 1), choice.place, 0);
+  }
   for (const fewer of below(delta)) yield placed(fault, fault, fewer);
 }
 
@@ -136,9 +151,11 @@ function below(number: number): number[] {
   return found;
 }
 
-function placed({ what, times }: Fault, { lane, call, block }: Choice["place"], delta: number): Fault {
+function placed({ what, times }: Fault, { lane, on, name, call, block }: Choice["place"], delta: number): Fault {
   return {
     ...(lane !== undefined && { lane }),
+    ...(on !== undefined && { on }),
+    ...(name !== undefined && { name }),
     call,
     ...(block !== undefined && { block }),
     ...(delta > 0 && { delta }),
@@ -153,11 +170,13 @@ function often({ times: _, ...fault }: Fault, times: number): Fault {
 
 /** Where faults can fall on one call, and which: the simplest first, as what is found is made simpler by going there. */
 interface Choice {
-  readonly place: Pick<Fault, "lane" | "call" | "block">;
+  readonly place: Pick<Fault, "lane" | "on" | "name" | "call" | "block">;
   /** How many deltas the place has, and how many up to the last piece of a tool's input. */
   readonly deltas: number;
   readonly input: number;
   readonly what: readonly string[];
+  /** Whether it cannot hit several times in a row. */
+  readonly once?: true;
 }
 
 /** How many deltas may come before a fault at a place: what loses input must leave some of it to lose. */
@@ -197,4 +216,24 @@ export function choicesOf({ calls }: Tape): [Choice, ...Choice[]][] {
     const end = { place: { ...of, block: "end" }, deltas: 1, input: 0, what: END };
     return [{ place: of, deltas: 0, input: 0, what: BEFORE }, ...within, ...(blocks.length > 0 ? [end] : [])];
   });
+}
+
+/** What can happen beside replies, by what it falls on. */
+const ON = ["tool", "hook", "mcp", "message"] as const;
+
+/** For each use of a tool, hook or server in a run without faults, and for each of its messages, all that can happen there. */
+function seamChoices({ run, events }: Observed): [Choice, ...Choice[]][] {
+  const session = events[0]?.agent_id;
+  const messages = events.filter(({ type, agent_id }) => type === "message" && agent_id === session).length;
+  // After its last message there is nothing to resume.
+  const used = [...run.seams?.used ?? [], { on: "message" as const, count: messages - 1 }];
+  return ON.flatMap((on) =>
+    used.filter((one) => one.on === on).flatMap(({ count, ...place }) =>
+      Array.from({ length: Math.max(0, count) }, (_, i): [Choice] => {
+        const at = { place: { ...place, call: on === "mcp" ? i : i + 1 }, deltas: 0, input: 0 };
+        const what = Object.keys(FAULTS).filter((kind) => FAULTS[kind]!.places.includes(on));
+        return [{ ...at, what, ...((on === "mcp" || on === "message") && { once: true }) }];
+      })
+    )
+  );
 }

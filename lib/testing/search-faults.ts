@@ -72,24 +72,27 @@ export async function searchFaults(agent: Faultable, tape: Tape, options: Search
   const file = path === undefined ? undefined : faultFile(tapeFile(path));
   if (file !== undefined) readFaultFile(file); // what is found must not be lost as the file cannot be read
   const fc = fastCheck();
-  const judged = async (schedule: readonly Fault[]) => {
+  /** Undefined if it was ended. */
+  const judged = async (schedule: readonly Fault[], how = under) => {
     try {
-      return (await underFaults(agent, tape, schedule, under)).broken[0] ?? "survived";
+      return await underFaults(agent, tape, schedule, how);
     } catch (error) {
-      if (signal?.aborted) return "ended";
+      if (signal?.aborted) return undefined;
       throw error;
     }
   };
   let tried = 0;
   let failedAt: number | undefined;
   let lastBroken: UnderFaults["broken"][number] | undefined;
-  const property = fc.asyncProperty(faults(tape), async (schedule) => {
+  const unharmed = await judged([], { ...under, invariants: [] });
+  const property = fc.asyncProperty(faults(tape, unharmed?.observed), async (schedule) => {
     if (signal?.aborted || performance.now() - (failedAt ?? Infinity) > MOST_SHRINKING) return true;
     const came = await judged(schedule);
-    if (failedAt === undefined && came !== "ended") tried++;
-    if (typeof came === "string") return true;
+    if (failedAt === undefined && came) tried++;
+    const [broken] = came?.broken ?? [];
+    if (!broken) return true;
     failedAt ??= performance.now();
-    lastBroken = came;
+    lastBroken = broken;
     return false;
   });
   const details = await fc.check(property, { numRuns: runs, seed });
@@ -97,7 +100,7 @@ export async function searchFaults(agent: Faultable, tape: Tape, options: Search
   const schedule = details.counterexample?.[0];
   if (!schedule) return searched;
   const came = await judged(schedule);
-  const broken = came === "ended" ? lastBroken : came === "survived" ? undefined : came;
+  const broken = came ? came.broken[0] : lastBroken;
   const broke = broken ? `${broken.invariant}: ${broken.seen}` : "it failed once and not again";
   const found = { broke, faults: [...schedule] };
   if (file === undefined) return { ...searched, found };

@@ -58,18 +58,21 @@ test(
     assert.equal(found.code, 1);
     assert.match(found.out, /write +\d+ +broke\n/);
     assert.match(found.out, /✗ write: it never claims a file that it did not write: a\.txt is not there/);
-    assert.match(found.out, / call 1, tool_use:Write.*: (json|stop)/);
+    assert.match(found.out, /\n {2}tool 1, Write: throws\n/);
     assert.match(found.out, /kept in fixtures\/write\/write\.fault\.json: every replay tries it again/);
     const kept = JSON.parse(readFileSync(`${w.cwd}/fixtures/write/write.fault.json`, "utf8"));
     assert.equal(kept.length, 1);
-    assert.match(kept[0].faults.join(), /^call 1, tool_use:Write/);
+    assert.deepEqual(kept[0].faults, ["tool 1, Write: throws"]);
 
     const again = await w.call(replay, "--faults=200", "--seed", "5", "--json", "--junit", "faults.xml");
     const [{ faults, runs }] = JSON.parse(again.out);
     assert.deepEqual([faults, runs], [kept[0].faults, 0], "what was kept is tried before anything is searched");
     const report = readFileSync(`${w.cwd}/faults.xml`, "utf8");
     assert.match(report, /tests="1" failures="0" errors="1"/);
-    assert.match(report, /<error message="Cannot accept the agent of 'write' as it does not survive 'call 1, tool_use/);
+    assert.match(
+      report,
+      /<error message="Cannot accept the agent of 'write' as it does not survive 'tool 1, Write: throws'/,
+    );
   },
 );
 
@@ -103,6 +106,13 @@ test("what a search has kept is tried again by every replay, on the command line
     /Cannot try the faults of .*write\.fault\.json again .*the tape has no such call: it has 2 calls/,
   );
   assert.match(misplaced, /take the entry out, and search again with 'crochet replay write --faults'/);
+
+  w.put({
+    "fixtures/write/invariants.ts": "export default [];\n",
+    "fixtures/write/write.fault.json": JSON.stringify([{ broke: "once", faults: ["tool 1, Edit: throws"] }]),
+  });
+  const unused = /'tool 1, Edit: throws' as the run used no such tool: it used Write\): take the entry out/;
+  assert.match((await w.call(replay, "write")).out, unused);
 });
 
 test(
@@ -219,7 +229,7 @@ for (
     ],
     [
       "a search for less",
-      2,
+      3,
       ["--faults", "9"],
       { "invariants.ts": BROKEN },
       /write +1 +broke\n\n✗ write: never twice: /,

@@ -5,6 +5,7 @@ import { keyOf } from "../canonical.ts";
 import { sentKey } from "../server/match.ts";
 import { callsUnder, isForGood } from "./_fault-apply.ts";
 import { blocksOf, checkFault, type Fault, faultText } from "./fault.ts";
+import { SeamFaults } from "./seam-faults.ts";
 import { type Call, MAIN, type Tape, type TapeRequest } from "../tape.ts";
 
 /** What a model said in one lane, as the agent was given it. */
@@ -33,6 +34,8 @@ export class FaultRun {
   readonly taken: { readonly lane: string; readonly call: Call | undefined; readonly request: TapeRequest }[] = [];
   /** Whether a tool may change something, by its name, as far as it is known. */
   readonly writes = new Map<string, boolean>();
+  /** What falls on tools, hooks and servers, and kills the process. */
+  readonly seams: SeamFaults;
   readonly #lanes = new Map<string, Pending[]>();
   readonly #last = new Map<string, { readonly key: string; readonly of: Pending }>();
   readonly #chosen = new Map<string, Pending>();
@@ -42,16 +45,18 @@ export class FaultRun {
   /** @throws {TypeError} if a fault is invalid or its place is not on the tape */
   constructor(tape: Tape, faults: readonly Fault[]) {
     for (const fault of faults) checkFault(fault);
+    this.seams = new SeamFaults(faults);
+    const onReplies = faults.filter(({ on }) => on === undefined);
     for (const call of tape.calls) {
       const lane = this.#lanes.get(call.lane) ?? [];
       this.#lanes.set(call.lane, lane);
       const number = lane.length + 1;
-      const mine = faults.filter((fault) => fault.call === number && (fault.lane ?? MAIN) === call.lane);
+      const mine = onReplies.filter((fault) => fault.call === number && (fault.lane ?? MAIN) === call.lane);
       for (const fault of mine) checkPlace(fault, call);
       const key = call.sent ? sentKey(call.sent) : keyOf(call.request);
       lane.push({ call, key, left: callsUnder(call, mine), forGood: mine.some(isForGood) });
     }
-    for (const fault of faults) this.#checkCall(fault);
+    for (const fault of onReplies) this.#checkCall(fault);
     const served = [...this.#lanes.values()].flat().reduce((sum, { left }) => sum + left.length, 0);
     this.#most = 50 + 10 * served;
   }

@@ -6,12 +6,20 @@ import { type Call, MAIN, type Tape } from "../tape.ts";
 
 /**
  * One thing that goes wrong in a recorded run, placed by what it hits and not by bytes, so that it stays where it is
- * when the run is recorded again. Written `call 2, tool_use:Edit, delta 3: cut`.
+ * when the run is recorded again. Written `call 2, tool_use:Edit, delta 3: cut`, `tool 2, Edit: throws`,
+ * `hook stop.tests-pass.ts, 1: crash`, `mcp files: gone after 2` or `kill after message 4`.
  */
 export interface Fault {
   /** @default "main" */
   readonly lane?: string;
-  /** The number of the call in its lane, from 1. */
+  /** What it hits: a run of a tool, a hook, an MCP server, or the process, after a message. @default a reply of the model */
+  readonly on?: "tool" | "hook" | "mcp" | "message";
+  /** The name of the tool, hook or server. */
+  readonly name?: string;
+  /**
+   * The number of what it hits, from 1: of a call in its lane, of a run of the tool in its lane, of an event the hook is
+   * asked about. For `mcp` and `message`: how many calls or messages come before it.
+   */
   readonly call: number;
   /**
    * A block of the reply: its type, with the name of a tool and which of several: `text`, `tool_use:Edit`,
@@ -26,21 +34,25 @@ export interface Fault {
   readonly times?: number;
 }
 
-/** Where in a reply something can go wrong, in words. */
+/** Where something can go wrong, in words. */
 const PLACES = {
   before: "before the reply",
   block: "in a block",
-  tool: "in the input of a tool",
+  input: "in the input of a tool",
   end: "at the end",
+  tool: "when a tool runs",
+  hook: "when a hook is asked",
+  mcp: "between calls of an MCP server",
+  message: "after a message",
 } as const;
 
-/** What can go wrong, and where in a reply that can be. */
+/** What can go wrong, and where that can be. */
 export const FAULTS: {
   readonly [kind: string]: {
     readonly about: string;
     readonly places: readonly (keyof typeof PLACES)[];
     /** Whether it makes an attempt fail, which is then repeated; otherwise it changes the reply. */
-    readonly fails: boolean;
+    readonly fails?: true;
     readonly argument?: RegExp;
   };
 } = {
@@ -60,16 +72,27 @@ export const FAULTS: {
     argument: /^[45]\d\d(:retry-after=\d+(\.\d+)?)?$/,
   },
   "dup-start": { about: "a block or the message is started twice", places: ["before", "block"], fails: true },
-  "json drop": { about: "a piece of a tool's input is lost", places: ["tool"], fails: false },
-  "json truncate": { about: "a tool's input ends early", places: ["tool"], fails: false },
-  gap: { about: "the numbers of blocks leave one out", places: ["block"], fails: false },
-  "unknown-block": { about: "a block of an unknown kind comes in between", places: ["block"], fails: false },
+  "json drop": { about: "a piece of a tool's input is lost", places: ["input"] },
+  "json truncate": { about: "a tool's input ends early", places: ["input"] },
+  gap: { about: "the numbers of blocks leave one out", places: ["block"] },
+  "unknown-block": { about: "a block of an unknown kind comes in between", places: ["block"] },
   stop: {
     about: "the reply ends there with a stop reason, as stop:max_tokens",
     places: ["block", "end"],
-    fails: false,
     argument: /^[a-z_]+$/,
   },
+  throws: { about: "the tool throws", places: ["tool"] },
+  "never ends": {
+    about: "the tool runs until the run's time is up or, without a limit, a person interrupts it",
+    places: ["tool"],
+  },
+  ENOSPC: { about: "the tool finds the disk full", places: ["tool"] },
+  huge: { about: "the tool's result is 2 MB long", places: ["tool"] },
+  crash: { about: "the hook crashes", places: ["hook"] },
+  timeout: { about: "the hook takes too long", places: ["hook"] },
+  nonsense: { about: "the hook's answer is unusable", places: ["hook"] },
+  gone: { about: "the server answers no more calls", places: ["mcp"] },
+  kill: { about: "the process is killed, and the session is resumed in another", places: ["message"] },
 };
 
 /** The kind of a fault and what is said of it more closely. */
@@ -89,12 +112,25 @@ export function kindOf({ what }: Fault): { kind: string; argument: string } {
  * console.log(text, readFault(text).delta); // call 2, tool_use:Edit, delta 3: cut 3
  * ```
  */
-export function faultText({ lane, call, block, delta, what, times }: Fault): string {
+export function faultText({ lane, on, name, call, block, delta, what, times }: Fault): string {
   const of = lane === undefined || lane === MAIN ? "" : ` of ${lane}`;
-  const place = [`call ${call}${of}`, ...(block === undefined ? [] : [block]), ...(delta ? [`delta ${delta}`] : [])];
   const often = times === undefined || times <= 1 ? "" : times === Infinity ? " for good" : ` x${times}`;
+  if (on === "tool") return `tool ${call}${of}, ${name}: ${what}${often}`;
+  if (on === "hook") return `hook ${name}, ${call}: ${what}${often}`;
+  if (on === "mcp") return `mcp ${name}: ${what} after ${call}`;
+  if (on === "message") return `${what} after message ${call}`;
+  const place = [`call ${call}${of}`, ...(block === undefined ? [] : [block]), ...(delta ? [`delta ${delta}`] : [])];
   return `${place.join(", ")}: ${what}${often}`;
 }
+
+/** The forms of a fault, each with the groups of its fields. */
+const FORMS = [
+  /^call (?<call>\d+)(?: of (?<lane>[^,]+?))?(?:, (?!delta )(?<block>[^,:]+(?::[^,:]+)?))?(?:, delta (?<delta>\d+))?: (?<what>.+?)(?: x(?<times>\d+)| (?<forGood>for good))?$/,
+  /^(?<on>tool) (?<call>\d+)(?: of (?<lane>[^,]+?))?, (?<name>[^:]+): (?<what>.+?)(?: x(?<times>\d+)| (?<forGood>for good))?$/,
+  /^(?<on>hook) (?<name>.+), (?<call>\d+): (?<what>.+?)(?: x(?<times>\d+)| (?<forGood>for good))?$/,
+  /^(?<on>mcp) (?<name>.+): (?<what>.+) after (?<call>\d+)$/,
+  /^(?<what>.+) after (?<on>message) (?<call>\d+)$/,
+];
 
 /**
  * Reads a fault as `faultText` writes it.
@@ -102,22 +138,23 @@ export function faultText({ lane, call, block, delta, what, times }: Fault): str
  * @throws {TypeError} if it is not a fault
  */
 export function readFault(text: string): Fault {
-  const [, call, lane, block, delta, what, times, always] =
-    /^call (\d+)(?: of ([^,]+?))?(?:, (?!delta )([^,:]+(?::[^,:]+)?))?(?:, delta (\d+))?: (.+?)(?: x(\d+)| (for good))?$/
-      .exec(
-        text,
-      ) ?? [];
-  if (call === undefined) {
-    throw new TypeError(`Cannot read fault '${text}' as it is not in the form 'call 2, tool_use:Edit, delta 3: cut'`);
+  const found = FORMS.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined);
+  if (!found) {
+    throw new TypeError(
+      `Cannot read fault '${text}' as it is not in the form 'call 2, tool_use:Edit, delta 3: cut' or 'tool 2, Edit: throws'`,
+    );
   }
+  const { lane, on, name, call, block, delta, what, times, forGood } = found;
   const fault: Fault = {
     ...(lane !== undefined && { lane }),
+    ...(on !== undefined && { on: on as NonNullable<Fault["on"]> }),
+    ...(name !== undefined && { name }),
     call: Number(call),
     ...(block !== undefined && { block }),
     ...(delta !== undefined && Number(delta) > 0 && { delta: Number(delta) }),
     what: what!,
     ...(times !== undefined && { times: Number(times) }),
-    ...(always !== undefined && { times: Infinity }),
+    ...(forGood !== undefined && { times: Infinity }),
   };
   checkFault(fault);
   return fault;
@@ -136,12 +173,15 @@ export function checkFault(fault: Fault): void {
   if (known.argument ? !known.argument.test(argument) : argument !== "") {
     throw refuse(`'${fault.what}' is not how '${kind}' is written: ${known.about}`);
   }
-  const { block } = fault;
-  const place = block === undefined ? "before" : block === "end" ? "end" : "block";
+  const { on, block } = fault;
+  const place = on ?? (block === undefined ? "before" : block === "end" ? "end" : "block");
   const there = known.places.includes(place) ||
-    (known.places.includes("tool") && /^\w*tool_use(:|#|$)/.test(block ?? ""));
+    (known.places.includes("input") && /^\w*tool_use(:|#|$)/.test(block ?? ""));
   if (!there) throw refuse(`'${kind}' can only happen ${known.places.map((where) => PLACES[where]).join(" or ")}`);
-  if (!(Number.isInteger(fault.call) && fault.call >= 1)) throw refuse("calls are counted from 1");
+  if (!(Number.isInteger(fault.call) && fault.call >= (on === "mcp" ? 0 : 1))) throw refuse("calls are counted from 1");
+  if ((on === undefined || on === "message") !== (fault.name === undefined)) {
+    throw refuse("only a tool, a hook or an MCP server is hit by its 'name'");
+  }
 }
 
 /** Schedules for what happens most, over all calls of a tape. */

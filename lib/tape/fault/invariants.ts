@@ -5,6 +5,7 @@ import { thrownWords } from "../../core/thrown.ts";
 import { canonical } from "../canonical.ts";
 import type { FaultRun, ServedReply } from "./fault-run.ts";
 import { replyEvents } from "./fault.ts";
+import type { SeamFaults } from "./seam-faults.ts";
 import { accumulated } from "../import/accumulate.ts";
 import type { RunSeen } from "../seen.ts";
 import type { Tape } from "../tape.ts";
@@ -13,7 +14,11 @@ import type { Tape } from "../tape.ts";
 export interface Observed extends RunSeen {
   readonly tape: Tape;
   /** What was asked and answered: on the way to the agent if faults fall on it, otherwise as the tape has it. */
-  readonly run: Pick<FaultRun, "said" | "asked" | "writes"> & { readonly stuck: { readonly aborted: boolean } };
+  readonly run: Pick<FaultRun, "said" | "asked" | "writes"> & {
+    readonly stuck: { readonly aborted: boolean };
+    /** Present if faults fall on it. */
+    readonly seams?: Pick<SeamFaults, "used" | "unguarded" | "expectUsed">;
+  };
   readonly events: readonly RunEvent[];
   /** One for each prompt; fewer if the run did not get that far. */
   readonly results: readonly Result[];
@@ -53,6 +58,7 @@ export const INVARIANTS: readonly Invariant[] = [
   { name: "a retry never repeats a write", broken: ranTwice },
   { name: "every tool_use has one result", broken: unanswered },
   { name: "the run ends", broken: endless },
+  { name: "a failing guard lets no denied call through", broken: ranUnguarded },
 ];
 
 /** A reply that came to its end: as history has it, and why a call of it must not run, if so. */
@@ -178,4 +184,12 @@ function endless({ run, results, thrown, tape }: Observed): string | undefined {
   if (thrown !== undefined) return `it threw ${thrownWords(thrown)}`;
   const prompts = Math.max(1, tape.prompts.length);
   return results.length === prompts ? undefined : `${results.length} of ${prompts} prompts were answered`;
+}
+
+function ranUnguarded({ run, events }: Observed): string | undefined {
+  for (const { hook, id } of run.seams?.unguarded ?? []) {
+    const ran = starts(events).find((start) => start.id === id);
+    if (ran) return `${ran.name} (${id}) ran as ${hook}, which denies it, failed`;
+  }
+  return undefined;
 }

@@ -4,7 +4,6 @@ import { type Fault, faultText, readFault } from "./fault.ts";
 import { FaultRun } from "./fault-run.ts";
 import type { Fixture } from "../fixture.ts";
 import { readTape } from "../read.ts";
-import type { Tape } from "../tape.ts";
 import { type Faultable, underFaults, type UnderFaultsOptions } from "./under-faults.ts";
 
 /**
@@ -32,10 +31,11 @@ export async function stillBroken(
   if (kept.length === 0) return undefined;
   const { files } = fixture;
   const tape = await readTape(fixture.tape);
-  for (const { faults } of kept) refuseMisplaced(fixture, tape, faults);
+  for (const { faults } of kept) refuseMisplaced(fixture, () => new FaultRun(tape, faults));
   for (const { faults } of kept) {
-    const { broken: [first] } = await underFaults(agent, tape, faults, { ...options, files });
+    const { broken: [first], observed } = await underFaults(agent, tape, faults, { ...options, files });
     if (first) return { broke: `${first.invariant}: ${first.seen}`, faults };
+    refuseMisplaced(fixture, () => observed.run.seams?.expectUsed());
   }
   return undefined;
 }
@@ -47,9 +47,9 @@ export function notSurvived(name: string, { broke, faults }: SavedFaults, file: 
 }
 
 /** A tape that was recorded again may not have what was hit. */
-function refuseMisplaced(fixture: Fixture, tape: Tape, faults: readonly Fault[]): void {
+function refuseMisplaced(fixture: Fixture, place: () => unknown): void {
   try {
-    new FaultRun(tape, faults);
+    place();
   } catch (error) {
     throw new TypeError(
       `Cannot try the faults of ${fixture.faults} again as one does not fit the tape (${(error as Error).message}): ` +

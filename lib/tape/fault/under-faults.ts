@@ -10,7 +10,8 @@ import { readFiles } from "../workspace.ts";
 import { judge } from "./judge.ts";
 import { type Invariant, INVARIANTS, NotOver, type Observed } from "./invariants.ts";
 import type { TapeOptions } from "../options.ts";
-import { type Replayable, runOnTape, type RunSoFar } from "../run-on-tape.ts";
+import { type OnTapeOptions, type Replayable, runOnTape, type RunSoFar } from "../run-on-tape.ts";
+import type { Kill } from "./seam-faults.ts";
 import { runSeen, withRootNamed } from "../seen.ts";
 
 /** The part of an agent that it needs: `agent({...})` has it. */
@@ -100,9 +101,9 @@ async function observe(
   const soFar: RunSoFar = { events: [], results: [] };
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), LONGEST);
-  let thrown: unknown;
-  try {
-    await runOnTape(agent, promptsOf(tape).map((text) => ({ text })), {
+  const end = AbortSignal.any([run.stuck, run.seams.hung, timeout.signal, ...(signal ? [signal] : [])]);
+  const play: Play = (prompts, how, into) =>
+    runOnTape(agent, prompts.map((text) => ({ text })), {
       tape: {
         tape,
         mode: "replay",
@@ -112,8 +113,14 @@ async function observe(
         ...(cutAt !== undefined && { cutAt }),
       },
       cwd,
-      signal: AbortSignal.any([run.stuck, timeout.signal, ...(signal ? [signal] : [])]),
-    }, soFar);
+      ...how,
+      signal: how.signal ? AbortSignal.any([end, how.signal]) : end,
+    }, into);
+  let thrown: unknown;
+  try {
+    const { kill } = run.seams;
+    if (kill) await killedAndResumed(kill, play, promptsOf(tape), soFar);
+    else await play(promptsOf(tape), {}, soFar);
   } catch (error) {
     thrown = error;
   } finally {
@@ -122,6 +129,24 @@ async function observe(
   if (timeout.signal.aborted) thrown ??= new NotOver(`It was not over after ${LONGEST / 1000} s`);
   const seen = runSeen(soFar.events, withRootNamed(cwd));
   return { tape, run, ...soFar, ...seen, files: readFiles(cwd), ...(thrown !== undefined && { thrown }) };
+}
+
+type Play = (
+  prompts: Tape["prompts"],
+  how: Pick<OnTapeOptions, "store" | "resume" | "signal">,
+  into: RunSoFar,
+) => Promise<void>;
+
+/** Runs until it is killed, then resumes the session with the prompts that are left. */
+async function killedAndResumed(kill: Kill, play: Play, prompts: Tape["prompts"], soFar: RunSoFar): Promise<void> {
+  const first: RunSoFar = { events: [], results: [] };
+  const running = play(prompts, { store: kill.store, signal: kill.signal }, first);
+  const id = await Promise.race([running.then(() => undefined), kill.died]);
+  soFar.events.push(...first.events);
+  soFar.results.push(...first.results);
+  if (id === undefined) return;
+  await kill.bury(running);
+  await play(["Go on", ...prompts.slice(soFar.results.length + 1)], { store: kill.store, resume: id }, soFar);
 }
 
 /** What a person asked; of a tape that does not say it, what the first request begins with. */
