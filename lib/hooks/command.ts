@@ -4,7 +4,7 @@ import { thrownWords } from "../core/thrown.ts";
 import { type Opinion, OutOfTime, type Said } from "../core/verdict.ts";
 import type { KindParts } from "./file/record.ts";
 import { asyncLine } from "./hosts/claude-answer.ts";
-import { answerOf, FailedCommand, lateAnswer, listeningTo, refusalWords, speakerOf } from "./process/answer.ts";
+import { answerOf, lateAnswer, listeningTo, refusalWords, speakerOf } from "./process/answer.ts";
 import {
   hookEnvironment,
   hookFolder,
@@ -23,6 +23,7 @@ import {
   startGroup,
   type Stream,
 } from "../process/process.ts";
+import { FailedCommand } from "./process/read-ran.ts";
 import { type WireFacts, wireInput } from "./process/wire.ts";
 
 export interface CommandOptions {

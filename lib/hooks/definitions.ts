@@ -3,7 +3,7 @@ import { basename, dirname, isAbsolute, relative, resolve } from "node:path";
 import { type AnyEvent, EVENTS } from "../core/events.ts";
 import type { Hook, HookRecord } from "../core/hook.ts";
 import type { ResolvedName } from "../core/names.ts";
-import { NO_OPINION, type Opinion, readNative, UnusableAnswer } from "../core/verdict.ts";
+import { NO_OPINION, type Opinion, readNative } from "../core/verdict.ts";
 import { expectEvent, nearest } from "../files/nearest.ts";
 import {
   type Definition,
@@ -15,11 +15,12 @@ import {
 import { HookLoadError } from "./file/load-error.ts";
 import { type KindParts, listedNames, matcherOf } from "./file/record.ts";
 import { compileGlob } from "./glob.ts";
-import { readStdout } from "./hosts/claude-answer.ts";
+import type { Json } from "./hosts/claude-answer.ts";
 import { nameWarnings, SEED_TOOLS } from "./known-names.ts";
 import { hookEnvironment, hookFolder, type HookHost, outputFolder } from "./process/host.ts";
-import { howEnded, type Ran, runProcess, startedBy } from "../process/process.ts";
+import { type Ran, runProcess, startedBy } from "../process/process.ts";
 import { programAt } from "../process/program.ts";
+import { readRan } from "./process/read-ran.ts";
 import { type Projection, projection } from "./process/wire.ts";
 import { type PromptModel, promptRecord, warnOff, withoutModel } from "./prompt.ts";
 import { readDefinition } from "./read-answer.ts";
@@ -264,7 +265,7 @@ function definitionCommand(
         onOutput: onOutput && ((stream, text) => onOutput({ hook: name, event, stream, text })),
       });
     },
-    read: (raw, event) => readRan(raw as Ran, event),
+    read: (raw, event) => readRan(raw as Ran, (json) => readAnswer(json, event)).opinion,
   };
 }
 
@@ -278,34 +279,8 @@ function written(event: AnyEvent): object {
   return { ...JSON.parse(JSON.stringify(projected)), ...named };
 }
 
-function readRan(ran: Ran, event: AnyEvent): Opinion {
-  if (ran.ended) throw new UnusableAnswer("Cannot read an answer as the command was ended before it gave one");
-  const words = ran.stderr.trim();
-  if (ran.code === 2) return { ...(words !== "" && { reason: words }), ...beside(ran, event), decision: "deny" };
-  const printed = readStdout(ran.stdout);
-  if ("json" in printed) return readPrinted(printed.json, event);
-  if (ran.code === 0) return NO_OPINION;
-  throw new UnusableAnswer(`Cannot read an answer as the command ${howEnded(ran)}${words && `: ${words}`}`);
-}
-
-function readPrinted(json: Readonly<Record<string, unknown>>, event: AnyEvent): Opinion {
-  return Object.keys(json).length === 0 ? NO_OPINION : readDefinition(json, event.event);
-}
-
-/** What a command that refuses by its exit code also printed: a reason there is preferred to stderr. */
-function beside(ran: Ran, event: AnyEvent): Opinion {
-  try {
-    const printed = readStdout(ran.stdout);
-    const opinion = "json" in printed ? readPrinted(printed.json, event) : NO_OPINION;
-    const { reason, contexts, systemMessage } = opinion;
-    return {
-      ...(reason !== undefined && { reason }),
-      ...(contexts && { contexts }),
-      ...(systemMessage !== undefined && { systemMessage }),
-    };
-  } catch {
-    return NO_OPINION;
-  }
+function readAnswer(json: Json, { event }: AnyEvent): Opinion {
+  return Object.keys(json).length === 0 ? NO_OPINION : readDefinition(json, event);
 }
 
 /** Makes the error for a pattern of one key that does not compile. */

@@ -5,8 +5,9 @@ import type { AnyEvent } from "../core/events.ts";
 import type { HookContext } from "../core/hook.ts";
 import type { Opinion } from "../core/verdict.ts";
 import { failureWords, type HookKindParts } from "./command.ts";
-import { answerOf, FailedCommand, listeningTo, refusalWords, speakerOf } from "./process/answer.ts";
+import { answerOf, listeningTo, refusalWords, speakerOf } from "./process/answer.ts";
 import type { HookHost } from "./process/host.ts";
+import { FailedCommand } from "./process/read-ran.ts";
 import { wireInput } from "./process/wire.ts";
 
 export interface HttpOptions {

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { test } from "node:test";
-import { HOST_NAMES } from "../../lib/hooks/hosts/index.ts";
+import { HOST_NAMES, type HostName } from "../../lib/hooks/hosts/index.ts";
 import { sandboxWorks } from "../../lib/testing/check/lane.ts";
 import { BrokenLaw, checkHook, type CheckReport, type Finding, laws } from "../../lib/testing/index.ts";
 import { withEnv } from "../_env.ts";
@@ -216,6 +216,29 @@ test("a module and a script can be checked for every host", SLOW, async () => {
     assert.deepEqual(found, { "stop.quiet.sh": "", "stop.quiet.ts": "" }, host);
   }
 });
+
+test(
+  "--for asks a script of ours as crochet hook does: in the form of Claude Code, and fitted to the host",
+  SLOW,
+  async () => {
+    const inside = (fields: string) => `echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse",${fields}}}'`;
+    const files = {
+      "notification.quiet.sh": sh("exit 0"),
+      "pre-tool-use@Bash.ask.sh": sh(inside('"permissionDecision":"ask","permissionDecisionReason":"Sure?"')),
+      "pre-tool-use@Bash.claude.sh": sh(
+        'case $event in *\'"hook_event_name":"PreToolUse"\'*\'"tool_name":"Bash"\'*) exit 0 ;; esac',
+        "exit 1",
+      ),
+      "pre-tool-use@Bash.note.sh": sh(inside('"additionalContext":"note"')),
+    };
+    const found = async (host: HostName) => Object.values(await codes(files, { host, runs: 3, laws: ["protocol"] }));
+    const ask = "protocol.unsupported-by-host";
+    assert.deepEqual(await found("claude"), ["", "", "", ""]);
+    assert.deepEqual(await found("gemini"), ["", ask, "", ask]);
+    assert.deepEqual(await found("codex"), ["protocol.never-runs", ask, "", ""]);
+    assert.deepEqual(await found("pi"), ["protocol.never-runs", ask, "", ask]);
+  },
+);
 
 test("laws throw if a hook breaks them, with the report, and return it if not", SLOW, async () => {
   using folder = hookFiles({ "stop.bad.sh": sh("echo more >&2", "exit 2"), "notification.sh": sh("exit 0") });

@@ -4,7 +4,8 @@ import { pascal, resolveEvent } from "../../core/names.ts";
 import { shown } from "../../core/shown.ts";
 import { NO_OPINION, type Opinion, type Said, unusable, UnusableAnswer } from "../../core/verdict.ts";
 
-type Printed = { readonly json: Readonly<Record<string, unknown>> } | { readonly plain: string };
+export type Json = Readonly<Record<string, unknown>>;
+type Printed = { readonly json: Json } | { readonly plain: string };
 
 /**
  * Tells an answer from plain words. What looks like an answer and cannot be read as one is a failure: taken for

@@ -17,6 +17,11 @@ export const HOSTS: { readonly [H in HostName]: Host } = {
   ...{ opencode, pi, vscode },
 };
 
+/** The host in whose form a script of ours is asked: what is not like Claude Code is translated. */
+export function scriptHost(host: HostName): HostName {
+  return HOSTS[host].likeClaude ? host : "claude";
+}
+
 /** The settings files of all hosts, below a project or a home, whose lists hold groups of hooks. */
 export const SETTINGS_FILES: readonly string[] = HOST_NAMES.map((name) => HOSTS[name].settings)
   .filter(({ flat, adapter }) => !flat && !adapter).flatMap(({ files }) => files);

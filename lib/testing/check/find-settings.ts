@@ -293,7 +293,7 @@ export async function definitionSubjects(path: string, options: FindOptions): Pr
       nondeterministic: false,
       ...(record.timeout !== undefined && { timeout: record.timeout }),
     },
-    ...{ path: shown, host, project, env: {}, visible: [project], seen: [] },
+    ...{ path: shown, host, servedTo: host, project, env: {}, visible: [project], seen: [] },
     copies: copiesFor(text, { project, home: homeOf(env) }),
   }));
   return { subjects, problems };
@@ -321,7 +321,7 @@ export async function tomlSubjects(path: string, options: FindOptions): Promise<
         ...(turn.timeout !== undefined && { timeout: turn.timeout }),
       },
       runs: line.map(shellWord).join(" "),
-      ...{ path: shown, host, project, env: {}, visible: [project], seen: [] },
+      ...{ path: shown, host, servedTo: host, project, env: {}, visible: [project], seen: [] },
       copies: copiesFor(line.join(" "), { project, home: homeOf(env) }),
     });
   }

@@ -182,7 +182,7 @@ export class Asker {
     this.times.push(probed.ms);
     if (!probed.ran) return probed;
     const { opinionOf } = await import("./laws/printed.ts");
-    return { ...probed, opinion: opinionOf(probed.ran, event, this.subject.host, this.lane.place.kept) };
+    return { ...probed, opinion: opinionOf(probed.ran, event, this.subject) };
   }
 
   /** Asks about each until the time is over; a few are always asked. */

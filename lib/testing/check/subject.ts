@@ -49,7 +49,10 @@ export interface Subject {
   readonly path: string;
   readonly kind: HookKind;
   readonly target: Target;
+  /** In whose form a command is asked and answers. */
   readonly host: HostName;
+  /** The host that asks a hook file of ours by `crochet hook`, which translates its answer. */
+  readonly servedTo?: HostName;
   /** The project whose `.claude`, `.codex`, `.gemini` and `.agent` folders are copied into the scratch project. */
   readonly project: string;
   /** Absent if only loading the hook can say: the child process reports it. */

@@ -1,13 +1,11 @@
-import { systemClock } from "../../../core/clock.ts";
 import type { AnyEvent } from "../../../core/events.ts";
-import { Context, type HookEnv } from "../../../core/hook.ts";
 import { isObject, parsed } from "../../../core/json.ts";
 import type { Opinion } from "../../../core/verdict.ts";
 import { type HostName, HOSTS } from "../../../hooks/hosts/index.ts";
 import { closing } from "../../../hooks/read-answer.ts";
 import { readEvent } from "../../../hooks/hosts/read-event.ts";
-import { answerOf, listeningTo } from "../../../hooks/process/answer.ts";
-import type { RanCommand } from "../subject.ts";
+import { readCommand } from "../../../hooks/process/read-ran.ts";
+import type { RanCommand, Subject } from "../subject.ts";
 import { TELLING } from "./answer-shape.ts";
 import { canBlock } from "./judged.ts";
 
@@ -79,34 +77,20 @@ function isPiece(text: string, event: unknown): boolean {
 }
 
 /** What a host makes of how a command ended; empty if that is not an answer. */
-export function opinionOf(ran: RanCommand, event: Json, host: HostName, outputDir: string): Omit<Opinion, "later"> {
-  return host === "claude" ? asClaude(ran, event, outputDir) : asOther(ran, event, host);
-}
-
-function asClaude(ran: RanCommand, event: Json, outputDir: string): Opinion {
-  const heard = readEvent(event, HOSTS.claude);
-  if (!heard) return {};
-  const { fired, session_id, agent_id, parent_agent_id, agent_type, turn_id, cwd, wireName } = heard;
-  const env: HookEnv = {
-    ...{ session_id, agent_id, parent_agent_id, agent_type, turn_id, cwd },
-    sequence: { next: 0 },
-    clock: systemClock,
-    values: new Map(),
-    signal: new AbortController().signal,
-  };
-  const ids = { event_id: "check:0", timestamp: "", session_id, agent_id, turn_id };
-  const about = {
-    ...fired,
-    ...ids,
-    ...(parent_agent_id !== undefined && { parent_agent_id, agent_type }),
-  } as unknown as AnyEvent;
-  const called = { command: "hook", registered: wireName };
-  const host = { projectDir: cwd, env: {}, outputDir: () => outputDir };
+export function opinionOf(ran: RanCommand, event: Json, { host, servedTo }: Subject): Omit<Opinion, "later"> {
+  if (servedTo === undefined && !HOSTS[host].likeClaude) return asOther(ran, event, host);
+  const asked = ourEvent(event, host);
   try {
-    return answerOf(ran, listeningTo(about, called, new Context(env, "hook"), host));
+    return asked ? readCommand(ran, asked, String(event.hook_event_name)).opinion : {};
   } catch {
     return {};
   }
+}
+
+/** An event of a host as ours; undefined if we have no such event. */
+export function ourEvent(event: Json, host: HostName): AnyEvent | undefined {
+  const { fired, toolNames: _, wireName: __, ...ids } = readEvent(event, HOSTS[host]) ?? {};
+  return fired && { ...fired, ...ids, event_id: "check:0", timestamp: "" } as unknown as AnyEvent;
 }
 
 function asOther({ code, stdout, stderr }: RanCommand, event: Json, host: HostName): Opinion {

@@ -1,14 +1,14 @@
 import { Buffer } from "node:buffer";
 import type { AnyEvent } from "../../../core/events.ts";
 import { kebab } from "../../../core/names.ts";
-import { hostEvent } from "../../../hooks/hosts/index.ts";
+import { hostEvent, type HostName } from "../../../hooks/hosts/index.ts";
 import { fitting } from "../../../hooks/hosts/write-answer.ts";
-import { isVerdict } from "../events.ts";
+import { isVerdict, isWire } from "../events.ts";
 import type { Violation } from "../report.ts";
 import type { RanCommand } from "../subject.ts";
 import { answerShape } from "./answer-shape.ts";
 import { brief, canBlock, claudeName, eventName, isGate, type Judge, type Judged, violationsOf } from "./judged.ts";
-import { isTelling, parsedObject, type Printed, readPrinted } from "./printed.ts";
+import { isTelling, ourEvent, parsedObject, type Printed, readPrinted } from "./printed.ts";
 import { isSandboxed, reliable } from "./reliable.ts";
 
 const { fault, warning } = violationsOf("protocol", "protocol");
@@ -21,17 +21,22 @@ export const protocol: Judge = (judged) => {
 };
 
 function ofCommand(ran: RanCommand, judged: Judged): Violation[] {
-  const { probe, subject: { host }, loaded } = judged;
+  const { probe, subject: { host, servedTo }, loaded } = judged;
+  const reads = servedTo === undefined ? host : "claude";
   const printed = readPrinted(ran.stdout, probe.event);
-  const shape = printed.form === "answer" ? answerShape(printed.json, probe.event, eventName(probe), host) : [];
+  const shape = printed.form === "answer" ? answerShape(printed.json, probe.event, eventName(probe), reads) : [];
   return loaded.mode === "async"
     ? shape
-    : [...shape, ...ofPrinted(printed, ran, judged), ...ofExit(ran, printed, judged)];
+    : [...shape, ...ofPrinted(printed, ran, reads, judged), ...ofExit(ran, printed, judged), ...beyondHost(judged)];
 }
 
-function ofPrinted(printed: Printed, { stdout, stderr, code }: RanCommand, judged: Judged): Violation[] {
-  const { host } = judged.subject;
-  const event = eventName(judged.probe);
+function ofPrinted(
+  printed: Printed,
+  { stdout, stderr, code }: RanCommand,
+  host: HostName,
+  { probe }: Judged,
+): Violation[] {
+  const event = eventName(probe);
   const said = brief(stdout, 70);
   switch (printed.form) {
     case "surrounded": {
@@ -150,7 +155,8 @@ function ofDefinition({ probed: { printed = "" }, probe, subject: { target, kind
 }
 
 /** What a hook of ours does and the host of `--for` cannot: there it fails, or never runs. */
-function beyondHost({ probed: { opinion, inputs }, probe, subject: { host } }: Judged): Violation[] {
+function beyondHost({ probed: { opinion, inputs }, probe, subject }: Judged): Violation[] {
+  const { servedTo: host = "claude" } = subject;
   if (host === "claude") return [];
   const event = eventName(probe);
   if (hostEvent(host, kebab(event).replace(/-failure$/, "")) === undefined) {
@@ -159,7 +165,8 @@ function beyondHost({ probed: { opinion, inputs }, probe, subject: { host } }: J
   if (!opinion) return [];
   try {
     const asked = inputs?.length ? { ...opinion, contexts: [{ text: inputs.join("\n") }] } : opinion;
-    const { decision } = fitting(asked, probe.event as unknown as AnyEvent, host);
+    const fired = isWire(subject) ? ourEvent(probe.event, subject.host) : probe.event as unknown as AnyEvent;
+    const { decision } = fired ? fitting(asked, fired, host) : opinion;
     const message = `It asks, but ${host} has no user to ask: there it refuses`;
     return opinion.decision === "ask" && decision === "deny"
       ? [warning("unsupported-by-host", message, "deny with a reason, or let it pass")]
