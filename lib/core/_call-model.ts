@@ -4,7 +4,7 @@ import { asError, thrownWords } from "./thrown.ts";
 import { Ended } from "./limits.ts";
 import type { CallEnd, Run, Used } from "./run.ts";
 import { type Block, invalidConversation, type Message, user } from "./messages.ts";
-import { type AnswerAtOnce, AT_ONCE, ModelError, type ModelRequest, type Reply, type ReplyDelta } from "./model.ts";
+import { ModelError, type ModelEvent, type ModelRequest, type Reply, type ReplyDelta } from "./model.ts";
 import { type PartlyUsed, readReply, replyFrom } from "./reply.ts";
 import { isNotKept } from "./said.ts";
 import { UnusableAnswer } from "./verdict.ts";
@@ -91,10 +91,13 @@ async function callEnd(
   }
 }
 
-function read(run: Run, answer: AnswerAtOnce, partial: PartlyUsed): Reply | Promise<Reply> {
+function read(run: Run, answer: AsyncIterable<ModelEvent>, partial: PartlyUsed): Reply | Promise<Reply> {
   const onDelta = (delta: ReplyDelta) => run.emit(delta);
-  const ready = answer[AT_ONCE]?.();
-  return ready ? replyFrom(ready, onDelta, partial) : readReply(answer, onDelta, partial);
+  return isAtOnce(answer) ? replyFrom(answer, onDelta, partial) : readReply(answer, onDelta, partial);
+}
+
+function isAtOnce(answer: object): answer is Iterable<ModelEvent> {
+  return (answer as Partial<Iterable<ModelEvent>>)[Symbol.iterator] !== undefined;
 }
 
 /** Joins what is only for this turn to the last user message, in requests alone. */

@@ -73,7 +73,8 @@ export interface RawBlock {
 
 /**
  * The one way the core talks to a model. A model yields the events of ONE attempt; it throws a `ModelError`
- * if the attempt failed, and the core decides whether to try again.
+ * if the attempt failed, and the core decides whether to try again. If its answer can also be iterated at once, the
+ * core does not wait for each event.
  */
 export interface Model {
   (request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
@@ -83,22 +84,6 @@ export interface Model {
   readonly named?: (name: string) => Model;
   /** How many tokens it reads at most, if it says so. */
   readonly contextWindow?: number;
-}
-
-/**
- * The key under which a model's answer may give all its events at once, if they are all there and no listener watches
- * them arrive: to wait for each would take longer. Undefined: they must be waited for after all.
- */
-export const AT_ONCE: unique symbol = Symbol("events that are all there");
-
-export interface AnswerAtOnce extends AsyncIterable<ModelEvent> {
-  readonly [AT_ONCE]?: () => EventsAtOnce | undefined;
-}
-
-export interface EventsAtOnce {
-  readonly events: readonly ModelEvent[];
-  /** Called once they were read. */
-  readonly end: () => void;
 }
 
 /** Why a model call failed. `retryable` says that another attempt may go better; nothing was executed yet. */

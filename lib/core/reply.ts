@@ -1,14 +1,6 @@
 import { isObject, parsed } from "./json.ts";
 import { type Block, isToolUse, NO_USAGE, text, type TextBlock, type Usage } from "./messages.ts";
-import {
-  type EventsAtOnce,
-  ModelError,
-  type ModelEvent,
-  type RawBlock,
-  type Reply,
-  type ReplyDelta,
-  type ToolCall,
-} from "./model.ts";
+import { ModelError, type ModelEvent, type RawBlock, type Reply, type ReplyDelta, type ToolCall } from "./model.ts";
 
 /** Stands in the transcript for a reply without content, which the API would not take back. */
 export const EMPTY_REPLY = "(empty reply)";
@@ -53,16 +45,12 @@ export async function readReply(
 
 /** As `readReply`, where all events are there already. */
 export function replyFrom(
-  { events, end }: EventsAtOnce,
+  events: Iterable<ModelEvent>,
   onDelta: (delta: ReplyDelta) => void,
   partial: PartlyUsed = {},
 ): Reply {
   const reply = new OpenReply(onDelta, partial);
-  try {
-    for (const event of events) if (!reply.take(event)) break;
-  } finally {
-    end();
-  }
+  for (const event of events) if (!reply.take(event)) break;
   return reply.close();
 }
 

@@ -1,12 +1,5 @@
 import { abortedError, callError } from "../http/errors.ts";
-import {
-  type AnswerAtOnce,
-  AT_ONCE,
-  type EventsAtOnce,
-  type Model,
-  ModelError,
-  type ModelEvent,
-} from "../core/model.ts";
+import { type Model, ModelError, type ModelEvent } from "../core/model.ts";
 import { parsed } from "../core/json.ts";
 import type { LaneClock } from "./clock.ts";
 import { runDelta, withText } from "./_pack.ts";
@@ -115,7 +108,8 @@ interface SeamListener {
  * Serves an answer at the Model seam; in one go if no listener sees it stream. An iterator by hand: a replay is mostly
  * this, and a generator would cost a promise more for each event.
  */
-export class SeamAnswer implements AnswerAtOnce, AsyncIterator<ModelEvent> {
+export class SeamAnswer implements AsyncIterable<ModelEvent>, AsyncIterator<ModelEvent> {
+  declare [Symbol.iterator]?: () => Iterator<ModelEvent>;
   readonly #answer: TapeAnswer;
   readonly #to: SeamListener;
   #at = 0;
@@ -124,18 +118,22 @@ export class SeamAnswer implements AnswerAtOnce, AsyncIterator<ModelEvent> {
   constructor(answer: TapeAnswer, to: SeamListener) {
     this.#answer = answer;
     this.#to = to;
+    const { isWatched, signal, clock } = to;
+    // A listener that sees a piece may end the run, and so may a deadline that passes with the answer: both must take effect.
+    if (isWatched || signal.aborted || answer.error !== undefined || !clock.isQuietUntil(answer.end)) return;
+    this[Symbol.iterator] = () => this.#atOnce();
   }
 
   [Symbol.asyncIterator](): this {
     return this;
   }
 
-  [AT_ONCE](): EventsAtOnce | undefined {
-    const { events, error, end } = this.#answer;
-    const { isWatched, signal, clock } = this.#to;
-    // A listener that sees a piece may end the run, and so may a deadline that passes with the answer: both must take effect.
-    if (isWatched || signal.aborted || error !== undefined || !clock.isQuietUntil(end)) return undefined;
-    return { events, end: () => this.#end() };
+  *#atOnce(): Generator<ModelEvent> {
+    try {
+      yield* this.#answer.events;
+    } finally {
+      this.#end();
+    }
   }
 
   next(): Promise<IteratorResult<ModelEvent>> {

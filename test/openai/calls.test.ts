@@ -15,7 +15,7 @@ function read(chunks: readonly object[], request = base, api: "chat" | "response
   const parser = parserFor(new Response(null), request, api);
   const text = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("");
   const events: ModelEvent[] = [...parser.push(new TextEncoder().encode(text)), ...parser.end()];
-  return replyFrom({ events, end: () => {} }, () => {});
+  return replyFrom(events, () => {});
 }
 
 const piece = (delta: object) => ({ choices: [{ delta }] });
@@ -123,7 +123,7 @@ test("words of the Responses API are shown as they come, and what else a reply h
     "Hel",
   ]);
   events.push(...push({ type: "response.completed", response: { status: "completed", output } }), ...parser.end());
-  const reply = replyFrom({ events, end: () => {} }, () => {});
+  const reply = replyFrom(events, () => {});
   assert.deepEqual(reply.message.content, [
     { type: "thinking", thinking: "one\n\ntwo", openai: { summary: reasoning.summary, encrypted_content: "e" } },
     { type: "web_search_call", openai: { item: search } },

@@ -36,7 +36,7 @@ export function answerOf(
     const parser = parserFor(new Response(null), asked, api);
     events.push(...parser.push(new TextEncoder().encode(exchange.body())));
     events.push(...parser.end());
-    const { message } = replyFrom({ events, end: () => {} }, () => {});
+    const { message } = replyFrom(events, () => {});
     return { attempt: { events: events.map((event) => ({ ms: 0, event })), took }, reply: message };
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
