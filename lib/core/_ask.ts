@@ -62,37 +62,19 @@ export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: As
   } catch (error) {
     return failed(error);
   }
-  if (raw instanceof Promise && peek?.status(raw) === "fulfilled") return answered(peek(raw));
-  return awaited(Promise.resolve(raw), hook, ctx, env, answered, failed);
+  const { timeout } = hook;
+  const limit = { clock: env.clock, signal: env.signal, ms: timeout === undefined ? undefined : timeout * 1000 };
+  return settle(Promise.resolve(raw), limit).then((end) => {
+    if ("value" in end) return answered(end.value);
+    if ("error" in end) return failed(end.error);
+    const why = end.ended === "time"
+      ? new OutOfTime(`it took longer than its limit of ${timeout} s`)
+      : new UnusableAnswer("it was interrupted");
+    ctx.expire(why);
+    return failed(why);
+  });
 }
 
 export function saidBy(hook: string, contexts: readonly Said[]): Late[] {
   return contexts.map((context) => ({ ...context, hook }));
-}
-
-interface Peek {
-  (promise: Promise<unknown>): unknown;
-  status(promise: Promise<unknown>): "pending" | "fulfilled" | "rejected";
-}
-
-/** Bun can look into a promise that already has its value; elsewhere it is waited for. */
-const peek = (globalThis as { Bun?: { peek?: Peek } }).Bun?.peek;
-
-/** The end of a hook that takes its time: its answer, its error, the end of its time, or an interrupt. */
-async function awaited<T>(
-  work: Promise<unknown>,
-  { timeout }: HookRecord,
-  ctx: Context,
-  { clock, signal }: HookEnv,
-  answered: (raw: unknown) => T,
-  failed: (error: unknown) => T,
-): Promise<T> {
-  const end = await settle(work, { clock, signal, ms: timeout === undefined ? undefined : timeout * 1000 });
-  if ("value" in end) return answered(end.value);
-  if ("error" in end) return failed(end.error);
-  const why = end.ended === "time"
-    ? new OutOfTime(`it took longer than its limit of ${timeout} s`)
-    : new UnusableAnswer("it was interrupted");
-  ctx.expire(why);
-  return failed(why);
 }
