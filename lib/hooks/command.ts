@@ -13,14 +13,13 @@ import {
   outputFolder,
   withPlaceholders,
 } from "./process/host.ts";
+import { LineProcess, type Question } from "../process/line-process.ts";
 import {
-  type Group,
   type GroupOptions,
   type ProcessOptions,
   type Ran,
   runProcess,
   startedBy,
-  startGroup,
   type Stream,
 } from "../process/process.ts";
 import { FailedCommand } from "./process/read-ran.ts";
@@ -57,7 +56,7 @@ export type HookKindParts = KindParts & Pick<HookRecord, "refusal">;
 export function commandHook(options: CommandOptions, host: HookHost): HookKindParts {
   const { command, label = command, registered, protocol = "verdict" } = options;
   const called = { command: label, registered };
-  const sessions = new Map<string, WarmProcess>();
+  const sessions = new Map<string, LineProcess>();
 
   const run = async (event: AnyEvent, ctx: HookContext): Promise<Opinion> => {
     const facts = host.wire?.(event) ?? {};
@@ -151,11 +150,11 @@ async function untilGone(
 }
 
 /** One process a session, ended with the session. */
-async function askWarm(sessions: Map<string, WarmProcess>, question: Question, event: AnyEvent): Promise<Ran> {
+async function askWarm(sessions: Map<string, LineProcess>, question: Question, event: AnyEvent): Promise<Ran> {
   const id = event.session_id;
   let warm = sessions.get(id);
   if (!warm) {
-    const fresh = warm = new WarmProcess();
+    const fresh = warm = new LineProcess();
     sessions.set(id, fresh);
     question.signal.addEventListener("abort", () => {
       fresh.end();
@@ -169,153 +168,4 @@ async function askWarm(sessions: Map<string, WarmProcess>, question: Question, e
     warm.end();
     sessions.delete(id);
   }
-}
-
-/** The longest answer, in bytes. */
-const LINE_BYTES = 8 * 1024 * 1024;
-/** What is kept of stderr of one question. */
-const STDERR_BYTES = 64 * 1024;
-/** How long the pipes of one that has ended may still speak. */
-const QUIET_MS = 100;
-
-interface Question {
-  readonly line: string;
-  /** What to start if nothing runs. */
-  readonly start: () => GroupOptions;
-  readonly signal: AbortSignal;
-  readonly onOutput?: ((stream: Stream, text: string) => void) | undefined;
-}
-
-/** The question a process is at, and what it has said so far. */
-interface Asked {
-  readonly group: Group;
-  readonly onOutput: Question["onOutput"];
-  readonly stdout: Uint8Array[];
-  readonly stderr: Uint8Array[];
-  size: number;
-  readonly give: (end: Pick<Ran, "code" | "signal" | "ended">) => void;
-  readonly fail: (why: string) => void;
-}
-
-/**
- * A command that is kept alive: a line in, a line out, one question at a time. One that ends is read like any other
- * command, by its exit code and output, and is started again by the next question. One that says more than a line
- * is ended, as the rest could be taken for the next answer.
- */
-class WarmProcess {
-  #group: Group | undefined;
-  #asked: Asked | undefined;
-  #queue: Promise<unknown> | undefined;
-
-  ask(question: Question): Promise<Ran> {
-    const answer = this.#queue ? this.#queue.then(() => this.#ask(question)) : this.#ask(question);
-    const done = answer.then(() => {}, () => {}).then(() => {
-      if (this.#queue === done) this.#queue = undefined;
-    });
-    this.#queue = done;
-    return answer;
-  }
-
-  end(): void {
-    if (this.#group) this.#drop(this.#group);
-  }
-
-  #ask({ line, start, signal, onOutput }: Question): Promise<Ran> {
-    const aborted = { code: null, signal: null, ended: "aborted" } as const;
-    if (signal.aborted) return Promise.resolve({ ...aborted, stdout: "", stderr: "" });
-    const group = this.#group ??= this.#start(start());
-    return new Promise<Ran>((resolve, reject) => {
-      const abort = () => {
-        this.#drop(group);
-        asked.give(aborted);
-      };
-      const close = () => {
-        this.#asked = undefined;
-        signal.removeEventListener("abort", abort);
-        group.child.unref();
-      };
-      const asked: Asked = this.#asked = {
-        group,
-        onOutput,
-        stdout: [],
-        stderr: [],
-        size: 0,
-        give: (end) => {
-          if (this.#asked !== asked) return;
-          close();
-          resolve({ ...end, stdout: text(asked.stdout), stderr: text(asked.stderr) });
-        },
-        fail: (why) => {
-          if (this.#asked !== asked) return;
-          close();
-          reject(new Error(why));
-        },
-      };
-      signal.addEventListener("abort", abort);
-      // The process is waited for while it owes an answer, and at no other time.
-      group.child.ref();
-      group.child.stdin.write(line);
-    });
-  }
-
-  #start(options: GroupOptions): Group {
-    const group = startGroup(options);
-    const { child } = group;
-    child.stdout.on("data", (chunk: Uint8Array) => this.#hear(group, chunk));
-    child.stderr.on("data", (chunk: Uint8Array) => {
-      const asked = this.#askedOf(group);
-      if (!asked) return;
-      asked.onOutput?.("stderr", text([chunk]));
-      const kept = asked.stderr.reduce((sum, { length }) => sum + length, 0);
-      if (kept < STDERR_BYTES) asked.stderr.push(chunk.subarray(0, STDERR_BYTES - kept));
-    });
-    child.once("error", (error) => {
-      this.#forget(group);
-      this.#askedOf(group)?.fail(`Cannot start '${options.command}' as ${error.message}`);
-    });
-    child.once("exit", (code, signal) => {
-      this.#forget(group);
-      const asked = this.#askedOf(group);
-      if (!asked) return;
-      // The rest of what it wrote comes before its pipes close, which another process may hold open.
-      const give = () => asked.give({ code, signal });
-      child.once("close", give);
-      setTimeout(() => setImmediate(() => setImmediate(give)), QUIET_MS);
-    });
-    for (const stream of [child.stdin, child.stdout, child.stderr] as { unref?: () => void }[]) stream.unref?.();
-    return group;
-  }
-
-  #hear(group: Group, chunk: Uint8Array): void {
-    const asked = this.#askedOf(group);
-    if (!asked) return this.#drop(group);
-    asked.onOutput?.("stdout", text([chunk]));
-    const end = chunk.indexOf(10);
-    asked.stdout.push(end < 0 ? chunk : chunk.subarray(0, end));
-    asked.size += chunk.length;
-    if (end < 0 && asked.size <= LINE_BYTES) return;
-    if (end < chunk.length - 1) this.#drop(group);
-    if (end >= 0) asked.give({ code: 0, signal: null });
-    else asked.fail(`Cannot use the hook's answer as its line is longer than ${LINE_BYTES} bytes`);
-  }
-
-  #askedOf(group: Group): Asked | undefined {
-    return this.#asked?.group === group ? this.#asked : undefined;
-  }
-
-  #forget(group: Group): void {
-    if (this.#group === group) this.#group = undefined;
-  }
-
-  #drop(group: Group): void {
-    this.#forget(group);
-    group.end();
-  }
-}
-
-function text(chunks: readonly Uint8Array[]): string {
-  if (chunks.length === 0) return "";
-  const decoder = new TextDecoder();
-  if (chunks.length === 1) return decoder.decode(chunks[0]);
-  return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("") + decoder.decode();
 }

@@ -2,15 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { HOSTS } from "../../hooks/hosts/index.ts";
 import { withPlaceholders } from "../../hooks/process/host.ts";
 import { runProcess } from "../../process/process.ts";
-import {
-  type Answering,
-  eachLine,
-  type Loaded,
-  type Probed,
-  type Question,
-  type Setup,
-  type Target,
-} from "./subject.ts";
+import type { Answering, Loaded, Probed, Question, Setup, Target } from "./subject.ts";
 
 /**
  * The process in which one hook is asked. Its first line says which hook; then it gets a question per line and writes an
@@ -151,7 +143,7 @@ let token = "";
 const answer = (value: Answering) => void write(`${token}${JSON.stringify(value)}\n`);
 
 let last: ReturnType<typeof begin> | undefined;
-await eachLine(process.stdin, (line) => {
+function take(line: string): void {
   const given = JSON.parse(line) as Setup & Question;
   if (last === undefined) token = given.token;
   last = last === undefined ? begin(given) : last.then(async (ask) => {
@@ -159,5 +151,12 @@ await eachLine(process.stdin, (line) => {
     return ask;
   });
   last.catch((error) => answer({ broken: error instanceof Error ? error.message : String(error) }));
-});
-process.exit(0);
+}
+
+// Only a line feed ends a line: readline would also split at U+2028, which JSON may hold.
+let rest = "";
+process.stdin.setEncoding("utf8").on("data", (chunk: string) => {
+  const lines = (rest + chunk).split("\n");
+  rest = lines.pop()!;
+  for (const line of lines) take(line);
+}).once("end", () => process.exit(0));

@@ -2,13 +2,13 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Group, startGroup, type Wrap } from "../../process/process.ts";
+import { LineProcess } from "../../process/line-process.ts";
+import { type GroupOptions, startedBy, type Wrap } from "../../process/process.ts";
 import { openSandbox } from "../../permissions/sandbox.ts";
 import type { Probe } from "./events.ts";
 import { hookEnv, type Place, randomHex, Tree } from "./place.ts";
 import {
   type Answering,
-  eachLine,
   type Loaded,
   type Probed,
   type Question,
@@ -47,7 +47,8 @@ export class Lane {
   readonly options: LaneOptions;
   readonly place: Place;
   readonly #tree: Tree;
-  #child: Child | undefined;
+  readonly #token = randomHex(9);
+  readonly #process = new LineProcess(this.#token);
   #loaded: Loaded | undefined;
   #adopted = false;
   #shut = false;
@@ -60,17 +61,31 @@ export class Lane {
 
   /** Loads the hook. @throws {Error} if it cannot be loaded, in the words of its front end */
   async open(): Promise<Loaded | undefined> {
-    await this.#started();
+    this.#refuseShut();
+    if (this.#process.isUp) return this.#loaded;
+    const wrap = await sandboxFor(this.options);
+    const answer = await this.#sent(this.#setup(), START_MS, () => this.#started(wrap));
+    const wrong = answer === "late"
+      ? "it did not load in time"
+      : typeof answer === "string"
+      ? `it ended while it was loading: ${answer}`
+      : answer.broken;
+    if (wrong !== undefined) {
+      this.close();
+      throw new Error(wrong);
+    }
+    this.#loaded = (answer as Answering).loaded;
+    // Only now: the sandbox leaves empty folders where it mounts something.
+    if (!this.#adopted) this.adopt();
     return this.#loaded;
   }
 
   async ask(question: Question): Promise<Probed> {
-    const child = await this.#started();
+    await this.open();
     const isCommand = this.options.target.type === "command";
     const start = performance.now();
-    const answer = await child.ask(question, question.limit + (isCommand ? COMMAND_PATIENCE_MS : PATIENCE_MS));
-    if (this.#shut) throw new Interrupted("The check was interrupted");
-    const probed = this.#read(child, answer, performance.now() - start);
+    const answer = await this.#sent(question, question.limit + (isCommand ? COMMAND_PATIENCE_MS : PATIENCE_MS));
+    const probed = probedBy(answer, performance.now() - start);
     // A module that took too long may still be running.
     if (probed.timedOut && !isCommand) this.close();
     const changed = this.#tree.changes();
@@ -79,13 +94,42 @@ export class Lane {
     return { ...probed, changed };
   }
 
-  #read(child: Child, answer: Answering | "late" | "gone", ms: number): Probed {
-    if (answer === "late" || answer === "gone") {
-      this.close();
-      return answer === "late" ? { ms, timedOut: true } : { ms, failure: { at: "exit", message: child.ended } };
-    }
-    if (answer.probed) return answer.probed;
-    throw new Error(`The process of the check failed: ${answer.broken}`);
+  /** What the process answers to a line; or that it is late, or how it ended. */
+  async #sent(value: Setup | Question, ms: number, start?: () => GroupOptions): Promise<Answering | string> {
+    const signal = AbortSignal.timeout(ms);
+    const line = `${JSON.stringify(value)}\n`;
+    const { isLine, ended, stdout, stderr, code, signal: by } = await this.#process.ask({
+      line,
+      signal,
+      start: start!,
+    });
+    this.#refuseShut();
+    if (isLine) return JSON.parse(stdout.slice(this.#token.length));
+    if (ended) return "late";
+    const said = stderr.trim().split("\n").at(-1) ?? "";
+    return `it ended its own process ${by === null ? `with code ${code}` : `by ${by}`}${said && `: ${said}`}`;
+  }
+
+  #setup(): Setup {
+    const { target, place, host, env, more, sandbox } = this.options;
+    const own = hookEnv(place, env, { ...more, CROCHET_CHECK: this.#token });
+    return { token: this.#token, target, place, host, env: own, alone: sandbox, mark: `CROCHET_CHECK=${this.#token}` };
+  }
+
+  #started(wrap: Wrap | undefined): GroupOptions {
+    const { target, place, env } = this.options;
+    const [command, ...args] = childArgv(target);
+    const started = {
+      command: command!,
+      args,
+      cwd: place.project,
+      env: { ...env, CROCHET_CHECK: undefined, DENO_DIR: process.env.DENO_DIR ?? join(homedir(), ".cache", "deno") },
+    };
+    return wrap ? startedBy(wrap, started) : started;
+  }
+
+  #refuseShut(): void {
+    if (this.#shut) throw new Interrupted("The check was interrupted");
   }
 
   /** Takes the place as it is now for the one to go back to. */
@@ -106,8 +150,7 @@ export class Lane {
   }
 
   close(): void {
-    this.#child?.end();
-    this.#child = undefined;
+    this.#process.end();
   }
 
   /** Closes it for good: later questions throw. */
@@ -115,30 +158,13 @@ export class Lane {
     this.#shut = true;
     this.close();
   }
+}
 
-  async #started(): Promise<Child> {
-    if (this.#shut) throw new Interrupted("The check was interrupted");
-    if (this.#child && !this.#child.over) return this.#child;
-    const child = this.#child = new Child(this.options, await sandboxFor(this.options));
-    const answer = await child.begin();
-    const wrong = this.#shut
-      ? new Interrupted("The check was interrupted")
-      : answer === "late"
-      ? new Error("it did not load in time")
-      : answer === "gone"
-      ? new Error(`it ended while it was loading: ${child.ended}`)
-      : answer.broken !== undefined
-      ? new Error(answer.broken)
-      : undefined;
-    if (wrong || typeof answer === "string") {
-      child.end();
-      throw wrong;
-    }
-    this.#loaded = answer.loaded;
-    // Only now: the sandbox leaves empty folders where it mounts something.
-    if (!this.#adopted) this.adopt();
-    return child;
-  }
+function probedBy(answer: Answering | string, ms: number): Probed {
+  if (answer === "late") return { ms, timedOut: true };
+  if (typeof answer === "string") return { ms, failure: { at: "exit", message: answer } };
+  if (answer.probed) return answer.probed;
+  throw new Error(`The process of the check failed: ${answer.broken}`);
 }
 
 /** Asks one hook, and keeps count of how long it took. */
@@ -198,77 +224,6 @@ export class Asker {
 /** Whether the answer prevents something, or keeps an agent from ending. */
 export function refuses({ opinion, inputs }: Probed): boolean {
   return opinion?.decision === "deny" || opinion?.decision === "ask" || (inputs?.length ?? 0) > 0;
-}
-
-/** The child process, seen from here: one question at a time. */
-class Child {
-  readonly #group: Group;
-  readonly #setup: Setup;
-  #settle: ((answer: Answering | "late" | "gone") => void) | undefined;
-  #stderr = "";
-  over = false;
-  ended = "it ended its own process";
-
-  constructor({ target, place, host, env, more, sandbox }: LaneOptions, wrap: Wrap | undefined) {
-    const token = randomHex(9);
-    const own = hookEnv(place, env, { ...more, CROCHET_CHECK: token });
-    this.#setup = { token, target, place, host, env: own, alone: sandbox, mark: `CROCHET_CHECK=${token}` };
-    const argv = childArgv(target);
-    const [command, ...args] = wrap ? wrap(argv, place.project) : argv;
-    this.#group = startGroup({
-      command: command!,
-      args,
-      cwd: place.project,
-      env: { ...env, CROCHET_CHECK: undefined, DENO_DIR: process.env.DENO_DIR ?? join(homedir(), ".cache", "deno") },
-    });
-    const { child } = this.#group;
-    child.stderr.on("data", (data) => this.#stderr = `${this.#stderr}${data}`.slice(-4000));
-    child.once("error", (error) => this.#gone(error.message));
-    child.once("close", (code, signal) => {
-      const said = this.#stderr.trim().split("\n").at(-1) ?? "";
-      const how = signal === null ? `with code ${code}` : `by ${signal}`;
-      this.#gone(`it ended its own process ${how}${said && `: ${said}`}`);
-    });
-    eachLine(child.stdout, (line) => {
-      if (line.startsWith(token)) this.#settle?.(JSON.parse(line.slice(token.length)));
-    });
-  }
-
-  /** Loads the hook. */
-  begin(): Promise<Answering | "late" | "gone"> {
-    return this.#sent(this.#setup, START_MS);
-  }
-
-  ask(question: Question, patience: number): Promise<Answering | "late" | "gone"> {
-    return this.#sent(question, patience);
-  }
-
-  #sent(value: Setup | Question, patience: number): Promise<Answering | "late" | "gone"> {
-    return new Promise((resolve) => {
-      if (this.over) return resolve("gone");
-      const timer = setTimeout(() => this.#settle?.("late"), patience);
-      this.#settle = (answer) => {
-        clearTimeout(timer);
-        this.#settle = undefined;
-        resolve(answer);
-      };
-      this.#group.child.stdin.write(`${JSON.stringify(value)}\n`);
-    });
-  }
-
-  end(): void {
-    this.#gone("it was ended");
-    this.#group.child.stdin.destroy();
-    // The sandbox is two processes, and while it starts, the inner one does not end with the outer one.
-    this.#group.kill();
-  }
-
-  #gone(how: string): void {
-    if (this.over) return;
-    this.over = true;
-    this.ended = how;
-    this.#settle?.("gone");
-  }
 }
 
 /** How the process that asks the hook is started, on the runtime of this process. */

@@ -1,4 +1,3 @@
-import type { Readable } from "node:stream";
 import { EVENTS } from "../../core/events.ts";
 import type { HookKind, HookRecord } from "../../core/hook.ts";
 import type { ResolvedName } from "../../core/names.ts";
@@ -178,19 +177,4 @@ export interface Answering {
   readonly loaded?: Loaded;
   /** Why the child itself could not do it. */
   readonly broken?: string;
-}
-
-/** Reads a stream line by line. Only a line feed ends a line: readline would also split at U+2028, which JSON may hold. */
-export function eachLine(stream: Readable, take: (line: string) => void): Promise<void> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  return new Promise((resolve) => {
-    stream.on("data", (chunk: Uint8Array) => {
-      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-      rest = lines.pop()!;
-      for (const line of lines) take(line);
-    });
-    stream.once("close", resolve);
-    stream.once("end", resolve);
-  });
 }
