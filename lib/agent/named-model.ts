@@ -44,3 +44,11 @@ export function isReachable(name: string, env: NodeJS.ProcessEnv): boolean {
     ? Boolean(env.OPENAI_API_KEY || env.OPENAI_BASE_URL)
     : Boolean(env.ANTHROPIC_API_KEY || env.ANTHROPIC_AUTH_TOKEN);
 }
+
+/** The model for prompt hooks outside a run, as a run without a model of its own has it. */
+export function promptModel(env: NodeJS.ProcessEnv): { model: Model | undefined; modelName?: string } {
+  const { CROCHET_MODEL: name = "" } = env;
+  const model = isReachable(name, env) ? named : undefined;
+  // The default is a model that only the Messages API has.
+  return OPENAI_NAME.test(name) ? { model, modelName: name } : { model };
+}

@@ -35,7 +35,7 @@ async function answer(args: readonly string[], around: Surroundings): Promise<Se
     get signal() {
       return around.signal;
     },
-    model: async () => env.ANTHROPIC_API_KEY ? (await import("../anthropic/model.ts")).anthropic() : undefined,
+    prompt: async () => (await import("../agent/named-model.ts")).promptModel(env),
   });
 }
 

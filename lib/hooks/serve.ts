@@ -1,9 +1,9 @@
 import type { AnyEvent } from "../core/events.ts";
 import type { Context, Hook, HookContext } from "../core/hook.ts";
-import type { Model } from "../core/model.ts";
 import { type HostName, loadHost, speakerOf } from "./hosts/host.ts";
 import { type HostEvent, readEvent } from "./hosts/read-event.ts";
 import type { Served } from "./hosts/write-answer.ts";
+import type { PromptModel } from "./prompt.ts";
 import type { ServedEnv } from "./serving/env.ts";
 
 export interface ServeOptions {
@@ -13,8 +13,8 @@ export interface ServeOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Read only when needed: asking for it may be what starts listening for signals. */
   readonly signal: AbortSignal;
-  /** Makes the model for prompt hooks. They are off if absent. */
-  readonly model?: () => Promise<Model | undefined>;
+  /** Gives the model for prompt hooks. They are off if absent. */
+  readonly prompt?: () => Promise<PromptModel>;
 }
 
 /** One file and one event of a host. */

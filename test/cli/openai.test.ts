@@ -70,3 +70,16 @@ test("a run with a model of OpenAI's API is recorded, replayed, put under faults
   assert.match(readFileSync(join(here.cwd, "view.html"), "utf8"), /It says one/);
   assert.equal(server.requests.length, asked, "a replay asks no server");
 });
+
+test("crochet hook and hooks test ask the model of CROCHET_MODEL in prompt hooks, as a run does", async () => {
+  using server = await chatServer(() => ({ text: '{"ok": false, "reason": "Not here"}' }));
+  using here = place({ "hooks/pre-tool-use@Bash.judge.prompt.md": "May it run {{args.command}}?\n" });
+  const env = { OPENAI_BASE_URL: server.url, CROCHET_MODEL: "openai:qwen3" };
+  const file = join(here.cwd, "hooks/pre-tool-use@Bash.judge.prompt.md");
+  const asked = { hook_event_name: "PreToolUse", tool_name: "Bash", tool_input: { command: "ls" }, cwd: here.cwd };
+  const served = await here.crochet(["hook", file], env, JSON.stringify(asked));
+  assert.match(served.out, /"permissionDecision":"deny","permissionDecisionReason":"Not here"/, served.err);
+  const tested = await here.crochet(["hooks", "test", file], env);
+  assert.match(tested.out, /Not here/, tested.err);
+  assert.deepEqual(server.requests.map(({ model }) => model), ["qwen3", "qwen3"]);
+});

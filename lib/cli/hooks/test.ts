@@ -163,12 +163,10 @@ function hookFile(path: string, event: string | boolean | undefined): HookFile {
 
 async function load(file: HookFile, cwd: string, io: Io, host: HookHost): Promise<HookRecord> {
   const folder = { root: dirname(file.path), shared: "", sharedFiles: [] };
-  const model = file.kind === "prompt" && io.env.ANTHROPIC_API_KEY
-    ? (await import("../../anthropic/model.ts")).anthropic()
-    : undefined;
+  const prompt = file.kind === "prompt" ? (await import("../../agent/named-model.ts")).promptModel(io.env) : undefined;
   const warn = (message: string) => io.err(`crochet: ${message}\n`);
   try {
-    return await loadHook(file, { folder, source: cwd, host, prompt: { model }, warn });
+    return await loadHook(file, { folder, source: cwd, host, prompt, warn });
   } catch (error) {
     throw new Error(loadMessage(file.name, error));
   }

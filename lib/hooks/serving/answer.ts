@@ -84,7 +84,7 @@ async function loaded(
     const { loadHook } = await import("../discover.ts");
     const folder = { root: dirname(file.path), shared: "", sharedFiles: [] };
     const host = { projectDir: options.env.CLAUDE_PROJECT_DIR ?? heard.cwd, env: options.env };
-    const prompt = { model: file.kind === "prompt" ? await options.model?.() : undefined };
+    const prompt = file.kind === "prompt" && await options.prompt?.() || { model: undefined };
     return { record: await loadHook(file, { folder, source: path, host, prompt, warn }), ran: NEVER_RAN };
   } catch (error) {
     const [{ loadMessage }, { brokenHook }] = await Promise.all([import("../discover.ts"), import("../discover.ts")]);
