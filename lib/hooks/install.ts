@@ -217,7 +217,7 @@ function withoutCrochet(file: string, record: HookRecord, event: EventName, host
   }
   const reason = `crochet is not installed, so ${file} cannot check this: npm install`;
   const denied: Folded = { ...NOTHING, decision: "deny", reason };
-  return JSON.parse(writeAnswer(denied, sampleEvent(event, { cwd: "/" }) as AnyEvent, host, name).stdout);
+  return JSON.parse(writeAnswer(denied, sampleEvent(event, { cwd: "/" }) as AnyEvent, HOSTS[host], name).stdout);
 }
 
 /** All that is written of a hook; a host, or its owner, may have added to that. */

@@ -1,6 +1,6 @@
 import type { AnyEvent } from "../core/events.ts";
 import type { Context, Hook, HookContext } from "../core/hook.ts";
-import { type HostName, loadHost, speakerOf } from "./hosts/host.ts";
+import { type Host, type HostName, loadHost, speakerOf } from "./hosts/host.ts";
 import { type HostEvent, readEvent } from "./hosts/read-event.ts";
 import type { Served } from "./hosts/write-answer.ts";
 import type { PromptModel } from "./prompt.ts";
@@ -22,6 +22,7 @@ export interface Serving {
   readonly path: string;
   readonly stdin: string;
   readonly heard: HostEvent;
+  readonly host: Host;
   readonly env: ServedEnv;
   readonly options: ServeOptions;
 }
@@ -42,13 +43,14 @@ const SILENCE: Served = { stdout: "", stderr: "", code: 0 };
  */
 export async function serve(path: string, stdin: string, asked: ServeOptions): Promise<Served> {
   let options = asked;
+  let host: Host;
   let heard: HostEvent | undefined;
   try {
     const input = JSON.parse(stdin);
     const speaker = asked.host === "claude" ? speakerOf(input, asked.env) : asked.host;
     // Not a copy: that would read `signal`.
     if (speaker !== asked.host) options = Object.create(asked, { host: { value: speaker } }) as ServeOptions;
-    const host = await loadHost(options.host);
+    host = await loadHost(options.host);
     const given = host.read ? host.read(input) : input;
     if (!given) return SILENCE;
     if (typeof given.hook_event_name !== "string") throw new TypeError("it has no hook_event_name");
@@ -65,7 +67,7 @@ export async function serve(path: string, stdin: string, asked: ServeOptions): P
   const context = new LazyContext(heard, options, path.slice(path.lastIndexOf("/") + 1));
   const module = await askModule(path, heard, context, options);
   const silent = isSilent(module) && !context.made?.env.logged.length;
-  const served = silent ? SILENCE : await answerOf(module, { path, stdin, heard, options, env: await context.env() });
+  const served = silent ? SILENCE : await answerOf(module, { path, stdin, heard, host, options, env: await context.env() });
   const lost = context.made?.env.keepValues() ?? "";
   return lost === "" ? served : { ...served, stderr: served.stderr + lost };
 }
@@ -137,7 +139,7 @@ function isModule(file: string): boolean {
 }
 
 /** Whether a file of this name listens to the event, as far as the name alone decides it. */
-function listens(file: string, { fired, parent_agent_id, toolNames }: HostEvent): boolean {
+function listens(file: string, { fired, name, parent_agent_id, toolNames }: HostEvent): boolean {
   const dot = file.indexOf(".");
   const stem = dot < 0 ? file : file.slice(0, dot);
   const dash = stem.indexOf("-");
@@ -157,7 +159,7 @@ function listens(file: string, { fired, parent_agent_id, toolNames }: HostEvent)
     case "agent-start":
       return sub && event === "subagent-start";
     default:
-      return !sub && event === fired.event;
+      return !sub && (event === fired.event || event === name);
   }
 }
 

@@ -58,6 +58,7 @@ export function claudeResult(value: unknown, event: EventOf<"post-tool-use">): u
 }
 
 export const claude: Host = {
+  name: "claude",
   events: {
     SessionStart: {
       ours: ["session-start"],

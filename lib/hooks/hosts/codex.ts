@@ -10,6 +10,7 @@ const FIND_ROOT = 'r=$PWD; until [ -z "$r" ] || [ -e "$r/.codex/hooks.json" ]; d
 const { local: _, ...shared } = claude.settings;
 
 export const codex: Host = {
+  name: "codex",
   events: {
     SessionStart: { ours: ["session-start"], can: ["context", "halt"], output: CONTEXT },
     SessionEnd: { ours: ["session-end"], output: [] },

@@ -1,4 +1,3 @@
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import type { Host } from "./host.ts";
 import { inverse, renamed } from "./keys.ts";
 
@@ -56,6 +55,7 @@ const TAIL = 256 * 1024;
 
 /** The model's last words, which it writes to its log of the session alone. */
 function lastMessage(path: string): string {
+  const { closeSync, fstatSync, openSync, readSync } = process.getBuiltinModule("node:fs");
   let file: number | undefined;
   try {
     file = openSync(path, "r");
@@ -74,6 +74,7 @@ function lastMessage(path: string): string {
 
 /** GitHub Copilot CLI. */
 export const copilot: Host = {
+  name: "copilot",
   events: {
     sessionStart: { ours: ["session-start"], can: ["context"], output: [] },
     sessionEnd: { ours: ["session-end"], can: [], output: [] },

@@ -5,6 +5,7 @@ const tools = { Shell: "Bash" };
 
 /** Cursor, as its documentation describes it. */
 export const cursor: Host = {
+  name: "cursor",
   events: {
     sessionStart: { ours: ["session-start"], can: ["context"], output: [] },
     sessionEnd: { ours: ["session-end"], can: [], output: [] },

@@ -58,6 +58,7 @@ const newResult: Host["newResult"] = (value) => {
 };
 
 export const gemini: Host = {
+  name: "gemini",
   events,
   tools,
   toolAliases: {},

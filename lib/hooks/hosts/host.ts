@@ -38,6 +38,7 @@ export interface EventSetting {
 
 /** Everything we know of one host. A new host is a new table of this type, listed in `index.ts`. */
 export interface Host {
+  readonly name: string;
   readonly events: { readonly [name: string]: HostEventRow };
   /** Its names of tools by ours, if the inputs have the same fields. */
   readonly tools: { readonly [theirs: string]: string };

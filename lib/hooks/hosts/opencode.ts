@@ -3,6 +3,7 @@ import type { Host } from "./host.ts";
 
 /** opencode. Its `run` command ends before a Stop hook can send the agent back: `serve` and the terminal do not. */
 export const opencode: Host = adapterHost({
+  name: "opencode",
   file: ".opencode/plugins/crochet.ts",
   afterInstall:
     "opencode cannot send the agent back in 'opencode run': Stop hooks count in its terminal and server alone",

@@ -3,6 +3,7 @@ import type { Host } from "./host.ts";
 
 /** The coding agent pi. */
 export const pi: Host = adapterHost({
+  name: "pi",
   file: ".pi/extensions/crochet.ts",
   afterInstall: "pi loads extensions of a folder only once a person approves it: answer its question, or --approve",
   events: {

@@ -8,6 +8,7 @@ const { local: ___, ...settings } = claude.settings;
 /** Qwen Code: the events of Claude Code with the tools of Gemini CLI. It says stop_hook_active at the first Stop already. */
 export const qwen: Host = {
   ...claude,
+  name: "qwen",
   events: {
     ...events,
     PreToolUse: { ours: ["pre-tool-use"], can: ["deny", "ask", "allow"], output: PERMISSION, blocks: true },

@@ -5,6 +5,8 @@ import { keysFor, renamed } from "./keys.ts";
 /** An event of a host, read as one of ours. */
 export interface HostEvent {
   readonly fired: Fired<EventName>;
+  /** What a hook file may call it instead: `permission-denied` for `tool-denied`. */
+  readonly name: string;
   /** The host's own name for it, which the answer has to repeat. */
   readonly wireName: string;
   /** The tool's name as ours, its aliases, and its name in the host. */
@@ -37,6 +39,7 @@ export function readEvent(input: Input, host: Host): HostEvent | undefined {
   const agent = text(input.agent_id);
   return {
     fired,
+    name,
     wireName,
     toolNames: tool === "" ? [] : [ours, ...toolAliases[tool] ?? [], tool],
     session_id: session,

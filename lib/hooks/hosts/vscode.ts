@@ -15,6 +15,7 @@ const inputKeys = { filePath: "file_path", oldString: "old_string", newString: "
 /** VS Code's agent, which runs the entries for Claude Code with names of its own, and ignores their matchers. */
 export const vscode: Host = {
   ...claude,
+  name: "vscode",
   tools,
   inputKeys,
   likeClaude: false,

@@ -3,7 +3,6 @@ import type { Folded } from "../../core/fold.ts";
 import { type Opinion, unusable } from "../../core/verdict.ts";
 import type { Ability, Host } from "./host.ts";
 import { inverse, keysFor, renamed } from "./keys.ts";
-import { hostEvent, type HostName, HOSTS } from "./index.ts";
 
 /** What a served hook writes, and its exit code. */
 export interface Served {
@@ -12,9 +11,8 @@ export interface Served {
   readonly code: number;
 }
 
-function ability({ event }: AnyEvent, host: HostName): (what: Ability) => boolean {
-  const { events } = HOSTS[host];
-  const can = events[hostEvent(host, event) ?? ""]?.can ?? [];
+function ability({ event }: AnyEvent, { events }: Host): (what: Ability) => boolean {
+  const { can = [] } = Object.values(events).find(({ ours }) => ours?.includes(event)) ?? {};
   return (what) => can.includes(what);
 }
 
@@ -22,12 +20,12 @@ function ability({ event }: AnyEvent, host: HostName): (what: Ability) => boolea
  * The opinion as the host can carry it out. What it cannot do is never dropped: a question becomes a refusal, the end
  * of the run a refusal of the call, and anything else is a failure of the hook.
  */
-export function fitting(opinion: Opinion, event: AnyEvent, host: HostName): Opinion {
+export function fitting(opinion: Opinion, event: AnyEvent, host: Host): Opinion {
   const can = ability(event, host);
-  const cannot = (what: string) => unusable(event.event, `${host} cannot ${what} there`);
+  const cannot = (what: string) => unusable(event.event, `${host.name} cannot ${what} there`);
   let fit = opinion;
   if (fit.decision === "ask" && !can("ask")) {
-    const reason = `A person has to decide, but ${host} asks no one there: ${fit.reason ?? "no reason"}`;
+    const reason = `A person has to decide, but ${host.name} asks no one there: ${fit.reason ?? "no reason"}`;
     fit = { ...fit, decision: "deny", reason };
   }
   // The host then asks as usual.
@@ -59,8 +57,8 @@ function without<K extends keyof Opinion>(opinion: Opinion, key: K): Opinion {
 }
 
 /** @throws {Error} if the host cannot put the new value in the place of the old one */
-function checkValue(value: unknown, event: AnyEvent, host: HostName): void {
-  const { answers, newResult } = HOSTS[host];
+function checkValue(value: unknown, event: AnyEvent, host: Host): void {
+  const { answers, newResult } = host;
   if (event.event === "post-tool-use") {
     if (value === null || newResult(value, event) !== undefined) return;
     throw unusable(event.event, `its new result does not have the form of ${event.tool_name}'s results`);
@@ -70,13 +68,13 @@ function checkValue(value: unknown, event: AnyEvent, host: HostName): void {
   if (answers.mergesInput && event.event === "pre-tool-use") checkMerge(value, event, host);
 }
 
-function checkMerge(value: object, event: EventOf<"pre-tool-use">, host: HostName): void {
+function checkMerge(value: object, event: EventOf<"pre-tool-use">, host: Host): void {
   const gone = Object.keys(event.input).filter((key) => !Object.hasOwn(value, key));
-  if (gone.length > 0) throw unusable(event.event, `${host} cannot remove '${gone.join("', '")}' from the input`);
+  if (gone.length > 0) throw unusable(event.event, `${host.name} cannot remove '${gone.join("', '")}' from the input`);
 }
 
 /** `ctx.abort()` prevents what the event is about too: Claude Code would still run the tool, and Codex ignores it there. */
-function preventing(folded: Folded, event: AnyEvent, host: HostName): Folded {
+function preventing(folded: Folded, event: AnyEvent, host: Host): Folded {
   const { abort, decision } = folded;
   const can = ability(event, host);
   if (!abort || decision === "deny" || !can("deny") || (can("halt") && event.event !== "pre-tool-use")) return folded;
@@ -96,9 +94,9 @@ function inTheirKeys(folded: Folded, event: AnyEvent, host: Host): Folded {
 }
 
 /** What was decided, as the host reads it. */
-export function writeAnswer(given: Folded, event: AnyEvent, host: HostName, wireName: string): Served {
-  const { answers, decided } = HOSTS[host];
-  const folded = inTheirKeys(withReason(preventing(given, event, host)), event, HOSTS[host]);
+export function writeAnswer(given: Folded, event: AnyEvent, host: Host, wireName: string): Served {
+  const { answers, decided } = host;
+  const folded = inTheirKeys(withReason(preventing(given, event, host)), event, host);
   const can = ability(event, host);
   const end = can("halt") || !can("deny") ? folded.abort ?? folded.halt : undefined;
   const said = [...folded.contexts, ...folded.inputs].map(({ text }) => text);
@@ -120,7 +118,7 @@ export function writeAnswer(given: Folded, event: AnyEvent, host: HostName, wire
     ...(Object.keys(inside).length > 0 && { hookSpecificOutput: { hookEventName: wireName, ...inside } }),
   };
   const silent = Object.keys(output).length === 0;
-  const lost = can("context") ? [] : said.map((text) => `${host} cannot pass this to the model there: ${text}`);
+  const lost = can("context") ? [] : said.map((text) => `${host.name} cannot pass this to the model there: ${text}`);
   const stderr = [...folded.warnings, ...lost].map((line) => `${line}\n`).join("");
   return {
     stdout: silent ? "" : `${JSON.stringify(output)}\n`,

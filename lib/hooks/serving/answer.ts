@@ -1,4 +1,3 @@
-import { dirname } from "node:path";
 import { fire } from "../../core/dispatch.ts";
 import type { AnyEvent } from "../../core/events.ts";
 import { type Folded, NOTHING } from "../../core/fold.ts";
@@ -6,7 +5,6 @@ import type { Context, Hook, HookRecord } from "../../core/hook.ts";
 import type { Opinion } from "../../core/verdict.ts";
 import { extensionOf, formatFileName, parseFileName, parseMoment } from "../file/file-name.ts";
 import { moduleRecord } from "../file/record.ts";
-import { HOSTS } from "../hosts/index.ts";
 import type { HostEvent } from "../hosts/read-event.ts";
 import { fitting, type Served, writeAnswer } from "../hosts/write-answer.ts";
 import type { HookFile } from "../discover.ts";
@@ -34,13 +32,12 @@ export async function answered(serving: Serving, module: AskedModule | undefined
   // What a script wrote for Claude Code is passed on as it is, unless it failed and the failure refuses or would be lost.
   const asIs = !failed || (folded.decision !== "deny" && end?.code !== 0);
   if (end && options.host === "claude" && record.mode === "gate" && asIs) return unchanged(end);
-  const answer = writeAnswer(folded, serving.heard.fired as AnyEvent, options.host, serving.heard.wireName);
+  const answer = writeAnswer(folded, serving.heard.fired as AnyEvent, serving.host, serving.heard.wireName);
   return { ...answer, stderr: serving.env.logged.join("") + answer.stderr };
 }
 
 /** The answer of a Stop hook that has sent the agent back as often as it may, in a host that would never end that. */
-function lettingGo(folded: Folded, hook: string, { path, heard, env, options }: Serving): Folded {
-  const { stopCap } = HOSTS[options.host];
+function lettingGo(folded: Folded, hook: string, { path, heard, env, host: { stopCap } }: Serving): Folded {
   const event = heard.fired as AnyEvent;
   if (stopCap === undefined || event.event !== "stop" || folded.decision !== "deny") return folded;
   const key = `times ${path} sent ${heard.agent_id} back`;
@@ -67,7 +64,7 @@ async function unusableFile(path: string, error: unknown): Promise<string> {
 /** The hook of a file; one that cannot be loaded refuses what it guards. */
 async function loaded(
   file: HookFile,
-  { path, stdin, heard, options }: Serving,
+  { path, stdin, heard, host, options }: Serving,
   module: AskedModule | undefined,
   warn: (message: string) => void,
 ): Promise<ServedCommand> {
@@ -79,13 +76,13 @@ async function loaded(
     }
     if (file.kind === "command") {
       const { servedCommand } = await import("./command.ts");
-      return servedCommand(file, stdin, heard, options);
+      return servedCommand(file, stdin, heard, host, options);
     }
     const { loadHook } = await import("../discover.ts");
-    const folder = { root: dirname(file.path), shared: "", sharedFiles: [] };
-    const host = { projectDir: options.env.CLAUDE_PROJECT_DIR ?? heard.cwd, env: options.env };
+    const folder = { root: file.path.slice(0, file.path.lastIndexOf("/")) || "/", shared: "", sharedFiles: [] };
     const prompt = file.kind === "prompt" && await options.prompt?.() || { model: undefined };
-    return { record: await loadHook(file, { folder, source: path, host, prompt, warn }), ran: NEVER_RAN };
+    const around = { projectDir: options.env.CLAUDE_PROJECT_DIR ?? heard.cwd, env: options.env };
+    return { record: await loadHook(file, { folder, source: path, host: around, prompt, warn }), ran: NEVER_RAN };
   } catch (error) {
     const [{ loadMessage }, { brokenHook }] = await Promise.all([import("../discover.ts"), import("../discover.ts")]);
     return { record: brokenHook(file, loadMessage(file.name, error), path), ran: NEVER_RAN };
@@ -103,14 +100,14 @@ function repeated(asked: NonNullable<AskedModule["asked"]>, ctx: Context): Retur
 }
 
 /** Asks one hook, and fits its answer to what the host can do. */
-function askedByHost(record: HookRecord, { heard, env, options }: Serving): Promise<Folded> {
+function askedByHost(record: HookRecord, { heard, env, host }: Serving): Promise<Folded> {
   let own: Context;
   const asked: HookRecord = {
     ...underHostNames(record, heard),
     // A host that does not wait knows that from its own settings.
     mode: record.mode === "gate" ? "gate" : "observe",
     run: (event, ctx) => record.run(event, own = ctx as Context),
-    read: (raw, event) => fitting(withContext(record.read(raw, event), own), event, options.host),
+    read: (raw, event) => fitting(withContext(record.read(raw, event), own), event, host),
   };
   return fire([asked], { ...heard.fired }, env);
 }

@@ -4,7 +4,7 @@ import type { HookContext, HookRecord } from "../../core/hook.ts";
 import type { Opinion } from "../../core/verdict.ts";
 import type { HookFile } from "../discover.ts";
 import { readHeader, recordBase } from "../file/record.ts";
-import { scriptHost } from "../hosts/index.ts";
+import type { Host } from "../hosts/host.ts";
 import type { HostEvent } from "../hosts/read-event.ts";
 import { type Ran, runProcess } from "../../process/process.ts";
 import { programOf } from "../../process/program.ts";
@@ -20,11 +20,17 @@ export interface ServedCommand {
 }
 
 /** The script gets what a hook of Claude Code gets: the host's own bytes if the host is like Claude Code. */
-export function servedCommand(file: HookFile, stdin: string, heard: HostEvent, options: ServeOptions): ServedCommand {
+export function servedCommand(
+  file: HookFile,
+  stdin: string,
+  heard: HostEvent,
+  host: Host,
+  options: ServeOptions,
+): ServedCommand {
   let ended: Ran | undefined;
   const facts = factsOf(stdin);
   const run = async (event: AnyEvent, ctx: HookContext): Promise<Ran> => {
-    const input = scriptHost(options.host) !== options.host
+    const input = !host.likeClaude
       ? `${JSON.stringify(wireInput(event, heard.cwd, facts, file.event))}\n`
       : stdin.endsWith("\n")
       ? stdin

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { AnyEvent } from "../../../core/events.ts";
 import { kebab } from "../../../core/names.ts";
-import { hostEvent, type HostName } from "../../../hooks/hosts/index.ts";
+import { hostEvent, type HostName, HOSTS } from "../../../hooks/hosts/index.ts";
 import { fitting } from "../../../hooks/hosts/write-answer.ts";
 import { isVerdict, isWire } from "../events.ts";
 import type { Violation } from "../report.ts";
@@ -166,7 +166,7 @@ function beyondHost({ probed: { opinion, inputs }, probe, subject }: Judged): Vi
   try {
     const asked = inputs?.length ? { ...opinion, contexts: [{ text: inputs.join("\n") }] } : opinion;
     const fired = isWire(subject) ? ourEvent(probe.event, subject.host) : probe.event as unknown as AnyEvent;
-    const { decision } = fired ? fitting(asked, fired, host) : opinion;
+    const { decision } = fired ? fitting(asked, fired, HOSTS[host]) : opinion;
     const message = `It asks, but ${host} has no user to ask: there it refuses`;
     return opinion.decision === "ask" && decision === "deny"
       ? [warning("unsupported-by-host", message, "deny with a reason, or let it pass")]
