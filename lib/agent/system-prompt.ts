@@ -1,5 +1,3 @@
-import { readFile, stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
 import type { AgentOptions, RunOptions } from "./options.ts";
 import type { Clock } from "../core/clock.ts";
 import type { EventFields } from "../core/events.ts";
@@ -60,6 +58,7 @@ function surroundings(now: number, git: string): string {
  * would run what the configuration of a checkout names, which the user may not have trusted.
  */
 export async function gitLine(cwd: string): Promise<string> {
+  const { dirname, join, resolve } = await import("node:path");
   for (let folder = resolve(cwd);; folder = dirname(folder)) {
     const head = await headOf(join(folder, ".git"));
     if (head !== undefined) return `The working directory is in a git repository, ${head}.`;
@@ -68,13 +67,15 @@ export async function gitLine(cwd: string): Promise<string> {
 }
 
 async function headOf(git: string): Promise<string | undefined> {
+  const { readFile, stat } = await import("node:fs/promises");
+  const { dirname, resolve } = await import("node:path");
   try {
     const found = await stat(git);
     // In a worktree or a submodule it is a file with the path of the real folder.
     const folder = found.isFile()
       ? resolve(dirname(git), (await readFile(git, "utf8")).slice("gitdir: ".length).trim())
       : git;
-    const head = (await readFile(join(folder, "HEAD"), "utf8")).trim();
+    const head = (await readFile(`${folder}/HEAD`, "utf8")).trim();
     const [, branch] = /^ref: refs\/heads\/(\S{1,200})$/.exec(head) ?? [];
     if (branch !== undefined) return `on branch ${branch}`;
     return /^[0-9a-f]{40,64}$/.test(head) ? `at commit ${head.slice(0, 10)}, on no branch` : undefined;

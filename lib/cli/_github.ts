@@ -70,7 +70,9 @@ function property(text: string): string {
 function summarise(title: string, text: string, { env, err }: Io): void {
   const file = env.GITHUB_STEP_SUMMARY;
   if (file === undefined || file === "") return;
-  const bytes = new TextEncoder().encode(process.getBuiltinModule("node:util").stripVTControlCharacters(text).trimEnd());
+  const bytes = new TextEncoder().encode(
+    process.getBuiltinModule("node:util").stripVTControlCharacters(text).trimEnd(),
+  );
   const cut = bytes.length > MOST_SUMMARY ? "\n… cut: the log of the step has the rest" : "";
   const shown = new TextDecoder().decode(bytes.slice(0, MOST_SUMMARY));
   const ticks = [...shown.matchAll(/`{3,}/g)].map(([run]) => run.length);

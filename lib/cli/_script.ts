@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Agent } from "../agent/options.ts";
 import { nearest } from "../files/nearest.ts";
 import { fileUrl, loadingScript } from "../files/importing.ts";
@@ -101,7 +100,7 @@ export async function builtIn(): Promise<Agent> {
 }
 
 /** The folder of this package. */
-export const PACKAGE = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
+export const PACKAGE = join(import.meta.dirname!, "../..");
 
 /** Whether a package is installed here or in a folder above. */
 export function isFound(dir: string, name: string): boolean {
@@ -118,7 +117,7 @@ function offerOwnCopy(script: string): void {
       .filter(([, file]) => file.default !== undefined)
       .map(([path, file]) => {
         const code = "Bun" in globalThis ? file.bun ?? file.default : file.default;
-        return [`crochet${path.slice(1)}`, pathToFileURL(join(PACKAGE, code)).href];
+        return [`crochet${path.slice(1)}`, fileUrl(join(PACKAGE, code))];
       }),
   );
   const { Bun } = globalThis as { Bun?: Plugins };

@@ -67,7 +67,9 @@ export async function serve(path: string, stdin: string, asked: ServeOptions): P
   const context = new LazyContext(heard, options, path.slice(path.lastIndexOf("/") + 1));
   const module = await askModule(path, heard, context, options);
   const silent = isSilent(module) && !context.made?.env.logged.length;
-  const served = silent ? SILENCE : await answerOf(module, { path, stdin, heard, host, options, env: await context.env() });
+  const served = silent
+    ? SILENCE
+    : await answerOf(module, { path, stdin, heard, host, options, env: await context.env() });
   const lost = context.made?.env.keepValues() ?? "";
   return lost === "" ? served : { ...served, stderr: served.stderr + lost };
 }

@@ -183,7 +183,9 @@ function sizeOf(tree: RegexTree): number {
   }
 }
 
-const isWord = member(WORDS, false);
+function isWord(code: number): boolean {
+  return WORDS.some(([from, to]) => from <= code && code <= to);
+}
 
 function isBreak(code: number): boolean {
   return code === 10 || code === 13 || code === 0x2028 || code === 0x2029;

@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { thrownWords } from "../../core/thrown.ts";
-import { importProblem } from "../../files/importing.ts";
+import { fileUrl, importProblem } from "../../files/importing.ts";
 import type { Fixture } from "../fixture.ts";
 import type { Invariant, Observed } from "./invariants.ts";
 
@@ -36,7 +35,7 @@ async function load(folder: string): Promise<readonly Invariant[]> {
 
 async function imported(path: string): Promise<{ default?: unknown }> {
   try {
-    return await import(pathToFileURL(path).href);
+    return await import(fileUrl(path));
   } catch (error) {
     const { words, place } = importProblem(error);
     throw new TypeError(`Cannot load '${path}' as ${words}${place === undefined ? "" : `: ${place}`}`);
