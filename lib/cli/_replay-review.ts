@@ -1,8 +1,9 @@
 import { createInterface } from "node:readline";
 import type { Fixture } from "../tape/fixture.ts";
 import type { Normaliser } from "../tape/normalise.ts";
-import { type Change, type Review, reviewFixture } from "../tape/review.ts";
-import { fixtureAgent } from "./_fixtures.ts";
+import { readTape } from "../tape/read.ts";
+import { agentReview, type Change, type Review, reviewFixture } from "../tape/review.ts";
+import { fixtureAgent, isOfOthers } from "./_fixtures.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
 import { type Colours, coloursFor, several } from "./show/text.ts";
@@ -21,16 +22,21 @@ export async function reviewFixtures(fixtures: readonly Fixture[], io: Io): Prom
   let failed = false;
   for (const fixture of fixtures) {
     try {
-      reviews.push(await reviewFixture(fixture, await fixtureAgent(fixture, io.signal), io.signal));
+      const tape = await readTape(fixture.tape);
+      const reviewed = tape.header.command
+        ? (await import("../tape/server/review.ts")).commandReview(fixture, tape, io.env, io.signal)
+        : agentReview(fixture, tape, await fixtureAgent(fixture, io.signal), io.signal);
+      reviews.push(await reviewFixture(fixture, tape, reviewed));
     } catch (error) {
       failed = true;
       io.out(`${ink.red("✗")} ${fixture.name}: ${wordsOf(error)}\n`);
     }
   }
-  for (const { fixture: { name }, refused } of reviews) {
+  for (const { fixture, refused } of reviews) {
     if (refused === undefined) continue;
     failed = true;
-    io.out(`${ink.red("✗")} ${name}: ${refused}: record it with 'crochet replay ${name} --update'\n`);
+    const fix = isOfOthers(fixture) ? "record it again" : `record it with 'crochet replay ${fixture.name} --update'`;
+    io.out(`${ink.red("✗")} ${fixture.name}: ${refused}: ${fix}\n`);
   }
   const open = reviews.filter(({ refused, changes }) => refused === undefined && changes.length > 0);
   const all = gathered(open);

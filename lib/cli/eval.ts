@@ -170,12 +170,6 @@ async function newPlan(words: readonly string[], flags: Flags["flags"], evals: s
       `Cannot run ${program.name} with another agent or model as it is a program of its own: compare with a kept eval`,
     );
   }
-  const moved = live.find(({ tape }) => readHeader(tape).command?.some((word) => word.includes("{PROGRAM}")));
-  if (moved) {
-    throw new UsageError(
-      `Cannot evaluate ${moved.name} as its tape does not say where its program is: record it by a name on PATH`,
-    );
-  }
   for (const fixture of live) await invariantsOf(fixture); // a wrong file is reported before anything is paid
   const fixtures = await Promise.all(live.map((fixture) => planned(fixture, io.cwd, model)));
   const unpriced = budget && "dollars" in budget && fixtures.find(({ price }) => price.dollars === undefined);

@@ -76,8 +76,8 @@ async function replayed({ words, flags }: Flags, io: Io, point: (annotation: Ann
   if (flags.review) {
     refuseTogether(flags, "review", ["wire", "verify", "update", "normalise", "on", "json"], "a review asks a person");
     refuseInCi("review", words[0], io.env);
-    const fixtures = fixturesFor(words, io);
-    expectTrusted(fixtures, flags, io);
+    const fixtures = fixturesFor(words, io, "review");
+    expectTrusted(fixtures, flags, io, "review");
     return await (await import("./_replay-review.ts")).reviewFixtures(fixtures, io);
   }
   if (flags.watch) {

@@ -1,11 +1,9 @@
-import { spawnSync } from "node:child_process";
 import type { Result } from "../core/run-events.ts";
 import { NO_USAGE } from "../core/messages.ts";
 import { type Price, priceOf } from "../tape/drift/drift.ts";
 import { type Fixture, inScratch } from "../tape/fixture.ts";
-import { placer, placesHere } from "../tape/redact/places.ts";
 import { asksModel } from "../tape/server/api.ts";
-import { recordCommand } from "../tape/server/run.ts";
+import { recordCommand, recordedCommand } from "../tape/server/run.ts";
 import type { Call, Tape } from "../tape/tape.ts";
 import { readFiles } from "../tape/workspace.ts";
 
@@ -29,15 +27,13 @@ export interface CommandRun {
 export async function runCommandLive(
   fixture: Fixture,
   into: Fixture,
-  { header }: Tape,
+  recorded: Tape,
   signal: AbortSignal,
   left: (root: string, run: CommandRun) => Promise<void>,
 ): Promise<void> {
   await inScratch(fixture.files, async (cwd) => {
-    if (header.git) spawnSync("git", ["init", "--quiet"], { cwd, stdio: "ignore" });
-    const { restore } = placer(placesHere(cwd));
-    const command = header.command!.map((word) => restore(word));
-    const env = { ...process.env, ...header.env };
+    const command = recordedCommand(recorded, cwd);
+    const env = { ...process.env, ...recorded.header.env };
     const options = { command, cwd, env, signal, quiet: true, redact: true, timeout: MOST_SECONDS };
     const { tape, end } = await recordCommand(into, options);
     const calls = modelCalls(tape);

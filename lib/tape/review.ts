@@ -1,10 +1,10 @@
 import { isToolResult, isToolUse, type Message, textOf } from "../core/messages.ts";
 import { differs, firstDifference } from "./drift/difference.ts";
-import { FaultRun } from "./fault/fault-run.ts";
+import { FaultRun, type TakenCall } from "./fault/fault-run.ts";
 import { type Fixture, inScratch } from "./fixture.ts";
 import { programOf } from "./match.ts";
 import { type Normalise, type Normaliser, withNormalisers } from "./normalise.ts";
-import { readTape, TapeError } from "./read.ts";
+import { TapeError } from "./read.ts";
 import { mask } from "./redact/mask.ts";
 import { placer, placesHere } from "./redact/places.ts";
 import { redactor } from "./redact/redact.ts";
@@ -43,29 +43,32 @@ export interface Review {
 }
 
 /** Why a run is another one than the recorded, so that its replies say nothing any more. */
-class Refused extends Error {}
+export class Refused extends Error {}
+
+/** What is reviewed: how it runs, what it asks otherwise, and how that is written. */
+export interface Reviewable {
+  /** Runs it with the recorded replies, whatever it asks; gives how it ended. */
+  readonly play: (cwd: string, run: FaultRun) => Promise<string>;
+  /** The recorded calls that a model answered. */
+  readonly calls: readonly Call[];
+  /** @throws {Refused} if it is another run */
+  readonly changes: (call: Call, asked: TakenCall) => Iterable<Change>;
+  /** A call as it is asked now. */
+  readonly renewed: (call: Call, asked: TakenCall) => Call;
+  /** Whether it replays on a tape. */
+  readonly replays: (tape: Tape) => Promise<boolean>;
+}
 
 /**
- * Runs a fixture's agent with the recorded replies, whatever it asks, and gathers all that it asks otherwise. Only what
- * an agent reads may differ: a run that does something else needs other replies.
+ * Runs a fixture with the recorded replies, whatever it asks, and gathers all that it asks otherwise. Only what it
+ * reads may differ: a run that does something else needs other replies.
  */
-export async function reviewFixture(
-  fixture: Fixture,
-  agent: Replayable,
-  signal: AbortSignal,
-): Promise<Review> {
-  const tape = await readTape(fixture.tape);
-  if (tape.header.command) throw new TapeError(`Cannot review ${fixture.name} as it is of another program: record it`);
+export async function reviewFixture(fixture: Fixture, tape: Tape, reviewed: Reviewable): Promise<Review> {
   return await inScratch(fixture.files, async (cwd) => {
     const run = new FaultRun(tape, []);
-    const soFar = await played(agent, tape, cwd, signal, { faults: run });
-    const { hasUser, hasSecrets, normalise } = programOf(tape);
-    const { on } = mask(
-      placer(placesHere(cwd), hasUser),
-      hasSecrets ? redactor({ seed: tape.header.seed }) : undefined,
-    );
-    const asked = run.taken.map(({ lane, call, request }) => ({ lane, call, request: on(plain(request)) }));
-    const end = soFar.results.at(-1)!.stop;
+    const end = await reviewed.play(cwd, run);
+    const on = maskOf(tape, cwd);
+    const asked = run.taken.map((one) => ({ ...one, request: on(plain(one.request)) }));
     const files = tape.end?.files && fileDrifts(tape.end.files, cwd, tape);
     const left = tape.end?.files && on(hashFiles(cwd, { shown: on, before: fixture.files }));
     const found = new Map<string, { change: Change; calls: string[] }>();
@@ -77,33 +80,59 @@ export async function reviewFixture(
     };
     let refused: string | undefined;
     try {
-      expectSameCalls(tape, asked);
+      expectSameCalls(reviewed.calls, asked);
       if (tape.end && tape.end.end !== end) throw new Refused(`it ends with '${end}', not with '${tape.end.end}'`);
-      for (const { call, request } of asked) {
-        for (const change of changesIn(call!, request, normalise)) note(change, [call!.id]);
-      }
+      for (const one of asked) for (const change of reviewed.changes(one.call!, one)) note(change, [one.call!.id]);
       for (const { path, how } of files ?? []) note({ label: "files", title: `files: ${path}`, actual: how }, []);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       refused = error.message;
     }
-    const now = new Map(asked.map(({ call, request }) => [call, request]));
+    const now = new Map(asked.map((one) => [one.call, one]));
     const accept: Review["accept"] = async (rules, stale) => {
       const calls = tape.calls.map((call): Call => {
         const labels = [...found.values()].filter(({ change, calls }) => stale.has(change) && calls.includes(call.id))
           .map(({ change }) => change.label);
         const marks = [...new Set([...call.stale ?? [], ...labels])];
-        const { wire } = call.request;
-        const request = { ...now.get(call)!, ...(wire && { wire }) };
-        return { ...call, request, ...(marks.length > 0 && { stale: marks }) };
+        const asked = now.get(call);
+        return { ...asked ? reviewed.renewed(call, asked) : call, ...(marks.length > 0 && { stale: marks }) };
       });
       const ended = tape.end && { ...tape.end, ...(left && { files: left }) };
       const renewed = withNormalisers({ ...tape, calls, ...(ended && { end: ended }) }, rules);
-      await expectReplays(fixture, agent, renewed, signal);
+      if (!await reviewed.replays(renewed)) {
+        const why = "it asks otherwise each time it runs: record it";
+        throw new TapeError(`Cannot accept the changes of ${fixture.name} as ${why}`);
+      }
       await writeTape(fixture.tape, renewed, { replace: true });
     };
     return { fixture, changes: [...found.values()], ...(refused !== undefined && { refused }), accept };
   }, tape.files);
+}
+
+function maskOf(tape: Tape, cwd: string) {
+  const { hasUser, hasSecrets } = programOf(tape);
+  return mask(placer(placesHere(cwd), hasUser), hasSecrets ? redactor({ seed: tape.header.seed }) : undefined).on;
+}
+
+/** An agent of ours, to be reviewed. */
+export function agentReview({ files }: Fixture, tape: Tape, agent: Replayable, signal: AbortSignal): Reviewable {
+  const { normalise } = programOf(tape);
+  return {
+    play: async (cwd, faults) => (await played(agent, tape, cwd, signal, { faults })).results.at(-1)!.stop,
+    calls: tape.calls,
+    changes: (call, { request }) => changesIn(call, request, normalise),
+    renewed: (call, { request }) => ({ ...call, request: { ...request, ...pickWire(call) } }),
+    replays: async (renewed) => {
+      let ok = false;
+      const once = (cwd: string) => played(agent, renewed, cwd, signal, { onReport: (report) => ok = report.ok });
+      await inScratch(files, once, renewed.files);
+      return ok;
+    },
+  };
+}
+
+function pickWire({ request: { wire } }: Call): Pick<TapeRequest, "wire"> {
+  return wire ? { wire } : {};
 }
 
 async function played(
@@ -120,36 +149,21 @@ async function played(
   return run;
 }
 
-/** @throws {TapeError} if the agent asks something else each time */
-async function expectReplays(
-  { name, files }: Fixture,
-  agent: Replayable,
-  tape: Tape,
-  signal: AbortSignal,
-): Promise<void> {
-  let ok = false;
-  const once = (cwd: string) => played(agent, tape, cwd, signal, { onReport: (report) => ok = report.ok });
-  await inScratch(files, once, tape.files);
-  if (!ok) {
-    throw new TapeError(`Cannot accept the changes of ${name} as it asks otherwise each time it runs: record it`);
-  }
-}
-
 function plain<T>(value: T): T {
   return JSON.parse(JSON.stringify(value));
 }
 
 /** @throws {Refused} if there are more calls, fewer, or others */
-function expectSameCalls(tape: Tape, asked: FaultRun["taken"]): void {
-  for (const lane of new Set([...tape.calls, ...asked].map((one) => one.lane))) {
-    const [recorded, now] = [tape.calls, asked].map((all) => all.filter((one) => one.lane === lane).length);
+function expectSameCalls(calls: readonly Call[], asked: readonly TakenCall[]): void {
+  for (const lane of new Set([...calls, ...asked].map((one) => one.lane))) {
+    const [recorded, now] = [calls, asked].map((all) => all.filter((one) => one.lane === lane).length);
     if (recorded !== now) throw new Refused(`lane ${lane} makes ${now} calls, and ${recorded} were recorded`);
   }
-  if (new Set(asked.map(({ call }) => call)).size < tape.calls.length) throw new Refused("its calls are not the same");
+  if (new Set(asked.map(({ call }) => call)).size < calls.length) throw new Refused("its calls are not the same");
 }
 
 /** @throws {Refused} if it is another run */
-function* changesIn(call: Call, is: TapeRequest, normalise: Normalise | undefined): Generator<Change> {
+export function* changesIn(call: Call, is: TapeRequest, normalise: Normalise | undefined): Generator<Change> {
   const was = call.request;
   if (!firstDifference(was, is, normalise)) return;
   if (was.sent) throw new Refused(`middleware changed ${call.id} on its way`);

@@ -65,7 +65,8 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const { served, recorded } = report.calls;
   const mark = report.ok ? ink.green("✓") : ink.red("✗");
   const lines = reportLines(report, ink).map((line) => `  ${line}\n`).join("");
-  io.err(`${mark} ${ink.bold(fixture.name)} ${served}/${recorded} calls\n${lines}`);
+  const stale = report.stale === undefined ? "" : `, ${report.stale} stale`;
+  io.err(`${mark} ${ink.bold(fixture.name)} ${served}/${recorded} calls${stale}\n${lines}`);
   if (flags.json) io.out(`${JSON.stringify(report)}\n`);
   if (flags.junit !== undefined) {
     const { writeJunit } = await import("../_replay-table.ts");

@@ -2,6 +2,7 @@ import type { Message } from "../../core/messages.ts";
 import type { ModelEvent } from "../../core/model.ts";
 import type { Tool } from "../../core/tool.ts";
 import { keyOf } from "../canonical.ts";
+import type { Sent } from "../server/api.ts";
 import { sentKey } from "../server/match.ts";
 import { callsUnder, isForGood } from "./_fault-apply.ts";
 import { blocksOf, checkFault, type Fault, faultText } from "./fault.ts";
@@ -12,6 +13,15 @@ import { type Call, MAIN, type Tape, type TapeRequest } from "../tape.ts";
 export interface ServedReply {
   readonly lane: string;
   readonly events: readonly ModelEvent[];
+}
+
+/** A request, and the recorded call that answered it. */
+export interface TakenCall {
+  readonly lane: string;
+  readonly call: Call | undefined;
+  readonly request: TapeRequest;
+  /** The request of another program, as the tape would have it. */
+  readonly sent?: Sent | undefined;
 }
 
 interface Pending {
@@ -31,7 +41,7 @@ export class FaultRun {
   readonly said: ServedReply[] = [];
   readonly asked: { readonly lane: string; readonly messages: readonly Message[] }[] = [];
   /** Which recorded call answered each request, if one did. */
-  readonly taken: { readonly lane: string; readonly call: Call | undefined; readonly request: TapeRequest }[] = [];
+  readonly taken: TakenCall[] = [];
   /** Whether a tool may change something, by its name, as far as it is known. */
   readonly writes = new Map<string, boolean>();
   /** What falls on tools, hooks and servers, and kills the process. */
@@ -82,14 +92,15 @@ export class FaultRun {
   }
 
   /** The call that answers a request; `onTape` is the request as the tape would have it. */
-  take(lane: string, request: TapeRequest, onTape: TapeRequest, key: string = keyOf(onTape)): Call {
+  take(lane: string, request: TapeRequest, onTape: TapeRequest, sent?: Sent): Call {
+    const key = sent ? sentKey(sent) : keyOf(onTape);
     this.asked.push({ lane, messages: request.messages });
     if (this.asked.length > this.#most) this.#stuck.abort();
     const last = this.#last.get(lane);
     // An agent that asks something else has accepted what it got: the rest of that call is not needed.
     if (last && last.key !== key) last.of.left.length = 0;
     const pending = this.#pendingFor(lane, key);
-    this.taken.push({ lane, call: pending?.call, request });
+    this.taken.push({ lane, call: pending?.call, request, sent });
     if (pending) {
       this.#last.set(lane, { key, of: pending });
       this.#chosen.set(`${lane} ${key}`, pending);

@@ -13,7 +13,7 @@ import { sentKey } from "./match.ts";
 import { type Env, placesOf, pointedAt } from "./pointing.ts";
 import { installFolder, Program } from "./program.ts";
 import { readable } from "./readable.ts";
-import { serveAttempt } from "./replay.ts";
+import { secretsOf, serveAttempt } from "./replay.ts";
 
 /** How a command ended, and what it was served last: invariants look it up by the run. */
 const ends = new WeakMap<object, { readonly end: CommandEnd; readonly last: Attempt | undefined }>();
@@ -63,7 +63,8 @@ interface UnderOptions {
 
 async function runUnder(run: FaultRun, { command, env, cwd, tape, folder, signal }: UnderOptions): Promise<Result> {
   const program = new Program(folder);
-  const masks = sentMasks(placesOf(cwd, env), program, undefined);
+  const places = placesOf(cwd, env);
+  const masks = sentMasks(places, program, secretsOf(tape, places, env));
   /** What is still to be served for the last request of a lane: a client asks again by itself after a failure. */
   const left = new Map<string, { readonly key: string; readonly attempts: Attempt[] }>();
   let last: Attempt | undefined;
@@ -80,7 +81,7 @@ async function runUnder(run: FaultRun, { command, env, cwd, tape, folder, signal
         lane,
         sent.api === "anthropic" ? request : { ...request, messages: [] },
         request,
-        key,
+        asked,
       );
       // The tape is over: only the Messages API has words for it.
       if (id.endsWith("#farewell") && sent.api !== "anthropic") {

@@ -101,6 +101,11 @@ export class SentMatcher {
     return this.#entries.filter(({ sent, served }) => served === 0 && asksModel(sent)).map(({ call }) => call);
   }
 
+  /** Calls that were asked for, whose replies a review has kept though they were asked otherwise then. */
+  get stale(): Call[] {
+    return this.#entries.filter(({ served, call }) => served > 0 && call.stale).map(({ call }) => call);
+  }
+
   get served(): number {
     return this.#entries.filter(({ sent, served }) => served > 0 && asksModel(sent)).length;
   }

@@ -61,8 +61,10 @@ export function tapeOfRun({ exchanges, places, folder, redactor, header, end }: 
     ...(agent !== undefined && { client: masks().on(agent) }),
     runtime: runtimeVersion(),
   };
+  // Where the program is installed, only its command says.
+  const command = header.command && sentMasks(places, new Program(), redactor)().on(header.command);
   return {
-    header: { tape: TAPE_VERSION, versions, tools: false, ...masks().on(header) },
+    header: { tape: TAPE_VERSION, versions, tools: false, ...masks().on(header), ...(command && { command }) },
     prompts: [],
     calls,
     tools: [],

@@ -3,7 +3,7 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { type Divergence, type DriftReport, OFF_TAPE, priceOf, type ToolDrift, wholePrice } from "../drift/drift.ts";
 import { frameOf } from "../frames.ts";
 import type { Places } from "../redact/places.ts";
-import { placeholdersIn, redactor } from "../redact/redact.ts";
+import { placeholdersIn, type Redactor, redactor } from "../redact/redact.ts";
 import { eventsOf, messageEvents, messageIn, messageOf } from "../reply.ts";
 import type { Attempt, Tape } from "../tape.ts";
 import { asksModel, type Sent } from "./api.ts";
@@ -39,11 +39,8 @@ export class Replayer {
     this.#tape = tape;
     this.#options = options;
     this.#program = new Program(options.folder);
-    const placeholders = placeholdersIn(JSON.stringify(tape.calls.map(({ sent }) => sent)));
-    const { env = process.env, places: { root } } = options;
-    const known = { env, ...(root !== undefined && { root }), seed: tape.header.seed, placeholders };
-    const search = placeholders.size > 0 ? redactor(known) : undefined;
-    this.#masks = sentMasks(options.places, this.#program, search);
+    const { env = process.env, places } = options;
+    this.#masks = sentMasks(places, this.#program, secretsOf(tape, places, env));
     this.#matcher = new SentMatcher(tape, options);
   }
 
@@ -89,6 +86,7 @@ export class Replayer {
     const { header } = this.#tape;
     const divergences = [...this.#divergences.values()];
     const { unused, served, by } = this.#matcher;
+    const stale = this.#matcher.stale.length;
     const rules = [...by].map((name) => `${name} (${RULES[name]!.about})`);
     return {
       tape: this.#options.name,
@@ -100,12 +98,19 @@ export class Replayer {
       files: [],
       unused: unused.map(({ id }) => id),
       calls: { recorded: served + unused.length, served, live: 0 },
+      ...(stale > 0 && { stale }),
       normalise: header.normalise ?? [],
       price: { update: await priceOf(unused, divergences), whole: await wholePrice(this.#tape) },
       notes: [...this.#notes, ...(rules.length > 0 ? [`not compared: ${rules.join(", ")}`] : [])],
       renew,
     };
   }
+}
+
+/** Finds the secrets that a tape has placeholders for; undefined if it has no placeholders. */
+export function secretsOf({ calls, header: { seed } }: Tape, { root }: Places, env: Env): Redactor | undefined {
+  const placeholders = placeholdersIn(JSON.stringify(calls.map(({ sent }) => sent)));
+  return placeholders.size > 0 ? redactor({ env, ...(root !== undefined && { root }), seed, placeholders }) : undefined;
 }
 
 /** Sends an attempt as it was recorded: one frame a write. `more` if another attempt follows, for which no wait is served. */

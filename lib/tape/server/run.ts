@@ -11,6 +11,7 @@ import { tapeFile } from "../options.ts";
 import { readTape, TapeError } from "../read.ts";
 import { keepFiles } from "../record/keep-files.ts";
 import { sourceOf } from "../record/recorded-tape.ts";
+import { placer, placesHere } from "../redact/places.ts";
 import { redactor } from "../redact/redact.ts";
 import type { Tape } from "../tape.ts";
 import { writeTape } from "../write.ts";
@@ -138,9 +139,16 @@ export async function replayCommand(fixture: Fixture, options: ReplayOptions): P
   const tape = await recordedTape(fixture);
   if (options.here) return await replayIn(options.cwd, tape, fixture, options);
   return await inScratch(fixture.files, (cwd) => {
-    if (tape.header.git) spawnSync("git", ["init", "--quiet"], { cwd, stdio: "ignore" });
+    recordedCommand(tape, cwd);
     return replayIn(cwd, tape, fixture, options);
   });
+}
+
+/** The command of a tape as it is called in a copy of its workspace, which is a git repository if that was one. */
+export function recordedCommand({ header: { git, command = [] } }: Tape, cwd: string): string[] {
+  if (git) spawnSync("git", ["init", "--quiet"], { cwd, stdio: "ignore" });
+  const { restore } = placer(placesHere(cwd));
+  return command.map((word) => restore(word));
 }
 
 /** @throws {TapeError} if there is no tape, or it is not one of another program */
@@ -157,7 +165,13 @@ export async function recordedTape({ name, tape: path }: Fixture): Promise<Tape>
   );
 }
 
-async function replayIn(cwd: string, tape: Tape, fixture: Fixture, options: ReplayOptions): Promise<ReplayedCommand> {
+/** Runs a command on a tape in a folder. */
+export async function replayIn(
+  cwd: string,
+  tape: Tape,
+  fixture: Fixture,
+  options: ReplayOptions,
+): Promise<ReplayedCommand> {
   const { command, env } = options;
   const replayer = new Replayer(tape, {
     ...options,

@@ -1,0 +1,55 @@
+import { type Change, changesIn, Refused, type Reviewable } from "../review.ts";
+import { type Fixture, inScratch } from "../fixture.ts";
+import { normaliserOf } from "../normalise.ts";
+import { TapeError } from "../read.ts";
+import type { Call, Tape } from "../tape.ts";
+import { asksModel, leavesOf, mapSent, partsOf, type Sent, sentDiffers } from "./api.ts";
+import { commandAgent } from "./faults.ts";
+import type { Env } from "./pointing.ts";
+import { readable } from "./readable.ts";
+import { recordedCommand, replayIn } from "./run.ts";
+import { compared } from "./rules.ts";
+
+/** A command that `crochet tape record` recorded, to be reviewed. The caller has seen to it that the fixture is trusted. */
+export function commandReview(fixture: Fixture, tape: Tape, env: Env, signal: AbortSignal): Reviewable {
+  const normalise = normaliserOf(tape.header.normalise);
+  const read = (sent: Sent) => {
+    const found = compared(sent, { elsewhere: true }).sent;
+    return normalise ? mapSent(found, normalise) : found;
+  };
+  return {
+    async play(cwd, faults) {
+      const agent = commandAgent(recordedCommand(tape, cwd), env);
+      const session = await agent.open({ cwd, tape: { tape, faults }, signal, on: () => {} });
+      const { stop, error } = await session.prompt("");
+      if (signal.aborted) throw new TapeError("Cannot review the run as it was interrupted: review it again");
+      return stop === "done" ? "exit 0" : (error as unknown as { code: string }).code;
+    },
+    calls: tape.calls.filter(({ sent }) => sent && asksModel(sent)),
+    changes: (call, { sent }) => sentChanges(call, read(call.sent!), read(sent!)),
+    renewed: (call, { sent }) => ({ ...call, sent: sent!, request: readable(sent!) }),
+    replays: (renewed) =>
+      inScratch(fixture.files, async (cwd) => {
+        const command = recordedCommand(renewed, cwd);
+        const { report } = await replayIn(cwd, renewed, fixture, { command, cwd, env, signal, quiet: true });
+        return report.ok;
+      }),
+  };
+}
+
+/** @throws {Refused} if it is another run: what the result of a tool means, only its program knows */
+function* sentChanges(call: Call, was: Sent, is: Sent): Generator<Change> {
+  const first = sentDiffers(was, is);
+  if (!first) return;
+  if (first.path === "path") throw new Refused(`${call.id} goes to ${is.path}, not to ${was.path}`);
+  const [before, after] = [leavesOf(was.body), leavesOf(is.body)];
+  const paths = [...before.keys(), ...after.keys()].filter((path) => before.get(path) !== after.get(path));
+  for (const path of [first.path, ...paths.map((path) => path.slice(1))]) {
+    const parts = [partsOf(was)(path), partsOf(is)(path)];
+    if (parts.includes("result")) throw new Refused(`a tool call came out otherwise in ${call.id}`);
+    if (parts.includes("model")) throw new Refused(`${call.id} sends back another reply`);
+  }
+  const changes = [...changesIn({ ...call, request: readable(was) }, readable(is), undefined)];
+  const { path, cause: _, ...sides } = first;
+  yield* changes.length > 0 ? changes : [{ label: "request", title: `request: ${path}`, ...sides }];
+}
