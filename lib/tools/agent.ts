@@ -42,7 +42,7 @@ const NO_HEAD = "no_definition";
 const DESCRIPTION =
   `Starts another agent for a task of its own and returns its final report. It does not see this conversation: put everything
 it needs into the prompt. It has the same tools unless its type says otherwise. Several calls in one reply run at the same time. With
-run_in_background the call returns at once and the report comes later as a message. With resume_agent_id an earlier agent goes on where it stopped.`;
+run_in_background the call returns at once and the report comes later as a message. With resume_agent_id an earlier agent continues where it stopped.`;
 
 /**
  * The tool that starts agents, with agents of your own.
@@ -73,10 +73,10 @@ export function agentTool(options: AgentToolOptions = {}): Tool<AgentInput> {
       properties: {
         description: { type: "string", description: "The task in three to five words" },
         prompt: { type: "string", description: "The whole task" },
-        subagent_type: { type: "string", description: `The kind of agent, ${GENERAL} where absent` },
+        subagent_type: { type: "string", description: `The kind of agent; default: ${GENERAL}` },
         resume_agent_id: {
           type: "string",
-          description: "The id of an agent that is to go on, from its report; its kind stays",
+          description: "The ID, from its report, of an agent to continue; its kind stays the same",
         },
         run_in_background: { type: "boolean", description: "Return at once; the report comes later" },
       },

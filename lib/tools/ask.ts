@@ -28,21 +28,21 @@ export interface PlanResponse extends Partial<PlanReply> {
 
 const QUESTION = `Asks the user questions with a few answers to choose from.
 
-- For decisions that are the user's to make and that you cannot find out yourself. One to four questions in a call, two to four options each; \
-the user may also answer in words of their own, so give no option "other". Put the option you recommend first and say so.
-- Set multiSelect where several options can be true at once.
+- For decisions that only the user can make. One to four questions in a call, two to four options each; \
+the user can also answer in their own words, so do not add an option "other". Put the option you recommend first and say so.
+- Set multiSelect if several options can be chosen together.
 - If no person can answer, your turn ends and the user's next message is the answer.`;
 
-const ENTER = `Asks the user whether to plan before doing: for work that is large, unclear or hard to undo.
+const ENTER = `Asks the user whether to plan first: for work that is large, unclear or hard to undo.
 
-- If the user agrees, look around and think, change nothing, then give the plan with ExitPlanMode.
+- If the user agrees, explore and think without changing anything, then present the plan with ExitPlanMode.
 - If no person can agree, your turn ends and the user's next message is the answer.`;
 
-const EXIT = `Gives the user a plan to agree to, when you are done planning.
+const EXIT = `Presents your finished plan for the user to approve.
 
 - plan is the whole plan in Markdown: what will change, where, in which order, and how it will be checked.
-- Do not use it to ask questions (use AskUserQuestion), nor for work that changes nothing.
-- If the user refuses, the result says what they want otherwise. If no person can agree, your turn ends and the user's next message is the answer.`;
+- Do not use it to ask questions (use AskUserQuestion) or for work that changes nothing.
+- If the user refuses, the result says what they want instead. If no person can agree, your turn ends and the user's next message is the answer.`;
 
 /** The tools that ask a person, with an asker of their own or with the one of the agent's tool state. */
 function toolsThatAsk(own?: Asker): readonly [Tool<AskUserQuestionInput>, Tool<object>, Tool<ExitPlanModeInput>] {
@@ -63,7 +63,7 @@ function toolsThatAsk(own?: Asker): readonly [Tool<AskUserQuestionInput>, Tool<o
             type: "object",
             properties: {
               question: { type: "string", minLength: 1, description: "The whole question" },
-              header: { type: "string", description: "A word or two that stand for it" },
+              header: { type: "string", description: "One or two words as its title" },
               options: {
                 type: "array",
                 minItems: 2,

@@ -20,13 +20,13 @@ export interface BashOutputResponse {
 export const BashOutput: Tool<{ bash_id: string; filter?: string }> = tool({
   name: "BashOutput",
   description:
-    "Shows what a background command printed since the last look, and its status: nothing else tells you that it ended. " +
-    "`filter` is a regular expression for the lines to show.",
+    "Returns the status of a background command and what it printed since the last call. You are not notified when it " +
+    "ends. `filter` is a regular expression: only lines that match it are returned.",
   input: {
     type: "object",
     properties: {
-      bash_id: { type: "string", description: "The ID that Bash gave for the run" },
-      filter: { type: "string", description: "Show only lines that match; the others are not shown again" },
+      bash_id: { type: "string", description: "The ID that Bash returned" },
+      filter: { type: "string", description: "Return only lines that match; the other lines are dropped" },
     },
     required: ["bash_id"],
     additionalProperties: false,
@@ -58,7 +58,7 @@ export const KillShell: Tool<{ shell_id: string }> = tool({
   description: "Ends a background command with everything it started.",
   input: {
     type: "object",
-    properties: { shell_id: { type: "string", description: "The ID that Bash gave for the run" } },
+    properties: { shell_id: { type: "string", description: "The ID that Bash returned" } },
     required: ["shell_id"],
     additionalProperties: false,
   },

@@ -51,11 +51,11 @@ const MAX_MS = 600_000;
 
 const DESCRIPTION =
   "Runs a command in bash. The shell stays open: its working directory, variables and functions last from call to call, " +
-  "and relative paths of the file tools are taken from that directory. " +
-  "Commands get no input and no terminal. A command that takes longer than `timeout` (default 120000 ms, at most 600000) " +
-  "is ended with everything it started; set `run_in_background` for servers and long work: it has no time limit, " +
-  "is read with BashOutput, and ends with the session at the latest. " +
-  "Output over 30000 characters is cut in the middle and kept whole in a file.";
+  "and the file tools resolve relative paths against that directory. " +
+  "Commands have no input and no terminal. A command that takes longer than `timeout` (default 120000 ms, at most 600000) " +
+  "is ended with everything it started. Set `run_in_background` for servers and long work: there is no time limit, " +
+  "BashOutput reads the output, and the command ends with the session at the latest. " +
+  "Output over 30000 characters is cut in the middle; the whole output is saved to a file.";
 
 /** What the model reads: in a sandbox also what commands cannot do there, as their own errors do not say why. */
 function descriptionIn(sandbox: Sandbox | undefined): string {
@@ -91,7 +91,7 @@ export function bashTool(options: BashOptions = {}): Tool<BashInput> {
         command: { type: "string", description: "The command to run" },
         description: { type: "string", description: "What it does, in five to ten words" },
         timeout: { type: "number", minimum: 1, maximum: MAX_MS, description: "Time limit in milliseconds" },
-        run_in_background: { type: "boolean", description: "Go on without waiting for it" },
+        run_in_background: { type: "boolean", description: "Return without waiting for it" },
       },
       required: ["command"],
       additionalProperties: false,

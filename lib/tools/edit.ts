@@ -27,12 +27,12 @@ export interface EditResponse {
 const DESCRIPTION = `Replaces text in a file by exact match.
 
 - old_string must be in the file exactly as given, and once; add lines around it until it is unique, or set replace_all to replace every occurrence. \
-Nothing is guessed: whitespace, quotes, case and Unicode form have to be right. On a miss the error names the difference and shows the lines as they are.
+Whitespace, quotes, case and Unicode form must match. If there is no match, the error names the difference and shows the lines as they are.
 - Both strings are literal: no patterns, no escapes, no \`$\` references. Nothing outside the match changes, and no newline is added or removed: to delete a line include its newline.
-- Read shows each line behind its number and a tab. That prefix is not in the file: leave it out.
+- Read shows each line after its number and a tab. That prefix is not in the file: leave it out.
 - Write line breaks as \\n: in a file whose lines all end in CRLF they are taken as CRLF, and the file keeps its line endings, byte order mark and encoding.
-- The file must exist, be a regular file of at most 1 GiB with write permission, and lie in the workspace; use Write to create one. In a file that is not UTF-8 only ASCII can be inserted.
-- It is matched against the file as it is now, read before or not. If the file changed since it was read, the result says so.
+- The file must exist, be a regular file of at most 1 GiB with write permission, and be in the workspace; use Write to create one. In a file that is not UTF-8 only ASCII can be inserted.
+- It is matched against the current file, whether you have read it or not. If the file changed since it was read, the result says so.
 - Edits of one file wait for each other. A failed edit changes nothing. Links and file mode are kept.`;
 
 /**

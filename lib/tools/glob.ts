@@ -28,11 +28,11 @@ const MOST_FILES = 250;
 
 const DESCRIPTION = `Finds files by glob.
 
-- *.ts matches at any depth, /*.ts only in the folder itself, src/**/*.ts below src, *.{ts,tsx} and [a-z]* work; * and ? do not cross /. The glob is taken from path (default: the working directory); it may also be an absolute path.
-- Only files are given, not folders: src/** is everything in src. Hidden files are included. \
-Left out are files that .gitignore, .ignore or .rgignore exclude, version control folders and symbolic links.
-- Paths are relative to the working directory, in the order of paths, at most ${MOST_FILES}; if there are more, the result says so.
-- path must lie in the workspace. To search in files use Grep.`;
+- *.ts matches at any depth, /*.ts only in the folder itself, src/**/*.ts below src; *.{ts,tsx} and [a-z]* work; * and ? do not match /. The glob is relative to path (default: the working directory), or an absolute path.
+- Only files are returned, not folders: src/** is everything in src. Hidden files are included. \
+Files ignored by .gitignore, .ignore or .rgignore, version control folders and symbolic links are skipped.
+- Paths are relative to the working directory and sorted, at most ${MOST_FILES}; the result says if there are more.
+- path must be in the workspace. To search file contents use Grep.`;
 
 /**
  * Finds files by glob, in ripgrep's dialect.
@@ -53,7 +53,7 @@ export const Glob: Tool<GlobInput> = tool<GlobInput>({
     type: "object",
     properties: {
       pattern: { type: "string", minLength: 1, description: "The glob that paths must match, e.g. **/*.ts" },
-      path: { type: "string", description: "The folder to look in; default: the working directory" },
+      path: { type: "string", description: "The folder to search; default: the working directory" },
     },
     required: ["pattern"],
     additionalProperties: false,

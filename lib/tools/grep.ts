@@ -54,15 +54,15 @@ const DEFAULT_LIMIT = 250;
 /** What one answer may hold, in UTF-16 units. */
 const MOST_TEXT = 30_000;
 
-const DESCRIPTION = `Searches the contents of files with ripgrep.
+const DESCRIPTION = `Searches file contents with ripgrep.
 
-- pattern is a regular expression in ripgrep's syntax: no look-around, no back-references; literal braces, brackets, dots and parentheses are escaped (interface\\{\\}). \
-It is matched line by line; set multiline for a match across lines, where . matches line breaks too. In a file with CRLF line ends write \\r?$ for the end of a line.
-- output_mode: files_with_matches (default) gives paths, content gives lines as path:number:text (path-number-text for context lines), count gives the number of matching lines per file.
-- Narrow it with path (file or folder), glob (*.ts matches at any depth, src/**/*.ts from the folder searched, !*.test.ts leaves out) and type (ts, py, rust, …).
-- Hidden files are searched. Left out are files that .gitignore, .ignore or .rgignore exclude (glob does not bring them back; naming the file as path does), version control folders, binary files and symbolic links.
-- Results are in the order of paths. At most head_limit (default ${DEFAULT_LIMIT}) lines or files are given, and about ${MOST_TEXT} characters; what is left out is said, and offset gets it.
-- path must lie in the workspace.`;
+- pattern is a regular expression in ripgrep's syntax, without look-around and back-references. Escape literal braces, brackets, dots and parentheses (interface\\{\\}). \
+It is matched line by line; with multiline a match can span lines, and . also matches line breaks. In a file with CRLF line endings use \\r?$ for the end of a line.
+- output_mode: files_with_matches (default) returns paths, content returns lines as path:number:text (path-number-text for context lines), count returns the number of matching lines per file.
+- Narrow the search with path (a file or folder), glob (*.ts matches at any depth, src/**/*.ts is relative to the folder searched, !*.test.ts excludes) and type (ts, py, rust, …).
+- Hidden files are searched. Files ignored by .gitignore, .ignore or .rgignore are skipped (glob does not include them again; path does if it names the file), as are version control folders, binary files and symbolic links.
+- Results are sorted by path. At most head_limit (default ${DEFAULT_LIMIT}) lines or files are returned, at most about ${MOST_TEXT} characters. The result says if anything is missing; use offset to get it.
+- path must be in the workspace.`;
 
 /**
  * Searches the contents of files as ripgrep does.
@@ -82,14 +82,14 @@ export const Grep: Tool<GrepInput> = tool<GrepInput>({
   input: {
     type: "object",
     properties: {
-      pattern: { type: "string", description: "The regular expression to look for" },
+      pattern: { type: "string", description: "The regular expression to search for" },
       path: { type: "string", description: "The file or folder to search; default: the working directory" },
       glob: { type: "string", description: "Globs that file paths must match, e.g. *.{ts,tsx} or !*.test.ts" },
       type: { type: "string", description: "A file type of ripgrep, e.g. ts, js, py, rust, go" },
       output_mode: {
         type: "string",
         enum: ["content", "files_with_matches", "count"],
-        description: "What to give back; default: files_with_matches",
+        description: "What to return; default: files_with_matches",
       },
       "-i": { type: "boolean", description: "Ignore case" },
       "-n": { type: "boolean", description: "Line numbers in mode content; default: true" },
@@ -100,9 +100,9 @@ export const Grep: Tool<GrepInput> = tool<GrepInput>({
       head_limit: {
         type: "integer",
         minimum: 0,
-        description: `Give at most this many lines or files; default: ${DEFAULT_LIMIT}, 0: no limit`,
+        description: `Return at most this many lines or files; default: ${DEFAULT_LIMIT}, 0: no limit`,
       },
-      offset: { type: "integer", minimum: 0, description: "Leave out this many lines or files first; default: 0" },
+      offset: { type: "integer", minimum: 0, description: "Skip this many lines or files first; default: 0" },
       multiline: { type: "boolean", description: "Let a match span lines, and . match line breaks" },
     },
     required: ["pattern"],

@@ -38,12 +38,12 @@ const BINARY_WINDOW = 1 << 16;
 
 const DESCRIPTION = `Reads a file.
 
-- Text comes as numbered lines: the number, right-aligned, a tab, then the line as it is in the file. That prefix is not in the file. A number alone at the end stands for the final line break.
-- At most ${MOST_LINES} lines are given, unless limit says otherwise, and about ${MOST_TEXT} characters; lines over ${LONGEST_LINE} characters are cut. A note at the end says what was left out and how to get it: offset (the first line, counted from 1) and limit.
-- Line ends are shown as line breaks, whether LF or CRLF; a byte order mark is not shown; UTF-16 with a byte order mark is read as text.
-- Images (PNG, JPEG, GIF, WebP) and PDF files are given to look at. Notebooks (.ipynb) are shown as cells with their outputs; there offset and limit count cells.
-- Other binary files are refused, as are directories (use Glob or ls), devices and files over 256 MiB.
-- The file must lie in the workspace. Edit and Write tell if it has changed since it was read.`;
+- Text is returned as numbered lines: the number, right-aligned, then a tab, then the line. The number and the tab are not part of the file. A number alone at the end means that the file ends with a line break.
+- By default the first ${MOST_LINES} lines are returned, at most about ${MOST_TEXT} characters; lines over ${LONGEST_LINE} characters are cut. A note at the end says what is missing and which offset and limit return it.
+- LF and CRLF are both shown as line breaks. A byte order mark is not shown. UTF-16 with a byte order mark is read as text.
+- Images (PNG, JPEG, GIF, WebP) and PDF files are shown to you. Notebooks (.ipynb) are returned as cells with their outputs; offset and limit then count cells.
+- Other binary files, directories (use Glob or ls), devices and files over 256 MiB are refused.
+- The file must be in the workspace. Edit and Write report if it has changed since you read it.`;
 
 /**
  * Reads a file: text with line numbers, images and PDFs as blocks, notebooks as cells.

@@ -29,11 +29,11 @@ export interface WriteResponse {
   readonly userModified: boolean;
 }
 
-const DESCRIPTION = `Writes a file whole: makes it, with its directories, or replaces all that is in it.
+const DESCRIPTION = `Writes a whole file: creates it, with its directories, or replaces its content.
 
 - content is written exactly as given, as UTF-8; no newline is added, and line endings are those of content.
 - To change a part of a file use Edit. Read a file before replacing it: the result says if it was never read, or changed since.
-- The file must lie in the workspace. Links and the mode of a file that is there are kept. A failed write changes nothing.`;
+- The file must be in the workspace. Links and the mode of an existing file are kept. A failed write changes nothing.`;
 
 /**
  * Writes a file whole.
