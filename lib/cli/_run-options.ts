@@ -13,19 +13,19 @@ import { lastId, projectStore, rememberedRules } from "./_stored.ts";
 
 /** Part of `--help`: how a person is asked. */
 export const ASKING =
-  "On a terminal you are asked before a call that no rule allows. The rule of an 'always' is stored for this project in " +
+  "On a terminal you are asked before a call that no rule allows. The rule for an 'always' answer is stored for this project in " +
   "your ~/.crochet, never in the project; '/permissions forget <rule>' in a chat removes it.";
 
 /** The flags of whatever runs an agent. */
 export const RUN_FLAGS: Usage["flags"] = [
-  ["--model <name>", "the model to use; openai:NAME is asked at OPENAI_BASE_URL"],
+  ["--model <name>", "the model to use; openai:NAME is called at OPENAI_BASE_URL"],
   ["--cwd <dir>", "where the tools work"],
   ["--settings <file>", "a settings file in Claude Code's format: hooks and permissions"],
   ["--hooks <dir>", "a folder of hook files"],
   ["--trust", "trust the hooks and settings of the directory, for this call"],
   ["--permission-mode <mode>", "default, acceptEdits, plan or bypassPermissions"],
-  ["--max-iterations <n>", "the most model calls"],
-  ["--budget <n>", "the most dollars; tokens as 500k or 2M"],
+  ["--max-iterations <n>", "the maximum number of model calls"],
+  ["--budget <n>", "the maximum cost in dollars; or in tokens, as 500k or 2M"],
   ["--resume <id>", "continue a stored session or checkpoint; 'last' is the newest"],
   ["--rollout <file>", "where to log everything that happens"],
 ];

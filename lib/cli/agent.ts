@@ -79,5 +79,5 @@ const hook = command(HOOK, async ({ words }, io) => {
 export default group("agent", {
   settings: ["write a settings file for a watched agent and print its path", async () => ({ default: settings })],
   prompt: ["fire the agent-prompt hooks of a watched agent's project", async () => ({ default: prompt })],
-  hook: ["what that file calls: logs an event of the agent from stdin", async () => ({ default: hook })],
+  hook: ["log an event of the agent from stdin; called by that settings file", async () => ({ default: hook })],
 }, { example: `claude --settings "$(crochet agent settings fixer | tail -n 1)"` });

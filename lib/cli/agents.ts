@@ -13,7 +13,7 @@ const USAGE: Usage = {
   flags: [
     ["--watch", "keep showing; q or Ctrl-C ends it"],
     ["--all", "also those that have ended"],
-    ["--json", "print data"],
+    ["--json", "print JSON"],
   ],
   example: "crochet agents",
 };
@@ -163,6 +163,6 @@ async function watchAgents(look: () => readonly Standing[], io: Io): Promise<num
 
 /** Agents at a glance: our own runs, and agents of other hosts that are watched. */
 export default group("agents", {
-  ls: ["what each agent is doing, since when, and what it asks", async () => ({ default: ls })],
-  answer: ["answer an agent that waits for a person", () => import("./agents/answer.ts")],
+  ls: ["list agents: what each is doing, since when, and what it asks", async () => ({ default: ls })],
+  answer: ["answer an agent that is waiting for a person", () => import("./agents/answer.ts")],
 }, { bare: "ls", example: "crochet agents" });

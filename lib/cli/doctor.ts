@@ -35,8 +35,8 @@ const USAGE: Usage = {
     "Looks at this machine, this project and the settings of other hosts, and reports what is broken and how to fix it.",
   flags: [
     ["--cwd <dir>", "the project"],
-    ["--replay", "replay the fixtures even if the project is not trusted: this runs its code"],
-    ["--json", "print data"],
+    ["--replay", "replay the fixtures even if the project is not trusted (this runs its code)"],
+    ["--json", "print JSON"],
   ],
   example: "crochet doctor",
 };

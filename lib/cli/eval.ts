@@ -37,21 +37,24 @@ const USAGE: Usage = {
   name: "eval",
   words: "[name | dir]…",
   about:
-    "Runs agents live on the prompts and files of their fixtures, grades each run, and says how often they pass, " +
-    "and whether they are worse than others. Exit code 1: worse or below; 3: not measured.",
+    "Runs agents live on the prompts and files of their fixtures, grades each run, and reports how often they pass " +
+    "and whether they are worse than others. Exit code 1: worse, or below --at-least; 3: not measured.",
   flags: [
     ["--runs <n>", "live runs of each fixture (10)"],
-    ["--against <what>", "compare with a git ref, an agent.ts, '.' (here without --model) or a kept eval"],
+    [
+      "--against <what>",
+      "compare with a git ref, an agent.ts, '.' (this directory without --model) or an earlier eval",
+    ],
     ["--model <name>", "the model to use"],
-    ["--at-least <p>", "fail if a fixture is below it beyond chance, as 0.9"],
-    ["--budget <n>", "dollars at most, or tokens as 500k; needed if CI is set"],
-    ["--at-once <n>", "runs side by side (4)"],
-    ["--tools", "also fixtures recorded with --tools: their tools run for real, which may pay or send"],
-    ["--resume [id]", "continue an eval that was ended; with --runs, add runs to it"],
+    ["--at-least <p>", "fail if the pass rate of a fixture is below this, beyond chance: 0.9"],
+    ["--budget <n>", "at most this many dollars, or tokens as 500k; required if CI is set"],
+    ["--at-once <n>", "how many runs at the same time (4)"],
+    ["--tools", "also run fixtures recorded with --tools: their tools run for real and may spend money or send data"],
+    ["--resume [id]", "continue an interrupted eval; with --runs, add runs to it"],
     ["--regrade [id]", "grade the kept runs again; no agent runs"],
     ["--junit <file>", "write a JUnit report"],
     ["--trust", "trust these fixtures for this call: their agents, tools and graders are run"],
-    ["--json", "print data"],
+    ["--json", "print JSON"],
     ["--debug", "show where an error came from"],
   ],
   example: "crochet eval --runs 20 --budget 5",

@@ -1,14 +1,14 @@
 import { type Actions, group } from "./_flags.ts";
 
-/** What can be done with fixtures; each is loaded only when it is asked for. */
+/** The actions on fixtures; each is loaded when called. */
 const ACTIONS: Actions = {
   ls: [
-    "the fixtures of this project, what they were recorded from and what they hold",
+    "list fixtures: what they were recorded from and what they contain",
     () => import("./fixtures/ls.ts"),
   ],
-  show: ["a tape as a conversation", () => import("./fixtures/show.ts")],
-  import: ["make tapes of other tools' recordings", () => import("./fixtures/import.ts")],
-  census: ["what the tapes cover of the API, and what they lack", () => import("./fixtures/census.ts")],
+  show: ["print a tape as a conversation", () => import("./fixtures/show.ts")],
+  import: ["convert recordings of other tools to tapes", () => import("./fixtures/import.ts")],
+  census: ["show which parts of the API the tapes cover", () => import("./fixtures/census.ts")],
   scan: ["search fixtures for secrets; exit code 1 if one is found", () => import("./fixtures/scan.ts")],
 };
 

@@ -10,7 +10,7 @@ const USAGE: Usage = {
   about: "Serves a hook file as a command hook of another host: its event on stdin, the answer on stdout.",
   flags: [
     ["--event <name>", "the event, if the file's name does not say it"],
-    ["--dialect <host>", "the host whose protocol is spoken, as in hooks install --for (claude)"],
+    ["--dialect <host>", "the host whose protocol to speak, as in hooks install --for (claude)"],
   ],
   example: `echo '{"hook_event_name":"Stop"}' | crochet hook hooks/stop.tests-pass.ts`,
 };

@@ -36,8 +36,8 @@ const USAGE: Usage = {
   words: "[dir]",
   about: "Scaffolds an agent, a hook with its examples and a test with a recorded run; existing files are kept.",
   flags: [
-    ["--ci <host>", "write only a workflow for CI: github"],
-    ["--json", "print data"],
+    ["--ci <host>", "only write a CI workflow: github"],
+    ["--json", "print JSON"],
   ],
   example: "crochet init my-agent",
 };

@@ -28,7 +28,7 @@ import { plainText } from "./show/text.ts";
 
 /** `--normalise`, as the usage of a command has it. */
 export const NORMALISE =
-  "a difference that does not count, in texts at a path: 'day=messages.**=\\d+ days ago'; the tape keeps it";
+  "a difference to ignore, in texts at a path: 'day=messages.**=\\d+ days ago'; the tape keeps it";
 
 /** Reads `--normalise <name=path=pattern>`. */
 export function normaliserAsked(value: string | boolean): { normalise: readonly Normaliser[] } {
@@ -44,15 +44,15 @@ export function normaliserAsked(value: string | boolean): { normalise: readonly 
 const USAGE: Usage = {
   name: "record",
   words: "[agent.ts] <prompt…>",
-  about: "Runs an agent in a copy of this directory and keeps the run as a fixture, to be replayed without a model. " +
-    "Calls are decided as by 'crochet run'; the tape keeps mode, rules and answers, and a replay decides by these.",
+  about: "Runs an agent in a copy of this directory and records the run as a fixture that replays without a model. " +
+    "Permissions work as in 'crochet run'; the tape keeps mode, rules and answers, and a replay uses them.",
   flags: [
-    ["--fixture <name>", "its name in fixtures/; by default made from the prompt"],
+    ["--fixture <name>", "its name in fixtures/; default: made from the prompt"],
     ["--tools", "record tool results too, in this directory itself: a replay then runs no tool that reads or writes"],
     ["--redact", "write placeholders for secrets; without it, a run that shows one is not kept"],
     ["--normalise <rule>", NORMALISE],
     ...RUN_FLAGS.filter(([flag]) => /^--(model|cwd|settings|trust|permission-mode)\b/.test(flag)),
-    ["--json", "print data"],
+    ["--json", "print JSON"],
     ["--debug", "show where an error came from"],
   ],
   example: `crochet record agent.ts "fix the typo" && crochet replay`,

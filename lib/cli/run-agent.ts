@@ -24,7 +24,7 @@ export const USAGE: Usage = {
     ["--on <url>", "run on a durable engine at this ingress, and follow; with --resume and no prompt, follow again"],
     ["--durable", "survive a crash: run the same command with --resume to continue; questions wait for an answer"],
     ["--output <form>", "text, json or stream-json"],
-    ["--verbose", "show on stderr what hooks do, also if the output goes to a file or program"],
+    ["--verbose", "show on stderr what hooks do, even if the output goes to a file or program"],
     ["--debug", "show where an error came from"],
   ],
   example: `crochet run "say hello"`,

@@ -1,13 +1,13 @@
 import { type Actions, group } from "./_flags.ts";
 
-/** What can be done with tapes of other programs; each is loaded only when it is asked for. */
+/** The actions on tapes of other programs; each is loaded when called. */
 const ACTIONS: Actions = {
-  record: ["run any agent before the real API, and keep what it asked as a fixture", () => import("./tape/record.ts")],
+  record: ["run any agent against the real API and record it as a fixture", () => import("./tape/record.ts")],
   replay: [
-    "run it again from its tape, without the network, and say what has changed",
+    "run it again from its tape, without the network, and report what changed",
     () => import("./tape/replay.ts"),
   ],
-  serve: ["serve a tape to what is started elsewhere", () => import("./tape/serve.ts")],
+  serve: ["serve a tape to programs that are started elsewhere", () => import("./tape/serve.ts")],
 };
 
 export default group("tape", ACTIONS, { example: `crochet tape record --fixture typo -- claude -p "fix the typo"` });

@@ -11,7 +11,7 @@ const USAGE: Usage = {
   name: "transcripts",
   words: "[ls | show <id> | checkpoints <id> | export <id> | rm <id>]",
   about: "Lists stored sessions, shows one, or removes it; 'last' is the id of the newest.",
-  flags: [["--cwd <dir>", "the project"], ["--json", "print data"]],
+  flags: [["--cwd <dir>", "the project"], ["--json", "print JSON"]],
   example: "crochet transcripts ls",
 };
 

@@ -9,13 +9,12 @@ import { EXIT, type Io, UsageError } from "./_io.ts";
 const USAGE: Usage = {
   name: "trust",
   words: "[dir]",
-  about:
-    "Lets the hooks that lie in a directory run: these bytes, until one of them changes; and what recordings in its " +
-    "fixtures/ name, however that changes.",
+  about: "Allows the hooks of a directory to run until one of their files changes, and the agents and tools that its " +
+    "fixtures/ name, even if these change.",
   flags: [
-    ["--list", "what is trusted, and what has changed since"],
-    ["--revoke", "trust it no longer"],
-    ["--json", "print data"],
+    ["--list", "list what is trusted and what has changed since"],
+    ["--revoke", "stop trusting it"],
+    ["--json", "print JSON"],
   ],
   example: "crochet trust",
 };

@@ -24,9 +24,9 @@ const USAGE: Usage = {
   flags: [
     ["--out <file>", "where to write it"],
     ["--open", "open it in the browser"],
-    ["--diff", "draw two runs beside each other: crochet view --diff A B"],
+    ["--diff", "draw two runs side by side: crochet view --diff A B"],
     ["--cwd <dir>", "the project"],
-    ["--json", "print data"],
+    ["--json", "print JSON"],
     ["--debug", "show where an error came from"],
   ],
   example: "crochet view",

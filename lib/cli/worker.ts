@@ -6,14 +6,17 @@ import { builtIn, loadAgent } from "./_script.ts";
 const USAGE: Usage = {
   name: "worker",
   words: "[agent.ts…]",
-  about: "Serves agents to a Restate server: it sends runs here, and to other workers at this address.",
+  about: "Serves agents to a Restate server, which sends runs to this worker and to others at the same address.",
   flags: [
     ["--admin <url>", "the server's admin address, to register with (http://127.0.0.1:9070)"],
-    ["--ingress <url>", "the server's ingress as this worker reaches it (the one a run was submitted at)"],
-    ["--port <n>", "where to listen (9080); on Bun several workers may share it"],
+    [
+      "--ingress <url>",
+      "the server's ingress address as seen by this worker (default: the one a run was submitted to)",
+    ],
+    ["--port <n>", "where to listen (9080); on Bun several workers can share it"],
     ["--host <address>", "the address to listen at (127.0.0.1); anyone who can reach it can run the agents"],
-    ["--url <url>", "this worker as the server reaches it, if that is another address"],
-    ["--key <publickeyv1_…>", "take only requests that are signed by a server with this key"],
+    ["--url <url>", "the address of this worker as seen by the server, if it differs"],
+    ["--key <publickeyv1_…>", "only accept requests signed by a server with this key"],
     ["--fixtures", "replay fixtures of this directory for 'crochet replay --on'"],
     ["--trust", "with --fixtures: trust them, as 'crochet replay --trust' does"],
   ],

@@ -10,12 +10,12 @@ import { plainText } from "../show/text.ts";
 const USAGE: Usage = {
   name: "agents answer",
   words: "<id> [allow | deny] [reason…]",
-  about: "Answers an agent that waits for a person. Without an answer it shows the question.",
+  about: "Answers an agent that waits for a person. Without an answer, shows the question.",
   flags: [
-    ["--remember", "with allow: calls like this one run without asking, for the session"],
-    ["--on <url>", "an agent that runs on a durable engine, by its ingress"],
+    ["--remember", "with allow: run calls like this one without asking for the rest of the session"],
+    ["--on <url>", "for an agent on a durable engine: the ingress address"],
     ["--cwd <dir>", "the project of a run with --durable"],
-    ["--json", "print data"],
+    ["--json", "print JSON"],
   ],
   example: "crochet agents answer 1f0c… deny 'not on a Friday'",
 };

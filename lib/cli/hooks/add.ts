@@ -13,7 +13,7 @@ const USAGE: Usage = {
   name: "hooks add",
   words: "[name ...]",
   about: "Copies hooks that come with crochet into ./hooks, for you to use and change. Without a name it lists them.",
-  flags: [["--cwd <dir>", "the project"], ["--json", "print data"]],
+  flags: [["--cwd <dir>", "the project"], ["--json", "print JSON"]],
   example: "crochet hooks add tests-pass",
 };
 

@@ -22,9 +22,9 @@ const USAGE: Usage = {
     "they would have denied, rewritten or sent back. Nothing in the logs is run; command hooks run in a sandbox.",
   flags: [
     ["--hooks <dir>", "the folder of hooks (hooks, if it is trusted)"],
-    ["--since <time>", "only what is newer: 7d, 12h or a date"],
+    ["--since <time>", "only sessions newer than this: 7d, 12h or a date"],
     ["--cwd <dir>", "the project"],
-    ["--json", "print data"],
+    ["--json", "print JSON"],
   ],
   example: "crochet hooks backtest ~/.claude/projects --since 30d",
 };

@@ -37,7 +37,7 @@ const USAGE: Usage = {
     ["--save", "add examples that are missing, and events that break a law, to <hook>.examples.yaml"],
     ["--trust", "trust the hooks of the project for this call: they are run"],
     ["--cwd <dir>", "the project"],
-    ["--json", "print data"],
+    ["--json", "print JSON"],
     ["--junit <file>", "write a JUnit report"],
   ],
   example: "crochet hooks check hooks --runs 200",

@@ -16,7 +16,7 @@ const USAGE: Usage = {
     ["--event <name>", "only this event"],
     ["--hook <name>", "only events at which this hook was considered"],
     ["--cwd <dir>", "the project"],
-    ["--json", "print data"],
+    ["--json", "print JSON"],
   ],
   example: "crochet hooks explain",
 };

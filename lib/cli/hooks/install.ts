@@ -16,7 +16,7 @@ const FLAGS: Usage["flags"] = [
   ["--to <dir>", "the folder of the plugin (.claude/skills/ and the name of the hooks' folder)"],
   ["--dry-run", "show what would be written, and write nothing"],
   ["--cwd <dir>", "the project"],
-  ["--json", "print data"],
+  ["--json", "print JSON"],
 ];
 
 /** What an install command is about. */

@@ -15,14 +15,13 @@ import { table } from "../show/text.ts";
 const USAGE: Usage = {
   name: "hooks ls",
   words: "[agent.ts]",
-  about:
-    "Lists the hooks that 'crochet run' loads here, or those of an agent script, in the order they are asked; and " +
-    "what was found and does not load.",
+  about: "Lists the hooks that 'crochet run' loads here, or those of an agent script, in the order they run, and the " +
+    "hooks that were found but do not load.",
   flags: [
     ["--cwd <dir>", "the project"],
-    ["--hooks <dir>", "a further folder of hooks"],
-    ["--settings <file>", "a further settings file"],
-    ["--json", "print data"],
+    ["--hooks <dir>", "another folder of hooks"],
+    ["--settings <file>", "another settings file"],
+    ["--json", "print JSON"],
   ],
   example: "crochet hooks",
 };

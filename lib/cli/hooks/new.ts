@@ -15,7 +15,7 @@ const USAGE: Usage = {
   flags: [
     ["--lang <name>", `${Object.keys(LANGS).join(", ")} (ts)`],
     ["--cwd <dir>", "the project"],
-    ["--json", "print data"],
+    ["--json", "print JSON"],
   ],
   example: "crochet hooks new pre-tool-use@Bash.no-unpublish --lang sh",
 };

@@ -9,7 +9,7 @@ const USAGE: Usage = {
   name: "hooks stats",
   words: "",
   about: "Counts what each hook did in the stored runs of this project.",
-  flags: [["--cwd <dir>", "the project"], ["--json", "print data"]],
+  flags: [["--cwd <dir>", "the project"], ["--json", "print JSON"]],
   example: "crochet hooks stats",
 };
 

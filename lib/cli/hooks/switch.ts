@@ -11,7 +11,7 @@ function switchCommand(to: "enable" | "disable"): Command {
     name: `hooks ${to}`,
     words: "<name>",
     about: `Switches a hook ${to === "enable" ? "on" : "off"} in this project, from its next event on.`,
-    flags: [["--cwd <dir>", "the project"], ["--json", "print data"]],
+    flags: [["--cwd <dir>", "the project"], ["--json", "print JSON"]],
     example: `crochet hooks ${to} stop.tests-pass.ts`,
   };
   return command(usage, async ({ words, flags }, io) => {

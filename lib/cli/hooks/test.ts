@@ -32,10 +32,10 @@ const USAGE: Usage = {
   flags: [
     ["--event <name>", "the event, if the file's name does not say it: stop, pre-tool-use@Bash"],
     ["--input <file>", "the event's JSON, or a part of it; - reads it from stdin"],
-    ["--set <path=value>", "change one field, as often as you like: tool_input.command='rm -rf /'"],
+    ["--set <path=value>", "change one field; can be repeated: tool_input.command='rm -rf /'"],
     ["--watch", "fire it again whenever a file beside it changes"],
     ["--cwd <dir>", "the project"],
-    ["--json", "print data"],
+    ["--json", "print JSON"],
   ],
   example: `crochet hooks test hooks/stop.tests-pass.ts`,
 };

@@ -13,15 +13,16 @@ import { commandAsked, secondsAsked, started } from "./_asked.ts";
 const USAGE: Usage = {
   name: "tape record",
   words: "-- <command…>",
-  about: "Runs any agent with a server on this machine before the real API, and keeps what it asked as a fixture. " +
-    "Claude Code, Codex, Gemini CLI, opencode, pi and the SDKs find the server by themselves; others get its address in " +
-    "CROCHET_TAPE_URL, with /anthropic, /openai/v1 or /gemini behind it.",
+  about:
+    "Runs any agent through a local server that passes its requests on to the real API, and records them as a fixture. " +
+    "Claude Code, Codex, Gemini CLI, opencode, pi and the SDKs find the server by themselves; other programs get its address in " +
+    "CROCHET_TAPE_URL, followed by /anthropic, /openai/v1 or /gemini.",
   flags: [
-    ["--fixture <name>", "its name in fixtures/; by default made from the command"],
+    ["--fixture <name>", "its name in fixtures/; default: made from the command"],
     ["--redact", "write placeholders for secrets; without it, a run that shows one is not kept"],
     ["--normalise <rule>", NORMALISE],
     ["--timeout <seconds>", "end the command after this time"],
-    ["--json", "print data"],
+    ["--json", "print JSON"],
     ["--debug", "show where an error came from"],
   ],
   example: `crochet tape record --fixture typo -- claude -p "fix the typo in notes.md"`,

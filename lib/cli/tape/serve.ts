@@ -12,14 +12,14 @@ const USAGE: Usage = {
   name: "tape serve",
   words: "<name>",
   about:
-    "Serves a tape on this machine to what is started elsewhere, such as services of CI or tests in other languages. " +
+    "Serves a tape on this machine to programs that are started elsewhere, such as CI services or tests in other languages. " +
     "Prints 'ready <url>' when it listens; providers are below /anthropic, /openai/v1 and /gemini. When it is ended by " +
     "Ctrl-C or SIGTERM it prints the report; exit code 1 on drift.",
   flags: [
-    ["--port <n>", "the port to listen on; by default any that is free"],
+    ["--port <n>", "the port to listen on; default: any free port"],
     ["--tools <how>", "'loose': results of tools may differ; they are still reported"],
-    ["--without <rules>", "switch rules off, by their names with commas between"],
-    ["--json", "print the report as data"],
+    ["--without <rules>", "switch off these rules: names separated by commas"],
+    ["--json", "print the report as JSON"],
     ["--debug", "show where an error came from"],
   ],
   example: "crochet tape serve typo --port 8787",
