@@ -54,7 +54,7 @@ function pText(p: number): string {
 
 /** What was refuted, and what was not measured. */
 export function claims(
-  { variants: [, other], suite, beyond, rows, unreached, reached, ended, measured }: Summary,
+  { variants: [, other], suite, beyond, rows, unreached, reached, ended, measured, lostAs }: Summary,
   ink: Ink,
 ): string {
   const bad = (text: string) => `${ink.red("✗")} ${text}\n`;
@@ -66,7 +66,7 @@ export function claims(
     below.length > 0 ? bad(`below what is asked for beyond chance: ${below.join(", ")}`) : "",
     ...unreached.map((one) => bad(`${one} was never put to the test, as its 'when' or 'sometimes' was true in no run`)),
     ...reached.map((one) => `${one}\n`),
-    ended === "lost" ? bad("not measured: more than 10 % of the runs were lost") : "",
+    ended === "lost" ? bad(`not measured: more than 10 % of the runs were lost, the last as ${lostAs}`) : "",
     ended !== "lost" && !measured ? bad("not measured: the budget ended before the first look") : "",
     ended === "refuted" ? "ended early: the runs that are left would not be needed\n" : "",
   ].join("");

@@ -66,6 +66,8 @@ export interface Summary {
   readonly runs: number;
   readonly lostAttempts: number;
   readonly lost: number;
+  /** Why the last attempt was lost. */
+  readonly lostAs?: string;
   readonly spent: { readonly tokens: number; readonly dollars?: number };
 }
 
@@ -176,6 +178,7 @@ export function summarise(
     lost: new Set(
       lostLines.map(({ run }) => run).filter((run) => !own.some((one) => one.run === run && one.pass !== undefined)),
     ).size,
+    ...(lostLines.length > 0 && { lostAs: lostLines.at(-1)!.lost! }),
     spent: { tokens, ...(dollars !== undefined && { dollars }) },
   };
 }

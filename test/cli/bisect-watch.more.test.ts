@@ -31,7 +31,8 @@ test(
     commit("Another prompt", agentScript("You are rude."));
     commit("A comment on it", `${agentScript("You are rude.")}// more\n`);
 
-    const found = await here.crochet(["replay", "--bisect", "HEAD~5", "--trust"], { TMPDIR: here.home });
+    // The trust in the project holds for the worktree too.
+    const found = await here.crochet(["replay", "--bisect", "HEAD~5"], { TMPDIR: here.home });
     assert.equal(found.err, "");
     assert.match(found.out, /^\w+ Another prompt\n {2}moved fix-the-typo\n$/);
     assert.equal(found.code, 1);

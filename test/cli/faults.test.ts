@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import replay from "../../lib/cli/replay.ts";
@@ -298,3 +298,24 @@ test(
     assert.match((await w.call(replay, "--help")).out, /Presets of --faults\n {2}overloaded, rate-limited/);
   },
 );
+
+test("a search finds a guard of a shell script that lets a denied call pass when it fails", LONG, async () => {
+  using w = await project();
+  const guard = (config: string) =>
+    w.put({
+      "fixtures/write/hooks/pre-tool-use@Write.no.sh": `#!/bin/sh\n# crochet: ${config}\necho no >&2\nexit 2\n`,
+    });
+  w.put({ "fixtures/write/agent.ts": AGENT.replace("tools:", 'hooks: "./hooks", from: import.meta.url, tools:') });
+  guard("timeout=20");
+  chmodSync(`${w.cwd}/fixtures/write/hooks/pre-tool-use@Write.no.sh`, 0o755);
+  const open = await w.call(replay, "--faults", "200", "--seed", "2", "--json");
+  const [{ faults, broke }] = JSON.parse(open.out);
+  assert.deepEqual(faults, ["hook pre-tool-use@Write.no.sh, 1: crash"]);
+  assert.match(
+    broke,
+    /^a failing guard lets no denied call through: Write \(\w+\) ran as pre-tool-use@Write\.no\.sh, which/,
+  );
+  guard("timeout=20 onError=deny");
+  const closed = await w.call(replay, "--faults", "20", "--json");
+  assert.deepEqual([closed.code, JSON.parse(closed.out)[0].found], [0, undefined], closed.out);
+});
