@@ -1,6 +1,6 @@
 /**
  * Writes package.json as the package has it (`pack`), and as it was (`restore`). The package has no sources: in it Bun
- * reads what was built, as every runtime does, and no export may name a source.
+ * reads what was built, as every runtime does, no export may name a source, and there is nothing for scripts to do.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -12,5 +12,7 @@ if (process.argv[2] === "restore") renameSync(KEPT, MANIFEST);
 else {
   const text = readFileSync(MANIFEST, "utf8");
   writeFileSync(KEPT, text);
-  writeFileSync(MANIFEST, text.replaceAll(/^ +"bun": "\.\/lib.*\n/gm, ""));
+  const { scripts: _, devDependencies: __, ...manifest } = JSON.parse(text);
+  const packed = JSON.stringify(manifest, (key, value) => key === "bun" ? undefined : value, 2);
+  writeFileSync(MANIFEST, `${packed}\n`);
 }

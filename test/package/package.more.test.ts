@@ -69,7 +69,8 @@ test("packing leaves package.json as it was", { skip, ...LONG }, () => {
   const manifest = () => readFileSync(join(copy, "package.json"), "utf8");
   const before = manifest();
   run(copy, "bun", "run", ".ci/manifest.ts", "pack");
-  assert.notEqual(manifest(), before);
+  const { scripts, devDependencies } = JSON.parse(manifest());
+  assert.deepEqual([scripts, devDependencies], [undefined, undefined], "npm warns of scripts that a package brings");
   run(copy, "bun", "run", ".ci/manifest.ts", "restore");
   assert.equal(manifest(), before);
 });
