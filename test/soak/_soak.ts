@@ -2,23 +2,17 @@
  * Runs an agent again and again in one process, then one agent for many turns, and prints what was left behind:
  * memory after the first half and at the end, open files, child processes. Ends by itself where nothing holds it.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { agent, jsonlStore, type Model } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { Bash, Edit, Read } from "../../lib/tools/index.ts";
+import { type Left, left } from "./_left.ts";
 
 const [runs, turns] = process.argv.slice(2).map(Number) as [number, number];
 const cwd = mkdtempSync(join(tmpdir(), "crochet-soak-"));
 writeFileSync(join(cwd, "note.txt"), "one two three\n");
-
-/** What a process holds at a moment. */
-interface Left {
-  readonly memory: number;
-  readonly files: number;
-  readonly children: number;
-}
 
 /** What is printed at the end. */
 export interface Report {
@@ -26,20 +20,6 @@ export interface Report {
   readonly many: { readonly half: Left; readonly end: Left };
   readonly long: { readonly half: Left; readonly end: Left };
   readonly over: Left;
-}
-
-async function left(): Promise<Left> {
-  const { Bun, gc } = globalThis as { Bun?: { gc(now: boolean): void }; gc?: () => void };
-  for (let i = 0; i < 4; i++) {
-    Bun ? Bun.gc(true) : gc?.();
-    // What the collector lets go of gives its own memory back a moment later.
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  const children = readdirSync("/proc/self/task").flatMap((task) =>
-    readFileSync(`/proc/self/task/${task}/children`, "utf8").split(" ").filter((pid) => pid !== "")
-  );
-  const { heapUsed, external } = process.memoryUsage();
-  return { memory: heapUsed + external, files: readdirSync("/proc/self/fd").length, children: children.length };
 }
 
 /** One run: reads, edits there and back, now and then a command, and a Stop hook that sends back once. */
