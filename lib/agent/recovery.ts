@@ -1,6 +1,6 @@
+import type { EventFields } from "../core/events.ts";
 import { ModelError } from "../core/model.ts";
 import type { AgentSpec, CallEnd, Run } from "../core/run.ts";
-import { switchModel } from "./switch-model.ts";
 
 /** What is done about a model call of no use: each time, room is made once at most, and the model changed once at most. */
 export function recovery(
@@ -39,4 +39,36 @@ const TOO_LONG =
 function isTooLong({ reply, error }: CallEnd): boolean {
   if (reply) return reply.stop_reason === "model_context_window_exceeded";
   return error instanceof ModelError && TOO_LONG.test(`${error.code} ${error.message}`);
+}
+
+/** Changes the model an agent talks to, unless a hook keeps the old one. Whether it was changed. */
+export async function switchModel(
+  run: Run,
+  new_model: string,
+  why: Partial<Pick<EventFields["model-switch"], "reason" | "triggered_by">> = {},
+): Promise<boolean> {
+  const was = run.state.model;
+  const reason = why.reason ?? null;
+  const triggered_by = why.triggered_by ?? "user";
+  const said = await run.fire({
+    event: "model-switch",
+    old_model: was,
+    new_model,
+    reason,
+    profile: null,
+    triggered_by,
+  });
+  if (said.decision === "deny" || said.decision === "ask") {
+    run.warn(
+      `The model stays ${was}: ${said.denials[0]?.hook ?? said.asked?.hook} said: ${said.reason ?? "no reason given"}`,
+    );
+    return false;
+  }
+  const model = said.modified ? said.value as string : new_model;
+  run.state.model = model;
+  run.emit({ type: "model", model, was, reason });
+  if (model === was) return false;
+  const after = await run.fire({ event: "post-model-switch", old_model: was, new_model: model, reason, triggered_by });
+  run.state.waiting.push(...after.contexts);
+  return true;
 }

@@ -6,7 +6,7 @@ import { runPrompt } from "../core/prompt.ts";
 import { type AgentSpec, type Asks, Run, type SessionState } from "../core/run.ts";
 import type { Result } from "../core/run-events.ts";
 import { NEVER, settle } from "../core/settle.ts";
-import { switchModel } from "./switch-model.ts";
+import { switchModel } from "./recovery.ts";
 
 interface PromptOptions {
   signal?: AbortSignal;

@@ -1,6 +1,5 @@
 import type { BaseAnthropic, ClientOptions } from "@anthropic-ai/sdk/client";
-import { abortedError, callError } from "../http/errors.ts";
-import { boundedFetch } from "../http/refusal.ts";
+import { abortedError, boundedFetch, callError } from "../http/errors.ts";
 import { type Cache, requestWriter } from "./request-bytes.ts";
 import { type OpenReply, replyStream } from "../http/reply-stream.ts";
 import { type Model, ModelError, type ModelRequest } from "../core/model.ts";

@@ -1,26 +1,21 @@
 import { spawnSync } from "node:child_process";
-import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { isObject } from "../core/json.ts";
 import { shellWord } from "../core/shown.ts";
-import { onPath } from "../process/program.ts";
+import { missingProgram, onPath } from "../process/program.ts";
 import { stateDir } from "../files/state-dir.ts";
 import { crochetVersion, runtimeVersion } from "../files/version.ts";
-import { codexHooks } from "../hooks/codex-trust.ts";
-import { missingProgram } from "../process/program.ts";
 import { areFixturesTrusted, standings } from "../hooks/trust.ts";
-import { homeOf, realOr, shortPath, userState } from "../hooks/file/places.ts";
-import { HOST_NAMES, type HostName, HOSTS } from "../hooks/hosts/index.ts";
-import { adapterEntries, adapterText, isAdapter } from "../hooks/install-adapter.ts";
-import { installedFile, isAbsoluteLine } from "../hooks/install-line.ts";
-import { loadSettings, readSettings } from "../hooks/settings.ts";
+import { homeOf, userState } from "../hooks/file/places.ts";
 import { openSandbox } from "../permissions/sandbox.ts";
 import { reportLines } from "../tape/drift/report.ts";
 import { type Fixture, FIXTURES, fixturesIn } from "../tape/fixture.ts";
 import { readTape } from "../tape/read.ts";
 import { runFixture } from "../tape/run-fixture.ts";
 import { CONFIG_FILE, readConfig } from "./_config.ts";
+import { broken, type Check, ok, parted, warning } from "./_doctor-check.ts";
+import { hostChecks } from "./_doctor-hosts.ts";
 import { agentScripts, besideWords, hooksHere } from "./_find-hooks.ts";
 import { fixtureAgent, isOfOthers } from "./_fixtures.ts";
 import { command, type Usage } from "./_flags.ts";
@@ -64,35 +59,6 @@ function shown(checks: readonly Check[], { green, yellow, red, dim }: ReturnType
   ]);
   const count = (state: Check["state"]) => checks.filter((check) => check.state === state).length;
   return `${lines.join("\n")}\n\n${count("broken")} broken, ${count("warning")} to look at, ${count("ok")} fine\n`;
-}
-
-/** One thing that was looked at. */
-interface Check {
-  readonly about: string;
-  readonly state: "ok" | "warning" | "broken";
-  /** What was seen; never a secret. */
-  readonly words: string;
-  readonly fix?: string;
-}
-
-const ok = (about: string, words: string): Check => ({ about, state: "ok", words });
-const warning = (about: string, words: string, fix: string): Check => ({
-  about,
-  state: "warning",
-  words,
-  fix,
-});
-const broken = (about: string, words: string, fix?: string): Check => ({
-  about,
-  state: "broken",
-  words,
-  ...(fix !== undefined && { fix }),
-});
-
-/** Splits "what: the fix"; a message without a fix is all words. */
-function parted(message: string): { words: string; fix?: string } {
-  const at = message.lastIndexOf(": ");
-  return at < 0 ? { words: message } : { words: message.slice(0, at), fix: message.slice(at + 2) };
 }
 
 /** What the machine and the environment have for us. */
@@ -279,144 +245,4 @@ async function fixtureProblem(fixture: Fixture, run: boolean, io: Io): Promise<C
   } catch (error) {
     return broken("fixtures", `${fixture.name}: ${(error as Error).message}`);
   }
-}
-
-/** Where hosts keep their hooks, in a project and in a home. */
-const FILES = HOST_NAMES.flatMap((host) =>
-  HOSTS[host].settings.files.filter((file) => !file.endsWith(".toml")).map((file) => ({ host, file }))
-);
-
-/** The settings of other hosts, entry by entry: nothing in them is run. */
-async function hostChecks(cwd: string, env: Io["env"]): Promise<Check[]> {
-  const home = homeOf(env);
-  const found = [...new Set([cwd, home])].flatMap((dir) =>
-    FILES.map(({ host, file }) => ({ host, path: join(dir, file) }))
-  )
-    .filter(({ path }) => existsSync(path));
-  const checks: Check[] = [];
-  for (const { host, path } of found) {
-    const name = shortPath(path, cwd, env);
-    const problems = await problemsOf(host, path, cwd);
-    if (host === "codex") problems.push(...await codexTrust(path, cwd, env));
-    checks.push(...problems.map((check) => ({ ...check, about: name })));
-    if (problems.length === 0) checks.push(ok(name, `${host} can read it`));
-  }
-  return checks;
-}
-
-/** Codex runs no hook that a person has not trusted, and does not say so: its own list tells. */
-async function codexTrust(path: string, cwd: string, env: Io["env"]): Promise<Check[]> {
-  const isOurs = (command: string) => installedFile(command, cwd) !== undefined;
-  const settings = await readSettings({ path }).catch(() => undefined);
-  const ours = commandsIn(settings?.hooks, undefined).filter(({ command }) => isOurs(command)).length;
-  const program = onPath("codex", env);
-  if (ours === 0 || program === undefined) return [];
-  const fix = "start codex here and type /hooks";
-  try {
-    const listed = (await codexHooks(program, cwd, env)).filter((hook) => isOurs(hook.command));
-    const trusted = listed.filter(({ sourcePath, trustStatus }) =>
-      realOr(sourcePath) === realOr(path) && /^(trusted|managed)$/.test(trustStatus)
-    ).length;
-    if (trusted >= ours) {
-      return [];
-    }
-    return [
-      warning("", `Codex does not run ${ours - trusted} of ${several(ours, "hook")} as no person trusts them`, fix),
-    ];
-  } catch (error) {
-    const why = (error as Error).message;
-    return [warning("", `Codex cannot be asked whether its hooks are trusted: ${why}`, fix)];
-  }
-}
-
-async function problemsOf(host: HostName, path: string, cwd: string): Promise<Check[]> {
-  const file = { path };
-  const { flat, adapter } = HOSTS[host].settings;
-  if (adapter) return adapterProblems(host, path, cwd);
-  let settings: Readonly<Record<string, unknown>>;
-  try {
-    settings = await readSettings(file) ?? {};
-  } catch (error) {
-    return [broken("", (error as Error).message, `fix the JSON by hand: ${host} cannot read any of it`)];
-  }
-  const gone = commandsIn(settings.hooks, flat?.command).flatMap(({ at, command }) =>
-    goneCheck({ host, path, cwd }, at, command) ?? []
-  );
-  if (flat) return gone;
-  if (!HOSTS[host].likeClaude) return [...shapeProblems(settings.hooks), ...gone];
-  const { problems } = await loadSettings([file], { projectDir: cwd });
-  return [
-    ...problems.map(({ level, message }) => {
-      const { words, fix } = parted(message.replace(/^\S+\.json:? ?/, ""));
-      return level === "error" ? broken("", words, fix) : warning("", words, fix ?? "look at the entry");
-    }),
-    ...gone,
-  ];
-}
-
-interface FoundCommand {
-  /** Where it stands, such as `hooks.Stop[0].hooks[1]`. */
-  readonly at: string;
-  readonly command: string;
-}
-
-/** The commands of all entries; `flat` is their key if the lists hold the entries themselves. */
-function commandsIn(hooks: unknown, flat: string | undefined): FoundCommand[] {
-  if (!isObject(hooks)) return [];
-  const found = (at: string, command: unknown) => typeof command === "string" ? [{ at, command }] : [];
-  return Object.entries(hooks).flatMap(([event, items]) =>
-    (Array.isArray(items) ? items : []).flatMap((item, i): FoundCommand[] => {
-      const at = `hooks.${event}[${i}]`;
-      if (flat !== undefined) return found(at, item?.[flat]);
-      const inside: { command?: unknown }[] = Array.isArray(item?.hooks) ? item.hooks : [];
-      return inside.flatMap((hook, h) => found(`${at}.hooks[${h}]`, hook?.command));
-    })
-  );
-}
-
-/** A plugin that we wrote: what it serves may be gone, and it may be of another version. */
-function adapterProblems(host: HostName, path: string, cwd: string): Check[] {
-  const text = readFileSync(path, "utf8");
-  if (!isAdapter(text)) return [];
-  const entries = adapterEntries(path, text, host);
-  const gone = entries.flatMap(({ event, hook }) => goneCheck({ host, path, cwd }, event, hook.command) ?? []);
-  const again = `crochet hooks install --for ${host} writes it again`;
-  if (text === adapterText(host, entries)) return gone;
-  return [...gone, warning("", "it is not what this version of crochet writes", again)];
-}
-
-/** An entry that 'hooks install' wrote and that can no longer start, or serves a checkout that was here before. */
-function goneCheck(
-  { host, path, cwd }: { readonly host: HostName; readonly path: string; readonly cwd: string },
-  at: string,
-  command: string,
-): Check | undefined {
-  const file = installedFile(command, cwd);
-  if (file === undefined) return undefined;
-  const again = `crochet hooks install --for ${host} writes it again`;
-  if (!isAbsoluteLine(command)) {
-    return existsSync(file) ? undefined : broken("", `${at} serves ${file}, which is gone`, again);
-  }
-  const [, quoted, bare] = /^(?:'((?:[^']|'\\'')+)'|(\S+))/.exec(command) ?? [];
-  const missing = [quoted ?? bare, file].find((path) => path?.startsWith("/") && !existsSync(path));
-  if (missing !== undefined) return broken("", `${at} starts ${missing}, which is gone`, again);
-  if (!path.startsWith(`${cwd}/`) || file.startsWith(`${cwd}/`) || path.endsWith(".local.json")) return undefined;
-  return warning("", `${at} serves ${file}, which is not in this project`, again);
-}
-
-/** The form of settings that are not like Claude Code's, as far as their hooks depend on it. */
-function shapeProblems(hooks: unknown): Check[] {
-  if (hooks === undefined) return [];
-  if (!isObject(hooks)) return [broken("", "hooks is not an object", 'write { "hooks": { "BeforeTool": [ … ] } }')];
-  return Object.entries(hooks).flatMap(([event, groups]) => {
-    // Beside its events there are switches, such as `enabled`.
-    if (!Array.isArray(groups)) return [];
-    return groups.flatMap((group: unknown, i) => {
-      const at = `hooks.${event}[${i}]`;
-      if (event === "disabled") return [];
-      return isObject(group) && Array.isArray(group.hooks)
-        ? []
-        : [broken("", `${at} has no list of hooks`, `write { "matcher": "…", "hooks": [ … ] } at ${at}`)];
-    });
-  });
 }

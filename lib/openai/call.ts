@@ -1,8 +1,7 @@
 import { isObject } from "../core/json.ts";
 import { ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
-import { abortedError, callError, type FailedCall } from "../http/errors.ts";
+import { abortedError, boundedFetch, callError, type FailedCall } from "../http/errors.ts";
 import type { AttemptRequest, Middleware, MiddlewareContext } from "../http/middleware.ts";
-import { boundedFetch } from "../http/refusal.ts";
 import { notAStream, type OpenReply, type ReplyParser } from "../http/reply-stream.ts";
 import { afterMistakes, eventParser } from "../http/sse.ts";
 import { chatBody } from "./chat-request.ts";

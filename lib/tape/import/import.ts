@@ -1,5 +1,5 @@
-import { isObject } from "../../core/json.ts";
 import { shown } from "../../core/shown.ts";
+import { differs } from "../drift/difference.ts";
 import { frameOf } from "../frames.ts";
 import { mask } from "../redact/mask.ts";
 import { placer, placesHere } from "../redact/places.ts";
@@ -98,7 +98,7 @@ async function difference(tape: Tape, originals: readonly (readonly Exchange[])[
   for (const [i, call] of tape.calls.entries()) {
     for (const [n, attempt] of call.attempts.entries()) {
       if (attempt.status === undefined) continue; // not of the SDK's API
-      const found = differs(accumulate(originals[i]![n]!), await ask(attempt));
+      const found = readingDiffers(accumulate(originals[i]![n]!), await ask(attempt));
       const where = call.attempts.length > 1 ? `call ${i + 1}, attempt ${n + 1}` : `call ${i + 1}`;
       if (found !== undefined) return `the SDK reads ${where} differently than it was recorded: ${found}`;
     }
@@ -157,7 +157,7 @@ function responseOf({ status = 200, headers = {}, events, body }: Attempt): Resp
 const COMPARED = ["id", "role", "model", "stop_reason", "stop_sequence"];
 const COUNTS = ["input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
 
-function differs(expected: Accumulated, made: SdkReading): string | undefined {
+function readingDiffers(expected: Accumulated, made: SdkReading): string | undefined {
   if (expected.kind === "cut") return "error" in made ? undefined : "the message is complete";
   if (expected.kind === "error") {
     if (!("error" in made)) return "it is not an error";
@@ -170,8 +170,8 @@ function differs(expected: Accumulated, made: SdkReading): string | undefined {
     return refused ? undefined : `the SDK throws: ${made.error.message}`;
   }
   for (const key of COMPARED) {
-    const path = differsAt(message[key] ?? null, made.message[key] ?? null, key);
-    if (path !== undefined) return `it differs at ${path}`;
+    const found = differs(message[key] ?? null, made.message[key] ?? null, key);
+    if (found) return `it differs at ${found.path}`;
   }
   for (const key of COUNTS) {
     const [a, b] = [objectOf(message.usage)[key] ?? null, objectOf(made.message.usage)[key] ?? null];
@@ -194,23 +194,8 @@ function contentDiffers(
       { ...block, input: raw },
       { ...theirs[i], input: json.get(i) },
     ];
-    const path = differsAt(mine, other, `content.${i}`);
-    if (path !== undefined) return `it differs at ${path}`;
-  }
-  return undefined;
-}
-
-/** The path of the first difference of two values. */
-function differsAt(a: unknown, b: unknown, path: string): string | undefined {
-  if (Array.isArray(a) && Array.isArray(b)) {
-    if (a.length !== b.length) return `${path}.length`;
-    return a.map((part, i) => differsAt(part, b[i], `${path}.${i}`)).find((found) => found !== undefined);
-  }
-  if (!isObject(a) || !isObject(b)) return Object.is(a, b) ? undefined : path;
-  const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
-  for (const key of keys) {
-    const found = differsAt(a[key], b[key], `${path}.${key}`);
-    if (found !== undefined) return found;
+    const found = differs(mine, other, `content.${i}`);
+    if (found) return `it differs at ${found.path}`;
   }
   return undefined;
 }
