@@ -5,7 +5,7 @@ import type { HookRecord, OnError } from "../core/hook.ts";
 import { kebab } from "../core/names.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { NO_OPINION } from "../core/verdict.ts";
-import { isExecutable } from "../process/program.ts";
+import { isExecutable, programOf } from "../process/program.ts";
 import {
   BadFileName,
   beginsWithEvent,
@@ -205,7 +205,7 @@ export async function loadHook(file: HookFile, options: LoadOptions): Promise<Ho
 }
 
 async function loadCommand(file: HookFile, source: string, host: HookHost): Promise<HookRecord> {
-  const [{ commandHook }, { programOf }] = await Promise.all([import("./command.ts"), import("../process/program.ts")]);
+  const { commandHook } = await import("./command.ts");
   const config = readHeader(file.text);
   const base = recordBase(file, config, source);
   const { command, args } = programOf(file);
