@@ -14,6 +14,7 @@ import { searchFaults } from "../../lib/testing/search-faults.ts";
 import { Write } from "../../lib/tools/index.ts";
 import { tool } from "../../lib/tools/make-tool.ts";
 import { rounds } from "../_counts.ts";
+import { asProcess } from "../mcp/_start.ts";
 import { taped } from "./_taped.ts";
 
 /** Searches take as long as they take. */
@@ -145,6 +146,21 @@ test("no schedule of faults ever breaks an agent that bears each of them", LONG,
     { numRuns: rounds(60, 1000) },
   );
   assert.deepEqual([...hit].sort(), ["hook", "mcp", "message", "reply", "tool"]);
+});
+
+test("an MCP server that is gone answers no further call, and the run goes on", LONG, async () => {
+  const options = { system: "You echo.", mcp: { servers: { srv: asProcess() } } };
+  const echo = (text: string) => ({ tools: [{ name: "mcp__srv__echo", input: { text } }] });
+  const run = await taped({ options, replies: [echo("a"), echo("b"), { text: "It is over." }] });
+  const { broken, observed, result } = await underFaults(agent(options), run.tape, [
+    readFault("mcp srv: gone after 1"),
+  ]);
+  run.remove();
+  assert.deepEqual([broken, result?.text], [[], "It is over."]);
+  assert.deepEqual(observed.calls().map(({ outcome, content }) => [outcome, content]), [
+    ["success", "echo a"],
+    ["failure", "Cannot call mcp__srv__echo as the MCP server is gone: A fault of the schedule"],
+  ]);
 });
 
 test("a fault reads as it is written, and one that cannot happen is refused", () => {
