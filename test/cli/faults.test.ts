@@ -319,3 +319,26 @@ test("a search finds a guard of a shell script that lets a denied call pass when
   const closed = await w.call(replay, "--faults", "20", "--json");
   assert.deepEqual([closed.code, JSON.parse(closed.out)[0].found], [0, undefined], closed.out);
 });
+
+test("what a script remembers in its variables does not outlive a kill", LONG, async () => {
+  using w = await project();
+  const remembering = AGENT.replace("tools: [Write]", "tools: [{ ...Write, run }]") + `
+let prompts = 0;
+function run(input, context) {
+  return prompts > 0 ? Write.run(input, context) : "I know of no prompt";
+}
+`;
+  w.put({
+    "fixtures/write/agent.ts": remembering.replace(
+      "system:",
+      'from: import.meta.url, hooks: { userPromptSubmit: ({ prompt }) => void (prompts += prompt === "Write it" ? 1 : 0) }, system:',
+    ),
+    "fixtures/write/invariants.ts": `export default [{
+      name: "it knows its prompt",
+      broken: ({ calls }) => calls("Write").some(({ content }) => content === "I know of no prompt") ? "it does not" : undefined,
+    }];\n`,
+  });
+  assert.equal((await w.call(replay, "write")).code, 0);
+  const { out } = await w.call(replay, "--faults", "200", "--seed", "4", "--json");
+  assert.deepEqual(JSON.parse(out)[0].faults, ["kill after message 1"], out);
+});

@@ -10,7 +10,7 @@ import { readFiles } from "../workspace.ts";
 import { judge } from "./judge.ts";
 import { type Invariant, INVARIANTS, NotOver, type Observed } from "./invariants.ts";
 import type { TapeOptions } from "../options.ts";
-import { type OnTapeOptions, type Replayable, runOnTape, type RunSoFar } from "../run-on-tape.ts";
+import { loadAnew, type OnTapeOptions, type Replayable, runOnTape, type RunSoFar } from "../run-on-tape.ts";
 import type { Kill } from "./seam-faults.ts";
 import { runSeen, withRootNamed } from "../seen.ts";
 
@@ -102,7 +102,7 @@ async function observe(
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), LONGEST);
   const end = AbortSignal.any([run.stuck, run.seams.hung, timeout.signal, ...(signal ? [signal] : [])]);
-  const play: Play = (prompts, how, into) =>
+  const play: Play = (agent, prompts, how, into) =>
     runOnTape(agent, prompts.map((text) => ({ text })), {
       tape: {
         tape,
@@ -119,8 +119,8 @@ async function observe(
   let thrown: unknown;
   try {
     const { kill } = run.seams;
-    if (kill) await killedAndResumed(kill, play, promptsOf(tape), soFar);
-    else await play(promptsOf(tape), {}, soFar);
+    if (kill) await killedAndResumed(agent, kill, play, promptsOf(tape), soFar);
+    else await play(agent, promptsOf(tape), {}, soFar);
   } catch (error) {
     thrown = error;
   } finally {
@@ -132,21 +132,29 @@ async function observe(
 }
 
 type Play = (
+  agent: Faultable,
   prompts: Tape["prompts"],
   how: Pick<OnTapeOptions, "store" | "resume" | "signal">,
   into: RunSoFar,
 ) => Promise<void>;
 
 /** Runs until it is killed, then resumes the session with the prompts that are left. */
-async function killedAndResumed(kill: Kill, play: Play, prompts: Tape["prompts"], soFar: RunSoFar): Promise<void> {
+async function killedAndResumed(
+  agent: Faultable,
+  kill: Kill,
+  play: Play,
+  prompts: Tape["prompts"],
+  soFar: RunSoFar,
+): Promise<void> {
   const first: RunSoFar = { events: [], results: [] };
-  const running = play(prompts, { store: kill.store, signal: kill.signal }, first);
+  const running = play(agent, prompts, { store: kill.store, signal: kill.signal }, first);
   const id = await Promise.race([running.then(() => undefined), kill.died]);
   soFar.events.push(...first.events);
   soFar.results.push(...first.results);
   if (id === undefined) return;
   await kill.bury(running);
-  await play(["Go on", ...prompts.slice(soFar.results.length + 1)], { store: kill.store, resume: id }, soFar);
+  const resumed = await loadAnew.get(agent)?.() ?? agent;
+  await play(resumed, ["Go on", ...prompts.slice(soFar.results.length + 1)], { store: kill.store, resume: id }, soFar);
 }
 
 /** What a person asked; of a tape that does not say it, what the first request begins with. */
