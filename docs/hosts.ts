@@ -23,12 +23,12 @@ export function hostsPage(): string {
     table(
       ["host", "settings", "new input of a call", "an unknown key in an answer", "Stop hooks"],
       HOST_NAMES.map((host) => {
-        const { settings, answers, stopCap } = HOSTS[host];
+        const { settings, answers, commands, stopCap } = HOSTS[host];
         return [
           `${TITLES[host]} (${code(host)})`,
           settings.files.map(code).join(", "),
           answers.mergesInput ? "is laid over the old one" : "replaces the old one",
-          answers.strict ? "drops the answer" : "is ignored",
+          commands?.strict ? "drops the answer" : "is ignored",
           stopCap === undefined ? "are limited by the host" : `let go after ${stopCap} times`,
         ];
       }),

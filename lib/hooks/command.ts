@@ -35,8 +35,6 @@ export interface CommandOptions {
   readonly label?: string | undefined;
   /** The name of the event the hook was registered under. */
   readonly registered?: string | undefined;
-  /** `hook-input`: what it writes to stderr is input for the agent (U11), and nothing else counts. @default "verdict" */
-  readonly protocol?: "verdict" | "hook-input" | undefined;
   /** Kept alive for the session: a line in, a line out. @default false */
   readonly warm?: boolean | undefined;
   /** It runs in the background: only its last words are read. @default false */
@@ -54,7 +52,7 @@ export type HookKindParts = KindParts & Pick<HookRecord, "refusal">;
 
 /** A hook that is a command: an event on its stdin, its answer in its exit code and output, as the host has it. */
 export function commandHook(options: CommandOptions, host: HookHost): HookKindParts {
-  const { command, label = command, registered, protocol = "verdict" } = options;
+  const { command, label = command, registered } = options;
   const called = { command: label, registered };
   const sessions = new Map<string, LineProcess>();
 
@@ -76,10 +74,6 @@ export function commandHook(options: CommandOptions, host: HookHost): HookKindPa
       return answerOf(await askWarm(sessions, question, event), about);
     }
     const call: Call = { ...place(), input, signal, onOutput, outputDir: () => outputFolder(host, event.session_id) };
-    if (protocol === "hook-input") {
-      ctx.hookInput((await runProcess(call)).stderr);
-      return {};
-    }
     if (options.async) return { contexts: lateAnswer(await runProcess(call), about, options.rewake) };
     const { ran, gone } = await untilGone(call, options.timeout);
     return gone ? { later: gone.then((end) => lateAnswer(end, about)).catch(() => NOTHING) } : answerOf(ran, about);

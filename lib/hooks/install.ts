@@ -184,7 +184,7 @@ function entriesOf(hook: Installable, { host, scope, cwd, plugin }: Place): Host
       ? toolMatcher(on.tools)
       : on.pattern === undefined
       ? undefined
-      : patternMatcher(on.pattern);
+      : patternMatcher?.(on.pattern);
     return {
       event: name,
       ...(matcher !== undefined && { matcher }),

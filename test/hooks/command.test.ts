@@ -336,9 +336,3 @@ test("a command hook runs in the session's directory, and elsewhere when that is
   rmSync(gone, { recursive: true });
   assert.equal(await told(), reminder(`UserPromptSubmit hook success: ${folder.path}`));
 });
-
-test("U11: by the protocol hook-input, stderr is input for the agent and nothing else counts", async () => {
-  const folded = await fireCommand(PRE, "echo ' do this ' >&2; echo out; exit 2", { protocol: "hook-input" });
-  assert.deepEqual([folded.decision, folded.inputs], ["continue", [{ hook: "hook", text: "do this" }]]);
-  assert.deepEqual((await fireCommand(PRE, "echo ' ' >&2; exit 1", { protocol: "hook-input" })).inputs, []);
-});

@@ -57,6 +57,17 @@ export function claudeResult(value: unknown, event: EventOf<"post-tool-use">): u
   return shell ? { ...response, stdout: value, stderr: "" } : undefined;
 }
 
+/** What Claude Code and hosts like it ask of commands. */
+export const commands: NonNullable<Host["commands"]> = {
+  written: (event) => event,
+  timeout: (event) => event === "SessionEnd" ? 1.5 : event === "UserPromptSubmit" ? 30 : 600,
+  top: [...TOP, "terminalSequence", "async", "asyncTimeout"],
+  decisions: ["approve", "block"],
+  permissions: ["allow", "deny", "ask", "defer"],
+  newInput: "updatedInput",
+  namesEvent: true,
+};
+
 export const claude: Host = {
   name: "claude",
   events: {
@@ -126,25 +137,13 @@ export const claude: Host = {
     local: ".claude/settings.local.json",
     project: { root: "$CLAUDE_PROJECT_DIR", worktreeOf: "${CLAUDE_PROJECT_DIR%/.claude/worktrees/*}" },
     second: 1,
-    timeout: (event) => event === "SessionEnd" ? 1.5 : event === "UserPromptSubmit" ? 30 : 600,
-    named: false,
     async: true,
     onFailure: true,
     toolMatcher: (tools) => tools.join("|"),
     patternMatcher: (pattern) => pattern,
   },
-  answers: {
-    top: [...TOP, "terminalSequence", "async", "asyncTimeout"],
-    decisions: ["approve", "block"],
-    permissions: ["allow", "deny", "ask", "defer"],
-    newInput: "updatedInput",
-    strict: false,
-    namesEvent: true,
-    mergesInput: false,
-    hidesResult: false,
-  },
+  answers: {},
   decided: (folded, event) => claudeDecision(folded, event, { interrupts: true }),
   newResult: claudeResult,
-  process: { lineFeed: true },
-  written: (event) => event,
+  commands,
 };

@@ -1,4 +1,4 @@
-import { claude, claudeDecision, claudeResult, CONTEXT, PERMISSION, TOP } from "./claude.ts";
+import { claude, claudeDecision, claudeResult, commands, CONTEXT, PERMISSION, TOP } from "./claude.ts";
 import type { Host } from "./host.ts";
 
 /** Codex reads regular expressions in another dialect, and never runs a hook whose matcher is not valid in it. */
@@ -45,18 +45,10 @@ export const codex: Host = {
     files: [".codex/hooks.json", ".codex/config.toml"],
     afterInstall: "Codex runs none of these hooks until a person trusts them: start codex here and type /hooks",
     project: { root: "$r", findRoot: FIND_ROOT },
-    timeout: (event) => event === "SessionEnd" ? 1 : claude.settings.timeout(event),
     onFailure: false,
     patternMatcher: (pattern) => SHARED_SYNTAX.test(pattern) && !/\(\?|^\*$/.test(pattern) ? pattern : undefined,
   },
-  answers: {
-    ...claude.answers,
-    top: TOP,
-    decisions: ["block"],
-    permissions: ["allow", "deny"],
-    strict: true,
-    hidesResult: true,
-  },
+  answers: { hidesResult: true },
   decided: (folded, event) => {
     if (event.event === "post-tool-use") return {};
     // It takes a new input only with a permission beside it.
@@ -64,21 +56,29 @@ export const codex: Host = {
     return claudeDecision(permits ? { ...folded, decision: "allow" } : folded, event);
   },
   newResult: claudeResult,
-  process: { lineFeed: false },
-  /** As Claude Code's, always with a turn and a model; there may be no transcript yet. */
-  written: (claude, { prompt_id, transcript_path, session_id }) => {
-    const { prompt_id: _, effort: __, mcp_server: ___, ...rest } = claude;
-    const patch = rest.tool_name === "Edit" || rest.tool_name === "Write" || rest.tool_name === "MultiEdit";
-    const { file_path } = (rest.tool_input ?? {}) as { file_path?: unknown };
-    return {
-      ...rest,
-      ...(patch && {
-        tool_name: "apply_patch",
-        tool_input: { command: `*** Begin Patch\n*** Update File: ${file_path}\n@@\n-a\n+b\n*** End Patch` },
-      }),
-      transcript_path: prompt_id === undefined ? null : transcript_path,
-      turn_id: prompt_id ?? session_id,
-      model: "gpt-5-codex",
-    };
+  commands: {
+    ...commands,
+    noLineFeed: true,
+    timeout: (event) => event === "SessionEnd" ? 1 : commands.timeout(event),
+    top: TOP,
+    decisions: ["block"],
+    permissions: ["allow", "deny"],
+    strict: true,
+    /** As Claude Code's, always with a turn and a model; there may be no transcript yet. */
+    written: (claude, { prompt_id, transcript_path, session_id }) => {
+      const { prompt_id: _, effort: __, mcp_server: ___, ...rest } = claude;
+      const patch = rest.tool_name === "Edit" || rest.tool_name === "Write" || rest.tool_name === "MultiEdit";
+      const { file_path } = (rest.tool_input ?? {}) as { file_path?: unknown };
+      return {
+        ...rest,
+        ...(patch && {
+          tool_name: "apply_patch",
+          tool_input: { command: `*** Begin Patch\n*** Update File: ${file_path}\n@@\n-a\n+b\n*** End Patch` },
+        }),
+        transcript_path: prompt_id === undefined ? null : transcript_path,
+        turn_id: prompt_id ?? session_id,
+        model: "gpt-5-codex",
+      };
+    },
   },
 };

@@ -1,5 +1,5 @@
 import type { Host } from "./host.ts";
-import { inverse, renamed } from "./keys.ts";
+import { resultText, theirNames } from "./keys.ts";
 
 const tools = { bash: "Bash", view: "Read", create: "Write", edit: "Edit", grep: "Grep", glob: "Glob", task: "Agent" };
 const inputKeys = { path: "file_path", file_text: "content", old_str: "old_string", new_str: "new_string" };
@@ -76,17 +76,17 @@ function lastMessage(path: string): string {
 export const copilot: Host = {
   name: "copilot",
   events: {
-    sessionStart: { ours: ["session-start"], can: ["context"], output: [] },
-    sessionEnd: { ours: ["session-end"], can: [], output: [] },
-    userPromptSubmitted: { ours: ["user-prompt-submit"], can: ["deny", "modify", "context"], output: [], blocks: true },
-    preToolUse: { ours: ["pre-tool-use"], can: ["deny", "ask", "allow", "modify", "context"], output: [] },
-    permissionRequest: { ours: ["permission-request"], can: ["deny", "allow"], output: [] },
-    postToolUse: { ours: ["post-tool-use"], can: ["deny", "modify", "context"], output: [] },
-    postToolUseFailure: { ours: ["post-tool-use-failure"], can: ["context"], output: [] },
-    agentStop: { ours: ["stop"], can: ["deny"], output: [], blocks: true },
-    subagentStart: { ours: ["subagent-start", "agent-start"], can: ["context"], output: [] },
-    subagentStop: { ours: ["subagent-stop"], can: ["deny"], output: [], blocks: true },
-    preCompact: { ours: ["pre-compact"], can: [], output: [] },
+    sessionStart: { ours: ["session-start"], can: ["context"] },
+    sessionEnd: { ours: ["session-end"], can: [] },
+    userPromptSubmitted: { ours: ["user-prompt-submit"], can: ["deny", "modify", "context"] },
+    preToolUse: { ours: ["pre-tool-use"], can: ["deny", "ask", "allow", "modify", "context"] },
+    permissionRequest: { ours: ["permission-request"], can: ["deny", "allow"] },
+    postToolUse: { ours: ["post-tool-use"], can: ["deny", "modify", "context"] },
+    postToolUseFailure: { ours: ["post-tool-use-failure"], can: ["context"] },
+    agentStop: { ours: ["stop"], can: ["deny"] },
+    subagentStart: { ours: ["subagent-start", "agent-start"], can: ["context"] },
+    subagentStop: { ours: ["subagent-stop"], can: ["deny"] },
+    preCompact: { ours: ["pre-compact"], can: [] },
   },
   tools,
   inputKeys,
@@ -99,27 +99,9 @@ export const copilot: Host = {
     flat: { command: "bash", timeout: "timeoutSec", always: { type: "command" } },
     afterInstall: "Copilot runs hooks of a folder only once a person trusts it: answer its question, or --trust-folder",
     second: 1,
-    timeout: () => 30,
-    named: false,
-    async: false,
-    onFailure: false,
-    toolMatcher: (names) => `^(${names.map((name) => inverse(tools)[name] ?? name).join("|")})$`,
-    patternMatcher: () => undefined,
+    toolMatcher: theirNames(tools),
   },
-  answers: {
-    top: [
-      ...["permissionDecision", "permissionDecisionReason", "modifiedArgs", "modifiedResult", "modifiedPrompt"],
-      ...["additionalContext", "decision", "reason", "behavior", "message", "hookSpecificOutput"],
-    ],
-    decisions: ["block", "allow"],
-    permissions: ["allow", "deny", "ask"],
-    newInput: "modifiedArgs",
-    strict: false,
-    namesEvent: false,
-    mergesInput: false,
-    hidesResult: true,
-    contextAtTop: "additionalContext",
-  },
+  answers: { hidesResult: true, contextAtTop: "additionalContext" },
   decided: ({ decision, reason, modified, value }, { event }) => {
     const why = reason !== undefined && { permissionDecisionReason: reason };
     switch (event) {
@@ -143,37 +125,10 @@ export const copilot: Host = {
     }
     return { top: decision === "deny" ? { decision: "block", reason } : {} };
   },
-  newResult: (value) => newResult(value),
-  process: { lineFeed: true },
-  written: (claude) => {
-    const { hook_event_name, session_id, transcript_path, tool_name, tool_input, tool_response, ...rest } = claude;
-    const words = typeof tool_response === "string" ? tool_response : JSON.stringify(tool_response ?? "");
-    const { prompt, source, reason, error, stop_hook_active, trigger } = rest as Input;
-    const call = tool_name !== undefined && {
-      toolName: inverse(tools)[String(tool_name)] ?? tool_name,
-      toolArgs: renamed(tool_input, inverse(inputKeys)),
-    };
-    const own: { readonly [event: string]: object } = {
-      SessionStart: { source },
-      SessionEnd: { reason },
-      UserPromptSubmit: { prompt },
-      PermissionRequest: { hookName: "permissionRequest", permissionSuggestions: [] },
-      PostToolUse: { toolResult: { resultType: "success", textResultForLlm: words } },
-      PostToolUseFailure: { error },
-      Stop: { stopReason: "end_turn", stop_hook_active, transcriptPath: transcript_path },
-      PreCompact: { trigger },
-    };
-    return {
-      sessionId: session_id,
-      timestamp: 1_794_823_912_400,
-      cwd: claude.cwd,
-      ...call,
-      ...own[hook_event_name],
-    } as never;
-  },
+  newResult,
 };
 
 function newResult(value: unknown): unknown {
-  const words = typeof value === "string" ? value : (value as { content?: unknown } | null)?.content;
-  return typeof words === "string" ? { resultType: "success", textResultForLlm: words } : undefined;
+  const words = resultText(value);
+  return words === undefined ? undefined : { resultType: "success", textResultForLlm: words };
 }

@@ -1,5 +1,5 @@
 import type { Host } from "./host.ts";
-import { inverse } from "./keys.ts";
+import { theirNames } from "./keys.ts";
 
 const tools = { Shell: "Bash" };
 
@@ -7,16 +7,16 @@ const tools = { Shell: "Bash" };
 export const cursor: Host = {
   name: "cursor",
   events: {
-    sessionStart: { ours: ["session-start"], can: ["context"], output: [] },
-    sessionEnd: { ours: ["session-end"], can: [], output: [] },
-    beforeSubmitPrompt: { ours: ["user-prompt-submit"], can: ["deny"], output: [] },
-    preToolUse: { ours: ["pre-tool-use"], can: ["deny", "ask", "allow", "modify"], output: [] },
-    postToolUse: { ours: ["post-tool-use"], can: ["deny", "context"], output: [] },
-    postToolUseFailure: { ours: ["post-tool-use-failure"], can: ["context"], output: [] },
-    stop: { ours: ["stop"], can: ["deny"], output: [] },
-    subagentStart: { ours: ["subagent-start", "agent-start"], can: [], output: [] },
-    subagentStop: { ours: ["subagent-stop"], can: ["deny"], output: [] },
-    preCompact: { ours: ["pre-compact"], can: [], output: [] },
+    sessionStart: { ours: ["session-start"], can: ["context"] },
+    sessionEnd: { ours: ["session-end"], can: [] },
+    beforeSubmitPrompt: { ours: ["user-prompt-submit"], can: ["deny"] },
+    preToolUse: { ours: ["pre-tool-use"], can: ["deny", "ask", "allow", "modify"] },
+    postToolUse: { ours: ["post-tool-use"], can: ["deny", "context"] },
+    postToolUseFailure: { ours: ["post-tool-use-failure"], can: ["context"] },
+    stop: { ours: ["stop"], can: ["deny"] },
+    subagentStart: { ours: ["subagent-start", "agent-start"], can: [] },
+    subagentStop: { ours: ["subagent-stop"], can: ["deny"] },
+    preCompact: { ours: ["pre-compact"], can: [] },
   },
   tools,
   toolAliases: {},
@@ -35,32 +35,10 @@ export const cursor: Host = {
     project: { root: "$CURSOR_PROJECT_DIR" },
     flat: { command: "command", timeout: "timeout", always: {} },
     second: 1,
-    timeout: () => 60,
-    named: false,
-    async: false,
     onFailure: true,
-    toolMatcher: (names) => `^(${names.map((name) => inverse(tools)[name] ?? name).join("|")})$`,
-    patternMatcher: () => undefined,
+    toolMatcher: theirNames(tools),
   },
-  answers: {
-    top: [
-      "permission",
-      "user_message",
-      "agent_message",
-      "updated_input",
-      "continue",
-      "additional_context",
-      "followup_message",
-    ],
-    decisions: [],
-    permissions: [],
-    newInput: "updated_input",
-    strict: false,
-    namesEvent: false,
-    mergesInput: false,
-    hidesResult: true,
-    contextAtTop: "additional_context",
-  },
+  answers: { hidesResult: true, contextAtTop: "additional_context" },
   decided: ({ decision, reason, modified, value }, { event }) => {
     switch (event) {
       case "pre-tool-use":
@@ -80,17 +58,4 @@ export const cursor: Host = {
     }
   },
   newResult: () => undefined,
-  process: { lineFeed: true },
-  written: ({ hook_event_name, session_id, tool_name, tool_response, stop_hook_active, ...rest }) => ({
-    ...rest,
-    hook_event_name: hook_event_name === "UserPromptSubmit"
-      ? "beforeSubmitPrompt"
-      : `${hook_event_name[0]!.toLowerCase()}${hook_event_name.slice(1)}`,
-    conversation_id: session_id,
-    generation_id: session_id,
-    session_id,
-    ...(tool_name !== undefined && { tool_name: inverse(tools)[String(tool_name)] ?? tool_name }),
-    ...(tool_response !== undefined && { tool_output: JSON.stringify(tool_response) }),
-    ...(stop_hook_active !== undefined && { status: "completed", loop_count: stop_hook_active ? 1 : 0 }),
-  }),
 };

@@ -1,5 +1,6 @@
 import { CONTEXT, TOP } from "./claude.ts";
 import type { Host, WireEvent } from "./host.ts";
+import { resultText, theirNames } from "./keys.ts";
 
 const events: Host["events"] = {
   SessionStart: { ours: ["session-start"], can: ["context"], output: CONTEXT },
@@ -43,19 +44,8 @@ const tools: Host["tools"] = {
 
 /** Its names of the tools. How tools of MCP servers are called has changed between versions. */
 function toolMatcher(names: readonly string[]): string | undefined {
-  if (names.some((name) => name.startsWith("mcp__"))) return undefined;
-  const theirs = names.flatMap((name) => {
-    const found = Object.keys(tools).filter((tool) => tools[tool] === name);
-    return found.length > 0 ? found : [name];
-  });
-  return `^(${theirs.join("|")})$`;
+  return names.some((name) => name.startsWith("mcp__")) ? undefined : theirNames(tools)(names);
 }
-
-const newResult: Host["newResult"] = (value) => {
-  if (typeof value === "string") return value;
-  const { content } = (value ?? {}) as { content?: unknown };
-  return typeof content === "string" ? content : undefined;
-};
 
 export const gemini: Host = {
   name: "gemini",
@@ -69,52 +59,46 @@ export const gemini: Host = {
     // Seen with 0.61.0.
     afterInstall: "Gemini CLI runs hooks only in a folder that a person has trusted: with --skip-trust it runs none",
     second: 1000,
-    timeout: () => 60,
     named: true,
-    async: false,
-    onFailure: false,
     toolMatcher,
-    patternMatcher: () => undefined,
   },
-  answers: {
-    top: TOP,
-    decisions: ["allow", "deny", "block"],
-    permissions: [],
-    newInput: "tool_input",
-    strict: false,
-    namesEvent: false,
-    mergesInput: true,
-    hidesResult: true,
-  },
+  answers: { mergesInput: true, hidesResult: true },
   decided: (folded, event) => {
     const { decision, reason, modified, value } = folded;
     if (event.event === "post-tool-use") {
       // The reason of a refusal is what the model reads in place of the result.
-      return modified && value !== null ? { top: { decision: "deny", reason: newResult(value, event) } } : {};
+      return modified && value !== null ? { top: { decision: "deny", reason: resultText(value) } } : {};
     }
     return {
       top: decision === "deny" ? { decision, reason } : decision === "allow" ? { decision } : {},
       specific: event.event === "pre-tool-use" && modified ? { tool_input: value } : {},
     };
   },
-  newResult,
-  process: { sessionVariable: "GEMINI_SESSION_ID", lineFeed: true },
-  written: (claude, { minute }) => {
-    const { session_id, transcript_path, cwd, hook_event_name, tool_name, tool_input, ...rest } = claude;
-    const base = {
-      ...{ session_id, transcript_path, cwd, hook_event_name: nameOf(hook_event_name) },
-      timestamp: new Date(Date.UTC(2026, 0, 1) + minute * 60_000).toISOString(),
-    };
-    if (tool_name !== undefined) {
-      const tool = Object.keys(tools).find((name) => tools[name] === tool_name) ?? tool_name;
-      return { ...base, tool_name: tool, tool_input, ...responded(rest, hook_event_name) };
-    }
-    if (hook_event_name === "Stop") {
-      const { stop_hook_active, last_assistant_message = "" } = rest;
-      return { ...base, prompt: "Fix the failing test", prompt_response: last_assistant_message, stop_hook_active };
-    }
-    const { prompt_id: _, permission_mode: __, effort: ___, custom_instructions: ____, ...own } = rest;
-    return { ...base, ...own };
+  newResult: resultText,
+  commands: {
+    sessionVariable: "GEMINI_SESSION_ID",
+    timeout: () => 60,
+    top: TOP,
+    decisions: ["allow", "deny", "block"],
+    permissions: [],
+    newInput: "tool_input",
+    written: (claude, { minute }) => {
+      const { session_id, transcript_path, cwd, hook_event_name, tool_name, tool_input, ...rest } = claude;
+      const base = {
+        ...{ session_id, transcript_path, cwd, hook_event_name: nameOf(hook_event_name) },
+        timestamp: new Date(Date.UTC(2026, 0, 1) + minute * 60_000).toISOString(),
+      };
+      if (tool_name !== undefined) {
+        const tool = Object.keys(tools).find((name) => tools[name] === tool_name) ?? tool_name;
+        return { ...base, tool_name: tool, tool_input, ...responded(rest, hook_event_name) };
+      }
+      if (hook_event_name === "Stop") {
+        const { stop_hook_active, last_assistant_message = "" } = rest;
+        return { ...base, prompt: "Fix the failing test", prompt_response: last_assistant_message, stop_hook_active };
+      }
+      const { prompt_id: _, permission_mode: __, effort: ___, custom_instructions: ____, ...own } = rest;
+      return { ...base, ...own };
+    },
   },
 };
 

@@ -10,9 +10,9 @@ interface HostEventRow {
   readonly ours?: readonly [first: string, ...more: string[]];
   /** What a hook can do there. Given with the row that has the name of the event itself. */
   readonly can?: readonly Ability[];
-  /** The keys of an answer's `hookSpecificOutput`, beside `hookEventName`. Absent: not known. */
+  /** Of `commands`: the keys of an answer's `hookSpecificOutput`, beside `hookEventName`. Absent: not known. */
   readonly output?: readonly string[];
-  /** Whether `decision: "block"` does something. */
+  /** Of `commands`: whether `decision: "block"` does something. */
   readonly blocks?: boolean;
   /** Of an event that nothing here fires: whether exit code 2 refuses something. */
   readonly exitBlocks?: boolean;
@@ -75,22 +75,42 @@ export interface Host {
     readonly flat?: { readonly command: string; readonly timeout: string; readonly always: object };
     /** One second, in the unit of its time limits. */
     readonly second: number;
-    /** Seconds a hook has if its entry sets no limit. */
-    readonly timeout: (event: string) => number;
     /** Whether an entry has a name. */
-    readonly named: boolean;
+    readonly named?: boolean;
     /** Whether it has hooks in the background. */
-    readonly async: boolean;
+    readonly async?: boolean;
     /** Whether an entry can say that a hook that fails refuses. */
-    readonly onFailure: boolean;
+    readonly onFailure?: boolean;
     /** A list of tools as a matcher; undefined if the hook itself has to look. */
     readonly toolMatcher: (tools: readonly string[]) => string | undefined;
-    /** A regular expression as a matcher, if it means the same there; undefined if the hook itself has to look. */
-    readonly patternMatcher: (pattern: string) => string | undefined;
+    /** A regular expression as a matcher, if it means the same there; else the hook itself has to look. */
+    readonly patternMatcher?: (pattern: string) => string | undefined;
   };
 
-  /** What its hooks print. */
+  /** What it does with answers that we write. */
   readonly answers: {
+    /** Whether a new input is laid over the old one, so that no field can be removed. */
+    readonly mergesInput?: boolean;
+    /** Whether a refusal after a call hides the call's result: reasons then go beside it, as context. */
+    readonly hidesResult?: boolean;
+    /** The key at the top of an answer that holds text for the model; absent if it is in `hookSpecificOutput`. */
+    readonly contextAtTop?: string;
+  };
+  /** What was decided, as keys at the top of an answer and inside `hookSpecificOutput`. */
+  readonly decided: (folded: Folded, event: AnyEvent) => { readonly top?: object; readonly specific?: object };
+  /** A new result in the host's form; undefined if it cannot be given that form. */
+  readonly newResult: (value: unknown, event: EventOf<"post-tool-use">) => unknown;
+
+  /** How commands that its own settings name are asked, and what they print: for checks of these. Absent: none are read. */
+  readonly commands?: {
+    /** An event of Claude Code as this host would write it. */
+    readonly written: (claude: WireEvent, setting: EventSetting) => WireEvent;
+    /** Whether the event on stdin ends without a line feed. */
+    readonly noLineFeed?: boolean;
+    /** The variable with the session's id, beside Claude Code's. */
+    readonly sessionVariable?: string;
+    /** Seconds a hook has if its entry sets no limit. */
+    readonly timeout: (event: string) => number;
     /** Keys at the top of an answer. */
     readonly top: readonly string[];
     /** Values of `decision`. */
@@ -100,30 +120,10 @@ export interface Host {
     /** The key of `hookSpecificOutput` with the new input of a call. */
     readonly newInput: string;
     /** Whether a key it does not know makes it drop the whole answer. */
-    readonly strict: boolean;
+    readonly strict?: boolean;
     /** Whether `hookSpecificOutput` has to repeat the event's name. */
-    readonly namesEvent: boolean;
-    /** Whether a new input is laid over the old one, so that no field can be removed. */
-    readonly mergesInput: boolean;
-    /** Whether a refusal after a call hides the call's result: reasons then go beside it, as context. */
-    readonly hidesResult: boolean;
-    /** The key at the top of an answer that holds text for the model; absent if it is in `hookSpecificOutput`. */
-    readonly contextAtTop?: string;
+    readonly namesEvent?: boolean;
   };
-  /** What was decided, as keys at the top of an answer and inside `hookSpecificOutput`. */
-  readonly decided: (folded: Folded, event: AnyEvent) => { readonly top?: object; readonly specific?: object };
-  /** A new result in the host's form; undefined if it cannot be given that form. */
-  readonly newResult: (value: unknown, event: EventOf<"post-tool-use">) => unknown;
-
-  /** What its processes are given, as far as it differs. */
-  readonly process: {
-    /** The variable with the session's id, beside Claude Code's. */
-    readonly sessionVariable?: string;
-    /** Whether the event on stdin ends with a line feed. */
-    readonly lineFeed: boolean;
-  };
-  /** An event of Claude Code as this host would write it. */
-  readonly written: (claude: WireEvent, setting: EventSetting) => WireEvent;
 }
 
 /** The hosts, each with its table, which is loaded when it is asked for: a served hook needs one of them. */

@@ -8,15 +8,15 @@ export const opencode: Host = adapterHost({
   afterInstall:
     "opencode cannot send the agent back in 'opencode run': Stop hooks count in its terminal and server alone",
   events: {
-    "session.created": { ours: ["session-start"], can: [], output: [] },
-    "dispose": { ours: ["session-end"], can: [], output: [] },
-    "chat.message": { ours: ["user-prompt-submit"], can: ["deny", "context"], output: [] },
-    "experimental.chat.system.transform": { ours: ["iteration"], can: [], output: [] },
-    "tool.execute.before": { ours: ["pre-tool-use"], can: ["deny", "modify"], output: [] },
+    "session.created": { ours: ["session-start"], can: [] },
+    "dispose": { ours: ["session-end"], can: [] },
+    "chat.message": { ours: ["user-prompt-submit"], can: ["deny", "context"] },
+    "experimental.chat.system.transform": { ours: ["iteration"], can: [] },
+    "tool.execute.before": { ours: ["pre-tool-use"], can: ["deny", "modify"] },
     // It is not fired for a call that failed.
-    "tool.execute.after": { ours: ["post-tool-use"], can: ["deny", "modify", "context"], output: [] },
-    "session.idle": { ours: ["stop"], can: ["deny"], output: [] },
-    "experimental.session.compacting": { ours: ["pre-compact"], can: [], output: [] },
+    "tool.execute.after": { ours: ["post-tool-use"], can: ["deny", "modify", "context"] },
+    "session.idle": { ours: ["stop"], can: ["deny"] },
+    "experimental.session.compacting": { ours: ["pre-compact"], can: [] },
   },
   tools: {
     bash: "Bash",

@@ -1,9 +1,9 @@
-import { claude, CONTEXT, PERMISSION } from "./claude.ts";
+import { claude, commands, CONTEXT, PERMISSION } from "./claude.ts";
 import { gemini } from "./gemini.ts";
 import type { Host } from "./host.ts";
 
 const { PostToolUse, PermissionRequest: _, PreModelSwitch: __, ...events } = claude.events;
-const { local: ___, ...settings } = claude.settings;
+const { local: ___, patternMatcher: ____, ...settings } = claude.settings;
 
 /** Qwen Code: the events of Claude Code with the tools of Gemini CLI. It says stop_hook_active at the first Stop already. */
 export const qwen: Host = {
@@ -25,13 +25,15 @@ export const qwen: Host = {
     onFailure: false,
     async: false,
     toolMatcher: gemini.settings.toolMatcher,
-    patternMatcher: () => undefined,
   },
-  answers: { ...claude.answers, hidesResult: true },
+  answers: { hidesResult: true },
   decided: (folded, event) => event.event === "post-tool-use" ? {} : claude.decided(folded, event),
   newResult: () => undefined,
-  written: (event) => {
-    const tool = Object.keys(gemini.tools).find((name) => gemini.tools[name] === event.tool_name);
-    return tool === undefined ? event : { ...event, tool_name: tool };
+  commands: {
+    ...commands,
+    written: (event) => {
+      const tool = Object.keys(gemini.tools).find((name) => gemini.tools[name] === event.tool_name);
+      return tool === undefined ? event : { ...event, tool_name: tool };
+    },
   },
 };

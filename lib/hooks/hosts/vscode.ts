@@ -1,6 +1,5 @@
 import { claude } from "./claude.ts";
 import type { Host } from "./host.ts";
-import { inverse, renamed } from "./keys.ts";
 
 const tools = {
   run_in_terminal: "Bash",
@@ -12,21 +11,14 @@ const tools = {
 };
 const inputKeys = { filePath: "file_path", oldString: "old_string", newString: "new_string" };
 
+const { commands: _, ...like } = claude;
+
 /** VS Code's agent, which runs the entries for Claude Code with names of its own, and ignores their matchers. */
 export const vscode: Host = {
-  ...claude,
+  ...like,
   name: "vscode",
   tools,
   inputKeys,
   likeClaude: false,
   read: ({ hookEventName, sessionId, ...rest }) => ({ ...rest, hook_event_name: hookEventName, session_id: sessionId }),
-  written: ({ hook_event_name, session_id, tool_name, tool_input, ...rest }) => ({
-    ...rest,
-    ...(tool_name !== undefined && {
-      tool_name: inverse(tools)[String(tool_name)] ?? tool_name,
-      tool_input: renamed(tool_input, inverse(inputKeys)),
-    }),
-    hookEventName: hook_event_name,
-    sessionId: session_id,
-  } as never),
 };

@@ -73,8 +73,9 @@ export function eventArbitrary(name: string, options: EventArbitraryOptions = {}
     words = [],
     conversations = true,
   } = options;
-  if (host !== "crochet" && !isHost(host)) {
-    throw new TypeError(`Cannot make events of '${host}': expected crochet, ${HOST_NAMES.join(", ")}`);
+  if (host !== "crochet" && !(isHost(host) && HOSTS[host].commands)) {
+    const known = HOST_NAMES.filter((name) => HOSTS[name].commands);
+    throw new TypeError(`Cannot make events of '${host}': expected crochet, ${known.join(", ")}`);
   }
   const fc = fastCheck();
   const scene: Scene = { cwd, files, words };
@@ -165,7 +166,7 @@ function wireArbitrary(fc: FastCheck, name: string, scene: Scene, { tool, host, 
   );
   return fc.tuple(around, made, fc.boolean()).map(([facts, event, lean]) => {
     const claude = asClaude({ ...event, session_id: facts.session_id }, scene.cwd, facts, name, lean);
-    return HOSTS[host].written(claude, facts);
+    return HOSTS[host].commands!.written(claude, facts);
   });
 }
 

@@ -49,7 +49,7 @@ async function begin(setup: Setup): Promise<(question: Question) => Promise<Answ
 /** Runs a command as its host would: the event on stdin, in a session and group of its own. */
 function command({ target, place, host, env }: Setup): Asked {
   const { command, args } = target as Target & { type: "command" };
-  const { sessionVariable, lineFeed } = HOSTS[host].process;
+  const { sessionVariable, noLineFeed } = HOSTS[host].commands!;
   const ask: Asked["ask"] = async ({ event, limit }) => {
     const session = String(event.session_id ?? "");
     const own = {
@@ -64,7 +64,7 @@ function command({ target, place, host, env }: Setup): Asked {
         args: args?.map((arg) => withPlaceholders(arg, own)),
         cwd: place.project,
         env: own,
-        input: `${JSON.stringify(event)}${lineFeed ? "\n" : ""}`,
+        input: `${JSON.stringify(event)}${noLineFeed ? "" : "\n"}`,
         timeout: limit,
         outputDir: () => place.kept,
       });

@@ -107,7 +107,7 @@ export function momentEvent(
   const wire = wireInput(event, project, facts, pascal(kebab(name))) as WireEvent;
   const around = { session_id: "check", transcript_path: transcript, permission_mode: "default", minute: 0 };
   const more = { ...around, prompt_id: undefined, effort: undefined };
-  return HOSTS[subject.host].written(wire, more);
+  return HOSTS[subject.host].commands!.written(wire, more);
 }
 
 /** An event that the hook's matcher and `if` let through. */

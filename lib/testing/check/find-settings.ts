@@ -266,8 +266,8 @@ function whyNotRun(type: string): string {
 
 /** Seconds it has, as in its host. */
 function timeoutOf({ timeout }: Command, event: string, host: HostName): number {
-  const { second, timeout: standard } = HOSTS[host].settings;
-  return timeout === undefined ? standard(event) : timeout / second;
+  const { settings: { second }, commands } = HOSTS[host];
+  return timeout === undefined ? commands!.timeout(event) : timeout / second;
 }
 
 /** The definitions of a hooks.yaml. */

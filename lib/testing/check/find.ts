@@ -7,7 +7,7 @@ import { isExecutable } from "../../process/program.ts";
 import { discover, type HookFile, loadMessage, readHookFile } from "../../hooks/discover.ts";
 import { formatFileName, isSkipped, parseFileName, parseMoment } from "../../hooks/file/file-name.ts";
 import { readHeader, recordBase } from "../../hooks/file/record.ts";
-import { HOST_NAMES, type HostName, scriptHost, SETTINGS_FILES } from "../../hooks/hosts/index.ts";
+import { HOST_NAMES, type HostName, HOSTS, scriptHost, SETTINGS_FILES } from "../../hooks/hosts/index.ts";
 import { misnamed } from "../../hooks/known-names.ts";
 import { type Program, programOf } from "../../process/program.ts";
 import { type FoundSubjects, momentsOf, shortened, type Subject } from "./subject.ts";
@@ -128,7 +128,7 @@ function fileSubject(
   const shown = shortened(file.at, cwd);
   const common = {
     ...{ name: file.name, path: shown, kind: file.kind, project: cwd, file: file.at },
-    ...(foreign ? { host } : { host: scriptHost(host), servedTo: host }),
+    ...(foreign && HOSTS[host].commands ? { host } : { host: scriptHost(host), servedTo: host }),
     ...(event !== undefined && { event }),
     ...{ env: {}, copies: [], seen: [] },
     // Its own folder too: a stray package.json further up does not make that a project.

@@ -53,7 +53,7 @@ const FOREIGN: { readonly [key: string]: string } = {
 };
 
 function topKeys(json: Json, given: Json, event: string, host: HostName): Violation[] {
-  const { top, strict } = HOSTS[host].answers;
+  const { top, strict } = HOSTS[host].commands!;
   return Object.keys(json).filter((key) => !top.includes(key)).flatMap((key): Violation[] => {
     if (Object.hasOwn(given, key) && !strict) return [];
     if (INSIDE.includes(key) || key === "additional_context") {
@@ -83,11 +83,11 @@ function near(key: string, known: readonly string[]): string | undefined {
 }
 
 function specific(inside: Json, event: string, host: HostName): Violation[] {
-  const { events, answers: { namesEvent } } = HOSTS[host];
+  const { events, commands } = HOSTS[host];
   const known = Object.hasOwn(events, event) ? events[event]!.output : undefined;
   const { hookEventName: named } = inside;
   const found: Violation[] = [];
-  if (named === undefined && namesEvent) {
+  if (named === undefined && commands!.namesEvent) {
     const message = `Its hookSpecificOutput has no "hookEventName": ${DROPPED}`;
     found.push(fault("wrong-event-name", message, `add "hookEventName": "${event}"`));
   } else if (typeof named === "string" && named !== event) {
@@ -124,7 +124,8 @@ function insteadAt(event: string, key: string, known: readonly string[]): string
 
 function decision({ decision: given, reason }: Json, event: string, host: HostName): Violation[] {
   if (given === undefined) return [];
-  const { events, answers: { decisions } } = HOSTS[host];
+  const { events } = HOSTS[host];
+  const { decisions } = HOSTS[host].commands!;
   if (!decisions.includes(given as string)) {
     const message = `Its decision ${JSON.stringify(given)} is not one of ${decisions.join(", ")}: ${DROPPED}`;
     return [fault("wrong-value", message, `write one of ${decisions.join(", ")}, or leave it out`)];
@@ -144,7 +145,7 @@ function decision({ decision: given, reason }: Json, event: string, host: HostNa
 }
 
 function permission(inside: Json, event: string, host: HostName): Violation[] {
-  const { permissions } = HOSTS[host].answers;
+  const { permissions } = HOSTS[host].commands!;
   const { permissionDecision: given, decision: behavior } = inside;
   if (given !== undefined && permissions.length > 0 && !permissions.includes(given as string)) {
     const message = `Its permissionDecision ${JSON.stringify(given)} is not one of ${

@@ -43,8 +43,6 @@ const CLAUDE_NAMES: { readonly [name: string]: string } = Object.fromEntries(
 /** The event by its name on the wire. */
 export function eventName({ event }: Probe): string {
   if (typeof event.hook_event_name === "string") return event.hook_event_name;
-  // Copilot alone does not write the name.
-  if (event.event === undefined) return String(HOSTS.copilot.read!(event)?.hook_event_name);
   const { event: name, parent_agent_id, failed } = event as {
     event: string;
     parent_agent_id?: string;

@@ -101,7 +101,7 @@ function asOther({ code, stdout, stderr }: RanCommand, event: Json, host: HostNa
   const { decision, reason, hookSpecificOutput, continue: goOn, stopReason } = printed.json;
   const inside = (hookSpecificOutput ?? {}) as Json;
   const text = (value: unknown) => typeof value === "string" ? value : "";
-  const input = inside[HOSTS[host].answers.newInput];
+  const input = inside[HOSTS[host].commands!.newInput];
   const denied = decision === "block" || decision === "deny" || inside.permissionDecision === "deny";
   return {
     ...(denied && { decision: "deny" as const, reason: text(reason) || text(inside.permissionDecisionReason) }),
