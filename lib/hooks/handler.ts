@@ -37,6 +37,45 @@ interface Mistake {
   readonly fix: string;
 }
 
+/** One hook of the `hooks` in settings. */
+export interface Entry {
+  readonly event: string;
+  /** Such as `hooks.PreToolUse[0].hooks[1]`. */
+  readonly at: string;
+  readonly matcher: string | undefined;
+  readonly handler: Handler | Unsupported;
+}
+
+/** The hooks in settings, and what is wrong with the others. */
+export function* entriesIn(hooks: unknown): Generator<Entry | Mistake> {
+  if (!isObject(hooks)) {
+    return yield { at: "hooks", why: "it is not an object of events", fix: 'write { "Stop": [ … ] }' };
+  }
+  for (const [event, groups] of Object.entries(hooks)) {
+    if (!Array.isArray(groups)) {
+      yield { at: `hooks.${event}`, why: "it is not a list", fix: 'write [{ "hooks": [ … ] }]' };
+      continue;
+    }
+    for (const [i, group] of groups.entries()) yield* groupEntries(group, event, `hooks.${event}[${i}]`);
+  }
+}
+
+function* groupEntries(group: unknown, event: string, at: string): Generator<Entry | Mistake> {
+  if (!isObject(group) || !Array.isArray(group.hooks)) {
+    const how = isObject(group) && "type" in group ? "wrap the hook, as in" : "write";
+    return yield { at, why: "it has no list of hooks", fix: `${how} { "hooks": [ … ] }` };
+  }
+  const { matcher } = group;
+  if (matcher !== undefined && typeof matcher !== "string") {
+    return yield { at: `${at}.matcher`, why: `${JSON.stringify(matcher)} is not a text`, fix: "write names of tools" };
+  }
+  for (const [k, entry] of group.hooks.entries()) {
+    const place = `${at}.hooks[${k}]`;
+    const handler = readHandler(entry, place);
+    yield "fix" in handler ? handler : { event, at: place, matcher, handler };
+  }
+}
+
 /** A handler of a type that nothing here can run. */
 interface Unsupported {
   readonly unsupported: string;
@@ -78,7 +117,7 @@ const COMMON: (typeof FIELDS)[string] = {
 };
 
 /** Checks one entry of a `hooks` list; an entry with a mistake gives the mistake. */
-export function readHandler(entry: unknown, at: string): Handler | Unsupported | Mistake {
+function readHandler(entry: unknown, at: string): Handler | Unsupported | Mistake {
   if (!isObject(entry)) return { at, why: "it is not an object", fix: 'write { "type": "command", "command": "…" }' };
   const { type } = entry;
   if (typeof type !== "string") {

@@ -9,7 +9,7 @@ import { commandHook, type HookKindParts } from "./command.ts";
 import { positionOf } from "./file/load-error.ts";
 import { type Environment, shortPath } from "./file/places.ts";
 import { asInHost, isAboutTool, listedNames, matcherOf } from "./file/record.ts";
-import { type Handler, identityOf, readHandler } from "./handler.ts";
+import { entriesIn, type Entry, type Handler, identityOf } from "./handler.ts";
 import { claude } from "./hosts/claude.ts";
 import { httpHook } from "./http.ts";
 import { missing } from "./match.ts";
@@ -76,15 +76,6 @@ export async function loadSettings(
   return { records, never, permissions: permissions(), problems, disableAllHooks: disabled };
 }
 
-interface Place {
-  readonly event: string;
-  readonly at: string;
-  readonly file: SettingsFile;
-  readonly name: string;
-}
-
-type Matcher = Pick<Draft, "matcher" | "test">;
-
 /** What was found in the files so far. */
 class Reading {
   readonly drafts: Draft[] = [];
@@ -128,50 +119,23 @@ class Reading {
 
   #takeHooks(hooks: unknown, file: SettingsFile): void {
     if (hooks === undefined) return;
-    if (!isObject(hooks)) {
-      return this.problem(file, "error", "hooks", "Cannot read the hooks as they are not an object of events");
-    }
     let n = 0;
-    for (const [event, groups] of Object.entries(hooks)) {
-      if (!Array.isArray(groups)) {
-        this.problem(file, "error", `hooks.${event}`, 'Cannot read it as it is not a list: write [{ "hooks": [ … ] }]');
-        continue;
-      }
-      for (const [i, group] of groups.entries()) {
-        const at = `hooks.${event}[${i}]`;
-        const matcher = this.#matcherOf(group, at, file);
-        if (!matcher) continue;
-        for (const [k, entry] of (group as { hooks: unknown[] }).hooks.entries()) {
-          const name = `${this.#shown(file)}#${n++}`;
-          this.#takeHandler(entry, { event, at: `${at}.hooks[${k}]`, file, name }, matcher);
-        }
-      }
+    for (const found of entriesIn(hooks)) {
+      if ("fix" in found) {
+        const what = found.at.includes(".hooks[") ? "the hook" : "it";
+        this.problem(file, "error", found.at, `Cannot use ${what} as ${found.why}: ${found.fix}`);
+      } else this.#takeHandler(found, file, `${this.#shown(file)}#${n++}`);
     }
   }
 
-  /** The group's matcher; undefined if the group cannot be used, which is reported. */
-  #matcherOf(group: unknown, at: string, file: SettingsFile): Matcher | undefined {
-    if (!isObject(group) || !Array.isArray(group.hooks)) {
-      const fix = isObject(group) && "type" in group ? "wrap the hook, as in" : "write";
-      const why = `Cannot use it as it has no list of hooks: ${fix} { "hooks": [ … ] }`;
-      return this.problem(file, "error", at, why);
-    }
-    const { matcher } = group;
-    if (matcher !== undefined && typeof matcher !== "string") {
-      const why = `Cannot match by ${JSON.stringify(matcher)} as it is not a text`;
-      return this.problem(file, "error", `${at}.matcher`, why);
-    }
+  #takeHandler({ event, at, matcher, handler }: Entry, file: SettingsFile, name: string): void {
+    let test: Draft["test"];
     try {
-      return { matcher, test: matcherOf(matcher) };
+      test = matcherOf(matcher);
     } catch (error) {
-      return this.problem(file, "error", `${at}.matcher`, (error as Error).message);
-    }
-  }
-
-  #takeHandler(entry: unknown, { event, at, file, name }: Place, matcher: Matcher): void {
-    const handler = readHandler(entry, at);
-    if ("fix" in handler) {
-      return this.problem(file, "error", handler.at, `Cannot use the hook as ${handler.why}: ${handler.fix}`);
+      const path = `${at.replace(/\.hooks\[\d+\]$/, "")}.matcher`;
+      const isReported = this.problems.some((one) => one.path === path && one.file === file.path);
+      return isReported ? undefined : this.problem(file, "error", path, (error as Error).message);
     }
     const type = "unsupported" in handler ? handler.unsupported : handler.type;
     const never = (why: string) => {
@@ -197,7 +161,7 @@ class Reading {
         return this.problem(file, "error", `${at}.if`, (error as Error).message);
       }
     }
-    this.drafts.push({ name, event, on: asInHost(on), ...matcher, handler, source: file.path });
+    this.drafts.push({ name, event, on: asInHost(on), matcher, test, handler, source: file.path });
   }
 
   /** `broken`: a hook of the file that cannot be used. Then the host ignores the file, so what it allows does not hold. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Folded } from "../core/fold.ts";
 import { type Opinion, readNative } from "../core/verdict.ts";
-import { readStdout } from "../hooks/hosts/claude-answer.ts";
+import { readRan } from "../hooks/process/read-ran.ts";
 import { type Answered, type Did, type ExpectedAction, whatItDid } from "./examples/expectation.ts";
 
 /** What `expect(…)` is extended with: the types, for the declaration of the runner's own. */
@@ -153,18 +153,12 @@ function codeOf({ status, exitCode, code }: EventFields): number | undefined {
 }
 
 function command(fields: EventFields): Answered {
-  const [stdout, stderr] = [textOf(fields.stdout), textOf(fields.stderr).trim()];
-  const code = codeOf(fields);
-  let opinion: Opinion | undefined;
+  const ran = { code: codeOf(fields)!, signal: null, stdout: textOf(fields.stdout), stderr: textOf(fields.stderr) };
   try {
-    const printed = readStdout(stdout);
-    if ("json" in printed) opinion = wire(printed.json);
+    return { opinion: readRan(ran, wire).opinion };
   } catch (error) {
-    if (code !== 2) return { failure: error as Error };
+    return { failure: error as Error };
   }
-  if (code === 2 && opinion?.decision !== "deny") return { opinion: { decision: "deny", reason: stderr } };
-  if (opinion || code === 0) return { opinion };
-  return { failure: { message: `it exited with code ${code}, which refuses nothing${stderr && `: ${stderr}`}` } };
 }
 
 function textOf(output: unknown): string {

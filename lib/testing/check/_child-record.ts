@@ -6,14 +6,13 @@ import type { EventName, Fired } from "../../core/events.ts";
 import type { HookEnv, HookRecord } from "../../core/hook.ts";
 import { loadHook, readHookFile } from "../../hooks/discover.ts";
 import { type HookConfig, readHeader } from "../../hooks/file/record.ts";
-import { misnamed } from "../../hooks/known-names.ts";
 import type { HookHost } from "../../hooks/process/host.ts";
 import type { Example } from "../examples/example.ts";
 import { scripted } from "../scripted.ts";
 import type { Asked } from "./_child.ts";
 import {
   type Loaded,
-  momentsOf,
+  loadedOf,
   type Probed,
   type Question,
   type RanCommand,
@@ -79,23 +78,15 @@ export async function askerFor(setup: Setup): Promise<Asked> {
       ...(late ? { timedOut: true } : run?.failure !== undefined && { failure: { at, message: run.failure } }),
     };
   };
-  return { ask, loaded: await loadedOf(record, setup) };
+  return { ask, loaded: await ownWords(record, setup) };
 }
 
 /** What a hook says about itself. Only its own process runs a module, so its examples come from here too. */
-async function loadedOf(record: HookRecord, { target }: Setup): Promise<Loaded> {
-  const config = target.type === "file" ? await configOf(record, target.path) : {};
-  const examples = target.type === "file" && record.kind === "module" ? await examplesOf(target) : [];
-  return {
-    moments: momentsOf(record.on),
-    warnings: misnamed(record),
-    mode: record.mode,
-    nondeterministic: config.nondeterministic === true,
-    ...(config.state !== undefined && { state: [config.state].flat() }),
-    ...(examples.length > 0 && { examples }),
-    ...(record.timeout !== undefined && { timeout: record.timeout }),
-    ...(record.onError !== undefined && { onError: record.onError }),
-  };
+async function ownWords(record: HookRecord, { target }: Setup): Promise<Loaded> {
+  if (target.type !== "file") return loadedOf(record);
+  const loaded = loadedOf(record, await configOf(record, target.path));
+  const examples = record.kind === "module" ? await examplesOf(target) : [];
+  return examples.length > 0 ? { ...loaded, examples } : loaded;
 }
 
 async function examplesOf({ path, event }: Target & { type: "file" }): Promise<readonly Example[]> {

@@ -6,9 +6,8 @@ import { shellWord } from "../../core/shown.ts";
 import { splitFrontMatter } from "../../files/front-matter.ts";
 import { readDefinitions } from "../../hooks/definitions.ts";
 import { homeOf } from "../../hooks/file/places.ts";
-import { type Handler, readHandler } from "../../hooks/handler.ts";
+import { entriesIn, type Entry, type Handler } from "../../hooks/handler.ts";
 import { HOST_NAMES, type HostName, HOSTS } from "../../hooks/hosts/index.ts";
-import { misnamed } from "../../hooks/known-names.ts";
 import { compileMatcher } from "../../hooks/match.ts";
 import { readSettings } from "../../hooks/settings.ts";
 import { readToml, readTurnCommand } from "../../hooks/toml.ts";
@@ -19,7 +18,7 @@ import { violationsOf } from "./laws/judged.ts";
 import { isSmall } from "./place.ts";
 import type { Violation } from "./report.ts";
 import { matcherMistake, neverMatches } from "./static-faults.ts";
-import { type Copy, type FoundSubjects, momentsOf, shortened, type Subject } from "./subject.ts";
+import { type Copy, type FoundSubjects, loadedOf, shortened, type Subject } from "./subject.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Command = Handler & { readonly type: "command" };
@@ -45,34 +44,20 @@ export async function settingsSubjects(path: string, options: FindOptions): Prom
   const settings = await readAny(path, shown);
   const { hooks } = settings;
   if (hooks === undefined) return { subjects: [], problems: unwrapped(settings, owner) };
-  if (!isObject(hooks)) return { subjects: [], problems: [`${shown}: 'hooks' is not an object`] };
   const subjects: Subject[] = [];
   const problems: string[] = [];
-  const wrong = (at: string, why: string) => void problems.push(`${shown}: Cannot use ${at}: ${why}`);
-  for (const [event, groups] of Object.entries(hooks)) {
-    if (!isEvent(event, host)) {
-      problems.push(`${shown}: Cannot check hooks of '${event}': ${host} has no such event, so they never run`);
-      continue;
-    }
-    if (!Array.isArray(groups)) {
-      wrong(`hooks.${event}`, 'it is not a list: write [{ "hooks": [ … ] }]');
-      continue;
-    }
-    for (const [i, group] of groups.entries()) {
-      if (!isObject(group) || !Array.isArray(group.hooks)) {
-        wrong(`hooks.${event}[${i}]`, "it has no list of hooks, and the host drops the whole file");
-        continue;
-      }
-      for (const [k, entry] of group.hooks.entries()) {
-        const at = `hooks.${event}[${i}].hooks[${k}]`;
-        const handler = readHandler(entry, at);
-        if ("fix" in handler) wrong(handler.at, `${handler.why}: ${handler.fix}`);
-        else if ("unsupported" in handler && !TYPES.includes(handler.unsupported)) {
-          const drops = host === "claude" ? " and drops the whole file" : "";
-          wrong(at, `${host} has no hooks of type '${handler.unsupported}'${drops}: write "type": "command"`);
-        } else subjects.push(settingsSubject(`${shown}#${subjects.length}`, event, group.matcher, handler, owner));
-      }
-    }
+  const drops = host === "claude" ? " and drops the whole file" : "";
+  const unknown = isObject(hooks) ? Object.keys(hooks).filter((event) => !isEvent(event, host)) : [];
+  for (const event of unknown) {
+    problems.push(`${shown}: Cannot check hooks of '${event}': ${host} has no such event, so they never run`);
+  }
+  for (const found of entriesIn(hooks)) {
+    const wrong = (why: string) => void problems.push(`${shown}: Cannot use ${found.at}: ${why}`);
+    if (unknown.includes(found.at.split(/[.[]/)[1] ?? "")) continue;
+    if ("fix" in found) wrong(`${found.why}: ${found.fix}`);
+    else if ("unsupported" in found.handler && !TYPES.includes(found.handler.unsupported)) {
+      wrong(`${host} has no hooks of type '${found.handler.unsupported}'${drops}: write "type": "command"`);
+    } else subjects.push(settingsSubject(`${shown}#${subjects.length}`, found, owner));
   }
   return { subjects, problems };
 }
@@ -142,16 +127,10 @@ function isEvent(event: string, host: HostName): boolean {
 }
 
 /** One hook of settings. */
-function settingsSubject(
-  name: string,
-  event: string,
-  matcher: unknown,
-  handler: Handler | { readonly unsupported: string },
-  owner: Owner,
-): Subject {
+function settingsSubject(name: string, { event, matcher, handler }: Entry, owner: Owner): Subject {
   const { shown, host, project, plugin, skill } = owner;
   const type = "unsupported" in handler ? handler.unsupported : handler.type;
-  const pattern = typeof matcher === "string" && matcher !== "" && matcher !== "*" ? matcher : undefined;
+  const pattern = matcher !== "" && matcher !== "*" ? matcher : undefined;
   const seen = [...matcherFaults(event, pattern, host), ...neverRuns(event, type, handler)];
   const common = {
     ...{ name, path: shown, host, project, copies: [], seen },
@@ -286,13 +265,7 @@ export async function definitionSubjects(path: string, options: FindOptions): Pr
     name: `${shown}: ${record.name}`,
     kind: record.kind,
     target: { type: "definition", path, name: record.name },
-    loaded: {
-      moments: momentsOf(record.on),
-      warnings: misnamed(record),
-      mode: record.mode,
-      nondeterministic: false,
-      ...(record.timeout !== undefined && { timeout: record.timeout }),
-    },
+    loaded: loadedOf(record),
     ...{ path: shown, host, servedTo: host, project, env: {}, visible: [project], seen: [] },
     copies: copiesFor(text, { project, home: homeOf(env) }),
   }));

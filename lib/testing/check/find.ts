@@ -8,9 +8,8 @@ import { discover, type HookFile, loadMessage, readHookFile } from "../../hooks/
 import { formatFileName, isSkipped, parseFileName, parseMoment } from "../../hooks/file/file-name.ts";
 import { readHeader, recordBase } from "../../hooks/file/record.ts";
 import { HOST_NAMES, type HostName, HOSTS, scriptHost, SETTINGS_FILES } from "../../hooks/hosts/index.ts";
-import { misnamed } from "../../hooks/known-names.ts";
 import { type Program, programOf } from "../../process/program.ts";
-import { type FoundSubjects, momentsOf, shortened, type Subject } from "./subject.ts";
+import { type FoundSubjects, loadedOf, shortened, type Subject } from "./subject.ts";
 
 export interface FindOptions {
   /** Where relative paths begin. */
@@ -137,16 +136,7 @@ function fileSubject(
   const target = { type: "file", path: file.at, ...(event !== undefined && { event }) } as const;
   if (!program) return { ...common, target };
   const config = readHeader(file.text);
-  const base = recordBase(file, config, cwd);
-  const loaded = {
-    moments: momentsOf(base.on),
-    warnings: misnamed(base),
-    mode: base.mode,
-    nondeterministic: config.nondeterministic === true,
-    ...(config.state !== undefined && { state: [config.state].flat() }),
-    ...(base.timeout !== undefined && { timeout: base.timeout }),
-    ...(base.onError !== undefined && { onError: base.onError }),
-  };
+  const loaded = loadedOf(recordBase(file, config, cwd), config);
   if (config.warm) return { ...common, target, loaded };
   const { command, args } = program;
   const runs = [command, ...args].map((word) => shellWord(word === file.path ? shown : word)).join(" ");

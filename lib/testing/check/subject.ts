@@ -2,7 +2,8 @@ import { EVENTS } from "../../core/events.ts";
 import type { HookKind, HookRecord } from "../../core/hook.ts";
 import type { ResolvedName } from "../../core/names.ts";
 import type { Opinion } from "../../core/verdict.ts";
-import type { Misnamed } from "../../hooks/known-names.ts";
+import type { HookConfig } from "../../hooks/file/record.ts";
+import { type Misnamed, misnamed } from "../../hooks/known-names.ts";
 import type { HostName } from "../../hooks/hosts/index.ts";
 import type { matchesIf } from "../../permissions/rules.ts";
 import type { Example } from "../examples/example.ts";
@@ -82,11 +83,27 @@ export interface FoundSubjects {
 }
 
 /** The moments a record listens to, under the narrowest name of each. */
-export function momentsOf(on: readonly (ResolvedName & { readonly pattern?: string })[]): Moment[] {
+function momentsOf(on: readonly (ResolvedName & { readonly pattern?: string })[]): Moment[] {
   return on.map((name) => ({
     event: aliasOf(name),
     ...(name.pattern !== undefined && { matcher: name.pattern }),
   }));
+}
+
+/** What a record, or what stands for one, and its config say of a hook. */
+export function loadedOf(
+  { on, mode, timeout, onError, ...named }: Pick<HookRecord, "name" | "on" | "mode"> & Partial<HookRecord>,
+  { nondeterministic = false, state }: HookConfig = {},
+): Loaded {
+  return {
+    moments: momentsOf(on),
+    warnings: misnamed({ on, ...named }),
+    mode,
+    nondeterministic,
+    ...(state !== undefined && { state: [state].flat() }),
+    ...(timeout !== undefined && { timeout }),
+    ...(onError !== undefined && { onError }),
+  };
 }
 
 function aliasOf({ event, scope, outcome }: ResolvedName): string {
