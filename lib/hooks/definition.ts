@@ -2,7 +2,7 @@ import type { EventName, EVENTS } from "../core/events.ts";
 import type { OnError } from "../core/hook.ts";
 import { nearest } from "../files/nearest.ts";
 import { HookLoadError } from "./file/load-error.ts";
-import type { Action, Operator } from "./rule-text.ts";
+import type { Action, Operator } from "./rule.ts";
 import type { YamlText } from "./yaml.ts";
 
 /** The types of a definition. */

@@ -9,16 +9,9 @@ import { HookLoadError } from "./file/load-error.ts";
 import { type KindParts, readHeader, recordBase } from "./file/record.ts";
 import { compileGlob } from "./glob.ts";
 import { type Projection, projection } from "./process/wire.ts";
-import {
-  type Condition,
-  fieldReader,
-  type FieldTest,
-  fieldText,
-  isToolTest,
-  parseRules,
-  readRules,
-  type Rule,
-} from "./rule-text.ts";
+import { type Condition, fieldReader, type FieldTest, fieldText, isToolTest, type Rule } from "./rule.ts";
+import { parseRules } from "./rule-lines.ts";
+import { readRules } from "./rule-yaml.ts";
 import { readYaml } from "./yaml.ts";
 
 interface RulesOptions {

@@ -1,7 +1,7 @@
 import type { AnyEvent } from "../core/events.ts";
 import { positionOf } from "./file/load-error.ts";
 import { type Projection, projection } from "./process/wire.ts";
-import { fieldReader, fieldText, isFieldPath } from "./rule-text.ts";
+import { fieldReader, fieldText, isFieldPath } from "./rule.ts";
 
 /** A text with places for fields of an event. */
 export interface Template {

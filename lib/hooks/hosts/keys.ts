@@ -22,7 +22,7 @@ export function theirNames(tools: Host["tools"]): Host["settings"]["toolMatcher"
   return (names) => `^(${names.map((name) => theirs(name).join("|") || name).join("|")})$`;
 }
 
-/** A new result as the text that it is or has; undefined if it has none. */
+/** A new result as the text that it is, or has as its content; else undefined. */
 export function resultText(value: unknown): string | undefined {
   const words = typeof value === "string" ? value : (value as { content?: unknown } | null)?.content;
   return typeof words === "string" ? words : undefined;

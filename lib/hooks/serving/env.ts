@@ -1,86 +1,64 @@
-import { type Clock, systemClock } from "../../core/clock.ts";
+import { systemClock } from "../../core/clock.ts";
 import { Context, type HookEnv } from "../../core/hook.ts";
 import type { HostEvent } from "../hosts/read-event.ts";
 import type { ServeOptions } from "../serve.ts";
 
+/** What a hook runs in when another host asks it. */
+export interface ServedEnv extends HookEnv {
+  /** What the hook logged: for stderr. */
+  readonly logged: string[];
+  /** Writes what has changed of the values; gives a line for each that cannot be kept. */
+  keepValues(): string;
+}
+
 /** The context of a module, in the environment in which another host asks it. */
 export function servedContext(heard: HostEvent, options: ServeOptions, hook: string): { env: ServedEnv; ctx: Context } {
-  const env = new ServedEnv(heard, options);
+  const env = servedEnv(heard, options);
   return { env, ctx: new Context(env, hook) };
 }
 
-/** What a hook runs in when another host asks it. */
-export class ServedEnv implements HookEnv {
-  readonly session_id: string;
-  readonly agent_id: string;
-  readonly parent_agent_id: string | undefined;
-  readonly agent_type: string | undefined;
-  readonly turn_id: string;
-  readonly cwd: string;
-  readonly clock: Clock = systemClock;
-  readonly sequence: { next: number } = { next: 0 };
-  /** What the hook logged: for stderr. */
-  readonly logged: string[] = [];
-  readonly #options: Pick<ServeOptions, "env" | "signal">;
-  #values: { readonly map: Map<string, unknown>; readonly before: ReadonlyMap<string, string> } | undefined;
-
-  constructor(heard: HostEvent, options: Pick<ServeOptions, "env" | "signal">) {
-    this.session_id = heard.session_id;
-    this.agent_id = heard.agent_id;
-    this.parent_agent_id = heard.parent_agent_id;
-    this.agent_type = heard.agent_type;
-    this.turn_id = heard.turn_id;
-    this.cwd = heard.cwd || process.cwd();
-    this.#options = options;
-  }
-
-  get signal(): AbortSignal {
-    return this.#options.signal;
-  }
-
-  readonly exec: NonNullable<HookEnv["exec"]> = async (...args) =>
-    (await import("../../process/process.ts")).exec(...args);
-
-  log(hook: string, message: string): void {
-    this.logged.push(`${hook}: ${message}\n`);
-  }
-
-  /** Shared by all hooks of a session, though each event has its own process: what is JSON is kept between them. */
-  get values(): Map<string, unknown> {
-    if (!this.#values) {
-      const texts = readValues(this.#folder());
-      const map = new Map([...texts].map(([key, text]) => [key, JSON.parse(text) as unknown]));
-      this.#values = { map, before: texts };
-    }
-    return this.#values.map;
-  }
-
-  /**
-   * Writes what has changed, one file per key: hosts run hooks in parallel, and none must undo the work of another.
-   * Gives a line for each value that cannot be kept; the hook's answer still counts.
-   */
-  keepValues(): string {
-    if (!this.#values) return "";
-    const { map, before } = this.#values;
-    const folder = this.#folder();
-    let problems = "";
-    for (const key of new Set([...map.keys(), ...before.keys()])) {
-      try {
-        const text = JSON.stringify(map.get(key));
-        if (text !== before.get(key)) writeValue(folder, key, text);
-      } catch (error) {
-        problems += `Cannot keep the value '${key}': ${(error as Error).message}\n`;
+function servedEnv({ fired: _, wireName: __, toolNames: ___, ...ids }: HostEvent, options: ServeOptions): ServedEnv {
+  const logged: string[] = [];
+  let values: { readonly map: Map<string, unknown>; readonly before: ReadonlyMap<string, string> } | undefined;
+  return {
+    ...ids,
+    cwd: ids.cwd || process.cwd(),
+    clock: systemClock,
+    sequence: { next: 0 },
+    logged,
+    get signal() {
+      return options.signal;
+    },
+    exec: async (...args) => (await import("../../process/process.ts")).exec(...args),
+    log: (hook, message) => void logged.push(`${hook}: ${message}\n`),
+    /** Shared by all hooks of a session, though each event has its own process: what is JSON is kept between them. */
+    get values() {
+      const before = values?.before ?? readValues(folderOf(ids.session_id, options));
+      values ??= { map: new Map([...before].map(([key, text]) => [key, JSON.parse(text) as unknown])), before };
+      return values.map;
+    },
+    /** One file per key: hosts run hooks in parallel, and none must undo the work of another. */
+    keepValues() {
+      if (!values) return "";
+      const { map, before } = values;
+      let problems = "";
+      for (const key of new Set([...map.keys(), ...before.keys()])) {
+        try {
+          const text = JSON.stringify(map.get(key));
+          if (text !== before.get(key)) writeValue(folderOf(ids.session_id, options), key, text);
+        } catch (error) {
+          problems += `Cannot keep the value '${key}': ${(error as Error).message}\n`;
+        }
       }
-    }
-    return problems;
-  }
+      return problems;
+    },
+  };
+}
 
-  /** As `userState()`, without what that loads. */
-  #folder(): string {
-    const { CROCHET_HOME: given, HOME: home } = this.#options.env;
-    const root = given?.startsWith("/") ? given : `${home || process.getBuiltinModule("node:os").homedir()}/.crochet`;
-    return `${root}/values/${encodeURIComponent(this.session_id || "none").replaceAll(".", "%2E")}`;
-  }
+/** As `userState()`, without what that loads. */
+function folderOf(session: string, { env: { CROCHET_HOME: given, HOME: home } }: ServeOptions): string {
+  const root = given?.startsWith("/") ? given : `${home || process.getBuiltinModule("node:os").homedir()}/.crochet`;
+  return `${root}/values/${encodeURIComponent(session || "none").replaceAll(".", "%2E")}`;
 }
 
 /** A session that no hook has written to for this long is over. */
