@@ -44,7 +44,7 @@ const CHECKS: { readonly [name: string]: () => number } = {
     return ratio(cpu("hooks"), cpu("json"));
   },
   "replay: CPU of a run of 20 calls, against one answered by msw": () => {
-    const cpu = (name: string) => () => printed("replay-contestant.ts", name, 1).cpu as number;
+    const cpu = (name: string) => () => printed("replay-contestant.ts", name, 200).cpu as number;
     return ratio(cpu("seam"), cpu("msw"));
   },
   "edit: one edit of 10 MB, against read, write and rename": () => {

@@ -2,7 +2,7 @@
  * How fast a recorded run is replayed, against the tools people use for that with the SDK; how long `crochet replay`
  * takes from a cold start; and whether a process that replays a thousand fixtures grows. Every measurement is a process
  * of its own and contestants take turns: read the ratios.
- * `bun run bench/replay.ts [--rounds 5] [--seconds 2] [--only speed,cold,memory]`
+ * `bun run bench/replay.ts [--rounds 5] [--runs 200] [--only speed,cold,memory]`
  */
 import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
@@ -11,7 +11,7 @@ import { here, median } from "./_measure.ts";
 const { values } = parseArgs({
   options: {
     rounds: { type: "string", default: "5" },
-    seconds: { type: "string", default: "2" },
+    runs: { type: "string", default: "200" },
     only: { type: "string", default: "speed,cold,memory" },
   },
 });
@@ -33,7 +33,7 @@ function speed(): void {
         execFileSync(process.execPath, [
           here("replay-contestant.ts"),
           name,
-          values.seconds,
+          values.runs,
         ]).toString(),
       );
       runs.get(name)!.push(measured.runs);

@@ -76,8 +76,7 @@ export async function askerFor(
   tape: TapeSession | undefined,
 ): Promise<RunOptions["asker"]> {
   if (!tape || !(person ?? tape.program?.tape.answers)) return person;
-  const { tapedAsker } = await import("../tape/people.ts");
-  return tapedAsker(tape, person);
+  return (await (people ??= import("../tape/people.ts"))).tapedAsker(tape, person);
 }
 
 type Decided = { readonly [part in "permissions" | "ask" | "sandbox"]?: RunOptions[part] | undefined };
@@ -92,8 +91,7 @@ export async function decidedBy(
   tape: TapeSession | undefined,
 ): Promise<Decided> {
   if (!tape) return run;
-  const { tapedPermissions } = await import("../tape/people.ts");
-  const ask = tapedPermissions(tape, run.ask);
+  const ask = (await (people ??= import("../tape/people.ts"))).tapedPermissions(tape, run.ask);
   const header = tape.program?.tape.header;
   if (header) {
     const { permissions, sandbox } = tape.mask.off(header) as Decided;
@@ -121,6 +119,7 @@ export function notedHooks(found: RunOptions["hooks"], tape: TapeSession | undef
 
 /** Kept: to ask for a module again is quick, and to open a tape is to be quicker; and runs that begin at once keep their order. */
 let loaded: Promise<[typeof import("../tape/options.ts"), typeof import("../tape/session.ts")]> | undefined;
+let people: Promise<typeof import("../tape/people.ts")> | undefined;
 
 /** What is left out of the workspace that is kept with a tape. */
 const leftOut = new WeakMap<TapeSession, readonly { readonly path: string; readonly why: string }[]>();

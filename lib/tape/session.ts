@@ -18,7 +18,7 @@ import { type Mask, mask } from "./redact/mask.ts";
 import { type Program, programOf, Served, showsText, type ToTape } from "./match.ts";
 import { isOverWire, tapeFile, type TapeMode, type TapeOptions } from "./options.ts";
 import { normaliserOf, withNormalisers } from "./normalise.ts";
-import { namesPlace, placer, placesHere } from "./redact/places.ts";
+import { lazyPlacer, namesPlace, placesHere } from "./redact/places.ts";
 import { readTape, TapeError } from "./read.ts";
 import { Recording } from "./record/recording.ts";
 import { lazyRedactor, type Redactor } from "./redact/redact.ts";
@@ -90,10 +90,10 @@ export class TapeSession {
     return { ...tape, calls: tape.calls.filter((call) => call.at < first && !call.stale) };
   }
 
-  /** Made when it is needed: many tapes name no place, and looking them up is work. */
   get mask(): Mask {
     const needsIds = this.mode !== "replay" || this.program?.hasSecrets;
-    return this.#mask ??= mask(placer(placesHere(this.root), this.program?.hasUser), needsIds ? this.#ids : undefined);
+    const places = lazyPlacer(() => placesHere(this.root), this.program?.hasUser);
+    return this.#mask ??= mask(places, needsIds ? this.#ids : undefined);
   }
 
   /** Whether answers come from a tape. */

@@ -122,6 +122,17 @@ export function placer(places: Places, anyUser = false): Placer {
   };
 }
 
+/** A placer that is made when a text first needs it: to look places up is work, and many texts name none. */
+export function lazyPlacer(places: () => Places, anyUser?: boolean): Placer {
+  let made: Placer | undefined;
+  const real = () => made ??= placer(places(), anyUser);
+  return {
+    place: (text, form) => real().place(text, form),
+    restore: (text, form) => text.includes("{") ? real().restore(text, form) : text,
+    find: (text, from, form) => real().find(text, from, form),
+  };
+}
+
 /** Names a workspace that is gone `{ROOT}`, in texts that are never restored: what only looks like a place is left as it is. */
 export function rootNamed(root: string): (text: string) => string {
   const { place } = placer({ root });
