@@ -1,10 +1,10 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../agent/options.ts";
 import { isInside } from "../files/confine.ts";
 import { realOr } from "../hooks/file/places.ts";
 import { trustFixtures } from "../hooks/trust.ts";
-import { draftIn, sweep } from "../tape/drafts.ts";
+import { withDraft } from "../tape/drafts.ts";
 import { priceOf } from "../tape/drift/drift.ts";
 import { priceText } from "../tape/drift/report.ts";
 import { fixtureAt, FIXTURES, nameFor, scriptOnTape } from "../tape/fixture.ts";
@@ -176,10 +176,7 @@ async function recordInto(
   const keeps = !tools && fixtureAt(folder).files === undefined && script !== join(folder, "agent.ts");
   const ran = script === undefined ? [] : [script, join(dirname(script), "hooks")];
   makeFolder(folder);
-  sweep(folder);
-  const draft = draftIn(folder);
-  mkdirSync(draft);
-  try {
+  return await withDraft(folder, async (draft) => {
     for (const { path, why } of keeps ? keepFiles(workspace, draft, ran) : []) {
       io.err(`${path} is not kept with the fixture: ${why}\n`);
     }
@@ -195,10 +192,7 @@ async function recordInto(
         workspace: { ready: () => {}, keep: () => renameSync(files, join(folder, "files")), drop: () => {} },
       }),
     });
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
-    if (readdirSync(folder).length === 0) rmdirSync(folder);
-  }
+  });
 }
 
 /** What Bun, Deno and vitest take for tests by their names. */

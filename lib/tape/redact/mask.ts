@@ -1,8 +1,8 @@
 import type { ModelEvent } from "../../core/model.ts";
 import { onlyEvent } from "../frames.ts";
-import { runDelta, withText } from "../_pack.ts";
+import { runDelta } from "../_pack.ts";
 import type { Form, Placer } from "./places.ts";
-import { isSignature, mapTexts, type Redactor } from "./redact.ts";
+import { mapTexts, type Redactor } from "./redact.ts";
 import type { Attempt, TapeEvent } from "../tape.ts";
 
 /** What stands between an agent's texts and a tape's: secrets are taken out for good, places are put back when served. */
@@ -11,9 +11,47 @@ export interface Mask {
   on<T>(value: T): T;
   /** A value of a tape as it is here. */
   off<T>(value: T): T;
-  attemptOn(attempt: Attempt): Attempt;
-  eventsOff(events: readonly TapeEvent[]): readonly TapeEvent[];
+  attemptOn(attempt: Attempt, frames?: Frames): Attempt;
+  eventsOff(events: readonly TapeEvent[], frames?: Frames): readonly TapeEvent[];
 }
+
+type FrameData = { readonly [key: string]: unknown };
+
+/** A text of a frame that is a piece of a longer one. */
+export interface Piece {
+  /** Pieces of one text have one key. */
+  readonly key: string;
+  readonly path: readonly (string | number)[];
+  readonly text: string;
+  readonly form: Form;
+}
+
+/** How the frames of a stream are read and written. @default those of the Messages API */
+export interface Frames {
+  /** Undefined for a frame without JSON. */
+  data(frame: TapeEvent): FrameData | undefined;
+  pieces(data: FrameData): readonly Piece[];
+  /** Whether a frame with a piece has no other text. @default false */
+  readonly isAlone?: true;
+  withData(frame: TapeEvent, data: FrameData): TapeEvent;
+}
+
+const MESSAGES: Frames = {
+  isAlone: true,
+  data: ({ event, raw }) => event ?? onlyEvent(raw!),
+  pieces: (data) => {
+    const delta = runDelta(data as ModelEvent);
+    if (!delta) return [];
+    const { index, type, field, text } = delta;
+    return [{
+      key: `${index} ${type}`,
+      path: ["delta", field],
+      text,
+      form: field === "partial_json" ? "json" : "plain",
+    }];
+  },
+  withData: ({ ms, pad }, data) => ({ ms, event: data as ModelEvent, ...(pad !== undefined && { pad }) }),
+};
 
 export function mask(placer: Placer, redactor: Redactor | undefined): Mask {
   // Places first: the name of a temporary folder looks random.
@@ -24,7 +62,7 @@ export function mask(placer: Placer, redactor: Redactor | undefined): Mask {
   return {
     on: (value) => mapTexts(value, (text, _, key) => on(text, key)),
     off: (value) => mapTexts(value, (text) => placer.restore(text)),
-    attemptOn: (attempt) => ({
+    attemptOn: (attempt, frames = MESSAGES) => ({
       ...attempt,
       ...(attempt.why !== undefined && { why: on(attempt.why) }),
       ...(attempt.body !== undefined && { body: bodyOn(attempt.body, on) }),
@@ -32,17 +70,20 @@ export function mask(placer: Placer, redactor: Redactor | undefined): Mask {
         events: changeEvents(
           changeEvents(
             attempt.events,
+            frames,
             (text, form) => placer.place(text, form),
             (texts, _, form) => placeInPieces(texts, placer, form),
           ),
-          (text, form) => redacted(text, form, redactor),
+          frames,
+          (text, form, key) => redacted(text, form, key, redactor),
           rejoin,
         ),
       }),
     }),
-    eventsOff: (events) =>
+    eventsOff: (events, frames = MESSAGES) =>
       changeEvents(
         events,
+        frames,
         (text, form) => placer.restore(text, form),
         (texts, _, form) => texts.map((text) => placer.restore(text, form)),
       ),
@@ -50,9 +91,9 @@ export function mask(placer: Placer, redactor: Redactor | undefined): Mask {
 }
 
 /** In JSON each text is looked at by itself: what stands in it may be written with escapes. */
-function redacted(text: string, form: Form, redactor: Redactor | undefined): string {
+function redacted(text: string, form: Form, key: string, redactor: Redactor | undefined): string {
   if (!redactor) return text;
-  if (form === "plain") return redactor.text(text);
+  if (form === "plain") return redactor.text(text, key);
   try {
     const value: unknown = JSON.parse(text);
     const clean = redactor.value(value);
@@ -73,47 +114,59 @@ function bodyOn(body: string, on: (text: string, key?: string) => string): strin
   }
 }
 
-type Change = (text: string, form: Form) => string;
+type Change = (text: string, form: Form, key: string) => string;
 type ChangePieces = (texts: readonly string[], whole: (text: string) => string, form: Form) => readonly string[];
 
 /** Changes every text of a stream. What is streamed in pieces is looked at in one: a secret may be cut anywhere. */
-function changeEvents(events: readonly TapeEvent[], change: Change, pieces: ChangePieces): TapeEvent[] {
-  const changed = events.map((e) => ({ ...e }));
-  const runs = new Map<string, { at: number[]; texts: string[]; form: Form }>();
-  for (const [at, item] of changed.entries()) {
-    const event = item.event ?? onlyEvent(item.raw!);
-    const delta = event && runDelta(event);
-    if (delta && isSignature(delta)) continue;
-    if (delta) {
-      const key = `${delta.index} ${delta.type}`;
-      const form = delta.type === "input_json_delta" ? "json" : "plain";
-      const run = runs.get(key) ?? { at: [], texts: [], form };
-      run.at.push(at);
-      run.texts.push(delta.text);
-      runs.set(key, run);
-    } else if (event) replaceEvent(changed, at, event, mapTexts(event, (text) => change(text, "plain")));
-    else changed[at] = { ...item, raw: change(item.raw!, "json") };
-  }
-  for (const { at, texts, form } of runs.values()) {
-    const after = pieces(texts, (text) => change(text, form), form);
-    for (const [i, text] of after.entries()) {
-      if (text === texts[i]) continue;
-      const item = changed[at[i]!]!;
-      const event = item.event ?? onlyEvent(item.raw!)!;
-      replaceEvent(changed, at[i]!, event, withText(event, text));
+function changeEvents(
+  events: readonly TapeEvent[],
+  frames: Frames,
+  change: Change,
+  changePieces: ChangePieces,
+): TapeEvent[] {
+  const before = events.map((frame) => frames.data(frame));
+  const runs = new Map<string, (Piece & { at: number })[]>();
+  const after = before.map((data, at) => {
+    if (!data) return undefined;
+    const found = frames.pieces(data);
+    for (const piece of found) {
+      const run = runs.get(piece.key);
+      if (run) run.push({ ...piece, at });
+      else runs.set(piece.key, [{ ...piece, at }]);
+    }
+    return found.length > 0 && frames.isAlone ? data : changeOthers(data, found, change);
+  });
+  for (const run of runs.values()) {
+    const { form } = run[0]!;
+    const texts = changePieces(run.map(({ text }) => text), (text) => change(text, form, ""), form);
+    for (const [i, { at, path, text }] of run.entries()) {
+      if (texts[i] !== text) after[at] = withText(after[at], path, texts[i]!) as FrameData;
     }
   }
-  return changed;
+  return events.map((frame, at) => {
+    const data = after[at];
+    if (!data) return { ...frame, raw: change(frame.raw!, "json", "") };
+    return data === before[at] ? frame : frames.withData(frame, data);
+  });
 }
 
-function replaceEvent(all: TapeEvent[], at: number, was: ModelEvent, event: ModelEvent): void {
-  if (event === was) return;
-  const { ms, pad } = all[at]!;
-  all[at] = { ms, event, ...(pad !== undefined && { pad }) };
+/** Changes all texts of a frame but those that are pieces of longer ones; the frame itself if nothing changes. */
+function changeOthers(data: FrameData, pieces: readonly Piece[], change: Change): FrameData {
+  const set = (all: FrameData, textOf: (piece: Piece) => string) =>
+    pieces.reduce((one, piece) => withText(one, piece.path, textOf(piece)) as FrameData, all);
+  const others = set(data, () => "");
+  const changed = mapTexts(others, (text, _, key) => change(text, "plain", key));
+  return changed === others ? data : set(changed, ({ text }) => text);
+}
+
+function withText(value: unknown, [key, ...rest]: readonly (string | number)[], text: string): unknown {
+  const copy = (Array.isArray(value) ? [...value] : { ...value as object }) as { [key: string | number]: unknown };
+  copy[key!] = rest.length === 0 ? text : withText(copy[key!], rest, text);
+  return copy;
 }
 
 /** Changes a text that came in pieces; what changed is in the piece in which it begins. */
-export function rejoin(texts: readonly string[], whole: (text: string) => string): readonly string[] {
+function rejoin(texts: readonly string[], whole: (text: string) => string): readonly string[] {
   const before = texts.join("");
   const after = whole(before);
   if (after === before) return texts;
@@ -125,7 +178,7 @@ export function rejoin(texts: readonly string[], whole: (text: string) => string
   return inPieces(texts, [{ at: start, end: before.length - end, instead: after.slice(start, after.length - end) }]);
 }
 
-export function placeInPieces(texts: readonly string[], placer: Placer, form: Form): readonly string[] {
+function placeInPieces(texts: readonly string[], placer: Placer, form: Form): readonly string[] {
   const whole = texts.join("");
   const found: Replacement[] = [];
   for (let next = placer.find(whole, 0, form); next; next = placer.find(whole, next.end, form)) found.push(next);

@@ -4,6 +4,7 @@ import { DONE } from "../../http/sse.ts";
 import { chatReader } from "../../openai/chat-reply.ts";
 import { ReplyEvents, type ReplyReader } from "../../openai/reply-events.ts";
 import { responsesReader } from "../../openai/responses-reply.ts";
+import type { Piece } from "../redact/mask.ts";
 import type { Attempt, TapeEvent } from "../tape.ts";
 import type { Api, Fields } from "./api.ts";
 
@@ -66,15 +67,6 @@ function geminiReader(request: ModelRequest, emit: (event: ModelEvent) => void):
     reply.finish(stop === "MAX_TOKENS" ? "max_tokens" : calls > 0 ? "tool_use" : "end_turn");
   };
   return { take, whole: (value) => (take(value), end()), end, isWhole: () => stop !== "" };
-}
-
-/** A text of a frame that is a piece of a longer one. */
-export interface Piece {
-  /** Pieces of one text have one key. */
-  readonly key: string;
-  readonly path: readonly (string | number)[];
-  readonly text: string;
-  readonly form: "plain" | "json";
 }
 
 /** The pieces of texts in a frame. */

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
+import { existsSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { shellWord } from "../../core/shown.ts";
-import { draftIn, sweep } from "../drafts.ts";
+import { withDraft } from "../drafts.ts";
 import type { DriftReport } from "../drift/drift.ts";
 import { type Fixture, fixtureAt, inScratch } from "../fixture.ts";
 import type { Header } from "../format.ts";
@@ -86,11 +86,7 @@ export async function recordCommand(
   options: RecordOptions,
 ): Promise<{ tape: Tape; end: CommandEnd }> {
   const { command, cwd, env, normalise = [], redact = false, onLeftOut } = options;
-  mkdirSync(fixture.folder, { recursive: true });
-  sweep(fixture.folder);
-  const draft = draftIn(fixture.folder);
-  mkdirSync(draft);
-  try {
+  return await withDraft(fixture.folder, async (draft) => {
     for (const { path, why } of keepFiles(cwd, draft, [])) onLeftOut?.(path, why);
     const git = isRepository(cwd);
     const { server, write } = await startRecording(env, cwd, redact);
@@ -108,10 +104,7 @@ export async function recordCommand(
     } finally {
       await server.close();
     }
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
-    if (readdirSync(fixture.folder).length === 0) rmdirSync(fixture.folder);
-  }
+  });
 }
 
 function isRepository(cwd: string): boolean {

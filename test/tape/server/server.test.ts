@@ -7,8 +7,10 @@ import { test } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { fixtureAt } from "../../../lib/tape/fixture.ts";
 import { readTape } from "../../../lib/tape/read.ts";
+import { redactor } from "../../../lib/tape/redact/redact.ts";
 import { Program } from "../../../lib/tape/server/program.ts";
 import { listen } from "../../../lib/tape/server/listen.ts";
+import { sentMasks } from "../../../lib/tape/server/mask.ts";
 import { shownVariables, upstreamsIn } from "../../../lib/tape/server/pointing.ts";
 import { recordCommand, type RecordOptions, replayCommand } from "../../../lib/tape/server/run.ts";
 import { scriptedServer } from "../../../lib/testing/server.ts";
@@ -395,4 +397,15 @@ test("an empty id in a header names no session and no agent", () => {
   const lane = program.learn({ "x-claude-code-session-id": "", "x-claude-code-agent-id": "" });
   assert.equal(lane, "main");
   assert.deepEqual(program.places, { folder: undefined, session: undefined, agents: [] });
+});
+
+test("a frame that is not JSON is masked as all others are, in every API", () => {
+  const mask = sentMasks({ root: "/srv/tea" }, new Program(), redactor({ seed: "s", env: {} }))();
+  const raw = "data: cut in /srv/tea/x, OPENAI_API_KEY=abcdefghij0123456789klmnop\n\n";
+  for (const api of ["chat", "responses", "gemini", "anthropic"] as const) {
+    const { events } = mask.attemptOn(api, { events: [{ ms: 0, raw }, { ms: 0, raw: "data: [DONE]\n\n" }], took: 1 });
+    assert.match(events![0]!.raw!, /^data: cut in \{ROOT\}\/x, OPENAI_API_KEY=\{KEY:\w+\}\n\n$/, api);
+    assert.equal(events![1]!.raw, "data: [DONE]\n\n");
+    assert.match(mask.attemptOff(api, { events: events!, took: 1 }).events![0]!.raw!, /cut in \/srv\/tea\/x/, api);
+  }
 });
