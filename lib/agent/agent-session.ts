@@ -1,5 +1,6 @@
 import { isContent, type Prompt, promptText } from "../core/messages.ts";
-import type { AgentSpec, Asks, SessionState } from "../core/run.ts";
+import type { Asks } from "../core/model.ts";
+import type { AgentSpec, SessionState } from "../core/run.ts";
 import type { Session } from "./session.ts";
 import { shown } from "../core/shown.ts";
 import { checkOptions } from "../files/options.ts";

@@ -185,7 +185,11 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
     cwd,
     created: new Date(clock.now()).toISOString(),
   };
-  const keep = keeper(store, id, stored ? undefined : about, () => state, stored);
+  const keep = keeper({
+    ...{ store, id, stored, about: stored ? undefined : about },
+    state: () => state,
+    isRerun: engine !== undefined,
+  });
   const signals = [options.signal, own.signal].filter((signal) => signal !== undefined);
   const mcp = [options.mcp, own.mcp];
   const set = await toolSet({ own: parts.tools, mcp, tape, cwd, state: toolState, signals, warn });

@@ -1,6 +1,7 @@
 import { type Message, NO_USAGE, type Prompt, promptText, textOf } from "../core/messages.ts";
 import type { Result } from "../core/run-events.ts";
-import type { Asks, SessionState } from "../core/run.ts";
+import type { Asks } from "../core/model.ts";
+import type { SessionState } from "../core/run.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { resumable, type Transcript } from "../transcript/store.ts";
 import type { SessionEngine } from "./engine.ts";

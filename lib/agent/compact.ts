@@ -3,6 +3,7 @@ import { readReply } from "../core/reply.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import type { Model } from "../core/model.ts";
 import type { Run } from "../core/run.ts";
+import { toolSpecs } from "../core/tool.ts";
 import { asksForSummary } from "./params.ts";
 
 /** What a context may hold before it is made smaller: this part of what the model takes, or so many tokens if that is unknown. */
@@ -73,7 +74,7 @@ export async function compact(run: Run, trigger: "auto" | "manual"): Promise<boo
   ];
   const { maxTokens: max_tokens, ...asks } = asksForSummary(run.asks);
   const request = {
-    ...{ model: run.state.model, system: agent.system, messages: asking, tools: run.toolSpecs, max_tokens },
+    ...{ model: run.state.model, system: agent.system, messages: asking, tools: toolSpecs(agent), max_tokens },
     ...asks,
   };
   run.state.spent.calls++;

@@ -1,7 +1,7 @@
 import { isObject } from "../core/json.ts";
 import { textOf } from "../core/messages.ts";
-import { type JsonSchema, ModelError, type Reply } from "../core/model.ts";
-import type { AgentSpec, Asks, Run } from "../core/run.ts";
+import { type Asks, type JsonSchema, ModelError, type Reply } from "../core/model.ts";
+import type { AgentSpec, Run } from "../core/run.ts";
 import type { Tool } from "../core/tool.ts";
 import { tool } from "../tools/make-tool.ts";
 import type { StandardSchema } from "../tools/schema.ts";

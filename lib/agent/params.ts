@@ -1,6 +1,6 @@
 import { isObject } from "../core/json.ts";
-import { DEFAULT_MAX_TOKENS, type Effort } from "../core/model.ts";
-import type { Asks, Run, SessionState } from "../core/run.ts";
+import { type Asks, DEFAULT_MAX_TOKENS, type Effort } from "../core/model.ts";
+import type { Run, SessionState } from "../core/run.ts";
 import { shown } from "../core/shown.ts";
 
 /** Parameters of the API by its own names, sent as they are. Those that are not listed here are sent too. */

@@ -29,13 +29,15 @@ export interface Keeper {
 }
 
 /** Writes every fact of an agent to a store, in order; a message is acknowledged once it is written. */
-export function keeper(
-  store: SessionStore,
-  id: string,
-  about: About | undefined,
-  state: () => SessionState,
-  stored?: Transcript,
-): Keeper {
+export function keeper({ store, id, about, state, stored, isRerun }: {
+  readonly store: SessionStore;
+  readonly id: string;
+  readonly about: About | undefined;
+  readonly state: () => SessionState;
+  readonly stored: Transcript | undefined;
+  /** Whether a run may be run again from its beginning: nothing in it may depend on the time of day. */
+  readonly isRerun: boolean;
+}): Keeper {
   let compacted = stored ? stored.full.length - stored.messages.length : 0;
   let length = state().messages.length;
   // How much of what the store has compacted away a run that is run again has still to pass.
@@ -94,8 +96,7 @@ export function keeper(
       await append({ type: "message", index, message });
       since.messages++;
       if (since.messages >= EVERY_MESSAGES) await checkpoint(run, "auto");
-      // By time only without an engine: a run that is run again would fire the event at another point.
-      else if (!run.agent.around?.isRerun && state().clock.tick() - since.tick >= EVERY_MS) {
+      else if (!isRerun && state().clock.tick() - since.tick >= EVERY_MS) {
         await checkpoint(run, "periodic");
       }
     },

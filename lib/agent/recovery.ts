@@ -1,6 +1,6 @@
 import type { EventFields } from "../core/events.ts";
-import { ModelError } from "../core/model.ts";
-import type { AgentSpec, CallEnd, Run } from "../core/run.ts";
+import { type CallEnd, ModelError } from "../core/model.ts";
+import type { AgentSpec, Run } from "../core/run.ts";
 
 /** What is done about a model call of no use: each time, room is made once at most, and the model changed once at most. */
 export function recovery(

@@ -3,9 +3,10 @@ import type { Late } from "../core/hook.ts";
 import type { Limits, Spent } from "../core/limits.ts";
 import { contentText, isToolResult, isToolUse, type Message, NO_USAGE } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
-import { type AgentSpec, type Asks, newSessionState, type Run, type SessionState, type ToolRun } from "../core/run.ts";
+import type { Asks } from "../core/model.ts";
+import { type AgentSpec, newSessionState, type Run, type SessionState } from "../core/run.ts";
+import { findTool, ToolError, type ToolRun } from "../core/tool.ts";
 import { openSession } from "./session.ts";
-import { findTool, ToolError } from "../core/tool.ts";
 import { sha256 } from "../files/sha256.ts";
 import type { TapeLane } from "../tape/lane.ts";
 import { Inbox, lateWords } from "../tools/inbox.ts";
@@ -267,7 +268,7 @@ async function live(
     cwd: state.cwd(),
     created: new Date(clock.now()).toISOString(),
   };
-  const keep = keeper(store, id, about, () => state, stored);
+  const keep = keeper({ store, id, about, state: () => state, stored, isRerun: engine !== undefined });
   if (begin) keep.rewind(begin);
   const start = clock.tick();
   const session = openSession(spec, state);

@@ -4,18 +4,10 @@ import type { Late } from "../core/hook.ts";
 import { type Message, text, type TextBlock } from "../core/messages.ts";
 import { ModelError, type Reply } from "../core/model.ts";
 import type { PartlyUsed } from "../core/reply.ts";
-import {
-  type Around,
-  type HookCall,
-  type LateWords,
-  type Reports,
-  type Run,
-  type ToolEnd,
-  type ToolRun,
-} from "../core/run.ts";
+import type { Around, HookCall, LateWords, Reports, Run } from "../core/run.ts";
+import { type ToolEnd, ToolError, type ToolRun } from "../core/tool.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { asError, thrownWords } from "../core/thrown.ts";
-import { ToolError } from "../core/tool.ts";
 import type { Inbox } from "../tools/inbox.ts";
 import type { Spawned, SpawnRequest, ToolContext } from "../tools/tool-context.ts";
 import { CWD, shellCwd } from "../tools/tool-state.ts";
@@ -26,7 +18,6 @@ import type { Engine } from "./engine.ts";
 export function stepsOn(engine: Engine, inner: Around = {}): Around {
   return {
     ...inner,
-    isRerun: true,
     isOrdered: true,
     model: (run, partial, next) =>
       modelStep(engine, run, partial, async () => await (inner.model ? inner.model(run, partial, next) : next())),
@@ -218,8 +209,8 @@ async function toolStep(engine: Engine, run: Run, toolRun: ToolRun, next: NextRu
   const begun = isEffect ? await engine.step(`${key}:begun`, () => Promise.resolve(mine)) : mine;
   for (;;) {
     const end = await placed(engine, run, reports.length === 0 ? key : `${key}:${reports.length}`, async () => {
-      const ended = await (spawn ? untilItWants(next, reports) : next());
-      return begun === mine || reports.length > 0 ? ended : twice(ended);
+      const ended: SteppedEnd = await (spawn ? untilItWants(next, reports) : next());
+      return begun === mine || reports.length > 0 || ended.wants ? ended : twice(ended);
     });
     if (!end.wants) return end;
     reports.push(
@@ -237,13 +228,11 @@ async function toolStep(engine: Engine, run: Run, toolRun: ToolRun, next: NextRu
 
 /** Says in a result that its effect may have happened twice. */
 function twice(end: SteppedEnd): SteppedEnd {
-  if (!end.output) return end;
-  const { content } = end.output;
-  const output = {
-    ...end.output,
+  const { content } = end;
+  return {
+    ...end,
     content: typeof content === "string" ? `${content}\n\n${RAN_AGAIN}` : [...content, text(RAN_AGAIN)],
   };
-  return { ...end, output };
 }
 
 const RAN_AGAIN =
@@ -288,7 +277,7 @@ async function untilItWants(next: NextRun, reports: readonly Report[]): Promise<
     return new Promise(() => {});
   };
   const ended = await Promise.race([next({ spawn }), wanted]);
-  return ended ?? { wants };
+  return ended ?? { content: "", wants };
 }
 
 /**

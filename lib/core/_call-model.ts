@@ -2,9 +2,18 @@ import { snapshot } from "./_event.ts";
 import { freeze } from "./frozen.ts";
 import { asError, thrownWords } from "./thrown.ts";
 import { Ended } from "./limits.ts";
-import type { CallEnd, Run, Used } from "./run.ts";
+import {
+  type CallEnd,
+  ModelError,
+  type ModelEvent,
+  type ModelRequest,
+  type Reply,
+  type ReplyDelta,
+  type Used,
+} from "./model.ts";
+import type { Run } from "./run.ts";
+import { toolSpecs } from "./tool.ts";
 import { type Block, invalidConversation, type Message, user } from "./messages.ts";
-import { ModelError, type ModelEvent, type ModelRequest, type Reply, type ReplyDelta } from "./model.ts";
 import { type PartlyUsed, readReply, replyFrom } from "./reply.ts";
 import { isNotKept } from "./said.ts";
 import { UnusableAnswer } from "./verdict.ts";
@@ -76,7 +85,7 @@ async function callEnd(
   const params = agent.paramsOf ? agent.paramsOf(run, isFirst) : run.asks.params;
   run.countCall();
   const request = {
-    ...{ model: run.state.model, system, messages, tools: run.toolSpecs, max_tokens },
+    ...{ model: run.state.model, system, messages, tools: toolSpecs(agent), max_tokens },
     ...(effort && { effort }),
     ...(params && { params }),
   };

@@ -4,12 +4,12 @@ import { thaw } from "./frozen.ts";
 import { countTool } from "./limits.ts";
 import { type Block, contentText, INTERRUPTED, isContent, text } from "./messages.ts";
 import type { ToolCall } from "./model.ts";
-import type { Run, Thrown, ToolEnd, ToolRun } from "./run.ts";
+import type { Run } from "./run.ts";
+import { type Tool, type ToolEnd, ToolError, type ToolOutput, type ToolReturn, type ToolRun } from "./tool.ts";
 import type { CallOutcome } from "./run-events.ts";
 import { type From, type Refusal, wordings } from "./said.ts";
 import { shown } from "./shown.ts";
 import { asError, thrownWords } from "./thrown.ts";
-import { type Tool, ToolError, type ToolOutput, type ToolReturn } from "./tool.ts";
 import { UnusableAnswer } from "./verdict.ts";
 
 /** How long the loop waits for a tool that was asked to stop. */
@@ -26,16 +26,12 @@ export interface Ready {
 }
 
 /** How a call ended. */
-export interface Ending {
+export interface Ending extends ToolEnd {
   readonly outcome: CallOutcome;
-  readonly content: string | readonly Block[];
-  readonly response?: unknown;
   readonly ms?: number;
   /** What hooks said of it: stands after all tool_results of the message. */
   readonly after?: readonly Block[];
-  readonly wait?: boolean;
-  readonly refused?: Omit<Refusal, "words"> | undefined;
-  readonly thrown?: Thrown | undefined;
+  readonly refused?: Omit<Refusal, "words">;
 }
 
 /** A call that runs. */
@@ -63,9 +59,7 @@ export async function finish(run: Run, { ready, ran, time, cwd }: Begun, end: (e
   let ending: Ending = { ...await ran, ms: time(), after };
   try {
     // One more try of what changes nothing can do no harm.
-    if (
-      ending.thrown && run.hears("error") && await run.wantsRetry(ending.thrown, tool.name, tool.effect !== "write")
-    ) {
+    if (ending.thrown && await run.wantsRetry(ending.thrown, tool.name, tool.effect !== "write")) {
       ending = { ...await perform(run, ready, ":retry"), ms: time(), after };
     }
     if (ending.outcome === "interrupted") return;
@@ -102,12 +96,15 @@ async function perform(run: Run, ready: Ready, suffix = ""): Promise<Ending> {
   if ("ended" in end) end = await settle(working, { clock, signal: NEVER, ms: GRACE_MS });
   // A tool's own failure is a result: what is thrown here is the engine's.
   if ("error" in end && !signal.aborted) throw end.error;
-  const { output, thrown } = "value" in end ? end.value : {};
   // What a tool has done is reported even if the run was interrupted; how it was stopped is not.
-  if (!output || (signal.aborted && output.isError)) return interrupted("The call was interrupted before it ended");
-  const { content, isError, response = content, wait = false } = output;
-  const refused = thrown?.refusedBy === undefined ? undefined : { by: thrown.refusedBy, reason: thrown.message };
-  return { outcome: isError ? "failure" : "success", content, response, wait, refused, thrown };
+  if (!("value" in end) || (signal.aborted && end.value.isError)) {
+    return interrupted("The call was interrupted before it ended");
+  }
+  const { value } = end;
+  const { response = value.content, thrown } = value;
+  const ending: Ending = { ...value, response, outcome: value.isError ? "failure" : "success" };
+  if (thrown?.refusedBy === undefined) return ending;
+  return { ...ending, refused: { by: thrown.refusedBy, reason: thrown.message } };
 }
 
 function interrupted(content: string): Ending {
@@ -132,12 +129,14 @@ async function attempt(run: Run, toolRun: Ready & ToolRun, instead?: object): Pr
       ...state.contextOf?.(run, toolRun),
       ...instead,
     });
-    return { output: outputOf(returned) };
+    return outputOf(returned);
   } catch (error) {
     const { name, message, stack } = asError(error);
     const { refusedBy, response } = error instanceof ToolError ? error : {};
     return {
-      output: { content: thrownWords(error), isError: true, ...(response !== undefined && { response }) },
+      content: thrownWords(error),
+      isError: true,
+      ...(response !== undefined && { response }),
       thrown: { name, message, ...(stack !== undefined && { stack }), ...(refusedBy !== undefined && { refusedBy }) },
     };
   }

@@ -3,11 +3,11 @@ import type { Input } from "./events.ts";
 import type { Folded } from "./fold.ts";
 import { Ended } from "./limits.ts";
 import type { ToolCall } from "./model.ts";
-import type { Checked, GatedCall, Run } from "./run.ts";
+import type { Run } from "./run.ts";
+import type { Checked, GatedCall, Tool } from "./tool.ts";
 import { type Refusal, refusalOf, unanswered } from "./said.ts";
 import { thrownWords } from "./thrown.ts";
 import { isThenable } from "./settle.ts";
-import type { Tool } from "./tool.ts";
 
 /** Everything before a call may run: is it one, do its hooks let it pass, is it permitted. One that may not is ended here. */
 export async function gate(
@@ -22,8 +22,7 @@ export async function gate(
     return invalid(`there is no such tool: the tools are ${known}`);
   }
   if (call.invalid !== undefined) return invalid(call.invalid);
-  const checking = checked(run, tool, call.input);
-  const original = checking instanceof Promise ? await checking : checking;
+  const original = await checked(run, tool, call.input);
   if ("why" in original) return invalid(`its input is not valid: ${original.why}`);
 
   const fields = { tool_name: tool.name, original_input: original.input, tool_use_id: call.id };
@@ -46,8 +45,7 @@ export async function gate(
   const { input } = changed;
   const asking = { tool, input, fields, check: (value: unknown) => checked(run, tool, value) };
   const { permit = withoutRules } = run.agent;
-  const permitting = permit(run, asking, pre);
-  const permitted = permitting instanceof Promise ? await permitting : permitting;
+  const permitted = await permit(run, asking, pre);
   if ("by" in permitted) return refuse(permitted, input);
   if (tool.asks) await run.fire({ event: "agent-prompt", ...tool.asks(permitted.input) });
   return { call, tool, input: permitted.input, original: original.input, after };

@@ -66,8 +66,7 @@ export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
       const answered = await answerCalls(run, reply.calls);
       const arrived = state.reports?.take(false, run) ?? [];
       const reports = arrived instanceof Promise ? await run.interruptible(arrived) : arrived;
-      await run.takeLate();
-      const said = [...answered.content, ...run.heard(state.waiting.splice(0)), ...reports.map(text)];
+      const said = [...answered.content, ...run.heard(await run.takeWaiting()), ...reports.map(text)];
       run.say(said, awaitsApi(reply.message));
       if (run.halt) return { stop: "halted", inputs: [] };
       if (answered.waiting) return await endTurn(run, input, first, "waiting");
@@ -92,8 +91,7 @@ export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
     if (end) state.waiting.push(...said.contexts);
     if (end === "halted") return { stop: end, inputs: [] };
     if (end) return await endTurn(run, input, first, end);
-    await run.takeLate();
-    const contexts = [...run.heard(state.waiting.splice(0)), ...run.heard(said.contexts)];
+    const contexts = [...run.heard(await run.takeWaiting()), ...run.heard(said.contexts)];
     run.say([...run.pending, ...feedback(contexts, said)]);
     sentBack = true;
     iteration = -1;
@@ -118,8 +116,7 @@ async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> 
   run.turn_id = `${state.agentId}:${run.index}.${run.turns}`;
   run.overlay.clear();
   run.output = undefined;
-  await run.takeLate();
-  const waiting = state.waiting.splice(0);
+  const waiting = await run.takeWaiting();
   const { before = [], after = [] } = input;
   run.say([...run.heard(waiting), ...run.heard(before), ...promptBlocks(input), ...run.heard(after)]);
   if (input.from !== undefined && !input.persist) run.ephemeral.push(hookInput("turn-end", input.prompt));

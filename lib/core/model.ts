@@ -125,3 +125,15 @@ export interface Reply {
 
 /** What a listener can show while a reply arrives. */
 export type ReplyDelta = { readonly type: "text" | "thinking"; readonly text: string };
+
+/** What is asked of the model beside the conversation. */
+export type Asks = { readonly maxTokens: number } & Pick<ModelRequest, "effort" | "params">;
+
+/** How a model call ended: with a reply, or an error. */
+export type CallEnd = { readonly reply: Reply; readonly error?: undefined } | {
+  readonly reply?: undefined;
+  readonly error: unknown;
+};
+
+/** What a reply took, or as much of it as came. */
+export type Used = Pick<Reply, "model" | "usage" | "cost">;

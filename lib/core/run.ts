@@ -1,44 +1,19 @@
 import { type Clock, systemClock } from "./clock.ts";
 import { fire, type FireOptions, isHeard } from "./dispatch.ts";
-import {
-  type EventFields,
-  type EventName,
-  EVENTS,
-  type Fired,
-  type Input,
-  type Stop,
-  type ToolResult,
-} from "./events.ts";
+import { type EventName, EVENTS, type Fired, type Stop, type ToolResult } from "./events.ts";
 import { type Folded, NOTHING } from "./fold.ts";
 import { freeze } from "./frozen.ts";
 import type { HookEnv, HookList, HookRun, Late, Sequence } from "./hook.ts";
 import { type AtLimit, Ended, forbidsCall, type Limits, newCount, newSpent, spend, type Spent } from "./limits.ts";
 import { addUsage, type Block, isToolResult, type Message, NO_USAGE, type Usage } from "./messages.ts";
-import {
-  type ApiTool,
-  type Model,
-  ModelError,
-  type ModelRequest,
-  type Reply,
-  type ToolCall,
-  type ToolSpec,
-} from "./model.ts";
+import { type ApiTool, type Asks, type CallEnd, type Model, ModelError, type Reply, type Used } from "./model.ts";
 import type { PartlyUsed } from "./reply.ts";
 import type { Result, RunEvent } from "./run-events.ts";
 import { contextBlocks, type From, hookInput, type Refusal, unread } from "./said.ts";
 import { NEVER, settle } from "./settle.ts";
 import { thrownWords } from "./thrown.ts";
-import type { Tool, ToolError, ToolOutput } from "./tool.ts";
+import type { GatedCall, Permitted, Thrown, Tool, ToolEnd, ToolRun } from "./tool.ts";
 import { actionOf, type Said } from "./verdict.ts";
-
-/** What is asked of the model beside the conversation. */
-export type Asks = { readonly maxTokens: number } & Pick<ModelRequest, "effort" | "params">;
-
-/** How a model call ended: with a reply, or an error. */
-export type CallEnd = { readonly reply: Reply; readonly error?: undefined } | {
-  readonly reply?: undefined;
-  readonly error: unknown;
-};
 
 /** An agent as the loop sees it: nothing here changes while it runs. */
 export interface AgentSpec extends Asks {
@@ -105,40 +80,9 @@ export interface Around {
   spent?(now: Spent): Pick<Spent, "tokens" | "dollars">;
   /** A timer that outlives the process. */
   sleep?(ms: number): Promise<void>;
-  /** Whether the run may be run again from its beginning: nothing in it may depend on the time of day. */
-  readonly isRerun?: boolean;
   /** Whether hooks are asked about calls that ran together in the order of the calls, not as each call ends. */
   readonly isOrdered?: boolean;
 }
-
-/** A tool call that its hooks let pass. */
-export interface GatedCall {
-  readonly tool: Tool;
-  readonly input: Input;
-  /** What all events of the call say of it. */
-  readonly fields: Pick<EventFields["pre-tool-use"], "tool_name" | "original_input" | "tool_use_id">;
-  /** Checks another input as that of the model was checked. */
-  readonly check: (input: unknown) => Checked | Promise<Checked>;
-}
-
-export type Permitted = { readonly input: Input } | Refusal;
-
-export type Checked = { readonly input: Input } | { readonly why: string };
-
-/** A tool call that may run, and its name: unique, and the same if the run is run again. */
-export interface ToolRun {
-  readonly call: ToolCall;
-  readonly tool: Tool;
-  readonly key: string;
-}
-
-/** How a tool's run ended. */
-export interface ToolEnd {
-  readonly output?: ToolOutput;
-  readonly thrown?: Thrown;
-}
-
-export type Thrown = Pick<Error, "name" | "message" | "stack"> & Pick<ToolError, "refusedBy">;
 
 /** What agents in the background report, until the agent that started them takes it. */
 export interface Reports {
@@ -218,9 +162,6 @@ export function newSessionState(
   };
 }
 
-/** What a reply took, or as much of it as came. */
-export type Used = Pick<Reply, "model" | "usage" | "cost">;
-
 /** A model call that a hook made. */
 export interface HookCall {
   readonly hook: string;
@@ -229,7 +170,7 @@ export interface HookCall {
 }
 
 /** What a run is begun with. */
-export interface RunBy {
+interface RunBy {
   /** Ends the run. */
   readonly signal?: AbortSignal | undefined;
   /** Aborted once the session is over: until then what cleans up may run. @default never */
@@ -242,6 +183,7 @@ export interface RunBy {
 export class Run implements HookEnv {
   readonly agent: AgentSpec;
   readonly state: SessionState;
+  readonly asks: Asks;
   readonly #ending = new AbortController();
   readonly signal: AbortSignal;
   readonly closing: AbortSignal;
@@ -253,17 +195,13 @@ export class Run implements HookEnv {
   usage: Usage = NO_USAGE;
   cost: number | undefined = 0;
   readonly denials: Result["denials"][number][] = [];
-  /** What the next user message will hold. */
+  /** What the next user message will hold, and whether that may be results of tools alone. */
   pending: readonly Block[] = [];
-  /** Whether that may be results of tools alone. */
   resultsOnly = false;
-  /** What is asked of the model beside the conversation. */
-  readonly asks: Asks;
   /** What the run gives back, if its agent has an output. */
   output: { readonly value: unknown } | undefined;
-  /** Content shown in this turn only, by index of the message it joins. */
+  /** Content shown in this turn only, by index of the message it joins; `ephemeral` waits for the next user message. */
   readonly overlay = new Map<number, readonly Block[]>();
-  /** Waits to be shown with the next user message of the turn. */
   ephemeral: Block[] = [];
   /** What a person reads if a hook refused the prompt, the agent or the turn. */
   refusal: string | undefined;
@@ -294,13 +232,12 @@ export class Run implements HookEnv {
 
   constructor(agent: AgentSpec, state: SessionState, { signal, closing = NEVER, asks = agent }: RunBy = {}) {
     this.agent = agent;
-    this.asks = asks;
     this.state = state;
+    this.asks = asks;
     this.signal = signal ? AbortSignal.any([signal, this.#ending.signal]) : this.#ending.signal;
     this.closing = closing;
     this.firstIndex = state.messages.length;
-    this.index = state.runs;
-    ({ id: this.session_id, agentId: this.agent_id, parentAgentId: this.parent_agent_id } = state);
+    ({ id: this.session_id, agentId: this.agent_id, parentAgentId: this.parent_agent_id, runs: this.index } = state);
     ({ sequence: this.sequence, clock: this.clock, values: this.values } = state);
     ({ type: this.agent_type, exec: this.exec } = agent);
     this.taped = agent.around?.hookModel;
@@ -310,7 +247,7 @@ export class Run implements HookEnv {
   emit(event: DistributedOmit<RunEvent, "agent_id">): void {
     if (this.state.hears?.(event.type) === false) return;
     try {
-      this.state.emit({ agent_id: this.state.agentId, ...event } as RunEvent);
+      this.state.emit({ agent_id: this.agent_id, ...event } as RunEvent);
     } catch (error) {
       this.deaf ??= { error };
     }
@@ -324,21 +261,33 @@ export class Run implements HookEnv {
     return isHeard(this.list.records, event);
   }
 
-  /** Fires an event, reports what came of it, and ends the run if a hook wants that. Without hooks it costs no promise. */
+  /** Fires an event, reports what came of it, and ends the run if a hook wants that; a `final` one ends nothing. Without hooks it costs no promise. */
   fire(fired: Fired, options?: FireOptions & { final?: boolean }): Folded | Promise<Folded> {
-    if (isHeard(this.list.records, fired.event)) return this.#fire(fired, options);
+    if (this.hears(fired.event)) return this.#fire(fired, options);
     if (!options?.final) this.check();
     return NOTHING;
   }
 
-  async #fire(fired: Fired, options?: FireOptions & { final?: boolean }): Promise<Folded> {
+  async #fire(fired: Fired, { final, ...options }: FireOptions & { final?: boolean } = {}): Promise<Folded> {
+    const folded = await this.#ask(fired, final, options);
+    if (final) return folded;
+    if (!STARTS_TURNS.has(fired.event)) this.#join(fired.event, folded.inputs);
+    this.halt ??= folded.halt;
+    // A gate that could not ask its model must not open: the limit ends the run.
+    if (this.hookLimit) throw this.hookLimit;
+    if (folded.abort) throw new Ended("error", `${folded.abort.hook}: ${folded.abort.reason}`);
+    this.check();
+    return folded;
+  }
+
+  async #ask(fired: Fired, final: boolean | undefined, options: FireOptions): Promise<Folded> {
     // What cleans up must run to its end even when the run was interrupted.
-    const env: HookEnv = options?.final ? Object.create(this, { signal: { value: this.closing } }) : this;
+    const env: HookEnv = final ? Object.create(this, { signal: { value: this.closing } }) : this;
     const { around } = this.agent;
     const asking = () => fire(this.list.records, fired, env, options);
     const folding = around?.hooks ? around.hooks(this, fired, asking) : asking();
     // Hooks never throw. If an engine does while the run cleans up, it ends as it would have ended without hooks.
-    const folded = await (options?.final ? folding.catch(() => NOTHING) : folding);
+    const folded = await (final ? folding.catch(() => NOTHING) : folding);
     if (folded.runs.length > 0) {
       const about = "tool_use_id" in fired && { tool_use_id: fired.tool_use_id };
       this.emit({ type: "fired", event: fired.event, folded, ...about });
@@ -346,13 +295,6 @@ export class Run implements HookEnv {
     for (const warning of [...folded.warnings, ...unread(fired.event, folded.contexts)]) this.warn(warning);
     for (const { hook, text } of folded.systemMessages) this.emit({ type: "system_message", hook, text });
     for (const { hook, text } of folded.inputs) this.emit({ type: "hook_input", hook, event: fired.event, text });
-    if (options?.final) return folded;
-    if (!STARTS_TURNS.has(fired.event)) this.#join(fired.event, folded.inputs);
-    this.halt ??= folded.halt;
-    // A gate that could not ask its model must not open: the limit ends the run.
-    if (this.hookLimit) throw this.hookLimit;
-    if (folded.abort) throw new Ended("error", `${folded.abort.hook}: ${folded.abort.reason}`);
-    this.check();
     return folded;
   }
 
@@ -373,7 +315,7 @@ export class Run implements HookEnv {
 
   /** A name no other step of the run has: whatever a model or a hook repeats, it is counted. */
   nameOf(kind: string, name: string): string {
-    const whole = `${kind}:${this.turn_id || `${this.state.agentId}:${this.index}`}:${name}`;
+    const whole = `${kind}:${this.turn_id || `${this.agent_id}:${this.index}`}:${name}`;
     const used = this.#names.get(whole) ?? 0;
     this.#names.set(whole, used + 1);
     return used === 0 ? whole : `${whole}#${used + 1}`;
@@ -409,7 +351,7 @@ export class Run implements HookEnv {
 
   /** Waits for work unless the run is ended first. */
   async interruptible<T>(work: Promise<T>): Promise<T> {
-    const end = await settle(work, { clock: this.state.clock, signal: this.signal });
+    const end = await settle(work, { clock: this.clock, signal: this.signal });
     if ("value" in end) return end.value;
     this.check();
     throw (end as { error: unknown }).error;
@@ -439,12 +381,11 @@ export class Run implements HookEnv {
     this.pending = resultsOnly ? results : [...results, ...others];
   }
 
-  /** Puts what is pending into the transcript as a user message, joined to the one before if that is the user's too. */
+  /** Puts what is pending into the transcript as a user message. */
   commit(): void | Promise<void> {
-    if (this.pending.length === 0) return;
     const content = this.pending;
     this.pending = [];
-    return this.push({ role: "user", content });
+    if (content.length > 0) return this.push({ role: "user", content });
   }
 
   /** Adds a message; one of the same role as the last joins it, so that roles always alternate. */
@@ -466,10 +407,6 @@ export class Run implements HookEnv {
     return contextBlocks(contexts.filter((c) => !c.ephemeral));
   }
 
-  /** Asked at each model call: the servers of some tools may change them. */
-  get toolSpecs(): readonly (ToolSpec | ApiTool)[] {
-    return specs(this.agent.tools, this.agent.apiTools);
-  }
   get cwd(): string {
     return this.state.cwd();
   }
@@ -555,11 +492,11 @@ export class Run implements HookEnv {
     late?.add(hook, work.then((said) => said.length > 0 ? said : undefined));
   }
 
-  /** Takes what hooks in the background have said by now. */
-  takeLate(): void | Promise<void> {
-    const said = this.state.late?.take(this);
-    if (said instanceof Promise) return said.then((words) => void this.state.waiting.push(...words));
-    if (said) this.state.waiting.push(...said);
+  /** Takes what waits for the next user message, with what hooks in the background have said by now. */
+  async takeWaiting(): Promise<readonly Said[]> {
+    const { late, waiting } = this.state;
+    waiting.push(...await late?.take(this) ?? []);
+    return waiting.splice(0);
   }
 }
 
@@ -572,17 +509,3 @@ function costOf({ price }: AgentSpec, { model, usage, cost }: Used, asked?: Mode
 const STARTS_TURNS: ReadonlySet<EventName> = new Set(["session-start", "turn-end"]);
 
 type DistributedOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
-
-const specsOf = new WeakMap<readonly Tool[], { ofApi: readonly ApiTool[]; specs: readonly (ToolSpec | ApiTool)[] }>();
-
-const NO_TOOLS: readonly ApiTool[] = [];
-
-/** What the model reads about the tools; the same object every time, so that its bytes are made once. */
-function specs(tools: readonly Tool[], ofApi = NO_TOOLS): readonly (ToolSpec | ApiTool)[] {
-  const known = specsOf.get(tools);
-  if (known?.ofApi === ofApi) return known.specs;
-  const own = tools.map(({ name, description, input_schema, ofApi }) => ofApi ?? { name, description, input_schema });
-  const specs = [...own, ...ofApi];
-  specsOf.set(tools, { ofApi, specs });
-  return specs;
-}

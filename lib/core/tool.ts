@@ -1,6 +1,7 @@
-import type { EventFields } from "./events.ts";
+import type { EventFields, Input } from "./events.ts";
 import type { Block } from "./messages.ts";
-import type { ApiTool, JsonSchema } from "./model.ts";
+import type { ApiTool, JsonSchema, ToolCall, ToolSpec } from "./model.ts";
+import type { Refusal } from "./said.ts";
 
 /** What a call may do to the world: decides what may run in parallel, be retried, or be replayed. */
 export type Effect = "none" | "read" | "write";
@@ -92,7 +93,51 @@ export class ToolError extends Error {
   }
 }
 
+/** A tool call that its hooks let pass. */
+export interface GatedCall {
+  readonly tool: Tool;
+  readonly input: Input;
+  /** What all events of the call say of it. */
+  readonly fields: Pick<EventFields["pre-tool-use"], "tool_name" | "original_input" | "tool_use_id">;
+  /** Checks another input as that of the model was checked. */
+  readonly check: (input: unknown) => Checked | Promise<Checked>;
+}
+
+export type Permitted = { readonly input: Input } | Refusal;
+
+export type Checked = { readonly input: Input } | { readonly why: string };
+
+/** A tool call that may run, and its name: unique, and the same if the run is run again. */
+export interface ToolRun {
+  readonly call: ToolCall;
+  readonly tool: Tool;
+  readonly key: string;
+}
+
+/** How a tool's run ended: what the model gets of it, and what was thrown if it failed. */
+export interface ToolEnd extends ToolOutput {
+  readonly thrown?: Thrown;
+}
+
+export type Thrown = Pick<Error, "name" | "message" | "stack"> & Pick<ToolError, "refusedBy">;
+
 /** The tool a model means by a name: its own, or an alias. */
 export function findTool(tools: readonly Tool[], name: string): Tool | undefined {
   return tools.find((t) => t.name === name) ?? tools.find((t) => t.aliases?.includes(name));
+}
+
+const specsOf = new WeakMap<readonly Tool[], { ofApi: readonly ApiTool[]; specs: readonly (ToolSpec | ApiTool)[] }>();
+
+const NONE: readonly ApiTool[] = [];
+
+/** What the model reads about the tools; the same object every time, so that its bytes are made once. */
+export function toolSpecs(
+  { tools, apiTools: ofApi = NONE }: { readonly tools: readonly Tool[]; readonly apiTools?: readonly ApiTool[] },
+): readonly (ToolSpec | ApiTool)[] {
+  const known = specsOf.get(tools);
+  if (known?.ofApi === ofApi) return known.specs;
+  const own = tools.map(({ name, description, input_schema, ofApi }) => ofApi ?? { name, description, input_schema });
+  const specs = [...own, ...ofApi];
+  specsOf.set(tools, { ofApi, specs });
+  return specs;
 }

@@ -1,5 +1,6 @@
 import type { Folded } from "../core/fold.ts";
-import type { AgentSpec, GatedCall, Permitted, Run } from "../core/run.ts";
+import type { AgentSpec, Run } from "../core/run.ts";
+import type { GatedCall, Permitted } from "../core/tool.ts";
 import { type Refusal, refusalOf, unanswered } from "../core/said.ts";
 import type { Permission, PermissionGate } from "./gate.ts";
 

@@ -3,7 +3,8 @@ import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api";
 import { ModelError, type Reply } from "../core/model.ts";
 import { addUsage, NO_USAGE, type Usage } from "../core/messages.ts";
 import type { RunEvent } from "../core/run-events.ts";
-import type { Around, ToolEnd } from "../core/run.ts";
+import type { Around } from "../core/run.ts";
+import type { ToolEnd } from "../core/tool.ts";
 
 type Api = Pick<typeof import("@opentelemetry/api"), "context" | "SpanKind" | "SpanStatusCode" | "trace">;
 
@@ -163,7 +164,7 @@ class Tracing {
     const span = this.#toolSpan(lane, name, id);
     try {
       const end = await within.run(span, () => this.#in(span, work));
-      if (end.output?.isError) this.#failed(span, "tool_error");
+      if (end.isError) this.#failed(span, "tool_error");
       return end;
     } catch (error) {
       this.#failed(span, (error as Error)?.name ?? "_OTHER", error);
