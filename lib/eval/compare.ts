@@ -198,10 +198,11 @@ function cellOf(lines: readonly RunLine[], k: number, isFixed: boolean): Cell {
     passAll: rate.runs < k ? 0 : passAll(rate, k),
     passAllInterval: [low ** k, high ** k],
     mean: { calls: each(calls), tokens: each(tokens), ...(dollars !== undefined && { dollars: each(dollars) }) },
+    // By number: runs side by side end in any order.
     failures: lines.filter(({ pass }) => pass === false).map(({ run, grades = [] }) => {
       const { name = "", seen = "" } = grades.find(({ pass }) => !pass) ?? {};
       return { run, name, seen };
-    }),
+    }).sort((a, b) => a.run.localeCompare(b.run, "en", { numeric: true })),
   };
 }
 

@@ -7,8 +7,8 @@ import evaluate from "../../lib/cli/eval.ts";
 import fixtures from "../../lib/cli/fixtures.ts";
 import replay from "../../lib/cli/replay.ts";
 import view from "../../lib/cli/view.ts";
-import { looksOf, refuted } from "../../lib/eval/compare.ts";
-import type { EvalPlan } from "../../lib/eval/plan.ts";
+import { looksOf, refuted, summarise } from "../../lib/eval/compare.ts";
+import { type EvalPlan, type PlannedFixture, slotName, type Variant } from "../../lib/eval/plan.ts";
 import type { RunLine } from "../../lib/eval/runs.ts";
 import { rounds } from "../_counts.ts";
 import { withEnv } from "../_env.ts";
@@ -154,4 +154,16 @@ test("two equal agents are rarely said to differ, looks and all (A/A)", () => {
     }
     assert.ok(alarms / evals <= 0.05, `${p}: ${alarms} of ${evals}`);
   }
+});
+
+test("of failed runs that ended in any order, the first by number is shown", () => {
+  const fixture = { name: "toss" } as PlannedFixture;
+  const variant = { name: "now" } as Variant;
+  const plan: EvalPlan = { eval: 1, id: "e", at: "", runs: 11, fixtures: [fixture], variants: [variant] };
+  const lines = [10, 2, 1].map((round) => ({
+    run: slotName({ fixture, variant, round }),
+    ...{ pass: false, calls: 1, tokens: 1, ms: 1 },
+  }));
+  const { rows: [row] } = summarise(plan, lines, { ended: "done", part: 1, measured: true });
+  assert.deepEqual(row!.cells[0]!.failures.map(({ run }) => run), ["toss/now/1", "toss/now/2", "toss/now/10"]);
 });
