@@ -192,7 +192,7 @@ function askToStop(run: Run, reply: Reply, first: number, sentBack: boolean): Fo
 
 /** What the run gives back, in words; empty if its agent has no output. */
 export function outputText({ output }: Run): string {
-  return output ? JSON.stringify(output.value) ?? "" : "";
+  return output ? JSON.stringify(output.value) : "";
 }
 
 /** How the turn ends now that the stop hooks have spoken; undefined: they keep it going, and no limit forbids that. */

@@ -335,7 +335,7 @@ test("a tool may wait for a person: its reply's calls are answered, the turn end
   const result = await stage({ model, tools: [wait, echo], hooks: watch(seen) }).run();
   assert.equal(result.stop, "waiting");
   assert.equal(seen.includes("stop"), false);
-  assert.deepEqual(seen.slice(-3), ["turn-end", "agent-stop", "session-end"]);
+  assert.deepEqual(seen.slice(-4), ["notification", "turn-end", "agent-stop", "session-end"]);
   assert.equal(results(result.messages).length, 2);
 });
 

@@ -111,3 +111,20 @@ test("U5: what an async hook says is delivered at the next boundary: tool result
   assert.match(texts[4]!, /Context from hook c: with the denial.*Stop hook feedback/s);
   assert.match(texts[6]!, /Context from hook c: with the next turn.*second/s);
 });
+
+test("what an async hook says while turn-start is asked is in the first request of that turn", async () => {
+  const asked = Promise.withResolvers<void>();
+  const model = scripted([{ text: "done" }]);
+  const s = stage({
+    model,
+    hooks: [
+      named("late", "user-prompt-submit", () => asked.promise.then(() => context("in time")), { mode: "async" }),
+      named("slow", "turn-start", async () => {
+        asked.resolve();
+        for (let i = 0; i < 100; i++) await Promise.resolve();
+      }),
+    ],
+  });
+  await s.run();
+  assert.match(last(model.requests[0]).join(" "), /Context from hook late: in time/);
+});

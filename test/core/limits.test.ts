@@ -56,6 +56,8 @@ test("U10: stalls count continuations in a row, and an executed tool is their on
   assert.deepEqual(count, { iterations: 0, continuations: 2, stalled: 0 });
   assert.deepEqual([go(), go(), go()], [undefined, undefined, "max_continuations"]);
   assert.equal(remaining(limitsOf({ stalls: 0 }), newCount()), null);
+  assert.equal(remaining(limitsOf({ stalls: 1 }), newCount()), 1);
+  assert.equal(remaining(limitsOf({ stalls: 0, continuations: 4 }), { ...newCount(), continuations: 3 }), 1);
 });
 
 test("U10: a call is forbidden by iterations, calls, tokens or dollars, and by a cost that is unknown", () => {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { inspect } from "node:util";
 import type { EventName } from "../../lib/core/events.ts";
 import {
+  actionOf,
   allow,
   ask,
   context,
@@ -298,4 +299,12 @@ test("U3: a known key of the wrong type, or of another event, makes the host's w
     ["pre-tool-use", about("PostToolUse"), /expected 'PreToolUse' but got 'PostToolUse'/],
     ["pre-tool-use", [1], /not a JSON object/],
   ]);
+});
+
+test("an opinion is shown as the one action that says most of it", () => {
+  const modified = { value: { to: 1 } };
+  assert.deepEqual(
+    [undefined, {}, { decision: "ask" as const, ...modified }, { halt: "", ...modified }, { halt: "" }].map(actionOf),
+    ["continue", "continue", "ask", "modify", "halt"],
+  );
 });

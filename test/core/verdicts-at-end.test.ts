@@ -271,3 +271,47 @@ test("S4.21: cleanup hooks run to their end after an interrupt, and what they an
   assert.equal((await s.run("go", controller.signal)).stop, "aborted");
   assert.deepEqual(aborted, [false, false]);
 });
+
+test("S4.4: reasons in a dialect's own words stand alone, and a line break parts them and the last context", async () => {
+  const model = scripted([{ text: "one" }, { text: "two" }]);
+  const words = (name: string, text: string) =>
+    named(name, "stop", ({ stop_hook_active }) => stop_hook_active, {
+      read: (active) => active ? {} : { decision: "deny", reason: "not shown", text },
+    });
+  const first = named("ctx", "stop", (_, ctx) => ctx.addContext("a"));
+  const second = named("ctx2", "stop", (_, ctx) => ctx.addContext("b"));
+  const s = stage({ model, hooks: [first, second, words("host", "run the tests"), words("other", "write the docs")] });
+  const { messages } = await s.run();
+  assert.deepEqual(shown(messages[2]), [
+    said("ctx", "a"),
+    `${said("ctx2", "b")}\n`,
+    "run the tests\n",
+    "write the docs",
+  ]);
+});
+
+test("turn-end carries the messages of its turn and no others", async () => {
+  const noted: unknown[] = [];
+  const s = stage({
+    model: scripted([{ text: "one" }, { text: "two" }]),
+    hooks: { turnEnd: ({ messages }) => void noted.push(messages.map(shown)) },
+  });
+  await s.session.prompt("first");
+  await s.session.prompt("second");
+  await s.session.close();
+  assert.deepEqual(noted, [[["first"], ["one"]], [["second"], ["two"]]]);
+});
+
+test("a turn that lacks something after a call that would have ended it goes on with the call's result", async () => {
+  const model = scripted([calls(["Last", "a"]), { text: "done" }]);
+  let asked = 0;
+  const s = stage({
+    model,
+    tools: [{ ...act("Last", "none", ({ say = "" }) => say), ends: true }],
+    finish: () => Promise.resolve(asked++ === 0 ? { lacks: "More" } : { output: 1 }),
+  });
+  const { stop, messages } = await s.run();
+  assert.equal(stop, "done");
+  assert.deepEqual(last(model.requests[1]), ['toolu_scripted_0001: "a"', "More"]);
+  assert.equal(invalidConversation(messages), undefined);
+});

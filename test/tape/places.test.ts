@@ -3,10 +3,15 @@ import { spawnSync } from "node:child_process";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { programOf } from "../../lib/tape/match.ts";
+import { mask } from "../../lib/tape/redact/mask.ts";
 import { placer, placesHere } from "../../lib/tape/redact/places.ts";
+import { redactor } from "../../lib/tape/redact/redact.ts";
+import type { Attempt, Tape } from "../../lib/tape/tape.ts";
 import { withEnv } from "../_env.ts";
 import { RUNTIME } from "../_runtime.ts";
 import { scratch } from "../_scratch.ts";
+import { taped } from "./_taped.ts";
 
 test("a place in the address of a file is a place as well", () => {
   const { place, restore } = placer({ root: "/srv/tea", home: "/home/ada" });
@@ -70,4 +75,51 @@ test("a workspace that a shell reached by a link is always the same place, by bo
     const elsewhere = placer(placesHere(folder.path));
     assert.equal(elsewhere.place(PWD), "{ROOT}/link", "which is another place");
   });
+});
+
+test("a place is known by the path it was given by and by the one the system resolves that to", () => {
+  using folder = scratch({ "real/a.txt": "" });
+  const [real, link] = [join(folder.path, "real"), join(folder.path, "link")];
+  symlinkSync(real, link);
+  assert.equal(placer({ root: link }).place(`${link}/a and ${real}/a`), "{ROOT}/a and {ROOT}/a");
+});
+
+test("ids of a program's agents are numbered from 1 on a tape, and put back", () => {
+  const { place, restore } = placer({ program: { agents: ["a1b2c3", "d4e5f6"] } });
+  assert.equal(place("a1b2c3 asks d4e5f6"), "{AGENT-ID-1} asks {AGENT-ID-2}");
+  assert.equal(restore("{AGENT-ID-1} asks {AGENT-ID-2}"), "a1b2c3 asks d4e5f6");
+});
+
+test("a secret in pieces is taken out where it begins, be it the first character, and the rest stays", () => {
+  const event = (text: string) => ({
+    ms: 0,
+    event: { type: "content_block_delta", index: 0, delta: { type: "text_delta", text } },
+  });
+  const { attemptOn } = mask(placer({}), redactor({ env: { MY_TOKEN: "correct-horse-9" } }));
+  const said = (...texts: string[]) => attemptOn({ events: texts.map(event) } as unknown as Attempt).events;
+  assert.deepEqual(said("correct", "-horse-9 it", " is"), ["{SECRET:MY_TOKEN}", " it", " is"].map(event));
+  assert.deepEqual(said("it is ", "correct-horse-9"), ["it is ", "{SECRET:MY_TOKEN}"].map(event));
+});
+
+test("events that were kept as bytes are masked as others are, and stay bytes if nothing in them is", () => {
+  const raw = (text: string) => {
+    const delta = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text } };
+    return { ms: 0, raw: `event: content_block_delta\ndata: ${JSON.stringify(delta)}\n\n` };
+  };
+  const { attemptOn } = mask(placer({ root: "/srv/tea" }), undefined);
+  const [placed, same] = attemptOn({ events: [raw("in /srv/tea"), raw(" we trust")] } as unknown as Attempt).events!;
+  assert.match(JSON.stringify(placed), /in \{ROOT\}/);
+  assert.deepEqual(same, raw(" we trust"));
+  const ping = { ms: 0, raw: 'event: ping\ndata: {"type":"ping"}\n\n' };
+  assert.deepEqual(attemptOn({ events: [ping] } as unknown as Attempt).events, [ping]);
+});
+
+test("a tape has a user's name on it if any of its messages has", async () => {
+  const { tape, remove } = await taped({ options: {}, replies: [{ text: "done" }] });
+  const says = (text: string) => ({ role: "user" as const, content: [{ type: "text", text }] });
+  const [call] = tape.calls;
+  const messages = [says("by {USER}"), says("{no} place")];
+  const named: Tape = { ...tape, calls: [{ ...call!, request: { ...call!.request, messages } }] };
+  assert.deepEqual([programOf(named).hasUser, programOf(tape).hasUser], [true, false]);
+  remove();
 });
