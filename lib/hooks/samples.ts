@@ -2,61 +2,48 @@ import { type EventFields, type EventName, EVENTS, type Fired } from "../core/ev
 
 type Input = { readonly [field: string]: unknown };
 
-/** A call, what hooks read as its response, and what the model reads of it. */
-interface SampleCall {
-  readonly input: Input;
-  readonly response: unknown;
-  readonly text: string;
-}
-
-/** What a call of each tool looks like. */
-const CALLS: { readonly [tool: string]: SampleCall } = {
-  Bash: {
-    input: { command: "npm test", description: "Run the tests" },
-    response: { stdout: "12 passing", stderr: "", interrupted: false, isImage: false, noOutputExpected: false },
-    text: "12 passing",
-  },
-  Read: {
-    input: { file_path: "src/app.ts" },
-    response: {
-      type: "text",
-      file: { filePath: "src/app.ts", content: "export {};\n", numLines: 2, startLine: 1, totalLines: 2 },
-    },
-    text: "1\texport {};\n",
-  },
+/** What a call of each tool looks like, and what the model reads of its result. */
+const CALLS: { readonly [tool: string]: { readonly input: Input; readonly text: string } } = {
+  Bash: { input: { command: "npm test", description: "Run the tests" }, text: "12 passing" },
+  Read: { input: { file_path: "src/app.ts" }, text: "1\texport {};\n" },
   Edit: {
     input: { file_path: "src/app.ts", old_string: "alpha", new_string: "beta", replace_all: false },
-    response: {
-      filePath: "src/app.ts",
-      oldString: "alpha",
-      newString: "beta",
-      originalFile: "alpha\n",
-      structuredPatch: [{ oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, lines: ["-alpha", "+beta"] }],
-      userModified: false,
-      replaceAll: false,
-    },
     text: "The file src/app.ts has been updated successfully.",
   },
   Write: {
     input: { file_path: "src/new.ts", content: "export const answer = 42;\n" },
-    response: {
-      type: "create",
-      filePath: "src/new.ts",
-      content: "export const answer = 42;\n",
-      structuredPatch: [],
-      originalFile: null,
-      userModified: false,
-    },
     text: "File created successfully at: src/new.ts",
   },
   Agent: {
     input: { description: "look around", prompt: "Find the entry point", subagent_type: "general-purpose" },
-    response: { status: "completed", content: [{ type: "text", text: "It is src/app.ts" }] },
     text: "It is src/app.ts",
   },
 };
 
-const OTHER: SampleCall = { input: { query: "example" }, response: "an example", text: "an example" };
+const OTHER: (typeof CALLS)[string] = { input: { query: "example" }, text: "an example" };
+
+/** The result of a call as hooks read it, in the form of Claude Code; a text for a tool that is not known. */
+export function sampleResponse(tool: string, input: Input, text: string): unknown {
+  const { file_path: filePath, content } = input;
+  switch (tool) {
+    case "Bash":
+      return { stdout: text, stderr: "", interrupted: false, isImage: false, noOutputExpected: false };
+    case "Read":
+      return { type: "text", file: { filePath, content: text, numLines: 1, startLine: 1, totalLines: 1 } };
+    case "Edit": {
+      const { old_string: oldString, new_string: newString, replace_all: replaceAll = false } = input;
+      const hunk = { oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, lines: [`-${oldString}`, `+${newString}`] };
+      const changed = { filePath, oldString, newString, originalFile: `${oldString}\n` };
+      return { ...changed, structuredPatch: [hunk], userModified: false, replaceAll };
+    }
+    case "Write":
+      return { type: "create", filePath, content, structuredPatch: [], originalFile: null, userModified: false };
+    case "Agent":
+      return { status: "completed", prompt: input.prompt, content: [{ type: "text", text }] };
+    default:
+      return text;
+  }
+}
 
 const USAGE = { input_tokens: 1200, output_tokens: 80, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 
@@ -68,10 +55,12 @@ function call(tool: string, cwd: string): EventFields["pre-tool-use"] {
 }
 
 function after(tool: string, cwd: string, failed: boolean): EventFields["post-tool-use"] {
-  const { text, response } = CALLS[tool] ?? OTHER;
+  const { text } = CALLS[tool] ?? OTHER;
   const error = "Exit code 1\n3 failing";
+  const called = call(tool, cwd);
+  const response = sampleResponse(tool, called.input, text);
   return {
-    ...call(tool, cwd),
+    ...called,
     result: { content: failed ? error : text, is_error: failed, response: failed ? error : response },
     outcome: failed ? "failure" : "success",
     failed,

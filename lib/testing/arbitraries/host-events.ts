@@ -55,9 +55,8 @@ export function claudeOnly(fc: FastCheck, name: string, scene: Scene): Arbitrary
     if (typeof value !== "string") return fc.boolean();
     return field.endsWith("_path") ? pathArbitrary(fc, { ...scene, files: [value] }) : textArbitrary(fc, [value]);
   };
-  const own = Object.entries(CLAUDE_ONLY[name]!).map(([key, value]) => ({ key, field: key.replace("?", ""), value }));
-  const fields = Object.fromEntries(own.map(({ field, value }) => [field, made(field, value)]));
-  return partial(fc, fields, own.filter(({ key, field }) => key === field).map(({ field }) => field));
+  const own = Object.entries(CLAUDE_ONLY[name]!).map(([key, value]) => [key, made(key.replace("?", ""), value)]);
+  return partial(fc, Object.fromEntries(own));
 }
 
 /** Fields that versions of the host and its settings leave out. */

@@ -1,5 +1,6 @@
 import type { Arbitrary } from "fast-check";
 import { compileMatcher } from "../../hooks/match.ts";
+import { sampleResponse } from "../../hooks/samples.ts";
 import { type FastCheck, pathArbitrary, PROMPTS, type Scene, SENTENCES, textArbitrary } from "./texts.ts";
 
 type Fields = { readonly [field: string]: unknown };
@@ -14,30 +15,21 @@ export interface Called {
   readonly text: string;
 }
 
-/** How one tool is called: its fields, which of them are always there, and its structured result. */
-interface Signature {
-  readonly input: { readonly [field: string]: Arbitrary<unknown> };
-  readonly needs: readonly string[];
-  readonly response?: (input: Fields, text: string) => unknown;
-}
+/** The fields of a tool's input; `?` marks one that may be absent. */
+type Inputs = { readonly [field: string]: Arbitrary<unknown> };
 
-/** An object as JSON.parse makes it; each field that may be left out is, half the time. */
-export function partial(
-  fc: FastCheck,
-  fields: { readonly [field: string]: Arbitrary<unknown> },
-  needs: readonly string[],
-): Arbitrary<Fields> {
-  const optional = Object.keys(fields).filter((field) => !needs.includes(field));
-  const kept = fc.array(fc.boolean(), { minLength: optional.length, maxLength: optional.length });
-  return fc.tuple(fc.record(fields, { noNullPrototype: true }), kept).map(([whole, keeps]) =>
-    Object.fromEntries(
-      Object.entries(whole).filter(([field]) => !optional.includes(field) || keeps[optional.indexOf(field)]),
-    )
+/** An object as JSON.parse makes it; each field with a `?` is left out half the time. */
+export function partial(fc: FastCheck, fields: Inputs): Arbitrary<Fields> {
+  const made = Object.entries(fields).map(([key, value]) =>
+    fc.tuple(fc.constant(key.replace("?", "")), value, key.endsWith("?") ? fc.boolean() : fc.constant(true))
+  );
+  return fc.tuple(...made).map((all) =>
+    Object.fromEntries(all.flatMap(([field, value, isThere]) => isThere ? [[field, value]] : []))
   );
 }
 
 /** How each tool is called; made for those that are wanted. */
-function signatures(fc: FastCheck, scene: Scene): { readonly [tool: string]: () => Signature } {
+function signatures(fc: FastCheck, scene: Scene): { readonly [tool: string]: () => Inputs } {
   const { cwd, words } = scene;
   const text = (...usual: string[]) => textArbitrary(fc, usual, words);
   const path = pathArbitrary(fc, scene);
@@ -45,116 +37,55 @@ function signatures(fc: FastCheck, scene: Scene): { readonly [tool: string]: () 
   const count = fc.nat({ max: 2_000 });
   const pattern = text("**/*.ts", "TODO", "function \\w+", "[");
   const folder = fc.constantFrom(cwd, `${cwd}/src`, "/");
-  const edit = { old_string: code, new_string: code, replace_all: fc.boolean() };
+  const edit = { old_string: code, new_string: code, "replace_all?": fc.boolean() };
+  const few = (fields: Inputs, minLength = 0) => fc.array(partial(fc, fields), { minLength, maxLength: 3 });
   return {
     Bash: () => ({
-      input: {
-        command: commandArbitrary(fc, words),
-        description: text("Run the tests", "List files"),
-        timeout: fc.constantFrom(120_000, 1, 600_000),
-        run_in_background: fc.boolean(),
-      },
-      needs: ["command"],
-      response: (_, stdout) => ({ stdout, stderr: "", interrupted: false, isImage: false, noOutputExpected: false }),
+      command: commandArbitrary(fc, words),
+      "description?": text("Run the tests", "List files"),
+      "timeout?": fc.constantFrom(120_000, 1, 600_000),
+      "run_in_background?": fc.boolean(),
     }),
-    Edit: () => ({
-      input: { file_path: path, ...edit },
-      needs: ["file_path", "old_string", "new_string"],
-      response: ({ file_path, old_string, new_string, replace_all }) => ({
-        filePath: file_path,
-        oldString: old_string,
-        newString: new_string,
-        originalFile: `${old_string}\n`,
-        structuredPatch: [{ oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, lines: ["-a", "+b"] }],
-        userModified: false,
-        replaceAll: replace_all ?? false,
-      }),
-    }),
-    Write: () => ({
-      input: { file_path: path, content: code },
-      needs: ["file_path", "content"],
-      response: ({ file_path, content }) => ({
-        type: "create",
-        filePath: file_path,
-        content,
-        structuredPatch: [],
-        originalFile: null,
-        userModified: false,
-      }),
-    }),
-    Read: () => ({
-      input: { file_path: path, offset: count, limit: count },
-      needs: ["file_path"],
-      response: ({ file_path }, content) => ({
-        type: "text",
-        file: { filePath: file_path, content, numLines: 1, startLine: 1, totalLines: 1 },
-      }),
-    }),
-    MultiEdit: () => ({
-      input: {
-        file_path: path,
-        edits: fc.array(partial(fc, edit, ["old_string", "new_string"]), { minLength: 1, maxLength: 3 }),
-      },
-      needs: ["file_path", "edits"],
-    }),
+    Edit: () => ({ file_path: path, ...edit }),
+    Write: () => ({ file_path: path, content: code }),
+    Read: () => ({ file_path: path, "offset?": count, "limit?": count }),
+    MultiEdit: () => ({ file_path: path, edits: few(edit, 1) }),
     NotebookEdit: () => ({
-      input: {
-        notebook_path: fc.constant(`${cwd}/a.ipynb`),
-        new_source: code,
-        cell_id: text("0"),
-        edit_mode: fc.constantFrom("replace", "insert", "delete"),
-      },
-      needs: ["notebook_path", "new_source"],
+      notebook_path: fc.constant(`${cwd}/a.ipynb`),
+      new_source: code,
+      "cell_id?": text("0"),
+      "edit_mode?": fc.constantFrom("replace", "insert", "delete"),
     }),
-    Glob: () => ({ input: { pattern, path: folder }, needs: ["pattern"] }),
+    Glob: () => ({ pattern, "path?": folder }),
     Grep: () => ({
-      input: { pattern, path: folder, glob: text("*.ts"), output_mode: fc.constantFrom("content", "count") },
-      needs: ["pattern"],
+      pattern,
+      "path?": folder,
+      "glob?": text("*.ts"),
+      "output_mode?": fc.constantFrom("content", "count"),
     }),
     Agent: () => ({
-      input: {
-        description: text("look around"),
-        prompt: text(...PROMPTS),
-        subagent_type: text("general-purpose"),
-        run_in_background: fc.boolean(),
-      },
-      needs: ["description", "prompt"],
-      response: ({ prompt }, content) => ({ status: "completed", prompt, content: [{ type: "text", text: content }] }),
+      description: text("look around"),
+      prompt: text(...PROMPTS),
+      "subagent_type?": text("general-purpose"),
+      "run_in_background?": fc.boolean(),
     }),
     WebFetch: () => ({
-      input: { url: text("https://example.com/", "http://127.0.0.1:8080/x?a=b&c"), prompt: text("Summarise it") },
-      needs: ["url", "prompt"],
+      url: text("https://example.com/", "http://127.0.0.1:8080/x?a=b&c"),
+      prompt: text("Summarise it"),
     }),
-    WebSearch: () => ({ input: { query: text("how to knit") }, needs: ["query"] }),
+    WebSearch: () => ({ query: text("how to knit") }),
     TodoWrite: () => ({
-      input: {
-        todos: fc.array(
-          partial(fc, { content: text("Write the test"), status: fc.constantFrom("pending", "completed") }, [
-            "content",
-            "status",
-          ]),
-          { maxLength: 3 },
-        ),
-      },
-      needs: ["todos"],
+      todos: few({ content: text("Write the test"), status: fc.constantFrom("pending", "completed") }),
     }),
-    TaskCreate: () => ({
-      input: { subject: text("Write the test"), description: text("For the parser") },
-      needs: ["subject", "description"],
-    }),
+    TaskCreate: () => ({ subject: text("Write the test"), description: text("For the parser") }),
     AskUserQuestion: () => ({
-      input: {
-        questions: fc.array(
-          partial(fc, { question: text("Which database?"), header: text("Database"), multiSelect: fc.boolean() }, [
-            "question",
-          ]),
-          { minLength: 1, maxLength: 2 },
-        ),
-      },
-      needs: ["questions"],
+      questions: few(
+        { question: text("Which database?"), "header?": text("Database"), "multiSelect?": fc.boolean() },
+        1,
+      ),
     }),
-    ExitPlanMode: () => ({ input: { plan: text("1. Read\n2. Write") }, needs: ["plan"] }),
-    EnterPlanMode: () => ({ input: {}, needs: [] }),
+    ExitPlanMode: () => ({ plan: text("1. Read\n2. Write") }),
+    EnterPlanMode: () => ({}),
   };
 }
 
@@ -187,19 +118,22 @@ export class NoSuchTool extends TypeError {
 /** Calls of every tool a matcher matches. */
 export function callArbitrary(fc: FastCheck, matcher: string | undefined, scene: Scene): Arbitrary<Called> {
   const table = signatures(fc, scene);
-  const other: Signature = {
-    input: {
-      text: textArbitrary(fc, ["x"]),
-      id: fc.nat({ max: 99 }),
-      options: partial(fc, { deep: fc.boolean(), tags: fc.array(textArbitrary(fc, ["bug"]), { maxLength: 2 }) }, []),
-    },
-    needs: [],
-    response: (_, text) => [{ type: "text", text }],
+  const other: Inputs = {
+    "text?": textArbitrary(fc, ["x"]),
+    "id?": fc.nat({ max: 99 }),
+    "options?": partial(fc, {
+      "deep?": fc.boolean(),
+      "tags?": fc.array(textArbitrary(fc, ["bug"]), { maxLength: 2 }),
+    }),
   };
   const calls = toolsOf(matcher, Object.keys(table)).map((tool_name) => {
-    const { input, needs, response = (_: Fields, text: string) => text } = table[tool_name]?.() ?? other;
-    return fc.tuple(partial(fc, input, needs), textArbitrary(fc, ["ok", "12 passing", ...SENTENCES]))
-      .map(([given, text]): Called => ({ tool_name, input: given, response: response(given, text), text }));
+    const inputs = table[tool_name]?.();
+    const texts = textArbitrary(fc, ["ok", "12 passing", ...SENTENCES]);
+    return fc.tuple(partial(fc, inputs ?? other), texts).map(([input, text]): Called => {
+      // The tools of servers give blocks.
+      const response = inputs ? sampleResponse(tool_name, input, text) : [{ type: "text", text }];
+      return { tool_name, input, response, text };
+    });
   });
   return fc.oneof({ withCrossShrink: true }, ...calls);
 }
