@@ -2,7 +2,8 @@ import { cpSync, existsSync, readFileSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isObject, parsed } from "../core/json.ts";
 import { writeWhole } from "./file/places.ts";
-import { type Installable, type Installation, type Place, planEntries, withEntries } from "./install.ts";
+import { type Installable, type Installation, type Place, planEntries } from "./install.ts";
+import { withEntries } from "./install-text.ts";
 
 /** By this `description` of its hooks.json we know a plugin that we wrote. */
 const MARK = "Written by 'crochet hooks install': change the hooks and install them again";

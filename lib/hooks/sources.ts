@@ -8,7 +8,8 @@ import { type Environment, homeOf, realOr, shortPath, userState } from "./file/p
 import { readBrought } from "./file/tree.ts";
 import { HookFolder, type Runner } from "./folder.ts";
 import type { TomlOptions } from "./toml.ts";
-import { changedGuards, distrust, hooksKeeper, switched, Switches, type Trustable } from "./trust.ts";
+import { switched, Switches } from "./switches.ts";
+import { changedGuards, distrust, hooksKeeper, type Trustable } from "./trust.ts";
 
 export interface SourcesOptions extends Runner {
   /** The working directory: what it brings along counts when it is trusted. */

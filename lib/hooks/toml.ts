@@ -227,7 +227,19 @@ interface TurnCommand {
 }
 
 const TABLES: readonly string[] = ["turn_start", "turn_end"];
-const KEYS = ["command", "args", "run_on_hook_input", "persist", "json", "timeout", "on_failure"];
+
+const flag = (value: unknown) => typeof value === "boolean";
+
+/** The keys of a table: what fits, and the words for it. */
+const KEYS: { readonly [key: string]: readonly [fits: (value: unknown) => boolean, expected: string] } = {
+  command: [(value) => typeof value === "string" && value.trim() !== "", "a program"],
+  args: [(value) => Array.isArray(value) && value.every((arg) => typeof arg === "string"), "a list of texts"],
+  run_on_hook_input: [flag, "true or false"],
+  persist: [flag, "true or false"],
+  json: [flag, "true or false"],
+  timeout: [(value) => typeof value === "number" && value > 0, "a number of seconds"],
+  on_failure: [(value) => value === "continue" || value === "stop", '"continue" or "stop"'],
+};
 
 /** Reads one table of the file; undefined if it is not there. */
 export async function readTurnCommand(text: string, file: string, table: TurnTable): Promise<TurnCommand | undefined> {
@@ -248,36 +260,20 @@ function checked(
   table: TurnTable,
   bad: (why: string) => HookLoadError,
 ): TurnCommand {
-  const stray = Object.keys(given).find((key) => !KEYS.includes(key));
-  if (stray !== undefined) throw bad(`has an unknown key '${stray}': did you mean '${nearest(stray, KEYS)}'?`);
-  const flag = (key: string, otherwise: boolean): boolean => {
-    const value = given[key] ?? otherwise;
-    if (typeof value !== "boolean") throw bad(`has ${key} = ${shown(value)}: expected true or false`);
-    return value;
-  };
-  const { command, args = [], timeout, on_failure = "continue" } = given;
-  if (typeof command !== "string" || command.trim() === "") throw bad('has no command: write command = "program"');
-  if (!Array.isArray(args) || !args.every((arg) => typeof arg === "string")) {
-    throw bad(`has args = ${shown(args)}: expected a list of texts`);
+  for (const [key, value] of Object.entries(given)) {
+    if (!Object.hasOwn(KEYS, key)) {
+      throw bad(`has an unknown key '${key}': did you mean '${nearest(key, Object.keys(KEYS))}'?`);
+    }
+    const [fits, expected] = KEYS[key]!;
+    if (!fits(value)) throw bad(`has ${key} = ${shown(value)}: expected ${expected}`);
   }
+  if (given.command === undefined) throw bad('has no command: write command = "program"');
   if (table === "turn_end" && "run_on_hook_input" in given) {
     throw bad("has 'run_on_hook_input', which belongs to [turn_start]");
   }
-  if (timeout !== undefined && !(typeof timeout === "number" && timeout > 0)) {
-    throw bad(`has timeout = ${shown(timeout)}: expected a number of seconds`);
-  }
-  if (on_failure !== "continue" && on_failure !== "stop") {
-    throw bad(`has on_failure = ${shown(on_failure)}: expected "continue" or "stop"`);
-  }
-  return {
-    command,
-    args,
-    runOnHookInput: flag("run_on_hook_input", true),
-    persist: flag("persist", false),
-    json: flag("json", false),
-    timeout: timeout as number | undefined,
-    stopOnFailure: on_failure === "stop",
-  };
+  const { run_on_hook_input: runOnHookInput = true, on_failure, ...rest } = given;
+  const otherwise = { args: [], persist: false, json: false, timeout: undefined };
+  return { ...otherwise, ...rest, runOnHookInput, stopOnFailure: on_failure === "stop" } as unknown as TurnCommand;
 }
 
 function shown(value: unknown): string {

@@ -1,10 +1,9 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
-import { basename, dirname, join, relative, resolve } from "node:path";
-import type { HookRecord } from "../core/hook.ts";
-import { isInside } from "../files/confine.ts";
+import { basename, dirname, join } from "node:path";
 import { sha256 } from "../files/sha256.ts";
 import { holdsHooks } from "./discover.ts";
 import { isSkipped, parseFileName } from "./file/file-name.ts";
+import { type Imports, importsOf } from "./file/imports.ts";
 import { type Environment, realOr, stateFile, userState, writeWhole } from "./file/places.ts";
 import { fileHashes, readBrought } from "./file/tree.ts";
 import type { Gatekeeper } from "./folder.ts";
@@ -304,102 +303,4 @@ function guards(dir: string, file: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** What modules import: files of the project, and everything else by the name it is imported by. */
-interface Imports {
-  /** Relative to the project. */
-  readonly inside: readonly string[];
-  readonly outside: readonly string[];
-}
-
-/** Specifiers as they are written; one that is put together while the module runs is not seen. */
-const SPECIFIER = /\b(?:from|import|require)\s*\(?\s*(["'])([^"'\n]+)\1/g;
-const MODULE = /\.[cm]?[jt]sx?$/;
-const ENDINGS = ["", ".ts", ".js", ".mjs", "/index.ts", "/index.js"];
-
-/** What modules of a project import, and what that imports in turn. Nothing is imported. */
-function importsOf(
-  project: string,
-  modules: readonly string[],
-  read: (path: string) => Uint8Array | undefined,
-): Imports {
-  const root = realOr(project);
-  const seen = new Set(modules.map(realOr));
-  const queue = [...seen].filter((path) => MODULE.test(path));
-  const inside = new Set<string>();
-  const outside = new Set<string>();
-  for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
-    const text = new TextDecoder().decode(read(path));
-    for (const [, , name] of text.matchAll(SPECIFIER)) {
-      const found = /^\.{0,2}\//.test(name!) ? fileAt(resolve(dirname(path), name!)) : undefined;
-      if (found === undefined || !isInside(found, root)) outside.add(found ?? name!);
-      else if (!seen.has(found)) {
-        seen.add(found);
-        inside.add(relative(root, found));
-        if (MODULE.test(found)) queue.push(found);
-      }
-    }
-  }
-  const isRuntime = (name: string) => /^(?:node|bun|deno):/.test(name);
-  return { inside: [...inside].sort(), outside: [...outside].filter((name) => !isRuntime(name)).sort() };
-}
-
-function fileAt(path: string): string | undefined {
-  const ending = ENDINGS.find((end) => existsSync(path + end) && statSync(path + end).isFile());
-  return ending === undefined ? undefined : realOr(join(path + ending));
-}
-
-/**
- * Which hooks a person has switched off in a project. Kept with the person and not in the project: neither a
- * checkout nor an agent that may write there switches a guard off.
- */
-export class Switches {
-  readonly #path: string;
-  readonly #dir: string;
-  #sign = "";
-  #off: ReadonlySet<string> = new Set();
-
-  constructor(dir: string, env: Environment) {
-    this.#dir = realpathSync(dir);
-    this.#path = stateFile("switches", this.#dir, env);
-  }
-
-  /** Looks at the file each time: a switch works on the next event, also from another terminal. */
-  isOff(name: string): boolean {
-    const stat = statSync(this.#path, { throwIfNoEntry: false });
-    const sign = stat === undefined ? "" : `${stat.mtimeMs} ${stat.ctimeMs} ${stat.ino} ${stat.size}`;
-    if (sign !== this.#sign) {
-      this.#off = stat === undefined ? new Set() : this.#read();
-      this.#sign = sign;
-    }
-    return this.#off.has(name);
-  }
-
-  set(name: string, enabled: boolean): void {
-    const off = new Set(this.#read());
-    if (enabled) off.delete(name);
-    else off.add(name);
-    writeWhole(this.#path, `${JSON.stringify({ dir: this.#dir, disabled: [...off].sort() }, null, 2)}\n`);
-    this.#sign = "";
-  }
-
-  #read(): Set<string> {
-    try {
-      const { disabled } = JSON.parse(readFileSync(this.#path, "utf8")) as { disabled: string[] };
-      return new Set(disabled);
-    } catch {
-      return new Set();
-    }
-  }
-}
-
-/** The hook with its switch: off while the person says so, or the program does. */
-export function switched(record: HookRecord, switches: Switches): HookRecord {
-  let enabled = record.enabled;
-  return Object.defineProperty({ ...record }, "enabled", {
-    get: () => enabled && !switches.isOff(record.name),
-    set: (value: boolean) => enabled = value,
-    enumerable: true,
-  });
 }

@@ -6,7 +6,8 @@ import { test } from "node:test";
 import type { HookRecord } from "../../lib/core/hook.ts";
 import { readHookFile } from "../../lib/hooks/discover.ts";
 import { recordBase } from "../../lib/hooks/file/record.ts";
-import { carryOut, planInstall, planUninstall, withEntries, withoutEntries } from "../../lib/hooks/install.ts";
+import { carryOut, planInstall, planUninstall } from "../../lib/hooks/install.ts";
+import { withEntries, withoutEntries } from "../../lib/hooks/install-text.ts";
 import { tries } from "../_counts.ts";
 import { scratch } from "../_scratch.ts";
 

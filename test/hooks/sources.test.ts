@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { fire, listeners } from "../../lib/core/dispatch.ts";
 import { absoluteLine } from "../../lib/hooks/install-line.ts";
 import { type Found, HookSources, type SourcesOptions } from "../../lib/hooks/sources.ts";
-import { Switches } from "../../lib/hooks/trust.ts";
+import { Switches } from "../../lib/hooks/switches.ts";
 import { type Place, place } from "../_place.ts";
 import { put } from "../_scratch.ts";
 import { environment, STOP } from "./_fire.ts";

@@ -1,5 +1,5 @@
 import { nearest } from "../../files/nearest.ts";
-import { Switches } from "../../hooks/trust.ts";
+import { Switches } from "../../hooks/switches.ts";
 import { hooksHere } from "../_find-hooks.ts";
 import { command, type Usage } from "../_flags.ts";
 import { type Command, EXIT, UsageError } from "../_io.ts";

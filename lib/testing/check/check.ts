@@ -98,7 +98,8 @@ export async function check(paths: readonly string[], options: CheckOptions = {}
   const scratch = new Scratch();
   try {
     const session = sessionOf(options, { cwd, env, scratch, sandbox });
-    const { checkSubject, sameFields } = await import("./engine.ts");
+    const { checkSubject } = await import("./engine.ts");
+    const { sameFields } = await import("./laws/order.ts");
     const checked = await pooled(subjects, session, options, checkSubject);
     const { seed, runs, laws } = session;
     const rewrites = checked.flatMap((one) => one.rewrites);

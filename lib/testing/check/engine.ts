@@ -1,6 +1,5 @@
 import { cpSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { isObject } from "../../core/json.ts";
 import { fastCheck } from "../arbitraries/texts.ts";
 import { NoSuchTool } from "../arbitraries/tools.ts";
 import type { Session } from "./check.ts";
@@ -10,22 +9,16 @@ import { ExampleLanes, exampleTexts, playExamples, statesOf } from "./examples.t
 import { Findings } from "./findings.ts";
 import { Asker, Interrupted, Lane, refuses } from "./lane.ts";
 import { bypassViolation, guardStrength } from "./laws/guard.ts";
-import { brief, eventName, type Judge, type Judged, keepers, violationsOf } from "./laws/judged.ts";
+import { deterministic } from "./laws/deterministic.ts";
+import { eventName, type Judge, type Judged, keepers } from "./laws/judged.ts";
+import { changedFields, type Rewrite } from "./laws/order.ts";
 import { protocol, safe } from "./laws/protocol.ts";
 import { reliable } from "./laws/reliable.ts";
 import { terminating } from "./laws/terminating.ts";
 import { fill } from "./place.ts";
-import type { Finding, HookReport, Law, Severity, Termination, Timing, Violation } from "./report.ts";
+import type { HookReport, Law, Severity, Termination, Timing, Violation } from "./report.ts";
 import { matcherMistake, neverMatches, unknownName } from "./static-faults.ts";
 import type { Loaded, Probed, Subject } from "./subject.ts";
-
-/** What a hook was seen to rewrite. */
-interface Rewrite {
-  readonly hook: string;
-  /** The event, with its tool: `PreToolUse:Bash`. */
-  readonly at: string;
-  readonly field: string;
-}
 
 /** The report of one hook, and what is compared with other hooks. */
 export interface Checked {
@@ -340,92 +333,4 @@ function timingOf(times: readonly number[]): Timing | undefined {
   const sorted = times.toSorted((a, b) => a - b);
   const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))]!;
   return { calls: times.length, p50: at(0.5), p95: at(0.95) };
-}
-
-/** The fields that differ between two inputs. */
-function changedFields(before: unknown, after: unknown): string[] {
-  if (!isObject(before) || !isObject(after)) return JSON.stringify(before) === JSON.stringify(after) ? [] : [""];
-  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
-  return [...keys].filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
-}
-
-/** Order: pairs of hooks that rewrite the same field, reported with the later one. */
-export function sameFields(rewrites: readonly Rewrite[], seed: number, reproduce: string): Finding[] {
-  const found = new Map<string, Finding>();
-  for (const [i, a] of rewrites.entries()) {
-    for (const b of rewrites.slice(i + 1)) {
-      const pair = `${a.hook}\0${b.hook}`;
-      if (a.hook === b.hook || a.at !== b.at || a.field !== b.field || found.has(pair)) continue;
-      const what = a.field === "" ? "the value" : `'${a.field}'`;
-      found.set(pair, {
-        law: "order",
-        code: "conflict.same-field",
-        severity: "warning",
-        hook: b.hook,
-        event: a.at.split(":")[0]!,
-        message:
-          `It rewrites ${what} at ${a.at}, and so does ${a.hook}: here the later hook sees the change of the earlier one, in other hosts the last to finish wins`,
-        counterexample: { hooks: [a.hook, b.hook], at: a.at, field: a.field },
-        ...{ seed, reproduce },
-        fix: "join the two, or let each rewrite another field",
-      });
-    }
-  }
-  return [...found.values()];
-}
-
-const { fault } = violationsOf("deterministic", "nondeterministic");
-
-const TWICE_MS = 4000;
-
-/**
- * Deterministic: the same event in the same state gets the same verdict. All are asked again in the other order, so that
- * a verdict that depends on the time or on the order has occasion to change.
- */
-async function deterministic(
-  asker: Asker,
-  probes: readonly Probe[],
-  before: (probe: Probe) => Probed,
-): Promise<{ readonly violation: Violation; readonly probe: Probe } | undefined> {
-  // A Stop hook may remember a turn; it is asked twice from the beginning.
-  const remembers = asker.subject.kind === "module" && keepers(asker.loaded.moments).length > 0;
-  const round = async (order: readonly Probe[]) => {
-    if (remembers) asker.forget();
-    const answers = new Map<Probe, Probed>();
-    for await (const [probe, probed] of asker.askAll(order, TWICE_MS, 3)) answers.set(probe, probed);
-    return answers;
-  };
-  const first = remembers ? await round(probes) : undefined;
-  const second = await round(remembers ? probes : probes.toReversed());
-  for (const [probe, b] of second) {
-    const a = first ? first.get(probe) : before(probe);
-    if (!a || a.timedOut || b.timedOut) continue;
-    const [was, is] = [verdictOf(a), verdictOf(b)];
-    if (was !== is) {
-      return {
-        violation: fault("verdict", `The same event got two verdicts: first '${was}', then '${is}'`, FIX),
-        probe,
-      };
-    }
-  }
-  return undefined;
-}
-
-const FIX =
-  "decide by the event and the project alone, or declare it: `# crochet: nondeterministic`, or config.nondeterministic";
-
-/** What a host does because of it. */
-function verdictOf({ opinion = {}, failure, ran }: Probed): string {
-  const { decision = "no objection", value, halt, abort } = opinion;
-  const failed = failure
-    ? "fails"
-    : ran && ran.code !== 0 && ran.code !== 2
-    ? `exits with code ${ran.code}`
-    : undefined;
-  return [
-    failed ?? decision,
-    ...(value ? [`changes it to ${brief(JSON.stringify(value.to), 200)}`] : []),
-    ...(halt !== undefined ? ["halts"] : []),
-    ...(abort !== undefined ? ["aborts"] : []),
-  ].join(", ");
 }

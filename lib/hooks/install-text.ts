@@ -1,0 +1,220 @@
+import type { Node } from "jsonc-parser";
+import { isObject } from "../core/json.ts";
+import type { Host } from "./hosts/host.ts";
+import type { HostEntry } from "./install-line.ts";
+
+type Hooks = { readonly [event: string]: readonly Group[] };
+type Group = { readonly matcher?: string; readonly hooks: readonly { readonly command?: unknown }[] };
+type Flat = Host["settings"]["flat"];
+
+/** An entry as an item of its event's list. */
+function itemOf({ matcher, hook }: HostEntry, flat: Flat): object {
+  const matched = matcher !== undefined && { matcher };
+  if (!flat) return { ...matched, hooks: [hook] };
+  const { command, timeout, onFailure } = hook;
+  return {
+    ...flat.always,
+    [flat.command]: command,
+    ...matched,
+    ...(timeout !== undefined && { [flat.timeout]: timeout }),
+    ...(onFailure !== undefined && { failClosed: true }),
+  };
+}
+
+/** An item as a group, whatever the form of the file. */
+function groupOf(item: Group | Readonly<Record<string, unknown>>, flat: Flat): Group {
+  if (!flat) return item as Group;
+  const { matcher, [flat.command]: command, [flat.timeout]: timeout, failClosed } = item as Record<string, unknown>;
+  const hook = { type: "command", command, ...(timeout !== undefined && { timeout }) };
+  return {
+    ...(matcher !== undefined && { matcher: String(matcher) }),
+    hooks: [{ ...hook, ...(failClosed === true && { onFailure: "block" }) }],
+  };
+}
+
+/**
+ * The text of a settings file with hooks added at the ends of their lists: what is there stays, to the byte. A hook
+ * that is there already is not added again.
+ *
+ * @throws {Error} if the text is not a settings file
+ */
+export async function withEntries(text: string, entries: readonly HostEntry[], flat?: Flat): Promise<string> {
+  const edit = await opened(text);
+  if (
+    flat && entries.length > 0 && edit.value() instanceof Object && !Object.hasOwn(edit.value() as object, "version")
+  ) {
+    edit.append([], 1, "version");
+  }
+  for (const entry of entries) {
+    const { event, matcher, hook } = entry;
+    const hooks = hooksIn(edit, flat);
+    const isSame = (group: Group) => group.matcher === matcher && group.hooks.some((h) => h.command === hook.command);
+    if (hooks?.[event]?.some(isSame)) continue;
+    const item = itemOf(entry, flat);
+    if (!hooks) edit.append([], { [event]: [item] }, "hooks");
+    else if (!hooks[event]) edit.append(["hooks"], [item], event);
+    else edit.append(["hooks", event], item);
+  }
+  return closed(edit, text);
+}
+
+/** The text without the hooks that are meant, and without the lists that held nothing else. */
+export async function withoutEntries(
+  text: string,
+  isMeant: (entry: HostEntry) => boolean,
+  flat?: Flat,
+): Promise<string> {
+  const edit = await opened(text);
+  const found = hooksIn(edit, flat) ?? {};
+  let took = false;
+  for (const [event, groups] of Object.entries(found)) {
+    const before = groups.length;
+    let left = before;
+    for (let g = before - 1; g >= 0; g--) {
+      const { matcher, hooks } = groups[g]!;
+      const meant = hooks.flatMap((hook, i) => isCommand(hook) && isMeant({ event, matcher, hook }) ? [i] : []);
+      if (meant.length === 0) continue;
+      took = true;
+      if (meant.length === hooks.length) {
+        edit.remove(["hooks", event, g]);
+        left--;
+      } else for (const i of meant.reverse()) edit.remove(["hooks", event, g, "hooks", i]);
+    }
+    if (left === 0 && before > 0) edit.remove(["hooks", event]);
+  }
+  if (took && Object.keys(hooksIn(edit, flat)!).length === 0) edit.remove(["hooks"]);
+  return closed(edit, text);
+}
+
+function isCommand(hook: Group["hooks"][number]): hook is HostEntry["hook"] {
+  return typeof hook.command === "string";
+}
+
+const EMPTY = "{}\n";
+const MARK = "\uFEFF";
+
+async function opened(text: string): Promise<JsonText> {
+  const bare = text.startsWith(MARK) ? text.slice(1) : text;
+  return new JsonText(bare.trim() === "" ? EMPTY : bare, await import("jsonc-parser"));
+}
+
+function closed({ text }: JsonText, before: string): string {
+  const mark = before.startsWith(MARK) ? MARK : "";
+  return text === EMPTY && before.slice(mark.length).trim() === "" ? before : mark + text;
+}
+
+/** The hooks of the settings. Refuses what it would have to guess about. */
+function hooksIn(edit: JsonText, flat?: Flat): Hooks | undefined {
+  const wrong = (what: string) => new Error(`Cannot change the settings as ${what}: fix that first`);
+  const value = edit.value();
+  if (!isObject(value)) throw wrong("they are not an object");
+  const { hooks } = value;
+  if (hooks === undefined) return undefined;
+  if (!isObject(hooks)) throw wrong("'hooks' is not an object");
+  const isGroup = (group: unknown) => isObject(group) && Array.isArray(group.hooks) && group.hooks.every(isObject);
+  return Object.fromEntries(
+    Object.entries(hooks).map(([event, items]) => {
+      if (!Array.isArray(items) || !items.every(flat ? isObject : isGroup)) {
+        throw wrong(`'hooks.${event}' is not a list of { ${flat ? `"${flat.command}": "…"` : '"hooks": [ … ]'} }`);
+      }
+      return [event, items.map((item) => groupOf(item, flat))];
+    }),
+  );
+}
+
+type Path = readonly (string | number)[];
+
+/**
+ * A JSON text, comments and all, that is changed by putting text in and taking text out: what is not meant stays as it
+ * is, to the byte.
+ */
+class JsonText {
+  readonly #jsonc: typeof import("jsonc-parser");
+  readonly #style: { readonly eol: string; readonly indent: string };
+  text: string;
+
+  constructor(text: string, jsonc: typeof import("jsonc-parser")) {
+    this.text = text;
+    this.#jsonc = jsonc;
+    this.#style = { eol: text.includes("\r\n") ? "\r\n" : "\n", indent: /\n([ \t]+)\S/.exec(text)?.[1] ?? "  " };
+  }
+
+  /** @throws {Error} that says where the text is not JSON */
+  value(): unknown {
+    const errors: { error: number; offset: number; length: number }[] = [];
+    const value: unknown = this.#jsonc.parse(this.text, errors, { allowTrailingComma: true });
+    if (errors.length > 0) {
+      const { error, offset } = errors[0]!;
+      const line = this.text.slice(0, offset).split("\n").length;
+      throw new Error(
+        `Cannot change it as it is not valid JSON: ${this.#jsonc.printParseErrorCode(error)} in line ${line}`,
+      );
+    }
+    return value;
+  }
+
+  /** Adds an element to the list at a path, or a property to the object, after all others. */
+  append(path: Path, value: unknown, key?: string): void {
+    const node = this.#at(path);
+    const end = node.offset + node.length - 1;
+    const inner = this.text.slice(node.offset, end).trimEnd();
+    const oneLine = node.children!.length > 0 && !this.text.slice(node.offset, end).includes("\n");
+    const depth = path.length + 1;
+    const name = key === undefined ? "" : `${JSON.stringify(key)}:${oneLine ? "" : " "}`;
+    const item = name + (oneLine ? JSON.stringify(value) : this.#printed(value, depth));
+    const place = node.offset + inner.length;
+    const last = node.children!.at(-1);
+    const separate = last !== undefined && this.#comma(last.offset + last.length, end) === undefined;
+    const before = oneLine ? "" : this.#newLine(depth);
+    const closing = oneLine || this.text.slice(place, end).includes("\n") ? "" : this.#newLine(depth - 1);
+    this.#splice(place, place, `${before}${item}${closing}`);
+    if (separate) this.#splice(last!.offset + last!.length, last!.offset + last!.length, ",");
+  }
+
+  /** Takes out an element or a property with its comma and the blanks before it. */
+  remove(path: Path): void {
+    const found = this.#at(path);
+    const node = found.parent?.type === "property" ? found.parent : found;
+    const siblings = node.parent!.children!;
+    const index = siblings.indexOf(node);
+    const end = node.offset + node.length;
+    const outer = node.parent!.offset + node.parent!.length - 1;
+    const after = this.#comma(end, siblings[index + 1]?.offset ?? outer);
+    const before = siblings[index - 1];
+    const start = node.offset - (/\s*$/.exec(this.text.slice(0, node.offset))![0].length);
+    if (after !== undefined) this.#splice(after, after + 1, "");
+    // An object or list that is empty now is closed where it was opened.
+    const tail = siblings.length === 1 ? /^\s*/.exec(this.text.slice(end, outer))![0].length : 0;
+    this.#splice(start, end + tail, "");
+    if (after !== undefined || !before) return;
+    const comma = this.#comma(before.offset + before.length, start);
+    if (comma !== undefined) this.#splice(comma, comma + 1, "");
+  }
+
+  #at(path: Path): Node {
+    const root = this.#jsonc.parseTree(this.text, [], { allowTrailingComma: true });
+    const node = root && this.#jsonc.findNodeAtLocation(root, [...path]);
+    if (!node) throw new Error(`Cannot change '${path.join(".")}' as it is not there`);
+    return node;
+  }
+
+  /** Where the comma between two places is: not one in a comment. */
+  #comma(from: number, to: number): number | undefined {
+    const scanner = this.#jsonc.createScanner(this.text, true);
+    scanner.setPosition(from);
+    const comma: number = 5; // SyntaxKind.CommaToken, whose enum is a type alone
+    return scanner.scan() === comma && scanner.getTokenOffset() < to ? scanner.getTokenOffset() : undefined;
+  }
+
+  #printed(value: unknown, depth: number): string {
+    return JSON.stringify(value, null, this.#style.indent).replaceAll("\n", this.#newLine(depth));
+  }
+
+  #newLine(depth: number): string {
+    return this.#style.eol + this.#style.indent.repeat(depth);
+  }
+
+  #splice(from: number, to: number, text: string): void {
+    this.text = this.text.slice(0, from) + text + this.text.slice(to);
+  }
+}

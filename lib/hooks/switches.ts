@@ -1,0 +1,57 @@
+import { readFileSync, realpathSync, statSync } from "node:fs";
+import type { HookRecord } from "../core/hook.ts";
+import { type Environment, stateFile, writeWhole } from "./file/places.ts";
+
+/**
+ * Which hooks a person has switched off in a project. Kept with the person and not in the project: neither a
+ * checkout nor an agent that may write there switches a guard off.
+ */
+export class Switches {
+  readonly #path: string;
+  readonly #dir: string;
+  #sign = "";
+  #off: ReadonlySet<string> = new Set();
+
+  constructor(dir: string, env: Environment) {
+    this.#dir = realpathSync(dir);
+    this.#path = stateFile("switches", this.#dir, env);
+  }
+
+  /** Looks at the file each time: a switch works on the next event, also from another terminal. */
+  isOff(name: string): boolean {
+    const stat = statSync(this.#path, { throwIfNoEntry: false });
+    const sign = stat === undefined ? "" : `${stat.mtimeMs} ${stat.ctimeMs} ${stat.ino} ${stat.size}`;
+    if (sign !== this.#sign) {
+      this.#off = stat === undefined ? new Set() : this.#read();
+      this.#sign = sign;
+    }
+    return this.#off.has(name);
+  }
+
+  set(name: string, enabled: boolean): void {
+    const off = new Set(this.#read());
+    if (enabled) off.delete(name);
+    else off.add(name);
+    writeWhole(this.#path, `${JSON.stringify({ dir: this.#dir, disabled: [...off].sort() }, null, 2)}\n`);
+    this.#sign = "";
+  }
+
+  #read(): Set<string> {
+    try {
+      const { disabled } = JSON.parse(readFileSync(this.#path, "utf8")) as { disabled: string[] };
+      return new Set(disabled);
+    } catch {
+      return new Set();
+    }
+  }
+}
+
+/** The hook with its switch: off while the person says so, or the program does. */
+export function switched(record: HookRecord, switches: Switches): HookRecord {
+  let enabled = record.enabled;
+  return Object.defineProperty({ ...record }, "enabled", {
+    get: () => enabled && !switches.isOff(record.name),
+    set: (value: boolean) => enabled = value,
+    enumerable: true,
+  });
+}

@@ -1,0 +1,61 @@
+import type { Probe } from "../events.ts";
+import type { Asker } from "../lane.ts";
+import type { Violation } from "../report.ts";
+import type { Probed } from "../subject.ts";
+import { brief, keepers, violationsOf } from "./judged.ts";
+
+const { fault } = violationsOf("deterministic", "nondeterministic");
+
+const TWICE_MS = 4000;
+
+/**
+ * Deterministic: the same event in the same state gets the same verdict. All are asked again in the other order, so that
+ * a verdict that depends on the time or on the order has occasion to change.
+ */
+export async function deterministic(
+  asker: Asker,
+  probes: readonly Probe[],
+  before: (probe: Probe) => Probed,
+): Promise<{ readonly violation: Violation; readonly probe: Probe } | undefined> {
+  // A Stop hook may remember a turn; it is asked twice from the beginning.
+  const remembers = asker.subject.kind === "module" && keepers(asker.loaded.moments).length > 0;
+  const round = async (order: readonly Probe[]) => {
+    if (remembers) asker.forget();
+    const answers = new Map<Probe, Probed>();
+    for await (const [probe, probed] of asker.askAll(order, TWICE_MS, 3)) answers.set(probe, probed);
+    return answers;
+  };
+  const first = remembers ? await round(probes) : undefined;
+  const second = await round(remembers ? probes : probes.toReversed());
+  for (const [probe, b] of second) {
+    const a = first ? first.get(probe) : before(probe);
+    if (!a || a.timedOut || b.timedOut) continue;
+    const [was, is] = [verdictOf(a), verdictOf(b)];
+    if (was !== is) {
+      return {
+        violation: fault("verdict", `The same event got two verdicts: first '${was}', then '${is}'`, FIX),
+        probe,
+      };
+    }
+  }
+  return undefined;
+}
+
+const FIX =
+  "decide by the event and the project alone, or declare it: `# crochet: nondeterministic`, or config.nondeterministic";
+
+/** What a host does because of it. */
+function verdictOf({ opinion = {}, failure, ran }: Probed): string {
+  const { decision = "no objection", value, halt, abort } = opinion;
+  const failed = failure
+    ? "fails"
+    : ran && ran.code !== 0 && ran.code !== 2
+    ? `exits with code ${ran.code}`
+    : undefined;
+  return [
+    failed ?? decision,
+    ...(value ? [`changes it to ${brief(JSON.stringify(value.to), 200)}`] : []),
+    ...(halt !== undefined ? ["halts"] : []),
+    ...(abort !== undefined ? ["aborts"] : []),
+  ].join(", ");
+}
