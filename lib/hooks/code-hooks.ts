@@ -6,7 +6,6 @@ import { expectEvent } from "../files/nearest.ts";
 import { shown } from "../core/shown.ts";
 import type { Answer } from "../core/verdict.ts";
 
-/** An object that hears every event. */
 interface HookObject {
   readonly name?: string;
   onEvent(event: AnyEvent, ctx: HookContext): unknown;

@@ -3,10 +3,8 @@ import { createInterface } from "node:readline";
 import { parsed } from "../core/json.ts";
 import type { Environment } from "./file/places.ts";
 
-/** A hook as Codex lists it. */
 export interface CodexHook {
   readonly command: string;
-  /** The settings it is in. */
   readonly sourcePath: string;
   /** `trusted` and `managed` ones run. */
   readonly trustStatus: string;

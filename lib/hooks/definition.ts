@@ -5,7 +5,6 @@ import { HookLoadError } from "./file/load-error.ts";
 import type { Action, Operator } from "./rule.ts";
 import type { YamlText } from "./yaml.ts";
 
-/** The types of a definition. */
 const HOOK_TYPES = ["internal", "command", "llm", "inline"] as const;
 
 export type HookType = (typeof HOOK_TYPES)[number];
@@ -31,7 +30,6 @@ export type HookCondition =
   | { readonly or: readonly HookCondition[] }
   | { readonly not: HookCondition };
 
-/** One rule of an inline definition. */
 export type HookRule =
   & HookCondition
   & { readonly reason?: string }
@@ -94,17 +92,11 @@ export interface Definition {
   readonly prompt?: string;
   readonly model?: string;
   readonly cache?: boolean | number;
-  /** The path of its rules in the text. */
   readonly rules?: Path;
 }
 
 /** When a definition applies: all that is given must hold. */
-export interface DefinitionMatcher {
-  readonly events?: readonly string[];
-  readonly tools?: readonly string[];
-  readonly path_patterns?: readonly string[];
-  readonly model_patterns?: readonly string[];
-}
+export type DefinitionMatcher = { readonly [K in keyof HookMatcher]?: readonly string[] };
 
 const MATCHER_KEYS = ["events", "tools", "path_patterns", "model_patterns"] as const;
 const OWN_KEYS: { readonly [T in Definition["type"]]: readonly string[] } = {

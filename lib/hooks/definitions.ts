@@ -70,7 +70,6 @@ export function definitions(from: string | HookDefinitions, options: Definitions
 
 const warnOnConsole = (message: string) => console.warn(`crochet: ${message}`);
 
-/** Reads the text of a definitions file. */
 export async function readDefinitions(
   text: string,
   file: string,

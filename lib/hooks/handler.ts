@@ -76,7 +76,6 @@ function* groupEntries(group: unknown, event: string, at: string): Generator<Ent
   }
 }
 
-/** A handler of a type that nothing here can run. */
 interface Unsupported {
   readonly unsupported: string;
 }

@@ -2,7 +2,6 @@ import { isAbsolute, join } from "node:path";
 import { HOST_NAMES, type HostName, HOSTS } from "./hosts/index.ts";
 import { ownCommand } from "./own-command.ts";
 
-/** One hook in another host's settings. */
 export interface HostEntry {
   readonly event: string;
   readonly matcher?: string | undefined;
@@ -33,7 +32,6 @@ export function portableLine(file: string, host: HostName, absent: object, plugi
   return findRoot === undefined ? line : `sh -c '${`${findRoot}; ${line}`.replaceAll("'", "'\\''")}'`;
 }
 
-/** Text inside the double quotes of a shell. */
 function quoted(text: string): string {
   return text.replace(/["\\$`]/g, "\\$&");
 }

@@ -30,7 +30,6 @@ export interface Place {
   readonly plugin?: { readonly root: string; readonly folder: string };
 }
 
-/** What installing would do, or did. */
 export interface Installation {
   readonly settings: string;
   readonly entries: readonly HostEntry[];

@@ -5,7 +5,6 @@ import type { HookFile } from "./discover.ts";
 import { type HookConfig, type KindParts, moduleRecord } from "./file/record.ts";
 import type { HookHost } from "./process/host.ts";
 
-/** Imports a hook module. */
 export async function loadModule(
   file: HookFile,
   folder: ModuleFolder,
@@ -74,7 +73,6 @@ interface Exits {
   exit(code?: number | string | null): never;
 }
 
-/** A hooks folder as its modules see it. */
 export interface ModuleFolder {
   /** Real path. */
   readonly root: string;

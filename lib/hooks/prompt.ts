@@ -184,7 +184,6 @@ export function whileAsked(
   };
 }
 
-/** Makes the hook of a `.prompt.md` file. */
 export async function loadPrompt(
   file: HookFile,
   source: string,
@@ -228,12 +227,9 @@ export function warnOff(by: PromptModel, warn: (message: string) => void): void 
   warn(OFF[0]!.toUpperCase() + OFF.slice(1));
 }
 
-/** What a prompt in code may set. */
 export type PromptOptions = Omit<AskOptions, "model">;
 
-/**
- * A hook that lets a model judge each tool call (S4.20). If it cannot be asked, the call is refused.
- */
+/** See `on-demand.ts`. */
 export function promptGate(model: Model, template: string, options: PromptOptions = {}): Hook<"pre-tool-use"> {
   const judge = judgeOf(model, template, options);
   return async (event, ctx) => {
@@ -243,9 +239,7 @@ export function promptGate(model: Model, template: string, options: PromptOption
   };
 }
 
-/**
- * A hook that lets a model judge whether the agent is done (S4.20). If it cannot be asked, the agent stops.
- */
+/** See `on-demand.ts`. */
 export function promptStop(model: Model, template: string, options: PromptOptions = {}): Hook<"stop"> {
   const judge = judgeOf(model, template, options);
   return async (event, ctx) => {

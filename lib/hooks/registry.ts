@@ -346,10 +346,8 @@ export function sessionHooks(hooks: HookRegistry | null, session: SessionLike): 
   };
 }
 
-/** What hooks want after an error. */
 export interface OnErrorReply {
   readonly denied: boolean;
-  /** Why it was denied. */
   readonly reason?: string;
   readonly retry: boolean;
 }

@@ -8,12 +8,10 @@ export const ACTIONS = ["continue", "allow", "deny", "ask", "modify", "halt"] as
 export type Operator = (typeof OPERATORS)[number];
 export type Action = (typeof ACTIONS)[number];
 
-/** One field compared with one value. */
 export interface FieldTest {
   readonly field: string;
   readonly operator: Operator;
   readonly value: string;
-  /** The place of the value. */
   readonly at: Position;
 }
 

@@ -15,7 +15,6 @@ import { readRules } from "./rule-yaml.ts";
 import { readYaml } from "./yaml.ts";
 
 interface RulesOptions {
-  /** Where the rules come from, for mistakes. */
   readonly file: string;
   /** `lines` is the one-line form of `.rules`. */
   readonly form: "yaml" | "lines";
@@ -44,7 +43,6 @@ export async function loadRules(file: HookFile, source: string): Promise<HookRec
 
 type RuleParts = KindParts & Required<Pick<HookRecord, "namedTools" | "namedFields">>;
 
-/** Makes a hook of rules that are read already. */
 export function compileRules(rules: readonly Rule[], file: string, events: readonly EventName[]): RuleParts {
   if (rules.length === 0) {
     throw new HookLoadError(file, undefined, "it holds no rule: add one, or begin its name with '_'");

@@ -17,7 +17,6 @@ export interface ServeOptions {
   readonly prompt?: () => Promise<PromptModel>;
 }
 
-/** One file and one event of a host. */
 export interface Serving {
   readonly path: string;
   readonly stdin: string;

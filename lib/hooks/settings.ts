@@ -43,7 +43,6 @@ export interface LoadedSettings {
   /** In the order of the files and of what is in them; `source` is the path of the file. */
   readonly records: readonly HookRecord[];
   readonly never: readonly NeverFires[];
-  /** The permissions of all files together. */
   readonly permissions: Permissions;
   readonly problems: readonly SettingsProblem[];
   /** Whether a file switches hooks off: those of settings files are disabled; others are the caller's to switch off. */
@@ -76,7 +75,6 @@ export async function loadSettings(
   return { records, never, permissions: permissions(), problems, disableAllHooks: disabled };
 }
 
-/** What was found in the files so far. */
 class Reading {
   readonly drafts: Draft[] = [];
   readonly never: NeverFires[] = [];
@@ -276,14 +274,12 @@ interface Draft {
 
 interface RecordOptions {
   readonly host: HookHost;
-  /** The model for hooks of type prompt. */
   readonly prompt: PromptModel;
   readonly enabled: boolean;
   /** Called once if there is no model for prompt hooks. */
   readonly warn: (message: string) => void;
 }
 
-/** The records of all drafts, in their order. */
 function recordsOf(drafts: readonly Draft[], options: RecordOptions): HookRecord[] {
   const records: HookRecord[] = [];
   const twins = new Map<string, HookRecord[]>();

@@ -38,13 +38,11 @@ export interface Listed {
   readonly scope: SourceScope;
   /** The folder or file as a person reads it. */
   readonly source: string;
-  /** The hook's own file. */
   readonly path?: string;
   /** Whether it could not be loaded, and fails whenever it is asked. */
   readonly broken?: boolean;
 }
 
-/** Something that was found and is not loaded. */
 interface Unloaded {
   readonly name: string;
   readonly source: string;
@@ -63,11 +61,9 @@ export interface Found {
   readonly records: readonly HookRecord[];
   readonly listed: readonly Listed[];
   readonly unloaded: readonly Unloaded[];
-  /** What is wrong, a sentence each. */
   readonly problems: readonly string[];
   /** Names in hooks that were most likely meant to be others. */
   readonly warnings: readonly string[];
-  /** The permissions of trusted settings. */
   readonly permissions: Permissions;
   /** Why no run may start: trusted guards that are not as they were trusted. */
   readonly changedGuards: readonly string[];

@@ -3,7 +3,6 @@ import { positionOf } from "./file/load-error.ts";
 import { type Projection, projection } from "./process/wire.ts";
 import { fieldReader, fieldText, isFieldPath } from "./rule.ts";
 
-/** A text with places for fields of an event. */
 export interface Template {
   readonly source: string;
   readonly render: (event: AnyEvent) => string;

@@ -10,7 +10,6 @@ import { howEnded, type Ran, runProcess, type Stream } from "../process/process.
 /** Where a workspace keeps its commands for turns. */
 export const TOML_FILE = ".agent/hook.toml";
 
-/** How a command of a turn ended. */
 type ExecStatus = "ok" | "failed" | "timeout" | "cancelled" | "rejected";
 
 /** What one run of a command tells while it happens: for the screen as it comes, for the rollout without the output (S1.20). */
@@ -94,7 +93,6 @@ function startedByHook(event: AnyEvent): boolean {
 
 type Turn = Whole & { readonly event: AnyEvent; readonly ctx: HookContext };
 
-/** One run of one command. */
 async function runTurn(name: string, turn: TurnCommand, workspace: string, options: Turn): Promise<Opinion> {
   const { event, ctx, host, onExec } = options;
   const title = event.event === "turn-start" ? "Hook(TurnStart)" : "Hook(TurnEnd)";
@@ -210,7 +208,6 @@ function textIn(value: object): unknown {
 
 type TurnTable = "turn_start" | "turn_end";
 
-/** A command of `.agent/hook.toml`, checked. */
 interface TurnCommand {
   readonly command: string;
   readonly args: readonly string[];

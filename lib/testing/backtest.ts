@@ -24,7 +24,6 @@ export interface Finding extends Omit<ShadowVerdict, "hook"> {
   readonly at?: string;
 }
 
-/** What one hook was asked in all sessions. */
 export interface HookTally {
   readonly hook: string;
   asked: number;

@@ -94,7 +94,6 @@ function sentence(verb: string, { words }: Did, passed: boolean): string {
 
 type EventFields = { readonly [field: string]: unknown };
 
-/** Takes any form of an answer for what it means. */
 function answeredBy(answer: unknown): Answered {
   if (typeof answer !== "object" || answer === null) return native(answer);
   const fields = answer as EventFields;

@@ -90,7 +90,6 @@ export const SCRIPT_OPTIONS: { readonly [option in keyof ScriptOptions]-?: Optio
   routes: "a list",
 };
 
-/** One answer of a script. */
 export interface Answer {
   readonly reply: ScriptedReply;
   readonly events: readonly ModelEvent[];

@@ -25,12 +25,10 @@ export interface ScriptedServerOptions extends ScriptOptions {
   cutAt?: Cuts;
 }
 
-/** One request the server got. */
 export interface ServedRequest {
   /** The port it came from: requests with the same one shared a connection. */
   readonly port: number;
   readonly headers: { readonly [name: string]: string };
-  /** The body as it was sent. */
   readonly body: any;
   /** The body as the core would have asked it; absent if it was refused. */
   readonly request?: ModelRequest;

@@ -56,7 +56,6 @@ export interface Moment {
   readonly tools: readonly string[];
 }
 
-/** A hook file's name, taken apart. */
 export interface FileName extends Moment {
   /** Undefined if the name has no number: the hook then runs at the default priority. */
   readonly priority: number | undefined;

@@ -19,7 +19,6 @@ export class HookLoadError extends Error {
   }
 }
 
-/** The place of a character of a text. */
 export function positionOf(text: string, offset: number): Position {
   const before = text.slice(0, offset);
   return { line: before.split("\n").length, column: offset - before.lastIndexOf("\n") };

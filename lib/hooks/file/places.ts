@@ -5,7 +5,6 @@ import { sha256 } from "../../files/sha256.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The user's home, as the environment has it. */
 export function homeOf(env: Environment): string {
   return env.HOME || homedir();
 }

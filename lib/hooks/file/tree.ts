@@ -18,7 +18,6 @@ import { sha256 } from "../../files/sha256.ts";
 const MOST_FILES = 10_000;
 
 interface Leaf {
-  /** Relative to the root. */
   readonly name: string;
   readonly path: string;
   readonly link: string | undefined;
@@ -59,7 +58,6 @@ export function fileHashes(root: string, read = readAny): { [name: string]: stri
   return Object.fromEntries(counted(root, () => true).map((leaf) => [leaf.name, hashOf(leaf, read)]));
 }
 
-/** What the files of a folder amount to. */
 export function treeHash(root: string, which: (name: string) => boolean = () => true): string {
   const hash = sha256();
   for (const leaf of counted(root, which)) hash.update(`${leaf.name}\0${hashOf(leaf, readAny)}\n`);

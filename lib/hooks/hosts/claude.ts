@@ -10,7 +10,6 @@ export const TOP = [
   ...["continue", "stopReason", "suppressOutput", "systemMessage", "decision", "reason", "hookSpecificOutput"],
 ];
 
-/** Decisions in Claude Code's form. */
 export function claudeDecision(
   folded: Folded,
   event: AnyEvent,

@@ -4,7 +4,6 @@ import type { Folded } from "../../core/fold.ts";
 /** What a hook of ours can do at an event. */
 export type Ability = "deny" | "ask" | "allow" | "modify" | "context" | "halt";
 
-/** One event of a host. */
 interface HostEventRow {
   /** Our names for it: hook files with one of them are installed there, and it is read as the first. Absent: nothing here fires it. */
   readonly ours?: readonly [first: string, ...more: string[]];
@@ -53,7 +52,6 @@ export interface Host {
   /** Whether its events, answers and settings have the form of Claude Code's. */
   readonly likeClaude: boolean;
 
-  /** Its settings files. */
   readonly settings: {
     /** Below the project or below home; hooks are installed into the first. */
     readonly files: readonly string[];

@@ -1,6 +1,5 @@
 import type { Host } from "./host.ts";
 
-/** The input of a call with fields renamed. */
 export function renamed(input: unknown, keys: { readonly [from: string]: string } = {}): unknown {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
   return Object.fromEntries(Object.entries(input).map(([key, value]) => [keys[key] ?? key, value]));

@@ -2,7 +2,6 @@ import type { EventFields, EventName, Fired } from "../../core/events.ts";
 import type { Host } from "./host.ts";
 import { keysFor, renamed } from "./keys.ts";
 
-/** An event of a host, read as one of ours. */
 export interface HostEvent {
   readonly fired: Fired<EventName>;
   /** What a hook file may call it instead: `permission-denied` for `tool-denied`. */
@@ -14,7 +13,6 @@ export interface HostEvent {
   readonly session_id: string;
   readonly agent_id: string;
   readonly parent_agent_id: string | undefined;
-  /** The kind of a sub-agent. */
   readonly agent_type: string | undefined;
   readonly turn_id: string;
   readonly cwd: string;

@@ -93,7 +93,6 @@ function inTheirKeys(folded: Folded, event: AnyEvent, host: Host): Folded {
   return { ...folded, value: renamed(folded.value, inverse(keysFor(event.tool_name, host))) };
 }
 
-/** What was decided, as the host reads it. */
 export function writeAnswer(given: Folded, event: AnyEvent, host: Host, wireName: string): Served {
   const { answers, decided } = host;
   const folded = inTheirKeys(withReason(preventing(given, event, host)), event, host);

@@ -9,14 +9,12 @@ import type { Ran } from "../../process/process.ts";
 import { PASSED_ON, readCommand, readLate, specificOf } from "./read-ran.ts";
 import { wireLabel, wireName } from "./wire.ts";
 
-/** The hook whose answer is read. */
 interface Listening extends Speaker {
   readonly registered: string | undefined;
   readonly ctx: HookContext;
   readonly host: HookHost;
 }
 
-/** How a hook and its front end call themselves. */
 export interface Called {
   readonly command: string;
   readonly registered: string | undefined;
@@ -113,7 +111,6 @@ function fromWords(text: string, ran: Ran, about: Listening): Opinion {
 /** Who speaks: which hook, on what. */
 interface Speaker {
   readonly event: AnyEvent;
-  /** The event's name on the wire. */
   readonly name: string;
   /** How the host names the hook to the model: its command, url or prompt. */
   readonly command: string;

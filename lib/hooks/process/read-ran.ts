@@ -18,7 +18,6 @@ export class FailedCommand extends UnusableAnswer {
 /** What a process said, without the words in which a host shows it. */
 export interface Answered {
   readonly opinion: Opinion;
-  /** The object it printed. */
   readonly json?: Json;
   /** What it printed, if that is not JSON. */
   readonly words?: string;

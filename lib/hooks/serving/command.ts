@@ -12,7 +12,6 @@ import { readCommand, readLate, specificOf } from "../process/read-ran.ts";
 import { wireInput } from "../process/wire.ts";
 import type { ServeOptions } from "../serve.ts";
 
-/** A script that another host asks through us. */
 export interface ServedCommand {
   readonly record: HookRecord;
   /** How its process ended, once it has. */

@@ -100,7 +100,6 @@ function writeValue(folder: string, key: string, text: string | undefined): void
   renameSync(beside, path);
 }
 
-/** Removes the values of sessions that are over. */
 function removeOld(folder: string): void {
   const { readdirSync, rmSync, statSync } = fs();
   const all = folder.slice(0, folder.lastIndexOf("/"));

@@ -47,7 +47,6 @@ export const CLAUDE_ONLY: { readonly [name: string]: Fields } = {
   "worktree-remove": { worktree_path: "feature" },
 };
 
-/** The own fields of one of those events. */
 export function claudeOnly(fc: FastCheck, name: string, scene: Scene): Arbitrary<Fields> {
   const made = (field: string, value: unknown): Arbitrary<unknown> => {
     if (Array.isArray(value)) return fc.constantFrom(...value);
@@ -113,7 +112,6 @@ function without(fields: Fields, gone: readonly string[]): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([field]) => !gone.includes(field)));
 }
 
-/** Our name for a host's event. */
 export function ourName(name: string, host: HostName): string {
   const { events, likeClaude } = HOSTS[host];
   if (likeClaude) return kebab(name);

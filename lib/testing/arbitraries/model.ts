@@ -12,7 +12,6 @@ export interface ModelArbitraryOptions {
   readonly cwd?: string;
 }
 
-/** What a model does next. */
 type Move = ScriptedReply;
 
 /**

@@ -176,7 +176,6 @@ export interface Scene {
   readonly cwd: string;
   /** Files that are named, relative to it. */
   readonly files: readonly string[];
-  /** What the hook looks for. */
   readonly words: readonly string[];
 }
 

@@ -5,7 +5,6 @@ import { type FastCheck, pathArbitrary, PROMPTS, type Scene, SENTENCES, textArbi
 
 type Fields = { readonly [field: string]: unknown };
 
-/** A tool call and what came of it. */
 export interface Called {
   readonly tool_name: string;
   readonly input: Fields;
@@ -115,7 +114,6 @@ export class NoSuchTool extends TypeError {
   }
 }
 
-/** Calls of every tool a matcher matches. */
 export function callArbitrary(fc: FastCheck, matcher: string | undefined, scene: Scene): Arbitrary<Called> {
   const table = signatures(fc, scene);
   const other: Inputs = {

@@ -9,7 +9,6 @@ import type { Answering, Loaded, Probed, Question, Setup, Target } from "./subje
  * answer per line. It can be killed at any moment, so a hook that never returns is found.
  */
 
-/** A hook that can be asked. */
 export interface Asked {
   readonly ask: (question: Question) => Promise<Probed>;
   /** What it says about itself, if loading it is what tells. */
@@ -28,7 +27,6 @@ for (const name of ["log", "info", "debug", "warn", "error"] as const) {
   console[name] = (...words: unknown[]) => void (printed += `${words.map(String).join(" ")}\n`);
 }
 
-/** Loads the hook, and gives what asks it. */
 async function begin(setup: Setup): Promise<(question: Question) => Promise<Answering>> {
   process.chdir(setup.place.project);
   const survivors = new Survivors(setup);

@@ -61,7 +61,6 @@ const OPTIONS: { readonly [option in keyof CheckOptions]-?: OptionKind } = {
   onHook: "a function",
 };
 
-/** What all hooks of one check share. */
 export interface Session {
   readonly runs: number;
   readonly seed: number;

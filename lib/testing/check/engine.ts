@@ -26,7 +26,6 @@ export interface Checked {
   readonly rewrites: readonly Rewrite[];
 }
 
-/** The laws about single answers. */
 const JUDGES: readonly (readonly [law: Law, judge: Judge])[] = [
   ["reliable", reliable],
   ["protocol", protocol],
@@ -158,7 +157,6 @@ class Engine {
     };
   }
 
-  /** The laws about more than one answer. */
   async #whole(): Promise<Termination | undefined> {
     const { laws } = this.#session;
     using lanes = new ExampleLanes(this.#asker);

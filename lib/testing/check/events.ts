@@ -181,7 +181,6 @@ export function laced(probe: Probe): Probe[] {
   );
 }
 
-/** An event whose transcript was never written. */
 export function withoutTranscript(plain: readonly Probe[], { transcript }: Place): Probe[] {
   const path = transcript.replace(/[^/]*$/, "not-there.jsonl");
   return plain.filter(({ event }) => event.transcript_path === transcript).slice(0, 1)
@@ -218,7 +217,6 @@ export function inputOf({ event }: Probe): Event {
   return (event.tool_input ?? event.input ?? {}) as Event;
 }
 
-/** The same call with other fields in its input. */
 export function withInput(probe: Probe, fields: Event): Probe {
   const input = { ...inputOf(probe), ...fields };
   const changed = "tool_input" in probe.event ? { tool_input: input } : { input, original_input: input };

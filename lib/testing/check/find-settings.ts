@@ -23,7 +23,6 @@ import { type Copy, type FoundSubjects, loadedOf, shortened, type Subject } from
 type Fields = Readonly<Record<string, unknown>>;
 type Command = Handler & { readonly type: "command" };
 
-/** What a settings file belongs to. */
 interface Owner {
   readonly shown: string;
   readonly host: HostName;
@@ -34,7 +33,6 @@ interface Owner {
   readonly skill?: string;
 }
 
-/** Types of hooks that hosts have. */
 const TYPES = ["command", "http", "prompt", "agent", "mcp_tool"];
 
 /** The hooks of a host's settings, a plugin's hooks.json, or a skill: run as the host would run them. */
@@ -126,7 +124,6 @@ function isEvent(event: string, host: HostName): boolean {
   return Object.hasOwn(HOSTS[host].events, event) || (host === "claude" && resolveEvent(event) !== undefined);
 }
 
-/** One hook of settings. */
 function settingsSubject(name: string, { event, matcher, handler }: Entry, owner: Owner): Subject {
   const { shown, host, project, plugin, skill } = owner;
   const type = "unsupported" in handler ? handler.unsupported : handler.type;
@@ -249,7 +246,6 @@ function timeoutOf({ timeout }: Command, event: string, host: HostName): number 
   return timeout === undefined ? commands!.timeout(event) : timeout / second;
 }
 
-/** The definitions of a hooks.yaml. */
 export async function definitionSubjects(path: string, options: FindOptions): Promise<FoundSubjects> {
   const { cwd, host = "claude", env } = options;
   const problems: string[] = [];
@@ -272,7 +268,6 @@ export async function definitionSubjects(path: string, options: FindOptions): Pr
   return { subjects, problems };
 }
 
-/** The commands of a hook.toml. */
 export async function tomlSubjects(path: string, options: FindOptions): Promise<FoundSubjects> {
   const { cwd, host = "claude", env } = options;
   const text = readFileSync(path, "utf8");

@@ -21,7 +21,6 @@ export interface FindOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Where hosts keep their files. */
 const HOST_FOLDER = /^\.(?:claude|codex|gemini|cursor)$/;
 const SCRIPT = /\.(?:sh|bash|py|rb|pl|[cm]?[jt]s)$/;
 

@@ -126,7 +126,6 @@ export class Findings {
   }
 }
 
-/** The command line that checks some paths again. */
 export function againLine(paths: readonly string[], { seed, runs, flags }: Session): string {
   return `crochet hooks check ${paths.map(shellWord).join(" ")} --seed ${seed} --runs ${runs}${flags}`;
 }

@@ -23,9 +23,7 @@ interface LaneOptions {
   readonly host: Setup["host"];
   /** The environment of the person who checks. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Further variables of the hook. */
   readonly more: { readonly [name: string]: string };
-  /** Whether the hook runs in bubblewrap. */
   readonly sandbox: boolean;
   /** Folders the hook must be able to read, wherever they are. */
   readonly visible: readonly string[];
@@ -184,7 +182,6 @@ export class Asker {
     this.limit = limit;
   }
 
-  /** Milliseconds of most calls so far. */
   get usual(): number {
     return this.times.toSorted((a, b) => a - b)[Math.floor(this.times.length / 2)] ?? 0;
   }

@@ -89,7 +89,6 @@ export function writeTranscript(
   writeFileSync(transcript, lines.map((line) => `${line}\n`).join(""));
 }
 
-/** Writes files into a folder. */
 export function writeFiles(folder: string, files: Iterable<readonly [path: string, content: string | Uint8Array]>) {
   for (const [path, content] of files) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -179,7 +178,6 @@ export class Scratch {
   }
 }
 
-/** Random bytes in hex. */
 export function randomHex(bytes: number): string {
   return [...crypto.getRandomValues(new Uint8Array(bytes))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -19,15 +19,12 @@ export type Law = typeof LAWS[number];
 /** A fault fails the check, a warning does not. */
 export type Severity = "fault" | "warning";
 
-/** What a law says about one answer. */
 export interface Violation {
   readonly law: Law;
   /** A stable name for the fault, such as `fails.crash`: tests and ignore lists may rely on it. */
   readonly code: string;
   readonly severity: Severity;
-  /** What happened, in one sentence. */
   readonly message: string;
-  /** What to change. */
   readonly fix: string;
   /** The event by its name on the wire, such as `PreToolUse`, if nothing has to be asked to see it. */
   readonly event?: string;
@@ -76,7 +73,6 @@ export interface Termination {
 
 /** A small change of a hook that its examples do not notice. */
 export interface Survivor {
-  /** Where the change is, from 1. */
   readonly line: number;
   /** The line before and after, cut to what is around the change. */
   readonly was: string;
@@ -95,18 +91,15 @@ export interface MutantReport {
   readonly survived: readonly Survivor[];
 }
 
-/** The result of checking one hook. */
 export interface HookReport {
   /** The name that listings show. */
   readonly hook: string;
-  /** The file it is from. */
   readonly path: string;
   readonly kind: HookKind;
   /** The events it was asked about, by their names on the wire. */
   readonly events: readonly string[];
   /** Generated events it was asked about. */
   readonly runs: number;
-  /** The laws it was held to. */
   readonly laws: readonly Law[];
   readonly findings: readonly Finding[];
   readonly timing?: Timing;
@@ -114,11 +107,9 @@ export interface HookReport {
   readonly mutants?: MutantReport;
   /** The file that got examples which were found. */
   readonly saved?: { readonly file: string; readonly examples: number };
-  /** Why it was not run. */
   readonly skipped?: string;
 }
 
-/** The result of a whole check. */
 export interface CheckReport {
   /** Whether no law was broken and everything could be read. Warnings do not count. */
   readonly ok: boolean;

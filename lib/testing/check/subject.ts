@@ -25,7 +25,6 @@ export interface Copy {
   readonly to: string;
 }
 
-/** What is known of a hook once it is loaded. */
 export interface Loaded {
   readonly moments: readonly Moment[];
   /** Its own time limit, in seconds. */
@@ -33,15 +32,12 @@ export interface Loaded {
   readonly mode: HookRecord["mode"];
   readonly nondeterministic: boolean;
   readonly onError?: HookRecord["onError"];
-  /** Names in it that no tool or field has. */
   readonly warnings?: readonly Misnamed[];
   /** Files of the project that it depends on, as its config names them. */
   readonly state?: readonly string[];
-  /** The examples of a module. */
   readonly examples?: readonly Example[];
 }
 
-/** One hook to be checked. */
 export interface Subject {
   /** The name that listings show. */
   readonly name: string;
@@ -59,7 +55,6 @@ export interface Subject {
   readonly loaded?: Loaded;
   /** The hook's own file, if it has one to itself. */
   readonly file?: string;
-  /** The event given with `--event`. */
   readonly event?: string;
   /** The permission rule in the `if` of a settings hook. */
   readonly rule?: { readonly text: string; readonly isAbout: (call: Parameters<typeof matchesIf>[1]) => boolean };
@@ -69,13 +64,10 @@ export interface Subject {
   readonly copies: readonly Copy[];
   /** Folders that the sandbox must show. */
   readonly visible: readonly string[];
-  /** What was found without running it. */
   readonly seen: readonly Violation[];
-  /** Why it is not run. */
   readonly skip?: string;
 }
 
-/** What was found at a path. */
 export interface FoundSubjects {
   readonly subjects: readonly Subject[];
   /** What should be a hook and is not, one sentence each. */
@@ -119,7 +111,6 @@ export function shortened(path: string, cwd: string): string {
   return path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
 }
 
-/** How a hook is run. */
 export type Target =
   /** A command line of a host's settings; with `args`, a program and its arguments. */
   | { readonly type: "command"; readonly command: string; readonly args?: readonly string[] }
@@ -130,7 +121,6 @@ export type Target =
   /** One command of `.agent/hook.toml`, which is copied into the project. */
   | { readonly type: "toml"; readonly name: string };
 
-/** One event for a hook. */
 export interface Question {
   /** A host's wire object, or an event of ours. */
   readonly event: { readonly [field: string]: unknown };
@@ -142,7 +132,6 @@ export interface Question {
   readonly keep?: boolean;
 }
 
-/** How a process ended and what it printed. */
 export interface RanCommand {
   readonly code: number | null;
   readonly signal: string | null;
@@ -150,21 +139,17 @@ export interface RanCommand {
   readonly stderr: string;
 }
 
-/** The answer to one question. */
 export interface Probed {
   readonly ms: number;
   /** Of a command: what a host would read. */
   readonly ran?: RanCommand;
   /** What a host would make of it. */
   readonly opinion?: Omit<Opinion, "later">;
-  /** Input it gave the agent. */
   readonly inputs?: readonly string[];
   /** Why there is no answer, and at which step. */
   readonly failure?: { readonly at: "start" | "run" | "read" | "exit"; readonly message: string };
   readonly timedOut?: boolean;
-  /** Why the hook does not apply to the event. */
   readonly skipped?: string;
-  /** Command lines of processes it left running. */
   readonly survivors?: readonly string[];
   /** Files it changed, relative to the root of its place. */
   readonly changed?: readonly string[];
@@ -179,7 +164,6 @@ export interface Setup {
   readonly target: Target;
   readonly place: Place;
   readonly host: HostName;
-  /** The whole environment of the hook. */
   readonly env: { readonly [name: string]: string };
   /** Whether it has a process namespace of its own. */
   readonly alone: boolean;

@@ -67,7 +67,29 @@ class BadExample extends TypeError {
   }
 }
 
-const KEYS = ["name", "event", "expect", "after", "given", "fix", "leaves", "env", "says"];
+const isText = (value: unknown) => typeof value === "string";
+const isWords = (value: unknown) => value === null || isText(value) || value instanceof RegExp;
+const isWorkspace = (value: unknown) =>
+  isText(value)
+    ? (value as string).trim() !== ""
+    : isObject(value) && Object.values(value).every((text) => text === null || isText(text));
+const WORKSPACE = "expected paths in the project and their texts (null: not there), or a line for the shell";
+
+/** The fields of an example: what fits, and the words for it. */
+const FIELDS: { readonly [field: string]: readonly [fits: (value: any) => boolean, expected: string] } = {
+  name: [isText, "expected a text"],
+  event: [isObject, "expected fields such as { tool_input: { … } }"],
+  expect: [() => true, ""],
+  after: [(value) => Array.isArray(value) && value.every(isObject), "expected a list of events"],
+  given: [isWorkspace, WORKSPACE],
+  fix: [isWorkspace, WORKSPACE],
+  leaves: [
+    (value) => isObject(value) && Object.values(value).every(isWords),
+    "expected paths in the project and words that are in them (null: not there)",
+  ],
+  env: [(value) => isObject(value) && Object.values(value).every(isText), "expected variables and their texts"],
+  says: [isText, "expected the text a model would answer"],
+};
 
 /**
  * Reads the examples of a hook.
@@ -86,31 +108,16 @@ function readExample(given: unknown, i: number, file: string): Example {
   if (!isObject(given)) {
     throw new BadExample([i], `example ${i + 1} is ${JSON.stringify(given)}: expected { event: { … }, expect: … }`);
   }
-  const wrong = (field: string, why: string) =>
-    new BadExample([i, field], `${field} of example ${i + 1} does not fit: ${why}`);
-  for (const key of Object.keys(given)) {
-    if (!KEYS.includes(key)) {
-      const why = `example ${i + 1} has a field '${key}': did you mean '${nearest(key, KEYS)}'?`;
-      throw new BadExample([i, key], why);
+  for (const [field, value] of Object.entries(given)) {
+    const [fits, expected] = Object.hasOwn(FIELDS, field) ? FIELDS[field]! : [];
+    if (!fits) {
+      const why = `example ${i + 1} has a field '${field}': did you mean '${nearest(field, Object.keys(FIELDS))}'?`;
+      throw new BadExample([i, field], why);
     }
+    if (value === undefined || fits(value)) continue;
+    throw new BadExample([i, field], `${field} of example ${i + 1} does not fit: ${expected}`);
   }
-  const { name, event = {}, after = [], env = {}, says, given: before, fix } = given;
-  if (!isObject(event)) throw wrong("event", "expected fields such as { tool_input: { … } }");
-  if (!Array.isArray(after) || !after.every(isObject)) throw wrong("after", "expected a list of events");
-  if (name !== undefined && typeof name !== "string") throw wrong("name", "expected a text");
-  if (says !== undefined && typeof says !== "string") throw wrong("says", "expected the text a model would answer");
-  if (!isObject(env) || !Object.values(env).every((value) => typeof value === "string")) {
-    throw wrong("env", "expected variables and their texts");
-  }
-  for (const [field, workspace] of Object.entries({ given: before, fix })) {
-    if (workspace !== undefined && !isWorkspace(workspace)) {
-      throw wrong(field, "expected paths in the project and their texts (null: not there), or a line for the shell");
-    }
-  }
-  const { leaves } = given;
-  if (leaves !== undefined && (!isObject(leaves) || !Object.values(leaves).every(isWords))) {
-    throw wrong("leaves", "expected paths in the project and words that are in them (null: not there)");
-  }
+  const { name, event = {}, after = [], leaves, env = {}, given: before, fix, says } = given as HookExample;
   let expect: Expected;
   try {
     expect = readExpected(given.expect);
@@ -123,21 +130,12 @@ function readExample(given: unknown, i: number, file: string): Example {
     event: checkedEvent(event, [i, "event"]),
     after: after.map((one, n) => checkedEvent(one, [i, "after", n])),
     expect,
-    ...(before !== undefined && { given: before as Workspace }),
-    ...(fix !== undefined && { fix: fix as Workspace }),
-    ...(leaves !== undefined && { leaves: readLeaves(leaves as Fields, i) }),
-    env: env as Example["env"],
+    ...(before !== undefined && { given: before }),
+    ...(fix !== undefined && { fix }),
+    ...(leaves !== undefined && { leaves: readLeaves(leaves, i) }),
+    env,
     ...(says !== undefined && { says }),
   };
-}
-
-function isWorkspace(value: unknown): value is Workspace {
-  if (typeof value === "string") return value.trim() !== "";
-  return isObject(value) && Object.values(value).every((text) => text === null || typeof text === "string");
-}
-
-function isWords(value: unknown): boolean {
-  return value === null || typeof value === "string" || value instanceof RegExp;
 }
 
 function readLeaves(leaves: Fields, i: number): NonNullable<Example["leaves"]> {

@@ -174,7 +174,6 @@ function isAction(did: ExpectedAction, expected: ExpectedAction): boolean {
   return expected === "any" ? did !== "fail" : did === expected;
 }
 
-/** What an answer comes to. */
 export interface Did {
   readonly action: ExpectedAction;
   readonly reasons: readonly string[];

@@ -11,7 +11,6 @@ import type { Probed, Question } from "../check/subject.ts";
 import type { Example, Workspace } from "./example.ts";
 import { leftOtherwise, mismatch } from "./expectation.ts";
 
-/** The result of one example. */
 export interface ExampleResult {
   readonly hook: string;
   readonly name: string;
@@ -20,7 +19,6 @@ export interface ExampleResult {
   readonly ok: boolean;
   /** What was expected, and what came instead. */
   readonly why?: string;
-  /** The whole event that was asked about. */
   readonly event: { readonly [field: string]: unknown };
 }
 

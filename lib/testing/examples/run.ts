@@ -138,7 +138,6 @@ const OPTIONS: { readonly [option in keyof AskOptions]-?: OptionKind } = {
   says: "a text",
 };
 
-/** The hook of a file, or all of a folder. */
 function hookFiles(given: string | URL, options: AskOptions): readonly HookFile[] {
   const path = fullPath(given);
   checkOptions(options, OPTIONS, `ask '${path}'`);

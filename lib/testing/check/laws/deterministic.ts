@@ -44,7 +44,6 @@ export async function deterministic(
 const FIX =
   "decide by the event and the project alone, or declare it: `# crochet: nondeterministic`, or config.nondeterministic";
 
-/** What a host does because of it. */
 function verdictOf({ opinion = {}, failure, ran }: Probed): string {
   const { decision = "no objection", value, halt, abort } = opinion;
   const failed = failure

@@ -10,7 +10,6 @@ import { claudeName, eventName, violationsOf } from "./judged.ts";
 
 const { warning } = violationsOf("guard", "guard");
 
-/** The same call written another way. */
 interface Rewriting {
   readonly how: string;
   readonly text: string;
@@ -76,7 +75,6 @@ function chosen(denied: readonly Probe[]): Probe[] {
   );
 }
 
-/** Command lines that do the same. */
 function commandRewritings(command: string): Rewriting[] {
   const quoted = `'${command.replaceAll("'", "'\\''")}'`;
   const whole: Rewriting[] = [

@@ -18,7 +18,6 @@ export function violationsOf(law: Law, kind: string) {
   return { fault: as("fault"), warning: as("warning") };
 }
 
-/** One answer to be judged. */
 export interface Judged {
   readonly subject: Subject;
   readonly loaded: Loaded;
@@ -30,7 +29,6 @@ export interface Judged {
   readonly secrets: readonly string[];
 }
 
-/** A law about single answers. */
 export type Judge = (judged: Judged) => readonly Violation[];
 
 /** Claude Code's names for the events of all hosts. */
@@ -40,7 +38,6 @@ const CLAUDE_NAMES: { readonly [name: string]: string } = Object.fromEntries(
   ),
 );
 
-/** The event by its name on the wire. */
 export function eventName({ event }: Probe): string {
   if (typeof event.hook_event_name === "string") return event.hook_event_name;
   const { event: name, parent_agent_id, failed } = event as {
@@ -53,7 +50,6 @@ export function eventName({ event }: Probe): string {
   return name === "post-tool-use" && failed ? "PostToolUseFailure" : pascal(name);
 }
 
-/** The event by Claude Code's name for it. */
 export function claudeName(name: string): string {
   return CLAUDE_NAMES[name] ?? name;
 }

@@ -1,7 +1,6 @@
 import { isObject } from "../../../core/json.ts";
 import type { Finding } from "../report.ts";
 
-/** What a hook was seen to rewrite. */
 export interface Rewrite {
   readonly hook: string;
   /** The event, with its tool: `PreToolUse:Bash`. */
@@ -9,7 +8,6 @@ export interface Rewrite {
   readonly field: string;
 }
 
-/** The fields that differ between two inputs. */
 export function changedFields(before: unknown, after: unknown): string[] {
   if (!isObject(before) || !isObject(after)) return JSON.stringify(before) === JSON.stringify(after) ? [] : [""];
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);

@@ -11,7 +11,6 @@ import { canBlock } from "./judged.ts";
 
 export type Json = { readonly [key: string]: unknown };
 
-/** What a command printed. */
 export type Printed =
   | { readonly form: "nothing" | "words" }
   | { readonly form: "answer"; readonly json: Json }
@@ -62,14 +61,12 @@ function starts(text: string): number[] {
   return [...text.matchAll(/\{/g)].slice(0, 8).map(({ index }) => index);
 }
 
-/** The object at the start of a text. */
 function leading(text: string): { readonly text: string; readonly json: Json } | undefined {
   const found = text.slice(0, closing(text.slice(0, 100_000), 0) ?? 0);
   const json = parsedObject(found);
   return json && { text: found, json };
 }
 
-/** Whether the text is a piece of the event. */
 function isPiece(text: string, event: unknown): boolean {
   if (typeof event === "string") return event.includes(text);
   if (typeof event !== "object" || event === null) return false;

@@ -18,11 +18,9 @@ export interface State {
 }
 
 interface TerminatingOptions {
-  /** How many rounds a play has. */
   readonly rounds: number;
   /** Answers of a model that the hook was seen to block at. */
   readonly texts: readonly string[];
-  /** States that examples describe. */
   readonly states: readonly State[];
   /** What a good agent does about a refusal, if an example says so. */
   readonly fix?: (() => void) | undefined;

@@ -57,7 +57,6 @@ interface Copy {
   readonly lanes: ExampleLanes;
 }
 
-/** What an event showed. */
 interface Telling {
   readonly example: HookExample;
   readonly hook: string;

@@ -1,9 +1,7 @@
 import type { HookFile } from "../../../hooks/discover.ts";
 
-/** A hook with one small change. */
 export interface Mutant {
   readonly text: string;
-  /** Where the change is, from 1. */
   readonly line: number;
   /** The line before and after, cut to what is around the change. */
   readonly was: string;
