@@ -28,7 +28,6 @@ import { apiOf, isReachable, modelOf } from "./named-model.ts";
 import { isKept, keeper } from "./persist.ts";
 import { type Past, pastFor } from "./past.ts";
 import { boxesOf, hadShell, spawning } from "./spawn.ts";
-import { askerOn, stepsOn } from "./steps.ts";
 import { recovery } from "./recovery.ts";
 import { systemOf } from "./system-prompt.ts";
 import { askerFor, choicesOf, closeTape, decidedBy, isOfEnvironment, notedHooks, tapeFor } from "./tape.ts";
@@ -126,9 +125,10 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
   const { parts, options, own, cwd, tape, lane, clock, model, isNamed, prices } = basis;
   const { limits, store, engine, id, asks } = basis;
   const { system, lasting, instructions, afterWrite } = await systemOf(basis);
+  const steps = engine && await import("./steps.ts");
   const chosen = {
     permissions: rulesOf(options.permissions, own.permissions),
-    ask: engine ? askerOn(engine, own.ask, (event) => emit(event)) : own.ask,
+    ask: steps ? steps.askerOn(engine!, own.ask, (event) => emit(event)) : own.ask,
     sandbox: own.sandbox ?? options.sandbox,
   };
   const { permissions, ask, sandbox: confined } = await decidedBy(options, chosen, tape);
@@ -161,7 +161,7 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
   const laterCode = sandbox.sandbox && (await import("../permissions/later-code.ts")).watchLaterCode(cwd);
   if (past && !engine && hadShell(past.messages)) toolState.set(HAD_SHELL, true);
   const stored = past?.forked ? undefined : past?.transcript;
-  const { inbox, boxes } = boxesOf(engine, lane);
+  const { inbox, boxes } = boxesOf(steps, lane);
   const state: SessionState = newSessionState({
     id,
     model: past?.model !== undefined && own.model === undefined ? past.model : basis.modelName,
@@ -236,7 +236,7 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
       () => set.tools,
       warn,
     ),
-    ...(engine ? { around: stepsOn(engine, spans?.around) } : spans && { around: spans.around }),
+    ...(steps ? { around: steps.stepsOn(engine!, spans?.around) } : spans && { around: spans.around }),
     price: (name, usage, asked = model) => asked.isFree ? 0 : price(name, usage, prices),
     exec: hookExec(sandbox.hooks),
     ...(gate && { permit: permitter(gate) }),

@@ -18,7 +18,6 @@ import { messagesAt, type Place, placeOf } from "./begin.ts";
 import type { Engine } from "./engine.ts";
 import { asksOf, withoutFormat } from "./params.ts";
 import { keeper } from "./persist.ts";
-import { lateSteps, reportSteps } from "./steps.ts";
 
 /** An agent below another as an engine's `spawn` is asked for it: plain data, for wherever it runs. */
 export interface AskedBelow {
@@ -166,14 +165,14 @@ export interface Spawning {
 type Home = Omit<Spawning, "inbox"> & { readonly signal: AbortSignal };
 
 /** Where an agent keeps what comes from the background: on an engine and on a tape, what is taken when is not left to chance. */
-export function boxesOf(engine: Engine | undefined, lane: TapeLane | undefined) {
+export function boxesOf(steps: typeof import("./steps.ts") | undefined, lane: TapeLane | undefined) {
   const inbox = lane?.inbox ?? new Inbox();
   const late = lane?.late ?? new Inbox<readonly Late[]>();
   return {
     inbox,
     boxes: {
-      reports: engine ? reportSteps(inbox) : inbox,
-      ...(engine ? { late: lateSteps(late) } : lane && { late: lateWords(late) }),
+      reports: steps ? steps.reportSteps(inbox) : inbox,
+      ...(steps ? { late: steps.lateSteps(late) } : lane && { late: lateWords(late) }),
     },
   };
 }
@@ -239,7 +238,7 @@ async function live(
   };
   const model = request.model ?? stored?.model ?? parent().model;
   const begin = stored && await beginBelow(engine, call, stored);
-  const { inbox, boxes } = boxesOf(engine, lane);
+  const { inbox, boxes } = boxesOf(engine && await import("./steps.ts"), lane);
   const state: SessionState = newSessionState({
     id: parent().id,
     agentId: id,

@@ -1,5 +1,4 @@
 import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { withFileLock } from "../files/lock.ts";
 import { isGone, thisOwner } from "../files/owner.ts";
 
 /**
@@ -35,6 +34,7 @@ let counter = 0;
 
 /** Under a lock: otherwise a late process could remove the claim that another has made since. */
 async function removeStale(file: string): Promise<void> {
+  const { withFileLock } = await import("../files/lock.ts");
   await withFileLock(file, new AbortController().signal, async () => {
     if (ownerOf(file)?.gone) rmSync(file, { force: true });
   });

@@ -1,6 +1,6 @@
 import type { Engine } from "../../lib/agent/engine.ts";
 import { boxesOf } from "../../lib/agent/spawn.ts";
-import { stepsOn } from "../../lib/agent/steps.ts";
+import * as steps from "../../lib/agent/steps.ts";
 import { type CodeHooks, codeHooks, liveHooks } from "../../lib/hooks/code-hooks.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
 import type { HookContext, HookRecord } from "../../lib/core/hook.ts";
@@ -63,7 +63,7 @@ export function stage(setting: Setting): Stage {
       events.push(event);
       on?.(event);
     },
-    ...(engine && boxesOf(engine, undefined).boxes),
+    ...(engine && boxesOf(steps, undefined).boxes),
     ...given,
   });
   // A run without end would never let a timer fire: nothing here waits for the machine.
@@ -83,7 +83,7 @@ export function stage(setting: Setting): Stage {
     limitWarning,
     maxTokens: 1000,
     hooks: (again) => records ? { records: records(again) } : compiled,
-    ...(engine && { around: stepsOn(engine) }),
+    ...(engine && { around: steps.stepsOn(engine) }),
     ...rest,
   };
   const session = openSession(spec, state, { source: "startup" });
