@@ -1,7 +1,7 @@
 import { isContent, type Prompt, promptText } from "../core/messages.ts";
 import type { Asks } from "../core/model.ts";
 import type { AgentSpec, SessionState } from "../core/run.ts";
-import type { Session } from "./session.ts";
+import type { openSession } from "./session.ts";
 import { shown } from "../core/shown.ts";
 import { checkOptions } from "../files/options.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
@@ -21,7 +21,7 @@ import { runBelow } from "./spawn.ts";
 export interface SessionParts {
   readonly spec: AgentSpec;
   readonly state: SessionState;
-  readonly session: Session;
+  readonly session: ReturnType<typeof openSession>;
   readonly store: SessionStore;
   readonly keep: Keeper;
   /** What its transcript says of it: the first prompt is added when it comes. */

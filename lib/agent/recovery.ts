@@ -14,7 +14,7 @@ export function recovery(
     return async (end) => {
       const unwilling = hasChanged ? undefined : whyUnwilling(end);
       if (unwilling !== undefined) return hasChanged = await fallBack(run, fallback!, unwilling);
-      return !hasRoom && isTooLong(end) && (hasRoom = await makeRoom!(run));
+      return !hasRoom && await isTooLong(end) && (hasRoom = await makeRoom!(run));
     };
   };
 }
@@ -32,13 +32,9 @@ async function fallBack(run: Run, fallback: string, reason: string): Promise<boo
   return await switchModel(run, fallback, { reason, triggered_by: "fallback" });
 }
 
-/** Each API has its own words for it. */
-const TOO_LONG =
-  /context_length_exceeded|exceed_context_size|too_many_prompt_tokens|request_too_large|prompt is too long|maximum context length|context window/i;
-
-function isTooLong({ reply, error }: CallEnd): boolean {
+async function isTooLong({ reply, error }: CallEnd): Promise<boolean> {
   if (reply) return reply.stop_reason === "model_context_window_exceeded";
-  return error instanceof ModelError && TOO_LONG.test(`${error.code} ${error.message}`);
+  return error instanceof ModelError && (await import("../http/api-errors.ts")).saysTooLong(error);
 }
 
 /** Changes the model an agent talks to, unless a hook keeps the old one. Whether it was changed. */

@@ -9,44 +9,16 @@ import type { Result } from "../core/run-events.ts";
 import { NEVER, settle } from "../core/settle.ts";
 import { switchModel } from "./recovery.ts";
 
-interface PromptOptions {
-  signal?: AbortSignal;
-  trigger?: "user" | "resume";
-  /** What is asked of the model in this run. @default as the agent says */
-  asks?: Asks;
-}
-
 /** How a session begins, and the files whose text is in its system prompt. */
 interface SessionBegin extends Pick<EventFields["session-start"], "source"> {
   readonly instructions?: readonly EventFields["instructions-loaded"][];
 }
 
-/** An agent's session: opened once, prompted once or often, closed once. */
-export interface Session {
-  readonly state: SessionState;
-  /**
-   * One prompt of a person and everything it sets off. What goes wrong in it is in the Result.
-   *
-   * @throws {TypeError} if the session is closed, or still running the previous prompt
-   */
-  prompt(prompt: Prompt, options?: PromptOptions): Promise<Result>;
-  /** Changes the model for later calls; a hook may refuse. Returns whether it was changed. */
-  setModel(model: string): Promise<boolean>;
-  /** A run between prompts, for what a person asks of the session itself. */
-  between(signal?: AbortSignal): Promise<Run>;
-  /** Fires session-end, once. */
-  close(reason?: string): Promise<void>;
-}
-
 /**
- * Opens a session. `session-start` is fired by the first prompt, so that an interrupt reaches it too; an agent
- * below another has no `start`, and no session of its own.
+ * The prompts of an agent: opened once, prompted once or often, closed once. `session-start` is fired by the first
+ * prompt, so that an interrupt reaches it too; an agent below another has no `start`, and no session of its own.
  */
-export function openSession(
-  agent: AgentSpec,
-  state: SessionState,
-  start?: SessionBegin,
-): Session {
+export function openSession(agent: AgentSpec, state: SessionState, start?: SessionBegin) {
   const opened = state.clock.tick();
   let started = false;
   let closed = false;
@@ -67,8 +39,11 @@ export function openSession(
     return settle(all, { clock: state.clock, signal: NEVER, ms: GRACE_MS });
   };
   return {
-    state,
-    async prompt(prompt, { signal, trigger = "user", asks } = {}) {
+    /** @throws {TypeError} if the session is closed, or still running the previous prompt */
+    async prompt(
+      prompt: Prompt,
+      { signal, trigger = "user", asks }: { signal?: AbortSignal; trigger?: "user" | "resume"; asks?: Asks } = {},
+    ): Promise<Result> {
       if (closed) throw new TypeError("Cannot prompt a session as it is closed: open another");
       if (busy) throw new TypeError("Cannot prompt a session as it is still running: wait for its Result");
       const run = last = newRun(signal ? AbortSignal.any([signal, stopping.signal]) : stopping.signal, asks);
@@ -82,9 +57,12 @@ export function openSession(
         busy = undefined;
       }
     },
-    setModel: async (model) => await switchModel(await between(), model),
+    /** Changes the model for later calls; a hook may refuse. Whether it was changed. */
+    setModel: async (model: string): Promise<boolean> => await switchModel(await between(), model),
+    /** A run between prompts, for what a person asks of the session itself. */
     between,
-    async close(reason = "other") {
+    /** Fires session-end, once. */
+    async close(reason = "other"): Promise<void> {
       if (closed) return;
       closed = true;
       const run = last ?? newRun();

@@ -23,7 +23,7 @@ export async function fire(
   for (const hook of listening) {
     if (hook.mode !== "gate") continue;
     gates++;
-    const why = fold.over ?? (env.signal.aborted ? ENDED : passedOver(hook, fold.event, env));
+    const why = fold.over ?? passedOver(hook, fold.event, env);
     if (why !== undefined) fold.pass(hook, why);
     else {
       const asked = ask(hook, fold.event, env, options);
@@ -39,13 +39,13 @@ async function after(listening: readonly HookRecord[], fold: Fold, env: HookEnv)
   const { decision } = fold;
   for (const hook of listening) {
     if (hook.mode !== "observe") continue;
-    const why = env.signal.aborted ? ENDED : passedOver(hook, fold.event, env);
+    const why = passedOver(hook, fold.event, env);
     if (why !== undefined) fold.pass(hook, why);
     else fold.observe(await ask(hook, fold.event, env, { decision }));
   }
   for (const hook of listening) {
     if (hook.mode !== "async") continue;
-    const why = env.signal.aborted ? ENDED : passedOver(hook, fold.event, env);
+    const why = passedOver(hook, fold.event, env);
     fold.pass(hook, why ?? IN_BACKGROUND);
     if (why === undefined) queue(hook, fold.event, env);
   }
@@ -71,6 +71,7 @@ function queue(hook: HookRecord, event: AnyEvent, env: HookEnv): void {
 
 /** Why a hook is not asked about an event; undefined when it is. */
 function passedOver(hook: HookRecord, event: AnyEvent, env: HookEnv): string | undefined {
+  if (env.signal.aborted) return ENDED;
   if (!hook.enabled) return "disabled";
   const sub = env.parent_agent_id !== undefined;
   const on = hook.on.find((o) => o.event === event.event && (o.scope === "all" || (o.scope === "sub") === sub));

@@ -88,9 +88,9 @@ async function answered(
       opening = said.inputs.map(({ text }) => ({ trigger: "hook_input", prompt: text }));
     }
     const submitted = await submit(run, prompt);
-    refused = "stop" in submitted;
-    end = "stop" in submitted
-      ? submitted
+    refused = typeof submitted === "string";
+    end = typeof submitted === "string"
+      ? { stop: submitted }
       : { stop: await takeTurns(run, [...opening, await begin(run, submitted, trigger)]) };
   } catch (error) {
     end = endBy(error);
@@ -134,28 +134,21 @@ function answerOpenCalls(run: Run): void {
 }
 
 /** Asks whether the prompt may come in; what hooks say about it goes with it. */
-async function submit(run: Run, given: Prompt): Promise<TurnInput | { stop: Stop }> {
-  const prompt = promptText(given);
+async function submit(run: Run, given: Prompt): Promise<TurnInput | Stop> {
   const content = typeof given === "string" ? undefined : given;
-  if (run.state.parentAgentId !== undefined) return { trigger: "user", prompt, content };
-  const said = await run.fire({ event: "user-prompt-submit", prompt });
+  const input = { trigger: "user", prompt: promptText(given), content } as const;
+  if (run.state.parentAgentId !== undefined) return input;
+  const said = await run.fire({ event: "user-prompt-submit", prompt: input.prompt });
   if (said.decision === "deny") {
     const { hook, reason, text: words } = said.denials[0]!;
     run.refusal = words ?? `Prompt dropped by hook ${hook}: ${reason}`;
-    return { stop: "denied" };
+    return "denied";
   }
   if (said.halt) {
     run.refusal = `Operation stopped by hook: ${said.halt.reason}`;
-    return { stop: "halted" };
+    return "halted";
   }
-  return { trigger: "user", prompt: said.modified ? said.value as string : prompt, content, ...placed(said) };
-}
-
-function placed(said: Folded): Pick<TurnInput, "before" | "after"> {
-  return {
-    before: said.contexts.filter((c) => c.place === "before"),
-    after: said.contexts.filter((c) => c.place !== "before"),
-  };
+  return asLeft(input, said);
 }
 
 async function begin(run: Run, input: TurnInput, trigger: "user" | "resume"): Promise<TurnInput> {
@@ -166,13 +159,16 @@ async function begin(run: Run, input: TurnInput, trigger: "user" | "resume"): Pr
     throw new Ended("denied", run.refusal);
   }
   if (said.halt) throw new Ended("halted", said.halt.reason);
-  const { before, after } = placed(said);
+  return asLeft({ ...input, trigger }, said);
+}
+
+/** An input as hooks leave it, with what they said. */
+function asLeft(input: TurnInput, { modified, value, contexts }: Folded): TurnInput {
   return {
     ...input,
-    trigger,
-    prompt: said.modified ? said.value as string : input.prompt,
-    before: [...input.before ?? [], ...before ?? []],
-    after: [...input.after ?? [], ...after ?? []],
+    prompt: modified ? value as string : input.prompt,
+    before: [...input.before ?? [], ...contexts.filter((c) => c.place === "before")],
+    after: [...input.after ?? [], ...contexts.filter((c) => c.place !== "before")],
   };
 }
 

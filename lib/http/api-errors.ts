@@ -29,3 +29,20 @@ export function errorType(status: number): ApiErrorType {
   const own = ALL.find(([, known]) => known === status)?.[0];
   return own ?? (status < 500 ? "invalid_request_error" : "api_error");
 }
+
+/** How APIs say that a conversation is longer than the model takes: most have no class of error for it. */
+const TOO_LONG = [
+  "request_too_large",
+  "prompt is too long",
+  "context_length_exceeded",
+  "exceed_context_size",
+  "too_many_prompt_tokens",
+  "maximum context length",
+  "context window",
+];
+
+/** Whether an error of an API says that a conversation is too long. */
+export function saysTooLong({ code, message }: { readonly code: string; readonly message: string }): boolean {
+  const words = `${code} ${message}`.toLowerCase();
+  return TOO_LONG.some((phrase) => words.includes(phrase));
+}

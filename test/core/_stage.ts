@@ -11,7 +11,7 @@ import type { Block, Message } from "../../lib/core/messages.ts";
 import type { Model, ModelRequest } from "../../lib/core/model.ts";
 import { expectEvent } from "../../lib/files/nearest.ts";
 import type { Result, RunEvent } from "../../lib/core/run-events.ts";
-import { openSession, type Session } from "../../lib/agent/session.ts";
+import { openSession } from "../../lib/agent/session.ts";
 import type { Effect, Tool, ToolContext, ToolReturn } from "../../lib/core/tool.ts";
 import type { PermissionGate } from "../../lib/permissions/gate.ts";
 import { permitter } from "../../lib/permissions/permit.ts";
@@ -37,7 +37,7 @@ export interface Setting
 }
 
 export interface Stage {
-  readonly session: Session;
+  readonly session: ReturnType<typeof openSession>;
   readonly state: SessionState;
   readonly clock: FakeClock;
   readonly events: RunEvent[];
