@@ -10,7 +10,6 @@ export interface Asked {
   readonly ctx: Context;
   readonly opinion: Opinion;
   readonly failure: string | undefined;
-  /** What was thrown, if it failed. */
   readonly error?: unknown;
   readonly run: HookRun;
 }

@@ -136,7 +136,6 @@ function requestMessages(run: Run, view: View, append: string | readonly Message
   return view.prefix || append !== undefined ? joinRoles(shown) : shown;
 }
 
-/** The conversation with what is to be said next. */
 function withPending(messages: readonly Message[], pending: readonly Block[]): Message[] {
   return joinRoles([...messages, ...(pending.length > 0 ? [user(pending)] : [])]);
 }

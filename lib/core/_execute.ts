@@ -25,7 +25,6 @@ export interface Ready {
   readonly after: readonly Block[];
 }
 
-/** How a call ended. */
 export interface Ending extends ToolEnd {
   readonly outcome: CallOutcome;
   readonly ms?: number;
@@ -34,7 +33,6 @@ export interface Ending extends ToolEnd {
   readonly refused?: Omit<Refusal, "words">;
 }
 
-/** A call that runs. */
 export interface Begun {
   readonly ready: Ready;
   readonly ran: Promise<Ending>;
@@ -43,7 +41,6 @@ export interface Begun {
   readonly cwd: string;
 }
 
-/** Starts one call. */
 export function begin(run: Run, ready: Ready): Begun {
   const { call, tool, input } = ready;
   run.emit({ type: "tool_start", id: call.id, name: tool.name, input });

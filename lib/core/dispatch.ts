@@ -7,8 +7,8 @@ import type { HookEnv, HookRecord } from "./hook.ts";
 export type FireOptions = Pick<AskOptions, "accept">;
 
 /**
- * Asks the hooks of one event, one after the other, and folds what they say. Order never depends on speed:
- * priority, then place in the list.
+ * Asks the hooks of one event, one after the other, and folds what they say. Order never depends on speed: gates, then
+ * observers, then those in the background; of one mode by priority, then place in the list.
  */
 export async function fire(
   records: readonly HookRecord[],
@@ -19,36 +19,21 @@ export async function fire(
   const listening = listeners(records, fired.event);
   if (listening.length === 0) return NOTHING;
   const fold = new Fold(stamp(fired, env));
-  let gates = 0;
   for (const hook of listening) {
-    if (hook.mode !== "gate") continue;
-    gates++;
-    const why = fold.over ?? passedOver(hook, fold.event, env);
+    const isGate = hook.mode === "gate";
+    const why = (isGate ? fold.over : undefined) ?? passedOver(hook, fold.event, env);
     if (why !== undefined) fold.pass(hook, why);
-    else {
-      const asked = ask(hook, fold.event, env, options);
-      fold.take(asked instanceof Promise ? await asked : asked, env.signal.aborted);
+    else if (hook.mode === "async") {
+      fold.pass(hook, IN_BACKGROUND);
+      queue(hook, fold.event, env);
+    } else {
+      const asking = ask(hook, fold.event, env, isGate ? options : { decision: fold.decision });
+      const asked = asking instanceof Promise ? await asking : asking;
+      if (isGate) fold.take(asked, env.signal.aborted);
+      else fold.observe(asked);
     }
   }
-  if (gates < listening.length) await after(listening, fold, env);
   return fold.result();
-}
-
-/** Hooks without a say: observers now, in order; the rest in the background. */
-async function after(listening: readonly HookRecord[], fold: Fold, env: HookEnv): Promise<void> {
-  const { decision } = fold;
-  for (const hook of listening) {
-    if (hook.mode !== "observe") continue;
-    const why = passedOver(hook, fold.event, env);
-    if (why !== undefined) fold.pass(hook, why);
-    else fold.observe(await ask(hook, fold.event, env, { decision }));
-  }
-  for (const hook of listening) {
-    if (hook.mode !== "async") continue;
-    const why = passedOver(hook, fold.event, env);
-    fold.pass(hook, why ?? IN_BACKGROUND);
-    if (why === undefined) queue(hook, fold.event, env);
-  }
 }
 
 /** Starts a hook in the background. Its verdict is ignored; what it says reaches the model at the next boundary. */
@@ -88,6 +73,8 @@ export function isHeard(records: readonly HookRecord[], event: EventName): boole
   return listeners(records, event).length > 0;
 }
 
+const MODES: readonly HookRecord["mode"][] = ["gate", "observe", "async"];
+
 const sorted = new WeakMap<readonly HookRecord[], Map<EventName, readonly HookRecord[]>>();
 
 /** The hooks of an event in the order they are asked. Kept per list: a changed set of hooks is a new list. */
@@ -96,7 +83,8 @@ export function listeners(records: readonly HookRecord[], event: EventName): rea
   if (!byEvent) sorted.set(records, byEvent = new Map());
   let found = byEvent.get(event);
   if (!found) {
-    found = records.filter((r) => r.on.some((on) => on.event === event)).sort((a, b) => a.priority - b.priority);
+    found = records.filter((r) => r.on.some((on) => on.event === event))
+      .sort((a, b) => MODES.indexOf(a.mode) - MODES.indexOf(b.mode) || a.priority - b.priority);
     byEvent.set(event, found);
   }
   return found;

@@ -1,6 +1,5 @@
 import type { Block, Json, Message, Usage } from "./messages.ts";
 
-/** What is known of an event. */
 export interface EventRow {
   /** The field a matcher is compared with; null: matchers are ignored. */
   readonly match: string | null;
@@ -132,7 +131,6 @@ interface Fields {
     iteration: number;
     /** Zero-based in the run; never starts again. */
     total_iterations: number;
-    /** What the run has used so far. */
     usage: Usage;
     request: Shown;
   };
@@ -268,7 +266,6 @@ interface EventBase {
   readonly turn_id: string;
 }
 
-/** One event, by its name. */
 export type EventOf<N extends EventName> = { [K in N]: EventBase & { readonly event: K } & EventFields[K] }[N];
 
 export type AnyEvent = EventOf<EventName>;

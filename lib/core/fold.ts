@@ -41,7 +41,6 @@ function nothing(): Folding {
   };
 }
 
-/** The result of an event without hooks. */
 export const NOTHING: Folded = Object.freeze(nothing());
 
 /** Why a hook is not asked once the run is over. */

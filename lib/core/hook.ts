@@ -132,7 +132,6 @@ export interface HookEnv {
   readonly session_id: string;
   readonly agent_id: string;
   readonly parent_agent_id?: string | undefined;
-  /** The kind of a sub-agent. */
   readonly agent_type?: string | undefined;
   readonly turn_id: string;
   readonly sequence: Sequence;
@@ -161,7 +160,6 @@ export interface Sequence {
   readonly of?: string;
 }
 
-/** What a hook in the background says. */
 export type Late = Said & { readonly hook: string };
 
 /** One line of the ledger (U18): what became of one hook at one event. */

@@ -24,7 +24,6 @@ export interface AgentSpec extends Asks {
   readonly limits: Limits;
   /** What a person reads if a limit ends a run. @default the name of the stop */
   readonly limitWarning?: (stop: Stop, at: AtLimit) => string;
-  /** Tools that the API runs itself. */
   readonly apiTools?: readonly ApiTool[];
   /** Asked when a run begins, which keeps them. `again`: load changed hook files, as a person has prompted the agent. */
   readonly hooks: (again?: boolean) => HookList | Promise<HookList>;
@@ -62,9 +61,7 @@ export interface Around {
   model?(run: Run, partial: PartlyUsed, next: () => Reply | Promise<Reply>): Reply | Promise<Reply>;
   /** One run of a tool, which never throws. `next` can be given what its context is to have instead. */
   tool?(run: Run, call: ToolRun, next: (instead?: object) => Promise<ToolEnd>): Promise<ToolEnd>;
-  /** The hooks of one event. */
   hooks?(run: Run, event: Fired, next: () => Promise<Folded>): Promise<Folded>;
-  /** A model call of a hook. */
   hookModel?(model: Model): Model;
   /** Other work whose outcome decides how the run goes on. */
   step?<T>(run: Run, kind: string, name: string, next: () => Promise<T>): Promise<T>;
@@ -73,7 +70,6 @@ export interface Around {
   /** Notes and recalls the calls that rules or a person refused. */
   readonly refusals?: {
     note(toolUseId: string, refusal: Refusal): void;
-    /** Why a call was refused when it was recorded. */
     recall(toolUseId: string): Refusal | undefined;
   };
   /** What the run has spent, if that is known from a recording: agents that run together spend in any order. */
@@ -104,7 +100,6 @@ export interface SessionState {
   readonly agentId: string;
   readonly parentAgentId?: string;
   readonly depth: number;
-  /** The model it talks to now. */
   model: string;
   readonly clock: Clock;
   /** Where tools work; a shell may move it. */
@@ -136,7 +131,6 @@ export interface SessionState {
   readonly held: Block[];
   /** The container of the last reply that had one. */
   container?: string;
-  /** Work that hooks left running. */
   readonly background: Set<Promise<void>>;
 }
 
@@ -169,9 +163,7 @@ export interface HookCall {
   readonly cost?: number | undefined;
 }
 
-/** What a run is begun with. */
 interface RunBy {
-  /** Ends the run. */
   readonly signal?: AbortSignal | undefined;
   /** Aborted once the session is over: until then what cleans up may run. @default never */
   readonly closing?: AbortSignal;
@@ -211,7 +203,6 @@ export class Run implements HookEnv {
   readonly keepers = new Set<string>();
   /** The hook that halted the agent: what was begun is finished, no model is called again. */
   halt: Folded["halt"];
-  /** What a listener threw. */
   deaf: { readonly error: unknown } | undefined;
   /** The model calls that hooks made, and the limit that one of them ran into. */
   readonly hookCalls: HookCall[] = [];
@@ -328,7 +319,6 @@ export class Run implements HookEnv {
     return next;
   }
 
-  /** Ends the run if a hook has halted it. */
   endIfHalted(): void {
     if (this.halt) throw new Ended("halted", this.halt.reason);
   }

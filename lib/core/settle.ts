@@ -4,7 +4,6 @@ export function isThenable(value: unknown): value is Promise<unknown> {
   return typeof value === "object" && value !== null && typeof (value as Promise<unknown>).then === "function";
 }
 
-/** A signal that never aborts. */
 export const NEVER: AbortSignal = new AbortController().signal;
 
 /** How waiting ended: with a value, with an error, or before either. */

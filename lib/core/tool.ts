@@ -19,7 +19,6 @@ export interface ToolContext {
   readonly idempotencyKey: string;
   /** What tools of one agent share for its session: a shell, what was read, the undo log. */
   readonly state: Map<string, unknown>;
-  /** Shows output while the tool runs. */
   readonly progress: (text: string) => void;
   /** The block being answered, as the model wrote it, under the name the SDK's runnable tools look for. */
   readonly toolUse: { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: unknown };

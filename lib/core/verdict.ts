@@ -73,7 +73,6 @@ export function modify<T>(value: T): Modify<T> {
   return { action: "modify", value };
 }
 
-/** Lets a person decide. */
 export function ask(reason?: string): Ask {
   return reason === undefined ? { action: "ask" } : { action: "ask", reason };
 }
@@ -99,7 +98,6 @@ export interface Opinion {
   readonly text?: string;
   readonly value?: { readonly to: unknown };
   readonly halt?: string;
-  /** Ends the run with an error. */
   readonly abort?: string;
   readonly contexts?: readonly Said[];
   readonly systemMessage?: string;
@@ -137,7 +135,6 @@ export class OutOfTime extends UnusableAnswer {
   override name = "OutOfTime";
 }
 
-/** Reads what a module hook or a function returned. */
 export function readNative(raw: unknown, event: EventName): Opinion {
   if (raw === undefined || raw === null || raw === "Continue") return NO_OPINION;
   if (typeof raw !== "object" || Array.isArray(raw)) throw unusable(event, `it answered ${shown(raw)}`);
