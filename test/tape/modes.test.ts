@@ -256,7 +256,7 @@ test("verify passes a tool's error to hooks as recorded, and does not report cal
     };
     const failing: AgentOptions = {
       tools: [Fail, Hang],
-      limits: { seconds: 0.3 },
+      limits: { seconds: 1.5 },
       hooks: { error: (event, ctx) => void ctx.addContext(`${event.tool}: ${event.error_message}`) },
     };
     const calls = ["Fail", "Hang"].map((name) => ({ tools: [{ name, input: { say: "no" } }] }));

@@ -86,7 +86,7 @@ test("a resumed agent reads that its shell is gone", async () => {
 });
 
 const SANDBOXED: readonly [what: string, tool: Tool, options: AgentOptions, told: RegExp][] = [
-  ["nothing of a sandbox", Bash, {}, /kept whole in a file\.$/],
+  ["nothing of a sandbox", Bash, {}, /the whole output is saved to a file\.$/],
   [
     "the sandbox of its agent",
     Bash,
