@@ -99,12 +99,15 @@ test("U16: a secret that only the words before it give away is taken out everywh
 
 test("U16: a secret that words or a hook of the agent show before others give it away is taken out, and never drifts", async () => {
   const say = (words: string) => ({ tools: [{ name: "Look", input: { say: words } }] });
-  const replies = [say("first"), say(`Authorization: Bearer ${BEARER}`), say("last")];
-  const hooks = { postToolUse: (_, ctx) => ctx.addContext(`key=${BEARER}; (${BEARER})`) } satisfies TypedHooks;
-  for (const more of [{ system: `You hold ${BEARER}.` }, { system: `https://a.b/c?key=${BEARER}` }, { hooks }]) {
-    const { reports, tape } = await recordedAndReplayed(replies, { redact: true }, more);
-    assert.equal(tape.includes(BEARER), false, tape);
-    assert.deepEqual(reports, REPLAYED, JSON.stringify(more));
+  // The shorter one is no random word by itself: only its placeholder on the tape gives it away on replay.
+  for (const key of [BEARER, BEARER.slice(0, 18)]) {
+    const replies = [say("first"), say(`Authorization: Bearer ${key}`), say("last")];
+    const hooks = { postToolUse: (_, ctx) => ctx.addContext(`key=${key}; (${key})`) } satisfies TypedHooks;
+    for (const more of [{ system: `You hold ${key}.` }, { system: `https://a.b/c?key=${key}` }, { hooks }]) {
+      const { reports, tape } = await recordedAndReplayed(replies, { redact: true }, more);
+      assert.equal(tape.includes(key), false, tape);
+      assert.deepEqual(reports, REPLAYED, JSON.stringify(more));
+    }
   }
 });
 

@@ -6,6 +6,8 @@ import { agent, anthropic } from "../../lib/index.ts";
 import { importRecording } from "../../lib/tape/import/import.ts";
 import { redactor } from "../../lib/tape/redact/redact.ts";
 import { scripted } from "../../lib/testing/index.ts";
+import { ended } from "../_crochet.ts";
+import { RUNTIME } from "../_runtime.ts";
 import { serve } from "../_server.ts";
 import { inFolder, take, tapeIn } from "./_stage.ts";
 
@@ -175,6 +177,26 @@ test("U16: what a file such as .env holds is secret wherever it appears", () =>
       "only there",
     );
   }));
+
+test("U16: without options the files of the directory one works in count, as its variables do", () =>
+  inFolder(async (root) => {
+    // Not .env, which Bun makes variables of.
+    writeFileSync(join(root, "credentials"), "APP_PASSWORD=hunter2-hunter\n");
+    const redact = new URL("../../lib/tape/redact/redact.ts", import.meta.url).href;
+    const script = join(root, "says.ts");
+    writeFileSync(
+      script,
+      `import { redactor } from "${redact}";\nconsole.log(redactor().text("hunter2-hunter, correct-horse"));`,
+    );
+    const { out, err } = await ended([...RUNTIME, script], { cwd: root, env: { MY_TOKEN: "correct-horse" } });
+    assert.equal(out, "{SECRET:APP_PASSWORD}, {SECRET:MY_TOKEN}\n", err);
+  }));
+
+test("what is learned of a wire is never so short that it is a word, and keeps the name it is known by", () => {
+  const search = redactor({ env: { MY_TOKEN: "correct-horse-9" }, learns: true });
+  for (const value of ["given", "correct-horse-9", "sesame"]) search.learn("cookie", "cookie", value);
+  assert.match(search.text("given correct-horse-9 sesame"), /^given \{SECRET:MY_TOKEN\} \{COOKIE:\w+\}$/);
+});
 
 test("few source files have a word that is taken for a secret", () => {
   const files = [
