@@ -1,15 +1,18 @@
 /**
- * Writes package.json as the package has it (`pack`), and as the clone has it (`restore`). The package has no sources:
- * in it Bun reads what was built, as every runtime does, and no export may name a source.
+ * Writes package.json as the package has it (`pack`), and as it was (`restore`). The package has no sources: in it Bun
+ * reads what was built, as every runtime does, no export may name a source, and there is nothing for scripts to do.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const MANIFEST = fileURLToPath(new URL("../package.json", import.meta.url));
-const packed = readFileSync(MANIFEST, "utf8").replaceAll(/^ +"bun": "\.\/lib.*\n/gm, "");
-writeFileSync(
-  MANIFEST,
-  process.argv[2] === "restore"
-    ? packed.replaceAll(/^( +)"default": "\.\/dist\/(.*)\.js"/gm, '$1"bun": "./lib/$2.ts",\n$&')
-    : packed,
-);
+const KEPT = fileURLToPath(new URL("../dist/package.json.orig", import.meta.url)); // npm packs no *.orig
+
+if (process.argv[2] === "restore") renameSync(KEPT, MANIFEST);
+else {
+  const text = readFileSync(MANIFEST, "utf8");
+  const { scripts, devDependencies: _, ...manifest } = JSON.parse(text);
+  if (scripts) writeFileSync(KEPT, text); // else an interrupted pack left it as it is packed
+  const packed = JSON.stringify(manifest, (key, value) => key === "bun" ? undefined : value, 2);
+  writeFileSync(MANIFEST, `${packed}\n`);
+}
