@@ -80,16 +80,16 @@ test("an answer that never begins is recorded as a timeout of each attempt, and 
 });
 
 test("a run that its deadline ended in mid-reply ends by its deadline again", async () => {
-  const told = await scriptedRun([{ text: "half of it", stall: true }], {}, { ...options, limits: { seconds: 0.4 } });
+  const told = await scriptedRun([{ text: "half of it", stall: true }], {}, { ...options, limits: { seconds: 1.5 } });
   assert.deepEqual([told.recorded.result.stop, told.ended], ["deadline", [200]]);
   assertSame(told);
 });
 
 test("a run that its deadline ended before anything was sent, or between two attempts, ends by its deadline again", async () => {
-  const slow: Middleware = async (request, next) => (await sleep(500), await next(request));
-  const limits = { seconds: 0.3 };
+  const slow: Middleware = async (request, next) => (await sleep(3000), await next(request));
+  const limits = { seconds: 1.5 };
   const before = await scriptedRun([{ text: "late" }], { middleware: [slow] }, { ...options, limits });
-  const between = await scriptedRun([{ http: 429, retryAfter: 2 }], {}, { ...options, limits });
+  const between = await scriptedRun([{ http: 429, retryAfter: 10 }], {}, { ...options, limits });
   assert.deepEqual([before.ended, between.ended], [["aborted"], [429, "aborted"]]);
   for (const told of [before, between]) {
     assert.equal(told.recorded.result.stop, "deadline");

@@ -131,7 +131,7 @@ test("a call whose result is on the tape and that a limit of time ended is ended
     run: (_, { signal }) =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("stopped")), { once: true })),
   });
-  const [was] = await withResults({ tools: [Hang], limits: { seconds: 0.3 } }, [uses(["Hang", {}]), { text: "never" }]);
+  const [was] = await withResults({ tools: [Hang], limits: { seconds: 1.5 } }, [uses(["Hang", {}]), { text: "never" }]);
   assert.equal(was.result.stop, "deadline");
   assert.match(JSON.stringify(was.result.messages), /interrupted before it ended/);
 });
