@@ -2,6 +2,7 @@ import type { Node } from "jsonc-parser";
 import { isObject } from "../core/json.ts";
 import type { Host } from "./hosts/host.ts";
 import type { HostEntry } from "./install-line.ts";
+import { type Jsonc, parseJsonc } from "./jsonc.ts";
 
 type Hooks = { readonly [event: string]: readonly Group[] };
 type Group = { readonly matcher?: string; readonly hooks: readonly { readonly command?: unknown }[] };
@@ -129,28 +130,18 @@ type Path = readonly (string | number)[];
  * is, to the byte.
  */
 class JsonText {
-  readonly #jsonc: typeof import("jsonc-parser");
+  readonly #jsonc: Jsonc;
   readonly #style: { readonly eol: string; readonly indent: string };
   text: string;
 
-  constructor(text: string, jsonc: typeof import("jsonc-parser")) {
+  constructor(text: string, jsonc: Jsonc) {
     this.text = text;
     this.#jsonc = jsonc;
     this.#style = { eol: text.includes("\r\n") ? "\r\n" : "\n", indent: /\n([ \t]+)\S/.exec(text)?.[1] ?? "  " };
   }
 
-  /** @throws {Error} that says where the text is not JSON */
   value(): unknown {
-    const errors: { error: number; offset: number; length: number }[] = [];
-    const value: unknown = this.#jsonc.parse(this.text, errors, { allowTrailingComma: true });
-    if (errors.length > 0) {
-      const { error, offset } = errors[0]!;
-      const line = this.text.slice(0, offset).split("\n").length;
-      throw new Error(
-        `Cannot change it as it is not valid JSON: ${this.#jsonc.printParseErrorCode(error)} in line ${line}`,
-      );
-    }
-    return value;
+    return parseJsonc(this.text, this.#jsonc, "Cannot change it as it is not valid JSON:");
   }
 
   /** Adds an element to the list at a path, or a property to the object, after all others. */

@@ -6,12 +6,12 @@ import { EVENT_NAMES, kebab, pascal, type ResolvedName, resolveEvent } from "../
 import { nearest } from "../files/nearest.ts";
 import { decide, matchesIf, type Permissions } from "../permissions/rules.ts";
 import { commandHook, type HookKindParts } from "./command.ts";
-import { positionOf } from "./file/load-error.ts";
 import { type Environment, shortPath } from "./file/places.ts";
 import { asInHost, isAboutTool, listedNames, matcherOf } from "./file/record.ts";
 import { entriesIn, type Entry, type Handler, identityOf } from "./handler.ts";
 import { claude } from "./hosts/claude.ts";
 import { httpHook } from "./http.ts";
+import { parseJsonc } from "./jsonc.ts";
 import { missing } from "./match.ts";
 import { inHostWords, speakerOf } from "./process/answer.ts";
 import type { HookHost } from "./process/host.ts";
@@ -248,14 +248,7 @@ export async function readSettings(file: SettingsFile): Promise<Readonly<Record<
     }
   }
   if (text.trim() === "") return {};
-  const { parse, printParseErrorCode } = await import("jsonc-parser");
-  const errors: { error: number; offset: number; length: number }[] = [];
-  const value: unknown = parse(text.replace(/^\uFEFF/, " "), errors, { allowTrailingComma: true });
-  if (errors.length > 0) {
-    const { error, offset } = errors[0]!;
-    const { line, column } = positionOf(text, offset);
-    throw new Error(`Cannot read the settings as ${printParseErrorCode(error)} at line ${line}, column ${column}`);
-  }
+  const value = parseJsonc(text.replace(/^\uFEFF/, " "), await import("jsonc-parser"), "Cannot read the settings as");
   if (!isObject(value)) throw new Error('Cannot read the settings as they are not an object: write { "hooks": { … } }');
   return value;
 }

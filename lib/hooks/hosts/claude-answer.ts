@@ -94,7 +94,8 @@ function beside(out: Record<string, unknown>): Opinion {
   };
 }
 
-const CLAUDE_TOP: Record<string, string> = {
+/** The keys of an answer and their types; those of `hookSpecificOutput` below. */
+export const CLAUDE_TOP: Record<string, string> = {
   continue: "boolean",
   stopReason: "string",
   suppressOutput: "boolean",
@@ -104,7 +105,7 @@ const CLAUDE_TOP: Record<string, string> = {
   hookSpecificOutput: "object",
 };
 
-const CLAUDE_SPECIFIC: Record<string, string> = {
+export const CLAUDE_SPECIFIC: Record<string, string> = {
   hookEventName: "string",
   permissionDecision: "string",
   permissionDecisionReason: "string",

@@ -1,5 +1,6 @@
 import { isObject } from "../../../core/json.ts";
 import { nearest } from "../../../files/nearest.ts";
+import { CLAUDE_SPECIFIC, CLAUDE_TOP } from "../../../hooks/hosts/claude-answer.ts";
 import { type HostName, HOSTS } from "../../../hooks/hosts/index.ts";
 import type { Violation } from "../report.ts";
 import { violationsOf } from "./judged.ts";
@@ -191,21 +192,12 @@ function codexOnly(json: Json, inside: Json | undefined): Violation[] {
   return [fault("no-effect", message, "deny with a reason instead")];
 }
 
+const { decision: _, ...top } = CLAUDE_TOP;
+
 /** The types of the keys that have one, wherever they stand. */
-const TYPES: { readonly [key: string]: "string" | "boolean" | "object" | "number" } = {
-  continue: "boolean",
-  stopReason: "string",
-  suppressOutput: "boolean",
-  systemMessage: "string",
-  reason: "string",
-  hookSpecificOutput: "object",
-  hookEventName: "string",
-  permissionDecision: "string",
-  permissionDecisionReason: "string",
-  updatedInput: "object",
-  additionalContext: "string",
-  sessionTitle: "string",
-  initialUserMessage: "string",
+const TYPES: Readonly<Record<string, string>> = {
+  ...{ ...top, ...CLAUDE_SPECIFIC },
+  ...{ sessionTitle: "string", initialUserMessage: "string" },
 };
 
 /** What a call of a tool cannot be without. */
