@@ -16,7 +16,7 @@ export interface Question {
 }
 
 /** `stdout` is the line it answered with; or the process has ended instead. */
-export type LineAnswer = Ran & { readonly isLine: boolean };
+type LineAnswer = Ran & { readonly isLine: boolean };
 
 /** The question a process is at, and what it has said so far. */
 interface Asked {

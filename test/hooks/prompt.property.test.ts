@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { askModel, ResponseCache } from "../../lib/hooks/prompt.ts";
+import { ResponseCache } from "../../lib/hooks/answer-cache.ts";
+import { askModel } from "../../lib/hooks/prompt.ts";
 import { jsonInText } from "../../lib/hooks/read-answer.ts";
 import { compileTemplate } from "../../lib/hooks/template.ts";
 import { scripted } from "../../lib/testing/scripted.ts";

@@ -7,6 +7,7 @@ import type { AnyEvent } from "../../lib/core/events.ts";
 import type { Model } from "../../lib/core/model.ts";
 import { codeHooks } from "../../lib/hooks/code-hooks.ts";
 import { readHookFile } from "../../lib/hooks/discover.ts";
+import { ResponseCache } from "../../lib/hooks/answer-cache.ts";
 import {
   askModel,
   HOOK_MODEL,
@@ -15,7 +16,6 @@ import {
   promptGate,
   promptHook,
   promptStop,
-  ResponseCache,
 } from "../../lib/hooks/prompt.ts";
 import { compileTemplate } from "../../lib/hooks/template.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
