@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { API_ERRORS, saysTooLong } from "../../lib/http/api-errors.ts";
+
+test("saysTooLong() knows a conversation that is too long by the words of each API, and nothing else", () => {
+  const tooLong = [
+    ["invalid_request_error", "prompt is too long: 203456 tokens > 200000 maximum"],
+    ["request_too_large", "the conversation is larger than the API takes"],
+    ["context_length_exceeded", "too long"],
+    ["invalid_request_error", "This model's maximum context length is 8192 tokens"],
+    ["invalid_request_error", "Your input exceeds the context window of this model"],
+    ["exceed_context_size_error", "the request exceeds the available context size"],
+    ["invalid_request_error", "TOO_MANY_PROMPT_TOKENS"],
+  ] as const;
+  for (const [code, message] of tooLong) assert.ok(saysTooLong({ code, message }), `${code} ${message}`);
+  const others = API_ERRORS.map((error) => error.split(" ")[1]!).filter((code) => code !== "request_too_large");
+  assert.ok(others.length > 5);
+  for (const code of others) assert.ok(!saysTooLong({ code, message: "the request took too long" }), code);
+});
