@@ -1,8 +1,11 @@
-/** What ten hooks cost an event, or ten JSON round trips of it, in a process of its own: `dispatch-contestant.ts hooks|json`. */
+/** What ten module hooks cost an event, or ten JSON round trips of it, in a process of its own: `dispatch-contestant.ts hooks|json`. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { systemClock } from "../lib/core/clock.ts";
-import { codeHooks } from "../lib/hooks/code-hooks.ts";
 import { fire } from "../lib/core/dispatch.ts";
 import type { HookEnv } from "../lib/core/hook.ts";
+import { HookFolder } from "../lib/hooks/folder.ts";
 import { sampleEvent } from "../lib/hooks/samples.ts";
 
 const TIMES = 20_000;
@@ -17,7 +20,12 @@ const env: HookEnv = {
   signal: new AbortController().signal,
 };
 const event = () => sampleEvent("pre-tool-use", { cwd: "/" });
-const records = codeHooks([{ preToolUse: Array.from({ length: 10 }, () => () => undefined) }]);
+const folder = mkdtempSync(join(tmpdir(), "crochet-bench-"));
+for (let i = 0; i < 10; i++) {
+  writeFileSync(join(folder, `${i}-pre-tool-use.hook-${i}.ts`), "export default async () => undefined;\n");
+}
+const records = await new HookFolder(folder, { host: { projectDir: folder } }).load();
+rmSync(folder, { recursive: true });
 const work: { [name: string]: () => unknown } = {
   hooks: () => fire(records, event(), env),
   json: () => {
