@@ -5,6 +5,9 @@
  * `bun run bench/replay.ts [--rounds 5] [--runs 200] [--only speed,cold,memory]`
  */
 import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { here, median } from "./_measure.ts";
 
@@ -59,6 +62,9 @@ function speed(): void {
 /** From the start of the process to its end. */
 function cold(): void {
   const root = here("..");
+  const home = mkdtempSync(join(tmpdir(), "crochet-bench-"));
+  const options = { cwd: root, stdio: "pipe", env: { ...process.env, CROCHET_HOME: home } } as const;
+  execFileSync(here("../lib/cli/crochet"), ["trust"], options);
   const bun = [process.execPath, "run"];
   const commands: Record<string, string[]> = {
     empty: [...bun, here("cold/empty.ts")],
@@ -71,10 +77,11 @@ function cold(): void {
   for (let i = 0; i < rounds * 4; i++) {
     for (const [name, [command, ...args]] of Object.entries(commands)) {
       const began = performance.now();
-      execFileSync(command!, args, { cwd: root, stdio: "pipe" });
+      execFileSync(command!, args, options);
       times.get(name)!.push(performance.now() - began);
     }
   }
+  rmSync(home, { recursive: true });
   const least = (name: string) => Math.min(...times.get(name)!);
   const middle = (name: string) => median(times.get(name)!);
   console.log("a cold 'crochet replay hello', the least and the median");
