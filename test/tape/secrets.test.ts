@@ -5,6 +5,10 @@ import { test } from "node:test";
 import { agent, anthropic } from "../../lib/index.ts";
 import { importRecording } from "../../lib/tape/import/import.ts";
 import { redactor } from "../../lib/tape/redact/redact.ts";
+import { scanFacts } from "../../lib/tape/redact/scan.ts";
+import { secretsOf } from "../../lib/tape/redact/secrets.ts";
+import type { Fact, Header } from "../../lib/tape/format.ts";
+import type { Tape } from "../../lib/tape/tape.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { ended } from "../_crochet.ts";
 import { RUNTIME } from "../_runtime.ts";
@@ -246,6 +250,24 @@ test("U16: what a variable is named, and how its value was written, never hides 
       assert.equal(redactor({ env: { [name]: value } }).text("is hunter2-hunter it"), `is {SECRET:${name}} it`);
     }
   }
+});
+
+test("a variable is secret by its name alone, also if its name holds its value, unless both are words", () => {
+  const named = (env: Record<string, string>) => [...secretsOf(env).values()];
+  assert.deepEqual(named({ BUILD: chance(24), A1B2C3D4_API_KEY: "a1b2c3d4" }), ["A1B2C3D4_API_KEY"]);
+  assert.deepEqual(named({ MYSERVER_PASSWORD: "myserver" }), []);
+});
+
+test("a home is put out of sight if it is no shorter than four characters", () => {
+  const at = (home: string) => redactor({ env: {}, home }).text(`in ${home}/tea`);
+  assert.deepEqual([at("/abc"), at("/ab")], ["in {HOME}/tea", "in /ab/tea"]);
+});
+
+test("a secret in a binary file of a tape is reported by its line", () => {
+  const bytes = Buffer.from(`\0\xff ghp_${chance(36)} \0`, "latin1").toString("base64");
+  const facts = [{}, { tool: "Pack", files: { "a.bin": { base64: bytes } } }] as unknown as (Header | Fact)[];
+  const found = scanFacts(facts, { calls: [] } as unknown as Tape, search());
+  assert.deepEqual(new Set(found.map(({ path }) => path)), new Set(["line 2.files.a.bin.base64"]));
 });
 
 test("well-known values of the environment are never taken for secrets", () => {
