@@ -1,7 +1,6 @@
 import type { EventName, EVENTS } from "../core/events.ts";
 import type { OnError } from "../core/hook.ts";
 import { nearest } from "../files/nearest.ts";
-import { HookLoadError } from "./file/load-error.ts";
 import type { Action, Operator } from "./rule.ts";
 import type { YamlText } from "./yaml.ts";
 
@@ -128,17 +127,15 @@ const ALL_KEYS = ["name", "type", "matcher", "inline_rules", "rules", ...Object.
 /** Reads entries of a definitions file; a mistake names the file, the definition, the field and the fix. */
 export class DefinitionReader {
   readonly #yaml: YamlText;
-  readonly #file: string;
 
-  constructor(yaml: YamlText, file: string) {
+  constructor(yaml: YamlText) {
     this.#yaml = yaml;
-    this.#file = file;
   }
 
   definition(given: unknown, path: Path, fallbackName: string): Definition {
     const entry = this.fields(given, path, "a definition");
     const name = entry.name ?? fallbackName;
-    const bad = (key: string, why: string) => this.mistake([...path, key], `definition '${String(name)}' ${why}`);
+    const bad = (key: string, why: string) => this.#yaml.mistake([...path, key], `definition '${String(name)}' ${why}`);
     if (typeof name !== "string" || name.trim() === "") throw bad("name", "has no name: expected a text");
     this.#known(entry, path, ALL_KEYS, `definition '${name}'`);
     const type = HOOK_TYPES.find((known) => known === entry.type);
@@ -163,7 +160,7 @@ export class DefinitionReader {
 
   /** S3.15, S3.16: each type has a field it cannot do without. */
   #complete(type: Definition["type"], entry: Fields, path: Path, name: string): void {
-    const missing = (needed: string) => this.mistake(path, `definition '${name}' is incomplete: ${needed}`);
+    const missing = (needed: string) => this.#yaml.mistake(path, `definition '${name}' is incomplete: ${needed}`);
     const given = (key: string) => {
       const value = entry[key];
       return value !== undefined && value !== null && value !== "" && !(Array.isArray(value) && value.length === 0);
@@ -175,7 +172,10 @@ export class DefinitionReader {
     if (type !== "command") return;
     if (!given("command") && !given("script")) throw missing("Command hook requires 'command' or 'script'");
     if (given("command") && given("script")) {
-      throw this.mistake([...path, "script"], `definition '${name}' has both 'command' and 'script': keep one of them`);
+      throw this.#yaml.mistake(
+        [...path, "script"],
+        `definition '${name}' has both 'command' and 'script': keep one of them`,
+      );
     }
   }
 
@@ -189,7 +189,10 @@ export class DefinitionReader {
       if (value === undefined || value === null) continue;
       const list: readonly unknown[] = Array.isArray(value) ? value : [value];
       if (!list.every((item) => isText(item))) {
-        throw this.mistake([...path, key], `definition '${name}' has ${key} ${shown(value)}: expected a list of texts`);
+        throw this.#yaml.mistake(
+          [...path, key],
+          `definition '${name}' has ${key} ${shown(value)}: expected a list of texts`,
+        );
       }
       found[key] = list as readonly string[];
     }
@@ -198,7 +201,7 @@ export class DefinitionReader {
 
   fields(given: unknown, path: Path, what: string, known?: readonly string[]): Fields {
     if (typeof given !== "object" || given === null || Array.isArray(given)) {
-      throw this.mistake(path, `${shown(given)} is not ${what}`);
+      throw this.#yaml.mistake(path, `${shown(given)} is not ${what}`);
     }
     if (known) this.#known(given as Fields, path, known, path.length === 0 ? "the file" : `'${path.join(".")}'`);
     return given as Fields;
@@ -207,14 +210,10 @@ export class DefinitionReader {
   #known(given: Fields, path: Path, known: readonly string[], what: string): void {
     const stray = Object.keys(given).find((key) => !known.includes(key));
     if (stray === undefined) return;
-    throw this.mistake(
+    throw this.#yaml.mistake(
       [...path, stray],
       `${what} has an unknown field '${stray}': did you mean '${nearest(stray, known)}'?`,
     );
-  }
-
-  mistake(path: Path, why: string): HookLoadError {
-    return new HookLoadError(this.#file, this.#yaml.at(path), why);
   }
 }
 

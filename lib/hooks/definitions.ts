@@ -86,23 +86,23 @@ function recordsOf(
   file: string,
   options: DefinitionsOptions & { readonly workspace: string },
 ): HookRecord[] {
-  const reader = new DefinitionReader(yaml, file);
+  const reader = new DefinitionReader(yaml);
   if (yaml.value === null) return [];
   const top = reader.fields(yaml.value, [], "'hooks:'", ["hooks"]);
   const hooks = reader.fields(top.hooks ?? {}, ["hooks"], "'definitions:'", ["definitions", "enabled", "llm_model"]);
   const list = hooks.definitions ?? [];
-  if (!Array.isArray(list)) throw reader.mistake(["hooks", "definitions"], "'hooks.definitions' is not a list");
+  if (!Array.isArray(list)) throw yaml.mistake(["hooks", "definitions"], "'hooks.definitions' is not a list");
   if (hooks.enabled === false) return [];
   const modelName = typeof hooks.llm_model === "string" ? hooks.llm_model : undefined;
   const noModel: PromptModel = { model: undefined };
-  const place = { yaml, file, modelName, noModel, reader, host: { projectDir: options.workspace }, ...options };
+  const place = { yaml, file, modelName, noModel, host: { projectDir: options.workspace }, ...options };
   const records: HookRecord[] = [];
   for (const i of list.keys()) {
     try {
       const path = ["hooks", "definitions", i];
       const definition = reader.definition(list[i], path, `${file}#${i + 1}`);
       if (records.some((r) => r.name === definition.name)) {
-        throw reader.mistake([...path, "name"], `definition '${definition.name}' is there twice: names are ids`);
+        throw yaml.mistake([...path, "name"], `definition '${definition.name}' is there twice: names are ids`);
       }
       const record = recordOf(definition, { ...place, path });
       if (record) records.push(record);
@@ -122,7 +122,6 @@ interface Place extends DefinitionsOptions {
   readonly modelName: string | undefined;
   /** In place of a missing model: one for the whole file, so that it is reported once. */
   readonly noModel: PromptModel;
-  readonly reader: DefinitionReader;
 }
 
 type Parts = KindParts & Pick<HookRecord, "misses" | "namedTools" | "namedFields">;
@@ -130,7 +129,7 @@ type Parts = KindParts & Pick<HookRecord, "misses" | "namedTools" | "namedFields
 function recordOf(definition: Definition, place: Place): HookRecord | undefined {
   const { name, timeout, priority, enabled, onError, matcher } = definition;
   const mistake = (key: string, { message }: Error) =>
-    place.reader.mistake([...place.path, "matcher", key], `definition '${name}' has a mistake: ${message}`);
+    place.yaml.mistake([...place.path, "matcher", key], `definition '${name}' has a mistake: ${message}`);
   const on = momentsOf(matcher, mistake);
   const misses = conditionsOf(matcher, place.workspace, mistake);
   const parts = partsOf(definition, on, misses, place);
@@ -190,19 +189,19 @@ function partsOf(
 }
 
 /** A script is a file that is started without a shell. */
-function scriptOf({ name, script }: Definition, { workspace, reader, path }: Place) {
+function scriptOf({ name, script }: Definition, { workspace, yaml, path }: Place) {
   try {
     return { name, ...programAt(resolve(workspace, script!)) };
   } catch (error) {
     const { message } = error as Error;
-    throw reader.mistake([...path, "script"], `definition '${name}' has a script that cannot be read: ${message}`);
+    throw yaml.mistake([...path, "script"], `definition '${name}' has a script that cannot be read: ${message}`);
   }
 }
 
 /** Rules as a list, or as a text in their one-line form (S3.30). */
 function readInline(path: Path, yaml: YamlText, file: string) {
   const lines = yaml.inPlace(path);
-  return lines === undefined ? readRules(yaml, file, path) : parseRules(lines, file);
+  return lines === undefined ? readRules(yaml, path) : parseRules(lines, file);
 }
 
 /** A rule about a tool by its name of seed S3 also holds for the tool that it means. */
@@ -214,12 +213,12 @@ function withSeedTools(when: Condition): Condition {
   return tool === undefined ? when : { or: [when, { ...when, value: tool }] };
 }
 
-function internalParts(name: string, { internal = {}, reader, path }: Place): Parts {
+function internalParts(name: string, { internal = {}, yaml, path }: Place): Parts {
   const hook = Object.hasOwn(internal, name) ? internal[name] : undefined;
   if (!hook) {
     const known = Object.keys(internal);
     const fix = known.length === 0 ? "pass it as internal" : `did you mean '${nearest(name, known)}'?`;
-    throw reader.mistake([...path, "name"], `definition '${name}' names no function that was given in code: ${fix}`);
+    throw yaml.mistake([...path, "name"], `definition '${name}' names no function that was given in code: ${fix}`);
   }
   return {
     kind: "module",

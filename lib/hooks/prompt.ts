@@ -275,9 +275,9 @@ export async function readPromptFile(text: string, file: string): Promise<Prompt
   const template = body.replace(/^\s*#[ \t]*crochet:.*(?:\r?\n|$)/, "");
   if (head === undefined) return { fields: {}, template };
   // A line of its own in front keeps the line numbers of the file.
-  const { value, at } = await readYaml(`\n${head}`, file);
+  const { value, mistake } = await readYaml(`\n${head}`, file);
   if (value !== null && (typeof value !== "object" || Array.isArray(value))) {
-    throw new HookLoadError(file, at([]), "its front matter is not a list of 'key: value' lines");
+    throw mistake([], "its front matter is not a list of 'key: value' lines");
   }
   return { fields: (value ?? {}) as PromptFile["fields"], template };
 }

@@ -29,7 +29,7 @@ interface RulesOptions {
  * @throws {HookLoadError} with file, line and column
  */
 export async function rulesHook(text: string, { file, form, events }: RulesOptions): Promise<RuleParts> {
-  const rules = form === "lines" ? parseRules(text, file) : readRules(await readYaml(text, file), file);
+  const rules = form === "lines" ? parseRules(text, file) : readRules(await readYaml(text, file));
   return compileRules(rules, file, events);
 }
 

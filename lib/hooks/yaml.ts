@@ -7,6 +7,8 @@ export interface YamlText {
   readonly value: unknown;
   /** Where the value at a path begins, or the nearest thing around it. */
   readonly at: (path: Path) => Position;
+  /** The error for what is wrong with the value at a path. */
+  readonly mistake: (path: Path, why: string) => HookLoadError;
   /** A text of the document with spaces for everything before it, so that places in it are places in the file. */
   readonly inPlace: (path: Path) => string | undefined;
 }
@@ -42,15 +44,17 @@ export async function readYaml(text: string, file: string): Promise<YamlText> {
   } catch (error) {
     throw new HookLoadError(file, unresolved(), `it is not valid YAML: ${(error as Error).message}`);
   }
+  const at = (path: Path): Position => {
+    for (let length = path.length; length >= 0; length--) {
+      const node = document.getIn(path.slice(0, length), true);
+      if (isNode(node) && node.range) return place(node.range[0]);
+    }
+    return { line: 1, column: 1 };
+  };
   return {
     value,
-    at(path) {
-      for (let length = path.length; length >= 0; length--) {
-        const node = document.getIn(path.slice(0, length), true);
-        if (isNode(node) && node.range) return place(node.range[0]);
-      }
-      return { line: 1, column: 1 };
-    },
+    at,
+    mistake: (path, why) => new HookLoadError(file, at(path), why),
     inPlace(path) {
       const node = document.getIn(path, true);
       if (!isScalar(node) || typeof node.value !== "string" || !node.range) return undefined;

@@ -6,6 +6,7 @@ import type { HookConfig } from "../../hooks/file/record.ts";
 import { type Misnamed, misnamed } from "../../hooks/known-names.ts";
 import type { HostName } from "../../hooks/hosts/index.ts";
 import type { matchesIf } from "../../permissions/rules.ts";
+import type { Ran } from "../../process/process.ts";
 import type { Example } from "../examples/example.ts";
 import type { Place } from "./place.ts";
 import type { Violation } from "./report.ts";
@@ -132,12 +133,7 @@ export interface Question {
   readonly keep?: boolean;
 }
 
-export interface RanCommand {
-  readonly code: number | null;
-  readonly signal: string | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+export type RanCommand = Pick<Ran, "code" | "signal" | "stdout" | "stderr">;
 
 export interface Probed {
   readonly ms: number;

@@ -204,7 +204,7 @@ async function beside(file: HookFile): Promise<readonly Example[]> {
   try {
     return readExampleList(yaml.value, name);
   } catch (error) {
-    if (error instanceof BadExample) throw new HookLoadError(name, yaml.at(error.path), error.message);
+    if (error instanceof BadExample) throw yaml.mistake(error.path, error.message);
     throw error;
   }
 }
