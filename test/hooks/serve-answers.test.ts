@@ -301,6 +301,7 @@ test("scripts speak the language of Claude Code, and other hosts hear it in thei
   assert.deepEqual((await at(two, "stop", "codex")).output, { decision: "block", reason: "why" });
   assert.deepEqual((await at(two, "start", "codex")).output, { systemMessage: "why" });
   assert.equal((await at(script("exit 2"), "start", "codex")).output, undefined);
+  assert.deepEqual((await at(two, "permission", "codex")).output, { systemMessage: "why" });
   const ends = script(`echo '{"continue":false,"stopReason":"enough"}'; echo why >&2; exit 2`);
   assert.deepEqual(
     (await at(ends, "stop", "codex")).output,
