@@ -55,7 +55,7 @@ function output(command: string, ...args: string[]): string {
 
 /** Takes a picture of what a window shows, or of one element of the page. */
 async function picture(name: string, url: string, options: BrowserContextOptions, element?: string): Promise<void> {
-  const context = await browser.newContext({ viewport: { width: 1120, height: 800 }, ...options });
+  const context = await browser.newContext({ viewport: { width: 1120, height: 780 }, ...options });
   const page: Page = await context.newPage();
   await page.goto(url);
   await page.waitForTimeout(500);
