@@ -159,10 +159,11 @@ export class LineProcess {
 
   #drop(group: Group): void {
     this.#forget(group);
-    group.child.stdin.destroy();
     // What has a token works for us alone, and may be a sandbox that does not pass signals on while it starts.
     if (this.#token === undefined) group.end();
     else group.kill();
+    // After the signal, or it would end by the end of its input and never by what it does on SIGTERM.
+    group.child.stdin.destroy();
   }
 }
 
