@@ -104,6 +104,13 @@ test("U5: the first ask is remembered and the walk goes on; ask is stronger than
   assert.deepEqual(f.value, { n: 4 });
 });
 
+test("U5: what asks has its own reason and words, never those of an earlier allow", async () => {
+  const read = (): Opinion => ({ decision: "ask", text: "Sure?" });
+  const f = await folded([pre("y", () => allow("fine")), named("k", "pre-tool-use", () => 1, { read })], PRE);
+  assert.deepEqual(f.asked, { hook: "k", text: "Sure?" });
+  assert.equal("reason" in f, false);
+});
+
 test("U5: allow is stronger than nothing, and its reason is the first one's", async () => {
   const f = await folded([pre("a", () => undefined), pre("y", () => allow("fine")), pre("z", () => allow("too"))], PRE);
   assert.equal(f.decision, "allow");
