@@ -226,3 +226,12 @@ test("U8: a hook for failures never sees a success, and one on both names sees b
     "named",
   ]);
 });
+
+test("whether a hook is for agents or sub-agents is said for each of its events", async () => {
+  const on = [{ event: "pre-tool-use", scope: "sub" }, { event: "stop", scope: "root" }] as const;
+  const both = [record({ name: "both", on, run: () => undefined })];
+  const why = async (fired: typeof PRE | typeof STOP, parent_agent_id?: string) =>
+    (await folded(both, fired, env(parent_agent_id === undefined ? {} : { parent_agent_id }))).runs[0]!.skipped;
+  assert.deepEqual([await why(PRE), await why(PRE, "p")], ["only for sub-agents", undefined]);
+  assert.deepEqual([await why(STOP), await why(STOP, "p")], [undefined, "not for sub-agents"]);
+});
