@@ -12,6 +12,8 @@ export interface GroupOptions {
   readonly args?: readonly string[] | undefined;
   readonly cwd: string;
   readonly env: { readonly [name: string]: string | undefined };
+  /** Whether it gets descriptor 3, a pipe that closes when this process ends in whatever way. */
+  readonly lifeline?: boolean;
 }
 
 /** Gives the command to start in place of the one that was meant, as a sandbox does. */
@@ -42,9 +44,11 @@ export interface Group {
 export const GRACE_MS = 1500;
 
 /** @throws {Error} if the runtime refuses at once; otherwise the child emits `error` */
-export function startGroup({ command, args, cwd, env }: GroupOptions): Group {
+export function startGroup({ command, args, cwd, env, lifeline }: GroupOptions): Group {
   const [program, ...given] = argvOf(command, args);
-  const child = spawn(program!, given, { cwd, env: { ...env }, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+  const pipes = Array<"pipe">(lifeline ? 4 : 3).fill("pipe");
+  const options = { cwd, env: { ...env }, detached: true, stdio: pipes };
+  const child = spawn(program!, given, options) as ChildProcessWithoutNullStreams;
   const { pid } = child;
   // A hook need not read what it is given.
   child.stdin.on("error", () => {});

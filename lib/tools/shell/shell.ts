@@ -1,16 +1,17 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { endTree, statusOf } from "./process.ts";
+import { startGroup, type Stream, type Wrap } from "../../process/process.ts";
+import { endTree } from "../../process/tree.ts";
 
 export interface ShellOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Puts the shell into a sandbox. */
-  readonly wrap?: (argv: readonly string[], cwd: string) => string[];
+  readonly wrap?: Wrap;
 }
 
-type Stream = "stdout" | "stderr";
 export type OnOutput = (stream: Stream, data: Buffer) => void;
 
 /** How a command ended. `alive`: the shell is still there; otherwise it ended with the command. */
@@ -38,7 +39,7 @@ export interface RunOptions {
   readonly hold?: boolean;
 }
 
-const BASH = ["bash", "--noprofile", "--norc"];
+const BASH = ["bash", "--noprofile", "--norc"] as const;
 
 /**
  * Runs before the shell. Descriptor 3 is a lifeline: when we end, in whatever way, it closes and the group goes too.
@@ -75,12 +76,9 @@ const IDLE_MS = 60;
 /** Starts a shell in its own session; it does not keep the program alive while it waits. */
 export async function openShell({ cwd, env, wrap }: ShellOptions): Promise<Shell> {
   const inner = wrap ? wrap([...BASH, "-s"], cwd) : [...BASH, "-s"];
-  const child = spawn(BASH[0]!, [...BASH.slice(1), "-c", LAUNCH, "bash", ...inner], {
-    cwd,
-    env: env as NodeJS.ProcessEnv,
-    detached: true,
-    stdio: ["pipe", "pipe", "pipe", "pipe"],
-  });
+  const [command, ...options] = BASH;
+  const args = [...options, "-c", LAUNCH, "bash", ...inner];
+  const { child } = startGroup({ command, args, cwd, env, lifeline: true });
   const failed = new Promise<never>((_, reject) => {
     child.once(
       "error",
@@ -96,7 +94,8 @@ export async function openShell({ cwd, env, wrap }: ShellOptions): Promise<Shell
   let current: Running | undefined;
   const exited = new Promise<void>((resolve) => {
     child.once("exit", (code, signal) => {
-      ended = statusOf(code, signal);
+      // The status a shell reports for a signal.
+      ended = code ?? 128 + (signal ? constants.signals[signal] : 0);
       resolve();
     });
   });

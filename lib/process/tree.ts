@@ -1,6 +1,5 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 
 interface Process {
@@ -40,11 +39,6 @@ async function emptied(tree: () => readonly Process[], ms: number): Promise<void
 
 function byAge(a: Process, b: Process): number {
   return a.born.localeCompare(b.born, "en", { numeric: true }) || a.pid - b.pid;
-}
-
-/** The exit status a shell would report for a signal. */
-export function statusOf(code: number | null, signal: NodeJS.Signals | null): number {
-  return code ?? 128 + (signal ? constants.signals[signal] : 0);
 }
 
 /** What is alive of a tree; `known` keeps those whose parents are gone. */
