@@ -14,6 +14,8 @@ export interface GroupOptions {
   readonly env: { readonly [name: string]: string | undefined };
   /** Whether it gets descriptor 3, a pipe that closes when this process ends in whatever way. */
   readonly lifeline?: boolean;
+  /** Whether it starts no process of its own: then it needs no session, which a loaded machine is slow to serve. */
+  readonly alone?: boolean;
 }
 
 /** Gives the command to start in place of the one that was meant, as a sandbox does. */
@@ -44,10 +46,10 @@ export interface Group {
 export const GRACE_MS = 1500;
 
 /** @throws {Error} if the runtime refuses at once; otherwise the child emits `error` */
-export function startGroup({ command, args, cwd, env, lifeline }: GroupOptions): Group {
+export function startGroup({ command, args, cwd, env, lifeline, alone }: GroupOptions): Group {
   const [program, ...given] = argvOf(command, args);
   const pipes = Array<"pipe">(lifeline ? 4 : 3).fill("pipe");
-  const options = { cwd, env: { ...env }, detached: true, stdio: pipes };
+  const options = { cwd, env: { ...env }, detached: !alone, stdio: pipes };
   const child = spawn(program!, given, options) as ChildProcessWithoutNullStreams;
   const { pid } = child;
   // A hook need not read what it is given.
@@ -55,32 +57,28 @@ export function startGroup({ command, args, cwd, env, lifeline }: GroupOptions):
   if (pid === undefined) return { child, end() {}, kill() {}, isLeft: () => false };
 
   watchExit();
-  living.add(pid);
+  const target = alone ? pid : -pid;
+  living.add(target);
   let ending = false;
   child.once("exit", () => {
-    if (!ending) living.delete(pid);
+    if (alone || !ending) living.delete(target);
   });
+  // Its number may be another's by now.
+  const kill = () => void (living.delete(target) && send(target, "SIGKILL"));
   return {
     child,
     end() {
       if (ending) return;
       ending = true;
-      kill(pid, "SIGTERM");
-      const timer = setTimeout(() => {
-        kill(pid, "SIGKILL");
-        living.delete(pid);
-      }, GRACE_MS);
-      timer.unref();
+      send(target, "SIGTERM");
+      setTimeout(kill, GRACE_MS).unref();
     },
-    kill() {
-      // Its number may be another's by now.
-      if (living.delete(pid)) kill(pid, "SIGKILL");
-    },
-    isLeft: () => kill(pid, 0),
+    kill,
+    isLeft: () => send(target, 0),
   };
 }
 
-/** Groups that must not outlive this process. */
+/** Processes, and groups as negative numbers, that must not outlive this process. */
 const living = new Set<number>();
 let watching = false;
 
@@ -88,14 +86,14 @@ function watchExit(): void {
   if (watching) return;
   watching = true;
   process.once("exit", () => {
-    for (const pid of living) kill(pid, "SIGKILL");
+    for (const target of living) send(target, "SIGKILL");
   });
 }
 
-/** Whether there was a group to send it to. */
-function kill(pid: number, signal: "SIGTERM" | "SIGKILL" | 0): boolean {
+/** Whether there was anything to send it to. */
+function send(target: number, signal: "SIGTERM" | "SIGKILL" | 0): boolean {
   try {
-    return process.kill(-pid, signal);
+    return process.kill(target, signal);
   } catch {
     return false;
   }
@@ -112,9 +110,14 @@ export interface ProcessOptions extends GroupOptions {
   readonly timeout?: number | undefined;
   /** Called with what the process writes, while it writes it. */
   readonly onOutput?: ((stream: Stream, text: string) => void) | undefined;
+  /** Takes the bytes of stdout, which are not kept then; ends the process at once when it gives true. */
+  readonly takeStdout?: ((chunk: Uint8Array) => boolean) | undefined;
   /** Where output that is too much for memory goes. @default a new folder among the temporary files */
   readonly outputDir?: (() => string) | undefined;
 }
+
+/** `enough`: it has said all that was wanted. */
+type EndedFor = "timeout" | "aborted" | "enough";
 
 /** How a process ended and what it said. */
 export interface Ran {
@@ -124,7 +127,7 @@ export interface Ran {
   readonly stdout: string;
   readonly stderr: string;
   /** Why it was ended, if it did not end by itself. */
-  readonly ended?: "timeout" | "aborted";
+  readonly ended?: EndedFor;
   /** The file with all of stdout, if `stdout` is only its beginning. */
   readonly stdoutFile?: string;
 }
@@ -157,7 +160,7 @@ export function runProcess(options: ProcessOptions): Promise<Ran> {
     const path = (stream: Stream) => () =>
       join(options.outputDir?.() ?? mkdtempSync(join(tmpdir(), "crochet-hook-")), `${child.pid}-${stream}.txt`);
     const outputs = { stdout: new Output(path("stdout")), stderr: new Output(path("stderr")) };
-    let ended: "timeout" | "aborted" | undefined;
+    let ended: EndedFor | undefined;
     let exit: { code: number | null; signal: string | null } | undefined;
     let heard = 0;
     let over = false;
@@ -205,7 +208,12 @@ export function runProcess(options: ProcessOptions): Promise<Ran> {
       const live = options.onOutput && new TextDecoder();
       child[name].on("data", (chunk: Uint8Array) => {
         heard++;
-        if (over) return;
+        if (over || ended === "enough") return;
+        if (name === "stdout" && options.takeStdout) {
+          if (!options.takeStdout(chunk)) return;
+          ended = "enough";
+          return group.kill();
+        }
         try {
           outputs[name].add(chunk);
         } catch (error) {

@@ -1,10 +1,10 @@
 import { Buffer } from "node:buffer";
-import { spawn } from "node:child_process";
 import { access, constants } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { delimiter, isAbsolute, join } from "node:path";
 import { ToolError } from "../../core/tool.ts";
 import { hold } from "../../files/confine.ts";
+import { howEnded, runProcess } from "../../process/process.ts";
 
 let found: Promise<string | undefined> | undefined;
 
@@ -55,52 +55,41 @@ export interface RipgrepOptions {
   readonly cwd: string;
   readonly signal?: AbortSignal | undefined;
   /** Ends ripgrep as soon as this is true of the output so far: what was read is kept. */
-  readonly enough?: (chunk: Buffer, total: number) => boolean;
+  readonly enough?: (chunk: Uint8Array, total: number) => boolean;
 }
 
 /** Runs ripgrep to its end, or until there is enough output or the signal aborts. */
-export function runRipgrep(binary: string, args: readonly string[], options: RipgrepOptions): Promise<RipgrepRun> {
-  const { signal } = options;
+export async function runRipgrep(
+  binary: string,
+  args: readonly string[],
+  { cwd, signal, enough }: RipgrepOptions,
+): Promise<RipgrepRun> {
   signal?.throwIfAborted();
-  return new Promise<RipgrepRun>((resolve, reject) => {
-    const child = startIn(options.cwd, binary, ["--no-config", "--color=never", ...args]);
-    const chunks: Buffer[] = [];
-    let total = 0;
-    let stopped = false;
-    let stderr = "";
-    const abort = () => child.kill("SIGKILL");
-    signal?.addEventListener("abort", abort, { once: true });
-    child.stdout.on("data", (chunk: Buffer) => {
-      if (stopped) return;
-      chunks.push(chunk);
-      total += chunk.length;
-      if (options.enough?.(chunk, total)) {
-        stopped = true;
-        child.kill("SIGKILL");
-      }
-    });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      if (stderr.length < 10_000) stderr += text;
-    });
-    child.on("error", (error) => {
-      signal?.removeEventListener("abort", abort);
-      reject(new ToolError(`Cannot start '${binary}': ${error.message}: ${INSTALL}`, { code: "no_ripgrep" }));
-    });
-    child.on("close", (code, ended) => {
-      signal?.removeEventListener("abort", abort);
-      if (signal?.aborted) reject(signal.reason);
-      else if (!stopped && code === null) {
-        reject(new ToolError(`Cannot search as '${binary}' was ended by ${ended}: try again`, { code: "no_ripgrep" }));
-      } else resolve({ code: stopped ? "enough" : code!, stdout: Buffer.concat(chunks), stderr });
-    });
+  const chunks: Uint8Array[] = [];
+  let total = 0;
+  const takeStdout = (chunk: Uint8Array) => {
+    chunks.push(chunk);
+    total += chunk.length;
+    return enough?.(chunk, total) ?? false;
+  };
+  const held = hold(cwd);
+  const running = runProcess({
+    command: binary,
+    args: ["--no-config", "--color=never", ...args],
+    cwd: held.path,
+    env: process.env,
+    alone: true,
+    signal,
+    takeStdout,
   });
-}
-
-function startIn(directory: string, binary: string, args: readonly string[]) {
-  const held = hold(directory);
-  try {
-    return spawn(binary, args, { cwd: held.path, stdio: ["ignore", "pipe", "pipe"] });
-  } finally {
-    held.close();
+  held.close();
+  const ran = await running.catch((error: Error) => {
+    throw new ToolError(`${error.message}: ${INSTALL}`, { code: "no_ripgrep" });
+  });
+  signal?.throwIfAborted();
+  const isEnough = ran.ended === "enough";
+  if (!isEnough && ran.code === null) {
+    throw new ToolError(`Cannot search as '${binary}' ${howEnded(ran)}: try again`, { code: "no_ripgrep" });
   }
+  return { code: isEnough ? "enough" : ran.code!, stdout: Buffer.concat(chunks), stderr: ran.stderr };
 }
