@@ -97,8 +97,8 @@ function pythonInPath(): string | undefined {
   return spawnSync("python3", ["-c", "import sys; print(sys.executable)"], { encoding: "utf8" }).stdout?.trim();
 }
 
-/** Other seeds in every run would make a failure nobody can see again. Deno is slower, and finds the same. */
-const SEEDS = Array.from({ length: rounds(1, "Deno" in globalThis ? 3 : 20) }, (_, i) => 1000 + i);
+/** Other seeds in every run would make a failure nobody can see again. */
+const SEEDS = Array.from({ length: rounds(1, 20) }, (_, i) => 1000 + i);
 
 const checked = new Map<number, Promise<CheckReport>>();
 

@@ -11,7 +11,7 @@ import type { Done } from "./_side-by-side.ts";
 const PROCESSES = rounds(3, 24);
 const SECONDS = rounds(0, 600);
 /** A process that has just begun still compiles. */
-const GROWTH = rounds(1.6, 1.3);
+const GROWTH = SECONDS > 0 ? 1.3 : 1.6;
 
 const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.meta.url));
 
