@@ -79,7 +79,10 @@ for (const { where, code } of [...inComments(), ...inPages()]) {
         code.replace(/from "(crochet[\w/-]*)"/g, (whole, name: string) => {
           const entry = ENTRIES[name];
           return entry === undefined ? whole : `from ${JSON.stringify(pathToFileURL(join(ROOT, entry)).href)}`;
-        }).replace(/from "(fast-check)"/g, (_, name: string) => `from ${JSON.stringify(import.meta.resolve(name))}`),
+        }).replace(
+          /from "(fast-check|@anthropic-ai\/sdk)"/g,
+          (_, name: string) => `from ${JSON.stringify(import.meta.resolve(name))}`,
+        ),
       );
       const [program, ...args] = OUR_RUNTIME;
       const env = {
