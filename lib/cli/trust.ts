@@ -1,6 +1,15 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { allTrusted, hookImports, revoke, standings, trust, type TrustedFile, trustedFiles } from "../hooks/trust.ts";
+import {
+  allTrusted,
+  hookImports,
+  revoke,
+  standings,
+  trust,
+  type TrustedFile,
+  trustedFiles,
+  trustedThings,
+} from "../hooks/trust.ts";
 import { FIXTURES } from "../tape/fixture.ts";
 import { fixtureScripts } from "./_fixtures.ts";
 import { command, type Usage } from "./_flags.ts";
@@ -46,7 +55,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const fixtures = hasFixtures ? fixtureScripts(dir) : undefined;
   const { outside } = hookImports(dir);
   if (flags.json) {
-    const trusted = [...Object.keys(made.hashes), ...(hasFixtures ? [FIXTURES] : [])];
+    const trusted = [...trustedThings(made), ...(hasFixtures ? [FIXTURES] : [])];
     io.out(`${JSON.stringify({ dir: made.dir, trusted, files, imports: outside, fixtures: fixtures ?? [] })}\n`);
   } else {
     if (files.length > 0) io.out(shown(made.dir, files, isFirst, outside));
@@ -70,9 +79,10 @@ function shown(dir: string, files: readonly TrustedFile[], isFirst: boolean, out
 }
 
 function list(json: boolean, io: Io): number {
-  const all = allTrusted(io.env).map(({ dir, at, hashes, fixtures }) => {
+  const all = allTrusted(io.env).map((one) => {
+    const { dir, at, fixtures } = one;
     const now = existsSync(dir) ? standings(dir, io.env) : [];
-    const things = Object.keys(hashes).map((thing) => ({
+    const things = trustedThings(one).map((thing) => ({
       thing,
       state: now.find((s) => s.thing === thing)?.state ?? "gone",
     }));

@@ -119,70 +119,52 @@ export class HookFolder {
   }
 }
 
-/** A program, as an isolated module is one, is read from disk each time it runs, so its bytes, and those of the `_` files, are compared each time. */
-function unchanged(record: HookRecord, file: HookFile, { root, shared }: ModuleFolder): HookRecord {
-  const bytes = readFileSync(file.path);
-  return guarded(record, () => {
-    const isFile = statSync(file.path, { throwIfNoEntry: false })?.isFile();
-    if (isFile && bytes.equals(readFileSync(file.path)) && sharedFiles(root).hash === shared) return undefined;
-    return `${file.name} has changed since the run began: its new bytes count from the next run`;
-  });
+const CHANGED = Symbol("changed");
+
+/**
+ * A program, as an isolated module is one, is read from disk each time it runs, so its bytes, and those of the `_` files,
+ * are compared each time. If they differ, what it would have judged is refused: changing a hook must not open the gate.
+ */
+function unchanged(record: HookRecord, { name, path }: HookFile, { root, shared }: ModuleFolder): HookRecord {
+  const bytes = readFileSync(path);
+  const why = `${name} has changed since the run began: its new bytes count from the next run`;
+  const isSame = () =>
+    statSync(path, { throwIfNoEntry: false })?.isFile() && bytes.equals(readFileSync(path)) &&
+    sharedFiles(root).hash === shared;
+  return {
+    ...record,
+    run: (event, ctx) => isSame() ? record.run(event, ctx) : CHANGED,
+    read: (raw, event) => {
+      if (raw !== CHANGED) return record.read(raw, event);
+      if (EVENTS[event.event].deny !== "prevents") throw new Error(why);
+      return { decision: "deny", reason: why };
+    },
+  };
 }
 
 /** Hook folders as an agent has them. A file that cannot be loaded keeps the agent from starting; later it fails alone. */
-export function hookFolders(
-  paths: readonly string[],
-  runner: Runner = {},
-): () => Promise<readonly HookRecord[]> {
+export function hookFolders(paths: readonly string[], runner: Runner = {}): () => Promise<readonly HookRecord[]> {
   const folders = paths.map((path) => new HookFolder(path, runner));
-  let joined: { readonly of: readonly (readonly HookRecord[])[]; readonly records: readonly HookRecord[] } | undefined;
+  let last: readonly (readonly HookRecord[])[] | undefined;
+  let records: readonly HookRecord[] = [];
   return async () => {
     const lists: (readonly HookRecord[])[] = [];
     for (const folder of folders) lists.push(await folder.load());
-    if (!joined) {
-      const problems = folders.flatMap((folder) => folder.problems);
-      if (problems.length > 0) throw new TypeError(problems.map((p) => p.message).join("\n"));
-    }
-    if (!joined || lists.some((list, i) => list !== joined!.of[i])) {
-      joined = { of: lists, records: onceEach(folders) };
-    }
-    return joined.records;
+    const problems = last ? [] : folders.flatMap((folder) => folder.problems);
+    if (problems.length > 0) throw new TypeError(problems.map((p) => p.message).join("\n"));
+    if (lists.some((list, i) => list !== last?.[i])) records = onceEach(folders);
+    last = lists;
+    return records;
   };
 }
 
 /** The records of all folders; a file that is in two of them counts in the first. */
 function onceEach(folders: readonly HookFolder[]): HookRecord[] {
   const seen = new Set<string>();
-  return folders.flatMap(({ records, files }) => {
-    const again = new Set(records.filter((_, i) => files[i] !== undefined && seen.has(files[i].path)));
-    for (const { path } of files) seen.add(path);
-    return records.filter((record) => !again.has(record));
-  });
-}
-
-/** Stands for the answer of a hook that was not run. */
-class Refused {
-  readonly why: string;
-  constructor(why: string) {
-    this.why = why;
-  }
-}
-
-/**
- * A hook that is run only while nothing speaks against it. If it is not run, what it would have judged is
- * refused: changing a hook must not open the gate.
- */
-function guarded(record: HookRecord, why: () => string | undefined): HookRecord {
-  return {
-    ...record,
-    run: (event, ctx) => {
-      const reason = why();
-      return reason === undefined ? record.run(event, ctx) : new Refused(reason);
-    },
-    read: (raw, event) => {
-      if (!(raw instanceof Refused)) return record.read(raw, event);
-      if (EVENTS[event.event].deny !== "prevents") throw new Error(raw.why);
-      return { decision: "deny", reason: raw.why };
-    },
-  };
+  return folders.flatMap(({ records, files }) =>
+    records.filter((_, i) => {
+      const path = files[i]?.path;
+      return path === undefined || (!seen.has(path) && seen.add(path));
+    })
+  );
 }

@@ -27,7 +27,6 @@ interface SettingsProblem {
 interface NeverFires {
   readonly name: string;
   readonly event: string;
-  readonly type: string;
   readonly source: string;
   readonly why: string;
   /** Whether it could refuse something in its host. */
@@ -132,14 +131,8 @@ class Reading {
     }
     const type = "unsupported" in handler ? handler.unsupported : handler.type;
     const never = (why: string) => {
-      this.never.push({
-        name,
-        event,
-        type,
-        source: file.path,
-        why,
-        refuses: claude.events[event]?.exitBlocks === true,
-      });
+      const refuses = claude.events[event]?.exitBlocks === true;
+      this.never.push({ name, event, source: file.path, why, refuses });
       this.problem(file, "warning", at, `The hook never fires here as ${why}`);
     };
     if ("command" in handler && this.#isLoaded(handler.command)) return never("the file it serves is loaded already");

@@ -7,6 +7,7 @@ import { parseFileName } from "./file/file-name.ts";
 import { type Environment, homeOf, realOr, shortPath, userState } from "./file/places.ts";
 import { readBrought } from "./file/tree.ts";
 import { HookFolder, type Runner } from "./folder.ts";
+import type { HookHost } from "./process/host.ts";
 import type { TomlOptions } from "./toml.ts";
 import { switched, Switches } from "./switches.ts";
 import { changedGuards, distrust, hooksKeeper, type Trustable } from "./trust.ts";
@@ -74,15 +75,34 @@ interface FolderSource {
   readonly scope: SourceScope;
 }
 
+/** A file that lists hooks, and what was read of it. */
+interface TextSource {
+  readonly kind: "settings" | "definitions" | "toml";
+  readonly path: string;
+  readonly scope: SourceScope;
+  /** What the project brought along: only a regular file inside it is read, and only a trusted one counts. */
+  readonly thing?: Trustable;
+  /** Named by a person: it must be there. */
+  readonly required?: boolean;
+  /** Undefined if there is no text, or it is not trusted. */
+  readonly text?: string;
+  /** Why the file does not count. */
+  readonly refused?: string;
+  readonly problem?: string;
+}
+
+type ReadText = TextSource & { readonly text: string };
+
+type Sorted = Pick<Found, "listed" | "unloaded" | "problems">;
+/** What was found, while it is put together. */
+type Finding = { readonly [K in keyof Sorted]: Sorted[K][number][] };
+
 /** The hooks that are found without being named; those of a run are the ones that were there when it began. */
 export class HookSources {
-  readonly #options: SourcesOptions;
+  readonly #options: SourcesOptions & { readonly host: HookHost };
   readonly #trusts: (thing: Trustable) => boolean;
   readonly #folders: readonly FolderSource[];
-  readonly #settings: readonly TextSource[];
-  readonly #given: readonly string[];
-  readonly #definitions: readonly TextSource[];
-  readonly #toml: TextSource;
+  readonly #texts: readonly TextSource[];
   readonly #switches: Switches;
   readonly #switched = new WeakMap<HookRecord, HookRecord>();
   #seen: readonly unknown[] = [];
@@ -90,49 +110,43 @@ export class HookSources {
 
   constructor(options: SourcesOptions) {
     const { cwd, env, settings = [], hooks = [], scriptFolders, listsScript = false } = options;
-    this.#options = options;
+    this.#options = { ...options, host: options.host ?? { projectDir: cwd } };
     this.#switches = new Switches(cwd, env);
+    const typedFiles = settings.filter((given) => !isInline(given)).map((given) => resolve(cwd, given));
     // What is named on the command line is trusted, though it would have been found as well.
-    const typed = new Set(
-      [...hooks, ...settings.filter((s) => !isInline(s))].map((path) => realOr(resolve(cwd, path))),
-    );
+    const typed = new Set([...hooks.map((path) => resolve(cwd, path)), ...typedFiles].map(realOr));
     const trusts = this.#trusts = (thing: Trustable) => options.trust === true || typed.has(realOr(join(cwd, thing)));
     const folder = (path: string, scope: SourceScope, thing?: Trustable): FolderSource => {
       const keeper = thing && !trusts(thing) ? () => hooksKeeper(cwd, env) : undefined;
       return { scope, folder: new HookFolder(path, { ...options, source: shortPath(path, cwd, env), keeper }) };
     };
-    const brought = (thing: Trustable, scope: SourceScope) =>
-      new TextSource(join(cwd, thing), scope, {
-        project: cwd,
-        distrust: trusts(thing) ? undefined : (text) => distrust(cwd, thing, env, text),
-      });
     const [users, projects] = [join(userState(env), "hooks"), join(cwd, "hooks")];
-    const found = [
+    this.#folders = [
+      ...(listsScript ? scriptFolders?.map((path) => folder(path, "script")) ?? [] : []),
       ...(existsSync(users) ? [folder(users, "user")] : []),
       ...(!scriptFolders && holdsHooks(projects) ? [folder(projects, "project", "hooks")] : []),
+      ...hooks.map((path) => folder(resolve(cwd, path), "command line")),
     ];
-    const scripts = listsScript ? scriptFolders?.map((path) => folder(path, "script")) ?? [] : [];
-    this.#folders = [...scripts, ...found, ...hooks.map((path) => folder(resolve(cwd, path), "command line"))];
-    this.#settings = [
-      new TextSource(join(homeOf(env), ".claude", "settings.json"), "user"),
-      brought(".claude/settings.json", "project"),
-      brought(".claude/settings.local.json", "local"),
-      ...settings.filter((given) => !isInline(given))
-        .map((given) => new TextSource(resolve(cwd, given), "command line", { required: true })),
+    const brought = (kind: TextSource["kind"], thing: Trustable, scope: SourceScope): TextSource => {
+      return { kind, path: join(cwd, thing), scope, thing };
+    };
+    this.#texts = [
+      { kind: "settings", path: join(homeOf(env), ".claude", "settings.json"), scope: "user" },
+      brought("settings", ".claude/settings.json", "project"),
+      brought("settings", ".claude/settings.local.json", "local"),
+      ...typedFiles.map((path) => ({ kind: "settings", path, scope: "command line", required: true } as const)),
+      ...settings.filter(isInline)
+        .map((text) => ({ kind: "settings", path: "--settings", scope: "command line", text } as const)),
+      { kind: "definitions", path: join(userState(env), "hooks.yaml"), scope: "user" },
+      brought("definitions", "hooks.yaml", "project"),
+      brought("toml", ".agent/hook.toml", "project"),
     ];
-    this.#given = settings.filter(isInline);
-    this.#definitions = [
-      new TextSource(join(userState(env), "hooks.yaml"), "user"),
-      brought("hooks.yaml", "project"),
-    ];
-    this.#toml = brought(".agent/hook.toml", "project");
   }
 
   /** Loads what is there now; for an agent, when a run begins. */
   async load(): Promise<Found> {
     for (const { folder } of this.#folders) await folder.load();
-    const texts = [...this.#settings, ...this.#definitions, this.#toml];
-    for (const text of texts) text.load();
+    const texts = this.#texts.map((source) => this.#read(source));
     const changed = this.#changedGuards();
     const seen = [
       ...this.#folders.flatMap(({ folder }) => [folder.records, [...folder.refused.values()].join()]),
@@ -141,7 +155,25 @@ export class HookSources {
     ];
     if (this.#found && seen.every((value, i) => value === this.#seen[i])) return this.#found;
     this.#seen = seen;
-    return this.#found = { ...await this.#join(), changedGuards: changed };
+    return this.#found = { ...await this.#join(texts), changedGuards: changed };
+  }
+
+  #read(source: TextSource): TextSource {
+    const { path, thing, required } = source;
+    if (source.text !== undefined) return source;
+    const { cwd, env } = this.#options;
+    try {
+      const bytes = thing === undefined ? readFileSync(path) : readBrought(cwd, path);
+      if (bytes === undefined) return source;
+      const text = new TextDecoder().decode(bytes);
+      const refused = thing && !this.#trusts(thing) ? distrust(cwd, thing, env, text) : undefined;
+      return refused === undefined ? { ...source, text } : { ...source, refused };
+    } catch (error) {
+      const missing = (error as { code?: string }).code === "ENOENT";
+      if (missing && !required) return source;
+      const problem = `Cannot read '${path}': ${missing ? "there is no such file" : (error as Error).message}`;
+      return { ...source, problem };
+    }
   }
 
   #changedGuards(): string[] {
@@ -151,30 +183,30 @@ export class HookSources {
       .map(({ why }) => why);
   }
 
-  async #join(): Promise<Omit<Found, "changedGuards">> {
-    const problems: string[] = [];
-    const unloaded: Unloaded[] = [];
-    this.#leftAlone(unloaded);
-    const { paths, listed: files } = this.#files(problems, unloaded);
-    const settings = await this.#fromSettings(paths, problems, unloaded);
-    const definitions = await this.#fromDefinitions(problems, unloaded);
-    const turns = await this.#fromToml(problems, unloaded);
+  async #join(texts: readonly TextSource[]): Promise<Omit<Found, "changedGuards">> {
+    const finding: Finding = { listed: [], unloaded: [], problems: [] };
+    this.#leftAlone(finding);
+    const paths = this.#files(finding);
+    for (const { path, problem, refused } of texts) {
+      const source = this.#shown(path);
+      if (problem !== undefined) finding.problems.push(problem);
+      if (refused !== undefined) finding.unloaded.push({ name: source, source, why: refused });
+    }
+    const of = (kind: TextSource["kind"]) => texts.filter((source) => source.kind === kind).filter(hasText);
+    const { permissions, off } = await this.#fromSettings(of("settings"), paths, finding);
+    for (const source of of("definitions")) await this.#fromDefinitions(source, finding);
+    for (const source of of("toml")) await this.#fromToml(source, finding);
     const scopes: readonly SourceScope[] = ["script", "user", "project", "local", "command line"];
-    const listed = scopes.flatMap((scope) =>
-      [...files, ...settings.listed, ...definitions, ...turns].filter((one) => one.scope === scope)
+    const listed = scopes.flatMap((scope) => finding.listed.filter((one) => one.scope === scope)).map((one) =>
+      // Switches and settings are for what is found: a script has its hooks without us too.
+      one.scope === "script" ? one : { ...one, record: this.#withSwitch(one.record, off) }
     );
-    // Switches and settings are for what is found: a script has its hooks without us too.
-    const shown = listed.map((one) =>
-      one.scope === "script" ? one : { ...one, record: this.#withSwitch(one.record, settings.off) }
-    );
-    return {
-      records: shown.map((one) => one.record),
-      listed: shown,
-      unloaded,
-      problems,
-      warnings: await nameWarnings(shown.map(({ record }) => record)),
-      permissions: settings.permissions,
-    };
+    const records = listed.map(({ record }) => record);
+    return { ...finding, listed, records, warnings: await nameWarnings(records), permissions };
+  }
+
+  #shown(path: string): string {
+    return shortPath(path, this.#options.cwd, this.#options.env);
   }
 
   #withSwitch(record: HookRecord, off: boolean): HookRecord {
@@ -185,7 +217,7 @@ export class HookSources {
   }
 
   /** Says of the working directory's `./hooks` why it is not loaded, if that is not for want of trust. */
-  #leftAlone(unloaded: Unloaded[]): void {
+  #leftAlone({ unloaded }: Finding): void {
     const { cwd, scriptFolders } = this.#options;
     const path = join(cwd, "hooks");
     if (!existsSync(path) || scriptFolders?.some((folder) => realOr(folder) === realOr(path))) return;
@@ -195,15 +227,13 @@ export class HookSources {
     if (why) unloaded.push({ name: "hooks", source: "hooks", why });
   }
 
-  /** The files of all folders; one that lies in two of them counts in the first. */
-  #files(problems: string[], unloaded: Unloaded[]): { paths: Set<string>; listed: Listed[] } {
-    const { cwd, env, scriptFolders = [], listsScript } = this.#options;
+  /** Lists the files of all folders; one that lies in two of them counts in the first. Gives their paths. */
+  #files({ listed, unloaded, problems }: Finding): ReadonlyMap<string, string> {
+    const { scriptFolders = [], listsScript } = this.#options;
     const paths = new Map<string, string>();
     for (const folder of listsScript ? [] : scriptFolders.filter((folder) => existsSync(folder))) {
-      const source = shortPath(folder, cwd, env);
-      for (const name of readdirSync(folder)) paths.set(realOr(join(folder, name)), join(source, name));
+      for (const name of readdirSync(folder)) paths.set(realOr(join(folder, name)), join(this.#shown(folder), name));
     }
-    const listed: Listed[] = [];
     for (const { folder, scope } of this.#folders) {
       const { records, files, source } = folder;
       problems.push(...folder.problems.map((problem) => problem.message));
@@ -211,101 +241,80 @@ export class HookSources {
       for (const [i, record] of records.entries()) {
         const path = files[i]?.path;
         const first = path === undefined ? undefined : paths.get(path);
-        if (first !== undefined) unloaded.push({ name: record.name, source, why: `it is the same file as ${first}` });
-        else {
-          const broken = folder.problems.some(({ file }) => file === record.name);
-          listed.push({ record, scope, source, ...(path !== undefined && { path }), ...(broken && { broken }) });
+        if (first !== undefined) {
+          unloaded.push({ name: record.name, source, why: `it is the same file as ${first}` });
+          continue;
         }
-        if (path !== undefined) paths.set(path, first ?? join(source, record.name));
+        const broken = folder.problems.some(({ file }) => file === record.name);
+        listed.push({ record, scope, source, ...(path !== undefined && { path }), ...(broken && { broken }) });
+        if (path !== undefined) paths.set(path, join(source, record.name));
       }
     }
-    return { paths: new Set(paths.keys()), listed };
+    return paths;
   }
 
   async #fromSettings(
-    paths: ReadonlySet<string>,
-    problems: string[],
-    unloaded: Unloaded[],
-  ): Promise<{ listed: Listed[]; permissions: Permissions; off: boolean }> {
-    this.#reportRefused(this.#settings, problems, unloaded);
-    const texts = this.#settings.filter((one) => one.text !== undefined);
-    if (texts.length === 0 && this.#given.length === 0) return { listed: [], permissions: {}, off: false };
+    texts: readonly ReadText[],
+    paths: ReadonlyMap<string, string>,
+    { listed, unloaded, problems }: Finding,
+  ): Promise<{ permissions: Permissions; off: boolean }> {
+    if (texts.length === 0) return { permissions: {}, off: false };
     const { loadSettings } = await import("./settings.ts");
-    const { cwd, env, host = { projectDir: cwd }, prompt, warn } = this.#options;
-    const given = this.#given.map((text) => ({ path: "--settings", scope: "command line" as const, text }));
-    const all = [...texts.map(({ path, scope, text }) => ({ path, scope, text: text! })), ...given];
-    const { installedFile } = all.some(({ text }) => text.includes(" --dialect "))
+    const { host, prompt, warn } = this.#options;
+    const { installedFile } = texts.some(({ text }) => text.includes(" --dialect "))
       ? await import("./install-line.ts")
       : { installedFile: () => undefined };
     const isLoaded = (command: string) => {
       const file = installedFile(command, host.projectDir);
       return file !== undefined && paths.has(realOr(file));
     };
-    const loaded = await loadSettings(all, host, prompt, warn, isLoaded);
+    const loaded = await loadSettings(texts, host, prompt, warn, isLoaded);
     problems.push(...loaded.problems.filter(({ level }) => level === "error").map(({ message }) => message));
-    unloaded.push(...loaded.never.map((never) => ({
-      name: never.name,
-      event: never.event,
-      source: shortPath(never.source, cwd, env),
-      why: never.why,
-      refuses: never.refuses,
-    })));
-    const scopeOf = new Map(all.map(({ path, scope }) => [path, scope]));
-    const listed = loaded.records.map((record) => ({
-      record,
-      scope: scopeOf.get(record.source) ?? "command line",
-      source: shortPath(record.source, cwd, env),
+    unloaded.push(...loaded.never.map(({ source, ...never }) => ({ ...never, source: this.#shown(source) })));
+    listed.push(...loaded.records.map((record) => {
+      const scope = texts.findLast(({ path }) => path === record.source)!.scope;
+      return { record, scope, source: this.#shown(record.source) };
     }));
-    return { listed, permissions: loaded.permissions, off: loaded.disableAllHooks };
+    return { permissions: loaded.permissions, off: loaded.disableAllHooks };
   }
 
-  async #fromDefinitions(problems: string[], unloaded: Unloaded[]): Promise<Listed[]> {
-    this.#reportRefused(this.#definitions, problems, unloaded);
-    const listed: Listed[] = [];
-    for (const { path, scope, text } of this.#definitions) {
-      if (text === undefined) continue;
-      const { readDefinitions } = await import("./definitions.ts");
-      const { cwd, env, host = { projectDir: cwd }, prompt, warn } = this.#options;
-      const records = await readDefinitions(text, path, {
-        workspace: cwd,
-        host,
-        onProblem: (message) => problems.push(message),
-        ...(prompt && { by: prompt }),
-        ...(warn && { warn }),
-      });
-      listed.push(...records.map((record) => ({ record, scope, source: shortPath(path, cwd, env) })));
-    }
-    return listed;
+  async #fromDefinitions(
+    { path, scope, text }: ReadText,
+    { listed, problems }: Finding,
+  ): Promise<void> {
+    const { readDefinitions } = await import("./definitions.ts");
+    const { cwd, host, prompt, warn } = this.#options;
+    const records = await readDefinitions(text, path, {
+      workspace: cwd,
+      host,
+      onProblem: (message) => problems.push(message),
+      ...(prompt && { by: prompt }),
+      ...(warn && { warn }),
+    });
+    listed.push(...records.map((record) => ({ record, scope, source: this.#shown(path) })));
   }
 
-  async #fromToml(problems: string[], unloaded: Unloaded[]): Promise<Listed[]> {
-    this.#reportRefused([this.#toml], problems, unloaded);
-    if (this.#toml.text === undefined) return [];
-    const { cwd, env, host = { projectDir: cwd }, toml } = this.#options;
+  async #fromToml(
+    { path, scope, text }: ReadText,
+    { listed, problems }: Finding,
+  ): Promise<void> {
+    const { cwd, host, toml } = this.#options;
     const { readTurnCommand, TOML_FILE, tomlHooks } = await import("./toml.ts");
-    const listed: Listed[] = [];
-    const found = new Set<string>();
-    for (const record of tomlHooks(cwd, this.#toml.text, { ...toml, host })) {
+    for (const record of tomlHooks(cwd, text, { ...toml, host })) {
       const table = record.name.endsWith("#turn_start") ? "turn_start" : "turn_end";
       try {
-        if (await readTurnCommand(this.#toml.text, TOML_FILE, table) === undefined) continue;
+        if (await readTurnCommand(text, TOML_FILE, table) === undefined) continue;
       } catch (error) {
-        found.add((error as Error).message);
+        const { message } = error as Error;
+        if (!problems.includes(message)) problems.push(message);
       }
-      listed.push({ record, scope: "project", source: shortPath(this.#toml.path, cwd, env) });
+      listed.push({ record, scope, source: this.#shown(path) });
     }
-    problems.push(...found);
-    return listed;
   }
+}
 
-  #reportRefused(texts: readonly TextSource[], problems: string[], unloaded: Unloaded[]): void {
-    const { cwd, env } = this.#options;
-    for (const { path, problem, refused } of texts) {
-      if (problem !== undefined) problems.push(problem);
-      const source = shortPath(path, cwd, env);
-      if (refused !== undefined) unloaded.push({ name: source, source, why: refused });
-    }
-  }
+function hasText(source: TextSource): source is ReadText {
+  return source.text !== undefined;
 }
 
 function isInline(given: string): boolean {
@@ -331,47 +340,4 @@ async function nameWarnings(records: readonly HookRecord[]): Promise<string[]> {
   if (records.length === 0) return [];
   const known = await import("./known-names.ts");
   return records.flatMap((record) => known.nameWarnings(record));
-}
-
-/** A settings or definitions file, of which only a trusted text counts. */
-class TextSource {
-  readonly path: string;
-  readonly scope: SourceScope;
-  readonly #options: TextSourceOptions;
-  /** Undefined if there is no trusted text. */
-  text: string | undefined;
-  /** Why the file does not count. */
-  refused: string | undefined;
-  problem: string | undefined;
-
-  constructor(path: string, scope: SourceScope, options: TextSourceOptions = {}) {
-    this.path = path;
-    this.scope = scope;
-    this.#options = options;
-  }
-
-  load(): void {
-    this.text = this.refused = this.problem = undefined;
-    const { project, distrust, required } = this.#options;
-    try {
-      const bytes = project === undefined ? readFileSync(this.path) : readBrought(project, this.path);
-      if (bytes === undefined) return;
-      const text = new TextDecoder().decode(bytes);
-      this.refused = distrust?.(text);
-      if (this.refused === undefined) this.text = text;
-    } catch (error) {
-      const missing = (error as { code?: string }).code === "ENOENT";
-      if (missing && !required) return;
-      this.problem = `Cannot read '${this.path}': ${missing ? "there is no such file" : (error as Error).message}`;
-    }
-  }
-}
-
-interface TextSourceOptions {
-  /** The project that brought the file along: only a regular file inside it is read. */
-  readonly project?: string;
-  /** Why a text is not to be used. @default all are */
-  readonly distrust?: ((text: string) => string | undefined) | undefined;
-  /** Named by a person: it must be there. */
-  readonly required?: boolean;
 }

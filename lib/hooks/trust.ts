@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { isObject } from "../core/json.ts";
 import { sha256 } from "../files/sha256.ts";
 import { holdsHooks } from "./discover.ts";
 import { isSkipped, parseFileName } from "./file/file-name.ts";
@@ -21,12 +22,14 @@ const TRUSTABLE = [
 
 export type Trustable = (typeof TRUSTABLE)[number];
 
-/** What a person trusts of one directory: the hash of each thing's bytes. */
+/** Hashes of bytes, by the file's path in its project. */
+type Files = { readonly [file: string]: string };
+
+/** What a person trusts of one directory. */
 interface Trust {
   readonly dir: string;
-  readonly hashes: { readonly [thing: string]: string };
-  /** The hash of each file: those of the hooks folder one by one, with what they import of the project. */
-  readonly files: { readonly [file: string]: string };
+  /** The files of the hooks folder are listed one by one, with what they import of the project. */
+  readonly files: Files;
   /** The files that guard: without them, as they were, no run starts. */
   readonly guards: readonly string[];
   /** Whether what recordings below its `fixtures/` name may be run, however it changes. */
@@ -49,17 +52,32 @@ export function standings(dir: string, env: Environment): Standing[] {
   const trust = trustOf(dir, env);
   return TRUSTABLE.flatMap((thing): Standing[] => {
     try {
-      const hash = hashOf(filesOf(dir, thing));
-      return hash === undefined ? [] : [{ thing, state: stateOf(trust, thing, hash) }];
+      const now = filesOf(dir, thing);
+      return Object.keys(now).length === 0 ? [] : [{ thing, state: stateOf(trust, thing, now) }];
     } catch (error) {
       return [{ thing, state: "refused", why: (error as Error).message }];
     }
   });
 }
 
-function stateOf(trust: Trust | undefined, thing: string, hash: string): "trusted" | "untrusted" | "changed" {
-  const known = trust?.hashes[thing];
-  return known === undefined ? "untrusted" : known === hash ? "trusted" : "changed";
+function stateOf(trust: Trust | undefined, thing: Trustable, now: Files): "trusted" | "untrusted" | "changed" {
+  const before = trustedOf(trust, thing);
+  if (Object.keys(before).length === 0) return "untrusted";
+  return JSON.stringify(before) === JSON.stringify(now) ? "trusted" : "changed";
+}
+
+/** A file that is not a thing of its own lies in the hooks folder, or is imported there. */
+function thingOf(file: string): Trustable {
+  return TRUSTABLE.find((thing) => thing === file) ?? "hooks";
+}
+
+function trustedOf(trust: Trust | undefined, thing: Trustable): Files {
+  return Object.fromEntries(Object.entries(trust?.files ?? {}).filter(([file]) => thingOf(file) === thing));
+}
+
+/** What is trusted of a directory, in the order it is listed. */
+export function trustedThings(trust: Trust): Trustable[] {
+  return TRUSTABLE.filter((thing) => Object.keys(trustedOf(trust, thing)).length > 0);
 }
 
 /** A file that `trust` would trust now, or that is gone since. */
@@ -71,7 +89,7 @@ export interface TrustedFile {
 /** Every file that could be trusted, and how it differs from what was trusted before. */
 export function trustedFiles(dir: string, env: Environment): TrustedFile[] {
   const before = trustOf(dir, env)?.files ?? {};
-  const now = allFiles(dir);
+  const now: Files = Object.assign({}, ...TRUSTABLE.map((thing) => filesOf(dir, thing)));
   const gone = Object.keys(before).filter((file) => now[file] === undefined);
   return [
     ...Object.entries(now).map(([file, hash]): TrustedFile => {
@@ -88,14 +106,14 @@ export function distrust(
   env: Environment,
   bytes?: string | Uint8Array,
 ): string | undefined {
-  let hash: string | undefined;
+  let now: Files;
   try {
-    hash = hashOf(bytes === undefined ? filesOf(dir, thing) : { [thing]: hashOfBytes(bytes) });
+    now = bytes === undefined ? filesOf(dir, thing) : { [thing]: hashOf(bytes) };
   } catch (error) {
     return (error as Error).message;
   }
-  if (hash === undefined) return undefined;
-  const state = stateOf(trustOf(dir, env), thing, hash);
+  if (Object.keys(now).length === 0) return undefined;
+  const state = stateOf(trustOf(dir, env), thing, now);
   return state === "trusted" ? undefined : whyNot(thing, state === "untrusted");
 }
 
@@ -112,10 +130,9 @@ function isShared(file: string): boolean {
 
 /** Why each file of the hooks folder is not to be run: it is not as it was trusted, or what all of them may use is not. */
 export function hooksKeeper(dir: string, env: Environment): Gatekeeper {
-  const trust = trustOf(dir, env);
-  if (trust?.hashes.hooks === undefined) return () => whyNot("hooks", true);
-  const before = hookFiles(trust.files);
-  let now: { readonly [file: string]: string };
+  const before = trustedOf(trustOf(dir, env), "hooks");
+  if (Object.keys(before).length === 0) return () => whyNot("hooks", true);
+  let now: Files;
   try {
     now = filesOf(dir, "hooks");
   } catch (error) {
@@ -135,7 +152,7 @@ export function changedGuards(dir: string, env: Environment): { readonly thing: 
   const trust = trustOf(dir, env);
   const keeper = trust && hooksKeeper(dir, env);
   return trust?.guards.flatMap((file) => {
-    const thing = isThing(file) ? file : "hooks";
+    const thing = thingOf(file);
     const there = existsSync(join(trust.dir, file));
     const why = there ? (thing === "hooks" ? keeper!(basename(file)) : distrust(dir, thing, env)) : whyNot(file, false);
     return why === undefined
@@ -147,18 +164,13 @@ export function changedGuards(dir: string, env: Environment): { readonly thing: 
 /** Remembers the bytes that are there now: of everything, or of one thing beside what is trusted already. */
 export function trust(dir: string, env: Environment, only?: Trustable): Trust {
   const real = realpathSync(dir);
-  const things = only === undefined ? TRUSTABLE : [only];
   const before = trustOf(real, env);
-  const kept = only === undefined ? {} : Object.fromEntries(
-    Object.entries(before?.files ?? {}).filter(([file]) => (isThing(file) ? file : "hooks") !== only),
+  const made = TRUSTABLE.map((thing) =>
+    only === undefined || only === thing ? filesOf(real, thing) : trustedOf(before, thing)
   );
-  const now = things.map((thing) => [thing, filesOf(real, thing)] as const);
-  const files = { ...kept, ...Object.assign({}, ...now.map(([, found]) => found)) };
-  const hashes = now.flatMap(([thing, found]) => Object.keys(found).length === 0 ? [] : [[thing, hashOf(found)]]);
-  const { [only ?? ""]: _, ...others } = only === undefined ? {} : before?.hashes ?? {};
+  const files: Files = Object.assign({}, ...made);
   return write({
     dir: real,
-    hashes: { ...others, ...Object.fromEntries(hashes) },
     files,
     guards: Object.keys(files).filter((file) => guards(real, file)),
     fixtures: before?.fixtures === true || (only === undefined && existsSync(join(real, "fixtures"))),
@@ -169,7 +181,7 @@ export function trust(dir: string, env: Environment, only?: Trustable): Trust {
 /** Trusts what is below `fixtures/` of a directory by its place: it is the person's own code, which they edit and replay. */
 export function trustFixtures(dir: string, env: Environment): void {
   const real = realpathSync(dir);
-  const before = trustOf(real, env) ?? { dir: real, hashes: {}, files: {}, guards: [], at: new Date().toISOString() };
+  const before = trustOf(real, env) ?? { dir: real, files: {}, guards: [], at: new Date().toISOString() };
   write({ ...before, fixtures: true }, env);
 }
 
@@ -213,25 +225,11 @@ function trustOf(dir: string, env: Environment): Trust | undefined {
 /** A file that cannot be read trusts nothing. */
 function readTrust(path: string): Trust | undefined {
   try {
-    const { dir, hashes, files = {}, guards = [], fixtures = false, at } = JSON.parse(readFileSync(path, "utf8"));
-    const isTrust = typeof dir === "string" && typeof hashes === "object" && hashes !== null;
-    return isTrust ? { dir, hashes, files, guards, fixtures, at } : undefined;
+    const { dir, files, guards = [], fixtures = false, at } = JSON.parse(readFileSync(path, "utf8"));
+    return typeof dir === "string" && isObject(files) ? { dir, files, guards, fixtures, at } as Trust : undefined;
   } catch {
     return undefined;
   }
-}
-
-function isThing(file: string): file is Trustable {
-  return (TRUSTABLE as readonly string[]).includes(file);
-}
-
-/** Those of trusted files that belong to the hooks folder: what lies in it, and what that imports. */
-function hookFiles(files: Trust["files"]): { readonly [file: string]: string } {
-  return Object.fromEntries(Object.entries(files).filter(([file]) => !isThing(file)));
-}
-
-function allFiles(dir: string): { readonly [file: string]: string } {
-  return Object.assign({}, ...TRUSTABLE.map((thing) => filesOf(dir, thing)));
 }
 
 /** What modules of the hooks folder import of elsewhere. */
@@ -255,27 +253,21 @@ function reader(dir: string): (path: string) => Uint8Array | undefined {
  *
  * @throws {Error} by name, if a file of it is not a regular one of the project
  */
-function filesOf(dir: string, thing: Trustable): { readonly [file: string]: string } {
+function filesOf(dir: string, thing: Trustable): Files {
   const path = join(dir, thing);
   const read = reader(dir);
   if (thing !== "hooks") {
     const bytes = read(path);
-    return bytes === undefined ? {} : { [thing]: hashOfBytes(bytes) };
+    return bytes === undefined ? {} : { [thing]: hashOf(bytes) };
   }
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory() || !holdsHooks(path)) return {};
   const hashes = fileHashes(path, read);
   const own = Object.entries(hashes).map(([name, hash]) => [`hooks/${name}`, hash]);
-  const more = imported(dir, Object.keys(hashes)).inside.map((file) => [file, hashOfBytes(read(join(dir, file))!)]);
+  const more = imported(dir, Object.keys(hashes)).inside.map((file) => [file, hashOf(read(join(dir, file))!)]);
   return Object.fromEntries([...own, ...more]);
 }
 
-/** One hash for all files of a thing. */
-function hashOf(files: { readonly [file: string]: string }): string | undefined {
-  const all = Object.entries(files);
-  return all.length === 0 ? undefined : hashOfBytes(JSON.stringify(all));
-}
-
-function hashOfBytes(bytes: string | Uint8Array): string {
+function hashOf(bytes: string | Uint8Array): string {
   return sha256().update(bytes).digest("hex");
 }
 

@@ -150,12 +150,12 @@ test("U6: events and handler types we do not have load with a warning and are li
     },
   });
   assert.deepEqual([all.records.length, all.problems.every((p) => p.level === "warning")], [0, true]);
-  assert.deepEqual(all.never.map((n) => [n.name, n.event, n.type]), [
-    [`${P}#0`, "TaskCreated", "command"],
-    [`${P}#1`, "PreTolUse", "command"],
-    [`${P}#2`, "Stop", "mcp_tool"],
-    [`${P}#3`, "Stop", "agent"],
-    [`${P}#4`, "UserPromptSubmit", "command"],
+  assert.deepEqual(all.never.map((n) => [n.name, n.event]), [
+    [`${P}#0`, "TaskCreated"],
+    [`${P}#1`, "PreTolUse"],
+    [`${P}#2`, "Stop"],
+    [`${P}#3`, "Stop"],
+    [`${P}#4`, "UserPromptSubmit"],
   ]);
   assert.deepEqual(all.never.map((n) => n.refuses), [true, false, false, false, false]);
   assert.match(all.never[1]!.why, /did you mean PreToolUse\?$/);
