@@ -59,23 +59,43 @@ export async function planInstall(hooks: readonly Installable[], place: Place): 
     if (file === undefined) return false;
     return files.has(file) ? !mine.has(whatIsOurs(entry)) : file.startsWith("/") && !existsSync(file) || moved(file);
   };
-  const { flat, adapter } = HOSTS[place.host].settings;
-  if (adapter) {
-    const others = adapterEntries(settings, before, place.host).filter((entry) =>
-      !isOld(entry) && !mine.has(whatIsOurs(entry))
-    );
-    const all = [...others, ...entries];
-    return { settings, entries, left, before, after: all.length > 0 ? adapterText(place.host, all) : undefined };
-  }
-  const cleared = await withoutEntries(before ?? "", isOld, flat);
-  const after = await withEntries(cleared, entries, flat);
+  const after = await changedText(before, isOld, entries, place);
   return { settings, entries, left, before, after: entries.length === 0 && before === undefined ? undefined : after };
 }
 
-/** The entries of these hooks, and what the host cannot ask. */
+/** The text of the host's settings, or of its plugin, without some hooks and with others. */
+async function changedText(
+  before: string | undefined,
+  isGone: (entry: HostEntry) => boolean,
+  entries: readonly HostEntry[],
+  place: Place,
+): Promise<string | undefined> {
+  const { flat, adapter } = HOSTS[place.host].settings;
+  if (!adapter) return await withEntries(await withoutEntries(before ?? "", isGone, flat), entries, flat);
+  const mine = new Set(entries.map(whatIsOurs));
+  const old = adapterEntries(settingsPath(place), before, place.host);
+  const all = [...old.filter((entry) => !isGone(entry) && !mine.has(whatIsOurs(entry))), ...entries];
+  return all.length > 0 ? adapterText(place.host, all) : undefined;
+}
+
+/**
+ * The entries of these hooks, and the moments that the host cannot ask at, which are reported.
+ *
+ * @throws {Error} if a guard is among those, or nothing is left: a project must not look guarded if it is not
+ */
 export function planEntries(hooks: readonly Installable[], place: Place): Pick<Installation, "entries" | "left"> {
-  const entries = hooks.flatMap((hook) => entriesOf(hook, place));
-  return { entries, left: leftOut(hooks, place.host, entries.length) };
+  const { host } = place;
+  const moments = hooks.flatMap(momentsOf).map((moment) => ({ ...moment, why: unmappable(moment, host) }));
+  const lost = moments.filter(({ why }) => why !== undefined);
+  const entries = moments.filter(({ why }) => why === undefined).map((moment) => entryOf(moment, place));
+  const left = lost.map(({ file, why }) => ({ name: file.name, why: why! }));
+  const guarded = lost.some(({ record, on }) => isGuard(record, on.event));
+  if (guarded || left.length > 0 && entries.length === 0) {
+    const named = left.map(({ name, why }) => `  ${name}: ${why}\n`).join("");
+    const why = guarded ? "a guard would be left out" : "nothing would be left";
+    throw new Error(`Cannot install for ${host} as ${why}: move these to another folder\n${named.trimEnd()}`);
+  }
+  return { entries, left };
 }
 
 /** Why a host cannot ask a hook at a moment; undefined if it can. */
@@ -83,28 +103,6 @@ function unmappable({ event, on: { tools = [] } }: Moment, host: HostName): stri
   if (hostEvent(host, event) === undefined) return `${host} has no event like ${event}`;
   const foreign = HOSTS[host].settings.adapter && tools.find((tool) => tool.startsWith("mcp__"));
   return foreign ? `${host} does not say which server a tool such as ${foreign} is of` : undefined;
-}
-
-/**
- * The moments that the host cannot ask at. They are reported, and the rest is installed.
- *
- * @throws {Error} if a guard is among them, or nothing is left: a project must not look guarded if it is not
- */
-function leftOut(hooks: readonly Installable[], host: HostName, installed: number): Installation["left"] {
-  const moments = hooks.flatMap((hook) =>
-    momentsOf(hook).flatMap((moment) => {
-      const why = unmappable(moment, host);
-      return why === undefined ? [] : [{ ...hook, ...moment, why }];
-    })
-  );
-  const left = moments.map(({ file, why }) => ({ name: file.name, why }));
-  const guards = moments.filter(({ record, on }) => isGuard(record, on.event));
-  if (guards.length > 0 || left.length > 0 && installed === 0) {
-    const named = left.map(({ name, why }) => `  ${name}: ${why}\n`).join("");
-    const why = guards.length > 0 ? "a guard would be left out" : "nothing would be left";
-    throw new Error(`Cannot install for ${host} as ${why}: move these to another folder\n${named.trimEnd()}`);
-  }
-  return left;
 }
 
 /** Works out the settings without the hooks of a folder. Nothing is written. */
@@ -115,24 +113,19 @@ export async function planUninstall(folder: string, place: Place): Promise<Insta
   if (before === undefined) return { ...plan, after: undefined };
   const project = realOr(place.cwd);
   const below = place.scope === "user" ? undefined : belowProject(folder, place.cwd);
+  let others = false;
   const isMeant = ({ hook: { command } }: HostEntry) => {
     const file = installedFile(command, project);
     if (file === undefined) return false;
     // The checkout may have been somewhere else when its hooks were installed.
-    return file.startsWith(`${realOr(folder)}/`) || below !== undefined && dirname(file).endsWith(`/${below}`);
+    const meant = file.startsWith(`${realOr(folder)}/`) || below !== undefined && dirname(file).endsWith(`/${below}`);
+    others ||= !meant;
+    return meant;
   };
-  const { flat, adapter } = HOSTS[place.host].settings;
-  if (adapter) {
-    const entries = adapterEntries(settings, before, place.host);
-    const others = entries.filter((entry) => !isMeant(entry));
-    if (others.length === entries.length) return { ...plan, after: before };
-    return { ...plan, after: others.length > 0 ? adapterText(place.host, others) : undefined };
-  }
-  const bare = await withoutEntries(before, isMeant, flat);
+  const after = await changedText(before, isMeant, [], place);
   const kept = readKept(settings, place.env);
-  // The file has not changed since: it becomes what it was, to the byte, or is removed if it was not there.
-  if (kept && kept.after === hashOf(before) && bare !== before) return { ...plan, after: kept.before };
-  return { ...plan, after: bare };
+  // None is left, and no one else changed the file: it becomes what it was, to the byte, or goes if it was not there.
+  return { ...plan, after: kept && kept.after === hashOf(before) && !others ? kept.before : after };
 }
 
 /** Carries a plan out: the file is written whole or not at all, and its old text is kept for uninstalling. */
@@ -154,18 +147,19 @@ export function carryOut({ settings, before, after }: Installation, env: Environ
   else keep(settings, { before: original, after: hashOf(after), folders }, env);
 }
 
-interface Moment {
+interface Moment extends Installable {
   readonly on: Listened;
   readonly event: string;
 }
 
 /** When a hook runs: first by its name, then by what it says itself. */
 function momentsOf({ file, record }: Installable): Moment[] {
-  return (record.on as readonly Listened[]).map((on, i) => ({ on, event: i === 0 ? file.event : nameOf(on) }));
+  return (record.on as readonly Listened[]).map((on, i) => {
+    return { file, record, on, event: i === 0 ? file.event : nameOf(on) };
+  });
 }
 
-function entriesOf(hook: Installable, { host, scope, cwd, plugin }: Place): HostEntry[] {
-  const { file, record } = hook;
+function entryOf({ file, record, on, event }: Moment, { host, scope, cwd, plugin }: Place): HostEntry {
   const { toolMatcher, patternMatcher, second, named, async, onFailure, adapter } = HOSTS[host].settings;
   // By its own name, which says when it runs: the target of a link may have any name.
   const below = plugin ? `${plugin.folder}/${file.name}` : scope === "project" ? belowProject(file.at, cwd) : undefined;
@@ -174,31 +168,29 @@ function entriesOf(hook: Installable, { host, scope, cwd, plugin }: Place): Host
       `Cannot install ${file.at} into settings that are shared: it is outside the project; use --scope user`,
     );
   }
-  return momentsOf(hook).filter((moment) => unmappable(moment, host) === undefined).map(({ on, event }) => {
-    const name = hostEvent(host, event)!;
-    // If the host would read a matcher differently, the hook itself matches.
-    const matcher = on.tools
-      ? toolMatcher(on.tools)
-      : on.pattern === undefined
-      ? undefined
-      : patternMatcher?.(on.pattern);
-    return {
-      event: name,
-      ...(matcher !== undefined && { matcher }),
-      hook: {
-        type: "command" as const,
-        command: below === undefined
-          ? absoluteLine(file.at, host)
-          : portableLine(below, host, withoutCrochet(below, record, on.event, host, name), plugin?.root),
-        ...(adapter && { guard: isGuard(record, on.event) }),
-        ...(named && { name: file.name }),
-        // Codex ignores the whole file if a limit is not a whole number.
-        ...(record.timeout !== undefined && { timeout: Math.ceil((record.timeout + MARGIN_SECONDS) * second) }),
-        ...(record.mode === "async" && async && { async: true }),
-        ...(onFailure && refusesWhereItFails(record, on.event) && { onFailure: "block" }),
-      },
-    };
-  });
+  const name = hostEvent(host, event)!;
+  // If the host would read a matcher differently, the hook itself matches.
+  const matcher = on.tools
+    ? toolMatcher(on.tools)
+    : on.pattern === undefined
+    ? undefined
+    : patternMatcher?.(on.pattern);
+  return {
+    event: name,
+    ...(matcher !== undefined && { matcher }),
+    hook: {
+      type: "command",
+      command: below === undefined
+        ? absoluteLine(file.at, host)
+        : portableLine(below, host, withoutCrochet(below, record, on.event, host, name), plugin?.root),
+      ...(adapter && { guard: isGuard(record, on.event) }),
+      ...(named && { name: file.name }),
+      // Codex ignores the whole file if a limit is not a whole number.
+      ...(record.timeout !== undefined && { timeout: Math.ceil((record.timeout + MARGIN_SECONDS) * second) }),
+      ...(record.mode === "async" && async && { async: true }),
+      ...(onFailure && refusesWhereItFails(record, on.event) && { onFailure: "block" }),
+    },
+  };
 }
 
 const GUARDED: readonly EventName[] = ["pre-tool-use", "permission-request", "user-prompt-submit"];

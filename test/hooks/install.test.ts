@@ -260,6 +260,24 @@ test("a file that was touched since keeps what was done to it; only our entries 
   );
 });
 
+test("uninstalling one folder leaves the hooks of another, and the last one gives the file as it was", async () => {
+  using p = project({ "stop.a.ts": MODULE, "../more/stop.b.ts": MODULE });
+  const file = `${p.cwd}/.claude/settings.json`;
+  const installMore = async () => {
+    const more = new HookFolder(`${p.cwd}/more`);
+    const [record] = await more.load();
+    carryOut(await planInstall([{ file: more.files[0]!, record: record! }], p.at("claude")), p.env);
+  };
+  await p.install(p.at("claude"));
+  const first = readFileSync(file, "utf8");
+  await installMore();
+  assert.match(readFileSync(file, "utf8"), /hooks\/stop\.a\.ts[^]*more\/stop\.b\.ts/);
+  carryOut(await planUninstall(`${p.cwd}/more`, p.at("claude")), p.env);
+  assert.equal(readFileSync(file, "utf8"), first);
+  await p.uninstall(p.at("claude"));
+  assert.ok(!existsSync(file));
+});
+
 test("a settings file that cannot be understood is not touched", async () => {
   using p = project({ "stop.a.ts": MODULE });
   mkdirSync(`${p.cwd}/.claude`);
