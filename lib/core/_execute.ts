@@ -141,7 +141,11 @@ async function attempt(run: Run, toolRun: Ready & ToolRun, instead?: object): Pr
 
 function outputOf(value: ToolReturn): ToolOutput {
   if (isContent(value)) return { content: value };
-  if (typeof value === "object" && value !== null && "content" in value && isContent(value.content)) return value;
+  if (typeof value === "object" && value !== null && "content" in value && isContent(value.content)) {
+    // Field by field: what else a tool returns must not pass for what the loop says of the call.
+    const { content, isError, response, wait } = value;
+    return { content, ...(isError && { isError }), ...(response !== undefined && { response }), ...(wait && { wait }) };
+  }
   throw new ToolError("Cannot use the tool's result as it is not a text, not a list of blocks and has no 'content'");
 }
 

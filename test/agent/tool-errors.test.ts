@@ -57,3 +57,16 @@ test("S3.4: an Error hook that denies ends the run, for instance after repeated 
   assert.match(result.error!.message, /three errors are enough/);
   assert.equal(invalidConversation(result.messages), undefined);
 });
+
+test("a result is never taken for a failure or a refusal because of a field that only the loop sets", async () => {
+  let errors = 0;
+  const result = { content: "fine", thrown: { name: "E", message: "no" }, refused: { by: "x", reason: "y" }, ms: -1 };
+  const odd = tool({ name: "Odd", description: "", effect: "read", input: { type: "object" }, run: () => result });
+  const { denials, messages } = await agent({
+    model: scripted([{ tools: [{ name: "Odd", input: {} }] }, { text: "ok" }]),
+    tools: [odd],
+    hooks: { error: () => void errors++ },
+  }).run("go");
+  assert.deepEqual([errors, denials], [0, []]);
+  assert.deepEqual(messages[2]!.content.map((block) => (block as { content?: unknown }).content), ["fine"]);
+});
