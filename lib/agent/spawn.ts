@@ -1,5 +1,5 @@
 import type { Clock } from "../core/clock.ts";
-import type { Late } from "../core/hook.ts";
+import type { Said } from "../core/verdict.ts";
 import type { Limits, Spent } from "../core/limits.ts";
 import { contentText, isToolResult, isToolUse, type Message, NO_USAGE } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
@@ -167,7 +167,7 @@ type Home = Omit<Spawning, "inbox"> & { readonly signal: AbortSignal };
 /** Where an agent keeps what comes from the background: on an engine and on a tape, what is taken when is not left to chance. */
 export function boxesOf(steps: typeof import("./steps.ts") | undefined, lane: TapeLane | undefined) {
   const inbox = lane?.inbox ?? new Inbox();
-  const late = lane?.late ?? new Inbox<readonly Late[]>();
+  const late = lane?.late ?? new Inbox<readonly Said[]>();
   return {
     inbox,
     boxes: {

@@ -1,6 +1,6 @@
 import type { Fired } from "../core/events.ts";
 import { type Folded, IN_BACKGROUND } from "../core/fold.ts";
-import type { Late } from "../core/hook.ts";
+import type { Said } from "../core/verdict.ts";
 import { type Message, text, type TextBlock } from "../core/messages.ts";
 import { ModelError, type Reply } from "../core/model.ts";
 import type { PartlyUsed } from "../core/reply.ts";
@@ -159,7 +159,7 @@ function isPlain(value: unknown): boolean {
 }
 
 /** Takes what hooks in the background have said as a step. */
-export function lateSteps(inbox: Inbox<readonly Late[]>): LateWords {
+export function lateSteps(inbox: Inbox<readonly Said[]>): LateWords {
   return {
     add: (hook, said) => inbox.awaitNext(hook, said),
     take: (run) => {

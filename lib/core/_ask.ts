@@ -1,7 +1,7 @@
 import { isThenable, settle } from "./settle.ts";
 import { thrownWords } from "./thrown.ts";
 import type { AnyEvent } from "./events.ts";
-import { Context, type HookEnv, type HookRecord, type HookRun, type Late } from "./hook.ts";
+import { Context, type HookEnv, type HookRecord, type HookRun } from "./hook.ts";
 import { NO_OPINION, type Opinion, OutOfTime, type Said, UnusableAnswer } from "./verdict.ts";
 
 /** One hook's answer to one event, with what it did through its context. */
@@ -9,9 +9,9 @@ export interface Asked {
   readonly hook: HookRecord;
   readonly ctx: Context;
   readonly opinion: Opinion;
-  readonly failure: string | undefined;
-  readonly error?: unknown;
+  /** What became of it; a failure with what was thrown. */
   readonly run: HookRun;
+  readonly error?: unknown;
 }
 
 export interface AskOptions {
@@ -29,17 +29,13 @@ export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: As
   env.onHook?.(hook.name, event.event);
   const ctx = new Context(env, hook.name, options.decision, event);
   const start = env.clock.tick();
-  const end = (opinion: Opinion, failure: string | undefined): Asked => {
-    const ms = env.clock.tick() - start;
-    const run: HookRun = failure === undefined ? { hook: hook.name, opinion, ms } : { hook: hook.name, failure, ms };
+  const end = (said: Pick<HookRun, "opinion" | "failure">, error?: unknown): Asked => {
+    const run: HookRun = { hook: hook.name, ...said, ms: env.clock.tick() - start };
     env.onHook?.(hook.name, event.event, run);
     hook.ended?.(run);
-    return { hook, ctx, opinion, failure, run };
+    return { hook, ctx, opinion: said.opinion ?? NO_OPINION, run, error };
   };
-  const failed = (error: unknown): Asked => ({
-    ...end(NO_OPINION, thrownWords(error)),
-    error,
-  });
+  const failed = (error: unknown): Asked => end({ failure: thrownWords(error) }, error);
   const answered = (raw: unknown) => {
     let opinion: Opinion;
     try {
@@ -50,7 +46,7 @@ export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: As
     }
     // It answered and works on: what it says in the end reaches the model at the next boundary.
     if (opinion.later) env.background?.(opinion.later.then((contexts) => saidBy(hook.name, contexts)), hook.name);
-    return end(opinion, undefined);
+    return end({ opinion });
   };
 
   let raw: unknown;
@@ -74,6 +70,6 @@ export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: As
   });
 }
 
-export function saidBy(hook: string, contexts: readonly Said[]): Late[] {
+export function saidBy(hook: string, contexts: readonly Said[]): Said[] {
   return contexts.map((context) => ({ ...context, hook }));
 }

@@ -65,13 +65,10 @@ export async function callModel(run: Run, view: View, iteration: number, isFirst
   for (;;) {
     const messages = requestMessages(run, view, change?.append);
     const end = await callEnd(run, { system: change?.system ?? view.system, messages }, isFirst);
-    if (await recover?.(end)) {
-      if (end.reply) run.account(end.reply);
-      continue;
-    }
+    if (end.reply) run.account(end.reply);
+    if (await recover?.(end)) continue;
     if (!end.reply) throw end.error;
     if (end.reply.container !== undefined) run.state.container = end.reply.container;
-    run.account(end.reply);
     return end.reply;
   }
 }
@@ -102,11 +99,10 @@ async function callEnd(
 
 function read(run: Run, answer: AsyncIterable<ModelEvent>, partial: PartlyUsed): Reply | Promise<Reply> {
   const onDelta = (delta: ReplyDelta) => run.emit(delta);
-  return isAtOnce(answer) ? replyFrom(answer, onDelta, partial) : readReply(answer, onDelta, partial);
-}
-
-function isAtOnce(answer: object): answer is Iterable<ModelEvent> {
-  return (answer as Partial<Iterable<ModelEvent>>)[Symbol.iterator] !== undefined;
+  const isThere = Symbol.iterator in answer;
+  return isThere
+    ? replyFrom(answer as unknown as Iterable<ModelEvent>, onDelta, partial)
+    : readReply(answer, onDelta, partial);
 }
 
 /** Joins what is only for this turn to the last user message, in requests alone. */

@@ -7,10 +7,10 @@ import type { ToolCall } from "./model.ts";
 import type { Run } from "./run.ts";
 import { type Tool, type ToolEnd, ToolError, type ToolOutput, type ToolReturn, type ToolRun } from "./tool.ts";
 import type { CallOutcome } from "./run-events.ts";
-import { type From, type Refusal, wordings } from "./said.ts";
+import { type Refusal, wordings } from "./said.ts";
 import { shown } from "./shown.ts";
 import { asError, thrownWords } from "./thrown.ts";
-import { UnusableAnswer } from "./verdict.ts";
+import { type Said, UnusableAnswer } from "./verdict.ts";
 
 /** How long the loop waits for a tool that was asked to stop. */
 const GRACE_MS = 2000;
@@ -33,46 +33,38 @@ export interface Ending extends ToolEnd {
   readonly refused?: Omit<Refusal, "words">;
 }
 
-export interface Begun {
-  readonly ready: Ready;
-  readonly ran: Promise<Ending>;
-  readonly time: () => number;
-  /** Where the agent was before it. */
-  readonly cwd: string;
-}
-
-export function begin(run: Run, ready: Ready): Begun {
-  const { call, tool, input } = ready;
-  run.emit({ type: "tool_start", id: call.id, name: tool.name, input });
-  const { clock } = run.state;
-  const start = clock.tick();
-  const cwd = run.state.cwd();
-  return { ready, cwd, ran: perform(run, ready), time: () => clock.tick() - start };
-}
-
-/** Waits for a call and asks the hooks what they think of its result. It has ended before they are asked. */
-export async function finish(run: Run, { ready, ran, time, cwd }: Begun, end: (ending: Ending) => void): Promise<void> {
+/** Begins a call. `finish` waits for it and asks the hooks what they think of its result: it has ended by then. */
+export function begin(run: Run, ready: Ready, end: (ending: Ending) => void) {
   const { call, tool, input, after } = ready;
-  let ending: Ending = { ...await ran, ms: time(), after };
-  try {
-    // One more try of what changes nothing can do no harm.
-    if (ending.thrown && await run.wantsRetry(ending.thrown, tool.name, tool.effect !== "write")) {
-      ending = { ...await perform(run, ready, ":retry"), ms: time(), after };
+  run.emit({ type: "tool_start", id: call.id, name: tool.name, input });
+  const { clock, cwd, toolState } = run.state;
+  const start = clock.tick();
+  const before = cwd();
+  const ran = perform(run, ready);
+  const writes = tool.effect === "write";
+  const finish = async () => {
+    let ending: Ending = { ...await ran, ms: clock.tick() - start, after };
+    try {
+      // One more try of what changes nothing can do no harm.
+      if (ending.thrown && await run.wantsRetry(ending.thrown, tool.name, !writes)) {
+        ending = { ...await perform(run, ready, ":retry"), ms: clock.tick() - start, after };
+      }
+      if (ending.outcome === "interrupted") return;
+      countTool(run.count);
+      if (writes) await run.agent.afterWrite?.(run);
+      ending = asRead(run, ready, await reviewed(run, ready, ending));
+      if (writes && run.hears("cwd-changed")) await reportMove(run, call.id, before);
+      if (tool.settled) {
+        await run.step("settled", call.id, async () => {
+          await tool.settled!(input, { cwd: cwd(), state: toolState });
+          return null;
+        });
+      }
+    } finally {
+      end(ending);
     }
-    if (ending.outcome === "interrupted") return;
-    countTool(run.count);
-    if (tool.effect === "write") await run.agent.afterWrite?.(run);
-    ending = asRead(run, ready, await reviewed(run, ready, ending));
-    if (tool.effect === "write" && run.hears("cwd-changed")) await reportMove(run, call.id, cwd);
-    if (tool.settled) {
-      await run.step("settled", call.id, async () => {
-        await tool.settled!(input, { cwd: run.state.cwd(), state: run.state.toolState });
-        return null;
-      });
-    }
-  } finally {
-    end(ending);
-  }
+  };
+  return { ran, finish };
 }
 
 /** Fires cwd-changed if a call moved the agent. A run that is run again finds the shell elsewhere: both places are a step's. */
@@ -188,7 +180,7 @@ async function reviewed(run: Run, ready: Ready, ending: Ending): Promise<Ending>
 }
 
 /** A call's end with what hooks said of it, inside its result or after it. */
-export function withContexts(run: Run, ending: Ending, contexts: readonly From[]): Ending {
+export function withContexts(run: Run, ending: Ending, contexts: readonly Said[]): Ending {
   const inside = wordings(contexts.filter((c) => c.place === "result"));
   const beside = run.heard(contexts.filter((c) => c.place !== "result"));
   return { ...ending, content: joined(ending.content, inside), after: [...ending.after ?? [], ...beside] };

@@ -1,4 +1,4 @@
-import { begin, type Ending, finish, type Ready, withContexts } from "./_execute.ts";
+import { begin, type Ending, type Ready, withContexts } from "./_execute.ts";
 import { gate } from "./_gate.ts";
 import type { Input } from "./events.ts";
 import type { Run } from "./run.ts";
@@ -29,14 +29,14 @@ export async function answerCalls(
   };
   let batch: Ready[] = [];
   const runBatch = async () => {
-    const begun = batch.map((ready) => begin(run, ready));
+    const begun = batch.map((ready) => begin(run, ready, end(ready.call)));
     batch = [];
     const finishing: Promise<void>[] = [];
     // In order: all calls end first; then hooks are asked in the order of the calls, whichever was faster.
     const inOrder = begun.length > 1 && run.agent.around?.isOrdered;
     if (inOrder) await Promise.allSettled(begun.map(({ ran }) => ran));
-    for (const one of begun) {
-      const finished = finish(run, one, end(one.ready.call));
+    for (const { finish } of begun) {
+      const finished = finish();
       finishing.push(finished);
       if (inOrder) await finished.catch(() => {});
     }

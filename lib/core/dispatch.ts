@@ -46,7 +46,7 @@ function queue(hook: HookRecord, event: AnyEvent, env: HookEnv): void {
     log: { value: env.log?.bind(env) },
   });
   const work = async () => {
-    const { ctx, opinion, failure } = await ask(hook, event, then, {});
+    const { ctx, opinion, run: { failure } } = await ask(hook, event, then, {});
     if (failure !== undefined) env.log?.(hook.name, `failed in the background: ${failure}`);
     return saidBy(hook.name, [...ctx.said ?? [], ...opinion.contexts ?? []]);
   };

@@ -83,13 +83,13 @@ export class Fold {
   take(asked: Asked, interrupted: boolean): void {
     this.#keepBeside(asked);
     if (interrupted) return;
-    if (asked.failure !== undefined) this.#fail(asked, asked.failure);
+    if (asked.run.failure !== undefined) this.#fail(asked, asked.run.failure);
     else if (asked.opinion !== NO_OPINION) this.#weigh(asked);
   }
 
   observe(asked: Asked): void {
     this.#keepBeside(asked);
-    const { hook, opinion, failure } = asked;
+    const { hook, opinion, run: { failure } } = asked;
     if (failure !== undefined) this.#folded.warnings.push(failedWords(hook, this.event, failure));
     else if (opinion.decision || opinion.value || opinion.halt !== undefined) {
       this.#folded.warnings.push(`Hook ${hook.name} only observes: its verdict was ignored`);

@@ -150,7 +150,7 @@ export interface HookEnv {
   /** Called when a hook begins, and when it has ended, with what became of it. */
   onHook?(hook: string, event: EventName, run?: HookRun): void;
   /** Called with work of a hook that continues after the event, and with what it says in the end. It never rejects. */
-  background?(work: Promise<readonly Late[]>, hook: string): void;
+  background?(work: Promise<readonly Said[]>, hook: string): void;
 }
 
 /** Numbers the events of one agent: the order of events of several agents is not known. */
@@ -159,8 +159,6 @@ export interface Sequence {
   /** What the numbers begin with. @default the agent's id */
   readonly of?: string;
 }
-
-export type Late = Said & { readonly hook: string };
 
 /** One line of the ledger (U18): what became of one hook at one event. */
 export interface HookRun {

@@ -19,8 +19,8 @@ import {
 } from "./messages.ts";
 import type { Reply } from "./model.ts";
 import { goesOn, isCut } from "./reply.ts";
-import { type From, hookInput, NOT_KEPT } from "./said.ts";
-import { UnusableAnswer } from "./verdict.ts";
+import { hookInput, NOT_KEPT } from "./said.ts";
+import { type Said, UnusableAnswer } from "./verdict.ts";
 
 /** What sets a turn off. */
 export interface TurnInput {
@@ -29,8 +29,8 @@ export interface TurnInput {
   /** The prompt as it was given, if that was not a text. */
   readonly content?: readonly Block[] | undefined;
   /** What goes to the model before the prompt, and after it. */
-  readonly before?: readonly From[];
-  readonly after?: readonly From[];
+  readonly before?: readonly Said[];
+  readonly after?: readonly Said[];
   /** The hook whose input this is; its text is shown in this turn and not kept, unless it persists. */
   readonly from?: string;
   readonly persist?: boolean;
@@ -206,16 +206,14 @@ function letGo(run: Run, said: Folded): Stop | undefined {
  * All that hooks said and all their reasons in one user message, each in its hook's words. A host sends the contexts
  * and each reason as messages of their own; joined to one, a line break stands between them.
  */
-function feedback(contexts: readonly Block[], { denials }: Folded): Block[] {
+function feedback(contexts: readonly TextBlock[], { denials }: Folded): TextBlock[] {
   const reasons = denials
     .map(({ hook, reason, text: words }) => words ?? `Stop hook feedback (${hook}):\n${reason}`)
     .filter((words) => words !== "");
-  const parted = denials.some((d) => d.text !== undefined);
-  const part = (block: Block) => parted && block.type === "text" ? text(`${(block as TextBlock).text}\n`) : block;
-  return [
-    ...contexts.map((block, i) => i === contexts.length - 1 && reasons.length > 0 ? part(block) : block),
-    ...reasons.map((words, i) => i === reasons.length - 1 ? text(words) : part(text(words))),
-  ];
+  const blocks = [...contexts, ...reasons.map(text)];
+  if (!denials.some((d) => d.text !== undefined)) return blocks;
+  const isBroken = (i: number) => i >= contexts.length - 1 && i < blocks.length - 1;
+  return blocks.map((block, i) => isBroken(i) ? text(`${block.text}\n`) : block);
 }
 
 /** Fires turn-end; at a limit its inputs are recorded but start nothing. */

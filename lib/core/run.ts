@@ -3,13 +3,13 @@ import { fire, type FireOptions, isHeard } from "./dispatch.ts";
 import { type EventName, EVENTS, type Fired, type Stop, type ToolResult } from "./events.ts";
 import { type Folded, NOTHING } from "./fold.ts";
 import { freeze } from "./frozen.ts";
-import type { HookEnv, HookList, HookRun, Late, Sequence } from "./hook.ts";
+import type { HookEnv, HookList, HookRun, Sequence } from "./hook.ts";
 import { type AtLimit, Ended, forbidsCall, type Limits, newCount, newSpent, spend, type Spent } from "./limits.ts";
-import { addUsage, type Block, isToolResult, type Message, NO_USAGE, type Usage } from "./messages.ts";
+import { addUsage, type Block, isToolResult, type Message, NO_USAGE, type TextBlock, type Usage } from "./messages.ts";
 import { type ApiTool, type Asks, type CallEnd, type Model, ModelError, type Reply, type Used } from "./model.ts";
 import type { PartlyUsed } from "./reply.ts";
 import type { Result, RunEvent } from "./run-events.ts";
-import { contextBlocks, type From, hookInput, type Refusal, unread } from "./said.ts";
+import { contextBlocks, hookInput, type Refusal, unread } from "./said.ts";
 import { NEVER, settle } from "./settle.ts";
 import { thrownWords } from "./thrown.ts";
 import type { GatedCall, Permitted, Thrown, Tool, ToolEnd, ToolRun } from "./tool.ts";
@@ -90,8 +90,8 @@ export interface Reports {
 
 /** What hooks in the background say, until the agent takes it: at moments that are the same if the run is run again. */
 export interface LateWords {
-  add(hook: string, said: Promise<readonly Late[] | undefined>): void;
-  take(run: Run): void | readonly Late[] | Promise<readonly Late[]>;
+  add(hook: string, said: Promise<readonly Said[] | undefined>): void;
+  take(run: Run): void | readonly Said[] | Promise<readonly Said[]>;
 }
 
 /** What one agent keeps for its whole session. */
@@ -260,18 +260,6 @@ export class Run implements HookEnv {
   }
 
   async #fire(fired: Fired, { final, ...options }: FireOptions & { final?: boolean } = {}): Promise<Folded> {
-    const folded = await this.#ask(fired, final, options);
-    if (final) return folded;
-    if (!STARTS_TURNS.has(fired.event)) this.#join(fired.event, folded.inputs);
-    this.halt ??= folded.halt;
-    // A gate that could not ask its model must not open: the limit ends the run.
-    if (this.hookLimit) throw this.hookLimit;
-    if (folded.abort) throw new Ended("error", `${folded.abort.hook}: ${folded.abort.reason}`);
-    this.check();
-    return folded;
-  }
-
-  async #ask(fired: Fired, final: boolean | undefined, options: FireOptions): Promise<Folded> {
     // What cleans up must run to its end even when the run was interrupted.
     const env: HookEnv = final ? Object.create(this, { signal: { value: this.closing } }) : this;
     const { around } = this.agent;
@@ -286,6 +274,13 @@ export class Run implements HookEnv {
     for (const warning of [...folded.warnings, ...unread(fired.event, folded.contexts)]) this.warn(warning);
     for (const { hook, text } of folded.systemMessages) this.emit({ type: "system_message", hook, text });
     for (const { hook, text } of folded.inputs) this.emit({ type: "hook_input", hook, event: fired.event, text });
+    if (final) return folded;
+    if (!STARTS_TURNS.has(fired.event)) this.#join(fired.event, folded.inputs);
+    this.halt ??= folded.halt;
+    // A gate that could not ask its model must not open: the limit ends the run.
+    if (this.hookLimit) throw this.hookLimit;
+    if (folded.abort) throw new Ended("error", `${folded.abort.hook}: ${folded.abort.reason}`);
+    this.check();
     return folded;
   }
 
@@ -391,7 +386,7 @@ export class Run implements HookEnv {
   }
 
   /** What hooks said, as blocks for the next user message; what is only for this turn waits apart. */
-  heard(contexts: readonly From[]): Block[] {
+  heard(contexts: readonly Said[]): TextBlock[] {
     if (contexts.length === 0) return [];
     this.ephemeral.push(...contextBlocks(contexts.filter((c) => c.ephemeral)));
     return contextBlocks(contexts.filter((c) => !c.ephemeral));
@@ -472,7 +467,7 @@ export class Run implements HookEnv {
     this.emit({ type: "hook_end", hook, event, decision, ...why, ms });
   }
 
-  background(work: Promise<readonly Late[]>, hook: string): void {
+  background(work: Promise<readonly Said[]>, hook: string): void {
     const { background, late, waiting } = this.state;
     const done = work.then((said) => {
       if (!late) waiting.push(...said);

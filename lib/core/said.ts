@@ -4,34 +4,23 @@ import { type Block, text, type TextBlock } from "./messages.ts";
 import { pascal } from "./names.ts";
 import type { Said } from "./verdict.ts";
 
-/** A text for the model and the hook it is from. */
-export type From = Said & { readonly hook?: string };
-
 /**
  * The words in which the model reads what hooks said: always marked as theirs, so that a hook's text is never
  * taken for a person's. Neighbours under one label of a host share one mark, as they do there.
  */
-export function wordings(contexts: readonly From[]): string[] {
-  const words: string[] = [];
-  let group: { label: string; texts: string[] } | undefined;
-  const close = () => {
-    if (group) words.push(reminder(`${group.label}: ${group.texts.join("\n")}`));
-    group = undefined;
-  };
+export function wordings(contexts: readonly Said[]): string[] {
+  const joined: Said[] = [];
   for (const said of contexts) {
-    if (said.label !== undefined && said.label === group?.label) {
-      group.texts.push(said.text);
-      continue;
-    }
-    close();
-    if (said.label !== undefined) group = { label: said.label, texts: [said.text] };
-    else words.push(said.verbatim ? said.text : reminder(`Context from hook ${said.hook ?? "unknown"}: ${said.text}`));
+    const last = joined.at(-1);
+    if (last?.label === undefined || last.label !== said.label) joined.push(said);
+    else joined[joined.length - 1] = { ...last, text: `${last.text}\n${said.text}` };
   }
-  close();
-  return words;
+  return joined.map(({ text, label, verbatim, hook = "unknown" }) =>
+    verbatim && label === undefined ? text : reminder(`${label ?? `Context from hook ${hook}`}: ${text}`)
+  );
 }
 
-export function contextBlocks(contexts: readonly From[]): Block[] {
+export function contextBlocks(contexts: readonly Said[]): TextBlock[] {
   return wordings(contexts).filter((words) => words.trim() !== "").map(text);
 }
 

@@ -111,6 +111,8 @@ export interface Opinion {
  */
 export interface Said {
   readonly text: string;
+  /** Whose it is; a hook need not say it itself. */
+  readonly hook?: string;
   readonly label?: string;
   /** The text is already in the words its dialect wants. */
   readonly verbatim?: boolean;

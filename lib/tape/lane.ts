@@ -1,7 +1,7 @@
 import { abortedError } from "../http/errors.ts";
 import { wireOf } from "../anthropic/model.ts";
 import { systemClock } from "../core/clock.ts";
-import type { Late } from "../core/hook.ts";
+import type { Said } from "../core/verdict.ts";
 import { Inbox, type Postman } from "../tools/inbox.ts";
 import type { AgentSpec } from "../core/run.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
@@ -26,7 +26,7 @@ export class TapeLane {
   readonly name: string;
   readonly clock: LaneClock;
   readonly inbox: Inbox;
-  readonly late: Inbox<readonly Late[]>;
+  readonly late: Inbox<readonly Said[]>;
   readonly #session: TapeSession;
   readonly #above: TapeLane | undefined;
   readonly #matcher: LaneMatcher | undefined;
