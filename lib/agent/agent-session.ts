@@ -37,7 +37,7 @@ export interface SessionParts {
   /** Whatever ends all its runs. */
   readonly signals: readonly AbortSignal[];
   /** What a prompt asks of the model, with what it says itself. */
-  readonly asking: (own: AskOptions) => Asks;
+  readonly asking: (own: AskOptions) => Promise<Asks>;
   /** Called with each prompt's id, which hooks outside this process get too. */
   readonly onPrompt: (id: string) => void;
   /** Lets go of everything, once the session is closed; `stop` is how its last run ended. */
@@ -65,7 +65,7 @@ export function agentSession(parts: SessionParts): AgentSession {
       checkPrompt(prompt);
       checkOptions(own, ASK_OPTIONS, "prompt an agent");
       checkAsks(own, "prompt an agent");
-      let asks = Object.keys(own).length > 0 ? parts.asking(own) : undefined;
+      let asks = Object.keys(own).length > 0 ? await parts.asking(own) : undefined;
       tape?.prompted(prompt);
       parts.onPrompt(state.clock.uuid());
       let trigger: "user" | "resume" = past ? "resume" : "user";

@@ -90,13 +90,13 @@ async function basisOf(parts: AgentParts, own: RunOptions) {
   // A fork has no place in the recording of what it forks from.
   const id = own.fork === undefined ? own.resume ?? own.id ?? clock.uuid() : systemClock.uuid();
   const { memory } = choices;
-  const asking = (prompts?: AskOptions) => {
+  const asking = async (prompts?: AskOptions) => {
     const asks = asksOf(options, own, prompts);
-    return parts.output ? parts.output.asks(asks) : asks;
+    return parts.output ? await parts.output.asks(asks) : asks;
   };
   return {
     asking,
-    asks: asking(),
+    asks: await asking(),
     ...{ parts, options, own, cwd, tape, lane, clock, model, modelName, isNamed, prices, memory },
     ...{ limits, store, engine, id },
   };

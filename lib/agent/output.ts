@@ -1,3 +1,4 @@
+import { reducedSchema } from "../anthropic/model.ts";
 import { isObject } from "../core/json.ts";
 import { textOf } from "../core/messages.ts";
 import { type Asks, type JsonSchema, ModelError, type Reply } from "../core/model.ts";
@@ -18,7 +19,7 @@ export type OutputOption<O = unknown> =
 export interface Output {
   /** By a tool of this schema that ends the turn; absent: by the form of its answer. */
   readonly tool?: Tool;
-  readonly asks: (asks: Asks) => Asks;
+  readonly asks: (asks: Asks) => Promise<Asks>;
   readonly finish: NonNullable<AgentSpec["finish"]>;
 }
 
@@ -49,7 +50,7 @@ export function outputOf(given: OutputOption, hasTools: boolean): Output {
     return {
       // The call keeps what the model wrote: what the schema makes of it need not be JSON.
       tool: { ...made, ends: true, parse: async (input) => (await parse(input), input) },
-      asks: (asks) => asks,
+      asks: async (asks) => asks,
       finish: async (run, _, value) => {
         if (value !== undefined) return { output: await parse(value) };
         if (run.output) return { output: run.output.value };
@@ -57,10 +58,10 @@ export function outputOf(given: OutputOption, hasTools: boolean): Output {
       },
     };
   }
-  const format = { type: "json_schema", schema: reduced(input_schema) };
   return {
-    asks: (asks) => {
+    asks: async (asks) => {
       const { output_config, ...params } = asks.params ?? {};
+      const format = { type: "json_schema", schema: await reducedSchema(input_schema) };
       return { ...asks, params: { ...params, output_config: { ...output_config as object, format } } };
     },
     finish: async (run, reply) => {
@@ -111,50 +112,4 @@ function jsonOf({ message }: Reply): unknown {
   } catch {
     throw new Error("it is not JSON");
   }
-}
-
-const FORMATS = ["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
-
-/** A schema with what the API can hold an answer to; the rest stands in descriptions, for the model to read. */
-export function reduced(schema: JsonSchema): JsonSchema {
-  const { $defs, $ref, type, anyOf, oneOf, allOf, description, title, ...others } = schema;
-  const rest: { [key: string]: unknown } = { ...others };
-  const all = (map: unknown) =>
-    Object.fromEntries(Object.entries(Object(map)).map(([k, v]) => [k, reduced(v as JsonSchema)]));
-  const list = (of: unknown) => Array.isArray(of) ? of.map((one) => reduced(one)) : undefined;
-  const defs = { ...($defs !== undefined && { $defs: all($defs) }) };
-  if ($ref !== undefined) return { ...defs, $ref };
-  const kept: { [key: string]: unknown } = { ...defs };
-  const take = (key: string, may: boolean, as = (value: unknown) => value) => {
-    if (rest[key] === undefined || !may) return;
-    kept[key] = as(rest[key]);
-    delete rest[key];
-  };
-  const isPlain = (value: unknown) => value === null || typeof value !== "object";
-  take("enum", Array.isArray(rest.enum) && rest.enum.length > 0 && rest.enum.every(isPlain));
-  take("const", isPlain(rest.const));
-  const isLiteral = "enum" in kept || "const" in kept;
-  const either = list(anyOf) ?? list(oneOf);
-  if (either) kept.anyOf = either;
-  else if (list(allOf)) kept.allOf = list(allOf);
-  else if (!isLiteral && type !== undefined) kept.type = type;
-  if (!isLiteral && type === "object") {
-    kept.properties = all(rest.properties);
-    kept.additionalProperties = false;
-    delete rest.properties;
-    delete rest.additionalProperties;
-    take("required", true);
-  }
-  if (!isLiteral && type === "string") take("format", FORMATS.includes(rest.format as string));
-  if (!isLiteral && type === "array") {
-    take("items", true, (items) => reduced(items as JsonSchema));
-    take("minItems", rest.minItems === 0 || rest.minItems === 1);
-  }
-  const more = Object.entries(rest).map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(", ");
-  const words = [description, more && `{${more}}`].filter(Boolean).join("\n\n");
-  return {
-    ...kept,
-    ...(title !== undefined && { title }),
-    ...((description !== undefined || words !== "") && { description: words }),
-  };
 }

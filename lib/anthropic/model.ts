@@ -2,7 +2,7 @@ import type { BaseAnthropic, ClientOptions } from "@anthropic-ai/sdk/client";
 import { abortedError, boundedFetch, callError } from "../http/errors.ts";
 import { type Cache, requestWriter } from "./request-bytes.ts";
 import { type OpenReply, replyStream } from "../http/reply-stream.ts";
-import { type Model, ModelError, type ModelRequest } from "../core/model.ts";
+import { type JsonSchema, type Model, ModelError, type ModelRequest } from "../core/model.ts";
 import { shown } from "../core/shown.ts";
 import { checkOptions, type OptionKind } from "../files/options.ts";
 import type { Middleware } from "../http/middleware.ts";
@@ -201,6 +201,16 @@ async function client(): Promise<Sdk> {
   if (Symbol.for("opentelemetry.js.api.1") in globalThis) return await whole();
   const { VERSION } = await import("@anthropic-ai/sdk/version");
   return await import(new URL(`../../dist/sdk-${VERSION}.js`, import.meta.url).href).catch(whole);
+}
+
+/** A schema with what the API can hold an answer to; the rest stands in descriptions, for the model to read. */
+export async function reducedSchema(schema: JsonSchema): Promise<JsonSchema> {
+  const { transformJSONSchema } = await import("@anthropic-ai/sdk/lib/transform-json-schema");
+  try {
+    return transformJSONSchema(schema as never) as JsonSchema;
+  } catch {
+    return schema; // A part without a type: the API says itself what it does not take.
+  }
 }
 
 /** Starts to load the SDK, so that it is there when the first call is made: its import is most of a cold start. */
