@@ -132,14 +132,8 @@ interface Named {
   readonly mayLack?: true;
 }
 
-/**
- * The folder that is named, else that of the fixtures. Another word is refused: a gate that passed over the second
- * folder would stand open.
- */
-export function folderOf([given, second]: readonly string[], { cwd }: Io, { verb, mayLack }: Named): string {
-  if (second !== undefined) {
-    throw new UsageError(`Cannot ${verb} '${second}' too as one folder is taken at a time: call it once for each`);
-  }
+/** The folder that is named, else that of the fixtures. */
+export function folderOf([given]: readonly string[], { cwd }: Io, { verb, mayLack }: Named): string {
   const folder = resolve(cwd, given ?? FIXTURES);
   const found = statSync(folder, { throwIfNoEntry: false });
   const lacks = found === undefined && !(mayLack && given === undefined);

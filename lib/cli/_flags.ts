@@ -7,7 +7,7 @@ export interface Usage {
   readonly name: string;
   /** What is typed before the words. @default "crochet " and the name */
   readonly typed?: string;
-  /** The words after the name, as a person would write them. */
+  /** The words after the name: `<needed>`, `[optional]`; with a `…` in them the command itself says how many. */
   readonly words: string;
   readonly about: string;
   /** Flags as `--name <value>`, `--name [value]` or `--name`, with what each does; every command has `--help` too. */
@@ -32,11 +32,23 @@ interface Asked extends Flags {
 export function command(usage: Usage, work: (asked: Asked, io: Io) => Promise<number>): Command {
   const run: Command = async (args, io) => {
     const read = await readFlags(usage, args);
-    if (!read.flags.help) return await work({ ...read, args }, io);
+    if (!read.flags.help) {
+      expectWords(usage, read.words);
+      return await work({ ...read, args }, io);
+    }
     io.out(helpText(usage) + (await usage.more?.() ?? ""));
     return EXIT.ok;
   };
   return Object.assign(run, { usage });
+}
+
+/** Refuses words that are missing or too many: ignored in silence, a second folder would pass for one that was searched. */
+function expectWords(usage: Usage, given: readonly string[]): void {
+  const places = usage.words.match(/(?:<[^>]*>|\[[^\]]*\]|[^\s<[])+/g) ?? [];
+  const needed = places.filter((place) => place.startsWith("<")).length;
+  if (usage.words.includes("…") || (given.length >= needed && given.length <= places.length)) return;
+  const typed = [typedFor(usage), ...given].join(" ");
+  throw new UsageError(`Cannot run '${typed}' as it takes ${usage.words || "no words"}: ${usage.example}`);
 }
 
 /** Every flag of a command. */
@@ -98,6 +110,37 @@ export function refuseTogether(flags: Flags["flags"], one: string, others: reado
   const other = others.find((name) => flags[name] !== undefined);
   if (other === undefined) return;
   throw new UsageError(`Cannot use --${kebab(other)} with --${kebab(one)} as ${why}: leave one of them out`);
+}
+
+/** What a number must be. @default any that is not negative */
+interface NumberRange {
+  readonly least?: number;
+  readonly most?: number;
+  readonly whole?: boolean;
+}
+
+/** The number that a flag gives; undefined without the flag. */
+export function numberFlag(flags: Flags["flags"], name: string, range: NumberRange = {}): number | undefined {
+  const { least = 0, most = Infinity, whole = false } = range;
+  const given = flags[name];
+  if (given === undefined) return undefined;
+  const value = typeof given === "string" && given.trim() !== "" ? Number(given) : NaN;
+  if (value >= least && value <= most && (whole ? Number.isInteger(value) : Number.isFinite(value))) return value;
+  const which = most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`;
+  const kind = whole ? "whole number" : "number";
+  throw new UsageError(`Cannot use --${kebab(name)} ${given} as it is not a ${kind} ${which}`);
+}
+
+/** What a port is. */
+export const PORT = { most: 65_535, whole: true };
+
+/** What `--budget` gives: dollars, or tokens as 500k or 2M. */
+export function budgetFlag({ budget }: Flags["flags"]): { dollars: number } | { tokens: number } | undefined {
+  if (budget === undefined) return undefined;
+  const [, number, unit] = /^\$?(\d+(?:\.\d+)?)([km]?)$/i.exec(String(budget)) ?? [];
+  if (unit === "") return { dollars: Number(number) };
+  if (unit !== undefined) return { tokens: Number(number) * (/k/i.test(unit) ? 1e3 : 1e6) };
+  throw new UsageError(`Cannot use --budget ${budget} as it is neither dollars nor tokens: --budget 5, --budget 500k`);
 }
 
 /** The text of `--help`, for a terminal of the usual width. */

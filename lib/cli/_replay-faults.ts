@@ -10,7 +10,7 @@ import { readTape } from "../tape/read.ts";
 import { searchFaults, type SearchResult } from "../testing/search-faults.ts";
 import { ProgressLine } from "./_each-of.ts";
 import { fixtureAgent, mistyped, nearFixture } from "./_fixtures.ts";
-import { type Flags, refuseTogether } from "./_flags.ts";
+import { type Flags, numberFlag, refuseTogether } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
 import { writeJunit } from "./_replay-table.ts";
@@ -71,10 +71,7 @@ export async function replayFaults(
 ): Promise<number> {
   const others = ["verify", "update", "normalise", "hooks", "on"];
   refuseTogether(flags, "faults", others, "a search compares and records nothing, and runs here");
-  const seed = flags.seed === undefined ? undefined : Number(flags.seed);
-  if (Number.isNaN(seed)) {
-    throw new UsageError(`Cannot search with --seed ${flags.seed} as it is not a number: --seed 7`);
-  }
+  const seed = numberFlag(flags, "seed");
   const results: Searched[] = [];
   const progress = new ProgressLine(io);
   for (const fixture of fixtures) {

@@ -6,7 +6,7 @@ import type { PermissionMode } from "../permissions/rules.ts";
 import type { TranscriptStore } from "../transcript/store.ts";
 import { findServers, onPromptFor, readConfig } from "./_config.ts";
 import { findHooks, reportUnloaded } from "./_find-hooks.ts";
-import type { Flags, Usage } from "./_flags.ts";
+import { budgetFlag, type Flags, numberFlag, type Usage } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { privateDir, projectOf, rolloutName, runsDir } from "./_project.ts";
 import { lastId, projectStore, rememberedRules } from "./_stored.ts";
@@ -102,15 +102,9 @@ function stallsFrom({ CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: cap }: Io["env"]): Partia
 /** The limits that flags set. */
 export function limitsFrom(flags: Flags["flags"]): Partial<Limits> {
   return {
-    ...(flags.maxIterations !== undefined && { iterations: numberOf("--max-iterations", flags.maxIterations) }),
-    ...(flags.budget !== undefined && budgetFrom(String(flags.budget))),
+    ...(flags.maxIterations !== undefined && { iterations: numberFlag(flags, "maxIterations")! }),
+    ...budgetFlag(flags),
   };
-}
-
-function budgetFrom(budget: string): Partial<Limits> {
-  const [, number, unit] = /^([\d.]+)([kM])$/.exec(budget) ?? [];
-  if (unit === undefined) return { dollars: numberOf("--budget", budget) };
-  return { tokens: numberOf("--budget", number!) * (unit === "k" ? 1e3 : 1e6) };
 }
 
 type Rules = NonNullable<RunOptions["permissions"]>;
@@ -128,12 +122,6 @@ function permissionsFrom(flags: Flags["flags"], ...given: readonly (Rules | unde
     ask: all("ask"),
     deny: all("deny"),
   };
-}
-
-function numberOf(flag: string, value: string | boolean): number {
-  const number = Number(value);
-  if (Number.isFinite(number) && number >= 0) return number;
-  throw new UsageError(`Cannot use ${flag} ${value} as it is not a number of 0 or more`);
 }
 
 /** More is a file that the agent should read in parts. */

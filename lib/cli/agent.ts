@@ -25,7 +25,7 @@ const SETTINGS: Usage = {
 const settings = command(SETTINGS, async ({ words: [id], flags }, io) => {
   if (!isAgentId(id)) {
     throw new UsageError(
-      `Cannot watch agent '${id ?? ""}' as that is not an id: expected letters, digits, '_', '-', '.' or ':'`,
+      `Cannot watch agent '${id}' as that is not an id: expected letters, digits, '_', '-', '.' or ':'`,
     );
   }
   const dir = agentsDir(io.env);
@@ -50,7 +50,7 @@ const PROMPT: Usage = {
 const prompt = command(PROMPT, async ({ words: [id] }, io) => {
   const start = isAgentId(id) && readEvents(logOf(agentsDir(io.env), id)).findLast((event) => event.type === "start");
   if (!start || start.workspace === undefined) {
-    throw new UsageError(`Unknown agent '${id ?? ""}': 'crochet agent settings <id>' starts watching one`);
+    throw new UsageError(`Unknown agent '${id}': 'crochet agent settings <id>' starts watching one`);
   }
   const cwd = start.workspace;
   const hooks = new HookRegistry().registerSource(async () => (await hooksHere(cwd, {}, io)).records);

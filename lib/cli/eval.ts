@@ -26,7 +26,7 @@ import { ProgressLine } from "./_each-of.ts";
 import { claims, evalText } from "./_eval-table.ts";
 import { against, here, variantAgents } from "./_eval-variants.ts";
 import { expectTrusted, fixturesFor } from "./_fixtures.ts";
-import { command, type Flags, refuseTogether, type Usage } from "./_flags.ts";
+import { budgetFlag, command, type Flags, numberFlag, refuseTogether, type Usage } from "./_flags.ts";
 import { type Annotation, onGithub } from "./_github.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { privateDir } from "./_project.ts";
@@ -62,6 +62,7 @@ const USAGE: Usage = {
 
 const RUNS = 10;
 const AT_ONCE = 4;
+const COUNT = { least: 1, most: 999_999, whole: true };
 
 export default command(USAGE, (given, io) => {
   const step = { title: "crochet eval", isData: given.flags.json === true };
@@ -86,7 +87,7 @@ async function evaluated({ words, flags }: Flags, io: Io, point: (annotation: An
         "whatever comes of them: raise --runs",
     );
   }
-  const atOnce = numberOf(flags, "atOnce", AT_ONCE);
+  const atOnce = numberFlag(flags, "atOnce", COUNT) ?? AT_ONCE;
   const folder = writePlan(privateDir(evals), plan);
   if (plan.fixtures.some(({ copies }) => copies) && !existsSync(join(folder, "files"))) keepFiles(io.cwd, folder, []);
   if (!flags.json && flags.regrade === undefined) io.err(`${priceLine(plan)}\n`);
@@ -153,7 +154,7 @@ async function newPlan(words: readonly string[], flags: Flags["flags"], evals: s
   const budget = budgetOf(flags, io);
   const model = flags.model === undefined ? undefined : String(flags.model);
   const atLeast = flags.atLeast === undefined ? undefined : shareOf(flags.atLeast);
-  const runs = numberOf(flags, "runs", RUNS);
+  const runs = numberFlag(flags, "runs", COUNT) ?? RUNS;
   const variants = [
     here(model, io.cwd),
     ...(flags.against === undefined ? [] : [against(String(flags.against), model, evals, io)]),
@@ -216,7 +217,7 @@ async function keptPlan(evals: string, flags: Flags["flags"], io: Io): Promise<E
       `Cannot continue ${plan.id} as the project was at commit ${then}: check it out, or start a new eval`,
     );
   }
-  const runs = numberOf(flags, "runs", plan.runs);
+  const runs = numberFlag(flags, "runs", COUNT) ?? plan.runs;
   if (runs < plan.runs) {
     throw new UsageError(`Cannot take runs away from ${plan.id}, which has ${plan.runs}: raise --runs`);
   }
@@ -258,29 +259,15 @@ function lastSummary(folder: string): Pick<Summary, "ended" | "part" | "measured
   return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : { ended: "aborted", part: 1, measured: false };
 }
 
-function numberOf(flags: Flags["flags"], name: "runs" | "atOnce", otherwise: number): number {
-  const given = flags[name];
-  if (given === undefined) return otherwise;
-  if (/^[1-9]\d{0,5}$/.test(String(given))) return Number(given);
-  const flag = name === "runs" ? "--runs" : "--at-once";
-  throw new UsageError(`Cannot use ${flag} ${given} as it is not a number above 0: ${flag} ${otherwise}`);
-}
-
 function shareOf(given: string | boolean): number {
   const share = Number(given);
   if (share > 0 && share < 1) return share;
   throw new UsageError(`Cannot use --at-least ${given} as it is not between 0 and 1: --at-least 0.9`);
 }
 
-function budgetOf({ budget }: Flags["flags"], { env }: Io): Budget | undefined {
-  if (budget === undefined) {
-    if (!isCi(env)) return undefined;
-    throw new UsageError("Cannot run an eval in CI without a budget: add --budget <dollars>, or tokens as 500k");
-  }
-  const [, dollars, tokens, unit] = /^(?:\$?(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?)([km]))$/i.exec(String(budget)) ?? [];
-  if (dollars !== undefined && Number(dollars) > 0) return { dollars: Number(dollars) };
-  if (Number(tokens) > 0) return { tokens: Number(tokens) * (unit!.toLowerCase() === "k" ? 1000 : 1_000_000) };
-  throw new UsageError(`Cannot use --budget ${budget} as it is neither dollars nor tokens: --budget 5, --budget 500k`);
+function budgetOf(flags: Flags["flags"], { env }: Io): Budget | undefined {
+  if (flags.budget !== undefined || !isCi(env)) return budgetFlag(flags);
+  throw new UsageError("Cannot run an eval in CI without a budget: add --budget <dollars>, or tokens as 500k");
 }
 
 /** What an eval is about to do, and what that costs. */

@@ -43,7 +43,6 @@ const USAGE: Usage = {
 };
 
 export default command(USAGE, async ({ words, flags }, io) => {
-  if (words.length > 1) throw new UsageError("Cannot scaffold in several directories at once: name one");
   const dir = resolve(io.cwd, words[0] ?? ".");
   if (existsSync(dir) && !statSync(dir).isDirectory()) {
     throw new UsageError(`Cannot scaffold in '${words[0]}' as it is a file: name a directory`);

@@ -1,27 +1,25 @@
 import { contentText } from "../core/messages.ts";
 import { nearest } from "../files/nearest.ts";
 import { type Tool, ToolError } from "../core/tool.ts";
-import { command, type Usage } from "./_flags.ts";
+import { command, inLines, type Usage } from "./_flags.ts";
 import { EXIT, UsageError } from "./_io.ts";
 import { projectOf } from "./_project.ts";
 
 const USAGE: Usage = {
   name: "tool",
-  words: "<Name> <json>",
+  words: "<Name> [json]",
   about: "Runs one tool by hand and prints what the model would read; exit 1 if it is an error.",
   flags: [
     ["--cwd <dir>", "where the tool works"],
     ["--json", "print the structured result that hooks read"],
   ],
   example: `crochet tool Bash '{"command":"echo hi"}'`,
+  more: async () => `\nTools\n  ${inLines([...(await toolsByName()).keys()].join(", "), 2)}\n`,
 };
 
 export default command(USAGE, async ({ words, flags }, io) => {
-  const [name, json = "{}"] = words;
+  const [name = "", json = "{}"] = words;
   const tools = await toolsByName();
-  if (name === undefined) {
-    throw new UsageError(`Cannot run a tool as none is named: the tools are ${[...tools.keys()].join(", ")}`);
-  }
   const found = tools.get(name);
   if (!found) {
     throw new UsageError(

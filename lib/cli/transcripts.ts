@@ -9,7 +9,7 @@ import { coloursFor, dollars, plainText, several } from "./show/text.ts";
 
 const USAGE: Usage = {
   name: "transcripts",
-  words: "[ls | show <id> | checkpoints <id> | export <id> | rm <id>]",
+  words: "[ls | show | checkpoints | export | rm] [id]",
   about: "Lists stored sessions, shows one, or removes it; 'last' is the id of the newest.",
   flags: [["--cwd <dir>", "the project"], ["--json", "print JSON"]],
   example: "crochet transcripts ls",

@@ -29,7 +29,6 @@ const USAGE: Usage = {
 };
 
 export default command(USAGE, async ({ words, flags }, io) => {
-  if (words.length > 1) throw new UsageError("Cannot trust several directories at once: name one");
   const dir = resolve(io.cwd, words[0] ?? ".");
   if (flags.list) return list(flags.json === true, io);
   if (flags.revoke) return take(dir, flags.json === true, io);

@@ -13,11 +13,12 @@ import type { WholeView } from "../view/shape.ts";
 import { viewOf } from "../view/view.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
+import { several } from "./show/text.ts";
 import { newestFirst, privateDir, projectOf, rolloutId, rolloutName, rollouts, runMeant } from "./_project.ts";
 
 const USAGE: Usage = {
   name: "view",
-  words: "[run | fixture | rollout | eval]",
+  words: "[run | fixture | rollout | eval] [another]",
   about:
     "Draws a run as one HTML file: timeline, conversation, diffs, hooks, tokens. Without a name: the newest run. " +
     "Of an eval: its report, with the pages of its failed runs beside it.",
@@ -34,13 +35,8 @@ const USAGE: Usage = {
 
 export default command(USAGE, async ({ words, flags }, io) => {
   const cwd = projectOf(flags, io);
-  const wanted = flags.diff === true ? 2 : 1;
-  if (words.length > wanted || (flags.diff === true && words.length < 2)) {
-    throw new UsageError(
-      flags.diff === true
-        ? `Cannot compare ${words.length} runs as it takes two: crochet view --diff A B`
-        : `Cannot view ${words.length} runs at once: crochet view --diff ${words.slice(0, 2).join(" ")}`,
-    );
+  if ((words.length === 2) !== (flags.diff === true)) {
+    throw new UsageError(`Cannot draw ${several(words.length, "run")} so: crochet view A, or crochet view --diff A B`);
   }
   const { name, html, beside } = flags.diff === true ? await compared(words, cwd, io) : await drawn(words[0], cwd, io);
   const path = write(html, name, flags.out, cwd, io);

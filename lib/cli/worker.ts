@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
-import { command, type Usage } from "./_flags.ts";
-import { EXIT, type Io, UsageError } from "./_io.ts";
+import { command, numberFlag, PORT, type Usage } from "./_flags.ts";
+import { EXIT, type Io } from "./_io.ts";
 import { builtIn, loadAgent } from "./_script.ts";
 
 const USAGE: Usage = {
@@ -24,10 +24,7 @@ const USAGE: Usage = {
 };
 
 export default command(USAGE, async ({ words, flags }, io) => {
-  const port = Number(flags.port ?? 9080);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new UsageError(`Cannot listen at port '${flags.port}' as that is not a port: give a number from 0 to 65535`);
-  }
+  const port = numberFlag(flags, "port", PORT) ?? 9080;
   const agents = await Promise.all(words.map((script) => loadAgent(resolve(io.cwd, script))));
   const { serve } = await import("../durable/restate.ts");
   const served = await serve(agents.length > 0 ? agents : [await builtIn()], {

@@ -42,7 +42,11 @@ const CASES: readonly (readonly [args: readonly string[], code: number, words: R
   [["run", "--max-iterations", "many", "hi"], 2, /--max-iterations many as it is not a number/],
   [["run", "--model", "nobody-knows", "--budget", "1", "hi"], 2, /price of model 'nobody-knows' is unknown/],
   [["run", "--output", "xml", "hi"], 2, /expected text, json or stream-json/],
-  [["run", "--on", "http://127.0.0.1:9", "--budget", "much", "hi"], 2, /--budget much as it is not a number/],
+  [
+    ["run", "--on", "http://127.0.0.1:9", "--budget", "much", "hi"],
+    2,
+    /--budget much as it is neither dollars nor tokens: --budget 5/,
+  ],
   [
     ["run", "--on", "http://127.0.0.1:9", "--hooks", "hooks", "hi"],
     2,
@@ -62,6 +66,7 @@ const CASES: readonly (readonly [args: readonly string[], code: number, words: R
   [["hooks", "check", "none.ts"], 2, /no such file or folder/],
   [["hooks", "--cwd", "none"], 2, /Cannot work in '.*none' as there is no such directory/],
   [["hooks", "stats", "--cwd", "plain.ts"], 2, /no such directory/],
+  [["hooks", "stats", "more"], 2, /'crochet hooks stats more' as it takes no words: crochet hooks stats/],
   [["hooks", "enable", "none"], 2, /no such hook here/],
   [["hooks", "install", "--for", "cladue"], 2, /did you mean 'claude'/],
   [["transcripts", "--cwd", "none"], 2, /no such directory/],
@@ -76,7 +81,7 @@ const CASES: readonly (readonly [args: readonly string[], code: number, words: R
   [["init", "plain.ts"], 2, /it is a file: name a directory/],
   [["doctor", "--cwd", "none"], 2, /no such directory/],
   [["agent", "settings", "../x"], 2, /not an id/],
-  [["worker", "--port", "many"], 2, /port 'many' as that is not a port: give a number from 0 to 65535/],
+  [["worker", "--port", "many"], 2, /--port many as it is not a whole number from 0 to 65535/],
 ];
 
 for (const [args, code, words] of CASES) {

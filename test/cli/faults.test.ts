@@ -291,7 +291,7 @@ test(
     assert.match((await w.call(replay, "--seed", "5")).err, /Cannot replay with --seed as nothing is searched/);
     assert.match(
       (await w.call(replay, "--faults", "5", "--seed", "x")).err,
-      /Cannot search with --seed x as it is not a number/,
+      /Cannot use --seed x as it is not a number/,
     );
     w.put({ "fixtures/write/invariants.ts": "export default 1;\n" });
     assert.match((await w.call(replay, "--faults", "5")).out, /it exports no list of invariants/);

@@ -187,7 +187,7 @@ test("ls, census and scan refuse a word that is not a folder, and a second folde
     const cases: [words: string[], why: RegExp][] = [
       [["nowhere"], /^crochet: Cannot \w+ 'nowhere' as there is no such folder\n$/],
       [["fixtures/a.txt"], /^crochet: Cannot \w+ 'fixtures\/a\.txt' as it is not a folder\n$/],
-      [["fixtures", "more"], /^crochet: Cannot \w+ 'more' too as one folder is taken at a time: /],
+      [["fixtures", "more"], /^crochet: Cannot run 'crochet fixtures \w+ fixtures more' as it takes \[dir\]: /],
     ];
     for (const [words, why] of cases) {
       const { code, err } = await w.call(fixtures, action, ...words);
@@ -259,7 +259,7 @@ test("fixtures show says of a reply what its words do not: a call that never run
     await w.call(fixtures, "import", "hi.txt", "--replace");
     assert.match((await w.call(fixtures, "show", "fixtures/imported/hi")).out, shown);
   }
-  assert.match((await w.call(fixtures, "show", "fixtures/imported/hi", "hello")).err, /Cannot show 'hello' too as one/);
+  assert.match((await w.call(fixtures, "show", "fixtures/imported/hi", "hello")).err, /hello' as it takes <name>: /);
 });
 
 test("fixtures show always takes as long as a run is, however much each call asks again", async () => {

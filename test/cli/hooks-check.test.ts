@@ -66,7 +66,7 @@ test("hooks check prints its report as JSON and writes it as JUnit", SLOW, async
 const MISTAKES: readonly (readonly [args: readonly string[], says: RegExp])[] = [
   [["nowhere.sh"], /Cannot check 'nowhere\.sh': there is no such file or folder\. Name a hook/],
   [["--for", "vscode"], /Unknown host 'vscode': expected claude, codex, gemini/],
-  [["--runs", "many"], /Cannot read --runs many: it is not a number/],
+  [["--runs", "many"], /Cannot use --runs many as it is not a number of at least 0/],
   [["hooks", "--runs", "1.5"], /Cannot check as 'runs' must be a whole number of 0 or more: current value is 1\.5/],
   [["--sed", "1"], /did you mean --seed/],
   [["empty"], /There is no hook to check in empty: name a hook file, a folder or settings/],

@@ -28,7 +28,7 @@ test("hooks new names what cannot be written, and never writes over a hook", asy
       [["stop", "--lang", "rust"], /Cannot write a hook in 'rust': expected ts, sh, py, rules, prompt/],
       [["session-end", "--lang", "rules"], /Cannot write rules for session-end: use --lang ts, sh or py there/],
       [["stop"], /Cannot write hooks\/stop\.ts as it is there already: add a label/],
-      [[], /Cannot make 0 hooks: name one event/],
+      [[], /Cannot run 'crochet hooks new' as it takes <event>/],
     ] as const
   ) {
     const { err, code } = await here.call(hooks, "new", ...args);

@@ -56,7 +56,7 @@ test("a recorded command replays, shows its drift with exit code 1, and mistakes
     [["replay", "hi", "--without", "dates", ...command()], /no such rule: account/],
     [["replay", "hi", "--", "no-such-program"], /'no-such-program' as there is no such command/],
     [["record", "--fixture", "hi", ...command()], /a tape exists/],
-    [["serve", "hi", "--port", "x"], /port 'x'/],
+    [["serve", "hi", "--port", "x"], /--port x as it is not a whole number/],
   ] as const;
   for (const [words, why] of wrong) {
     const { code, err } = await here.run("tape", ...words);

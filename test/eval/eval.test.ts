@@ -125,8 +125,8 @@ test("--at-least fails only an agent whose whole interval lies below", LONG, asy
 
 const REFUSED: readonly [args: readonly string[], words: RegExp][] = [
   [["nothing"], /Cannot evaluate 'nothing' as there is no such fixture/],
-  [["--runs", "0"], /Cannot use --runs 0 as it is not a number above 0: --runs 10/],
-  [["--at-once", "x"], /Cannot use --at-once x as it is not a number above 0: --at-once 4/],
+  [["--runs", "0"], /Cannot use --runs 0 as it is not a whole number from 1 to 999999/],
+  [["--at-once", "x"], /Cannot use --at-once x as it is not a whole number from 1 to/],
   [["--at-least", "90"], /Cannot use --at-least 90 as it is not between 0 and 1: --at-least 0.9/],
   [["--budget", "much"], /Cannot use --budget much as it is neither dollars nor tokens: --budget 5, --budget 500k/],
   [["--budget", "5"], /Cannot keep a budget in dollars as the price of toss is unknown: --budget 500k/],

@@ -11,7 +11,7 @@ import { projectOf } from "../_project.ts";
 
 const USAGE: Usage = {
   name: "hooks add",
-  words: "[name ...]",
+  words: "[name]…",
   about: "Copies hooks that come with crochet into ./hooks, for you to use and change. Without a name it lists them.",
   flags: [["--cwd <dir>", "the project"], ["--json", "print JSON"]],
   example: "crochet hooks add tests-pass",

@@ -16,7 +16,7 @@ import type {
 import type { HookExample } from "../../testing/examples/example.ts";
 import { ProgressLine } from "../_each-of.ts";
 import { type Annotation, onGithub } from "../_github.ts";
-import { command, type Flags, type Usage } from "../_flags.ts";
+import { command, type Flags, numberFlag, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";
 import { writeJunit } from "../_replay-table.ts";
@@ -24,7 +24,7 @@ import { type Colours, coloursFor, several, wrap } from "../show/text.ts";
 
 const USAGE: Usage = {
   name: "hooks check",
-  words: "[file | folder | settings.json | hooks.json ...]",
+  words: "[file | folder | settings.json | hooks.json]…",
   about: "Tries hooks on generated events in a scratch workspace, and reports the laws they break.",
   flags: [
     ["--runs <n>", "generated events for each hook (100)"],
@@ -121,19 +121,13 @@ function optionsOf(flags: Flags["flags"], cwd: string, io: Io): CheckOptions {
     save: flags.save === true,
     ...(host && { host }),
     ...(typeof flags.event === "string" && { event: flags.event }),
-    ...number("runs", flags.runs),
-    ...number("seed", flags.seed),
-    ...number("timeout", flags.timeout),
-    ...number("rounds", flags.rounds),
+    ...Object.fromEntries(
+      NUMBERS.filter((name) => flags[name] !== undefined).map((name) => [name, numberFlag(flags, name)]),
+    ),
   };
 }
 
-function number(name: string, given: string | boolean | undefined): { [name: string]: number } {
-  if (given === undefined) return {};
-  const value = Number(given);
-  if (typeof given === "string" && given.trim() !== "" && Number.isFinite(value)) return { [name]: value };
-  throw new UsageError(`Cannot read --${name} ${given}: it is not a number`);
-}
+const NUMBERS = ["runs", "seed", "timeout", "rounds"];
 
 /** Shows which hooks are asked, and how often each was. */
 function progressOn(line: ProgressLine): Pick<CheckOptions, "onProgress" | "onHook"> {

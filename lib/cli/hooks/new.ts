@@ -21,16 +21,12 @@ const USAGE: Usage = {
 };
 
 export default command(USAGE, async ({ words, flags }, io) => {
-  const [moment, ...more] = words;
-  if (moment === undefined || more.length > 0) {
-    throw new UsageError(`Cannot make ${words.length} hooks: name one event, as in ${USAGE.example}`);
-  }
   const { lang = "ts" } = flags;
   if (!Object.hasOwn(LANGS, String(lang))) {
     throw new UsageError(`Cannot write a hook in '${lang}': expected ${Object.keys(LANGS).join(", ")}`);
   }
   const ext = LANGS[lang as Lang];
-  const file = `${moment}${ext}`;
+  const file = `${words[0]}${ext}`;
   const { hook, examples } = newHook(nameOf(file), lang as Lang);
   const cwd = projectOf(flags, io);
   const path = join(cwd, "hooks", file);

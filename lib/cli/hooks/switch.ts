@@ -15,10 +15,7 @@ function switchCommand(to: "enable" | "disable"): Command {
     example: `crochet hooks ${to} stop.tests-pass.ts`,
   };
   return command(usage, async ({ words, flags }, io) => {
-    const [name, ...more] = words;
-    if (name === undefined || more.length > 0) {
-      throw new UsageError(`Cannot ${to} ${words.length} hooks: name one, as in ${usage.example}`);
-    }
+    const name = words[0]!;
     const cwd = projectOf(flags, io);
     const { listed, unloaded } = await hooksHere(cwd, flags, io);
     const names = [...listed.map(({ record }) => record.name), ...unloaded.map((one) => one.name)];

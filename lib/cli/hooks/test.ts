@@ -20,7 +20,7 @@ import { sampleEvent } from "../../hooks/samples.ts";
 import { scripted } from "../../testing/scripted.ts";
 import { tool } from "../../tools/make-tool.ts";
 import { command, type Flags, type Usage } from "../_flags.ts";
-import { type Command, EXIT, type Io, UsageError } from "../_io.ts";
+import { EXIT, type Io, UsageError } from "../_io.ts";
 import { keepTest, sayRun } from "../_ledger.ts";
 import { projectOf } from "../_project.ts";
 import { stdinText } from "../hook.ts";
@@ -43,25 +43,15 @@ const USAGE: Usage = {
 type Json = { [field: string]: unknown };
 
 /** Exit code 1 if the hook failed; no answer counts as a failure. */
-const test: Command = async (args, io) => {
-  const { values: sets, rest: others } = takeValues(args, "--set");
-  const { values: [input], rest } = takeValues(others, "--input");
-  return await command(USAGE, async (asked) => {
-    const once = () => fireOnce(asked, { sets, input }, io);
-    return asked.flags.watch ? await fireAgain(asked.words[0], once, io) : await once();
-  })(rest, io);
-};
-export default Object.assign(test, { usage: USAGE });
-
-/** What changes the event: fields, and the file it is in. */
-interface Given {
-  readonly sets: readonly string[];
-  readonly input: string | undefined;
-}
+export default command(USAGE, async ({ words: [path = ""], flags, args }, io) => {
+  // The flags have the last one only.
+  const sets = args.flatMap((arg, i) => arg === "--set" ? args[i + 1]! : /^--set=(.*)$/s.exec(arg)?.[1] ?? []);
+  const once = () => fireOnce(path, flags, sets, io);
+  return flags.watch ? await fireAgain(path, once, io) : await once();
+});
 
 /** Fires the hook at each change until the user has seen enough. What goes wrong is shown: the next change may correct it. */
-async function fireAgain(path: string | undefined, once: () => Promise<number>, io: Io): Promise<number> {
-  if (path === undefined) return await once();
+async function fireAgain(path: string, once: () => Promise<number>, io: Io): Promise<number> {
   const changes = watch(dirname(resolve(io.cwd, path)), { signal: io.signal });
   const again = async () => {
     await once().catch((error: Error) => io.err(`crochet: ${error.message}\n`));
@@ -83,14 +73,10 @@ async function fireAgain(path: string | undefined, once: () => Promise<number>, 
   return EXIT.ok;
 }
 
-async function fireOnce({ words, flags }: Flags, { sets, input }: Given, io: Io): Promise<number> {
-  const [path, ...more] = words;
-  if (path === undefined || more.length > 0) {
-    throw new UsageError(`Cannot test ${words.length} files: name one, as in ${USAGE.example}`);
-  }
+async function fireOnce(path: string, flags: Flags["flags"], sets: readonly string[], io: Io): Promise<number> {
   const cwd = projectOf(flags, io);
   const file = hookFile(resolve(io.cwd, path), flags.event);
-  const given = input === undefined ? {} : await readInput(input, io);
+  const given = flags.input === undefined ? {} : await readInput(String(flags.input), io);
   const facts: { now: WireFacts } = { now: {} };
   const record = await load(file, cwd, io, { projectDir: cwd, env: io.env, wire: () => facts.now });
   const { fired, stdin } = eventFor(file, record, cwd, given, sets, facts);
@@ -105,25 +91,9 @@ async function fireOnce({ words, flags }: Flags, { sets, input }: Given, io: Io)
   const sees = run && run.skipped === undefined ? await modelSees(record, fired, folded) : [];
   const failed = run?.failure !== undefined;
   if (flags.json) {
-    const { warnings, systemMessages } = folded;
-    io.out(
-      `${
-        JSON.stringify(
-          {
-            hook: record.name,
-            event: fired.event,
-            stdin,
-            run,
-            decision: folded.decision,
-            sees,
-            warnings,
-            systemMessages,
-          },
-          null,
-          2,
-        )
-      }\n`,
-    );
+    const { decision, warnings, systemMessages } = folded;
+    const data = { hook: record.name, event: fired.event, stdin, run, decision, sees, warnings, systemMessages };
+    io.out(`${JSON.stringify(data, null, 2)}\n`);
     return failed ? EXIT.failed : EXIT.ok;
   }
   const lines = [
@@ -139,18 +109,6 @@ async function fireOnce({ words, flags }: Flags, { sets, input }: Given, io: Io)
   ];
   io.out(lines.map((line) => `${line}\n`).join(""));
   return failed ? EXIT.failed : EXIT.ok;
-}
-
-/** Values that the reader of flags would not keep: it takes the last of several, and no lone dash. */
-function takeValues(args: readonly string[], flag: string): { values: string[]; rest: string[] } {
-  const values: string[] = [];
-  const rest: string[] = [];
-  for (let i = 0; i < args.length; i++) {
-    if (args[i] === flag && i + 1 < args.length) values.push(args[++i]!);
-    else if (args[i]!.startsWith(`${flag}=`)) values.push(args[i]!.slice(flag.length + 1));
-    else rest.push(args[i]!);
-  }
-  return { values, rest };
 }
 
 function hookFile(path: string, event: string | boolean | undefined): HookFile {
@@ -212,12 +170,8 @@ function eventFor(
   for (const set of sets) change(wire, set);
   const heard = readEvent(wire, claude);
   if (!heard) throw new UsageError(`Cannot fire '${wire.hook_event_name}' as there is no such event`);
-  const { transcript_path, prompt_id, permission_mode } = wire as WireFacts;
-  facts.now = {
-    ...(transcript_path !== undefined && { transcript_path }),
-    ...(prompt_id !== undefined && { prompt_id }),
-    ...(permission_mode !== undefined && { permission_mode }),
-  };
+  const { transcript_path, prompt_id, permission_mode } = wire;
+  facts.now = { transcript_path, prompt_id, permission_mode } as WireFacts;
   const fired = { ...sample.event === heard.fired.event ? sample : {}, ...heard.fired } as Fired<EventName>;
   return { fired, stdin: wire };
 }
@@ -262,35 +216,12 @@ function envOf(cwd: string, io: Io, stdin: Json): HookEnv {
   };
 }
 
-/** What reaches the model because of a hook's answer: nothing, or lines that say what and where. */
+/** What reaches the model because of a hook's answer: what it reads in a short run with that answer, and not without. */
 async function modelSees(record: HookRecord, fired: Fired<EventName>, folded: Folded): Promise<string[]> {
-  const request = requestAfter(fired.event);
-  if (request === undefined) return [];
-  const bare = await lastMessage(fired, undefined, request);
-  const shown = await lastMessage(fired, repeating(record, fired.event, folded), request);
-  const seen = new Set(bare.lines);
-  const fresh = shown.lines.filter((line) => !seen.has(line));
-  return shown.ended === undefined || shown.ended === bare.ended ? fresh : [...fresh, `(no request: ${shown.ended})`];
-}
-
-/** Which request of a short run shows what was said at an event; undefined if the model reads nothing of it. */
-function requestAfter(event: EventName): number | undefined {
-  switch (event) {
-    case "pre-tool-use":
-    case "permission-request":
-    case "post-tool-use":
-    case "post-tool-batch":
-    case "stop":
-      return 1;
-    case "session-start":
-    case "user-prompt-submit":
-    case "agent-start":
-    case "turn-start":
-    case "iteration":
-      return 0;
-    default:
-      return undefined;
-  }
+  const bare = await shortRun(fired, []);
+  const shown = await shortRun(fired, [repeating(record, fired.event, folded)]);
+  const fresh = shown.lines.filter((line) => !bare.lines.includes(line));
+  return shown.ended === bare.ended ? fresh : [...fresh, `(no request: ${shown.ended})`];
 }
 
 /** The hook as it answered, once; it is not run again. */
@@ -318,11 +249,10 @@ function repeating(record: HookRecord, event: EventName, folded: Folded): HookRe
   };
 }
 
-/** A run of two replies in which nothing is done: what the model reads in one of its requests. */
-async function lastMessage(
+/** A run in which nothing is done: what the model reads in it, and why it ends before the model could read all. */
+async function shortRun(
   fired: Fired<EventName>,
-  hook: HookRecord | undefined,
-  request: number,
+  hooks: HookRecord[],
 ): Promise<{ lines: string[]; ended: string | undefined }> {
   const asks = fired.event === "permission-request";
   const called = asks || fired.event === "pre-tool-use" || fired.event === "post-tool-use"
@@ -347,15 +277,15 @@ async function lastMessage(
   const result = await agent({
     model,
     tools: idle ? [idle] : [],
-    hooks: hook ? [hook] : [],
+    hooks,
     limits: { iterations: 3 },
     ...(asks && { permissions: { ask: [fired.tool_name] } }),
   })
     .run(fired.event === "user-prompt-submit" ? fired.prompt || "(the prompt)" : "(the prompt)");
-  const message = model.requests[request]?.messages.at(-1);
-  const lines = message?.role === "user" ? message.content.map(shownBlock) : [];
-  const quiet = message !== undefined || request === 1 && !called;
-  return { lines, ended: quiet ? undefined : result.error?.message ?? (result.text || result.stop) };
+  const read = model.requests.flatMap(({ messages }) => messages.filter(({ role }) => role === "user"));
+  const lines = [...new Set(read.flatMap(({ content }) => content.map(shownBlock)))];
+  const isWhole = model.requests.length > (called ? 1 : 0);
+  return { lines, ended: isWhole ? undefined : result.error?.message ?? (result.text || result.stop) };
 }
 
 function shownBlock(block: Block): string {

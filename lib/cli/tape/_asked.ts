@@ -18,22 +18,15 @@ export function commandAsked(args: readonly string[], words: readonly string[], 
 
 /** The fixture that is named, which must be there. */
 export function fixtureAsked(words: readonly string[], { cwd }: Io, example: string): Fixture {
-  const [name, second] = words;
-  if (name === undefined || second !== undefined) {
-    throw new UsageError(`Cannot serve a tape as ${name === undefined ? "none is" : "several are"} named: ${example}`);
+  const [name] = words;
+  if (name === undefined || words.length > 1) {
+    throw new UsageError(`Cannot serve ${words.length} tapes: name one, as in ${example}`);
   }
   const fixture = findFixture(name, cwd);
   if (existsSync(fixture.tape)) return fixture;
   const near = nearFixture(name, cwd);
   const fix = near === undefined ? `crochet tape record --fixture ${name} -- <command>` : `did you mean '${near}'?`;
   throw new UsageError(`Cannot serve '${name}' as there is no such fixture: ${fix}`);
-}
-
-/** A number of seconds; undefined if none is given. */
-export function secondsAsked(value: string | boolean | undefined): number | undefined {
-  if (value === undefined) return undefined;
-  if (/^\d+(?:\.\d+)?$/.test(String(value)) && Number(value) > 0) return Number(value);
-  throw new UsageError(`Cannot end a command after '${value}' seconds: --timeout 120`);
 }
 
 /** A command that is not there is a mistake in how it was called. */

@@ -5,10 +5,10 @@ import { priceText } from "../../tape/drift/report.ts";
 import { fixtureAt, nameFor } from "../../tape/fixture.ts";
 import { recordCommand } from "../../tape/server/run.ts";
 import { asksModel } from "../../tape/server/api.ts";
-import { command, type Usage } from "../_flags.ts";
+import { command, numberFlag, type Usage } from "../_flags.ts";
 import { EXIT } from "../_io.ts";
 import { folderFor, NORMALISE, normaliserAsked } from "../record.ts";
-import { commandAsked, secondsAsked, started } from "./_asked.ts";
+import { commandAsked, started } from "./_asked.ts";
 
 const USAGE: Usage = {
   name: "tape record",
@@ -36,7 +36,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
       ...{ command, cwd: io.cwd, env: io.env, signal: io.signal },
       ...(flags.normalise === undefined ? {} : normaliserAsked(flags.normalise)),
       redact: flags.redact === true,
-      timeout: secondsAsked(flags.timeout),
+      timeout: numberFlag(flags, "timeout"),
       onLeftOut: (path, why) => io.err(`${path} is not kept with the fixture: ${why}\n`),
     }));
   trustFixtures(io.cwd, io.env);

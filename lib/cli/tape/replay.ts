@@ -6,9 +6,9 @@ import { COMMAND_INVARIANTS, commandAgent } from "../../tape/server/faults.ts";
 import { INVARIANTS } from "../../tape/fault/invariants.ts";
 import { brokenAgain } from "../../tape/fault/kept-faults.ts";
 import { expectTrusted } from "../_fixtures.ts";
-import { command, inLines, type Usage } from "../_flags.ts";
+import { command, inLines, numberFlag, type Usage } from "../_flags.ts";
 import { EXIT, UsageError } from "../_io.ts";
-import { commandAsked, fixtureAsked, secondsAsked, started } from "./_asked.ts";
+import { commandAsked, fixtureAsked, started } from "./_asked.ts";
 
 const USAGE: Usage = {
   name: "tape replay",
@@ -58,7 +58,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
       ...{ command: asked.command, cwd: io.cwd, env: io.env, signal: io.signal },
       ...rulesAsked(flags),
       here: flags.here === true,
-      timeout: secondsAsked(flags.timeout),
+      timeout: numberFlag(flags, "timeout"),
     }));
   const seconds = (performance.now() - began) / 1000;
   const ink = io.tty ? (await import("../show/text.ts")).coloursFor(true, io.env) : PLAIN;

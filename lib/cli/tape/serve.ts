@@ -3,8 +3,8 @@ import { placesHere } from "../../tape/redact/places.ts";
 import { listen } from "../../tape/server/listen.ts";
 import { Replayer } from "../../tape/server/replay.ts";
 import { recordedTape } from "../../tape/server/run.ts";
-import { command, type Usage } from "../_flags.ts";
-import { EXIT, UsageError } from "../_io.ts";
+import { command, numberFlag, PORT, type Usage } from "../_flags.ts";
+import { EXIT } from "../_io.ts";
 import { fixtureAsked } from "./_asked.ts";
 import { rulesAsked } from "./replay.ts";
 
@@ -27,15 +27,11 @@ const USAGE: Usage = {
 
 export default command(USAGE, async ({ words, flags }, io) => {
   const fixture = fixtureAsked(words, io, USAGE.example);
-  const port = Number(flags.port ?? 0);
-  if (!Number.isInteger(port) || port < 0 || port > 65535) {
-    throw new UsageError(`Cannot listen on port '${flags.port}': give a number up to 65535`);
-  }
   const replayer = new Replayer(await recordedTape(fixture), {
     ...rulesAsked(flags),
     ...{ name: fixture.name, places: placesHere(io.cwd), elsewhere: true },
   });
-  const server = await listen(replayer.answer, { port });
+  const server = await listen(replayer.answer, { port: numberFlag(flags, "port", PORT) ?? 0 });
   io.out(`ready ${server.url}\n`);
   await new Promise<void>((resolve) => {
     if (io.signal.aborted) resolve();
