@@ -1,5 +1,5 @@
 import { readFileSync, realpathSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { systemClock } from "../../core/clock.ts";
 import { fire } from "../../core/dispatch.ts";
 import type { EventName, Fired } from "../../core/events.ts";
@@ -139,23 +139,14 @@ async function load(
       return await loadHook(file, { folder, source: target.path, host, prompt });
     }
     case "definition": {
-      const { readDefinitions } = await import("../../hooks/definitions.ts");
       const text = readFileSync(target.path, "utf8");
       const options = { workspace: place.project, host, by: prompt, onProblem: () => {} };
-      return found(await readDefinitions(text, target.path, options), target.name);
-    }
-    case "toml": {
-      const { TOML_FILE, tomlHooks } = await import("../../hooks/toml.ts");
-      const text = readFileSync(join(place.project, TOML_FILE), "utf8");
-      return found(tomlHooks(place.project, text, { host }), target.name);
+      const records = target.path.endsWith(".toml")
+        ? (await import("../../hooks/toml.ts")).tomlHooks(place.project, text, { host })
+        : await (await import("../../hooks/definitions.ts")).readDefinitions(text, target.path, options);
+      return records.find(({ name }) => name === target.name)!;
     }
     case "command":
       throw new TypeError("Cannot load a command: it is run directly");
   }
-}
-
-function found(records: readonly HookRecord[], name: string): HookRecord {
-  const record = records.find((one) => one.name === name);
-  if (record) return record;
-  throw new TypeError(`Cannot find the hook '${name}'`);
 }

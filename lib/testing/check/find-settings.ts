@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import type { HookRecord } from "../../core/hook.ts";
 import { isObject } from "../../core/json.ts";
 import { resolveEvent } from "../../core/names.ts";
 import { shellWord } from "../../core/shown.ts";
@@ -10,7 +11,7 @@ import { entriesIn, type Entry, type Handler } from "../../hooks/handler.ts";
 import { HOST_NAMES, type HostName, HOSTS } from "../../hooks/hosts/index.ts";
 import { compileMatcher } from "../../hooks/match.ts";
 import { readSettings } from "../../hooks/settings.ts";
-import { readToml, readTurnCommand } from "../../hooks/toml.ts";
+import { readToml, readTurnCommand, TOML_FILE, tomlHooks } from "../../hooks/toml.ts";
 import { readYaml } from "../../hooks/yaml.ts";
 import { matchesIf } from "../../permissions/rules.ts";
 import type { FindOptions } from "./find.ts";
@@ -179,7 +180,7 @@ function ruleOf(text: string): NonNullable<Subject["rule"]> {
 /** The files of the project or the home that a command line names, with the folder they are in, and the packages. */
 function copiesFor(line: string, { project, home }: Pick<Owner, "project" | "home">): Copy[] {
   const words = line.replaceAll(/["']/g, "").replaceAll(/\$\{?(?:CLAUDE|GEMINI)_PROJECT_DIR\}?/g, project)
-    .replaceAll(/(?<![\w/])~(?=\/)|\$\{?HOME\}?/g, home).split(/[\s`;|&()<>=,]+/);
+    .replaceAll(/(?<![\w/])~(?=\/)|\$\{?HOME\}?/g, home).split(/[\s`;|&()<>=,[\]]+/);
   const packages = join(project, "node_modules");
   const found = new Map<string, Copy>(
     existsSync(packages) ? [[packages, { from: packages, to: "project/node_modules" }]] : [],
@@ -246,19 +247,18 @@ function timeoutOf({ timeout }: Command, event: string, host: HostName): number 
   return timeout === undefined ? commands!.timeout(event) : timeout / second;
 }
 
-export async function definitionSubjects(path: string, options: FindOptions): Promise<FoundSubjects> {
-  const { cwd, host = "claude", env } = options;
+/** The hooks of a hooks.yaml, or of `.agent/hook.toml`. */
+export async function definedSubjects(
+  path: string,
+  { cwd, host = "claude", env }: FindOptions,
+): Promise<FoundSubjects> {
   const problems: string[] = [];
-  const project = dirname(path);
+  const project = basename(path) === TOML ? dirname(dirname(path)) : dirname(path);
   const text = readFileSync(path, "utf8");
-  const model = () => {
-    throw new Error("Cannot ask a model while hooks are only read");
-  };
-  const onProblem = (message: string) => void problems.push(message);
-  const records = await readDefinitions(text, path, { workspace: project, by: { model }, onProblem });
   const shown = shortened(path, cwd);
+  const records = await recordsIn(text, path, project, (message) => void problems.push(message));
   const subjects = records.map((record): Subject => ({
-    name: `${shown}: ${record.name}`,
+    name: `${shown}: ${record.name.replace(/^.*#/, "")}`,
     kind: record.kind,
     target: { type: "definition", path, name: record.name },
     loaded: loadedOf(record),
@@ -268,30 +268,20 @@ export async function definitionSubjects(path: string, options: FindOptions): Pr
   return { subjects, problems };
 }
 
-export async function tomlSubjects(path: string, options: FindOptions): Promise<FoundSubjects> {
-  const { cwd, host = "claude", env } = options;
-  const text = readFileSync(path, "utf8");
-  const project = dirname(dirname(path));
-  const shown = shortened(path, cwd);
-  const subjects: Subject[] = [];
-  for (const table of ["turn_start", "turn_end"] as const) {
-    const turn = await readTurnCommand(text, basename(path), table);
-    if (!turn) continue;
-    const line = [turn.command, ...turn.args];
-    subjects.push({
-      name: `${shown}#${table}`,
-      kind: "command",
-      target: { type: "toml", name: `.agent/hook.toml#${table}` },
-      loaded: {
-        moments: [{ event: table.replace("_", "-") }],
-        mode: "gate",
-        nondeterministic: false,
-        ...(turn.timeout !== undefined && { timeout: turn.timeout }),
-      },
-      runs: line.map(shellWord).join(" "),
-      ...{ path: shown, host, servedTo: host, project, env: {}, visible: [project], seen: [] },
-      copies: copiesFor(line.join(" "), { project, home: homeOf(env) }),
-    });
+const TOML = basename(TOML_FILE);
+
+async function recordsIn(
+  text: string,
+  path: string,
+  workspace: string,
+  onProblem: (message: string) => void,
+): Promise<readonly HookRecord[]> {
+  if (basename(path) === TOML) {
+    const turns = [await readTurnCommand(text, TOML, "turn_start"), await readTurnCommand(text, TOML, "turn_end")];
+    return tomlHooks(workspace, text).filter((_, i) => turns[i] !== undefined);
   }
-  return { subjects, problems: [] };
+  const model = () => {
+    throw new Error("Cannot ask a model while hooks are only read");
+  };
+  return await readDefinitions(text, path, { workspace, by: { model }, onProblem });
 }

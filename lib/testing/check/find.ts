@@ -43,9 +43,8 @@ async function fromFile(path: string, options: FindOptions): Promise<FoundSubjec
   if (/\.jsonc?$|^config\.toml$/.test(name) || hasOwnHooks(path)) {
     return await (await import("./find-settings.ts")).settingsSubjects(path, options);
   }
-  if (name === "hook.toml") return await (await import("./find-settings.ts")).tomlSubjects(path, options);
-  if (/^hooks\.ya?ml$/.test(name)) {
-    return await (await import("./find-settings.ts")).definitionSubjects(path, options);
+  if (/^hooks\.ya?ml$|^hook\.toml$/.test(name)) {
+    return await (await import("./find-settings.ts")).definedSubjects(path, options);
   }
   const isModule = /\.[cm]?[jt]s$/.test(name) && /\bexport\s+default\b|\bas default\b/.test(readFileSync(path, "utf8"));
   const ours = options.event !== undefined || (isOurs(name) && !isForeign(dirname(path)));

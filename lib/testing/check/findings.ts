@@ -112,7 +112,7 @@ export class Findings {
   /** A shell line that asks the hook about the one event; undefined if it cannot be pasted. */
   #pasted(probe: Probe): string | undefined {
     const { runs, path, target } = this.#subject;
-    if (target.type === "definition" || target.type === "toml" || probe.says !== undefined) return undefined;
+    if (target.type === "definition" || probe.says !== undefined) return undefined;
     const wire = isWire(this.#subject) ? probe.event : wireInput(probe.event as unknown as AnyEvent, this.#session.cwd);
     const text = this.#shown(JSON.stringify(wire));
     // deno-lint-ignore no-control-regex

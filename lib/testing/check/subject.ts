@@ -117,10 +117,8 @@ export type Target =
   | { readonly type: "command"; readonly command: string; readonly args?: readonly string[] }
   /** A hook file that our own front ends load. */
   | { readonly type: "file"; readonly path: string; readonly event?: string }
-  /** One definition of a hooks.yaml. */
-  | { readonly type: "definition"; readonly path: string; readonly name: string }
-  /** One command of `.agent/hook.toml`, which is copied into the project. */
-  | { readonly type: "toml"; readonly name: string };
+  /** One hook of a hooks.yaml, or of `.agent/hook.toml`. */
+  | { readonly type: "definition"; readonly path: string; readonly name: string };
 
 export interface Question {
   /** A host's wire object, or an event of ours. */
