@@ -5,7 +5,7 @@ import { hostEvent, type HostName, HOSTS } from "../../../hooks/hosts/index.ts";
 import { fitting } from "../../../hooks/hosts/write-answer.ts";
 import { isVerdict, isWire } from "../events.ts";
 import type { Violation } from "../report.ts";
-import type { RanCommand } from "../subject.ts";
+import type { Probed, RanCommand } from "../subject.ts";
 import { answerShape } from "./answer-shape.ts";
 import { brief, canBlock, claudeName, eventName, isGate, type Judge, type Judged, violationsOf } from "./judged.ts";
 import { isTelling, ourEvent, parsedObject, type Printed, readPrinted } from "./printed.ts";
@@ -194,33 +194,16 @@ const MOST_CHARACTERS = 10_000;
 const SMALL_EVENT = 4_000;
 
 /** What the model would read, by name. */
-function spoken({ probed, probe }: Judged): { readonly [name: string]: string } {
-  const { opinion, ran, inputs } = probed;
-  const event = eventName(probe);
-  const text = (value: unknown) => typeof value === "string" ? value : "";
-  if (ran) {
-    const json = parsedObject(ran.stdout.trim());
-    const inside = (json?.hookSpecificOutput ?? {}) as { readonly [key: string]: unknown };
-    return {
-      "additional context": json ? text(inside.additionalContext) : readsStdout(event) ? ran.stdout : "",
-      "reason": text(json?.reason) || text(inside.permissionDecisionReason),
-      "stderr": ran.code === 2 && canBlock(event) ? ran.stderr : "",
-    };
-  }
+function spoken({ opinion = {}, inputs = [] }: Probed): { readonly [name: string]: string } {
   return {
-    "additional context": (opinion?.contexts ?? []).map((said) => said.text).join("\n"),
-    "reason": opinion?.decision === undefined ? "" : opinion.reason ?? "",
-    "input": inputs?.join("\n") ?? "",
+    "additional context": (opinion.contexts ?? []).map((said) => said.text).join("\n"),
+    "reason": opinion.decision === undefined ? "" : opinion.reason ?? "",
+    "input": inputs.join("\n"),
   };
 }
 
-/** Whether the model reads plain stdout at an event. */
-function readsStdout(event: string): boolean {
-  return ["SessionStart", "UserPromptSubmit", "UserPromptExpansion", "PostModelSwitch"].includes(claudeName(event));
-}
-
 function longOutput(judged: Judged): Violation[] {
-  const [name, text] = Object.entries(spoken(judged)).find(([, said]) => said.length > MOST_CHARACTERS) ?? [];
+  const [name, text] = Object.entries(spoken(judged.probed)).find(([, said]) => said.length > MOST_CHARACTERS) ?? [];
   if (name === undefined) return [];
   const small = JSON.stringify(judged.probe.event).length < SMALL_EVENT;
   const grows = small ? "" : " and grows with the event";
