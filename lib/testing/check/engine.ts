@@ -5,9 +5,9 @@ import { NoSuchTool } from "../arbitraries/tools.ts";
 import type { Session } from "./check.ts";
 import { pascal } from "../../core/names.ts";
 import { canaries, dangers, laced, plainProbes, type Probe, probeArbitrary, withoutTranscript } from "./events.ts";
-import { ExampleLanes, exampleTexts, playExamples, statesOf } from "./examples.ts";
+import { exampleTexts, playExamples, statesOf } from "./examples.ts";
 import { Findings } from "./findings.ts";
-import { Asker, Interrupted, Lane, refuses } from "./lane.ts";
+import { Asker, Interrupted, Lane, Lanes, refuses } from "./lane.ts";
 import { bypassViolation, guardStrength } from "./laws/guard.ts";
 import { deterministic } from "./laws/deterministic.ts";
 import { eventName, type Judge, type Judged, keepers } from "./laws/judged.ts";
@@ -159,7 +159,7 @@ class Engine {
 
   async #whole(): Promise<Termination | undefined> {
     const { laws } = this.#session;
-    using lanes = new ExampleLanes(this.#asker);
+    using lanes = new Lanes(this.#asker.lane);
     if (laws.has("deterministic")) await this.#twice();
     const termination = laws.has("terminating") ? await this.#ends(lanes) : undefined;
     if (laws.has("guard")) await this.#guards();
@@ -270,7 +270,7 @@ class Engine {
   }
 
   /** Plays the hook at each event at which it can keep an agent going. The worst result counts. */
-  async #ends(lanes: ExampleLanes): Promise<Termination | undefined> {
+  async #ends(lanes: Lanes): Promise<Termination | undefined> {
     if (this.#asker.loaded.mode !== "gate") return undefined;
     const texts = this.#denied().map(({ event }) => event.last_assistant_message ?? event.prompt_response)
       .filter((said): said is string => typeof said === "string" && said !== "").slice(0, 2);

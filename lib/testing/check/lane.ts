@@ -158,6 +158,29 @@ export class Lane {
   }
 }
 
+/** Processes of one hook in one place, one for each environment that its examples need. */
+export class Lanes implements Disposable {
+  readonly #first: Lane;
+  readonly #others = new Map<string, Lane>();
+
+  constructor(first: Lane) {
+    this.#first = first;
+  }
+
+  with(env: LaneOptions["more"], target = this.#first.options.target): Lane {
+    const { options } = this.#first;
+    if (target === options.target && Object.keys(env).length === 0) return this.#first;
+    const key = JSON.stringify([target, env]);
+    const lane = this.#others.get(key) ?? new Lane({ ...options, target, more: { ...options.more, ...env } });
+    this.#others.set(key, lane);
+    return lane;
+  }
+
+  [Symbol.dispose](): void {
+    for (const lane of this.#others.values()) lane.close();
+  }
+}
+
 function probedBy(answer: Answering | string, ms: number): Probed {
   if (answer === "late") return { ms, timedOut: true };
   if (typeof answer === "string") return { ms, failure: { at: "exit", message: answer } };

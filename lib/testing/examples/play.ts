@@ -6,8 +6,9 @@ import { kebab, pascal, type ResolvedName, resolveEvent } from "../../core/names
 import { nearest } from "../../files/nearest.ts";
 import type { HookFile } from "../../hooks/discover.ts";
 import { sampleEvent } from "../../hooks/samples.ts";
+import type { Lane } from "../check/lane.ts";
 import { hookEnv, type Place } from "../check/place.ts";
-import type { Probed, Question } from "../check/subject.ts";
+import type { Question } from "../check/subject.ts";
 import type { Example, Workspace } from "./example.ts";
 import { leftOtherwise, mismatch } from "./expectation.ts";
 
@@ -22,21 +23,11 @@ export interface ExampleResult {
   readonly event: { readonly [field: string]: unknown };
 }
 
-/** What examples are played to: a hook in a workspace of its own. */
-interface Playable {
-  readonly place: Place;
-  ask(question: Question): Promise<Probed>;
-  /** Puts the workspace back. */
-  restore(): void | Promise<void>;
-  /** As `restore`, and the hook remembers nothing. */
-  restart(): void | Promise<void>;
-}
-
 /** Plays one example: its project, what came before, its event, its fix. */
 export async function playExample(
   example: Example,
   file: HookFile,
-  lane: Playable,
+  lane: Lane,
   limit: number,
 ): Promise<ExampleResult> {
   const { after, expect, given, fix, leaves, name, where, says } = example;
@@ -54,7 +45,9 @@ export async function playExample(
     ...(why !== undefined && { why }),
     event,
   });
-  if (several) await lane.restart();
+  if (several) lane.restart();
+  // From here on it knows the state of the project that it goes back to.
+  await lane.open();
   try {
     if (given !== undefined) arrange(given, lane.place);
     for (const earlier of after) await ask(fill(earlier));
@@ -69,7 +62,7 @@ export async function playExample(
     if (error instanceof TypeError) return ended(`Cannot play the example: ${error.message}`);
     throw error;
   } finally {
-    await lane.restore();
+    lane.restore();
   }
 }
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { shown } from "../../core/shown.ts";
 import { checkOptions, type OptionKind } from "../../files/options.ts";
 import { discover, type HookFile, readHookFile } from "../../hooks/discover.ts";
-import { Lane } from "../check/lane.ts";
+import { Lane, Lanes } from "../check/lane.ts";
 import { fill, Scratch } from "../check/place.ts";
 import { type Example, readExamples } from "./example.ts";
 import type { Answered } from "./expectation.ts";
@@ -123,7 +123,7 @@ export async function askHook(
       `Cannot ask '${fullPath(path)}': it is a folder with ${file ? "several hooks" : "no hook"}. Name a hook file`,
     );
   }
-  return await inLane({ file, event: options.event, env: options.env ?? {} }, (lane) =>
+  return await inLane(file, options, (lane) =>
     lane.ask({
       event: fillEvent(event, { cwd: lane.place.project, on: file.on, tool: file.tools[0] }),
       limit: limitOf(options),
@@ -160,29 +160,21 @@ function limitOf({ timeout = 10 }: ExampleOptions): number {
   return timeout * 1000;
 }
 
-/** Plays examples of one hook, those of one environment in one process. */
 async function eachPlayed(
   file: HookFile,
   examples: readonly Example[],
   options: ExampleOptions,
   take: (result: ExampleResult) => void,
 ): Promise<void> {
-  const environments = new Map(examples.map(({ env }) => [JSON.stringify(env), env]));
-  for (const [key, env] of environments) {
-    await inLane({ file, event: options.event, env }, async (lane) => {
-      const alike = examples.filter((example) => JSON.stringify(example.env) === key);
-      for (const example of alike) take(await playExample(example, file, lane, limitOf(options)));
-    });
-  }
+  await inLane(file, options, async (lane) => {
+    using lanes = new Lanes(lane);
+    for (const example of examples) take(await playExample(example, file, lanes.with(example.env), limitOf(options)));
+  });
 }
 
-interface Where {
-  readonly file: HookFile;
-  readonly event: string | undefined;
-  readonly env: Example["env"];
-}
-
-async function inLane<T>({ file, event, env }: Where, work: (lane: Lane) => Promise<T>): Promise<T> {
+/** The hook in a project of its own, in a process of its own. */
+async function inLane<T>(file: HookFile, options: AskOptions, work: (lane: Lane) => Promise<T>): Promise<T> {
+  const { event, env = {} } = options;
   const scratch = new Scratch();
   const lane = new Lane({
     target: { type: "file", path: file.at, ...(event !== undefined && { event }) },
@@ -195,8 +187,6 @@ async function inLane<T>({ file, event, env }: Where, work: (lane: Lane) => Prom
   });
   try {
     await fill(lane.place);
-    // From here on it knows the state of the project that it goes back to.
-    await lane.open();
     return await work(lane);
   } finally {
     lane.close();

@@ -3,10 +3,9 @@ import { basename, dirname } from "node:path";
 import { isObject } from "../../../core/json.ts";
 import { readHookFile } from "../../../hooks/discover.ts";
 import { type Example, type HookExample, sidecarsOf } from "../../examples/example.ts";
-import { playExample } from "../../examples/play.ts";
 import type { Session } from "../check.ts";
-import { ExampleLanes, examplesOf } from "../examples.ts";
-import type { Asker } from "../lane.ts";
+import { examplesOf, played } from "../examples.ts";
+import { type Asker, Lanes } from "../lane.ts";
 import type { Finding, HookReport } from "../report.ts";
 import { shortened } from "../subject.ts";
 import { tryMutants } from "./mutants.ts";
@@ -37,9 +36,7 @@ const FIELDS = ["tool_name", "prompt", "message", "source", "last_assistant_mess
 
 /** Events to which the hook gives no lawful answer. Each is an example that fails until the hook is corrected. */
 async function lawBreakers(asker: Asker, { cwd }: Session, findings: readonly Finding[]): Promise<HookExample[]> {
-  const file = readHookFile(asker.subject.file!, asker.subject.event);
-  using lanes = new ExampleLanes(asker);
-  const lane = lanes.ours({});
+  using lanes = new Lanes(asker.lane);
   const found: HookExample[] = [];
   for (const { law, severity, counterexample, message } of findings) {
     if (severity !== "fault" || !["reliable", "protocol"].includes(law) || !isObject(counterexample)) continue;
@@ -48,8 +45,7 @@ async function lawBreakers(asker: Asker, { cwd }: Session, findings: readonly Fi
     const plain = { ...Object.fromEntries(fields), ...(input !== undefined && { tool_input: input }) };
     const event: Example["event"] = JSON.parse(JSON.stringify(plain).replaceAll(`${cwd}/`, ""));
     const example: Example = { name: message, where: "found", event, after: [], expect: { action: "any" }, env: {} };
-    await lane.open();
-    const { ok } = await playExample(example, file, lane, asker.limit);
+    const { ok } = await played(example, asker, lanes);
     if (!ok) found.push({ name: `answers: ${message}`.slice(0, 120), event, expect: "any" });
   }
   return found;

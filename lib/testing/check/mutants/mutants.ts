@@ -2,18 +2,18 @@ import { chmodSync, cpSync, existsSync, mkdirSync, statSync, symlinkSync, writeF
 import { basename, dirname, join } from "node:path";
 import { isObject } from "../../../core/json.ts";
 import type { HookFile } from "../../../hooks/discover.ts";
-import { type FastCheck, fastCheck } from "../../arbitraries/texts.ts";
+import { fastCheck } from "../../arbitraries/texts.ts";
 import type { Example, HookExample } from "../../examples/example.ts";
 import { type Expected, whatItDid } from "../../examples/expectation.ts";
-import { fillEvent, playExample } from "../../examples/play.ts";
+import { fillEvent } from "../../examples/play.ts";
 import type { Session } from "../check.ts";
 import { type Probe, probeArbitrary } from "../events.ts";
-import { ExampleLanes } from "../examples.ts";
-import { Asker, Lane } from "../lane.ts";
+import { exampleTexts, played } from "../examples.ts";
+import { Asker, Lane, Lanes } from "../lane.ts";
 import { isSmall } from "../place.ts";
 import type { MutantReport, Survivor } from "../report.ts";
 import type { Probed, Subject } from "../subject.ts";
-import { type Mutant, mutantsOf, patternsOf } from "./mutate.ts";
+import { type Mutant, mutantsOf } from "./mutate.ts";
 
 /** Generated events that a survivor is asked about, and milliseconds for them. */
 const EVENTS = 200;
@@ -42,7 +42,7 @@ export async function tryMutants(
       if (!await bench.loads(copy)) return;
       if (await bench.isCaught(copy, examples)) return void caught++;
       const known = await bench.tells(copy, found);
-      const telling = known === undefined ? await bench.search(copy, examples) : undefined;
+      const telling = known === undefined ? await bench.search(copy) : undefined;
       if (telling) found.push(telling.example);
       const by = telling ?? (known && { example: known });
       survived.push({ line, was, is, ...by });
@@ -54,7 +54,7 @@ export async function tryMutants(
 /** A mutant that is asked as the hook itself is, in the same scratch place. */
 interface Copy {
   readonly asker: Asker;
-  readonly lanes: ExampleLanes;
+  readonly lanes: Lanes;
 }
 
 interface Telling {
@@ -77,13 +77,13 @@ class Bench implements Disposable {
     this.#session = session;
     this.#path = copied(file, hook.lane.place.kept);
     const own = this.#askerAt(file.at);
-    this.#own = { asker: own, lanes: new ExampleLanes(own) };
+    this.#own = { asker: own, lanes: new Lanes(own.lane) };
   }
 
   async with(mutant: Mutant, work: (copy: Copy) => Promise<void>): Promise<void> {
     writeFileSync(this.#path, mutant.text);
     const asker = this.#askerAt(this.#path);
-    using lanes = new ExampleLanes(asker);
+    using lanes = new Lanes(asker.lane);
     try {
       await work({ asker, lanes });
     } finally {
@@ -109,28 +109,22 @@ class Bench implements Disposable {
   }
 
   async isCaught(copy: Copy, examples: readonly Example[]): Promise<boolean> {
-    for (const example of examples) if (!await this.#holds(copy, example)) return true;
+    for (const example of examples) if (!await holds(copy, example)) return true;
     return false;
-  }
-
-  async #holds({ asker, lanes }: Copy, example: Example): Promise<boolean> {
-    const lane = lanes.ours(example.env);
-    await lane.open();
-    return (await playExample(example, this.#file, lane, asker.limit)).ok;
   }
 
   /** The first of some examples that the mutant does not keep. */
   async tells(copy: Copy, examples: readonly HookExample[]): Promise<HookExample | undefined> {
-    for (const example of examples) if (!await this.#holds(copy, plainExample(example))) return example;
+    for (const example of examples) if (!await holds(copy, plainExample(example))) return example;
     return undefined;
   }
 
   /** Looks for an event that the hook and the mutant answer differently, and makes an example of the smallest. */
-  async search(copy: Copy, examples: readonly Example[]): Promise<Telling | undefined> {
+  async search(copy: Copy): Promise<Telling | undefined> {
     const { asker } = this.#own;
     const different: { probe: Probe; is: Probed; was: Probed }[] = [];
     const until = performance.now() + MOST_MS;
-    for (const probe of this.#events(examples)) {
+    for (const probe of await this.#events()) {
       if (performance.now() > until || this.#session.signal.aborted) break;
       const [was, is] = [await asker.ask(probe), await copy.asker.ask(probe)];
       if (said(was) !== said(is) && said(await asker.ask(probe)) === said(was)) different.push({ probe, was, is });
@@ -148,16 +142,11 @@ class Bench implements Disposable {
   }
 
   /** The same for every mutant: an example found for one may catch the next. */
-  #events(examples: readonly Example[]): readonly Probe[] {
-    if (this.#probes) return this.#probes;
-    const { subject, loaded, lane: { place } } = this.#own.asker;
-    const { seed } = this.#session;
-    const fc = fastCheck();
-    const texts = examples.flatMap(({ event }) => textsIn(event));
-    const samples = patternsOf(this.#file).flatMap((source) => matching(fc, source, seed));
-    const words = [...texts, ...samples, ...texts.flatMap((text) => samples.map((sample) => `${text} ${sample}`))];
-    const arbitrary = probeArbitrary(fc, subject, loaded.moments, place, words);
-    return this.#probes = fc.sample(arbitrary, { seed, numRuns: EVENTS });
+  async #events(): Promise<readonly Probe[]> {
+    const { asker } = this.#own;
+    const { subject, loaded, lane: { place } } = asker;
+    const arbitrary = probeArbitrary(fastCheck(), subject, loaded.moments, place, await exampleTexts(asker));
+    return this.#probes ??= fastCheck().sample(arbitrary, { seed: this.#session.seed, numRuns: EVENTS });
   }
 
   /** The fields of an event in which it differs from the usual one. */
@@ -194,7 +183,7 @@ class Bench implements Disposable {
   async #smallest(example: HookExample, copy: Copy): Promise<HookExample | undefined> {
     const shows = async (tried: HookExample) => {
       const read = plainExample(tried);
-      return await this.#holds(this.#own, read) && !await this.#holds(copy, read);
+      return await holds(this.#own, read) && !await holds(copy, read);
     };
     if (!await shows(example)) return undefined;
     let small = example;
@@ -211,6 +200,10 @@ class Bench implements Disposable {
     }
     return small;
   }
+}
+
+async function holds({ asker, lanes }: Copy, example: Example): Promise<boolean> {
+  return (await played(example, asker, lanes)).ok;
 }
 
 type Fields = { readonly [field: string]: unknown };
@@ -247,21 +240,6 @@ function copied({ at, path }: HookFile, kept: string): string {
 function upwards(folder: string): string[] {
   const up = dirname(folder);
   return up === folder ? [folder] : [folder, ...upwards(up)];
-}
-
-/** Some texts that match; none if fast-check cannot make them of such an expression. */
-function matching(fc: FastCheck, source: string, seed: number): readonly string[] {
-  try {
-    const pattern = new RegExp(source.replace(/^\(\?[a-z]+\)/, "").replaceAll(/\\[bB]/g, ""));
-    const texts = fc.sample(fc.stringMatching(pattern, { maxLength: 60 }), { seed, numRuns: 6 });
-    return texts.map((text) => text.replaceAll(/[^\x20-\x7e]+/g, "x"));
-  } catch {
-    return [];
-  }
-}
-
-function textsIn(value: unknown): string[] {
-  return typeof value === "string" ? [value] : isObject(value) ? Object.values(value).flatMap(textsIn) : [];
 }
 
 function same(a: unknown, b: unknown): boolean {

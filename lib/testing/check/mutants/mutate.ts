@@ -242,10 +242,3 @@ function regexEdits(source: string, offset: number): Edit[] {
   close(source.length);
   return edits;
 }
-
-/** The regular expressions of a hook: what texts it looks for. */
-export function patternsOf({ kind, text }: Pick<HookFile, "kind" | "text">): readonly string[] {
-  if (kind === "rules") return [...text.matchAll(COMPARED)].map(([source]) => source);
-  if (kind !== "module") return [];
-  return maskedModule(text).regexes.map(([from, to]) => text.slice(from + 1, text.lastIndexOf("/", to - 1)));
-}
