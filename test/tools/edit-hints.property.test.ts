@@ -43,9 +43,6 @@ const SLIPS: Record<string, [says: string, (s: string) => string]> = {
     (s) => s.split("\n").map((l, i) => `${String(i + 7).padStart(6)}\t${l}`).join("\n"),
   ],
   "line numbers with an arrow": ["line-number prefix", (s) => s.split("\n").map((l, i) => `${i + 7}→${l}`).join("\n")],
-  "written-out escapes": ["escapes (old_string has them", (s) => JSON.stringify(s).slice(1, -1)],
-  "other case": ["letter case", (s) => s.toUpperCase()],
-  "a line break too many": ["line break at the end", (s) => `${s}\n`],
 };
 
 for (const [name, [says, slip]] of Object.entries(SLIPS)) {

@@ -27,9 +27,8 @@ export function explainMiss(bytes: Uint8Array, call: EditCall, encoding: Encodin
 function explain(miss: NearMiss, wanted: string, invalid: boolean): string {
   const there = miss.lines.join("\n");
   const named = [
-    ...(miss.spelling ? [miss.spelling] : []),
-    ...(miss.spacing ? ["the spaces or blank lines in it"] : []),
-    ...miss.folds.map((fold) => SAY[fold](there, wanted)),
+    ...(miss.numbered ? ["the line-number prefix of Read, which is not in the file"] : []),
+    ...miss.folds.map((fold) => fold === "indentation" ? indentation(there, wanted) : NAMES[fold]),
   ];
   if (named.length === 0) {
     const why = invalid ? "has bytes that are not valid UTF-8, which old_string cannot name" : "has other bytes";
@@ -38,31 +37,19 @@ function explain(miss: NearMiss, wanted: string, invalid: boolean): string {
   return `: the text at line ${miss.firstLine} differs in ${named.join(" and ")}${show(miss.firstLine, miss.lines)}`;
 }
 
-const SAY: Record<Fold, (there: string, wanted: string) => string> = {
-  "line endings": (there, wanted) => {
-    const kind = (text: string) => text.includes("\r\n") ? "CRLF" : text.includes("\r") ? "CR" : "LF";
-    return there.includes("\r") || wanted.includes("\r")
-      ? `line endings (the file has ${kind(there + (there.endsWith("\r") ? "\n" : ""))}, old_string has ${
-        kind(wanted)
-      })`
-      : "line endings";
-  },
-  "trailing whitespace": () => "trailing whitespace",
-  indentation: (there, wanted) => {
-    const kind = (text: string) => /^ *\t/m.test(text) ? "tabs" : /^ /m.test(text) ? "spaces" : "none";
-    return kind(there) === kind(wanted)
-      ? "indentation (its depth)"
-      : `indentation (the file has ${kind(there)}, old_string has ${kind(wanted)})`;
-  },
-  punctuation: () => "typographic punctuation (curly quotes, dashes, an ellipsis or a no-break space on one side)",
-  "unicode form": (there) => {
-    const composed = there === there.normalize("NFC");
-    return composed
-      ? "Unicode form (the file has composed characters, NFC; old_string has not)"
-      : "Unicode form (the file has decomposed characters, NFD; old_string has not)";
-  },
-  case: () => "letter case",
+const NAMES: Record<Exclude<Fold, "indentation">, string> = {
+  "line endings": "line endings (LF, CRLF or CR)",
+  "trailing whitespace": "trailing whitespace",
+  punctuation: "typographic punctuation (curly quotes, dashes, an ellipsis or a no-break space on one side)",
+  "unicode form": "Unicode form (composed or decomposed characters, NFC or NFD)",
 };
+
+function indentation(there: string, wanted: string): string {
+  const kind = (text: string) => /^ *\t/m.test(text) ? "tabs" : /^ /m.test(text) ? "spaces" : "none";
+  return kind(there) === kind(wanted)
+    ? "indentation (its depth)"
+    : `indentation (the file has ${kind(there)}, old_string has ${kind(wanted)})`;
+}
 
 function closest(text: string, wanted: string): string {
   const lines = linesOf(text, true), wantedLines = linesOf(wanted, true);
@@ -97,7 +84,7 @@ function show(first: number, lines: readonly string[]): string {
   return `; the file has there, each line as a JSON string:${shown.join("")}${more}`;
 }
 
-/** A word on more lines than this says nothing about where a text belongs. */
+/** A word on more lines than this does not show where a text belongs. */
 const COMMON = 16;
 
 /**
@@ -122,14 +109,10 @@ function nearestLine(lines: readonly string[], wanted: readonly string[]): numbe
       for (const i of at) votes.set(i - j, (votes.get(i - j) ?? 0) + 1 / at.length);
     }
   });
-  let best: number | undefined, most = 0.5;
-  for (const [offset, count] of votes) {
-    if (count > most || (count === most && best === undefined)) [best, most] = [offset, count];
-  }
-  return best === undefined ? undefined : Math.max(0, best) + 1;
+  const [best] = [...votes].sort(([, a], [, b]) => b - a);
+  return best && best[1] >= 0.5 ? Math.max(0, best[0]) + 1 : undefined;
 }
 
 function wordsOf(line: string): string[] {
-  // The pattern that knows all letters takes several times as long, and most lines do not need it.
-  return line.match(/[\u0080-\uffff]/.test(line) ? /[\p{L}\p{N}_]+/gu : /\w+/g) ?? [];
+  return line.match(/[\p{L}\p{N}_]+/gu) ?? [];
 }
