@@ -88,17 +88,7 @@ export function agentTool(options: AgentToolOptions = {}): Tool<AgentInput> {
   });
 }
 
-/**
- * The tool that starts agents: general ones, and those described in `agents/<name>.md`.
- *
- * @example
- * ```ts
- * import { agent } from "crochet";
- * import { Agent, Read } from "crochet/tools";
- *
- * export default agent({ from: import.meta.url, tools: [Read, Agent] });
- * ```
- */
+/** The tool that starts agents: general ones, and those described in `agents/<name>.md`. */
 export const Agent: Tool<AgentInput> = agentTool();
 
 /** What the model reads: with agents of one's own, which those are and when to use them. */

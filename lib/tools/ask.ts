@@ -143,14 +143,6 @@ export const AskUserQuestion: Tool<AskUserQuestionInput> = question;
 /**
  * Asks a person whether to plan first, as `AskUserQuestion` asks; with permissions, only what reads may run
  * until a plan is agreed to.
- *
- * @example
- * ```ts
- * import { agent } from "crochet";
- * import { EnterPlanMode, ExitPlanMode, Read } from "crochet/tools";
- *
- * export default agent({ from: import.meta.url, tools: [Read, EnterPlanMode, ExitPlanMode] });
- * ```
  */
 export const EnterPlanMode: Tool<object> = enter;
 

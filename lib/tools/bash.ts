@@ -111,17 +111,7 @@ export function bashTool(options: BashOptions = {}): Tool<BashInput> {
   });
 }
 
-/**
- * Runs commands in the agent's shell.
- *
- * @example
- * ```ts
- * import { agent } from "crochet";
- * import { Bash, BashOutput, KillShell } from "crochet/tools";
- *
- * export default agent({ from: import.meta.url, tools: [Bash, BashOutput, KillShell] });
- * ```
- */
+/** Runs commands in the agent's shell. */
 export const Bash: Tool<BashInput> = bashTool();
 
 /**

@@ -35,17 +35,7 @@ Whitespace, quotes, case and Unicode form must match. If there is no match, the 
 - It is matched against the current file, whether you have read it or not. If the file changed since it was read, the result says so.
 - Edits of one file wait for each other. A failed edit changes nothing. Links and file mode are kept.`;
 
-/**
- * Replaces text in a file by exact match, or says why it cannot.
- *
- * @example
- * ```ts
- * import { agent } from "crochet";
- * import { Edit, Read } from "crochet/tools";
- *
- * export default agent({ from: import.meta.url, tools: [Read, Edit] });
- * ```
- */
+/** Replaces text in a file by exact match, or says why it cannot. */
 export const Edit: Tool<EditInput> = {
   ...tool<EditInput>({
     name: "Edit",

@@ -34,17 +34,7 @@ Files ignored by .gitignore, .ignore or .rgignore, version control folders and s
 - Paths are relative to the working directory and sorted, at most ${MOST_FILES}; the result says if there are more.
 - path must be in the workspace. To search file contents use Grep.`;
 
-/**
- * Finds files by glob, in ripgrep's dialect.
- *
- * @example
- * ```ts
- * import { agent } from "crochet";
- * import { Glob, Read } from "crochet/tools";
- *
- * export default agent({ from: import.meta.url, tools: [Read, Glob] });
- * ```
- */
+/** Finds files by glob, in ripgrep's dialect. */
 export const Glob: Tool<GlobInput> = tool<GlobInput>({
   name: "Glob",
   description: DESCRIPTION,

@@ -64,17 +64,7 @@ It is matched line by line; with multiline a match can span lines, and . also ma
 - Results are sorted by path. At most head_limit (default ${DEFAULT_LIMIT}) lines or files are returned, at most about ${MOST_TEXT} characters. The result says if anything is missing; use offset to get it.
 - path must be in the workspace.`;
 
-/**
- * Searches the contents of files as ripgrep does.
- *
- * @example
- * ```ts
- * import { agent } from "crochet";
- * import { Grep, Read } from "crochet/tools";
- *
- * export default agent({ from: import.meta.url, tools: [Read, Grep] });
- * ```
- */
+/** Searches the contents of files as ripgrep does. */
 export const Grep: Tool<GrepInput> = tool<GrepInput>({
   name: "Grep",
   description: DESCRIPTION,

@@ -1,3 +1,17 @@
+/**
+ * The tools of an agent, and each as a function of its input.
+ *
+ * @example
+ * ```ts
+ * import { agent } from "crochet";
+ * import { Agent, Bash, BashOutput, Edit, EnterPlanMode, Glob, Grep, KillShell, MultiEdit, Read, Write } from "crochet/tools";
+ *
+ * const files = [Read, Write, Edit, MultiEdit, Glob, Grep];
+ * const tools = [...files, Bash, BashOutput, KillShell, Agent, EnterPlanMode];
+ * export default agent({ from: import.meta.url, tools });
+ * ```
+ */
+
 export { applyEdit } from "./edit/apply-edit.ts";
 export type { EditApplied, EditCode, EditRefused } from "./edit/apply-edit.ts";
 export type { EditCall } from "./edit/edit-call.ts";

@@ -29,17 +29,7 @@ const DESCRIPTION = `Makes several edits in one file, in order, all or none.
 - A later edit sees the text that the earlier ones made, so an edit must not remove what a later one looks for.
 - If one edit is refused, none is applied, and the error says which one it was.`;
 
-/**
- * Makes several edits in one file, all or none.
- *
- * @example
- * ```ts
- * import { agent } from "crochet";
- * import { MultiEdit, Read } from "crochet/tools";
- *
- * export default agent({ from: import.meta.url, tools: [Read, MultiEdit] });
- * ```
- */
+/** Makes several edits in one file, all or none. */
 export const MultiEdit: Tool<MultiEditInput> = {
   ...tool<MultiEditInput>({
     name: "MultiEdit",

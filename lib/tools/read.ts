@@ -45,17 +45,7 @@ const DESCRIPTION = `Reads a file.
 - Other binary files, directories (use Glob or ls), devices and files over 256 MiB are refused.
 - The file must be in the workspace. Edit and Write report if it has changed since you read it.`;
 
-/**
- * Reads a file: text with line numbers, images and PDFs as blocks, notebooks as cells.
- *
- * @example
- * ```ts
- * import { agent } from "crochet";
- * import { Edit, Read } from "crochet/tools";
- *
- * export default agent({ from: import.meta.url, tools: [Read, Edit] });
- * ```
- */
+/** Reads a file: text with line numbers, images and PDFs as blocks, notebooks as cells. */
 export const Read: Tool<ReadInput> = tool<ReadInput>({
   name: "Read",
   description: DESCRIPTION,

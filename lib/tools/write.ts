@@ -35,17 +35,7 @@ const DESCRIPTION = `Writes a whole file: creates it, with its directories, or r
 - To change a part of a file use Edit. Read a file before replacing it: the result says if it was never read, or changed since.
 - The file must be in the workspace. Links and the mode of an existing file are kept. A failed write changes nothing.`;
 
-/**
- * Writes a file whole.
- *
- * @example
- * ```ts
- * import { agent } from "crochet";
- * import { Read, Write } from "crochet/tools";
- *
- * export default agent({ from: import.meta.url, tools: [Read, Write] });
- * ```
- */
+/** Writes a file whole. */
 export const Write: Tool<WriteInput> = {
   ...tool<WriteInput>({
     name: "Write",

@@ -53,9 +53,9 @@ export interface EditRefused {
 export function applyEdit(bytes: Uint8Array, edit: EditCall): EditApplied | EditRefused {
   try {
     const call = checkEditCall(edit);
-    const { splices, encoding, eol } = planEdit(bytes, call);
+    const { splices, encoding, eol, replacements } = planEdit(bytes, call);
     const lines = linesAfter(bytes, splices, encoding);
-    return { ok: true, bytes: applySplices(bytes, splices), replacements: splices.length, lines, eol };
+    return { ok: true, bytes: applySplices(bytes, splices), replacements, lines, eol };
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
     return { ok: false, code: error.code as EditCode, message: error.message };
@@ -66,6 +66,7 @@ export interface EditPlan {
   readonly splices: readonly Splice[];
   readonly encoding: Encoding;
   readonly eol: Eol;
+  readonly replacements: number;
 }
 
 /** What a checked call changes in these bytes, or a ToolError. Nothing is copied or written. */
@@ -79,7 +80,7 @@ export function planEdit(bytes: Uint8Array, call: Required<EditCall>): EditPlan 
   if (matches.count > 1 && !call.replace_all) throw ambiguous(matches);
   const { splices } = matches;
   if (encoding === "bytes") refuseMixedEncodings(bytes, call, splices);
-  return { splices, encoding, eol };
+  return { splices, encoding, eol, replacements: splices.length };
 }
 
 interface Matches {

@@ -7,7 +7,7 @@ import type { Eol } from "../../files/line-breaks.ts";
 import { changedSinceRead } from "../../files/read-record.ts";
 import { applySplices, composeSplices, linesAfter, type Splice, spliceBetween } from "../../files/splices.ts";
 import { LARGE } from "../../files/undo-log.ts";
-import { planEdit } from "./apply-edit.ts";
+import { type EditPlan, planEdit } from "./apply-edit.ts";
 import { type Hunk, hunksOf, unifiedDiff } from "./diff.ts";
 import type { EditCall } from "./edit-call.ts";
 
@@ -16,13 +16,6 @@ export interface EditReport extends ChangeReport {
   readonly replacements: number;
   /** How the line breaks of the strings were taken. */
   readonly eol: Eol;
-}
-
-interface Plan {
-  readonly splices: readonly Splice[];
-  readonly encoding: Encoding;
-  readonly eol: Eol;
-  readonly replacements: number;
 }
 
 export interface EditedFile {
@@ -41,14 +34,15 @@ export async function editFile(
 ): Promise<EditedFile> {
   const diff = await import("diff");
   let drawn: Drawn | undefined;
-  const changed = await changeFile<Plan>(path, context, {
+  const changed = await changeFile<EditPlan>(path, context, {
     verb: "edit",
     plan: (bytes, place) => {
       try {
         return planEdits(bytes!, calls);
       } catch (error) {
-        throw isStale(error) && changedSinceRead(context.state, place.real, bytes!)
-          ? blameChange(error as ToolError)
+        const missed = error instanceof ToolError && (error.code === "not_found" || error.code === "ambiguous");
+        throw missed && changedSinceRead(context.state, place.real, bytes!)
+          ? withLine(error, "The file changed on disk since it was read: read it again")
           : error;
       }
     },
@@ -63,39 +57,30 @@ export async function editFile(
   };
 }
 
-function planEdits(bytes: Uint8Array, calls: readonly Required<EditCall>[]): Plan {
-  const [only] = calls;
-  if (calls.length === 1) {
-    const plan = planEdit(bytes, only!);
-    return { ...plan, replacements: plan.splices.length };
-  }
+function planEdits(bytes: Uint8Array, calls: readonly Required<EditCall>[]): EditPlan {
+  if (calls.length === 1) return planEdit(bytes, calls[0]!);
   let current = bytes, replacements = 0;
   let splices: readonly Splice[] = [], eol: Eol = "verbatim";
   for (const [i, call] of calls.entries()) {
     const plan = planNumbered(current, call, `${i + 1} of ${calls.length}`);
     splices = composeSplices(splices, current, plan.splices);
     current = applySplices(current, plan.splices);
-    replacements += plan.splices.length;
+    replacements += plan.replacements;
     if (plan.eol !== "verbatim") eol = plan.eol;
   }
   return { splices, encoding: encodingOf(bytes) as Encoding, eol, replacements };
 }
 
-function planNumbered(bytes: Uint8Array, call: Required<EditCall>, number: string) {
+function planNumbered(bytes: Uint8Array, call: Required<EditCall>, number: string): EditPlan {
   try {
     return planEdit(bytes, call);
   } catch (error) {
-    if (!(error instanceof ToolError)) throw error;
-    throw new ToolError(`${error.message}\nThis was edit ${number}, and none was applied`, { code: error.code });
+    throw error instanceof ToolError ? withLine(error, `This was edit ${number}, and none was applied`) : error;
   }
 }
 
-function isStale(error: unknown): boolean {
-  return error instanceof ToolError && (error.code === "not_found" || error.code === "ambiguous");
-}
-
-function blameChange({ message, code }: ToolError): ToolError {
-  return new ToolError(`${message}\nThe file changed on disk since it was read: read it again`, { code });
+function withLine({ message, code }: ToolError, line: string): ToolError {
+  return new ToolError(`${message}\n${line}`, { code });
 }
 
 const LINES_SHOWN = 10;
@@ -107,7 +92,7 @@ const EOL_NOTE: Record<Eol, string> = {
   mixed: "\n(the file has LF and CRLF: the new text got the line breaks of the text it replaced)",
 };
 
-function confirmation({ path, replacements, lines, eol }: EditReport, { plan }: Changed<Plan>): string {
+function confirmation({ path, replacements, lines, eol }: EditReport, { plan }: Changed<EditPlan>): string {
   const times = replacements === 1 ? "1 replacement" : `${replacements} replacements`;
   const shown = lines.slice(0, LINES_SHOWN).join(", ") + (lines.length > LINES_SHOWN ? " …" : "");
   const breaks = plan.splices.some(({ bytes }) => bytes.includes(10)) || eol === "mixed";
@@ -179,10 +164,6 @@ function notesOn(changed: Changed<unknown>, drawn: Drawn): string[] {
   return notes;
 }
 
-interface WritePlan {
-  readonly splices: readonly Splice[];
-}
-
 /** Writes a whole file, and draws what changed. Loaded by the first call of Write. */
 export async function writeFile(
   { file_path, content }: { readonly file_path: string; readonly content: string },
@@ -191,12 +172,12 @@ export async function writeFile(
   const diff = await import("diff");
   const bytes = Buffer.from(content, "utf8");
   let drawn: Drawn | undefined;
-  const changed = await changeFile<WritePlan>(file_path, context, {
+  const changed = await changeFile<{ readonly splices: readonly Splice[] }>(file_path, context, {
     verb: "write",
     create: true,
     known: true,
     plan: (before) => ({ splices: before ? spliceBetween(before, bytes) : [{ start: 0, end: 0, bytes }] }),
-    meanwhile: (before, { splices }) => drawn = drawWrite(before, bytes, splices, diff),
+    meanwhile: (before, { splices }) => drawn = drawWrite(before ?? new Uint8Array(), bytes, splices, diff),
   });
   const type = changed.before === undefined ? "create" as const : "update" as const;
   return {
@@ -207,20 +188,12 @@ export async function writeFile(
       ...notesOn(changed, drawn!),
     ].join("\n"),
     original: () =>
-      changed.before === undefined
-        ? { originalFile: null }
-        : originalFile(changed.before, textEncoding(changed.before)),
+      changed.before ? originalFile(changed.before, textEncoding(changed.before)) : { originalFile: null },
   };
 }
 
 /** A file in another encoding becomes UTF-8, so the two are compared as text. */
-function drawWrite(
-  before: Uint8Array | undefined,
-  now: Uint8Array,
-  splices: readonly Splice[],
-  diff: typeof import("diff"),
-): Drawn {
-  if (before === undefined) return draw(new Uint8Array(), splices, "bytes", diff);
+function drawWrite(before: Uint8Array, now: Uint8Array, splices: readonly Splice[], diff: DiffPackage): Drawn {
   const encoding = textEncoding(before);
   if (encoding === "bytes") return draw(before, splices, "bytes", diff);
   const text = Buffer.from(decode(before, encoding), "utf8");
@@ -232,7 +205,7 @@ function textEncoding(bytes: Uint8Array): Encoding {
   return encoding === "utf32" ? "bytes" : encoding;
 }
 
-function overwriteNotes({ before, changedSinceRead }: Changed<WritePlan>): string[] {
+function overwriteNotes({ before, changedSinceRead }: Changed<unknown>): string[] {
   if (before === undefined) return [];
   const notes: string[] = [];
   if (changedSinceRead === undefined) {
