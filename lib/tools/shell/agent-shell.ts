@@ -56,9 +56,10 @@ export function agentShell(
   let turn: Promise<unknown> = Promise.resolve();
   let late: Parameters<OnOutput>[] = [];
 
-  const open = async (environment: typeof env): Promise<Shell> => {
+  const given = () => ({ ...process.env, ...env });
+  const open = async (): Promise<Shell> => {
     const wrap = sandbox && await (await import("../../permissions/sandbox.ts")).openSandbox(sandbox);
-    return openShell({ cwd: place, env: environment ?? { ...process.env, ...env }, ...(wrap && { wrap }) });
+    return openShell({ cwd: place, env: given(), ...(wrap && { wrap }) });
   };
 
   /** A new shell in the old one's directory, and what to report about it. */
@@ -73,7 +74,7 @@ export function agentShell(
         `The shell had ended: this is a new one in ${place}, without the old one's variables, functions and jobs.`,
       );
     }
-    shell = await open(undefined);
+    shell = await open();
     if (envFile !== undefined && existsSync(envFile)) {
       await shell.run(`. ${shellWord(envFile)}`, { onOutput: () => {} });
     }
@@ -87,32 +88,28 @@ export function agentShell(
     return next;
   };
 
-  /** The variables a command would get; what else is printed meanwhile is kept for the next command. */
-  const environment = async (): Promise<typeof env> => {
-    if (!shell?.alive()) return undefined;
+  /** The variables and functions a command would get, as bash sets them; what else is printed is kept for the next command. */
+  const exported = async (): Promise<string> => {
+    if (!shell?.alive()) return "";
     const mark = randomBytes(16).toString("hex");
     const heard: Buffer[] = [];
-    await shell.run(`builtin printf %s ${mark}; command env -0; builtin printf %s ${mark}`, {
+    await shell.run(`builtin printf %s ${mark}; builtin export -p; builtin declare -fx; builtin printf %s ${mark}`, {
       onOutput: (stream, data) => stream === "stdout" ? heard.push(Buffer.from(data)) : late.push([stream, data]),
     });
-    const [before = "", variables = "", after = ""] = Buffer.concat(heard).toString("utf8").split(mark);
+    const [before = "", script = "", after = ""] = Buffer.concat(heard).toString("utf8").split(mark);
     for (const text of [before, after]) if (text !== "") late.push(["stdout", Buffer.from(text)]);
-    const pairs = variables.split("\0").map((entry) =>
-      [entry.slice(0, entry.indexOf("=")), entry.slice(entry.indexOf("=") + 1)] as const
-    )
-      .filter(([name]) => name !== "");
-    return pairs.length > 0 ? Object.fromEntries(pairs) : undefined;
+    return script;
   };
 
   /**
-   * A second shell with the first one's variables. In a sandbox it gets them inside: what starts the
-   * sandbox stands outside, and BASH_ENV or LD_PRELOAD would have it run what lies in the workspace.
+   * A second shell with the first one's variables. It gets them inside: what starts a sandbox stands outside, and
+   * BASH_ENV or LD_PRELOAD would have it run what lies in the workspace.
    */
   const beside = async (): Promise<Shell> => {
-    const variables = await environment();
-    if (!sandbox || variables === undefined) return open(variables);
-    const second = await open(undefined);
-    await second.run(settingAll(variables, { ...process.env, ...env }), { onOutput: () => {} });
+    const script = await exported();
+    const second = await open();
+    const old = Object.keys(given()).filter((name) => /^[A-Za-z_]\w*$/.test(name));
+    if (script !== "") await second.run(`builtin unset ${old.join(" ")}\n${script}`, { onOutput: () => {} });
     return second;
   };
 
@@ -143,19 +140,6 @@ export function agentShell(
       await shell?.close();
     },
   };
-}
-
-type Variables = Readonly<Record<string, string | undefined>>;
-
-/** A script that makes one environment of another; functions that were exported are variables of a name of their own. */
-function settingAll(wanted: Variables, given: Variables): string {
-  const gone = Object.keys(given).filter((name) => /^\w+$/.test(name) && wanted[name] === undefined);
-  const set = Object.entries(wanted).flatMap(([name, value = ""]) => {
-    const [, called] = /^BASH_FUNC_([\w.-]+)%%$/.exec(name) ?? [];
-    if (called !== undefined) return [`builtin eval ${shellWord(`${called} ${value}`)}; builtin export -f ${called}`];
-    return /^[A-Za-z_]\w*$/.test(name) ? [`builtin export ${name}=${shellWord(value)}`] : [];
-  });
-  return [...gone.map((name) => `builtin unset ${name}`), ...set].join("\n");
 }
 
 function inBackground(
