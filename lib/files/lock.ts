@@ -37,11 +37,14 @@ async function withLock<T>(key: string, real: string, signal: AbortSignal, work:
   try {
     await untilAborted(before, signal);
     const lock = join(lockDirectory(), createHash("sha256").update(key).digest("hex").slice(0, 32));
-    const held = await acquire(lock, real, signal);
+    const release = await acquire(lock, PATIENCE, signal, (pid) => {
+      const why = `process ${pid} holds its lock '${lock}'`;
+      return new ToolError(`Cannot change '${real}' as ${why}: try again`, { code: "locked" });
+    });
     try {
       return await work();
     } finally {
-      release(lock, held);
+      release();
     }
   } finally {
     leave();
@@ -81,12 +84,8 @@ function lockDirectory(): string {
       continue;
     }
   }
-  throw new ToolError(
-    `Cannot lock the file as '/tmp' has no directory of user ${user} to write to: make '/tmp/crochet-${user}'`,
-    {
-      code: "locked",
-    },
-  );
+  const why = `'/tmp' has no directory of user ${user} to write to`;
+  throw new ToolError(`Cannot lock the file as ${why}: make '/tmp/crochet-${user}'`, { code: "locked" });
 }
 
 const PATIENCE = 30_000;
@@ -94,54 +93,56 @@ const PATIENCE = 30_000;
 let acquired = Math.floor(Math.random() * 2 ** 40);
 
 /**
- * A lock is a symbolic link whose target names its owner: made in one step together with its text, so no process
- * ever sees a lock without an owner. Answers the text of the lock taken.
+ * Claims an id for this process by a lock that lasts until it is released or the process ends.
+ *
+ * @throws {Error} if a running process has it
  */
-async function acquire(lock: string, real: string, signal: AbortSignal): Promise<string> {
+export async function claim(lock: string, id: string): Promise<() => Promise<void>> {
+  const release = await acquire(lock, 0, new AbortController().signal, (pid) => {
+    return new Error(`Cannot run '${id}' as process ${pid} is running it: wait for it or end it`);
+  });
+  return async () => release();
+}
+
+/**
+ * A lock is a symbolic link whose target names its owner: made in one step together with its text, so no process
+ * ever sees a lock without an owner. Answers how to release it; throws what `refusal` makes of the owner's process.
+ */
+async function acquire(
+  lock: string,
+  patience: number,
+  signal: AbortSignal,
+  refusal: (pid: string) => Error,
+): Promise<() => void> {
   const mine = `${thisOwner()}-${++acquired}`;
-  const deadline = performance.now() + PATIENCE;
+  const deadline = performance.now() + patience;
   for (let wait = 1;; wait = Math.min(wait * 2, 20)) {
     signal.throwIfAborted();
     try {
       symlinkSync(mine, lock);
-      return mine;
+      return () => remove(lock, mine);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
     const theirs = read(lock);
     if (theirs === undefined) continue;
-    if (isGone(theirs.owner, theirs.age)) {
-      await removeStale(lock, theirs.owner, real, signal);
-      continue;
-    }
-    if (performance.now() > deadline) {
-      throw new ToolError(
-        `Cannot change '${real}' as process ${theirs.owner.split("-")[0]} holds its lock '${lock}': try again`,
-        {
-          code: "locked",
-        },
-      );
-    }
-    await sleep(wait * (0.5 + Math.random() / 2));
+    const { owner, age } = theirs;
+    if (isGone(owner, age)) {
+      // Of several that see it, one at a time may look again and remove it: a late one would remove its successor.
+      const release = await acquire(`${lock}.stale`, PATIENCE, signal, refusal);
+      try {
+        remove(lock, owner);
+      } finally {
+        release();
+      }
+    } else if (performance.now() > deadline) throw refusal(owner.split("-")[0]!);
+    else await sleep(wait * (0.5 + Math.random() / 2));
   }
 }
 
-/**
- * Removes the lock of a process that ended. Of several that see it, one at a time may look again and remove it:
- * else a late one would remove the lock that an early one has taken since.
- */
-async function removeStale(lock: string, owner: string, real: string, signal: AbortSignal): Promise<void> {
-  const breaking = `${lock}.stale`;
-  const held = await acquire(breaking, real, signal);
-  try {
-    if (read(lock)?.owner === owner) unlinkSync(lock);
-  } finally {
-    release(breaking, held);
-  }
-}
-
-function release(lock: string, held: string): void {
-  if (read(lock)?.owner === held) unlinkSync(lock);
+/** Removes a lock if it is still that of this owner. */
+function remove(lock: string, owner: string): void {
+  if (read(lock)?.owner === owner) unlinkSync(lock);
 }
 
 function read(lock: string): { owner: string; age: number } | undefined {

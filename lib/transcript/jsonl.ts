@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { claim } from "./claim-file.ts";
+import { claim } from "../files/lock.ts";
 import { LineLog, readLineLog } from "./line-log.ts";
 import {
   checkId,

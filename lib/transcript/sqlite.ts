@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import type { DatabaseSync } from "node:sqlite";
+import { claim } from "../files/lock.ts";
 import { makePrivate } from "../files/state-dir.ts";
-import { claim } from "./claim-file.ts";
 import { checkId, entriesOf, type Entry, listed, transcriptOf, type TranscriptStore } from "./store.ts";
 
 /** A store in one SQLite file that many processes can share, with a search over everything said. */

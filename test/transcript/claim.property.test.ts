@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
@@ -26,7 +26,7 @@ test("U15: of several processes that find a session whose process has ended, one
     await Promise.all(claimers.map(({ next }) => next()));
     const ended = thisOwner().replace(/^\d+-[^-]+/, "999999999-1");
     for (let n = 0; n < tries(100, 1000); n++) {
-      writeFileSync(join(folder.path, `s${n}.jsonl.lock`), ended);
+      symlinkSync(ended, join(folder.path, `s${n}.jsonl.lock`));
       for (const { child } of claimers) child.stdin!.write(`s${n}\n`);
       const got = await Promise.all(claimers.map(({ next }) => next()));
       assert.deepEqual(got.toSorted(), ["no", "no", "no", "yes"], `round ${n}`);
