@@ -16,6 +16,8 @@ export const KINDS = {
   "a list of texts": (value: unknown) => Array.isArray(value) && value.every((one) => typeof one === "string"),
   "true, false or a list of texts": (value: unknown): boolean =>
     typeof value === "boolean" || KINDS["a list of texts"](value),
+  "texts by name": (value: unknown) => isObject(value) && Object.values(value).every((one) => typeof one === "string"),
+  "more than 0": (value: unknown) => typeof value === "number" && value > 0,
   "0 or more": (value: unknown) => typeof value === "number" && value >= 0,
   any: () => true,
 };

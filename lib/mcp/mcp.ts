@@ -41,18 +41,14 @@ class McpConnection {
     this.#options = options;
   }
 
-  /** @throws {Error} if the server cannot be used, with the reason in its message */
-  async open(signal: AbortSignal): Promise<void> {
-    await this.#connected(signal);
-  }
-
   async close(): Promise<void> {
     this.#isClosed = true;
     const client = await this.#connecting?.catch(() => undefined);
     if (client) await this.#leave(client, this.#transport!);
   }
 
-  #connected(signal: AbortSignal): Promise<Client> {
+  /** @throws {Error} if the server cannot be used, with the reason in its message */
+  connected(signal: AbortSignal): Promise<Client> {
     return this.#connecting ??= this.#connect(signal).catch((error) => {
       this.#connecting = undefined;
       throw error;
@@ -90,24 +86,17 @@ class McpConnection {
     });
     client.setRequestHandler("roots/list", () => ({ roots: [{ uri: pathToFileURL(this.#options.cwd).href }] }));
     client.onerror = () => {}; // what matters comes back as a failed call
-    const giveUp = new AbortController();
-    const late = new Error(`it was not ready within ${startTimeout / 1000} s`);
-    const timer = setTimeout(() => giveUp.abort(late), startTimeout);
-    const leave = () => giveUp.abort(signal.reason);
-    signal.addEventListener("abort", leave, { once: true });
-    if (signal.aborted) leave();
+    const late = AbortSignal.timeout(startTimeout);
+    const giveUp = AbortSignal.any([signal, late]);
     try {
-      const options = { signal: giveUp.signal, timeout: startTimeout };
-      await unlessAborted(giveUp.signal, client.connect(transport, options));
-      const { tools } = await unlessAborted(giveUp.signal, client.listTools(undefined, options));
+      const options = { signal: giveUp, timeout: startTimeout };
+      await unlessAborted(giveUp, client.connect(transport, options));
+      const { tools } = await unlessAborted(giveUp, client.listTools(undefined, options));
       this.#offer(tools);
     } catch (error) {
       await this.#leave(client, transport);
-      const why = giveUp.signal.aborted ? (giveUp.signal.reason as Error)?.message : reasonOf(error);
+      const why = late.aborted ? `it was not ready within ${startTimeout / 1000} s` : reasonOf(error);
       throw new Error(`Cannot use MCP server '${name}' as ${why}${lastWords(transport)}`, { cause: error });
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", leave);
     }
     client.onclose = () => {
       this.#connecting = undefined;
@@ -181,7 +170,7 @@ class McpConnection {
     const { signal, progress } = context;
     let result: CallToolResult;
     try {
-      const client = await this.#connected(signal);
+      const client = await this.connected(signal);
       result = await client.callTool({ name: tool, arguments: input }, {
         signal,
         timeout: server.timeout ?? CALL_MS,
@@ -217,6 +206,7 @@ function lastWords(transport: Transport): string {
 function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     work.then(resolve, reject);
+    if (signal.aborted) reject(signal.reason);
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
 }
@@ -265,7 +255,7 @@ export async function connectServers({ servers, startTimeout }: McpOptions, host
     );
   }
   await Promise.all([...connections.values()].map((one) =>
-    one.open(host.signal).catch((error) => {
+    one.connected(host.signal).catch((error) => {
       if (!host.signal.aborted) host.warn((error as Error).message);
     })
   ));

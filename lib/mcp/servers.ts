@@ -1,5 +1,6 @@
 import { isObject } from "../core/json.ts";
-import { nearest } from "../files/nearest.ts";
+import { shown } from "../core/shown.ts";
+import { checkOptions, type OptionKind } from "../files/options.ts";
 
 /** A server that is started as a process and spoken to over its stdin and stdout. */
 export interface McpProcess {
@@ -32,7 +33,16 @@ export interface McpOptions {
   readonly startTimeout?: number;
 }
 
-const FIELDS = ["type", "command", "args", "env", "cwd", "url", "headers", "timeout"];
+const FIELDS: { readonly [field in keyof McpProcess | keyof McpRemote]: OptionKind } = {
+  type: "any",
+  command: "a text",
+  args: "a list of texts",
+  env: "texts by name",
+  cwd: "a text",
+  url: "a text",
+  headers: "texts by name",
+  timeout: "more than 0",
+};
 
 /**
  * Refuses servers that cannot be meant, before anything has begun.
@@ -40,19 +50,10 @@ const FIELDS = ["type", "command", "args", "env", "cwd", "url", "headers", "time
  * @throws {TypeError}
  */
 export function checkMcp(given: unknown): asserts given is McpOptions {
-  const { servers, startTimeout, ...rest } = given as Partial<McpOptions>;
-  const [unknown] = Object.keys(rest);
-  if (unknown !== undefined) {
-    throw new TypeError(`Cannot use mcp as option '${unknown}' is unknown: expected servers or startTimeout`);
-  }
-  if (!isObject(servers)) throw new TypeError("Cannot use mcp as it has no servers: give { servers: { name: {…} } }");
-  if (startTimeout !== undefined && !(typeof startTimeout === "number" && startTimeout > 0)) {
-    throw new TypeError(`Cannot use mcp as startTimeout is ${String(startTimeout)}: give milliseconds`);
-  }
-  for (const [name, server] of Object.entries(servers)) {
-    const why = problemOf(server) ?? unknownField(server);
-    if (why !== undefined) throw new TypeError(`Cannot use MCP server '${name}' as ${why}`);
-  }
+  const { servers } = given as Partial<McpOptions>;
+  checkOptions(given as object, { servers: "an object", startTimeout: "more than 0" }, "use mcp");
+  if (!servers) throw new TypeError("Cannot use mcp as it has no servers: give { servers: { name: {…} } }");
+  for (const [name, server] of Object.entries(servers)) checkServer(server, `use MCP server '${name}'`);
 }
 
 /** The servers of a file, with variables put in; what is wrong with one takes none of the others away. */
@@ -68,15 +69,15 @@ export function readServers(
   }
   for (const [name, written] of Object.entries(given)) {
     if (isObject(written) && written.disabled === true) continue;
+    const doing = `use MCP server '${name}' of ${file}`;
     try {
-      const server = expanded(written, env) as Record<string, unknown>;
-      const why = problemOf(server);
-      if (why !== undefined) throw new TypeError(why);
-      const kept = Object.entries(server).filter(([field]) => FIELDS.includes(field));
-      const type = server.type === "streamable-http" ? { type: "http" } : {};
-      servers[name] = { ...Object.fromEntries(kept), ...type } as unknown as McpServer;
+      const fields = Object.entries(Object(written)).filter(([field]) => Object.hasOwn(FIELDS, field));
+      const server = expanded(Object.fromEntries(fields), env, doing) as Record<string, unknown>;
+      if (server.type === "streamable-http") server.type = "http";
+      checkServer(server, doing);
+      servers[name] = server;
     } catch (error) {
-      problems.push(`Cannot use MCP server '${name}' of ${file} as ${(error as Error).message}`);
+      problems.push((error as Error).message);
     }
   }
   return { servers, problems };
@@ -86,57 +87,35 @@ export function isRemote(server: McpServer): server is McpRemote {
   return "url" in server;
 }
 
-function problemOf(server: unknown): string | undefined {
-  if (!isObject(server)) return "it is not an object: give a command or a url";
-  const { type, command, args, env, cwd, url, headers, timeout } = server;
-  const remote = url !== undefined;
-  if (remote === (command !== undefined)) {
-    return remote ? "it has both a command and a url: give one" : "it has neither a command nor a url: give one";
+function checkServer(server: unknown, doing: string): asserts server is McpServer {
+  const fail = (why: string): never => {
+    throw new TypeError(`Cannot ${doing} as ${why}`);
+  };
+  if (!isObject(server)) return fail("it is not an object: give a command or a url");
+  checkOptions(server, FIELDS, doing);
+  const { type, command, url } = server;
+  if (!command === !url) fail(`it has ${url ? "both a command and a url" : "neither a command nor a url"}: give one`);
+  const expected = url ? "http" : "stdio";
+  if ((type ?? expected) !== expected) fail(`its type ${shown(type)} is not supported: expected "${expected}"`);
+  if (url && !/^https?:$/.test(URL.parse(url as string)?.protocol ?? "")) {
+    fail(`its url is not an http address: ${shown(url)}`);
   }
-  const types = remote ? ["http", "streamable-http"] : ["stdio"];
-  if (type !== undefined && !types.includes(type as string)) {
-    return `its type ${JSON.stringify(type)} is not spoken here: expected "${types[0]}"`;
-  }
-  if (remote && !(typeof url === "string" && /^https?:\/\//.test(url) && URL.canParse(url))) {
-    return `its url is not an http address: ${JSON.stringify(url)}`;
-  }
-  if (!remote && (typeof command !== "string" || command === "")) return "its command is not a text";
-  if (args !== undefined && !(Array.isArray(args) && args.every((a) => typeof a === "string"))) {
-    return "its args are not a list of texts";
-  }
-  for (const [field, value] of Object.entries({ env, headers })) {
-    if (value === undefined) continue;
-    if (!isObject(value) || Object.values(value).some((v) => typeof v !== "string")) {
-      return `its ${field} are not texts by name`;
-    }
-  }
-  if (cwd !== undefined && typeof cwd !== "string") return "its cwd is not a text";
-  if (timeout !== undefined && !(typeof timeout === "number" && timeout > 0)) {
-    return `its timeout is ${JSON.stringify(timeout)}: give milliseconds`;
-  }
-  return undefined;
-}
-
-function unknownField(server: object): string | undefined {
-  const unknown = Object.keys(server).find((field) => !FIELDS.includes(field));
-  return unknown === undefined
-    ? undefined
-    : `field '${unknown}' is unknown: did you mean '${nearest(unknown, FIELDS)}'?`;
 }
 
 /** `${NAME}` and `${NAME:-otherwise}` in any text, as other hosts read these files. */
-function expanded(value: unknown, env: { readonly [name: string]: string | undefined }): unknown {
+function expanded(value: unknown, env: { readonly [name: string]: string | undefined }, doing: string): unknown {
   if (typeof value === "string") {
     return value.replace(/\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g, (_, name: string, otherwise: string | undefined) => {
       const set = env[name];
       if (otherwise !== undefined) return set || otherwise; // as in a shell: empty is as good as not set
       if (set !== undefined) return set;
-      throw new TypeError(`it needs the variable ${name}, which is not set: set it, or write \${${name}:-…}`);
+      const why = `it needs the variable ${name}, which is not set`;
+      throw new TypeError(`Cannot ${doing} as ${why}: set it, or write \${${name}:-…}`);
     });
   }
-  if (Array.isArray(value)) return value.map((one) => expanded(one, env));
+  if (Array.isArray(value)) return value.map((one) => expanded(one, env, doing));
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, expanded(one, env)]));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, expanded(one, env, doing)]));
 }
 
 /** What a tool's name may be at most. */

@@ -45,7 +45,7 @@ test("one invalid server never removes the others", () => {
   );
   assert.deepEqual(Object.keys(servers), ["good"]);
   assert.equal(problems.length, 7);
-  assert.match(problems.join("\n"), /'old' of \.mcp\.json as its type "sse" is not spoken here: expected "http"/);
+  assert.match(problems.join("\n"), /'old' of \.mcp\.json as its type "sse" is not supported: expected "http"/);
   assert.match(readServers([], {}, ".mcp.json").problems[0]!, /they are not an object/);
 });
 
@@ -56,7 +56,7 @@ test("agent() refuses MCP servers that cannot be meant, before anything begins",
   assert.throws(refused({ server: {} }), /option 'server' is unknown/);
   assert.throws(refused({ servers: { a: {} } }), /Cannot use MCP server 'a' as it has neither a command nor a url/);
   assert.throws(refused({ servers: { a: { comand: "x", url: "http://x" } } }), /did you mean 'command'\?/);
-  assert.throws(refused({ servers: {}, startTimeout: -1 }), /startTimeout is -1/);
+  assert.throws(refused({ servers: {}, startTimeout: -1 }), /'startTimeout' must be more than 0: current value is -1/);
 });
 
 const SCRIPT = `
