@@ -53,7 +53,9 @@ export function toTape({ format, exchanges }: Recording, name: string): Converte
       const base = { id, lane: MAIN, attempts: [], at: Number.isFinite(at) ? at : 0 };
       if (api === undefined) return withAttempt({ ...base, request: requestOf(exchange) }, exchange);
       checkAnswer(exchange);
-      const request = exchange.request === undefined ? standIn("unknown") : openaiRequest(exchange.request, replies);
+      const request = exchange.request === undefined
+        ? standIn("unknown")
+        : openaiRequest(exchange.request, api, replies);
       const { attempt, error, reply } = answerOf(exchange, api, request);
       if (reply) replies.push(reply);
       return { ...base, request, attempts: [attempt], ...(error && { error }) };

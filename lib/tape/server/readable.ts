@@ -1,6 +1,5 @@
-import { isObject } from "../../core/json.ts";
-import type { Block, Message } from "../../core/messages.ts";
-import { parsed } from "../../core/json.ts";
+import { isObject, parsed } from "../../core/json.ts";
+import { type Block, type Message, textOf } from "../../core/messages.ts";
 import type { TapeRequest } from "../tape.ts";
 import { type Fields, ITEMS, itemsOf, type Sent } from "./api.ts";
 
@@ -42,9 +41,13 @@ function toolsIn(tool: unknown): Fields[] {
 function blocksOf(content: unknown): Block[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   if (!Array.isArray(content)) return [];
-  return content.filter(isObject).map((part) =>
-    typeof part.text === "string" ? { type: "text", text: part.text } : { type: "other", ...part } as Block
-  );
+  return content.filter(isObject).map((part): Block => {
+    if (typeof part.text === "string") return { type: "text", text: part.text };
+    const url = isObject(part.image_url) ? part.image_url.url : part.image_url;
+    if (typeof url !== "string") return { type: "other", ...part } as Block;
+    const [, media_type, data] = /^data:([^;,]+);base64,(.*)$/s.exec(url) ?? [];
+    return { type: "image", source: data === undefined ? { type: "url", url } : { type: "base64", media_type, data } };
+  });
 }
 
 function roleOf(role: unknown): AnyMessage["role"] {
@@ -67,7 +70,11 @@ function toolUse(id: unknown, name: unknown, input: unknown): Block {
 }
 
 function toolResult(id: unknown, said: unknown): Block {
-  const content = typeof said === "string" ? said : Array.isArray(said) ? blocksOf(said) : JSON.stringify(said ?? null);
+  const blocks = typeof said === "string" || Array.isArray(said)
+    ? blocksOf(said)
+    : blocksOf(JSON.stringify(said ?? null));
+  const isText = blocks.every(({ type }) => type === "text");
+  const content = isText ? textOf({ role: "user", content: blocks }) : blocks;
   return { type: "tool_result", tool_use_id: String(id), content } as Block;
 }
 
