@@ -92,10 +92,3 @@ export function isSame(a: unknown, b: unknown): boolean {
   for (const _ in b) keys--;
   return keys === 0;
 }
-
-/** Whether two requests are the same to a tape, at a glance. */
-export function isSameRequest(a: TapeRequest, b: TapeRequest): boolean {
-  return a.model === b.model && isSame(a.params, b.params) && isSame(a.system.map(unmarked), b.system.map(unmarked)) &&
-    isSame(a.tools.map(unmarked), b.tools.map(unmarked)) && a.messages.length === b.messages.length &&
-    a.messages.every((message, i) => isSame(comparable(message), comparable(b.messages[i]!)));
-}

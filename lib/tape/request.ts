@@ -2,8 +2,7 @@ import { bodyMessage, bodyParams } from "../anthropic/request-bytes.ts";
 import { isObject } from "../core/json.ts";
 import type { Block, Message } from "../core/messages.ts";
 import type { ModelRequest } from "../core/model.ts";
-import { isSameRequest } from "./canonical.ts";
-import { differs } from "./drift/difference.ts";
+import { differs, firstDifference } from "./drift/difference.ts";
 import type { TapeRequest } from "./tape.ts";
 
 type RequestFields = { readonly [key: string]: unknown };
@@ -46,17 +45,14 @@ const PARTS = ["model", "system", "tools", "messages"] as const;
 /** What middleware changed of a body, field by field; undefined if it is the same. */
 export function changedOnTheWay(written: unknown, sent: unknown): TapeRequest["sent"] {
   const [before, after] = [bodyText(written), bodyText(sent)];
-  return before === after ? undefined : changes(fromBody(JSON.parse(before)), fromBody(JSON.parse(after)));
-}
-
-function changes(was: TapeRequest, is: TapeRequest): TapeRequest["sent"] {
-  if (isSameRequest(was, is)) return undefined;
-  const sent: { [field: string]: unknown } = {};
-  for (const part of PARTS) if (!isSameRequest({ ...was, [part]: is[part] }, was)) sent[part] = is[part];
+  if (before === after) return undefined;
+  const [was, is] = [fromBody(JSON.parse(before)), fromBody(JSON.parse(after))];
+  const changed: { [field: string]: unknown } = {};
+  for (const part of PARTS) if (firstDifference({ ...was, [part]: is[part] }, was)) changed[part] = is[part];
   for (const name of new Set([...Object.keys(was.params), ...Object.keys(is.params)])) {
-    if (differs(was.params[name], is.params[name], name)) sent[name] = is.params[name] ?? null;
+    if (differs(was.params[name], is.params[name], name)) changed[name] = is.params[name] ?? null;
   }
-  return sent;
+  return Object.keys(changed).length > 0 ? changed : undefined;
 }
 
 /** The body of a request as text: it goes out as bytes unless there is middleware. */

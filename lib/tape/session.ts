@@ -173,13 +173,9 @@ export class TapeSession {
   /** What a call is answered with; shared by all sessions if it does not depend on this machine. */
   answer(call: Call, make: (call: Call) => TapeAnswer): TapeAnswer {
     if (this.restores(call)) {
-      const { attempts, ...rest } = call;
-      const here = attempts.map((a) => ({
-        ...a,
-        ...(a.events && { events: this.mask.eventsOff(a.events) }),
-        ...(a.body !== undefined && { body: this.mask.off(a.body) }),
-      }));
-      return make({ ...rest, ...this.mask.off({ error: rest.error }), attempts: here } as Call);
+      const { attempts, error, ...rest } = call;
+      const here = attempts.map((attempt) => this.mask.attemptOff(attempt));
+      return make({ ...rest, ...(error && { error: this.mask.off(error) }), attempts: here });
     }
     const known = this.isWatched ? answers : quietAnswers;
     let answer = known.get(call);
@@ -187,7 +183,7 @@ export class TapeSession {
     return answer;
   }
 
-  /** Whether places of this machine are put into what a call is answered with. On a tape a placeholder is never cut in pieces. */
+  /** Whether places of this machine are put into what a call is answered with. */
   restores(call: Call): boolean {
     let has = hasPlaces.get(call);
     if (has === undefined) hasPlaces.set(call, has = namesPlace(JSON.stringify([call.attempts, call.error])));

@@ -3,7 +3,6 @@ import type { Middleware } from "../http/middleware.ts";
 import type { LaneClock } from "./clock.ts";
 import { cut, frameOf } from "./frames.ts";
 import { type Difference, differs, firstDifference } from "./drift/difference.ts";
-import { isSameRequest } from "./canonical.ts";
 import type { Mask } from "./redact/mask.ts";
 import type { Normalise } from "./normalise.ts";
 import { wireHeaders } from "./record/record.ts";
@@ -32,17 +31,19 @@ export function serveAttempts(call: Call, options: ServeOptions): Middleware {
     const body = JSON.parse(bodyText(request.body));
     const difference = wireDifference(call, body, request.headers as Headers, options);
     if (difference) throw options.diverged({ ...difference, cause: "wire" });
-    const attempt = call.attempts[served++];
-    if (!attempt) {
+    const recorded = call.attempts[served++];
+    if (!recorded) {
       throw options.diverged({ cause: "order", path: "attempts", expected: call.attempts.length, actual: served });
     }
+    const attempt = options.mask?.attemptOff(recorded) ?? recorded;
     const end = time += tookUp(attempt);
     const stream = body.stream === true;
     // A reply that never ended is read as far as it came before a deadline rings.
     const isLate = stream && attempt.events !== undefined && attempt.ended !== undefined;
     if (!isLate) options.clock.advance(end);
     const more = served < call.attempts.length;
-    return await responseOf(attempt, call, { stream, more, options, ended: () => options.clock.advance(end) });
+    const { cutAt } = options;
+    return await responseOf(attempt, call, { stream, more, cutAt, ended: () => options.clock.advance(end) });
   };
 }
 
@@ -53,9 +54,7 @@ function wireDifference(
   { mask, normalise }: ServeOptions,
 ): Difference | undefined {
   const sent = fromBody(body);
-  const shown = mask ? mask.on(sent) : sent;
-  const recorded = asSent(request);
-  const found = isSameRequest(recorded, shown) ? undefined : firstDifference(recorded, shown, normalise);
+  const found = firstDifference(asSent(request), mask ? mask.on(sent) : sent, normalise);
   if (found || !request.wire) return found;
   const header = differs(request.wire, wireHeaders(headers), "headers");
   return header && { cause: "wire", ...header };
@@ -64,7 +63,11 @@ function wireDifference(
 async function responseOf(
   attempt: Attempt,
   call: Call,
-  { stream, more, options, ended: over }: { stream: boolean; more: boolean; options: ServeOptions; ended: () => void },
+  { stream, more, cutAt, ended: over }: Pick<ServeOptions, "cutAt"> & {
+    stream: boolean;
+    more: boolean;
+    ended: () => void;
+  },
 ): Promise<Response> {
   const { status = 200, ended, why = "" } = attempt;
   if (!attempt.events && attempt.body === undefined) {
@@ -75,36 +78,29 @@ async function responseOf(
   if (status >= 300 || (message === undefined && attempt.body !== undefined)) {
     const { body = "" } = attempt;
     const headers = servedHeaders(attempt, attempt.headers?.["content-type"] ?? "application/json", more);
-    return new Response(options.mask ? options.mask.off(body) : body, { status, headers });
+    return new Response(body, { status, headers });
   }
   const headers = servedHeaders(attempt, stream ? EVENTS : "application/json", more);
   if (!stream) {
     const whole = message ?? await messageOf(eventsOf(attempt).events);
-    return new Response(JSON.stringify(options.mask ? options.mask.off(whole) : whole), { status, headers });
+    return new Response(JSON.stringify(whole), { status, headers });
   }
   const events: readonly TapeEvent[] = attempt.events ?? messageEvents(message!).map((event) => ({ ms: 0, event }));
-  const pieces = options.mask
-    ? cutApart(options.mask.eventsOff(events), options.cutAt)
-    : ready(attempt, events, options.cutAt);
-  return new Response(bodyOf(pieces, attempt, call, over), { status, headers });
+  return new Response(bodyOf(ready(attempt, events, cutAt), attempt, call, over), { status, headers });
 }
 
 const bodies = new WeakMap<Attempt, { readonly cutAt: TapeOptions["cutAt"]; readonly pieces: readonly Uint8Array[] }>();
 
-/** The pieces of a body that is the same wherever it is served, made once. */
+/** The pieces of a body, made once for each attempt. */
 function ready(attempt: Attempt, events: readonly TapeEvent[], cutAt: TapeOptions["cutAt"]): readonly Uint8Array[] {
   const known = bodies.get(attempt);
   if (known && known.cutAt === cutAt) return known.pieces;
-  const pieces = cutApart(events, cutAt);
-  bodies.set(attempt, { cutAt, pieces });
-  return pieces;
-}
-
-function cutApart(events: readonly TapeEvent[], cutAt: TapeOptions["cutAt"]): readonly Uint8Array[] {
   const frames = events.map(frameOf);
-  return cutAt === undefined
+  const pieces = cutAt === undefined
     ? frames.map((frame) => encoder.encode(frame))
     : cut(encoder.encode(frames.join("")), cutAt);
+  bodies.set(attempt, { cutAt, pieces });
+  return pieces;
 }
 
 const EVENTS = "text/event-stream; charset=utf-8";

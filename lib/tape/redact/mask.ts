@@ -12,7 +12,7 @@ export interface Mask {
   /** A value of a tape as it is here. */
   off<T>(value: T): T;
   attemptOn(attempt: Attempt, frames?: Frames): Attempt;
-  eventsOff(events: readonly TapeEvent[], frames?: Frames): readonly TapeEvent[];
+  attemptOff(attempt: Attempt, frames?: Frames): Attempt;
 }
 
 type FrameData = { readonly [key: string]: unknown };
@@ -62,31 +62,39 @@ export function mask(placer: Placer, redactor: Redactor | undefined): Mask {
   return {
     on: (value) => mapTexts(value, (text, _, key) => on(text, key)),
     off: (value) => mapTexts(value, (text) => placer.restore(text)),
-    attemptOn: (attempt, frames = MESSAGES) => ({
-      ...attempt,
-      ...(attempt.why !== undefined && { why: on(attempt.why) }),
-      ...(attempt.body !== undefined && { body: bodyOn(attempt.body, on) }),
-      ...(attempt.events && {
-        events: changeEvents(
-          changeEvents(
-            attempt.events,
-            frames,
-            (text, form) => placer.place(text, form),
-            (texts, _, form) => placeInPieces(texts, placer, form),
-          ),
+    attemptOn: (attempt, frames = MESSAGES) =>
+      changeAttempt(attempt, on, (events) => {
+        const placed = changeEvents(
+          events,
           frames,
-          (text, form, key) => redacted(text, form, key, redactor),
-          rejoin,
-        ),
+          (text, form) => placer.place(text, form),
+          (texts, _, form) => placeInPieces(texts, placer, form),
+        );
+        return changeEvents(placed, frames, (text, form, key) => redacted(text, form, key, redactor), rejoin);
       }),
-    }),
-    eventsOff: (events, frames = MESSAGES) =>
-      changeEvents(
-        events,
-        frames,
-        (text, form) => placer.restore(text, form),
-        (texts, _, form) => texts.map((text) => placer.restore(text, form)),
-      ),
+    // On a tape a placeholder is never cut in pieces.
+    attemptOff: (attempt, frames = MESSAGES) =>
+      changeAttempt(attempt, (text) => placer.restore(text), (events) =>
+        changeEvents(
+          events,
+          frames,
+          (text, form) => placer.restore(text, form),
+          (texts, _, form) => texts.map((text) => placer.restore(text, form)),
+        )),
+  };
+}
+
+function changeAttempt(
+  attempt: Attempt,
+  change: (text: string, key?: string) => string,
+  changeStream: (events: readonly TapeEvent[]) => readonly TapeEvent[],
+): Attempt {
+  const { why, body, events } = attempt;
+  return {
+    ...attempt,
+    ...(why !== undefined && { why: change(why) }),
+    ...(body !== undefined && { body: changeBody(body, change) }),
+    ...(events && { events: changeStream(events) }),
   };
 }
 
@@ -104,13 +112,13 @@ function redacted(text: string, form: Form, key: string, redactor: Redactor | un
 }
 
 /** A JSON body stays JSON: a path in it may be written with escapes. */
-function bodyOn(body: string, on: (text: string, key?: string) => string): string {
+function changeBody(body: string, change: (text: string, key?: string) => string): string {
   try {
     const value = JSON.parse(body);
-    const masked = mapTexts(value, (text, _, key) => on(text, key));
-    return masked === value ? body : JSON.stringify(masked);
+    const changed = mapTexts(value, (text, _, key) => change(text, key));
+    return changed === value ? body : JSON.stringify(changed);
   } catch {
-    return on(body);
+    return change(body);
   }
 }
 

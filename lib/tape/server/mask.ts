@@ -26,16 +26,13 @@ export function sentMasks(places: Places, program: Program, redactor: Redactor |
 }
 
 function sentMask(places: Places, redactor: Redactor | undefined): SentMask {
-  const { on, off, attemptOn, eventsOff } = mask(placer(places, true), redactor);
+  const { on, off, attemptOn, attemptOff } = mask(placer(places, true), redactor);
   return {
     on,
     off,
     sentOn: (sent) => on(anonymous(sent)),
     attemptOn: (api, attempt) => attemptOn(attempt, framesOf(api)),
-    attemptOff: (api, attempt) => {
-      if (attempt.body !== undefined) return { ...attempt, body: bodyOff(attempt.body, off) };
-      return attempt.events ? { ...attempt, events: eventsOff(attempt.events, framesOf(api)) } : attempt;
-    },
+    attemptOff: (api, attempt) => attemptOff(attempt, framesOf(api)),
   };
 }
 
@@ -49,14 +46,4 @@ function framesOf(api: Api): Frames | undefined {
       return { ...frame, raw: frame.raw!.replace(/^data:( ?).*$/m, line) };
     },
   };
-}
-
-function bodyOff(body: string, off: Mask["off"]): string {
-  try {
-    const value = JSON.parse(body);
-    const here = off(value);
-    return here === value ? body : JSON.stringify(here);
-  } catch {
-    return off(body);
-  }
 }
