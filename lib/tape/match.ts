@@ -83,18 +83,6 @@ function compile(tape: Tape): Program {
   return { tape, normalise, heads, hasPlaces, hasUser, hasSecrets: placeholders.size > 0, placeholders };
 }
 
-/** Whether a text stands in any request of a tape. */
-export function showsText({ heads }: Program, text: string): boolean {
-  const levels: ReadonlyMap<string, TapeNode>[] = [heads];
-  for (const level of levels) {
-    for (const [words, { next }] of level) {
-      if (words.includes(text)) return true;
-      levels.push(next);
-    }
-  }
-  return false;
-}
-
 function newNode(): TapeNode {
   return { next: new Map(), first: undefined, queues: undefined };
 }

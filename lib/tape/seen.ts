@@ -1,7 +1,7 @@
 import type { EventName } from "../core/events.ts";
 import { isToolUse } from "../core/messages.ts";
 import type { CallOutcome, RunEvent } from "../core/run-events.ts";
-import { rootNamed } from "./redact/places.ts";
+import { naming } from "./redact/places.ts";
 import { mapTexts } from "./redact/redact.ts";
 
 /** One tool call of a replayed run. */
@@ -35,7 +35,7 @@ export interface RunSeen {
 
 /** Names a workspace `{ROOT}` in every text of a value. */
 export function withRootNamed(root: string): <T>(value: T) => T {
-  const named = rootNamed(root);
+  const named = naming({ root });
   return (value) => mapTexts(value, (text) => named(text));
 }
 

@@ -15,13 +15,13 @@ import {
 import type { Header } from "./format.ts";
 import { TapeDrift, TapeLane } from "./lane.ts";
 import { type Mask, mask } from "./redact/mask.ts";
-import { type Program, programOf, Served, showsText, type ToTape } from "./match.ts";
+import { type Program, programOf, Served, type ToTape } from "./match.ts";
 import { isOverWire, tapeFile, type TapeMode, type TapeOptions } from "./options.ts";
 import { normaliserOf, withNormalisers } from "./normalise.ts";
-import { lazyPlacer, namesPlace, placesHere } from "./redact/places.ts";
+import { namesPlace, placer, placesHere } from "./redact/places.ts";
 import { readTape, TapeError } from "./read.ts";
 import { Recording } from "./record/recording.ts";
-import { lazyRedactor, type Redactor } from "./redact/redact.ts";
+import { type Redactor, redactor } from "./redact/redact.ts";
 import { inOnePiece, type TapeAnswer } from "./replay.ts";
 import { shortText } from "./drift/report.ts";
 import { type Call, MAIN, type Tape } from "./tape.ts";
@@ -52,18 +52,10 @@ export class TapeSession {
   loadsBeside = false;
   readonly #options: TapeOptions;
   readonly #tape: Tape | undefined;
-  /** Finds every secret: what it finds is not written, and not shown in a report. */
-  readonly #search: Redactor = lazyRedactor(() => ({ seed: this.seed, root: this.root }));
-  /** Takes out what is never asked about, ids and cookies; every secret if `redact` is set or the tape has placeholders. */
-  readonly #ids: Redactor = lazyRedactor(() => ({
-    seed: this.seed,
-    root: this.root,
-    learns: true,
-    ...(this.program && { placeholders: this.program.placeholders, shows: (text) => showsText(this.program!, text) }),
-    ...(!this.#options.redact && !this.program?.hasSecrets && { kinds: ["cookie", "organisation"] as const }),
-  }));
   readonly #lanes = new Map<string, TapeLane>();
   readonly #divergences = new Map<string, Divergence>();
+  #everySecret: Redactor | undefined;
+  #taken: Redactor | undefined;
   #mask: Mask | undefined;
   #wire: Wire | undefined;
 
@@ -90,10 +82,28 @@ export class TapeSession {
     return { ...tape, calls: tape.calls.filter((call) => call.at < first && !call.stale) };
   }
 
+  /** Finds every secret: what it finds is not written, and not shown in a report. */
+  get #search(): Redactor {
+    return this.#everySecret ??= redactor({ seed: this.seed, root: this.root });
+  }
+
+  /** Takes out what is never asked about, ids and cookies; every secret if `redact` is set or the tape has placeholders. */
+  get #ids(): Redactor {
+    return this.#taken ??= redactor({
+      seed: this.seed,
+      root: this.root,
+      learns: true,
+      ...(this.program && { placeholders: this.program.placeholders }),
+      ...(!this.#options.redact && !this.program?.hasSecrets && { kinds: ["cookie", "organisation"] }),
+    });
+  }
+
   get mask(): Mask {
     const needsIds = this.mode !== "replay" || this.program?.hasSecrets;
-    const places = lazyPlacer(() => placesHere(this.root), this.program?.hasUser);
-    return this.#mask ??= mask(places, needsIds ? this.#ids : undefined);
+    return this.#mask ??= mask(
+      placer(() => placesHere(this.root), this.program?.hasUser),
+      needsIds ? this.#ids : undefined,
+    );
   }
 
   /** Whether answers come from a tape. */

@@ -97,7 +97,7 @@ test("redact() a second time never changes anything", () => {
   fc.assert(
     fc.property(fc.array(planted, { minLength: 1, maxLength: 4 }), words, (plants, between) => {
       const env = Object.assign({}, ...plants.map((p) => p.env));
-      const { value } = redactor({ env, seed: "s", home: homedir() });
+      const { value } = redactor({ env, seed: "s" });
       const once = value({ text: plants.map((p) => p.text).join(between) });
       assert.deepEqual(value(once), once);
     }),

@@ -111,21 +111,6 @@ test("U16: a secret that words or a hook of the agent show before others give it
   }
 });
 
-test("a text that happens to have the digits of a placeholder is not treated as the key", async () => {
-  const innocent = "Wq83hsT20vXo15KdY"; // too short to be taken for a key itself
-  const options: AgentOptions = { system: `The build is ${innocent}.`, tools: [Look] };
-  const says: ScriptedReply = { text: `Bearer ${BEARER}`, tools: [{ name: "Look", input: { say: "up" } }] };
-  await inFolder(async (folder) => {
-    await recordWire(options, [says, { text: "done" }], { folder, tape: { redact: true } });
-    const tape = await readTape(folder);
-    const digits = redactor({ seed: tape.header.seed }).text(`Bearer ${innocent}`).match(/[0-9a-f]{6}(?=\}$)/)![0];
-    const alike = JSON.stringify(tape).replaceAll(/(?<=\{KEY:)[0-9a-f]{6}/g, digits);
-    assert.ok(alike.includes(`:${digits}}`));
-    const { report } = await take(offline(options), { folder, tape: { tape: JSON.parse(alike) } });
-    assert.deepEqual([report!.ok, report!.divergences], [true, []]);
-  });
-});
-
 test("U16: an organisation id that is found in one place is removed everywhere, without --redact", async () => {
   const id = "3b6e2f0c-1a2b-4c3d-8e9f-001122334455";
   for (const tools of [false, true]) {

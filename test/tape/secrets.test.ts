@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { agent, anthropic } from "../../lib/index.ts";
 import { importRecording } from "../../lib/tape/import/import.ts";
+import { naming } from "../../lib/tape/redact/places.ts";
 import { redactor } from "../../lib/tape/redact/redact.ts";
 import { scanFacts } from "../../lib/tape/redact/scan.ts";
 import { secretsOf } from "../../lib/tape/redact/secrets.ts";
@@ -259,7 +260,7 @@ test("a variable is secret by its name alone, also if its name holds its value, 
 });
 
 test("a home is put out of sight if it is no shorter than four characters", () => {
-  const at = (home: string) => redactor({ env: {}, home }).text(`in ${home}/tea`);
+  const at = (home: string) => naming({ home })(`in ${home}/tea`);
   assert.deepEqual([at("/abc"), at("/ab")], ["in {HOME}/tea", "in /ab/tea"]);
 });
 

@@ -71,24 +71,17 @@ interface Known {
   readonly kind: "path" | "word" | "name";
 }
 
-/** @param anyUser for a tape that has `{USER}` on it: the name here stands for it, common or not */
-export function placer(places: Places, anyUser = false): Placer {
-  const known = knownPlaces(places, anyUser);
-  const byForm = { plain: known, json: known.map((k) => ({ ...k, text: escaped(k.text) })) };
-  const { root, home, tmp, user, program } = places;
-  const named = {
-    ...{ ROOT: root, HOME: home, TMP: tmp, USER: user },
-    ...(program && root !== undefined && { "ROOT-NAME": folderName(root) }),
-    ...(program && { PROGRAM: program.folder, "SESSION-ID": program.session }),
-    ...Object.fromEntries(program?.agents.map((id, i) => [`AGENT-ID-${i + 1}`, id]) ?? []),
-  };
-  const back = new Map(
-    Object.entries(named).flatMap(([name, place]) => place === undefined ? [] : [[name, bare(place)] as const]),
-  );
+/**
+ * @param places looked up when a text first needs them, if they are given by a function
+ * @param anyUser for a tape that has `{USER}` on it: the name here stands for it, common or not
+ */
+export function placer(places: Places | (() => Places), anyUser = false): Placer {
+  let made: ReturnType<typeof lookedUp> | undefined;
+  const known = () => made ??= lookedUp(typeof places === "function" ? places() : places, anyUser);
 
   const find: Placer["find"] = (text, from, form = "plain") => {
     let found: { at: number; end: number; instead: string } | undefined;
-    for (const { text: place, name, kind } of byForm[form]) {
+    for (const { text: place, name, kind } of known()[form]) {
       const at = nextOf(text, place, from, kind, form);
       // At one position the longest wins: the list is in that order.
       if (at >= 0 && (!found || at < found.at)) found = { at, end: at + place.length, instead: `{${name}}` };
@@ -115,27 +108,32 @@ export function placer(places: Places, anyUser = false): Placer {
       if (!text.includes("{")) return text;
       return text.replace(LOOKALIKE, (whole, marks: string, name: string) => {
         if (marks !== "") return `{${marks.slice(1)}${name}}`;
-        const place = back.get(name);
+        const place = known().back.get(name);
         return place === undefined ? whole : form === "json" ? escaped(place) : place;
       });
     },
   };
 }
 
-/** A placer that is made when a text first needs it: to look places up is work, and many texts name none. */
-export function lazyPlacer(places: () => Places, anyUser?: boolean): Placer {
-  let made: Placer | undefined;
-  const real = () => made ??= placer(places(), anyUser);
-  return {
-    place: (text, form) => real().place(text, form),
-    restore: (text, form) => text.includes("{") ? real().restore(text, form) : text,
-    find: (text, from, form) => real().find(text, from, form),
+/** The texts of places, plain and inside JSON, and what each placeholder stands for. */
+function lookedUp(places: Places, anyUser: boolean) {
+  const plain = knownPlaces(places, anyUser);
+  const { root, home, tmp, user, program } = places;
+  const named = {
+    ...{ ROOT: root, HOME: home, TMP: tmp, USER: user },
+    ...(program && root !== undefined && { "ROOT-NAME": folderName(root) }),
+    ...(program && { PROGRAM: program.folder, "SESSION-ID": program.session }),
+    ...Object.fromEntries(program?.agents.map((id, i) => [`AGENT-ID-${i + 1}`, id]) ?? []),
   };
+  const back = new Map(
+    Object.entries(named).flatMap(([name, place]) => place === undefined ? [] : [[name, bare(place)] as const]),
+  );
+  return { plain, json: plain.map((one) => ({ ...one, text: escaped(one.text) })), back };
 }
 
-/** Names a workspace that is gone `{ROOT}`, in texts that are never restored: what only looks like a place is left as it is. */
-export function rootNamed(root: string): (text: string) => string {
-  const { place } = placer({ root });
+/** Puts placeholders into texts that are never restored: what only looks like a placeholder stays as it is. */
+export function naming(places: Places): (text: string) => string {
+  const { place } = placer(places);
   const { restore: unmarked } = placer({});
   return (text) => unmarked(place(text));
 }

@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import { sha256 } from "../../files/sha256.ts";
+import { naming } from "./places.ts";
 import {
   encodedForms,
   isNamedSecret,
@@ -16,8 +17,6 @@ interface RedactorOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** A folder whose files such as `.env` hold secrets. @default the working directory, with the default `env` */
   readonly root?: string;
-  /** A directory to be shown as `{HOME}`. @default none */
-  readonly home?: string;
   /** Makes placeholders of one value the same, and tells nothing of it to those who do not know it. */
   readonly seed?: string;
   /** What is searched for. @default everything */
@@ -26,8 +25,6 @@ interface RedactorOptions {
   readonly learns?: boolean;
   /** Placeholders of a tape: ids and what looks like chance are known by their own before any words give them away. */
   readonly placeholders?: ReadonlySet<string>;
-  /** Whether that tape shows a text: one that has the digits of a key by chance is not a key. @default it does not */
-  readonly shows?: (text: string) => boolean;
 }
 
 /** One secret that was found: never the secret itself. */
@@ -86,7 +83,6 @@ export function redactor(options: RedactorOptions = {}): Redactor {
   }
   const patterns = PATTERNS.filter(({ kind }) => wanted(kind));
   let finder: { readonly of: number; readonly pattern: RegExp } | undefined;
-  const home = options.home !== undefined && options.home.length > 3 ? homePattern(options.home) : undefined;
 
   const shortOf = (value: string) => sha256().update(`${seed}\n${value}`).digest("hex").slice(0, 6);
   const mark = (kind: SecretKind, name: string, value: string) => {
@@ -108,7 +104,7 @@ export function redactor(options: RedactorOptions = {}): Redactor {
       if (word.length > MOST_AROUND || looked.has(word)) continue;
       looked.add(word);
       for (const part of randomParts(word)) {
-        if (keys.has(shortOf(part)) && !options.shows?.(part)) literals.set(part, { kind: "key", name: "key" });
+        if (keys.has(shortOf(part))) literals.set(part, { kind: "key", name: "key" });
       }
     }
   };
@@ -145,7 +141,7 @@ export function redactor(options: RedactorOptions = {}): Redactor {
         return before + mark(kind, name, core(secret));
       });
     }
-    return home ? text.replace(home, "{HOME}") : text;
+    return text;
   };
 
   const redactText = (text: string, found: (kind: SecretKind, name: string) => void = () => {}): string => {
@@ -180,19 +176,6 @@ export function redactor(options: RedactorOptions = {}): Redactor {
         [...text.matchAll(loose)].some((found) => accepts?.(found[0].slice(found.groups?.before?.length ?? 0)) ?? true)
       ),
     learn,
-  };
-}
-
-/** A redactor that is made when it is first used: the environment is read for it. */
-export function lazyRedactor(options: () => RedactorOptions): Redactor {
-  let made: Redactor | undefined;
-  const real = () => made ??= redactor(options());
-  return {
-    text: (text, key) => real().text(text, key),
-    value: (value) => real().value(value),
-    find: (value, path) => real().find(value, path),
-    suspects: (text) => real().suspects(text),
-    learn: (kind, name, value) => real().learn(kind, name, value),
   };
 }
 
@@ -232,7 +215,7 @@ const PATTERNS = SECRET_PATTERNS.map((secret) => ({
   loose: new RegExp(secret.find.source.replaceAll("\\b", ""), `g${secret.find.flags}`),
 }));
 
-let everyday: Redactor | undefined;
+let everyday: { readonly search: Redactor; readonly named: (text: string) => string } | undefined;
 
 /**
  * A value without secrets: values of the environment and of `.env`, values with a secret's name, random words, cookies,
@@ -246,16 +229,13 @@ let everyday: Redactor | undefined;
  * ```
  */
 export function redact<T>(value: T): T {
-  return (everyday ??= redactor({ home: homedir() })).value(value);
+  const { search, named } = everyday ??= { search: redactor(), named: naming({ home: homedir() }) };
+  return mapTexts(search.value(value), (text) => named(text));
 }
 
 /** Finds one of some texts, or a placeholder, in which nothing is looked for. */
 function oneOf(literals: ReadonlyMap<string, unknown>): RegExp {
   return new RegExp(`${PLACEHOLDER}|${[...literals.keys()].sort(longestFirst).map(quoted).join("|")}`, "g");
-}
-
-function homePattern(home: string): RegExp {
-  return new RegExp(`(?:(?<![\\w.~/-])|(?<=://|\\\\[nrtbf]))${quoted(home.replace(/\/+$/, ""))}(?![\\w-])`, "g");
 }
 
 function quoted(text: string): string {
