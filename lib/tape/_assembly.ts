@@ -1,29 +1,24 @@
 import { isObject } from "../core/json.ts";
 import { isContent, type Message } from "../core/messages.ts";
 import { canonical, headText, link, messageText } from "./canonical.ts";
-import type {
-  AnswerFact,
-  CallFact,
-  ClockFact,
-  EndFact,
-  ErrorFact,
-  EventsFact,
-  Fact,
-  Header,
-  HeadFact,
-  InboxFact,
-  MemoryFact,
-  PromptFact,
-  RefusalFact,
-  SpecFact,
-  ToolFact,
+import {
+  type CallError,
+  type CallFact,
+  type ErrorFact,
+  type EventsFact,
+  type Fact,
+  type Header,
+  type HeadFact,
+  kindOf,
+  type PromptFact,
+  type SpecFact,
 } from "./format.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { unpackEvents } from "./_pack.ts";
 import { echoOf } from "./reply.ts";
 import { joinSent, sentHead } from "./server/lines.ts";
 import { readable } from "./server/readable.ts";
-import { type Attempt, type Call, type CallError, isImported, type Tape } from "./tape.ts";
+import { type Attempt, type Call, isImported, type Tape } from "./tape.ts";
 
 /** A small tape whose calls unpack to more than this was made to fill the memory. */
 const MOST_MESSAGES = 20_000_000;
@@ -67,58 +62,46 @@ export class Assembly {
   }
 
   async read(facts: readonly Fact[]): Promise<Tape> {
-    const prompts: Tape["prompts"][number][] = [];
-    const models: { [prompt: number]: string } = {};
-    const tools: ToolFact[] = [];
-    const clocks: ClockFact[] = [];
-    const inboxes: InboxFact[] = [];
-    const refusals: RefusalFact[] = [];
-    const answers: AnswerFact[] = [];
-    let memory: MemoryFact | undefined;
-    let git: string | undefined;
-    const files: [path: string, text: string][] = [];
-    let end: EndFact | undefined;
+    const lines: { [kind: string]: any[] } = {};
     for (const [i, fact] of facts.entries()) {
       const line = i + 2;
-      if (end) throw this.#refuse("it comes after the line that ends the tape", line);
+      if (lines.end) throw this.#refuse("it comes after the line that ends the tape", line);
       if ("events" in fact) this.#attempt(fact, line);
       else if ("error" in fact) this.#failed(fact, line);
       else {
         await this.#close();
-        if ("prompt" in fact) {
-          if (fact.model !== undefined) models[prompts.length] = fact.model;
-          prompts.push(this.#prompt(fact.prompt, line));
-        } else if ("spec" in fact) this.#specs.set(fact.spec, fact.tool);
+        if ("spec" in fact) this.#specs.set(fact.spec, fact.tool);
+        else if ("head" in fact && !("call" in fact)) this.#head(fact, line);
         else if ("call" in fact) this.#open = { fact, line, attempts: [] };
-        else if ("tool" in fact) tools.push(fact);
-        else if ("clock" in fact) clocks.push(fact);
-        else if ("inbox" in fact) inboxes.push(fact);
-        else if ("refused" in fact) refusals.push(fact);
-        else if ("asked" in fact) answers.push(fact);
-        else if ("memory" in fact) memory = fact;
-        else if ("git" in fact) git = fact.git;
-        else if ("file" in fact) files.push([fact.file, fact.text]);
-        else if ("end" in fact) end = fact;
-        else this.#head(fact, line);
+        else {
+          if ("prompt" in fact) this.#expectPrompt(fact.prompt, line);
+          (lines[kindOf(fact)!] ??= []).push(fact);
+        }
       }
     }
     await this.#close();
+    const { prompt = [], tool = [], clock = [], inbox = [], refused, asked, memory, git, file, end } = lines;
     if (!end && !isImported(this.#header)) throw this.#refuse("its last line is not an 'end' line, so it was cut off");
+    const models = prompt.flatMap(({ model }, i) => model === undefined ? [] : [[i, model]]);
     return {
-      ...{ header: this.#header, prompts, calls: this.#calls, tools, clocks, inboxes },
-      ...(Object.keys(models).length > 0 && { models }),
-      ...(refusals.length > 0 && { refusals }),
-      ...(answers.length > 0 && { answers }),
-      ...(memory !== undefined && { memory }),
-      ...(git !== undefined && { git }),
-      ...(files.length > 0 && { files: Object.fromEntries(files) }),
-      ...(end && { end }),
+      header: this.#header,
+      prompts: prompt.map((fact) => fact.prompt),
+      ...(models.length > 0 && { models: Object.fromEntries(models) }),
+      calls: this.#calls,
+      tools: tool,
+      clocks: clock,
+      inboxes: inbox,
+      ...(refused && { refusals: refused }),
+      ...(asked && { answers: asked }),
+      ...(memory && { memory: memory[0] }),
+      ...(git && { git: git[0].git }),
+      ...(file && { files: Object.fromEntries(file.map(({ file, text }) => [file, text])) }),
+      ...(end && { end: end[0] }),
     };
   }
 
-  #prompt(prompt: PromptFact["prompt"], line: number): Tape["prompts"][number] {
-    if (isContent(prompt)) return prompt;
-    throw this.#refuse("'prompt' is neither a text nor blocks", line);
+  #expectPrompt(prompt: PromptFact["prompt"], line: number): void {
+    if (!isContent(prompt)) throw this.#refuse("'prompt' is neither a text nor blocks", line);
   }
 
   #head(fact: HeadFact, line: number): void {
@@ -145,19 +128,13 @@ export class Assembly {
     if (this.#open?.fact.call !== fact.events || fact.attempt !== this.#open.attempts.length + 1) {
       throw this.#refuse(`attempt ${fact.attempt} of '${fact.events}' does not follow its call`, line);
     }
-    const { status, headers, ended, why, waited, took, list, body } = fact;
+    const { events: _, attempt: __, ms: ___, pad: ____, list, ...attempt } = fact;
     const api = this.#sentHeads.get(this.#open.fact.head)?.api;
     try {
       this.#open.attempts.push({
-        ...(status !== undefined && { status }),
-        ...(headers && { headers }),
+        ...attempt,
         ...(api && api !== "anthropic" && { api }),
         ...(list && { events: unpackEvents(fact) }),
-        ...(body !== undefined && { body }),
-        ...(ended && { ended }),
-        ...(why !== undefined && { why }),
-        ...(waited !== undefined && { waited }),
-        took,
       });
     } catch (error) {
       throw this.#refuse((error as Error).message, line);

@@ -89,28 +89,33 @@ export interface CallFact {
 /** How an attempt ended that did not end well; stalls and cuts keep what came before them. */
 export type Ended = "cut" | "stall" | "aborted" | "reset" | "timeout";
 
-/** One attempt to answer a call. */
-export interface EventsFact {
-  readonly events: string;
-  readonly attempt: number;
+/** What an attempt and its line have in common. */
+export interface AttemptFields {
   /** Absent if no HTTP was seen or no answer came. */
   readonly status?: number;
   readonly headers?: { readonly [name: string]: string };
+  /** The body of an answer that is not a stream. */
+  readonly body?: string;
+  /** Absent if the answer came to its own end. */
   readonly ended?: Ended;
   /** The words of the failure that ended it. */
   readonly why?: string;
-  /** Milliseconds that were waited before it, after an attempt that failed. */
+  /** Milliseconds that were waited before it, after an attempt that failed. @default 0 */
   readonly waited?: number;
   /** Milliseconds since the attempt began, at its end. */
   readonly took: number;
+}
+
+/** One attempt to answer a call. */
+export interface EventsFact extends AttemptFields {
+  readonly events: string;
+  readonly attempt: number;
   /** Milliseconds between events; what is missing at the end is 0. */
   readonly ms?: readonly number[];
   /** Blanks before the last brace of each event's JSON, as the wire had them; what is missing at the end is 0. */
   readonly pad?: readonly number[];
   /** Events, runs of deltas, and frames in an unusual form. */
   readonly list?: readonly (PackedRun | PackedRaw | { readonly [key: string]: Json })[];
-  /** The body of a response that is not a stream. */
-  readonly body?: string;
 }
 
 /** Neighbouring deltas of one kind and block. */
@@ -126,13 +131,16 @@ export interface PackedRaw {
   readonly raw: string;
 }
 
-/** What the call threw at the agent in the end. */
-export interface ErrorFact {
-  readonly error: string;
+/** What a call threw at the agent in the end. */
+export interface CallError {
   readonly code: string;
   readonly message: string;
-  readonly retryable?: true;
+  readonly retryable?: boolean;
   readonly retryAfter?: number;
+}
+
+export interface ErrorFact extends CallError {
+  readonly error: string;
 }
 
 /** One tool call and what came of it. */
@@ -341,12 +349,12 @@ export const SHAPES: { readonly [kind: string]: FactShape } = {
 export function factLine(fact: Header | Fact): string {
   const given = fact as unknown as { [key: string]: unknown };
   const ordered: { [key: string]: unknown } = {};
-  for (const key of Object.keys(SHAPES[kindOf(given)!]!)) if (given[key] !== undefined) ordered[key] = given[key];
+  for (const key of Object.keys(SHAPES[kindOf(fact)!]!)) if (given[key] !== undefined) ordered[key] = given[key];
   return JSON.stringify(ordered);
 }
 
-/** The kind of a line: the first key that names one. */
-function kindOf(fact: { readonly [key: string]: unknown }): string | undefined {
+/** The kind of a line: its first key. */
+export function kindOf(fact: object): string | undefined {
   const [first = ""] = Object.keys(fact);
   return Object.hasOwn(SHAPES, first) ? first : undefined;
 }

@@ -2,8 +2,9 @@ import type { Block, Message } from "../core/messages.ts";
 import type { ModelEvent } from "../core/model.ts";
 import type {
   AnswerFact,
+  AttemptFields,
+  CallError,
   ClockFact,
-  Ended,
   EndFact,
   Header,
   InboxFact,
@@ -53,13 +54,6 @@ export interface Call {
   readonly stale?: readonly string[];
 }
 
-export interface CallError {
-  readonly code: string;
-  readonly message: string;
-  readonly retryable?: boolean;
-  readonly retryAfter?: number;
-}
-
 /** A request in one form, whether the core asked it or the SDK sent it: content in blocks, nothing about caching. */
 export interface TapeRequest {
   readonly model: string;
@@ -82,32 +76,21 @@ export const KEPT_HEADERS: readonly string[] = [
 ];
 
 /** One attempt to answer a call: one HTTP exchange, or one run of a Model function. */
-export interface Attempt {
+export interface Attempt extends AttemptFields {
   /** The API whose words its answer is in. @default the Messages API */
   readonly api?: Exclude<Api, "anthropic">;
-  readonly status?: number;
-  readonly headers?: { readonly [name: string]: string };
   /** What was streamed. */
   readonly events?: readonly TapeEvent[];
-  /** The body of an answer that was no stream. */
-  readonly body?: string;
-  /** Absent if the answer came to its own end. */
-  readonly ended?: Ended;
-  readonly why?: string;
-  /** Milliseconds that were waited before it. @default 0 */
-  readonly waited?: number;
-  /** Milliseconds since the attempt began. */
-  readonly took: number;
 }
 
-/** One event of a stream, or a frame of the wire that is none in the usual form. */
+/** One event of a stream, or a frame of the wire that is not in the usual form. */
 export interface TapeEvent {
   /** Milliseconds since the one before. */
   readonly ms: number;
   readonly event?: ModelEvent;
   /** The frame's exact text, if it is not `event: <type>\ndata: <JSON>\n\n`. */
   readonly raw?: string;
-  /** Blanks before the JSON's last brace. */
+  /** Spaces before the JSON's last brace. */
   readonly pad?: number;
 }
 

@@ -150,29 +150,13 @@ function taken<T extends Fact>(facts: T[], ids: readonly string[], idOf: (fact: 
 }
 
 function attemptFacts({ id, attempts, error }: Call): Fact[] {
-  const facts: Fact[] = attempts.map(({ status, headers, events, body, ended, why, waited, took }, i) => ({
+  const facts: Fact[] = attempts.map(({ api: _, events, ...attempt }, i) => ({
     events: id,
     attempt: i + 1,
-    ...(status !== undefined && { status }),
-    ...(headers && { headers }),
-    ...(ended && { ended }),
-    ...(why !== undefined && { why }),
-    ...(waited && { waited }),
-    took,
+    ...attempt,
     ...(events && packEvents(events)),
-    ...(body !== undefined && { body }),
   }));
-  if (error) {
-    const { code, message, retryable, retryAfter } = error;
-    facts.push({
-      error: id,
-      code,
-      message,
-      ...(retryable && { retryable }),
-      ...(retryAfter !== undefined && { retryAfter }),
-    });
-  }
-  return facts;
+  return error ? [...facts, { error: id, ...error }] : facts;
 }
 
 function ownHead({ model, params, system, tools, wire, sent }: TapeRequest) {

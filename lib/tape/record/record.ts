@@ -4,7 +4,8 @@ import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../.
 import { thrownWords } from "../../core/thrown.ts";
 import { type Chunk, framesOf } from "../frames.ts";
 import { changedOnTheWay, fromModel } from "../request.ts";
-import { type Attempt, type Call, type CallError, KEPT_HEADERS, type TapeEvent, type TapeRequest } from "../tape.ts";
+import type { CallError } from "../format.ts";
+import { type Attempt, type Call, KEPT_HEADERS, type TapeEvent, type TapeRequest } from "../tape.ts";
 
 /** A call while it is recorded; nothing of it is masked yet. */
 export interface LiveCall {
