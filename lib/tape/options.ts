@@ -32,8 +32,6 @@ export interface TapeOptions {
   readonly inCi?: boolean;
   /** Records placeholders for secrets; otherwise a run that shows one is not written. @default false */
   readonly redact?: boolean;
-  /** What answered, for the header. @default found out from the wire */
-  readonly source?: string;
   /** The agent's script relative to the fixture, for the header. */
   readonly agent?: string;
   /** Where streamed bodies are cut on the wire. @default one event a piece */

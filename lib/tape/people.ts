@@ -1,7 +1,7 @@
 import type { Refusal } from "../core/said.ts";
 import type { TapeSession } from "./session.ts";
 import type { Json } from "../core/messages.ts";
-import type { PermissionAsker, PermissionReply } from "../permissions/gate.ts";
+import type { PermissionAsker } from "../permissions/gate.ts";
 import type { Asker } from "../tools/asker.ts";
 import { canonical } from "./canonical.ts";
 
@@ -50,42 +50,26 @@ export class LaneRefusals {
  * to the same question when it was recorded. Undefined if there is neither.
  */
 export function tapedAsker(session: TapeSession, person: Asker | undefined): Asker | undefined {
-  const { recording, mask } = session;
-  const known = answersOf(session, (asked) => !isPermission(asked));
-  if (known.size === 0 && (session.isOffline || !person)) return person;
-  const said = async <T>(asked: object, ask: () => Promise<T | undefined> | undefined): Promise<T | undefined> => {
-    const recorded = known.get(canonical(mask.on(asked)))?.shift();
-    const answer = recorded === undefined ? await ask() : mask.off(recorded) as T;
-    if (answer !== undefined) recording.answers.push({ asked: asked as Json, answer: answer as Json });
-    return answer;
-  };
+  const { isEmpty, answer } = answersOn(session, (asked) => !isPermission(asked));
+  if (isEmpty && (session.isOffline || !person)) return person;
   return {
-    answer: (questions, signal) => said(questions, () => person?.answer(questions, signal)),
-    approve: (request, signal) => said(request, () => person?.approve(request, signal)),
+    answer: (questions, signal) => answer(questions, () => person?.answer(questions, signal)),
+    approve: (request, signal) => answer(request, () => person?.approve(request, signal)),
   };
 }
 
-/**
- * Answers whether a call may run, in a run on a tape: a person, whose answers are recorded, or what the person answered
- * when it was recorded. A replay asks no person.
- */
+/** As `tapedAsker`, whether a call may run. A replay asks no person. */
 export function tapedPermissions(
   session: TapeSession,
   person: PermissionAsker | undefined,
 ): PermissionAsker | undefined {
-  const { recording, mask } = session;
-  const known = answersOf(session, isPermission);
+  const { isEmpty, answer } = answersOn(session, isPermission);
   const present = session.isOffline ? undefined : person;
-  if (known.size === 0 && !present) return undefined;
+  if (isEmpty && !present) return undefined;
   return async (question, signal) => {
-    const asked = { permission: question.tool_name, input: question.input as Json };
-    const recorded = known.get(canonical(mask.on(asked)))?.shift();
-    const answer = recorded === undefined
-      ? await present?.(question, signal)
-      : mask.off(recorded) as unknown as PermissionReply;
-    if (answer === undefined) return { behavior: "deny", reason: "a replay asks no person" };
-    recording.answers.push({ asked, answer: { ...answer } });
-    return answer;
+    const asked = { permission: question.tool_name, input: question.input };
+    return await answer(asked, () => present?.(question, signal)) ??
+      { behavior: "deny", reason: "a replay asks no person" };
   };
 }
 
@@ -93,11 +77,19 @@ function isPermission(asked: Json): boolean {
   return typeof asked === "object" && asked !== null && "permission" in asked;
 }
 
-/** The answers of a tape by what was asked, in order. */
-function answersOf({ program }: TapeSession, which: (asked: Json) => boolean): Map<string, Json[]> {
+/** The answers of a tape by what was asked, in order. A question that has none left is asked, and its answer recorded. */
+function answersOn({ program, recording, mask }: TapeSession, which: (asked: Json) => boolean) {
   const known = new Map<string, Json[]>();
   for (const { asked, answer } of program?.tape.answers ?? []) {
     if (which(asked)) known.set(canonical(asked), [...known.get(canonical(asked)) ?? [], answer]);
   }
-  return known;
+  return {
+    isEmpty: known.size === 0,
+    async answer<T>(asked: object, ask: () => Promise<T | undefined> | undefined): Promise<T | undefined> {
+      const recorded = known.get(canonical(mask.on(asked)))?.shift();
+      const answer = recorded === undefined ? await ask() : mask.off(recorded) as T;
+      if (answer !== undefined) recording.answers.push({ asked: asked as Json, answer: answer as Json });
+      return answer;
+    },
+  };
 }

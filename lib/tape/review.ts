@@ -5,10 +5,7 @@ import { type Fixture, inScratch } from "./fixture.ts";
 import { programOf } from "./match.ts";
 import { type Normalise, type Normaliser, withNormalisers } from "./normalise.ts";
 import { TapeError } from "./read.ts";
-import { mask } from "./redact/mask.ts";
-import { placer, placesHere } from "./redact/places.ts";
-import { redactor } from "./redact/redact.ts";
-import { fileDrifts, withPlaces } from "./run-fixture.ts";
+import { fileDrifts, maskFor, withPlaces } from "./run-fixture.ts";
 import { type Replayable, runOnTape, type RunSoFar } from "./run-on-tape.ts";
 import type { Call, Tape, TapeRequest } from "./tape.ts";
 import { hashFiles } from "./workspace.ts";
@@ -67,7 +64,7 @@ export async function reviewFixture(fixture: Fixture, tape: Tape, reviewed: Revi
   return await inScratch(fixture.files, async (cwd) => {
     const run = new FaultRun(tape, []);
     const end = await reviewed.play(cwd, run);
-    const on = maskOf(tape, cwd);
+    const { on } = maskFor(tape, cwd);
     const asked = run.taken.map((one) => ({ ...one, request: on(plain(one.request)) }));
     const files = tape.end?.files && fileDrifts(tape.end.files, cwd, tape);
     const left = tape.end?.files && on(hashFiles(cwd, { shown: on, before: fixture.files }));
@@ -109,11 +106,6 @@ export async function reviewFixture(fixture: Fixture, tape: Tape, reviewed: Revi
   }, tape.files);
 }
 
-function maskOf(tape: Tape, cwd: string) {
-  const { hasUser, hasSecrets } = programOf(tape);
-  return mask(placer(placesHere(cwd), hasUser), hasSecrets ? redactor({ seed: tape.header.seed }) : undefined).on;
-}
-
 /** An agent of ours, to be reviewed. */
 export function agentReview({ files }: Fixture, tape: Tape, agent: Replayable, signal: AbortSignal): Reviewable {
   const { normalise } = programOf(tape);
@@ -121,7 +113,10 @@ export function agentReview({ files }: Fixture, tape: Tape, agent: Replayable, s
     play: async (cwd, faults) => (await played(agent, tape, cwd, signal, { faults })).results.at(-1)!.stop,
     calls: tape.calls,
     changes: (call, { request }) => changesIn(call, request, normalise),
-    renewed: (call, { request }) => ({ ...call, request: { ...request, ...pickWire(call) } }),
+    renewed: (call, { request }) => {
+      const { wire } = call.request;
+      return { ...call, request: { ...request, ...(wire && { wire }) } };
+    },
     replays: async (renewed) => {
       let ok = false;
       const once = (cwd: string) => played(agent, renewed, cwd, signal, { onReport: (report) => ok = report.ok });
@@ -129,10 +124,6 @@ export function agentReview({ files }: Fixture, tape: Tape, agent: Replayable, s
       return ok;
     },
   };
-}
-
-function pickWire({ request: { wire } }: Call): Pick<TapeRequest, "wire"> {
-  return wire ? { wire } : {};
 }
 
 async function played(

@@ -2,37 +2,30 @@ import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { hashFiles, readFiles } from "./workspace.ts";
-import type { Cuts } from "./frames.ts";
 import type { DriftReport, FileDrift } from "./drift/drift.ts";
 import type { Observed } from "./fault/invariants.ts";
 import { invariantsOf, judge, Tally } from "./fault/judge.ts";
 import { type Fixture, inScratch } from "./fixture.ts";
 import type { EndFact } from "./format.ts";
 import { programOf } from "./match.ts";
-import type { Normaliser } from "./normalise.ts";
 import type { TapeMode, TapeOptions } from "./options.ts";
 import { readTape, TapeError } from "./read.ts";
-import { mask } from "./redact/mask.ts";
+import { type Mask, mask } from "./redact/mask.ts";
 import { namesPlace, placer, placesHere } from "./redact/places.ts";
 import { mapTexts, redactor } from "./redact/redact.ts";
 import { eventsOf } from "./reply.ts";
-import {
-  type OnTapeOptions,
-  type RecordedBy,
-  type Replayable,
-  type ReplayHooks,
-  runOnTape,
-  type RunSoFar,
-} from "./run-on-tape.ts";
+import { type OnTapeOptions, type Replayable, runOnTape, type RunSoFar } from "./run-on-tape.ts";
 import { runSeen, withRootNamed } from "./seen.ts";
 import { MAIN, type Tape } from "./tape.ts";
 
-export interface ReplayOptions extends Readonly<RecordedBy> {
+/** What is passed on to the tape and to the run as it is given. */
+const FOR_TAPE = ["wire", "cutAt", "normalise", "tools", "redact", "agent", "workspace"] as const;
+const FOR_RUN = ["on", "hooks", "model", "rollout", "signal", "permissions", "ask", "asker"] as const;
+
+export interface ReplayOptions
+  extends Pick<TapeOptions, typeof FOR_TAPE[number]>, Readonly<Partial<Pick<OnTapeOptions, typeof FOR_RUN[number]>>> {
   /** @default "replay" */
   readonly mode?: Exclude<TapeMode, "live">;
-  readonly wire?: boolean;
-  readonly cutAt?: Cuts;
-  readonly normalise?: readonly Normaliser[];
   /** The prompts of a new recording. */
   readonly prompts?: Tape["prompts"];
   /**
@@ -40,17 +33,8 @@ export interface ReplayOptions extends Readonly<RecordedBy> {
    * sandbox, and never by the settings of this machine. CI may do that too.
    */
   readonly like?: Tape;
-  readonly hooks?: ReplayHooks;
-  readonly tools?: boolean;
-  readonly redact?: boolean;
-  readonly agent?: string;
-  readonly model?: string;
-  readonly rollout?: string;
-  readonly signal?: AbortSignal;
-  readonly on?: (event: RunEvent) => void;
   /** Where to work. @default a scratch copy of the fixture's files */
   readonly cwd?: string;
-  readonly workspace?: NonNullable<TapeOptions["workspace"]>;
   /** After a run without drift, try the faults again that are kept beside the tape. @default false */
   readonly keptFaults?: boolean;
   /** Called with the workspace as the run left it, before it is deleted. */
@@ -199,14 +183,14 @@ async function runIn(
       path: fixture.folder,
       ...((mode === "replay" || mode === "verify") && { tape: tape! }),
       mode,
-      ...given(options, "wire", "cutAt", "normalise", "tools", "redact", "agent", "workspace"),
+      ...given(options, ...FOR_TAPE),
       ...(options.like && { inCi: true }),
       ...(options.cwd === undefined && { files: (shown) => hashFiles(cwd, { shown, before: fixture.files }) }),
       onReport: (report) => ended.report = report,
       onError: (error) => ended.error = error,
     },
     ...(options.like && decidedAs(options.like, cwd)),
-    ...given(options, "on", "hooks", "model", "rollout", "signal", "permissions", "ask", "asker"),
+    ...given(options, ...FOR_RUN),
   }, run);
   const { events } = run;
   const result = run.results.at(-1)!;
@@ -330,11 +314,15 @@ function differInLineEnds(drifts: readonly FileDrift[], expected: NonNullable<En
 export function fileDrifts(expected: NonNullable<EndFact["files"]>, cwd: string, tape: Tape): FileDrift[] {
   const found = differing(expected, hashFiles(cwd));
   if (found.length === 0) return [];
-  const { hasUser, hasSecrets } = programOf(tape);
-  const search = hasSecrets ? redactor({ seed: tape.header.seed }) : undefined;
-  const { on } = mask(placer(placesHere(cwd), hasUser), search);
+  const { on } = maskFor(tape, cwd);
   const shown = new Set(differing(expected, on(hashFiles(cwd, { shown: on }))).map(({ path }) => path));
   return found.filter(({ path }) => shown.has(path));
+}
+
+/** What a tape would have of a run in a folder. */
+export function maskFor(tape: Tape, cwd: string): Mask {
+  const { hasUser, hasSecrets } = programOf(tape);
+  return mask(placer(placesHere(cwd), hasUser), hasSecrets ? redactor({ seed: tape.header.seed }) : undefined);
 }
 
 function differing(

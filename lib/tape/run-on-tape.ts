@@ -36,9 +36,6 @@ export interface OnTapeOptions {
 
 export type ReplayHooks = NonNullable<OnTapeOptions["hooks"]>;
 
-/** What decides about the calls of a new recording; a tape that is replayed has its own. */
-export type RecordedBy = Pick<OnTapeOptions, "permissions" | "ask" | "asker">;
-
 /** Loads the agent of a script anew, as another process would: what variables of the script hold does not outlive one. */
 export const loadAnew = new WeakMap<object, () => Promise<Pick<Replayable, "open">>>();
 

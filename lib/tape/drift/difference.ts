@@ -20,6 +20,8 @@ export interface Difference {
   readonly actual?: unknown;
 }
 
+export type ValueDifference = Omit<Difference, "cause">;
+
 /** Where a request first differs from a recorded one; undefined if they are the same to a tape. */
 export function firstDifference(
   expected: TapeRequest,
@@ -93,7 +95,7 @@ export function differs(
   expected: unknown,
   actual: unknown,
   path: string,
-): Pick<Difference, "path" | "expected" | "actual"> | undefined {
+): ValueDifference | undefined {
   if (inJson(expected) === inJson(actual)) return undefined;
   if (Array.isArray(expected) && Array.isArray(actual)) {
     for (let i = 0; i < Math.max(expected.length, actual.length); i++) {

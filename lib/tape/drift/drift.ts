@@ -1,21 +1,16 @@
 import { addUsage, NO_USAGE, totalTokens, type Usage } from "../../core/messages.ts";
 import { price } from "../../anthropic/prices.ts";
-import type { Cause } from "./difference.ts";
+import type { Difference, ValueDifference } from "./difference.ts";
 import type { Header } from "../format.ts";
 import type { Normaliser } from "../normalise.ts";
 import { billOf } from "../reply.ts";
 import type { Call, Tape } from "../tape.ts";
 
-/** Where a lane first left its tape. */
-export interface Divergence {
+/** Where a lane first left its tape; values are as the tape would have them. */
+export interface Divergence extends Difference {
   readonly lane: string;
   /** The recorded call it is compared with; absent if the lane has no call left. */
   readonly call?: string;
-  readonly cause: Cause;
-  readonly path: string;
-  /** What was recorded and what is asked now, as the tape would have it; absent if one side has nothing there. */
-  readonly expected?: unknown;
-  readonly actual?: unknown;
   /** What happened, in a sentence. */
   readonly words: string;
 }
@@ -37,13 +32,10 @@ export function hooksAdded({ hooks: recorded = [] }: Pick<Header, "hooks"> = {},
 }
 
 /** A tool whose result is not the recorded one. */
-export interface ToolDrift {
+export interface ToolDrift extends ValueDifference {
   readonly lane: string;
   readonly tool: string;
   readonly id: string;
-  readonly path: string;
-  readonly expected?: unknown;
-  readonly actual?: unknown;
 }
 
 /** A file that is not what the recorded run left. */

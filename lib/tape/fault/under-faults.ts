@@ -17,15 +17,11 @@ import { runSeen, withRootNamed } from "../seen.ts";
 /** The part of an agent that it needs: `agent({...})` has it. */
 export type Faultable = Pick<Replayable, "open">;
 
-export interface UnderFaultsOptions {
+export interface UnderFaultsOptions extends Pick<TapeOptions, "wire" | "cutAt"> {
   /** A folder whose copy is the workspace. @default an empty one */
   readonly files?: string | undefined;
   /** @default `INVARIANTS` */
   readonly invariants?: readonly Invariant[];
-  /** Goes through the SDK, byte for byte. @default whether `cutAt` is given */
-  readonly wire?: boolean;
-  /** Where streamed bodies are cut on the wire. @default one event a piece */
-  readonly cutAt?: TapeOptions["cutAt"];
   /** Ends the run, which then is not judged: it throws. */
   readonly signal?: AbortSignal;
 }

@@ -40,11 +40,11 @@ export function headerOf(
   { seen: { url, answer, sdk, api }, chosen, hooks, permissions, sandbox }: Recording,
   seed: string,
   epoch: number,
-  { agent, tools = false, normalise = [], source }: TapeOptions,
+  { agent, tools = false, normalise = [] }: TapeOptions,
 ): Header {
   return {
     tape: TAPE_VERSION,
-    source: source ?? (url === undefined ? "model" : sourceOf(url, answer?.requestId)),
+    source: url === undefined ? "model" : sourceOf(url, answer?.requestId),
     ...(url !== undefined && { url }),
     at: new Date(epoch).toISOString(),
     seed,

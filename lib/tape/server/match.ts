@@ -1,4 +1,5 @@
 import { canonical } from "../canonical.ts";
+import type { ValueDifference } from "../drift/difference.ts";
 import type { Divergence } from "../drift/drift.ts";
 import { type Normalise, normaliserOf } from "../normalise.ts";
 import type { Attempt, Call, Tape } from "../tape.ts";
@@ -21,7 +22,7 @@ interface Entry {
 export interface Found {
   readonly call: Call;
   readonly attempt: Attempt;
-  readonly tool?: { readonly path: string; readonly expected?: unknown; readonly actual?: unknown };
+  readonly tool?: ValueDifference;
 }
 
 /** Finds requests on a tape: an equal one, first recorded first, each attempt once. Never a near one. */
