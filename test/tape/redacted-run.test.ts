@@ -6,12 +6,11 @@ import type { TypedHooks } from "../../lib/hooks/code-hooks.ts";
 import { agent, type AgentOptions, anthropic, tool } from "../../lib/index.ts";
 import { fixtureAt } from "../../lib/tape/fixture.ts";
 import { readTape } from "../../lib/tape/read.ts";
-import { redactor } from "../../lib/tape/redact/redact.ts";
 import { type ReplayOptions, runFixture } from "../../lib/tape/run-fixture.ts";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { Grep } from "../../lib/tools/index.ts";
 import { withEnv } from "../_env.ts";
-import { inFolder, Look, Note, offline, recordWire, take } from "./_stage.ts";
+import { inFolder, Look, Note } from "./_stage.ts";
 
 const TOKEN = "ghp_Kx82QmZ4tWvB91LsYd7RfNc3HgTj60PuEo5a";
 const BEARER = "Zk39fjQ81mZp02LsXyR7";
