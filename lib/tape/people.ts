@@ -77,7 +77,7 @@ function isPermission(asked: Json): boolean {
   return typeof asked === "object" && asked !== null && "permission" in asked;
 }
 
-/** The answers of a tape by what was asked, in order. A question that has none left is asked, and its answer recorded. */
+/** The answers of a tape by what was asked, in order. Any other question goes to the person, and the answer is recorded. */
 function answersOn({ program, recording, mask }: TapeSession, which: (asked: Json) => boolean) {
   const known = new Map<string, Json[]>();
   for (const { asked, answer } of program?.tape.answers ?? []) {

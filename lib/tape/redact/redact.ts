@@ -1,6 +1,5 @@
 import { homedir } from "node:os";
 import { sha256 } from "../../files/sha256.ts";
-import { naming } from "./places.ts";
 import {
   encodedForms,
   isNamedSecret,
@@ -215,7 +214,7 @@ const PATTERNS = SECRET_PATTERNS.map((secret) => ({
   loose: new RegExp(secret.find.source.replaceAll("\\b", ""), `g${secret.find.flags}`),
 }));
 
-let everyday: { readonly search: Redactor; readonly named: (text: string) => string } | undefined;
+let everyday: Redactor | undefined;
 
 /**
  * A value without secrets: values of the environment and of `.env`, values with a secret's name, random words, cookies,
@@ -229,8 +228,11 @@ let everyday: { readonly search: Redactor; readonly named: (text: string) => str
  * ```
  */
 export function redact<T>(value: T): T {
-  const { search, named } = everyday ??= { search: redactor(), named: naming({ home: homedir() }) };
-  return mapTexts(search.value(value), (text) => named(text));
+  const home = homedir().replace(/\/+$/, "");
+  const clean = (everyday ??= redactor()).value(value);
+  if (home.length < 4) return clean;
+  const found = new RegExp(`(?:(?<![\\w.~/-])|(?<=://|\\\\[nrtbf]))${quoted(home)}(?![\\w-])`, "g");
+  return mapTexts(clean, (text) => text.replace(found, "{HOME}"));
 }
 
 /** Finds one of some texts, or a placeholder, in which nothing is looked for. */
