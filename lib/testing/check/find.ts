@@ -46,16 +46,14 @@ async function fromFile(path: string, options: FindOptions): Promise<FoundSubjec
   if (/^hooks\.ya?ml$|^hook\.toml$/.test(name)) {
     return await (await import("./find-settings.ts")).definedSubjects(path, options);
   }
-  const isModule = /\.[cm]?[jt]s$/.test(name) && /\bexport\s+default\b|\bas default\b/.test(readFileSync(path, "utf8"));
-  const ours = options.event !== undefined || (isOurs(name) && !isForeign(dirname(path)));
-  if (!SCRIPT.test(name) || isModule || (ours && !/\.[cm]?[jt]s$/.test(name) && options.event === undefined)) {
-    try {
-      return { subjects: [fileSubject(readHookFile(path, options.event), options)], problems: [] };
-    } catch (error) {
-      return { subjects: [], problems: [loadMessage(name, error)] };
-    }
+  // With --event a module is a hook of ours, and any other script one of the host.
+  const ours = options.event === undefined ? isOurs(name) : /\.[cm]?[jt]s$/.test(name);
+  if (SCRIPT.test(name) && (!ours || isForeign(dirname(path)))) return await scriptSubjects(path, options);
+  try {
+    return { subjects: [fileSubject(readHookFile(path, options.event), options)], problems: [] };
+  } catch (error) {
+    return { subjects: [], problems: [loadMessage(name, error)] };
   }
-  return await scriptSubjects(path, options);
 }
 
 async function fromFolder(folder: string, options: FindOptions): Promise<FoundSubjects> {
@@ -88,9 +86,9 @@ async function together(paths: readonly string[], options: FindOptions): Promise
   };
 }
 
-/** Whether scripts in a folder are those of another host. */
+/** Whether scripts in a folder are those of another host, or of a plugin. */
 function isForeign(folder: string): boolean {
-  return HOST_FOLDER.test(basename(dirname(folder)));
+  return HOST_FOLDER.test(basename(dirname(folder))) || existsSync(join(folder, "hooks.json"));
 }
 
 function isOurs(name: string): boolean {
