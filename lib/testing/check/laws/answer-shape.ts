@@ -40,47 +40,23 @@ const INSIDE = [
   ...["additionalContext", "permissionDecision", "permissionDecisionReason", "updatedInput", "updatedToolOutput"],
   "hookEventName",
 ];
-/** Names that other hosts use. */
-const FOREIGN: { readonly [key: string]: string } = {
-  additional_context: "hookSpecificOutput.additionalContext",
-  context: "hookSpecificOutput.additionalContext",
-  permission: "hookSpecificOutput.permissionDecision",
-  updated_input: "hookSpecificOutput.updatedInput",
-  user_message: "systemMessage",
-  agent_message: "reason",
-  message: "reason",
-  action: "decision",
-  block: "decision",
-};
 
 function topKeys(json: Json, given: Json, event: string, host: HostName): Violation[] {
   const { top, strict } = HOSTS[host].commands!;
   return Object.keys(json).filter((key) => !top.includes(key)).flatMap((key): Violation[] => {
     if (Object.hasOwn(given, key) && !strict) return [];
-    if (INSIDE.includes(key) || key === "additional_context") {
-      const fix = `put it into hookSpecificOutput${
-        key === "additional_context" ? " as additionalContext" : ""
-      }, beside "hookEventName": "${event}"`;
+    const camel = key.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+    if (INSIDE.includes(camel)) {
+      const fix = `put it into hookSpecificOutput as ${camel}, beside "hookEventName": "${event}"`;
       return [fault("misplaced-key", `Its '${key}' is at the top, where ${host} does not read it`, fix)];
     }
-    if (strict) {
-      return [
-        fault("unknown-key", `${host} does not know its key '${key}' and drops the whole answer`, "leave it out"),
-      ];
-    }
-    const meant = Object.hasOwn(FOREIGN, key) ? FOREIGN[key]! : near(key, top);
-    const message = `${host} does not know its key '${key}'`;
-    return [
-      meant === undefined
-        ? warning("unknown-key", message, "leave it out")
-        : fault("unknown-key", message, `did you mean ${meant}?`),
-    ];
+    const meant = nearest(camel, top, 2);
+    const message = `${host} does not know its key '${key}'${strict ? ` and drops the whole answer` : ""}`;
+    const fix = meant === undefined ? "leave it out" : `did you mean ${meant}?`;
+    // Some host reads such a key: the author expects it to do something.
+    const isMeant = strict || meant !== undefined || TELLING.includes(key);
+    return [(isMeant ? fault : warning)("unknown-key", message, fix)];
   });
-}
-
-function near(key: string, known: readonly string[]): string | undefined {
-  const plain = (text: string) => text.replaceAll(/[_-]/g, "").toLowerCase();
-  return known.find((one) => plain(one) === plain(key)) ?? nearest(key, known, 2);
 }
 
 function specific(inside: Json, event: string, host: HostName): Violation[] {
@@ -216,5 +192,5 @@ const REQUIRED: { readonly [tool: string]: readonly string[] } = {
 /** Keys that say something in an answer: an object with one of them was meant as one. */
 export const TELLING: readonly string[] = [
   ...["decision", "hookSpecificOutput", "continue", "permissionDecision", "additionalContext", "systemMessage"],
-  ...["stopReason", "permission", "block", "updatedInput", "additional_context", "modified_data"],
+  ...["stopReason", "permission", "block", "action", "updatedInput", "additional_context", "modified_data"],
 ];
