@@ -1,11 +1,12 @@
 import { availableParallelism } from "node:os";
 import { checkOptions, type OptionKind } from "../../files/options.ts";
 import { shellWord } from "../../core/shown.ts";
-import { HOST_NAMES, type HostName, isHost } from "../../hooks/hosts/index.ts";
+import { HOST_NAMES, type HostName } from "../../hooks/hosts/index.ts";
 import type { Checked } from "./engine.ts";
 import { againLine } from "./findings.ts";
 import { findSubjects } from "./find.ts";
 import { sandboxWorks } from "./lane.ts";
+import { sameFields } from "./laws/order.ts";
 import { plantedSecrets, Scratch } from "./place.ts";
 import { type CheckReport, type HookReport, type Law, LAWS } from "./report.ts";
 import type { Subject } from "./subject.ts";
@@ -34,20 +35,18 @@ export interface CheckOptions {
   /** @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly signal?: AbortSignal;
-  /** How many hooks are checked at once. @default the number of cores */
-  readonly parallel?: number;
   /** Gets the number of events each hook was asked about so far. */
   readonly onProgress?: (hook: string, runs: number) => void;
   /** Gets the report of each hook when it is done. */
   readonly onHook?: (report: HookReport) => void;
 }
 
-/** Types of the options; numbers, laws and hosts are checked more closely. */
+/** Types of the options; numbers and laws are checked more closely. */
 const OPTIONS: { readonly [option in keyof CheckOptions]-?: OptionKind } = {
   cwd: "a text",
   runs: "any",
   seed: "any",
-  host: "any",
+  host: HOST_NAMES,
   timeout: "any",
   rounds: "any",
   laws: "a list",
@@ -56,30 +55,21 @@ const OPTIONS: { readonly [option in keyof CheckOptions]-?: OptionKind } = {
   event: "a text",
   env: "an object",
   signal: "an AbortSignal",
-  parallel: "any",
   onProgress: "a function",
   onHook: "a function",
 };
 
-export interface Session {
-  readonly runs: number;
-  readonly seed: number;
-  /** Seconds a hook has at most, whatever its own limit. */
-  readonly timeout: number;
-  readonly rounds: number;
+type Settled = "runs" | "seed" | "timeout" | "rounds" | "mutants" | "save" | "cwd" | "env" | "signal";
+
+/** What holds for every hook of a check. */
+export interface Session extends Required<Pick<CheckOptions, Settled>> {
   readonly laws: ReadonlySet<Law>;
-  readonly mutants: boolean;
-  readonly save: boolean;
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
   readonly scratch: Scratch;
   readonly sandbox: boolean;
   readonly secrets: { readonly [name: string]: string };
-  readonly signal: AbortSignal;
   /** The flags that repeat this check, beside path, seed and runs. */
   readonly flags: string;
-  /** Gets the number of events a hook was asked about so far. */
-  readonly tick?: ((hook: string, runs: number) => void) | undefined;
+  readonly onProgress: CheckOptions["onProgress"];
 }
 
 /** Checks the hooks at some paths. What is wrong with a hook is in the report, never thrown. */
@@ -98,7 +88,6 @@ export async function check(paths: readonly string[], options: CheckOptions = {}
   try {
     const session = sessionOf(options, { cwd, env, scratch, sandbox });
     const { checkSubject } = await import("./engine.ts");
-    const { sameFields } = await import("./laws/order.ts");
     const checked = await pooled(subjects, session, options, checkSubject);
     const { seed, runs, laws } = session;
     const rewrites = checked.flatMap((one) => one.rewrites);
@@ -119,20 +108,20 @@ export async function check(paths: readonly string[], options: CheckOptions = {}
   }
 }
 
+/** The least whole number that an option may be. */
+const LEAST = { runs: 0, rounds: 2, seed: -0x8000_0000 } as const;
+
 /** @throws {TypeError} that names the option: a check that checks nothing must not pass */
 function refuseWrong(options: CheckOptions): void {
   checkOptions(options, OPTIONS, "check");
-  const { runs = 100, rounds = 50, seed = 0, parallel = 1, timeout = 5, laws = LAWS, host } = options;
-  const whole = (name: string, value: number, least: number) => {
-    if (Number.isSafeInteger(value) && value >= least) return;
+  const { timeout = 5, laws = LAWS } = options;
+  for (const [name, least] of Object.entries(LEAST)) {
+    const value = options[name as keyof typeof LEAST] ?? least;
+    if (Number.isSafeInteger(value) && value >= least) continue;
     throw new TypeError(
       `Cannot check as '${name}' must be a whole number of ${least} or more: current value is ${value}`,
     );
-  };
-  whole("runs", runs, 0);
-  whole("rounds", rounds, 2);
-  whole("seed", seed, -0x8000_0000);
-  whole("parallel", parallel, 1);
+  }
   if (!(timeout > 0)) {
     throw new TypeError(`Cannot check as 'timeout' must be seconds above 0: current value is ${timeout}`);
   }
@@ -144,32 +133,26 @@ function refuseWrong(options: CheckOptions): void {
       }`,
     );
   }
-  if (host !== undefined && !isHost(host)) {
-    throw new TypeError(`Cannot check as 'host' is '${host}': expected ${HOST_NAMES.join(", ")}`);
-  }
 }
 
 function sessionOf(
   options: CheckOptions,
   given: Pick<Session, "cwd" | "env" | "scratch" | "sandbox">,
 ): Session {
-  const { runs = 100, seed = Math.floor(Math.random() * 0x7fff_ffff), timeout = 5, rounds = 50, host, event } = options;
+  const { runs = 100, seed = Math.floor(Math.random() * 0x7fff_ffff), timeout = 5, rounds = 50 } = options;
+  const { host, event, mutants = false, save = false, signal = new AbortController().signal, onProgress } = options;
   const flags = [
-    ...(host !== undefined ? [` --for ${host}`] : []),
-    ...(event !== undefined ? [` --event ${shellWord(event)}`] : []),
-    ...(timeout !== 5 ? [` --timeout ${timeout}`] : []),
-    ...(rounds !== 50 ? [` --rounds ${rounds}`] : []),
-    ...(options.mutants ? [" --mutants"] : []),
+    host === undefined ? "" : ` --for ${host}`,
+    event === undefined ? "" : ` --event ${shellWord(event)}`,
+    timeout === 5 ? "" : ` --timeout ${timeout}`,
+    rounds === 50 ? "" : ` --rounds ${rounds}`,
+    mutants ? " --mutants" : "",
   ].join("");
   return {
     ...given,
-    ...{ runs, seed, timeout, rounds, flags },
+    ...{ runs, seed, timeout, rounds, flags, mutants, save, signal, onProgress },
     laws: new Set(options.laws ?? LAWS),
-    mutants: options.mutants ?? false,
-    save: options.save ?? false,
     secrets: plantedSecrets(),
-    signal: options.signal ?? new AbortController().signal,
-    tick: options.onProgress,
   };
 }
 
@@ -177,7 +160,7 @@ function sessionOf(
 async function pooled(
   subjects: readonly Subject[],
   session: Session,
-  { parallel = availableParallelism(), onHook }: CheckOptions,
+  { onHook }: CheckOptions,
   checkSubject: (subject: Subject, session: Session) => Promise<Checked>,
 ): Promise<Checked[]> {
   const done: Checked[] = [];
@@ -188,6 +171,6 @@ async function pooled(
       onHook?.(done[i]!.report);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(parallel, subjects.length) }, work));
+  await Promise.all(Array.from({ length: Math.min(availableParallelism(), subjects.length) }, work));
   return done.filter((one) => one !== undefined);
 }

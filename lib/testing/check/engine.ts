@@ -10,7 +10,7 @@ import { Findings } from "./findings.ts";
 import { Asker, Interrupted, Lane, Lanes, refuses } from "./lane.ts";
 import { bypassViolation, guardStrength } from "./laws/guard.ts";
 import { deterministic } from "./laws/deterministic.ts";
-import { eventName, type Judge, type Judged, keepers } from "./laws/judged.ts";
+import { eventName, type Judge, type Judged, keepers, violationsOf } from "./laws/judged.ts";
 import { changedFields, type Rewrite } from "./laws/order.ts";
 import { protocol, safe } from "./laws/protocol.ts";
 import { reliable } from "./laws/reliable.ts";
@@ -114,7 +114,7 @@ function copyState({ state = [] }: Loaded, { project }: Subject, lane: Lane): vo
 
 function cannotLoad(message: string): Violation {
   const said = message.startsWith("Cannot") ? message : `It cannot be loaded: ${message}`;
-  return { law: "reliable", code: "fails.load", severity: "fault", message: said, fix: "correct the error above" };
+  return violationsOf("reliable", "fails").fault("load", said, "correct the error above");
 }
 
 class Engine {
@@ -179,7 +179,7 @@ class Engine {
   async #generated(): Promise<void> {
     if (this.#over) return;
     const { subject, loaded, lane } = this.#asker;
-    const { seed, runs, tick, signal } = this.#session;
+    const { seed, runs, onProgress, signal } = this.#session;
     const fc = fastCheck();
     const words = await exampleTexts(this.#asker);
     const arbitrary = probeArbitrary(fc, subject, loaded.moments, lane.place, words);
@@ -188,7 +188,7 @@ class Engine {
       if (signal.aborted) return;
       const path = String(this.#runs++);
       const fresh = this.#take(probe, probed);
-      tick?.(subject.name, this.#runs);
+      onProgress?.(subject.name, this.#runs);
       for (const { code, severity } of fresh) {
         if (severity !== "fault" || /timeout|leftover|ends-process/.test(code)) continue;
         let last: Promise<Violation | undefined> | undefined;
@@ -282,7 +282,7 @@ class Engine {
       const { termination, violation } = await terminating(this.#asker, name, { ...states, texts, rounds, judge });
       if (violation) {
         const { trace, event, ...rest } = violation;
-        this.#findings.addPlay(rest, event, trace);
+        this.#findings.addShown(rest, event, { event, trace, counterexample: trace });
       }
       if (worst === undefined || termination.verdict === "refuted") worst = termination;
     }
@@ -294,7 +294,9 @@ class Engine {
     // If verdicts are not deterministic, a pass means nothing.
     if (loaded.mode !== "gate" || subject.kind === "prompt" || this.#findings.has("nondeterministic.verdict")) return;
     for (const bypass of await guardStrength(this.#asker, this.#denied())) {
-      this.#findings.addBypass(bypassViolation(bypass), bypass);
+      const trace = bypass.passes.map(({ how, text }) => `${how}: ${text.replaceAll("\n", "⏎")}`);
+      const shown = { event: "PreToolUse", trace, counterexample: bypass };
+      this.#findings.addShown(bypassViolation(bypass), bypass.denied, shown);
     }
   }
 }
@@ -317,13 +319,12 @@ function spread<T>(all: readonly T[], most: number): T[] {
 }
 
 function slow({ p50 }: Timing): Violation {
-  return {
-    law: "safe",
-    code: "slow.answers",
-    severity: "warning",
-    message: `Half of its calls take longer than ${(p50 / 1000).toFixed(1)} s, and the agent waits for each`,
-    fix: "do less, cache what does not change, or make it async",
-  };
+  const message = `Half of its calls take longer than ${(p50 / 1000).toFixed(1)} s, and the agent waits for each`;
+  return violationsOf("safe", "slow").warning(
+    "answers",
+    message,
+    "do less, cache what does not change, or make it async",
+  );
 }
 
 function timingOf(times: readonly number[]): Timing | undefined {

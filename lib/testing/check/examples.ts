@@ -5,6 +5,7 @@ import { type Example, readExamples, sidecarsOf, type Workspace } from "../examp
 import { arrange, type ExampleResult, playExample } from "../examples/play.ts";
 import type { Findings } from "./findings.ts";
 import { Asker, type Lane, type Lanes } from "./lane.ts";
+import { violationsOf } from "./laws/judged.ts";
 import type { State } from "./laws/terminating.ts";
 
 /** The examples that a hook carries. Those of a module come from its own process: it is never run in this one. */
@@ -32,17 +33,13 @@ export async function played(example: Example, { subject, lane, limit }: Asker, 
   return await playExample(example, readHookFile(file!, event), loaded, limit);
 }
 
+const { fault } = violationsOf("examples", "example");
+
 /** Plays the examples, and reports those that do not hold. */
 export async function playExamples(asker: Asker, lanes: Lanes, findings: Findings): Promise<void> {
   const examples = await examplesOf(asker);
-  const wrong = (message: string, event: unknown) =>
-    findings.addExample({
-      law: "examples",
-      code: "example.mismatch",
-      severity: "fault",
-      message,
-      fix: "correct the hook, or the example",
-    }, event);
+  const wrong = (message: string, counterexample: unknown) =>
+    findings.addShown(fault("mismatch", message, "correct the hook, or the example"), message, { counterexample });
   if (examples instanceof Error) return wrong(examples.message, null);
   for (const example of examples) {
     const { ok, why, where, event } = await played(example, asker, lanes);

@@ -5,7 +5,6 @@ import { shellWord } from "../../core/shown.ts";
 import { wireInput } from "../../hooks/process/wire.ts";
 import type { Session } from "./check.ts";
 import { isWire, type Probe } from "./events.ts";
-import type { Bypass } from "./laws/guard.ts";
 import { eventName } from "./laws/judged.ts";
 import type { Finding, Violation } from "./report.ts";
 import type { Subject } from "./subject.ts";
@@ -48,21 +47,10 @@ export class Findings {
     this.#found.set(violation.code, this.#finding(violation, probe));
   }
 
-  addPlay(violation: Violation, event: string, trace: readonly string[]): void {
-    const shown = trace.map((line) => this.#shown(line));
-    this.#found.set(violation.code, { ...this.#finding(violation), event, counterexample: shown, trace: shown });
-  }
-
-  addBypass(violation: Violation, bypass: Bypass): void {
-    const counterexample = JSON.parse(this.#shown(JSON.stringify(bypass)));
-    const trace = bypass.passes.map(({ how, text }) => this.#shown(`${how}: ${text.replaceAll("\n", "⏎")}`));
-    const finding = { ...this.#finding(violation), event: "PreToolUse", counterexample, trace };
-    this.#found.set(`${violation.code} ${bypass.denied}`, finding);
-  }
-
-  addExample(violation: Violation, event: unknown): void {
-    const counterexample = JSON.parse(this.#shown(JSON.stringify(event)));
-    this.#found.set(`${violation.code} ${violation.message}`, { ...this.#finding(violation), counterexample });
+  /** Adds what is shown by more than one event, or by none of the check's; `of` tells it from others of its code. */
+  addShown(violation: Violation, of: string, by: Pick<Finding, "counterexample" | "trace" | "event">): void {
+    const shown = JSON.parse(this.#shown(JSON.stringify(by)));
+    this.#found.set(`${violation.code} ${of}`, { ...this.#finding(violation), ...shown });
   }
 
   #finding({ law, code, severity, message, fix, event, declared }: Violation, probe?: Probe): Finding {

@@ -36,7 +36,7 @@ export async function tryMutants(
   let caught = 0;
   for (const [i, mutant] of mutants.entries()) {
     if (session.signal.aborted) break;
-    session.tick?.(`${file.name} mutant`, i + 1);
+    session.onProgress?.(`${file.name} mutant`, i + 1);
     const { line, was, is } = mutant;
     await bench.with(mutant, async (copy) => {
       if (!await bench.loads(copy)) return;
