@@ -28,12 +28,8 @@ export interface EventArbitraryOptions {
   readonly cwd?: string;
   /** The home directory, in which the transcript is. @default "/home/dev" */
   readonly home?: string;
-  /** Files that events name, relative to the working directory. */
-  readonly files?: readonly string[];
   /** Texts the hook looks for, which then come up often. */
   readonly words?: readonly string[];
-  /** Whether events of a whole turn each have a conversation of their own; else all have the same short one. @default true */
-  readonly conversations?: boolean;
 }
 
 /**
@@ -64,22 +60,14 @@ export function eventArbitrary(
 ): Arbitrary<WireEvent>;
 export function eventArbitrary(name: string, options?: EventArbitraryOptions): Arbitrary<AnyEvent | WireEvent>;
 export function eventArbitrary(name: string, options: EventArbitraryOptions = {}): Arbitrary<AnyEvent | WireEvent> {
-  const {
-    tool,
-    host = "crochet",
-    cwd = "/home/dev/project",
-    home = "/home/dev",
-    files = FILES,
-    words = [],
-    conversations = true,
-  } = options;
+  const { tool, host = "crochet", cwd = "/home/dev/project", home = "/home/dev", words = [] } = options;
   if (host !== "crochet" && !(isHost(host) && HOSTS[host].commands)) {
     const known = HOST_NAMES.filter((name) => HOSTS[name].commands);
     throw new TypeError(`Cannot make events of '${host}': expected crochet, ${known.join(", ")}`);
   }
   const fc = fastCheck();
-  const scene: Scene = { cwd, files, words };
-  if (host === "crochet") return stampedArbitrary(fc, expectEvent(name), scene, { tool, conversations });
+  const scene: Scene = { cwd, files: FILES, words };
+  if (host === "crochet") return stampedArbitrary(fc, expectEvent(name), scene, { tool, conversations: true });
   return wireArbitrary(fc, ourName(name, host), scene, { tool, host, home });
 }
 

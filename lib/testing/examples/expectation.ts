@@ -29,14 +29,6 @@ export interface Answered {
 
 type Fields = { readonly [field: string]: unknown };
 
-/** Other words for an action. */
-const SPELLINGS: { readonly [word: string]: ExpectedAction } = {
-  pass: "continue",
-  nothing: "continue",
-  keepGoing: "deny",
-  block: "deny",
-};
-
 const SHAPE = `a verdict such as { action: "deny", reason: /words/ }, or { deny: /words/ }, or one of ${
   ACTIONS.join(", ")
 }`;
@@ -57,8 +49,7 @@ export function readExpected(given: unknown): Expected {
 }
 
 function actionOf(word: unknown): ExpectedAction {
-  const action = typeof word === "string" ? SPELLINGS[word] ?? word : word;
-  if (ACTIONS.includes(action as ExpectedAction)) return action as ExpectedAction;
+  if (ACTIONS.includes(word as ExpectedAction)) return word as ExpectedAction;
   throw new TypeError(`${JSON.stringify(word)} is not a verdict: expected ${SHAPE}`);
 }
 
