@@ -19,16 +19,12 @@ export function stamp(fired: Fired, env: HookEnv): AnyEvent {
     if (env.agent_type !== undefined) event.agent_type = env.agent_type;
   }
   event.turn_id = env.turn_id;
-  return sealed(event);
+  for (const key in event) if (!HISTORY.has(key)) freeze(event[key]);
+  return Object.freeze(event) as unknown as AnyEvent;
 }
 
 /** What reads the whole history: a getter, which few hooks look at. */
 const HISTORY: ReadonlySet<string> = new Set(["turn", "request", "messages"]);
-
-function sealed(event: Record<string, unknown>): AnyEvent {
-  for (const key in event) if (!HISTORY.has(key)) freeze(event[key]);
-  return Object.freeze(event) as unknown as AnyEvent;
-}
 
 let last = { at: NaN, text: "" };
 

@@ -68,11 +68,6 @@ function passedOver(hook: HookRecord, event: AnyEvent, env: HookEnv): string | u
   return hook.misses?.(event);
 }
 
-/** Whether a hook listens to an event: if not, a caller need not build it. */
-export function isHeard(records: readonly HookRecord[], event: EventName): boolean {
-  return listeners(records, event).length > 0;
-}
-
 const MODES: readonly HookRecord["mode"][] = ["gate", "observe", "async"];
 
 const sorted = new WeakMap<readonly HookRecord[], Map<EventName, readonly HookRecord[]>>();

@@ -63,8 +63,6 @@ class OpenReply {
   readonly #partial: PartlyUsed;
   readonly blocks = new Map<number, OpenBlock>();
   #start: { id?: string; model?: string } | undefined;
-  #usage = NO_USAGE;
-  #cost: number | null | undefined;
   #stopReason: string | undefined;
   #container: string | undefined;
   ended = false;
@@ -75,13 +73,10 @@ class OpenReply {
   }
 
   #uses(usage: (Partial<Usage> & { readonly cost?: number }) | null | undefined): void {
-    this.#usage = mergeUsage(this.#usage, usage);
-    this.#cost = usage === null ? null : typeof usage?.cost === "number" ? usage.cost : this.#cost;
-    Object.assign(this.#partial, { model: this.#start?.model ?? "", usage: this.#usage, ...this.#priced() });
-  }
-
-  #priced(): { cost?: number | null } {
-    return this.#cost === undefined ? {} : { cost: this.#cost };
+    const partial = this.#partial;
+    partial.model = this.#start?.model ?? "";
+    partial.usage = mergeUsage(partial.usage ?? NO_USAGE, usage);
+    if (usage === null || typeof usage?.cost === "number") partial.cost = usage?.cost ?? null;
   }
 
   /** Takes the next event; false: it is not the reply's any more. */
@@ -145,10 +140,11 @@ class OpenReply {
     }
     const stop_reason = this.#stopReason ?? "end_turn";
     const { content, calls } = contentOf(this.blocks, isCut(stop_reason));
-    const { id = "", model = "" } = this.#start ?? {};
+    const { id = "" } = this.#start ?? {};
+    const { model = "", usage = NO_USAGE, cost } = this.#partial;
     return {
-      ...{ id, model, message: { role: "assistant", content }, calls, stop_reason, usage: this.#usage },
-      ...this.#priced(),
+      ...{ id, model, message: { role: "assistant", content }, calls, stop_reason, usage },
+      ...(cost !== undefined && { cost }),
       ...(this.#container && { container: this.#container }),
     };
   }
@@ -165,8 +161,7 @@ export function goesOn(stop_reason: string): boolean {
 }
 
 function contentOf(blocks: Map<number, OpenBlock>, isReplyCut: boolean): Pick<Reply, "calls"> & { content: Block[] } {
-  const indices = [...blocks.keys()];
-  if (indices.some((index, i) => index < indices[i - 1]!)) indices.sort((a, b) => a - b);
+  const indices = [...blocks.keys()].sort((a, b) => a - b);
   const calls: ToolCall[] = [];
   let content: Block[] = [];
   for (const index of indices) {

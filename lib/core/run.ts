@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "./clock.ts";
-import { fire, type FireOptions, isHeard } from "./dispatch.ts";
+import { fire, type FireOptions, listeners } from "./dispatch.ts";
 import { type EventName, EVENTS, type Fired, type Stop, type ToolResult } from "./events.ts";
 import { type Folded, NOTHING } from "./fold.ts";
 import { freeze } from "./frozen.ts";
@@ -248,8 +248,9 @@ export class Run implements HookEnv {
     this.emit({ type: "warning", message });
   }
 
+  /** Whether a hook listens to an event: if not, it need not be built. */
   hears(event: EventName): boolean {
-    return isHeard(this.list.records, event);
+    return listeners(this.list.records, event).length > 0;
   }
 
   /** Fires an event, reports what came of it, and ends the run if a hook wants that; a `final` one ends nothing. Without hooks it costs no promise. */

@@ -19,10 +19,8 @@ export interface RunRequest {
   readonly follow?: string;
 }
 
-export interface BelowRequest {
+export interface BelowRequest extends Omit<RunRequest, "prompt"> {
   readonly asked: AskedBelow;
-  readonly options?: RemoteOptions;
-  readonly follow?: string;
 }
 
 /** A question of an agent's, at the desk. */

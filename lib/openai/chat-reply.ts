@@ -70,7 +70,8 @@ export function chatReader(request: ModelRequest, emit: (event: ModelEvent) => v
   function addCall(piece: Given): void {
     const { name, arguments: json } = isObject(piece.function) ? piece.function : {} as Given;
     const given = { id: isText(piece.id) ? piece.id : "", name: isText(name) ? name : undefined, index: piece.index };
-    const call = callOf(calls, given) ?? begun(calls, given);
+    let call = callOf(calls, given);
+    if (!call) calls.push(call = { ...given, json: "" });
     call.id ||= given.id;
     call.name ??= given.name;
     call.json += typeof json === "string" ? json : isObject(json) ? JSON.stringify(json) : "";
@@ -149,12 +150,6 @@ function callOf(calls: readonly Growing[], { id, name, index }: Pick<Growing, "i
   if (id !== "" || !hasPlace) return undefined;
   // Neither says it, but nothing can follow arguments that are whole.
   return isObject(parsed(there.json)) ? undefined : there;
-}
-
-function begun(calls: Growing[], { id, name, index }: Pick<Growing, "id" | "name" | "index">): Growing {
-  const call: Growing = { id, name, index, json: "" };
-  calls.push(call);
-  return call;
 }
 
 /** Pieces of one detail have its index, or follow it. */

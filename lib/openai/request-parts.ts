@@ -4,21 +4,10 @@ import { ModelError, type ModelRequest } from "../core/model.ts";
 
 type Given = { readonly [key: string]: unknown };
 
-/** What Crochet knows of a request beside the conversation, in words that both APIs share. */
-export interface Asked {
-  /** Parameters that are sent as they are. */
-  readonly rest: Given;
-  /** `auto`, `required`, `none`, the name of a tool, or what the caller wrote in the API's own form. */
-  readonly choice: { readonly word: unknown } | { readonly name: string } | undefined;
-  /** False if at most one tool may be called at once. */
-  readonly parallel: false | undefined;
-  readonly effort: string | undefined;
-  readonly format: { readonly name: string; readonly schema: Given; readonly strict?: true } | undefined;
-}
-
 const CHOICES: Given = { auto: "auto", any: "required", none: "none" };
 
-export function askedOf({ effort, params = {} }: ModelRequest): Asked {
+/** What Crochet knows of a request beside the conversation, in words that both APIs share; `rest` is sent as it is. */
+export function askedOf({ effort, params = {} }: ModelRequest) {
   const { tool_choice, output_config, betas: _, ...rest } = params;
   const { effort: sameEffort, format } = isObject(output_config) ? output_config : {} as Given;
   const wanted = effort ?? sameEffort;
@@ -33,8 +22,15 @@ export function askedOf({ effort, params = {} }: ModelRequest): Asked {
 /** The API knows no effort above `xhigh`. */
 const EFFORTS: { readonly [effort: string]: string } = { max: "xhigh" };
 
-function choiceOf(given: unknown): Pick<Asked, "choice" | "parallel"> {
-  if (given === undefined) return { choice: undefined, parallel: undefined };
+interface Choice {
+  /** `auto`, `required`, `none`, the name of a tool, or what the caller wrote in the API's own form. */
+  readonly choice?: { readonly word: unknown } | { readonly name: string };
+  /** False if at most one tool may be called at once. */
+  readonly parallel?: false | undefined;
+}
+
+function choiceOf(given: unknown): Choice {
+  if (given === undefined) return {};
   const { type, name, disable_parallel_tool_use } = isObject(given) ? given : {} as Given;
   const parallel = disable_parallel_tool_use === true ? false : undefined;
   if (type === "tool" && typeof name === "string") return { choice: { name }, parallel };
@@ -42,8 +38,8 @@ function choiceOf(given: unknown): Pick<Asked, "choice" | "parallel"> {
 }
 
 /** A schema may be enforced strictly only if it leaves nothing open. */
-function formatOf(schema: Given): Asked["format"] {
-  return { name: "output", schema, ...(isClosed(schema) && { strict: true as const }) };
+function formatOf(schema: Given) {
+  return { name: "output", schema, ...(isClosed(schema) && { strict: true }) };
 }
 
 function isClosed(schema: unknown): boolean {
