@@ -29,13 +29,14 @@ export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: As
   env.onHook?.(hook.name, event.event);
   const ctx = new Context(env, hook.name, options.decision, event);
   const start = env.clock.tick();
-  const end = (said: Pick<HookRun, "opinion" | "failure">, error?: unknown): Asked => {
-    const run: HookRun = { hook: hook.name, ...said, ms: env.clock.tick() - start };
+  const end = (opinion: Opinion, failure?: string, error?: unknown): Asked => {
+    const ms = env.clock.tick() - start;
+    const run: HookRun = failure === undefined ? { hook: hook.name, opinion, ms } : { hook: hook.name, failure, ms };
     env.onHook?.(hook.name, event.event, run);
     hook.ended?.(run);
-    return { hook, ctx, opinion: said.opinion ?? NO_OPINION, run, error };
+    return { hook, ctx, opinion, run, error };
   };
-  const failed = (error: unknown): Asked => end({ failure: thrownWords(error) }, error);
+  const failed = (error: unknown): Asked => end(NO_OPINION, thrownWords(error), error);
   const answered = (raw: unknown) => {
     let opinion: Opinion;
     try {
@@ -46,7 +47,7 @@ export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: As
     }
     // It answered and works on: what it says in the end reaches the model at the next boundary.
     if (opinion.later) env.background?.(opinion.later.then((contexts) => saidBy(hook.name, contexts)), hook.name);
-    return end({ opinion });
+    return end(opinion);
   };
 
   let raw: unknown;
