@@ -12,13 +12,11 @@ import {
 } from "./agent/options.ts";
 import { outputOf, type OutputOption } from "./agent/output.ts";
 import { asksOf } from "./agent/params.ts";
-import { checkPrices } from "./anthropic/prices.ts";
 import type { Prompt } from "./core/messages.ts";
 import type { Result } from "./core/run-events.ts";
 import type { Tool } from "./core/tool.ts";
 import { isLoadingScript } from "./files/importing.ts";
 import { type CodeHooks, liveHooks } from "./hooks/code-hooks.ts";
-import { checkMcp } from "./mcp/servers.ts";
 import { asTool, isApiTool, type RunnableTool } from "./tools/make-tool.ts";
 import { memoryStore, sessionStore } from "./transcript/memory.ts";
 
@@ -39,8 +37,6 @@ export function agent<O>(options: Omit<AgentOptions, "output"> & { output: Outpu
 export function agent(options?: AgentOptions): Agent;
 export function agent(options: AgentOptions = {}): Agent {
   checkGiven(options, OPTIONS, "make an agent");
-  if (options.mcp) checkMcp(options.mcp);
-  if (options.prices) checkPrices(options.prices);
   asksOf(options);
   engineOf(options.step);
   const given = options.hooks === undefined ? [] : Array.isArray(options.hooks) ? options.hooks : [options.hooks];
@@ -60,8 +56,6 @@ export function agent(options: AgentOptions = {}): Agent {
   };
   const open = async (own: RunOptions = {}): Promise<AgentSession> => {
     checkGiven(own, RUN_OPTIONS, `run agent '${parts.name}'`);
-    if (own.mcp) checkMcp(own.mcp);
-    if (own.prices) checkPrices(own.prices);
     asksOf(options, own);
     const cwd = own.cwd === undefined ? parts.cwd : pathFrom(options.from, own.cwd, "cwd");
     const { assemble } = await (assembling ??= import("./agent/assemble.ts"));

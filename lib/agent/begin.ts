@@ -49,10 +49,7 @@ function isAt(a: Place, b: Place): boolean {
   return a.full === b.full && a.kept === b.kept && a.blocks === b.blocks;
 }
 
-export interface Beginning {
-  readonly prompt: Prompt;
-  readonly asks?: Asks | undefined;
-  readonly trigger: "user" | "resume";
+interface Beginning extends Pick<Begin, "prompt" | "asks" | "trigger"> {
   readonly state: SessionState;
   readonly keep: Keeper;
   readonly stored: Transcript | undefined;

@@ -1,4 +1,4 @@
-import type { Prices } from "../anthropic/prices.ts";
+import { checkPrices, type Prices } from "../anthropic/prices.ts";
 import type { Stop } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import type { Limits } from "../core/limits.ts";
@@ -10,7 +10,7 @@ import type { Tool } from "../core/tool.ts";
 import { checkOptions, type OptionKind } from "../files/options.ts";
 import type { CodeHooks } from "../hooks/code-hooks.ts";
 import type { HookHost } from "../hooks/process/host.ts";
-import type { McpOptions } from "../mcp/servers.ts";
+import { checkMcp, type McpOptions } from "../mcp/servers.ts";
 import type { PermissionAsker } from "../permissions/gate.ts";
 import type { Permissions } from "../permissions/rules.ts";
 import type { TapeOptions } from "../tape/options.ts";
@@ -215,6 +215,8 @@ const SANDBOX_OPTIONS = { mode: ["workspace", "hooks"], git: "true or false" } a
 export function checkGiven({ sandbox, ...given }: RunOptions | AgentOptions, kinds: Kinds, doing: string): void {
   checkOptions(given, kinds, doing);
   checkAsks(given, doing);
+  if (given.mcp) checkMcp(given.mcp);
+  if (given.prices) checkPrices(given.prices);
   const { compact } = given;
   if (
     compact !== undefined && typeof compact !== "boolean" && !((compact as { at?: unknown } | null)?.at as number > 0)

@@ -14,19 +14,7 @@ export function isKept(type: RunEvent["type"]): boolean {
 }
 
 /** Keeps one agent's transcript as it happens. */
-export interface Keeper {
-  readonly save: NonNullable<SessionState["save"]>;
-  /** Writes a message that another transcript had already: no run, no checkpoint. */
-  readonly copy: (message: Message, index: number) => Promise<void>;
-  /** Writes what is not a message: model changes, compactions. */
-  readonly note: (event: RunEvent) => void;
-  readonly checkpoint: (run: Run, kind: "auto" | "manual" | "periodic") => Promise<string>;
-  readonly ended: (result: Result) => Promise<void>;
-  /** How many messages were compacted away. */
-  readonly compacted: () => number;
-  /** Goes back to the start of a run that is run again: what the store has of it already must not replace what came later. */
-  readonly rewind: (to: { readonly full: number; readonly kept: number }) => void;
-}
+export type Keeper = ReturnType<typeof keeper>;
 
 /** Writes every fact of an agent to a store, in order; a message is acknowledged once it is written. */
 export function keeper({ store, id, about, state, stored, isRerun }: {
@@ -37,7 +25,7 @@ export function keeper({ store, id, about, state, stored, isRerun }: {
   readonly stored: Transcript | undefined;
   /** Whether a run may be run again from its beginning: nothing in it may depend on the time of day. */
   readonly isRerun: boolean;
-}): Keeper {
+}) {
   let compacted = stored ? stored.full.length - stored.messages.length : 0;
   let length = state().messages.length;
   // How much of what the store has compacted away a run that is run again has still to pass.
@@ -64,7 +52,7 @@ export function keeper({ store, id, about, state, stored, isRerun }: {
     return written;
   };
   const time = () => new Date(state().clock.now()).toISOString();
-  const checkpoint: Keeper["checkpoint"] = async (run, kind) => {
+  const checkpoint = async (run: Run, kind: "auto" | "manual" | "periodic"): Promise<string> => {
     const { clock, messages } = state();
     const was = since;
     since = { messages: 0, tick: clock.tick() };
@@ -84,14 +72,17 @@ export function keeper({ store, id, about, state, stored, isRerun }: {
   };
   return {
     checkpoint,
-    copy: (message, index) => append({ type: "message", index, message }),
+    /** Writes a message that another transcript had already: no run, no checkpoint. */
+    copy: (message: Message, index: number) => append({ type: "message", index, message }),
+    /** How many messages were compacted away. */
     compacted: () => compacted,
-    rewind({ full, kept }) {
+    /** Goes back to the start of a run that is run again: what the store has of it already must not replace what came later. */
+    rewind({ full, kept }: { readonly full: number; readonly kept: number }): void {
       length = kept;
       behind = compacted - (full - kept);
       compacted = full - kept;
     },
-    async save(message, index, run) {
+    async save(message: Message, index: number, run: Run): Promise<void> {
       length = index + 1;
       await append({ type: "message", index, message });
       since.messages++;
@@ -100,7 +91,8 @@ export function keeper({ store, id, about, state, stored, isRerun }: {
         await checkpoint(run, "periodic");
       }
     },
-    note(event) {
+    /** Writes what is not a message: model changes, compactions. */
+    note(event: RunEvent): void {
       const passed = behind > 0;
       if (event.type === "compact") {
         compacted += length;
@@ -112,7 +104,7 @@ export function keeper({ store, id, about, state, stored, isRerun }: {
       if (event.type === "model") append({ type: "model", model: event.model }).catch(() => {}); // said by the next save
       else if (event.type === "compact") append({ type: "compact", messages: event.messages }).catch(() => {});
     },
-    ended: ({ stop, usage, cost, text, turns, iterations, denials, error }) => {
+    ended: ({ stop, usage, cost, text, turns, iterations, denials, error }: Result): Promise<void> => {
       const isReply = text === textOf(state().messages.findLast(({ role }) => role === "assistant"));
       const result = { ...(!isReply && { text }), turns, iterations, denials, ...(error && { error }) };
       return append({ type: "end", stop, usage, cost: cost ?? null, time: time(), result });

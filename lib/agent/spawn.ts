@@ -71,7 +71,7 @@ function spawner(by: Spawning): (request: SpawnRequest, run: Run, call: Call) =>
     if (!request.background) return await working;
     const blank = blankOf(request, id, request.model ?? model);
     inbox.await(call.toolUseId, lateReport(working, blank), id);
-    tellAgent(parent().toolState, blank, request.description ?? request.prompt.slice(0, 100), working);
+    listAgent(parent().toolState, blank, request.description ?? request.prompt.slice(0, 100), working);
     return blank;
   };
 }
@@ -85,7 +85,7 @@ function refuseRunning(id: string, { agentId, id: session }: SessionState): void
 }
 
 /** Shows an agent in the background to the parent's Stop hooks while it works. */
-function tellAgent(
+function listAgent(
   state: Map<string, unknown>,
   { agent_id: id, type }: Spawned,
   description: string,

@@ -22,16 +22,11 @@ import { UnusableAnswer } from "./verdict.ts";
 export interface View {
   readonly system: string;
   /** Stands in for the history before this turn. */
-  readonly prefix?: TurnBegin & { readonly messages: readonly Message[] };
+  readonly prefix?: ReturnType<typeof turnBegin> & { readonly messages: readonly Message[] };
 }
 
-/** Where a turn begins: at a message, or at a block of it if its input was added to an existing message. */
-interface TurnBegin {
-  readonly index: number;
-  readonly block: number;
-}
-
-export function turnBegin(messages: readonly Message[]): TurnBegin {
+/** Where a turn begins: at a message, or at a block of it if its input is added to an existing message. */
+export function turnBegin(messages: readonly Message[]) {
   const last = messages.at(-1);
   return last?.role === "user"
     ? { index: messages.length - 1, block: last.content.length }

@@ -203,7 +203,8 @@ export class Run implements HookEnv {
   readonly keepers = new Set<string>();
   /** The hook that halted the agent: what was begun is finished, no model is called again. */
   halt: Folded["halt"];
-  deaf: { readonly error: unknown } | undefined;
+  /** What a listener threw. */
+  listenerThrew: { readonly error: unknown } | undefined;
   /** The model calls that hooks made, and the limit that one of them ran into. */
   readonly hookCalls: HookCall[] = [];
   hookLimit: Ended | undefined;
@@ -240,7 +241,7 @@ export class Run implements HookEnv {
     try {
       this.state.emit({ agent_id: this.agent_id, ...event } as RunEvent);
     } catch (error) {
-      this.deaf ??= { error };
+      this.listenerThrew ??= { error };
     }
   }
 
@@ -350,7 +351,7 @@ export class Run implements HookEnv {
 
   /** Ends the run if it was interrupted, or a listener threw. */
   check(): void {
-    if (this.deaf) throw this.deaf.error;
+    if (this.listenerThrew) throw this.listenerThrew.error;
     if (!this.signal.aborted) return;
     const reason: unknown = this.signal.reason;
     if (reason instanceof Ended) throw reason;
