@@ -90,35 +90,36 @@ function namesOf(tool: string): (name: string) => boolean {
   return wildcard(tool);
 }
 
-/** `*` is any text; everything else is itself. Each part has no better place than the first: time grows with the text alone. */
+/** `*` is any text; everything else is itself. */
 export function wildcard(pattern: string): (value: string) => boolean {
-  const [first = "", ...rest] = pattern.split("*");
+  const parts = pattern.split("*");
+  return (value) => hasParts(parts, value);
+}
+
+/** Whether a text is these parts, with any text between them. Each part has no better place than the first: time grows with the text alone. */
+function hasParts([first = "", ...rest]: readonly string[], text: string): boolean {
   const last = rest.pop();
-  if (last === undefined) return (value) => value === first;
-  return (value) => {
-    const end = value.length - last.length;
-    let at = first.length;
-    if (!value.startsWith(first) || !value.endsWith(last)) return false;
-    for (const part of rest) {
-      const found = value.indexOf(part, at);
-      if (found < 0) return false;
-      at = found + part.length;
-    }
-    return at <= end;
-  };
+  if (last === undefined) return text === first;
+  if (!text.startsWith(first) || !text.endsWith(last)) return false;
+  let at = first.length;
+  for (const part of rest) {
+    const found = text.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return at <= text.length - last.length;
 }
 
 /** Between words; no word can hold it, so `"git push"` is not `git push`. */
 const GAP = "\0";
-const STAR = Symbol("any text");
-/** The end of the command, or a gap and any words: `git *` and `git:*` are also a bare `git`. */
-const TAIL = Symbol("any words");
 /** Options before a sub-command; with more, a pattern about a sub-command counts as matched. */
 const MOST_OPTIONS = 16;
 
-/** The text between the brackets of a Bash rule. */
+/** The text between the brackets of a Bash rule: what stands between its stars, with gaps between words. */
 interface CommandPattern {
-  readonly tokens: readonly (string | typeof STAR | typeof TAIL)[];
+  readonly parts: readonly string[];
+  /** The end of the command, or any further words: `git *` and `git:*` are also a bare `git`. */
+  readonly tail: boolean;
 }
 
 /** `git *`, `git commit:*`, `npm run test`, `* --version`; quotes group words as in a shell. */
@@ -126,34 +127,25 @@ function compilePattern(text: string): CommandPattern {
   let body = text.trim();
   const tail = /(?::|\s)\*$/.test(body) && !body.endsWith("\\ *");
   if (tail) body = body.replace(/(?::|\s+)\*$/, "");
-  const tokens: (string | typeof STAR | typeof TAIL)[] = [];
+  const parts = [""];
+  const add = (text: string) => void (parts[parts.length - 1] += text);
   let quote = "";
   for (let i = 0; i < body.length; i++) {
     const c = body[i]!;
-    if (quote === "" && c === "\\" && i + 1 < body.length) tokens.push(body[++i]!);
+    if (quote === "" && c === "\\" && i + 1 < body.length) add(body[++i]!);
     else if (c === quote) quote = "";
     else if (quote === "" && (c === '"' || c === "'") && body.indexOf(c, i + 1) > 0) quote = c;
-    else if (c === "*") tokens.push(STAR);
-    else if (quote === "" && /\s/.test(c)) { if (tokens.at(-1) !== GAP) tokens.push(GAP); }
-    else tokens.push(c);
+    else if (c === "*") parts.push("");
+    else if (quote === "" && /\s/.test(c)) { if (!parts.at(-1)!.endsWith(GAP)) add(GAP); }
+    else add(c);
   }
-  if (tail) tokens.push(TAIL);
-  return { tokens };
+  return { parts, tail };
 }
 
 /** Whether the pattern matches the words of a command. */
-export function matchesCommand({ tokens }: CommandPattern, words: readonly string[]): boolean {
+export function matchesCommand({ parts, tail }: CommandPattern, words: readonly string[]): boolean {
   const text = words.join(GAP);
-  let [t, s, star, from] = [0, 0, -1, 0];
-  while (s < text.length) {
-    if (tokens[t] === TAIL && text[s] === GAP) return true;
-    if (tokens[t] === STAR) [star, from, t] = [t, s, t + 1];
-    else if (tokens[t] === text[s]) [t, s] = [t + 1, s + 1];
-    else if (star >= 0) [t, from, s] = [star + 1, from + 1, from + 1];
-    else return false;
-  }
-  while (tokens[t] === STAR || tokens[t] === TAIL) t++;
-  return t === tokens.length;
+  return hasParts(parts, text) || tail && hasParts([...parts.slice(0, -1), parts.at(-1)! + GAP, ""], text);
 }
 
 /**
@@ -161,14 +153,15 @@ export function matchesCommand({ tokens }: CommandPattern, words: readonly strin
  * which may have a value (`git -C . push`).
  */
 export function concernsCommand(pattern: CommandPattern, [name = "", ...rest]: readonly string[]): boolean {
-  const { tokens } = pattern;
   const names = [...new Set([name, programOf(name)])];
   const matched = (part: CommandPattern, words: readonly string[]) =>
     names.some((spelled) => matchesCommand(part, [spelled, ...words]));
   if (matched(pattern, rest)) return true;
-  const gap = tokens.indexOf(GAP);
+  const first = pattern.parts.findIndex((part) => part.includes(GAP));
+  const [before = "", behind = ""] = pattern.parts[first]?.split(GAP) ?? [];
+  const program = { parts: [...pattern.parts.slice(0, first), before], tail: false };
   const isOption = (at: number) => rest[at]?.startsWith("-") ?? false;
-  if (gap < 0 || tokens[gap + 1] === "-" || !matched({ tokens: tokens.slice(0, gap) }, [])) return false;
+  if (first < 0 || behind.startsWith("-") || !matched(program, [])) return false;
   for (let at = 1; at < rest.length && (isOption(at - 1) || isOption(at - 2)); at++) {
     if (at > MOST_OPTIONS || matched(pattern, rest.slice(at))) return true;
   }
