@@ -171,20 +171,6 @@ export function promptRecord(template: Template, by: PromptModel, own: PromptOpt
 
 const OFF = "prompt hooks are off as there is no model to ask: set ANTHROPIC_API_KEY";
 
-/** Adds to a hook's conditions that there is a model; a missing one is reported once. */
-export function whileAsked(
-  misses: HookRecord["misses"],
-  by: PromptModel,
-  warn: (message: string) => void,
-): NonNullable<HookRecord["misses"]> {
-  return (event) => {
-    const why = misses?.(event);
-    if (why !== undefined || by.model) return why;
-    warnOff(by, warn);
-    return OFF;
-  };
-}
-
 export async function loadPrompt(
   file: HookFile,
   source: string,
@@ -209,12 +195,22 @@ export function withoutModel(
   by: PromptModel,
   warn: (message: string) => void,
 ): Pick<HookRecord, "run" | "misses"> {
-  if (onError === "continue") return { run, misses: whileAsked(misses, by, warn) };
+  if (onError !== "continue") {
+    return {
+      ...(misses && { misses }),
+      run: (event, ctx) => {
+        if (!by.model) throw new Error("Cannot ask a model as there is no model: set ANTHROPIC_API_KEY");
+        return run(event, ctx);
+      },
+    };
+  }
   return {
-    ...(misses && { misses }),
-    run: (event, ctx) => {
-      if (!by.model) throw new Error("Cannot ask a model as there is no model: set ANTHROPIC_API_KEY");
-      return run(event, ctx);
+    run,
+    misses: (event) => {
+      const why = misses?.(event);
+      if (why !== undefined || by.model) return why;
+      warnOff(by, warn);
+      return OFF;
     },
   };
 }

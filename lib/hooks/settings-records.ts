@@ -10,7 +10,7 @@ import { missing } from "./match.ts";
 import { inHostWords, speakerOf } from "./process/answer.ts";
 import type { HookHost } from "./process/host.ts";
 import { wireInput } from "./process/wire.ts";
-import { type PromptModel, promptRecord, whileAsked } from "./prompt.ts";
+import { type PromptModel, promptRecord, withoutModel } from "./prompt.ts";
 
 /** A hook of a settings file before it is a record. */
 export interface Draft {
@@ -49,21 +49,23 @@ export function recordsOf(drafts: readonly Draft[], options: RecordOptions): Hoo
 
 function recordOf(draft: Draft, timeout: number, twins: readonly HookRecord[], options: RecordOptions): HookRecord {
   const { name, on, matcher, test, handler, source } = draft;
-  const blocks = handler.onFailure === "block" && on.event !== "stop";
+  const onError = handler.onFailure === "block" && on.event !== "stop" ? "deny" : undefined;
   const misses = missesOf(missing(matcher, test), handler.if, twins, options.host);
+  const parts = kindOf(draft, timeout, options);
   return {
     name,
     on: [on],
     ...(matcher !== undefined && { matcher }),
     ...(isAboutTool(on.event) && { namedTools: listedNames(matcher) }),
-    misses: handler.type === "prompt" ? whileAsked(misses, options.prompt, options.warn) : misses,
+    misses,
     priority: 100,
     mode: handler.type === "command" && handler.async ? "async" : "gate",
     timeout,
-    ...(blocks && { onError: "deny" as const }),
+    ...(onError && { onError }),
     enabled: options.enabled,
     source,
-    ...kindOf(draft, timeout, options),
+    ...parts,
+    ...(handler.type === "prompt" && withoutModel({ run: parts.run, misses, onError }, options.prompt, options.warn)),
   };
 }
 

@@ -377,6 +377,15 @@ test("a prompt hook is skipped while there is no model, with one warning, and as
   assert.equal((await fire(records, structuredClone(PRE), env)).decision, "deny");
 });
 
+test("a prompt hook whose failure blocks refuses while there is no model to ask", async () => {
+  using all = await project({
+    [P]: on("PreToolUse", { hooks: [{ type: "prompt", prompt: "p", onFailure: "block" }] }),
+  });
+  const { decision, denials } = await all.fire(PRE);
+  assert.equal(decision, "deny");
+  assert.match(denials[0]!.reason!, /there is no model: set ANTHROPIC_API_KEY/);
+});
+
 test("an http hook of a settings file is posted to, and a refused post blocks if its settings say so", async () => {
   using server = await answering(JSON.stringify({ decision: "block", reason: "R" }));
   const hook = { type: "http", url: server.url, onFailure: "block" };
