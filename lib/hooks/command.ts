@@ -23,7 +23,7 @@ import {
   type Stream,
 } from "../process/process.ts";
 import { FailedCommand } from "./process/read-ran.ts";
-import { type WireFacts, wireInput } from "./process/wire.ts";
+import { wireInput } from "./process/wire.ts";
 
 export interface CommandOptions {
   /** The hook's name, for those who watch its output. */
@@ -59,21 +59,12 @@ export function commandHook(options: CommandOptions, host: HookHost): HookKindPa
   const run = async (event: AnyEvent, ctx: HookContext): Promise<Opinion> => {
     const facts = host.wire?.(event) ?? {};
     const about = listeningTo(event, called, ctx, host);
-    const { signal } = ctx;
-    const input = lineOf(options, event, ctx, facts);
-    const wrap = host.confine && await host.confine();
-    const place = () => {
-      const own = placeOf(options, { host, event, ctx, facts });
-      return wrap ? startedBy(wrap, own) : own;
-    };
-    const { onOutput: heard } = host;
-    const onOutput = heard &&
-      ((stream: Stream, text: string) => heard({ hook: options.name, event, stream, text }));
+    const input = `${JSON.stringify(wireInput(event, ctx.cwd, facts, registered))}\n`;
+    const { place, ...watched } = await startOf(options, { host, event, ctx, facts });
     if (options.warm) {
-      const question = { line: input, start: place, signal, onOutput };
-      return answerOf(await askWarm(sessions, question, event), about);
+      return answerOf(await askWarm(sessions, { ...watched, line: input, start: place }, event), about);
     }
-    const call: Call = { ...place(), input, signal, onOutput, outputDir: () => outputFolder(host, event.session_id) };
+    const call = { ...place(), ...watched, input };
     if (options.async) return { contexts: lateAnswer(await runProcess(call), about, options.rewake) };
     const { ran, gone } = await untilGone(call, options.timeout);
     return gone ? { later: gone.then((end) => lateAnswer(end, about)).catch(() => NOTHING) } : answerOf(ran, about);
@@ -99,20 +90,33 @@ export function failureWords(error: unknown, blocking = 'onError is "deny"'): st
 
 type Call = ProcessOptions & { readonly input: string; readonly signal: AbortSignal };
 
-/** What a hook of one event reads on its stdin. */
-function lineOf({ registered }: CommandOptions, event: AnyEvent, ctx: HookContext, facts: WireFacts): string {
-  return `${JSON.stringify(wireInput(event, ctx.cwd, facts, registered))}\n`;
+interface Start {
+  /** Where and in what it runs, in the session's sandbox if there is one. */
+  readonly place: () => GroupOptions;
+  readonly signal: AbortSignal;
+  readonly onOutput: ProcessOptions["onOutput"];
+  readonly outputDir: () => string;
 }
 
-/** Where and in what the process of a hook runs. */
-function placeOf({ command, args }: CommandOptions, start: HookStart): GroupOptions {
-  const cwd = hookFolder(start);
-  const env = hookEnvironment(start, cwd);
+/** How the process of a hook is started for one event, and who hears it. */
+export async function startOf(
+  { name, command, args }: Pick<CommandOptions, "name" | "command" | "args">,
+  start: HookStart,
+): Promise<Start> {
+  const { host, event, ctx: { signal } } = start;
+  const { onOutput: heard } = host;
+  const wrap = host.confine && await host.confine();
   return {
-    command: args ? withPlaceholders(command, env) : command,
-    args: args?.map((arg) => withPlaceholders(arg, env)),
-    cwd,
-    env,
+    place: () => {
+      const cwd = hookFolder(start);
+      const env = hookEnvironment(start, cwd);
+      const filled = (text: string) => args ? withPlaceholders(text, env) : text;
+      const own = { command: filled(command), args: args?.map(filled), cwd, env };
+      return wrap ? startedBy(wrap, own) : own;
+    },
+    signal,
+    onOutput: heard && ((stream, text) => heard({ hook: name, event, stream, text })),
+    outputDir: () => outputFolder(host, event.session_id),
   };
 }
 

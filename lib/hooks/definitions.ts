@@ -4,14 +4,15 @@ import type { AnyEvent } from "../core/events.ts";
 import type { Hook, HookRecord } from "../core/hook.ts";
 import { NO_OPINION, type Opinion, readNative } from "../core/verdict.ts";
 import { nearest } from "../files/nearest.ts";
+import { startOf } from "./command.ts";
 import { type Definition, DefinitionReader, type HookDefinitions, type Path } from "./definition.ts";
 import { conditionsOf, momentsOf } from "./definition-matcher.ts";
 import { HookLoadError } from "./file/load-error.ts";
 import { type KindParts, listedNames } from "./file/record.ts";
 import type { Json } from "./hosts/claude-answer.ts";
 import { nameWarnings, SEED_TOOLS } from "./known-names.ts";
-import { hookEnvironment, hookFolder, type HookHost, outputFolder } from "./process/host.ts";
-import { type Ran, runProcess, startedBy } from "../process/process.ts";
+import type { HookHost } from "./process/host.ts";
+import { type Ran, runProcess } from "../process/process.ts";
 import { programAt } from "../process/program.ts";
 import { readRan } from "./process/read-ran.ts";
 import { projection } from "./process/wire.ts";
@@ -239,24 +240,15 @@ function readInternal(raw: unknown, { event }: AnyEvent): Opinion {
  * Without output there is no opinion; exit code 2 is a denial with stderr as its reason.
  */
 function definitionCommand(
-  { name, command, args }: { name: string; command: string; args?: readonly string[] },
+  command: { readonly name: string; readonly command: string; readonly args?: readonly string[] },
   host: HookHost,
 ): KindParts {
   return {
     kind: "command",
     dialect: "definition",
     async run(event, ctx) {
-      const { onOutput } = host;
-      const start = { host, event, ctx };
-      const cwd = hookFolder(start);
-      const place = { command, args, cwd, env: hookEnvironment(start, cwd) };
-      return runProcess({
-        ...(host.confine ? startedBy(await host.confine(), place) : place),
-        input: `${JSON.stringify(written(event))}\n`,
-        signal: ctx.signal,
-        outputDir: () => outputFolder(host, event.session_id),
-        onOutput: onOutput && ((stream, text) => onOutput({ hook: name, event, stream, text })),
-      });
+      const { place, ...watched } = await startOf(command, { host, event, ctx });
+      return runProcess({ ...place(), ...watched, input: `${JSON.stringify(written(event))}\n` });
     },
     read: (raw, event) => readRan(raw as Ran, (json) => readAnswer(json, event)).opinion,
   };

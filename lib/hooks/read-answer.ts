@@ -67,7 +67,7 @@ export function jsonInText(text: string, wanted: (object: Fields) => boolean): F
   return found;
 }
 
-/** The index after the bracket that closes the one at `start`; brackets in strings do not count. */
+/** The index after the bracket of JSON that closes the one at `start`; brackets in strings do not count. */
 export function closing(text: string, start: number): number | undefined {
   let depth = 0;
   let quoted = false;
@@ -77,8 +77,8 @@ export function closing(text: string, start: number): number | undefined {
       if (c === "\\") i++;
       else if (c === '"') quoted = false;
     } else if (c === '"') quoted = true;
-    else if (c === "{") depth++;
-    else if (c === "}" && --depth === 0) return i + 1;
+    else if (c === "{" || c === "[") depth++;
+    else if ((c === "}" || c === "]") && --depth === 0) return i + 1;
   }
   return undefined;
 }

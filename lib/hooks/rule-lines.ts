@@ -1,4 +1,5 @@
 import { HookLoadError, type Position, positionOf } from "./file/load-error.ts";
+import { closing } from "./read-answer.ts";
 import { ACTIONS, type Condition, isFieldPath, MOST_NESTED, oneOf, OPERATORS, type Rule, scalarText } from "./rule.ts";
 
 /**
@@ -187,7 +188,7 @@ function tokens(text: string, mistake: (offset: number, why: string) => HookLoad
     if (at >= text.length) break;
     const c = text[at]!;
     const span = c === "{" || c === "["
-      ? jsonSpan(text, at)
+      ? text.slice(at, closing(text, at) ?? at) || undefined
       : match(c === '"' ? QUOTED : c === "'" ? RAW : /[-\d]/.test(c) && match(NUMBER) ? NUMBER : WORD) ?? match(SIGN);
     if (span === undefined) {
       throw mistake(at, /["'{[]/.test(c) ? `the ${c} is never closed` : `'${c}' means nothing here`);
@@ -216,19 +217,4 @@ function valueOf(span: string, mistake: (why: string) => HookLoadError): unknown
   } catch (error) {
     throw mistake(`${span.length > 40 ? `${span.slice(0, 37)}...` : span} is not a value: ${(error as Error).message}`);
   }
-}
-
-/** A JSON object or list, up to its closing bracket. */
-function jsonSpan(text: string, start: number): string | undefined {
-  let depth = 0;
-  for (let i = start; i < text.length; i++) {
-    if (text[i] === '"') {
-      QUOTED.lastIndex = i;
-      const quoted = QUOTED.exec(text)?.[0];
-      if (quoted === undefined) return undefined;
-      i += quoted.length - 1;
-    } else if (text[i] === "{" || text[i] === "[") depth++;
-    else if ((text[i] === "}" || text[i] === "]") && --depth === 0) return text.slice(start, i + 1);
-  }
-  return undefined;
 }

@@ -84,7 +84,7 @@ async function loaded(
     const around = { projectDir: options.env.CLAUDE_PROJECT_DIR ?? heard.cwd, env: options.env };
     return { record: await loadHook(file, { folder, source: path, host: around, prompt, warn }), ran: NEVER_RAN };
   } catch (error) {
-    const [{ loadMessage }, { brokenHook }] = await Promise.all([import("../discover.ts"), import("../discover.ts")]);
+    const { brokenHook, loadMessage } = await import("../discover.ts");
     return { record: brokenHook(file, loadMessage(file.name, error), path), ran: NEVER_RAN };
   }
 }
@@ -133,16 +133,7 @@ export function underHostNames(record: HookRecord, { toolNames }: HostEvent): Ho
   };
 }
 
-const SIGNALS: { readonly [name: string]: number } = {
-  SIGHUP: 1,
-  SIGINT: 2,
-  SIGQUIT: 3,
-  SIGABRT: 6,
-  SIGKILL: 9,
-  SIGSEGV: 11,
-  SIGTERM: 15,
-};
-
 function unchanged({ stdout, stderr, code, signal }: Ran): Served {
-  return { stdout, stderr, code: code ?? 128 + (SIGNALS[signal ?? ""] ?? 0) };
+  const { signals } = process.getBuiltinModule("node:os").constants;
+  return { stdout, stderr, code: code ?? 128 + (signals[signal as NodeJS.Signals] ?? 0) };
 }

@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import type { AnyEvent } from "../../core/events.ts";
 import type { HookContext, HookRecord } from "../../core/hook.ts";
 import type { Opinion } from "../../core/verdict.ts";
@@ -36,20 +36,12 @@ export function servedCommand(
       : `${stdin}\n`;
     const env = { CLAUDE_PROJECT_DIR: heard.cwd, ...options.env };
     // The agent's directory may be gone; ours is where the host started us.
-    const cwd = isFolder(ctx.cwd) ? ctx.cwd : process.cwd();
+    const cwd = existsSync(ctx.cwd) ? ctx.cwd : process.cwd();
     return ended = await runProcess({ ...programOf(file), cwd, env, input, signal: ctx.signal });
   };
   const base = recordBase(file, readHeader(file.text), file.path);
   const read: HookRecord["read"] = (raw, event) => opinionOf(raw as Ran, event, file.event);
   return { record: { ...base, kind: "command", dialect: "claude", run, read }, ran: () => ended };
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
-  }
 }
 
 function factsOf(stdin: string): { transcript_path: string } {
