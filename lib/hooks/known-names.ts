@@ -59,30 +59,23 @@ export function nameWarnings(record: Naming, own: ToolFields = {}): string[] {
 }
 
 export function misnamed(record: Naming, own: ToolFields = {}): Misnamed[] {
-  const says = (name: string, rest: string) => ({ name, message: `Hook ${record.name} names ${rest}` });
-  const fields = record.namedFields ?? [];
-  const meant = [
-    ...(record.namedTools ?? []).map((name) => [name, "tool", nearTool(name, own)] as const),
-    ...fields.map((name) => [name, "field", nearField(name, record, own)] as const),
+  const { namedTools = [], namedFields = [] } = record;
+  const faults = [
+    ...namedTools.map((name) => ({ name, fault: toolFault(name, own) })),
+    ...namedFields.map((name) => ({ name, fault: fieldFault(name, record, own) })),
   ];
-  const misspelt = meant.flatMap(([name, what, near]) =>
-    near === undefined ? [] : [says(name, `${what} '${name}', which does not exist: did you mean '${near}'?`)]
-  );
-  const absent = fields.flatMap((name) => {
-    const has = fieldsInstead(name, record, own);
-    const tools = (record.namedTools ?? []).join(" or ");
-    return has === undefined ? [] : [says(name, `field '${name}', which no call of ${tools} has: it has ${has}`)];
-  });
-  const unknown = Object.keys(own).length === 0
-    ? []
-    : notBuiltIn(record).filter((name) =>
-      !name.startsWith("mcp__") && !Object.hasOwn(own, name) && nearTool(name, own) === undefined
-    );
-  return [
-    ...misspelt,
-    ...absent,
-    ...unknown.map((name) => says(name, `tool '${name}', which this agent does not have`)),
-  ];
+  return faults.flatMap(({ name, fault }) => fault ? [{ name, message: `Hook ${record.name} names ${fault}` }] : []);
+}
+
+function toolFault(name: string, own: ToolFields): string | undefined {
+  const meant = nearTool(name, own);
+  if (meant !== undefined) return misspelt("tool", name, meant);
+  const isKnown = HOST_TOOLS.includes(name) || name.startsWith("mcp__") || Object.hasOwn(own, name);
+  return isKnown || Object.keys(own).length === 0 ? undefined : `tool '${name}', which this agent does not have`;
+}
+
+function misspelt(what: "tool" | "field", name: string, meant: string): string {
+  return `${what} '${name}', which does not exist: did you mean '${meant}'?`;
 }
 
 /** The tools a hook names that are not built in: those of MCP servers, of scripts and of other hosts. */
@@ -99,7 +92,7 @@ export function nearTool(name: string, own: ToolFields = {}): string | undefined
 /** The parts of an event that hold a tool's input. */
 const INPUTS = ["args", "input", "tool_input", "original_input"];
 
-function nearField(path: string, { on, namedTools = [] }: Naming, own: ToolFields): string | undefined {
+function fieldFault(path: string, { on, namedTools = [] }: Naming, own: ToolFields): string | undefined {
   const [root, key] = path.split(".") as [string, string?];
   const all = { ...TOOL_FIELDS, ...own };
   const tools = namedTools.length === 0 ? Object.keys(all) : namedTools.map((name) => nearTool(name, own) ?? name);
@@ -108,22 +101,15 @@ function nearField(path: string, { on, namedTools = [] }: Naming, own: ToolField
     // Of a tool that is not ours the fields are not known.
     if (key === undefined || fields.includes(key) || tools.some((tool) => !Object.hasOwn(all, tool))) return undefined;
     const meant = near(key, fields);
-    return meant && `${root}.${meant}`;
+    if (meant !== undefined) return misspelt("field", path, `${root}.${meant}`);
+    if (namedTools.length === 0) return undefined;
+    return `field '${path}', which no call of ${tools.join(" or ")} has: it has ${fields.join(", ")}`;
   }
   const roots = new Set([...ALIASES, ...on.flatMap(({ event }) => Object.keys(sampleEvent(event, { cwd: "/" })))]);
   if (roots.has(root)) return undefined;
-  if (fields.includes(root) && on.some(({ event }) => isAboutTool(event))) return `args.${path}`;
-  return near(root, [...roots]);
-}
-
-/** The fields of the tools a hook names, if a field of their inputs is none of these and like none. */
-function fieldsInstead(path: string, record: Naming, own: ToolFields): string | undefined {
-  const [root, key] = path.split(".") as [string, string?];
-  const all = { ...TOOL_FIELDS, ...own };
-  const tools = record.namedTools ?? [];
-  if (!INPUTS.includes(root) || key === undefined || tools.length === 0) return undefined;
-  if (tools.some((tool) => !Object.hasOwn(all, tool) || all[tool]!.includes(key))) return undefined;
-  return nearField(path, record, own) === undefined ? tools.flatMap((tool) => all[tool]!).join(", ") : undefined;
+  const isInput = fields.includes(root) && on.some(({ event }) => isAboutTool(event));
+  const meant = isInput ? `args.${path}` : near(root, [...roots]);
+  return meant && misspelt("field", path, meant);
 }
 
 /** What every event has beside its own fields, and other names of these. */

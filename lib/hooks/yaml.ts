@@ -15,7 +15,7 @@ export interface YamlText {
 
 /** Reads one YAML document; a mistake is an error with its place. */
 export async function readYaml(text: string, file: string): Promise<YamlText> {
-  const { isAlias, isNode, isScalar, LineCounter, parseDocument, visit } = await import("yaml");
+  const { isNode, isScalar, LineCounter, parseDocument } = await import("yaml");
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "error" });
   const place = (offset: number): Position => {
@@ -24,25 +24,11 @@ export async function readYaml(text: string, file: string): Promise<YamlText> {
   };
   const [mistake] = document.errors;
   if (mistake) throw new HookLoadError(file, place(mistake.pos[0]), `it is not valid YAML: ${mistake.message}`);
-  /** The alias whose anchor has not come yet, which nothing but the reading of its value finds. */
-  const unresolved = (): Position | undefined => {
-    const anchors = new Set<string>();
-    let at: Position | undefined;
-    visit(document, {
-      Node(_, node) {
-        if (!isAlias(node)) return void (node.anchor && anchors.add(node.anchor));
-        if (anchors.has(node.source)) return;
-        at = place(node.range![0]);
-        return visit.BREAK;
-      },
-    });
-    return at;
-  };
   let value: unknown;
   try {
     value = document.toJS({ maxAliasCount: 100 });
   } catch (error) {
-    throw new HookLoadError(file, unresolved(), `it is not valid YAML: ${(error as Error).message}`);
+    throw new HookLoadError(file, undefined, `it is not valid YAML: ${(error as Error).message}`);
   }
   const at = (path: Path): Position => {
     for (let length = path.length; length >= 0; length--) {

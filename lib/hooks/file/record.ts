@@ -28,12 +28,12 @@ export function recordBase(file: HookFile, config: HookConfig, source: string): 
   const listeners = [named, ...(config.also ?? []).map((text) => listener(parseMoment(text)))];
   const on = listeners.map((l) => config.scope === undefined ? l.on : { ...l.on, scope: config.scope });
   const misses = missesOf(listeners);
-  const tools = listeners.flatMap(({ on, pattern }) => isAboutTool(on.event) ? listedNames(pattern) : []);
+  const tools = listeners.flatMap(({ on }) => isAboutTool(on.event) ? listedNames(on.pattern) : []);
   const timeout = config.timeout ?? TIMEOUTS[file.kind];
   return {
     name: file.name,
     on,
-    ...(named.pattern !== undefined && { matcher: named.pattern }),
+    ...(named.on.pattern !== undefined && { matcher: named.on.pattern }),
     ...(misses && { misses }),
     ...(tools.length > 0 && { namedTools: tools }),
     priority: file.priority ?? DEFAULT_PRIORITY,
@@ -73,7 +73,6 @@ export interface Listened extends ResolvedName {
 
 interface Listener {
   readonly on: Listened;
-  readonly pattern: string | undefined;
   readonly misses: HookRecord["misses"];
 }
 
@@ -90,7 +89,6 @@ function listener({ on, tools }: Moment, matcher?: string): Listener {
       ...(pattern !== undefined && { pattern }),
       ...(matcher === undefined && tools.length > 0 && { tools }),
     },
-    pattern,
     misses: missing(pattern, matcherOf(pattern)),
   };
 }
