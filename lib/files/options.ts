@@ -19,6 +19,12 @@ export const KINDS = {
   "texts by name": (value: unknown) => isObject(value) && Object.values(value).every((one) => typeof one === "string"),
   "more than 0": (value: unknown) => typeof value === "number" && value > 0,
   "0 or more": (value: unknown) => typeof value === "number" && value >= 0,
+  "a text or a list of texts": (value: unknown): boolean =>
+    typeof value === "string" || KINDS["a list of texts"](value),
+  "a number of seconds": (value: unknown) => typeof value === "number" && value > 0 && value < Infinity,
+  "seconds, true or false": (value: unknown): boolean =>
+    typeof value === "boolean" || value === 0 || KINDS["a number of seconds"](value),
+  "a whole number": Number.isInteger,
   any: () => true,
 };
 
@@ -34,15 +40,24 @@ export function checkOptions(
   kinds: { readonly [option: string]: OptionKind },
   doing: string,
 ): void {
+  const fault = optionFault(given, kinds);
+  if (fault) throw new TypeError(`Cannot ${doing} as ${fault.why}`);
+}
+
+/** The first option that is unknown or of the wrong kind, and what it should be. */
+export function optionFault(
+  given: object,
+  kinds: { readonly [option: string]: OptionKind },
+): { readonly option: string; readonly why: string } | undefined {
   for (const [option, value] of Object.entries(given)) {
     const kind = Object.hasOwn(kinds, option) ? kinds[option]! : undefined;
     if (kind === undefined) {
-      const meant = nearest(option, Object.keys(kinds));
-      throw new TypeError(`Cannot ${doing} as option '${option}' is unknown: did you mean '${meant}'?`);
+      return { option, why: `option '${option}' is unknown: did you mean '${nearest(option, Object.keys(kinds))}'?` };
     }
     if (value === undefined || isA(kind, value)) continue;
-    throw new TypeError(`Cannot ${doing} as '${option}' must be ${named(kind)}: current value is ${shown(value)}`);
+    return { option, why: `'${option}' must be ${named(kind)}: current value is ${shown(value)}` };
   }
+  return undefined;
 }
 
 function named(kind: OptionKind): string {

@@ -1,6 +1,8 @@
 import type { EventName, EVENTS } from "../core/events.ts";
 import type { OnError } from "../core/hook.ts";
-import { nearest } from "../files/nearest.ts";
+import { isObject } from "../core/json.ts";
+import { shown } from "../core/shown.ts";
+import { optionFault, type OptionKind } from "../files/options.ts";
 import type { Action, Operator } from "./rule.ts";
 import type { YamlText } from "./yaml.ts";
 
@@ -97,32 +99,34 @@ export interface Definition {
 /** When a definition applies: all that is given must hold. */
 export type DefinitionMatcher = { readonly [K in keyof HookMatcher]?: readonly string[] };
 
-const MATCHER_KEYS = ["events", "tools", "path_patterns", "model_patterns"] as const;
-const OWN_KEYS: { readonly [T in Definition["type"]]: readonly string[] } = {
-  internal: [],
-  command: ["command", "script"],
-  llm: ["prompt", "model", "cache"],
-  inline: ["inline_rules", "rules"],
+type Kinds = { readonly [key: string]: OptionKind };
+
+const MATCHER: { readonly [K in keyof Required<HookMatcher>]: OptionKind } = {
+  events: "a text or a list of texts",
+  tools: "a text or a list of texts",
+  path_patterns: "a text or a list of texts",
+  model_patterns: "a text or a list of texts",
 };
 
-const isText = (value: unknown) => typeof value === "string";
-const isFlag = (value: unknown) => typeof value === "boolean";
-const isSeconds = (value: unknown) => typeof value === "number" && value > 0 && Number.isFinite(value);
-
-/** The plain fields of a definition: what fits, and the words for it. */
-const FIELDS: { readonly [key: string]: readonly [fits: (value: unknown) => boolean, expected: string] } = {
-  description: [isText, "a text"],
-  timeout: [isSeconds, "a number of seconds"],
-  priority: [Number.isInteger, "a whole number"],
-  enabled: [isFlag, "true or false"],
-  on_error: [(value) => ["continue", "deny", "abort"].includes(value as string), "continue, deny or abort"],
-  command: [isText, "a text"],
-  script: [isText, "a text"],
-  prompt: [isText, "a text"],
-  model: [isText, "a text"],
-  cache: [(value) => isFlag(value) || value === 0 || isSeconds(value), "seconds, true or false"],
+/** What definitions of every type may have. */
+const COMMON: Kinds = {
+  name: "a text",
+  type: HOOK_TYPES,
+  matcher: "an object",
+  description: "a text",
+  timeout: "a number of seconds",
+  priority: "a whole number",
+  enabled: "true or false",
+  on_error: ["continue", "deny", "abort"],
 };
-const ALL_KEYS = ["name", "type", "matcher", "inline_rules", "rules", ...Object.keys(FIELDS)];
+
+const OWN: { readonly [T in HookType]: Kinds } = {
+  internal: {},
+  command: { command: "a text", script: "a text" },
+  llm: { prompt: "a text", model: "a text", cache: "seconds, true or false" },
+  inline: { inline_rules: "any", rules: "any" },
+};
+const ALL: Kinds = Object.assign({}, COMMON, ...Object.values(OWN));
 
 /** Reads entries of a definitions file; a mistake names the file, the definition, the field and the fix. */
 export class DefinitionReader {
@@ -133,28 +137,28 @@ export class DefinitionReader {
   }
 
   definition(given: unknown, path: Path, fallbackName: string): Definition {
-    const entry = this.fields(given, path, "a definition");
-    const name = entry.name ?? fallbackName;
+    const raw = this.fields(given, path, "a definition");
+    const name = raw.name ?? fallbackName;
     const bad = (key: string, why: string) => this.#yaml.mistake([...path, key], `definition '${String(name)}' ${why}`);
     if (typeof name !== "string" || name.trim() === "") throw bad("name", "has no name: expected a text");
-    this.#known(entry, path, ALL_KEYS, `definition '${name}'`);
-    const type = HOOK_TYPES.find((known) => known === entry.type);
-    if (!type) throw bad("type", `has type ${shown(entry.type)}: expected ${HOOK_TYPES.join(", ")}`);
-    const stray = Object.values(OWN_KEYS).flat().find((key) => key in entry && !OWN_KEYS[type].includes(key));
+    const { type: _, description: __, matcher, on_error: onError, inline_rules, rules, ...own } = this.fields(
+      given,
+      path,
+      `definition '${name}'`,
+      ALL,
+    );
+    const type = raw.type as HookType | undefined;
+    if (type === undefined) throw bad("type", `has no type: expected ${HOOK_TYPES.join(", ")}`);
+    const known = { ...COMMON, ...OWN[type] };
+    const stray = Object.keys(raw).find((key) => !Object.hasOwn(known, key));
     if (stray !== undefined) throw bad(stray, `has the field '${stray}', which means nothing with type '${type}'`);
-    const plain = Object.entries(entry).filter(([key, value]) => Object.hasOwn(FIELDS, key) && value !== null);
-    for (const [key, value] of plain) {
-      const [fits, expected] = FIELDS[key]!;
-      if (!fits(value)) throw bad(key, `has ${key} ${shown(value)}: expected ${expected}`);
-    }
-    this.#complete(type, entry, path, name);
-    const { on_error: onError, description: _, ...own } = Object.fromEntries(plain) as Fields;
+    this.#complete(type, raw, path, name);
     return {
       ...{ timeout: TIMEOUT, priority: 100, enabled: true },
       ...own,
-      ...{ name, type, matcher: this.#matcher(entry.matcher, [...path, "matcher"], name) },
+      ...{ name, type, matcher: this.#matcher(matcher, [...path, "matcher"], name) },
       ...(onError !== undefined && { onError: onError as OnError }),
-      ...(type === "inline" && { rules: [...path, "inline_rules" in entry ? "inline_rules" : "rules"] }),
+      ...(type === "inline" && { rules: [...path, inline_rules === undefined ? "rules" : "inline_rules"] }),
     };
   }
 
@@ -180,43 +184,16 @@ export class DefinitionReader {
   }
 
   #matcher(given: unknown, path: Path, name: string): DefinitionMatcher {
-    if (given === undefined || given === null) return {};
-    const matcher = this.fields(given, path, `the matcher of definition '${name}'`);
-    const found: { -readonly [K in keyof DefinitionMatcher]: DefinitionMatcher[K] } = {};
-    this.#known(matcher, path, MATCHER_KEYS, `the matcher of definition '${name}'`);
-    for (const key of MATCHER_KEYS) {
-      const value = matcher[key];
-      if (value === undefined || value === null) continue;
-      const list: readonly unknown[] = Array.isArray(value) ? value : [value];
-      if (!list.every((item) => isText(item))) {
-        throw this.#yaml.mistake(
-          [...path, key],
-          `definition '${name}' has ${key} ${shown(value)}: expected a list of texts`,
-        );
-      }
-      found[key] = list as readonly string[];
-    }
+    const matcher = this.fields(given ?? {}, path, `the matcher of definition '${name}'`, MATCHER);
+    return Object.fromEntries(Object.entries(matcher).map(([key, value]) => [key, [value].flat()]));
+  }
+
+  /** The fields of an object, without those that are left empty; with `kinds`, each is known and fits. */
+  fields(given: unknown, path: Path, what: string, kinds?: Kinds): Fields {
+    if (!isObject(given)) throw this.#yaml.mistake(path, `${shown(given)} is not ${what}`);
+    const found = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+    const fault = kinds && optionFault(found, kinds);
+    if (fault) throw this.#yaml.mistake([...path, fault.option], `in ${what} ${fault.why}`);
     return found;
   }
-
-  fields(given: unknown, path: Path, what: string, known?: readonly string[]): Fields {
-    if (typeof given !== "object" || given === null || Array.isArray(given)) {
-      throw this.#yaml.mistake(path, `${shown(given)} is not ${what}`);
-    }
-    if (known) this.#known(given as Fields, path, known, path.length === 0 ? "the file" : `'${path.join(".")}'`);
-    return given as Fields;
-  }
-
-  #known(given: Fields, path: Path, known: readonly string[], what: string): void {
-    const stray = Object.keys(given).find((key) => !known.includes(key));
-    if (stray === undefined) return;
-    throw this.#yaml.mistake(
-      [...path, stray],
-      `${what} has an unknown field '${stray}': did you mean '${nearest(stray, known)}'?`,
-    );
-  }
-}
-
-function shown(value: unknown): string {
-  return value === undefined ? "nothing" : JSON.stringify(value);
 }

@@ -89,12 +89,18 @@ function recordsOf(
 ): HookRecord[] {
   const reader = new DefinitionReader(yaml);
   if (yaml.value === null) return [];
-  const top = reader.fields(yaml.value, [], "'hooks:'", ["hooks"]);
-  const hooks = reader.fields(top.hooks ?? {}, ["hooks"], "'definitions:'", ["definitions", "enabled", "llm_model"]);
-  const list = hooks.definitions ?? [];
-  if (!Array.isArray(list)) throw yaml.mistake(["hooks", "definitions"], "'hooks.definitions' is not a list");
-  if (hooks.enabled === false) return [];
-  const modelName = typeof hooks.llm_model === "string" ? hooks.llm_model : undefined;
+  const top = reader.fields(yaml.value, [], "a file of hooks", { hooks: "an object" });
+  const { definitions: list = [], enabled, llm_model: modelName } = reader.fields(
+    top.hooks ?? {},
+    ["hooks"],
+    "'hooks'",
+    {
+      definitions: "a list",
+      enabled: "true or false",
+      llm_model: "a text",
+    },
+  ) as { definitions?: unknown[]; enabled?: boolean; llm_model?: string };
+  if (enabled === false) return [];
   const noModel: PromptModel = { model: undefined };
   const place = { yaml, file, modelName, noModel, host: { projectDir: options.workspace }, ...options };
   const records: HookRecord[] = [];

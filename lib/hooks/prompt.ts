@@ -6,6 +6,7 @@ import type { Model } from "../core/model.ts";
 import { readReply } from "../core/reply.ts";
 import { NO_OPINION, type Opinion } from "../core/verdict.ts";
 import { splitFrontMatter } from "../files/front-matter.ts";
+import { optionFault } from "../files/options.ts";
 import { CACHE_SECONDS, ResponseCache, SharedCalls } from "./answer-cache.ts";
 import type { HookFile } from "./discover.ts";
 import { HookLoadError } from "./file/load-error.ts";
@@ -138,17 +139,13 @@ interface PromptHook extends KindParts {
 export async function promptHook(text: string, file: string, by: PromptModel): Promise<PromptHook> {
   const { fields, template } = await readPromptFile(text, file);
   const { model: modelName, cache, ...rest } = fields;
-  if (modelName !== undefined && typeof modelName !== "string") {
-    throw new HookLoadError(file, undefined, `its model is ${JSON.stringify(modelName)}: expected a name`);
-  }
-  if (cache !== undefined && typeof cache !== "boolean" && !(typeof cache === "number" && cache >= 0)) {
-    throw new HookLoadError(file, undefined, `its cache is ${JSON.stringify(cache)}: expected seconds, true or false`);
-  }
+  const fault = optionFault({ model: modelName, cache }, { model: "a text", cache: "seconds, true or false" });
+  if (fault) throw new HookLoadError(file, undefined, `in its front matter ${fault.why}`);
   const config = { ...readHeader(text), ...checkedConfig(rest) };
   if (template.trim() === "") {
     throw new HookLoadError(file, undefined, "it has no template: write what the model should judge");
   }
-  return { config, ...promptRecord(compileTemplate(template.trim()), by, { modelName, cache }) };
+  return { config, ...promptRecord(compileTemplate(template.trim()), by, { modelName, cache } as PromptOptions) };
 }
 
 /** The part of a record that asks; without a model it has no opinion. */

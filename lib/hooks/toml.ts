@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { AnyEvent } from "../core/events.ts";
 import type { HookContext, HookRecord } from "../core/hook.ts";
 import { NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "../core/verdict.ts";
-import { nearest } from "../files/nearest.ts";
+import { optionFault, type OptionKind } from "../files/options.ts";
 import { HookLoadError } from "./file/load-error.ts";
 import { hookEnvironment, type HookHost, outputFolder, persisted } from "./process/host.ts";
 import { howEnded, type Ran, runProcess, type Stream } from "../process/process.ts";
@@ -223,58 +223,37 @@ interface TurnCommand {
   readonly stopOnFailure: boolean;
 }
 
-const TABLES: readonly string[] = ["turn_start", "turn_end"];
+const TABLES: Kinds = { turn_start: "an object", turn_end: "an object" };
 
-const flag = (value: unknown) => typeof value === "boolean";
-
-/** The keys of a table: what fits, and the words for it. */
-const KEYS: { readonly [key: string]: readonly [fits: (value: unknown) => boolean, expected: string] } = {
-  command: [(value) => typeof value === "string" && value.trim() !== "", "a program"],
-  args: [(value) => Array.isArray(value) && value.every((arg) => typeof arg === "string"), "a list of texts"],
-  run_on_hook_input: [flag, "true or false"],
-  persist: [flag, "true or false"],
-  json: [flag, "true or false"],
-  timeout: [(value) => typeof value === "number" && value > 0, "a number of seconds"],
-  on_failure: [(value) => value === "continue" || value === "stop", '"continue" or "stop"'],
+const KEYS: Kinds = {
+  command: "a text",
+  args: "a list of texts",
+  run_on_hook_input: "true or false",
+  persist: "true or false",
+  json: "true or false",
+  timeout: "a number of seconds",
+  on_failure: ["continue", "stop"],
 };
+
+type Kinds = { readonly [key: string]: OptionKind };
 
 /** Reads one table of the file; undefined if it is not there. */
 export async function readTurnCommand(text: string, file: string, table: TurnTable): Promise<TurnCommand | undefined> {
   const tables = await readToml(text, file);
   const bad = (why: string) => new HookLoadError(file, undefined, why);
-  const stray = Object.keys(tables).find((name) => !TABLES.includes(name));
-  if (stray !== undefined) throw bad(`'${stray}' is not a table of it: did you mean '${nearest(stray, TABLES)}'?`);
-  const given = tables[table];
+  const wrong = optionFault(tables, TABLES);
+  if (wrong) throw bad(wrong.why);
+  const given = tables[table] as { readonly [key: string]: unknown } | undefined;
   if (given === undefined) return undefined;
-  if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    throw bad(`'${table}' is not a table: write [${table}]`);
-  }
-  return checked(given as { readonly [key: string]: unknown }, table, (why) => bad(`[${table}] ${why}`));
-}
-
-function checked(
-  given: { readonly [key: string]: unknown },
-  table: TurnTable,
-  bad: (why: string) => HookLoadError,
-): TurnCommand {
-  for (const [key, value] of Object.entries(given)) {
-    if (!Object.hasOwn(KEYS, key)) {
-      throw bad(`has an unknown key '${key}': did you mean '${nearest(key, Object.keys(KEYS))}'?`);
-    }
-    const [fits, expected] = KEYS[key]!;
-    if (!fits(value)) throw bad(`has ${key} = ${shown(value)}: expected ${expected}`);
-  }
-  if (given.command === undefined) throw bad('has no command: write command = "program"');
+  const fault = optionFault(given, KEYS);
+  if (fault) throw bad(`in [${table}] ${fault.why}`);
+  if (!String(given.command ?? "").trim()) throw bad(`[${table}] has no command: write command = "program"`);
   if (table === "turn_end" && "run_on_hook_input" in given) {
-    throw bad("has 'run_on_hook_input', which belongs to [turn_start]");
+    throw bad("[turn_end] has 'run_on_hook_input', which belongs to [turn_start]");
   }
   const { run_on_hook_input: runOnHookInput = true, on_failure, ...rest } = given;
   const otherwise = { args: [], persist: false, json: false, timeout: undefined };
   return { ...otherwise, ...rest, runOnHookInput, stopOnFailure: on_failure === "stop" } as unknown as TurnCommand;
-}
-
-function shown(value: unknown): string {
-  return typeof value === "bigint" ? String(value) : JSON.stringify(value) ?? String(value);
 }
 
 /** Reads a TOML document; a mistake is an error with its place. */

@@ -99,23 +99,23 @@ test("U7: a mistake names the file, its place, the definition, the field and the
   const cases: [string, RegExp][] = [
     [
       "name: x\ntype: inlin",
-      /^Cannot load hooks\.yaml:4:13 as definition 'x' has type "inlin": expected internal, command/,
+      /^Cannot load hooks\.yaml:4:13 as in definition 'x' 'type' must be "internal" or "command" or .*: current value is "inlin"/,
     ],
     [
       "name: x\ntype: command\ncomand: ls",
-      /hooks\.yaml:5:15 as definition 'x' has an unknown field 'comand': did you mean 'command'/,
+      /hooks\.yaml:5:15 as in definition 'x' option 'comand' is unknown: did you mean 'command'/,
     ],
     [
       "name: x\ntype: command\ncommand: ls\ntimeout: soon",
-      /:6:16 as definition 'x' has timeout "soon": expected a number of seconds/,
+      /:6:16 as in definition 'x' 'timeout' must be a number of seconds: current value is "soon"/,
     ],
-    ["name: x\ntype: command\ncommand: ls\npriority: 1.5", /priority 1.5: expected a whole number/],
+    ["name: x\ntype: command\ncommand: ls\npriority: 1.5", /'priority' must be a whole number: current value is 1\.5/],
     ["name: x\ntype: command\ncommand: ls\nprompt: hm", /the field 'prompt', which means nothing with type 'command'/],
     ["name: x\ntype: command\ncommand: ls\nscript: a.sh", /has both 'command' and 'script'/],
     ["name: x\ntype: command\nscript: gone.sh", /has a script that cannot be read/],
     [
       "name: x\ntype: command\ncommand: ls\nmatcher: { tool: [Bash] }",
-      /the matcher of definition 'x' has an unknown field 'tool': did you mean 'tools'/,
+      /in the matcher of definition 'x' option 'tool' is unknown: did you mean 'tools'/,
     ],
     [
       "name: x\ntype: command\ncommand: ls\nmatcher: { events: [PreTolUse] }",
@@ -129,21 +129,27 @@ test("U7: a mistake names the file, its place, the definition, the field and the
       "name: x\ntype: command\ncommand: ls\nmatcher:\n  tools: [Edit]\n  path_patterns: ['[a']",
       /:8:24 as definition 'x' has a mistake: Cannot use glob '\[a' as its '\[' is never closed/,
     ],
-    ["name: x\ntype: command\ncommand: ls\nmatcher: { tools: [3] }", /has tools \[3\]: expected a list of texts/],
+    [
+      "name: x\ntype: command\ncommand: ls\nmatcher: { tools: [3] }",
+      /'tools' must be a text or a list of texts: current value is \[3\]/,
+    ],
     ["name: x\ntype: internal", /definition 'x' names no function that was given in code/],
     [
       "name: x\ntype: inline\ninline_rules:\n  - { field: a, operator: matches, value: '(a+)+', action: deny }",
       /hooks\.yaml:6:49 as '\(a\+\)\+' cannot be used safely/,
     ],
-    ["name: x\ntype: command\ncommand: ls\non_error: maybe", /on_error "maybe": expected continue, deny or abort/],
+    [
+      "name: x\ntype: command\ncommand: ls\non_error: maybe",
+      /'on_error' must be "continue" or "deny" or "abort": current/,
+    ],
     ["just text", /"just text" is not a definition/],
   ];
   for (const [lines, message] of cases) assert.match(await refused(lines), message, lines);
   await assert.rejects(
     load("hooks:\n  definitons: []"),
-    /'hooks' has an unknown field 'definitons': did you mean 'definitions'/,
+    /in 'hooks' option 'definitons' is unknown: did you mean 'definitions'/,
   );
-  await assert.rejects(load("definitions: []"), /the file has an unknown field 'definitions': did you mean/);
+  await assert.rejects(load("definitions: []"), /in a file of hooks option 'definitions' is unknown: did you mean/);
   await assert.rejects(load("hooks: ["), /hooks\.yaml:\d+:\d+ as it is not valid YAML/);
 });
 

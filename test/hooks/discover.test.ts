@@ -163,11 +163,11 @@ test("a byte order mark hides no header, and makes no program of a script", () =
 
 test("a mistake in the header is an error that says what would be right", () => {
   const cases: [string, RegExp][] = [
-    ["# crochet: timeot=5", /config key 'timeot'.*did you mean 'timeout'\?/],
-    ["# crochet: timeout=5s", /timeout="5s": expected a number of seconds, such as 5$/],
-    ["# crochet: timeout=0", /expected a number of seconds/],
-    ["# crochet: onError=maybe", /expected continue, deny, abort/],
-    ["# crochet: mode", /mode=true.*expected gate, observe, async/],
+    ["# crochet: timeot=5", /option 'timeot' is unknown: did you mean 'timeout'\?/],
+    ["# crochet: timeout=5s", /'timeout' must be a number of seconds: current value is "5s"$/],
+    ["# crochet: timeout=0", /must be a number of seconds: current value is 0$/],
+    ["# crochet: onError=maybe", /'onError' must be "continue" or "deny" or "abort"/],
+    ["# crochet: mode", /'mode' must be "gate" or "observe" or "async": current value is true/],
     ["# crochet: =5", /Cannot read '=5' in the '# crochet:' line: write key=value/],
     ["# crochet: timeout=5\n# crochet: mode=gate", /a second '# crochet:' line/],
   ];

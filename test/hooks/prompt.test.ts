@@ -145,9 +145,15 @@ test("U7: a prompt file with a mistake does not load", async () => {
   const refused = async (text: string) =>
     await promptHook(text, "x.prompt.md", { model: undefined }).then(() => "", (error) => error.message);
   assert.match(await refused("---\nmodel: [\n---\nx"), /^Cannot load x\.prompt\.md:\d+:\d+ as it is not valid YAML/);
-  assert.match(await refused("---\nmodell: x\n---\nx"), /Unknown config key/);
-  assert.match(await refused("---\nmodel: 3\n---\nx"), /its model is 3: expected a name/);
-  assert.match(await refused("---\ncache: soon\n---\nx"), /its cache is "soon": expected seconds, true or false/);
+  assert.match(await refused("---\nmodell: x\n---\nx"), /option 'modell' is unknown/);
+  assert.match(
+    await refused("---\nmodel: 3\n---\nx"),
+    /in its front matter 'model' must be a text: current value is 3/,
+  );
+  assert.match(
+    await refused("---\ncache: soon\n---\nx"),
+    /'cache' must be seconds, true or false: current value is "soon"/,
+  );
   assert.match(await refused("---\nmodel: x\n"), /its front matter is never closed/);
   assert.match(await refused("---\nmodel: x\n---\n  \n"), /it has no template/);
 });

@@ -83,7 +83,7 @@ test("of hook.toml only the tables that are there are listed, and a mistake in i
   assert.deepEqual(await names(), [".agent/hook.toml#turn_start", ".agent/hook.toml#turn_end"]);
   p.put({ ".agent/hook.toml": `[turn_stop]\ncommand = "true"\n` });
   assert.deepEqual((await sources.load()).problems, [
-    "Cannot load .agent/hook.toml as 'turn_stop' is not a table of it: did you mean 'turn_start'?",
+    "Cannot load .agent/hook.toml as option 'turn_stop' is unknown: did you mean 'turn_start'?",
   ]);
 });
 

@@ -188,20 +188,23 @@ test("S1.12, S1.23: nothing a command does or the file holds stops the session; 
     [`[turn_start]\ncommand = "/no/such/program"`, /Cannot start '\/no\/such\/program'/],
     [`[turn_start\ncommand = `, /Cannot load \.agent\/hook\.toml:\d+:\d+ as it is not valid TOML/],
     [`[turn_start]\nargs = ["x"]`, /\[turn_start\] has no command: write command = "program"/],
-    [`[turn_start]\ncommand = "true"\nargs = "x"`, /\[turn_start\] has args = "x": expected a list of texts/],
+    [
+      `[turn_start]\ncommand = "true"\nargs = "x"`,
+      /in \[turn_start\] 'args' must be a list of texts: current value is "x"/,
+    ],
     [
       `[turn_start]\ncommand = "true"\nrun_on_hok_input = false`,
-      /unknown key 'run_on_hok_input': did you mean 'run_on_hook_input'/,
+      /option 'run_on_hok_input' is unknown: did you mean 'run_on_hook_input'/,
     ],
     [
       `[turn_end]\ncommand = "true"\nrun_on_hook_input = false`,
       /\[turn_end\] has 'run_on_hook_input', which belongs to \[turn_start\]/,
     ],
-    [`[turn_begin]\ncommand = "true"`, /'turn_begin' is not a table of it: did you mean/],
-    [`turn_start = 3`, /'turn_start' is not a table: write \[turn_start\]/],
-    [`[turn_start]\ncommand = "true"\ntimeout = -1`, /timeout = -1: expected a number of seconds/],
-    [`[turn_start]\ncommand = "true"\non_failure = "explode"`, /on_failure = "explode": expected "continue" or "stop"/],
-    [`[turn_start]\ncommand = "true"\npersist = 1`, /persist = 1: expected true or false/],
+    [`[turn_begin]\ncommand = "true"`, /option 'turn_begin' is unknown: did you mean/],
+    [`turn_start = 3`, /'turn_start' must be an object: current value is 3/],
+    [`[turn_start]\ncommand = "true"\ntimeout = -1`, /'timeout' must be a number of seconds: current value is -1/],
+    [`[turn_start]\ncommand = "true"\non_failure = "explode"`, /'on_failure' must be "continue" or "stop": current/],
+    [`[turn_start]\ncommand = "true"\npersist = 1`, /'persist' must be true or false: current value is 1/],
   ];
   for (const [toml, warning] of broken) {
     await using stage = new Stage(toml);
@@ -331,7 +334,7 @@ test("S1.12: a warning says what the author of the file can do", async () => {
     const [toml, warning] of [
       [`[turn_start]\ncommand = "no-such-program"`, /Cannot start .*: write a program of PATH, or its path/],
       [`[turn_start]\ncommand = "echo hi"`, /command is the program alone, write what follows it as args/],
-      [`[turn_start]\ncomand = "true"`, /unknown key 'comand': did you mean 'command'\?/],
+      [`[turn_start]\ncomand = "true"`, /option 'comand' is unknown: did you mean 'command'\?/],
       [`[turn_start]\ncommand = "sleep"\nargs = ["9"]\ntimeout = 0.1`, /limit of 0\.1 s: raise 'timeout', or leave/],
       [`[turn_end]\n${SAY("again")}`, /kept going by \.agent\/hook\.toml#turn_end\): .*write nothing to stderr/],
     ] as const

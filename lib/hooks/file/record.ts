@@ -1,8 +1,9 @@
 import { type EventName, EVENTS, type Scope } from "../../core/events.ts";
 import type { Hook, HookRecord, OnError } from "../../core/hook.ts";
+import { isObject } from "../../core/json.ts";
 import type { ResolvedName } from "../../core/names.ts";
 import { readNative } from "../../core/verdict.ts";
-import { nearest } from "../../files/nearest.ts";
+import { checkOptions, type OptionKind } from "../../files/options.ts";
 import { runaway } from "../../regex/runaway.ts";
 import type { HookFile } from "../discover.ts";
 import { compileMatcher, missing } from "../match.ts";
@@ -157,30 +158,17 @@ export interface HookConfig {
   readonly state?: string | readonly string[];
 }
 
-type Check = (value: unknown) => string | undefined;
-
-const oneOf = (...words: readonly string[]): Check => (value) =>
-  words.includes(value as string) ? undefined : `expected ${words.join(", ")}`;
-const flag: Check = (value) => typeof value === "boolean" ? undefined : "expected true or false";
-
-const CHECKS: { readonly [K in keyof Required<HookConfig>]: Check } = {
-  timeout: (value) =>
-    typeof value === "number" && value > 0 && Number.isFinite(value)
-      ? undefined
-      : "expected a number of seconds, such as 5",
-  onError: oneOf("continue", "deny", "abort"),
-  matcher: (value) => typeof value === "string" ? undefined : "expected a text",
-  mode: oneOf("gate", "observe", "async"),
-  scope: oneOf("root", "sub", "all"),
-  also: (value) =>
-    Array.isArray(value) && value.every((v) => typeof v === "string") ? undefined : "expected a list of events",
-  warm: flag,
-  isolate: flag,
-  nondeterministic: flag,
-  state: (value) =>
-    [value].flat().every((path) => typeof path === "string" && path !== "" && !/^\/|(?:^|\/)\.\.(?:\/|$)/.test(path))
-      ? undefined
-      : "expected paths inside the project",
+const CONFIG: { readonly [K in keyof Required<HookConfig>]: OptionKind } = {
+  timeout: "a number of seconds",
+  onError: ["continue", "deny", "abort"],
+  matcher: "a text",
+  mode: ["gate", "observe", "async"],
+  scope: ["root", "sub", "all"],
+  also: "a list of texts",
+  warm: "true or false",
+  isolate: "true or false",
+  nondeterministic: "true or false",
+  state: "a text or a list of texts",
 };
 
 /**
@@ -188,24 +176,15 @@ const CHECKS: { readonly [K in keyof Required<HookConfig>]: Check } = {
  *
  * @throws {TypeError} that names the key and what would fit
  */
-export function checkedConfig(given: unknown): HookConfig {
-  if (given === undefined) return {};
-  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+export function checkedConfig(given: unknown = {}): HookConfig {
+  if (!isObject(given)) {
     throw new TypeError(`Cannot use the hook's config: it is not an object but ${JSON.stringify(given)}`);
   }
-  for (const [key, value] of Object.entries(given)) {
-    const check = Object.hasOwn(CHECKS, key) ? CHECKS[key as keyof HookConfig] : undefined;
-    if (!check) {
-      throw new TypeError(
-        `Unknown config key '${key}': did you mean '${nearest(key, Object.keys(CHECKS))}'?`,
-      );
-    }
-    const wrong = value === undefined ? undefined : check(value);
-    if (wrong !== undefined) {
-      throw new TypeError(`Cannot use config ${key}=${JSON.stringify(value)}: ${wrong}`);
-    }
-  }
-  return given as HookConfig;
+  checkOptions(given, CONFIG, "use the hook's config");
+  const config = given as HookConfig;
+  const outside = [config.state ?? []].flat().find((path) => path === "" || /^\/|(?:^|\/)\.\.(?:\/|$)/.test(path));
+  if (outside === undefined) return config;
+  throw new TypeError(`Cannot use the hook's config as its state '${outside}' is not a path inside the project`);
 }
 
 /** The header is in the first comment, or in the ten lines after it: a licence or front matter may come first. */
