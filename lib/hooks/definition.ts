@@ -141,12 +141,8 @@ export class DefinitionReader {
     const name = raw.name ?? fallbackName;
     const bad = (key: string, why: string) => this.#yaml.mistake([...path, key], `definition '${String(name)}' ${why}`);
     if (typeof name !== "string" || name.trim() === "") throw bad("name", "has no name: expected a text");
-    const { type: _, description: __, matcher, on_error: onError, inline_rules, rules, ...own } = this.fields(
-      given,
-      path,
-      `definition '${name}'`,
-      ALL,
-    );
+    const what = `definition '${name}'`;
+    const { description: _, matcher, on_error: onError, ...own } = this.fields(given, path, what, ALL);
     const type = raw.type as HookType | undefined;
     if (type === undefined) throw bad("type", `has no type: expected ${HOOK_TYPES.join(", ")}`);
     const known = { ...COMMON, ...OWN[type] };
@@ -158,7 +154,7 @@ export class DefinitionReader {
       ...own,
       ...{ name, type, matcher: this.#matcher(matcher, [...path, "matcher"], name) },
       ...(onError !== undefined && { onError: onError as OnError }),
-      ...(type === "inline" && { rules: [...path, inline_rules === undefined ? "rules" : "inline_rules"] }),
+      ...(type === "inline" && { rules: [...path, "inline_rules" in raw ? "inline_rules" : "rules"] }),
     };
   }
 

@@ -57,21 +57,27 @@ export interface Discovery {
 export function discover(folder: string, isLeftOut: (name: string) => boolean = () => false): Discovery {
   const root = realpathSync(folder);
   const problems: Problem[] = [];
+  // Names first, then bytes: going back and forth between the two takes twice as long.
+  const named = entries(root).filter(({ name }) => !isSkipped(name) && !isLeftOut(name)).map((entry) => ({
+    entry,
+    name: parsed(entry.name),
+  }));
   const files: HookFile[] = [];
   const byPath = new Map<string, string>();
-  for (const entry of entries(root)) {
-    const { name } = entry;
-    if (isSkipped(name) || isLeftOut(name)) continue;
-    const at = `${root}/${name}`;
+  for (const { entry, name } of named) {
     try {
       const path = pathOf(root, entry);
       const first = byPath.get(path);
-      if (first !== undefined) throw new BadFileName(name, `it is the same file as '${first}'`, "keep one of them");
-      files.push({ ...fileAt(name, path), at });
-      byPath.set(path, name);
+      if (first !== undefined) {
+        throw new BadFileName(entry.name, `it is the same file as '${first}'`, "keep one of them");
+      }
+      files.push({ ...fileAt(entry.name, path, name), at: `${root}/${entry.name}` });
+      byPath.set(path, entry.name);
     } catch (error) {
-      const hook = error instanceof BadFileName ? undefined : promisedBy(name, at);
-      problems.push({ file: name, message: loadMessage(name, error), ...(hook && { hook }) });
+      const bad = error instanceof BadFileName || name instanceof BadFileName;
+      const at = `${root}/${entry.name}`;
+      const hook = bad ? undefined : { ...name, name: entry.name, path: at, at, text: "", executable: false };
+      problems.push({ file: entry.name, message: loadMessage(entry.name, error), ...(hook && { hook }) });
     }
   }
   return { files: files.sort(inOrder), problems };
@@ -110,12 +116,13 @@ function pathOf(root: string, entry: Dirent): string {
   throw new BadFileName(entry.name, "it is not a file", `put what hooks share into '_${entry.name}'`);
 }
 
-/** The hook that a name promises. */
-function promisedBy(name: string, at: string): HookFile | undefined {
+/** A name, or why it is not one: a program may have a name that no other file may. */
+function parsed(file: string): FileName | BadFileName {
   try {
-    return { ...parseFileName(name), name, path: at, at, text: "", executable: false };
-  } catch {
-    return undefined;
+    return parseFileName(file);
+  } catch (error) {
+    if (error instanceof BadFileName) return error;
+    throw error;
   }
 }
 
@@ -130,7 +137,7 @@ export function readHookFile(given: string, event?: string): HookFile {
   const at = join(realpathSync(dirname(given)), name);
   if (event === undefined) {
     try {
-      return { ...fileAt(name, path), at };
+      return { ...fileAt(name, path, parsed(name)), at };
     } catch (error) {
       if (path === at) throw error;
       // A link may have any name if the file it leads to is named as a hook.
@@ -138,17 +145,20 @@ export function readHookFile(given: string, event?: string): HookFile {
     }
   }
   const moment = parseMoment(event.replace(/^[^@]+/, kebab));
-  return { ...fileAt(name, path, `${formatFileName(moment)}${extensionOf(name)}`), name, at };
+  const named = `${formatFileName(moment)}${extensionOf(name)}`;
+  // What is wrong with an extension is said of the file's own name.
+  return { ...fileAt(named, path, parsed(extensionOf(name) === "" ? name : named)), name, at };
 }
 
-/** `named` is the name to go by. What is wrong with an extension is said of the file's own. */
-function fileAt(file: string, path: string, named = file): Omit<HookFile, "at"> {
+function fileAt(file: string, path: string, named: FileName | BadFileName): Omit<HookFile, "at"> {
   const whole = readFileSync(path, "utf8");
   // A byte order mark is not part of the first line, although the system does not start a script that has one.
   const text = whole.startsWith("\uFEFF") ? whole.slice(1) : whole;
-  const program = whole.startsWith("#!") && isExecutable(path);
-  const parts = parseFileName(extensionOf(file) === "" && !program ? file : named, { executable: program });
-  return { ...parts, name: named, path, text, executable: program && parts.kind === "command" };
+  const bad = named instanceof BadFileName;
+  const program = (bad || named.kind === "command") && whole.startsWith("#!") && isExecutable(path);
+  if (bad && !program) throw named;
+  const { event, on, tools, priority, label, ext, kind } = bad ? parseFileName(file, { executable: true }) : named;
+  return { event, on, tools, priority, label, ext, kind, name: file, path, text, executable: program };
 }
 
 /** The sentence for a file that cannot be loaded; an error that is such a sentence already is kept as it is. */
