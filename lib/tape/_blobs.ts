@@ -1,6 +1,8 @@
 import { lstatSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { isObject } from "../core/json.ts";
 import { sha256 } from "../files/sha256.ts";
+import { mapParts } from "./redact/redact.ts";
 
 /** Texts longer than this many bytes are kept beside the tape, named by their hash and shared by all tapes there. */
 export const LONGEST = 16 * 1024;
@@ -12,27 +14,23 @@ export function blobsOf(path: string): string {
 
 /** A value whose long texts are `{"$blob": "<sha256>"}`; each text is given to `put` with its name. */
 export function toBlobs<T>(value: T, put: (name: string, text: string) => void): T {
-  return swap(value, (text) => {
+  const change = (text: unknown) => {
     // A text has at most three times as many bytes as characters.
-    if (text.length * 3 <= LONGEST || Buffer.byteLength(text) <= LONGEST) return text;
+    if (typeof text !== "string" || text.length * 3 <= LONGEST || Buffer.byteLength(text) <= LONGEST) return undefined;
     // A file cannot hold half a character, as a tool leaves it that cuts its output; a line can.
-    if (!text.isWellFormed()) return text;
+    if (!text.isWellFormed()) return undefined;
     const name = blobName(text);
     put(name, text);
     return { $blob: name };
-  }, (key) => ESCAPED.test(key) ? `$${key}` : key) as T;
+  };
+  // Keys of the recorded content that would be taken for ours get a mark.
+  return mapParts(value, change, (key) => /^\$+blob$/.test(key) ? `$${key}` : key);
 }
 
 /** The value again. @throws if `get` does not know a blob */
 export function fromBlobs<T>(value: T, get: (name: string) => string): T {
-  const back = (part: unknown): unknown => {
-    if (typeof part !== "object" || part === null) return part;
-    if (Array.isArray(part)) return mapKept(part, back);
-    const keys = Object.keys(part);
-    if (keys.length === 1 && keys[0] === "$blob") return get((part as { $blob: string }).$blob);
-    return entriesKept(part, back, (key) => /^\$\$+blob$/.test(key) ? key.slice(1) : key);
-  };
-  return back(value) as T;
+  const change = (part: unknown) => isObject(part) && "$blob" in part ? get(part.$blob as string) : undefined;
+  return mapParts(value, change, (key) => /^\$\$+blob$/.test(key) ? key.slice(1) : key);
 }
 
 /** A long text from the folder of blobs. A tape names it, so it is checked that the name leads nowhere else. */
@@ -63,27 +61,4 @@ export function holdsBlob(folder: string, name: string): boolean {
 
 function blobName(text: string): string {
   return sha256().update(text).digest("hex");
-}
-
-/** Keys of the recorded content that would be taken for ours. */
-const ESCAPED = /^\$+blob$/;
-
-function swap(value: unknown, text: (text: string) => unknown, key: (key: string) => string): unknown {
-  if (typeof value === "string") return text(value);
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return mapKept(value, (part) => swap(part, text, key));
-  return entriesKept(value, (part) => swap(part, text, key), key);
-}
-
-function mapKept(list: readonly unknown[], map: (part: unknown) => unknown): unknown {
-  const mapped = list.map(map);
-  return mapped.some((part, i) => part !== list[i]) ? mapped : list;
-}
-
-function entriesKept(value: object, map: (part: unknown) => unknown, name: (key: string) => string): unknown {
-  const entries = Object.entries(value);
-  const mapped = entries.map(([key, part]) => [name(key), map(part)] as const);
-  return mapped.some(([key, part], i) => key !== entries[i]![0] || part !== entries[i]![1])
-    ? Object.fromEntries(mapped)
-    : value;
 }

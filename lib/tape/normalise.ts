@@ -1,6 +1,7 @@
 import type { Block, TextBlock } from "../core/messages.ts";
 import { runaway } from "../regex/runaway.ts";
 import { canonical, messageText } from "./canonical.ts";
+import { mapParts } from "./redact/redact.ts";
 import type { Tape, TapeRequest } from "./tape.ts";
 
 /**
@@ -111,16 +112,6 @@ export function isPlain(system: readonly Block[]): system is readonly [TextBlock
 
 /** Applies a normaliser to every text in a value, at its path. Returns the same value if nothing changes. */
 export function normalised<T>(value: T, path: string, normalise: Normalise): T {
-  if (typeof value === "string") return normalise(value, path) as T;
-  if (Array.isArray(value)) {
-    const parts = value.map((part, i) => normalised(part, `${path}.${i}`, normalise));
-    return (parts.some((part, i) => part !== value[i]) ? parts : value) as T;
-  }
-  if (typeof value !== "object" || value === null) return value;
-  let changed: { [key: string]: unknown } | undefined;
-  for (const [key, part] of Object.entries(value)) {
-    const read = normalised(part, path === "" ? key : `${path}.${key}`, normalise);
-    if (read !== part) (changed ??= { ...(value as { [key: string]: unknown }) })[key] = read;
-  }
-  return (changed ?? value) as T;
+  const read = (part: unknown, at: string) => typeof part === "string" ? normalise(part, at) : undefined;
+  return mapParts(value, read, undefined, path);
 }

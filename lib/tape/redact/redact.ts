@@ -265,24 +265,47 @@ export function isSignature(value: object): boolean {
 type ChangeText = (text: string, path: string, key: string) => string;
 
 /** Changes every text of a value, and its keys, but opaque ones. The value itself if nothing changes. */
-export function mapTexts<T>(value: T, change: ChangeText, path = "", key = ""): T {
-  if (typeof value === "string") return (isOpaque(key, value) ? value : change(value, path, key)) as T;
-  if (typeof value !== "object" || value === null || isSignature(value)) return value;
+export function mapTexts<T>(value: T, change: ChangeText, path = ""): T {
+  return mapParts(
+    value,
+    (part, at, key) => {
+      if (typeof part === "string") return isOpaque(key, part) ? part : change(part, at, key);
+      return typeof part === "object" && part !== null && isSignature(part) ? part : undefined;
+    },
+    (key, at) => change(key, at, ""),
+    path,
+  );
+}
+
+/**
+ * A value with some of its parts changed; the value itself if nothing changes. `change` gives what stands for a part, or
+ * undefined to look into it; `name` gives what stands for a key.
+ */
+export function mapParts<T>(
+  value: T,
+  change: (part: unknown, path: string, key: string) => unknown,
+  name: (key: string, path: string) => string = String,
+  path = "",
+  key = "",
+): T {
+  const instead = change(value, path, key);
+  if (instead !== undefined) return instead as T;
+  if (typeof value !== "object" || value === null) return value;
   const below = (part: string | number) => path === "" ? String(part) : `${path}.${part}`;
   if (Array.isArray(value)) {
     let copy: unknown[] | undefined;
     for (let i = 0; i < value.length; i++) {
-      const part = mapTexts(value[i], change, below(i));
+      const part = mapParts(value[i], change, name, below(i));
       if (part !== value[i]) (copy ??= [...value])[i] = part;
     }
     return (copy ?? value) as T;
   }
-  const entries = Object.entries(value);
   let changed = false;
-  const mapped = entries.map(([name, part]) => {
-    const [newName, newPart] = [change(name, below(name), ""), mapTexts(part, change, below(name), name)];
-    changed ||= newName !== name || newPart !== part;
-    return [newName, newPart] as const;
+  const mapped = Object.entries(value).map(([given, part]) => {
+    const at = below(given);
+    const [named, made] = [name(given, at), mapParts(part, change, name, at, given)];
+    changed ||= named !== given || made !== part;
+    return [named, made] as const;
   });
   return (changed ? Object.fromEntries(mapped) : value) as T;
 }

@@ -1,9 +1,10 @@
 import { canonical } from "../canonical.ts";
 import type { ValueDifference } from "../drift/difference.ts";
 import type { Divergence } from "../drift/drift.ts";
+import { mapParts } from "../redact/redact.ts";
 import { type Normalise, normaliserOf } from "../normalise.ts";
 import type { Attempt, Call, Tape } from "../tape.ts";
-import { asksModel, type Fields, leavesOf, mapSent, partsOf, type Sent, sentDiffers } from "./api.ts";
+import { asksModel, leavesOf, mapSent, partsOf, type Sent, sentDiffers } from "./api.ts";
 import { compared, type Judged } from "./rules.ts";
 
 export interface MatchOptions extends Judged {
@@ -126,15 +127,7 @@ function withoutResults(sent: Sent): Sent {
   const part = partsOf(sent);
   const isSaid = (path: string) =>
     part(path) === "result" && /\.(?:content|output|response)(?:\.|$)/.test(afterItem(path));
-  const strip = (value: unknown, path: string): unknown => {
-    if (isSaid(path)) return "{result}";
-    if (Array.isArray(value)) return value.map((item, i) => strip(item, `${path}.${i}`));
-    if (typeof value !== "object" || value === null) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [key, strip(item, path === "" ? key : `${path}.${key}`)]),
-    );
-  };
-  return { ...sent, body: strip(sent.body, "") as Fields };
+  return { ...sent, body: mapParts(sent.body ?? {}, (_, path) => isSaid(path) ? "{result}" : undefined) };
 }
 
 /** A path behind the item of the conversation it is in; of a message in blocks behind the block. */
