@@ -4,7 +4,7 @@ import type { Tool } from "../../core/tool.ts";
 import { keyOf } from "../canonical.ts";
 import type { Sent } from "../server/api.ts";
 import { sentKey } from "../server/match.ts";
-import { callsUnder, isForGood } from "./_fault-apply.ts";
+import { callsUnder, isForGood } from "./_apply.ts";
 import { blocksOf, checkFault, type Fault, faultText } from "./fault.ts";
 import { SeamFaults } from "./seam-faults.ts";
 import { type Call, MAIN, type Tape, type TapeRequest } from "../tape.ts";

@@ -1,4 +1,5 @@
 import { isObject } from "../../core/json.ts";
+import { errorType } from "../../http/api-errors.ts";
 import { type Cause, differs } from "../drift/difference.ts";
 import { normalised } from "../normalise.ts";
 
@@ -119,8 +120,8 @@ export function mapSent(sent: Sent, change: (text: string, path: string) => stri
 
 /** An error as each API words it, so that a client shows it and gives up. */
 export function errorBody(api: Api, status: number, message: string): string {
+  if (api === "anthropic") return JSON.stringify({ type: "error", error: { type: errorType(status), message } });
   const code = status === 404 ? "not_found" : "invalid_request";
-  if (api === "anthropic") return JSON.stringify({ type: "error", error: { type: `${code}_error`, message } });
   if (api === "gemini") {
     return JSON.stringify({
       error: { code: status, message, status: code === "not_found" ? "NOT_FOUND" : "INVALID_ARGUMENT" },

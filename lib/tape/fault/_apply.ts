@@ -1,9 +1,8 @@
 import type { ModelEvent } from "../../core/model.ts";
-import { errorType } from "../../http/api-errors.ts";
-import { type Fault, type FaultPlace, FAULTS, isInput, kindOf, placeOf, replyEvents } from "./fault.ts";
-import type { Api } from "../server/api.ts";
+import { dataOf, piecesOf } from "../server/answers.ts";
+import { type Api, errorBody } from "../server/api.ts";
 import type { Attempt, Call, TapeEvent } from "../tape.ts";
-import { answerUnder } from "./_frames-under.ts";
+import { type Fault, type FaultPlace, FAULTS, isInput, kindOf, placeOf, replyEvents } from "./fault.ts";
 
 /**
  * What comes of one recorded call under faults: one call for each time the model is asked. Attempts that fail before
@@ -29,14 +28,43 @@ export function callsUnder(call: Call, faults: readonly Fault[]): Call[] {
   return [...asked(call, below, first!), ...rest.map((attempts) => withAttempts(call, attempts))];
 }
 
-/** As `callsUnder`, of an answer in the words of another API. */
+/** As `callsUnder`, for an answer of another API: its frames are cut and dropped as they are. */
 function callsOfOthers(api: Api, call: Call, faults: readonly Fault[]): Call[] {
+  const good = call.attempts.at(-1)!;
   const failed = faults.flatMap((fault) => {
-    const attempt = answerUnder(api, call, fault);
+    const attempt = answerUnder(api, good, fault);
     return attempt ? Array<Attempt>(isForGood(fault) ? 1 : Math.max(1, fault.times ?? 1)).fill(attempt) : [];
   });
-  const attempts = faults.some(isForGood) && failed.length > 0 ? failed : [...failed, call.attempts.at(-1)!];
+  const attempts = faults.some(isForGood) && failed.length > 0 ? failed : [...failed, good];
   return attempts.map((attempt) => withAttempts(call, [attempt]));
+}
+
+/** What a fault makes of an answer of another API; undefined if it does nothing. */
+function answerUnder(api: Api, good: Attempt, fault: Fault): Attempt | undefined {
+  const { events = [], body = "" } = good;
+  const at = frameOf(api, events, fault);
+  const before = good.events
+    ? { ...good, events: events.slice(0, at) }
+    : { ...good, body: body.slice(0, body.length / 2) };
+  const failed = failedAfter(api, before, fault);
+  const { kind } = kindOf(fault);
+  if (failed || !kind.startsWith("json ")) return failed;
+  const isHit = (i: number) => kind === "json drop" ? i === at : i >= at;
+  return { ...good, events: events.filter((event, i) => !isHit(i) || !formsIn(api, event).includes("json")) };
+}
+
+/** The frame that a fault hits: the one with the delta it names, of its kind of block. */
+function frameOf(api: Api, events: readonly TapeEvent[], { block, delta = 0 }: Fault): number {
+  if (block === undefined) return 0;
+  if (block === "end") return Math.max(0, events.length - 1);
+  const form = block.startsWith("tool_use") ? "json" : "plain";
+  const frames = events.flatMap((event, i) => formsIn(api, event).includes(form) ? [i] : []);
+  return frames[Math.min(delta, frames.length - 1)] ?? Math.min(1, events.length);
+}
+
+function formsIn(api: Api, event: TapeEvent): string[] {
+  const data = dataOf(event);
+  return data ? piecesOf(api, data).map(({ form }) => form) : [];
 }
 
 /** Whether what hits a call never stops hitting it. */
@@ -86,41 +114,53 @@ function isBelow(fault: Fault): boolean {
   return fault.block === undefined && ["http", "reset", "stall"].includes(kindOf(fault).kind);
 }
 
+const WORDS = "A fault of the schedule";
+
 /** An attempt that never got a reply. */
 function refused(fault: Fault): Attempt {
-  const { kind, argument } = kindOf(fault);
+  const { kind } = kindOf(fault);
   if (kind === "reset") return { ended: "reset", why: "The connection was reset", took: 10 };
   if (kind === "stall") return { ended: "timeout", why: "Nothing was answered", took: 600_000 };
-  const [code, wait] = argument.split(":retry-after=");
-  const status = Number(code);
-  const error = { type: errorType(status), message: "A fault of the schedule" };
-  return {
-    status,
-    headers: { "content-type": "application/json", ...(wait !== undefined && { "retry-after": wait }) },
-    body: JSON.stringify({ type: "error", error }),
-    took: 10,
-  };
+  return failedAfter("anthropic", { took: 10 }, fault)!;
 }
 
 /** An attempt whose reply breaks off; undefined if the reply does not have the place. */
 function brokenOff(events: readonly ModelEvent[], fault: Fault): Attempt | undefined {
-  const { kind, argument } = kindOf(fault);
   const place = fault.block === undefined
-    ? { at: kind === "dup-start" ? 1 : 0, index: -1 }
+    ? { at: kindOf(fault).kind === "dup-start" ? 1 : 0, index: -1 }
     : placeOf(events, fault.block, fault.delta ?? 0);
   if (!place || events.length === 0) return undefined;
-  const before = events.slice(0, place.at);
+  const before = streamed(events.slice(0, place.at));
+  return failedAfter("anthropic", before, fault) ?? streamed(startedTwice(events, place));
+}
+
+/** An attempt that fails after what came before; undefined if the fault is not a failure of this kind. */
+function failedAfter(api: Api, before: Attempt, fault: Fault): Attempt | undefined {
+  const { kind, argument } = kindOf(fault);
   switch (kind) {
+    case "http": {
+      const [status, wait] = argument.split(":retry-after=");
+      return {
+        status: Number(status),
+        headers: { "content-type": "application/json", ...(wait !== undefined && { "retry-after": wait }) },
+        body: errorBody(api, Number(status), WORDS),
+        took: 10,
+      };
+    }
     case "cut": // as if it were complete
-      return streamed(before);
+      return before;
     case "reset":
-      return { ...streamed(before), ended: "cut", why: "The connection was reset" };
+      return { ...before, ended: "cut", why: "The connection was reset" };
     case "stall":
-      return { ...streamed(before), ended: "stall", took: 60_000 };
-    case "error":
-      return streamed([...before, { type: "error", error: { type: argument, message: "A fault of the schedule" } }]);
+      return { ...before, ended: "stall", took: 60_000 };
+    case "error": {
+      const event: TapeEvent = api === "anthropic"
+        ? { ms: 0, event: { type: "error", error: { type: argument, message: WORDS } } }
+        : { ms: 0, raw: `data: ${errorBody(api, 500, argument)}\n\n` };
+      return { ...before, events: [...before.events ?? [], event] };
+    }
     default:
-      return streamed(startedTwice(events, place));
+      return undefined;
   }
 }
 
@@ -166,7 +206,7 @@ function withUnknown(events: readonly ModelEvent[], { at }: FaultPlace): ModelEv
   const end = events.findIndex((event) => event.type === "message_delta" || event.type === "message_stop");
   return [
     ...events.slice(0, at),
-    { type: "content_block_start", index, content_block: { type: "crochet_unknown", note: "A fault of the schedule" } },
+    { type: "content_block_start", index, content_block: { type: "crochet_unknown", note: WORDS } },
     ...events.slice(at, Math.max(at, end)),
     { type: "content_block_delta", index, delta: { type: "crochet_unknown_delta", seen: true } },
     { type: "content_block_stop", index },
