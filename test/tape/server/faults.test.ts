@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { faultText, readFault } from "../../../lib/tape/fault/fault.ts";
+import { FaultRun } from "../../../lib/tape/fault/fault-run.ts";
 import { INVARIANTS } from "../../../lib/tape/fault/invariants.ts";
 import { underFaults } from "../../../lib/tape/fault/under-faults.ts";
 import { fixtureAt } from "../../../lib/tape/fixture.ts";
@@ -84,6 +85,14 @@ test("faults fall on the frames of another API: pieces of a tool's input are los
   assert.deepEqual(await printed("call 1, tool_use:read: json truncate"), ["done", "input"]);
   assert.deepEqual(await printed("call 1, tool_use:read, delta 1: cut"), ["done", 'input {"path":']);
   assert.deepEqual(await printed("call 1: http:529"), ["error", ""]);
+});
+
+test("a status that asks for a wait has its header in every API", async () => {
+  using run = await recorded();
+  const [{ lane, request, sent }] = run.tape.calls as [typeof run.tape.calls[0]];
+  const faults = new FaultRun(run.tape, [readFault("call 1: http:429:retry-after=2")]);
+  const [attempt] = faults.take(lane, request, request, sent).attempts;
+  assert.deepEqual([attempt?.status, attempt?.headers?.["retry-after"]], [429, "2"]);
 });
 
 test("an invariant may ask for what a command printed and how it ended", async () => {
