@@ -37,22 +37,13 @@ export async function withDraft<T>(folder: string, work: (draft: string) => Prom
   }
 }
 
-/** What ended processes left in a folder. */
-function leftIn(folder: string): string[] {
-  return readdirSync(folder).filter((name) => name.startsWith(MARK)).map((name) => join(folder, name)).filter(isLeft);
-}
-
-function isLeft(path: string): boolean {
-  const made = lstatSync(path, { throwIfNoEntry: false });
-  return made !== undefined &&
-    isGone(path.slice(path.lastIndexOf(MARK) + MARK.length), Date.now() - made.mtimeMs - LONGEST_RUN);
-}
-
-/** Removes that, as far as it may be: what is written next is worth more. */
+/** Removes what ended processes left in a folder, as far as it may be: what is written next is worth more. */
 export function sweep(folder: string): void {
-  for (const path of leftIn(folder)) {
+  for (const name of readdirSync(folder).filter((name) => name.startsWith(MARK))) {
+    const path = join(folder, name);
     try {
-      rmSync(path, { recursive: true, force: true });
+      const tooOld = Date.now() - lstatSync(path).mtimeMs - LONGEST_RUN;
+      if (isGone(name.slice(MARK.length), tooOld)) rmSync(path, { recursive: true, force: true });
     } catch {
       continue;
     }

@@ -36,14 +36,13 @@ export function fixtureAt(folder: string): Fixture {
   };
 }
 
-/** The fixture of a name in `fixtures/`, or of a folder, which need not be there yet. */
+/** The fixture of a name in `fixtures/` or of a path, which need not be there yet. With a slash it is a path first. */
 export function findFixture(given: string, cwd: string): Fixture {
-  const named = join(cwd, FIXTURES, given);
-  const folder = !given.includes("/") && existsSync(named) ? named : resolve(cwd, given);
+  const [named, path] = [join(cwd, FIXTURES, given), resolve(cwd, given)];
+  const places = given.includes("/") ? [path, named] : [named, path];
+  const folder = places.find((place) => existsSync(place)) ?? places[0]!;
   // A tape's own file stands for its fixture; a fixture may be named like one.
-  const found = fixtureAt(tapeFile(folder) === folder ? dirname(folder) : folder);
-  const isPath = given.includes("/") && !existsSync(named);
-  return existsSync(found.folder) || isPath ? found : fixtureAt(named);
+  return fixtureAt(tapeFile(folder) === folder ? dirname(folder) : folder);
 }
 
 /** What the command line finds a fixture by in a directory: its name in `fixtures/`, or else its path from there. */

@@ -69,13 +69,8 @@ export function tapeOptions(
   env: Environment,
   base: (path: string) => string,
 ): TapeOptions | undefined {
-  const asked = env.CROCHET_TAPE_MODE;
-  if (asked !== undefined && asked !== "" && !(TAPE_MODES as readonly string[]).includes(asked)) {
-    throw new TypeError(
-      `Cannot use CROCHET_TAPE_MODE '${asked}' as it is not a mode: expected ${TAPE_MODES.join(", ")}`,
-    );
-  }
-  const mode = (asked || undefined) as TapeMode | undefined;
+  const mode = (env.CROCHET_TAPE_MODE || undefined) as TapeMode | undefined;
+  if (mode !== undefined) expectMode(mode, "CROCHET_TAPE_MODE");
   const named: TapeOptions | undefined = env.CROCHET_TAPE ? { path: resolve(env.CROCHET_TAPE) } : undefined;
   const mine = asOptions(own, base);
   const given = mine ?? named ?? asOptions(agents, base);
@@ -123,12 +118,13 @@ function asOptions(given: string | TapeOptions | undefined, base: (path: string)
   return options.path === undefined ? options : { ...options, path: base(options.path) };
 }
 
+function expectMode(mode: TapeMode, name: string): void {
+  if (TAPE_MODES.includes(mode)) return;
+  throw new TypeError(`Cannot use ${name} '${mode}' as there is no such mode: expected ${TAPE_MODES.join(", ")}`);
+}
+
 function checkMode({ mode, tape, path, inCi }: TapeOptions, env: Environment): void {
-  if (!TAPE_MODES.includes(mode!)) {
-    throw new TypeError(
-      `Cannot use a tape in mode '${mode}' as there is no such mode: expected ${TAPE_MODES.join(", ")}`,
-    );
-  }
+  expectMode(mode!, "tape mode");
   if (mode === "replay" || mode === "verify") return;
   if (!inCi) refuseInCi(mode!, path, env);
   if (tape !== undefined && mode !== "live") {

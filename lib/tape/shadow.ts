@@ -17,7 +17,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { removeScratch } from "./workspace.ts";
+import { ifReadable, removeScratch } from "./workspace.ts";
 import { mapTexts } from "./redact/redact.ts";
 
 /** What a hook would have done, had it been allowed to. */
@@ -173,14 +173,14 @@ export class Mirror {
   }
 
   #walk(folder: string, now: Map<string, string>): void {
-    for (const { name } of present(() => readdirSync(join(this.#of, folder), { withFileTypes: true })) ?? []) {
+    for (const { name } of ifReadable(() => readdirSync(join(this.#of, folder), { withFileTypes: true })) ?? []) {
       const path = join(folder, name);
-      const stat = present(() => lstatSync(join(this.#of, path)));
+      const stat = ifReadable(() => lstatSync(join(this.#of, path)));
       if (!stat) continue;
       const isFolder = stat.isDirectory() && name !== "node_modules";
       const sign = isFolder ? "folder" : `${stat.mode} ${stat.size} ${stat.mtimeMs} ${stat.ino}`;
       now.set(path, sign);
-      if (this.#seen.get(path) !== sign) present(() => this.#bring(path, stat));
+      if (this.#seen.get(path) !== sign) ifReadable(() => this.#bring(path, stat));
       if (isFolder) this.#walk(path, now);
     }
   }
@@ -212,16 +212,5 @@ export class Mirror {
 }
 
 function remove(path: string): void {
-  present(() => rmSync(path, { recursive: true, force: true }));
-}
-
-/** What was read; undefined if it was removed meanwhile or is not readable. */
-function present<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "EACCES" || code === "ENOTDIR") return undefined;
-    throw error;
-  }
+  ifReadable(() => rmSync(path, { recursive: true, force: true }));
 }

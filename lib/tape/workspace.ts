@@ -22,7 +22,7 @@ const MOST_TEXT = 256 * 2 ** 20;
  */
 function walk(root: string, own: boolean, found: (path: string) => void, below = ""): void {
   const folder = join(root, below);
-  const entries = seen(folder, own, () => readdirSync(folder, { withFileTypes: true })) ?? [];
+  const entries = ifReadable(() => readdirSync(folder, { withFileTypes: true }), own ? folder : undefined) ?? [];
   for (const entry of entries.sort((a, b) => a.name < b.name ? -1 : 1)) {
     const path = below === "" ? entry.name : `${below}/${entry.name}`;
     if (entry.isDirectory()) {
@@ -31,16 +31,21 @@ function walk(root: string, own: boolean, found: (path: string) => void, below =
   }
 }
 
-/** What is read of a path; undefined if it may not be read, or was removed meanwhile by a process the run left behind. */
-function seen<T>(path: string, own: boolean, read: () => T): T | undefined {
+/**
+ * What is read; undefined if it may not be read, or was removed meanwhile by a process the run left behind. A path of our
+ * own is made readable.
+ */
+export function ifReadable<T>(read: () => T, own?: string): T | undefined {
   try {
     return read();
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || (code === "EACCES" && !own)) return undefined;
-    if (code !== "EACCES") throw error;
-    chmodSync(path, 0o700);
-    return read();
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (code === "EACCES" && own !== undefined) {
+      chmodSync(own, 0o700);
+      return read();
+    }
+    if (["ENOENT", "ENOTDIR", "EACCES"].includes(code)) return undefined;
+    throw error;
   }
 }
 
@@ -58,7 +63,7 @@ export function removeScratch(root: string): void {
 export function snapshot(root: string): Snapshot {
   const files = new Map<string, string>();
   walk(root, false, (path) => {
-    const stat = seen(path, false, () => statSync(join(root, path)));
+    const stat = ifReadable(() => statSync(join(root, path)));
     if (stat) files.set(path, `${stat.size} ${stat.mtimeMs} ${stat.ino}`);
   });
   return files;
@@ -77,14 +82,14 @@ export function hashFiles(root: string, as?: Hashing): { [path: string]: string 
   const files: [path: string, hash: string][] = [];
   walk(root, true, (path) => {
     const file = join(root, path);
-    const hash = seen(file, true, () => {
+    const hash = ifReadable(() => {
       const content = as && statSync(file).size <= MOST_TEXT ? contentOf(file) : undefined;
       if (typeof content !== "string") return hashOf(file);
       const plain = sha256().update(content).digest("hex").slice(0, HASH_LENGTH);
       const old = as!.before === undefined ? undefined : join(as!.before, path);
       if (old !== undefined && existsSync(old) && hashOf(old) === plain) return plain;
       return sha256().update(as!.shown(content)).digest("hex").slice(0, HASH_LENGTH);
-    });
+    }, file);
     if (hash !== undefined) files.push([path, hash]);
   });
   return Object.fromEntries(files.sort(([a], [b]) => a < b ? -1 : 1));
@@ -101,7 +106,7 @@ export function readFiles(root: string): Map<string, string> {
   const files = new Map<string, string>();
   walk(root, true, (path) => {
     const file = join(root, path);
-    const text = seen(file, true, () => statSync(file).size > MOST_TEXT ? undefined : readFileSync(file, "utf8"));
+    const text = ifReadable(() => statSync(file).size > MOST_TEXT ? undefined : readFileSync(file, "utf8"), file);
     if (text !== undefined) files.set(path, text);
   });
   return files;
@@ -113,7 +118,7 @@ export function changesSince(root: string, before: Snapshot): { [path: string]: 
   const changed: [path: string, content: Json][] = [];
   for (const [path, sign] of now) {
     const isKept = before.get(path) !== sign && Number.parseInt(sign) <= MOST_TEXT;
-    const content = isKept ? seen(path, false, () => contentOf(join(root, path))) : undefined;
+    const content = isKept ? ifReadable(() => contentOf(join(root, path))) : undefined;
     if (content !== undefined) changed.push([path, content]);
   }
   for (const path of before.keys()) if (!now.has(path)) changed.push([path, null]);
