@@ -127,6 +127,24 @@ export async function messageOf(events: readonly ModelEvent[]): Promise<ApiMessa
   };
 }
 
+/** An answer in the form that is asked for: a recorded stream as one message, or the other way round. */
+export async function inForm(attempt: Attempt, stream: boolean): Promise<Attempt> {
+  const { events, body, ...rest } = attempt;
+  const message = body === undefined ? undefined : messageIn(body);
+  const isReply = (attempt.status ?? 200) < 300 && attempt.ended === undefined;
+  if (!isReply || (stream ? !message : !events)) return typed(attempt);
+  if (stream) return typed({ ...rest, events: messageEvents(message!).map((event) => ({ ms: 0, event })) });
+  return typed({ ...rest, body: JSON.stringify(await messageOf(eventsOf(attempt).events)) });
+}
+
+/** With a content type that fits its form: the recorded one, if it does. */
+function typed(attempt: Attempt): Attempt {
+  const { "content-type": recorded = "" } = attempt.headers ?? {};
+  if (recorded !== "" && /event-stream/.test(recorded) === (attempt.events !== undefined)) return attempt;
+  const type = attempt.events ? "text/event-stream; charset=utf-8" : "application/json";
+  return { ...attempt, headers: { ...attempt.headers, "content-type": type } };
+}
+
 /** The ids of the tools a message calls. */
 export function toolIds(message: { readonly content: readonly Block[] }): string[] {
   return message.content.filter(isToolUse).map(({ id }) => id);

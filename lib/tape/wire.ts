@@ -7,7 +7,7 @@ import type { Mask } from "./redact/mask.ts";
 import type { Normalise } from "./normalise.ts";
 import { wireHeaders } from "./record/record.ts";
 import { failureOf, tookUp } from "./replay.ts";
-import { eventsOf, messageEvents, messageIn, messageOf } from "./reply.ts";
+import { inForm } from "./reply.ts";
 import { asSent, bodyText, fromBody } from "./request.ts";
 import type { TapeOptions } from "./options.ts";
 import type { Attempt, Call, TapeEvent } from "./tape.ts";
@@ -69,24 +69,20 @@ async function responseOf(
     ended: () => void;
   },
 ): Promise<Response> {
-  const { status = 200, ended, why = "" } = attempt;
   if (!attempt.events && attempt.body === undefined) {
+    const { ended, why = "" } = attempt;
     if (ended === "timeout") throw Object.assign(new Error(`Request timed out: ${why}`), { name: "AbortError" });
     throw await connectionError(why);
   }
-  const message = attempt.body === undefined ? undefined : messageIn(attempt.body);
-  if (status >= 300 || (message === undefined && attempt.body !== undefined)) {
-    const { body = "" } = attempt;
-    const headers = servedHeaders(attempt, attempt.headers?.["content-type"] ?? "application/json", more);
-    return new Response(body, { status, headers });
-  }
-  const headers = servedHeaders(attempt, stream ? EVENTS : "application/json", more);
-  if (!stream) {
-    const whole = message ?? await messageOf(eventsOf(attempt).events);
-    return new Response(JSON.stringify(whole), { status, headers });
-  }
-  const events: readonly TapeEvent[] = attempt.events ?? messageEvents(message!).map((event) => ({ ms: 0, event }));
-  return new Response(bodyOf(ready(attempt, events, cutAt), attempt, call, over), { status, headers });
+  const { status = 200, headers = {}, events, body } = await inForm(attempt, stream);
+  const served = events ? bodyOf(ready(attempt, events, cutAt), attempt, call, over) : body!;
+  return new Response(served, { status, headers: more ? withoutWait(headers) : headers });
+}
+
+/** No wait is served that the replay would have to sit out; the last attempt's is for the agent to read. */
+function withoutWait(headers: NonNullable<Attempt["headers"]>): { [name: string]: string } {
+  const { "retry-after": _, "retry-after-ms": __, ...rest } = headers;
+  return rest;
 }
 
 const bodies = new WeakMap<Attempt, { readonly cutAt: TapeOptions["cutAt"]; readonly pieces: readonly Uint8Array[] }>();
@@ -101,21 +97,6 @@ function ready(attempt: Attempt, events: readonly TapeEvent[], cutAt: TapeOption
     : cut(encoder.encode(frames.join("")), cutAt);
   bodies.set(attempt, { cutAt, pieces });
   return pieces;
-}
-
-const EVENTS = "text/event-stream; charset=utf-8";
-
-/** No wait is served that the replay would have to sit out; the last attempt's is for the agent to read. */
-function servedHeaders({ headers = {} }: Attempt, type: string, more: boolean): { [name: string]: string } {
-  const { "retry-after": after, "retry-after-ms": afterMs, ...rest } = headers;
-  const recorded = rest["content-type"] ?? "";
-  const fits = /event-stream/.test(recorded) === /event-stream/.test(type) && recorded !== "";
-  return {
-    ...rest,
-    "content-type": fits ? recorded : type,
-    ...(!more && after !== undefined && { "retry-after": after }),
-    ...(!more && afterMs !== undefined && { "retry-after-ms": afterMs }),
-  };
 }
 
 function bodyOf(

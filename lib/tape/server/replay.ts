@@ -4,7 +4,7 @@ import { type Divergence, type DriftReport, OFF_TAPE, priceOf, type ToolDrift, w
 import { frameOf } from "../frames.ts";
 import type { Places } from "../redact/places.ts";
 import { placeholdersIn, type Redactor, redactor } from "../redact/redact.ts";
-import { eventsOf, messageEvents, messageIn, messageOf } from "../reply.ts";
+import { inForm } from "../reply.ts";
 import type { Attempt, Tape } from "../tape.ts";
 import { asksModel, type Sent } from "./api.ts";
 import { type Incoming, sendError } from "./listen.ts";
@@ -120,7 +120,10 @@ export async function serveAttempt(
   response: ServerResponse,
   more: boolean,
 ): Promise<void> {
-  const { status, ended, headers, events, body = "" } = await fitting(attempt, sent);
+  const isOurs = sent.api === "anthropic";
+  const { status, ended, headers, events, body = "" } = isOurs
+    ? await inForm(attempt, sent.body?.stream === true)
+    : attempt;
   if (status === undefined && ended !== undefined) {
     if (ended === "reset" || ended === "cut") response.destroy();
     return; // else nothing was answered: the connection is held
@@ -135,20 +138,4 @@ export async function serveAttempt(
   if (!events) response.write(body);
   if (ended === undefined) response.end();
   else if (ended === "cut" || ended === "reset") response.destroy();
-}
-
-/** An answer in the form that is asked for: a recorded stream as one message, or the other way round. */
-async function fitting(attempt: Attempt, { api, body }: Sent): Promise<Attempt> {
-  if (api !== "anthropic" || (attempt.status ?? 200) >= 300 || attempt.ended) return attempt;
-  const { "content-type": _, ...headers } = attempt.headers ?? {};
-  const message = attempt.body === undefined ? undefined : messageIn(attempt.body);
-  if (body?.stream === true && message) {
-    const events = messageEvents(message).map((event) => ({ ms: 0, event }));
-    const { body: _, ...rest } = attempt;
-    return { ...rest, headers: { ...headers, "content-type": "text/event-stream; charset=utf-8" }, events };
-  }
-  if (body?.stream === true || !attempt.events) return attempt;
-  const { events: __, ...rest } = attempt;
-  const whole = JSON.stringify(await messageOf(eventsOf(attempt).events));
-  return { ...rest, headers: { ...headers, "content-type": "application/json" }, body: whole };
 }
