@@ -139,10 +139,18 @@ export function explain(
   return { lane, call: nearest.id, words: wordsFor(found, nearest.request, request), ...found };
 }
 
-function wordsFor({ path, ...found }: Difference, was: TapeRequest, is: TapeRequest): string {
-  const place = `${path}${whoseIs(path, "expected" in found ? was : is)}`;
-  if (!("expected" in found)) return `${place} is new`;
-  return "actual" in found ? `${place} is not what was recorded` : `${place} is missing`;
+function wordsFor(found: Difference, was: TapeRequest, is: TapeRequest): string {
+  return `${found.path}${whoseIs(found.path, "expected" in found ? was : is)} ${howDiffers(found)}`;
+}
+
+/** What a difference is, in words that follow its place. */
+export function howDiffers(found: ValueDifference): string {
+  if (!("expected" in found)) return "is new";
+  return "actual" in found ? "is not what was recorded" : "is missing";
+}
+
+export function onlyRecorded(times: number): string {
+  return `the same request was recorded only ${times === 1 ? "once" : `${times} times`}`;
 }
 
 function spent(lane: string, { messages }: TapeRequest, calls: readonly Call[]): Divergence {
@@ -152,8 +160,7 @@ function spent(lane: string, { messages }: TapeRequest, calls: readonly Call[]):
     const words = `the same request was recorded in lane ${calls[0]!.lane}, not in this one`;
     return { lane, call: calls[0]!.id, cause: "order", path, words };
   }
-  const times = here.length === 1 ? "once" : `${here.length} times`;
-  return { lane, call: here.at(-1)!.id, cause: "order", path, words: `the same request was recorded only ${times}` };
+  return { lane, call: here.at(-1)!.id, cause: "order", path, words: onlyRecorded(here.length) };
 }
 
 function beyond(lane: string, { messages }: TapeRequest, mine: readonly Call[]): Divergence {

@@ -133,14 +133,14 @@ function fromByteText(text: string): Uint8Array {
 const LARGEST = 64 * 1024 * 1024;
 
 /** The bytes decide, as `content-encoding` often stays when a recorder decompressed the body. */
-function decompressed(bytes: Uint8Array, encoding: string): Uint8Array {
+export function decompressed(bytes: Uint8Array, encoding: string): Uint8Array {
   const capped = { maxOutputLength: LARGEST };
   // A stream that was cut has no trailer.
   const lenient = { ...capped, finishFlush: constants.Z_SYNC_FLUSH };
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) return gunzipSync(bytes, lenient);
   if (isText(bytes)) return bytes;
   if (encoding === "br") return nonEmpty(brotliDecompressSync(bytes, capped));
-  if (encoding === "zstd") return zlib.zstdDecompressSync(bytes, capped);
+  if (encoding === "zstd") return zlib.zstdDecompressSync(bytes, capped); // not in older versions of Node
   if (encoding === "deflate") return inflateSync(bytes, lenient);
   return bytes;
 }

@@ -3,6 +3,7 @@ import { type Wire, wireOf } from "../../anthropic/model.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../../core/model.ts";
 import { thrownWords } from "../../core/thrown.ts";
 import { type Chunk, framesOf } from "../frames.ts";
+import type { Mask } from "../redact/mask.ts";
 import { changedOnTheWay, fromModel } from "../request.ts";
 import type { CallError } from "../format.ts";
 import { type Attempt, type Call, KEPT_HEADERS, type TapeEvent, type TapeRequest } from "../tape.ts";
@@ -141,15 +142,12 @@ function errorOf(error: unknown): CallError {
   return { code, message, ...(retryable && { retryable }), ...(retryAfter !== undefined && { retryAfter }) };
 }
 
-/** Finished calls of a recording as a tape has them, numbered in their lanes. */
+/** Finished calls of a recording as a tape has them, numbered in their lanes after those that are kept. */
 export function finishedCalls(
   live: readonly LiveCall[],
-  masked: {
-    request: (request: TapeRequest) => TapeRequest;
-    attempt: (attempt: Attempt) => Attempt;
-    text: (text: string) => string;
-  },
   kept: readonly Call[],
+  { on, attemptOn }: Pick<Mask, "on" | "attemptOn">,
+  requestOn: (request: TapeRequest) => TapeRequest,
 ): Call[] {
   const counts = new Map<string, number>();
   for (const { lane, id } of kept) counts.set(lane, Math.max(counts.get(lane) ?? 0, Number(id.slice(lane.length + 1))));
@@ -159,9 +157,9 @@ export function finishedCalls(
     return {
       id: `${lane}#${number}`,
       lane,
-      request: masked.request(request),
-      attempts: asTheyEnded(attempts.map((attempt) => attempt()), left, error).map(masked.attempt),
-      ...(error && { error: { ...error, message: masked.text(error.message) } }),
+      request: requestOn(request),
+      attempts: asTheyEnded(attempts.map((attempt) => attempt()), left, error).map((attempt) => attemptOn(attempt)),
+      ...(error && { error: on(error) }),
       at,
     };
   });
@@ -230,7 +228,7 @@ function recordAttempts(listener: WireListener, signal: AbortSignal): Middleware
 }
 
 /** Those headers of a list of names that are there. */
-function headersNamed(names: readonly string[], headers: Headers): { [name: string]: string } {
+export function headersNamed(names: readonly string[], headers: Headers): { [name: string]: string } {
   return Object.fromEntries(names.flatMap((name) => {
     const value = headers.get(name);
     return value === null ? [] : [[name, value]];

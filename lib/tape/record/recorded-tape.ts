@@ -89,16 +89,11 @@ export function tapeOf(
     ...mask.on(head),
     messages: messages.map(message),
   });
-  const calls = finishedCalls(recording.calls, {
-    request,
-    attempt: (attempt) => mask.attemptOn(attempt),
-    text: (text) => mask.on(text),
-  }, kept);
   return {
     header,
     prompts: mask.on(recording.prompts),
     ...(Object.keys(recording.models).length > 0 && { models: recording.models }),
-    calls,
+    calls: finishedCalls(recording.calls, kept, mask, request),
     tools: ordered(recording.tools),
     clocks,
     inboxes: recording.inboxes,

@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from "node:net";
-import zlib from "node:zlib";
 import { isObject, parsed } from "../../core/json.ts";
+import { decompressed } from "../import/exchange.ts";
 import { apiOf, errorBody, type Fields, type Sent } from "./api.ts";
 import { keptHeaders } from "./program.ts";
 
@@ -99,17 +99,9 @@ async function handle(
   await answer({ prefix: prefix as Prefix, sent, headers, query, bytes }, response);
 }
 
-const DECODERS: { readonly [encoding: string]: (bytes: Uint8Array) => Uint8Array } = {
-  gzip: (bytes) => zlib.gunzipSync(bytes),
-  deflate: (bytes) => zlib.inflateSync(bytes),
-  br: (bytes) => zlib.brotliDecompressSync(bytes),
-  zstd: (bytes) => zlib.zstdDecompressSync(bytes), // not in older versions of Node
-};
-
 /** A body as a value; one that is not a JSON object is kept as a text. */
 function bodyOf(bytes: Uint8Array, encoding = ""): Fields {
-  const decode = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding]! : (same: Uint8Array) => same;
-  const text = new TextDecoder().decode(decode(bytes));
+  const text = new TextDecoder().decode(decompressed(bytes, encoding));
   const value = parsed(text);
   return isObject(value) ? value : text === "" ? {} : { $body: value ?? text };
 }

@@ -1,5 +1,5 @@
 import { canonical } from "../canonical.ts";
-import type { ValueDifference } from "../drift/difference.ts";
+import { howDiffers, onlyRecorded, type ValueDifference } from "../drift/difference.ts";
 import type { Divergence } from "../drift/drift.ts";
 import { mapParts } from "../redact/redact.ts";
 import { type Normalise, normaliserOf } from "../normalise.ts";
@@ -74,14 +74,12 @@ export class SentMatcher {
     const times = this.#queues.get(keyOf(sent));
     if (times) {
       const count = times.reduce((sum, { call }) => sum + call.attempts.length, 0);
-      const words = `the same request was recorded only ${count === 1 ? "once" : `${count} times`}`;
-      return { lane, call: times.at(-1)!.call.id, cause: "order", path: "", words };
+      return { lane, call: times.at(-1)!.call.id, cause: "order", path: "", words: onlyRecorded(count) };
     }
     const nearest = this.#nearest(sent);
     if (!nearest) return { lane, cause: "order", path: "", words: "all recorded calls were already served" };
     const found = sentDiffers(nearest.sent, sent)!;
-    const how = !("expected" in found) ? "is new" : "actual" in found ? "is not what was recorded" : "is missing";
-    return { lane, call: nearest.call.id, words: `${found.path} ${how}`, ...found };
+    return { lane, call: nearest.call.id, words: `${found.path} ${howDiffers(found)}`, ...found };
   }
 
   #nearest(sent: Sent): Entry | undefined {

@@ -1,6 +1,8 @@
 import { Buffer } from "node:buffer";
 import type { ServerResponse } from "node:http";
+import { thrownWords } from "../../core/thrown.ts";
 import { type Chunk, framesOf } from "../frames.ts";
+import { headersNamed } from "../record/record.ts";
 import { Recording } from "../record/recording.ts";
 import type { Redactor } from "../redact/redact.ts";
 import { type Attempt, KEPT_HEADERS } from "../tape.ts";
@@ -62,16 +64,15 @@ export class Recorder {
     const url = upstreamUrl(this.#upstreams[prefix], prefix, sent.path) + query;
     const gone = new AbortController();
     response.on("close", () => setTimeout(() => gone.abort(), A_MOMENT));
-    const { chunks, ...attempt } = await passedOn(url, sent.method, headers, bytes, response, gone.signal, began);
-    exchange.attempt = { ...attempt, took: Math.round(performance.now() - began), ...answerOf(attempt, chunks) };
-    if (attempt.answered) {
+    const { answered, chunks, broken } = await passedOn(url, sent.method, headers, bytes, response, gone.signal, began);
+    const took = Math.round(performance.now() - began);
+    exchange.attempt = { ...(answered && answerOf(answered, chunks)), ...broken, took };
+    if (answered) {
       this.#recording.wireFacts.url(url);
-      this.#recording.wireFacts.responseHeaders(attempt.answered.headers);
-    }
-    delete (exchange.attempt as { answered?: unknown }).answered;
-    if (!attempt.answered && !gone.signal.aborted) {
-      const why = `Cannot reach ${new URL(url).origin}: ${attempt.why}`;
-      exchange.attempt = { status: 502, body: why, took: exchange.attempt.took };
+      this.#recording.wireFacts.responseHeaders(answered.headers);
+    } else if (!gone.signal.aborted) {
+      const why = `Cannot reach ${new URL(url).origin}: ${broken!.why}`;
+      exchange.attempt = { status: 502, body: why, took };
       sendError(response, sent.api, 502, why);
     }
   }
@@ -94,9 +95,11 @@ function upstreamUrl(base: string, prefix: Prefix, path: string): string {
   return bare + (hasVersion ? path.replace(/^\/v1(?=\/)/, "") : path);
 }
 
-interface Passed extends Attempt {
+interface Passed {
+  readonly answered: Response | undefined;
   readonly chunks: readonly Chunk[];
-  readonly answered?: Response;
+  /** How it broke off, if it did. */
+  readonly broken?: Pick<Attempt, "ended" | "why">;
 }
 
 async function passedOn(
@@ -133,21 +136,15 @@ async function passedOn(
       }
     }
     response.end();
-    return { answered, chunks, ...answerHead(answered), took: 0 };
+    return { answered, chunks };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
     if (answered) response.destroy();
-    const ended = signal.aborted ? "aborted" : "cut";
-    return { ...(answered && { answered, ...answerHead(answered) }), chunks, ended, why, took: 0 };
+    return { answered, chunks, broken: { ended: signal.aborted ? "aborted" : "cut", why: thrownWords(error) } };
   }
 }
 
-function answerHead({ status, headers }: Response): Pick<Attempt, "status" | "headers"> {
-  const kept = KEPT_HEADERS.flatMap((name) => headers.has(name) ? [[name, headers.get(name)!]] : []);
-  return { status, headers: Object.fromEntries(kept) };
-}
-
-function answerOf({ headers = {} }: Attempt, chunks: readonly Chunk[]): Pick<Attempt, "events" | "body"> {
-  if (/event-stream/.test(headers["content-type"] ?? "")) return { events: framesOf(chunks) };
-  return chunks.length === 0 ? {} : { body: Buffer.concat(chunks.map(({ bytes }) => bytes)).toString() };
+function answerOf({ status, headers }: Response, chunks: readonly Chunk[]): Omit<Attempt, "took"> {
+  const head = { status, headers: headersNamed(KEPT_HEADERS, headers) };
+  if (/event-stream/.test(headers.get("content-type") ?? "")) return { ...head, events: framesOf(chunks) };
+  return chunks.length === 0 ? head : { ...head, body: Buffer.concat(chunks.map(({ bytes }) => bytes)).toString() };
 }
