@@ -1,4 +1,4 @@
-/** Makes the pictures of the README anew, from the fixtures: `bun run screenshots`. */
+/** Makes the pictures of the README from the fixtures: `bun run screenshots`. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,11 +20,9 @@ const scratch = mkdtempSync(join(tmpdir(), "crochet-pictures-"));
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const browser = await chromium.launch({ executablePath, args: ["--headless", "--no-sandbox", "--disable-gpu"] });
 try {
-  const pages = { delegate: await viewOf("delegate"), "keep-going": await viewOf("keep-going") };
-  await picture("view-light", pages.delegate, { colorScheme: "light" });
-  await picture("view-dark", pages.delegate, { colorScheme: "dark" });
-  await picture("view-hooks", `${pages["keep-going"]}#hook-pre-tool-use@Bash.no-delete.ts`, {}, ".hook");
-  await picture("view-edit", `${pages["keep-going"]}#tool-2`, {}, "#tool-2");
+  const delegate = await viewOf("delegate");
+  await picture("view-light", delegate, { colorScheme: "light" });
+  await picture("view-dark", delegate, { colorScheme: "dark" });
   const shown = join(scratch, "terminal.html");
   writeFileSync(shown, terminalPage("npm start", output("bun", "run", "fixtures/start.ts")));
   await picture("terminal", `file://${shown}`, {}, "body");

@@ -284,24 +284,3 @@ function resultText(content: unknown): string {
   if (!Array.isArray(content)) return shownText(content);
   return (content as Block[]).map((b) => "text" in b ? String(b.text) : `[${b.type}]`).join("\n");
 }
-
-/** How many lines a section has when all of it is shown. */
-export function linesOf(section: Section): number {
-  switch (section.as) {
-    case "fields":
-      return section.fields.reduce((sum, [, text]) => sum + screenLines(text), 0);
-    case "diff":
-      return section.hunks.reduce((sum, { lines }) => sum + lines.length + 1, 1);
-    case "ledger":
-      return section.runs.length;
-    default:
-      return screenLines(section.text);
-  }
-}
-
-/** Lines of about a hundred characters. */
-function screenLines(text: string): number {
-  let count = 1 + Math.floor(text.length / 100);
-  for (let at = text.indexOf("\n"); at >= 0 && count < 400; at = text.indexOf("\n", at + 1)) count++;
-  return count;
-}

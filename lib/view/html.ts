@@ -198,8 +198,7 @@ ${status}
 }
 
 function foot(): string {
-  return `<div id="tip" role="status" hidden></div>
-<dialog id="help" aria-label="Keys"></dialog>
+  return `<dialog id="help" aria-label="Keys"></dialog>
 <noscript><p class="note">Allow scripts on this page to see the run</p></noscript>`;
 }
 

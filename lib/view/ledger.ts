@@ -5,8 +5,8 @@ import { actionOf } from "../core/verdict.ts";
 import { shownText } from "./calls.ts";
 import type { HookLedger, HookOutcome, LedgerLine, Tone } from "./shape.ts";
 
-/** At most so many rows are linked from one outcome: enough to look at, however long the run. */
-const LINKED_ROWS = 40;
+/** At most this many rows are linked from one outcome; the rest are counted. */
+const LINKED_ROWS = 12;
 
 /** Command hooks put their name before their reason; beside the name of the hook it would be there twice. */
 const SPEAKER = /^\s*\[[^\]\n]*\]: /;

@@ -19,7 +19,7 @@ type EventOf<T extends RunEvent["type"]> = Extract<RunEvent, { type: T }>;
 
 /** A row that may still change. */
 export type OpenRow =
-  & { -readonly [K in keyof Omit<Row, "lines" | "fires">]: Row[K] }
+  & { -readonly [K in keyof Omit<Row, "fires">]: Row[K] }
   & { fires?: number[]; readonly sections: Section[] };
 
 /** An agent of a run that may still go on. */

@@ -23,8 +23,6 @@ export interface Row {
   readonly tone: Tone;
   /** Whether its sections are shown at first. */
   readonly open: boolean;
-  /** How many lines its sections have; the page guesses a height from it. */
-  readonly lines: number;
   /** Of a model call: tokens and dollars; null for a model without a known price. */
   readonly spent?: Spent;
   /** Of a tool call that changed a file. */

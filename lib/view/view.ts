@@ -1,6 +1,6 @@
 import type { Rollout } from "../transcript/rollout.ts";
 import { type OpenAgent, type OpenRow, RunRows } from "./rows.ts";
-import { firstLine, linesOf, shownText } from "./calls.ts";
+import { firstLine, shownText } from "./calls.ts";
 import type { AgentLane, Spent, Totals, WholeView } from "./shape.ts";
 
 /** A run as a page shows it, from its log alone. A damaged line is left out and noted; the others are shown. */
@@ -35,12 +35,11 @@ export function viewOf({ id, lines, notes }: Rollout, source: string): WholeView
     stop: main?.stop ?? null,
     models: [...run.models].map(shownText),
     agents: run.agents.map((agent) => laneOf(agent, run.agents)),
-    rows: run.rows.map(({ sections, ...row }) => ({
+    rows: run.rows.map(({ sections: _, ...row }) => ({
       ...row,
       name: shownText(row.name),
       line: firstLine(row.line),
       ...(row.result !== undefined && { result: firstLine(row.result) }),
-      lines: sections.reduce((sum, section) => sum + linesOf(section), 0),
     })),
     hooks: run.ledgers.all(),
     totals: totalsOf(run.rows),

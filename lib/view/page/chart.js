@@ -1,4 +1,4 @@
-import { byId, dollars, el, hideTip, onWidth, short, showTip, svg } from "./dom.js";
+import { byId, dollars, el, onWidth, short, svg } from "./dom.js";
 
 /** @import { RunData } from "./data.js" */
 /** @import { Row, Spent } from "../shape.ts" */
@@ -95,9 +95,7 @@ export class Chart {
         height: bottom,
         "data-row": bin.rows[0],
         click: () => this.#go(/** @type {number} */ (bin.rows[0])),
-        mousemove: (/** @type {MouseEvent} */ event) => showTip(event, this.#say(bin)),
-        mouseleave: hideTip,
-      });
+      }, svg("title", {}, this.#say(bin).join("\n")));
       for (const row of bin.rows) this.#hits.set(row, hit);
       picture.append(hit);
     }
@@ -158,14 +156,14 @@ export class Chart {
 
   /**
    * @param {Bin} bin
-   * @returns {(string | Node)[]}
+   * @returns {string[]}
    */
   #say({ rows, from, spent }) {
     const prompt = spent.fresh + spent.cacheRead + spent.cacheWrite;
     const row = /** @type {Row} */ (this.#data.rows[/** @type {number} */ (rows[0])]);
     const name = rows.length === 1 ? `call ${from + 1}` : `calls ${from + 1}–${from + rows.length}, mean`;
     return [
-      el("b", {}, name),
+      name,
       ...(rows.length === 1 ? [row.name] : []),
       ...PARTS.filter(([key]) => spent[key] > 0).map(([key, words]) => `${short(spent[key])} ${words}`),
       ...(prompt > 0 ? [`${Math.round(100 * spent.cacheRead / prompt)} % of the prompt cached`] : []),

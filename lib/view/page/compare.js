@@ -34,19 +34,17 @@ function drawMeasures() {
   return el(
     "table",
     { class: "measures" },
-    el("thead", {}, el("tr", {}, ...["", "", "A", "B", ""].map((name) => el("th", {}, name)))),
+    el("thead", {}, el("tr", {}, ...["", "A", "B", ""].map((name) => el("th", {}, name)))),
     el(
       "tbody",
       {},
       ...MEASURES.map(([name, of, say]) => {
         const one = of(a.totals, a.ms), other = of(b.totals, b.ms);
         const delta = one === null || other === null ? 0 : other - one;
-        const most = Math.max(one ?? 0, other ?? 0) || 1;
         return el(
           "tr",
           {},
           el("th", { scope: "row" }, name),
-          el("td", { class: "bars" }, bar((one ?? 0) / most), bar((other ?? 0) / most)),
           el("td", {}, one === null ? "unknown" : say(one)),
           el("td", {}, other === null ? "unknown" : say(other)),
           el(
@@ -58,13 +56,6 @@ function drawMeasures() {
       }),
     ),
   );
-}
-
-/** @param {number} part */
-function bar(part) {
-  const line = el("i");
-  line.style.width = `${Math.max(part * 100, part > 0 ? 1 : 0)}%`;
-  return line;
 }
 
 whenWhole(() => {

@@ -58,6 +58,21 @@ export function duration(ms) {
   return seconds === 0 ? `${minutes} m` : `${minutes} m ${seconds} s`;
 }
 
+/**
+ * A moment of a run: 4.20s, 1:05, 2:01:05.
+ *
+ * @param {number} ms
+ * @param {number} [digits] of a second
+ */
+export function clock(ms, digits = ms < 10_000 ? 2 : ms < 60_000 ? 1 : 0) {
+  const rest = (Math.floor(ms % 60_000 / 10 ** (3 - digits)) / 10 ** digits).toFixed(digits);
+  if (ms < 60_000) return `${rest}s`;
+  const minutes = Math.floor(ms / 60_000);
+  const seconds = rest.padStart(digits > 0 ? digits + 3 : 2, "0");
+  if (minutes < 60) return `${minutes}:${seconds}`;
+  return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}:${seconds}`;
+}
+
 /** @param {number} n */
 export function short(n) {
   if (n < 1000) return String(Math.round(n));
@@ -89,24 +104,4 @@ export function onWidth(box, draw) {
     width = box.clientWidth;
     draw();
   }).observe(box);
-}
-
-/**
- * Shows a few lines beside the pointer.
- *
- * @param {{ clientX: number, clientY: number }} at
- * @param {readonly (string | Node)[]} lines
- */
-export function showTip(at, lines) {
-  const tip = byId("tip");
-  tip.replaceChildren(...lines.map((line) => el("div", {}, line)));
-  tip.hidden = false;
-  const { width, height } = tip.getBoundingClientRect();
-  const left = Math.min(at.clientX + 14, innerWidth - width - 8);
-  const top = at.clientY + 18 + height > innerHeight ? at.clientY - height - 10 : at.clientY + 18;
-  tip.style.transform = `translate(${Math.max(8, left)}px, ${top}px)`;
-}
-
-export function hideTip() {
-  byId("tip").hidden = true;
 }

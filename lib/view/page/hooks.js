@@ -37,38 +37,16 @@ function drawHook(data, { name, events, considered, ran, acted, ms, outcomes }) 
       `considered ${many(considered, "time")}, ran ${ran}, did something ${acted}`,
       ms >= 1 ? `, took ${duration(ms)}` : "",
     ),
-    drawShare(considered, ran, acted),
     el("ul", { class: "outcomes" }, ...outcomes.map((outcome) => drawOutcome(data, outcome))),
   );
 }
-
-/**
- * @param {number} considered
- * @param {number} ran
- * @param {number} acted
- */
-function drawShare(considered, ran, acted) {
-  const bar = el("div", { class: "share", "aria-hidden": "true" });
-  for (
-    const [kind, n] of /** @type {const} */ ([["acted", acted], ["ran", ran - acted], ["passed", considered - ran]])
-  ) {
-    if (n === 0) continue;
-    const part = el("i", { class: kind });
-    part.style.flexGrow = String(n);
-    bar.append(part);
-  }
-  return bar;
-}
-
-/** How many rows are linked; the rest are counted. */
-const LINKS = 12;
 
 /**
  * @param {RunData} data
  * @param {HookOutcome} outcome
  */
 function drawOutcome(data, { event, tone, did, why, count, rows }) {
-  const links = rows.slice(0, LINKS).map((index) => {
+  const links = rows.map((index) => {
     const fire = data.rows[index];
     const row = fire?.about === undefined ? fire : data.rows[fire.about];
     return row &&
@@ -80,6 +58,6 @@ function drawOutcome(data, { event, tone, did, why, count, rows }) {
     el("span", { class: "count" }, `${count}×`),
     el("span", { class: "did" }, did),
     el("span", { class: "why" }, why || `at ${event}`),
-    el("span", { class: "links" }, ...links, count > LINKS && el("span", {}, `and ${count - LINKS} more`)),
+    el("span", { class: "links" }, ...links, count > rows.length && el("span", {}, `and ${count - rows.length} more`)),
   );
 }

@@ -5,7 +5,7 @@ import { byId, el } from "./dom.js";
  */
 
 /** @type {Record<string, string>} */
-const SHOWN = { ArrowDown: "↓", ArrowUp: "↑", ArrowLeft: "←", ArrowRight: "→", Escape: "Esc" };
+const SHOWN = { ArrowDown: "↓", ArrowUp: "↑", Escape: "Esc" };
 
 /**
  * Handles keys and lists them under `?`. Keys typed into a field belong to the field.

@@ -2,13 +2,15 @@ import { el } from "./dom.js";
 
 /** How many items are drawn and dropped together. */
 const BLOCK = 20;
+/** The height of an item that was never drawn, in pixels. */
+const CLOSED = 40;
+const OPEN = 200;
 /** How far beyond the screen items are drawn. */
 const MARGIN = "1000px 0px";
 
 /**
  * @typedef {object} ListOptions
  * @property {(item: number) => HTMLElement} draw
- * @property {(item: number) => number} lines how many lines an open item has, about
  * @property {(item: number) => boolean} open whether an item is open at first
  */
 
@@ -62,11 +64,8 @@ export class List {
     this.#blocks = [];
     for (let start = 0; start < items.length; start += BLOCK) {
       const block = el("div", { class: "block", "data-block": this.#blocks.length });
-      let height = 0;
-      for (const item of items.slice(start, start + BLOCK)) {
-        height += 40 + (this.isOpen(item) ? Math.min(this.#options.lines(item), 30) * 19 + 14 : 0);
-      }
-      block.style.height = `${height}px`;
+      const guesses = items.slice(start, start + BLOCK).map((item) => this.isOpen(item) ? OPEN : CLOSED);
+      block.style.height = `${guesses.reduce((sum, guess) => sum + guess, 0)}px`;
       this.#blocks.push(block);
     }
     this.#box.replaceChildren(...this.#blocks);

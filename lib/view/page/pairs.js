@@ -20,10 +20,6 @@ export class Pairs {
     this.#runs = runs;
     this.#list = new List(byId("list"), {
       draw: (index) => this.#draw(index),
-      lines: (index) => {
-        const { a, b } = /** @type {Pair} */ (this.#pairs[index]);
-        return Math.max(runs[0].rows[a]?.lines ?? 0, runs[1].rows[b]?.lines ?? 0);
-      },
       open: (index) => {
         const { a, b, same } = /** @type {Pair} */ (this.#pairs[index]);
         return !same || (runs[0].rows[a]?.open ?? runs[1].rows[b]?.open ?? false);
@@ -150,9 +146,8 @@ function differingLines(box) {
     const [a, b] = [...pair.children].map((side) => side.querySelector(".body"));
     for (const [one, other] of [[a, b], [b, a]]) {
       if (!one || !other) continue;
-      const known = new Set((other.textContent ?? "").split("\n").flatMap((line) => line.trim()));
       const parts = [...other.querySelectorAll("p, pre, .hunk > div")];
-      for (const part of parts) for (const line of (part.textContent ?? "").split("\n")) known.add(line.trim());
+      const known = new Set(parts.flatMap((part) => (part.textContent ?? "").split("\n")).map((line) => line.trim()));
       const walk = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
       for (let node = walk.nextNode(); node; node = walk.nextNode()) {
         let at = 0;

@@ -21,24 +21,18 @@ export class Reader {
   #agent;
   /** @type {(row: number) => void} */
   onSelect = () => {};
-  /** @type {(rows: readonly number[]) => void} */
-  onFound = () => {};
 
   /** @param {RunData} data */
   constructor(data) {
     this.#data = data;
     this.#list = new List(byId("list"), {
       draw: (index) => this.#draw(index),
-      lines: (index) => /** @type {Row} */ (data.rows[index]).lines,
       open: (index) => this.#tab === "edits" || /** @type {Row} */ (data.rows[index]).open,
     });
     this.#list.onDrawn = () => this.#highlightSoon();
     this.search = new Search({
       find: (wanted) => findRows(data, wanted),
-      found: (rows) => {
-        this.onFound(rows);
-        highlight(byId("list"), this.search.wanted);
-      },
+      found: () => highlight(byId("list"), this.search.wanted),
       go: (row) => {
         this.go(row);
         this.#list.toggle(row, true);
@@ -175,11 +169,6 @@ export class Reader {
     if (this.#tab === "hooks") this.show("conversation");
     const next = this.#list.next(by, (index) => wanted(/** @type {Row} */ (this.#data.rows[index])));
     if (next !== undefined) this.go(next, "nearest");
-  }
-
-  last() {
-    const index = this.#list.items.at(-1);
-    if (index !== undefined) this.go(index, "end");
   }
 
   #pending = 0;

@@ -1,8 +1,8 @@
-import { dollars, duration, el, short } from "./dom.js";
+import { clock, dollars, duration, el, short } from "./dom.js";
 import { drawLedger, drawSection } from "./sections.js";
 
 /** @import { RunData } from "./data.js" */
-/** @import { Row, Section } from "../shape.ts" */
+/** @import { Row } from "../shape.ts" */
 
 /**
  * @typedef {object} RowOptions
@@ -51,17 +51,6 @@ export function drawRow(data, index, options) {
 /** A click that selects text must not close the row. */
 function mayToggle() {
   return (getSelection()?.toString() ?? "") === "";
-}
-
-/** @param {number} ms */
-function clock(ms) {
-  const seconds = ms / 1000;
-  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 2 : 1)}s`;
-  const minutes = Math.floor(seconds / 60);
-  const rest = String(Math.floor(seconds % 60)).padStart(2, "0");
-  return minutes < 60
-    ? `${minutes}:${rest}`
-    : `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}:${rest}`;
 }
 
 /**
@@ -164,17 +153,6 @@ function bodyOf(data, index, { editsOnly }) {
     "div",
     { class: "body" },
     ...shown.map(drawSection),
-    ...ledgers.flatMap((section) => section.as === "ledger" ? [foldedLedger(section)] : []),
-  );
-}
-
-/** @param {Extract<Section, { as: "ledger" }>} section */
-function foldedLedger({ event, runs }) {
-  const ran = runs.filter(({ tone }) => tone !== "quiet").length;
-  return el(
-    "details",
-    { class: "why-not" },
-    el("summary", {}, `Hooks at ${event}: ${ran} ran, ${runs.length - ran} skipped`),
-    drawLedger("", runs),
+    ...ledgers.flatMap((section) => section.as === "ledger" ? [drawLedger(section, false)] : []),
   );
 }

@@ -24,7 +24,6 @@ whenWhole(() => {
     timeline.select(row);
     chart.select(row);
   };
-  reader.onFound = (rows) => timeline.mark(rows);
   reader.begin();
   startKeys([
     [["j", "ArrowDown"], "next row", () => reader.step(1)],
@@ -38,14 +37,7 @@ whenWhole(() => {
     [["n"], "next match", () => reader.search.step(1)],
     [["N"], "previous match", () => reader.search.step(-1)],
     [["1", "2", "3"], TABS.join(", "), (key) => reader.show(TABS[Number(key) - 1] ?? "conversation")],
-    [["s"], "timeline by time or by steps", () => timeline.switchScale()],
-    [["+", "="], "zoom in", () => timeline.zoom(0.5)],
-    [["-"], "zoom out", () => timeline.zoom(2)],
     [["0"], "the whole timeline", () => timeline.whole()],
-    [["h", "ArrowLeft"], "earlier in the timeline", () => timeline.pan(-0.3)],
-    [["l", "ArrowRight"], "later in the timeline", () => timeline.pan(0.3)],
-    [["g"], "to the top", () => scrollTo(0, 0)],
-    [["G"], "to the end", () => reader.last()],
     [["Escape"], "clear the search", () => reader.search.clear()],
   ]);
   performance.mark("whole");

@@ -75,7 +75,7 @@ const PAUSE_MS = 120;
 /**
  * @typedef {object} Searched
  * @property {(wanted: string) => readonly number[]} find the items that contain a text
- * @property {(items: readonly number[]) => void} found
+ * @property {() => void} found
  * @property {(item: number) => void} go
  * @property {() => number | undefined} selected
  */
@@ -113,7 +113,7 @@ export class Search {
   #find() {
     this.wanted = this.#field.value.trim();
     this.#found = this.#of.find(this.wanted);
-    this.#of.found(this.#found);
+    this.#of.found();
     const from = this.#of.selected() ?? 0;
     this.#go(this.#found.find((item) => item >= from) ?? this.#found[0]);
   }

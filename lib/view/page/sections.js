@@ -1,6 +1,6 @@
-import { duration, el, many } from "./dom.js";
+import { duration, el } from "./dom.js";
 
-/** @import { DiffHunk, LedgerLine, Section } from "../shape.ts" */
+/** @import { DiffHunk, Section } from "../shape.ts" */
 
 /** Longer texts are cut until the user clicks for the rest. */
 const SHOWN_LINES = 14;
@@ -23,7 +23,7 @@ export function drawSection(section) {
     case "diff":
       return drawDiff(section);
     case "ledger":
-      return drawLedger(section.event, section.runs);
+      return drawLedger(section, true);
   }
 }
 
@@ -62,32 +62,27 @@ const CONTROLS =
  */
 function clipped(raw) {
   const text = raw.replace(CONTROLS, "");
-  const end = endOfShown(text);
-  if (end >= text.length) return el("pre", {}, text === "" ? el("i", {}, "nothing") : text);
-  const pre = el("pre", { class: "cut" }, text.slice(0, end));
-  const lines = text.split("\n").length;
-  const more = el("button", {
+  if (text === "") return el("pre", {}, el("i", {}, "nothing"));
+  const end = Math.min(SHOWN_LENGTH, text.split("\n", SHOWN_LINES).join("\n").length);
+  const pre = el("pre", {}, text.slice(0, end));
+  return el("div", {}, pre, end < text.length && showAll(() => pre.replaceChildren(text)));
+}
+
+/**
+ * The button below a text that is cut: it shows the rest and is gone.
+ *
+ * @param {() => void} show
+ */
+function showAll(show) {
+  const button = el("button", {
     type: "button",
     class: "more",
     click: () => {
-      pre.textContent = text;
-      pre.classList.remove("cut");
-      more.remove();
+      button.remove();
+      show();
     },
-  }, lines > SHOWN_LINES ? `Show all ${many(lines, "line")}` : `Show all ${many(text.length, "character")}`);
-  return el("div", {}, pre, more);
-}
-
-/** @param {string} text */
-function endOfShown(text) {
-  let at = -1;
-  for (let line = 0; line < SHOWN_LINES; line++) {
-    at = text.indexOf("\n", at + 1);
-    if (at < 0) return Math.min(text.length, SHOWN_LENGTH + 400 > text.length ? text.length : SHOWN_LENGTH);
-  }
-  // For two more lines there is no button.
-  if (text.indexOf("\n", text.indexOf("\n", at + 1) + 1) < 0 && text.length - at < 200) return text.length;
-  return Math.min(at, SHOWN_LENGTH);
+  }, "Show all");
+  return button;
 }
 
 /** @param {readonly (readonly [string, string])[]} fields */
@@ -129,31 +124,22 @@ function drawHunk({ oldStart, newStart, lines }, index) {
     }
   };
   add(lines.slice(0, SHOWN_CHANGES));
-  if (lines.length > SHOWN_CHANGES) {
-    const more = el("button", {
-      type: "button",
-      class: "more",
-      click: () => {
-        more.remove();
-        add(lines.slice(SHOWN_CHANGES));
-      },
-    }, `Show all ${many(lines.length, "line")}`);
-    box.append(more);
-  }
+  if (lines.length > SHOWN_CHANGES) box.append(showAll(() => add(lines.slice(SHOWN_CHANGES))));
   return box;
 }
 
 /**
  * What each hook did at one event, or why it was skipped.
  *
- * @param {string} event
- * @param {readonly LedgerLine[]} runs
+ * @param {Extract<Section, { as: "ledger" }>} section
+ * @param {boolean} open
  */
-export function drawLedger(event, runs) {
+export function drawLedger({ event, runs }, open) {
+  const ran = runs.filter(({ tone }) => tone !== "quiet").length;
   return el(
-    "section",
-    { class: "ledger" },
-    event && el("h4", {}, `Hooks at ${event}`),
+    "details",
+    { class: "ledger", open },
+    el("summary", {}, `Hooks at ${event}: ${ran} ran, ${runs.length - ran} skipped`),
     el(
       "ul",
       {},
@@ -179,15 +165,8 @@ export function drawLedger(event, runs) {
  * @returns {HTMLElement}
  */
 function drawWords(text) {
-  const box = el("div", { class: "words" });
-  if (text.length > LONG_WORDS) {
-    const rest = el(
-      "button",
-      { type: "button", class: "more", click: () => box.replaceChildren(...drawParts(text)) },
-      `Show all ${many(text.length, "character")}`,
-    );
-    box.append(...drawParts(text.slice(0, LONG_WORDS)), rest);
-  } else box.append(...drawParts(text));
+  const box = el("div", { class: "words" }, ...drawParts(text.slice(0, LONG_WORDS)));
+  if (text.length > LONG_WORDS) box.append(showAll(() => box.replaceChildren(...drawParts(text))));
   return box;
 }
 

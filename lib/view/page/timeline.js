@@ -1,4 +1,4 @@
-import { byId, duration, el, hideTip, onWidth, showTip, svg } from "./dom.js";
+import { byId, clock, duration, el, onWidth, svg } from "./dom.js";
 
 /** @import { RunData } from "./data.js" */
 /** @import { Row } from "../shape.ts" */
@@ -7,14 +7,13 @@ import { byId, duration, el, hideTip, onWidth, showTip, svg } from "./dom.js";
 const AXIS = 20;
 const GAP = 3;
 const GROUP = 10;
-const MOST_MARKS = 1000;
 const LABEL = 164;
 
 /**
  * @typedef {{ name: string, y: number, title: boolean }} Label
  */
 
-/** The timeline: for each agent a lane of model calls, one of tools and one of hooks, by time or by steps. */
+/** The timeline: for each agent a lane of model calls, one of tools and one of hooks. */
 export class Timeline {
   #data;
   #go;
@@ -25,8 +24,6 @@ export class Timeline {
   #height = 0;
   /** The height of a lane: higher if there is only one agent. */
   #lane;
-  /** @type {"time" | "steps"} */
-  #scale;
   /** @type {[number, number]} */
   #window = [0, 1];
   #plot = { start: 0, wide: 1 };
@@ -35,8 +32,6 @@ export class Timeline {
   #x = () => 0;
   /** @type {number | undefined} */
   #selected;
-  /** @type {readonly number[]} */
-  #marks = [];
 
   /**
    * @param {RunData} data
@@ -46,9 +41,10 @@ export class Timeline {
     this.#data = data;
     this.#go = go;
     this.#lane = data.view.agents.length === 1 ? 22 : 14;
-    this.#scale = mostlyIdle(data) ? "steps" : "time";
     this.#lay();
-    this.#tools();
+    byId("timeline-tools").replaceChildren(
+      el("button", { type: "button", title: "The whole run (0)", click: () => this.whole() }, "all"),
+    );
     onWidth(byId("timeline"), () => this.draw());
     startDrag(byId("timeline"), (left, right) => this.#show(left, right));
   }
@@ -58,37 +54,8 @@ export class Timeline {
     this.#selected = row;
     const [from, to] = this.#window;
     const [at] = row === undefined ? [from] : this.#place(row);
-    if (at < from || at > to) this.pan((at - (from + to) / 2) / (to - from));
+    if (at < from || at > to) this.whole();
     else this.#drawOver();
-  }
-
-  /**
-   * Moves by a fraction of what is shown.
-   *
-   * @param {number} by
-   */
-  pan(by) {
-    const [from, to] = this.#window;
-    const wide = to - from;
-    const start = Math.min(1 - wide, Math.max(0, from + by * wide));
-    this.#window = [start, start + wide];
-    this.draw();
-  }
-
-  /** @param {readonly number[]} rows */
-  mark(rows) {
-    this.#marks = rows;
-    this.#drawOver();
-  }
-
-  /** @param {number} factor */
-  zoom(factor) {
-    const [from, to] = this.#window;
-    const middle = this.#selected === undefined ? (from + to) / 2 : this.#place(this.#selected)[0];
-    const half = Math.min(1, Math.max(0.0005, (to - from) * factor)) / 2;
-    const center = Math.min(1 - half, Math.max(half, Math.min(to, Math.max(from, middle))));
-    this.#window = [center - half, center + half];
-    this.draw();
   }
 
   /**
@@ -108,29 +75,6 @@ export class Timeline {
 
   whole() {
     this.#window = [0, 1];
-    this.draw();
-  }
-
-  #tools() {
-    /** @param {string} name @param {string} title @param {() => void} click */
-    const button = (name, title, click) => el("button", { type: "button", title, click }, name);
-    const scale = button(
-      this.#scale === "time" ? "by time" : "by steps",
-      "Time or steps (s)",
-      () => this.switchScale(),
-    );
-    scale.id = "scale";
-    byId("timeline-tools").replaceChildren(
-      scale,
-      button("−", "Zoom out (-)", () => this.zoom(2)),
-      button("+", "Zoom in (+)", () => this.zoom(0.5)),
-      button("all", "The whole run (0)", () => this.whole()),
-    );
-  }
-
-  switchScale() {
-    this.#scale = this.#scale === "time" ? "steps" : "time";
-    byId("scale").textContent = this.#scale === "time" ? "by time" : "by steps";
     this.draw();
   }
 
@@ -170,10 +114,8 @@ export class Timeline {
    * @returns {[number, number]}
    */
   #place(row) {
-    const { rows, view } = this.#data;
-    if (this.#scale === "steps") return [row / rows.length, (row + 1) / rows.length];
-    const { at, ms } = /** @type {Row} */ (rows[row]);
-    const total = Math.max(1, view.ms);
+    const { at, ms } = /** @type {Row} */ (this.#data.rows[row]);
+    const total = Math.max(1, this.#data.view.ms);
     return [at / total, (at + ms) / total];
   }
 
@@ -193,10 +135,9 @@ export class Timeline {
       svg("rect", { x: label - 3, y: 0, width: wide + 8, height: this.#height }),
     );
     picture.append(svg("defs", {}, clip));
-    const inTime = this.#scale === "time";
-    const total = inTime ? Math.max(1, this.#data.view.ms) : this.#data.rows.length;
+    const total = Math.max(1, this.#data.view.ms);
     picture.append(
-      ...drawAxis({ from: from * total, to: to * total, inTime, wide, left: label, bottom: this.#height - GROUP }),
+      ...drawAxis({ from: from * total, to: to * total, wide, left: label, bottom: this.#height - GROUP }),
     );
     for (const { name, y, title } of this.#labels) {
       if (title && this.#data.view.agents.length === 1) continue;
@@ -221,17 +162,11 @@ export class Timeline {
     box.replaceChildren(picture);
   }
 
-  /** Draws what changes often on a layer of its own: the selected row, and what was found. */
+  /** Draws the selected row on a layer of its own, as it changes often. */
   #drawOver() {
-    /** @type {SVGElement[]} */
-    const shapes = this.#marks.slice(0, MOST_MARKS).map((row) =>
-      svg("rect", { class: "mark", x: this.#x(this.#place(row)[0]), y: AXIS - 5, width: 2, height: 4 })
-    );
-    if (this.#selected !== undefined) {
-      const at = this.#x(this.#place(this.#selected)[0]);
-      shapes.push(svg("line", { class: "now", x1: at, x2: at, y1: AXIS - 4, y2: this.#height - GROUP }));
-    }
-    this.#over.replaceChildren(...shapes);
+    if (this.#selected === undefined) return;
+    const at = this.#x(this.#place(this.#selected)[0]);
+    this.#over.replaceChildren(svg("line", { class: "now", x1: at, x2: at, y1: AXIS - 4, y2: this.#height - GROUP }));
   }
 
   /**
@@ -264,6 +199,8 @@ export class Timeline {
   /** @param {{ x: number, end: number, span: Span, count: number }} merged */
   #shape({ x, end, span, count }) {
     const row = /** @type {Row} */ (this.#data.rows[span.row]);
+    const name = row.kind === "call" ? row.key.replace("-", " ") : row.name;
+    const when = `${duration(row.ms)} at ${clock(row.at)}${count > 1 ? ` · ${count} here` : ""}`;
     return svg("rect", {
       class: `span ${span.kind} ${span.tone}`,
       x,
@@ -273,14 +210,7 @@ export class Timeline {
       rx: 2,
       "data-row": span.row,
       click: () => this.#go(row.about ?? span.row),
-      mousemove: (/** @type {MouseEvent} */ event) =>
-        showTip(event, [
-          el("b", {}, `${row.kind === "call" ? row.key.replace("-", " ") : row.name}`),
-          row.line,
-          `${duration(row.ms)} at ${duration(row.at)}${count > 1 ? ` · ${count} here` : ""}`,
-        ]),
-      mouseleave: hideTip,
-    });
+    }, svg("title", {}, [name, row.line, when].join("\n")));
   }
 }
 
@@ -363,31 +293,17 @@ function stacked(spans) {
 }
 
 /**
- * Whether nothing happened most of the time, as in a session that was resumed the next day: then time is a bad scale.
+ * The axis of the timeline: a line and a label at round times.
  *
- * @param {RunData} data
- */
-function mostlyIdle({ rows, view }) {
-  if (view.ms === 0) return true;
-  let busy = 0, until = 0;
-  for (const { at, ms } of rows.toSorted((a, b) => a.at - b.at)) {
-    const from = Math.max(at, until);
-    until = Math.max(until, at + ms);
-    busy += Math.max(0, until - from);
-  }
-  return busy < view.ms * 0.3;
-}
-
-/**
- * The axis of the timeline: a line and a label at round times or step numbers.
- *
- * @param {{ from: number, to: number, inTime: boolean, wide: number, left: number, bottom: number }} about
+ * @param {{ from: number, to: number, wide: number, left: number, bottom: number }} about
  * @returns {SVGElement[]}
  */
-function drawAxis({ from, to, inTime, wide, left, bottom }) {
+function drawAxis({ from, to, wide, left, bottom }) {
   /** @type {SVGElement[]} */
   const shapes = [];
-  const step = niceStep(to - from, Math.max(2, Math.floor(wide / 110)), inTime);
+  const rough = (to - from) / Math.max(2, Math.floor(wide / 110));
+  const step = STEPS.find((step) => step >= rough) ?? rough;
+  const digits = step < 1000 ? 3 : 0;
   for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
     const x = left + ((at - from) / (to - from)) * wide;
     shapes.push(
@@ -395,42 +311,14 @@ function drawAxis({ from, to, inTime, wide, left, bottom }) {
       svg(
         "text",
         { class: "axis", x, y: 11, "text-anchor": x > left + wide - 40 ? "end" : "start" },
-        inTime ? timeName(at, step) : String(Math.round(at)),
+        clock(at, digits),
       ),
     );
   }
   return shapes;
 }
 
-/**
- * Labels next to each other must differ.
- *
- * @param {number} ms
- * @param {number} step
- */
-function timeName(ms, step) {
-  if (ms < 60_000) return duration(ms);
-  const pad = (/** @type {number} */ n) => String(n).padStart(2, "0");
-  const seconds = Math.floor(ms / 1000);
-  const hours = Math.floor(seconds / 3600);
-  const minutes = Math.floor(seconds / 60) % 60;
-  const fraction = step < 1000 ? `.${String(Math.round(ms % 1000)).padStart(3, "0")}` : "";
-  return `${hours > 0 ? `${hours}:${pad(minutes)}` : minutes}:${pad(seconds % 60)}${fraction}`;
-}
-
-/**
- * @param {number} range
- * @param {number} ticks
- * @param {boolean} time
- */
-function niceStep(range, ticks, time) {
-  const rough = range / ticks;
-  if (time && rough > 1000) {
-    const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400].map((s) =>
-      s * 1000
-    );
-    return steps.find((step) => step >= rough) ?? Math.ceil(rough / 86_400_000) * 86_400_000;
-  }
-  const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1)));
-  return Math.max(1, power * (/** @type {number} */ ([1, 2, 5, 10].find((n) => n * power >= rough))));
-}
+/** Between two lines of the axis, in milliseconds. */
+const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500].concat(
+  [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400].map((seconds) => seconds * 1000),
+);
