@@ -5,7 +5,6 @@ import type { HookFile } from "../../../hooks/discover.ts";
 import { fastCheck } from "../../arbitraries/texts.ts";
 import type { Example, HookExample } from "../../examples/example.ts";
 import { type Expected, whatItDid } from "../../examples/expectation.ts";
-import { fillEvent } from "../../examples/play.ts";
 import type { Session } from "../check.ts";
 import { type Probe, probeArbitrary } from "../events.ts";
 import { exampleTexts, played } from "../examples.ts";
@@ -149,34 +148,11 @@ class Bench implements Disposable {
     return this.#probes ??= fastCheck().sample(arbitrary, { seed: this.#session.seed, numRuns: EVENTS });
   }
 
-  /** The fields of an event in which it differs from the usual one. */
-  #fields(event: Probe["event"]): { readonly [field: string]: unknown } {
-    const { on, tools } = this.#file;
-    const named = event.event === on.event ? {} : { event: event.event };
-    const tool = event.tool_name === tools[0] ? {} : { tool_name: event.tool_name };
-    const usual = fillEvent({ ...named, ...tool }, { cwd: this.#place.project, on, tool: tools[0] });
-    const skipped = ["event", "event_id", "timestamp", "session_id", "agent_id", "turn_id", "tool_use_id", "input"];
-    const more = Object.entries(event).filter(([field, value]) =>
-      !skipped.includes(field) && field !== "original_input" && field in usual && !same(usual[field], value)
-    );
-    const { input } = event;
-    return {
-      ...named,
-      ...Object.fromEntries(more),
-      ...(isObject(input) && { tool_input: this.#relative(input, usual.input) }),
-    };
-  }
-
-  get #place() {
-    return this.#own.asker.lane.place;
-  }
-
-  #relative(input: { readonly [field: string]: unknown }, usual: unknown) {
-    const own = Object.entries(input).filter(([field, value]) => !isObject(usual) || !same(usual[field], value));
-    return Object.fromEntries(own.map(([field, value]) => [
-      field,
-      typeof value === "string" ? value.replaceAll(`${this.#place.project}/`, "") : value,
-    ]));
+  /** An event as an example says it: paths begin in the project. */
+  #fields({ input, ...event }: Probe["event"]): Fields {
+    const own = Object.entries(event).filter(([field]) => !OF_THE_CHECK.includes(field));
+    const fields = { ...Object.fromEntries(own), ...(input !== undefined && { tool_input: input }) };
+    return JSON.parse(JSON.stringify(fields).replaceAll(`${this.#own.asker.lane.place.project}/`, ""));
   }
 
   /** An example that the hook keeps and the mutant does not, with as few fields and words as that takes. */
@@ -206,13 +182,16 @@ async function holds({ asker, lanes }: Copy, example: Example): Promise<boolean>
   return (await played(example, asker, lanes)).ok;
 }
 
+/** Fields that no hook decides by. */
+const OF_THE_CHECK = "event_id timestamp session_id agent_id turn_id tool_use_id original_input messages".split(" ");
+
 type Fields = { readonly [field: string]: unknown };
 
 /** The same fields with one left out, or with fewer words in one. */
 function* smaller(fields: Fields): Generator<Fields> {
   for (const [field, value] of Object.entries(fields)) {
     const { [field]: _, ...rest } = fields;
-    if (field !== "event") yield rest;
+    yield rest;
     if (isObject(value)) { for (const inner of smaller(value)) yield { ...fields, [field]: inner }; }
     if (typeof value !== "string" || value.length > 2000) continue;
     const words = value.split(/\s+/);
@@ -240,10 +219,6 @@ function copied({ at, path }: HookFile, kept: string): string {
 function upwards(folder: string): string[] {
   const up = dirname(folder);
   return up === folder ? [folder] : [folder, ...upwards(up)];
-}
-
-function same(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 function says({ says }: Probe): { says?: string } {
