@@ -203,12 +203,8 @@ class Engine {
         };
         // Shrinking ends at its time limit, perhaps while the hook is still answering.
         await last;
-        for (const smaller of [slim(small), small]) {
-          const shown = await shows(smaller);
-          if (!shown) continue;
-          this.#findings.replace(shown, smaller);
-          break;
-        }
+        const shown = await shows(small);
+        if (shown) this.#findings.replace(shown, small);
       }
       if (this.#over) return;
     }
@@ -302,16 +298,6 @@ class Engine {
 }
 
 const SHRINK_MS = 3000;
-
-/** Fields around an event that seldom matter. */
-const AROUND = ["transcript_path", "prompt_id", "permission_mode", "effort", "agent_id", "agent_type", "tool_use_id"];
-
-/** A host's event without what is around it. */
-function slim(probe: Probe): Probe {
-  if (probe.event.hook_event_name === undefined) return probe;
-  const kept = Object.entries(probe.event).filter(([field]) => !AROUND.includes(field));
-  return { ...probe, event: Object.fromEntries(kept) };
-}
 
 function spread<T>(all: readonly T[], most: number): T[] {
   if (all.length <= most) return [...all];

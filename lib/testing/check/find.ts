@@ -62,9 +62,6 @@ async function fromFolder(folder: string, options: FindOptions): Promise<FoundSu
   const plugin = [inside("hooks/hooks.json"), ...basename(folder) === "hooks" ? [inside("hooks.json")] : []]
     .find((path) => existsSync(path));
   if (plugin !== undefined) return await together([plugin, ...own], options);
-  if (existsSync(inside("SKILL.md")) && hasOwnHooks(inside("SKILL.md"))) {
-    return await fromFile(inside("SKILL.md"), options);
-  }
   const dot = HOST_FOLDER.test(basename(folder));
   if (isForeign(folder)) return await fromScripts(folder, options);
   if (!dot && (basename(folder) === "hooks" || readdirSync(folder).some(isOurs))) return fromHooks(folder, options);
@@ -222,12 +219,13 @@ function hasOwnHooks(path: string): boolean {
   return /(?<!\.prompt)\.md$/.test(path) && /^hooks:/m.test(splitFrontMatter(readFileSync(path, "utf8")).head ?? "");
 }
 
-/** The skills, agents and commands of a project or a plugin that have hooks. */
+/** The skills, agents and commands of a project, a plugin or a skill that have hooks. */
 function withOwnHooks(folder: string): string[] {
   const inside = (path: string) => existsSync(path) ? readdirSync(path).sort().map((name) => join(path, name)) : [];
   const found = [folder, join(folder, ".claude")].flatMap((root) => [
-    ...["agents", "commands"].flatMap((name) => inside(join(root, name)).filter((path) => path.endsWith(".md"))),
-    ...inside(join(root, "skills")).map((path) => join(path, "SKILL.md")).filter((path) => existsSync(path)),
+    join(root, "SKILL.md"),
+    ...["agents", "commands"].flatMap((name) => inside(join(root, name))),
+    ...inside(join(root, "skills")).map((path) => join(path, "SKILL.md")),
   ]);
-  return found.filter(hasOwnHooks);
+  return found.filter((path) => existsSync(path) && hasOwnHooks(path));
 }
