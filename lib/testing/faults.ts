@@ -141,7 +141,8 @@ function* simplerFaults(fault: Fault, calls: ReturnType<typeof choicesOf>): Gene
     const later = calls.slice(call + 1).filter(([{ place }]) => place.on === on && place.name === name);
     for (const [choice] of later.slice(0, times - 1)) yield placed(often(fault, 1), choice.place, 0);
   }
-  for (const fewer of below(delta)) yield placed(fault, fault, fewer);
+  const { place } = calls[call]![here]!;
+  for (const fewer of below(delta)) yield placed(fault, place, fewer);
 }
 
 /** Numbers below another: none, half of it, and so on up to the one before. */
@@ -151,17 +152,8 @@ function below(number: number): number[] {
   return found;
 }
 
-function placed({ what, times }: Fault, { lane, on, name, call, block }: Choice["place"], delta: number): Fault {
-  return {
-    ...(lane !== undefined && { lane }),
-    ...(on !== undefined && { on }),
-    ...(name !== undefined && { name }),
-    call,
-    ...(block !== undefined && { block }),
-    ...(delta > 0 && { delta }),
-    what,
-    ...(times !== undefined && { times }),
-  };
+function placed({ what, times }: Fault, place: Choice["place"], delta: number): Fault {
+  return { ...place, ...(delta > 0 && { delta }), what, ...(times !== undefined && { times }) };
 }
 
 function often({ times: _, ...fault }: Fault, times: number): Fault {

@@ -1,6 +1,6 @@
 import type { Arbitrary } from "fast-check";
 import { assistant, type Block, type Message, text, toolResult, type ToolUseBlock, user } from "../../core/messages.ts";
-import { type FastCheck, fastCheck, FILES, PROMPTS, SENTENCES, textArbitrary } from "./texts.ts";
+import { type FastCheck, fastCheck, FILES, PROMPTS, recordArbitrary, SENTENCES, textArbitrary } from "./texts.ts";
 import { callArbitrary, type Called } from "./tools.ts";
 
 export interface ConversationOptions {
@@ -51,17 +51,13 @@ export function conversationArbitrary(options: ConversationOptions = {}): Arbitr
   const fc = fastCheck();
   const talk = talkFields(fc);
   return fc.tuple(
-    fc.array(all<Exchange>(fc, { ...talk, calls: callsArbitrary(fc, tool) }), { maxLength: replies - 1 }),
-    all<Talk>(fc, talk),
+    fc.array(recordArbitrary<Exchange>(fc, { ...talk, calls: callsArbitrary(fc, tool) }), { maxLength: replies - 1 }),
+    recordArbitrary<Talk>(fc, talk),
     ends === undefined ? fc.boolean() : fc.constant(ends === "assistant"),
   ).map(([before, last, answered]) => messagesOf([...before, { ...last, calls: [] }], answered));
 }
 
 type Fields<T> = { [K in keyof T]: Arbitrary<T[K]> };
-
-function all<T>(fc: FastCheck, fields: Fields<T>): Arbitrary<T> {
-  return fc.record(fields, { noNullPrototype: true }) as Arbitrary<T>;
-}
 
 function talkFields(fc: FastCheck): Fields<Talk> {
   const words = textArbitrary(fc, SENTENCES).map(spoken);

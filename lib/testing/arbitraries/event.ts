@@ -13,6 +13,7 @@ import {
   FILES,
   pathArbitrary,
   PROMPTS,
+  recordArbitrary,
   type Scene,
   SENTENCES,
   textArbitrary,
@@ -182,8 +183,7 @@ type Makers = { readonly [N in EventName]: () => Arbitrary<EventFields[N]> };
 function makers(fc: FastCheck, wanted: Wanted): Makers {
   const words = (...usual: readonly string[]) => textArbitrary(fc, usual, wanted.words);
   const one = <const T>(...values: readonly T[]) => fc.constantFrom(...values);
-  const all = <T>(fields: { [K in keyof T]: Arbitrary<T[K]> }): Arbitrary<T> =>
-    fc.record(fields, { noNullPrototype: true }) as Arbitrary<T>;
+  const all = <T>(fields: { [K in keyof T]: Arbitrary<T[K]> }) => recordArbitrary<T>(fc, fields);
   const maybe = <T>(value: Arbitrary<T>): Arbitrary<T | null> => fc.option(value, { nil: null });
 
   const said = words(...SENTENCES);

@@ -86,23 +86,19 @@ export function textArbitrary(
 
 type Strange = { readonly [kind in "odd" | "letters" | "graphemes" | "codePoints" | "huge"]: Arbitrary<string> };
 
-const made = new WeakMap<FastCheck, Strange>();
+let made: Strange | undefined;
 
 /** What every text may be instead of a usual one. Events have many texts, and to make these takes a while. */
 function strange(fc: FastCheck): Strange {
-  const known = made.get(fc);
-  if (known) return known;
   const odd = fc.constantFrom(...HOSTILE);
   const letters = fc.constantFrom(...UNICODE);
-  const all = {
+  return made ??= {
     odd,
     letters,
     graphemes: joined(fc, grapheme(fc), 40),
     codePoints: joined(fc, codePoint(fc), 20).map(withoutNul),
     huge: fc.tuple(fc.oneof(letters, odd), fc.nat({ max: HUGE })).map(grown),
   };
-  made.set(fc, all);
-  return all;
 }
 
 /** A word by itself, and among others. */
@@ -219,6 +215,11 @@ export const PROMPTS: readonly string[] = [
   "Use the API key sk-not-a-real-key-0000",
   "<task-notification>\n<status>completed</status>\n</task-notification>",
 ];
+
+/** An object with all of its fields, as JSON.parse makes it. */
+export function recordArbitrary<T>(fc: FastCheck, fields: { [K in keyof T]: Arbitrary<T[K]> }): Arbitrary<T> {
+  return fc.record(fields, { noNullPrototype: true }) as Arbitrary<T>;
+}
 
 export type FastCheck = typeof import("fast-check");
 
