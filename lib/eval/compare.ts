@@ -1,6 +1,6 @@
 import { type Price } from "../tape/drift/drift.ts";
 import { addPrice, FREE } from "./grade.ts";
-import { type EvalPlan, type PlannedFixture, slotName, type Variant } from "./plan.ts";
+import { type EvalPlan, isRunOf, type PlannedFixture, roundOf, type Variant } from "./plan.ts";
 import { costOf, type RunLine } from "./runs.ts";
 import {
   anyTimeInterval,
@@ -86,8 +86,7 @@ function rateOf(lines: readonly RunLine[]): Rate {
 
 /** The runs of a fixture and variant that were not lost. */
 function linesOf(lines: readonly RunLine[], fixture: PlannedFixture, variant: Variant): RunLine[] {
-  const like = slotName({ fixture, variant, round: 0 }).slice(0, -1);
-  return lines.filter(({ run, pass }) => pass !== undefined && run.startsWith(like));
+  return lines.filter(({ run, pass }) => pass !== undefined && isRunOf(run, { fixture, variant }));
 }
 
 interface Gate {
@@ -149,9 +148,7 @@ export function summarise(
 ): Summary {
   const rates = ratesOf(plan, lines);
   const k = Math.min(MOST_IN_A_ROW, ...rates.flat().map(({ runs }) => Math.max(1, runs)));
-  const own = lines.filter(({ run }) =>
-    plan.variants.some((variant) => variant.kind !== "kept" && isOf(plan, variant, run))
-  );
+  const own = lines.filter(({ run }) => roundOf(plan, 1).some((slot) => isRunOf(run, slot)));
   const isFixed = ended === "done" && plan.first === undefined;
   const gate = gateOf(plan, rates, part);
   const rows = plan.fixtures.map((fixture, i): Row => ({
@@ -181,10 +178,6 @@ export function summarise(
     ...(lostLines.length > 0 && { lostAs: lostLines.at(-1)!.lost! }),
     spent: { tokens, ...(dollars !== undefined && { dollars }) },
   };
-}
-
-function isOf({ fixtures }: EvalPlan, variant: Variant, run: string): boolean {
-  return fixtures.some((fixture) => run.startsWith(slotName({ fixture, variant, round: 0 }).slice(0, -1)));
 }
 
 function cellOf(lines: readonly RunLine[], k: number, isFixed: boolean): Cell {

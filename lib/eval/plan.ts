@@ -77,6 +77,11 @@ export function slotName({ fixture, variant, round }: Slot): string {
   return `${folderName(fixture.name)}/${folderName(variant.name)}/${round}`;
 }
 
+/** Whether a run is of a fixture and variant. */
+export function isRunOf(run: string, { fixture, variant }: Omit<Slot, "round">): boolean {
+  return run.startsWith(`${folderName(fixture.name)}/${folderName(variant.name)}/`);
+}
+
 function folderName(name: string): string {
   return name === "." ? "here" : name.replaceAll(/[^\w.-]+/g, "-").replace(/^[-.]+/, "");
 }

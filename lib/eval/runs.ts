@@ -16,7 +16,16 @@ import { BUILT_IN } from "../files/importing.ts";
 import { LineLog, readLineLog } from "../transcript/line-log.ts";
 import { runCommandLive } from "./command-run.ts";
 import { addPrice, FREE, type Grade, gradeRun, JudgeLog } from "./grade.ts";
-import { type EvalPlan, type PlannedFixture, roundOf, running, type Slot, slotName, type Variant } from "./plan.ts";
+import {
+  type EvalPlan,
+  isRunOf,
+  type PlannedFixture,
+  roundOf,
+  running,
+  type Slot,
+  slotName,
+  type Variant,
+} from "./plan.ts";
 
 /** A line of `runs.jsonl`: a run that has ended, or was lost. */
 export interface RunLine {
@@ -147,10 +156,9 @@ export class EvalRuns {
     return lines.some(({ pass }) => pass !== undefined) || lines.length >= TRIES;
   }
 
-  #dearest({ fixture, variant }: Slot): Price {
-    const like = slotName({ fixture, variant, round: 0 }).slice(0, -1);
-    const costs = this.lines.filter(({ run }) => run.startsWith(like)).map(costOf);
-    return costs.length === 0 ? fixture.price : costs.reduce(dearer);
+  #dearest(slot: Slot): Price {
+    const costs = this.lines.filter(({ run }) => isRunOf(run, slot)).map(costOf);
+    return costs.length === 0 ? slot.fixture.price : costs.reduce(dearer);
   }
 
   #fits(needed: Price): boolean {
