@@ -76,15 +76,14 @@ async function readFile(file: string, read: () => Uint8Array | undefined): Promi
     throw fail(`it is not YAML: ${(error as Error).message.split("\n")[0]}`);
   }
   if (!isObject(given)) throw fail("it is not a list of settings: write 'model: …' and the like");
-  for (const [name, value] of Object.entries(given)) {
-    if (!Object.hasOwn(SETTINGS, name)) {
-      throw fail(`there is no setting '${name}': did you mean '${nearest(name, Object.keys(SETTINGS))}'?`);
+  const known = Object.keys(SETTINGS);
+  for (const [name, value] of withParts(given)) {
+    if (!known.includes(name)) {
+      const beside = known.filter((one) => one.startsWith(name.slice(0, name.indexOf(".") + 1)));
+      throw fail(`there is no setting '${name}': did you mean '${nearest(name, beside)}'?`);
     }
-    const [isRight, must] = SETTINGS[name as keyof Config];
+    const [isRight, must] = SETTINGS[name]!;
     if (!isRight(value)) throw fail(`'${name}' must ${must}`);
-    const parts = PARTS[name as keyof Config];
-    const odd = parts && Object.keys(value as object).find((part) => !parts.includes(part));
-    if (odd) throw fail(`there is no setting '${name}.${odd}': did you mean '${name}.${nearest(odd, parts)}'?`);
   }
   const config = given as Config;
   try {
@@ -100,34 +99,34 @@ const isText = (value: unknown) => typeof value === "string";
 const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
 const isRules = (value: unknown) => isText(value) || isTexts(value);
 const isSwitch = (value: unknown) => typeof value === "boolean";
-/** An object whose fields, if present, have the right types. */
-const having = (fields: { readonly [name: string]: (value: unknown) => boolean }) => (value: unknown) =>
-  isObject(value) &&
-  Object.entries(fields).every(([name, isRight]) => value[name] === undefined || isRight(value[name]));
 
-/** The parts of a setting: a deny rule under a misspelled name would silently do nothing. */
-const PARTS: { readonly [name in keyof Config]?: readonly string[] } = {
-  permissions: ["mode", "allow", "ask", "deny"],
-  hooks: ["env", "allowLocal"],
-  mcp: ["servers", "startTimeout"],
-};
+/** Every setting by its name; a deny rule under a misspelled name would silently do nothing, so parts are checked too. */
+function withParts(given: object): [name: string, value: unknown][] {
+  return Object.entries(given).flatMap(([name, value]): [string, unknown][] => {
+    const hasParts = Object.keys(SETTINGS).some((known) => known.startsWith(`${name}.`)) && isObject(value);
+    const parts = hasParts ? Object.entries(value) : [];
+    return [[name, value], ...parts.map(([part, of]): [string, unknown] => [`${name}.${part}`, of])];
+  });
+}
 
 /** What each setting must be. */
-const SETTINGS: { readonly [name in keyof Config]-?: readonly [isRight: (value: unknown) => boolean, must: string] } = {
+const SETTINGS: { readonly [name: string]: readonly [isRight: (value: unknown) => boolean, must: string] } = {
   model: [isText, "be a model's name"],
   hookModel: [isText, "be a model's name"],
-  permissions: [
-    having({ mode: isText, allow: isRules, ask: isRules, deny: isRules }),
-    "have mode, allow, ask or deny: a word and lists of rules",
-  ],
+  permissions: [isObject, "have mode, allow, ask or deny"],
+  "permissions.mode": [isText, "be a mode"],
+  "permissions.allow": [isRules, "be a list of rules"],
+  "permissions.ask": [isRules, "be a list of rules"],
+  "permissions.deny": [isRules, "be a list of rules"],
   limits: [isObject, "have iterations, dollars or the like"],
   prices: [isObject, "have prices by the name of the model"],
   memory: [(value) => isSwitch(value) || isTexts(value), "be true, false or a list of files"],
-  hooks: [having({ env: isTexts, allowLocal: isSwitch }), "have env, a list of names, or allowLocal, true or false"],
-  mcp: [
-    having({ startTimeout: (value) => typeof value === "number" }),
-    "have servers, or startTimeout, in milliseconds",
-  ],
+  hooks: [isObject, "have env or allowLocal"],
+  "hooks.env": [isTexts, "be a list of names"],
+  "hooks.allowLocal": [isSwitch, "be true or false"],
+  mcp: [isObject, "have servers or startTimeout"],
+  "mcp.servers": [() => true, "be servers by name"],
+  "mcp.startTimeout": [(value) => typeof value === "number", "be a number of milliseconds"],
   onPrompt: [
     (value) => value === "escalate" || value === "none" || (isObject(value) && isText(value.command)),
     "be escalate, none or { command: … }",

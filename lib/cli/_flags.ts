@@ -53,7 +53,7 @@ function expectWords(usage: Usage, given: readonly string[]): void {
 
 /** Every flag of a command. */
 function flagsOf({ flags }: Usage): Usage["flags"] {
-  return [...flags, ["--help", "this text"]];
+  return [...flags, ["--debug", "show where an error came from"], ["--help", "this text"]];
 }
 
 /** Keeps cac from taking '007' for a number, and '--flag=' for a flag whose value is the next word. */
@@ -145,15 +145,12 @@ export function budgetFlag({ budget }: Flags["flags"]): { dollars: number } | { 
 
 /** The text of `--help`, for a terminal of the usual width. */
 export function helpText(usage: Usage): string {
-  const all = flagsOf(usage);
-  const width = Math.max(...all.map(([flag]) => flag.length)) + 2;
-  const flags = all.map(([flag, about]) => `  ${flag.padEnd(width)}${inLines(about, 2 + width)}`).join("\n");
   return [
     `${typedFor(usage)} ${usage.words}`.trim(),
     "",
     `  ${inLines(usage.about, 2)}`,
     "",
-    flags,
+    ...listed(flagsOf(usage)),
     "",
     "Example",
     `  ${usage.example}`,
@@ -166,6 +163,12 @@ const COLUMNS = 80;
 /** A text in lines that begin below each other. */
 export function inLines(text: string, indent: number): string {
   return wrap(text, COLUMNS - indent, 0).join(`\n${" ".repeat(indent)}`);
+}
+
+/** Names below each other, each with what it is for. */
+export function listed(all: readonly (readonly [name: string, about: string])[]): string[] {
+  const width = Math.max(...all.map(([name]) => name.length)) + 2;
+  return all.map(([name, about]) => `  ${name.padEnd(width)}${inLines(about, 2 + width)}`.trimEnd());
 }
 
 /** The actions of a command of several words, each with what it is for; loaded when called. */
@@ -196,19 +199,22 @@ export function group(name: string, actions: Actions, options: GroupOptions): Gr
     }
     const action = Object.hasOwn(actions, word!) ? actions[word!] : undefined;
     if (action) return await (await action[1]()).default(rest, io);
-    const near = nearest(word!, Object.keys(actions));
-    throw new UsageError(`Unknown command '${name} ${word}': did you mean 'crochet ${name} ${near}'?`);
+    throw unknownCommand(name, word!, Object.keys(actions));
   };
   return Object.assign(command, { actions });
 }
 
+/** A word that is none of those that may follow `above`. */
+export function unknownCommand(above: string, word: string, known: readonly string[]): UsageError {
+  const typed = (last: string | undefined) => [above, last].filter(Boolean).join(" ");
+  return new UsageError(`Unknown command '${typed(word)}': did you mean 'crochet ${typed(nearest(word, known))}'?`);
+}
+
 function groupHelp(name: string, actions: Actions, { bare, example }: GroupOptions): string {
-  const names = Object.keys(actions);
-  const width = Math.max(...names.map((one) => one.length)) + 2;
   return [
     `crochet ${name} [action]`,
     "",
-    ...Object.entries(actions).map(([one, [about]]) => `  ${one.padEnd(width)}${inLines(about, 2 + width)}`),
+    ...listed(Object.entries(actions).map(([one, [about]]) => [one, about])),
     "",
     `crochet ${name} <action> --help shows more${bare === undefined ? "" : `; the default action is '${bare}'`}`,
     "",

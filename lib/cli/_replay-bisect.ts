@@ -27,10 +27,10 @@ export async function bisectFixtures(fixtures: readonly Fixture[], good: string,
   if (commits[0] === "") throw new UsageError(`Cannot bisect from '${good}' as no commit follows it`);
   const folder = mkdtempSync(join(tmpdir(), "crochet-bisect-"));
   const tree = join(folder, "tree");
-  const progress = io.tty ? new ProgressLine(io) : undefined;
+  const progress = new ProgressLine(io);
   const known = new Map<string, Standing>();
   const standing = async (commit: string): Promise<Standing> => {
-    progress?.show(`${known.size} of ${commits.length + 1} tried  ${nameOf(commit, io)}`);
+    progress.show(`${known.size} of ${commits.length + 1} tried  ${nameOf(commit, io)}`);
     const found = known.get(commit) ?? await tried(commit, { fixtures, root, tree, io });
     known.set(commit, found);
     return found;
@@ -44,7 +44,7 @@ export async function bisectFixtures(fixtures: readonly Fixture[], good: string,
       throw new UsageError(`Cannot bisect from '${good}' as the fixtures are not as recorded there: name an older one`);
     }
     const suspects = await narrowed(commits, standing, io.signal);
-    progress?.end();
+    progress.end();
     if (io.signal.aborted) return EXIT.interrupted;
     const [only, ...more] = suspects;
     if (more.length === 0) io.out(`${nameOf(only!, io)}\n  moved ${fixtures.map(({ name }) => name).join(", ")}\n`);
@@ -54,7 +54,7 @@ export async function bisectFixtures(fixtures: readonly Fixture[], good: string,
     }
     return EXIT.failed;
   } finally {
-    progress?.end();
+    progress.end();
     git(io.cwd, "worktree", "remove", "--force", tree);
     rmSync(folder, { recursive: true, force: true });
   }

@@ -76,12 +76,12 @@ export async function replayFaults(
   const progress = new ProgressLine(io);
   for (const fixture of fixtures) {
     if (io.signal.aborted) break;
-    if (!flags.json) progress.show(`${results.length + 1}/${fixtures.length} ${fixture.name}`);
+    progress.show(`${results.length + 1}/${fixtures.length} ${fixture.name}`);
     const began = performance.now();
     const result = await searched(fixture, asked, seed, flags, io, search);
     results.push({ ...result, seconds: (performance.now() - began) / 1000 });
   }
-  if (!flags.json) progress.end();
+  progress.end();
   results.push(...unreachedShared(fixtures, results, io.cwd).map((one) => ({ ...one, runs: 0, seed: 0 })));
   if (flags.json) io.out(`${JSON.stringify(results.map(asData))}\n`);
   else show(results, asked, io);

@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { agentsDir } from "../monitor/note.ts";
 import { allStandings, hasEnded, type Standing } from "../monitor/standing.ts";
 import { command, group, type Usage } from "./_flags.ts";
@@ -48,13 +49,7 @@ async function follow(show: () => string, io: Io): Promise<number> {
     const now = show();
     if (now !== last) io.out(now);
     last = now;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, EVERY_MS);
-      io.signal.addEventListener("abort", () => {
-        clearTimeout(timer);
-        resolve();
-      }, { once: true });
-    });
+    await setTimeout(EVERY_MS, undefined, { signal: io.signal }).catch(() => {});
   }
   return EXIT.interrupted;
 }

@@ -21,7 +21,7 @@ const USAGE: Usage = {
   words: "[agent.ts] [prompt…]",
   about:
     `Talks with an agent: the script's default export, or the built-in coding agent. Esc interrupts, /help lists the rest. ${ASKING}`,
-  flags: [...RUN_FLAGS, ["--debug", "show where an error came from"]],
+  flags: RUN_FLAGS,
   example: "crochet chat",
 };
 

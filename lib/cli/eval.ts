@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, relative } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { type Ended, exitCode, isGated, looksOf, refuted, summarise, type Summary } from "../eval/compare.ts";
 import { addPrice, FREE } from "../eval/grade.ts";
 import {
@@ -22,6 +22,7 @@ import { isCi } from "../tape/options.ts";
 import { readHeader } from "../tape/read.ts";
 import { keepFiles } from "../tape/record/keep-files.ts";
 import { readLineLog } from "../transcript/line-log.ts";
+import { pathFrom } from "../view/calls.ts";
 import { ProgressLine } from "./_each-of.ts";
 import { claims, evalText } from "./_eval-table.ts";
 import { against, here, variantAgents } from "./_eval-variants.ts";
@@ -55,7 +56,6 @@ const USAGE: Usage = {
     ["--junit <file>", "write a JUnit report"],
     ["--trust", "trust these fixtures for this call: their agents, tools and graders are run"],
     ["--json", "print JSON"],
-    ["--debug", "show where an error came from"],
   ],
   example: "crochet eval --runs 20 --budget 5",
 };
@@ -103,7 +103,7 @@ async function evaluated({ words, flags }: Flags, io: Io, point: (annotation: An
     onRun: ({ run, pass }) => {
       const done = new Set(runs.lines.map((line) => line.run)).size;
       const came = pass === undefined ? "lost" : pass ? "passed" : "failed";
-      if (!flags.json) progress.show(`${done}/${total} ${run} ${came}`);
+      progress.show(`${done}/${total} ${run} ${came}`);
     },
   });
   let summary: Summary;
@@ -286,13 +286,10 @@ function priceLine(plan: EvalPlan): string {
 }
 
 function show(summary: Summary, plan: EvalPlan, folder: string, flags: Flags["flags"], io: Io): readonly Case[] {
-  const near = relative(io.cwd, folder);
-  const path = near.startsWith("..") ? folder : near;
+  const path = pathFrom(io.cwd, folder);
   if (flags.json) io.out(`${JSON.stringify({ ...summary, folder: path })}\n`);
   else {
-    io.out(
-      `\n${evalText(summary, plan.budget, join(dirname(path), "last"), io.tty ? coloursFor(true, io.env) : PLAIN)}`,
-    );
+    io.out(`\n${evalText(summary, plan.budget, join(dirname(path), "last"), coloursFor(io.tty, io.env))}`);
     if (summary.ended === "aborted") io.err(`crochet: interrupted: crochet eval --resume ${plan.id}\n`);
   }
   const cases = summary.rows.map(({ fixture: name, worse, below, cells: [now] }) => {

@@ -25,7 +25,7 @@ export const commands = (): Actions => ({
 
 /** Runs one command line and gives its exit code. */
 export async function main(args: readonly string[], io: Io): Promise<number> {
-  const { EXIT, UsageError } = await import("./_io.ts");
+  const { EXIT } = await import("./_io.ts");
   const { guarded } = await import("./_process.ts");
   return await guarded(args, io, async () => {
     const [name, ...rest] = args;
@@ -39,28 +39,24 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
     }
     if (name === "help" && rest.length > 0) return await main([...rest, "--help"], io);
     if (name === "--help" || name === "-h" || name === "help") {
-      io.out(overview());
+      io.out(await overview());
       return EXIT.ok;
     }
     const all = commands();
     const command = Object.hasOwn(all, name) ? all[name] : undefined;
     if (!command) {
-      const { nearest } = await import("../files/nearest.ts");
-      const near = nearest(name, [...Object.keys(all), "help", "--help", "--json", "--version"]);
-      throw new UsageError(`Unknown command '${name}': did you mean 'crochet ${near}'?`);
+      const { unknownCommand } = await import("./_flags.ts");
+      throw unknownCommand("", name, [...Object.keys(all), "help", "--help", "--json", "--version"]);
     }
     const { default: run } = await command[1]();
     return await run(rest, io);
   });
 }
 
-function overview(): string {
-  const all = Object.entries(commands());
-  const width = Math.max(...all.map(([name]) => name.length)) + 2;
-  const rows = all.map(([name, [about]]) => `  ${name.padEnd(width)}${about}`);
-  return ["crochet: hooks and loops for LLM agents", "", ...rows, "", "crochet <command> --help shows more", ""].join(
-    "\n",
-  );
+async function overview(): Promise<string> {
+  const { listed } = await import("./_flags.ts");
+  const rows = listed(Object.entries(commands()).map(([name, [about]]) => [name, about]));
+  return `crochet: hooks and loops for LLM agents\n\n${rows.join("\n")}\n\ncrochet <command> --help shows more\n`;
 }
 
 /** Changes to the directory the launcher was called in. */

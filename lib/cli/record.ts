@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { existsSync, mkdirSync, renameSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../agent/options.ts";
 import { isInside } from "../files/confine.ts";
 import { realOr } from "../hooks/file/places.ts";
@@ -16,7 +16,6 @@ import { redactor } from "../tape/redact/redact.ts";
 import { type FixtureRun, type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import { BUILT_IN } from "../files/importing.ts";
 import { checkWritable } from "../tape/write.ts";
-import { filesBelow } from "./_fixtures.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { projectOf } from "./_project.ts";
@@ -53,7 +52,6 @@ const USAGE: Usage = {
     ["--normalise <rule>", NORMALISE],
     ...RUN_FLAGS.filter(([flag]) => /^--(model|cwd|settings|trust|permission-mode)\b/.test(flag)),
     ["--json", "print JSON"],
-    ["--debug", "show where an error came from"],
   ],
   example: `crochet record agent.ts "fix the typo" && crochet replay`,
 };
@@ -100,8 +98,6 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
     io.out(`recorded ${fixture}: ${result.stop}, ${priceText(await priceOf(calls))}\n`);
     io.out(`crochet replay ${relative(join(io.cwd, FIXTURES), folder)}\n`);
   }
-  const warning = keptTests(join(folder, "files"), io.cwd);
-  if (warning !== undefined) io.err(`${warning}\n`);
   if (result.stop === "denied" && !io.tty) io.err(`crochet: ${plainText(result.text)}\n`);
   if (result.error) {
     if (!isSeen) io.err(`crochet: ${result.error.message}\n`);
@@ -193,26 +189,4 @@ async function recordInto(
       }),
     });
   });
-}
-
-/** What Bun, Deno and vitest take for tests by their names. */
-const TEST = /(?:^|[._])(?:test|spec)\.[cm]?[jt]sx?$/;
-/** Where a project says what its tests are. */
-const SETTINGS = ["bunfig.toml", "deno.json", "deno.jsonc", "package.json", "vitest.config.ts", "vitest.config.js"];
-
-/**
- * Warns of tests among the files that were kept with a fixture: from now on they would run, and fail, as tests of the
- * project. Undefined if there are none, or if the project's settings name fixtures.
- */
-function keptTests(files: string, cwd: string): string | undefined {
-  const [first, ...more] = (existsSync(files) ? filesBelow(files) : []).filter((path) => TEST.test(basename(path)));
-  if (first === undefined || SETTINGS.some((name) => namesFixtures(join(cwd, name)))) return undefined;
-  const others = more.length === 0 ? "" : ` and ${more.length} more`;
-  return `'bun test' and 'deno test' will run ${relative(cwd, first)}${others}, which only the recorded run needs: ` +
-    `put pathIgnorePatterns = ["${FIXTURES}/**"] below [test] of bunfig.toml, ` +
-    `or "test": { "exclude": ["${FIXTURES}/"] } into deno.json`;
-}
-
-function namesFixtures(path: string): boolean {
-  return existsSync(path) && readFileSync(path, "utf8").includes(FIXTURES);
 }

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
-import { PLAIN, renewalText, reportLines } from "../tape/drift/report.ts";
+import { renewalText, reportLines } from "../tape/drift/report.ts";
 import type { Fixture } from "../tape/fixture.ts";
 import { refuseInCi } from "../tape/options.ts";
 import { readHeader } from "../tape/read.ts";
@@ -42,7 +42,6 @@ const USAGE: Usage = {
     ["--on <url>", "replay them on the workers of the durable engine at this ingress"],
     ["--trust", "trust these fixtures for this call: their agents and tools are run"],
     ["--json", "print JSON"],
-    ["--debug", "show where an error came from"],
   ],
   example: "crochet replay",
   more: async () => {
@@ -94,19 +93,14 @@ async function replayed({ words, flags }: Flags, io: Io, point: (annotation: Ann
   const fixtures = fixturesFor(words, io);
   if (flags.on === undefined) expectTrusted(fixtures, flags, io);
   const outcomes = flags.on === undefined
-    ? await replayHere(
-      fixtures,
-      io,
-      !flags.json && io.tty && fixtures.length > 1 ? new ProgressLine(io) : undefined,
-      (fixture) => outcomeOf(fixture, normalise, flags, io),
-    )
+    ? await replayHere(fixtures, io, (fixture) => outcomeOf(fixture, normalise, flags, io))
     : await (await import("./_durable.ts")).replayOn<Outcome>(fixtures, flags, io);
   if (outcomes.some(({ shared }) => shared)) {
     const { unreachedShared } = await import("./_shared-invariants.ts");
     outcomes.push(...unreachedShared(fixtures, outcomes, io.cwd).map((one) => ({ ...one, shadow: [] })));
   }
   if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
-  else showOutcomes(outcomes, { words, flags }, io, io.tty ? coloursFor(true, io.env) : PLAIN);
+  else showOutcomes(outcomes, { words, flags }, io, coloursFor(io.tty, io.env));
   if (flags.shadow && !flags.json && outcomes.every(({ shadow }) => shadow.length === 0)) {
     io.out(`\nThe hooks of '${flags.hooks}' would have done nothing\n`);
   }
@@ -235,16 +229,16 @@ async function shadowsOf(
 async function replayHere(
   fixtures: readonly Fixture[],
   io: Io,
-  progress: ProgressLine | undefined,
   replayed: (fixture: Fixture) => Promise<Outcome>,
 ): Promise<Outcome[]> {
+  const progress = new ProgressLine(io);
   let done = 0;
   const pace = { atOnce: 2 * availableParallelism(), signal: io.signal };
   const outcomes = await eachOf(fixtures, pace, async (fixture) => {
     const outcome = await replayed(fixture);
-    progress?.show(`${++done}/${fixtures.length} ${fixture.name}`);
+    progress.show(`${++done}/${fixtures.length} ${fixture.name}`);
     return outcome;
   });
-  progress?.end();
+  progress.end();
   return outcomes;
 }

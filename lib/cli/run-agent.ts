@@ -25,7 +25,6 @@ export const USAGE: Usage = {
     ["--durable", "survive a crash: run the same command with --resume to continue; questions wait for an answer"],
     ["--output <form>", "text, json or stream-json"],
     ["--verbose", "show on stderr what hooks do, even if the output goes to a file or program"],
-    ["--debug", "show where an error came from"],
   ],
   example: `crochet run "say hello"`,
 };
@@ -105,9 +104,9 @@ async function startHere(agent: Agent, prompt: string, call: Call) {
 }
 
 /** Shows what hooks run, write, answer and pass to the model. */
-async function hookView(write: (text: string) => void, io: Io): Promise<(event: RunEvent) => void> {
+async function hookView(io: Io): Promise<(event: RunEvent) => void> {
   const { terminalView } = await import("./show/view.ts");
-  const see = terminalView(write, coloursFor(false, io.env));
+  const see = terminalView(io.err, coloursFor(false, io.env));
   const shown: readonly RunEvent["type"][] = ["exec", "hook_output", "hook_end", "hook_input", "system_message"];
   return (event) => void (shown.includes(event.type) && see(event));
 }
@@ -121,10 +120,8 @@ async function unseen(
 ): Promise<Result> {
   const streams = output === "stream-json";
   const refused = new RefusedCalls(io.cwd);
-  const status = process.stderr.isTTY && !streams ? (await import("./show/watch.ts")).statusLine(io) : undefined;
-  const warn = (words: string) => status ? status.print(`crochet: ${words}`) : io.err(`crochet: ${words}\n`);
-  const show = (text: string) => status ? status.print(text.trimEnd()) : io.err(text);
-  const hooks = verbose ? await hookView(show, io) : undefined;
+  const warn = (words: string) => io.err(`crochet: ${words}\n`);
+  const hooks = verbose ? await hookView(io) : undefined;
   const ended = await start({
     on: (event) => {
       hooks?.(event);
@@ -132,9 +129,8 @@ async function unseen(
       else if (event.type === "warning") warn(plainText(event.message));
       const line = refused.see(event);
       if (line !== undefined) warn(line);
-      status?.see(event);
     },
-  }).finally(() => status?.close());
+  });
   const result = refused.in(ended);
   if (streams) {
     io.out(`${inJson({ type: "result", ...result })}\n`);
@@ -142,7 +138,7 @@ async function unseen(
   }
   if (output === "json") io.out(`${inJson(result)}\n`);
   else if (result.text !== "") io.out(`${plainText(result.text)}\n`);
-  if (result.error) io.err(`crochet: ${plainText(result.error.message)}\n`);
+  if (result.error) warn(plainText(result.error.message));
   return result;
 }
 

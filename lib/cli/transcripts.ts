@@ -1,6 +1,5 @@
-import { nearest } from "../files/nearest.ts";
 import type { TranscriptStore } from "../transcript/store.ts";
-import { command, type Usage } from "./_flags.ts";
+import { command, unknownCommand, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { projectOf } from "./_project.ts";
 import { lastId, projectStore, storedSessions } from "./_stored.ts";
@@ -19,10 +18,8 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const [action = "ls", given] = words;
   const store = projectStore(projectOf(flags, io), io.env, (warning) => io.err(`crochet: ${warning}\n`));
   if (action === "ls") return await list(store, flags.json === true, io);
-  if (!["show", "checkpoints", "export", "rm"].includes(action)) {
-    const meant = nearest(action, ["ls", "show", "checkpoints", "export", "rm"]);
-    throw new UsageError(`Unknown command 'transcripts ${action}': did you mean '${meant}'?`);
-  }
+  const actions = ["ls", "show", "checkpoints", "export", "rm"];
+  if (!actions.includes(action)) throw unknownCommand("transcripts", action, actions);
   const id = await idOf(store, given, action);
   const found = await store.load(id);
   if (!found) {

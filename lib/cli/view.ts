@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { Summary } from "../eval/compare.ts";
 import type { EvalPlan } from "../eval/plan.ts";
 import { nearest } from "../files/nearest.ts";
@@ -8,6 +8,7 @@ import { stateDir } from "../files/state-dir.ts";
 import { findFixture, type Fixture, fixtureAt, FIXTURES, fixturesIn } from "../tape/fixture.ts";
 import { readTape } from "../tape/read.ts";
 import { readRollout } from "../transcript/rollout.ts";
+import { pathFrom } from "../view/calls.ts";
 import { comparePage, runPage } from "../view/html.ts";
 import type { WholeView } from "../view/shape.ts";
 import { viewOf } from "../view/view.ts";
@@ -28,7 +29,6 @@ const USAGE: Usage = {
     ["--diff", "draw two runs side by side: crochet view --diff A B"],
     ["--cwd <dir>", "the project"],
     ["--json", "print JSON"],
-    ["--debug", "show where an error came from"],
   ],
   example: "crochet view",
 };
@@ -118,8 +118,7 @@ function fileName(name: string): string {
 
 function printPath(path: string, html: string, opens: boolean, io: Io): void {
   if (!io.tty) return io.out(`${path}\n`);
-  const near = relative(io.cwd, path);
-  const shown = near.startsWith("..") ? path : near;
+  const shown = pathFrom(io.cwd, path);
   io.out(`wrote ${shown} (${Math.ceil(Buffer.byteLength(html) / 1024)} KB)\n`);
   if (!opens) io.out(`open it in a browser: ${opener(io)} ${shown}, or add --open\n`);
 }

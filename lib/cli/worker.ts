@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { resolve } from "node:path";
 import { command, numberFlag, PORT, type Usage } from "./_flags.ts";
 import { EXIT, type Io } from "./_io.ts";
@@ -39,10 +40,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
     await served.register(admin, flags.url === undefined ? undefined : String(flags.url));
     const names = agents.map(({ name }) => name).join(", ") || "the coding agent";
     io.out(`worker at ${served.url}, registered with ${admin}: ${names}\n`);
-    await new Promise<void>((done) => {
-      if (io.signal.aborted) return done();
-      io.signal.addEventListener("abort", () => done(), { once: true });
-    });
+    if (!io.signal.aborted) await once(io.signal, "abort");
   } finally {
     await served.close();
   }

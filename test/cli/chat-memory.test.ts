@@ -36,13 +36,12 @@ test("History: two chats at once lose nothing, and a torn or foreign line costs 
   assert.equal(readFileSync(join(where.cwd, ".crochet/chat/.gitignore"), "utf8"), "*\n");
 });
 
-test("History: a long one is made shorter, and CROCHET_HOME is where it lives", () => {
+test("History: the newest 500 can be reached, and CROCHET_HOME is where it lives", () => {
   using where = place();
   mkdirSync(join(where.home, "chat"));
   const file = join(where.home, "chat/history.jsonl");
   writeFileSync(file, Array.from({ length: 1500 }, (_, i) => `"${i}"\n`).join(""));
-  assert.equal(back(new History(where.cwd, { CROCHET_HOME: where.home }))[499], "1000");
-  assert.equal(readFileSync(file, "utf8").trim().split("\n").length, 500);
+  assert.deepEqual(back(new History(where.cwd, { CROCHET_HOME: where.home })).slice(499), ["1000"]);
 });
 
 test("History: if nothing can be written, it lasts for this chat", () => {

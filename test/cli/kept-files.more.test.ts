@@ -12,7 +12,7 @@ import { scratch } from "../_scratch.ts";
 import { agentScript, asked, HOOK, LONG, MAIN, recorded, SYSTEM } from "./_recorded.ts";
 
 test(
-  "U16: record never keeps a file that shows a secret, and says so, as it does of a test; scan finds those that came otherwise",
+  "U16: record never keeps a file that shows a secret, and says so; scan finds those that came otherwise",
   LONG,
   async () => {
     using here = place();
@@ -25,14 +25,12 @@ test(
       "notes/deep/log.txt": "it said correct-horse-battery\n",
       "notes/plain.txt": "nothing\n",
       "notes/correct-horse-battery.txt": "nothing\n",
-      "app/tea.test.ts": "",
     });
     await using server = await scriptedServer([{ text: "Hello." }, { text: "Hello again." }]);
     const env = { ...asked(server), MY_TOKEN: "correct-horse-battery" };
     const { code, err } = await here.crochet(["record", "agent.ts", "say hello"], env);
     assert.equal(code, 0, err);
     assert.deepEqual(err.trim().split("\n").sort(), [
-      `'bun test' and 'deno test' will run fixtures/say-hello/files/app/tea.test.ts, which only the recorded run needs: put pathIgnorePatterns = ["fixtures/**"] below [test] of bunfig.toml, or "test": { "exclude": ["fixtures/"] } into deno.json`,
       ".env is not kept with the fixture: it is a file for secrets",
       "app/.env.local is not kept with the fixture: it is a file for secrets",
       "notes/correct-horse-battery.txt is not kept with the fixture: its name shows the value of the environment variable MY_TOKEN",
@@ -43,10 +41,8 @@ test(
       [".env", "app/.env.local", "notes/deep/log.txt", ".env.example", "notes/plain.txt"].map(kept),
       [false, false, false, true, true],
     );
-    here.put({ "bunfig.toml": '[test]\npathIgnorePatterns = ["fixtures/**"]\n' });
     const named = await here.crochet(["record", "agent.ts", "say correct-horse-battery", "--redact", "--json"], env);
     assert.equal(JSON.parse(named.out).fixture, "fixtures/say-secret-my-token", named.err);
-    assert.doesNotMatch(named.err, /will run/, "they are kept from it");
     assert.equal((await here.crochet(["fixtures", "scan"], env)).code, 0);
     here.put({ "fixtures/say-hello/files/data.jsonl": "correct-horse-battery\n" });
     const scan = await here.crochet(["fixtures", "scan"], env);

@@ -173,13 +173,6 @@ test("run in a pipe prints the last words alone: no escape sequence, whatever th
   assert.match(await piped("transcripts", "show", "last"), /^› go\n▸ Glob \{"pattern":"\*"\}\n✓ .*\nabcd\n$/);
 });
 
-test("run into a pipe with a person at stderr shows them that it lives, and wipes that", pty, async () => {
-  const { screen, raw, code } = await run([{ text: "The answer", delay: 500 }], { behind: "| cat" });
-  assert.equal(code, 0);
-  assert.match(raw, /[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/);
-  assert.equal(screen, "The answer");
-});
-
 test("run: a reader that leaves does not crash it", pty, async () => {
   const replies = Array.from({ length: 30 }, () => ({ tools: [{ name: "Glob", input: { pattern: "*" } }], delay: 20 }));
   const { screen } = await run([...replies, { text: "end" }], {

@@ -1,7 +1,6 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { stateDir } from "../../files/state-dir.ts";
-import { writeWhole } from "../../hooks/file/places.ts";
 import { EXIT } from "../_io.ts";
 import { privateDir } from "../_project.ts";
 import type { Cursor } from "../show/screen.ts";
@@ -141,7 +140,7 @@ export class PromptDesk implements Desk {
   }
 }
 
-/** How many prompts are remembered. */
+/** How many prompts can be reached. */
 const MOST = 500;
 
 /**
@@ -156,10 +155,8 @@ export class History {
 
   constructor(cwd: string, env: Readonly<Record<string, string | undefined>>) {
     this.#file = join(stateDir(cwd, env), "chat", "history.jsonl");
-    const entries = read(this.#file);
-    this.#entries = entries.slice(-MOST);
+    this.#entries = read(this.#file).slice(-MOST);
     this.#at = this.#entries.length;
-    if (entries.length > 2 * MOST) this.#shorten();
   }
 
   add(prompt: string): void {
@@ -183,14 +180,6 @@ export class History {
     if (this.#at === this.#entries.length) this.#draft = shown;
     this.#at = next;
     return next === this.#entries.length ? this.#draft : this.#entries[next];
-  }
-
-  #shorten(): void {
-    try {
-      writeWhole(this.#file, this.#entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
-    } catch {
-      // It stays long.
-    }
   }
 }
 

@@ -7,8 +7,7 @@ export interface Key {
 type KeyName =
   | ("text" | "paste" | "enter" | "newline" | "tab" | "escape" | "backspace" | "delete")
   | ("left" | "right" | "up" | "down" | "home" | "end" | "word-left" | "word-right" | "delete-word")
-  | ("ctrl-a" | "ctrl-b" | "ctrl-c" | "ctrl-d" | "ctrl-e" | "ctrl-f" | "ctrl-k" | "ctrl-l" | "ctrl-n" | "ctrl-p")
-  | ("ctrl-u" | "ctrl-w" | "ctrl-y" | "ctrl-z" | "unknown");
+  | (`ctrl-${string}` | "unknown");
 
 const CONTROLS: { readonly [char: string]: KeyName } = {
   "\r": "enter",
@@ -16,35 +15,21 @@ const CONTROLS: { readonly [char: string]: KeyName } = {
   "\t": "tab",
   "\b": "backspace",
   "\u007f": "backspace",
-  "\u0001": "ctrl-a",
-  "\u0002": "ctrl-b",
-  "\u0003": "ctrl-c",
-  "\u0004": "ctrl-d",
-  "\u0005": "ctrl-e",
-  "\u0006": "ctrl-f",
-  "\u000b": "ctrl-k",
-  "\u000c": "ctrl-l",
-  "\u000e": "ctrl-n",
-  "\u0010": "ctrl-p",
-  "\u0015": "ctrl-u",
-  "\u0017": "ctrl-w",
-  "\u0019": "ctrl-y",
-  "\u001a": "ctrl-z",
 };
 
+/** What a control character is: those without a name of their own are Ctrl and a letter. */
+function controlName(char: string): KeyName {
+  return CONTROLS[char] ?? `ctrl-${String.fromCharCode(char.charCodeAt(0) + 96)}`;
+}
+
+/** What follows an escape; where a terminal writes `O` for `[`, it means the same. */
 const SEQUENCES: { readonly [sequence: string]: KeyName } = {
   "[A": "up",
   "[B": "down",
   "[C": "right",
   "[D": "left",
-  "OA": "up",
-  "OB": "down",
-  "OC": "right",
-  "OD": "left",
   "[H": "home",
   "[F": "end",
-  "OH": "home",
-  "OF": "end",
   "[1~": "home",
   "[4~": "end",
   "[7~": "home",
@@ -104,17 +89,16 @@ export class KeyReader {
     const text = this.#rest;
     if (text === "") return 0;
     if (text[0] === "\u001b") return this.#escaped(text, keys);
-    const name = CONTROLS[text[0]!];
-    if (name !== undefined) {
-      keys.push(key(name));
+    // deno-lint-ignore no-control-regex
+    const [typed] = /^[^\u0000-\u001f\u007f]+/.exec(text) ?? [];
+    if (typed === undefined) {
+      keys.push(key(controlName(text[0]!)));
       return 1;
     }
-    // deno-lint-ignore no-control-regex
-    const [typed] = /^[^\u0000-\u001f\u007f]+/.exec(text) ?? [""];
     // Half of a character outside the basic plane waits for its other half.
     const whole = /[\ud800-\udbff]$/.test(typed) ? typed.slice(0, -1) : typed;
     if (whole !== "") keys.push({ name: "text", text: whole });
-    return whole === "" && typed === "" ? 1 : whole.length;
+    return whole.length;
   }
 
   #escaped(text: string, keys: Key[]): number {
@@ -132,7 +116,7 @@ export class KeyReader {
       return 1;
     }
     const [sequence] = /^(?:\[[0-9;?<=>]*[ -/]*[@-~]|O[@-~]|[\s\S])/.exec(after)!;
-    keys.push(key(SEQUENCES[sequence] ?? "unknown"));
+    keys.push(key(SEQUENCES[sequence.replace(/^O/, "[")] ?? "unknown"));
     return 1 + sequence.length;
   }
 }

@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join, relative, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { thrownWords } from "../../core/thrown.ts";
 import { HookFolder } from "../../hooks/folder.ts";
 import { hooksKeeper } from "../../hooks/trust.ts";
@@ -8,6 +8,7 @@ import { openSandbox } from "../../permissions/sandbox.ts";
 import { Backtest, type Finding, leftOut } from "../../testing/backtest.ts";
 import { findSessions, type LogProblem } from "../../transcript/sessions/find.ts";
 import { readSession } from "../../transcript/sessions/read.ts";
+import { pathFrom } from "../../view/calls.ts";
 import { eachOf, ProgressLine, reportLeft } from "../_each-of.ts";
 import { command, type Flags, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
@@ -58,16 +59,16 @@ export default command(USAGE, async ({ words, flags }, io) => {
       [path, ...agents].some((file) => statSync(file).mtimeMs >= since)
     );
     const backtest = new Backtest(records, { signal: io.signal, since });
-    const line = flags.json ? undefined : new ProgressLine(io);
+    const line = new ProgressLine(io);
     const began = performance.now();
     let done = 0;
     const problems = await eachOf(fresh, { atOnce: AT_ONCE, signal: io.signal }, async (files) => {
-      line?.show(`backtest  ${done++} of ${fresh.length} sessions  ${backtest.fired.call} calls`);
+      line.show(`backtest  ${done++} of ${fresh.length} sessions  ${backtest.fired.call} calls`);
       const session = readSession(files);
       await backtest.play(session);
       return session.problems;
     });
-    line?.end();
+    line.end();
     const report = reportOf(backtest, problems.length, [...unread, ...problems.flat()], notes, io);
     if (flags.json) io.out(`${JSON.stringify(report, null, 2)}\n`);
     else io.out(textOf(report, (performance.now() - began) / 1000, io));
@@ -127,10 +128,7 @@ async function hooksOf(cwd: string, { hooks: typed }: Flags["flags"], scratch: s
 type Report = ReturnType<typeof reportOf>;
 
 function reportOf({ tallies, fired }: Backtest, sessions: number, problems: LogProblem[], notes: string[], io: Io) {
-  const shown = (path: string) => {
-    const near = relative(io.cwd, path);
-    return near.startsWith("..") ? path : near;
-  };
+  const shown = (path: string) => pathFrom(io.cwd, path);
   const hooks = tallies.map(({ findings, ...tally }) => ({
     ...tally,
     would: Object.fromEntries(

@@ -63,11 +63,11 @@ async function checked({ words, flags }: Flags, io: Io, point: (annotation: Anno
   const options = optionsOf(flags, cwd, io);
   const { check } = await import("../../testing/check/check.ts");
   const began = performance.now();
-  const line = flags.json ? undefined : new ProgressLine(io);
-  const found = await check(paths, { ...options, ...(line && progressOn(line)) }).catch((error) => {
+  const line = new ProgressLine(io);
+  const found = await check(paths, { ...options, ...progressOn(line) }).catch((error) => {
     throw error instanceof TypeError ? new UsageError(error.message, { cause: error }) : error;
   });
-  line?.end();
+  line.end();
   const report = { ...found, ok: found.ok && untrusted.length === 0, problems: [...untrusted, ...found.problems] };
   if (report.hooks.length === 0 && report.problems.length === 0) {
     throw new UsageError(

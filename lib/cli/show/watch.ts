@@ -1,13 +1,12 @@
 import type { RunOptions } from "../../agent/options.ts";
-import type { Result, RunEvent } from "../../core/run-events.ts";
+import type { Result } from "../../core/run-events.ts";
 import type { Io } from "../_io.ts";
 import { permissionAsker, personAsker } from "../chat/asking.ts";
 import { hasPerson } from "../chat/keys.ts";
 import { Stage } from "../chat/stage.ts";
-import { Screen } from "./screen.ts";
 import { closing, takenBy } from "./tally.ts";
 import { coloursFor, plainText, wrap } from "./text.ts";
-import { RunView, terminalView } from "./view.ts";
+import { terminalView } from "./view.ts";
 
 /** Shows one run on the terminal while it happens, asks the user if there is one, and ends with what it cost. */
 export async function watchRun(
@@ -42,20 +41,4 @@ async function onStage(
   } finally {
     stage.close();
   }
-}
-
-/** One line on stderr that shows a run is alive while its output goes elsewhere. */
-export function statusLine(io: Io): { see(event: RunEvent): void; print(line: string): void; close(): void } {
-  const columns = () => process.stderr.columns || 80;
-  const screen = new Screen({ write: (io.draw ?? io).err, columns, rows: () => 2 });
-  const view = new RunView({ print: () => {}, colours: coloursFor(true, io.env), columns, cwd: io.cwd });
-  const timer = setInterval(() => screen.show(view.live().slice(-1)), 100);
-  return {
-    see: (event) => view.see(event),
-    print: (line) => screen.print([line]),
-    close() {
-      clearInterval(timer);
-      screen.clear();
-    },
-  };
 }

@@ -23,7 +23,6 @@ const USAGE: Usage = {
     ["--normalise <rule>", NORMALISE],
     ["--timeout <seconds>", "end the command after this time"],
     ["--json", "print JSON"],
-    ["--debug", "show where an error came from"],
   ],
   example: `crochet tape record --fixture typo -- claude -p "fix the typo in notes.md"`,
 };

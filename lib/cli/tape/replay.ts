@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { PLAIN, reportLines } from "../../tape/drift/report.ts";
+import { reportLines } from "../../tape/drift/report.ts";
 import { replayCommand } from "../../tape/server/run.ts";
 import { RULES } from "../../tape/server/rules.ts";
 import { COMMAND_INVARIANTS, commandAgent } from "../../tape/server/faults.ts";
@@ -8,6 +8,7 @@ import { brokenAgain } from "../../tape/fault/kept-faults.ts";
 import { expectTrusted } from "../_fixtures.ts";
 import { command, inLines, numberFlag, type Usage } from "../_flags.ts";
 import { EXIT, UsageError } from "../_io.ts";
+import { coloursFor } from "../show/text.ts";
 import { commandAsked, fixtureAsked, started } from "./_asked.ts";
 
 const USAGE: Usage = {
@@ -27,7 +28,6 @@ const USAGE: Usage = {
     ["--timeout <seconds>", "end the command after this time"],
     ["--junit <file>", "write a JUnit report"],
     ["--json", "print the report as JSON"],
-    ["--debug", "show where an error came from"],
   ],
   example: `crochet tape replay typo -- claude -p "fix the typo in notes.md"`,
   more: () => {
@@ -61,7 +61,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
       timeout: numberFlag(flags, "timeout"),
     }));
   const seconds = (performance.now() - began) / 1000;
-  const ink = io.tty ? (await import("../show/text.ts")).coloursFor(true, io.env) : PLAIN;
+  const ink = coloursFor(io.tty, io.env);
   const { served, recorded } = report.calls;
   const mark = report.ok ? ink.green("✓") : ink.red("✗");
   const lines = reportLines(report, ink).map((line) => `  ${line}\n`).join("");

@@ -1,4 +1,5 @@
-import { PLAIN, reportLines } from "../../tape/drift/report.ts";
+import { once } from "node:events";
+import { reportLines } from "../../tape/drift/report.ts";
 import { placesHere } from "../../tape/redact/places.ts";
 import { listen } from "../../tape/server/listen.ts";
 import { Replayer } from "../../tape/server/replay.ts";
@@ -20,7 +21,6 @@ const USAGE: Usage = {
     ["--tools <how>", "'loose': results of tools may differ; they are still reported"],
     ["--without <rules>", "switch off these rules: names separated by commas"],
     ["--json", "print the report as JSON"],
-    ["--debug", "show where an error came from"],
   ],
   example: "crochet tape serve typo --port 8787",
 };
@@ -33,15 +33,10 @@ export default command(USAGE, async ({ words, flags }, io) => {
   });
   const server = await listen(replayer.answer, { port: numberFlag(flags, "port", PORT) ?? 0 });
   io.out(`ready ${server.url}\n`);
-  await new Promise<void>((resolve) => {
-    if (io.signal.aborted) resolve();
-    io.signal.addEventListener("abort", () => resolve(), { once: true });
-  });
+  if (!io.signal.aborted) await once(io.signal, "abort");
   await server.close();
   const report = await replayer.report(`crochet tape record --fixture ${fixture.name} -- <command>`);
   if (flags.json) io.out(`${JSON.stringify(report)}\n`);
-  else {io.err(`${report.ok ? "✓" : "✗"} ${fixture.name}\n${
-      reportLines(report, PLAIN).map((line) => `  ${line}\n`).join("")
-    }`);}
+  else io.err([`${report.ok ? "✓" : "✗"} ${fixture.name}`, ...reportLines(report), ""].join("\n  ").trimEnd() + "\n");
   return report.ok ? EXIT.ok : EXIT.failed;
 });
