@@ -203,20 +203,11 @@ function fixturesOf(given: string, io: Io, verb: string): Fixture[] {
 /** The fixture of a name, or all those of a folder or of a project. */
 export function fixturesNamed(given: string, io: Io, verb = "replay"): Fixture[] {
   const fixture = findFixture(given, io.cwd);
-  if (given.endsWith(".jsonl") && basename(given) !== fixture.name) refuseOtherFile(given, fixture, io, verb);
+  // A file that is not a fixture's tape must not select the whole folder.
+  if (given.endsWith(".jsonl") && basename(given) !== fixture.name && resolve(io.cwd, given) !== fixture.tape) {
+    throw new UsageError(`Cannot ${verb} '${given}' as it is not the tape of a fixture, ${FIXTURES}/<name>/tape.jsonl`);
+  }
   if (existsSync(fixture.tape)) return [fixture];
   const found = fixturesIn(fixture.folder);
   return found.length > 0 ? found : fixturesIn(join(fixture.folder, FIXTURES));
-}
-
-/** A file that is not a fixture's tape must not select the whole folder. */
-function refuseOtherFile(given: string, { tape }: Fixture, io: Io, verb: string): void {
-  const file = resolve(io.cwd, given);
-  if (!existsSync(file)) {
-    throw new UsageError(`Cannot ${verb} '${given}' as there is no such file: crochet fixtures ls`);
-  }
-  if (file === tape) return;
-  throw new UsageError(
-    `Cannot ${verb} '${given}' as a fixture is a folder with its tape in it: move it to ${FIXTURES}/<name>/tape.jsonl`,
-  );
 }

@@ -4,9 +4,9 @@ import type { EventName } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
 import type { HookRun } from "../core/hook.ts";
 import type { Environment } from "../hooks/file/places.ts";
-import { type Rollout, rolloutWriter } from "../transcript/rollout.ts";
+import { readRollout, type Rollout, rolloutWriter } from "../transcript/rollout.ts";
 import { stateDir } from "../files/state-dir.ts";
-import { newestFirst, privateDir, rolloutName, rollouts } from "./_project.ts";
+import { newestFirst, privateDir, rolloutId, rolloutName, rollouts } from "./_project.ts";
 
 /** One event of a run with everything that was decided at it. */
 export interface Fire {
@@ -26,6 +26,16 @@ export function firesOf({ lines }: Rollout): Fire[] {
   return lines.flatMap((line) =>
     line.type === "fired" ? [{ at: line.at, agent_id: line.agent_id, event: line.event, folded: line.folded }] : []
   );
+}
+
+/** The same of a file; one of another release has none, and `report` gets why. */
+export function firesIn(path: string, report: (why: string) => void = () => {}): Fire[] {
+  try {
+    return firesOf(readRollout(path));
+  } catch (error) {
+    report(`${rolloutId(path)} is left out: ${(error as Error).message}`);
+    return [];
+  }
 }
 
 const TEST = rolloutName("test");

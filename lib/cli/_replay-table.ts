@@ -15,16 +15,10 @@ export interface Outcome extends Case {
   readonly shared?: NonNullable<FixtureRun["shared"]>;
 }
 
-/** The command that records again what has drifted of what was asked for. */
-function again(words: readonly string[], flags: Flags["flags"]): string {
-  const hooks = hooksOfOthers(flags);
-  const given = [...(flags.wire ? ["--wire"] : []), ...(hooks === undefined ? [] : ["--hooks", shellWord(hooks)])];
-  return ["crochet replay", ...words.map(shellWord), ...given, "--update"].join(" ");
-}
-
-/** The folder of --hooks, unless they were only shadows: without them the run differs. */
-function hooksOfOthers({ hooks, shadow }: Flags["flags"]): string | undefined {
-  return hooks === undefined || shadow ? undefined : String(hooks);
+/** The command that records a fixture again with the hooks it was replayed with; shadows change no run. */
+function renewal(name: string, { hooks, shadow, wire }: Flags["flags"]): string | undefined {
+  if (hooks === undefined || shadow) return undefined;
+  return `crochet replay ${shellWord(name)}${wire ? " --wire" : ""} --hooks ${shellWord(String(hooks))} --update`;
 }
 
 /** Prints a row for each fixture, then what is to be said of some. */
@@ -38,8 +32,7 @@ export function showOutcomes(outcomes: readonly Outcome[], { flags }: Flags, io:
   io.out(table(["fixture", "result", "calls", "time"], rows));
   const shown = shownOnce(outcomes);
   for (const [i, { name, report, error, shadow }] of outcomes.entries()) {
-    const renew = hooksOfOthers(flags) === undefined ? undefined : again([name], flags);
-    const lines = error !== undefined ? [error] : reportLines(shown[i]!.report!, ink, renew);
+    const lines = error !== undefined ? [error] : reportLines(shown[i]!.report!, ink, renewal(name, flags));
     const mark = report?.ok ? "" : `${ink.red("✗")} `;
     if (lines.length > 0) io.out(`\n${mark}${ink.bold(name)}\n${lines.map((line) => `  ${line}\n`).join("")}`);
     if (shadow.length > 0) io.out(`\n${ink.bold(name)}, with these hooks:\n${shadowTable(shadow)}`);

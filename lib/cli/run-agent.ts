@@ -9,7 +9,7 @@ import { EXIT, type Io, UsageError } from "./_io.ts";
 import { endAtSecondInterrupt, guarded, processIo } from "./_process.ts";
 import { ASKING, type Call, promptOf, RUN_FLAGS, runOptions } from "./_run-options.ts";
 import { consoleAside } from "./_runtime.ts";
-import { coloursFor, oneLine, plainText } from "./show/text.ts";
+import { coloursFor, cut, oneLine, plainText } from "./show/text.ts";
 
 const PIPED =
   "Piped input is added to the prompt; use - as the prompt for piped input alone. @shot.png and @paper.pdf attach these files.";
@@ -149,17 +149,8 @@ function inJson(value: object): string {
 
 /** Quiet ends and refusals are not failures; reaching a limit is. */
 export function exitCode(stop: Stop): number {
-  switch (stop) {
-    case "done":
-    case "halted":
-    case "denied":
-    case "waiting":
-      return EXIT.ok;
-    case "aborted":
-      return EXIT.interrupted;
-    default:
-      return EXIT.failed;
-  }
+  if (stop === "aborted") return EXIT.interrupted;
+  return ["done", "halted", "denied", "waiting"].includes(stop) ? EXIT.ok : EXIT.failed;
 }
 
 /** The refused calls of a run and its sub-agents: without a terminal nothing else shows them. */
@@ -181,7 +172,7 @@ export class RefusedCalls {
     const { id, name, refused: { by, reason, note } } = event;
     this.#denials.push({ tool_name: name, tool_use_id: id, reason, by });
     const call = `${name} ${callSubject(name, this.#inputs.get(id), this.#cwd)}`.trim();
-    return `refused ${shortened(oneLine(call))}: ${oneLine(note ?? reason)}`;
+    return `refused ${cut(oneLine(call), MOST_COLUMNS)}: ${oneLine(note ?? reason)}`;
   }
 
   /** The result with the denials of sub-agents beside its own. */
@@ -191,8 +182,4 @@ export class RefusedCalls {
   }
 }
 
-const MOST_CHARACTERS = 100;
-
-function shortened(text: string): string {
-  return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text;
-}
+const MOST_COLUMNS = 100;

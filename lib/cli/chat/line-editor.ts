@@ -2,6 +2,17 @@ import type { Cursor } from "../show/screen.ts";
 import { chop, displayWidth, graphemes } from "../show/text.ts";
 import type { Key } from "./keys.ts";
 
+/** Keys that mean the same as others. */
+const ALSO: { readonly [name: string]: string } = {
+  paste: "text",
+  "ctrl-a": "home",
+  "ctrl-b": "left",
+  "ctrl-d": "delete",
+  "ctrl-e": "end",
+  "ctrl-f": "right",
+  "delete-word": "ctrl-w",
+};
+
 /** A text that a person writes, of one or many lines, with its cursor. */
 export class LineEditor {
   #text = "";
@@ -23,62 +34,27 @@ export class LineEditor {
 
   /** Does what a key means for the text; says whether it meant anything. */
   press({ name, text }: Key): boolean {
-    switch (name) {
-      case "text":
-      case "paste":
-        this.#replace(this.#at, this.#at, text);
-        return true;
-      case "newline":
-        this.#replace(this.#at, this.#at, "\n");
-        return true;
-      case "backspace":
-        this.#replace(this.#before(), this.#at, "");
-        return true;
-      case "delete":
-      case "ctrl-d":
-        this.#replace(this.#at, this.#after(), "");
-        return true;
-      case "left":
-      case "ctrl-b":
-        this.#at = this.#before();
-        return true;
-      case "right":
-      case "ctrl-f":
-        this.#at = this.#after();
-        return true;
-      case "word-left":
-        this.#at = this.#wordBefore();
-        return true;
-      case "word-right":
-        this.#at += /^\s*\S*/.exec(this.#text.slice(this.#at))![0].length;
-        return true;
-      case "home":
-      case "ctrl-a":
-        this.#at = this.#lineStart();
-        return true;
-      case "end":
-      case "ctrl-e":
-        this.#at = this.#lineEnd();
-        return true;
-      case "ctrl-u":
-        this.#kill(this.#lineStart(), this.#at);
-        return true;
-      case "ctrl-k":
-        this.#kill(this.#at, this.#lineEnd());
-        return true;
-      case "ctrl-w":
-      case "delete-word":
-        this.#kill(this.#wordBefore(), this.#at);
-        return true;
-      case "ctrl-y":
-        this.#replace(this.#at, this.#at, this.#killed);
-        return true;
-      case "up":
-      case "down":
-        return this.#vertical(name === "up" ? -1 : 1);
-      default:
-        return false;
-    }
+    const meant = ALSO[name] ?? name;
+    if (meant === "up" || meant === "down") return this.#vertical(meant === "up" ? -1 : 1);
+    const insert = (more: string) => this.#replace(this.#at, this.#at, more);
+    const actions: { readonly [name: string]: () => void } = {
+      text: () => insert(text),
+      newline: () => insert("\n"),
+      "ctrl-y": () => insert(this.#killed),
+      backspace: () => this.#replace(this.#before(), this.#at, ""),
+      delete: () => this.#replace(this.#at, this.#after(), ""),
+      left: () => this.#at = this.#before(),
+      right: () => this.#at = this.#after(),
+      "word-left": () => this.#at = this.#wordBefore(),
+      "word-right": () => this.#at += /^\s*\S*/.exec(this.#text.slice(this.#at))![0].length,
+      home: () => this.#at = this.#lineStart(),
+      end: () => this.#at = this.#lineEnd(),
+      "ctrl-u": () => this.#kill(this.#lineStart(), this.#at),
+      "ctrl-k": () => this.#kill(this.#at, this.#lineEnd()),
+      "ctrl-w": () => this.#kill(this.#wordBefore(), this.#at),
+    };
+    actions[meant]?.();
+    return meant in actions;
   }
 
   /** The text as rows behind a mark, and the cursor's place; a long text is shown around the cursor. */

@@ -20,7 +20,7 @@ import { command, type Flags, numberFlag, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";
 import { writeJunit } from "../_replay-table.ts";
-import { type Colours, coloursFor, several, wrap } from "../show/text.ts";
+import { type Colours, coloursFor, cut, openText, several, wrap } from "../show/text.ts";
 
 const USAGE: Usage = {
   name: "hooks check",
@@ -194,18 +194,20 @@ function survivorLines({ line, was, is, example, hook, mutant }: Survivor, saved
   const answers = hook === undefined ? "" : `: ${hook}, mutant ${mutant}`;
   const keeps = saved ? "" : colours.dim("   --save keeps it");
   return [
-    `  ${colours.dim(`line ${line}`)}  ${colours.red(`- ${printable(was)}`)}`,
-    `${indent}${colours.green(`+ ${printable(is)}`)}`,
-    ...(example ? [`    they differ at: ${printable(eventWords(example.event))}${answers}${keeps}`] : []),
+    `  ${colours.dim(`line ${line}`)}  ${colours.red(`- ${openText(was)}`)}`,
+    `${indent}${colours.green(`+ ${openText(is)}`)}`,
+    ...(example ? [`    they differ at: ${eventWords(example.event)}${answers}${keeps}`] : []),
   ];
 }
 
+/** An event on one line: the tool, its input, and what else there is. */
 function eventWords(event: HookExample["event"] = {}): string {
   const { tool_name, tool_input, ...rest } = event;
-  const parts = [tool_name, ...[tool_input, rest].filter((part) => isObject(part) && Object.keys(part).length > 0)];
-  const words = parts.filter((part) => part !== undefined)
-    .map((part) => typeof part === "string" ? part : JSON.stringify(part)).join(" ");
-  return words === "" ? "the usual event" : words.length > 160 ? `${words.slice(0, 157)}…` : words;
+  const parts = [
+    tool_name,
+    ...[tool_input, rest].map((part) => JSON.stringify(part ?? {})).filter((one) => one !== "{}"),
+  ];
+  return cut(openText(parts.filter((part) => part !== undefined).join(" ")), 160) || "the usual event";
 }
 
 /** Nothing is proven: it was not refuted in so many rounds. */
@@ -229,34 +231,20 @@ function findingLines(finding: Finding, colours: Colours, columns: number): stri
       wrapped(line, columns, 8).map((part, i) => `${i === 0 ? "      " : "        "}${colours.dim(part)}`)
     ),
     ...(more > 1 ? [`      ${colours.dim(`… and ${more} more, see --json`)}`] : []),
-    ...(trace.length === 0 ? input(counterexample).flatMap((text) => field("event", text)) : []),
+    ...(trace.length === 0 && isObject(counterexample) ? field("event", eventWords(subjectOf(counterexample))) : []),
     ...field("fix", fix),
     `    ${colours.dim("again".padEnd(7))}${reproduce}`,
   ];
 }
 
 /** The part of an event that such a hook is about. */
-function input(counterexample: unknown): string[] {
-  if (!isObject(counterexample)) return [];
-  const { tool_name, tool_input, input = tool_input, prompt, last_assistant_message } = counterexample;
-  const about = tool_name !== undefined
-    ? `${tool_name} ${JSON.stringify(input)}`
-    : prompt !== undefined
-    ? JSON.stringify({ prompt })
-    : last_assistant_message !== undefined
-    ? JSON.stringify({ last_assistant_message })
-    : undefined;
-  return about === undefined ? [] : [printable(about.length > 160 ? `${about.slice(0, 157)}…` : about)];
-}
-
-/** A text that moves no cursor. */
-function printable(text: string): string {
-  // deno-lint-ignore no-control-regex
-  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202f\ufeff]/g, "�");
+function subjectOf(event: { readonly [field: string]: unknown }): HookExample["event"] {
+  const { tool_name, tool_input, input = tool_input, prompt, last_assistant_message } = event;
+  return tool_name !== undefined ? { tool_name, tool_input: input } : { prompt, last_assistant_message };
 }
 
 function wrapped(text: string, columns: number, indent: number): string[] {
-  return wrap(printable(text.replaceAll("\n", "⏎")), Math.max(40, columns - indent), 0);
+  return wrap(openText(text.replaceAll("\n", "⏎")), Math.max(40, columns - indent), 0);
 }
 
 function time(ms: number): string {

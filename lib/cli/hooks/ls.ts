@@ -3,11 +3,10 @@ import { resolve } from "node:path";
 import type { Agent } from "../../agent/options.ts";
 import { notBuiltIn } from "../../hooks/known-names.ts";
 import type { Found, Listed } from "../../hooks/sources.ts";
-import { readRollout } from "../../transcript/rollout.ts";
 import { agentScripts, besideWords, eventNames, hooksHere, kindWords } from "../_find-hooks.ts";
 import { command, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
-import { firesOf, ledgers, sayRun } from "../_ledger.ts";
+import { firesIn, ledgers, sayRun } from "../_ledger.ts";
 import { projectOf } from "../_project.ts";
 import { loadAgent } from "../_script.ts";
 import { table } from "../show/text.ts";
@@ -121,20 +120,11 @@ const RECENT = 5;
 function lastResults(cwd: string, env: Readonly<Record<string, string | undefined>>): Map<string, string> {
   const last = new Map<string, string>();
   for (const path of ledgers(cwd, env).slice(0, RECENT)) {
-    for (const { folded } of readable(path).reverse()) {
+    for (const { folded } of firesIn(path).reverse()) {
       for (const run of folded.runs) {
         if (run.skipped === undefined && !last.has(run.hook)) last.set(run.hook, sayRun(run).split("\n")[0]!);
       }
     }
   }
   return last;
-}
-
-/** A rollout of another release says nothing here. */
-function readable(path: string): ReturnType<typeof firesOf> {
-  try {
-    return firesOf(readRollout(path));
-  } catch {
-    return [];
-  }
 }

@@ -1,8 +1,7 @@
-import { readRollout } from "../../transcript/rollout.ts";
 import { command, type Usage } from "../_flags.ts";
 import { EXIT } from "../_io.ts";
-import { firesOf, ledgers } from "../_ledger.ts";
-import { projectOf, rolloutId } from "../_project.ts";
+import { type Fire, firesIn, ledgers } from "../_ledger.ts";
+import { projectOf } from "../_project.ts";
 import { table } from "../show/text.ts";
 
 const USAGE: Usage = {
@@ -25,11 +24,7 @@ interface Count {
 export default command(USAGE, async ({ flags }, io) => {
   const counts = new Map<string, Count>();
   for (const path of ledgers(projectOf(flags, io), io.env)) {
-    try {
-      count(path, counts);
-    } catch (error) {
-      io.err(`crochet: ${rolloutId(path)} is left out: ${(error as Error).message}\n`);
-    }
+    count(firesIn(path, (why) => io.err(`crochet: ${why}\n`)), counts);
   }
   const hooks = [...counts].sort(([a], [b]) => a < b ? -1 : 1).map(([hook, c]) => ({ hook, ...c }));
   if (flags.json) io.out(`${JSON.stringify(hooks, null, 2)}\n`);
@@ -37,23 +32,19 @@ export default command(USAGE, async ({ flags }, io) => {
   else {
     io.out(table(
       ["hook", "runs", "denied", "modified", "failed", "skipped", "total", "each"],
-      hooks.map((h) => [
-        h.hook,
-        String(h.runs),
-        String(h.denied),
-        String(h.modified),
-        String(h.failed),
-        String(h.skipped),
-        `${h.total_ms.toFixed(1)} ms`,
-        h.runs === 0 ? "" : `${(h.total_ms / h.runs).toFixed(1)} ms`,
+      hooks.map(({ hook, total_ms, ...counted }) => [
+        hook,
+        ...Object.values(counted).map(String),
+        `${total_ms.toFixed(1)} ms`,
+        counted.runs === 0 ? "" : `${(total_ms / counted.runs).toFixed(1)} ms`,
       ]),
     ));
   }
   return EXIT.ok;
 });
 
-function count(path: string, counts: Map<string, Count>): void {
-  for (const { folded } of firesOf(readRollout(path))) {
+function count(fires: readonly Fire[], counts: Map<string, Count>): void {
+  for (const { folded } of fires) {
     for (const { hook, skipped, failure, opinion, ms } of folded.runs) {
       let c = counts.get(hook);
       if (!c) counts.set(hook, c = { runs: 0, denied: 0, modified: 0, failed: 0, skipped: 0, total_ms: 0 });

@@ -29,7 +29,6 @@ function withoutOverwritten(text: string): string {
 
 /** Like `plainText`, but hidden characters are written out: for text that a person decides about. */
 export function openText(text: string): string {
-  const named = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
   return text.replace(CONTROL, named).replace(TURNING, named).replaceAll("\t", "    ");
 }
 
