@@ -8,9 +8,37 @@ import { adapterEntries, adapterText, isAdapter } from "../hooks/install-adapter
 import { installedFile, isAbsoluteLine } from "../hooks/install-line.ts";
 import { loadSettings, readSettings } from "../hooks/settings.ts";
 import { onPath } from "../process/program.ts";
-import { broken, type Check, ok, parted, warning } from "./_doctor-check.ts";
 import type { Io } from "./_io.ts";
 import { several } from "./show/text.ts";
+
+/** One thing that was looked at. */
+export interface Check {
+  readonly about: string;
+  readonly state: "ok" | "warning" | "broken";
+  /** What was seen; never a secret. */
+  readonly words: string;
+  readonly fix?: string;
+}
+
+export const ok = (about: string, words: string): Check => ({ about, state: "ok", words });
+export const warning = (about: string, words: string, fix: string): Check => ({
+  about,
+  state: "warning",
+  words,
+  fix,
+});
+export const broken = (about: string, words: string, fix?: string): Check => ({
+  about,
+  state: "broken",
+  words,
+  ...(fix !== undefined && { fix }),
+});
+
+/** Splits "what: the fix"; a message without a fix is all words. */
+export function parted(message: string): { words: string; fix?: string } {
+  const at = message.lastIndexOf(": ");
+  return at < 0 ? { words: message } : { words: message.slice(0, at), fix: message.slice(at + 2) };
+}
 
 /** Where hosts keep their hooks, in a project and in a home. */
 const FILES = HOST_NAMES.flatMap((host) =>
@@ -48,12 +76,8 @@ async function codexTrust(path: string, cwd: string, env: Io["env"]): Promise<Ch
     const trusted = listed.filter(({ sourcePath, trustStatus }) =>
       realOr(sourcePath) === realOr(path) && /^(trusted|managed)$/.test(trustStatus)
     ).length;
-    if (trusted >= ours) {
-      return [];
-    }
-    return [
-      warning("", `Codex does not run ${ours - trusted} of ${several(ours, "hook")} as no person trusts them`, fix),
-    ];
+    const words = `Codex does not run ${ours - trusted} of ${several(ours, "hook")} as no person trusts them`;
+    return trusted >= ours ? [] : [warning("", words, fix)];
   } catch (error) {
     const why = (error as Error).message;
     return [warning("", `Codex cannot be asked whether its hooks are trusted: ${why}`, fix)];
@@ -140,11 +164,10 @@ function shapeProblems(hooks: unknown): Check[] {
   if (hooks === undefined) return [];
   if (!isObject(hooks)) return [broken("", "hooks is not an object", 'write { "hooks": { "BeforeTool": [ … ] } }')];
   return Object.entries(hooks).flatMap(([event, groups]) => {
-    // Beside its events there are switches, such as `enabled`.
-    if (!Array.isArray(groups)) return [];
+    // Beside its events there are switches, such as `enabled`, and the list `disabled`.
+    if (!Array.isArray(groups) || event === "disabled") return [];
     return groups.flatMap((group: unknown, i) => {
       const at = `hooks.${event}[${i}]`;
-      if (event === "disabled") return [];
       return isObject(group) && Array.isArray(group.hooks)
         ? []
         : [broken("", `${at} has no list of hooks`, `write { "matcher": "…", "hooks": [ … ] } at ${at}`)];

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, symlinkSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
-import { keptEvals, readPlan, slotName, type Variant } from "../eval/plan.ts";
-import type { EvalPlace } from "../eval/runs.ts";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { keptEvals, readPlan, roundOf, slotName, type Variant } from "../eval/plan.ts";
+import { type EvalPlace, EvalRuns } from "../eval/runs.ts";
 import { realOr } from "../hooks/file/places.ts";
 import { ownArgv } from "../hooks/own-command.ts";
 import { runProcess } from "../process/process.ts";
@@ -13,7 +13,7 @@ import { type Io, UsageError } from "./_io.ts";
 import { builtIn, loadAgent } from "./_script.ts";
 
 /** Where the process of a run leaves what came of it, in the run's folder. */
-export const CAME = "came.json";
+const CAME = "came.json";
 
 /** What git says, in a directory; undefined if it fails. */
 export function git(cwd: string, ...args: string[]): string | undefined {
@@ -71,7 +71,7 @@ export function variantAgents(
     elsewhere: async (slot) => {
       const run = slotName(slot);
       const came = join(folder, run, CAME);
-      const [command, ...args] = ownArgv("cli/_eval-slot", folder, io.cwd, run);
+      const [command, ...args] = ownArgv("cli/_eval-variants", folder, io.cwd, run);
       const path = tree(slot.variant.commit!);
       if (!trees.has(path)) checkOut(path, slot.variant.commit!, io.cwd);
       trees.add(path);
@@ -98,3 +98,20 @@ export function checkOut(path: string, commit: string, cwd: string): void {
   const [from, to] = [join(cwd, "node_modules"), join(path, inside, "node_modules")];
   if (existsSync(from) && !existsSync(to)) symlinkSync(from, to);
 }
+
+/** The process that makes one run of an eval where the agent's code is checked out: scripts read files from there. */
+async function makeRun([folder = "", project = "", name = ""]: readonly string[]): Promise<void> {
+  const parent = process.ppid;
+  setInterval(() => process.ppid === parent || process.exit(1), 200).unref(); // an eval that is killed leaves nothing
+  const plan = readPlan(dirname(folder), basename(folder));
+  const slot = roundOf(plan, Number(basename(name))).find((one) => slotName(one) === name)!;
+  const { signal } = new AbortController();
+  const { agentOf } = variantAgents(folder, { cwd: project, signal });
+  const runs = new EvalRuns(plan, { project, folder, agentOf, atOnce: 1, signal });
+  const line = await runs.attempt(slot);
+  mkdirSync(join(folder, name), { recursive: true });
+  writeFileSync(join(folder, name, CAME), JSON.stringify(line));
+  process.exit(0); // whatever the script left running
+}
+
+if (import.meta.main) await makeRun(process.argv.slice(2));

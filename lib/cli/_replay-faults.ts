@@ -13,8 +13,7 @@ import { fixtureAgent, mistyped, nearFixture } from "./_fixtures.ts";
 import { type Flags, numberFlag, refuseTogether } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
-import { writeJunit } from "./_replay-table.ts";
-import { unreachedShared } from "./_shared-invariants.ts";
+import { unreachedShared, writeJunit } from "./_replay-table.ts";
 import { table } from "./show/text.ts";
 
 /** What `--faults` asks for: a number of schedules, or a preset. */

@@ -14,8 +14,7 @@ import { type Fixture, FIXTURES, fixturesIn } from "../tape/fixture.ts";
 import { readTape } from "../tape/read.ts";
 import { runFixture } from "../tape/run-fixture.ts";
 import { CONFIG_FILE, readConfig } from "./_config.ts";
-import { broken, type Check, ok, parted, warning } from "./_doctor-check.ts";
-import { hostChecks } from "./_doctor-hosts.ts";
+import { broken, type Check, hostChecks, ok, parted, warning } from "./_doctor-hosts.ts";
 import { agentScripts, besideWords, hooksHere } from "./_find-hooks.ts";
 import { fixtureAgent, isOfOthers } from "./_fixtures.ts";
 import { command, type Usage } from "./_flags.ts";
@@ -41,7 +40,10 @@ export default command(USAGE, async ({ flags }, io) => {
   const cwd = projectOf(flags, io);
   const checks = [
     ...await machineChecks(cwd, io.env),
-    ...await projectChecks(cwd, io, flags.replay === true),
+    ...trustChecks(cwd, io),
+    ...await configChecks(cwd, io),
+    ...await hookChecks(cwd, io),
+    ...await fixtureChecks(cwd, io, flags.replay === true),
     ...await hostChecks(cwd, io.env),
   ];
   const bad = checks.filter(({ state }) => state === "broken").length;
@@ -146,16 +148,6 @@ function writable(dir: string, env: Io["env"]): Check {
   }
 }
 
-/** What a project has, and whether it works. */
-async function projectChecks(cwd: string, io: Io, replay: boolean): Promise<Check[]> {
-  return [
-    ...trustChecks(cwd, io),
-    ...await configChecks(cwd, io),
-    ...await hookChecks(cwd, io),
-    ...await fixtureChecks(cwd, io, replay),
-  ];
-}
-
 function trustChecks(cwd: string, io: Io): Check[] {
   return standings(cwd, io.env).map(({ thing, state, why }) => {
     if (state === "trusted") return ok("trust", `${thing} is trusted`);
@@ -182,19 +174,12 @@ async function hookChecks(cwd: string, io: Io): Promise<Check[]> {
   const own = problems.filter((problem) => !/settings(\.local)?\.json/.test(problem));
   const loads = ok("hooks", `'crochet run' without a script loads ${several(listed.length, "hook")}`);
   const scripts = agentScripts(cwd).map((script) => ok("hooks", besideWords(script)));
-  const names = warnings.map((message) => {
-    const { words, fix } = parted(message);
-    return warning("hooks", words, fix!);
-  });
-  const wrong = own.map((problem) => {
-    const { words, fix } = parted(problem);
-    return broken("hooks", words, fix);
-  });
+  const names = warnings.map((message) => parted(message)).map(({ words, fix }) => warning("hooks", words, fix!));
+  const wrong = own.map((message) => parted(message)).map(({ words, fix }) => broken("hooks", words, fix));
   for (const { record, path } of listed) {
     const program = record.kind === "command" && path !== undefined ? missingProgram(path, io.env) : undefined;
-    if (program) {
-      wrong.push(broken("hooks", `${record.name} needs ${program}, which is not installed`, `install ${program}`));
-    }
+    const words = `${record.name} needs ${program}, which is not installed`;
+    if (program) wrong.push(broken("hooks", words, `install ${program}`));
   }
   return [...(wrong.length === 0 ? [loads] : wrong), ...names, ...scripts];
 }
@@ -221,9 +206,8 @@ async function fixtureChecks(cwd: string, io: Io, replay: boolean): Promise<Chec
   if (fine > 0) checks.push(ok("fixtures", `${fine} of ${found.length} replay as recorded`));
   if (left > 0) {
     const why = trusted ? "as time ran out" : "as its fixtures are not trusted";
-    checks.push(
-      warning("fixtures", `${left} of ${found.length} can be read and were not replayed ${why}`, "crochet replay"),
-    );
+    const words = `${left} of ${found.length} can be read and were not replayed ${why}`;
+    checks.push(warning("fixtures", words, "crochet replay"));
   }
   return checks;
 }
@@ -237,11 +221,8 @@ async function fixtureProblem(fixture: Fixture, run: boolean, io: Io): Promise<C
     const { report } = await runFixture(fixture, await fixtureAgent(fixture, io.signal), { signal: io.signal });
     if (report.ok) return undefined;
     const [first = "it is not the recorded run"] = reportLines(report).map((line) => line.trim()).filter(Boolean);
-    return broken(
-      "fixtures",
-      `${fixture.name} is stale: ${first}`,
-      `crochet replay ${shellWord(fixture.name)} shows more`,
-    );
+    const fix = `crochet replay ${shellWord(fixture.name)} shows more`;
+    return broken("fixtures", `${fixture.name} is stale: ${first}`, fix);
   } catch (error) {
     return broken("fixtures", `${fixture.name}: ${(error as Error).message}`);
   }

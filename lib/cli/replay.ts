@@ -1,7 +1,9 @@
-import { statSync } from "node:fs";
+import { statSync, watch } from "node:fs";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { renewalText, reportLines } from "../tape/drift/report.ts";
+import { ownArgv } from "../hooks/own-command.ts";
+import { runProcess } from "../process/process.ts";
 import type { Fixture } from "../tape/fixture.ts";
 import { refuseInCi } from "../tape/options.ts";
 import { readHeader } from "../tape/read.ts";
@@ -15,7 +17,7 @@ import { command, type Flags, inLines, refuseTogether, type Usage } from "./_fla
 import { type Annotation, onGithub } from "./_github.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
-import { type Outcome, showOutcomes, writeJunit } from "./_replay-table.ts";
+import { type Outcome, showOutcomes, unreachedShared, writeJunit } from "./_replay-table.ts";
 import { coloursFor } from "./show/text.ts";
 
 const USAGE: Usage = {
@@ -81,7 +83,7 @@ async function replayed({ words, flags }: Flags, io: Io, point: (annotation: Ann
   }
   if (flags.watch) {
     refuseTogether(flags, "watch", ["update", "bisect", "json", "on"], "it replays again and again");
-    return await (await import("./_replay-watch.ts")).watchFixtures(words, flags, io);
+    return await watchFixtures(words, flags, io);
   }
   if (flags.bisect !== undefined) {
     refuseTogether(flags, "bisect", ["update", "normalise", "on", "json", "shadow"], "it replays other commits");
@@ -96,7 +98,6 @@ async function replayed({ words, flags }: Flags, io: Io, point: (annotation: Ann
     ? await replayHere(fixtures, io, (fixture) => outcomeOf(fixture, normalise, flags, io))
     : await (await import("./_durable.ts")).replayOn<Outcome>(fixtures, flags, io);
   if (outcomes.some(({ shared }) => shared)) {
-    const { unreachedShared } = await import("./_shared-invariants.ts");
     outcomes.push(...unreachedShared(fixtures, outcomes, io.cwd).map((one) => ({ ...one, shadow: [] })));
   }
   if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
@@ -241,4 +242,39 @@ async function replayHere(
   });
   progress.end();
   return outcomes;
+}
+
+/** Changes that no agent and no tape depends on, and those that a replay itself makes. */
+const UNWATCHED = /(?:^|\/)(?:node_modules|\.git|\.crochet|dist)(?:\/|$)|~$|\.sw[px]$|\.tmp$/;
+
+/** Editors write a file in several steps. */
+const SETTLES_MS = 100;
+
+/** Replays in a process of its own, as code is loaded once per process, and again when a file of the project changes. */
+async function watchFixtures(words: readonly string[], flags: Flags["flags"], io: Io): Promise<number> {
+  const given = Object.entries(flags).filter(([name]) => name !== "watch")
+    .flatMap(([name, value]) =>
+      value === true ? [`--${name}`] : value === undefined ? [] : [`--${name}`, String(value)]
+    );
+  const [command, ...args] = ownArgv("cli/main", "replay", ...words, ...given);
+  let changed = Promise.withResolvers<void>();
+  const watcher = watch(io.cwd, { recursive: true }, (_, path) => {
+    if (path === null || !UNWATCHED.test(path)) changed.resolve();
+  });
+  io.signal.addEventListener("abort", () => changed.resolve(), { once: true });
+  try {
+    while (!io.signal.aborted) {
+      changed = Promise.withResolvers<void>();
+      const { stdout, stderr } = await runProcess({ command, args, cwd: io.cwd, env: io.env, signal: io.signal });
+      if (io.signal.aborted) break;
+      io.out(stdout);
+      io.err(stderr);
+      io.out("\nwaiting for a change, Ctrl-C ends\n");
+      await changed.promise;
+      await new Promise((resolve) => setTimeout(resolve, SETTLES_MS));
+    }
+    return EXIT.interrupted;
+  } finally {
+    watcher.close();
+  }
 }

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { shellWord } from "../core/shown.ts";
 
-type Script = "cli/main" | "cli/hook" | "cli/_eval-slot" | "monitor/note";
+type Script = "cli/main" | "cli/hook" | "cli/_eval-variants" | "monitor/note";
 
 /** The scripts that need packages, as words of the package's command. */
 const WORDS: { readonly [script in Script]?: readonly string[] } = { "cli/main": [], "cli/hook": ["hook"] };

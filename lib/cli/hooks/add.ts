@@ -1,12 +1,12 @@
-import { copyFileSync, existsSync, readdirSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { nearest } from "../../files/nearest.ts";
 import { isSkipped, parseFileName } from "../../hooks/file/file-name.ts";
+import { standings, trust } from "../../hooks/trust.ts";
 import { sidecarsOf } from "../../testing/examples/example.ts";
 import { command, type Usage } from "../_flags.ts";
-import { addToHooks, UNTRUSTED } from "../_hook-folder.ts";
-import { EXIT, UsageError } from "../_io.ts";
+import { EXIT, type Io, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";
 
 const USAGE: Usage = {
@@ -39,6 +39,22 @@ export default command(USAGE, async ({ words, flags }, io) => {
   else io.out(`${added.map((file) => `added ${file}\n`).join("")}${trusted ? "" : UNTRUSTED}`);
   return EXIT.ok;
 });
+
+/**
+ * Adds to the project's hooks; `write` gets the folder. A trusted folder stays trusted: the only new bytes are ours, and
+ * the user asked for them. Returns whether it is.
+ */
+export function addToHooks(cwd: string, { env }: Io, write: (folder: string) => void): boolean {
+  const folder = join(cwd, "hooks");
+  const trusted = !existsSync(folder) || standings(cwd, env).some((s) => s.thing === "hooks" && s.state === "trusted");
+  mkdirSync(folder, { recursive: true });
+  write(folder);
+  if (trusted) trust(cwd, env, "hooks");
+  return trusted;
+}
+
+/** What there is to do in a folder that is not trusted yet. */
+export const UNTRUSTED = "look at ./hooks, then run 'crochet trust'\n";
 
 function named(name: string, all: readonly Shipped[]): Shipped {
   const hook = all.find((one) => one.name === name || one.file === name);

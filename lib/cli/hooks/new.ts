@@ -3,10 +3,10 @@ import { basename, join } from "node:path";
 import { type FileName, parseFileName } from "../../hooks/file/file-name.ts";
 import { sidecarsOf } from "../../testing/examples/example.ts";
 import { command, type Usage } from "../_flags.ts";
-import { addToHooks, UNTRUSTED } from "../_hook-folder.ts";
 import { EXIT, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";
 import { type Lang, LANGS, newHook } from "./_new-hook.ts";
+import { addToHooks, UNTRUSTED } from "./add.ts";
 
 const USAGE: Usage = {
   name: "hooks new",
