@@ -126,7 +126,6 @@ export function reportUnloaded(found: Found, io: Io): void {
 
 /** All hooks of a project as `crochet run` would have them: with an agent, those it brings itself come first. */
 export async function hooksHere(cwd: string, flags: Flags["flags"], io: Io, agent?: Agent): Promise<Found> {
-  const { HookSources } = await import("../hooks/sources.ts");
   const own = await agent?.ownHooks();
   const sources = new HookSources({
     cwd,

@@ -4,11 +4,8 @@ import type { Usage } from "./_flags.ts";
 export interface Io {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /**
-   * As `out` and `err`, but written as it is: for what draws on a terminal and has itself made plain what came from
-   * elsewhere. @default `out` and `err`
-   */
-  readonly draw?: { readonly out: (text: string) => void; readonly err: (text: string) => void };
+  /** As `out`, but written as it is: for what draws and has itself made plain what came from elsewhere. @default `out` */
+  readonly draw?: (text: string) => void;
   /** Absent in tests that run a command in their own process. */
   readonly stdin?: { readonly isPiped: boolean; readonly stream: NodeJS.ReadStream };
   /** Whether a person watches the output. */

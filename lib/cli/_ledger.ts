@@ -28,7 +28,7 @@ export function firesOf({ lines }: Rollout): Fire[] {
   );
 }
 
-/** The same of a file; one of another release has none, and `report` gets why. */
+/** The same for a file. If it cannot be read, as one of another release, `report` is called with the reason. */
 export function firesIn(path: string, report: (why: string) => void = () => {}): Fire[] {
   try {
     return firesOf(readRollout(path));

@@ -12,19 +12,16 @@ export function processIo({ careful = false } = {}): Io {
   process.once("SIGTERM", () => interrupt.abort(new Error("Terminated")));
   process.once("SIGHUP", () => interrupt.abort(new Error("The terminal went away")));
   readerGone = () => interrupt.abort(new Error("The reader of the output went away"));
-  const draw = {
-    out: (text: string) =>
-      careful && outputKind() === "file"
-        ? writeWhole(text)
-        : written.stdout || !text.endsWith("\n")
-        ? write("stdout", text)
-        : ownLog(text.slice(0, -1)),
-    err: (text: string) =>
-      written.stderr || !text.endsWith("\n") ? write("stderr", text) : console.error(text.slice(0, -1)),
+  const draw = (text: string) => {
+    if (careful && outputKind() === "file") writeWhole(text);
+    else if (written.stdout || !text.endsWith("\n")) write("stdout", text);
+    else ownLog(text.slice(0, -1));
   };
+  const warn = (text: string) =>
+    written.stderr || !text.endsWith("\n") ? write("stderr", text) : console.error(text.slice(0, -1));
   return {
-    out: (text) => draw.out(forStream(1, text)),
-    err: (text) => draw.err(forStream(2, text)),
+    out: (text) => draw(forStream(1, text)),
+    err: (text) => warn(forStream(2, text)),
     draw,
     stdin: {
       get isPiped() {

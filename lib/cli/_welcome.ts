@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { crochetVersion } from "../files/version.ts";
 import { isSkipped } from "../hooks/file/file-name.ts";
@@ -94,8 +94,8 @@ function untrusted(one: Standing | undefined): string {
 
 function names(dir: string): string[] {
   try {
-    return existsSync(dir) ? readdirSync(dir).sort() : [];
+    return readdirSync(dir);
   } catch {
-    return [];
+    return []; // there is none, or it may not be read
   }
 }

@@ -111,7 +111,7 @@ const SCREEN_OFF = "\u001b[?25h\u001b[?1049l";
 async function watchAgents(look: () => readonly Standing[], io: Io): Promise<number> {
   const colours = coloursFor(io.tty, io.env);
   const { promise: left, resolve: leave } = Promise.withResolvers<number>();
-  const { out: write } = io.draw ?? io;
+  const write = io.draw ?? io.out;
   let last = "";
   const draw = () => {
     const { columns = 80, rows = 24 } = process.stdout;

@@ -39,16 +39,10 @@ export default command(USAGE, async ({ words, flags }, io) => {
     io.out(flags.json ? `${JSON.stringify(response ?? content)}\n` : `${contentText(content)}\n`);
     return isError ? EXIT.failed : EXIT.ok;
   } catch (error) {
-    if (flags.json) {
-      io.out(
-        `${
-          JSON.stringify({
-            error: (error as Error).message,
-            code: error instanceof ToolError ? error.code : "invalid_input",
-          })
-        }\n`,
-      );
-    } else io.err(`${(error as Error).message}\n`);
+    const { message } = error as Error;
+    const code = error instanceof ToolError ? error.code : "invalid_input";
+    if (flags.json) io.out(`${JSON.stringify({ error: message, code })}\n`);
+    else io.err(`${message}\n`);
     return EXIT.failed;
   } finally {
     const { closeShell } = await import("../tools/bash.ts");

@@ -40,12 +40,8 @@ export default command(USAGE, async ({ words, flags }, io) => {
   }
   const hasFixtures = existsSync(join(dir, FIXTURES));
   if (found.length === 0 && !hasFixtures) {
-    if (flags.json) io.out(`${JSON.stringify({ dir, trusted: [] })}\n`);
-    else {
-      io.out(
-        `nothing in ${dir} needs trust: no hooks, settings, hooks.yaml, .agent/hook.toml, .mcp.json or fixtures\n`,
-      );
-    }
+    const none = "no hooks, settings, hooks.yaml, .agent/hook.toml, .mcp.json or fixtures";
+    io.out(flags.json ? `${JSON.stringify({ dir, trusted: [] })}\n` : `nothing in ${dir} needs trust: ${none}\n`);
     return EXIT.ok;
   }
   const isFirst = found.every(({ state }) => state === "untrusted");
@@ -101,9 +97,7 @@ function list(json: boolean, io: Io): number {
 
 function take(dir: string, json: boolean, io: Io): number {
   const known = revoke(dir, io.env);
-  if (json) io.out(`${JSON.stringify({ dir, revoked: known })}\n`);
-  else {io.out(
-      known ? `${dir} is no longer trusted; runs that have begun keep its hooks\n` : `${dir} was not trusted\n`,
-    );}
+  const words = known ? "is no longer trusted; runs that have begun keep its hooks" : "was not trusted";
+  io.out(json ? `${JSON.stringify({ dir, revoked: known })}\n` : `${dir} ${words}\n`);
   return EXIT.ok;
 }

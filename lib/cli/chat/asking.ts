@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { PermissionAsker, PermissionQuestion } from "../../permissions/gate.ts";
-import type { Answers, Asker, PlanReply, PlanRequest, Question } from "../../tools/asker.ts";
+import type { Answers, Asker, PlanReply, Question } from "../../tools/asker.ts";
 import { callSubject, pathFrom } from "../../view/calls.ts";
 import type { Io } from "../_io.ts";
 import { rememberRules } from "../_stored.ts";
@@ -35,12 +35,15 @@ export function permissionAsker(stage: Stage, { cwd, io }: { cwd: string; io: Io
       if (chosen === undefined) return { behavior: "deny" };
       if (chosen === 0) return { behavior: "allow" };
       if (chosen === 1 && rules.length > 0) return always(stage, rules, cwd, io);
-      const why = await stage.ask<string>(
-        (done) => new Entry(() => [colours.dim("  Why not? The agent reads it; Enter alone says nothing")], done),
-        signal,
-      );
-      return { behavior: "deny", ...(why && { reason: why }) };
+      const reason = await said(stage, "Why not? The agent reads it", signal);
+      return { behavior: "deny", ...(reason && { reason }) };
     });
+}
+
+/** What a person writes under a question; nothing if they only press Enter. */
+function said(stage: Stage, question: string, signal: AbortSignal): Promise<string | undefined> {
+  const head = () => [stage.colours.dim(`  ${question}; Enter alone says nothing`)];
+  return stage.ask<string>((done) => new Entry(head, done), signal);
 }
 
 function always(stage: Stage, rules: readonly string[], cwd: string, io: Io) {
@@ -111,29 +114,18 @@ export function personAsker(stage: Stage): Asker {
     approve: (request, signal) =>
       stage.dialogue(async (): Promise<PlanReply | undefined> => {
         if (request.tool === "ExitPlanMode") stage.view.say(planRows(request.plan, stage));
-        const options = [{ label: yes(request), letter: "y" }, {
-          label: "No",
-          note: "and say what to change",
-          letter: "n",
-        }];
-        const title = request.tool === "ExitPlanMode"
-          ? "Go ahead with this plan?"
-          : "Plan first, and change nothing yet?";
+        const [title, yes] = request.tool === "ExitPlanMode"
+          ? ["Go ahead with this plan?", "Yes, go ahead"]
+          : ["Plan first, and change nothing yet?", "Yes, plan first"];
+        const no = { label: "No", note: "and say what to change", letter: "n" };
         const head = () => [`${colours.yellow("?")} ${colours.bold(title)}`];
-        const [chosen] = await choose(stage, { head, options }, signal) ?? [];
+        const [chosen] = await choose(stage, { head, options: [{ label: yes!, letter: "y" }, no] }, signal) ?? [];
         if (chosen === undefined) return undefined;
         if (chosen === 0) return { approved: true };
-        const feedback = await stage.ask<string>(
-          (done) => new Entry(() => [colours.dim("  What should be different? Enter alone says nothing")], done),
-          signal,
-        );
+        const feedback = await said(stage, "What should be different? The agent reads it", signal);
         return { approved: false, ...(feedback && { feedback }) };
       }),
   };
-}
-
-function yes({ tool }: PlanRequest): string {
-  return tool === "ExitPlanMode" ? "Yes, go ahead" : "Yes, plan first";
 }
 
 function planRows(plan: string, { columns, colours }: Stage): string[] {

@@ -50,7 +50,7 @@ export class Stage {
     const { io, cwd } = options;
     this.colours = coloursFor(true, io.env);
     const columns = () => process.stdout.columns || 80;
-    this.#screen = new Screen({ write: (io.draw ?? io).out, columns, rows: () => process.stdout.rows || 24 });
+    this.#screen = new Screen({ write: io.draw ?? io.out, columns, rows: () => process.stdout.rows || 24 });
     this.view = new RunView({ print: (rows) => this.#screen.print(rows), colours: this.colours, columns, cwd });
   }
 
@@ -116,7 +116,7 @@ export class Stage {
 
   #listen(): Keyboard {
     const { io, onGone } = this.#options;
-    return openKeyboard({ onKey: (key) => this.#press(key), onGone, write: (io.draw ?? io).out });
+    return openKeyboard({ onKey: (key) => this.#press(key), onGone, write: io.draw ?? io.out });
   }
 
   #press(key: Key): void {
@@ -134,7 +134,7 @@ export class Stage {
   wipe(): void {
     this.#screen.clear();
     const { io } = this.#options;
-    (io.draw ?? io).out("\u001b[2J\u001b[H");
+    (io.draw ?? io.out)("\u001b[2J\u001b[H");
     this.refresh();
   }
 

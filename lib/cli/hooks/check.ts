@@ -64,9 +64,7 @@ async function checked({ words, flags }: Flags, io: Io, point: (annotation: Anno
   const { check } = await import("../../testing/check/check.ts");
   const began = performance.now();
   const line = new ProgressLine(io);
-  const found = await check(paths, { ...options, ...progressOn(line) }).catch((error) => {
-    throw error instanceof TypeError ? new UsageError(error.message, { cause: error }) : error;
-  });
+  const found = await check(paths, { ...options, ...progressOn(line) });
   line.end();
   const report = { ...found, ok: found.ok && untrusted.length === 0, problems: [...untrusted, ...found.problems] };
   if (report.hooks.length === 0 && report.problems.length === 0) {
