@@ -126,6 +126,14 @@ const OWN: { readonly [T in HookType]: Kinds } = {
   llm: { prompt: "a text", model: "a text", cache: "seconds, true or false" },
   inline: { inline_rules: "any", rules: "any" },
 };
+/** Of these fields a definition must have exactly one. */
+const NEEDED: { readonly [T in HookType]: { readonly keys: readonly string[]; readonly words: string } } = {
+  internal: { keys: [], words: "" },
+  command: { keys: ["command", "script"], words: "Command hook requires 'command' or 'script'" },
+  llm: { keys: ["prompt"], words: "LLM hook requires 'prompt'" },
+  inline: { keys: ["inline_rules", "rules"], words: "Inline hook requires 'inline_rules'" },
+};
+
 const ALL: Kinds = Object.assign({}, COMMON, ...Object.values(OWN));
 
 /** Reads entries of a definitions file; a mistake names the file, the definition, the field and the fix. */
@@ -159,23 +167,15 @@ export class DefinitionReader {
   }
 
   /** S3.15, S3.16: each type has a field it cannot do without. */
-  #complete(type: Definition["type"], entry: Fields, path: Path, name: string): void {
-    const missing = (needed: string) => this.#yaml.mistake(path, `definition '${name}' is incomplete: ${needed}`);
-    const given = (key: string) => {
-      const value = entry[key];
-      return value !== undefined && value !== null && value !== "" && !(Array.isArray(value) && value.length === 0);
-    };
-    if (type === "inline" && !given("inline_rules") && !given("rules")) {
-      throw missing("Inline hook requires 'inline_rules'");
+  #complete(type: HookType, entry: Fields, path: Path, name: string): void {
+    const { keys, words } = NEEDED[type];
+    const given = keys.filter((key) => entry[key] !== undefined && entry[key] !== "" && [entry[key]].flat().length > 0);
+    if (keys.length > 0 && given.length === 0) {
+      throw this.#yaml.mistake(path, `definition '${name}' is incomplete: ${words}`);
     }
-    if (type === "llm" && !given("prompt")) throw missing("LLM hook requires 'prompt'");
-    if (type !== "command") return;
-    if (!given("command") && !given("script")) throw missing("Command hook requires 'command' or 'script'");
-    if (given("command") && given("script")) {
-      throw this.#yaml.mistake(
-        [...path, "script"],
-        `definition '${name}' has both 'command' and 'script': keep one of them`,
-      );
+    if (given.length > 1) {
+      const both = given.map((key) => `'${key}'`).join(" and ");
+      throw this.#yaml.mistake([...path, given[1]!], `definition '${name}' has both ${both}: keep one of them`);
     }
   }
 

@@ -1,7 +1,7 @@
 import type { HookRecord } from "../core/hook.ts";
 import { kebab } from "../core/names.ts";
 import { nearest } from "../files/nearest.ts";
-import { isAboutTool } from "./file/record.ts";
+import { isAboutTool } from "./file/file-name.ts";
 import { sampleEvent } from "./samples.ts";
 
 /** The fields of a tool's input, by the tool's name. */

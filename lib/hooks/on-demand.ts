@@ -22,7 +22,7 @@ import type { PromptOptions } from "./prompt.ts";
  * ```
  */
 export function promptGate(model: Model, template: string, options: PromptOptions = {}): Hook<"pre-tool-use"> {
-  return onDemand(async () => (await import("./prompt.ts")).promptGate(model, template, options));
+  return judge(model, template, options);
 }
 
 /**
@@ -40,13 +40,16 @@ export function promptGate(model: Model, template: string, options: PromptOption
  * ```
  */
 export function promptStop(model: Model, template: string, options: PromptOptions = {}): Hook<"stop"> {
-  return onDemand(async () => (await import("./prompt.ts")).promptStop(model, template, options));
+  return judge(model, template, options);
 }
 
-/** Nothing of a hook's kind is loaded before its first event. */
-function onDemand<N extends "pre-tool-use" | "stop">(load: () => Promise<Hook<N>>): Hook<N> {
-  let hook: Promise<Hook<N>> | undefined;
-  return async (event, ctx) => await (await (hook ??= load()))(event, ctx);
+/** Nothing of prompts is loaded before the first event. */
+function judge(model: Model, template: string, options: PromptOptions): Hook<any> {
+  let hook: Promise<Hook<any>> | undefined;
+  return async (event, ctx) => {
+    hook ??= import("./prompt.ts").then(({ promptJudge }) => promptJudge(model, template, options));
+    return await (await hook)(event, ctx);
+  };
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Context, Hook, HookContext, HookRecord } from "../core/hook.ts";
 import { textOf, user } from "../core/messages.ts";
 import type { Model } from "../core/model.ts";
 import { readReply } from "../core/reply.ts";
-import { NO_OPINION, type Opinion } from "../core/verdict.ts";
+import { NO_OPINION } from "../core/verdict.ts";
 import { splitFrontMatter } from "../files/front-matter.ts";
 import { optionFault } from "../files/options.ts";
 import { CACHE_SECONDS, ResponseCache, SharedCalls } from "./answer-cache.ts";
@@ -223,33 +223,17 @@ export function warnOff(by: PromptModel, warn: (message: string) => void): void 
 
 export type PromptOptions = Omit<AskOptions, "model">;
 
-/** See `on-demand.ts`. */
-export function promptGate(model: Model, template: string, options: PromptOptions = {}): Hook<"pre-tool-use"> {
-  const judge = judgeOf(model, template, options);
-  return async (event, ctx) => {
-    const { decision, reason, value } = await judge(event, ctx);
-    if (decision === "deny") return { action: "deny", ...(reason !== undefined && { reason }) };
-    return value ? { action: "modify", value: value.to as { [key: string]: unknown } } : undefined;
-  };
-}
-
-/** See `on-demand.ts`. */
-export function promptStop(model: Model, template: string, options: PromptOptions = {}): Hook<"stop"> {
-  const judge = judgeOf(model, template, options);
-  return async (event, ctx) => {
-    const { decision, reason } = await judge(event, ctx);
-    return decision === "deny" ? { action: "deny", ...(reason !== undefined && { reason }) } : undefined;
-  };
-}
-
-function judgeOf(model: Model, source: string, options: PromptOptions) {
+/** The hook of `promptGate` and `promptStop`. */
+export function promptJudge(model: Model, source: string, options: PromptOptions): Hook<any> {
   const template = compileTemplate(source);
   const ask = askModel(template, { ...options, model });
   let warned = false;
-  return async (event: AnyEvent, ctx: HookContext): Promise<Opinion> => {
+  return async (event: AnyEvent, ctx: HookContext) => {
     if (!warned) { for (const warning of template.warnings) ctx.log(warning); }
     warned = true;
-    return readPrompt(await ask(event, ctx), event.event);
+    const { decision, reason, value } = readPrompt(await ask(event, ctx), event.event);
+    if (decision === "deny") return { action: "deny", ...(reason !== undefined && { reason }) };
+    return value ? { action: "modify", value: value.to } : undefined;
   };
 }
 

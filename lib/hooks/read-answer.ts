@@ -29,14 +29,15 @@ export function readDefinition(raw: unknown, event: EventName): Opinion {
 }
 
 function subjectKey(event: EventName, data: Record<string, unknown>): string | undefined {
-  const subject = EVENTS[event].subject;
+  const { subject } = EVENTS[event];
   if (subject === null) throw unusable(event, `nothing can be modified on ${pascal(event)}`);
-  const spellings = subject === "input"
-    ? ["args", "input", "tool_input"]
-    : subject === "result"
-    ? ["result", "tool_response"]
-    : [subject];
-  return spellings.find((key) => key in data);
+  return namesOf(subject).find((key) => key in data);
+}
+
+/** What rules and answers may call the field that `modify` replaces: the same as in the event's projection. */
+export function namesOf(subject: string): readonly string[] {
+  if (subject === "input") return ["args", "input", "tool_input"];
+  return subject === "result" ? ["result", "tool_response"] : [subject];
 }
 
 function expectObject(raw: unknown, event: EventName): Record<string, unknown> {

@@ -9,6 +9,7 @@ import { HookLoadError } from "./file/load-error.ts";
 import { type KindParts, readHeader, recordBase } from "./file/record.ts";
 import { compileGlob } from "./glob.ts";
 import { type Projection, projection } from "./process/wire.ts";
+import { namesOf } from "./read-answer.ts";
 import { type Condition, fieldReader, type FieldTest, fieldText, isToolTest, type Rule } from "./rule.ts";
 import { parseRules } from "./rule-lines.ts";
 import { readRules } from "./rule-yaml.ts";
@@ -184,12 +185,6 @@ function search(pattern: string, mistake: (why: string) => HookLoadError): Compa
 
 type Fields = { readonly [key: string]: unknown };
 
-/** Other names of a subject: the same as in the event's projection. */
-const SPELLINGS: { readonly [subject: string]: readonly string[] } = {
-  input: ["args", "input", "tool_input"],
-  result: ["result", "tool_response"],
-};
-
 /**
  * How `modify` sets one field of an event: the function gives the changed subject and leaves the event alone.
  * A text in place of the function says why it cannot be set there.
@@ -201,7 +196,7 @@ function subjectSetter(
 ): ((event: AnyEvent) => unknown) | string {
   const subject = EVENTS[event].subject;
   if (subject === null) return `nothing can be modified on ${event}`;
-  const roots = SPELLINGS[subject] ?? [subject];
+  const roots = namesOf(subject);
   const [root, ...rest] = field.split(".") as [string, ...string[]];
   if (!roots.includes(root)) {
     return `'${field}' is not inside what ${event} can modify: expected ${example(event, roots[0]!)}`;

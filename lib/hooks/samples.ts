@@ -45,6 +45,13 @@ export function sampleResponse(tool: string, input: Input, text: string): unknow
   }
 }
 
+const SWITCHED: EventFields["post-model-switch"] = {
+  old_model: "claude-sonnet-4-5",
+  new_model: "claude-opus-4-5",
+  reason: null,
+  triggered_by: "user",
+};
+
 const USAGE = { input_tokens: 1200, output_tokens: 80, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 
 function call(tool: string, cwd: string): EventFields["pre-tool-use"] {
@@ -105,19 +112,8 @@ export function sampleEvent(
     "turn-end": () => ({ trigger: "user", stop: "done", last_assistant_message, messages: [], usage: USAGE }),
     "agent-stop": () => ({ stop: "done", result: last_assistant_message, agent_type: "general-purpose" }),
     "session-end": () => ({ reason: "other", duration_ms: 61_000 }),
-    "model-switch": () => ({
-      old_model: "claude-sonnet-4-5",
-      new_model: "claude-opus-4-5",
-      reason: null,
-      profile: null,
-      triggered_by: "user",
-    }),
-    "post-model-switch": () => ({
-      old_model: "claude-sonnet-4-5",
-      new_model: "claude-opus-4-5",
-      reason: null,
-      triggered_by: "user",
-    }),
+    "model-switch": () => ({ ...SWITCHED, profile: null }),
+    "post-model-switch": () => SWITCHED,
     "error": () => ({
       error_type: "TypeError",
       error_message: "Cannot read properties of undefined",

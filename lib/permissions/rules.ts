@@ -101,9 +101,7 @@ function decideCommands(
     if (rule) used.add(rule.source);
     else if (!isReading(command, rules)) return { behavior: "ask", reason: `no rule allows '${command.source}'` };
     for (const { kind, path } of command.opens) {
-      const open = kind === "read"
-        ? subject.roots.some((root) => inside(subject.real(path), subject.real(root)))
-        : mayWrite(path, allow, edits, subject);
+      const open = kind === "read" ? isWithin(path, subject) : mayWrite(path, allow, edits, subject);
       if (!open) return { behavior: "ask", reason: `no rule allows '${command.source}' to ${kind} '${path}'` };
       if (kind === "write" && writers.length > (command.reading ? 0 : 1)) {
         return { behavior: "ask", reason: `another command of the line could change where '${path}' leads` };
@@ -148,9 +146,7 @@ function cannotRead(why: string): string {
 function readsOnly(subject: Subject, rules: readonly Rule[]): boolean {
   return subject.line?.commands?.every((command) =>
     isReading(command, rules) &&
-    command.opens.every(({ kind, path }) =>
-      kind === "read" && subject.roots.some((root) => inside(subject.real(path), subject.real(root)))
-    )
+    command.opens.every(({ kind, path }) => kind === "read" && isWithin(path, subject))
   ) ?? false;
 }
 
@@ -280,6 +276,10 @@ function mayChange(rule: Rule, subject: Subject): boolean {
   return !subject.paths.some((path) =>
     subject.roots.some((root) => isProtected(subject.real(path), subject.real(root)))
   );
+}
+
+function isWithin(path: string, { roots, real }: Subject): boolean {
+  return roots.some((root) => inside(real(path), real(root)));
 }
 
 function mayEdit(path: string, { roots, real }: Subject): boolean {

@@ -41,13 +41,11 @@ const RESERVED = new Set(
   "if then else elif fi case esac for select while until do done in function time coproc".split(" "),
 );
 
-/** Builtins of bash that take their arguments as data; of all others they are code, or change what later lines mean. */
-const PLAIN_BUILTINS = new Set(": true false echo pwd cd exit kill wait type test printf".split(" "));
+/** Builtins of bash whose arguments are code, or change what later lines mean. */
 const BUILTINS = new Set(
-  (". : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo " +
-    "enable eval exec exit export false fc fg getopts hash help history jobs kill let local logout mapfile popd printf " +
-    "pushd pwd read readarray readonly return set shift shopt source suspend test times trap true type typeset ulimit " +
-    "umask unalias unset wait").split(" "),
+  (". [ alias bg bind break builtin caller command compgen complete compopt continue declare dirs disown enable eval exec " +
+    "export fc fg getopts hash help history jobs let local logout mapfile popd pushd read readarray readonly return set shift " +
+    "shopt source suspend times trap typeset ulimit umask unalias unset").split(" "),
 );
 /** Programs that run their arguments. */
 const WRAPPERS = new Set(
@@ -139,7 +137,7 @@ function unreadCommand([name, ...rest]: readonly ShellWord[]): string | undefine
   if (name.glob || name.text.includes("=")) return `it begins a command with '${name.text}'`;
   const program = programOf(name.text);
   const runs = RUNNING_ARGUMENT.get(program);
-  const hidden = WRAPPERS.has(program) || (BUILTINS.has(name.text) && !PLAIN_BUILTINS.has(name.text)) ||
+  const hidden = WRAPPERS.has(program) || BUILTINS.has(name.text) ||
     (SHELLS.test(program) && !/^[^-]/.test(rest[0]?.text ?? "")) || rest.some(({ text }) => runs?.test(text)) ||
     (program === "git" && GIT_OPTIONS.test(rest.map(({ text }) => text).join("\0")));
   return hidden ? `'${program}' runs or evaluates its arguments` : undefined;

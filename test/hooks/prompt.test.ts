@@ -8,15 +8,8 @@ import type { Model } from "../../lib/core/model.ts";
 import { codeHooks } from "../../lib/hooks/code-hooks.ts";
 import { readHookFile } from "../../lib/hooks/discover.ts";
 import { ResponseCache } from "../../lib/hooks/answer-cache.ts";
-import {
-  askModel,
-  HOOK_MODEL,
-  HOOK_SYSTEM,
-  loadPrompt,
-  promptGate,
-  promptHook,
-  promptStop,
-} from "../../lib/hooks/prompt.ts";
+import { promptGate, promptStop } from "../../lib/hooks/on-demand.ts";
+import { askModel, HOOK_MODEL, HOOK_SYSTEM, loadPrompt, promptHook } from "../../lib/hooks/prompt.ts";
 import { compileTemplate } from "../../lib/hooks/template.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
 import { scratch } from "../_scratch.ts";

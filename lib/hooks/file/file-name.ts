@@ -1,4 +1,4 @@
-import { EVENTS } from "../../core/events.ts";
+import { type EventName, EVENTS } from "../../core/events.ts";
 import { EVENT_NAMES, kebab, type ResolvedName, resolveEvent } from "../../core/names.ts";
 import { nearest } from "../../files/nearest.ts";
 
@@ -153,7 +153,7 @@ function readMoment(text: string, bad: (reason: string, fix?: string) => Error):
   if (!on) throw bad(event === "" ? "it names no event" : `'${event}' is not an event`);
   if (at < 0) return { event, on, tools: [] };
   const tools = text.slice(at + 1).split("+");
-  if (!takesTools(on)) {
+  if (!isAboutTool(on.event)) {
     throw bad(`'${event}' has no tools to match`, `leave out '${text.slice(at)}', or set a matcher in the file`);
   }
   const wrong = tools.find((tool) => !TOOL.test(tool));
@@ -161,8 +161,9 @@ function readMoment(text: string, bad: (reason: string, fix?: string) => Error):
   return { event, on, tools };
 }
 
-function takesTools(on: ResolvedName): boolean {
-  const { match } = EVENTS[on.event];
+/** Whether an event is matched with the name of a tool. */
+export function isAboutTool(event: EventName): boolean {
+  const { match } = EVENTS[event];
   return match === "tool_name" || match === "tool";
 }
 
@@ -209,5 +210,5 @@ function nearestMoment(text: string): string {
   const [event = "", ...tools] = text.split(/[@+|,;&]/);
   const found = nearest(kebab(event), EVENT_NAMES)!;
   const clean = tools.map((tool) => tool.replace(/^[^A-Za-z]+|[^A-Za-z0-9_-]/g, "")).filter((tool) => TOOL.test(tool));
-  return takesTools(resolveEvent(found)!) && clean.length > 0 ? `${found}@${clean.join("+")}` : found;
+  return isAboutTool(resolveEvent(found)!.event) && clean.length > 0 ? `${found}@${clean.join("+")}` : found;
 }

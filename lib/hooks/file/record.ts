@@ -1,4 +1,4 @@
-import { type EventName, EVENTS, type Scope } from "../../core/events.ts";
+import type { Scope } from "../../core/events.ts";
 import type { Hook, HookRecord, OnError } from "../../core/hook.ts";
 import { isObject } from "../../core/json.ts";
 import type { ResolvedName } from "../../core/names.ts";
@@ -7,7 +7,7 @@ import { checkOptions, type OptionKind } from "../../files/options.ts";
 import { runaway } from "../../regex/runaway.ts";
 import type { HookFile } from "../discover.ts";
 import { compileMatcher, missing } from "../match.ts";
-import { DEFAULT_PRIORITY, type FileKind, type Moment, parseMoment } from "./file-name.ts";
+import { DEFAULT_PRIORITY, type FileKind, isAboutTool, type Moment, parseMoment } from "./file-name.ts";
 
 /** What a hook's kind decides: how it runs, and how its answer is read. */
 export type KindParts = Pick<HookRecord, "kind" | "dialect" | "run" | "read">;
@@ -122,12 +122,6 @@ export function matcherOf(pattern: string | undefined): (value: string) => boole
   const why = runaway(new RegExp(pattern));
   if (why !== undefined) throw new TypeError(`Cannot use matcher '${pattern}' as ${why}`);
   return test;
-}
-
-/** Whether an event is matched with the name of a tool. */
-export function isAboutTool(event: EventName): boolean {
-  const { match } = EVENTS[event];
-  return match === "tool_name" || match === "tool";
 }
 
 /** The names a matcher lists; none if it is a regular expression. */

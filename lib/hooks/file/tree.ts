@@ -58,9 +58,13 @@ export function fileHashes(root: string, read = readAny): { [name: string]: stri
   return Object.fromEntries(counted(root, () => true).map((leaf) => [leaf.name, hashOf(leaf, read)]));
 }
 
-export function treeHash(root: string, which: (name: string) => boolean = () => true): string {
+export function treeHash(root: string): string {
+  return joined(counted(root, () => true));
+}
+
+function joined(leaves: readonly Leaf[]): string {
   const hash = sha256();
-  for (const leaf of counted(root, which)) hash.update(`${leaf.name}\0${hashOf(leaf, readAny)}\n`);
+  for (const leaf of leaves) hash.update(`${leaf.name}\0${hashOf(leaf, readAny)}\n`);
   return hash.digest("hex");
 }
 
@@ -73,9 +77,8 @@ function hashOf({ path, link }: Leaf, read: Read): string {
 
 /** The files that the hooks of a folder share: a change in one of them is a change in all. */
 export function sharedFiles(root: string): { readonly hash: string; readonly paths: readonly string[] } {
-  const isShared = (name: string) => name.startsWith("_");
-  const paths = counted(root, isShared).map(({ path }) => path);
-  return { hash: paths.length === 0 ? "" : treeHash(root, isShared).slice(0, 16), paths };
+  const shared = counted(root, (name) => name.startsWith("_"));
+  return { hash: shared.length === 0 ? "" : joined(shared).slice(0, 16), paths: shared.map(({ path }) => path) };
 }
 
 /** More than any hook or settings file has, and less than fills the memory. */
