@@ -1,5 +1,6 @@
 import type { HookRunner, SandboxOption } from "./options.ts";
 import type { HookEnv } from "../core/hook.ts";
+import { shellWord } from "../core/shown.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
 import type { Sandbox } from "../permissions/sandbox.ts";
 import type { Wrap } from "../process/process.ts";
@@ -14,13 +15,8 @@ export function commandRules(
     async forbids(command) {
       if (!gate) return undefined;
       const { decide } = await import("../permissions/rules.ts");
-      const { shellWord } = await import("../core/shown.ts");
-      const call = {
-        tool_name: "Bash",
-        input: { command: command.map(shellWord).join(" ") },
-        cwd,
-        effect: "write",
-      } as const;
+      const input = { command: command.map(shellWord).join(" ") };
+      const call = { tool_name: "Bash", input, cwd, effect: "write" } as const;
       // Only what is forbidden outright: a trusted command is approved without asking.
       const { behavior, rule } = decide({ ...gate.permissions(), mode: "bypassPermissions" }, call);
       return behavior === "deny" ? rule : undefined;

@@ -20,26 +20,19 @@ const INSTRUCTIONS =
 matter, what is left to do. Be exact about paths, commands and decisions. Write for yourself; nothing else of the conversation remains.
 Answer in words alone: a tool that you call now is not run.`;
 
-/** What makes room in the conversations of a session; undefined if its agent does not want that. */
+/** What compacts the conversation of each agent of a session if it has become too large; undefined if that is not wanted. */
 export function compactorFor(wanted: boolean | { at: number } = true, { contextWindow }: Model) {
   if (wanted === false) return undefined;
   const whole = contextWindow === undefined ? COMPACT_AT : COMPACT_PART * contextWindow;
-  return compactor(wanted === true ? whole : wanted.at);
-}
-
-/** Compacts the conversation of each agent whose context has become too large. */
-function compactor(at: number): {
-  readonly note: (event: RunEvent) => void;
-  readonly compact: (run: Run, isTooLong?: boolean) => Promise<boolean>;
-} {
+  const at = wanted === true ? whole : wanted.at;
   const sizes = new Map<string, number>();
   const allowed = new Map<string, number>();
   return {
-    note: (event) => {
+    note: (event: RunEvent): void => {
       if (event.type === "usage" && event.hook === undefined) sizes.set(event.agent_id, totalTokens(event.usage));
       if (event.type === "compact") { for (const known of [sizes, allowed]) known.delete(event.agent_id); }
     },
-    compact: async (run, isTooLong = false) => {
+    compact: async (run: Run, isTooLong = false): Promise<boolean> => {
       const { state: { agentId, messages, spent }, agent: { limits } } = run;
       const size = sizes.get(agentId) ?? 0;
       const room = spent.calls + 1 < limits.calls; // a summary that no call follows is of no use

@@ -39,32 +39,24 @@ interface Call {
   readonly key: string;
 }
 
-/** What the tools of an agent get to start agents with. The first of a call has the call's own name, the others are numbered. */
-export function spawning(by: Spawning): (run: Run, call: ToolRun) => Pick<ToolContext, "spawn" | "typeOf"> {
-  const spawn = spawner(by);
-  const typeOf = typeIn(by.store, by.parent);
-  return (run, { call, key }) => {
-    let n = 0;
-    const next = () => n++ === 0 ? key : `${key}:${n - 1}`;
-    return { spawn: (request) => spawn(request, run, { toolUseId: call.id, key: next() }), typeOf };
-  };
-}
-
 /**
- * Lets an agent start agents. They have their parent's hooks, permissions, model, store and abort, share its budget,
- * and count their own iterations; what they say is marked with their id.
+ * Lets the tools of an agent start agents. They have their parent's hooks, permissions, model, store and abort, share
+ * its budget, and count their own iterations; what they say is marked with their id.
  */
-function spawner(by: Spawning): (request: SpawnRequest, run: Run, call: Call) => Promise<Spawned> {
-  const { agent, parent, engine, inbox } = by;
-  return async (request, run, call) => {
+export function spawning(by: Spawning): (run: Run, call: ToolRun) => Pick<ToolContext, "spawn" | "typeOf"> {
+  const { agent, parent, store, engine, inbox } = by;
+  const spawn = async (request: SpawnRequest, run: Run, call: Call): Promise<Spawned> => {
     const { depth, model } = parent();
     if (depth + 1 > agent.limits.depth) {
       const why = `${depth} are nested already and the limit is ${agent.limits.depth}`;
       throw new ToolError(`Cannot start an agent as ${why}: do the task yourself`, { code: "depth" });
     }
     const asks = asksBelow(run, request, model);
-    if (request.resume !== undefined) refuseRunning(request.resume, parent());
-    if (request.resume !== undefined && inbox.awaits(request.resume)) throw busy(request.resume);
+    const { resume } = request;
+    if (resume !== undefined) refuseRunning(resume, parent());
+    if (resume !== undefined && inbox.awaits(resume)) {
+      throw new ToolError(`Cannot resume agent '${resume}' as it still works: wait for its report`, { code: "busy" });
+    }
     const { id, working } = engine?.spawn
       ? { id: idOf(request, call), working: elsewhere(engine, agent.limits, parent(), { request, call, asks }) }
       : await spawnHere({ ...by, signal: run.signal }, request, call, asks);
@@ -73,6 +65,16 @@ function spawner(by: Spawning): (request: SpawnRequest, run: Run, call: Call) =>
     inbox.await(call.toolUseId, lateReport(working, blank), id);
     listAgent(parent().toolState, blank, request.description ?? request.prompt.slice(0, 100), working);
     return blank;
+  };
+  const typeOf = async (id: string) => {
+    refuseRunning(id, parent());
+    return (await store.load(id))?.about?.agent_type;
+  };
+  return (run, { call, key }) => {
+    // The first agent of a call has the call's own name, the others are numbered.
+    let n = 0;
+    const next = () => n++ === 0 ? key : `${key}:${n - 1}`;
+    return { spawn: (request) => spawn(request, run, { toolUseId: call.id, key: next() }), typeOf };
   };
 }
 
@@ -209,10 +211,6 @@ async function claimed(store: SessionStore, id: string) {
   );
 }
 
-function busy(id: string): ToolError {
-  return new ToolError(`Cannot resume agent '${id}' as it still works: wait for its report`, { code: "busy" });
-}
-
 /** Runs an agent that another started, from start to end. */
 async function live(
   { parent, store, signal, engine, lane }: Home,
@@ -228,7 +226,7 @@ async function live(
   const { depth, agentId, spent, cwd } = parent();
   // Where its parent is now: in the background that may go elsewhere, and so may its own shell.
   const place = cwd();
-  const toolState = inherited(parent().toolState);
+  const toolState = new Map([...parent().toolState].filter(([key]) => INHERITED.includes(key)));
   if (stored && !engine && hadShell(stored.messages)) toolState.set(HAD_SHELL, true);
   const called: string[] = [];
   const emit = (event: RunEvent) => {
@@ -309,10 +307,6 @@ async function beginBelow(
   return await (engine ? engine.step(`begin:${key}`, now) : now());
 }
 
-function inherited(state: ReadonlyMap<string, unknown>): Map<string, unknown> {
-  return new Map([...state].filter(([key]) => INHERITED.includes(key)));
-}
-
 /** The final report of an agent in the background; never an error. */
 function lateReport(work: Promise<Spawned>, { agent_id, type }: Spawned): Promise<string> {
   const who = `Agent ${agent_id} (${type}) that worked in the background`;
@@ -326,14 +320,6 @@ function lateReport(work: Promise<Spawned>, { agent_id, type }: Spawned): Promis
 /** Whether a continued agent has run commands: the shell they changed is gone. */
 export function hadShell(messages: readonly Message[]): boolean {
   return messages.some(({ content }) => content.some((block) => isToolUse(block) && block.name === "Bash"));
-}
-
-/** Looks up the type of a stored agent, for an agent that wants to resume it. */
-function typeIn(store: SessionStore, asking: () => SessionState): NonNullable<ToolContext["typeOf"]> {
-  return async (id) => {
-    refuseRunning(id, asking());
-    return (await store.load(id))?.about?.agent_type;
-  };
 }
 
 /** What an agent asks of its model: what its parent asks, unless that is another one, which may not take it. */

@@ -1,7 +1,7 @@
 import type { Fired } from "../core/events.ts";
 import { type Folded, IN_BACKGROUND } from "../core/fold.ts";
 import type { Said } from "../core/verdict.ts";
-import { type Message, text, type TextBlock } from "../core/messages.ts";
+import { text, type TextBlock } from "../core/messages.ts";
 import { ModelError, type Reply } from "../core/model.ts";
 import type { PartlyUsed } from "../core/reply.ts";
 import type { Around, HookCall, LateWords, Reports, Run } from "../core/run.ts";
@@ -65,14 +65,11 @@ async function modelStep(
     Object.assign(partial, attempted.failed.used);
     throw revived(attempted.failed);
   }
-  if (!streamed) emitText(run, attempted.reply.message);
-  return attempted.reply;
-}
-
-function emitText(run: Run, message: Message): void {
-  for (const block of message.content) {
+  const { reply } = attempted;
+  for (const block of streamed ? [] : reply.message.content) {
     if (block.type === "text") run.emit({ type: "text", text: (block as TextBlock).text });
   }
+  return reply;
 }
 
 function failureOf(error: unknown): Failure {

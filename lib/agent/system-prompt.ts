@@ -40,17 +40,14 @@ export async function systemOf(
   };
 }
 
+/** When and where the built-in agent works. The day is that of UTC: a tape has no time zone. */
 async function surroundingsOf({ cwd, clock, tape }: PromptBasis): Promise<string> {
   const onTape = tape?.program?.tape.git;
   if (tape?.replays && onTape === undefined) return "";
   const git = onTape === undefined ? await gitLine(cwd) : tape!.mask.off(onTape);
   if (tape) tape.recording.git = git;
-  return surroundings(clock.now(), git);
-}
-
-/** When and where the built-in agent works, for its system prompt. The day is that of UTC: a tape has no time zone. */
-function surroundings(now: number, git: string): string {
-  return [`Today is ${new Date(now).toISOString().slice(0, 10)} (UTC).`, git].filter((line) => line !== "").join("\n");
+  const day = `Today is ${new Date(clock.now()).toISOString().slice(0, 10)} (UTC).`;
+  return git === "" ? day : `${day}\n${git}`;
 }
 
 /**

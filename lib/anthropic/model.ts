@@ -91,12 +91,14 @@ function wireFor(options: AnthropicOptions, prepare?: (client: BaseAnthropic) =>
   async function open(
     request: ModelRequest,
     signal: AbortSignal,
-    middleware?: readonly Middleware[],
+    middleware: readonly Middleware[] = [],
   ): Promise<OpenReply> {
     if (signal.aborted) throw abortedError(signal);
     client ??= await own();
     if (signal.aborted) throw abortedError(signal);
     const body = write(request);
+    // A given client was made without our middleware.
+    const around = options.client ? [...options.middleware ?? [], ...middleware] : middleware;
     // Not the caller's signal: a reply that stalls is ended too, and no listener is left on it.
     const connection = new AbortController();
     const abort = () => connection.abort();
@@ -108,7 +110,7 @@ function wireFor(options: AnthropicOptions, prepare?: (client: BaseAnthropic) =>
         headers: { "content-type": "application/json", ...betaHeader(request, options) },
         stream: true,
         signal: connection.signal,
-        ...aroundCall(options, middleware),
+        ...(around.length > 0 && { middleware: around }),
       }).asResponse();
       return { response, connection };
     } catch (error) {
@@ -145,15 +147,6 @@ function betaHeader({ params }: ModelRequest, { headers = {} }: AnthropicOptions
   if (!betas?.length) return {};
   const always = Object.entries(headers).filter(([name]) => name.toLowerCase() === BETA).map(([, value]) => value);
   return { [BETA]: [...new Set([...always, ...betas])].join(",") };
-}
-
-/** What is around one call: a given client was made without our middleware. */
-function aroundCall(
-  { client, middleware = [] }: AnthropicOptions,
-  own: readonly Middleware[] = [],
-): { middleware?: readonly Middleware[] } {
-  const all = client ? [...middleware, ...own] : own;
-  return all.length > 0 ? { middleware: all } : {};
 }
 
 /** A model of the Messages API with its wire laid open. */
