@@ -61,7 +61,6 @@ type Hooks = (again?: boolean) => HookList | Promise<HookList>;
 /** The hooks of an agent; a name in one that no tool or field has is reported when the hook is first there. */
 export function withNameWarnings(hooks: Hooks, tools: () => readonly Tool[], warn: (message: string) => void): Hooks {
   const looked = new WeakSet<HookRecord>();
-  let last: readonly HookRecord[] | undefined;
   const look = async (list: HookList, fresh: readonly HookRecord[]): Promise<HookList> => {
     const { nameWarnings } = await import("../hooks/known-names.ts");
     const fields = tools().map(({ name, input_schema }) => [name, Object.keys(input_schema.properties ?? {})]);
@@ -72,10 +71,7 @@ export function withNameWarnings(hooks: Hooks, tools: () => readonly Tool[], war
     return list;
   };
   const seen = (list: HookList) => {
-    const { records } = list;
-    if (records === last) return list;
-    last = records;
-    const fresh = records.filter((one) => (one.namedTools ?? one.namedFields) && !looked.has(one));
+    const fresh = list.records.filter((one) => (one.namedTools ?? one.namedFields) && !looked.has(one));
     return fresh.length > 0 ? look(list, fresh) : list;
   };
   return (again) => {

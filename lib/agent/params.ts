@@ -1,6 +1,6 @@
 import { isObject } from "../core/json.ts";
 import { type Asks, DEFAULT_MAX_TOKENS, type Effort } from "../core/model.ts";
-import type { Run, SessionState } from "../core/run.ts";
+import type { Run } from "../core/run.ts";
 import { shown } from "../core/shown.ts";
 
 /** Parameters of the API by its own names, sent as they are. Those that are not listed here are sent too. */
@@ -115,44 +115,18 @@ export function withoutFormat({ maxTokens, effort, params }: Asks): Asks {
 }
 
 /**
- * The parameters of a call: the same object as long as nothing in it changes, as requests keep their bytes by it. The
- * API goes on in the container of the last reply; a tool that is forced in every call would never let the turn end.
+ * The parameters of a call. The API goes on in the container of the last reply; a tool that is forced in every call
+ * would never let the turn end.
  */
-export function paramsOf({ asks: { params: of }, state }: Run, isFirst: boolean): Asks["params"] {
-  const { container } = state;
-  const free = !isFirst && isForced(of);
-  if (container === undefined && !free) return of;
-  const last = lastMade.get(state);
-  if (last?.of === of && last?.container === container && last?.free === free) return last?.made;
-  const made = {
-    ...of,
-    ...(free && { tool_choice: unforced(of) }),
+export function paramsOf({ asks: { params }, state: { container } }: Run, isFirst: boolean): Asks["params"] {
+  const { type, disable_parallel_tool_use }: Partial<Params["tool_choice"]> = (params as Params)?.tool_choice ?? {};
+  const free = !isFirst && (type === "any" || type === "tool");
+  // As it is if nothing changes: requests keep their bytes by it.
+  if (container === undefined && !free) return params;
+  return {
+    ...params,
+    ...(free && { tool_choice: { type: "auto", ...(disable_parallel_tool_use && { disable_parallel_tool_use }) } }),
     ...(container !== undefined &&
-      { container: isObject(of?.container) ? { ...of.container, id: container } : container }),
+      { container: isObject(params?.container) ? { ...params.container, id: container } : container }),
   };
-  lastMade.set(state, { of, container, free, made });
-  return made;
-}
-
-interface Made {
-  readonly of: Asks["params"];
-  readonly container: string | undefined;
-  readonly free: boolean;
-  readonly made: Asks["params"];
-}
-
-const lastMade = new WeakMap<SessionState, Made>();
-
-interface Choice {
-  readonly type?: string;
-  readonly disable_parallel_tool_use?: boolean;
-}
-
-function isForced(params: Asks["params"]): params is { tool_choice: Choice } {
-  const { type } = (params?.tool_choice ?? {}) as Choice;
-  return type === "any" || type === "tool";
-}
-
-function unforced({ tool_choice: { disable_parallel_tool_use } }: { tool_choice: Choice }): Choice {
-  return { type: "auto", ...(disable_parallel_tool_use && { disable_parallel_tool_use }) };
 }

@@ -31,7 +31,6 @@ export function keeper({ store, id, about, state, stored, isRerun }: {
   // How much of what the store has compacted away a run that is run again has still to pass.
   let behind = 0;
   let queue = Promise.resolve();
-  let writing = 0;
   let begun = about === undefined;
   let since = { messages: 0, tick: state().clock.tick() };
   const write = async (entries: readonly Entry[]): Promise<void> => {
@@ -41,13 +40,11 @@ export function keeper({ store, id, about, state, stored, isRerun }: {
     } catch (cause) {
       const why = `${(cause as Error).message}: fix that, then resume it; what was saved before is kept`;
       throw new Error(`Cannot save the transcript of '${id}' as ${why}`, { cause });
-    } finally {
-      writing--;
     }
   };
   const append = (...entries: Entry[]): Promise<void> => {
     if (behind > 0) return Promise.resolve();
-    const written = writing++ === 0 ? write(entries) : queue.then(() => write(entries));
+    const written = queue.then(() => write(entries));
     queue = written.catch(() => {}); // the wait for the entry rejects; the next entry is still tried
     return written;
   };
