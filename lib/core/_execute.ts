@@ -143,10 +143,6 @@ function outputOf(value: ToolReturn): ToolOutput {
 
 /** The call's end as its hooks leave it. */
 async function reviewed(run: Run, ready: Ready, ending: Ending): Promise<Ending> {
-  if (!run.hears("post-tool-use")) {
-    run.check();
-    return ending;
-  }
   const { call, tool, input, original, after } = ready;
   const { content, response, ms = 0 } = ending;
   const failed = ending.outcome === "failure";

@@ -61,18 +61,13 @@ function withoutRules({ agent: { around } }: Run, { input, fields: { tool_use_id
 }
 
 /** The input as the tool takes it and hooks see it, or why it does not. */
-function checked(run: Run, tool: Tool, input: unknown): Checked | Promise<Checked> {
-  const prepared = (parsed: unknown): Checked => ({
-    input: tool.prepare ? tool.prepare(parsed, { cwd: run.state.cwd() }) : parsed as Input,
-  });
-  const refused = (error: unknown): Checked => {
-    if (error instanceof Ended) throw error;
-    return { why: thrownWords(error) };
-  };
+async function checked(run: Run, tool: Tool, input: unknown): Promise<Checked> {
   try {
     const parsing = tool.parse(input);
-    return isThenable(parsing) ? run.interruptible(parsing).then(prepared).catch(refused) : prepared(parsing);
+    const parsed = isThenable(parsing) ? await run.interruptible(parsing) : parsing;
+    return { input: tool.prepare ? tool.prepare(parsed, { cwd: run.state.cwd() }) : parsed };
   } catch (error) {
-    return refused(error);
+    if (error instanceof Ended) throw error;
+    return { why: thrownWords(error) };
   }
 }

@@ -40,7 +40,6 @@ export async function answerCalls(
       finishing.push(finished);
       if (inOrder) await finished.catch(() => {});
     }
-    if (finishing.length === 1) return await finishing[0];
     // All of a batch have ended before the first error leaves it: nothing is left running.
     for (const one of await Promise.allSettled(finishing)) if (one.status === "rejected") throw one.reason;
   };

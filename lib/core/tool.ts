@@ -99,7 +99,7 @@ export interface GatedCall {
   /** What all events of the call say of it. */
   readonly fields: Pick<EventFields["pre-tool-use"], "tool_name" | "original_input" | "tool_use_id">;
   /** Checks another input as that of the model was checked. */
-  readonly check: (input: unknown) => Checked | Promise<Checked>;
+  readonly check: (input: unknown) => Promise<Checked>;
 }
 
 export type Permitted = { readonly input: Input } | Refusal;
