@@ -5,7 +5,7 @@ import type { CallOutcome, RunEvent } from "../core/run-events.ts";
 import type { OpenAgent, OpenRow, RunRows } from "./rows.ts";
 import type { DiffHunk, Section, Tone } from "./shape.ts";
 
-type EventOf<T extends RunEvent["type"]> = Extract<RunEvent, { type: T }>;
+export type EventOf<T extends RunEvent["type"]> = Extract<RunEvent, { type: T }>;
 type InputFields = { readonly [name: string]: any };
 
 /** A tool call and its row while the run goes on. */

@@ -7,6 +7,7 @@ import {
   callRead,
   callStarted,
   endTone,
+  type EventOf,
   firstLine,
   type OpenCall,
   shownText,
@@ -14,8 +15,6 @@ import {
 } from "./calls.ts";
 import { hasActed, HookLedgers, ledgerLines } from "./ledger.ts";
 import type { Row, RowKind, Section, Tone } from "./shape.ts";
-
-type EventOf<T extends RunEvent["type"]> = Extract<RunEvent, { type: T }>;
 
 /** A row that may still change. */
 export type OpenRow =
@@ -28,8 +27,6 @@ export interface OpenAgent {
   readonly index: number;
   name: string;
   parent: number;
-  from: number;
-  to: number;
   stop: string | null;
   prompt: string;
   model: string;
@@ -74,7 +71,6 @@ export class RunRows {
   take(event: RunEvent, now: number): OpenRow | undefined {
     const agent = this.agentOf(event.agent_id, now);
     const row = this.#take(agent, event, now);
-    agent.to = now;
     if (event.type !== "retry") agent.last = now;
     return row;
   }
@@ -89,7 +85,7 @@ export class RunRows {
     };
     switch (event.type) {
       case "start":
-        return this.#start(agent, event, now);
+        return this.#start(agent, event);
       case "usage":
         return this.#usage(agent, event, now);
       case "message":
@@ -150,8 +146,6 @@ export class RunRows {
         index: this.agents.length,
         name: isFirst ? "main" : id.slice(0, 8),
         parent: isFirst ? -1 : 0,
-        from: now,
-        to: now,
         stop: null,
         prompt: "",
         model: "",
@@ -185,8 +179,7 @@ export class RunRows {
     return row;
   }
 
-  #start(agent: OpenAgent, { prompt, model }: EventOf<"start">, now: number): undefined {
-    if (agent.prompt === "") agent.from = now;
+  #start(agent: OpenAgent, { prompt, model }: EventOf<"start">): undefined {
     Object.assign(agent, { prompt: shownText(prompt), model, stop: null });
     if (model) this.models.add(model);
     startedBy(this, agent);

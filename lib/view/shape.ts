@@ -104,8 +104,6 @@ export interface AgentLane {
   /** The index of the agent that started it; -1 for the first agent. */
   readonly parent: number;
   readonly depth: number;
-  readonly from: number;
-  readonly to: number;
   /** How it ended; null if it did not end. */
   readonly stop: string | null;
 }
@@ -126,7 +124,6 @@ export interface View {
   readonly title: string;
   /** Where the run comes from, in words. */
   readonly source: string;
-  readonly id: string;
   /** Milliseconds since 1970. */
   readonly began: number;
   readonly ms: number;

@@ -4,7 +4,7 @@ import { firstLine, shownText } from "./calls.ts";
 import type { AgentLane, Spent, Totals, WholeView } from "./shape.ts";
 
 /** A run as a page shows it, from its log alone. A damaged line is left out and noted; the others are shown. */
-export function viewOf({ id, lines, notes }: Rollout, source: string): WholeView {
+export function viewOf({ lines, notes }: Rollout, source: string): WholeView {
   const run = new RunRows();
   let began: number | undefined;
   let now = 0;
@@ -26,7 +26,6 @@ export function viewOf({ id, lines, notes }: Rollout, source: string): WholeView
   const [main] = run.agents;
   const prompt = run.rows.find((row) => row.kind === "prompt");
   return {
-    id,
     source,
     notes: damaged === 0 ? notes : [...notes, `Lines left out because their fields are damaged: ${damaged}`],
     title: prompt?.line || firstLine(main?.prompt ?? "") || "A run",
@@ -60,10 +59,10 @@ function closeOpen(run: RunRows, now: number): void {
   }
 }
 
-function laneOf({ id, name, parent, from, to, stop }: OpenAgent, agents: readonly OpenAgent[]): AgentLane {
+function laneOf({ id, name, parent, stop }: OpenAgent, agents: readonly OpenAgent[]): AgentLane {
   let depth = 0;
   for (let at = parent; at >= 0 && depth < agents.length; at = agents[at]!.parent) depth++;
-  return { id, name, parent, depth, from, to, stop };
+  return { id, name, parent, depth, stop };
 }
 
 const NOTHING_SPENT: Spent = { fresh: 0, cacheRead: 0, cacheWrite: 0, output: 0, cost: 0 };

@@ -54,13 +54,7 @@ export class RunData {
    * @returns {readonly Section[] | undefined}
    */
   sections(row) {
-    let low = 0, high = this.#starts.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (/** @type {number} */ (this.#starts[middle]) <= row) low = middle;
-      else high = middle - 1;
-    }
-    const start = this.#starts[low];
+    const start = this.#starts.findLast((first) => first <= row);
     if (start === undefined) return [];
     let chunk = this.#chunks.get(start);
     if (!chunk) {

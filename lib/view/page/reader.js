@@ -84,8 +84,11 @@ export class Reader {
   #filters() {
     const { agents, totals } = this.#data.view;
     if (this.#tab === "hooks") return [];
-    const box = el("input", { type: "checkbox", change: () => this.#setQuiet(!this.#quiet) });
-    /** @type {HTMLInputElement} */ (box).checked = this.#quiet;
+    const toggle = () => {
+      this.#quiet = !this.#quiet;
+      this.show(this.#tab);
+    };
+    const box = el("input", { type: "checkbox", checked: this.#quiet, change: toggle });
     const quiet = totals.fires > 0 && this.#tab === "conversation" && el("label", {}, box, "quiet hooks");
     if (agents.length < 2) return quiet ? [quiet] : [];
     const choice = el(
@@ -101,12 +104,6 @@ export class Reader {
       ...agents.map(({ name }, i) => el("option", { value: i, selected: i === this.#agent }, name)),
     );
     return [...(quiet ? [quiet] : []), choice];
-  }
-
-  /** @param {boolean} quiet */
-  #setQuiet(quiet) {
-    this.#quiet = quiet;
-    this.show(this.#tab);
   }
 
   /** @param {Row} row */
@@ -151,10 +148,8 @@ export class Reader {
     if (!row) return;
     if (row.about !== undefined) return this.go(row.about, where);
     if (this.#tab === "hooks" || (this.#tab === "edits" && row.edit === undefined)) this.#tab = "conversation";
-    if (!this.#isShown(row)) {
-      if (row.tone === "quiet") this.#quiet = true;
-      if (this.#agent !== undefined && row.agent !== this.#agent) this.#agent = undefined;
-    }
+    if (row.tone === "quiet") this.#quiet = true;
+    if (row.agent !== this.#agent) this.#agent = undefined;
     if (!this.#list.has(index) || byId("list").hidden) this.show(this.#tab);
     this.select(index);
     this.#list.reveal(index, where);

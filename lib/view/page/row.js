@@ -21,11 +21,11 @@ import { drawLedger, drawSection } from "./sections.js";
  */
 export function drawRow(data, index, options) {
   const row = /** @type {Row} */ (data.rows[index]);
-  const agent = data.view.agents[row.agent];
   const { open } = options;
   const line = el(
     "div",
-    { class: "line", click: () => mayToggle() && options.toggle() },
+    // A click that selects text must not close the row.
+    { class: "line", click: () => getSelection()?.toString() || options.toggle() },
     ...headOf(data, row, open),
     el("span", { class: "meta" }, ...metaOf(row)),
   );
@@ -39,18 +39,12 @@ export function drawRow(data, index, options) {
     el("a", { class: "at", href: `#${options.anchor ?? row.key}`, title: "Link to this row" }, clock(row.at)),
     el("div", { class: "what" }, line, ...hooksOf(data, row), open && bodyOf(data, index, options)),
   );
-  const depth = agent?.depth ?? 0;
   if (row.agent > 0) {
     box.classList.add("sub");
-    box.style.setProperty("--depth", String(Math.min(depth, 4)));
+    box.style.setProperty("--depth", String(Math.min(data.view.agents[row.agent]?.depth ?? 0, 4)));
     box.style.setProperty("--lane", `hsl(${row.agent * 137} 35% 60%)`);
   }
   return box;
-}
-
-/** A click that selects text must not close the row. */
-function mayToggle() {
-  return (getSelection()?.toString() ?? "") === "";
 }
 
 /**
@@ -125,15 +119,7 @@ function hooksOf(data, row) {
   return (row.fires ?? []).flatMap((index) => {
     const fire = data.rows[index];
     if (!fire || fire.tone === "quiet") return [];
-    return [
-      el(
-        "div",
-        { class: `acted ${fire.tone}` },
-        el("b", {}, fire.name),
-        " ",
-        fire.line,
-      ),
-    ];
+    return [el("div", { class: `acted ${fire.tone}` }, el("b", {}, fire.name), " ", fire.line)];
   });
 }
 
