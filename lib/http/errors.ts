@@ -1,4 +1,5 @@
 import { ModelError } from "../core/model.ts";
+import { errorType } from "./api-errors.ts";
 
 /** What is known of a call that failed, for the message. */
 export interface FailedCall {
@@ -49,66 +50,49 @@ function unsent(error: SdkError, { missing, baseURL, attempts, timeout }: Failed
   if (/resolve authentication|x-api-key/i.test(error.message)) {
     return { code: "no_key", why: "no API key is set", fix: "set ANTHROPIC_API_KEY, or pass apiKey to anthropic()" };
   }
-  const tried = attempts === 1 ? "" : ` in ${attempts} attempts`;
-  if (missing === "timeout") {
-    return {
-      code: "timeout",
-      why: `${baseURL} did not answer within ${timeout / 1000} s${tried}`,
-      fix: "try again, or raise timeout",
-    };
+  if (missing === undefined) {
+    return { code: "error", why: "the request failed before it was sent", fix: error.message };
   }
-  if (missing === "network") {
-    return { code: "network", why: `${baseURL} could not be reached${tried}`, fix: rootCause(error) };
-  }
-  return { code: "error", why: "the request failed before it was sent", fix: error.message };
+  const [why, fix] = missing === "timeout"
+    ? [`did not answer within ${timeout / 1000} s`, "try again, or raise timeout"]
+    : ["could not be reached", rootCause(error)];
+  return { code: missing, why: `${baseURL} ${why}${tried(attempts)}`, fix };
 }
 
-function refused(
-  error: SdkError,
-  { model, baseURL, attempts, key = "ANTHROPIC_API_KEY" }: FailedCall,
-): Explanation {
-  const { type, message } = apiError(error);
+function tried(attempts: number): string {
+  return attempts === 1 ? "" : ` in ${attempts} attempts`;
+}
+
+function refused(error: SdkError, call: FailedCall): Explanation {
+  const { type = errorType(error.status!), message } = apiError(error);
+  const [why, fix] = explained(error, message, call);
+  return { code: type, why, fix };
+}
+
+function explained(error: SdkError, message: string, call: FailedCall): readonly [why: string, fix: string] {
+  const { model, baseURL, attempts, key = "ANTHROPIC_API_KEY" } = call;
   const status = error.status!;
-  const tried = attempts === 1 ? "" : ` in ${attempts} attempts`;
   switch (status) {
     case 400:
-      return { code: type ?? "invalid_request_error", why: "the API refused the request as invalid", fix: message };
+      return ["the API refused the request as invalid", message];
     case 401:
-      return {
-        code: type ?? "authentication_error",
-        why: "the API key was refused",
-        fix: `check ${key} (${message})`,
-      };
+      return ["the API key was refused", `check ${key} (${message})`];
     case 402:
     case 403:
-      return { code: type ?? "permission_error", why: "this API key may not do this", fix: message };
+      return ["this API key may not do this", message];
     case 404:
-      return {
-        code: type ?? "not_found_error",
-        why: `${baseURL} does not know '${model}'`,
-        fix: `check the name of the model (${message})`,
-      };
+      return [`${baseURL} does not know '${model}'`, `check the name of the model (${message})`];
     case 413:
-      return {
-        code: type ?? "request_too_large",
-        why: "the conversation is larger than the API takes",
-        fix: "compact it, or start a new session",
-      };
+      return ["the conversation is larger than the API takes", "compact it, or start a new session"];
     case 429:
-      return {
-        code: type ?? "rate_limit_error",
-        why: `the rate limit was reached${tried}`,
-        fix: waitText(error, message),
-      };
+      return [`the rate limit was reached${tried(attempts)}`, waitText(error, message)];
     case 529:
-      return {
-        code: type ?? "overloaded_error",
-        why: `the API was overloaded${tried}`,
-        fix: waitText(error, "try again later"),
-      };
+      return [`the API was overloaded${tried(attempts)}`, waitText(error, "try again later")];
   }
-  if (status >= 500) return { code: type ?? "api_error", why: `the API failed with ${status}${tried}`, fix: message };
-  return { code: type ?? "error", why: `the API answered with ${status}`, fix: message };
+  return [
+    status >= 500 ? `the API failed with ${status}${tried(attempts)}` : `the API answered with ${status}`,
+    message,
+  ];
 }
 
 /** The API's own words, without the JSON the SDK's message repeats them in. */

@@ -62,6 +62,7 @@ async function* batches(
   let size = 0;
   let stalled = false;
   let finished = false;
+  const silent = () => stalledError("nothing", idleTimeout, "idleTimeout");
   const stop = () => {
     connection.abort();
     reader.cancel().catch(() => {}); // ends a pending read at once
@@ -82,7 +83,7 @@ async function* batches(
       const { done, value } = await reader.read();
       waitingSince = Infinity;
       if (signal.aborted) throw abortedError(signal);
-      if (stalled) throw stalledError(idleTimeout);
+      if (stalled) throw silent();
       finished = done;
       size += value?.length ?? 0;
       if (size > LONGEST_REPLY) throw endlessError(variable);
@@ -90,12 +91,12 @@ async function* batches(
       if (events.length > 0) yield events;
       const now = performance.now();
       if (events.some(({ type }) => type !== "ping") || parser.saidMore?.()) saidSomething = now;
-      else if (now - saidSomething > timeout) throw onlyAliveError(timeout);
+      else if (now - saidSomething > timeout) throw stalledError("nothing but signs of life", timeout, "timeout");
     }
   } catch (error) {
     if (!signal.aborted && parser.isWhole?.()) return yield parser.end();
     if (error instanceof ModelError) throw error;
-    throw signal.aborted ? abortedError(signal) : stalled ? stalledError(idleTimeout) : cutError(error);
+    throw signal.aborted ? abortedError(signal) : stalled ? silent() : cutError(error);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", stop);
@@ -141,23 +142,12 @@ export function notAStream(response: Response, variable: string): ModelError {
   );
 }
 
-function stalledError(idleTimeout: number): ModelError {
-  return new ModelError(
-    `Cannot finish the reply as nothing came for ${idleTimeout / 1000} s: raise idleTimeout if the model needs longer`,
-    {
-      code: "stalled",
-      retryable: true,
-    },
-  );
-}
-
-function onlyAliveError(timeout: number): ModelError {
-  return new ModelError(
-    `Cannot finish the reply as nothing but signs of life came for ${
-      timeout / 1000
-    } s: raise timeout if the model needs longer`,
-    { code: "stalled", retryable: true },
-  );
+function stalledError(came: string, ms: number, option: string): ModelError {
+  const why = `${came} came for ${ms / 1000} s`;
+  return new ModelError(`Cannot finish the reply as ${why}: raise ${option} if the model needs longer`, {
+    code: "stalled",
+    retryable: true,
+  });
 }
 
 function endlessError(variable: string): ModelError {
