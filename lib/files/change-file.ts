@@ -117,35 +117,20 @@ async function attemptChange<Plan extends { readonly splices: readonly Splice[] 
   };
 }
 
-/** Files past this size are not read into memory. */
-const MAX_SIZE = 1024 * 1024 * 1024;
+const GIB = 2 ** 30;
 
-/** Looks before it opens: opening a FIFO would wait for a writer. Undefined if the file does not exist and may be created. */
+/** Undefined if the file does not exist and may be created. */
 async function readOriginal(place: Place, verb: string, create: boolean): Promise<Original | undefined> {
   const { path, real } = place;
   try {
-    const stat = await statOf(real);
-    if (stat.isDirectory()) {
-      throw new ToolError(`Cannot ${verb} '${path}' as it is a directory: name a file in it`, { code: "is_directory" });
-    }
-    if (!stat.isFile()) {
-      throw new ToolError(`Not a regular file: '${path}' is a FIFO, a socket or a device`, { code: "not_regular" });
-    }
-    if (stat.size > MAX_SIZE) {
-      throw new ToolError(`Cannot ${verb} '${path}' as it is over 1 GiB: current size is ${stat.size} bytes`, {
-        code: "too_large",
-      });
-    }
+    const original = await readRegular(place, verb, GIB);
+    const { mode } = original.stat;
     // The rename asks the directory alone, so a file that is not to be written has to be asked for itself.
-    if ((stat.mode & 0o222) === 0 || !await access(real, constants.W_OK).then(() => true, () => false)) {
-      throw new ToolError(
-        `Cannot ${verb} '${path}' as it is read-only: its mode is ${(stat.mode & 0o7777).toString(8)}`,
-        {
-          code: "read_only",
-        },
-      );
+    if ((mode & 0o222) === 0 || !await access(real, constants.W_OK).then(() => true, () => false)) {
+      const why = `it is read-only: its mode is ${(mode & 0o7777).toString(8)}`;
+      throw new ToolError(`Cannot ${verb} '${path}' as ${why}`, { code: "read_only" });
     }
-    return await readWhole(real);
+    return original;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" && create) return undefined;
@@ -154,11 +139,25 @@ async function readOriginal(place: Place, verb: string, create: boolean): Promis
   }
 }
 
-async function readWhole(real: string): Promise<Original> {
+/** A whole regular file of at most so many bytes. Looks before it opens: opening a FIFO would wait for a writer. */
+export async function readRegular({ path, real }: Place, verb: string, most: number): Promise<Original> {
+  const found = await statOf(real);
+  if (found.isDirectory()) {
+    throw new ToolError(`Cannot ${verb} '${path}' as it is a directory: name a file in it`, { code: "is_directory" });
+  }
+  if (!found.isFile()) {
+    throw new ToolError(`Not a regular file: '${path}' is a FIFO, a socket or a device`, { code: "not_regular" });
+  }
+  if (found.size > most) {
+    const why = `it is over ${most / 2 ** 20} MiB: use Grep or Bash, current size is ${found.size} bytes`;
+    throw new ToolError(`Cannot ${verb} '${path}' as ${why}`, { code: "too_large" });
+  }
   const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     refuseOther(handle.fd, real);
     const stat = await handle.stat();
+    // Files of the system, as in /proc, say that they are empty.
+    if (stat.size === 0) return { bytes: await handle.readFile(), stat };
     const bytes = Buffer.allocUnsafeSlow(stat.size);
     let filled = 0;
     while (filled < bytes.length) {
@@ -178,7 +177,8 @@ function notFound(path: string): ToolError {
   });
 }
 
-function throwAs(verb: string, { path }: Place, error: unknown): never {
+/** Throws an error of the system as a refusal of the tool. */
+export function throwAs(verb: string, { path }: Place, error: unknown): never {
   if (error instanceof ToolError) throw error;
   const { code, message } = error as NodeJS.ErrnoException;
   throw new ToolError(`Cannot ${verb} '${path}' as the system refused: ${message}`, { code: code ?? "failed" });

@@ -1,11 +1,11 @@
-import { Buffer } from "node:buffer";
-import { constants } from "node:fs";
-import { open, readdir, stat } from "node:fs/promises";
+import type { Buffer } from "node:buffer";
+import { readdir } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import type { Block } from "../core/messages.ts";
 import { type Tool, type ToolContext, ToolError } from "../core/tool.ts";
-import { absolute, confine, type Place, refuseOther } from "../files/confine.ts";
-import { encodingOf } from "../files/encoding.ts";
+import { readRegular, throwAs } from "../files/change-file.ts";
+import { absolute, confine, type Place } from "../files/confine.ts";
+import { asBuffer, encodingOf } from "../files/encoding.ts";
 import { nearest } from "../files/nearest.ts";
 import { recordRead } from "../files/read-record.ts";
 import { tool } from "./make-tool.ts";
@@ -105,54 +105,24 @@ function responseOf(path: string, bytes: Buffer, input: ReadInput): ReadResponse
   if (image) return imageOf(path, bytes, image);
   if (bytes.toString("latin1", 0, 5) === "%PDF-") return pdfOf(path, bytes);
   if (isBinary(bytes)) {
-    throw new ToolError(
-      `Cannot read '${path}' as it is a binary file: look into it with Bash, for example file or xxd`,
-      {
-        code: "binary",
-      },
-    );
+    const why = "it is a binary file: look into it with Bash, for example file or xxd";
+    throw new ToolError(`Cannot read '${path}' as ${why}`, { code: "binary" });
   }
   const notebook = path.endsWith(".ipynb") ? notebookFile(path, bytes.toString("utf8"), input) : undefined;
   return notebook ? { type: "notebook", file: notebook } : { type: "text", file: textFile(path, bytes, input) };
 }
 
-/** Looks before it opens, and opens without waiting: a FIFO would wait for a writer. */
 async function bytesOf(place: Place, cwd: string): Promise<Buffer> {
-  const { path, real } = place;
-  const found = place.exists ? await stat(real).catch(() => undefined) : undefined;
-  if (!found) {
-    const names = await similarNames(real);
+  try {
+    return asBuffer((await readRegular(place, "read", MOST_BYTES)).bytes);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT" && code !== "ENOTDIR") throwAs("read", place, error);
+    const names = await similarNames(place.real);
     const hint = names.length > 0 ? ` Did you mean ${names.join(" or ")}?` : "";
     throw new ToolError(`File does not exist. Note: your current working directory is ${cwd}.${hint}`, {
       code: "no_such_file",
     });
-  }
-  if (found.isDirectory()) {
-    throw new ToolError(`Cannot read '${path}' as it is a directory: list it with Glob, pattern '*'`, {
-      code: "is_directory",
-    });
-  }
-  if (!found.isFile()) {
-    throw new ToolError(`Not a regular file: '${path}' is a FIFO, a socket or a device`, { code: "not_regular" });
-  }
-  if (found.size > MOST_BYTES) {
-    throw new ToolError(
-      `Cannot read '${path}' as it is over 256 MiB: search it with Grep, or take a part with Bash, for example sed -n '1,100p'`,
-      { code: "too_large" },
-    );
-  }
-  try {
-    const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    try {
-      refuseOther(handle.fd, real);
-      return await handle.readFile();
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    if (error instanceof ToolError) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new ToolError(`Cannot read '${path}' as the system refused: ${message}`, { code: code ?? "failed" });
   }
 }
 

@@ -161,9 +161,9 @@ test("Read refuses directories, FIFOs and huge files, and never waits for a writ
     execFileSync("mkfifo", [join(root, "pipe")]);
     plant(root, { "huge.log": "x" });
     truncateSync(join(root, "huge.log"), (256 << 20) + 1);
-    await refuses(text(root, { file_path: "folder" }), "is_directory", /is a directory: list it with Glob/);
+    await refuses(text(root, { file_path: "folder" }), "is_directory", /is a directory: name a file in it/);
     await refuses(text(root, { file_path: "pipe" }), "not_regular", /Not a regular file/);
-    await refuses(text(root, { file_path: "huge.log" }), "too_large", /over 256 MiB: search it with Grep/);
+    await refuses(text(root, { file_path: "huge.log" }), "too_large", /over 256 MiB: use Grep or Bash/);
   }));
 
 test("Read names similar files if one is missing, and never opens one instead", () =>
