@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Stop } from "../core/events.ts";
-import { totalTokens } from "../core/messages.ts";
+import { text, totalTokens } from "../core/messages.ts";
 import { nearest } from "../files/nearest.ts";
 import { type Tool, ToolError, type ToolOutput, type ToolSession } from "../core/tool.ts";
 import { tool } from "./make-tool.ts";
@@ -135,10 +135,7 @@ async function start(input: AgentInput, context: ToolContext, options: AgentTool
   const common = { prompt: input.prompt, agentId: spawned.agent_id, agentType: type };
   if (input.run_in_background) {
     const words = `Agent ${spawned.agent_id} works in the background; its report comes as a later message.`;
-    return {
-      content: words,
-      response: { status: "async_launched", ...common, content: [{ type: "text", text: words }] },
-    };
+    return { content: words, response: { status: "async_launched", ...common, content: [text(words)] } };
   }
   const report = reportOf(spawned);
   return {
@@ -147,7 +144,7 @@ async function start(input: AgentInput, context: ToolContext, options: AgentTool
       status: "completed",
       ...common,
       toolsUsed: [...new Set(spawned.tools)],
-      content: [{ type: "text", text: report }],
+      content: [text(report)],
       resolvedModel: spawned.model,
       totalDurationMs: Math.round(spawned.duration_ms),
       totalTokens: totalTokens(usage),
@@ -181,14 +178,10 @@ async function definitionOf(
   if (files.includes(type)) return await definitionIn(folder, type, context.state);
   if (type === GENERAL) return {};
   const known = [GENERAL, ...Object.keys(options.agents ?? {}), ...files];
-  throw new ToolError(
-    `Cannot start an agent of type '${type}' as there is no such type: the types are ${
-      known.join(", ")
-    }; did you mean '${nearest(type, known)}'?`,
-    {
-      code: "unknown_type",
-    },
-  );
+  const types = `the types are ${known.join(", ")}; did you mean '${nearest(type, known)}'?`;
+  throw new ToolError(`Cannot start an agent of type '${type}' as there is no such type: ${types}`, {
+    code: "unknown_type",
+  });
 }
 
 /** The folder of definitions: below the agent's own directory, wherever its shell is. */

@@ -1,3 +1,4 @@
+import { isObject } from "../core/json.ts";
 import { STANDALONE } from "./standalone.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 import { tool } from "./make-tool.ts";
@@ -185,11 +186,8 @@ function checkQuestions(input: AskUserQuestionInput): AskUserQuestionInput {
   if (new Set(texts).size < texts.length) {
     throw new ToolError("questions: each must have a text of its own, as answers go by it", { code: "invalid_input" });
   }
-  const { answers } = input;
-  const isAnswer = (value: unknown) =>
-    typeof value === "string" || (Array.isArray(value) && value.every((part) => typeof part === "string"));
-  if (answers === undefined) return input;
-  if (typeof answers !== "object" || answers === null || !Object.values(answers).every(isAnswer)) {
+  const { answers = {} } = input;
+  if (!isObject(answers) || !Object.values(answers).flat().every((answer) => typeof answer === "string")) {
     throw new ToolError("answers: must be texts by the text of their question", { code: "invalid_input" });
   }
   return input;
@@ -208,37 +206,25 @@ async function runQuestion(input: AskUserQuestionInput, context: AskContext, own
   const fromModel = context.agentId !== STANDALONE && JSON.stringify(sent) === JSON.stringify(input.answers);
   const byHook = fromModel ? {} : input.answers ?? {};
   const given = Object.fromEntries(
-    Object.entries(byHook).map((
-      [question, answer],
-    ) => [question, typeof answer === "string" ? answer : answer.join(", ")]),
+    Object.entries(byHook).map(([question, answer]) => [question, [answer].flat().join(", ")]),
   );
   const open = questions.filter(({ question }) => given[question] === undefined);
   const asker = askerOf(context, own);
-  const said = open.length > 0 && asker
-    ? await oneAtATime(asker, () => asker.answer(open, context.signal))
-    : open.length > 0
-    ? undefined
-    : {};
+  const said = open.length === 0 ? {} : asker && await oneAtATime(asker, () => asker.answer(open, context.signal));
   const response: AskUserQuestionResponse = { questions, answers: { ...given, ...said } };
-  if (said) return { content: renderAnswers(response), response };
-  return { content: renderAnswers(response), response, wait: true };
+  return { content: renderAnswers(response), response, ...(!said && { wait: true }) };
 }
 
 function renderAnswers({ questions, answers }: AskUserQuestionResponse): string {
-  const answered = questions.filter(({ question }) => answers[question] !== undefined)
-    .map(({ question }) => `"${question}"="${answers[question]}"`);
-  const open = questions.filter(({ question }) => answers[question] === undefined);
-  const parts = [
-    ...(answered.length > 0 ? [`The user has answered: ${answered.join(", ")}.`] : []),
-    ...(open.length > 0
-      ? [
-        `Not answered yet: ${
-          open.map(({ question }) => `"${question}"`).join(", ")
-        }. The turn ends here; the user's next message is the answer.`,
-      ]
-      : []),
-  ];
-  return parts.join("\n");
+  const asked = questions.map(({ question }) => question);
+  const answered = asked.filter((question) => answers[question] !== undefined)
+    .map((question) => `"${question}"="${answers[question]}"`);
+  const open = asked.filter((question) => answers[question] === undefined).map((question) => `"${question}"`);
+  return [
+    answered.length > 0 && `The user has answered: ${answered.join(", ")}.`,
+    open.length > 0 &&
+    `Not answered yet: ${open.join(", ")}. The turn ends here; the user's next message is the answer.`,
+  ].filter(Boolean).join("\n");
 }
 
 async function runPlan(request: PlanRequest, context: AskContext, own?: Asker): Promise<ToolOutput> {

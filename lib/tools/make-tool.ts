@@ -123,10 +123,10 @@ export function asTool(value: Tool | RunnableTool): Tool {
 const ANY_INPUT: JsonSchema = { type: "object" };
 
 /** What the API is sent of a tool whose input it knows by the tool's type, as of `memory_20250818`, and that runs here. */
-function apiSpec({ type, input_schema }: RunnableTool & Partial<Tool>): Tool["ofApi"] {
-  if (typeof type !== "string" || type === "custom" || input_schema !== undefined) return undefined;
-  const { run: _, parse: __, close: ___, ...spec } = arguments[0] as RunnableTool;
-  return spec as Tool["ofApi"];
+function apiSpec({ run: _, parse: __, close: ___, ...spec }: RunnableTool): Tool["ofApi"] {
+  const { type, input_schema } = spec;
+  const isKnown = typeof type === "string" && type !== "custom" && input_schema === undefined;
+  return isKnown ? spec as Tool["ofApi"] : undefined;
 }
 
 function checkName(name: unknown): asserts name is string {

@@ -82,12 +82,10 @@ function parseMultiEdit(input: unknown): { file_path: string; edits: Required<Ed
   const given = checkObject(input, "the input");
   const file_path = checkPath(given);
   if (!Array.isArray(given.edits) || given.edits.length === 0) {
-    throw new ToolError(
-      "Cannot use edits as it must be a list of at least one edit: give { old_string, new_string } objects",
-      {
-        code: "invalid_input",
-      },
-    );
+    const fix = "give { old_string, new_string } objects";
+    throw new ToolError(`Cannot use edits as it must be a list of at least one edit: ${fix}`, {
+      code: "invalid_input",
+    });
   }
   return { file_path, edits: given.edits.map((edit, i) => checkEditCall(edit, `edits.${i}.`)) };
 }

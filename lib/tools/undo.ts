@@ -87,10 +87,6 @@ function isWritten(now: Uint8Array, old: Uint8Array, splices: readonly Splice[])
 }
 
 function changed(path: string): ToolError {
-  return new ToolError(
-    `Cannot undo the change of '${path}' as the file no longer holds what it wrote: edit it instead`,
-    {
-      code: "changed",
-    },
-  );
+  const why = "the file no longer holds what it wrote";
+  return new ToolError(`Cannot undo the change of '${path}' as ${why}: edit it instead`, { code: "changed" });
 }

@@ -105,6 +105,5 @@ function shownLine(raw: Uint8Array): { line: string; length: number } {
   const end = raw.length > 0 && raw[raw.length - 1] === 13 ? raw.length - 1 : raw.length;
   const text = Buffer.from(raw.buffer, raw.byteOffset, end).toString("utf8").replaceAll("\0", "\uFFFD");
   if (text.length <= LONGEST_LINE) return { line: text, length: text.length };
-  const stop = /[\uD800-\uDBFF]/.test(text[LONGEST_LINE - 1]!) ? LONGEST_LINE - 1 : LONGEST_LINE;
-  return { line: `${text.slice(0, stop)} [cut]`, length: text.length };
+  return { line: `${text.slice(0, LONGEST_LINE).replace(/[\uD800-\uDBFF]$/, "")} [cut]`, length: text.length };
 }

@@ -102,28 +102,18 @@ async function withSelection<T>(
   }
 }
 
-function selects(request: { readonly selection?: GlobSelection | undefined }, path: string): boolean {
-  return request.selection === undefined || request.selection.selects(path);
-}
-
-function walkArguments(request: { readonly requireGit: boolean }): string[] {
-  return [
-    "--hidden",
-    "--no-ignore-global",
-    "--no-ignore-exclude",
-    ...(request.requireGit ? [] : ["--no-require-git"]),
-    ...VERSION_CONTROL.map((name) => `--glob=!${name}`),
-  ];
-}
-
 function searchArguments(request: SearchRequest): string[] {
   const { mode, file } = request;
   return [
     // A named file is searched like any other, so that binary files are recognised in one way.
-    ...(file !== undefined
-      ? ["--no-ignore", "--hidden", "--max-depth=1", `--glob=/${file.replace(/[^A-Za-z0-9]/g, "\\$&")}`]
-      : walkArguments(request)),
-    ...(request.type !== undefined && file === undefined ? [`--type=${request.type}`] : []),
+    ...(file !== undefined ? ["--no-ignore", "--max-depth=1", `--glob=/${file.replace(/[^A-Za-z0-9]/g, "\\$&")}`] : [
+      "--no-ignore-global",
+      "--no-ignore-exclude",
+      ...(request.requireGit ? [] : ["--no-require-git"]),
+      ...VERSION_CONTROL.map((name) => `--glob=!${name}`),
+      ...(request.type === undefined ? [] : [`--type=${request.type}`]),
+    ]),
+    "--hidden",
     ...(request.ignoreCase ? ["--ignore-case"] : ["--case-sensitive"]),
     ...(request.multiline ? ["--multiline", "--multiline-dotall"] : []),
     "--no-mmap",
@@ -157,7 +147,7 @@ function collect(run: RipgrepRun, request: SearchRequest): Found {
     }));
   const files = found
     .map((file) => ({ ...file, path: file.path.slice(2) }))
-    .filter((file) => selects(request, file.path));
+    .filter((file) => request.selection?.selects(file.path) ?? true);
   return {
     files: complete ? files.sort((a, b) => comparePaths(a.path, b.path)) : files,
     complete,
@@ -230,13 +220,9 @@ function problemsOf(run: RipgrepRun): string[] {
   return run.stderr.split("\n").flatMap((line) => FILE_PROBLEM.exec(line)?.[1] ?? []);
 }
 
-/** Errors of the whole search. */
-function complaints({ code, stderr }: RipgrepRun): string[] {
-  return code === 2 ? stderr.split("\n").filter((line) => line !== "" && !FILE_PROBLEM.test(line)) : [];
-}
-
-function refuse(run: RipgrepRun, request: SearchRequest): void {
-  const lines = complaints(run);
+/** Throws an error of the whole search. */
+function refuse({ code, stderr }: RipgrepRun, { type, pattern }: SearchRequest): void {
+  const lines = code === 2 ? stderr.split("\n").filter((line) => line !== "" && !FILE_PROBLEM.test(line)) : [];
   if (lines.length === 0) return;
   // An old ripgrep on PATH may not know every flag: the pattern is not at fault.
   if (/^rg: unrecognized flag|^error: Found argument/.test(lines[0]!)) {
@@ -244,24 +230,16 @@ function refuse(run: RipgrepRun, request: SearchRequest): void {
       code: "no_ripgrep",
     });
   }
-  if (/unrecognized file type/.test(run.stderr)) {
-    throw new ToolError(`Cannot search files of type '${request.type}' as ripgrep does not know it: use glob`, {
-      code: "invalid_input",
-    });
-  }
-  const reason = lines.find((line) => line.startsWith("error: ")) ?? lines[0]!;
-  throw new ToolError(
-    `Cannot search for '${request.pattern}' as it is not a regular expression of ripgrep: ${
-      reason.replace(/^(error|rg): /, "")
-    }`,
-    { code: "invalid_input" },
-  );
+  const reason = (lines.find((line) => line.startsWith("error: ")) ?? lines[0]!).replace(/^(error|rg): /, "");
+  const why = /unrecognized file type/.test(stderr)
+    ? `files of type '${type}' as ripgrep does not know it: use glob`
+    : `for '${pattern}' as it is not a regular expression of ripgrep: ${reason}`;
+  throw new ToolError(`Cannot search ${why}`, { code: "invalid_input" });
 }
 
 /** The text of a found line as results show it. */
 function shownLine(text: string): string {
   const line = text.endsWith("\r") ? text.slice(0, -1) : text;
   if (line.length <= LONGEST_LINE) return line;
-  const end = /[\uD800-\uDBFF]/.test(line[LONGEST_LINE - 1]!) ? LONGEST_LINE - 1 : LONGEST_LINE;
-  return `${line.slice(0, end)} [line cut at ${LONGEST_LINE} characters]`;
+  return `${line.slice(0, LONGEST_LINE).replace(/[\uD800-\uDBFF]$/, "")} [line cut at ${LONGEST_LINE} characters]`;
 }
