@@ -20,7 +20,7 @@ test("P27: the diff of an edit, applied to the old text, always gives the new on
         const result = applyEdit(utf8(file), call);
         if (!result.ok) return;
         const { splices } = planEdit(utf8(file), call);
-        const hunks = hunksOf(utf8(file), splices, { encoding: "bytes", context, diff })!;
+        const hunks = hunksOf(utf8(file), splices, { context, diff })!;
         assert.equal(applyHunks(file, hunks), string(result.bytes));
         const patch = unifiedDiff("a.txt", hunks, diff);
         assert.equal(diff.applyPatch(file, patch, { autoConvertLineEndings: false }), string(result.bytes));
@@ -41,7 +41,7 @@ test("P27: the diff of several edits at once, applied to the old text, always gi
         splices = composeSplices(splices, now, planEdit(now, { ...call, replace_all: true }).splices);
         now = next.bytes;
       }
-      const hunks = hunksOf(old, splices, { encoding: "bytes", context: 3, diff })!;
+      const hunks = hunksOf(old, splices, { context: 3, diff })!;
       assert.equal(applyHunks(string(old), hunks), string(now));
     }),
     runs,
@@ -81,7 +81,7 @@ test("the diff of an edit always has the context lines that are there, around an
       });
       const now = lines.map((line, i) => changed.includes(i) ? line.replace("line", "LINE") : line).join("");
       const whole = diff.structuredPatch("", "", lines.join(""), now, undefined, undefined, { context });
-      assert.deepEqual(hunksOf(old, splices, { encoding: "bytes", context, diff }), whole.hunks);
+      assert.deepEqual(hunksOf(old, splices, { context, diff }), whole.hunks);
     }),
     runs,
   );

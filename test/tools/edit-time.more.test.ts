@@ -47,6 +47,6 @@ for (const [name, make] of Object.entries(CHANGES)) {
       const splices = each === ""
         ? [{ start: 0, end: bytes.length, bytes: utf8(now) }]
         : planEdit(bytes, { old_string: each, new_string: now, replace_all: true }).splices;
-      return () => hunksOf(bytes, splices, { encoding: "bytes", context: 3, diff });
+      return () => hunksOf(bytes, splices, { context: 3, diff });
     }));
 }

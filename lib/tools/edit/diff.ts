@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { decode, encode, type Encoding, unitOf } from "../../files/encoding.ts";
+import { decode } from "../../files/encoding.ts";
 import { countLines } from "../../files/line-breaks.ts";
 import { pieces, type Splice } from "../../files/splices.ts";
 
@@ -20,25 +20,25 @@ const TEXT_LIMIT = 16 * 1024 * 1024;
 const MOST_EDITS = 400;
 
 /**
- * The hunks of a change, from its splices: only windows around them are compared, so the time is linear in the file.
- * Undefined if the windows are too large to show.
+ * The hunks of a change of UTF-8, from its splices: only windows around them are compared, so the time is linear in the
+ * file. Undefined if the windows are too large to show.
  */
 export function hunksOf(
   old: Uint8Array,
   splices: readonly Splice[],
-  { encoding, context, diff }: { encoding: Encoding; context: number; diff: DiffPackage },
+  { context, diff }: { context: number; diff: DiffPackage },
 ): Hunk[] | undefined {
   const hunks: Hunk[] = [];
   let line = 0, counted = 0, size = 0, shift = 0;
-  for (const { start, end, inside } of windows(old, splices, encoding, context)) {
-    line += countLines(old, encoding, counted, start);
+  for (const { start, end, inside } of windows(old, splices, context)) {
+    line += countLines(old, "bytes", counted, start);
     counted = start;
     const before = old.subarray(start, end);
     const after = Buffer.concat([...pieces(before, inside)]);
     size += before.length + after.length;
     if (size > TEXT_LIMIT) return undefined;
     const added = shift;
-    for (const hunk of compare(decode(before, encoding), decode(after, encoding), context, diff)) {
+    for (const hunk of compare(decode(before, "bytes"), decode(after, "bytes"), context, diff)) {
       hunks.push({ ...hunk, oldStart: hunk.oldStart + line, newStart: hunk.newStart + line + added });
       shift += hunk.newLines - hunk.oldLines;
     }
@@ -76,60 +76,32 @@ export function unifiedDiff(
 }
 
 /** Whole lines around the splices with their context; windows that meet are one. */
-function windows(old: Uint8Array, splices: readonly Splice[], encoding: Encoding, context: number) {
-  const lines = new Lines(old, encoding);
+function windows(old: Uint8Array, splices: readonly Splice[], context: number) {
   const ranges: { start: number; end: number; inside: Splice[] }[] = [];
   let touched = -1;
   for (const splice of splices) {
     let range = ranges.at(-1);
     // Past the last touched line only: many matches in one long line must not each walk to its ends.
     if (range === undefined || splice.start > touched) {
-      const start = lines.back(lines.startOf(splice.start), context);
+      let start = lineStart(old, splice.start);
+      for (let i = 0; i < context && start > 0; i++) start = lineStart(old, start - 1);
       if (range === undefined || start > range.end) ranges.push(range = { start, end: 0, inside: [] });
     }
     if (splice.end >= touched) {
-      touched = lines.endOf(splice.end);
-      range.end = lines.forward(touched, context);
+      touched = range.end = lineEnd(old, splice.end);
+      for (let i = 0; i < context && range.end < old.length; i++) range.end = lineEnd(old, range.end);
     }
     range.inside.push({ ...splice, start: splice.start - range.start, end: splice.end - range.start });
   }
   return ranges;
 }
 
-/** Where the lines of a text lie in its bytes. */
-class Lines {
-  readonly bytes: Uint8Array;
-  readonly #unit: 1 | 2;
-  readonly #lf: Buffer;
+function lineStart(bytes: Uint8Array, at: number): number {
+  return at === 0 ? 0 : bytes.lastIndexOf(10, at - 1) + 1;
+}
 
-  constructor(bytes: Uint8Array, encoding: Encoding) {
-    this.bytes = bytes;
-    this.#unit = unitOf(encoding);
-    this.#lf = encode("\n", encoding);
-  }
-
-  #isBreak(at: number): boolean {
-    return this.bytes[at] === this.#lf[0] && (this.#unit === 1 || this.bytes[at + 1] === this.#lf[1]);
-  }
-
-  startOf(at: number): number {
-    while (at > 0 && !this.#isBreak(at - this.#unit)) at -= this.#unit;
-    return Math.max(0, at);
-  }
-
-  /** Just after the line break that ends the line at `at`, or the end of the text. */
-  endOf(at: number): number {
-    while (at < this.bytes.length && !this.#isBreak(at)) at += this.#unit;
-    return Math.min(this.bytes.length, at + this.#unit);
-  }
-
-  back(at: number, lines: number): number {
-    while (lines-- > 0 && at > 0) at = this.startOf(at - this.#unit);
-    return at;
-  }
-
-  forward(at: number, lines: number): number {
-    while (lines-- > 0 && at < this.bytes.length) at = this.endOf(at);
-    return at;
-  }
+/** Just after the line break that ends the line at `at`, or the end of the text. */
+function lineEnd(bytes: Uint8Array, at: number): number {
+  const lf = bytes.indexOf(10, at);
+  return lf < 0 ? bytes.length : lf + 1;
 }

@@ -126,10 +126,17 @@ interface Drawn {
 
 type DiffPackage = typeof import("diff");
 
-/** Past 8 MiB the diff shows the changed lines alone. */
+/** Past 8 MiB the diff shows the changed lines alone. UTF-16 is shown as the UTF-8 it stands for. */
 function draw(before: Uint8Array, splices: readonly Splice[], encoding: Encoding, diff: DiffPackage): Drawn {
-  const context = before.length > LARGE ? 0 : 3;
-  return { lines: linesAfter(before, splices, encoding), hunks: hunksOf(before, splices, { encoding, context, diff }) };
+  const lines = linesAfter(before, splices, encoding);
+  const options = { context: before.length > LARGE ? 0 : 3, diff };
+  if (encoding === "bytes") return { lines, hunks: hunksOf(before, splices, options) };
+  const old = inUtf8(before, encoding), now = inUtf8(applySplices(before, splices), encoding);
+  return { lines, hunks: hunksOf(old, spliceBetween(old, now), options) };
+}
+
+function inUtf8(bytes: Uint8Array, encoding: Encoding): Uint8Array {
+  return Buffer.from(decode(bytes, encoding), "utf8");
 }
 
 function report(changed: Changed<unknown>, { lines, hunks = [] }: Drawn, diff: DiffPackage): ChangeReport {
@@ -196,7 +203,7 @@ export async function writeFile(
 function drawWrite(before: Uint8Array, now: Uint8Array, splices: readonly Splice[], diff: DiffPackage): Drawn {
   const encoding = textEncoding(before);
   if (encoding === "bytes") return draw(before, splices, "bytes", diff);
-  const text = Buffer.from(decode(before, encoding), "utf8");
+  const text = inUtf8(before, encoding);
   return draw(text, spliceBetween(text, now), "bytes", diff);
 }
 
