@@ -33,17 +33,20 @@ function here(): string {
 
 /** When a process started, in words that are only compared; undefined if it does not exist, or waits to be reaped. */
 function startOf(pid: number): string | undefined {
-  const stat = quietly(() => readFileSync(`/proc/${pid}/stat`, "latin1"));
-  if (stat !== undefined) {
-    const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return state === "Z" || state === "X" ? undefined : fields[18];
-  }
-  if (process.platform === "linux") return undefined;
+  if (process.platform === "linux") return processStat(pid)?.[19];
   const { stdout } = spawnSync("ps", ["-o", "lstart=", "-p", String(pid)], {
     encoding: "utf8",
     env: { ...process.env, LC_ALL: "C" },
   });
   return stdout.trim() === "" ? undefined : digest(stdout.trim());
+}
+
+/** What Linux says of a process, from its state on; undefined if it does not exist, or waits to be reaped. */
+export function processStat(pid: number): string[] | undefined {
+  const stat = quietly(() => readFileSync(`/proc/${pid}/stat`, "latin1"));
+  // The name in brackets may hold anything, also brackets.
+  const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return fields?.[0] === "Z" || fields?.[0] === "X" ? undefined : fields;
 }
 
 function digest(text: string): string {

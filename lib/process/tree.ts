@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { processStat } from "../files/owner.ts";
 
 interface Process {
   readonly pid: number;
@@ -63,16 +64,8 @@ function treeOf(leader: number, known: Map<number, Process>): Process[] {
 function processes(): Process[] {
   if (process.platform !== "linux") return listed();
   return readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((name) => {
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, "latin1");
-      // The name in brackets may hold anything, also brackets.
-      const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-      const [state, parent, group, session] = fields;
-      if (state === "Z" || state === "X") return [];
-      return [{ pid: +name, parent: +parent!, group: +group!, session: +session!, born: fields[19]! }];
-    } catch {
-      return [];
-    }
+    const stat = processStat(+name);
+    return stat ? [{ pid: +name, parent: +stat[1]!, group: +stat[2]!, session: +stat[3]!, born: stat[19]! }] : [];
   });
 }
 

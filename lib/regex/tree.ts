@@ -27,6 +27,7 @@ const SPACES: CharSet = [
   [0x3000, 0x3000],
   [0xfeff, 0xfeff],
 ];
+const CLASSES: ReadonlyMap<string, CharSet> = new Map([["d", DIGITS], ["w", WORDS], ["s", SPACES]]);
 const CONTROLS: { readonly [letter: string]: number } = { t: 9, n: 10, v: 11, f: 12, r: 13 };
 
 /** Deeper groups are refused: each costs a frame of the stack. */
@@ -162,20 +163,8 @@ function escape(reader: Reader): CharSet {
   const { source } = reader;
   const c = source[reader.at++] ?? "\\";
   const one = (code: number): CharSet => [[code, code]];
-  switch (c) {
-    case "d":
-      return DIGITS;
-    case "D":
-      return complement(DIGITS);
-    case "w":
-      return WORDS;
-    case "W":
-      return complement(WORDS);
-    case "s":
-      return SPACES;
-    case "S":
-      return complement(SPACES);
-  }
+  const named = CLASSES.get(c.toLowerCase());
+  if (named) return CLASSES.has(c) ? named : complement(named);
   const hex = /^(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))/.exec(source.slice(reader.at - 1, reader.at + 4));
   if (hex) {
     reader.at += hex[0].length - 1;

@@ -205,6 +205,8 @@ function taskOf({ id, command, description, end }: BackgroundRun): BackgroundTas
   return { id, type: "shell", status, description: description ?? command, command };
 }
 
+const NOTHING = { stdout: "", stderr: "", interrupted: false, isImage: false, noOutputExpected: false };
+
 async function run(
   shell: AgentShell,
   input: BashInput,
@@ -219,11 +221,10 @@ async function run(
   const { stdout, stderr, ...persisted } = output.end();
   const notice = [end.notice, gitNotice(stderr, confined)].filter(Boolean).join("\n");
   const response: BashResponse = {
+    ...NOTHING,
     stdout: stdout.trimEnd(),
     stderr: stderr.trimEnd(),
     interrupted: end.how === "aborted",
-    isImage: false,
-    noOutputExpected: false,
     ...persisted,
     ...(notice !== "" && { notice }),
   };
@@ -250,14 +251,7 @@ async function start(shell: AgentShell, input: BashInput, context: ToolContext):
     output: { cwd: workspaceOf(context), name: context.toolUseId },
     ...(input.description !== undefined && { description: input.description }),
   });
-  const response: BashResponse = {
-    stdout: "",
-    stderr: "",
-    interrupted: false,
-    isImage: false,
-    noOutputExpected: false,
-    backgroundTaskId: id,
-  };
+  const response: BashResponse = { ...NOTHING, backgroundTaskId: id };
   return { content: render(response), response };
 }
 

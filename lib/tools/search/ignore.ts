@@ -137,20 +137,16 @@ export function splitGlobs(text: string): string[] {
   return globs;
 }
 
-/**
- * The globs of ripgrep (and of ignore files as ripgrep reads them): `*` and `?` stop at '/', `**` spans folders,
- * `{a,b}` and `[a-z]`, backslash escapes. Other glob libraries speak other dialects, and here two engines must agree.
- */
-type Token =
-  | { kind: "literal"; text: string }
-  | { kind: "any" | "star" | "prefix" | "suffix" | "infix" }
-  | { kind: "class"; negated: boolean; ranges: [string, string][] }
-  | { kind: "alternates"; branches: Token[][] };
+const ANY = "[^/]", STAR = "[^/]*", PREFIX = "(?:/?|[^]*/)", SUFFIX = "/[^]*", INFIX = "(?:/|/[^]*/)";
 
-/** A glob as a test on '/'-separated paths; a throw says what is wrong with it. */
+/**
+ * A glob as a test on '/'-separated paths; a throw says what is wrong with it. It is read as ripgrep reads it: `*` and `?`
+ * stop at '/', `**` spans folders, `{a,b}` and `[a-z]`, backslash escapes. Other glob libraries speak other dialects, and
+ * here two engines must agree.
+ */
 export function compileGlob(glob: string): (path: string) => boolean {
-  const tokens = parse([...bytewise(glob)]);
-  const source = tokens.length === 1 && tokens[0]!.kind === "prefix" ? "[^]*" : translate(tokens);
+  const parts = parse([...bytewise(glob)]);
+  const source = parts.length === 1 && parts[0] === PREFIX ? "[^]*" : parts.join("");
   const search = boundedSearch(new RegExp(`^(?:${source})$`));
   return (path) => search(bytewise(path)) === true;
 }
@@ -160,8 +156,10 @@ function bytewise(text: string): string {
   return /^[\0-\x7f]*$/.test(text) ? text : Buffer.from(text, "utf8").toString("latin1");
 }
 
-function parse(chars: string[]): Token[] {
-  const stack: Token[][][] = [[[]]];
+/** The parts of a glob, each as a regular expression. */
+function parse(chars: string[]): string[] {
+  /** The branches of each brace that is open; the glob itself is the one branch of the first. */
+  const stack: string[][][] = [[[]]];
   let at = 0;
   let previous: string | undefined;
   let unclosedClass = false;
@@ -170,26 +168,24 @@ function parse(chars: string[]): Token[] {
     previous = chars[at - 1];
     return chars[at++];
   };
-  const stars = () => current().push({ kind: "star" }, { kind: "star" });
 
   const star = (): void => {
     const before = previous;
-    if (chars[at] !== "*") return void current().push({ kind: "star" });
+    if (chars[at] !== "*") return void current().push(STAR);
     at++;
-    if (current().length === 0) {
-      if (chars[at] !== undefined && chars[at] !== "/") return void stars();
-      current().push({ kind: "prefix" });
+    const after = chars[at];
+    const inBraces = stack.length > 1;
+    const ends = after === undefined || (inBraces && (after === "," || after === "}"));
+    if (current().length === 0 && (after === undefined || after === "/")) {
+      current().push(PREFIX);
       at++;
       return;
     }
-    if (before !== "/" && (stack.length <= 1 || (before !== "," && before !== "{"))) return void stars();
-    let suffix = false;
-    if (chars[at] === undefined || (stack.length > 1 && (chars[at] === "," || chars[at] === "}"))) suffix = true;
-    else if (chars[at] === "/") at++;
-    else return void stars();
-    const last = current().pop();
-    if (last?.kind === "prefix" || last?.kind === "suffix") current().push(last);
-    else current().push({ kind: suffix ? "suffix" : "infix" });
+    const begins = before === "/" || (inBraces && (before === "," || before === "{"));
+    if (current().length === 0 || !begins || !(ends || after === "/")) return void current().push(STAR, STAR);
+    if (!ends) at++;
+    const last = current().pop()!;
+    current().push(last === PREFIX || last === SUFFIX ? last : ends ? SUFFIX : INFIX);
   };
 
   const charClass = (): void => {
@@ -205,7 +201,7 @@ function parse(chars: string[]): Token[] {
         // An unclosed class is a plain bracket, as in git.
         at = start;
         unclosedClass = true;
-        return void current().push({ kind: "literal", text: "[" });
+        return void current().push(quote("["));
       }
       if (c === "]" && !first) break;
       if (c === "-" && !first && !inRange) {
@@ -220,54 +216,28 @@ function parse(chars: string[]): Token[] {
       inRange = false;
     }
     if (inRange) ranges.push(["-", "-"]);
-    current().push({ kind: "class", negated, ranges });
+    const members = ranges.map(([from, to]) => (from === to ? quote(from) : `${quote(from)}-${quote(to)}`));
+    current().push(`[${negated ? "^" : ""}${members.join("")}]`);
   };
 
   for (let c = next(); c !== undefined; c = next()) {
-    if (c === "?") current().push({ kind: "any" });
+    if (c === "?") current().push(ANY);
     else if (c === "*") star();
     else if (c === "[" && !unclosedClass) charClass();
     else if (c === "{") stack.push([[]]);
     else if (c === "}") {
       if (stack.length < 2) throw new TypeError("Cannot use a glob as it has a '}' without '{': write '\\}'");
-      const branches = stack.pop()!;
-      current().push({ kind: "alternates", branches });
+      const branches = stack.pop()!.map((parts) => parts.join("")).filter((branch) => branch !== "");
+      current().push(branches.length > 0 ? `(?:${branches.join("|")})` : "");
     } else if (c === "," && stack.length > 1) stack.at(-1)!.push([]);
     else if (c === "\\") {
       const escaped = next();
       if (escaped === undefined) throw new TypeError("Cannot use a glob as it ends with a lone backslash");
-      current().push({ kind: "literal", text: escaped });
-    } else current().push({ kind: "literal", text: c });
+      current().push(quote(escaped));
+    } else current().push(quote(c));
   }
   if (stack.length > 1) throw new TypeError("Cannot use a glob as it has a '{' without '}': write '\\{'");
   return stack[0]![0]!;
-}
-
-function translate(tokens: Token[]): string {
-  return tokens.map((token) => {
-    switch (token.kind) {
-      case "literal":
-        return quote(token.text);
-      case "any":
-        return "[^/]";
-      case "star":
-        return "[^/]*";
-      case "prefix":
-        return "(?:/?|[^]*/)";
-      case "suffix":
-        return "/[^]*";
-      case "infix":
-        return "(?:/|/[^]*/)";
-      case "class": {
-        const ranges = token.ranges.map(([a, b]) => (a === b ? quote(a) : `${quote(a)}-${quote(b)}`)).join("");
-        return `[${token.negated ? "^" : ""}${ranges}]`;
-      }
-      case "alternates": {
-        const branches = token.branches.map(translate).filter((branch) => branch !== "");
-        return branches.length > 0 ? `(?:${branches.join("|")})` : "";
-      }
-    }
-  }).join("");
 }
 
 function quote(char: string): string {
