@@ -34,7 +34,7 @@ async function fallBack(run: Run, fallback: string, reason: string): Promise<boo
 
 async function isTooLong({ reply, error }: CallEnd): Promise<boolean> {
   if (reply) return reply.stop_reason === "model_context_window_exceeded";
-  return error instanceof ModelError && (await import("../http/api-errors.ts")).saysTooLong(error);
+  return error instanceof ModelError && (await import("../http/errors.ts")).saysTooLong(error);
 }
 
 /** Changes the model an agent talks to, unless a hook keeps the old one. Whether it was changed. */

@@ -1,9 +1,8 @@
-import { Buffer } from "node:buffer";
 import { constants } from "node:fs";
-import { access, open, stat as statOf } from "node:fs/promises";
+import { access } from "node:fs/promises";
 import { type ToolContext, ToolError } from "../core/tool.ts";
 import { commit, makeParents, type Original } from "./commit.ts";
-import { confine, type Place, refuseOther } from "./confine.ts";
+import { confine, type Place, readRegular, throwAs } from "./confine.ts";
 import { withFileLock } from "./lock.ts";
 import { changedSinceRead, recordRead } from "./read-record.ts";
 import { pieces, type Splice } from "./splices.ts";
@@ -139,47 +138,8 @@ async function readOriginal(place: Place, verb: string, create: boolean): Promis
   }
 }
 
-/** A whole regular file of at most so many bytes. Looks before it opens: opening a FIFO would wait for a writer. */
-export async function readRegular({ path, real }: Place, verb: string, most: number): Promise<Original> {
-  const found = await statOf(real);
-  if (found.isDirectory()) {
-    throw new ToolError(`Cannot ${verb} '${path}' as it is a directory: name a file in it`, { code: "is_directory" });
-  }
-  if (!found.isFile()) {
-    throw new ToolError(`Not a regular file: '${path}' is a FIFO, a socket or a device`, { code: "not_regular" });
-  }
-  if (found.size > most) {
-    const why = `it is over ${most / 2 ** 20} MiB: use Grep or Bash, current size is ${found.size} bytes`;
-    throw new ToolError(`Cannot ${verb} '${path}' as ${why}`, { code: "too_large" });
-  }
-  const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    refuseOther(handle.fd, real);
-    const stat = await handle.stat();
-    // Files of the system, as in /proc, say that they are empty.
-    if (stat.size === 0) return { bytes: await handle.readFile(), stat };
-    const bytes = Buffer.allocUnsafeSlow(stat.size);
-    let filled = 0;
-    while (filled < bytes.length) {
-      const { bytesRead } = await handle.read(bytes, filled, bytes.length - filled, filled);
-      if (bytesRead === 0) break;
-      filled += bytesRead;
-    }
-    return { bytes: bytes.subarray(0, filled), stat };
-  } finally {
-    await handle.close();
-  }
-}
-
 function notFound(path: string): ToolError {
   return new ToolError(`File not found: '${path}' does not exist: find it with Glob, or make it with Write`, {
     code: "no_such_file",
   });
-}
-
-/** Throws an error of the system as a refusal of the tool. */
-export function throwAs(verb: string, { path }: Place, error: unknown): never {
-  if (error instanceof ToolError) throw error;
-  const { code, message } = error as NodeJS.ErrnoException;
-  throw new ToolError(`Cannot ${verb} '${path}' as the system refused: ${message}`, { code: code ?? "failed" });
 }

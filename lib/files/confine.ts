@@ -1,5 +1,6 @@
-import { closeSync, constants, openSync, readlinkSync } from "node:fs";
-import { lstat, readlink, realpath } from "node:fs/promises";
+import { Buffer } from "node:buffer";
+import { closeSync, constants, openSync, readlinkSync, type Stats } from "node:fs";
+import { lstat, open, readlink, realpath, stat as statOf } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { ROOTS, ToolError } from "../core/tool.ts";
 
@@ -131,4 +132,47 @@ export function refuseOther(fd: number, real: string): boolean {
 
 function openPath(fd: number): string {
   return `/proc/${process.pid}/fd/${fd}`;
+}
+
+/** A whole regular file of at most so many bytes. Looks before it opens: opening a FIFO would wait for a writer. */
+export async function readRegular(
+  { path, real }: Place,
+  verb: string,
+  most: number,
+): Promise<{ bytes: Buffer; stat: Stats }> {
+  const found = await statOf(real);
+  if (found.isDirectory()) {
+    throw new ToolError(`Cannot ${verb} '${path}' as it is a directory: name a file in it`, { code: "is_directory" });
+  }
+  if (!found.isFile()) {
+    throw new ToolError(`Not a regular file: '${path}' is a FIFO, a socket or a device`, { code: "not_regular" });
+  }
+  if (found.size > most) {
+    const why = `it is over ${most / 2 ** 20} MiB: use Grep or Bash, current size is ${found.size} bytes`;
+    throw new ToolError(`Cannot ${verb} '${path}' as ${why}`, { code: "too_large" });
+  }
+  const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    refuseOther(handle.fd, real);
+    const stat = await handle.stat();
+    // Files of the system, as in /proc, say that they are empty.
+    if (stat.size === 0) return { bytes: await handle.readFile(), stat };
+    const bytes = Buffer.allocUnsafeSlow(stat.size);
+    let filled = 0;
+    while (filled < bytes.length) {
+      const { bytesRead } = await handle.read(bytes, filled, bytes.length - filled, filled);
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    return { bytes: bytes.subarray(0, filled), stat };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Throws an error of the system as a refusal of the tool. */
+export function throwAs(verb: string, { path }: Place, error: unknown): never {
+  if (error instanceof ToolError) throw error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  throw new ToolError(`Cannot ${verb} '${path}' as the system refused: ${message}`, { code: code ?? "failed" });
 }

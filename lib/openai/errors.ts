@@ -1,7 +1,6 @@
 import { isObject, parsed } from "../core/json.ts";
 import { ModelError } from "../core/model.ts";
-import { errorType } from "../http/api-errors.ts";
-import { callError, type FailedCall, wait } from "../http/errors.ts";
+import { callError, errorType, type FailedCall, wait } from "../http/errors.ts";
 
 /** What a server says went wrong, in any of the shapes that servers give it. */
 interface Said {

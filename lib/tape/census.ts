@@ -1,5 +1,5 @@
 import type * as Sdk from "@anthropic-ai/sdk/resources/beta/messages";
-import { API_ERRORS } from "../http/api-errors.ts";
+import { API_ERRORS } from "../http/errors.ts";
 import { parsed } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
 import { PRICED_MODELS } from "../anthropic/prices.ts";

@@ -4,7 +4,7 @@ import type { Usage } from "../core/messages.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest, type RawBlock } from "../core/model.ts";
 import { shown } from "../core/shown.ts";
 import { checkOptions, type OptionKind } from "../files/options.ts";
-import { errorType } from "../http/api-errors.ts";
+import { errorType } from "../http/errors.ts";
 import { blockEvents } from "../tape/reply.ts";
 
 /** A model that says what its script says. */

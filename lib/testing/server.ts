@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promises";
-import { errorType } from "../http/api-errors.ts";
+import { errorType } from "../http/errors.ts";
 import { parsed } from "../core/json.ts";
 import type { Block } from "../core/messages.ts";
 import { ModelError, type ModelRequest } from "../core/model.ts";

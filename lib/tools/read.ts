@@ -3,9 +3,8 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import type { Block } from "../core/messages.ts";
 import { type Tool, type ToolContext, ToolError } from "../core/tool.ts";
-import { readRegular, throwAs } from "../files/change-file.ts";
-import { absolute, confine, type Place } from "../files/confine.ts";
-import { asBuffer, encodingOf } from "../files/encoding.ts";
+import { absolute, confine, type Place, readRegular, throwAs } from "../files/confine.ts";
+import { encodingOf } from "../files/encoding.ts";
 import { nearest } from "../files/nearest.ts";
 import { recordRead } from "../files/read-record.ts";
 import { tool } from "./make-tool.ts";
@@ -114,7 +113,7 @@ function responseOf(path: string, bytes: Buffer, input: ReadInput): ReadResponse
 
 async function bytesOf(place: Place, cwd: string): Promise<Buffer> {
   try {
-    return asBuffer((await readRegular(place, "read", MOST_BYTES)).bytes);
+    return (await readRegular(place, "read", MOST_BYTES)).bytes;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOENT" && code !== "ENOTDIR") throwAs("read", place, error);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { API_ERRORS, saysTooLong } from "../../lib/http/api-errors.ts";
+import { API_ERRORS, saysTooLong } from "../../lib/http/errors.ts";
 
 test("saysTooLong() knows a conversation that is too long by the words of each API, and nothing else", () => {
   const tooLong = [

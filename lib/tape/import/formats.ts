@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { errorStatus } from "../../http/api-errors.ts";
+import { errorStatus } from "../../http/errors.ts";
 import { isObject, parsed } from "../../core/json.ts";
 import { beginsAsStream } from "./accumulate.ts";
 import {

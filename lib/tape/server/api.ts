@@ -1,5 +1,5 @@
 import { isObject } from "../../core/json.ts";
-import { errorType } from "../../http/api-errors.ts";
+import { errorType } from "../../http/errors.ts";
 import { type Cause, differs } from "../drift/difference.ts";
 import { normalised } from "../normalise.ts";
 
