@@ -8,7 +8,7 @@ import { sandboxWorks } from "../../lib/testing/check/lane.ts";
 import { BrokenLaw, checkHook, type CheckReport, type Finding, laws } from "../../lib/testing/index.ts";
 import { withEnv } from "../_env.ts";
 import { serve } from "../_server.ts";
-import { hookFiles, sh, SLOW } from "./_check-files.ts";
+import { hookFiles, settings, sh, SLOW } from "./_check-files.ts";
 
 const sandbox = await sandboxWorks() ? {} : { skip: "bubblewrap does not work here" };
 
@@ -91,6 +91,25 @@ test(
     ]);
   },
 );
+
+// Kills: plain events for hooks of Claude Code alone.
+test("check never passes dangerous events to a hook of another host that runs their text", SLOW, async () => {
+  using folder = hookFiles({
+    ".codex/hooks.json": settings("PreToolUse", { command: "sh eval.sh" }, "Bash"),
+    ".gemini/settings.json": settings("BeforeTool", { command: "sh eval.sh" }),
+    "eval.sh": sh(
+      `cmd=$(printf '%s' "$event" | sed -n 's/.*"command":"\\([^"]*\\)".*/\\1/p')`,
+      `eval "$cmd" >/dev/null 2>&1`,
+      "exit 0",
+    ),
+  });
+  for (const settings of [".codex/hooks.json", ".gemini/settings.json"]) {
+    const options = { runs: 4, seed: 1, cwd: folder.path, laws: ["safe"] } as const;
+    const { hooks: [hook] } = await checkHook(settings, options);
+    const found = hook!.findings.map(({ code }) => code).filter((code) => code.startsWith("unsafe"));
+    assert.deepEqual([found, hook!.runs], [["unsafe.shell-injection"], 0], settings);
+  }
+});
 
 test("a hook that is checked writes nothing outside and reaches no network: both are warnings", {
   ...SLOW,

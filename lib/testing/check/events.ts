@@ -1,5 +1,5 @@
 import type { Arbitrary } from "fast-check";
-import type { AnyEvent } from "../../core/events.ts";
+import { type AnyEvent, EVENTS } from "../../core/events.ts";
 import { isObject } from "../../core/json.ts";
 import { kebab, pascal, resolveEvent } from "../../core/names.ts";
 import type { WireEvent } from "../../hooks/hosts/host.ts";
@@ -10,6 +10,7 @@ import { sampleEvent } from "../../hooks/samples.ts";
 import { eventArbitrary } from "../arbitraries/event.ts";
 import { type FastCheck, FILES } from "../arbitraries/texts.ts";
 import { COMMANDS } from "../arbitraries/tools.ts";
+import { claudeName } from "./laws/judged.ts";
 import type { Place } from "./place.ts";
 import { SOURCES } from "./static-faults.ts";
 import type { Moment, Subject } from "./subject.ts";
@@ -65,20 +66,20 @@ export function probeArbitrary(
 }
 
 function isAboutTool(event: string): boolean {
-  const on = resolveEvent(event);
-  return on ? /tool|permission-request/.test(on.event) : /Tool|Permission/.test(event);
+  const on = resolveEvent(claudeName(event));
+  return on !== undefined && EVENTS[on.event].match === "tool_name";
 }
 
 /** One plain event of each moment and tool: what fails on these is best shown with them. */
 export function plainProbes(subject: Subject, moments: readonly Moment[], place: Place): Probe[] {
   const says = subject.kind === "prompt" ? { says: VERDICTS[0]! } : {};
   return moments.flatMap(({ event, matcher }) => {
-    if (!resolveEvent(event) || (isWire(subject) && subject.host !== "claude")) return [];
-    const tools = ["Bash", "Edit", "Write", "Read"].filter(compileMatcher(isAboutTool(event) ? matcher : undefined));
-    return (isAboutTool(event) ? tools : ["Bash"]).map((tool): Probe => ({
-      event: narrowed(momentEvent(subject, event, place, {}, tool), matcher, subject, place),
-      ...says,
-    }));
+    const name = claudeName(event);
+    if (!resolveEvent(name)) return [];
+    const tools = isAboutTool(event) ? ["Bash", "Edit", "Write", "Read"] : ["Bash"];
+    return tools.map((tool) => momentEvent(subject, name, place, {}, tool))
+      .filter(({ tool_name }) => !isAboutTool(event) || compileMatcher(matcher)(String(tool_name)))
+      .map((made): Probe => ({ event: narrowed(made, matcher, subject, place), ...says }));
   });
 }
 

@@ -1,7 +1,8 @@
-import { EVENTS } from "../../../core/events.ts";
+import { type AnyEvent, EVENTS } from "../../../core/events.ts";
 import { pascal, resolveEvent } from "../../../core/names.ts";
 import { claude } from "../../../hooks/hosts/claude.ts";
 import { HOSTS } from "../../../hooks/hosts/index.ts";
+import { wireName } from "../../../hooks/process/wire.ts";
 import type { Probe } from "../events.ts";
 import type { Law, Severity, Violation } from "../report.ts";
 import type { Loaded, Moment, Probed, Subject } from "../subject.ts";
@@ -39,15 +40,8 @@ const CLAUDE_NAMES: { readonly [name: string]: string } = Object.fromEntries(
 );
 
 export function eventName({ event }: Probe): string {
-  if (typeof event.hook_event_name === "string") return event.hook_event_name;
-  const { event: name, parent_agent_id, failed } = event as {
-    event: string;
-    parent_agent_id?: string;
-    failed?: boolean;
-  };
-  if (name === "stop") return parent_agent_id === undefined ? "Stop" : "SubagentStop";
-  if (name === "agent-start" && parent_agent_id !== undefined) return "SubagentStart";
-  return name === "post-tool-use" && failed ? "PostToolUseFailure" : pascal(name);
+  const { hook_event_name: name } = event;
+  return typeof name === "string" ? name : wireName(event as unknown as AnyEvent);
 }
 
 export function claudeName(name: string): string {
