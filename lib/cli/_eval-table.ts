@@ -1,9 +1,7 @@
 import type { Cell, Row, Summary } from "../eval/compare.ts";
 import type { Budget } from "../eval/plan.ts";
-import { dollarsText } from "../tape/drift/report.ts";
-import type { Ink } from "../tape/drift/report.ts";
-import { several } from "./show/text.ts";
-import { table } from "./show/text.ts";
+import { dollarsText, type Ink } from "../tape/drift/report.ts";
+import { several, table } from "./show/text.ts";
 
 /** How many fixtures with failed runs are shown one by one. */
 const MOST_FAILURES = 5;

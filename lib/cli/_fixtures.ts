@@ -125,6 +125,13 @@ export function nearFixture(given: string, cwd: string): string | undefined {
   return near === undefined ? undefined : nameIn(cwd, join(dirname(folder), near));
 }
 
+/** The error for a fixture that is not there; `fix` if none has a similar name. */
+export function noFixture(verb: string, given: string, cwd: string, fix: string): UsageError {
+  const near = nearFixture(given, cwd);
+  const help = near === undefined ? fix : `did you mean '${near}'?`;
+  return new UsageError(`Cannot ${verb} '${given}' as there is no such fixture: ${help}`);
+}
+
 interface Named {
   /** What is done with it, for messages. */
   readonly verb: string;
@@ -195,9 +202,7 @@ function fixturesOf(given: string, io: Io, verb: string): Fixture[] {
   const found = fixturesNamed(given, io, verb);
   if (found.length > 0) return found;
   const { name } = findFixture(given, io.cwd);
-  const near = nearFixture(given, io.cwd);
-  const fix = near ? `did you mean '${near}'?` : `crochet record <agent.ts> "<prompt>" --fixture ${name}`;
-  throw new UsageError(`Cannot ${verb} '${given}' as there is no such fixture: ${fix}`);
+  throw noFixture(verb, given, io.cwd, `crochet record <agent.ts> "<prompt>" --fixture ${name}`);
 }
 
 /** The fixture of a name, or all those of a folder or of a project. */

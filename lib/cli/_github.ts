@@ -1,6 +1,7 @@
 import { appendFileSync, readFileSync, statSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import type { Io } from "./_io.ts";
+import { command, type Flags, type Usage } from "./_flags.ts";
+import type { Command, Io } from "./_io.ts";
 
 /** What GitHub shows at a line of a change. */
 export interface Annotation {
@@ -16,17 +17,21 @@ const MOST_ANNOTATIONS = 10;
 /** A summary of more than 1 MiB is dropped whole. */
 const MOST_SUMMARY = 900 * 1024;
 
+type Work = (asked: Flags, io: Io, point: (annotation: Annotation) => void) => Promise<number>;
+
 /**
- * Runs a command as a step of GitHub Actions, if it is one: what it prints becomes the summary of the step, and its faults
+ * A command that may be a step of GitHub Actions: then what it prints becomes the summary of the step, and its faults
  * annotations. Nothing that an agent or a tape says is taken for a command of GitHub.
  */
-export async function onGithub(
-  io: Io,
-  { title, isData }: { readonly title: string; readonly isData: boolean },
-  work: (io: Io, point: (annotation: Annotation) => void) => Promise<number>,
-): Promise<number> {
-  // Data is for a program, which may read nothing else.
-  if (io.env.GITHUB_ACTIONS !== "true" || isData) return await work(io, () => {});
+export function githubCommand(usage: Usage, work: Work): Command {
+  return command(usage, async (asked, io) => {
+    // Data is for a program, which may read nothing else.
+    if (io.env.GITHUB_ACTIONS !== "true" || asked.flags.json) return await work(asked, io, () => {});
+    return await asStep(`crochet ${usage.name}`, asked, io, work);
+  });
+}
+
+async function asStep(title: string, asked: Flags, io: Io, work: Work): Promise<number> {
   const found: Annotation[] = [];
   const token = crypto.randomUUID();
   let text = "";
@@ -36,7 +41,7 @@ export async function onGithub(
       if (text.length < MOST_SUMMARY) text += words;
       io.out(words);
     };
-    return await work({ ...io, out }, (annotation) => found.push(annotation));
+    return await work(asked, { ...io, out }, (annotation) => found.push(annotation));
   } finally {
     io.out(`::${token}::\n`);
     for (const one of found.slice(0, MOST_ANNOTATIONS)) io.out(errorLine(one, io));

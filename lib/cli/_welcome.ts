@@ -9,20 +9,10 @@ import { agentScripts } from "./_find-hooks.ts";
 import type { Io } from "./_io.ts";
 import { coloursFor } from "./show/text.ts";
 
-/** What a directory has for us, judged by names alone: nothing in it is run. */
-interface Here {
-  readonly dir: string;
-  /** Agent scripts, relative to the directory. */
-  readonly agents: readonly string[];
-  /** How many files in `hooks/` are hooks by their names. */
-  readonly hooks: number;
-  /** Whatever else a directory can bring along, and whether it may run. */
-  readonly standings: readonly Standing[];
-  readonly fixtures: number;
-  readonly key: boolean;
-}
+type Here = ReturnType<typeof lookAround>;
 
-function lookAround(dir: string, env: Environment): Here {
+/** What a directory has for us, judged by names alone: nothing in it is run. */
+function lookAround(dir: string, env: Environment) {
   return {
     dir,
     agents: agentScripts(dir),

@@ -27,8 +27,8 @@ import { ProgressLine } from "./_each-of.ts";
 import { claims, evalText } from "./_eval-table.ts";
 import { against, here, variantAgents } from "./_eval-variants.ts";
 import { expectTrusted, fixturesFor } from "./_fixtures.ts";
-import { budgetFlag, command, type Flags, numberFlag, refuseTogether, type Usage } from "./_flags.ts";
-import { type Annotation, onGithub } from "./_github.ts";
+import { budgetFlag, type Flags, numberFlag, refuseTogether, type Usage } from "./_flags.ts";
+import { type Annotation, githubCommand } from "./_github.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { privateDir } from "./_project.ts";
 import { writeJunit } from "./_replay-table.ts";
@@ -64,10 +64,7 @@ const RUNS = 10;
 const AT_ONCE = 4;
 const COUNT = { least: 1, most: 999_999, whole: true };
 
-export default command(USAGE, (given, io) => {
-  const step = { title: "crochet eval", isData: given.flags.json === true };
-  return onGithub(io, step, (io, point) => evaluated(given, io, point));
-});
+export default githubCommand(USAGE, evaluated);
 
 async function evaluated({ words, flags }: Flags, io: Io, point: (annotation: Annotation) => void): Promise<number> {
   const evals = join(stateDir(io.cwd, io.env), "evals");

@@ -13,8 +13,8 @@ import type { ShadowVerdict } from "../tape/shadow.ts";
 import { BUILT_IN } from "../files/importing.ts";
 import { eachOf, ProgressLine, reportLeft } from "./_each-of.ts";
 import { expectTrusted, fixtureAgent, fixturesFor, fixturesNamed } from "./_fixtures.ts";
-import { command, type Flags, inLines, refuseTogether, type Usage } from "./_flags.ts";
-import { type Annotation, onGithub } from "./_github.ts";
+import { type Flags, inLines, refuseTogether, type Usage } from "./_flags.ts";
+import { type Annotation, githubCommand } from "./_github.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
 import { type Outcome, showOutcomes, unreachedShared, writeJunit } from "./_replay-table.ts";
@@ -52,10 +52,7 @@ const USAGE: Usage = {
   },
 };
 
-export default command(USAGE, (given, io) => {
-  const step = { title: "crochet replay", isData: given.flags.json === true };
-  return onGithub(io, step, (io, point) => replayed(given, io, point));
-});
+export default githubCommand(USAGE, replayed);
 
 async function replayed({ words, flags }: Flags, io: Io, point: (annotation: Annotation) => void): Promise<number> {
   if (flags.shadow && flags.hooks === undefined) {

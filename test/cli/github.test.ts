@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type Annotation, onGithub } from "../../lib/cli/_github.ts";
+import { type Annotation, githubCommand } from "../../lib/cli/_github.ts";
 import hooks from "../../lib/cli/hooks.ts";
 import init from "../../lib/cli/init.ts";
 import type { Io } from "../../lib/cli/_io.ts";
@@ -26,7 +26,9 @@ async function step(
     cwd: join(here.cwd, "src"),
     signal: new AbortController().signal,
   };
-  const code = await onGithub(io, { title: "crochet replay", isData }, work).catch(({ message }) => message);
+  const usage = { name: "replay", words: "", about: "", flags: [["--json", "data"]], example: "" } as const;
+  const command = githubCommand(usage, (_, io, point) => work(io, point));
+  const code = await command(isData ? ["--json"] : [], io).catch(({ message }) => message);
   return { out, code, summary: existsSync(summary) ? readFileSync(summary, "utf8") : undefined };
 }
 

@@ -67,6 +67,7 @@ function guard({ on: { event } }: FileName, lang: Exclude<Lang, "prompt">, refus
       decision: { behavior: "deny", message: reason },
     },
   });
+  const how = asked ? "The answer is JSON too." : "Exit code 2 refuses, and stderr is the reason.";
   const hooks = {
     ts: `import type { ${pascal(event)}Hook } from "crochet";
 
@@ -77,17 +78,13 @@ const hook: ${pascal(event)}Hook = ({ ${isPrompt ? "prompt" : "input"} }) => {
 export default hook;
 `,
     sh: `#!/bin/sh
-# The event comes as JSON on stdin. ${
-      asked ? "The answer is JSON too." : "Exit code 2 refuses, and stderr is the reason."
-    }
+# The event comes as JSON on stdin. ${how}
 case $(cat) in
   *'${word}'*) ${asked ? `echo '${asked}'` : `echo "${reason}" >&2; exit 2`} ;;
 esac
 `,
     py: `#!/usr/bin/env python3
-# The event comes as JSON on stdin. ${
-      asked ? "The answer is JSON too." : "Exit code 2 refuses, and stderr is the reason."
-    }
+# The event comes as JSON on stdin. ${how}
 import json
 import sys
 

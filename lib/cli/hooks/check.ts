@@ -15,8 +15,8 @@ import type {
 } from "../../testing/check/report.ts";
 import type { HookExample } from "../../testing/examples/example.ts";
 import { ProgressLine } from "../_each-of.ts";
-import { type Annotation, onGithub } from "../_github.ts";
-import { command, type Flags, numberFlag, type Usage } from "../_flags.ts";
+import { type Annotation, githubCommand } from "../_github.ts";
+import { type Flags, numberFlag, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";
 import { writeJunit } from "../_replay-table.ts";
@@ -44,10 +44,7 @@ const USAGE: Usage = {
 };
 
 /** Exit code 1 if a law is broken or something could not be checked; warnings do not count. */
-export default command(USAGE, (given, io) => {
-  const step = { title: "crochet hooks check", isData: given.flags.json === true };
-  return onGithub(io, step, (io, point) => checked(given, io, point));
-});
+export default githubCommand(USAGE, checked);
 
 async function checked({ words, flags }: Flags, io: Io, point: (annotation: Annotation) => void): Promise<number> {
   const cwd = projectOf(flags, io);

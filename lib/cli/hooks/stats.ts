@@ -12,14 +12,8 @@ const USAGE: Usage = {
   example: "crochet hooks stats",
 };
 
-interface Count {
-  runs: number;
-  denied: number;
-  modified: number;
-  failed: number;
-  skipped: number;
-  total_ms: number;
-}
+const NONE = { runs: 0, denied: 0, modified: 0, failed: 0, skipped: 0, total_ms: 0 };
+type Count = typeof NONE;
 
 export default command(USAGE, async ({ flags }, io) => {
   const counts = new Map<string, Count>();
@@ -47,7 +41,7 @@ function count(fires: readonly Fire[], counts: Map<string, Count>): void {
   for (const { folded } of fires) {
     for (const { hook, skipped, failure, opinion, ms } of folded.runs) {
       let c = counts.get(hook);
-      if (!c) counts.set(hook, c = { runs: 0, denied: 0, modified: 0, failed: 0, skipped: 0, total_ms: 0 });
+      if (!c) counts.set(hook, c = { ...NONE });
       if (skipped !== undefined) {
         c.skipped++;
         continue;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { findFixture, type Fixture } from "../../tape/fixture.ts";
 import { type Io, UsageError } from "../_io.ts";
-import { nearFixture } from "../_fixtures.ts";
+import { noFixture } from "../_fixtures.ts";
 
 /** The words before `--`, and the command after it. */
 export function commandAsked(args: readonly string[], words: readonly string[], example: string): {
@@ -24,9 +24,7 @@ export function fixtureAsked(words: readonly string[], { cwd }: Io, example: str
   }
   const fixture = findFixture(name, cwd);
   if (existsSync(fixture.tape)) return fixture;
-  const near = nearFixture(name, cwd);
-  const fix = near === undefined ? `crochet tape record --fixture ${name} -- <command>` : `did you mean '${near}'?`;
-  throw new UsageError(`Cannot serve '${name}' as there is no such fixture: ${fix}`);
+  throw noFixture("serve", name, cwd, `crochet tape record --fixture ${name} -- <command>`);
 }
 
 /** A command that is not there is a mistake in how it was called. */
