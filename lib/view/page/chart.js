@@ -44,7 +44,7 @@ export class Chart {
     onWidth(byId("chart"), () => this.draw());
   }
 
-  /** @param {number | undefined} row */
+  /** @param {number} row */
   select(row) {
     this.#selected = row;
     this.#choose();

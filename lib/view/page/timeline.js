@@ -24,12 +24,10 @@ export class Timeline {
   #height = 0;
   /** The height of a lane: higher if there is only one agent. */
   #lane;
-  /** @type {[number, number]} */
-  #window = [0, 1];
+  /** @type {[number, number]} the part that is shown, in milliseconds */
+  #window;
   #plot = { start: 0, wide: 1 };
   #over = svg("g");
-  /** @type {(part: number) => number} */
-  #x = () => 0;
   /** @type {number | undefined} */
   #selected;
 
@@ -42,6 +40,7 @@ export class Timeline {
     this.#go = go;
     this.#lane = data.view.agents.length === 1 ? 22 : 14;
     this.#lay();
+    this.#window = [0, Math.max(1, data.view.ms)];
     byId("timeline-tools").replaceChildren(
       el("button", { type: "button", title: "The whole run (0)", click: () => this.whole() }, "all"),
     );
@@ -49,12 +48,11 @@ export class Timeline {
     startDrag(byId("timeline"), (left, right) => this.#show(left, right));
   }
 
-  /** @param {number | undefined} row */
+  /** @param {number} row */
   select(row) {
     this.#selected = row;
-    const [from, to] = this.#window;
-    const [at] = row === undefined ? [from] : this.#place(row);
-    if (at < from || at > to) this.whole();
+    const { at } = /** @type {Row} */ (this.#data.rows[row]);
+    if (at < this.#window[0] || at > this.#window[1]) this.whole();
     else this.#drawOver();
   }
 
@@ -68,13 +66,13 @@ export class Timeline {
     const [from, to] = this.#window;
     const { start, wide } = this.#plot;
     /** @param {number} x */
-    const part = (x) => Math.min(to, Math.max(from, from + ((x - start) / wide) * (to - from)));
-    if (part(right) - part(left) > 0.0005) this.#window = [part(left), part(right)];
+    const time = (x) => Math.min(to, Math.max(from, from + ((x - start) / wide) * (to - from)));
+    if (time(right) > time(left)) this.#window = [time(left), time(right)];
     this.draw();
   }
 
   whole() {
-    this.#window = [0, 1];
+    this.#window = [0, Math.max(1, this.#data.view.ms)];
     this.draw();
   }
 
@@ -84,8 +82,10 @@ export class Timeline {
     let y = AXIS;
     for (const agent of order(view.agents)) {
       const own = rows.map((row, index) => ({ row, index })).filter(({ row }) => row.agent === agent);
-      this.#labels.push({ name: view.agents[agent]?.name ?? "", y: y + (this.#lane + 8) / 2, title: true });
-      if (view.agents.length > 1) y += this.#lane + 2;
+      if (view.agents.length > 1) {
+        this.#labels.push({ name: view.agents[agent]?.name ?? "", y: y + (this.#lane + 8) / 2, title: true });
+        y += this.#lane + 2;
+      }
       for (const kind of ["call", "tool", "fire"]) {
         const spans = own.filter(({ row }) => row.kind === kind && (kind !== "fire" || ran(row)));
         if (spans.length === 0) continue;
@@ -107,16 +107,10 @@ export class Timeline {
     this.#height = y;
   }
 
-  /**
-   * The position of a row, from 0 to 1 over the whole run.
-   *
-   * @param {number} row
-   * @returns {[number, number]}
-   */
-  #place(row) {
-    const { at, ms } = /** @type {Row} */ (this.#data.rows[row]);
-    const total = Math.max(1, this.#data.view.ms);
-    return [at / total, (at + ms) / total];
+  /** @param {number} ms */
+  #x(ms) {
+    const [from, to] = this.#window;
+    return this.#plot.start + ((ms - from) / (to - from)) * this.#plot.wide;
   }
 
   draw() {
@@ -126,8 +120,6 @@ export class Timeline {
     const [from, to] = this.#window;
     const wide = width - label - 8;
     this.#plot = { start: label, wide };
-    /** @param {number} part */
-    const x = (part) => label + ((part - from) / (to - from)) * wide;
     const picture = svg("svg", { width, height: this.#height, role: "img", "aria-label": "Timeline of the run" });
     const clip = svg(
       "clipPath",
@@ -135,28 +127,16 @@ export class Timeline {
       svg("rect", { x: label - 3, y: 0, width: wide + 8, height: this.#height }),
     );
     picture.append(svg("defs", {}, clip));
-    const total = Math.max(1, this.#data.view.ms);
-    picture.append(
-      ...drawAxis({ from: from * total, to: to * total, wide, left: label, bottom: this.#height - GROUP }),
-    );
+    picture.append(...drawAxis({ from, to, wide, left: label, bottom: this.#height - GROUP }));
     for (const { name, y, title } of this.#labels) {
-      if (title && this.#data.view.agents.length === 1) continue;
       // The name of an agent has a line of its own.
       const most = Math.floor((title ? width : label) / 7.4);
       const shown = name.length > most ? `${name.slice(0, most - 1)}…` : name;
-      picture.append(
-        svg(
-          "text",
-          { x: title ? 0 : 10, y, class: title ? "who" : "kind" },
-          shown,
-          svg("title", {}, name),
-        ),
-      );
+      const place = { x: title ? 0 : 10, y, class: title ? "who" : "kind" };
+      picture.append(svg("text", place, shown, svg("title", {}, name)));
     }
     const plot = svg("g", { "clip-path": "url(#plot)" });
-    for (const span of this.#merged(x)) plot.append(span);
-    plot.append(this.#over);
-    this.#x = x;
+    plot.append(...this.#merged(), this.#over);
     this.#drawOver();
     picture.append(plot);
     box.replaceChildren(picture);
@@ -165,25 +145,22 @@ export class Timeline {
   /** Draws the selected row on a layer of its own, as it changes often. */
   #drawOver() {
     if (this.#selected === undefined) return;
-    const at = this.#x(this.#place(this.#selected)[0]);
+    const at = this.#x(/** @type {Row} */ (this.#data.rows[this.#selected]).at);
     this.#over.replaceChildren(svg("line", { class: "now", x1: at, x2: at, y1: AXIS - 4, y2: this.#height - GROUP }));
   }
 
   /**
    * Spans on the same pixels are drawn as one, so that there are never more shapes than the screen has columns. The
    * most severe one decides the colour.
-   *
-   * @param {(part: number) => number} x
    */
-  *#merged(x) {
+  *#merged() {
     const SEVERITY = ["quiet", "plain", "good", "changed", "denied", "bad"];
     /** @type {{ x: number, end: number, span: Span, count: number } | undefined} */
     let open;
     const flush = () => open ? [this.#shape(open)] : [];
     for (const span of this.#spans) {
-      const [from, to] = this.#place(span.row);
-      if (to < this.#window[0] || from > this.#window[1]) continue;
-      const left = x(from), right = Math.max(x(to) - 0.5, left + 3);
+      if (span.to < this.#window[0] || span.from > this.#window[1]) continue;
+      const left = this.#x(span.from), right = Math.max(this.#x(span.to) - 0.5, left + 3);
       if (open && open.span.lane === span.lane && left < open.x + 3 && right < open.end + 3 && right - left < 6) {
         open.end = Math.max(open.end, right);
         open.count++;
