@@ -54,7 +54,6 @@ export function agentSession(parts: SessionParts): AgentSession {
     if (past && !hasGoneOn) await goOn(past, about, state, keep);
     hasGoneOn = true;
   };
-  const until = (signal?: AbortSignal) => signal ? [...parts.signals, signal] : parts.signals;
   return {
     id: state.id,
     hasModel: parts.hasModel,
@@ -83,11 +82,11 @@ export function agentSession(parts: SessionParts): AgentSession {
       await goingOn();
       if (!hasBegun) Object.assign(about, { prompt: promptText(prompt).slice(0, 200), model: state.model });
       hasBegun = true;
-      const signals = until(signal);
+      const signals = signal ? [...parts.signals, signal] : [...parts.signals];
       const result = await session.prompt(prompt, {
         trigger,
         ...(asks && { asks }),
-        ...(signals.length > 0 && { signal: AbortSignal.any([...signals]) }),
+        ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
       });
       lastStop = result.stop;
       if (tape && result.stop === "aborted") tape.recording.isInterrupted = true;

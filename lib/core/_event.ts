@@ -9,7 +9,7 @@ import type { Message } from "./messages.ts";
  */
 export function stamp(fired: Fired, env: HookEnv): AnyEvent {
   const event = fired as unknown as Record<string, unknown>;
-  const { of = env.parent_agent_id === undefined ? env.session_id : env.agent_id } = env.sequence;
+  const { of = env.agent_id } = env.sequence;
   event.event_id = `${of}:${env.sequence.next++}`;
   event.timestamp = iso(env.clock.now());
   event.session_id = env.session_id;
