@@ -52,7 +52,7 @@ async function attempt<T>(
   const entries = [...before];
   const session_id = "asked" in request ? request.asked.parent.id : ctx.key;
   const feed = new Feed(follow && (ingress ?? follow), session_id);
-  const news = new News(feed, ctx.key);
+  const news = newsFor(feed, ctx.key);
   const service = serviceOf(agent.name);
   const { engine, pump } = restateEngine(sdk, ctx, { service, options, follow, onLive: (after) => news.begin(after) });
   const over = ctx.request().attemptCompletedSignal;
@@ -96,31 +96,22 @@ async function attempt<T>(
 const MOST_EARLY = 1000;
 
 /** The events of this attempt, without those that an earlier attempt has reported. */
-class News {
-  readonly #feed: Feed;
-  readonly #agentId: string;
-  #live = false;
+function newsFor(feed: Feed, agent_id: string) {
   /** Reported before the first step: news, unless that step is known already. */
-  #early: RunEvent[] = [];
-
-  constructor(feed: Feed, agentId: string) {
-    this.#feed = feed;
-    this.#agentId = agentId;
-  }
-
-  tell(event: RunEvent): void {
-    if (this.#live) this.#feed.tell(event);
-    else if (this.#early.length < MOST_EARLY) this.#early.push(event);
-  }
-
-  /** From the first step on that is really run. */
-  begin(after: "begin" | "replay"): void {
-    this.#live = true;
-    const message = "The run continues after an interruption";
-    if (after === "replay") this.#feed.tell({ agent_id: this.#agentId, type: "warning", message });
-    else for (const event of this.#early) this.#feed.tell(event);
-    this.#early = [];
-  }
+  let early: RunEvent[] | undefined = [];
+  return {
+    tell(event: RunEvent): void {
+      if (!early) feed.tell(event);
+      else if (early.length < MOST_EARLY) early.push(event);
+    },
+    /** From the first step on that is really run. */
+    begin(after: "begin" | "replay"): void {
+      const message = "The run continues after an interruption";
+      const first: readonly RunEvent[] = after === "replay" ? [{ agent_id, type: "warning", message }] : early ?? [];
+      for (const event of first) feed.tell(event);
+      early = undefined;
+    },
+  };
 }
 
 /** The transcript that an object's state is, as a store of that one agent. */
