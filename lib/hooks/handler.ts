@@ -1,4 +1,6 @@
 import { isObject } from "../core/json.ts";
+import { shown } from "../core/shown.ts";
+import { optionFault, type OptionKind } from "../files/options.ts";
 
 /** One hook of a settings file, checked: what its type needs is there, and every value fits. */
 export type Handler =
@@ -34,7 +36,6 @@ interface Common {
 interface Mistake {
   readonly at: string;
   readonly why: string;
-  readonly fix: string;
 }
 
 /** One hook of the `hooks` in settings. */
@@ -49,11 +50,11 @@ export interface Entry {
 /** The hooks in settings, and what is wrong with the others. */
 export function* entriesIn(hooks: unknown): Generator<Entry | Mistake> {
   if (!isObject(hooks)) {
-    return yield { at: "hooks", why: "it is not an object of events", fix: 'write { "Stop": [ … ] }' };
+    return yield { at: "hooks", why: 'it is not an object of events: write { "Stop": [ … ] }' };
   }
   for (const [event, groups] of Object.entries(hooks)) {
     if (!Array.isArray(groups)) {
-      yield { at: `hooks.${event}`, why: "it is not a list", fix: 'write [{ "hooks": [ … ] }]' };
+      yield { at: `hooks.${event}`, why: 'it is not a list: write [{ "hooks": [ … ] }]' };
       continue;
     }
     for (const [i, group] of groups.entries()) yield* groupEntries(group, event, `hooks.${event}[${i}]`);
@@ -63,16 +64,16 @@ export function* entriesIn(hooks: unknown): Generator<Entry | Mistake> {
 function* groupEntries(group: unknown, event: string, at: string): Generator<Entry | Mistake> {
   if (!isObject(group) || !Array.isArray(group.hooks)) {
     const how = isObject(group) && "type" in group ? "wrap the hook, as in" : "write";
-    return yield { at, why: "it has no list of hooks", fix: `${how} { "hooks": [ … ] }` };
+    return yield { at, why: `it has no list of hooks: ${how} { "hooks": [ … ] }` };
   }
   const { matcher } = group;
   if (matcher !== undefined && typeof matcher !== "string") {
-    return yield { at: `${at}.matcher`, why: `${JSON.stringify(matcher)} is not a text`, fix: "write names of tools" };
+    return yield { at: `${at}.matcher`, why: `${JSON.stringify(matcher)} is not a text: write names of tools` };
   }
   for (const [k, entry] of group.hooks.entries()) {
     const place = `${at}.hooks[${k}]`;
     const handler = readHandler(entry, place);
-    yield "fix" in handler ? handler : { event, at: place, matcher, handler };
+    yield "why" in handler ? handler : { event, at: place, matcher, handler };
   }
 }
 
@@ -82,52 +83,46 @@ interface Unsupported {
 
 type Given = Readonly<Record<string, unknown>>;
 
-const text = (v: unknown) => typeof v === "string" && v.trim() !== "";
-const texts = (v: unknown) => Array.isArray(v) && v.every((item) => typeof item === "string");
-const flag = (v: unknown) => typeof v === "boolean";
+type Kinds = { readonly [field: string]: OptionKind };
 
-/** The fields of each type: the check, what would pass it, and whether it must be there. Others are tolerated. */
-const FIELDS: Readonly<Record<string, Readonly<Record<string, [(v: unknown) => boolean, string, "required"?]>>>> = {
+/** The fields of each type, first the one that it needs. Others are tolerated. */
+const FIELDS: { readonly [type: string]: Kinds } = {
   command: {
-    command: [text, "a command line", "required"],
-    args: [texts, "a list of texts"],
-    async: [flag, "true or false"],
-    asyncRewake: [flag, "true or false"],
-    warm: [flag, "true or false"],
-    shell: [(v) => v === "bash", "'bash': it is run by /bin/sh"],
+    command: "a text",
+    args: "a list of texts",
+    async: "true or false",
+    asyncRewake: "true or false",
+    warm: "true or false",
+    shell: ["bash"],
   },
-  http: {
-    url: [(v) => text(v) && /^https?:/.test(String(v)) && URL.canParse(String(v)), "an http or https URL", "required"],
-    headers: [(v) => isObject(v) && texts(Object.values(v)), "an object of texts"],
-    allowedEnvVars: [texts, "a list of names"],
-  },
-  prompt: {
-    prompt: [text, "a prompt", "required"],
-    model: [text, "a model's name"],
-    continueOnBlock: [flag, "true or false"],
-  },
+  http: { url: "a text", headers: "texts by name", allowedEnvVars: "a list of texts" },
+  prompt: { prompt: "a text", model: "a text", continueOnBlock: "true or false" },
 };
 
-const COMMON: (typeof FIELDS)[string] = {
-  if: [text, "one permission rule, such as Bash(git *)"],
-  timeout: [(v) => typeof v === "number" && Number.isFinite(v) && v > 0, "a number of seconds above 0"],
-  onFailure: [(v) => v === "continue" || v === "block", "'continue' or 'block'"],
-  statusMessage: [(v) => typeof v === "string", "a text"],
+const COMMON: Kinds = {
+  if: "a text",
+  timeout: "a number of seconds",
+  onFailure: ["continue", "block"],
+  statusMessage: "a text",
 };
 
 /** Checks one entry of a `hooks` list; an entry with a mistake gives the mistake. */
 function readHandler(entry: unknown, at: string): Handler | Unsupported | Mistake {
-  if (!isObject(entry)) return { at, why: "it is not an object", fix: 'write { "type": "command", "command": "…" }' };
+  if (!isObject(entry)) return { at, why: 'it is not an object: write { "type": "command", "command": "…" }' };
   const { type } = entry;
   if (typeof type !== "string") {
-    return { at: `${at}.type`, why: "it has no type", fix: 'add "type": "command", "http" or "prompt"' };
+    return { at: `${at}.type`, why: 'it has no type: add "type": "command", "http" or "prompt"' };
   }
-  const fields = Object.hasOwn(FIELDS, type) ? FIELDS[type]! : undefined;
-  if (!fields) return { unsupported: type };
-  for (const [key, [fits, expected, required]] of Object.entries({ ...fields, ...COMMON })) {
-    const value = entry[key];
-    if (value === undefined && !required) continue;
-    if (!fits(value)) return { at: `${at}.${key}`, why: `its ${key} is ${show(value)}`, fix: `expected ${expected}` };
+  if (!Object.hasOwn(FIELDS, type)) return { unsupported: type };
+  const kinds = { ...FIELDS[type], ...COMMON };
+  const known = Object.entries(entry).filter(([field]) => Object.hasOwn(kinds, field));
+  const fault = optionFault(Object.fromEntries(known), kinds);
+  if (fault) return { at: `${at}.${fault.option}`, why: fault.why };
+  const [needed] = Object.keys(FIELDS[type]!) as [string];
+  const given = String(entry[needed] ?? "");
+  if (given.trim() === "") return { at: `${at}.${needed}`, why: `a hook of type '${type}' needs '${needed}'` };
+  if (type === "http" && !(/^https?:/.test(given) && URL.canParse(given))) {
+    return { at: `${at}.url`, why: `'url' must be an http or https URL: current value is ${shown(given)}` };
   }
   return handlerOf(entry);
 }
@@ -152,9 +147,4 @@ export function identityOf(handler: Handler): string {
     case "prompt":
       return JSON.stringify(["prompt", handler.prompt, handler.model ?? null]);
   }
-}
-
-function show(value: unknown): string {
-  const shown = JSON.stringify(value) ?? "missing";
-  return shown.length > 60 ? `${shown.slice(0, 57)}...` : shown;
 }

@@ -113,9 +113,9 @@ class Reading {
     if (hooks === undefined) return;
     let n = 0;
     for (const found of entriesIn(hooks)) {
-      if ("fix" in found) {
+      if ("why" in found) {
         const what = found.at.includes(".hooks[") ? "the hook" : "it";
-        this.problem(file, "error", found.at, `Cannot use ${what} as ${found.why}: ${found.fix}`);
+        this.problem(file, "error", found.at, `Cannot use ${what} as ${found.why}`);
       } else this.#takeHandler(found, file, `${this.#shown(file)}#${n++}`);
     }
   }

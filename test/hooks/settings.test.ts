@@ -133,7 +133,7 @@ test("a bad entry is dropped, with its place and the fix; the other hooks of its
   ]);
   assert.equal(
     messages(all)[0],
-    ".claude/settings.json hooks.PreToolUse[0].hooks[0].timeout: Cannot use the hook as its timeout is 0: expected a number of seconds above 0",
+    ".claude/settings.json hooks.PreToolUse[0].hooks[0].timeout: Cannot use the hook as 'timeout' must be a number of seconds: current value is 0",
   );
   assert.match(messages(all)[4]!, /wrap the hook, as in \{ "hooks": \[ … \] \}$/);
 });

@@ -53,7 +53,7 @@ export async function settingsSubjects(path: string, options: FindOptions): Prom
   for (const found of entriesIn(hooks)) {
     const wrong = (why: string) => void problems.push(`${shown}: Cannot use ${found.at}: ${why}`);
     if (unknown.includes(found.at.split(/[.[]/)[1] ?? "")) continue;
-    if ("fix" in found) wrong(`${found.why}: ${found.fix}`);
+    if ("why" in found) wrong(found.why);
     else if ("unsupported" in found.handler && !TYPES.includes(found.handler.unsupported)) {
       wrong(`${host} has no hooks of type '${found.handler.unsupported}'${drops}: write "type": "command"`);
     } else subjects.push(settingsSubject(`${shown}#${subjects.length}`, found, owner));
