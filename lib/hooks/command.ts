@@ -4,7 +4,7 @@ import { thrownWords } from "../core/thrown.ts";
 import { type Opinion, OutOfTime, type Said } from "../core/verdict.ts";
 import type { KindParts } from "./file/record.ts";
 import { asyncLine } from "./hosts/claude-answer.ts";
-import { answerOf, lateAnswer, listeningTo, refusalWords, speakerOf } from "./process/answer.ts";
+import { answerOf, type Called, lateAnswer, listeningTo, refusalWords, speakerOf } from "./process/answer.ts";
 import {
   hookEnvironment,
   hookFolder,
@@ -74,18 +74,18 @@ export function commandHook(options: CommandOptions, host: HookHost): HookKindPa
     dialect: "claude",
     run,
     read: (raw) => raw as Opinion,
-    refusal: (error, event) =>
-      refusalWords(speakerOf(event, called), `[${label}]: ${failureWords(error, options.blocking)}`),
+    refusal: (error, event) => failureWords(error, event, called, options.blocking),
   };
 }
 
 const NOTHING: readonly Said[] = [];
 
-/** Why a failure blocks, in the host's words. */
-export function failureWords(error: unknown, blocking = 'onError is "deny"'): string {
-  if (error instanceof OutOfTime) return `timed out; blocking because ${blocking}`;
-  const said = error instanceof FailedCommand ? error.stderr : thrownWords(error);
-  return `failed; blocking because ${blocking}\n${said}`;
+/** The refusal that a failure makes, in the host's words. */
+export function failureWords(error: unknown, event: AnyEvent, called: Called, blocking = 'onError is "deny"'): string {
+  const why = error instanceof OutOfTime
+    ? `timed out; blocking because ${blocking}`
+    : `failed; blocking because ${blocking}\n${error instanceof FailedCommand ? error.stderr : thrownWords(error)}`;
+  return refusalWords(speakerOf(event, called), `[${called.command}]: ${why}`);
 }
 
 type Call = ProcessOptions & { readonly input: string; readonly signal: AbortSignal };

@@ -5,7 +5,7 @@ import type { AnyEvent } from "../core/events.ts";
 import type { HookContext } from "../core/hook.ts";
 import type { Opinion } from "../core/verdict.ts";
 import { failureWords, type HookKindParts } from "./command.ts";
-import { answerOf, listeningTo, refusalWords, speakerOf } from "./process/answer.ts";
+import { answerOf, listeningTo } from "./process/answer.ts";
 import type { HookHost } from "./process/host.ts";
 import { FailedCommand } from "./process/read-ran.ts";
 import { wireInput } from "./process/wire.ts";
@@ -37,8 +37,7 @@ export function httpHook(options: HttpOptions, host: HookHost): HookKindParts {
       return answerOf({ code: 0, signal: null, stdout, stderr: "" }, listeningTo(event, called, ctx, host));
     },
     read: (raw) => raw as Opinion,
-    refusal: (error, event) =>
-      refusalWords(speakerOf(event, called), `[${url}]: ${failureWords(error, options.blocking)}`),
+    refusal: (error, event) => failureWords(error, event, called, options.blocking),
   };
 }
 

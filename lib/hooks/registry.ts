@@ -86,11 +86,9 @@ export class HookRegistry {
 
   /** Says that sources were registered and never loaded: an agent warns of it, `fire` throws it. */
   get problem(): string | undefined {
-    const missing = this.#loaders.length;
-    if (missing === 0) return undefined;
-    return `Hooks are missing as ${missing} source${missing === 1 ? "" : "s"} of a HookRegistry ${
-      missing === 1 ? "was" : "were"
-    } never loaded: call await registry.load()`;
+    const { length } = this.#loaders;
+    if (length === 0) return undefined;
+    return `Hooks are missing as sources of a HookRegistry were never loaded (${length}): call await registry.load()`;
   }
 
   #add(records: readonly HookRecord[]): void {

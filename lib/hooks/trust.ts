@@ -205,12 +205,7 @@ export function revoke(dir: string, env: Environment): boolean {
 /** Everything that is trusted, by directory. */
 export function allTrusted(env: Environment): Trust[] {
   const folder = join(userState(env), "trust");
-  let names: string[];
-  try {
-    names = readdirSync(folder);
-  } catch {
-    return [];
-  }
+  const names = existsSync(folder) ? readdirSync(folder) : [];
   return names.filter((name) => name.endsWith(".json"))
     .flatMap((name) => readTrust(join(folder, name)) ?? [])
     .sort((a, b) => a.dir < b.dir ? -1 : 1);

@@ -125,7 +125,7 @@ test("S3.36: getStats() counts what agents fire, and what is fired by hand", asy
 
 test("S3.36: a registry whose sources were never loaded says so: an agent warns, and a host cannot fire", async () => {
   const registry = new HookRegistry().registerSource(() => Promise.resolve([]));
-  const missing = /1 source of a HookRegistry was never loaded: call await registry.load\(\)/;
+  const missing = /sources of a HookRegistry were never loaded \(1\): call await registry.load\(\)/;
   const s = stage({ model: scripted([{ text: "done" }]), hooks: registry });
   await s.run();
   assert.match(s.warnings()[0]!, missing);
