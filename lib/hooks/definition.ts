@@ -126,6 +126,7 @@ const OWN: { readonly [T in HookType]: Kinds } = {
   llm: { prompt: "a text", model: "a text", cache: "seconds, true or false" },
   inline: { inline_rules: "any", rules: "any" },
 };
+
 /** Of these fields a definition must have exactly one. */
 const NEEDED: { readonly [T in HookType]: { readonly keys: readonly string[]; readonly words: string } } = {
   internal: { keys: [], words: "" },
@@ -136,60 +137,39 @@ const NEEDED: { readonly [T in HookType]: { readonly keys: readonly string[]; re
 
 const ALL: Kinds = Object.assign({}, COMMON, ...Object.values(OWN));
 
-/** Reads entries of a definitions file; a mistake names the file, the definition, the field and the fix. */
-export class DefinitionReader {
-  readonly #yaml: YamlText;
+/** Reads one entry of a definitions file; a mistake names the file, the definition, the field and the fix. */
+export function readEntry(given: unknown, path: Path, fallbackName: string, yaml: YamlText): Definition {
+  const name = isObject(given) ? given.name ?? fallbackName : fallbackName;
+  const what = `definition '${String(name)}'`;
+  const bad = (key: string, why: string) => yaml.mistake([...path, key], `${what} ${why}`);
+  const entry = fieldsOf(given, path, what, ALL, yaml);
+  const { description: _, matcher, on_error: onError, ...own } = entry;
+  if (typeof name !== "string" || name.trim() === "") throw bad("name", "has no name: expected a text");
+  const type = entry.type as HookType | undefined;
+  if (type === undefined) throw bad("type", `has no type: expected ${HOOK_TYPES.join(", ")}`);
+  const stray = Object.keys(entry).find((key) => !Object.hasOwn(COMMON, key) && !Object.hasOwn(OWN[type], key));
+  if (stray !== undefined) throw bad(stray, `has the field '${stray}', which means nothing with type '${type}'`);
+  // S3.15, S3.16: each type has a field it cannot do without.
+  const { keys, words } = NEEDED[type];
+  const there = keys.filter((key) => entry[key] !== undefined && entry[key] !== "" && [entry[key]].flat().length > 0);
+  if (keys.length > 0 && there.length === 0) throw yaml.mistake(path, `${what} is incomplete: ${words}`);
+  if (there.length > 1) throw bad(there[1]!, `has both '${there.join("' and '")}': keep one of them`);
+  const matched = fieldsOf(matcher ?? {}, [...path, "matcher"], `the matcher of ${what}`, MATCHER, yaml);
+  return {
+    ...{ timeout: TIMEOUT, priority: 100, enabled: true },
+    ...own,
+    ...{ name, type },
+    matcher: Object.fromEntries(Object.entries(matched).map(([key, value]) => [key, [value].flat()])),
+    ...(onError !== undefined && { onError: onError as OnError }),
+    ...(type === "inline" && { rules: [...path, there[0]!] }),
+  };
+}
 
-  constructor(yaml: YamlText) {
-    this.#yaml = yaml;
-  }
-
-  definition(given: unknown, path: Path, fallbackName: string): Definition {
-    const raw = this.fields(given, path, "a definition");
-    const name = raw.name ?? fallbackName;
-    const bad = (key: string, why: string) => this.#yaml.mistake([...path, key], `definition '${String(name)}' ${why}`);
-    if (typeof name !== "string" || name.trim() === "") throw bad("name", "has no name: expected a text");
-    const what = `definition '${name}'`;
-    const { description: _, matcher, on_error: onError, ...own } = this.fields(given, path, what, ALL);
-    const type = raw.type as HookType | undefined;
-    if (type === undefined) throw bad("type", `has no type: expected ${HOOK_TYPES.join(", ")}`);
-    const known = { ...COMMON, ...OWN[type] };
-    const stray = Object.keys(raw).find((key) => !Object.hasOwn(known, key));
-    if (stray !== undefined) throw bad(stray, `has the field '${stray}', which means nothing with type '${type}'`);
-    this.#complete(type, raw, path, name);
-    return {
-      ...{ timeout: TIMEOUT, priority: 100, enabled: true },
-      ...own,
-      ...{ name, type, matcher: this.#matcher(matcher, [...path, "matcher"], name) },
-      ...(onError !== undefined && { onError: onError as OnError }),
-      ...(type === "inline" && { rules: [...path, "inline_rules" in raw ? "inline_rules" : "rules"] }),
-    };
-  }
-
-  /** S3.15, S3.16: each type has a field it cannot do without. */
-  #complete(type: HookType, entry: Fields, path: Path, name: string): void {
-    const { keys, words } = NEEDED[type];
-    const given = keys.filter((key) => entry[key] !== undefined && entry[key] !== "" && [entry[key]].flat().length > 0);
-    if (keys.length > 0 && given.length === 0) {
-      throw this.#yaml.mistake(path, `definition '${name}' is incomplete: ${words}`);
-    }
-    if (given.length > 1) {
-      const both = given.map((key) => `'${key}'`).join(" and ");
-      throw this.#yaml.mistake([...path, given[1]!], `definition '${name}' has both ${both}: keep one of them`);
-    }
-  }
-
-  #matcher(given: unknown, path: Path, name: string): DefinitionMatcher {
-    const matcher = this.fields(given ?? {}, path, `the matcher of definition '${name}'`, MATCHER);
-    return Object.fromEntries(Object.entries(matcher).map(([key, value]) => [key, [value].flat()]));
-  }
-
-  /** The fields of an object, without those that are left empty; with `kinds`, each is known and fits. */
-  fields(given: unknown, path: Path, what: string, kinds?: Kinds): Fields {
-    if (!isObject(given)) throw this.#yaml.mistake(path, `${shown(given)} is not ${what}`);
-    const found = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
-    const fault = kinds && optionFault(found, kinds);
-    if (fault) throw this.#yaml.mistake([...path, fault.option], `in ${what} ${fault.why}`);
-    return found;
-  }
+/** The fields of an object, without those that are left empty: each is known and fits. */
+export function fieldsOf(given: unknown, path: Path, what: string, kinds: Kinds, yaml: YamlText): Fields {
+  if (!isObject(given)) throw yaml.mistake(path, `${shown(given)} is not an object: expected ${what}`);
+  const found = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+  const fault = optionFault(found, kinds);
+  if (fault) throw yaml.mistake([...path, fault.option], `in ${what} ${fault.why}`);
+  return found;
 }

@@ -5,7 +5,7 @@ import type { Hook, HookRecord } from "../core/hook.ts";
 import { NO_OPINION, type Opinion, readNative } from "../core/verdict.ts";
 import { nearest } from "../files/nearest.ts";
 import { startOf } from "./command.ts";
-import { type Definition, DefinitionReader, type HookDefinitions, type Path } from "./definition.ts";
+import { type Definition, fieldsOf, type HookDefinitions, type Path, readEntry } from "./definition.ts";
 import { conditionsOf, momentsOf } from "./definition-matcher.ts";
 import { HookLoadError } from "./file/load-error.ts";
 import { type KindParts, listedNames } from "./file/record.ts";
@@ -82,24 +82,17 @@ function tellOrThrow(error: unknown, { onProblem }: DefinitionsOptions): void {
   onProblem(error.message);
 }
 
+const HOOKS = { definitions: "a list", enabled: "true or false", llm_model: "a text" } as const;
+
 function recordsOf(
   yaml: YamlText,
   file: string,
   options: DefinitionsOptions & { readonly workspace: string },
 ): HookRecord[] {
-  const reader = new DefinitionReader(yaml);
   if (yaml.value === null) return [];
-  const top = reader.fields(yaml.value, [], "a file of hooks", { hooks: "an object" });
-  const { definitions: list = [], enabled, llm_model: modelName } = reader.fields(
-    top.hooks ?? {},
-    ["hooks"],
-    "'hooks'",
-    {
-      definitions: "a list",
-      enabled: "true or false",
-      llm_model: "a text",
-    },
-  ) as { definitions?: unknown[]; enabled?: boolean; llm_model?: string };
+  const top = fieldsOf(yaml.value, [], "a file of hooks", { hooks: "an object" }, yaml);
+  const hooks = fieldsOf(top.hooks ?? {}, ["hooks"], "'hooks'", HOOKS, yaml) as Partial<HookDefinitions["hooks"]>;
+  const { definitions: list = [], enabled, llm_model: modelName } = hooks;
   if (enabled === false) return [];
   const noModel: PromptModel = { model: undefined };
   const place = { yaml, file, modelName, noModel, host: { projectDir: options.workspace }, ...options };
@@ -107,7 +100,7 @@ function recordsOf(
   for (const i of list.keys()) {
     try {
       const path = ["hooks", "definitions", i];
-      const definition = reader.definition(list[i], path, `${file}#${i + 1}`);
+      const definition = readEntry(list[i], path, `${file}#${i + 1}`, yaml);
       if (records.some((r) => r.name === definition.name)) {
         throw yaml.mistake([...path, "name"], `definition '${definition.name}' is there twice: names are ids`);
       }

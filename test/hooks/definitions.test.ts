@@ -142,7 +142,7 @@ test("U7: a mistake names the file, its place, the definition, the field and the
       "name: x\ntype: command\ncommand: ls\non_error: maybe",
       /'on_error' must be "continue" or "deny" or "abort": current/,
     ],
-    ["just text", /"just text" is not a definition/],
+    ["just text", /"just text" is not an object: expected definition/],
   ];
   for (const [lines, message] of cases) assert.match(await refused(lines), message, lines);
   await assert.rejects(
