@@ -4,7 +4,7 @@ import type { Usage } from "../core/messages.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest, type RawBlock } from "../core/model.ts";
 import { shown } from "../core/shown.ts";
 import { checkOptions, type OptionKind } from "../files/options.ts";
-import { errorType } from "../http/errors.ts";
+import { abortedError, errorType } from "../http/errors.ts";
 import { blockEvents } from "../tape/reply.ts";
 
 /** A model that says what its script says. */
@@ -42,11 +42,11 @@ export function scripted(replies: readonly ScriptEntry[], options: ScriptOptions
     if (delay !== undefined) await sleep(delay, undefined, { signal }).catch(() => {});
     if (http !== undefined) throw httpError(http, retryAfter);
     for (const event of sentEvents(answer)) {
-      if (signal.aborted) throw aborted(signal);
+      if (signal.aborted) throw abortedError(signal);
       yield event;
     }
     if (stall) await untilAborted(signal);
-    if (signal.aborted) throw aborted(signal);
+    if (signal.aborted) throw abortedError(signal);
   };
   return Object.assign(model, { requests, done: script.done, isFree: true });
 }
@@ -56,10 +56,6 @@ function untilAborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
-}
-
-function aborted(signal: AbortSignal): ModelError {
-  return new ModelError("Cannot finish the model call as it was aborted", { code: "aborted", cause: signal.reason });
 }
 
 function httpError(status: number, retryAfter: number | undefined): ModelError {

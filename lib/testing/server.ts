@@ -1,6 +1,5 @@
 import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
 import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promises";
 import { errorType } from "../http/errors.ts";
 import { parsed } from "../core/json.ts";
@@ -10,6 +9,7 @@ import { goesOn } from "../core/reply.ts";
 import { checkOptions } from "../files/options.ts";
 import { checkCuts, cut, type Cuts } from "../tape/frames.ts";
 import { messageOf } from "../tape/reply.ts";
+import { opened } from "../tape/server/listen.ts";
 import { asModelRequest, invalidRequest } from "./_check-request.ts";
 import {
   type Answer,
@@ -72,17 +72,12 @@ export async function scriptedServer(
   const refusals: string[] = [];
   /** The last blocks of replies that paused. */
   const paused = new Set<string>();
-  const sockets = new Set<Socket>();
   const closing = new AbortController();
 
   const server = createServer((incoming, response) => {
     answer(incoming, response).catch((error) => {
       if (!closing.signal.aborted) response.destroy(error as Error);
     });
-  });
-  server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket));
   });
 
   async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -127,16 +122,14 @@ export async function scriptedServer(
     await sendStream(response, served, next, options.cutAt);
   }
 
-  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
+  const { url, close: end } = await opened(server, 0);
   const close = async () => {
     closing.abort();
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    for (const socket of sockets) socket.destroy();
     server.closeAllConnections();
-    await closed;
+    await end();
   };
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     requests,
     close,
     [Symbol.asyncDispose]: close,

@@ -55,7 +55,8 @@ export async function listen(
   return { url: `${url}${base}`, close: () => (server.closeAllConnections(), close()) };
 }
 
-async function opened(server: Server, port: number): Promise<Listening> {
+/** Lets a server listen on 127.0.0.1; to close it ends its connections. */
+export async function opened(server: Server, port: number): Promise<Listening> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
     sockets.add(socket);
