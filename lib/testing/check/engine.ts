@@ -17,7 +17,7 @@ import { reliable } from "./laws/reliable.ts";
 import { terminating } from "./laws/terminating.ts";
 import { fill } from "./place.ts";
 import type { HookReport, Law, Severity, Termination, Timing, Violation } from "./report.ts";
-import { matcherMistake, neverMatches, unknownName } from "./static-faults.ts";
+import { MATCHER_FIX, matcherMistake, neverMatches, unknownName } from "./static-faults.ts";
 import type { Loaded, Probed, Subject } from "./subject.ts";
 
 /** The report of one hook, and what is compared with other hooks. */
@@ -65,11 +65,12 @@ export async function checkSubject(subject: Subject, session: Session): Promise<
     for (const misnamed of known.warnings ?? []) findings.add(unknownName(misnamed, first && pascal(first.event)));
     for (const { event, matcher } of subject.file === undefined || known.warnings?.length ? [] : known.moments) {
       // An application may have a tool of that name: a hook file does not say where it is used.
-      const mistakes = matcher === undefined ? [] : matcherMistake(event, matcher, subject.host);
+      const mistakes = matcherMistake(event, matcher, subject.host);
       for (const mistake of mistakes) findings.add({ ...mistake, severity: "warning" });
     }
     copyState(known, subject, lane);
-    const asker = new Asker(subject, known, lane, limitOf(known, session));
+    const seconds = Math.min(known.timeout ?? Infinity, session.timeout);
+    const asker = new Asker(subject, known, lane, seconds * 1000);
     const engine = new Engine(asker, session, findings);
     const more = await engine.check();
     const found = session.mutants || session.save
@@ -79,8 +80,7 @@ export async function checkSubject(subject: Subject, session: Session): Promise<
   } catch (error) {
     if (error instanceof Interrupted) return ended({ skipped: INTERRUPTED });
     if (!(error instanceof NoSuchTool)) throw error;
-    const fix = "write names with | between them, or a regular expression";
-    findings.add(neverMatches(error.matcher, "no tool has such a name", fix));
+    findings.add(neverMatches(error.matcher, "no tool has such a name", MATCHER_FIX));
     return ended({ skipped: "its matcher never matches" });
   } finally {
     session.signal.removeEventListener("abort", interrupt);
@@ -95,10 +95,6 @@ async function laneFor(subject: Subject, { scratch, env, secrets, sandbox }: Ses
   const data = "CLAUDE_PLUGIN_DATA" in subject.env ? { CLAUDE_PLUGIN_DATA: place.tmp } : {};
   const { target, host, visible } = subject;
   return new Lane({ target, place, host, env, more: { ...more, ...data }, sandbox, visible });
-}
-
-function limitOf({ timeout }: Loaded, session: Session): number {
-  return Math.min(timeout ?? Infinity, session.timeout) * 1000;
 }
 
 /** Files that the hook's config names come from the project. */

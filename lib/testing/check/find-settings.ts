@@ -9,7 +9,6 @@ import { readDefinitions } from "../../hooks/definitions.ts";
 import { homeOf } from "../../hooks/file/places.ts";
 import { entriesIn, type Entry, type Handler } from "../../hooks/handler.ts";
 import { HOST_NAMES, type HostName, HOSTS } from "../../hooks/hosts/index.ts";
-import { compileMatcher } from "../../hooks/match.ts";
 import { readSettings } from "../../hooks/settings.ts";
 import { readToml, readTurnCommand, TOML_FILE, tomlHooks } from "../../hooks/toml.ts";
 import { readYaml } from "../../hooks/yaml.ts";
@@ -18,7 +17,7 @@ import type { FindOptions } from "./find.ts";
 import { violationsOf } from "./laws/judged.ts";
 import { isSmall } from "./place.ts";
 import type { Violation } from "./report.ts";
-import { matcherMistake, neverMatches } from "./static-faults.ts";
+import { matcherMistake } from "./static-faults.ts";
 import { type Copy, type FoundSubjects, loadedOf, shortened, type Subject } from "./subject.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -129,7 +128,7 @@ function settingsSubject(name: string, { event, matcher, handler }: Entry, owner
   const { shown, host, project, plugin, skill } = owner;
   const type = "unsupported" in handler ? handler.unsupported : handler.type;
   const pattern = matcher !== "" && matcher !== "*" ? matcher : undefined;
-  const seen = [...matcherFaults(event, pattern, host), ...neverRuns(event, type, handler)];
+  const seen = [...matcherMistake(event, pattern, host), ...neverRuns(event, type, handler)];
   const common = {
     ...{ name, path: shown, host, project, copies: [], seen },
     kind: type === "http" || type === "prompt" ? type : "command",
@@ -201,18 +200,6 @@ function label(line: string): string {
   const script = words.findLast((word) => /^[^*]+\.(?:sh|py|js|mjs|cjs|ts|rb|pl|php)$/.test(word));
   const shown = script ? basename(script) : line;
   return `(${shown.length > 40 ? `${shown.slice(0, 37)}...` : shown})`;
-}
-
-function matcherFaults(event: string, matcher: string | undefined, host: HostName): readonly Violation[] {
-  if (matcher === undefined) return [];
-  try {
-    compileMatcher(matcher);
-  } catch (error) {
-    return [
-      neverMatches(matcher, (error as Error).message, "write names with | between them, or a regular expression"),
-    ];
-  }
-  return matcherMistake(event, matcher, host);
 }
 
 const { fault } = violationsOf("protocol", "protocol");

@@ -11,10 +11,18 @@ const { fault, warning } = violationsOf("protocol", "protocol");
 /** What a matcher of SessionStart is compared with. */
 export const SOURCES = ["startup", "resume", "clear", "compact", "fork"];
 
-/** What is wrong with a matcher that compiles: it misspells a tool, or its event has nothing to match. */
-export function matcherMistake(event: string, matcher: string, host: HostName): readonly Violation[] {
+/** What is wrong with a matcher: it cannot be read, it misspells a tool, or its event has nothing to match. */
+export function matcherMistake(event: string, matcher: string | undefined, host: HostName): readonly Violation[] {
+  if (matcher === undefined) return [];
+  try {
+    compileMatcher(matcher);
+  } catch (error) {
+    return [neverMatches(matcher, (error as Error).message, MATCHER_FIX)];
+  }
   return mistakesOf(event, matcher, host).map((found) => ({ ...found, event }));
 }
+
+export const MATCHER_FIX = "write names with | between them, or a regular expression";
 
 function mistakesOf(event: string, matcher: string, host: HostName): readonly Violation[] {
   if (host !== "claude") return [];
