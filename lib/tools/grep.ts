@@ -177,15 +177,14 @@ interface Shape {
 function responseOf(found: Searched, place: SearchPlace, shape: Shape): GrepResponse {
   const { mode, offset, limit } = shape;
   const entries = entriesOf(found, place, shape);
-  const wanted = entries.slice(offset, limit === 0 ? undefined : offset + limit);
-  const shown = fitting(wanted);
+  const shown = fitting(entries.slice(offset, limit === 0 ? undefined : offset + limit));
   const left = entries.length > offset + shown.length || !found.complete;
-  const applied = { ...(left && { appliedLimit: shown.length }), ...(offset > 0 && { appliedOffset: offset }) };
   const notice = noticeOf(found, { shown: shown.length, total: entries.length, left, ...shape });
   const common = {
     mode,
     numFiles: mode === "content" ? new Set(shown.map(({ path }) => path)).size : found.files.length,
-    ...applied,
+    ...(left && { appliedLimit: shown.length }),
+    ...(offset > 0 && { appliedOffset: offset }),
     ...(notice !== "" && { notice }),
   };
   if (mode === "files_with_matches") return { ...common, filenames: shown.map((entry) => entry.text) };
@@ -237,12 +236,9 @@ function noticeOf(
   const unit = mode === "content" ? "lines" : "files";
   const notices: string[] = [];
   if (left) {
+    const end = offset + shown;
     const of = found.complete ? `of ${total}` : "of many more";
-    notices.push(
-      `Showing ${unit} ${offset + 1} to ${offset + shown} ${of}: narrow the search, or go on with offset ${
-        offset + shown
-      }`,
-    );
+    notices.push(`Showing ${unit} ${offset + 1} to ${end} ${of}: narrow the search, or go on with offset ${end}`);
   } else if (shown === 0 && total > 0) notices.push(`There are ${total} ${unit}: offset ${offset} is past the last`);
   if (found.withheld !== undefined) notices.push(found.withheld);
   if (found.problems.length > 0) {

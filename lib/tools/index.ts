@@ -13,8 +13,8 @@
  */
 
 export { applyEdit } from "./edit/apply-edit.ts";
-export type { EditApplied, EditCode, EditRefused } from "./edit/apply-edit.ts";
-export type { EditCall } from "./edit/edit-call.ts";
+export type { EditApplied, EditRefused } from "./edit/apply-edit.ts";
+export type { EditCall, EditCode } from "./edit/edit-call.ts";
 export { Edit, edit } from "./edit.ts";
 export type { EditInput, EditResponse } from "./edit.ts";
 export type { EditReport } from "./edit/edit-file.ts";

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { ToolError } from "../../core/tool.ts";
 import { eachMatch } from "../../files/byte-search.ts";
-import { type CallCode, checkEditCall, type EditCall } from "./edit-call.ts";
+import { checkEditCall, type EditCall, type EditCode, refuse } from "./edit-call.ts";
 import { encode, type Encoding, encodingOf, isAscii, unitOf } from "../../files/encoding.ts";
 import { explainMiss } from "./explain-miss.ts";
 import {
@@ -16,9 +16,6 @@ import {
   usesOnlyCrlf,
 } from "../../files/line-breaks.ts";
 import { applySplices, linesAfter, type Splice } from "../../files/splices.ts";
-
-/** Why an edit was refused: stable names, beside a message for the model. */
-export type EditCode = CallCode | "not_found" | "ambiguous" | "not_utf8";
 
 export interface EditApplied {
   readonly ok: true;
@@ -159,10 +156,8 @@ function countMatches(hay: Uint8Array, needle: Uint8Array, all: boolean, encodin
 function ambiguous({ count, firstLines }: Matches): ToolError {
   const lines = firstLines();
   const more = count > lines.length ? ` and ${count - lines.length} more` : "";
-  return refuse(
-    "ambiguous",
-    `String appears ${count} times, use replace_all or add context: lines ${lines.join(", ")}${more}`,
-  );
+  const at = `lines ${lines.join(", ")}${more}`;
+  return refuse("ambiguous", `String appears ${count} times, use replace_all or add context: ${at}`);
 }
 
 /** In a legacy encoding a byte below 0x80 can be the second half of a character, and new non-ASCII text would be UTF-8. */
@@ -170,17 +165,8 @@ function refuseMixedEncodings(bytes: Uint8Array, call: EditCall, splices: readon
   const ascii = isAscii(call.new_string);
   const halved = splices.find(({ start }) => start > 0 && bytes[start - 1]! >= 0x80 && bytes[start]! >= 0x40);
   if ((ascii && halved === undefined) || isUtf8(bytes)) return;
-  throw refuse(
-    "not_utf8",
-    ascii
-      ? `Cannot edit as the file is not valid UTF-8 and the match at byte ${
-        halved!.start
-      } may begin inside a character: ` +
-        "begin old_string where an ASCII character comes before"
-      : "Cannot edit as the file is not valid UTF-8 and new_string is not ASCII: the file would mix two encodings",
-  );
-}
-
-function refuse(code: EditCode, message: string): ToolError {
-  return new ToolError(message, { code });
+  const why = ascii
+    ? `the match at byte ${halved!.start} may begin inside a character: begin old_string after an ASCII character`
+    : "new_string is not ASCII: the file would mix two encodings";
+  throw refuse("not_utf8", `Cannot edit as the file is not valid UTF-8 and ${why}`);
 }

@@ -10,8 +10,8 @@ export interface EditCall {
   readonly replace_all?: boolean;
 }
 
-/** What the argument checks may refuse a call for. */
-export type CallCode = "invalid_input" | "empty_old" | "identical";
+/** Why an edit was refused: stable names, beside a message for the model. */
+export type EditCode = "invalid_input" | "empty_old" | "identical" | "not_found" | "ambiguous" | "not_utf8";
 
 /** The value as an edit call with its default filled in, or a ToolError. Looks at nothing but the value. */
 export function checkEditCall(value: unknown, name = ""): Required<EditCall> {
@@ -71,6 +71,6 @@ function checkFlag(given: Record<string, unknown>, key: string, name: string): b
   );
 }
 
-function refuse(code: CallCode, message: string): ToolError {
+export function refuse(code: EditCode, message: string): ToolError {
   return new ToolError(message, { code });
 }

@@ -59,12 +59,8 @@ export function withoutHidden<T>(
   const hides = (state.get(HIDES) as Hides | undefined)?.({ tool, cwd, directory, file });
   const files = hides ? found.filter((file) => !hides(join(directory, pathOf(file)))) : found;
   const left = found.length - files.length;
-  const withheld = left === 0
-    ? undefined
-    : `${left} ${left === 1 ? "file is" : "files are"} not shown as permission rules are about ${
-      left === 1 ? "it" : "them"
-    }`;
-  return { files, withheld };
+  const [are, them] = left === 1 ? ["file is", "it"] : ["files are", "them"];
+  return { files, withheld: left === 0 ? undefined : `${left} ${are} not shown as permission rules are about ${them}` };
 }
 
 type Hides = PermissionGate["hides"];
