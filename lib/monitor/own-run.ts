@@ -96,7 +96,8 @@ class OwnRunLog {
     if (event.agent_id !== this.#id) return;
     const prompt = event.type === "tool_start" && alone ? promptTypeOf(event.name) : undefined;
     if (prompt !== undefined) this.#prompt(prompt, questionIn((event as { input?: unknown }).input));
-    else if (event.type === "end") this.#turnEnds();
+    // A question without an asker to answer it outlives the turn.
+    else if (event.type === "end" && this.#state?.state === "working") this.#add({ type: "turn_end" });
     else if (WORKING.has(event.type) && this.#state?.state !== "working") this.#add({ type: "activity" });
   }
 
@@ -106,11 +107,6 @@ class OwnRunLog {
     const event = { type: "start", workspace, name: this.#name, owner: thisOwner(), at: now() } as const;
     this.#state = nextState(undefined, event);
     quietly(() => beginLog(logOf(this.#dir, id), event));
-  }
-
-  /** A question without an asker to answer it outlives the turn. */
-  #turnEnds(): void {
-    if (this.#state?.state === "working") this.#add({ type: "turn_end" });
   }
 
   #prompt(prompt_type: PromptType, message: string, { shown = false, outlivesProcess = false } = {}): void {
@@ -125,7 +121,7 @@ class OwnRunLog {
 
   end(stop: Stop): void {
     if (stop === "waiting" && this.#state?.state === "prompting") this.#add({ type: "left" });
-    else this.#add({ type: "end", ...(!isQuiet(stop) && { failed: true }) });
+    else this.#add({ type: "end", ...(!QUIET.includes(stop) && { failed: true }) });
   }
 
   #add(event: UntimedEvent): void {
@@ -141,9 +137,8 @@ type UntimedEvent = AgentEvent extends infer E ? E extends AgentEvent ? Omit<E, 
 /** Events that only happen when an agent works again. */
 const WORKING: ReadonlySet<RunEvent["type"]> = new Set(["start", "text", "thinking", "usage", "tool_start"]);
 
-function isQuiet(stop: Stop): boolean {
-  return ["done", "halted", "denied", "waiting", "aborted"].includes(stop);
-}
+/** Ends that are not failures. */
+const QUIET: readonly Stop[] = ["done", "halted", "denied", "waiting", "aborted"];
 
 function now(): string {
   return new Date().toISOString();

@@ -159,20 +159,18 @@ export async function openShell({ cwd, env, wrap }: ShellOptions): Promise<Shell
       for (const [stream, data] of late) onOutput(stream, data);
       late = [];
       const stop = new AbortController();
-      const over = (how: "timeout" | "aborted") => () => how;
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const cut = new Promise<"timeout" | "aborted">((resolve) => {
+        if (timeout !== undefined) timer = setTimeout(() => resolve("timeout"), timeout);
+        signal?.addEventListener("abort", () => resolve("aborted"), { once: true, signal: stop.signal });
+      });
       try {
         child.stdin!.write(NEXT);
         child.stdin!.write(`${running.mark}\0${command}\0`);
         const how = await Promise.race([
           running.done.then(() => "done" as const),
           exited.then(() => "exited" as const),
-          ...(timeout === undefined ? [] : [
-            sleep(timeout, undefined, { signal: stop.signal }).then(
-              over("timeout"),
-              () => new Promise<never>(() => {}),
-            ),
-          ]),
-          ...(signal ? [aborted(signal, stop.signal).then(over("aborted"))] : []),
+          cut,
         ]);
         if (how === "exited") await settle();
         else if (how !== "done") await finish();
@@ -181,6 +179,7 @@ export async function openShell({ cwd, env, wrap }: ShellOptions): Promise<Shell
         const status = how === "done" ? said.status! : ended!;
         return { status, how: how === "exited" ? "done" : how, alive: ended === undefined };
       } finally {
+        clearTimeout(timer);
         stop.abort();
         current = undefined;
         hold(child, false);
@@ -250,13 +249,6 @@ function overlap(data: Buffer, mark: Buffer): number {
     if (data.subarray(data.length - n).equals(mark.subarray(0, n))) return n;
   }
   return 0;
-}
-
-function aborted(signal: AbortSignal, stop: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true, signal: stop });
-  });
 }
 
 /** Whether the program waits for the shell. */
