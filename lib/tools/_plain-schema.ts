@@ -15,7 +15,10 @@ const READ: { readonly [keyword: string]: (said: unknown) => boolean } = {
   additionalProperties: (said) => typeof said === "boolean",
   items: isPlain,
   ...Object.fromEntries(
-    ["minimum", "maximum", "minLength", "minItems", "maxItems"].map((keyword) => [keyword, isNumber]),
+    ["minimum", "maximum", "minLength", "minItems", "maxItems"].map((keyword) => [
+      keyword,
+      (said: unknown) => typeof said === "number",
+    ]),
   ),
   ...Object.fromEntries(NOTES.map((note) => [note, () => true])),
 };
@@ -82,8 +85,4 @@ function objectFits(schema: PlainSchema, value: { readonly [key: string]: unknow
     } else if (additionalProperties === false) return false;
   }
   return true;
-}
-
-function isNumber(value: unknown): boolean {
-  return typeof value === "number";
 }

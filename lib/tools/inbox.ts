@@ -75,13 +75,9 @@ export class Inbox<Words = string> {
   take(wait: boolean): readonly Words[] | Promise<readonly Words[]> {
     const n = this.#taken++;
     const wanted = this.#postman?.wanted(n);
-    if (wanted === undefined && (this.#reports.length > 0 || !wait || this.#tasks.size === 0)) return this.#all(n);
-    return wanted === undefined ? this.#first(n) : wanted.length === 0 ? NONE : this.#those(n, wanted);
-  }
-
-  async #first(n: number): Promise<readonly Words[]> {
-    await Promise.race(this.#tasks);
-    return this.#all(n);
+    if (wanted !== undefined) return wanted.length === 0 ? NONE : this.#those(n, wanted);
+    const mustWait = wait && this.#reports.length === 0 && this.#tasks.size > 0;
+    return mustWait ? Promise.race(this.#tasks).then(() => this.#all(n)) : this.#all(n);
   }
 
   #all(n: number): readonly Words[] {

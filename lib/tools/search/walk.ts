@@ -15,6 +15,8 @@ interface Level {
   readonly parent: Level | undefined;
   readonly rules: readonly (ReturnType<typeof parseIgnore>)[];
   readonly isRepository: boolean;
+  /** Whether it or a folder above it is a repository. */
+  readonly isInside: boolean;
 }
 
 export interface WalkOptions {
@@ -53,7 +55,7 @@ async function* walkLevel(level: Level, prefix: string, options: WalkOptions): A
 
 /** Each kind of ignore file is asked from the nearest folder upwards; the strongest kind with an opinion wins. */
 function ignored(level: Level, name: string, isDirectory: boolean, options: WalkOptions): boolean {
-  const inRepository = !options.requireGit || isInside(level);
+  const inRepository = !options.requireGit || level.isInside;
   const decisions: IgnoreDecision[] = IGNORE_FILES.map(() => undefined);
   let path = name;
   let leftRepository = false;
@@ -69,17 +71,13 @@ function ignored(level: Level, name: string, isDirectory: boolean, options: Walk
   return decisions.find((decision) => decision !== undefined) === "ignore";
 }
 
-function isInside(level: Level): boolean {
-  for (let at: Level | undefined = level; at; at = at.parent) if (at.isRepository) return true;
-  return false;
-}
-
 async function readLevel(directory: string, parent: Level | undefined, options: WalkOptions): Promise<Level> {
   const rules = await Promise.all(IGNORE_FILES.map(async (name) => {
     const text = await readFile(join(directory, name), "utf8").catch(() => "");
     return text === "" ? [] : parseIgnore(text);
   }));
-  return { directory, parent, rules, isRepository: options.requireGit && isRepository(directory) };
+  const isTop = options.requireGit && isRepository(directory);
+  return { directory, parent, rules, isRepository: isTop, isInside: isTop || parent?.isInside === true };
 }
 
 async function parentLevels(root: string, options: WalkOptions): Promise<Level | undefined> {
