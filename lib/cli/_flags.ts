@@ -28,13 +28,24 @@ interface Asked extends Flags {
   readonly args: readonly string[];
 }
 
+/** What a command found: printed as data with `--json`, else as text. */
+interface Answer {
+  readonly data: unknown;
+  readonly text: string;
+  /** @default EXIT.ok */
+  readonly code?: number;
+}
+
 /** A command that does `work` with its words and flags, or says how it is called. */
-export function command(usage: Usage, work: (asked: Asked, io: Io) => Promise<number>): Command {
+export function command(usage: Usage, work: (asked: Asked, io: Io) => Promise<number | Answer>): Command {
   const run: Command = async (args, io) => {
     const read = await readFlags(usage, args);
     if (!read.flags.help) {
       expectWords(usage, read.words);
-      return await work({ ...read, args }, io);
+      const came = await work({ ...read, args }, io);
+      if (typeof came === "number") return came;
+      io.out(read.flags.json ? `${JSON.stringify(came.data)}\n` : came.text);
+      return came.code ?? EXIT.ok;
     }
     io.out(helpText(usage) + (await usage.more?.() ?? ""));
     return EXIT.ok;

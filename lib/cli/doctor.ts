@@ -47,9 +47,8 @@ export default command(USAGE, async ({ flags }, io) => {
     ...await hostChecks(cwd, io.env),
   ];
   const bad = checks.filter(({ state }) => state === "broken").length;
-  if (flags.json) io.out(`${JSON.stringify({ ok: bad === 0, checks })}\n`);
-  else io.out(`${shown(checks, coloursFor(io.tty, io.env))}`);
-  return io.signal.aborted ? EXIT.interrupted : bad > 0 ? EXIT.failed : EXIT.ok;
+  const code = io.signal.aborted ? EXIT.interrupted : bad > 0 ? EXIT.failed : EXIT.ok;
+  return { data: { ok: bad === 0, checks }, text: shown(checks, coloursFor(io.tty, io.env)), code };
 });
 
 function shown(checks: readonly Check[], { green, yellow, red, dim }: ReturnType<typeof coloursFor>): string {

@@ -17,7 +17,7 @@ import { crochetVersion } from "../files/version.ts";
 import { ownArgv } from "../hooks/own-command.ts";
 import { trust, trustFixtures } from "../hooks/trust.ts";
 import { command, type Usage } from "./_flags.ts";
-import { EXIT, type Io, UsageError } from "./_io.ts";
+import { type Io, UsageError } from "./_io.ts";
 import { isFound, PACKAGE } from "./_script.ts";
 import {
   commands,
@@ -47,24 +47,21 @@ export default command(USAGE, async ({ words, flags }, io) => {
   if (existsSync(dir) && !statSync(dir).isDirectory()) {
     throw new UsageError(`Cannot scaffold in '${words[0]}' as it is a file: name a directory`);
   }
-  if (flags.ci !== undefined) return writeWorkflow(dir, flags, io);
+  if (flags.ci !== undefined) return writeWorkflow(dir, flags.ci);
   const origin = ownOrigin(dir);
   const made = await scaffold(dir, origin, io);
-  if (flags.json) io.out(`${JSON.stringify({ dir, ...made })}\n`);
-  else io.out(summary(relative(io.cwd, dir), made, origin));
-  return EXIT.ok;
+  return { data: { dir, ...made }, text: summary(relative(io.cwd, dir), made, origin) };
 });
 
 /** A workflow that replays and checks every pull request, and evaluates those with the label and each night. */
-function writeWorkflow(dir: string, { ci, json }: { ci?: unknown; json?: unknown }, io: Io): number {
+function writeWorkflow(dir: string, ci: string | boolean) {
   if (ci !== "github") throw new UsageError(`Cannot write a workflow for '${ci}': expected github`);
   const path = ".github/workflows/crochet.yaml";
   if (!writeNew(join(dir, path), WORKFLOW, [])) {
     throw new UsageError(`Cannot write ${path} as it exists: delete it to have it written anew`);
   }
   const next = "add the secret ANTHROPIC_API_KEY to the repository for evals, and see their --budget in the file";
-  io.out(json ? `${JSON.stringify({ dir, written: [path], kept: [], notes: [next] })}\n` : `wrote ${path}: ${next}\n`);
-  return EXIT.ok;
+  return { data: { dir, written: [path], kept: [], notes: [next] }, text: `wrote ${path}: ${next}\n` };
 }
 
 interface Scaffold {

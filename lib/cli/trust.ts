@@ -13,7 +13,7 @@ import {
 import { FIXTURES } from "../tape/fixture.ts";
 import { fixtureScripts } from "./_fixtures.ts";
 import { command, type Usage } from "./_flags.ts";
-import { EXIT, type Io, UsageError } from "./_io.ts";
+import { type Io, UsageError } from "./_io.ts";
 
 const USAGE: Usage = {
   name: "trust",
@@ -30,8 +30,12 @@ const USAGE: Usage = {
 
 export default command(USAGE, async ({ words, flags }, io) => {
   const dir = resolve(io.cwd, words[0] ?? ".");
-  if (flags.list) return list(flags.json === true, io);
-  if (flags.revoke) return take(dir, flags.json === true, io);
+  if (flags.list) return list(io);
+  if (flags.revoke) {
+    const revoked = revoke(dir, io.env);
+    const how = revoked ? "is no longer trusted; runs that have begun keep its hooks" : "was not trusted";
+    return { data: { dir, revoked }, text: `${dir} ${how}\n` };
+  }
   if (!existsSync(dir)) throw new UsageError(`Cannot trust '${dir}' as there is no such directory`);
   const found = standings(dir, io.env);
   const refused = found.filter(({ state }) => state === "refused");
@@ -41,25 +45,20 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const hasFixtures = existsSync(join(dir, FIXTURES));
   if (found.length === 0 && !hasFixtures) {
     const none = "no hooks, settings, hooks.yaml, .agent/hook.toml, .mcp.json or fixtures";
-    io.out(flags.json ? `${JSON.stringify({ dir, trusted: [] })}\n` : `nothing in ${dir} needs trust: ${none}\n`);
-    return EXIT.ok;
+    return { data: { dir, trusted: [] }, text: `nothing in ${dir} needs trust: ${none}\n` };
   }
   const isFirst = found.every(({ state }) => state === "untrusted");
   const files = trustedFiles(dir, io.env);
   const made = trust(dir, io.env);
-  const fixtures = hasFixtures ? fixtureScripts(dir) : undefined;
+  const fixtures = hasFixtures ? fixtureScripts(dir) : [];
   const { outside } = hookImports(dir);
-  if (flags.json) {
-    const trusted = [...trustedThings(made), ...(hasFixtures ? [FIXTURES] : [])];
-    io.out(`${JSON.stringify({ dir: made.dir, trusted, files, imports: outside, fixtures: fixtures ?? [] })}\n`);
-  } else {
-    if (files.length > 0) io.out(shown(made.dir, files, isFirst, outside));
-    if (fixtures) {
-      io.out(`trusted in ${made.dir}, also when it changes:\n  ${FIXTURES}/\n`);
-      if (fixtures.length > 0) io.out(`    a replay runs ${fixtures.join(", ")}\n`);
-    }
-  }
-  return EXIT.ok;
+  const trusted = [...trustedThings(made), ...(hasFixtures ? [FIXTURES] : [])];
+  const text = [
+    files.length > 0 ? shown(made.dir, files, isFirst, outside) : "",
+    hasFixtures ? `trusted in ${made.dir}, also when it changes:\n  ${FIXTURES}/\n` : "",
+    fixtures.length > 0 ? `    a replay runs ${fixtures.join(", ")}\n` : "",
+  ].join("");
+  return { data: { dir: made.dir, trusted, files, imports: outside, fixtures }, text };
 });
 
 function shown(dir: string, files: readonly TrustedFile[], isFirst: boolean, outside: readonly string[]): string {
@@ -73,7 +72,7 @@ function shown(dir: string, files: readonly TrustedFile[], isFirst: boolean, out
   ].join("\n");
 }
 
-function list(json: boolean, io: Io): number {
+function list(io: Io) {
   const all = allTrusted(io.env).map((one) => {
     const { dir, at, fixtures } = one;
     const now = existsSync(dir) ? standings(dir, io.env) : [];
@@ -84,20 +83,10 @@ function list(json: boolean, io: Io): number {
     const changed = existsSync(dir) ? trustedFiles(dir, io.env).filter(({ state }) => state !== "same") : [];
     return { dir, at, things: fixtures ? [...things, { thing: FIXTURES, state: "trusted" }] : things, changed };
   });
-  if (json) io.out(`${JSON.stringify(all, null, 2)}\n`);
-  else if (all.length === 0) io.out("nothing is trusted\n");
-  else {
-    for (const { dir, at, things, changed } of all) {
-      io.out(`${dir} (${at})\n${things.map(({ thing, state }) => `  ${thing}: ${state}\n`).join("")}`);
-      for (const { file, state } of changed) io.out(`    ${file} is ${state}\n`);
-    }
-  }
-  return EXIT.ok;
-}
-
-function take(dir: string, json: boolean, io: Io): number {
-  const known = revoke(dir, io.env);
-  const words = known ? "is no longer trusted; runs that have begun keep its hooks" : "was not trusted";
-  io.out(json ? `${JSON.stringify({ dir, revoked: known })}\n` : `${dir} ${words}\n`);
-  return EXIT.ok;
+  const lines = all.flatMap(({ dir, at, things, changed }) => [
+    `${dir} (${at})\n`,
+    ...things.map(({ thing, state }) => `  ${thing}: ${state}\n`),
+    ...changed.map(({ file, state }) => `    ${file} is ${state}\n`),
+  ]);
+  return { data: all, text: lines.join("") || "nothing is trusted\n" };
 }

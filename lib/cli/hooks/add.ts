@@ -6,7 +6,7 @@ import { isSkipped, parseFileName } from "../../hooks/file/file-name.ts";
 import { standings, trust } from "../../hooks/trust.ts";
 import { sidecarsOf } from "../../testing/examples/example.ts";
 import { command, type Usage } from "../_flags.ts";
-import { EXIT, type Io, UsageError } from "../_io.ts";
+import { type Io, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";
 
 const USAGE: Usage = {
@@ -20,9 +20,8 @@ const USAGE: Usage = {
 export default command(USAGE, async ({ words, flags }, io) => {
   const all = shippedHooks();
   if (words.length === 0) {
-    if (flags.json) io.out(`${JSON.stringify(all.map(({ name, file }) => ({ name, file })), null, 2)}\n`);
-    else io.out(all.map(({ name, file }) => `${name.padEnd(16)}${file}\n`).join(""));
-    return EXIT.ok;
+    const text = all.map(({ name, file }) => `${name.padEnd(16)}${file}\n`).join("");
+    return { data: all.map(({ name, file }) => ({ name, file })), text };
   }
   const wanted = words.map((word) => named(word, all));
   const cwd = projectOf(flags, io);
@@ -35,9 +34,8 @@ export default command(USAGE, async ({ words, flags }, io) => {
     for (const file of files) copyFileSync(file, join(folder, basename(file)));
   });
   const added = files.map((file) => `hooks/${basename(file)}`);
-  if (flags.json) io.out(`${JSON.stringify({ added, trusted })}\n`);
-  else io.out(`${added.map((file) => `added ${file}\n`).join("")}${trusted ? "" : UNTRUSTED}`);
-  return EXIT.ok;
+  const text = `${added.map((file) => `added ${file}\n`).join("")}${trusted ? "" : UNTRUSTED}`;
+  return { data: { added, trusted }, text };
 });
 
 /**

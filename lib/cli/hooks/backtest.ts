@@ -70,13 +70,9 @@ export default command(USAGE, async ({ words, flags }, io) => {
     });
     line.end();
     const report = reportOf(backtest, problems.length, [...unread, ...problems.flat()], notes, io);
-    if (flags.json) io.out(`${JSON.stringify(report, null, 2)}\n`);
-    else io.out(textOf(report, (performance.now() - began) / 1000, io));
-    if (io.signal.aborted) {
-      reportLeft(fresh.length - problems.length, fresh.length, "read", io);
-      return EXIT.interrupted;
-    }
-    return report.ok ? EXIT.ok : EXIT.failed;
+    reportLeft(fresh.length - problems.length, fresh.length, "read", io);
+    const code = io.signal.aborted ? EXIT.interrupted : report.ok ? EXIT.ok : EXIT.failed;
+    return { data: report, text: textOf(report, (performance.now() - began) / 1000, io), code };
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }

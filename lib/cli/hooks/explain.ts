@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { expectEvent } from "../../files/nearest.ts";
 import { command, type Usage } from "../_flags.ts";
-import { EXIT, type Io, UsageError } from "../_io.ts";
+import { type Io, UsageError } from "../_io.ts";
 import { type Fire, firesOf, ledgers, sayRun } from "../_ledger.ts";
 import { projectOf, rolloutId, runMeant } from "../_project.ts";
 import { readRollout } from "../../transcript/rollout.ts";
@@ -30,14 +30,9 @@ export default command(USAGE, async ({ words, flags }, io) => {
     (event === undefined || fire.event === event) &&
     (flags.hook === undefined || fire.folded.runs.some((run) => run.hook === flags.hook))
   );
-  if (flags.json) {
-    io.out(`${JSON.stringify({ run: rolloutId(path), fires }, null, 2)}\n`);
-    return EXIT.ok;
-  }
-  io.out(`run ${rolloutId(path)}\n`);
-  if (fires.length === 0) io.out("No hook was considered\n");
-  for (const fire of fires) io.out(`\n${shownFire(fire)}`);
-  return EXIT.ok;
+  const run = rolloutId(path);
+  const shown = fires.length === 0 ? "No hook was considered\n" : fires.map((fire) => `\n${shownFire(fire)}`).join("");
+  return { data: { run, fires }, text: `run ${run}\n${shown}` };
 });
 
 /** The run by its id, the beginning of its id, or its file; by default the newest. */

@@ -34,9 +34,8 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const hooks = inOrder(found).map((one, i) => row(one, i, last));
   const { unloaded, problems, warnings } = found;
   const scripts = script === undefined ? agentScripts(cwd) : [];
-  if (flags.json) io.out(`${JSON.stringify({ hooks, unloaded, problems, warnings, scripts }, null, 2)}\n`);
-  else io.out(shown(hooks, found, script, scripts));
-  return problems.length > 0 ? EXIT.failed : EXIT.ok;
+  const data = { hooks, unloaded, problems, warnings, scripts };
+  return { data, text: shown(hooks, found, script, scripts), code: problems.length > 0 ? EXIT.failed : EXIT.ok };
 });
 
 async function agentOf(script: string, io: Io): Promise<Agent> {

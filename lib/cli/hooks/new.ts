@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { type FileName, parseFileName } from "../../hooks/file/file-name.ts";
 import { sidecarsOf } from "../../testing/examples/example.ts";
 import { command, type Usage } from "../_flags.ts";
-import { EXIT, UsageError } from "../_io.ts";
+import { UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";
 import { type Lang, LANGS, newHook } from "./_new-hook.ts";
 import { addToHooks, UNTRUSTED } from "./add.ts";
@@ -40,12 +40,8 @@ export default command(USAGE, async ({ words, flags }, io) => {
     writeFileSync(beside, examples);
   });
   const wrote = [path, beside].map((one) => `hooks/${basename(one)}`);
-  if (flags.json) io.out(`${JSON.stringify({ wrote, trusted })}\n`);
-  else {
-    io.out(wrote.map((one) => `wrote ${one}\n`).join(""));
-    io.out(trusted ? `next: crochet hooks test ${wrote[0]}\n` : UNTRUSTED);
-  }
-  return EXIT.ok;
+  const next = trusted ? `next: crochet hooks test ${wrote[0]}\n` : UNTRUSTED;
+  return { data: { wrote, trusted }, text: wrote.map((one) => `wrote ${one}\n`).join("") + next };
 });
 
 function nameOf(file: string): FileName {

@@ -1,5 +1,4 @@
 import { command, type Usage } from "../_flags.ts";
-import { EXIT } from "../_io.ts";
 import { type Fire, firesIn, ledgers } from "../_ledger.ts";
 import { projectOf } from "../_project.ts";
 import { table } from "../show/text.ts";
@@ -21,20 +20,17 @@ export default command(USAGE, async ({ flags }, io) => {
     count(firesIn(path, (why) => io.err(`crochet: ${why}\n`)), counts);
   }
   const hooks = [...counts].sort(([a], [b]) => a < b ? -1 : 1).map(([hook, c]) => ({ hook, ...c }));
-  if (flags.json) io.out(`${JSON.stringify(hooks, null, 2)}\n`);
-  else if (hooks.length === 0) io.out("No hook has run in a stored run of this project\n");
-  else {
-    io.out(table(
-      ["hook", "runs", "denied", "modified", "failed", "skipped", "total", "each"],
-      hooks.map(({ hook, total_ms, ...counted }) => [
-        hook,
-        ...Object.values(counted).map(String),
-        `${total_ms.toFixed(1)} ms`,
-        counted.runs === 0 ? "" : `${(total_ms / counted.runs).toFixed(1)} ms`,
-      ]),
-    ));
-  }
-  return EXIT.ok;
+  if (hooks.length === 0) return { data: hooks, text: "No hook has run in a stored run of this project\n" };
+  const text = table(
+    ["hook", "runs", "denied", "modified", "failed", "skipped", "total", "each"],
+    hooks.map(({ hook, total_ms, ...counted }) => [
+      hook,
+      ...Object.values(counted).map(String),
+      `${total_ms.toFixed(1)} ms`,
+      counted.runs === 0 ? "" : `${(total_ms / counted.runs).toFixed(1)} ms`,
+    ]),
+  );
+  return { data: hooks, text };
 });
 
 function count(fires: readonly Fire[], counts: Map<string, Count>): void {

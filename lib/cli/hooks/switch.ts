@@ -2,7 +2,7 @@ import { nearest } from "../../files/nearest.ts";
 import { Switches } from "../../hooks/switches.ts";
 import { hooksHere } from "../_find-hooks.ts";
 import { command, type Usage } from "../_flags.ts";
-import { type Command, EXIT, UsageError } from "../_io.ts";
+import { type Command, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";
 
 /** The commands that switch a hook on or off in a project, from its next event on. */
@@ -25,8 +25,7 @@ function switchCommand(to: "enable" | "disable"): Command {
       throw new UsageError(`Cannot ${to} '${name}' as there is no such hook here: ${hint}`);
     }
     new Switches(cwd, io.env).set(name, to === "enable");
-    io.out(flags.json ? `${JSON.stringify({ name, enabled: to === "enable" })}\n` : `${name} is ${to}d here\n`);
-    return EXIT.ok;
+    return { data: { name, enabled: to === "enable" }, text: `${name} is ${to}d here\n` };
   });
 }
 
