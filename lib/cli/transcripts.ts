@@ -17,7 +17,7 @@ const USAGE: Usage = {
 export default command(USAGE, async ({ words, flags }, io) => {
   const [action = "ls", given] = words;
   const store = projectStore(projectOf(flags, io), io.env, (warning) => io.err(`crochet: ${warning}\n`));
-  if (action === "ls") return await list(store, flags.json === true, io);
+  if (action === "ls") return await list(store, io);
   const actions = ["ls", "show", "checkpoints", "export", "rm"];
   if (!actions.includes(action)) throw unknownCommand("transcripts", action, actions);
   const id = await idOf(store, given, action);
@@ -41,32 +41,20 @@ export default command(USAGE, async ({ words, flags }, io) => {
   return EXIT.ok;
 });
 
-async function list(store: TranscriptStore, json: boolean, io: Io): Promise<number> {
+async function list(store: TranscriptStore, io: Io) {
   const all = await storedSessions(store);
-  const code = all.some(({ problem }) => problem !== undefined) ? EXIT.failed : EXIT.ok;
-  if (json) {
-    io.out(`${JSON.stringify(all)}\n`);
-    return code;
-  }
   const { bold, dim, green, red, yellow } = coloursFor(io.tty, io.env);
-  if (all.length === 0) io.out("no stored sessions here\n");
-  for (const { id, about, messages, ending, problem } of all) {
-    if (problem !== undefined) {
-      io.out(`${bold(id)}  ${red("cannot be read")}\n  ${problem}\n`);
-      continue;
-    }
-    const how = ending === undefined
-      ? yellow("unfinished")
-      : ending.stop === "done"
-      ? green(ending.stop)
-      : red(ending.stop);
+  const lines = all.map(({ id, about, messages, ending, problem }) => {
+    if (problem !== undefined) return `${bold(id)}  ${red("cannot be read")}\n  ${problem}\n`;
+    const colour = ending === undefined ? yellow : ending.stop === "done" ? green : red;
+    const how = colour(ending?.stop ?? "unfinished");
     const cost = ending === undefined ? "" : dollars(ending.cost ?? undefined);
     const prompt = plainText(about?.prompt ?? "").split("\n", 1)[0]!.slice(0, 60);
-    io.out(
-      `${bold(id)}  ${how}  ${several(messages, "message")}  ${cost}  ${dim(about?.created ?? "")}\n  ${prompt}\n`,
-    );
-  }
-  return code;
+    const head = `${bold(id)}  ${how}  ${several(messages, "message")}  ${cost}  ${dim(about?.created ?? "")}`;
+    return `${head}\n  ${prompt}\n`;
+  });
+  const code = all.some(({ problem }) => problem !== undefined) ? EXIT.failed : EXIT.ok;
+  return { data: all, text: lines.join("") || "no stored sessions here\n", code };
 }
 
 async function idOf(store: TranscriptStore, given: string | undefined, action: string): Promise<string> {

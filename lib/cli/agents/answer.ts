@@ -48,8 +48,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
     );
   }
   if (verdict === undefined) {
-    io.out(flags.json ? `${JSON.stringify(asked)}\n` : asked.map(shown).join(""));
-    return EXIT.ok;
+    return { data: asked, text: asked.map(shown).join("") };
   }
   if (verdict !== "allow" && verdict !== "deny") {
     throw new UsageError(`Cannot answer '${verdict}': expected allow or deny`);
