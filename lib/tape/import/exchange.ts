@@ -37,14 +37,6 @@ export interface RecordingFile {
   readonly documents?: readonly unknown[];
 }
 
-/** One format of recordings. */
-export interface Format {
-  readonly name: string;
-  recognises(file: RecordingFile): boolean;
-  /** @throws {ImportRefused} if the file is broken */
-  read(file: RecordingFile): Exchange[];
-}
-
 export type JsonObject = { readonly [key: string]: unknown };
 
 /** The value if it is an object, otherwise an empty object. */

@@ -17,9 +17,11 @@ export interface Recording {
  */
 export async function readRecording(bytes: Uint8Array): Promise<Recording> {
   const file = await opened(textOf(bytes));
-  const format = FORMATS.find((known) => known.recognises(file));
-  if (!format) throw new ImportRefused(unknown(file));
-  return { format: format.name, exchanges: format.read(file) };
+  for (const [format, read] of Object.entries(FORMATS)) {
+    const exchanges = read(file);
+    if (exchanges) return { format, exchanges };
+  }
+  throw new ImportRefused(unknown(file));
 }
 
 async function opened(text: string): Promise<RecordingFile> {
@@ -66,7 +68,7 @@ function unknown({ lines, json, documents, text }: RecordingFile): string {
   if (isObject(first) && "tape" in first) return "it is already a tape";
   const keys = isObject(first) ? Object.keys(first).slice(0, 6).join(", ") : "";
   const seen = keys === "" ? "" : ` (its keys are ${keys})`;
-  return `its format is not supported${seen}: supported are ${FORMATS.map((format) => format.name).join(", ")}`;
+  return `its format is not supported${seen}: supported are ${Object.keys(FORMATS).join(", ")}`;
 }
 
 /**
