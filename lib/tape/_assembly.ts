@@ -23,10 +23,11 @@ import { type Attempt, type Call, isImported, type Tape } from "./tape.ts";
 /** A small tape whose calls unpack to more than this was made to fill the memory. */
 const MOST_MESSAGES = 20_000_000;
 
-/** A conversation up to a reply, with its chain of hashes by head. */
+/** A conversation up to a reply, with its chain of hashes. */
 interface Conversation {
+  readonly head: number;
   readonly messages: readonly Message[];
-  readonly keys: ReadonlyMap<number, readonly string[]>;
+  readonly keys: readonly string[];
   readonly echo: Message | undefined;
 }
 
@@ -172,7 +173,7 @@ export class Assembly {
       throw this.#refuse("the call does not fit its key, so it was changed by hand", line);
     }
     const echo = sent ? undefined : await echoOf(call);
-    this.#conversations.set(fact.call, { messages, keys: new Map([[fact.head, keys]]), echo });
+    this.#conversations.set(fact.call, { head: fact.head, messages, keys, echo });
     this.#calls.push(call);
   }
 
@@ -203,8 +204,7 @@ export class Assembly {
   /** The chain of hashes, continued from the parent's if that has the same head. */
   #keys({ head, parent, keep }: CallFact, { request, sent }: Call, messages: readonly Message[]): string[] {
     const before = parent === undefined ? undefined : this.#conversations.get(parent)!;
-    const known = before?.keys.get(head);
-    const keys = known ? known.slice(0, (keep ?? before!.messages.length) + 1) : [];
+    const keys = before?.head === head ? before.keys.slice(0, (keep ?? before.messages.length) + 1) : [];
     if (keys.length === 0) {
       keys.push(link(undefined, sent ? sentHead(sent) : headText(normalisedHead(request, this.#normalise))));
     }

@@ -118,18 +118,6 @@ export class TapeLane {
 
   /** The lane of the next agent that a call starts; nothing waits for one in the background. */
   below(toolUseId: string, background: boolean): TapeLane {
-    const below = this.#laneBelow(toolUseId, background);
-    this.#below.add(below);
-    return below;
-  }
-
-  /** Its agent has ended. */
-  ended(): void {
-    if (this.#above) this.#above.#below.delete(this);
-    this.#isAtRest = true;
-  }
-
-  #laneBelow(toolUseId: string, background: boolean): TapeLane {
     const { program } = this.#session;
     const n = (this.#started.get(toolUseId) ?? 0) + 1;
     this.#started.set(toolUseId, n);
@@ -138,7 +126,15 @@ export class TapeLane {
     const name = !program || program.tape.clocks.some(({ clock }) => clock === own) ? own : first;
     const wasHeard = () =>
       program?.tape.inboxes?.some(({ inbox, from }) => inbox === this.name && from.includes(toolUseId)) ?? false;
-    return this.#session.lane(name, this, background && this.#isReplayed && !wasHeard());
+    const below = this.#session.lane(name, this, background && this.#isReplayed && !wasHeard());
+    this.#below.add(below);
+    return below;
+  }
+
+  /** Its agent has ended. */
+  ended(): void {
+    if (this.#above) this.#above.#below.delete(this);
+    this.#isAtRest = true;
   }
 
   /** Whether all its calls were made that were recorded. */

@@ -89,8 +89,7 @@ export function readHeader(path: string): Header {
   const text = textOf(path);
   const [line = ""] = text.split("\n", 1);
   const refuse = refusalOf(path);
-  refuseTorn(text, refuse);
-  refuseNewer(text, refuse);
+  refuseUnread(text, refuse);
   const header = readFact(line, () => "", (why, fix) => refuse(why, 1, fix)) as Header;
   checkVersion(header, refuse);
   return header;
@@ -118,14 +117,7 @@ const WHY_UNREAD: { readonly [code: string]: string } = {
   ENOENT: "there is no such file",
   EISDIR: "it is a folder: a tape is a file, as 'crochet record' makes it",
   EACCES: "you have no permission to read it: look at its owner and mode",
-  ERR_STRING_TOO_LONG: "it is longer than any text can be",
 };
-
-/** A header of another version may have other keys as well: that it is one is the reason, not what is new in it. */
-function refuseNewer(text: string, refuse: Refuse): void {
-  const [, version] = /^\s*\{\s*"tape"\s*:\s*(\d+)/.exec(text) ?? [];
-  if (version !== undefined) checkVersion({ tape: Number(version) }, refuse);
-}
 
 function checkVersion({ tape }: { readonly tape: number }, refuse: Refuse): void {
   if (tape === TAPE_VERSION) return;
@@ -144,8 +136,7 @@ export async function parseTape(
   },
 ): Promise<Tape> {
   const refuse = refusalOf(path);
-  refuseTorn(text, refuse);
-  refuseNewer(text, refuse);
+  refuseUnread(text, refuse);
   const texts = [text];
   let unpacked = text.length;
   let lacks = false;
@@ -179,11 +170,14 @@ export async function parseTape(
   return tape;
 }
 
-function refuseTorn(text: string, refuse: Refuse): void {
+function refuseUnread(text: string, refuse: Refuse): void {
   if (text === "") throw refuse("it is empty");
   if (text.startsWith(LFS)) throw refuse("Git LFS has not fetched it", undefined, "git lfs pull");
   if (text.includes("\0")) throw refuse("it is not UTF-8 text");
   if (!text.endsWith("\n")) throw refuse("its last line is cut off");
+  // A header of another version may have other keys as well: its version is the reason, not what is new in it.
+  const [, version] = /^\s*\{\s*"tape"\s*:\s*(\d+)/.exec(text) ?? [];
+  if (version !== undefined) checkVersion({ tape: Number(version) }, refuse);
 }
 
 /** What stands in a checkout for a file that Git LFS keeps. */

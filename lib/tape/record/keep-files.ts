@@ -15,7 +15,7 @@ import {
   symlinkSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SKIPPED } from "../workspace.ts";
 import { draftIn } from "../drafts.ts";
@@ -51,8 +51,8 @@ export function keepFiles(workspace: string, fixture: string, except: readonly s
   const leave = (path: string, why: string) => leftOut.push({ path: relative(workspace, path), why });
   const kept = filesOf(workspace, except, leave).filter(({ path, isLink }) =>
     readable(path, leave, () => {
-      const why = secretName(relative(workspace, path), search) ??
-        (isLink ? whyNoLink(path, workspace, search) : secretIn(path, search));
+      const why = secretIn(relative(workspace, path), search, "its name") ??
+        (isLink ? whyNoLink(path, workspace, search) : whyNoFile(path, search));
       if (why !== undefined) leave(path, why);
       return why === undefined;
     })
@@ -79,15 +79,13 @@ function readable<T>(path: string, leave: (path: string, why: string) => void, r
   }
 }
 
-function secretName(name: string, search: Redactor): string | undefined {
-  const [found] = search.find(name);
-  return found && `its name shows ${whatIs(found)}`;
+function secretIn(text: string, search: Redactor, what = "it"): string | undefined {
+  const [found] = search.find(text);
+  return found && `${what} shows ${whatIs(found)}`;
 }
 
-function secretIn(path: string, search: Redactor): string | undefined {
-  if (ENV_FILE.test(path.slice(path.lastIndexOf("/") + 1))) return "it is a file for secrets";
-  const [found] = search.find(readFileSync(path, "utf8"));
-  return found && `it shows ${whatIs(found)}`;
+function whyNoFile(path: string, search: Redactor): string | undefined {
+  return ENV_FILE.test(basename(path)) ? "it is a file for secrets" : secretIn(readFileSync(path, "utf8"), search);
 }
 
 /** A link is kept if it leads to the same file of a copy: within the workspace, by a relative path. */
@@ -96,8 +94,7 @@ function whyNoLink(path: string, workspace: string, search: Redactor): string | 
   const to = resolve(dirname(path), words);
   const real = existsSync(path) ? relative(realpathSync(workspace), realpathSync(path)) : "";
   if (isAbsolute(words) || [relative(workspace, to), real].some(leadsOut)) return `it is a link to ${to}`;
-  const [found] = search.find(words);
-  return found && `it shows ${whatIs(found)}`;
+  return secretIn(words, search);
 }
 
 function leadsOut(path: string): boolean {

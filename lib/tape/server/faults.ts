@@ -46,7 +46,7 @@ export function commandAgent(
   return {
     open: ({ cwd, tape: { tape, faults }, signal }) =>
       Promise.resolve({
-        prompt: () => runUnder(faults!, { command, env, cwd, tape: tape!, folder, signal }),
+        prompt: () => runUnder(faults!, tape!, { command, env, cwd, folder, signal }),
         close: () => Promise.resolve(),
       }),
   };
@@ -56,12 +56,12 @@ interface UnderOptions {
   readonly command: readonly string[];
   readonly env: Env;
   readonly cwd: string;
-  readonly tape: Tape;
   readonly folder: string | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
-async function runUnder(run: FaultRun, { command, env, cwd, tape, folder, signal }: UnderOptions): Promise<Result> {
+async function runUnder(run: FaultRun, tape: Tape, options: UnderOptions): Promise<Result> {
+  const { command, env, cwd, folder, signal } = options;
   const program = new Program(folder);
   const places = placesOf(cwd, env);
   const masks = sentMasks(places, program, secretsOf(tape, places, env));
