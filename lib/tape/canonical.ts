@@ -84,6 +84,7 @@ export function isSame(a: unknown, b: unknown): boolean {
     for (let i = 0; i < a.length; i++) if (!isSame(a[i], b[i])) return false;
     return true;
   }
+  if (Array.isArray(b)) return false;
   let keys = 0;
   for (const key in a) {
     if (!isSame((a as { [key: string]: unknown })[key], (b as { [key: string]: unknown })[key])) return false;

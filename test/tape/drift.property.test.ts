@@ -4,7 +4,8 @@ import fc from "fast-check";
 import type { Message } from "../../lib/core/messages.ts";
 import type { Model, ModelRequest } from "../../lib/core/model.ts";
 import { readReply } from "../../lib/core/reply.ts";
-import type { Cause } from "../../lib/tape/drift/difference.ts";
+import { isSame } from "../../lib/tape/canonical.ts";
+import { type Cause, differs } from "../../lib/tape/drift/difference.ts";
 import { openTape } from "../../lib/tape/session.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { tries } from "../_counts.ts";
@@ -258,6 +259,13 @@ test("equal requests are always answered in the order they were recorded, and ne
     }),
     { numRuns: tries(20, 300) },
   );
+});
+
+test("an empty list is never taken for an empty object", () => {
+  for (const [a, b] of [[{ input: {} }, { input: [] }], [{ input: [] }, { input: {} }]]) {
+    assert.equal(isSame(a, b), false);
+    assert.equal(differs(a, b, "block")?.path, "block.input");
+  }
 });
 
 test("a report names the tool whose description or result differs", async () => {
