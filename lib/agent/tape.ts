@@ -149,8 +149,11 @@ export async function closeTape(
     if (!tape.failed(error)) warn((error as Error).message);
     return;
   }
-  const { changed } = tape.recording;
-  if (changed.size > 0) warn(changedWords([...changed]));
+  const changed = [...tape.recording.changed].join(", ");
+  if (changed !== "") {
+    const why = `The model's middleware or headers change ${changed}, which only a replay with --wire compares`;
+    warn(`${why}: set that by the agent's options or its params instead`);
+  }
   const left = leftOut.get(tape);
   for (const { path, why } of left ?? []) warn(`${path} is not kept with the fixture: ${why}`);
   if (left) {
@@ -165,19 +168,4 @@ export async function closeTape(
   // A script may ask something else by now, or export no agent: only who runs it can renew its tape.
   const renew = isOfEnvironment(tape) ? "CROCHET_TAPE_MODE=update" : undefined;
   warn(`Tape ${report.tape}: ${reportLines(report, PLAIN, renew).join("\n")}`);
-}
-
-/** Where an agent asks for a field of the request itself; else it is in params. */
-const OPTIONS: { readonly [field: string]: string } = {
-  model: "the option model",
-  system: "the option system",
-  tools: "the option tools",
-  messages: "a hook of iteration",
-  max_tokens: "the option maxTokens",
-};
-
-function changedWords(fields: readonly string[]): string {
-  const instead = fields.map((field) => Object.hasOwn(OPTIONS, field) ? OPTIONS[field] : `params.${field}`).join(", ");
-  return `The model's middleware or headers change ${fields.join(", ")}, which only a replay with --wire compares: ` +
-    `use ${instead} of the agent instead`;
 }

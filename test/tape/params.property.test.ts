@@ -138,7 +138,7 @@ test("what middleware changes is recorded, compared over the wire at its path, a
   await run(server.url, was, { mode: "record" });
   assert.deepEqual(warnings, [
     "The model's middleware or headers change top_k, max_tokens, thinking, betas, which only a replay with --wire " +
-    "compares: use params.top_k, the option maxTokens, params.thinking, params.betas of the agent instead",
+    "compares: set that by the agent's options or its params instead",
   ]);
   const { request } = (await readTape(path)).calls[0]!;
   assert.deepEqual(request.params, { top_k: 1, speed: "fast", max_tokens: 32_000 });
