@@ -20,7 +20,7 @@ export async function findMemory(cwd: string, names: readonly string[]): Promise
   for (let dir = cwd;; dir = dirname(dir)) {
     for (const name of [...names].reverse()) {
       const text = await readFile(join(dir, name), "utf8").catch(() => undefined);
-      if (text !== undefined && text.trim() !== "") found.unshift({ path: join(dir, name), text });
+      if (text !== undefined) found.unshift({ path: join(dir, name), text });
     }
     if (dirname(dir) === dir) return found;
   }
@@ -46,16 +46,11 @@ export function memoryPrompt(found: readonly Found[], cwd: string): string {
 export function memoryWatch(cwd: string, names: readonly string[]): (run: Run) => Promise<void> {
   let known: Map<string, Seen> | undefined;
   const look = async () => {
-    const now = new Map<string, Seen>();
-    for (let dir = cwd;; dir = dirname(dir)) {
-      for (const name of names) {
-        const bytes = await readFile(join(dir, name)).catch(() => undefined);
-        if (bytes) {
-          now.set(join(dir, name), { hash: createHash("sha256").update(bytes).digest("hex"), size: bytes.length });
-        }
-      }
-      if (dirname(dir) === dir) return now;
-    }
+    const seen = ({ path, text }: Found): [string, Seen] => [
+      path,
+      { hash: createHash("sha256").update(text).digest("hex"), size: Buffer.byteLength(text) },
+    ];
+    return new Map((await findMemory(cwd, names)).map(seen));
   };
   const first = look().then((seen) => {
     known ??= seen;

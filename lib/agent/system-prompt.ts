@@ -92,7 +92,7 @@ async function memoryOf(
   const isRepeated = own.memory !== undefined || isInPlace;
   const isRetold = recorded?.header.tools ? tape!.isOffline : !isRepeated;
   const onTape = isRetold ? recorded?.memory?.memory : undefined;
-  const files = onTape === undefined ? await findMemory(cwd, names) : [];
+  const files = onTape === undefined ? (await findMemory(cwd, names)).filter(({ text }) => text.trim() !== "") : [];
   // A replay works in a copy of the workspace, which has no memory files above it.
   const isOutside = isInPlace && !isBelow(cwd, files);
   const isChosen = tape?.recording.chosen.has("memory") ?? false;
