@@ -19,7 +19,7 @@ export function hostsPage(): string {
   return [
     "# What each host does",
     "Made by `bun run docs/hosts.ts` from the tables in `lib/hooks/hosts`, which `hooks install`, `crochet hook` and `hooks check --for` use.\n" +
-    "An event that is not listed for a host does not exist there: `hooks install` refuses it by name.",
+    "An event that is not listed for a host does not exist there: `hooks install` leaves its hooks out and names them ([Other hosts](other-hosts.md)).",
     table(
       ["host", "settings", "new input of a call", "an unknown key in an answer", "Stop hooks"],
       HOST_NAMES.map((host) => {
@@ -27,9 +27,9 @@ export function hostsPage(): string {
         return [
           `${TITLES[host]} (${code(host)})`,
           settings.files.map(code).join(", "),
-          answers.mergesInput ? "is laid over the old one" : "replaces the old one",
+          answers.mergesInput ? "is merged into the old one" : "replaces the old one",
           commands?.strict ? "drops the answer" : "is ignored",
-          stopCap === undefined ? "are limited by the host" : `let go after ${stopCap} times`,
+          stopCap === undefined ? "are limited by the host" : `may send the agent back ${stopCap} times`,
         ];
       }),
     ),
@@ -49,7 +49,7 @@ function eventsOf(host: HostName): string {
   return table(["hook", "event of the host", "it can"], rows);
 }
 
-/** Its tools, if matchers of ours are translated. */
+/** Its tools, if their names differ from ours. */
 function toolsOf(host: HostName): string {
   const names = Object.entries(HOSTS[host].tools).filter(([theirs, ours]) => theirs !== ours);
   return names.length === 0
