@@ -2,6 +2,7 @@ import type { Result } from "../core/run-events.ts";
 import { NO_USAGE } from "../core/messages.ts";
 import { type Price, priceOf } from "../tape/drift/drift.ts";
 import { type Fixture, inScratch } from "../tape/fixture.ts";
+import type { FixtureRun } from "../tape/run-fixture.ts";
 import { asksModel } from "../tape/server/api.ts";
 import { recordCommand, recordedCommand } from "../tape/server/run.ts";
 import type { Call, Tape } from "../tape/tape.ts";
@@ -10,13 +11,11 @@ import { readFiles } from "../tape/workspace.ts";
 /** A command that has not ended after half an hour hangs. */
 const MOST_SECONDS = 1800;
 
-/** What came of a command, as graders see a run: its last words are what it printed. */
-export interface CommandRun {
+/** A run that has just ended. */
+export interface LiveRun extends Pick<FixtureRun, "events" | "results" | "files"> {
   readonly tape: Tape;
-  readonly result: Result;
-  readonly files: ReadonlyMap<string, string>;
   readonly price: Price;
-  /** What the API answered last, if that was a failure of its own. */
+  /** Why it says nothing about its agent. */
   readonly lost?: string;
 }
 
@@ -29,7 +28,7 @@ export async function runCommandLive(
   into: Fixture,
   recorded: Tape,
   signal: AbortSignal,
-  left: (root: string, run: CommandRun) => Promise<void>,
+  left: (root: string, run: LiveRun) => Promise<void>,
 ): Promise<void> {
   await inScratch(fixture.files, async (cwd) => {
     const command = recordedCommand(recorded, cwd);
@@ -38,6 +37,7 @@ export async function runCommandLive(
     const { tape, end } = await recordCommand(into, options);
     const calls = modelCalls(tape);
     const lost = failureOf(calls.at(-1));
+    // As graders see a run: its last words are what it printed.
     const result: Result = {
       id: into.name,
       text: end.stdout.trim(),
@@ -50,7 +50,8 @@ export async function runCommandLive(
       denials: [],
     };
     const price = await priceOf(calls);
-    await left(cwd, { tape, result, files: readFiles(cwd), price, ...(lost !== undefined && { lost }) });
+    const came = { tape, results: [result], events: [], files: readFiles(cwd), price };
+    await left(cwd, { ...came, ...(lost !== undefined && { lost }) });
   });
 }
 

@@ -14,7 +14,7 @@ import { withRootNamed } from "../tape/seen.ts";
 import type { Tape } from "../tape/tape.ts";
 import { BUILT_IN } from "../files/importing.ts";
 import { LineLog, readLineLog } from "../transcript/line-log.ts";
-import { runCommandLive } from "./command-run.ts";
+import { type LiveRun, runCommandLive } from "./command-run.ts";
 import { addPrice, FREE, type Grade, gradeRun, JudgeLog } from "./grade.ts";
 import {
   type EvalPlan,
@@ -221,15 +221,7 @@ export class EvalRuns {
     this.#tapes.set(fixture.tape, known);
     const like = await known;
     const into = fixtureAt(folder);
-    if (like.header.command) {
-      return await runCommandLive(
-        fixture,
-        into,
-        like,
-        signal,
-        (root, { result, ...run }) => left(root, { ...run, results: [result], events: [] }),
-      );
-    }
+    if (like.header.command) return await runCommandLive(fixture, into, like, signal, left);
     const { agent, script } = await agentOf(fixture, slot.variant);
     mkdirSync(folder, { recursive: true });
     // With the files it began with beside it, a run is a fixture that can be replayed.
@@ -301,14 +293,6 @@ export class EvalRuns {
 export const KEPT = "observed.json";
 
 type KeptRun = Pick<FixtureRun, "events" | "results">;
-
-/** A run that has just ended. */
-interface LiveRun extends KeptRun, Pick<FixtureRun, "files"> {
-  readonly tape: Tape;
-  readonly price: Price;
-  /** Why it says nothing about its agent. */
-  readonly lost?: string;
-}
 
 /** Keeps what a run did and the files that it changed. Its workspace is `{ROOT}`, and secrets are placeholders. */
 function keepRun(folder: string, root: string, done: KeptRun, { files }: Fixture): KeptRun {
