@@ -2,13 +2,13 @@ import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { isObject } from "../../../core/json.ts";
 import { readHookFile } from "../../../hooks/discover.ts";
-import { type Example, type HookExample, sidecarsOf } from "../../examples/example.ts";
+import { type HookExample, sidecarsOf } from "../../examples/example.ts";
 import type { Session } from "../check.ts";
 import { examplesOf, played } from "../examples.ts";
 import { type Asker, Lanes } from "../lane.ts";
 import type { Finding, HookReport } from "../report.ts";
 import { shortened } from "../subject.ts";
-import { tryMutants } from "./mutants.ts";
+import { plainExample, tryMutants } from "./mutants.ts";
 
 /** Tries mutants of a hook, and writes down the examples that it lacks, as far as the check is asked to. */
 export async function missingExamples(
@@ -43,9 +43,8 @@ async function lawBreakers(asker: Asker, { cwd }: Session, findings: readonly Fi
     const { tool_input, input = tool_input } = counterexample;
     const fields = Object.entries(counterexample).filter(([field]) => FIELDS.includes(field));
     const plain = { ...Object.fromEntries(fields), ...(input !== undefined && { tool_input: input }) };
-    const event: Example["event"] = JSON.parse(JSON.stringify(plain).replaceAll(`${cwd}/`, ""));
-    const example: Example = { name: message, where: "found", event, after: [], expect: { action: "any" }, env: {} };
-    const { ok } = await played(example, asker, lanes);
+    const event: NonNullable<HookExample["event"]> = JSON.parse(JSON.stringify(plain).replaceAll(`${cwd}/`, ""));
+    const { ok } = await played(plainExample({ event, expect: "any" }), asker, lanes);
     if (!ok) found.push({ name: `answers: ${message}`.slice(0, 120), event, expect: "any" });
   }
   return found;

@@ -56,11 +56,7 @@ interface Copy {
   readonly lanes: Lanes;
 }
 
-interface Telling {
-  readonly example: HookExample;
-  readonly hook: string;
-  readonly mutant: string;
-}
+type Telling = Required<Pick<Survivor, "example" | "hook" | "mutant">>;
 
 class Bench implements Disposable {
   readonly #hook: Asker;
@@ -133,7 +129,7 @@ class Bench implements Disposable {
     for (const { probe, was, is } of different.toSorted((a, b) => size(a) - size(b))) {
       const expect = expected(was, is);
       if (expect === undefined) continue;
-      const example = await this.#smallest({ event: this.#fields(probe.event), expect, ...says(probe) }, copy);
+      const example = await this.#smallest({ ...probe, event: this.#fields(probe.event), expect }, copy);
       const [hook, mutant] = [whatItDid(was).action, whatItDid(is).action];
       if (example) return { example, hook, mutant: hook === mutant ? "says other words" : mutant };
     }
@@ -221,10 +217,6 @@ function upwards(folder: string): string[] {
   return up === folder ? [folder] : [folder, ...upwards(up)];
 }
 
-function says({ says }: Probe): { says?: string } {
-  return says === undefined ? {} : { says };
-}
-
 /** What an answer says to an agent and a person. */
 function said(probed: Probed): string {
   return JSON.stringify([whatItDid(probed).action, ...wordsOf(probed)]);
@@ -247,16 +239,8 @@ function expected(was: Probed, is: Probed): HookExample["expect"] | undefined {
   return reasons.some((reason) => reason.includes(line)) ? { action, reason: line } : { action, context: line };
 }
 
-function plainExample(example: HookExample): Example {
-  const { event = {}, expect, says } = example;
-  const read: Expected = typeof expect === "string" ? { action: expect as Expected["action"] } : expect as Expected;
-  return {
-    name: "found",
-    where: "found",
-    event,
-    after: [],
-    expect: read,
-    env: {},
-    ...(says !== undefined && { says }),
-  };
+/** An example that was found, as it is read from a file. */
+export function plainExample({ event = {}, expect, ...more }: Pick<HookExample, "event" | "expect" | "says">): Example {
+  const read = typeof expect === "string" ? { action: expect } : expect;
+  return { name: "found", where: "found", event, after: [], expect: read as Expected, env: {}, ...more };
 }
