@@ -135,12 +135,7 @@ function pdfOf(path: string, bytes: Buffer): ReadResponse {
   const refuse = (why: string, code: string): never => {
     throw new ToolError(`Cannot read the PDF '${path}' as ${why}`, { code });
   };
-  if (bytes.length > MOST_PDF_BYTES) {
-    refuse(
-      `it is over 10 MiB: take its text with Bash, for example pdftotext, current size is ${bytes.length} bytes`,
-      "too_large",
-    );
-  }
+  if (bytes.length > MOST_PDF_BYTES) refuse("it is over 10 MiB: take its text with Bash, e.g. pdftotext", "too_large");
   if (!bytes.subarray(-2048).includes("%%EOF")) refuse("it is damaged or cut off", "damaged");
   if (bytes.includes("/Encrypt")) refuse("it is encrypted: decrypt it first", "encrypted");
   return { type: "pdf", file: { filePath: path, base64: bytes.toString("base64"), originalSize: bytes.length } };

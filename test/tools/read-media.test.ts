@@ -118,7 +118,7 @@ test("Read shows a notebook as cells, with outputs as text, and counts cells by 
     assert.equal(await text(root, { file_path: "none.ipynb" }), "[The notebook has no cells]");
     assert.match(
       await text(root, { file_path: "long.ipynb" }),
-      /x{10000} \[cut: all 10001 characters can be had with Bash, for example jq\]\n<\/output>$/,
+      /x{10000} \[cut: read all 10001 characters with Bash, for example jq\]\n<\/output>$/,
     );
   }));
 

@@ -1,3 +1,5 @@
+import { MOST_TEXT } from "./read-text.ts";
+
 /** One cell of a notebook as hooks read it. */
 interface NotebookCell {
   readonly cellType: string;
@@ -19,8 +21,6 @@ export interface NotebookFile {
 
 /** An output is cut here, in UTF-16 units. */
 const LONGEST_OUTPUT = 10_000;
-/** What one answer may hold, in UTF-16 units. */
-const MOST_TEXT = 100_000;
 
 /** The cells of a notebook, or undefined if the text is not a notebook: then it is read as any other text. */
 export function notebookFile(
@@ -108,5 +108,5 @@ function lines(value: unknown): string {
 
 function clipped(text: string): string {
   if (text.length <= LONGEST_OUTPUT) return text;
-  return `${text.slice(0, LONGEST_OUTPUT)} [cut: all ${text.length} characters can be had with Bash, for example jq]`;
+  return `${text.slice(0, LONGEST_OUTPUT)} [cut: read all ${text.length} characters with Bash, for example jq]`;
 }

@@ -57,7 +57,7 @@ export function textFile(
     const more = cut.length > 3 ? ` and ${cut.length - 3} more` : "";
     notices.push(
       `Cut after ${LONGEST_LINE} characters: line ${cut.slice(0, 3).join(", ")}${more}; ` +
-        `the rest can be had with Bash, for example sed -n ${cut[0]!.split(" ")[0]}p FILE | cut -c${LONGEST_LINE + 1}-`,
+        `read the rest with Bash, for example sed -n ${cut[0]!.split(" ")[0]}p FILE | cut -c${LONGEST_LINE + 1}-`,
     );
   }
   if (lossy) notices.push("Some bytes are not valid UTF-8 and are shown as \uFFFD: they cannot be matched as shown");
