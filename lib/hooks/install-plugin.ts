@@ -1,8 +1,8 @@
-import { cpSync, existsSync, readFileSync, rmdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isObject, parsed } from "../core/json.ts";
 import { writeWhole } from "./file/places.ts";
-import { type Installable, type Installation, type Place, planEntries } from "./install.ts";
+import { type Installable, type Installation, type Place, planEntries, removeEmpty } from "./install.ts";
 import { withEntries } from "./install-text.ts";
 
 /** By this `description` of its hooks.json we know a plugin that we wrote. */
@@ -47,7 +47,7 @@ export function removePlugin(to: string, project: string, dry: boolean): boolean
   if (dry) return true;
   for (const name of [LIST, MANIFEST, COPIES]) rmSync(join(to, name), { recursive: true, force: true });
   for (const name of [LIST, MANIFEST]) removeEmpty(dirname(join(to, name)), to);
-  removeEmpty(to, project);
+  removeEmpty(to, to.startsWith(`${project}/`) ? project : dirname(to));
   return true;
 }
 
@@ -55,14 +55,4 @@ function isOurs(to: string): boolean {
   const path = join(to, LIST);
   const list = existsSync(path) ? parsed(readFileSync(path, "utf8")) : undefined;
   return isObject(list) && list.description === MARK;
-}
-
-function removeEmpty(folder: string, end: string): void {
-  if (folder === end) return;
-  try {
-    rmdirSync(folder);
-  } catch {
-    return; // it holds something else
-  }
-  if (folder.startsWith(`${end}/`)) removeEmpty(dirname(folder), end);
 }

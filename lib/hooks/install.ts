@@ -31,6 +31,8 @@ export interface Place {
 }
 
 export interface Installation {
+  /** The project, or the home. */
+  readonly root: string;
   readonly settings: string;
   readonly entries: readonly HostEntry[];
   /** Hooks, and moments of hooks, that this host cannot ask. */
@@ -60,7 +62,8 @@ export async function planInstall(hooks: readonly Installable[], place: Place): 
     return files.has(file) ? !mine.has(whatIsOurs(entry)) : file.startsWith("/") && !existsSync(file) || moved(file);
   };
   const after = await changedText(before, isOld, entries, place);
-  return { settings, entries, left, before, after: entries.length === 0 && before === undefined ? undefined : after };
+  const isNothing = entries.length === 0 && before === undefined;
+  return { root: rootOf(place), settings, entries, left, before, after: isNothing ? undefined : after };
 }
 
 /** The text of the host's settings, or of its plugin, without some hooks and with others. */
@@ -109,7 +112,7 @@ function unmappable({ event, on: { tools = [] } }: Moment, host: HostName): stri
 export async function planUninstall(folder: string, place: Place): Promise<Installation> {
   const settings = settingsPath(place);
   const before = readOr(settings);
-  const plan = { settings, entries: [], left: [], before };
+  const plan = { root: rootOf(place), settings, entries: [], left: [], before };
   if (before === undefined) return { ...plan, after: undefined };
   const project = realOr(place.cwd);
   const below = place.scope === "user" ? undefined : belowProject(folder, place.cwd);
@@ -129,22 +132,31 @@ export async function planUninstall(folder: string, place: Place): Promise<Insta
 }
 
 /** Carries a plan out: the file is written whole or not at all, and its old text is kept for uninstalling. */
-export function carryOut({ settings, before, after }: Installation, env: Environment): void {
+export function carryOut({ root, settings, before, after }: Installation, env: Environment): void {
   if (before === after) return;
   const target = realOr(settings);
-  const kept = readKept(settings, env);
+  const state = stateFile("installed", settings, env);
   if (after === undefined) {
     rmSync(target, { force: true });
-    removeIfEmpty(target, Number(kept?.folders ?? 0));
-    forget(settings, env);
-    return;
+    removeEmpty(dirname(target), root);
+    return rmSync(state, { force: true });
   }
-  const untouched = kept !== undefined && before !== undefined && kept.after === hashOf(before);
-  const original = untouched ? kept.before : before;
-  const folders = untouched ? kept.folders : missingAbove(target);
+  const kept = readKept(settings, env);
+  const original = kept !== undefined && before !== undefined && kept.after === hashOf(before) ? kept.before : before;
   writeWhole(target, after, (statSync(target, { throwIfNoEntry: false })?.mode ?? 0o644) & 0o777);
-  if (after === original) forget(settings, env);
-  else keep(settings, { before: original, after: hashOf(after), folders }, env);
+  if (after === original) return rmSync(state, { force: true });
+  writeWhole(state, `${JSON.stringify({ settings, before: original, after: hashOf(after) })}\n`);
+}
+
+/** Removes a folder and those above it, up to the root, that hold nothing. */
+export function removeEmpty(folder: string, root: string): void {
+  if (!folder.startsWith(`${root}/`)) return;
+  try {
+    rmdirSync(folder);
+  } catch {
+    return; // It holds something else.
+  }
+  removeEmpty(dirname(folder), root);
 }
 
 interface Moment extends Installable {
@@ -229,7 +241,8 @@ function nameOf({ event, outcome, scope }: Listened): string {
 }
 
 /** @throws {TypeError} if the host has no settings of that scope */
-function settingsPath({ host, scope, cwd, env }: Place): string {
+function settingsPath(place: Place): string {
+  const { host, scope } = place;
   const { files, local, adapter } = HOSTS[host].settings;
   if (scope === "user" && adapter) {
     throw new TypeError(`Cannot install with --scope user: ${host} loads what we write from a project alone`);
@@ -237,7 +250,11 @@ function settingsPath({ host, scope, cwd, env }: Place): string {
   if (scope === "local" && local === undefined) {
     throw new TypeError(`Cannot install with --scope local: ${host} has no local settings; use project or user`);
   }
-  return join(scope === "user" ? homeOf(env) : realOr(cwd), scope === "local" ? local! : files[0]!);
+  return join(rootOf(place), scope === "local" ? local! : files[0]!);
+}
+
+function rootOf({ scope, cwd, env }: Place): string {
+  return scope === "user" ? homeOf(env) : realOr(cwd);
 }
 
 /** The path of a hook file below its project; undefined if it is elsewhere. */
@@ -250,16 +267,6 @@ interface Kept {
   readonly before: string | undefined;
   /** The hash of the text we left. */
   readonly after: string;
-  /** How many of the folders above the file are ours too. */
-  readonly folders: number;
-}
-
-function keep(settings: string, kept: Kept, env: Environment): void {
-  writeWhole(stateFile("installed", settings, env), `${JSON.stringify({ settings, ...kept })}\n`);
-}
-
-function forget(settings: string, env: Environment): void {
-  rmSync(stateFile("installed", settings, env), { force: true });
 }
 
 function readKept(settings: string, env: Environment): Kept | undefined {
@@ -281,21 +288,5 @@ function readOr(path: string): string | undefined {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readFileSync(path));
   } catch {
     throw new Error(`Cannot change '${path}' as it is not UTF-8 text: fix that first`);
-  }
-}
-
-function missingAbove(path: string): number {
-  const folder = dirname(path);
-  return existsSync(folder) ? 0 : 1 + missingAbove(folder);
-}
-
-/** The folders we made for the file go with it; one that holds anything else stays. */
-function removeIfEmpty(path: string, folders: number): void {
-  if (folders === 0) return;
-  try {
-    rmdirSync(dirname(path));
-    removeIfEmpty(dirname(path), folders - 1);
-  } catch {
-    // It holds other files.
   }
 }
