@@ -93,9 +93,12 @@ interface TextSource {
 
 type ReadText = TextSource & { readonly text: string };
 
-type Sorted = Pick<Found, "listed" | "unloaded" | "problems">;
 /** What was found, while it is put together. */
-type Finding = { readonly [K in keyof Sorted]: Sorted[K][number][] };
+interface Finding {
+  readonly listed: Listed[];
+  readonly unloaded: Unloaded[];
+  readonly problems: string[];
+}
 
 /** The hooks that are found without being named; those of a run are the ones that were there when it began. */
 export class HookSources {

@@ -150,15 +150,17 @@ export function hooksKeeper(dir: string, env: Environment): Gatekeeper {
 /** The trusted guards that are not as they were trusted, or gone. */
 export function changedGuards(dir: string, env: Environment): { readonly thing: Trustable; readonly why: string }[] {
   const trust = trustOf(dir, env);
-  const keeper = trust && hooksKeeper(dir, env);
-  return trust?.guards.flatMap((file) => {
+  if (!trust) return [];
+  const keeper = hooksKeeper(dir, env);
+  return trust.guards.flatMap((file) => {
     const thing = thingOf(file);
-    const there = existsSync(join(trust.dir, file));
-    const why = there ? (thing === "hooks" ? keeper!(basename(file)) : distrust(dir, thing, env)) : whyNot(file, false);
-    return why === undefined
-      ? []
-      : [{ thing, why: there ? why : `${file} is gone since it was trusted: put it back, or run 'crochet trust'` }];
-  }) ?? [];
+    const why = !existsSync(join(trust.dir, file))
+      ? `${file} is gone since it was trusted: put it back, or run 'crochet trust'`
+      : thing === "hooks"
+      ? keeper(basename(file))
+      : distrust(dir, thing, env);
+    return why === undefined ? [] : [{ thing, why }];
+  });
 }
 
 /** Remembers the bytes that are there now: of everything, or of one thing beside what is trusted already. */
