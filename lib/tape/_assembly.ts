@@ -1,6 +1,6 @@
 import { isObject } from "../core/json.ts";
 import { isContent, type Message } from "../core/messages.ts";
-import { canonical, headText, link, messageText } from "./canonical.ts";
+import { canonical, headText, link } from "./canonical.ts";
 import {
   type CallError,
   type CallFact,
@@ -208,9 +208,9 @@ export class Assembly {
     if (keys.length === 0) {
       keys.push(link(undefined, sent ? sentHead(sent) : headText(normalisedHead(request, this.#normalise))));
     }
-    const text = (i: number) => comparedText(request, i, this.#normalise) ?? messageText(messages[i]!);
     for (let i = keys.length - 1; i < messages.length; i++) {
-      keys.push(link(keys.at(-1)!, sent ? canonical(messages[i]) : text(i)));
+      const text = sent ? canonical(messages[i]) : comparedText(messages[i]!, i, this.#normalise);
+      keys.push(link(keys.at(-1)!, text));
     }
     return keys;
   }

@@ -11,8 +11,8 @@ import { LaneClock } from "./clock.ts";
 import type { Divergence, ToolDrift } from "./drift/drift.ts";
 import type { ToolFact } from "./format.ts";
 import { LaneMatcher } from "./match.ts";
-import { IS_REFUSED, LaneRefusals } from "./people.ts";
-import { answerOf, failing, ROUNDED, SeamAnswer } from "./replay.ts";
+import { IS_REFUSED, laneRefusals } from "./people.ts";
+import { failing, ROUNDED, SeamAnswer } from "./replay.ts";
 import { fromModel } from "./request.ts";
 import type { TapeSession } from "./session.ts";
 import { type Call, hookLane, laneBelow, lateInbox } from "./tape.ts";
@@ -32,7 +32,7 @@ export class TapeLane {
   readonly #matcher: LaneMatcher | undefined;
   readonly #verification: Verification | undefined;
   readonly #hookModels = new WeakMap<Model, Model>();
-  readonly #refusals: LaneRefusals;
+  readonly #refusals: ReturnType<typeof laneRefusals>;
   /** How many agents each tool call has started. */
   readonly #started = new Map<string, number>();
   /** The lanes of agents it has started that work. */
@@ -62,7 +62,7 @@ export class TapeLane {
       ...this.#postman(name),
       ending: () => this.#isReplayed ? session.catchUp(name) : undefined,
     });
-    this.#refusals = new LaneRefusals(session, name, () => this.clock.isLive);
+    this.#refusals = laneRefusals(session, name, () => this.clock.isLive);
     this.late = new Inbox(this.#postman(lateInbox(name)));
     this.#matcher = program && new LaneMatcher(program, name, session.toTape);
     const drifted = (drift: ToolDrift) => session.toolDrifts.push(drift);
@@ -200,7 +200,7 @@ export class TapeLane {
     const seen = call.attempts.some(({ status, events }) => status !== undefined || !events);
     if (!session.wire || (!seen && call.error)) {
       const { clock } = this;
-      return new SeamAnswer(session.answer(call, answerOf), { signal, clock, isWatched: session.isWatched });
+      return new SeamAnswer(session.answer(call), { signal, clock, isWatched: session.isWatched });
     }
     return this.#overWire(call, request, signal, real);
   }

@@ -1,6 +1,6 @@
 import type { Message } from "../core/messages.ts";
 import type { ModelRequest } from "../core/model.ts";
-import { comparable, headText, isSame, messageText } from "./canonical.ts";
+import { comparable, headText, isSame } from "./canonical.ts";
 import type { ToolFact } from "./format.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { namesPlace } from "./redact/places.ts";
@@ -14,12 +14,7 @@ interface TapeNode {
   /** The first message from here and the node it leads to: mostly the only one. */
   first: { readonly message: Message; readonly node: TapeNode } | undefined;
   /** The calls of exactly this request, by lane, in the order they were recorded. */
-  queues: Map<string, Queue> | undefined;
-}
-
-/** Calls of one key and lane: first in, first out. */
-interface Queue {
-  readonly calls: Call[];
+  queues: Map<string, Call[]> | undefined;
 }
 
 /** A tape made ready to be asked. Texts stand for their hashes: what is equal is the same node. */
@@ -64,7 +59,7 @@ function compile(tape: Tape): Program {
     for (const [at, message] of call.request.messages.entries()) {
       let known = texts.get(message);
       if (known?.at !== at) {
-        known = { at, text: comparedText(call.request, at, normalise) ?? messageText(message) };
+        known = { at, text: comparedText(message, at, normalise) };
         texts.set(message, known);
       }
       const next: TapeNode = node.next.get(known.text) ?? newNode();
@@ -77,8 +72,8 @@ function compile(tape: Tape): Program {
     }
     node.queues ??= new Map();
     const queue = node.queues.get(call.lane);
-    if (queue) queue.calls.push(call);
-    else node.queues.set(call.lane, { calls: [call] });
+    if (queue) queue.push(call);
+    else node.queues.set(call.lane, [call]);
   }
   return { tape, normalise, heads, hasPlaces, hasUser, hasSecrets: placeholders.size > 0, placeholders };
 }
@@ -98,7 +93,7 @@ type Changes = NonNullable<ToolFact["files"]>;
 
 /** Which calls of a tape were served, and which changes of files. */
 export class Served {
-  readonly #counts = new Map<Queue, number>();
+  readonly #counts = new Map<readonly Call[], number>();
   readonly #changed = new Map<string, number>();
   #changing = Promise.resolve();
   readonly calls = new Set<Call>();
@@ -117,9 +112,10 @@ export class Served {
     return changing;
   }
 
-  next(queue: Queue): Call | undefined {
+  /** The next of the calls of one key and lane: first in, first out. */
+  next(queue: readonly Call[]): Call | undefined {
     const count = this.#counts.get(queue) ?? 0;
-    const call = queue.calls[count];
+    const call = queue[count];
     if (!call) return undefined;
     this.#counts.set(queue, count + 1);
     this.calls.add(call);
@@ -154,7 +150,7 @@ export class LaneMatcher {
     if (!node?.queues) return undefined;
     const mine = node.queues.get(this.#lane);
     const call = mine && served.next(mine);
-    return call ? { call } : { spent: [...node.queues.values()].flatMap((queue) => queue.calls) };
+    return call ? { call } : { spent: [...node.queues.values()].flat() };
   }
 
   #walk(request: ModelRequest): TapeNode | undefined {
@@ -201,11 +197,7 @@ export class LaneMatcher {
     const message = this.#toTape ? this.#toTape(given) : given;
     const { first } = from;
     if (first && isSame(first.message, message)) return first.node;
-    const { normalise } = this.#program;
-    if (!normalise) return from.next.get(messageText(message));
-    const alone: Message[] = [];
-    alone[at] = message;
-    return from.next.get(comparedText({ messages: alone }, at, normalise)!);
+    return from.next.get(comparedText(message, at, this.#program.normalise));
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Block, TextBlock } from "../core/messages.ts";
+import type { Block, Message, TextBlock } from "../core/messages.ts";
 import { runaway } from "../regex/runaway.ts";
 import { canonical, messageText } from "./canonical.ts";
 import { mapParts } from "./redact/redact.ts";
@@ -96,13 +96,9 @@ export function normalisedHead(request: TapeRequest, normalise: Normalise | unde
   };
 }
 
-/** One message of a request as it is compared, as a text; undefined without normalisers. */
-export function comparedText(
-  { messages }: Pick<TapeRequest, "messages">,
-  at: number,
-  normalise: Normalise | undefined,
-): string | undefined {
-  return normalise && messageText(normalised(messages[at]!, `messages.${at}`, normalise));
+/** A message of a request as it is compared, as a text; `at` is its place there. */
+export function comparedText(message: Message, at: number, normalise: Normalise | undefined): string {
+  return messageText(normalise ? normalised(message, `messages.${at}`, normalise) : message);
 }
 
 /** Whether a system prompt is one text, whose path is `system`. */

@@ -10,39 +10,25 @@ export const IS_REFUSED =
   "as it is refused here: a replay asks no person, so a rule of the agent, or the hook that asks, must allow it";
 
 /** The refusals of one lane. What the agent's own rules refuse they refuse again: only what others refused is on the tape. */
-export class LaneRefusals {
-  readonly #session: TapeSession;
-  readonly #lane: string;
-  readonly #isLive: () => boolean;
+export function laneRefusals(session: TapeSession, lane: string, isLive: () => boolean) {
+  const { recording, program } = session;
   /** What the model read about calls that were refused here, as the tape would have it. */
-  readonly #shownRefusals = new Set<unknown>();
-
-  constructor(session: TapeSession, lane: string, isLive: () => boolean) {
-    this.#session = session;
-    this.#lane = lane;
-    this.#isLive = isLive;
-  }
-
-  note(refused: string, { words, by }: Refusal): void {
-    const { replays, isRuled, recording } = this.#session;
-    if (replays) this.#shownRefusals.add(this.#session.mask.on(words));
-    if (isRuled) recording.refusals.push({ refused, lane: this.#lane, words, by });
-  }
-
-  recall(toolUseId: string): Refusal | undefined {
-    const { program, recording } = this.#session;
-    if (!program?.tape.refusals || this.#isLive()) return undefined;
-    const fact = program.tape.refusals.find(({ lane, refused }) => lane === this.#lane && refused === toolUseId);
-    if (!fact) return undefined;
-    const here = this.#session.mask.off(fact);
-    recording.refusals.push(here);
-    return { words: here.words, reason: here.words, by: here.by };
-  }
-
-  /** Whether this is what the model read about a call that was refused here. */
-  wereShown(words: unknown): boolean {
-    return this.#shownRefusals.has(words);
-  }
+  const shown = new Set<unknown>();
+  return {
+    note(refused: string, { words, by }: Refusal): void {
+      if (session.replays) shown.add(session.mask.on(words));
+      if (session.isRuled) recording.refusals.push({ refused, lane, words, by });
+    },
+    recall(toolUseId: string): Refusal | undefined {
+      const fact = program?.tape.refusals?.find((one) => one.lane === lane && one.refused === toolUseId);
+      if (!fact || isLive()) return undefined;
+      const here = session.mask.off(fact);
+      recording.refusals.push(here);
+      return { words: here.words, reason: here.words, by: here.by };
+    },
+    /** Whether this is what the model read about a call that was refused here. */
+    wereShown: (words: unknown) => shown.has(words),
+  };
 }
 
 /**

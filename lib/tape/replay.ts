@@ -38,22 +38,18 @@ export function tookUp({ waited = 0, took, ended }: Attempt): number {
 /** The same answer with the pieces of each block put together: it comes to the same, in fewer events. */
 export function inOnePiece(answer: TapeAnswer): TapeAnswer {
   const events: ModelEvent[] = [];
-  let open: { type: string; index: number; texts: string[] } | undefined;
-  const close = () => {
-    if (open) events[events.length - 1] = withText(events.at(-1)!, open.texts.join(""));
-    open = undefined;
-  };
+  let last: ReturnType<typeof runDelta>;
   for (const event of answer.events) {
     if (event.type === "ping") continue;
     const delta = runDelta(event);
-    if (delta && open?.type === delta.type && open.index === delta.index) open.texts.push(delta.text);
-    else {
-      close();
+    if (delta && last?.type === delta.type && last.index === delta.index) {
+      last = { ...delta, text: last.text + delta.text };
+      events[events.length - 1] = withText(event, last.text);
+    } else {
+      last = delta;
       events.push(event);
-      if (delta) open = { type: delta.type, index: delta.index, texts: [delta.text] };
     }
   }
-  close();
   return { ...answer, events };
 }
 

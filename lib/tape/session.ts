@@ -22,7 +22,7 @@ import { namesPlace, placer, placesHere } from "./redact/places.ts";
 import { readTape, TapeError } from "./read.ts";
 import { Recording } from "./record/recording.ts";
 import { type Redactor, redactor } from "./redact/redact.ts";
-import { inOnePiece, type TapeAnswer } from "./replay.ts";
+import { answerOf, inOnePiece, type TapeAnswer } from "./replay.ts";
 import { shortText } from "./drift/report.ts";
 import { type Call, MAIN, type Tape } from "./tape.ts";
 
@@ -181,15 +181,15 @@ export class TapeSession {
   }
 
   /** What a call is answered with; shared by all sessions if it does not depend on this machine. */
-  answer(call: Call, make: (call: Call) => TapeAnswer): TapeAnswer {
+  answer(call: Call): TapeAnswer {
     if (this.restores(call)) {
       const { attempts, error, ...rest } = call;
       const here = attempts.map((attempt) => this.mask.attemptOff(attempt));
-      return make({ ...rest, ...(error && { error: this.mask.off(error) }), attempts: here });
+      return answerOf({ ...rest, ...(error && { error: this.mask.off(error) }), attempts: here });
     }
     const known = this.isWatched ? answers : quietAnswers;
     let answer = known.get(call);
-    if (!answer) known.set(call, answer = this.isWatched ? make(call) : inOnePiece(make(call)));
+    if (!answer) known.set(call, answer = this.isWatched ? answerOf(call) : inOnePiece(answerOf(call)));
     return answer;
   }
 

@@ -260,8 +260,9 @@ class KnownConversations {
       node.owner = owner;
       const known = node.keys.get(head);
       if (known === undefined) {
-        const compared = sent ? undefined : comparedText(request, i, this.#normalise);
-        node.keys.set(head, key = link(key, compared ?? text));
+        const isRead = !sent && this.#normalise;
+        const compared = isRead ? comparedText(request.messages[i]!, i, this.#normalise) : text;
+        node.keys.set(head, key = link(key, compared));
       } else key = known;
     }
     if (!echo) return key;

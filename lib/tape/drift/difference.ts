@@ -1,6 +1,6 @@
 import { isObject } from "../../core/json.ts";
 import { isToolResult, isToolUse, type Message } from "../../core/messages.ts";
-import { comparable, isSame, messageText, unmarked } from "../canonical.ts";
+import { comparable, isSame, unmarked } from "../canonical.ts";
 import type { Match, Program, Served } from "../match.ts";
 import { comparedText, isPlain, type Normalise, normalised, normalisedHead } from "../normalise.ts";
 import type { Call, TapeRequest } from "../tape.ts";
@@ -188,8 +188,7 @@ function mostAlike(program: Program, calls: readonly Call[], request: TapeReques
 }
 
 function commonMessages({ normalise }: Program, a: TapeRequest, b: TapeRequest): number {
-  const text = (request: TapeRequest, i: number) =>
-    comparedText(request, i, normalise) ?? messageText(request.messages[i]!);
+  const text = ({ messages }: TapeRequest, i: number) => comparedText(messages[i]!, i, normalise);
   const most = Math.min(a.messages.length, b.messages.length);
   let i = 0;
   while (i < most && (a.messages[i] === b.messages[i] || text(a, i) === text(b, i))) i++;

@@ -13,7 +13,7 @@ export interface Exchange {
   readonly request?: unknown;
   readonly status: number;
   readonly headers: { readonly [name: string]: string };
-  /** The decompressed body of the response, read on demand. */
+  /** The decompressed body of the response, read on demand: exchanges with other APIs may hold anything. */
   readonly body: () => string;
   /** When it was recorded, in milliseconds since the epoch. */
   readonly at?: number;
@@ -66,6 +66,7 @@ export function exchangeOf(written: WrittenExchange): Exchange {
   const headers = headersOf(written.headers);
   const at = Date.parse(String(written.at ?? headers.date));
   const took = Number(written.took ?? headers["x-envoy-upstream-service-time"]);
+  let text: string | undefined;
   return {
     method: String(written.method ?? "POST").toUpperCase(),
     ...(written.url !== undefined && { url: String(written.url) }),
@@ -73,16 +74,10 @@ export function exchangeOf(written: WrittenExchange): Exchange {
     request: requestBody(written.request),
     status: Number(written.status),
     headers,
-    body: responseText(written.body, headers["content-encoding"]),
+    body: () => text ??= textOfBody(written.body(), headers["content-encoding"]),
     ...(!Number.isNaN(at) && { at }),
     ...(took >= 0 && { took: Math.round(took) }),
   };
-}
-
-/** Reads the text of a response when it is first wanted: other exchanges may hold anything. */
-export function responseText(value: () => unknown, encoding: string | undefined): () => string {
-  let text: string | undefined;
-  return () => text ??= textOfBody(value(), encoding);
 }
 
 /** The parsed body of a request; undefined if there is none, or it is not JSON. */
