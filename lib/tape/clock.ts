@@ -180,7 +180,7 @@ export class LaneClock implements Clock {
     });
   }
 
-  /** What the run has spent in this step, as it was when it was recorded; the same for all who look. */
+  /** What the run has spent in this step, as it was when it was recorded; the same for every reader. */
   spent({ tokens, dollars }: Spent): Pick<Spent, "tokens" | "dollars"> {
     const known = this.#spent.get(this.#step) ?? { tokens, dollars };
     this.#spent.set(this.#step, known);

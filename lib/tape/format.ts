@@ -64,7 +64,7 @@ export interface HeadFact {
   readonly tools?: readonly string[];
   /** Headers that say which API was spoken to. */
   readonly wire?: { readonly [header: string]: string };
-  /** Fields that were sent otherwise than the agent asked, as middleware changed them; null if it took one away. */
+  /** Fields that middleware changed, as they were sent; null if it removed one. */
   readonly sent?: { readonly [field: string]: Json };
 }
 
@@ -82,7 +82,7 @@ export interface CallFact {
   readonly key: string;
   /** Milliseconds since the header's time. */
   readonly at: number;
-  /** What was asked otherwise when it was answered: a review accepted the difference. */
+  /** What has changed since it was answered: a review accepted the difference. */
   readonly stale?: readonly string[];
 }
 
@@ -112,7 +112,7 @@ export interface EventsFact extends AttemptFields {
   readonly attempt: number;
   /** Milliseconds between events; what is missing at the end is 0. */
   readonly ms?: readonly number[];
-  /** Blanks before the last brace of each event's JSON, as the wire had them; what is missing at the end is 0. */
+  /** Spaces before the last brace of each event's JSON, as the wire had them; what is missing at the end is 0. */
   readonly pad?: readonly number[];
   /** Events, runs of deltas, and frames in an unusual form. */
   readonly list?: readonly (PackedRun | PackedRaw | { readonly [key: string]: Json })[];
@@ -150,7 +150,7 @@ export interface ToolFact {
   readonly lane: string;
   readonly name: string;
   readonly effect: Effect;
-  /** Whether it may run beside others although it writes. */
+  /** Whether it may run in parallel although it writes. */
   readonly parallel?: true;
   readonly input: Json;
   readonly result: {
@@ -163,7 +163,7 @@ export interface ToolFact {
   };
   /** Files of the workspace it changed: their text, `{"base64": …}`, or null if it removed one. */
   readonly files?: { readonly [path: string]: Json };
-  /** Which of all calls that changed files it was: those of agents beside each other may come in another order. */
+  /** Which of all calls that changed files it was: calls of agents that run in parallel may come in another order. */
   readonly nth?: number;
   /** Where it left the agent's shell, if it moved it. */
   readonly cwd?: string;
@@ -182,7 +182,7 @@ export interface ClockFact {
   readonly spent?: { readonly tokens: number; readonly dollars?: number };
 }
 
-/** Whose reports from the background an agent took, the `take`-th time it looked. */
+/** Which reports of background agents an agent took, the `take`-th time it looked. */
 export interface InboxFact {
   readonly inbox: string;
   readonly take: number;

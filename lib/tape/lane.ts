@@ -81,7 +81,7 @@ export class TapeLane {
     };
   }
 
-  /** Whether the lane still does what was recorded: an agent under faults or one that went live does as it likes. */
+  /** Whether the lane still does what was recorded: an agent under faults or one that went live may do anything. */
   get #isReplayed(): boolean {
     return this.#session.replays && !this.#session.faults && !this.clock.isLive;
   }

@@ -192,7 +192,7 @@ export class LaneMatcher {
     return node && { node, known: false };
   }
 
-  /** Where a message leads: to look at it beside the one that was recorded is cheaper than to write it out. */
+  /** Where a message leads. To compare it with the recorded one is cheaper than to write it out. */
   #next(from: TapeNode, given: Message, at: number): TapeNode | undefined {
     const message = this.#toTape ? this.#toTape(given) : given;
     const { first } = from;

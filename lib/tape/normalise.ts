@@ -22,7 +22,7 @@ export type Normalise = (text: string, path: string) => string;
 /** Compiles declared normalisers; undefined if there are none. */
 export function normaliserOf(declared: readonly Normaliser[] | undefined): Normalise | undefined {
   if (!declared || declared.length === 0) return undefined;
-  // Those of a tape may be anything.
+  // A tape may declare anything.
   const compiled = declared.map((one: Partial<Normaliser> | null) => {
     const { name, path, pattern } = one ?? {};
     if (typeof name !== "string" || !/^[\w-]+$/.test(name)) {

@@ -76,7 +76,7 @@ export function tapeOptions(
   const given = mine ?? named ?? asOptions(agents, base);
   if (!given) {
     if (mode === undefined || mode === "live") return undefined;
-    // Otherwise the run would call the real model, and cost money, while a tape was meant.
+    // Without a tape the run would call the real model, and cost money.
     throw new TypeError(
       `Cannot ${mode} as CROCHET_TAPE_MODE is '${mode}' and no tape is named: set CROCHET_TAPE=fixtures/<name>`,
     );

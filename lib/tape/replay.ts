@@ -27,7 +27,7 @@ export function answerOf(call: Call): TapeAnswer {
   return { events, ...(failure !== undefined && { error: failure }), end };
 }
 
-/** What rounding may have taken of times on a tape that were added up, in milliseconds. */
+/** How much rounding may have lost when times of a tape are added up, in milliseconds. */
 export const ROUNDED = 10;
 
 /** The time an attempt took up; what ended an agent in it is over by then. */

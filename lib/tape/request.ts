@@ -7,7 +7,7 @@ import type { TapeRequest } from "./tape.ts";
 
 type RequestFields = { readonly [key: string]: unknown };
 
-/** Whether the answer is streamed, who asks and what is cached change nothing about the question; the others have a place of their own. */
+/** The first three change nothing about the question; the others have a place of their own. */
 const NO_PARAMS = new Set(["stream", "metadata", "cache_control", "model", "system", "messages", "tools"]);
 
 /** What the core asks, as a tape has it. The messages stay the same objects. */

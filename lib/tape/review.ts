@@ -11,7 +11,7 @@ import type { Call, Tape, TapeRequest } from "./tape.ts";
 import { hashFiles } from "./workspace.ts";
 import { writeTape } from "./write.ts";
 
-/** One thing that is asked otherwise than it was recorded, however many calls show it. */
+/** One difference from what was recorded, however many calls show it. */
 export interface Change {
   /** What the calls that show it are marked with: `system`, `tools`, `prompt` … */
   readonly label: string;
@@ -42,7 +42,7 @@ export interface Review {
 /** Why a run is another one than the recorded, so that its replies say nothing any more. */
 export class Refused extends Error {}
 
-/** What is reviewed: how it runs, what it asks otherwise, and how that is written. */
+/** What is reviewed: how it runs, how its requests differ, and how that is written. */
 export interface Reviewable {
   /** Runs it with the recorded replies, whatever it asks; gives how it ended. */
   readonly play: (cwd: string, run: FaultRun) => Promise<string>;
@@ -57,7 +57,7 @@ export interface Reviewable {
 }
 
 /**
- * Runs a fixture with the recorded replies, whatever it asks, and gathers all that it asks otherwise. Only what it
+ * Runs a fixture with the recorded replies, whatever it asks, and gathers all differences of its requests. Only what it
  * reads may differ: a run that does something else needs other replies.
  */
 export async function reviewFixture(fixture: Fixture, tape: Tape, reviewed: Reviewable): Promise<Review> {
@@ -214,7 +214,7 @@ function* messageChanges(call: Call, is: TapeRequest, normalise: Normalise | und
   }
 }
 
-/** @throws {Refused} if a call came out otherwise: a failure and a denial read alike on a tape */
+/** @throws {Refused} if a call had another outcome: a failure and a denial look the same on a tape */
 function* resultChanges(was: Message, now: Message, messages: readonly Message[]): Generator<Change> {
   const [before, after] = [was, now].map(({ content }) => content.filter(isToolResult)) as [any[], any[]];
   const ids = (results: any[]) => results.map(({ tool_use_id }) => tool_use_id).join();

@@ -259,7 +259,7 @@ function blamesOthers({ tools, divergences }: DriftReport, tape: Tape | undefine
   return tools.length > 0 || (said && tape?.header.tools === true);
 }
 
-/** Those of some options that were given. */
+/** The named options, as far as they are given. */
 function given<Name extends keyof ReplayOptions>(all: ReplayOptions, ...names: Name[]): Pick<ReplayOptions, Name> {
   const entries = names.flatMap((name) => all[name] === undefined ? [] : [[name, all[name]]]);
   return Object.fromEntries(entries);

@@ -140,7 +140,7 @@ export class TapeSession {
     return lane;
   }
 
-  /** Lets the agents below one, who end with it, come as far as they did when they were recorded. */
+  /** Lets the agents below one, which end with it, come as far as they did when they were recorded. */
   async catchUp(above: string): Promise<void> {
     const until = performance.now() + CATCH_UP_MS;
     const below = () => [...this.#lanes.values()].filter(({ name }) => name.startsWith(`${above}/`));

@@ -50,7 +50,7 @@ export interface Call {
   readonly error?: CallError;
   /** Milliseconds since the header's time. */
   readonly at: number;
-  /** What was asked otherwise when it was answered, and accepted by a review: `system`, `tools`, `prompt` … */
+  /** What has changed since it was answered, and was accepted by a review: `system`, `tools`, `prompt` … */
   readonly stale?: readonly string[];
 }
 

@@ -19,7 +19,7 @@ export interface ToolTape {
   readonly root: string;
   /** Whether results are written down; the agent's own clock is moved either way. */
   readonly record: boolean;
-  /** Whether recorded results are served; with `verify` and `update` the tools run beside them. */
+  /** Whether recorded results are served; with `verify` and `update` the tools run too. */
   readonly serve: "no" | "recorded" | "verify" | "update";
   readonly mask: Mask;
   /** What was recorded of a call, by its id: of one that was made more than once, what came next. */
@@ -67,7 +67,7 @@ export function tapedTool(tool: Tool, tape: ToolTape): Tool {
   return { ...tool, run };
 }
 
-/** Runs a call and notes what came of it, but for one that starts agents: they have lanes of their own, so it runs again on replay. */
+/** Runs a call and notes its result. One that starts agents is not noted: they have lanes of their own, so it runs again on replay. */
 async function record(tool: Tool, input: unknown, context: ToolContext, tape: ToolTape): Promise<ToolReturn> {
   const began = performance.now();
   const given = tape.mask.on(plainJson(input));

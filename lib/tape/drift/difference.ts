@@ -8,7 +8,7 @@ import type { Divergence } from "./drift.ts";
 
 /**
  * The cause of a difference: the author's words (`prompt`), a tool's description or result (`tool`), the agent, which
- * altered the model's own turn (`echo`), the SDK or the API (`wire`), or none of them: the same calls, otherwise (`order`).
+ * altered the model's own turn (`echo`), the SDK or the API (`wire`), or none of them: the same calls in another order (`order`).
  */
 export type Cause = "prompt" | "tool" | "echo" | "wire" | "order";
 
@@ -195,10 +195,7 @@ function commonMessages({ normalise }: Program, a: TapeRequest, b: TapeRequest):
   return i;
 }
 
-/**
- * Whose a place of a request is, for a person: a tool's by its name, a result's by the tool that gave it, a text's by the
- * hook that said it; else "".
- */
+/** What a place of a request belongs to, in words: a tool, a tool's result or the text of a hook; else "". */
 function whoseIs(path: string, request: TapeRequest): string {
   const [list, at, field, block] = path.split(".");
   if (list === "tools") {

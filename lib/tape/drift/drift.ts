@@ -24,7 +24,7 @@ export function causesOf(all: readonly Divergence[]): readonly Divergence[] {
   return found.length > 0 ? found : all;
 }
 
-/** A script loads the hooks beside it by itself, which it once did not: that alone can be why a run is another one. */
+/** Scripts load the hooks beside them, which older releases did not: that alone can make a run differ. */
 export function hooksAdded({ hooks: recorded = [] }: Pick<Header, "hooks"> = {}, now: readonly string[]): string[] {
   const added = now.filter((name) => !recorded.includes(name)).join(", ");
   if (added === "") return [];
@@ -50,14 +50,14 @@ export interface DriftReport {
   readonly ok: boolean;
   readonly mode: string;
   readonly source: string;
-  /** The first one of each lane, but for those that only follow from another's. */
+  /** The first one of each lane, without those that only follow from another. */
   readonly divergences: readonly Divergence[];
   readonly tools: readonly ToolDrift[];
   readonly files: readonly FileDrift[];
   /** Calls that were recorded and never asked for. */
   readonly unused: readonly string[];
   readonly calls: { readonly recorded: number; readonly served: number; readonly live: number };
-  /** How many calls have replies to an earlier question: a review accepted what is asked now. Absent: none. */
+  /** How many calls have replies to an earlier question: a review accepted what is asked now. Absent if there are none. */
   readonly stale?: number;
   /** Differences that were declared not to count. */
   readonly normalise: readonly Normaliser[];

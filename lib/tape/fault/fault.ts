@@ -95,7 +95,7 @@ export const FAULTS: {
   kill: { about: "the process is killed, and the session is resumed in another", places: ["message"] },
 };
 
-/** The kind of a fault and what is said of it more closely. */
+/** The kind of a fault, and its argument. */
 export function kindOf({ what }: Fault): { kind: string; argument: string } {
   const colon = what.indexOf(":");
   return colon < 0 ? { kind: what, argument: "" } : { kind: what.slice(0, colon), argument: what.slice(colon + 1) };
@@ -248,7 +248,7 @@ export interface NamedBlock {
   readonly block: string;
   readonly tool: boolean;
   readonly deltas: number;
-  /** How many deltas there are up to the last one with a piece of a tool's input: behind it none can be lost. */
+  /** How many deltas there are up to the last one with a piece of a tool's input: after it, no input can be lost. */
   readonly input: number;
 }
 

@@ -8,7 +8,7 @@ import { memoryStore, type MinimalStore } from "../../transcript/memory.ts";
 import { MAIN } from "../tape.ts";
 import { type Fault, faultText } from "./fault.ts";
 
-/** What faults can fall on beside replies, and how often a run has used it. */
+/** What faults can fall on besides replies, and how often a run has used it. */
 export interface UsedSeam {
   readonly on: "tool" | "hook" | "mcp";
   readonly lane?: string;
@@ -40,7 +40,7 @@ export class SeamFaults {
     return this.#hung.signal;
   }
 
-  /** What hits a thing that is used once more. */
+  /** Counts a use of a thing, and gives the fault that hits it. */
   #hit(on: UsedSeam["on"], name: string, lane = MAIN): string | undefined {
     let seam = this.used.find((one) => one.on === on && one.name === name && (one.lane ?? MAIN) === lane);
     if (!seam) this.used.push(seam = { on, name, ...(lane !== MAIN && { lane }), count: 0 });
@@ -84,7 +84,7 @@ export class SeamFaults {
     return { ...tool, run };
   }
 
-  /** Lets the time of the run pass, so that nothing really waits: first for its limit, then for those who wait for the call. */
+  /** Lets the time of the run pass, so that nothing really waits: first until its limit, then for whatever waits for the call. */
   async #hang(clock: Clock, signal: AbortSignal): Promise<never> {
     const pass = async () => {
       await systemClock.sleep(1);
@@ -143,7 +143,7 @@ export class Kill {
   readonly #kept = memoryStore();
   readonly #died = Promise.withResolvers<string>();
   readonly #buried = new AbortController();
-  /** Whether its process is dead, and none has taken its place. */
+  /** Whether its process is dead, and no other has taken its place. */
   isDead = false;
 
   /** Keeps a session until it is killed: the write of the last message never returns. */

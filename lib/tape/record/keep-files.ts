@@ -28,7 +28,7 @@ import { BUILT_IN } from "../../files/importing.ts";
 
 /** What is never part of a recorded workspace. */
 const LEFT_OUT = new Set([...SKIPPED, FIXTURES]);
-/** Where people keep secrets; the templates of such files hold none. */
+/** Where people keep secrets; templates of such files hold no secrets. */
 const ENV_FILE = /^\.env(?!.*\.(?:example|sample|template)$)(?:\.|$)/;
 const MOST_FILES = 2000;
 const MOST_BYTES = 10 * 1024 * 1024;

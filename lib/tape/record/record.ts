@@ -24,7 +24,7 @@ export interface WireFacts {
   url(url: string): void;
   requestHeaders(headers: Headers): void;
   responseHeaders(headers: Headers): void;
-  /** Fields of a request that were sent otherwise than the agent asked. */
+  /** Fields of a request that were changed on the way. */
   changed(fields: readonly string[]): void;
 }
 
@@ -90,7 +90,7 @@ async function* overWire(
   const began = performance.now();
   const sinceLast = () =>
     Math.round(performance.now() - began) - attempts.reduce((sum, made) => sum + taken(made()), 0);
-  // Until there is an answer, or none will come, the agent may be ended: in the SDK's loading, or its wait to try again.
+  // The agent may be ended before an answer comes: while the SDK loads, or waits to try again.
   call.left = sinceLast;
   let wait: number | undefined;
   try {

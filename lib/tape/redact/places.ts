@@ -35,7 +35,7 @@ export function placesHere(root: string): Places {
   return { root, ...shellRoot, home: homedir(), tmp: tmpdir(), user: userName() };
 }
 
-/** What Bun says of a user where `$USER` is not set, as in a container: no name, and a word of many messages. */
+/** What Bun says if `$USER` is not set, as in a container. It is not a name, and a common word. */
 const UNNAMED = "unknown";
 
 function userName(): string {

@@ -16,13 +16,13 @@ interface RedactorOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** A folder whose files such as `.env` hold secrets. @default the working directory, with the default `env` */
   readonly root?: string;
-  /** Makes placeholders of one value the same, and tells nothing of it to those who do not know it. */
+  /** Gives a value the same placeholder each time, which does not reveal it. */
   readonly seed?: string;
   /** What is searched for. @default everything */
   readonly kinds?: readonly SecretKind[];
   /** Whether a secret that only the words before it give away is known by itself from then on. @default false */
   readonly learns?: boolean;
-  /** Placeholders of a tape: ids and what looks like chance are known by their own before any words give them away. */
+  /** Placeholders of a tape: ids and keys are recognised by them, before any words give them away. */
   readonly placeholders?: ReadonlySet<string>;
 }
 

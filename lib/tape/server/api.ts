@@ -13,7 +13,7 @@ export interface Sent {
   readonly api: Api;
   readonly method: string;
   readonly path: string;
-  /** Those that say which program and which version of the API it is, and whose request. */
+  /** The headers that say which program, which version of the API and which agent it is. */
   readonly headers: { readonly [name: string]: string };
   /** Absent if there was none, as in a GET. */
   readonly body?: Fields;
@@ -49,7 +49,7 @@ export function itemsOf({ api, body }: Pick<Sent, "api" | "body">): readonly Fie
 /** What a place of a request is: what a rule may look at, and what a difference there is called. */
 export type Part = "system" | "opening" | "user" | "result" | "model" | "tools" | "params";
 
-/** Whose an item of the conversation is. */
+/** Who an item of the conversation comes from. */
 function whose(api: Api, { role, type }: Fields): Part {
   if (api === "responses" && typeof type === "string" && type !== "message") {
     if (type.endsWith("_output")) return "result";

@@ -31,7 +31,7 @@ export interface Listening {
 interface ListenOptions {
   /** @default any that is free */
   readonly port?: number;
-  /** The first part of every path: who does not know it is not served. */
+  /** The first part of every path: a client that does not know it is not served. */
   readonly token?: string;
 }
 

@@ -101,7 +101,7 @@ export class SentMatcher {
     return this.#entries.filter(({ sent, served }) => served === 0 && asksModel(sent)).map(({ call }) => call);
   }
 
-  /** Calls that were asked for, whose replies a review has kept though they were asked otherwise then. */
+  /** Calls that were asked for, and whose replies answered an earlier form of the request: a review kept them. */
   get stale(): Call[] {
     return this.#entries.filter(({ served, call }) => served > 0 && call.stale).map(({ call }) => call);
   }

@@ -35,7 +35,7 @@ export function placesOf(root: string, { HOME, TMPDIR }: Env): Places {
   return { ...placesHere(root), ...(HOME && { home: HOME }), ...(TMPDIR && { tmp: TMPDIR }) };
 }
 
-/** Variables that prompts show: a replay has those of the recording, as far as no program can be named by them but a system's shell. */
+/** Variables that prompts show. A replay sets them as recorded, if their values can name no program but a shell of the system. */
 const SHOWN_VARIABLES = {
   SHELL: /^(?:\/usr(?:\/local)?)?\/bin\/(?:ba|da|fi|k|tc|z)?sh$/,
   LANG: /^[\w.@-]{0,64}$/,
@@ -43,7 +43,7 @@ const SHOWN_VARIABLES = {
   TZ: /^[\w+-]+(?:\/[\w+-]+)*$/,
 } as const;
 
-/** Those of an environment, for a tape or from one. */
+/** These variables of an environment, for a tape or from one. */
 export function shownVariables(env: { readonly [name: string]: unknown }): { [name: string]: string } {
   return Object.fromEntries(
     Object.entries(SHOWN_VARIABLES).flatMap(([name, usual]) =>
@@ -59,7 +59,7 @@ interface Pointed extends Disposable {
 
 interface PointOptions {
   readonly env: Env;
-  /** Those of the recording, in a replay. */
+  /** In a replay, the variables of the recording. */
   readonly shown?: { readonly [name: string]: string };
   /** A proxy for everything else, in a replay. */
   readonly proxy?: string;

@@ -41,7 +41,7 @@ export class Recorder {
     return this.#recording.seen;
   }
 
-  /** Waits for answers that are under way, a moment: who asked for them has ended. */
+  /** Waits a moment for answers that are under way: the program that asked for them has ended. */
   async settled(): Promise<void> {
     const all = Promise.allSettled(this.#underWay);
     await Promise.race([all, new Promise((resolve) => setTimeout(resolve, MOST_WAITING).unref())]);

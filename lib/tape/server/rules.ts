@@ -234,7 +234,7 @@ function asBlocks(sent: Sent): Fields {
   return sent.api === "anthropic" && typeof body.system === "string" ? { ...body, system: block(body.system) } : body;
 }
 
-/** Results of calls that ran beside each other come in any order. */
+/** Results of calls that ran in parallel come in any order. */
 function inCallOrder(sent: Sent): Fields {
   const idsOf = (item: Fields | undefined, key: string) =>
     Array.isArray(item?.content)

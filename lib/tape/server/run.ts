@@ -199,7 +199,7 @@ export async function replayIn(
   }
 }
 
-/** The command that makes a tape anew. */
+/** The command that records a tape again. */
 function renewal({ name }: Fixture, command: readonly string[]): string {
   return `delete it, then crochet tape record --fixture ${shellWord(name)} -- ${command.map(shellWord).join(" ")}`;
 }
