@@ -121,7 +121,6 @@ export class Reader {
     return drawRow(this.#data, index, {
       open: this.#list.isOpen(index),
       toggle: () => this.#list.toggle(index),
-      editsOnly: this.#tab === "edits",
     });
   }
 

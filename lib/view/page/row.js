@@ -8,7 +8,6 @@ import { drawLedger, drawSection } from "./sections.js";
  * @typedef {object} RowOptions
  * @property {boolean} open
  * @property {() => void} toggle
- * @property {boolean} [editsOnly] shows only the change that a row made
  * @property {string} [anchor] the target of a link to the row, if it is not the row itself
  */
 
@@ -37,7 +36,7 @@ export function drawRow(data, index, options) {
       "data-row": index,
     },
     el("a", { class: "at", href: `#${options.anchor ?? row.key}`, title: "Link to this row" }, clock(row.at)),
-    el("div", { class: "what" }, line, ...hooksOf(data, row), open && bodyOf(data, index, options)),
+    el("div", { class: "what" }, line, ...hooksOf(data, row), open && bodyOf(data, index)),
   );
   if (row.agent > 0) {
     box.classList.add("sub");
@@ -126,19 +125,17 @@ function hooksOf(data, row) {
 /**
  * @param {RunData} data
  * @param {number} index
- * @param {RowOptions} options
  */
-function bodyOf(data, index, { editsOnly }) {
+function bodyOf(data, index) {
   const row = /** @type {Row} */ (data.rows[index]);
   const sections = data.sections(index);
   if (!sections) return el("div", { class: "body" }, "…");
-  const shown = editsOnly ? sections.filter(({ as }) => as === "diff") : sections;
-  const ledgers = editsOnly ? [] : (row.fires ?? []).flatMap((fire) => data.sections(fire) ?? []);
-  if (shown.length + ledgers.length === 0) return undefined;
+  const ledgers = (row.fires ?? []).flatMap((fire) => data.sections(fire) ?? []);
+  if (sections.length + ledgers.length === 0) return undefined;
   return el(
     "div",
     { class: "body" },
-    ...shown.map(drawSection),
+    ...sections.map(drawSection),
     ...ledgers.flatMap((section) => section.as === "ledger" ? [drawLedger(section, false)] : []),
   );
 }

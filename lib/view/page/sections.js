@@ -96,7 +96,7 @@ function drawDiff({ file, hunks, applied }) {
   return el(
     "section",
     { class: applied ? "diff" : "diff wanted" },
-    el("h4", {}, file, !applied && el("em", {}, " not applied")),
+    el("h4", {}, file),
     ...hunks.map((hunk, i) => drawHunk(hunk, i)),
   );
 }
@@ -183,16 +183,8 @@ function drawParts(text) {
   // Between the fences: text, language, code, rest of the fence, text …
   for (let i = 0; i < parts.length; i += 4) {
     drawLines(box, (parts[i] ?? "").replace(/^\n|\n$/g, ""));
-    if (i + 2 < parts.length) {
-      const language = (parts[i + 1] ?? "").trim();
-      box.append(
-        el(
-          "pre",
-          { class: "code", "data-language": language || undefined },
-          (parts[i + 2] ?? "").replace(/^\n|\n$/g, ""),
-        ),
-      );
-    }
+    const code = parts[i + 2];
+    if (code !== undefined) box.append(el("pre", { class: "code" }, code.replace(/^\n|\n$/g, "")));
   }
   return [...box.childNodes];
 }
@@ -217,7 +209,7 @@ function drawParagraph(text) {
   for (const [i, line] of text.split("\n").entries()) {
     if (i > 0) paragraph.append("\n");
     const heading = /^#{1,6}\s+(.*)$/.exec(line);
-    if (heading) paragraph.append(el("strong", { class: "heading" }, heading[1]));
+    if (heading) paragraph.append(el("strong", {}, heading[1]));
     else drawSpans(paragraph, line.replace(/^(\s*)[-*]\s+/, "$1• "));
   }
   return paragraph;
