@@ -76,7 +76,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
     },
     pathOf: fileOf,
     async lock(id) {
-      const file = `${fileOf(id)}.lock`;
+      const file = `${fileOf(id)}.claim`;
       mkdirSync(dir, { recursive: true });
       const release = await claim(file, id);
       return async () => {

@@ -81,7 +81,7 @@ export function sqliteStore(path: string): SqliteStore {
     lock: (id) => {
       checkId(id);
       db();
-      return claim(`${path}.${id}.lock`, id);
+      return claim(`${path}.${id}.claim`, id);
     },
     close() {
       opened?.close();

@@ -26,7 +26,7 @@ test("U15: of several processes that find a session whose process has ended, one
     await Promise.all(claimers.map(({ next }) => next()));
     const ended = thisOwner().replace(/^\d+-[^-]+/, "999999999-1");
     for (let n = 0; n < tries(100, 1000); n++) {
-      symlinkSync(ended, join(folder.path, `s${n}.jsonl.lock`));
+      symlinkSync(ended, join(folder.path, `s${n}.jsonl.claim`));
       for (const { child } of claimers) child.stdin!.write(`s${n}\n`);
       const got = await Promise.all(claimers.map(({ next }) => next()));
       assert.deepEqual(got.toSorted(), ["no", "no", "no", "yes"], `round ${n}`);
