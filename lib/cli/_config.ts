@@ -23,7 +23,7 @@ export interface Config {
   readonly memory?: boolean | readonly string[];
   readonly hooks?: { readonly env?: readonly string[]; readonly allowLocal?: boolean };
   readonly mcp?: { readonly servers?: unknown; readonly startTimeout?: number };
-  /** What is done when an agent begins to wait for a decision of a person. */
+  /** What to do when an agent begins to wait for a person's decision. */
   readonly onPrompt?: OnPrompt;
 }
 
@@ -49,7 +49,7 @@ export async function readConfig(cwd: string, io: Pick<Io, "env" | "err">, trust
   return { ...rest, ...harmless };
 }
 
-/** What is done when an agent begins to wait: as the project has it, else as the person has it for all (S2.14). */
+/** What to do when an agent begins to wait: the project's setting, else the user's (S2.14). */
 export async function onPromptFor(config: Config, env: Io["env"]): Promise<OnPrompt> {
   return config.onPrompt ?? (await usersConfig(env)).onPrompt ?? "escalate";
 }

@@ -33,7 +33,7 @@ export function reportLeft(left: number, all: number, done: string, { err }: Pic
   if (left > 0) err(`crochet: interrupted: ${left} of ${all} were not ${done}\n`);
 }
 
-/** One line that is written over while work goes on, for who watches; none in a file, or on a terminal that cannot. */
+/** A line of progress on stderr that is overwritten; shown only on a terminal that can do that. */
 export class ProgressLine {
   readonly #io: Io;
   readonly #shows: boolean;

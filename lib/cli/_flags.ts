@@ -53,7 +53,7 @@ export function command(usage: Usage, work: (asked: Asked, io: Io) => Promise<nu
   return Object.assign(run, { usage });
 }
 
-/** Refuses words that are missing or too many: ignored in silence, a second folder would pass for one that was searched. */
+/** Refuses missing and surplus words: if a second folder were ignored silently, it would seem to have been searched. */
 function expectWords(usage: Usage, given: readonly string[]): void {
   const places = usage.words.match(/(?:<[^>]*>|\[[^\]]*\]|[^\s<[])+/g) ?? [];
   const needed = places.filter((place) => place.startsWith("<")).length;
@@ -116,7 +116,7 @@ const longName = (flag: string) => /--([\w-]+)/.exec(flag)![1]!;
 const camel = (name: string) => name.replace(/-(\w)/g, (_, c: string) => c.toUpperCase());
 const kebab = (name: string) => name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`);
 
-/** Refuses flags that have no effect beside another: ignored in silence, a gate that was asked for would be open. */
+/** Refuses flags that have no effect beside another: if ignored silently, a gate that was asked for would be open. */
 export function refuseTogether(flags: Flags["flags"], one: string, others: readonly string[], why: string): void {
   const other = others.find((name) => flags[name] !== undefined);
   if (other === undefined) return;

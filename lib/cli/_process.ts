@@ -136,7 +136,7 @@ export function endAtSecondInterrupt(): () => void {
 
 /**
  * `cat` ends when the pipe does; `wait` is what a trap interrupts in every shell. A second is enough for a process whose
- * handlers run. Who the parent is, is asked anew: its number may be another's by then.
+ * handlers run. The parent is looked up again: its number may belong to another process by then.
  */
 const COUNTS = `n=0
 trap 'n=$((n + 1))' INT

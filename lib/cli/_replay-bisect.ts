@@ -15,8 +15,8 @@ import { several } from "./show/text.ts";
 type Standing = "good" | "bad" | "broken";
 
 /**
- * Finds the commit that moved fixtures: today's tapes against the code of each commit, in a worktree. What does not load
- * is passed over: it moved nothing.
+ * Finds the commit that moved fixtures: today's tapes against the code of each commit, in a worktree. Commits
+ * that do not load are skipped.
  */
 export async function bisectFixtures(fixtures: readonly Fixture[], good: string, io: Io): Promise<number> {
   const root = git(io.cwd, "rev-parse", "--show-toplevel");

@@ -15,7 +15,7 @@ interface Shown {
   readonly same: Change[];
 }
 
-/** Shows each change once and asks what is to become of it. A fixture whose changes are all settled is written anew. */
+/** Shows each change once and asks what to do with it. A fixture whose changes are all settled is rewritten. */
 export async function reviewFixtures(fixtures: readonly Fixture[], io: Io): Promise<number> {
   const ink = coloursFor(io.tty, io.env);
   const reviews: Review[] = [];

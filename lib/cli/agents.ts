@@ -120,7 +120,7 @@ async function watchAgents(look: () => readonly Standing[], io: Io): Promise<num
     const lines = all.length === 0 ? ["no agents are running"] : agentsTable(all, { columns, colours }).split("\n");
     const room = Math.max(1, rows - 2);
     const shown = lines.filter((line) => line !== "").slice(0, room);
-    // Each row is written over and its rest cleared: nothing is ever blank in between.
+    // Rows are overwritten one by one, so that nothing flickers.
     const frame = `\u001b[H${
       [...shown, "", colours.dim(foot)].map((row) => `${harmlessRow(row)}\u001b[K`).join("\r\n")
     }\u001b[J`;

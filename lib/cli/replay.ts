@@ -182,7 +182,7 @@ async function outcomeOf(
 
 const INTERRUPTED = "Cannot compare the run with its tape as it was interrupted: replay it again";
 
-/** What works in the directory itself would see what another does there. */
+/** Runs that work in the directory itself go one by one, as they would see each other's changes. */
 function oneByOne<T>(work: () => Promise<T>): Promise<T> {
   const mine = turn.then(work);
   turn = mine.catch(() => {});

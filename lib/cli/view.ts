@@ -36,7 +36,9 @@ const USAGE: Usage = {
 export default command(USAGE, async ({ words, flags }, io) => {
   const cwd = projectOf(flags, io);
   if ((words.length === 2) !== (flags.diff === true)) {
-    throw new UsageError(`Cannot draw ${several(words.length, "run")} so: crochet view A, or crochet view --diff A B`);
+    throw new UsageError(
+      `Cannot view ${several(words.length, "run")} like this: crochet view A, or crochet view --diff A B`,
+    );
   }
   const { name, html, beside } = flags.diff === true ? await compared(words, cwd, io) : await drawn(words[0], cwd, io);
   const path = write(html, name, flags.out, cwd, io);
@@ -127,7 +129,7 @@ function opener(io: Io): string {
   return io.env.BROWSER || (process.platform === "darwin" ? "open" : "xdg-open");
 }
 
-/** Starts the browser and leaves it; one that cannot be started is said, and the file is there all the same. */
+/** Starts the browser and does not wait for it. If it cannot be started, that is reported; the file is written anyway. */
 async function openIn(path: string, io: Io): Promise<void> {
   const failed = await new Promise<string | undefined>((done) => {
     const child = spawn(opener(io), [path], { detached: true, stdio: "ignore", env: io.env as NodeJS.ProcessEnv });

@@ -94,8 +94,14 @@ for (
       { "a.jsonl": '{"type":"rollout","version":9,"id":"x"}\n' },
       /as its version is 9/,
     ],
-    ["two runs without --diff", 2, ["a", "b"], {}, /Cannot draw 2 runs so: crochet view A, or crochet view --diff A B/],
-    ["one run with --diff", 2, ["--diff", "a"], {}, /Cannot draw 1 run so: .*crochet view --diff A B/],
+    [
+      "two runs without --diff",
+      2,
+      ["a", "b"],
+      {},
+      /Cannot view 2 runs like this: crochet view A, or crochet view --diff A B/,
+    ],
+    ["one run with --diff", 2, ["--diff", "a"], {}, /Cannot view 1 run like this: .*crochet view --diff A B/],
     ["a flag it does not know", 2, ["--ou", "x"], {}, /did you mean --out/],
     [
       "a place it cannot write to",

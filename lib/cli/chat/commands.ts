@@ -20,7 +20,7 @@ export interface ChatState {
   readonly store: TranscriptStore;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Goes on with another session in the place of this one. */
+  /** Continues another session instead of this one. */
   readonly resume: (id: string) => Promise<void>;
   readonly quit: () => void;
 }
@@ -66,7 +66,7 @@ export function worksAtOnce(line: string): boolean {
   return found !== undefined && Object.hasOwn(COMMANDS, found.name) && COMMANDS[found.name]!.atOnce === true;
 }
 
-/** The command a line could become, where only one could be meant. */
+/** The command that a line begins, if only one matches. */
 export function completed(line: string): string | undefined {
   const meant = Object.keys(COMMANDS).filter((name) => `/${name}`.startsWith(line));
   return line.startsWith("/") && meant.length === 1 ? `/${meant[0]} ` : undefined;

@@ -66,7 +66,7 @@ export class PromptDesk implements Desk {
     this.#wanted?.(undefined);
   }
 
-  /** What waits comes back to be looked at again: after an interrupt nothing is sent without the person. */
+  /** Puts waiting prompts back into the editor: after an interrupt nothing is sent without the person. */
   takeBack(): void {
     if (this.#queue.length === 0) return;
     this.#editor.set([...this.#queue.splice(0), this.#editor.text].filter((text) => text !== "").join("\n"));

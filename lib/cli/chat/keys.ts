@@ -22,7 +22,7 @@ function controlName(char: string): KeyName {
   return CONTROLS[char] ?? `ctrl-${String.fromCharCode(char.charCodeAt(0) + 96)}`;
 }
 
-/** What follows an escape; where a terminal writes `O` for `[`, it means the same. */
+/** What follows an escape. Some terminals write `O` instead of `[`. */
 const SEQUENCES: { readonly [sequence: string]: KeyName } = {
   "[A": "up",
   "[B": "down",
@@ -84,7 +84,7 @@ export class KeyReader {
     return rest === "\u001b" ? [key("escape")] : rest === "\u001b\u001b" ? [key("escape"), key("escape")] : [];
   }
 
-  /** Takes one key from the front; how many characters it was, 0 where more must come first. */
+  /** Takes one key from the front; how many characters it was, 0 if more must come first. */
   #next(keys: Key[]): number {
     const text = this.#rest;
     if (text === "") return 0;

@@ -6,7 +6,7 @@ import { carryOut, type Installation, type Place, planInstall, planUninstall } f
 import { planPlugin, removePlugin, writePlugin } from "../../hooks/install-plugin.ts";
 import { distrust, standings, trust } from "../../hooks/trust.ts";
 import { command, type Flags, type Usage } from "../_flags.ts";
-import { EXIT, type Io, UsageError } from "../_io.ts";
+import { type Io, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";
 
 const FLAGS: Usage["flags"] = [
@@ -57,7 +57,7 @@ function pluginFolder({ as, to, for: host, scope }: Flags["flags"], usual: strin
 }
 
 /** Writes the plan unless it is only to be shown, and says what it comes to. */
-function finish(plan: Installation, { place }: Asked, flags: Flags["flags"], io: Io, done: string): void {
+function finish(plan: Installation, { place }: Asked, flags: Flags["flags"], done: string) {
   const dry = flags.dryRun === true;
   const changed = plan.before !== plan.after;
   const { host, scope, cwd, env } = place;
@@ -68,23 +68,18 @@ function finish(plan: Installation, { place }: Asked, flags: Flags["flags"], io:
     (plan.before === undefined || standings(cwd, env).some((s) => s.thing === thing && s.state === "trusted"));
   if (!dry) carryOut(plan, env);
   if (keepTrust) trust(cwd, env, thing);
-  show({ ...plan, changed }, flags, io, done);
+  return answer({ ...plan, changed }, flags, done);
 }
 
-type Shown = Pick<Installation, "settings" | "entries" | "left"> & { readonly changed: boolean };
+type Planned = Pick<Installation, "settings" | "entries" | "left"> & { readonly changed: boolean };
 
-function show({ settings, entries, left, changed }: Shown, flags: Flags["flags"], io: Io, done: string): void {
-  const dry = flags.dryRun === true;
-  if (flags.json) {
-    const data = { settings, changed, written: changed && !dry, entries, left };
-    io.out(`${JSON.stringify(data, null, 2)}\n`);
-    return;
-  }
-  for (const { event, matcher, hook } of entries) {
-    io.out(`  ${event}${matcher === undefined ? "" : ` ${matcher}`}: ${hook.command}\n`);
-  }
-  for (const { name, why } of left) io.out(`  left out ${name}: ${why}\n`);
-  io.out(`${settings}: ${!changed ? "nothing to change" : dry ? `would be ${done}` : done}\n`);
+function answer({ settings, entries, left, changed }: Planned, { dryRun: dry }: Flags["flags"], done: string) {
+  const lines = [
+    ...entries.map(({ event, matcher, hook }) => `  ${[event, matcher].filter(Boolean).join(" ")}: ${hook.command}\n`),
+    ...left.map(({ name, why }) => `  left out ${name}: ${why}\n`),
+    `${settings}: ${!changed ? "nothing to change" : dry ? `would be ${done}` : done}\n`,
+  ];
+  return { data: { settings, changed, written: changed && !dry, entries, left }, text: lines.join("") };
 }
 
 const INSTALL: Usage = {
@@ -109,14 +104,13 @@ export const install = {
     if (asked.plugin !== undefined) {
       const plan = await planPlugin(found, asked.plugin, place);
       if (!read.flags.dryRun) writePlugin(plan, folder, asked.plugin);
-      show({ ...plan, changed: true }, read.flags, io, "written");
-      return EXIT.ok;
+      return answer({ ...plan, changed: true }, read.flags, "written");
     }
     const plan = await planInstall(found, place);
-    finish(plan, asked, read.flags, io, "written");
+    const { data, text } = finish(plan, asked, read.flags, "written");
     const { afterInstall } = HOSTS[place.host].settings;
-    if (afterInstall !== undefined && plan.entries.length > 0 && !read.flags.json) io.out(`${afterInstall}\n`);
-    return EXIT.ok;
+    const next = afterInstall !== undefined && plan.entries.length > 0 ? `${afterInstall}\n` : "";
+    return { data, text: text + next };
   }),
 };
 
@@ -133,10 +127,8 @@ export const uninstall = {
     const asked = readAsked(read, io);
     if (asked.plugin !== undefined) {
       const changed = removePlugin(asked.plugin, asked.place.cwd, read.flags.dryRun === true);
-      show({ settings: asked.plugin, entries: [], left: [], changed }, read.flags, io, "removed");
-      return EXIT.ok;
+      return answer({ settings: asked.plugin, entries: [], left: [], changed }, read.flags, "removed");
     }
-    finish(await planUninstall(asked.folder, asked.place), asked, read.flags, io, "restored");
-    return EXIT.ok;
+    return finish(await planUninstall(asked.folder, asked.place), asked, read.flags, "restored");
   }),
 };

@@ -44,7 +44,7 @@ type Json = { [field: string]: unknown };
 
 /** Exit code 1 if the hook failed; no answer counts as a failure. */
 export default command(USAGE, async ({ words: [path = ""], flags, args }, io) => {
-  // The flags have the last one only.
+  // Of a flag that is repeated, `flags` has only the last value.
   const sets = args.flatMap((arg, i) => arg === "--set" ? args[i + 1]! : /^--set=(.*)$/s.exec(arg)?.[1] ?? []);
   const once = () => fireOnce(path, flags, sets, io);
   return flags.watch ? await fireAgain(path, once, io) : await once();
@@ -90,24 +90,20 @@ async function fireOnce(path: string, flags: Flags["flags"], sets: readonly stri
   const [run] = folded.runs;
   const sees = run && run.skipped === undefined ? await modelSees(record, fired, folded) : [];
   const failed = run?.failure !== undefined;
-  if (flags.json) {
-    const { decision, warnings, systemMessages } = folded;
-    const data = { hook: record.name, event: fired.event, stdin, run, decision, sees, warnings, systemMessages };
-    io.out(`${JSON.stringify(data, null, 2)}\n`);
-    return failed ? EXIT.failed : EXIT.ok;
-  }
+  const { decision, warnings, systemMessages } = folded;
+  const data = { hook: record.name, event: fired.event, stdin, run, decision, sees, warnings, systemMessages };
   const lines = [
     `hook     ${record.name} (${record.kind}) on ${fired.event}`,
     `stdin    ${JSON.stringify(stdin)}`,
     `verdict  ${run ? sayRun(run).trim() : "not asked: it does not listen to this event"}`,
     ...(run?.opinion?.value ? [`         changed to ${JSON.stringify(run.opinion.value.to)}`] : []),
     ...(run?.ms === undefined ? [] : [`time     ${run.ms.toFixed(1)} ms`]),
-    ...folded.systemMessages.map(({ text }) => `person   ${text}`),
-    ...folded.warnings.map((warning) => `warning  ${warning}`),
+    ...systemMessages.map(({ text }) => `person   ${text}`),
+    ...warnings.map((warning) => `warning  ${warning}`),
     `model    ${sees.length === 0 ? "sees nothing of it" : "would see"}`,
     ...sees.flatMap((text) => text.split("\n").map((line) => `         ${line}`)),
   ];
-  io.out(lines.map((line) => `${line}\n`).join(""));
+  io.out(flags.json ? `${JSON.stringify(data)}\n` : lines.map((line) => `${line}\n`).join(""));
   return failed ? EXIT.failed : EXIT.ok;
 }
 

@@ -27,7 +27,7 @@ export function fixtureAsked(words: readonly string[], { cwd }: Io, example: str
   throw noFixture("serve", name, cwd, `crochet tape record --fixture ${name} -- <command>`);
 }
 
-/** A command that is not there is a mistake in how it was called. */
+/** Runs a command; one that is missing is a usage error. */
 export async function started<T>(command: readonly string[], run: () => Promise<T>): Promise<T> {
   try {
     return await run();
