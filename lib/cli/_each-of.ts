@@ -35,20 +35,19 @@ export function reportLeft(left: number, all: number, done: string, { err }: Pic
 
 /** A line of progress on stderr that is overwritten; shown only on a terminal that can do that. */
 export class ProgressLine {
-  readonly #io: Io;
-  readonly #shows: boolean;
+  readonly #write: (text: string) => void;
 
   constructor(io: Io) {
-    this.#io = io;
-    this.#shows = io.tty && process.stderr.isTTY === true && io.env.TERM !== "dumb";
+    const isShown = io.tty && process.stderr.isTTY === true && io.env.TERM !== "dumb";
+    this.#write = isShown ? (text) => io.err(`\r\u001b[K${text}`) : () => {};
   }
 
   /** What does not fit is cut off: a row too long could not be written over. */
   show(text: string): void {
-    if (this.#shows) this.#io.err(`\r\u001b[K${cut(oneLine(text), (process.stderr.columns || 80) - 1)}`);
+    this.#write(cut(oneLine(text), (process.stderr.columns || 80) - 1));
   }
 
   end(): void {
-    if (this.#shows) this.#io.err("\r\u001b[K");
+    this.#write("");
   }
 }

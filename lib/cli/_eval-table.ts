@@ -18,7 +18,9 @@ export function evalText(summary: Summary, budget: Budget | undefined, folder: s
   const body = rows.map((row) => [
     row.fixture,
     ...row.cells.flatMap(cellTexts),
-    ...(isCompared ? [...changes(row), verdict(row)] : [meanCost(row.cells[0]!), row.cells[0]!.mean.calls.toFixed(1)]),
+    ...(isCompared
+      ? [...changes(row), verdict(row)]
+      : [costText(row.cells[0]!.mean), row.cells[0]!.mean.calls.toFixed(1)]),
   ]);
   return `${table(head, body)}\n${claims(summary, ink)}${failures(summary, folder)}${closing(summary, budget)}`;
 }
@@ -28,7 +30,7 @@ function cellTexts({ passed, runs, interval: [low, high], passAll }: Cell): stri
   return runs === 0 ? ["-", "", "-"] : [`${passed}/${runs}`, `${percent(low)}-${percent(high)}%`, passAll.toFixed(2)];
 }
 
-function meanCost({ mean: { dollars, tokens } }: Cell): string {
+function costText({ dollars, tokens }: { readonly dollars?: number | undefined; readonly tokens: number }): string {
   return dollars === undefined || dollars === 0 ? `${Math.round(tokens)} tokens` : dollarsText(dollars);
 }
 
@@ -86,16 +88,13 @@ function failures({ rows }: Summary, folder: string): string {
 
 function closing({ runs, lostAttempts, lost, spent, ended }: Summary, budget: Budget | undefined): string {
   const repeated = lostAttempts - lost;
-  const took = spent.dollars === undefined || spent.dollars === 0
-    ? `${spent.tokens} tokens`
-    : dollarsText(spent.dollars);
   const of = budget === undefined ? "" : "tokens" in budget ? ` of ${budget.tokens}` : ` of $${budget.dollars}`;
   return `${
     [
       several(runs, "run"),
       ...(repeated > 0 ? [`${repeated} lost and repeated`] : []),
       ...(lost > 0 ? [`${lost} given up`] : []),
-      `${took}${of}`,
+      `${costText(spent)}${of}`,
       ...(ended === "budget" ? ["the budget ended it"] : []),
     ].join(", ")
   }\n`;

@@ -13,20 +13,17 @@ import type { Flags } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { privateDir } from "./_project.ts";
 
-/** The hooks a working directory brings along, for one session: found before it begins, bound to it when it does. */
-export interface FoundHooks {
-  readonly first: Found;
-  readonly hooks: (runner: HookRunner) => () => Promise<readonly HookRecord[]>;
-}
-
-/** Finds hooks as `crochet run` does: in the working directory, if it is trusted, and where flags say. */
+/**
+ * Finds hooks as `crochet run` does: in the working directory, if it is trusted, and where flags say. They are for one
+ * session: found before it begins, bound to it when it does.
+ */
 export async function findHooks(
   cwd: string,
   flags: Flags["flags"],
   config: Config,
   io: Io,
   scriptFolders: readonly string[] | undefined,
-): Promise<FoundHooks> {
+) {
   await expectTyped(cwd, flags);
   let bound: HookRunner | undefined;
   const host: HookHost = {
@@ -73,7 +70,7 @@ export async function findHooks(
   const first = await startable(sources);
   return {
     first,
-    hooks: (runner) => {
+    hooks: (runner: HookRunner) => {
       bound = runner;
       const shown = new Set(leftOut(first));
       return async () => {

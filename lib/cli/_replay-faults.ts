@@ -55,7 +55,7 @@ interface Searched extends SearchResult {
 }
 
 /** What is run under faults, and what must hold. */
-export interface Searching {
+interface Searching {
   readonly agentOf: (fixture: Fixture, signal: AbortSignal) => Promise<Faultable>;
   readonly invariants: readonly Invariant[];
 }

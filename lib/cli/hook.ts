@@ -84,10 +84,8 @@ export function stdinText(): Promise<string> {
   if (Bun) return Bun.stdin.text();
   return Deno
     ? new Response(Deno.stdin.readable).text()
-    : Array.fromAsync(process.stdin.setEncoding("utf8")).then(joined);
+    : Array.fromAsync(process.stdin.setEncoding("utf8")).then((chunks) => chunks.join(""));
 }
-
-const joined = (chunks: readonly string[]) => chunks.join("");
 
 /** A host may start us in a directory that is gone: a hook named by its whole path still has to guard. */
 function standSomewhere(): void {
