@@ -116,15 +116,10 @@ test("a file that is not a fixture's tape never selects the fixtures beside it",
     "fixtures/b/tape.jsonl": "{}\n",
     "fixtures/other.jsonl": "{}\n",
   });
-  for (
-    const [given, why] of [["fixtures/other.jsonl", "a fixture is a folder with"], [
-      "fixtures/no.jsonl",
-      "there is no such file",
-    ]]
-  ) {
-    const { code, out, err } = await w.call(replay, "--trust", given!);
+  for (const given of ["fixtures/other.jsonl", "fixtures/no.jsonl"]) {
+    const { code, out, err } = await w.call(replay, "--trust", given);
     assert.deepEqual([code, out], [2, ""]);
-    assert.ok(err.startsWith(`crochet: Cannot replay '${given}' as ${why}`), err);
+    assert.ok(err.startsWith(`crochet: Cannot replay '${given}' as it is not the tape of a fixture`), err);
   }
   for (const given of ["a.jsonl", "fixtures/a.jsonl", "fixtures/a.jsonl/tape.jsonl"]) {
     const { out } = await w.call(replay, "--trust", given, "--json");
