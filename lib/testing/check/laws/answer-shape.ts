@@ -36,10 +36,7 @@ function types(object: Json, at: string): Violation[] {
 }
 
 /** Keys that belong into hookSpecificOutput. */
-const INSIDE = [
-  ...["additionalContext", "permissionDecision", "permissionDecisionReason", "updatedInput", "updatedToolOutput"],
-  "hookEventName",
-];
+const INSIDE = [...Object.keys(CLAUDE_SPECIFIC), "updatedToolOutput"];
 
 function topKeys(json: Json, given: Json, event: string, host: HostName): Violation[] {
   const { top, strict } = HOSTS[host].commands!;
@@ -51,7 +48,7 @@ function topKeys(json: Json, given: Json, event: string, host: HostName): Violat
       return [fault("misplaced-key", `Its '${key}' is at the top, where ${host} does not read it`, fix)];
     }
     const meant = nearest(camel, top, 2);
-    const message = `${host} does not know its key '${key}'${strict ? ` and drops the whole answer` : ""}`;
+    const message = `${host} does not know its key '${key}'${strict ? " and drops the whole answer" : ""}`;
     const fix = meant === undefined ? "leave it out" : `did you mean ${meant}?`;
     // Some host reads such a key: the author expects it to do something.
     const isMeant = strict || meant !== undefined || TELLING.includes(key);
