@@ -124,6 +124,21 @@ test("the event of a script is the one of --event, of settings that name it, or 
   assert.deepEqual(given.hooks, [["other.sh", "pre-tool-use@Bash"]]);
 });
 
+// Kills: looking for 'export default' in a file; taking a script for another one of its name.
+test("a script belongs to a host by its folder or a hooks.json beside it, whatever is in it", async () => {
+  const command = "node ${CLAUDE_PLUGIN_ROOT}/hooks/stop.js";
+  const text = "export default () => {};\n";
+  const files = {
+    "hooks/hooks.json": settings("Stop", { command }),
+    "hooks/stop.js": text,
+    ".claude/hooks/stop.js": text,
+    "mine/stop.js": text,
+  };
+  assert.deepEqual((await found(files, "hooks/stop.js")).hooks, [["hooks/hooks.json#0 (stop.js)", "Stop"]]);
+  assert.deepEqual((await found(files, ".claude/hooks/stop.js")).hooks, [["stop.js (Stop)", "stop"]]);
+  assert.deepEqual((await found(files, "mine/stop.js")).hooks, [["stop.js", undefined]]);
+});
+
 test("skills and agents bring hooks in their front matter: the Stop of an agent is SubagentStop", async () => {
   const head = (event: string) =>
     `---\nname: x\nhooks:\n  ${event}:\n    - hooks:\n        - { type: command, command: "true" }\n---\n\nGo on.\n`;

@@ -176,15 +176,21 @@ function ruleOf(text: string): NonNullable<Subject["rule"]> {
   return { text, isAbout: (call) => matchesIf(text, call) };
 }
 
-/** The files of the project or the home that a command line names, with the folder they are in, and the packages. */
-function copiesFor(line: string, { project, home }: Pick<Owner, "project" | "home">): Copy[] {
+/** The words of a command line, each as the path that it may be. */
+export function pathsIn(line: string, { project, home }: Pick<Owner, "project" | "home">): string[] {
   const words = line.replaceAll(/["']/g, "").replaceAll(/\$\{?(?:CLAUDE|GEMINI)_PROJECT_DIR\}?/g, project)
     .replaceAll(/(?<![\w/])~(?=\/)|\$\{?HOME\}?/g, home).split(/[\s`;|&()<>=,[\]]+/);
+  return words.filter((word) => word !== "").map((word) => resolve(project, word));
+}
+
+/** The files of the project or the home that a command line names, with the folder they are in, and the packages. */
+function copiesFor(line: string, owner: Pick<Owner, "project" | "home">): Copy[] {
+  const { project, home } = owner;
   const packages = join(project, "node_modules");
   const found = new Map<string, Copy>(
     existsSync(packages) ? [[packages, { from: packages, to: "project/node_modules" }]] : [],
   );
-  for (const path of words.filter((word) => word !== "").map((word) => resolve(project, word))) {
+  for (const path of pathsIn(line, owner)) {
     const [root, into] = path.startsWith(`${project}/`) ? [project, "project"] : [home, "home"];
     if (root === "" || !path.startsWith(`${root}/`) || !existsSync(path)) continue;
     const from = dirname(path) !== root && isSmall(dirname(path)) ? dirname(path) : path;

@@ -6,6 +6,7 @@ import { splitFrontMatter } from "../../files/front-matter.ts";
 import { isExecutable } from "../../process/program.ts";
 import { discover, type HookFile, loadMessage, readHookFile } from "../../hooks/discover.ts";
 import { formatFileName, isSkipped, parseFileName, parseMoment } from "../../hooks/file/file-name.ts";
+import { homeOf } from "../../hooks/file/places.ts";
 import { readHeader, recordBase } from "../../hooks/file/record.ts";
 import { HOST_NAMES, type HostName, HOSTS, scriptHost, SETTINGS_FILES } from "../../hooks/hosts/index.ts";
 import { type Program, programOf } from "../../process/program.ts";
@@ -202,13 +203,14 @@ async function fromScripts(folder: string, options: FindOptions): Promise<FoundS
 
 /** A script as the settings of its project or plugin run it. */
 async function registeredSubjects(path: string, options: FindOptions): Promise<Subject[]> {
-  const { settingsSubjects } = await import("./find-settings.ts");
+  const { pathsIn, settingsSubjects } = await import("./find-settings.ts");
+  const home = homeOf(options.env);
   const places = [...SETTINGS_FILES, "hooks/hooks.json"];
   const found: Subject[] = [];
   for (let at = dirname(path), i = 0; i < 4 && at !== dirname(at); at = dirname(at), i++) {
     for (const place of places.map((one) => join(at, one)).filter((one) => existsSync(one))) {
       const { subjects } = await settingsSubjects(place, options).catch(() => ({ subjects: [] }));
-      found.push(...subjects.filter(({ runs }) => runs?.includes(`/${basename(path)}`)));
+      found.push(...subjects.filter(({ runs = "", project }) => pathsIn(runs, { project, home }).includes(path)));
     }
   }
   return found;
