@@ -145,6 +145,7 @@ test("hooks test shows what the model would see of each answer of a hook", async
     ["permission-request.a.ts", `export default () => ({ action: "allow" });`, /tool_result: \(the tool's result\)/],
     ["permission-request.a.ts", `export default () => {};`, /sees nothing of it/],
     ["notification.a.ts", `export default () => {};`, /sees nothing of it/],
+    ["turn-end.a.ts", `export default (_, ctx) => ctx.hookInput("now the docs");`, /would see\n +.*now the docs/],
     ["stop.a.ts", `export default () => {};`, /sees nothing of it/],
   ];
   for (const [name, text, sees] of cases) {
