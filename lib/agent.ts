@@ -72,6 +72,7 @@ export function agent(options: AgentOptions = {}): Agent {
   const made: Agent = {
     name: parts.name,
     ...(options.from !== undefined && { from: options.from }),
+    ...(options.model !== undefined && { model: options.model }),
     ...(options.permissions && { permissions: options.permissions }),
     ownHooks: async () => {
       const { hookFolders } = await import("./agent/hook-list.ts");

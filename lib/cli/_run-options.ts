@@ -52,12 +52,11 @@ export async function runOptions(
   agent: Agent,
 ): Promise<{ readonly options: StoredRunOptions; readonly watched: Agent }> {
   const cwd = projectOf(flags, io);
-  const { config, found, permissions } = await rulesHere({ flags, io, script }, agent);
+  const { config, found, permissions, model } = await rulesHere({ flags, io, script }, agent);
   const mcp = await findServers(cwd, config, io, flags.trust === true);
   const runs = privateDir(runsDir(cwd, io.env));
   const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`));
   const resume = flags.resume === "last" ? await lastId(store) : flags.resume as string | undefined;
-  const model = flags.model ?? (io.env.CROCHET_MODEL || config.model);
   const options: StoredRunOptions = {
     signal: io.signal,
     cwd,
@@ -69,14 +68,17 @@ export async function runOptions(
     permissions,
     rollout: flags.rollout === undefined ? (id) => join(runs, rolloutName(id)) : resolve(io.cwd, String(flags.rollout)),
     ...(mcp && { mcp }),
-    ...(model !== undefined && { model: String(model) }),
+    ...(model !== undefined && { model }),
     ...(resume !== undefined && pastFrom(resume)),
   };
   const onPrompt = await onPromptFor(config, io.env);
   return { options, watched: monitored(agent, { env: io.env, workspace: cwd, onPrompt }) };
 }
 
-/** What decides about the calls of an agent here: flag, script, trusted config and settings, what a person said 'always' to. */
+/**
+ * What decides about the calls of an agent here: flag, script, trusted config and settings, what a person said 'always'
+ * to. The model is that of the flag, else the script's own, else the one of the environment or the config.
+ */
 export async function rulesHere({ flags, io, script }: Call, agent: Agent) {
   const cwd = projectOf(flags, io);
   const config = await readConfig(cwd, io, flags.trust === true);
@@ -85,7 +87,8 @@ export async function rulesHere({ flags, io, script }: Call, agent: Agent) {
   const permissions = permissionsFrom(flags, agent.permissions, config.permissions, found.first.permissions, {
     allow: rememberedRules(cwd, io.env),
   });
-  return { config, found, permissions };
+  const named = flags.model ?? (agent.model === undefined ? io.env.CROCHET_MODEL || config.model : undefined);
+  return { config, found, permissions, model: named === undefined ? undefined : String(named) };
 }
 
 /** A session by its id; one of its checkpoints (`id@messages`) is continued under a new id. */

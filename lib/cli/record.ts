@@ -69,14 +69,13 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const agent = script === undefined ? await builtIn() : await loadAgent(script, io);
   const tools = flags.tools === true;
   const refused = new RefusedCalls(io.cwd);
-  const { permissions, config } = await rulesHere({ flags, io, script: script !== undefined }, agent);
-  const model = flags.model ?? (io.env.CROCHET_MODEL || config.model);
+  const { permissions, model } = await rulesHere({ flags, io, script: script !== undefined }, agent);
   const options: ReplayOptions = {
     prompts: [await withAttached(prompt, io.cwd)],
     redact: flags.redact === true,
     permissions,
     ...normalise,
-    ...(model !== undefined && { model: String(model) }),
+    ...(model !== undefined && { model }),
   };
   const place = { workspace, script, tools, io };
   const isSeen = io.tty && !flags.json;

@@ -15,6 +15,22 @@ test("run --model openai:NAME asks the server at OPENAI_BASE_URL, with the key i
   assert.equal(server.headers[0]!.authorization, "Bearer secret");
 });
 
+test("a script's own model wins over CROCHET_MODEL and config.yaml, and --model over all", async () => {
+  using server = await chatServer([{ text: "named" }]);
+  const lib = (path: string) => new URL(`../../lib/${path}`, import.meta.url);
+  using here = place({
+    "agent.ts": `import { agent } from "${lib("agent.ts")}";
+import { scripted } from "${lib("testing/index.ts")}";
+export default agent({ from: import.meta.url, model: scripted([{ text: "own" }]) });`,
+    ".crochet/config.yaml": "model: openai:qwen3\n",
+  });
+  const env = { OPENAI_BASE_URL: server.url, CROCHET_MODEL: "openai:qwen3" };
+  for (const [said, ...flags] of [["own"], ["named", "--model", "openai:qwen3"]]) {
+    const { out, err } = await here.crochet(["run", "agent.ts", "hi", ...flags], env);
+    assert.equal(out, `${said}\n`, err);
+  }
+});
+
 test("a model named openai:NAME without a server and without a key is refused with the variables to set", async () => {
   using here = place();
   const run = await here.crochet(["run", "say hello"], { CROCHET_MODEL: "openai:gpt-5" });
