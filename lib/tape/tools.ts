@@ -157,7 +157,7 @@ function failureOf(error: unknown): ToolFact["result"] {
     content: thrownWords(error),
     is_error: true,
     threw: (error as Error)?.name ?? "Error",
-    ...responseOf(error),
+    ...(error instanceof ToolError && error.response !== undefined && { response: plainJson(error.response) }),
   };
 }
 
@@ -187,10 +187,6 @@ function resultOf(returned: ToolReturn): ToolFact["result"] {
 
 function plainJson(value: unknown): Json {
   return JSON.parse(JSON.stringify(value) ?? "null");
-}
-
-function responseOf(error: unknown): { response?: Json } {
-  return error instanceof ToolError && error.response !== undefined ? { response: plainJson(error.response) } : {};
 }
 
 interface ShownResult {

@@ -45,23 +45,9 @@ export function objectOf(value: unknown): JsonObject {
 }
 
 /** An exchange as its recorder wrote it: each part may have any of the known forms. */
-interface WrittenExchange {
-  /** @default "POST" */
-  readonly method?: unknown;
-  /** Absent if the file holds responses only. */
-  readonly url?: unknown;
-  readonly requestHeaders?: unknown;
-  readonly request?: unknown;
-  readonly status: unknown;
-  readonly headers?: unknown;
-  /** The body of the response, read on demand. */
-  readonly body: () => unknown;
-  /** When it was recorded. @default the `date` header of the response */
-  readonly at?: unknown;
-  /** In milliseconds. @default what the API reports */
-  readonly took?: unknown;
-}
+type WrittenExchange = { readonly [part in keyof Exchange]?: unknown } & { readonly body: () => unknown };
 
+/** By default it is a POST, recorded at the `date` of the response, which took as long as the API reports. */
 export function exchangeOf(written: WrittenExchange): Exchange {
   const headers = headersOf(written.headers);
   const at = Date.parse(String(written.at ?? headers.date));

@@ -200,16 +200,15 @@ function keptHeaders({ headers }: Exchange, stream: boolean): { [name: string]: 
 
 /** Without the API version and betas: an imported tape is replayed with those of the current SDK. */
 function requestOf(exchange: Exchange): TapeRequest {
-  if (exchange.request !== undefined) return readRequest(exchange.request);
-  checkAnswer(exchange);
-  const answer = accumulate(exchange);
-  return standIn(answer.kind === "message" ? answer.message.model : undefined);
-}
-
-function readRequest(body: unknown): TapeRequest {
-  const why = noRequest(body);
+  const { request } = exchange;
+  if (request === undefined) {
+    checkAnswer(exchange);
+    const answer = accumulate(exchange);
+    return standIn(answer.kind === "message" ? answer.message.model : undefined);
+  }
+  const why = noRequest(request);
   if (why !== undefined) throw new ImportRefused(`a request ${why}`);
-  return fromBody(body);
+  return fromBody(request);
 }
 
 function standIn(model: unknown): TapeRequest {

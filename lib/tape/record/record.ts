@@ -11,9 +11,9 @@ import { type Attempt, type Call, KEPT_HEADERS, type TapeEvent, type TapeRequest
 /** A call while it is recorded; nothing of it is masked yet. */
 export interface LiveCall {
   readonly lane: string;
-  readonly request: TapeRequest;
+  request: TapeRequest;
   readonly at: number;
-  readonly attempts: readonly (() => Attempt)[];
+  readonly attempts: (() => Attempt)[];
   /** How long since its last attempt, if its agent was ended in the call, or the call is still under way. */
   left?: number | (() => number) | undefined;
   error?: CallError;
@@ -45,18 +45,12 @@ export async function* recordCall(
   signal: AbortSignal,
   to: { lane: string; at: number; facts: WireFacts; note: (call: LiveCall) => void; ended: () => void },
 ): AsyncGenerator<ModelEvent> {
-  const attempts: (() => Attempt)[] = [];
-  const call: { -readonly [K in keyof LiveCall]: LiveCall[K] } = {
-    lane: to.lane,
-    request: fromModel(request),
-    at: to.at,
-    attempts,
-  };
+  const call: LiveCall = { lane: to.lane, request: fromModel(request), at: to.at, attempts: [] };
   to.note(call);
   const wire = wireOf(model.named?.(request.model) ?? model);
   try {
-    if (wire) yield* overWire(wire, request, signal, call, attempts, to.facts);
-    else yield* atSeam(model, request, signal, attempts);
+    if (wire) yield* overWire(wire, request, signal, call, to.facts);
+    else yield* atSeam(model, request, signal, call.attempts);
   } catch (error) {
     call.error = errorOf(error);
     throw error;
@@ -70,8 +64,7 @@ async function* overWire(
   wire: Wire,
   request: ModelRequest,
   signal: AbortSignal,
-  call: { -readonly [K in keyof LiveCall]: LiveCall[K] },
-  attempts: (() => Attempt)[],
+  call: LiveCall,
   facts: WireFacts,
 ): AsyncGenerator<ModelEvent> {
   const listener: WireListener = {
@@ -85,11 +78,11 @@ async function* overWire(
       call.request = { ...call.request, wire: wireHeaders(headers), ...(sent && { sent }) };
     },
     response: (headers) => facts.responseHeaders(headers),
-    attempt: (attempt) => attempts.push(attempt),
+    attempt: (attempt) => call.attempts.push(attempt),
   };
   const began = performance.now();
   const sinceLast = () =>
-    Math.round(performance.now() - began) - attempts.reduce((sum, made) => sum + taken(made()), 0);
+    Math.round(performance.now() - began) - call.attempts.reduce((sum, made) => sum + taken(made()), 0);
   // The agent may be ended before an answer comes: while the SDK loads, or waits to try again.
   call.left = sinceLast;
   let wait: number | undefined;

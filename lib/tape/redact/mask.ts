@@ -1,7 +1,7 @@
 import type { ModelEvent } from "../../core/model.ts";
 import { onlyEvent } from "../frames.ts";
 import { runDelta } from "../_pack.ts";
-import type { Form, Placer } from "./places.ts";
+import type { Form, Placer, Replacement } from "./places.ts";
 import { mapTexts, type Redactor } from "./redact.ts";
 import type { Attempt, TapeEvent } from "../tape.ts";
 
@@ -191,12 +191,6 @@ function placeInPieces(texts: readonly string[], placer: Placer, form: Form): re
   const found: Replacement[] = [];
   for (let next = placer.find(whole, 0, form); next; next = placer.find(whole, next.end, form)) found.push(next);
   return found.length === 0 ? texts : inPieces(texts, found);
-}
-
-interface Replacement {
-  readonly at: number;
-  readonly end: number;
-  readonly instead: string;
 }
 
 function inPieces(texts: readonly string[], replacements: readonly Replacement[]): string[] {

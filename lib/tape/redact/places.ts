@@ -20,12 +20,19 @@ export interface Places {
 /** How a text is written: as it is, or inside a JSON text. */
 export type Form = "plain" | "json";
 
+/** A part of a text, and what stands for it. */
+export interface Replacement {
+  readonly at: number;
+  readonly end: number;
+  readonly instead: string;
+}
+
 /** Puts placeholders for places and takes them back. `restore(place(x))` is always `x`. */
 export interface Placer {
   place(text: string, form?: Form): string;
   restore(text: string, form?: Form): string;
   /** Where the next place stands in a text, from a position on. */
-  find(text: string, from: number, form?: Form): { at: number; end: number; instead: string } | undefined;
+  find(text: string, from: number, form?: Form): Replacement | undefined;
 }
 
 /** The places of this process, for a workspace. */
@@ -80,7 +87,7 @@ export function placer(places: Places | (() => Places), anyUser = false): Placer
   const known = () => made ??= lookedUp(typeof places === "function" ? places() : places, anyUser);
 
   const find: Placer["find"] = (text, from, form = "plain") => {
-    let found: { at: number; end: number; instead: string } | undefined;
+    let found: Replacement | undefined;
     for (const { text: place, name, kind } of known()[form]) {
       const at = nextOf(text, place, from, kind, form);
       // At one position the longest wins: the list is in that order.

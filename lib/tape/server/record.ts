@@ -55,10 +55,8 @@ export class Recorder {
 
   async #pass({ prefix, sent, headers, query, bytes }: Incoming, response: ServerResponse): Promise<void> {
     const began = performance.now();
-    const exchange: { -readonly [key in keyof Exchange]: Exchange[key] } = {
-      ...{ sent, headers, at: Date.now() - this.began },
-      attempt: { ended: "aborted", took: 0 },
-    };
+    const at = Date.now() - this.began;
+    const exchange: Exchange = { sent, headers, at, attempt: { ended: "aborted", took: 0 } };
     this.exchanges.push(exchange);
     this.#learn(headers, query);
     const url = upstreamUrl(this.#upstreams[prefix], prefix, sent.path) + query;

@@ -16,7 +16,7 @@ export interface Exchange {
   readonly headers: { readonly [name: string]: string | undefined };
   /** Milliseconds since the recording began. */
   readonly at: number;
-  readonly attempt: Attempt;
+  attempt: Attempt;
 }
 
 export interface RecordedRun {
