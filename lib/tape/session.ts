@@ -347,7 +347,7 @@ async function tapeAt(path: string, mode: TapeMode): Promise<Tape> {
 const wires = new WeakMap<AnthropicOptions, Map<string, Wire>>();
 
 /** One client for all replays that go to the same place in the same way. */
-export function sharedWire(options: AnthropicOptions, url = ""): Wire {
+function sharedWire(options: AnthropicOptions, url = ""): Wire {
   const known = wires.get(options) ?? new Map<string, Wire>();
   wires.set(options, known);
   const wire = known.get(url) ?? offlineWire({ ...options, ...(url !== "" && { baseURL: url }) });
