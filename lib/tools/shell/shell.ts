@@ -254,7 +254,11 @@ function overlap(data: Buffer, mark: Buffer): number {
 /** Whether the program waits for the shell. */
 function hold(child: ChildProcess, on: boolean): void {
   for (const part of [child, ...child.stdio] as ({ ref?(): void; unref?(): void } | null)[]) {
-    if (on) part?.ref?.();
-    else part?.unref?.();
+    try {
+      if (on) part?.ref?.();
+      else part?.unref?.();
+    } catch {
+      // Deno refuses for a process that has ended, also before it reports so.
+    }
   }
 }
