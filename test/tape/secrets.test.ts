@@ -259,6 +259,11 @@ test("a variable is secret by its name alone, also if its name holds its value, 
   assert.deepEqual(named({ MYSERVER_PASSWORD: "myserver" }), []);
 });
 
+test("a variable whose value is cut short holds no secret, one that only has dots or stars in it does", () => {
+  for (const value of ["sk-ant-...", "ghp_xxxxxxxx", "****1234"]) assert.equal(secretsOf({ A_TOKEN: value }).size, 0);
+  for (const value of ["tea...pot!9", "a*** very long one"]) assert.equal(secretsOf({ A_TOKEN: value }).size, 1);
+});
+
 test("a home is put out of sight if it is no shorter than four characters", () => {
   const at = (home: string) => naming({ home })(`in ${home}/tea`);
   assert.deepEqual([at("/abc"), at("/ab")], ["in {HOME}/tea", "in /ab/tea"]);

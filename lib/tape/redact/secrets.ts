@@ -258,10 +258,12 @@ const NAMES_ITSELF =
 
 /** What stands where a secret would be in a test, a template or a manual. */
 function isStandIn(value: string): boolean {
-  return STAND_IN.test(value);
+  return STAND_IN.test(value) || ELIDED.test(value);
 }
 const STAND_IN =
-  /(?<![A-Za-z])(?:your|dummy|fake|sample|placeholder|change[-_ ]?me|redacted|not[-_ ]?a[-_ ]?key)(?![A-Za-z])|example|x{4,}|\*{3,}|\.{3}/i;
+  /(?<![A-Za-z])(?:your|dummy|fake|sample|placeholder|change[-_ ]?me|redacted|not[-_ ]?a[-_ ]?key)(?![A-Za-z])|example/i;
+/** `sk-ant-...`, `ghp_xxxxxxxx`, `****1234`; a password that only has such a run in it is one. */
+const ELIDED = /^[\w-]{0,12}(?:x{4,}|\*{3,}|\.{3,})[\w-]{0,4}$/i;
 
 /** Names rather than values: `correct-horse`, `some.name`, `API_KEY_2`. */
 function isWords(value: string): boolean {
