@@ -2,7 +2,6 @@ import { isReachable } from "../agent/named-model.ts";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Agent, HookRunner } from "../agent/options.ts";
-import { EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { stateDir } from "../files/state-dir.ts";
 import type { HookHost } from "../hooks/process/host.ts";
@@ -156,21 +155,6 @@ export function agentScripts(folder: string): string[] {
 /** What such a script does, as far as reading shows it. */
 export function besideWords(script: string): string {
   return `${script} loads its own hooks without 'crochet trust': ./hooks beside it, unless its 'hooks' option says otherwise`;
-}
-
-/** The events of a hook, each under the name that says most: an alias if it is for some agents or outcomes only. */
-export function eventNames({ on }: HookRecord): string[] {
-  return on.map((one) => {
-    const { scope, aliases } = EVENTS[one.event] as {
-      scope: string;
-      aliases: Record<string, { scope?: string; outcome?: string }>;
-    };
-    const narrow = Object.entries(aliases).find(([, alias]) =>
-      (alias.scope !== undefined && alias.scope === one.scope && alias.scope !== scope) ||
-      (alias.outcome !== undefined && alias.outcome === one.outcome)
-    );
-    return narrow?.[0] ?? one.event;
-  });
 }
 
 /** What a hook is, with its mode unless that is the usual one. */

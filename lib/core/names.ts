@@ -22,6 +22,14 @@ export function resolveEvent(name: string): ResolvedName | undefined {
   return NAMES.get(kebab(name));
 }
 
+/** The name that says most: `subagent-stop` for `stop` of subagents alone. */
+export function narrowestName({ event, scope, outcome }: ResolvedName): string {
+  const narrow = Object.entries((EVENTS[event] as EventRow).aliases).find(([, alias]) =>
+    (alias.scope !== undefined && alias.scope === scope) || (alias.outcome !== undefined && alias.outcome === outcome)
+  );
+  return narrow?.[0] ?? event;
+}
+
 /** `pre-tool-use` for `PreToolUse` and `pre_tool_use`. */
 export function kebab(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, "$1-$2").replaceAll("_", "-").toLowerCase();

@@ -1,10 +1,11 @@
 import type { AgentSession } from "../../agent/options.ts";
 import { price, PRICED_MODELS } from "../../anthropic/prices.ts";
 import { NO_USAGE } from "../../core/messages.ts";
+import { narrowestName } from "../../core/names.ts";
 import { nearest } from "../../files/nearest.ts";
 import { OPENAI_NAME } from "../../openai/model.ts";
 import type { Listed, TranscriptStore } from "../../transcript/store.ts";
-import { eventNames, kindWords } from "../_find-hooks.ts";
+import { kindWords } from "../_find-hooks.ts";
 import { UsageError } from "../_io.ts";
 import { forgetRule, ownSessions, rememberedRules } from "../_stored.ts";
 import type { Tally } from "../show/tally.ts";
@@ -113,7 +114,7 @@ async function hooks(_: string, { session }: ChatState): Promise<string[]> {
   if (all.length === 0) return ["No hooks are asked here: 'crochet hooks add' shows some to begin with"];
   const rows = all.map((hook) => [
     plainText(hook.name),
-    eventNames(hook).join(" "),
+    hook.on.map(narrowestName).join(" "),
     plainText(hook.matcher ?? ""),
     kindWords(hook),
     hook.enabled ? "on" : "off",

@@ -175,7 +175,7 @@ function hookLines(hook: HookReport, colours: Colours, columns: number): string[
     ...findings.flatMap((finding) => findingLines(finding, colours, columns)),
     ...(mutants?.survived ?? []).flatMap((one) => survivorLines(one, saved !== undefined, colours)),
     ...(saved
-      ? [`  ${several(saved.examples, "example")} added to ${saved.file}: read them before you keep them`]
+      ? [`  ${several(saved.examples, "example")} added to ${saved.file}: read what was added before you keep it`]
       : []),
   ];
 }

@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Agent } from "../../agent/options.ts";
+import { narrowestName } from "../../core/names.ts";
 import { notBuiltIn } from "../../hooks/known-names.ts";
 import type { Found, Listed } from "../../hooks/sources.ts";
-import { agentScripts, besideWords, eventNames, hooksHere, kindWords } from "../_find-hooks.ts";
+import { agentScripts, besideWords, hooksHere, kindWords } from "../_find-hooks.ts";
 import { command, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
 import { firesIn, ledgers, sayRun } from "../_ledger.ts";
@@ -52,7 +53,7 @@ function row({ record, scope, source, path, broken = false }: Listed, i: number,
   return {
     order: i + 1,
     name: record.name,
-    events: nameless ? [] : eventNames(record),
+    events: nameless ? [] : record.on.map(narrowestName),
     matcher: record.matcher ?? null,
     kind: nameless ? null : record.kind,
     scope,

@@ -1,6 +1,5 @@
-import { EVENTS } from "../../core/events.ts";
 import type { HookKind, HookRecord } from "../../core/hook.ts";
-import type { ResolvedName } from "../../core/names.ts";
+import { narrowestName, type ResolvedName } from "../../core/names.ts";
 import type { Opinion } from "../../core/verdict.ts";
 import type { HookConfig } from "../../hooks/file/record.ts";
 import { type Misnamed, misnamed } from "../../hooks/known-names.ts";
@@ -78,7 +77,7 @@ export interface FoundSubjects {
 /** The moments a record listens to, under the narrowest name of each. */
 function momentsOf(on: readonly (ResolvedName & { readonly pattern?: string })[]): Moment[] {
   return on.map((name) => ({
-    event: aliasOf(name),
+    event: narrowestName(name),
     ...(name.pattern !== undefined && { matcher: name.pattern }),
   }));
 }
@@ -97,14 +96,6 @@ export function loadedOf(
     ...(timeout !== undefined && { timeout }),
     ...(onError !== undefined && { onError }),
   };
-}
-
-function aliasOf({ event, scope, outcome }: ResolvedName): string {
-  const aliases = Object.entries(EVENTS[event].aliases) as [string, { scope?: string; outcome?: string }][];
-  const narrow = aliases.find(([, a]) =>
-    (a.scope !== undefined && a.scope === scope) || (a.outcome !== undefined && a.outcome === outcome)
-  );
-  return narrow?.[0] ?? event;
 }
 
 /** A path as a person would type it. */

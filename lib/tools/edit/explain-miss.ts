@@ -54,7 +54,7 @@ function indentation(there: string, wanted: string): string {
 function closest(text: string, wanted: string): string {
   const lines = linesOf(text, true), wantedLines = linesOf(wanted, true);
   const first = nearestLine(lines, wantedLines);
-  if (first === undefined) return `: nothing in the file's ${lines.length} lines is similar, read it again`;
+  if (first === undefined) return ": nothing in the file is similar, read it again";
   return `: the closest text is at line ${first}${show(first, linesAt(text, first, wantedLines.length))}`;
 }
 
