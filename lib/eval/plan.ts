@@ -1,13 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { sha256 } from "../files/sha256.ts";
 import { hashFiles } from "../tape/workspace.ts";
@@ -137,9 +128,9 @@ export function writePlan(evals: string, plan: EvalPlan): string {
   const path = join(folder, "eval.json");
   writeFileSync(`${path}.new`, `${JSON.stringify(plan, null, 2)}\n`);
   renameSync(`${path}.new`, path);
-  const last = join(evals, "last");
-  rmSync(last, { force: true });
-  symlinkSync(plan.id, last);
+  const link = join(folder, crypto.randomUUID()); // renamed, as other evals may replace `last` at the same time
+  symlinkSync(plan.id, link);
+  renameSync(link, join(evals, "last"));
   return folder;
 }
 

@@ -1,16 +1,32 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import evaluate from "../../lib/cli/eval.ts";
 import type { RunLine } from "../../lib/eval/runs.ts";
 import { revoke } from "../../lib/hooks/trust.ts";
+import { ended } from "../_crochet.ts";
 import type { Place } from "../_place.ts";
+import { OUR_RUNTIME } from "../_runtime.ts";
+import { scratch } from "../_scratch.ts";
 import { evaluated, tossed, tosser } from "./_tossed.ts";
 
 const LONG = { timeout: 120_000 };
 
 const linesOf = (w: Place): RunLine[] =>
   readFileSync(`${w.cwd}/.crochet/evals/last/runs.jsonl`, "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
+
+test("evals that begin at the same time all begin, and the last one is named", LONG, async () => {
+  const plan = new URL("../../lib/eval/plan.ts", import.meta.url).href;
+  using folder = scratch({
+    "begin.ts": `import { readPlan, writePlan } from ${JSON.stringify(plan)};
+      for (let i = 0; i < 200; i++) writePlan(process.cwd(), { eval: 1, id: process.argv[2] + i } as any);
+      readPlan(process.cwd(), "last");`,
+  });
+  const begin = (id: string) =>
+    ended([...OUR_RUNTIME, join(folder.path, "begin.ts"), id], { cwd: folder.path, env: {} });
+  for (const { code, err } of await Promise.all(["a", "b", "c"].map(begin))) assert.equal(code, 0, err);
+});
 
 test("the table of an eval with known outcomes is the one computed by hand", LONG, async () => {
   using w = await tossed("PPFPPPPFPP", ["heads", "tails"]);
