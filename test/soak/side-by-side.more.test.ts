@@ -17,7 +17,7 @@ const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.
 
 /** Reads a note, edits it, and says so; the model knows from the conversation how far it is. */
 const AGENT = `
-import { agent } from "${lib("agent.ts")}";
+import { agent, jsonlStore } from "${lib("index.ts")}";
 import { scripted } from "${lib("testing/index.ts")}";
 import { Edit, Read } from "${lib("tools/index.ts")}";
 const steps = {
@@ -27,6 +27,7 @@ const steps = {
 const model = (request, signal) => scripted([steps[request.messages.length] ?? { text: "done" }])(request, signal);
 export default agent({
   from: import.meta.url, name: "noter", model, tools: [Read, Edit], permissions: { mode: "acceptEdits" },
+  store: jsonlStore(new URL("../runs", import.meta.url).pathname), // in memory they would stay until the end
 });
 `;
 
