@@ -21,8 +21,11 @@ test(
     await recorded(here);
     const many = 2 * availableParallelism() + 1;
     copies(here, Array.from({ length: many }, (_, i) => `copy-${i}`));
-    const interrupts =
-      `export default async () => (process.kill(process.pid, "SIGINT"), await new Promise((end) => setTimeout(end, 200)));\n`;
+    // Once, though two replays run at a time: a second signal ends the process at once.
+    const interrupts = `export default async () => {
+      globalThis.interrupted ??= process.kill(process.pid, "SIGINT");
+      await new Promise((end) => setTimeout(end, 200));
+    };\n`;
     here.put({ "hooks/stop.ts": interrupts });
     const { code, out, err } = await here.crochet(["replay", "--update"]);
     assert.equal(code, 130);
