@@ -20,6 +20,14 @@ test("hooks new writes a hook with its examples, which passes both as it is", SL
   assert.match(tested.out, /verdict {2}deny: Unpublishing is for people/);
 });
 
+test("the ending of a name is the language of a new hook, unless --lang says another", async () => {
+  using here = place();
+  const first = async (...args: string[]) => (await here.call(hooks, "new", ...args)).out.split("\n", 1)[0];
+  assert.equal(await first("stop.mine.sh"), "wrote hooks/stop.mine.sh");
+  assert.equal(await first("stop.asked.prompt.md"), "wrote hooks/stop.asked.prompt.md");
+  assert.equal(await first("stop.no.py", "--lang", "sh"), "wrote hooks/stop.no.py.sh");
+});
+
 test("hooks new names what cannot be written, and never writes over a hook", async () => {
   using here = place({ "hooks/stop.ts": "export default () => {};\n" });
   for (

@@ -13,7 +13,7 @@ const USAGE: Usage = {
   words: "<event>[@Tool][.label]",
   about: "Writes a hook into ./hooks with examples of what it does, for you to change. It works as it is.",
   flags: [
-    ["--lang <name>", `${Object.keys(LANGS).join(", ")} (ts)`],
+    ["--lang <name>", `${Object.keys(LANGS).join(", ")} (the name's ending, else ts)`],
     ["--cwd <dir>", "the project"],
     ["--json", "print JSON"],
   ],
@@ -21,12 +21,13 @@ const USAGE: Usage = {
 };
 
 export default command(USAGE, async ({ words, flags }, io) => {
-  const { lang = "ts" } = flags;
+  const [given = ""] = words;
+  const ending = Object.keys(LANGS).find((one) => given.endsWith(LANGS[one as Lang]));
+  const lang = flags.lang ?? ending ?? "ts";
   if (!Object.hasOwn(LANGS, String(lang))) {
     throw new UsageError(`Cannot write a hook in '${lang}': expected ${Object.keys(LANGS).join(", ")}`);
   }
-  const ext = LANGS[lang as Lang];
-  const file = `${words[0]}${ext}`;
+  const file = lang === ending ? given : given + LANGS[lang as Lang];
   const { hook, examples } = newHook(nameOf(file), lang as Lang);
   const cwd = projectOf(flags, io);
   const path = join(cwd, "hooks", file);
