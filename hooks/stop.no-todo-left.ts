@@ -3,13 +3,12 @@ import type { StopHook } from "crochet";
 /** Sends the agent back while what it changed since the last commit holds a TODO, FIXME or XXX that was not there before. */
 const noTodoLeft: StopHook = async ({ stop_hook_active }, ctx) => {
   const before = stop_hook_active ? Number(ctx.values.get(SENT_BACK) ?? 0) : 0;
-  if (before >= MOST) return;
-  const git = (...args: string[]) => ctx.$("git", args).then(({ code, stdout }) => code === 0 ? stdout : "");
+  const git = (...args: string[]) => ctx.$("git", SAFE.concat(args)).then((ran) => ran.code === 0 ? ran.stdout : "");
   const added = [
     ...lines(await git("diff", "HEAD", "--unified=0", "--no-color", "--no-ext-diff")),
     ...await untracked(await git("ls-files", "--others", "--exclude-standard", "-z"), ctx.cwd),
   ].filter(({ text }) => /\b(?:TODO|FIXME|XXX)\b/.test(text));
-  if (added.length === 0) return;
+  if (added.length === 0 || before >= MOST) return;
   ctx.values.set(SENT_BACK, before + 1);
   const shown = added.slice(0, 20).map(({ file, text }) => `${file}: ${text.trim()}`).join("\n");
   const reason = `You left ${added.length} to do. Do it, or say why it must wait and remove the mark:\n${shown}`;
@@ -20,6 +19,7 @@ export const config = { timeout: 60, nondeterministic: true };
 
 /** What an agent does not do after being sent back so often is a person's to do. */
 const [MOST, SENT_BACK] = [5, "no-todo-left:sent-back"] as const;
+const SAFE = ["-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false"]; // a clone may hold a repository
 
 function lines(diff: string): { file: string; text: string }[] {
   let file = "";

@@ -1,10 +1,10 @@
-import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { keptEvals, readPlan, roundOf, slotName, type Variant } from "../eval/plan.ts";
 import { type EvalPlace, EvalRuns } from "../eval/runs.ts";
 import { realOr } from "../hooks/file/places.ts";
 import { ownArgv } from "../hooks/own-command.ts";
+import { git } from "../process/git.ts";
 import { runProcess } from "../process/process.ts";
 import type { Fixture } from "../tape/fixture.ts";
 import { BUILT_IN } from "../files/importing.ts";
@@ -14,12 +14,6 @@ import { builtIn, loadAgent } from "./_script.ts";
 
 /** Where the process of a run leaves what came of it, in the run's folder. */
 const CAME = "came.json";
-
-/** What git says, in a directory; undefined if it fails. */
-export function git(cwd: string, ...args: string[]): string | undefined {
-  const { status, stdout } = spawnSync("git", args, { cwd, encoding: "utf8" });
-  return status === 0 ? stdout.trim() : undefined;
-}
 
 /** The agent as it is here. */
 export function here(model: string | undefined, cwd: string): Variant {

@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { shellWord } from "../core/shown.ts";
+import { git } from "../process/git.ts";
 import { missingProgram, onPath } from "../process/program.ts";
 import { stateDir } from "../files/state-dir.ts";
 import { crochetVersion, runtimeVersion } from "../files/version.ts";
@@ -69,7 +70,7 @@ async function machineChecks(cwd: string, env: Io["env"]): Promise<Check[]> {
     runtimes(env),
     keyCheck(cwd, env),
     await sandboxCheck(),
-    program("git", ["--version"], "install git: hooks and agents that look at changes need it"),
+    starts("git", git(cwd, "--version"), "install git: hooks and agents that look at changes need it"),
     await ripgrep(),
     ...[stateDir(cwd, env), userState(env)].map((dir) => writable(dir, env)).filter((check) => check.state !== "ok"),
   ];
@@ -124,13 +125,14 @@ async function ripgrep(): Promise<Check> {
   const { findRipgrep } = await import("../tools/search/ripgrep.ts");
   const path = await findRipgrep();
   const fix = "install ripgrep, or crochet again with its optional dependencies: Grep needs it";
-  return path === undefined ? warning("ripgrep", "not installed", fix) : program(path, ["--version"], fix, "ripgrep");
+  if (path === undefined) return warning("ripgrep", "not installed", fix);
+  const { status, stdout } = spawnSync(path, ["--version"], { encoding: "utf8", timeout: 10_000 });
+  return starts("ripgrep", status === 0 ? stdout.split("\n", 1)[0]! : undefined, fix, path);
 }
 
-function program(path: string, args: readonly string[], fix: string, about = path): Check {
-  const { status, stdout } = spawnSync(path, args, { encoding: "utf8", timeout: 10_000 });
-  if (status === 0) return ok(about, stdout.split("\n", 1)[0]!.trim());
-  return warning(about, `'${path}' does not start`, fix);
+/** A program by the version it names; undefined if it did not start. */
+function starts(about: string, version: string | undefined, fix: string, path = about): Check {
+  return version === undefined ? warning(about, `'${path}' does not start`, fix) : ok(about, version);
 }
 
 function writable(dir: string, env: Io["env"]): Check {

@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import {
   cpSync,
   existsSync,
@@ -25,6 +24,7 @@ import { TapeError } from "../read.ts";
 import { type Redactor, redactor } from "../redact/redact.ts";
 import { whatIs } from "../redact/scan.ts";
 import { BUILT_IN } from "../../files/importing.ts";
+import { git } from "../../process/git.ts";
 
 /** What is never part of a recorded workspace. */
 const LEFT_OUT = new Set([...SKIPPED, FIXTURES]);
@@ -138,11 +138,8 @@ function filesOf(workspace: string, except: readonly string[], leave: (path: str
  * in a clone the replay drifts. Undefined if there are none, or without git.
  */
 export function gitIgnored(fixture: string, cwd: string): string | undefined {
-  const { status, stdout } = spawnSync("git", ["ls-files", "--others", "--ignored", "--exclude-standard", "-z"], {
-    cwd: fixture,
-    encoding: "utf8",
-  });
-  const [first, ...more] = status === 0 ? stdout.split("\0").filter((path) => path !== "") : [];
+  const ignored = git(fixture, "ls-files", "--others", "--ignored", "--exclude-standard", "-z") ?? "";
+  const [first, ...more] = ignored.split("\0").filter((path) => path !== "");
   if (first === undefined) return undefined;
   const folder = relative(cwd, fixture) || ".";
   const others = more.length === 0 ? "" : ` and ${more.length} more`;

@@ -1,7 +1,7 @@
-import { spawnSync } from "node:child_process";
 import { existsSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { shellWord } from "../../core/shown.ts";
+import { git } from "../../process/git.ts";
 import { withDraft } from "../drafts.ts";
 import type { DriftReport } from "../drift/drift.ts";
 import { type Fixture, fixtureAt, inScratch } from "../fixture.ts";
@@ -108,7 +108,7 @@ export async function recordCommand(
 }
 
 function isRepository(cwd: string): boolean {
-  return spawnSync("git", ["rev-parse", "--is-inside-work-tree"], { cwd, stdio: "ignore" }).status === 0;
+  return git(cwd, "rev-parse", "--is-inside-work-tree") !== undefined;
 }
 
 export interface ReplayOptions extends RunOptions, Pick<ReplayerOptions, "loose" | "without"> {
@@ -138,10 +138,10 @@ export async function replayCommand(fixture: Fixture, options: ReplayOptions): P
 }
 
 /** The command of a tape as it is called in a copy of its workspace, which is a git repository if that was one. */
-export function recordedCommand({ header: { git, command = [] } }: Tape, cwd: string): string[] {
-  if (git) spawnSync("git", ["init", "--quiet"], { cwd, stdio: "ignore" });
+export function recordedCommand({ header }: Tape, cwd: string): string[] {
+  if (header.git) git(cwd, "init", "--quiet");
   const { restore } = placer(placesHere(cwd));
-  return command.map((word) => restore(word));
+  return (header.command ?? []).map((word) => restore(word));
 }
 
 /** @throws {TapeError} if there is no tape, or it is not one of another program */
