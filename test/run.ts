@@ -12,6 +12,8 @@ import { existsSync, globSync, mkdtempSync, openSync, readFileSync, rmSync, stat
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { noRecordings } from "./_data.ts";
+import { noBrowser, noSandbox } from "./_needs.ts";
 import "./_runtime.ts";
 
 type Runtime = "bun" | "deno";
@@ -78,6 +80,9 @@ if (flags.times) {
 // At the end, so that the tail of a long log shows what failed.
 for (const kind of ["skipped", "failed"] as const) {
   if (total[kind].length > 0) say(`\n${kind}:\n${total[kind].map((one) => `  ${one}`).join("\n")}`);
+}
+if (total.skipped.length > 0) {
+  for (const missing of [noSandbox, noBrowser, noRecordings]) if (missing) say(`skipped as ${missing}`);
 }
 const skipped = total.skipped.length > 0 ? `, ${total.skipped.length} skipped` : "";
 say(`\n${total.passed} passed, ${total.failed.length} failed${skipped}`);

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import hooks from "../../lib/cli/hooks.ts";
 import trust from "../../lib/cli/trust.ts";
-import { thrownWords } from "../../lib/core/thrown.ts";
-import { openSandbox } from "../../lib/permissions/sandbox.ts";
+import { noSandbox } from "../_needs.ts";
 import { place } from "../_place.ts";
 import {
   called,
@@ -171,8 +170,6 @@ test("nothing in a log is run, and hooks that have no say, ask a model or want a
   assert.equal(code, 1, "a hook that failed is no result");
   for (const name of ["ran", "logged", "tested"]) assert.equal(existsSync(join(w.cwd, name)), false);
 });
-
-const noSandbox = await openSandbox({ mode: "workspace", roots: [process.cwd()] }).then(() => false, thrownWords);
 
 test("command hooks of a backtest cannot write, if there is a sandbox", { skip: noSandbox }, async () => {
   using w = place({

@@ -11,7 +11,7 @@ import { scripted, scriptedServer } from "../../lib/testing/index.ts";
 import { withEnv } from "../_env.ts";
 import { place } from "../_place.ts";
 import { assertLinear } from "../_processor-time.ts";
-import { sharedData } from "../_shared.ts";
+import { noRecordings, recordings } from "../_data.ts";
 import { LONG, recorded } from "./_recorded.ts";
 
 test(
@@ -296,10 +296,10 @@ test("fixtures show says why a stream came to nothing: an error in it is not pas
   assert.match(out, /\n› go\n {2}Cannot finish the reply as the model reported overloaded_error: .*\nwhole\n/);
 });
 
-const cassettes = sharedData("cassettes");
+const cassettes = recordings("cassettes");
 
 test("all shared recordings become tapes on disk but the spliced one", {
-  skip: cassettes === undefined && "shared data is not here",
+  skip: noRecordings,
   timeout: 120_000,
 }, async () => {
   using w = place();

@@ -6,7 +6,7 @@ import { HOSTS } from "../../lib/hooks/hosts/index.ts";
 import { type HostName } from "../../lib/hooks/hosts/host.ts";
 import { readEvent } from "../../lib/hooks/hosts/read-event.ts";
 import { scratch } from "../_scratch.ts";
-import { sharedData } from "../_shared.ts";
+import { testData } from "../_data.ts";
 import { type Json, moduleAnswering, served } from "./_served.ts";
 
 /** What a module with this answer says to a host that writes this to stdin. */
@@ -170,11 +170,9 @@ test("Copilot's Stop has no last message: it is read from the log of the session
   assert.equal((await said("stop.x.ts", hook, stdin, "copilot")).output?.reason, "I tested it");
 });
 
-const DATA = sharedData("hosts");
+const DATA = testData("hosts");
 
-test("every recorded event of a host is read as the event of ours that its table names", {
-  skip: !DATA && "no shared data",
-}, () => {
+test("every recorded event of a host is read as the event of ours that its table names", () => {
   const folders: [host: HostName, folder: string, skipped: readonly string[]][] = [
     ["codex", "codex/stdin", []],
     ["gemini", "gemini/stdin", ["AfterModel", "BeforeToolSelection", "PreCompress"]],
@@ -183,10 +181,10 @@ test("every recorded event of a host is read as the event of ours that its table
     ["copilot", "copilot/stdin-claude-settings", []],
   ];
   for (const [host, folder, skipped] of folders) {
-    for (const file of readdirSync(join(DATA!, folder))) {
+    for (const file of readdirSync(join(DATA, folder))) {
       const name = file.replace(".json", "");
       const table = HOSTS[host];
-      const input = JSON.parse(readFileSync(join(DATA!, folder, file), "utf8"));
+      const input = JSON.parse(readFileSync(join(DATA, folder, file), "utf8"));
       const given = table.read ? table.read(input) : input;
       const heard = given && readEvent(given, table);
       if (skipped.includes(name)) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sharedData } from "../_shared.ts";
+import { testData } from "../_data.ts";
 import { type Case, type Content, type Outcome, readCases, runCase } from "./_oracle.ts";
 
 /** Why we differ from the host. There are no other reasons. */
@@ -128,28 +128,24 @@ function ourSide(outcome: Outcome, host: Partial<Compared>): Partial<Compared> {
   };
 }
 
-/** What is the host's own and no hook's: reminders, and the words of permissions, tools and schemas. */
-const OWN_REMINDER =
-  /(?:\n\n)?<system-reminder>\n(?!\S+ hook (?:success|additional context|blocking error))[\s\S]*?<\/system-reminder>\n?/g;
-const OWN_WORDS = /needs approval|haven't granted it yet|^<tool_use_error>|^\[Subagent hand-back\]/;
 /** A command too long for the host's way of starting a shell: whether the tool ran then says nothing about hooks. */
 const SHELL_FAILED = /^Could not start \/bin\/bash/;
 
 function fromHooks(content: Content, host?: Content): Content {
-  const plain = host ? comparable : (text: string) => comparable(text.replaceAll(OWN_REMINDER, ""));
   const kept = content.map((part) =>
-    typeof part === "string" ? plain(part) : { tool_result: plain(part.tool_result), is_error: part.is_error ?? false }
+    typeof part === "string"
+      ? comparable(part)
+      : { tool_result: comparable(part.tool_result), is_error: part.is_error ?? false }
   ).filter((part) => typeof part !== "string" || part.trim() !== "");
   return kept.map((part, i) => {
     const other = host?.[i];
     if (typeof part === "string") return typeof other === "string" ? clippedAs(part, other) : part;
-    const own = { ...part, tool_result: OWN };
-    if (host === undefined) return OWN_WORDS.test(part.tool_result) ? own : part;
     if (typeof other !== "object" || other.is_error !== part.is_error) return part;
-    return other.tool_result === OWN ? own : { ...part, tool_result: clippedAs(part.tool_result, other.tool_result) };
+    return other.tool_result === OWN ? other : { ...part, tool_result: clippedAs(part.tool_result, other.tool_result) };
   });
 }
 
+/** In the data in place of what is the host's own and no hook's: the words of permissions, tools and schemas. */
 const OWN = "(the host's own words)";
 
 function comparable(text: string): string {
@@ -164,14 +160,14 @@ function clippedAs(text: string, host: string): string {
   return tail !== undefined && text.startsWith(head!) && text.endsWith(tail) ? host : text;
 }
 
-const path = sharedData("oracle-cases.jsonl");
+const cases = readCases(testData("oracle-cases.jsonl"));
 
-test("every difference from the host is about a case there is", { skip: path ? false : "no shared data" }, () => {
-  const names = new Set(readCases(path!).map((c) => c.name));
+test("every difference from the host is about a case there is", () => {
+  const names = new Set(cases.map((c) => c.name));
   assert.deepEqual(Object.keys(DIFFERENCES).filter((name) => !names.has(name)), []);
 });
 
-for (const given of path ? readCases(path) : []) {
+for (const given of cases) {
   const difference = DIFFERENCES[given.name];
   const claim = difference ? `differs from the host by intent (${difference.reason})` : "ends as in the host";
   test(`oracle ${given.name} ${claim}`, async () => {

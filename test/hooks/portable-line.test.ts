@@ -6,7 +6,7 @@ import { install, uninstall } from "../../lib/cli/hooks/install.ts";
 import { ended } from "../_crochet.ts";
 import { place } from "../_place.ts";
 import { scratch } from "../_scratch.ts";
-import { sharedData } from "../_shared.ts";
+import { testData } from "../_data.ts";
 
 const LAUNCHER = new URL("../../lib/cli/crochet", import.meta.url).pathname;
 
@@ -176,11 +176,8 @@ test("only a host with local settings has --scope local", async () => {
   assert.match(refused.err, /codex has no local settings; use project or user/);
 });
 
-const STDIN = sharedData("hosts");
-
 test(
   "the lines read what the hosts really write to stdin",
-  { skip: STDIN === undefined && "no shared data" },
   async () => {
     for (
       const [host, event, name] of [["codex", "PreToolUse", "PreToolUse"], [
@@ -191,7 +188,7 @@ test(
     ) {
       using p = await shippedProject(host);
       const global = bin(join(p.home, "global"), { crochet: LAUNCHER, readlink: "/usr/bin/readlink", sh: "/bin/sh" });
-      const stdin = JSON.parse(readFileSync(join(STDIN!, host, "stdin", `${name}.json`), "utf8"));
+      const stdin = JSON.parse(readFileSync(testData(`hosts/${host}/stdin/${name}.json`), "utf8"));
       const { said, stderr } = await run(
         host,
         lineFor(p.text, event),

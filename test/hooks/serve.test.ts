@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { HOSTS } from "../../lib/hooks/hosts/index.ts";
 import { type HostEvent, readEvent } from "../../lib/hooks/hosts/read-event.ts";
 import { scratch } from "../_scratch.ts";
-import { sharedData } from "../_shared.ts";
+import { testData } from "../_data.ts";
 import { ask, BASE, EVENTS, type Json, moduleAnswering, POST, PRE, served } from "./_served.ts";
 
 test("a script that other hosts ask reads an event of Claude Code", async () => {
@@ -227,13 +227,11 @@ const LEFT_OUT = new Set(
     .split(" "),
 );
 
-const captures = sharedData("captures");
+const captures = testData("captures");
 
-test("every capture of a host's event is read, and only what no event of ours has is left out", {
-  skip: captures ? false : "the shared data is not here",
-}, () => {
+test("every capture of a host's event is read, and only what no event of ours has is left out", () => {
   const read: string[] = [];
-  for (const name of readdirSync(captures!)) {
+  for (const name of readdirSync(captures)) {
     const stdin: Json = JSON.parse(readFileSync(`${captures}/${name}`, "utf8")).stdin;
     const heard = readEvent(stdin, HOSTS.claude);
     if (!heard) continue;

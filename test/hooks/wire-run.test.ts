@@ -6,7 +6,7 @@ import { agent } from "../../lib/agent.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { Agent, Bash, Edit, Read, Write } from "../../lib/tools/index.ts";
 import { scratch } from "../_scratch.ts";
-import { sharedData } from "../_shared.ts";
+import { testData } from "../_data.ts";
 import { settingsHooks } from "./_settings-files.ts";
 
 type Sent = Readonly<Record<string, any>>;
@@ -91,12 +91,11 @@ const CAPTURES: readonly [capture: string, of: (sent: Sent) => boolean][] = [
 
 test(
   "what command hooks read in a run of ours is shaped as in the host, key by key",
-  { skip: sharedData("captures") ? false : "no shared data" },
   async () => {
     const sent = await sentInRun();
     const differing = CAPTURES.flatMap(([capture, of]) => {
       const ours = sent.find(of);
-      const { stdin } = JSON.parse(readFileSync(sharedData(`captures/${capture}.json`)!, "utf8"));
+      const { stdin } = JSON.parse(readFileSync(testData(`captures/${capture}.json`), "utf8"));
       const [a, b] = [JSON.stringify(shape(ours)), JSON.stringify(shape(stdin))];
       return a === b ? [] : [{ capture, ours: a, host: b }];
     });

@@ -9,7 +9,7 @@ import type { ModelEvent } from "../../lib/core/model.ts";
 import { readReply } from "../../lib/core/reply.ts";
 import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { tries } from "../_counts.ts";
-import { sharedData } from "../_shared.ts";
+import { noRecordings, recordings } from "../_data.ts";
 
 const request = { model: "claude-test", system: "", messages: [user("hello")], tools: [], max_tokens: 100 };
 
@@ -134,12 +134,12 @@ test("law 5: every prefix of a stream that lacks its end is a cut reply, never a
   assert.equal((await readReply(parse([bytes.slice(0, whole + 1)]), () => {})).calls.length, 1);
 });
 
-const recorded = sharedData(
+const recorded = recordings(
   "cassettes/anthropics+anthropic-sdk-typescript/lib__fixtures__incomplete_partial_json_response.txt",
 );
 
 test("law 5: a recorded stream gives the same events however it is cut", {
-  skip: recorded === undefined ? "the shared recordings are not here" : false,
+  skip: noRecordings,
 }, () => {
   const bytes = readFileSync(recorded!);
   const read = (chunks: readonly Uint8Array[]) => {

@@ -16,7 +16,7 @@ import { fileURLToPath } from "node:url";
 import { allStandings } from "../../lib/monitor/standing.ts";
 import { CROCHET } from "../_crochet.ts";
 import { put, scratch } from "../_scratch.ts";
-import { sharedData } from "../_shared.ts";
+import { testData } from "../_data.ts";
 import { until } from "../_until.ts";
 
 const BIN = fileURLToPath(new URL("../../lib/cli/crochet", import.meta.url));
@@ -62,12 +62,11 @@ function watch(id: string, ...more: string[]): { path: string; hooks: Readonly<R
 /** What the host sends on stdin, as it was recorded; `changed` names another tool. */
 function captured(name: string, changed: object = {}): string {
   return JSON.stringify({
-    ...JSON.parse(readFileSync(sharedData(`captures/${name}.json`)!, "utf8")).stdin,
+    ...JSON.parse(readFileSync(testData(`captures/${name}.json`), "utf8")).stdin,
     ...changed,
   });
 }
 
-const CAPTURES = { skip: !sharedData("captures/Stop.json") && "the hosts' recorded stdin is not here" };
 const PROMPT_TOOLS = "ExitPlanMode|AskUserQuestion|EnterPlanMode";
 
 test("S2.9, S2.10, S2.15: agent settings writes one PreToolUse entry after Stop and Notification, and prints the path", () => {
@@ -87,7 +86,7 @@ test("S2.9, S2.10, S2.15: agent settings writes one PreToolUse entry after Stop 
   assert.match(command, /^\/.* \/.*note\.ts agent hook pretooluse fresh$/);
 });
 
-test("S2.1, S2.3, S2.8, S2.9, U14: the written commands are silent and follow what the agent does", CAPTURES, () => {
+test("S2.1, S2.3, S2.8, S2.9, U14: the written commands are silent and follow what the agent does", () => {
   const { hooks } = watch("followed", "--on-prompt", "none");
   const tool = (tool_name: string) => ({ tool_name, tool_input: { questions: [{ question: "Which one?" }] } });
   for (

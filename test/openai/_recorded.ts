@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import type { Reply } from "../../lib/core/model.ts";
 import type { Exchange } from "../../lib/tape/import/exchange.ts";
 import { readRecording } from "../../lib/tape/import/read.ts";
-import { sharedData } from "../_shared.ts";
+import { recordings } from "../_data.ts";
 
 /** What an answer must come to, as the manifest of the recordings says it. */
 export interface Expected {
@@ -29,7 +29,7 @@ export interface Answer {
   readonly want: Expected;
 }
 
-export const manifest = sharedData("openai-cassettes/manifest.json");
+export const manifest = recordings("openai-cassettes/manifest.json");
 
 /** All answers of the recordings, then the written ones. */
 export async function answers(): Promise<Answer[]> {

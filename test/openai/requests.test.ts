@@ -4,10 +4,9 @@ import { test } from "node:test";
 import { type Block, type Message, type ModelRequest, openai } from "crochet";
 import { toolResult, user } from "../../lib/core/messages.ts";
 import { readReply } from "../../lib/core/reply.ts";
+import { noRecordings } from "../_data.ts";
 import { serve } from "../_server.ts";
-import { type Answer, answers, manifest } from "./_recorded.ts";
-
-const skip = manifest === undefined ? "no shared data" : false;
+import { type Answer, answers } from "./_recorded.ts";
 
 type Json = { readonly [key: string]: unknown };
 
@@ -68,41 +67,49 @@ function nextMessage(second: Answer, reply: Message): Message {
   return user(results.map((text, i): Block => toolResult(calls[i]!, text)));
 }
 
-test("the next request of a recorded conversation is the one that its own client sent", { skip }, async () => {
-  const all = await answers();
-  let compared = 0;
-  for (const [i, first] of all.entries()) {
-    const second = all[i + 1];
-    const isPair = second?.request && first.request && plain(second.request).length > plain(first.request).length;
-    if (!isPair || first.name.split(" ")[0] !== second.name.split(" ")[0]) continue;
-    const sent: Json[] = [];
-    body = first.body;
-    using server = await serve(async (request, response) => {
-      sent.push(JSON.parse(await textFrom(request)));
-      response.writeHead(200, { "content-type": first.type }).end(first.body);
-    });
-    const { api } = first.want;
-    const { tools = [], model } = first.request as { tools?: Json[]; model: string };
-    const asked = plain(second.request!) as { system?: string; user?: string }[];
-    const request: ModelRequest = {
-      model,
-      system: asked.find(({ system }) => system !== undefined)?.system ?? "",
-      messages: [user(asked.find(({ user }) => user !== undefined)!.user!)],
-      tools: tools.map(plainTool).map(({ name, description, parameters }) => ({
-        ...{ name: name as string, description: description as string, input_schema: parameters as Json },
-      })),
-      max_tokens: 80,
-    };
-    const ask = openai({ model, apiKey: "test", api, baseURL: server.url });
-    const reply = await readReply(ask(request, new AbortController().signal), () => {});
-    const messages = [...request.messages, reply.message, nextMessage(second, reply.message)];
-    await readReply(ask({ ...request, messages }, new AbortController().signal), () => {});
-    // A server that gives no ids takes any.
-    const ids = new Map(JSON.stringify(second.request).match(/pyd_ai_\w+/g)?.map((id) => [id, reply.calls[0]!.id]));
-    const wanted = JSON.parse(JSON.stringify(second.request).replace(/pyd_ai_\w+/g, (id) => ids.get(id)!));
-    assert.deepEqual(plain(sent[1]!), plain(wanted), second.name);
-    assert.deepEqual((sent[1]!.tools as Json[] ?? []).map(plainTool), (wanted.tools ?? []).map(plainTool), second.name);
-    compared++;
-  }
-  assert.ok(compared >= 9, `${compared} requests compared`);
-});
+test(
+  "the next request of a recorded conversation is the one that its own client sent",
+  { skip: noRecordings },
+  async () => {
+    const all = await answers();
+    let compared = 0;
+    for (const [i, first] of all.entries()) {
+      const second = all[i + 1];
+      const isPair = second?.request && first.request && plain(second.request).length > plain(first.request).length;
+      if (!isPair || first.name.split(" ")[0] !== second.name.split(" ")[0]) continue;
+      const sent: Json[] = [];
+      body = first.body;
+      using server = await serve(async (request, response) => {
+        sent.push(JSON.parse(await textFrom(request)));
+        response.writeHead(200, { "content-type": first.type }).end(first.body);
+      });
+      const { api } = first.want;
+      const { tools = [], model } = first.request as { tools?: Json[]; model: string };
+      const asked = plain(second.request!) as { system?: string; user?: string }[];
+      const request: ModelRequest = {
+        model,
+        system: asked.find(({ system }) => system !== undefined)?.system ?? "",
+        messages: [user(asked.find(({ user }) => user !== undefined)!.user!)],
+        tools: tools.map(plainTool).map(({ name, description, parameters }) => ({
+          ...{ name: name as string, description: description as string, input_schema: parameters as Json },
+        })),
+        max_tokens: 80,
+      };
+      const ask = openai({ model, apiKey: "test", api, baseURL: server.url });
+      const reply = await readReply(ask(request, new AbortController().signal), () => {});
+      const messages = [...request.messages, reply.message, nextMessage(second, reply.message)];
+      await readReply(ask({ ...request, messages }, new AbortController().signal), () => {});
+      // A server that gives no ids takes any.
+      const ids = new Map(JSON.stringify(second.request).match(/pyd_ai_\w+/g)?.map((id) => [id, reply.calls[0]!.id]));
+      const wanted = JSON.parse(JSON.stringify(second.request).replace(/pyd_ai_\w+/g, (id) => ids.get(id)!));
+      assert.deepEqual(plain(sent[1]!), plain(wanted), second.name);
+      assert.deepEqual(
+        (sent[1]!.tools as Json[] ?? []).map(plainTool),
+        (wanted.tools ?? []).map(plainTool),
+        second.name,
+      );
+      compared++;
+    }
+    assert.ok(compared >= 9, `${compared} requests compared`);
+  },
+);

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent } from "../../lib/agent.ts";
@@ -9,13 +8,13 @@ import { openSandbox } from "../../lib/permissions/sandbox.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { BashOutput, type BashOutputResponse } from "../../lib/tools/background.ts";
 import { Bash, type BashResponse, bashTool } from "../../lib/tools/bash.ts";
+import { noSandbox } from "../_needs.ts";
 import { scratch } from "../_scratch.ts";
 import { serve } from "../_server.ts";
 import { type Bench, bench, running, sleeper, token } from "../tools/_bash.ts";
 import { until } from "../_until.ts";
 
 const sandbox = (root: string, network = false) => ({ mode: "workspace" as const, roots: [root], network });
-const skip = await openSandbox(sandbox(tmpdir())).then(() => false as const, (error: Error) => error.message);
 
 /** Runs `body` with an agent whose commands are in the sandbox of its folder. */
 function confined(body: (bench: Bench) => Promise<void>, network = false): Promise<void> {
@@ -72,22 +71,26 @@ test("a bubblewrap that cannot start is reported in its own words, and the comma
     { bwrap: "#!/bin/sh\necho no namespaces here >&2\nexit 1\n" },
   ));
 
-test("a sandbox refuses a workspace that is everything, missing or of an unknown kind", { skip }, async () => {
-  await assert.rejects(() => openSandbox(sandbox("/")), /as the workspace is the whole machine/);
-  await assert.rejects(() => openSandbox({ mode: "workspace", roots: [] }), /as the workspace is the whole machine/);
-  await assert.rejects(
-    () => openSandbox(sandbox("/no/such/folder")),
-    /as the workspace '\/no\/such\/folder' is not a folder/,
-  );
-  await assert.rejects(
-    () => openSandbox({ mode: "open" as "workspace", roots: ["/usr"] }),
-    /as the mode 'open' is unknown: expected workspace/,
-  );
-});
+test(
+  "a sandbox refuses a workspace that is everything, missing or of an unknown kind",
+  { skip: noSandbox },
+  async () => {
+    await assert.rejects(() => openSandbox(sandbox("/")), /as the workspace is the whole machine/);
+    await assert.rejects(() => openSandbox({ mode: "workspace", roots: [] }), /as the workspace is the whole machine/);
+    await assert.rejects(
+      () => openSandbox(sandbox("/no/such/folder")),
+      /as the workspace '\/no\/such\/folder' is not a folder/,
+    );
+    await assert.rejects(
+      () => openSandbox({ mode: "open" as "workspace", roots: ["/usr"] }),
+      /as the mode 'open' is unknown: expected workspace/,
+    );
+  },
+);
 
 test(
   "what a command in the sandbox exports never reaches what starts the next sandbox, and always what runs in it",
-  { skip },
+  { skip: noSandbox },
   () =>
     confined(async ({ bash, call, cwd }) => {
       using outside = scratch();
@@ -113,7 +116,7 @@ two" NOT= PATH="$PWD/bin:$PATH"; unset HOME; hello() { echo "hello $1"; }; expor
 
 test(
   "in the sandbox the workspace can be written, and nothing else",
-  { skip },
+  { skip: noSandbox },
   () =>
     confined(async ({ bash, fails, cwd }) => {
       assert.equal((await bash("echo a > a.txt; mkdir d; cat a.txt; id -u")).stdout, `a\n${process.getuid!()}`);
@@ -144,7 +147,7 @@ test(
     }),
 );
 
-test("in the sandbox /tmp is its own, kept from call to call and gone afterwards", { skip }, () => {
+test("in the sandbox /tmp is its own, kept from call to call and gone afterwards", { skip: noSandbox }, () => {
   const name = `crochet-tmp-${token()}`;
   return confined(async ({ bash }) => {
     writeFileSync(join("/tmp", `${name}-host`), "");
@@ -162,7 +165,7 @@ test("in the sandbox /tmp is its own, kept from call to call and gone afterwards
   });
 });
 
-test("in the sandbox there is no network unless it was allowed", { skip }, async () => {
+test("in the sandbox there is no network unless it was allowed", { skip: noSandbox }, async () => {
   using server = await serve((_, response) => void response.end("reached\n"));
   const ask = `exec 3<>/dev/tcp/127.0.0.1/${
     new URL(server.url).port
@@ -176,7 +179,7 @@ test("in the sandbox there is no network unless it was allowed", { skip }, async
 
 test(
   "in the sandbox processes of the machine can be neither seen nor ended",
-  { skip },
+  { skip: noSandbox },
   () =>
     confined(async ({ bash, fails }) => {
       assert.ok(Number((await bash("echo $$")).stdout) < 50);
@@ -188,7 +191,7 @@ test(
 
 test(
   "in the sandbox the shell keeps its state, starts anew after an exit, and its tree is ended",
-  { skip },
+  { skip: noSandbox },
   () =>
     confined(async ({ bash, fails, cwd, call }) => {
       await bash("mkdir d; cd d; export A=1; f() { echo f; }");
@@ -214,7 +217,7 @@ test(
 
 test(
   "in the sandbox a folder that is hidden inside leads back to the workspace",
-  { skip },
+  { skip: noSandbox },
   () =>
     confined(async ({ bash, fails, cwd }) => {
       await fails("mkdir /tmp/inner; cd /tmp/inner; exit 1");
@@ -224,7 +227,7 @@ test(
 
 test(
   "in the sandbox what runs outside of it later cannot be changed",
-  { skip },
+  { skip: noSandbox },
   () =>
     bench(async ({ bash, fails, cwd, state }) => {
       execFileSync("git", ["init", "-q", cwd]);
@@ -248,60 +251,68 @@ test(
     }),
 );
 
-test("code that a sandboxed run leaves behind to run outside later is listed at its end", { skip }, async () => {
-  using folder = scratch({
-    "package.json": '{"scripts":{"test":"true"}}',
-    "lib/package.json": "{}",
-    ".envrc": "true\n",
-  });
-  execFileSync("git", ["init", "-q", folder.path]);
-  const warningsOf = async (command: string) => {
-    const warnings: string[] = [];
-    await agent({
-      model: scripted([{ tools: [{ name: "Bash", input: { command } }] }, { text: "ok" }]),
-      tools: [Bash],
-      sandbox: "workspace",
-      permissions: { mode: "bypassPermissions" },
-      cwd: folder.path,
-      on: (event) => event.type === "warning" && warnings.push(event.message),
-    }).run("go");
-    return warnings;
-  };
-  const planted = [
-    "git init -q deep/er",
-    "mkdir hooks",
-    "echo x > hooks/stop.sh",
-    `echo '{"scripts":{"test":"curl x"}}' > package.json`,
-    `echo '{"version":"2"}' > lib/package.json`,
-    "echo false > .envrc",
-    "touch -d 2001-01-01 .envrc",
-  ].join(" && ");
-  const [warning = "", ...more] = await warningsOf(planted);
-  assert.deepEqual(more, []);
-  const listed = warning.replace(/^New or changed .* later: /, "").split(", ");
-  assert.ok(listed.includes("deep/er/.git/config"), warning);
-  const others = listed.filter((path) => !path.startsWith("deep/er/.git/"));
-  assert.deepEqual(others, [".envrc", "hooks/stop.sh", "package.json"]);
-  assert.deepEqual(await warningsOf("echo hi > readme.txt"), []);
-});
+test(
+  "code that a sandboxed run leaves behind to run outside later is listed at its end",
+  { skip: noSandbox },
+  async () => {
+    using folder = scratch({
+      "package.json": '{"scripts":{"test":"true"}}',
+      "lib/package.json": "{}",
+      ".envrc": "true\n",
+    });
+    execFileSync("git", ["init", "-q", folder.path]);
+    const warningsOf = async (command: string) => {
+      const warnings: string[] = [];
+      await agent({
+        model: scripted([{ tools: [{ name: "Bash", input: { command } }] }, { text: "ok" }]),
+        tools: [Bash],
+        sandbox: "workspace",
+        permissions: { mode: "bypassPermissions" },
+        cwd: folder.path,
+        on: (event) => event.type === "warning" && warnings.push(event.message),
+      }).run("go");
+      return warnings;
+    };
+    const planted = [
+      "git init -q deep/er",
+      "mkdir hooks",
+      "echo x > hooks/stop.sh",
+      `echo '{"scripts":{"test":"curl x"}}' > package.json`,
+      `echo '{"version":"2"}' > lib/package.json`,
+      "echo false > .envrc",
+      "touch -d 2001-01-01 .envrc",
+    ].join(" && ");
+    const [warning = "", ...more] = await warningsOf(planted);
+    assert.deepEqual(more, []);
+    const listed = warning.replace(/^New or changed .* later: /, "").split(", ");
+    assert.ok(listed.includes("deep/er/.git/config"), warning);
+    const others = listed.filter((path) => !path.startsWith("deep/er/.git/"));
+    assert.deepEqual(others, [".envrc", "hooks/stop.sh", "package.json"]);
+    assert.deepEqual(await warningsOf("echo hi > readme.txt"), []);
+  },
+);
 
-test("in the sandbox a workspace may be reached by a link", { skip }, () =>
-  bench(async ({ call, cwd, state }) => {
-    const link = `${cwd}-link`;
-    symlinkSync(cwd, link);
-    try {
-      state.set("sandbox", sandbox(link));
-      const { response } = await call(Bash, { command: "echo a > a.txt; pwd -P" }, { cwd: link });
-      assert.equal((response as BashResponse).stdout, cwd);
-      assert.ok(existsSync(join(cwd, "a.txt")));
-    } finally {
-      rmSync(link);
-    }
-  }));
+test(
+  "in the sandbox a workspace may be reached by a link",
+  { skip: noSandbox },
+  () =>
+    bench(async ({ call, cwd, state }) => {
+      const link = `${cwd}-link`;
+      symlinkSync(cwd, link);
+      try {
+        state.set("sandbox", sandbox(link));
+        const { response } = await call(Bash, { command: "echo a > a.txt; pwd -P" }, { cwd: link });
+        assert.equal((response as BashResponse).stdout, cwd);
+        assert.ok(existsSync(join(cwd, "a.txt")));
+      } finally {
+        rmSync(link);
+      }
+    }),
+);
 
 test(
   "a shell that was opened outside the sandbox never serves once the sandbox is asked for",
-  { skip },
+  { skip: noSandbox },
   () =>
     bench(async ({ bash, fails, state, cwd }) => {
       await bash("x=1; mkdir d; cd d");

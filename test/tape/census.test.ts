@@ -6,7 +6,7 @@ import type * as Sdk from "@anthropic-ai/sdk/resources/beta/messages";
 import { census, KNOWN } from "../../lib/tape/census.ts";
 import { importRecording } from "../../lib/tape/import/import.ts";
 import type { Attempt, Tape } from "../../lib/tape/tape.ts";
-import { sharedData } from "../_shared.ts";
+import { noRecordings, recordings } from "../_data.ts";
 
 /** Does not compile where the SDK knows a kind that the census does not. */
 type Missing<Of, Listed> = Exclude<Of, Listed> extends never ? true : Exclude<Of, Listed>;
@@ -100,10 +100,10 @@ test("census() counts what was streamed, what came whole and what went wrong, an
   assert.deepEqual(counted.of.versions.covers, { "sdk 1.8.0": 2 });
 });
 
-const manifest = sharedData("cassettes/manifest.json");
+const manifest = recordings("cassettes/manifest.json");
 
 test("census() finds in the shared recordings what their list says they hold", {
-  skip: manifest === undefined && "shared data is not here",
+  skip: noRecordings,
 }, async () => {
   const listed: { file: string; features: string[] }[] = JSON.parse(readFileSync(manifest!, "utf8"));
   const refused: string[] = [];

@@ -4,10 +4,9 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { importRecording } from "../../lib/tape/import/import.ts";
 import { replyOf } from "../../lib/tape/reply.ts";
+import { noRecordings } from "../_data.ts";
 import { compared, type Expected, manifest } from "../openai/_recorded.ts";
 import { throughFile } from "./_written.ts";
-
-const skip = manifest === undefined ? "shared data is not here" : false;
 
 interface Listed {
   readonly file: string;
@@ -23,7 +22,7 @@ async function imported(file: string) {
 
 test(
   "every recording of OpenAI's APIs becomes a tape with the replies and errors that were recorded",
-  { skip },
+  { skip: noRecordings },
   async () => {
     for (const { file, expected } of listed) {
       const { tape } = await imported(file);
@@ -46,7 +45,7 @@ test(
 
 test(
   "a recorded conversation is a request after each reply, with that reply and what the tools gave",
-  { skip },
+  { skip: noRecordings },
   async () => {
     const { tape } = await imported("0xPlaygrounds+rig/codex_sessions__parallel_tool_calls_single_turn_streaming.yaml");
     const [first, second] = tape.calls;

@@ -12,13 +12,12 @@ import { findSessions } from "../../lib/transcript/sessions/find.ts";
 import { readSession } from "../../lib/transcript/sessions/read.ts";
 import { place } from "../_place.ts";
 import { put, scratch } from "../_scratch.ts";
-import { sharedData } from "../_shared.ts";
+import { noRecordings, recordings } from "../_data.ts";
 import { codexPrompt, item, jsonl, meta, said, text, typed } from "../transcript/sessions/_logs.ts";
 import { ASKED, CALLED, hash, request, SESSION, SHAPE, TOLD } from "./_logged-session.ts";
-import { asked, recordedRuns, REQUESTS } from "./server/_pairs.ts";
+import { asked, recordedRuns } from "./server/_pairs.ts";
 
-const LOGS = sharedData("sessions");
-const skip = (LOGS === undefined || REQUESTS === undefined) && "the shared data is not there";
+const LOGS = recordings("sessions");
 
 function imported(...lines: Record<string, unknown>[]) {
   using folder = scratch();
@@ -116,7 +115,7 @@ test("fixtures import takes session logs, with those of their agents, and shows 
 
 test(
   "requests rebuilt from logs are those that went over the wire, in this and in every unchanged run",
-  { skip },
+  { skip: noRecordings },
   () => {
     let runs = 0;
     for (const run of recordedRuns().filter(({ client, expect }) => client === "claude" && expect !== "drift")) {
@@ -134,7 +133,7 @@ test(
   },
 );
 
-test("every reply of a session with requests is on its tape", { skip }, async () => {
+test("every reply of a session with requests is on its tape", { skip: noRecordings }, async () => {
   for (const files of findSessions([join(LOGS!, "claude")]).sessions) {
     const session = readSession(files);
     if (!readFileSync(files.path, "utf8").includes(`"api-request"`)) continue;

@@ -8,7 +8,7 @@ import { importRecording } from "../../lib/tape/import/import.ts";
 import { FORMATS } from "../../lib/tape/import/formats.ts";
 import { replyOf } from "../../lib/tape/reply.ts";
 import type { Call } from "../../lib/tape/tape.ts";
-import { sharedData } from "../_shared.ts";
+import { noRecordings, recordings } from "../_data.ts";
 import { answersIn, type Said } from "./_answers.ts";
 import { RECORDERS } from "./_recorders.ts";
 import { sdkOn } from "./_sdk.ts";
@@ -21,10 +21,10 @@ interface Listed {
   readonly streaming: number;
 }
 
-const manifest = sharedData("cassettes/manifest.json");
+const manifest = recordings("cassettes/manifest.json");
 const listed: Listed[] = manifest === undefined ? [] : JSON.parse(readFileSync(manifest, "utf8"));
 
-test("there are recordings to import", { skip: manifest === undefined && "shared data is not here" }, () => {
+test("there are recordings to import", { skip: noRecordings }, () => {
   assert.equal(listed.length, 40);
 });
 

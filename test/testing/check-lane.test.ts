@@ -4,9 +4,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Lane, sandboxWorks } from "../../lib/testing/check/lane.ts";
+import { Lane } from "../../lib/testing/check/lane.ts";
 import { fill, Scratch } from "../../lib/testing/check/place.ts";
 import type { Question } from "../../lib/testing/check/subject.ts";
+import { noSandbox } from "../_needs.ts";
 import { until } from "../_until.ts";
 import { hookFiles, SLOW } from "./_check-files.ts";
 
@@ -100,17 +101,15 @@ test("the project of a place is a sound repository with one commit, and nothing 
   }
 });
 
-const sandbox = await sandboxWorks();
-
 // Kills: ending only the outer of the two processes of a sandbox.
 test("a lane that is closed while its sandbox starts never leaves a process behind", {
   ...SLOW,
-  skip: !sandbox && "bubblewrap does not work here",
+  skip: noSandbox,
 }, async () => {
   const scratch = new Scratch();
   const place = scratch.place();
   const target = { type: "file", path: join(place.project, "stop.ts") } as const;
-  const lane = new Lane({ target, place, host: "claude", env: process.env, more: {}, sandbox, visible: [] });
+  const lane = new Lane({ target, place, host: "claude", env: process.env, more: {}, sandbox: true, visible: [] });
   for (let i = 0; i < 20; i++) {
     const opening = lane.open().catch(() => {});
     await sleep(i);

@@ -4,13 +4,11 @@ import { existsSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { HOST_NAMES, type HostName } from "../../lib/hooks/hosts/index.ts";
-import { sandboxWorks } from "../../lib/testing/check/lane.ts";
 import { BrokenLaw, checkHook, type CheckReport, type Finding, laws } from "../../lib/testing/index.ts";
 import { withEnv } from "../_env.ts";
+import { noSandbox } from "../_needs.ts";
 import { serve } from "../_server.ts";
 import { hookFiles, settings, sh, SLOW } from "./_check-files.ts";
-
-const sandbox = await sandboxWorks() ? {} : { skip: "bubblewrap does not work here" };
 
 type Options = Parameters<typeof checkHook>[1];
 
@@ -113,7 +111,7 @@ test("check never passes dangerous events to a hook of another host that runs th
 
 test("a hook that is checked writes nothing outside and reaches no network: both are warnings", {
   ...SLOW,
-  ...sandbox,
+  skip: noSandbox,
 }, async () => {
   let calls = 0;
   using server = await serve((_, response) => {

@@ -7,18 +7,17 @@ import { shellCwd } from "../../lib/tools/tool-state.ts";
 import { Bash, bash, type BashResponse, closeShell } from "../../lib/tools/bash.ts";
 import { openShell } from "../../lib/tools/shell/shell.ts";
 import { scratch } from "../_scratch.ts";
-import { sharedData } from "../_shared.ts";
+import { testData } from "../_data.ts";
 import { bench, eventually, running, sleeper, token } from "./_bash.ts";
 
-const captured = sharedData("captures/PostToolUse.Bash.json");
-const capturedFailure = sharedData("captures/PostToolUseFailure.Bash.json");
+const captured = testData("captures/PostToolUse.Bash.json");
+const capturedFailure = testData("captures/PostToolUseFailure.Bash.json");
 
 test(
   "Bash answers `echo hi` with exactly the object that was captured",
-  { skip: captured ? false : "no shared data" },
   () =>
     bench(async ({ bash }) => {
-      const { stdin } = JSON.parse(readFileSync(captured!, "utf8"));
+      const { stdin } = JSON.parse(readFileSync(captured, "utf8"));
       const response = await bash(stdin.tool_input.command, { description: stdin.tool_input.description });
       assert.deepEqual(response, stdin.tool_response);
       assert.deepEqual(Object.keys(response), Object.keys(stdin.tool_response));
@@ -27,10 +26,9 @@ test(
 
 test(
   "Bash fails with exactly the text that was captured",
-  { skip: capturedFailure ? false : "no shared data" },
   () =>
     bench(async ({ fails }) => {
-      const { stdin } = JSON.parse(readFileSync(capturedFailure!, "utf8"));
+      const { stdin } = JSON.parse(readFileSync(capturedFailure, "utf8"));
       assert.equal((await fails(stdin.tool_input.command)).message, stdin.error);
     }),
 );

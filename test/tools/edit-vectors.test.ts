@@ -19,7 +19,7 @@ import { type ToolContext, ToolError, type ToolOutput } from "../../lib/core/too
 import { recordRead } from "../../lib/files/read-record.ts";
 import { standaloneContext } from "../../lib/tools/standalone.ts";
 import { Edit } from "../../lib/tools/edit.ts";
-import { sharedData } from "../_shared.ts";
+import { testData } from "../_data.ts";
 import { call } from "./_tree.ts";
 import { inWorkspace, picture } from "./_workspace.ts";
 
@@ -53,14 +53,11 @@ interface Vector {
   };
 }
 
-const file = sharedData("edit-vectors.jsonl");
-const vectors: Vector[] = file === undefined
-  ? []
-  : readFileSync(file, "utf8").split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
-const skip = file === undefined ? { skip: "the shared test data is not here" } : {};
+const vectors: Vector[] = readFileSync(testData("edit-vectors.jsonl"), "utf8").split("\n").filter((line) => line !== "")
+  .map((line) => JSON.parse(line));
 
 for (const [group, cases] of Object.entries(Object.groupBy(vectors, ({ group }) => group))) {
-  test(`Edit passes all ${cases!.length} vectors of '${group}'`, skip, async () => {
+  test(`Edit passes all ${cases!.length} vectors of '${group}'`, async () => {
     for (const vector of cases!) {
       await inWorkspace((root) => check(vector, root)).catch((error) => {
         error.message = `${vector.id} (${vector.title}): ${error.message}`;
@@ -70,7 +67,7 @@ for (const [group, cases] of Object.entries(Object.groupBy(vectors, ({ group }) 
   });
 }
 
-test("the vectors are all 178, in 21 groups", skip, () => {
+test("the vectors are all 178, in 21 groups", () => {
   assert.equal(vectors.length, 178);
   assert.equal(new Set(vectors.map(({ group }) => group)).size, 21);
 });

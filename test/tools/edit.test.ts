@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { ToolError } from "../../lib/core/tool.ts";
 import { applyEdit, Edit, edit } from "../../lib/tools/index.ts";
-import { sharedData } from "../_shared.ts";
+import { testData } from "../_data.ts";
 import { run, withFile } from "./_edit-file.ts";
 import { inWorkspace } from "./_workspace.ts";
 
@@ -67,12 +67,10 @@ test("S0.22, S0.24: Edit with replace_all renames every occurrence", () =>
     assert.match(content, /4 replacements at lines 1, 1, 2, 2$/);
   }));
 
-test("Edit gives hooks the input and the result that Claude Code gives them", {
-  ...(!sharedData("captures/PostToolUse.Edit.json") && { skip: "the shared test data is not here" }),
-}, () =>
+test("Edit gives hooks the input and the result that Claude Code gives them", () =>
   withFile("alpha\nbeta\n", async ({ root, context }) => {
     const { stdin } = JSON.parse(
-      readFileSync(sharedData("captures/PostToolUse.Edit.json")!, "utf8").replaceAll("/PROJ", root),
+      readFileSync(testData("captures/PostToolUse.Edit.json"), "utf8").replaceAll("/PROJ", root),
     );
     const input = await Edit.parse({ file_path: "./a.txt", old_string: "alpha", new_string: "ALPHA" });
     assert.equal(JSON.stringify(Edit.prepare!(input, context)), JSON.stringify(stdin.tool_input));

@@ -6,22 +6,20 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { changedSinceRead } from "../../lib/files/read-record.ts";
 import { Glob, Read, read, type ReadResponse } from "../../lib/tools/index.ts";
-import { sharedData } from "../_shared.ts";
+import { testData } from "../_data.ts";
 import { refuses, text } from "./_read.ts";
 import { call, plant } from "./_tree.ts";
 import { inWorkspace } from "./_workspace.ts";
 
-const captured = sharedData("captures/PostToolUse.Read.json");
-const capturedFailure = sharedData("captures/PostToolUseFailure.Read.json");
-const oracle = sharedData("oracle-cases.jsonl");
-const absent = { skip: "the shared test data is not here" };
+const captured = testData("captures/PostToolUse.Read.json");
+const capturedFailure = testData("captures/PostToolUseFailure.Read.json");
+const oracle = testData("oracle-cases.jsonl");
 
 test(
   "Read gives hooks the input and the result that Claude Code gives them",
-  { ...(!captured && absent) },
   () =>
     inWorkspace(async (root) => {
-      const { stdin } = JSON.parse(readFileSync(captured!, "utf8").replaceAll("/PROJ", root));
+      const { stdin } = JSON.parse(readFileSync(captured, "utf8").replaceAll("/PROJ", root));
       plant(root, { "a.txt": stdin.tool_response.file.content });
       const input = Read.prepare!(await Read.parse({ file_path: "a.txt" }), { cwd: root });
       assert.equal(JSON.stringify(input), JSON.stringify(stdin.tool_input));
@@ -32,18 +30,15 @@ test(
 
 test(
   "Read refuses a missing file in Claude Code's words",
-  { ...(!capturedFailure && absent) },
   () =>
     inWorkspace(async (root) => {
-      const { stdin } = JSON.parse(readFileSync(capturedFailure!, "utf8").replaceAll("/PROJ", root));
+      const { stdin } = JSON.parse(readFileSync(capturedFailure, "utf8").replaceAll("/PROJ", root));
       await assert.rejects(call(Read, { file_path: "nope.txt" }, { cwd: root }), { message: stdin.error });
     }),
 );
 
-test("Read shows a result that a hook replaced, as Claude Code shows it (oracle read_updated_output)", {
-  ...(!oracle && absent),
-}, () => {
-  const found = readFileSync(oracle!, "utf8").split("\n").find((line) => line.includes('"read_updated_output"'))!;
+test("Read shows a result that a hook replaced, as Claude Code shows it (oracle read_updated_output)", () => {
+  const found = readFileSync(oracle, "utf8").split("\n").find((line) => line.includes('"read_updated_output"'))!;
   const { hook_scripts, host } = JSON.parse(found);
   const verdict = JSON.parse(/printf '%s' '(.*)'/.exec(hook_scripts["h0.sh"])![1]!);
   const shown = Read.render!(verdict.hookSpecificOutput.updatedToolOutput);

@@ -23,7 +23,7 @@ import { recordRead } from "../../lib/files/read-record.ts";
 import { standaloneContext } from "../../lib/tools/standalone.ts";
 import { edit, undo, Write, write, type WriteResponse } from "../../lib/tools/index.ts";
 import { rounds } from "../_counts.ts";
-import { sharedData } from "../_shared.ts";
+import { testData } from "../_data.ts";
 import { bytes } from "./_edit-arbitraries.ts";
 import { call } from "./_tree.ts";
 import { inWorkspace } from "./_workspace.ts";
@@ -33,12 +33,10 @@ function run(input: unknown, context: ToolContext): Promise<{ content: string; r
   return call(Write, input, context) as Promise<{ content: string; response: WriteResponse }>;
 }
 
-test("Write gives hooks the input and the result that Claude Code gives them", {
-  ...(!sharedData("captures/PostToolUse.Write.json") && { skip: "the shared test data is not here" }),
-}, () =>
+test("Write gives hooks the input and the result that Claude Code gives them", () =>
   inWorkspace(async (root) => {
     const { stdin } = JSON.parse(
-      readFileSync(sharedData("captures/PostToolUse.Write.json")!, "utf8").replaceAll("/PROJ", root),
+      readFileSync(testData("captures/PostToolUse.Write.json"), "utf8").replaceAll("/PROJ", root),
     );
     const context = standaloneContext("Write", {}, { cwd: root });
     const input = Write.prepare!(await Write.parse({ file_path: "b.txt", content: "new\n" }), context);

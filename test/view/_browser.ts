@@ -1,16 +1,8 @@
-import { existsSync, writeFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { browser as program } from "../_needs.ts";
 import { scratch } from "../_scratch.ts";
-
-const NAMES = ["chromium", "chromium-browser", "google-chrome"];
-
-const found = (process.env.PATH ?? "").split(delimiter).concat("/usr/bin")
-  .flatMap((folder) => NAMES.map((name) => join(folder, name)))
-  .find(existsSync);
-
-/** Why tests in a browser are skipped; false if there is one. */
-export const noBrowser: string | false = found === undefined && "Chromium is not installed";
 
 const FLAGS = [
   "--headless",
@@ -60,7 +52,7 @@ export async function isWhole(page: Page): Promise<void> {
 
 /** Opens a file, which need not be the page of a run. */
 export async function openFile(path: string, hash = "", options: BrowserContextOptions = {}): Promise<Opened> {
-  browser ??= chromium.launch({ executablePath: found!, args: FLAGS });
+  browser ??= chromium.launch({ executablePath: program!, args: FLAGS });
   const context = await (await browser).newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
   const url = `file://${path}`;

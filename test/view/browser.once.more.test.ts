@@ -4,7 +4,8 @@ import type { Page } from "playwright-core";
 import { alignRuns } from "../../lib/view/align.ts";
 import { comparePage, runPage } from "../../lib/view/html.ts";
 import { viewOf } from "../../lib/view/view.ts";
-import { closeBrowser, noBrowser, open } from "./_browser.ts";
+import { noBrowser } from "../_needs.ts";
+import { closeBrowser, open } from "./_browser.ts";
 import { longRollout } from "./_long-run.ts";
 import { logOf, replayed } from "./_runs.ts";
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { runPage } from "../../lib/view/html.ts";
-import { closeBrowser, noBrowser, open } from "./_browser.ts";
+import { noBrowser } from "../_needs.ts";
+import { closeBrowser, open } from "./_browser.ts";
 import { replayed } from "./_runs.ts";
 
 // In a file of its own, as Deno does not call `after` in a file with skipped tests.

@@ -6,7 +6,8 @@ import type { Summary } from "../../lib/eval/compare.ts";
 import { evalPage } from "../../lib/view/eval-page.ts";
 import { evaluated, tossed, tosser } from "../eval/_tossed.ts";
 import { scratch } from "../_scratch.ts";
-import { closeBrowser, isWhole, noBrowser, openFile } from "./_browser.ts";
+import { noBrowser } from "../_needs.ts";
+import { closeBrowser, isWhole, openFile } from "./_browser.ts";
 
 after(closeBrowser);
 

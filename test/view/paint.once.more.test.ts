@@ -3,7 +3,8 @@ import { after, test } from "node:test";
 import { rounds } from "../_counts.ts";
 import { runPage } from "../../lib/view/html.ts";
 import { viewOf } from "../../lib/view/view.ts";
-import { closeBrowser, noBrowser, open } from "./_browser.ts";
+import { noBrowser } from "../_needs.ts";
+import { closeBrowser, open } from "./_browser.ts";
 import { longRollout } from "./_long-run.ts";
 import { logOf } from "./_runs.ts";
 

@@ -6,10 +6,10 @@ import { sentMasks } from "../../../lib/tape/server/mask.ts";
 import { keptHeaders, Program } from "../../../lib/tape/server/program.ts";
 import { type Exchange, tapeOfRun } from "../../../lib/tape/server/recording.ts";
 import type { Tape } from "../../../lib/tape/tape.ts";
-import { sharedData } from "../../_shared.ts";
+import { recordings } from "../../_data.ts";
 
 /** Recorded requests of real programs, in pairs; undefined where they are not there. */
-export const REQUESTS: string | undefined = sharedData("requests");
+const REQUESTS: string | undefined = recordings("requests");
 
 /** One recorded run, and what is to come of it against another. */
 export interface Recorded {

@@ -4,9 +4,8 @@ import fc from "fast-check";
 import { asksModel, leavesOf, type Sent } from "../../../lib/tape/server/api.ts";
 import { sentKey, SentMatcher } from "../../../lib/tape/server/match.ts";
 import { rounds } from "../../_counts.ts";
-import { recordedRuns, REQUESTS, tapeOfRecorded } from "./_pairs.ts";
-
-const skip = REQUESTS === undefined && "the recorded requests are not here";
+import { noRecordings } from "../../_data.ts";
+import { recordedRuns, tapeOfRecorded } from "./_pairs.ts";
 
 /** Where an edit may be hidden, by what is known to differ between two unchanged runs. */
 const PATHS =
@@ -19,7 +18,9 @@ const SPANS = [
   /Process Group PGID: \d*|\/\.gemini\/tmp\/[\w.-]*|<task id="ses_\w*/g,
 ];
 
-test("an edit of a request is always drift at its path, unless it is where unchanged runs differ", { skip }, () => {
+test("an edit of a request is always drift at its path, unless it is where unchanged runs differ", {
+  skip: noRecordings,
+}, () => {
   const tapes = recordedRuns().filter(({ variant, scenario }) => variant === "a" && /loop|subagent/.test(scenario)).map(
     (run) => {
       const tape = tapeOfRecorded(run);

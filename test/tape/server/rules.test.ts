@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { asksModel } from "../../../lib/tape/server/api.ts";
 import { SentMatcher } from "../../../lib/tape/server/match.ts";
-import { asked, recordedRuns, REQUESTS, tapeOfRecorded } from "./_pairs.ts";
+import { noRecordings } from "../../_data.ts";
+import { asked, recordedRuns, tapeOfRecorded } from "./_pairs.ts";
 
-const skip = REQUESTS === undefined && "the recorded requests are not here";
-
-test("every recorded pair of runs is judged as its index says", { skip }, () => {
+test("every recorded pair of runs is judged as its index says", { skip: noRecordings }, () => {
   const runs = recordedRuns();
   const wrong: string[] = [];
   let judged = 0;

@@ -6,7 +6,7 @@ import { findSessions } from "../../../lib/transcript/sessions/find.ts";
 import { readSession, type Session } from "../../../lib/transcript/sessions/read.ts";
 import type { CallOutcome, ToolCall } from "../../../lib/transcript/sessions/session.ts";
 import { put, scratch } from "../../_scratch.ts";
-import { sharedData } from "../../_shared.ts";
+import { noRecordings, recordings } from "../../_data.ts";
 import {
   attached,
   called,
@@ -27,7 +27,7 @@ import {
   usage,
 } from "./_logs.ts";
 
-const LOGS = sharedData("sessions");
+const LOGS = recordings("sessions");
 
 const callsOf = ({ moments }: Session) => moments.filter((moment) => moment.kind === "call");
 const promptsOf = ({ moments }: Session) => moments.flatMap((one) => one.kind === "prompt" ? [one.text] : []);
@@ -54,7 +54,7 @@ function withoutOutput({ command, exit_code }: { readonly command: string; reado
 
 for (const host of ["claude", "codex"]) {
   test(`every recorded session of ${host} is read as what really happened in it`, {
-    skip: LOGS === undefined && "the shared data is not there",
+    skip: noRecordings,
   }, () => {
     const { sessions, others } = findSessions([join(LOGS!, host)]);
     assert.deepEqual(others, []);
