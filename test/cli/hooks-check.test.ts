@@ -62,6 +62,26 @@ test("hooks check prints its report as JSON and writes it as JUnit", SLOW, async
   );
 });
 
+/** Hooks whose answer no run can use, each with the code that says so. */
+const UNUSABLE: readonly (readonly [file: string, text: string, code: string])[] = [
+  ["pre-tool-use@Bash.keys.sh", `${GOOD}echo '{decision: block}'\n`, "protocol.invalid-json"],
+  ["post-tool-use@Bash.exit.sh", `${GOOD}exit 1\n`, "fails.silent-exit"],
+  ["post-tool-use@Bash.says.sh", `${GOOD}echo 3 problems >&2\nexit 1\n`, "protocol.exit-code"],
+  ["pre-tool-use@Bash.shape.ts", 'export default () => ({ decision: "block" });\n', "protocol.unreadable-answer"],
+];
+
+test("what hooks test calls failed, hooks check calls failed", SLOW, async () => {
+  using here = place(Object.fromEntries(UNUSABLE.map(([file, text]) => [`hooks/${file}`, text])));
+  for (const [file] of UNUSABLE) {
+    const { out, code } = await here.call(hooks, "test", `hooks/${file}`);
+    assert.equal(code, 1, file);
+    assert.match(out, /^verdict {2}failed: /m, file);
+  }
+  const { out, code } = await here.call(hooks, "check", "hooks", ...FEW);
+  assert.equal(code, 1);
+  for (const [file, , found] of UNUSABLE) assert.ok(out.includes(`✗ ${file}`) && out.includes(`  ${found} at `), file);
+});
+
 /** A wrong call, and its error. */
 const MISTAKES: readonly (readonly [args: readonly string[], says: RegExp])[] = [
   [["nowhere.sh"], /Cannot check 'nowhere\.sh': there is no such file or folder\. Name a hook/],

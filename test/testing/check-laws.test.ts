@@ -107,6 +107,12 @@ const ANSWERS: readonly (readonly [claim: string, said: Said, code?: string])[] 
   ],
   ["JSON that was pasted together", { out: '{"decision":"block","reason":"say "hi""}' }, "protocol.invalid-json"],
   ["JSON that is cut off", { out: '{"decision":"block",' }, "protocol.invalid-json"],
+  ["JSON with a key that has no quotes", { out: "{decision: block}" }, "protocol.invalid-json"],
+  ["gemini: JSON with a key that has no quotes", {
+    host: "gemini",
+    event: "BeforeTool",
+    out: "{decision: deny}",
+  }, "protocol.invalid-json"],
   ["exit code 2 and no text", { code: 2 }, "protocol.no-reason"],
   ["exit code 2 with its reason on stdout", { code: 2, out: "no" }, "protocol.no-reason"],
   ["exit code 1 meant as a block", { code: 1, err: "Blocked: rm" }, "protocol.exit-1"],

@@ -228,7 +228,8 @@ export class Asker {
     this.times.push(probed.ms);
     if (!probed.ran) return probed;
     const { opinionOf } = await import("./laws/printed.ts");
-    return { ...probed, opinion: opinionOf(probed.ran, event, this.subject) };
+    const opinion = opinionOf(probed.ran, event, this.subject);
+    return { ...probed, opinion: opinion instanceof Error ? {} : opinion };
   }
 
   /** Asks about each until the time is over; a few are always asked. */

@@ -4,7 +4,7 @@ import type { Opinion } from "../../../core/verdict.ts";
 import { type HostName, HOSTS } from "../../../hooks/hosts/index.ts";
 import { closing } from "../../../hooks/read-answer.ts";
 import { readEvent } from "../../../hooks/hosts/read-event.ts";
-import { readCommand } from "../../../hooks/process/read-ran.ts";
+import { readCommand, readLate } from "../../../hooks/process/read-ran.ts";
 import type { RanCommand, Subject } from "../subject.ts";
 import { TELLING } from "./answer-shape.ts";
 import { canBlock } from "./judged.ts";
@@ -35,7 +35,9 @@ export function readPrinted(text: string, event: Json): Printed {
     const rest = first && parsedObject(said.slice(first.text.length).trim());
     if (first?.json.async === true && rest) return { form: "answer", json: rest };
     if (first && isTelling(first.json)) return { form: "surrounded", json: first.json, where: "after" };
-    return /^\{\s*["}]/.test(said) && !isPiece(said, event) ? { form: "broken" } : { form: "words" };
+    // The same two signs by which a run takes it for an answer that is damaged.
+    const isMeant = /^\{\s*["}]/.test(said) || said.endsWith("}");
+    return isMeant && !isPiece(said, event) ? { form: "broken" } : { form: "words" };
   }
   for (const at of starts(said)) {
     const found = leading(said.slice(at));
@@ -73,14 +75,15 @@ function isPiece(text: string, event: unknown): boolean {
   return Object.values(event).some((value) => isPiece(text, value));
 }
 
-/** What a host makes of how a command ended; empty if that is not an answer. */
-export function opinionOf(ran: RanCommand, event: Json, { host, servedTo }: Subject): Omit<Opinion, "later"> {
+/** What a host makes of how a command ended; why, if that is not an answer. */
+export function opinionOf(ran: RanCommand, event: Json, { host, servedTo }: Subject): Omit<Opinion, "later"> | Error {
   if (servedTo === undefined && !HOSTS[host].likeClaude) return asOther(ran, event, host);
   const asked = ourEvent(event, host);
+  const name = String(event.hook_event_name);
   try {
-    return asked ? readCommand(ran, asked, String(event.hook_event_name)).opinion : {};
-  } catch {
-    return {};
+    return asked ? readLate(ran, asked, name) ?? readCommand(ran, asked, name).opinion : {};
+  } catch (error) {
+    return error as Error;
   }
 }
 

@@ -8,7 +8,7 @@ import type { Violation } from "../report.ts";
 import type { Probed, RanCommand } from "../subject.ts";
 import { answerShape } from "./answer-shape.ts";
 import { brief, canBlock, claudeName, eventName, isGate, type Judge, type Judged, violationsOf } from "./judged.ts";
-import { isTelling, ourEvent, parsedObject, type Printed, readPrinted } from "./printed.ts";
+import { isTelling, opinionOf, ourEvent, parsedObject, type Printed, readPrinted } from "./printed.ts";
 import { isSandboxed, reliable } from "./reliable.ts";
 
 const { fault, warning } = violationsOf("protocol", "protocol");
@@ -25,9 +25,22 @@ function ofCommand(ran: RanCommand, judged: Judged): Violation[] {
   const reads = servedTo === undefined ? host : "claude";
   const printed = readPrinted(ran.stdout, probe.event);
   const shape = printed.form === "answer" ? answerShape(printed.json, probe.event, eventName(probe), reads) : [];
-  return loaded.mode === "async"
+  const found = loaded.mode === "async"
     ? shape
     : [...shape, ...ofPrinted(printed, ran, reads, judged), ...ofExit(ran, printed, judged), ...beyondHost(judged)];
+  return [...found, ...unusable(ran, judged, found)];
+}
+
+/** Whatever a run cannot use is a fault, also where no rule above has a better word for it. */
+function unusable(ran: RanCommand, judged: Judged, found: readonly Violation[]): Violation[] {
+  const isKnown = [...found, ...reliable(judged)].some(({ severity }) => severity === "fault");
+  const opinion = isKnown || isSandboxed(ran.stderr) ? {} : opinionOf(ran, judged.probe.event, judged.subject);
+  return opinion instanceof Error ? [unreadable(opinion.message)] : [];
+}
+
+function unreadable(why: string): Violation {
+  const message = `Its answer cannot be read: ${brief(why, 160)}`;
+  return fault("unreadable-answer", message, "answer with one of the verdicts of its event");
 }
 
 function ofPrinted(
@@ -105,7 +118,7 @@ function ofExit({ code, stdout, stderr }: RanCommand, printed: Printed, judged: 
         ),
       ]
       : [
-        warning(
+        fault(
           "exit-code",
           `It exits with code ${code}, and the model does not see '${said}'`,
           "exit 2 passes stderr to the model, exit 0 says that all is well",
@@ -131,8 +144,7 @@ function ofAnswer(judged: Judged): Violation[] {
   const event = eventName(probe);
   if (failure?.at === "read") {
     if (subject.kind === "prompt" && !isVerdict(probe.says)) return [];
-    const message = `Its answer cannot be read: ${brief(failure.message, 160)}`;
-    return [fault("unreadable-answer", message, "answer with one of the verdicts of its event")];
+    return [unreadable(failure.message)];
   }
   if (opinion?.decision === "deny" && !canBlock(event) && event !== "PermissionRequest" && event !== "SubagentStart") {
     return [fault("no-effect", `It denies, but nothing can be refused at ${event}`, "return nothing there")];

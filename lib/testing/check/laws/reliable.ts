@@ -69,14 +69,15 @@ function ofProcess({ code, signal, stderr, stdout }: RanCommand, judged: Judged)
     return [fault("interpreter-exit-2", message, "correct that error, and exit 2 only to block")];
   }
   if (code === 0 || isSandboxed(stderr)) return [];
-  if (CRASHES.some((pattern) => pattern.test(stderr))) {
-    const message = `It exits with code ${code}: ${brief(lastWords(stderr))}${consequence(judged)}`;
+  const crash = crashWords(stderr);
+  if (crash !== undefined) {
+    const message = `It exits with code ${code}: ${brief(crash)}${consequence(judged)}`;
     return [fault("crash", message, "check that a field is there before it is read, and parse stdin as UTF-8 JSON")];
   }
   if (stderr.trim() !== "" || stdout.trim() !== "") return [];
   const message = `It exits with code ${code} and says nothing: the host shows an error and goes on`;
   const fix = "end with exit 0 if there is nothing to say (a last line such as `[ … ] && …` leaves its own code)";
-  return [warning("silent-exit", message, `${fix}; to block, exit 2 with the reason on stderr`)];
+  return [fault("silent-exit", message, `${fix}; to block, exit 2 with the reason on stderr`)];
 }
 
 /** The program that a shell or env did not find. */
@@ -119,10 +120,15 @@ const CRASHES = [
   /^panic: |^fatal: |^thread '.*' panicked|No such file or directory|command not found|Permission denied/m,
 ];
 
-function lastWords(stderr: string): string {
+/**
+ * What a program says of its own crash: an uncaught error, a syntax error, a program that it did not find. Undefined if
+ * it ended by its own will.
+ */
+export function crashWords(stderr: string): string | undefined {
+  if (!CRASHES.some((pattern) => pattern.test(stderr))) return undefined;
   const lines = stderr.trim().split("\n").filter((line) => line.trim() !== "");
   return lines.findLast((line) => /Error|Exception|error|not found|denied|cannot|line \d+/.test(line)) ??
-    lines.at(-1) ?? "";
+    lines.at(-1);
 }
 
 const SANDBOXED = new RegExp(
