@@ -9,6 +9,7 @@ import { EVENT_NAMES, resolveEvent } from "../../lib/core/names.ts";
 import { HOSTS as TABLES } from "../../lib/hooks/hosts/index.ts";
 import { readEvent } from "../../lib/hooks/hosts/read-event.ts";
 import { conversationArbitrary, eventArbitrary, modelArbitrary, type WireEvent } from "../../lib/testing/index.ts";
+import { tool } from "../../lib/tools/make-tool.ts";
 import { rounds } from "../_counts.ts";
 import { testData } from "../_data.ts";
 
@@ -234,6 +235,64 @@ test("models of all three ways come up: those that only talk, only call, and do 
   assert.ok(shown.some((text) => text.includes('"thinking"') && text.includes('"tools"')));
   assert.ok(shown.some((text) => text.includes('"tools"') && !text.includes('"text"')));
   assert.ok(shown.some((text) => text.includes('"text"') && !text.includes('"tools"')));
+});
+
+const SCHEMA = {
+  type: "object",
+  properties: {
+    amount: { type: "number", exclusiveMinimum: 0, maximum: 500 },
+    to: { $ref: "#/$defs/account" },
+    on: { type: "string", format: "date" },
+    note: { type: ["string", "null"], maxLength: 12 },
+    parts: { type: "array", items: { type: "integer", multipleOf: 5 }, minItems: 1, uniqueItems: true },
+    kind: { enum: ["once", "monthly"] },
+    by: { anyOf: [{ const: "me" }, { type: "object", properties: { id: { type: "integer" } }, required: ["id"] }] },
+    after: { $ref: "#" },
+  },
+  required: ["amount", "to"],
+  additionalProperties: false,
+  $defs: { account: { type: "string", pattern: "^[A-Z]{2}\\d{4,6}$" } },
+};
+
+/** A tool that counts how often it has run. */
+function payment(input: object) {
+  const paid: unknown[] = [];
+  return {
+    paid,
+    pay: tool({ name: "Pay", description: "Pays.", input: input as never, run: (given) => `${paid.push(given)}` }),
+  };
+}
+
+test("a model that is given tools always calls them with inputs that their schema describes, and in most runs", async () => {
+  for (const input of [{ type: "object", required: ["amount"] }, SCHEMA]) {
+    let runs = 0;
+    let refused = 0;
+    let paying = 0;
+    const { paid, pay } = payment(input);
+    await fc.assert(
+      fc.asyncProperty(modelArbitrary({ tools: [pay] }), async (model) => {
+        const before = paid.length;
+        const { messages } = await agent({ model, tools: [pay], permissions: { allow: ["Pay"] } }).run("go");
+        refused += JSON.stringify(messages).split('"is_error":true').length - 1;
+        runs++;
+        paying += Number(paid.length > before);
+      }),
+      { numRuns: rounds(60, 500), seed: 3 },
+    );
+    assert.equal(refused, 0);
+    assert.ok(paying > 0.6 * runs, `${paying} of ${runs}`);
+  }
+});
+
+test("a tool's own arbitrary always makes its inputs, and what names no tool is refused", () => {
+  const { pay } = payment(SCHEMA);
+  const inputs = { Pay: fc.constant({ amount: 7, to: "AB1234" }) };
+  const shown = sample(modelArbitrary({ tools: [pay], inputs }), 50).map((model) => fc.stringify(model)).join("");
+  assert.deepEqual([...new Set(shown.match(/"amount":[^,}]*/g))], ['"amount":7']);
+  assert.throws(() => modelArbitrary({ inputs }), /'inputs' names Pay, which is not among 'tools'/);
+  assert.throws(() => modelArbitrary({ tools: [] }), /'tools' is empty/);
+  assert.throws(() => modelArbitrary({ tools: [pay], tool: "Pay" }), /give 'tool' or 'tools'/);
+  assert.throws(() => modelArbitrary({ tols: [pay] } as object), /did you mean 'tools'\?/);
 });
 
 test("texts that a hook looks for come up in what it is given", () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { resolveEvent } from "../../lib/core/names.ts";
@@ -269,6 +270,29 @@ test("askHook() asks one hook one question, whatever the file is called", async 
   await assert.rejects(testExamples(two.path, { timeout: 5 } as never), /\{"timeout":5\} is not a function: /);
   await assert.rejects(askHook(two.path), /it is a folder with several hooks\. Name a hook file/);
   await assert.rejects(askHook(join(two.path, "_none")), /it is a folder with no hook\. Name a hook file/);
+});
+
+test("askHook() loads a module once for all questions in a row, and anew once it is edited", async () => {
+  const module = (word: string) => `
+    import { appendFileSync } from "node:fs";
+    appendFileSync(process.env.LOADED, "${word} ");
+    export default ({ input }) => input.command.includes("${word}") ? { action: "deny", reason: "${word}" } : undefined;`;
+  using folder = hookFiles({ "pre-tool-use@Bash.a.ts": module("push"), "pre-tool-use@Bash.b.ts": module("pull") });
+  const loaded = join(folder.path, "loaded.txt");
+  const ask = async (name: string, command: string) => {
+    const { opinion } = await askHook(join(folder.path, `pre-tool-use@Bash.${name}.ts`), { tool_input: { command } }, {
+      env: { LOADED: loaded },
+    });
+    return opinion?.decision;
+  };
+  const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => ask("a", i % 2 === 0 ? "git push" : "ls")));
+  assert.equal(answers.filter((decision) => decision === "deny").length, 15);
+  assert.equal(readFileSync(loaded, "utf8"), "push ");
+  // Another hook takes its place once it has answered.
+  assert.deepEqual(await Promise.all([ask("a", "git push"), ask("b", "git pull")]), ["deny", "deny"]);
+  writeFileSync(join(folder.path, "pre-tool-use@Bash.b.ts"), module("fetch"));
+  assert.deepEqual([await ask("b", "git pull"), await ask("b", "git fetch")], [undefined, "deny"]);
+  assert.equal(readFileSync(loaded, "utf8"), "push pull fetch ");
 });
 
 test("what an example says a tool gave back is its result: a text is also what the model read, an error is a failure", () => {

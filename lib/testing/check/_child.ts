@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { HOSTS } from "../../hooks/hosts/index.ts";
 import { withPlaceholders } from "../../hooks/process/host.ts";
 import { runProcess } from "../../process/process.ts";
+import { Scratch } from "./place.ts";
 import type { Answering, Loaded, Probed, Question, Setup, Target } from "./subject.ts";
 
 /**
@@ -140,10 +141,11 @@ function kill(pid: number): void {
 let token = "";
 const answer = (value: Answering) => void write(`${token}${JSON.stringify(value)}\n`);
 
+let place: Setup["place"] | undefined;
 let last: ReturnType<typeof begin> | undefined;
 function take(line: string): void {
   const given = JSON.parse(line) as Setup & Question;
-  if (last === undefined) token = given.token;
+  if (last === undefined) ({ token, place } = given);
   last = last === undefined ? begin(given) : last.then(async (ask) => {
     answer(await ask(given));
     return ask;
@@ -157,4 +159,8 @@ process.stdin.setEncoding("utf8").on("data", (chunk: string) => {
   const lines = (rest + chunk).split("\n");
   rest = lines.pop()!;
   for (const line of lines) take(line);
-}).once("end", () => process.exit(0));
+}).once("end", () => {
+  // The one that asks is gone without a word: test runners end so.
+  if (place) Scratch.remove(place);
+  process.exit(0);
+});

@@ -176,6 +176,11 @@ export class Scratch {
   close(): void {
     rmSync(this.#root, { recursive: true, force: true });
   }
+
+  /** Removes all places of the check that has this one. */
+  static remove({ kept }: Place): void {
+    rmSync(join(kept, "..", ".."), { recursive: true, force: true });
+  }
 }
 
 export function randomHex(bytes: number): string {

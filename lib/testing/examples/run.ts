@@ -100,7 +100,8 @@ export async function testExamples(
 
 /**
  * Asks a hook file about one event; fields you omit get typical values. `toDeny()` and the other matchers read the
- * answer.
+ * answer. The hook has a process of its own, which stays until another hook is asked: as in a session, a module is
+ * loaded once, and its project is put back after every answer.
  *
  * @example
  * ```ts
@@ -123,12 +124,30 @@ export async function askHook(
       `Cannot ask '${fullPath(path)}': it is a folder with ${file ? "several hooks" : "no hook"}. Name a hook file`,
     );
   }
-  return await inLane(file, options, (lane) =>
+  const limit = limitOf(options);
+  return await inLastLane(file, options, (lane) =>
     lane.ask({
       event: fillEvent(event, { cwd: lane.place.project, on: file.on, tool: file.tools[0] }),
-      limit: limitOf(options),
+      limit,
       ...(options.says !== undefined && { says: options.says }),
     }));
+}
+
+/** The hook that was asked last stays loaded: a process takes longer to start than a module takes to answer. */
+let last: OpenLane & { readonly key: string; used: Promise<unknown> } | undefined;
+
+async function inLastLane<T>(file: HookFile, options: AskOptions, work: (lane: Lane) => Promise<T>): Promise<T> {
+  const key = JSON.stringify([file.at, file.text, options.event, options.env]);
+  if (last?.key !== key) {
+    if (last) void last.used.then(last.close);
+    else process.once("exit", () => last?.close());
+    const opened = openLane(file, options);
+    last = { ...opened, key, used: fill(opened.lane.place) };
+  }
+  const { lane, used } = last;
+  const worked = used.then(() => work(lane));
+  last.used = worked.catch(() => {});
+  return await worked;
 }
 
 const OPTIONS: { readonly [option in keyof AskOptions]-?: OptionKind } = {
@@ -174,10 +193,24 @@ async function eachPlayed(
 
 /** The hook in a project of its own, in a process of its own. */
 async function inLane<T>(file: HookFile, options: AskOptions, work: (lane: Lane) => Promise<T>): Promise<T> {
-  const { event, env = {} } = options;
+  const { lane, close } = openLane(file, options);
+  try {
+    await fill(lane.place);
+    return await work(lane);
+  } finally {
+    close();
+  }
+}
+
+interface OpenLane {
+  readonly lane: Lane;
+  readonly close: () => void;
+}
+
+function openLane({ at }: HookFile, { event, env = {} }: AskOptions): OpenLane {
   const scratch = new Scratch();
   const lane = new Lane({
-    target: { type: "file", path: file.at, ...(event !== undefined && { event }) },
+    target: { type: "file", path: at, ...(event !== undefined && { event }) },
     place: scratch.place(),
     host: "claude",
     env: process.env,
@@ -185,11 +218,9 @@ async function inLane<T>(file: HookFile, options: AskOptions, work: (lane: Lane)
     sandbox: false,
     visible: [],
   });
-  try {
-    await fill(lane.place);
-    return await work(lane);
-  } finally {
+  const close = () => {
     lane.close();
     scratch.close();
-  }
+  };
+  return { lane, close };
 }
