@@ -1,4 +1,4 @@
-import { isContent, type Prompt, promptText } from "../core/messages.ts";
+import { isContent, programInput, programText, type Prompt, promptText } from "../core/messages.ts";
 import type { Asks } from "../core/model.ts";
 import type { AgentSpec, SessionState } from "../core/run.ts";
 import type { openSession } from "./session.ts";
@@ -54,9 +54,13 @@ export function agentSession(parts: SessionParts): AgentSession {
     if (past && !hasGoneOn) await goOn(past, about, state, keep);
     hasGoneOn = true;
   };
-  return {
+  const made: AgentSession = {
     id: state.id,
     hasModel: parts.hasModel,
+    get messages() {
+      return state.messages.slice();
+    },
+    hookInput: (text, options) => made.prompt(programInput(text), options),
     get model() {
       return state.model;
     },
@@ -80,7 +84,9 @@ export function agentSession(parts: SessionParts): AgentSession {
         hasGoneOn ||= begin.again;
       }
       await goingOn();
-      if (!hasBegun) Object.assign(about, { prompt: promptText(prompt).slice(0, 200), model: state.model });
+      if (!hasBegun) {
+        Object.assign(about, { prompt: (programText(prompt) ?? promptText(prompt)).slice(0, 200), model: state.model });
+      }
       hasBegun = true;
       const signals = signal ? [...parts.signals, signal] : [...parts.signals];
       const result = await session.prompt(prompt, {
@@ -121,6 +127,7 @@ export function agentSession(parts: SessionParts): AgentSession {
       await parts.release(lastStop);
     },
   };
+  return made;
 }
 
 function isBlank(prompt: Prompt): boolean {

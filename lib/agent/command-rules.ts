@@ -21,7 +21,7 @@ export function commandRules(
       const { behavior, rule } = decide({ ...gate.permissions(), mode: "bypassPermissions" }, call);
       return behavior === "deny" ? rule : undefined;
     },
-    confine: async (command) => sandbox ? (await sandbox())(command, cwd) : command,
+    confine: async (command, folder = cwd) => sandbox ? (await sandbox())(command, folder) : command,
   };
 }
 

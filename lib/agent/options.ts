@@ -2,7 +2,7 @@ import { checkPrices, type Prices } from "../anthropic/prices.ts";
 import type { Stop } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import type { Limits } from "../core/limits.ts";
-import type { Prompt } from "../core/messages.ts";
+import type { Message, Prompt } from "../core/messages.ts";
 import type { ApiTool, Model } from "../core/model.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { shown } from "../core/shown.ts";
@@ -91,8 +91,8 @@ export interface HookRunner {
   readonly emit: (event: { readonly type: "exec"; readonly exec: unknown }) => void;
   /** The deny rule that a command of a hook would break. */
   readonly forbids: (command: readonly string[]) => Promise<string | undefined>;
-  /** The command as the session's sandbox runs it. */
-  readonly confine: (command: readonly string[]) => Promise<readonly string[]>;
+  /** The command as the session's sandbox runs it, in a folder of the workspace. */
+  readonly confine: (command: readonly string[], cwd?: string) => Promise<readonly string[]>;
 }
 
 /** What one run or session may have of its own. */
@@ -117,6 +117,10 @@ export interface AgentSession<O = unknown> {
   readonly id: string;
   /** One prompt of a person and everything it sets off. Never throws. */
   prompt(prompt: Prompt, options?: AskOptions & { signal?: AbortSignal }): Promise<ResultOf<O>>;
+  /** As `prompt`, with what a program says and no person does: a turn that reads it as a HookInput and does not keep it. */
+  hookInput(text: string, options?: AskOptions & { signal?: AbortSignal }): Promise<ResultOf<O>>;
+  /** The conversation so far. */
+  readonly messages: readonly Message[];
   /** Changes the model for later calls; a hook may refuse. Returns whether it was changed. */
   setModel(model: string): Promise<boolean>;
   readonly model: string;

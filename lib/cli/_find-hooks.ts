@@ -60,7 +60,8 @@ export async function findHooks(
     toml: {
       onExec: (exec: ExecRecord) => bound?.emit({ type: "exec", exec }),
       forbids: (command) => bound?.forbids(command),
-      confine: (command) => bound?.confine(command) ?? command,
+      confine: (command, cwd) => bound?.confine(command, cwd) ?? command,
+      source: "cli",
     },
     ...(flags.settings !== undefined && { settings: [String(flags.settings)] }),
     ...(flags.hooks !== undefined && { hooks: [String(flags.hooks)] }),

@@ -122,11 +122,15 @@ async function unseen(
   const refused = new RefusedCalls(io.cwd);
   const warn = (words: string) => io.err(`crochet: ${words}\n`);
   const hooks = verbose ? await hookView(io) : undefined;
+  const failures: string[] = [];
   const ended = await start({
     on: (event) => {
       hooks?.(event);
+      if (verbose && event.type === "hook_end" && event.failure !== undefined) failures.push(event.failure);
       if (streams) io.out(`${inJson(event)}\n`);
-      else if (event.type === "warning") warn(plainText(event.message));
+      else if (event.type === "warning" && !failures.some((words) => event.message.includes(words))) {
+        warn(plainText(event.message));
+      }
       const line = refused.see(event);
       if (line !== undefined) warn(line);
     },

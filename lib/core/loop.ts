@@ -31,8 +31,8 @@ export interface TurnInput {
   /** What goes to the model before the prompt, and after it. */
   readonly before?: readonly Said[];
   readonly after?: readonly Said[];
-  /** The hook whose input this is; its text is shown in this turn and not kept, unless it persists. */
-  readonly from?: string;
+  /** Whose input this is, a hook's or the program's; its text is shown in this turn and not kept, unless it persists. */
+  readonly from?: "turn-end" | "program";
   readonly persist?: boolean;
 }
 
@@ -119,7 +119,7 @@ async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> 
   const waiting = await run.takeWaiting();
   const { before = [], after = [] } = input;
   run.say([...run.heard(waiting), ...run.heard(before), ...promptBlocks(input), ...run.heard(after)]);
-  if (input.from !== undefined && !input.persist) run.ephemeral.push(hookInput("turn-end", input.prompt));
+  if (input.from !== undefined && !input.persist) run.ephemeral.push(hookInput(input.from, input.prompt));
   const { system } = agent;
   const past = snapshot(state.messages);
   const said = await run.fire({
@@ -148,7 +148,7 @@ async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> 
 
 /** A turn that a hook began leaves one line: its input is for that turn only, but roles must alternate. */
 function promptBlocks({ from, prompt, content = [], persist }: TurnInput): readonly Block[] {
-  if (from !== undefined) return [persist ? hookInput("turn-end", prompt) : NOT_KEPT];
+  if (from !== undefined) return [persist ? hookInput(from, prompt) : NOT_KEPT];
   // What a hook made of its text stands for all its texts.
   if (content.length > 0 && promptText(content) === prompt) return content;
   const others = content.filter(({ type }) => type !== "text");

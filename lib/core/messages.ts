@@ -118,8 +118,19 @@ export function textOf(message: Message | undefined): string {
   return message.content.filter((b): b is TextBlock => b.type === "text").map((b) => b.text).join("");
 }
 
+/** What a program gives an agent as a hook would (S1.21), as the one block of a prompt. */
+export function programInput(text: string): Prompt {
+  return [{ type: "hook_input", text }];
+}
+
+/** The text of such a prompt; undefined: it is a person's. */
+export function programText(prompt: Prompt): string | undefined {
+  const [block] = typeof prompt === "string" ? [] : prompt;
+  return block?.type === "hook_input" ? (block as { readonly text?: string }).text : undefined;
+}
+
 /** What hooks and listeners read of a prompt: its texts. */
-export function promptText(prompt: string | readonly Block[]): string {
+export function promptText(prompt: Prompt): string {
   if (typeof prompt === "string") return prompt;
   return prompt.filter((b): b is TextBlock => b.type === "text").map((b) => b.text).join("\n");
 }

@@ -3,7 +3,16 @@ import type { Folded } from "./fold.ts";
 import type { Stop } from "./events.ts";
 import type { Run } from "./run.ts";
 import { countContinuation, Ended, newSpent } from "./limits.ts";
-import { INTERRUPTED, isToolResult, isToolUse, type Prompt, promptText, textOf, toolResult } from "./messages.ts";
+import {
+  INTERRUPTED,
+  isToolResult,
+  isToolUse,
+  programText,
+  type Prompt,
+  promptText,
+  textOf,
+  toolResult,
+} from "./messages.ts";
 import { outputText, takeTurn, type TurnInput } from "./loop.ts";
 import { ModelError } from "./model.ts";
 import type { Result } from "./run-events.ts";
@@ -70,8 +79,12 @@ async function answered(
   time: () => void,
 ): Promise<Result> {
   const { agent, state } = run;
-  const words = promptText(prompt);
+  const submission = programText(prompt);
+  const words = submission ?? promptText(prompt);
   run.emit({ type: "start", session_id: state.id, agent_type: agent.type, prompt: words, model: run.state.model });
+  if (submission !== undefined) {
+    run.emit({ type: "hook_input", hook: "program", event: "turn-start", text: submission });
+  }
   let refused = false;
   let opening: TurnInput[] = [];
   let end: { stop: Stop; error?: unknown };
@@ -87,11 +100,16 @@ async function answered(
       state.waiting.push(...said.contexts);
       opening = said.inputs.map(({ text }) => ({ trigger: "hook_input", prompt: text }));
     }
-    const submitted = await submit(run, prompt);
+    const submitted = submission === undefined
+      ? await submit(run, prompt)
+      : { trigger: "hook_input", prompt: submission, from: "program" } as const;
     refused = typeof submitted === "string";
-    end = typeof submitted === "string"
-      ? { stop: submitted }
-      : { stop: await takeTurns(run, [...opening, await begin(run, submitted, trigger)]) };
+    end = typeof submitted === "string" ? { stop: submitted } : {
+      stop: await takeTurns(run, [
+        ...opening,
+        await begin(run, submitted, submission === undefined ? trigger : "hook_input"),
+      ]),
+    };
   } catch (error) {
     end = endBy(error);
     if (LIMITS.has(end.stop)) run.warn((error as Error).message);
@@ -151,7 +169,7 @@ async function submit(run: Run, given: Prompt): Promise<TurnInput | Stop> {
   return asLeft(input, said);
 }
 
-async function begin(run: Run, input: TurnInput, trigger: "user" | "resume"): Promise<TurnInput> {
+async function begin(run: Run, input: TurnInput, trigger: TurnInput["trigger"]): Promise<TurnInput> {
   const said = await run.fire({ event: "agent-start", task: input.prompt, agent_type: run.agent.type });
   if (said.decision === "deny") {
     const { reason, text: words } = said.denials[0]!;
@@ -183,7 +201,7 @@ async function takeTurns(run: Run, inputs: readonly TurnInput[]): Promise<Stop> 
     if (run.halt) return "halted";
     for (const { hook, text: words, persist } of end.inputs) {
       run.keepers.add(hook);
-      queue.push({ trigger: "hook_input", prompt: words, from: hook, ...(persist && { persist }) });
+      queue.push({ trigger: "hook_input", prompt: words, from: "turn-end", ...(persist && { persist }) });
     }
     if (queue.length === 0) queue.push(...await fromBackground(run));
     if (queue.length === 0) return stop;

@@ -307,11 +307,11 @@ export class HookSources {
       const table = record.name.endsWith("#turn_start") ? "turn_start" : "turn_end";
       try {
         if (await readTurnCommand(text, TOML_FILE, table) === undefined) continue;
+        listed.push({ record, scope, source: this.#shown(path) });
       } catch (error) {
         const { message } = error as Error;
         if (!problems.includes(message)) problems.push(message);
       }
-      listed.push({ record, scope, source: this.#shown(path) });
     }
   }
 }

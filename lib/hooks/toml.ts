@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import type { AnyEvent } from "../core/events.ts";
 import type { HookContext, HookRecord } from "../core/hook.ts";
 import { NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "../core/verdict.ts";
@@ -50,7 +51,9 @@ export interface TomlOptions {
   /** The rule that forbids the command; one without is approved (U16). */
   readonly forbids?: (command: readonly string[]) => string | undefined | Promise<string | undefined>;
   /** The command as the turn's sandbox runs it. */
-  readonly confine?: (command: readonly string[]) => readonly string[] | Promise<readonly string[]>;
+  readonly confine?: (command: readonly string[], cwd: string) => readonly string[] | Promise<readonly string[]>;
+  /** Where the session was begun, as commands read it. @default "script" */
+  readonly source?: "cli" | "script";
 }
 
 /**
@@ -80,7 +83,7 @@ function record(table: TurnTable, workspace: string, options: Whole): HookRecord
     source: file,
     async run(event, ctx) {
       const turn = await readTurnCommand(options.text, TOML_FILE, table);
-      if (!turn || (startedByHook(event) && !turn.runOnHookInput)) return NO_OPINION;
+      if (!turn || (table === "turn_start" && startedByHook(event) && !turn.runOnHookInput)) return NO_OPINION;
       return await runTurn(name, turn, workspace, { ...options, event, ctx });
     },
     read: (raw) => raw as Opinion,
@@ -88,7 +91,7 @@ function record(table: TurnTable, workspace: string, options: Whole): HookRecord
 }
 
 function startedByHook(event: AnyEvent): boolean {
-  return event.event === "turn-start" && event.trigger === "hook_input";
+  return "trigger" in event && event.trigger === "hook_input";
 }
 
 type Turn = Whole & { readonly event: AnyEvent; readonly ctx: HookContext };
@@ -101,7 +104,7 @@ async function runTurn(name: string, turn: TurnCommand, workspace: string, optio
   const written = [turn.command, ...turn.args];
   let ran: Ran;
   try {
-    ran = await execute(written, workspace, turn.timeout, options, report);
+    ran = await execute(written, workspaceFolder(workspace, turn.cwd), turn.timeout, options, report);
     const input = (turn.json ? jsonInput(ran.stdout) : ran.stderr).trim();
     if (input !== "") {
       const file = () => join(outputFolder(host, event.session_id), `hook-${ctx.uuid()}-input.txt`);
@@ -117,13 +120,32 @@ async function runTurn(name: string, turn: TurnCommand, workspace: string, optio
 
 type Report = (record: ExecStep) => void;
 
+function workspaceFolder(workspace: string, cwd: string): string {
+  const folder = resolve(workspace, cwd);
+  if (existsSync(folder)) return folder;
+  throw new UnusableAnswer(`Cannot run in '${cwd}' as there is no such folder: write its path from the workspace`);
+}
+
+/** What a command reads on stdin: where it runs, and why. */
+function turnInput({ event, ctx, source = "script" }: Turn, cwd: string): string {
+  return JSON.stringify({
+    hook: event.event === "turn-start" ? "turn_start" : "turn_end",
+    cwd,
+    sub_id: event.turn_id,
+    session_source: source,
+    timestamp: ctx.now().toISOString(),
+    is_hook_input_turn: startedByHook(event),
+  });
+}
+
 async function execute(
   written: readonly string[],
-  workspace: string,
+  cwd: string,
   timeout: number | undefined,
-  { host, forbids, confine, event, ctx }: Turn,
+  turn: Turn,
   report: Report,
 ): Promise<Ran> {
+  const { host, forbids, confine, event, ctx } = turn;
   // Each reading of `ctx.signal` is a signal of its own: listeners come and go on one.
   const { signal } = ctx;
   const started = ctx.now().getTime();
@@ -139,7 +161,7 @@ async function execute(
   };
   // Reported at once: the run is over before the last of the processes is.
   const cancelled = () => end("cancelled");
-  report({ type: "exec_begin", command: written, cwd: workspace });
+  report({ type: "exec_begin", command: written, cwd });
   signal.addEventListener("abort", cancelled, { once: true });
   try {
     const rule = await forbids?.(written);
@@ -149,12 +171,13 @@ async function execute(
         `Cannot run '${written.join(" ")}' as the deny rule ${rule} forbids it: change the command or the rule`,
       );
     }
-    const [command, ...args] = await confine?.(written) ?? written;
+    const [command, ...args] = await confine?.(written, cwd) ?? written;
     const ran = await runProcess({
       command: command!,
       args,
-      cwd: workspace,
-      env: hookEnvironment({ host, event, ctx }, workspace),
+      cwd,
+      env: hookEnvironment({ host, event, ctx }, cwd),
+      input: turnInput(turn, cwd),
       signal,
       timeout: timeout === undefined ? undefined : timeout * 1000,
       outputDir: () => outputFolder(host, event.session_id),
@@ -211,6 +234,8 @@ type TurnTable = "turn_start" | "turn_end";
 interface TurnCommand {
   readonly command: string;
   readonly args: readonly string[];
+  /** From the workspace. */
+  readonly cwd: string;
   /** Whether the command also runs in a turn that a HookInput began. */
   readonly runOnHookInput: boolean;
   /** Whether its input stays in the conversation. */
@@ -228,6 +253,7 @@ const TABLES: Kinds = { turn_start: "an object", turn_end: "an object" };
 const KEYS: Kinds = {
   command: "a text",
   args: "a list of texts",
+  cwd: "a text",
   run_on_hook_input: "true or false",
   persist: "true or false",
   json: "true or false",
@@ -252,7 +278,7 @@ export async function readTurnCommand(text: string, file: string, table: TurnTab
     throw bad("[turn_end] has 'run_on_hook_input', which belongs to [turn_start]");
   }
   const { run_on_hook_input: runOnHookInput = true, on_failure, ...rest } = given;
-  const otherwise = { args: [], persist: false, json: false, timeout: undefined };
+  const otherwise = { args: [], cwd: ".", persist: false, json: false, timeout: undefined };
   return { ...otherwise, ...rest, runOnHookInput, stopOnFailure: on_failure === "stop" } as unknown as TurnCommand;
 }
 

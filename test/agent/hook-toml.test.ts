@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { agent, hookToml, type RunOptions } from "crochet";
 import { scripted, scriptedServer } from "crochet/testing";
+import runCommand from "../../lib/cli/run.ts";
 import { textOf } from "../../lib/core/messages.ts";
 import { openSandbox } from "../../lib/permissions/sandbox.ts";
 import { readRollout } from "../../lib/transcript/rollout.ts";
@@ -115,5 +116,55 @@ test("S1.16, S1.18, S1.19: a piped run obeys the rules of its settings, and --ve
     assert.doesNotMatch(quiet.err, /HookInput|Hook\(TurnStart\)/);
   } finally {
     await server.close();
+  }
+});
+
+test("S1.20, S1.21: a program gives a session a HookInput itself: a turn of its own, not kept, and the same on a tape", async () => {
+  using here = place({});
+  const heard: string[] = [];
+  const model = scripted([], { then: { text: "ok" } });
+  const hooks = {
+    userPromptSubmit: () => void heard.push("prompt"),
+    turnStart: ({ trigger }: { trigger: string }) => void heard.push(`start ${trigger}`),
+    turnEnd: ({ trigger }: { trigger: string }) => void heard.push(`end ${trigger}`),
+  };
+  const helper = agent({ model, cwd: here.cwd, hooks });
+  const talk = async (mode: "record" | "replay") => {
+    const session = await helper.open({ tape: { path: join(here.cwd, "fixtures/poked"), mode } });
+    await session.prompt("go");
+    const result = await session.hookInput("the build broke");
+    const last = session.messages;
+    await session.close();
+    return { result, last };
+  };
+  const { result, last } = await talk("record");
+  assert.deepEqual(heard.splice(0), [
+    ...["prompt", "start user", "end user", "start hook_input", "end hook_input"],
+  ]);
+  const asked = model.requests.map(({ messages }) => messages.map((m) => textOf(m)));
+  assert.deepEqual(asked[1], ["go", "ok", "HookInput (Program): the build broke"]);
+  assert.deepEqual(last, result.messages);
+  assert.doesNotMatch(JSON.stringify(last), /the build broke/);
+  const replayed = await talk("replay");
+  assert.equal(replayed.result.stop, "done");
+  assert.equal(model.requests.length, 2, "a replay asks no model");
+});
+
+test("S1.12: what is wrong with a hook.toml or its command is printed once", async () => {
+  using here = place({
+    "agent.ts": `import { agent } from "crochet";\nimport { scripted } from "crochet/testing";
+export default agent({ from: import.meta.url, hooks: [], model: scripted([], { then: { text: "ok" } }) });\n`,
+  });
+  for (
+    const [toml, words] of [
+      [`[turn_start]\ncomand = "true"\n`, "option 'comand' is unknown"],
+      [`[turn_start]\ncommand = "/no/such"\n`, "Cannot start '/no/such'"],
+    ] as const
+  ) {
+    here.put({ ".agent/hook.toml": toml });
+    for (const how of [[], ["--verbose"]]) {
+      const { err, code } = await here.call(runCommand, "--trust", ...how, "agent.ts", "go");
+      assert.deepEqual([code, err.split(words).length - 1], [0, 1], err);
+    }
   }
 });

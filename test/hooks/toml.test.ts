@@ -165,6 +165,35 @@ test("S1.7, S1.8, S1.10: a command is a program with arguments, without a shell,
   assert.equal(end.type === "exec_end" && end.stdout, `${stage.path}\n[a b]\n[$HOME]\n[; rm x]\n[*]\n`);
 });
 
+test("S1.10, S1.25: a command reads on stdin, until its end, what it runs for; `cwd` is its folder in the workspace", async () => {
+  await using stage = new Stage(
+    `[turn_start]\ncwd = "sub"\ncommand = "/bin/sh"\nargs = ["-c", "cat >> ../starts; echo >> ../starts; pwd >> ../where"]
+[turn_end]\ncommand = "/bin/sh"\nargs = ["-c", "test -e end && exit; cat > end; echo again >&2"]`,
+  );
+  const sub = join(stage.path, "sub");
+  mkdirSync(sub);
+  await stage.prompt();
+  const [first, second] = stage.read("starts").trim().split("\n").map((line) => JSON.parse(line));
+  const end = JSON.parse(stage.read("end"));
+  const { timestamp, ...rest } = first;
+  assert.deepEqual(rest, {
+    ...{ hook: "turn_start", cwd: sub, sub_id: "s:0.1", session_source: "script", is_hook_input_turn: false },
+  });
+  assert.match(timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+  assert.deepEqual([second.sub_id, second.is_hook_input_turn], ["s:0.2", true]);
+  assert.deepEqual([end.hook, end.cwd, end.sub_id, end.is_hook_input_turn], ["turn_end", stage.path, "s:0.1", false]);
+  assert.equal(stage.read("where"), `${sub}\n${sub}\n`);
+});
+
+test("S1.12: a folder that is not there is a warning that names it", async () => {
+  await using stage = new Stage(`[turn_start]\ncwd = "gone"\ncommand = "true"`);
+  assert.equal((await stage.prompt()).stop, "done");
+  assert.match(
+    stage.warnings().join(),
+    /Cannot run in 'gone' as there is no such folder: write its path from the workspace/,
+  );
+});
+
 test("S1.15: stdout never becomes input for the model", async () => {
   await using stage = new Stage(
     `[turn_start]\ncommand = "echo"\nargs = ["look"]\n[turn_end]\ncommand = "echo"\nargs = ["look"]`,
