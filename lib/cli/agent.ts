@@ -30,7 +30,9 @@ const settings = command(SETTINGS, async ({ words: [id], flags }, io) => {
   }
   const dir = agentsDir(io.env);
   const workspace = resolve(io.cwd, String(flags.workspace ?? "."));
-  const path = prepareSettings(dir, id, workspace, ownCommand("monitor/note"));
+  const path = await prepareSettings(dir, id, workspace, ownCommand("monitor/note")).catch((error) => {
+    throw error instanceof TypeError ? new UsageError(error.message) : error;
+  });
   const onPrompt = readOnPrompt(flags.onPrompt) ?? await onPromptFor(await readConfig(workspace, io), io.env);
   storeOnPrompt(dir, id, onPrompt, ownCommand("cli/main", "agent", "prompt", id));
   beginLog(logOf(dir, id), { type: "start", workspace, at: new Date().toISOString() });

@@ -30,11 +30,10 @@ export function readEvents({ lines, notes }: AgentLog): AgentEvent[] {
   );
 }
 
-/** Whether a permission prompt would become what the agent waits for: it never replaces a question or a plan. */
-export function takesPermission(log: AgentLog): boolean {
+/** Whether a prompt would change what the agent waits for: a person hears of it once, and of no prompt after its end. */
+export function isNews(log: AgentLog, prompt: AgentEvent): boolean {
   const now = stateOf(readEvents(log));
-  const asks = now?.state === "prompting" && now.prompt_type !== "permission";
-  return !asks && now?.state !== "stopped" && now?.state !== "failed";
+  return nextState(now, prompt) !== now;
 }
 
 /** The ids of all agents with a log. */
@@ -73,7 +72,7 @@ export type AgentEvent =
     | { readonly type: "activity" }
     /** It ended its turn and waits for a person. */
     | { readonly type: "turn_end" }
-    /** Its question stays open even if its process ends. */
+    /** It waits for a person, and a question of its stays open even if its process ends. */
     | { readonly type: "left" }
     | { readonly type: "end"; readonly failed?: boolean }
   );
@@ -94,9 +93,7 @@ export function nextState(now: AgentState | undefined, event: AgentEvent): Agent
   if (now?.state === "stopped" || now?.state === "failed") return now;
   switch (event.type) {
     case "prompt":
-      if (now?.state === "prompting" && now.prompt_type !== "permission" && event.prompt_type === "permission") {
-        return now;
-      }
+      if (now?.state === "prompting" && (isSame(now, event) || yields(event, now))) return now;
       return { state: "prompting", prompt_type: event.prompt_type, message: event.message, since: event.at };
     case "start":
     case "activity":
@@ -108,6 +105,17 @@ export function nextState(now: AgentState | undefined, event: AgentEvent): Agent
     case "end":
       return { state: event.failed ? "failed" : "stopped", since: event.at };
   }
+}
+
+type Asked = { readonly prompt_type: PromptType; readonly message: string };
+
+function isSame(a: Asked, b: Asked): boolean {
+  return a.prompt_type === b.prompt_type && a.message === b.message;
+}
+
+/** A permission prompt never replaces a question or a plan. */
+function yields(asked: Asked, now: Asked): boolean {
+  return asked.prompt_type === "permission" && now.prompt_type !== "permission";
 }
 
 /** The state after all events. */

@@ -54,8 +54,7 @@ export async function noteEvent([name, id]: readonly string[], env: Environment)
     const log = logOf(dir, id);
     const event = eventOf(name, await readInput());
     if (!event) return;
-    const counts = event.type === "prompt" &&
-      (event.prompt_type !== "permission" || await (await import("./log.ts")).takesPermission(log));
+    const counts = event.type === "prompt" && (await import("./log.ts")).isNews(log, event);
     const file = `${log.notes}/${event.at}-${process.pid}.json`;
     await writeNote(file, JSON.stringify(event)).catch(() => {});
     if (!counts) return;
@@ -87,7 +86,7 @@ async function readInput(): Promise<Record<string, unknown>> {
   }
 }
 
-type Note = Extract<AgentEvent, { type: "prompt" | "activity" | "turn_end" | "end" }>;
+type Note = Extract<AgentEvent, { type: "prompt" | "activity" | "turn_end" | "left" | "end" }>;
 
 function eventOf(name: string | undefined, input: Record<string, unknown>): Note | undefined {
   const at = new Date().toISOString();
@@ -102,7 +101,7 @@ function eventOf(name: string | undefined, input: Record<string, unknown>): Note
     if (input.notification_type === "permission_prompt" || /permission/i.test(message)) {
       return { type: "prompt", prompt_type: "permission", message, at };
     }
-    return input.notification_type === "idle_prompt" ? { type: "turn_end", at } : undefined;
+    return input.notification_type === "idle_prompt" ? { type: "left", at } : undefined;
   }
   const prompt_type = name === "pretooluse" ? promptTypeOf(input.tool_name) : undefined;
   return prompt_type && { type: "prompt", prompt_type, message: questionIn(input.tool_input), at };

@@ -1,68 +1,43 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { isObject } from "../core/json.ts";
+import { withEntries } from "../hooks/install-text.ts";
 import { type OnPrompt, onPromptFile } from "./note.ts";
 
 /** The tools that wait for a person (S2.9). */
 const PROMPT_TOOLS = "ExitPlanMode|AskUserQuestion|EnterPlanMode";
 
-interface HookEntry {
-  readonly matcher?: string;
-  readonly hooks: readonly { readonly type: string; readonly command?: string }[];
-}
+/** The hooks of a watched agent, by event: what each is noted as, and for which tools. */
+const WATCHED: readonly (readonly [event: string, name: string, matcher?: string])[] = [
+  ["Stop", "stop"],
+  ["Notification", "notification"],
+  ["PreToolUse", "pretooluse", PROMPT_TOOLS],
+  ["PostToolUse", "posttooluse", PROMPT_TOOLS],
+  ["PostToolUseFailure", "posttooluse", PROMPT_TOOLS],
+  ["UserPromptSubmit", "userpromptsubmit"],
+  ["SessionEnd", "sessionend"],
+];
 
-type AgentSettings = { readonly hooks?: { readonly [event: string]: readonly HookEntry[] } } & {
-  readonly [key: string]: unknown;
-};
-
-/** The settings of a watched agent: those of the workspace, with our hooks after the user's (S2.2, S2.10). */
-function watchedSettings(own: AgentSettings, bin: string, id: string): AgentSettings {
-  const entry = (name: string, matcher?: string): HookEntry => ({
-    ...(matcher !== undefined && { matcher }),
-    hooks: [{ type: "command", command: `${bin} agent hook ${name} ${id}` }],
-  });
-  const hooks = { ...own.hooks };
-  const add = (event: string, ours: HookEntry) => {
-    const there = hooks[event] ?? [];
-    const command = ours.hooks[0]!.command;
-    if (!there.some((e) => e.hooks?.some((h) => h.command === command))) hooks[event] = [...there, ours];
-  };
-  add("Stop", entry("stop"));
-  add("Notification", entry("notification"));
-  add("PreToolUse", entry("pretooluse", PROMPT_TOOLS));
-  add("PostToolUse", entry("posttooluse", PROMPT_TOOLS));
-  add("PostToolUseFailure", entry("posttooluse", PROMPT_TOOLS));
-  add("UserPromptSubmit", entry("userpromptsubmit"));
-  add("SessionEnd", entry("sessionend"));
-  return { ...own, hooks };
-}
-
-/** Writes the settings file of an agent into the state directory and returns its path (S2.15). */
-export function prepareSettings(dir: string, id: string, workspace: string, bin: string): string {
+/**
+ * Writes the settings file of an agent into the state directory and returns its path (S2.15): those of the workspace,
+ * comments and all, with our hooks after the user's (S2.2, S2.10).
+ *
+ * @throws {TypeError} that names the file, if its hooks cannot be kept
+ */
+export async function prepareSettings(dir: string, id: string, workspace: string, bin: string): Promise<string> {
   const file = join(workspace, ".claude", "settings.json");
-  const own = existsSync(file) ? readOwn(file) : {};
+  const entries = WATCHED.map(([event, name, matcher]) => ({
+    ...{ event, matcher, hook: { type: "command", command: `${bin} agent hook ${name} ${id}` } as const },
+  }));
+  const text = await withEntries(existsSync(file) ? readFileSync(file, "utf8") : "", entries).catch((error: Error) => {
+    throw new TypeError(
+      error.message.replace(/^Cannot change (?:the settings|it) as/, `Cannot keep the hooks of ${file} as`),
+    );
+  });
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const path = join(dir, `${id}.settings.json`);
-  writeFileSync(`${path}.new`, `${JSON.stringify(watchedSettings(own, bin, id), null, 2)}\n`, { mode: 0o600 });
+  writeFileSync(`${path}.new`, text, { mode: 0o600 });
   renameSync(`${path}.new`, path);
   return path;
-}
-
-/** @throws {TypeError} that names the file, if its hooks cannot be kept */
-function readOwn(file: string): AgentSettings {
-  let own: unknown;
-  try {
-    own = JSON.parse(readFileSync(file, "utf8"));
-  } catch (error) {
-    throw new TypeError(`Cannot keep the hooks of ${file} as it is not JSON: ${(error as Error).message}`);
-  }
-  const { hooks = {} } = Object(own) as { hooks?: unknown };
-  if (!isObject(own) || !isObject(hooks) || !Object.values(hooks).every(Array.isArray)) {
-    throw new TypeError(
-      `Cannot keep the hooks of ${file} as they are not lists by event: write { "hooks": { "Stop": [ … ] } }`,
-    );
-  }
-  return own;
 }
 
 /**

@@ -137,9 +137,23 @@ test("agent settings refuses a workspace whose own hooks it could not keep, and 
   for (const text of ["{", "[]", "null", '{"hooks":[]}', '{"hooks":{"Stop":{}}}']) {
     writeFileSync(join(workspace, ".claude", "settings.json"), text);
     const { status, stderr } = crochet(["agent", "settings", "odd", "--workspace", workspace]);
-    assert.notEqual(status, 0);
+    assert.equal(status, 2);
     assert.match(stderr, /Cannot keep the hooks of \S+settings\.json as /, text);
+    assert.equal(readFileSync(join(workspace, ".claude", "settings.json"), "utf8"), text);
   }
+});
+
+test("S2.2: comments and trailing commas of the workspace's settings are kept", () => {
+  const workspace = join(root, "commented");
+  const text = `{\n  // ours to say\n  "model": "x", /* here */\n  "hooks": {\n    "Stop": [], // none yet\n  },\n}\n`;
+  put(workspace, { ".claude/settings.json": text });
+  const { stdout, status } = crochet(["agent", "settings", "commented", "--workspace", workspace]);
+  assert.equal(status, 0);
+  const made = readFileSync(stdout.trim(), "utf8");
+  for (const words of ["// ours to say", "/* here */", "// none yet", "agent hook stop commented"]) {
+    assert.ok(made.includes(words), `${words} is not in\n${made}`);
+  }
+  assert.equal(readFileSync(join(workspace, ".claude/settings.json"), "utf8"), text);
 });
 
 test("S2.2: the user's own hooks and keys are kept, in front of ours", () => {
@@ -202,6 +216,26 @@ test("S2.13, S2.18: a plan that waits triggers the on_prompt action, once", asyn
   hook("pretooluse", "planner", { tool_name: "AskUserQuestion", tool_input: { questions: [{ question: "Why?" }] } });
   await until("the question is reported", () => textOf(out).includes("question"));
   assert.deepEqual(textOf(out).trim().split("\n").sort(), ["planner plan_approval", "planner question"]);
+});
+
+test("S2.13, U14: a question told twice notifies once, one after the end not at all, and idling does not dismiss it", async () => {
+  const out = join(root, "told");
+  watch("asker", "--on-prompt", `echo "$CROCHET_PROMPT_MESSAGE" >> ${out}`);
+  const asks = (question: string) =>
+    hook("pretooluse", "asker", { tool_name: "AskUserQuestion", tool_input: { questions: [{ question }] } });
+  asks("Why?");
+  asks("Why?");
+  hook("notification", "asker", { notification_type: "idle_prompt", message: "Claude is waiting for your input" });
+  assert.equal(stateOf("asker"), "prompting(question)");
+  asks("Why?");
+  asks("How?");
+  await until("the second question is reported", () => textOf(out).includes("How?"));
+  hook("sessionend", "asker", { reason: "exit" });
+  asks("Still?");
+  watch("another", "--on-prompt", `echo "another" >> ${out}`);
+  hook("pretooluse", "another", { tool_name: "ExitPlanMode", tool_input: { plan: "1. do it" } });
+  await until("the other agent is reported", () => textOf(out).includes("another"));
+  assert.deepEqual(textOf(out).trim().split("\n"), ["Why?", "How?", "another"]);
 });
 
 test("S2.14, S2.18: without --on-prompt a person is notified on the desktop", async () => {
