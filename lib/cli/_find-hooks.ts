@@ -5,7 +5,7 @@ import type { Agent, HookRunner } from "../agent/options.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { stateDir } from "../files/state-dir.ts";
 import type { HookHost } from "../hooks/process/host.ts";
-import { type Found, HookSources } from "../hooks/sources.ts";
+import { type Found, HookSources, type SourcesOptions } from "../hooks/sources.ts";
 import type { ExecRecord } from "../hooks/toml.ts";
 import type { Config } from "./_config.ts";
 import type { Flags } from "./_flags.ts";
@@ -122,7 +122,12 @@ export function reportUnloaded(found: Found, io: Io): void {
 }
 
 /** All hooks of a project as `crochet run` would have them: with an agent, those it brings itself come first. */
-export async function hooksHere(cwd: string, flags: Flags["flags"], io: Io, agent?: Agent): Promise<Found> {
+export async function hooksHere(
+  cwd: string,
+  flags: Flags["flags"],
+  io: Io,
+  { agent, imports = true }: { readonly agent?: Agent | undefined } & Pick<SourcesOptions, "imports"> = {},
+): Promise<Found> {
   const own = await agent?.ownHooks();
   const sources = new HookSources({
     cwd,
@@ -132,6 +137,7 @@ export async function hooksHere(cwd: string, flags: Flags["flags"], io: Io, agen
     // No model is asked while hooks are only listed; whether one could be asked is what the list shows.
     prompt: { model: isReachable(io.env.CROCHET_MODEL ?? "", io.env) ? neverAsked : undefined },
     host: { projectDir: cwd, env: io.env },
+    imports,
     ...(own && { scriptFolders: own.folders, listsScript: true }),
   });
   const found = await sources.load();

@@ -5,7 +5,7 @@ import { nearest } from "../files/nearest.ts";
 import { shellWord } from "../core/shown.ts";
 import { isInside } from "../files/confine.ts";
 import { realOr } from "../hooks/file/places.ts";
-import { areFixturesTrusted } from "../hooks/trust.ts";
+import { isFixtureTrusted, type Runs, trustFixtures } from "../hooks/trust.ts";
 import {
   findFixture,
   type Fixture,
@@ -63,17 +63,73 @@ function fixtureProject(folder: string): string {
   return dirname(real);
 }
 
-/** @throws {Error} if what fixtures name may not be run: they came with a checkout that the user has not trusted */
-export function expectTrusted(fixtures: readonly Fixture[], { trust }: Flags["flags"], io: Io, verb = "replay"): void {
-  if (trust === true) return;
-  const projects = new Set(fixtures.map(({ folder }) => fixtureProject(folder)));
-  const [first] = [...projects].filter((project) => !areFixturesTrusted(project, io.env));
-  if (first === undefined) return;
-  const dir = first === realOr(io.cwd) ? "" : ` ${relative(io.cwd, first) || "."}`;
-  throw new Error(
-    `Cannot ${verb}: the fixtures of ${first} are not trusted, and their agents and tools would run: ` +
-      `look at them, then run 'crochet trust${dir}', or add --trust for this call`,
+/** The files beside fixtures that are run for all of them. */
+function sharedIn(folder: string): string[] {
+  return readdirSync(folder).filter((file) => /^(invariants|grade)\.(?!(.+\.)?prompt\.md$)/.test(file)).map((file) =>
+    join(folder, file)
   );
+}
+
+/** The words of the command that was recorded; none if it was an agent of ours. */
+function commandOf({ tape }: Fixture): readonly string[] {
+  try {
+    return readHeader(tape).command ?? [];
+  } catch {
+    return []; // replaying it says what is wrong
+  }
+}
+
+/** What is trusted with a fixture: itself, by the words of its command if it has one, and what its folder shares. */
+function runsOf(
+  fixture: Fixture,
+): { readonly project: string; readonly path: string; readonly command: Runs[string] }[] {
+  const placed = (path: string, command: Runs[string] = []) => {
+    const project = fixtureProject(path);
+    return { project, path: relative(project, realOr(path)), command };
+  };
+  return [
+    placed(fixture.folder, commandOf(fixture)),
+    ...sharedIn(dirname(fixture.folder)).map((file) => placed(file)),
+  ];
+}
+
+/** Trusts the fixture that a person has just recorded, and no other. */
+export function trustRecorded(folder: string, { env }: Pick<Io, "env">): void {
+  const [{ project, path, command }] = runsOf(fixtureAt(folder)) as [ReturnType<typeof runsOf>[0]];
+  trustFixtures(project, env, { [path]: command });
+}
+
+/** What a person trusts with a project: each of its fixtures by name. */
+export function runsIn(project: string): Runs {
+  const folder = join(project, FIXTURES);
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return {};
+  const all = fixturesBelow(folder).flatMap(runsOf).filter((one) => one.project === realOr(project));
+  const own = all.sort((a, b) => a.path < b.path ? -1 : 1);
+  return Object.fromEntries(own.map(({ path, command }) => [path, command]));
+}
+
+/** Why fixtures may not be run: the user has not trusted one of them, or what they share. */
+export function distrusted(fixtures: readonly Fixture[], { trust }: Flags["flags"], io: Io): string | undefined {
+  if (trust === true) return undefined;
+  const all = fixtures.flatMap(runsOf).filter(({ project, path, command }) =>
+    !isFixtureTrusted(project, io.env, path, command)
+  );
+  const [first] = all;
+  if (first === undefined) return undefined;
+  const names = [...new Set(all.map(({ path }) => path))];
+  const shown = `${names.slice(0, MOST_NAMES).join(", ")}${names.length > MOST_NAMES ? " …" : ""}`;
+  const [are, they] = names.length === 1 ? ["is", "it runs"] : ["are", "they run"];
+  const dir = first.project === realOr(io.cwd) ? "" : ` ${relative(io.cwd, first.project) || "."}`;
+  const lasting = first.path.startsWith(`${FIXTURES}/`) ? `run 'crochet trust${dir}', or ` : "";
+  return `${shown} ${are} not trusted: look at what ${they}, then ${lasting}add --trust for this call`;
+}
+
+const MOST_NAMES = 3;
+
+/** @throws {Error} if fixtures may not be run */
+export function expectTrusted(fixtures: readonly Fixture[], flags: Flags["flags"], io: Io, verb = "replay"): void {
+  const why = distrusted(fixtures, flags, io);
+  if (why !== undefined) throw new Error(`Cannot ${verb} as ${why}`);
 }
 
 /**
@@ -105,11 +161,7 @@ export function fixtureScripts(project: string): string[] {
     }
   });
   const folders = [join(project, FIXTURES), ...fixturesIn(join(project, FIXTURES)).map(({ folder }) => folder)];
-  const beside = folders.flatMap((folder) =>
-    readdirSync(folder).filter((file) => /^(invariants|grade)\.(?!(.+\.)?prompt\.md$)/.test(file)).map((
-      file,
-    ) => join(folder, file))
-  );
+  const beside = folders.flatMap(sharedIn);
   return [...new Set([...named, ...beside].map((path) => relative(project, path)))].sort();
 }
 
@@ -148,6 +200,11 @@ export function folderOf([given]: readonly string[], { cwd }: Io, { verb, mayLac
   if (lacks) throw refuse("there is no such folder");
   if (found && !found.isDirectory()) throw refuse("it is not a folder");
   return folder;
+}
+
+/** The fixtures of a folder, and of the folders in it that hold fixtures. */
+function fixturesBelow(folder: string): Fixture[] {
+  return [folder, ...groupsIn(folder).map(({ path }) => path)].flatMap((path) => fixturesIn(path));
 }
 
 /** Folders in a folder that hold fixtures, such as imported ones, with how many. */
@@ -189,13 +246,9 @@ export function fixturesFor(words: readonly string[], io: Io, verb = "replay"): 
     .map((fixture) => ({ ...fixture, name: nameIn(io.cwd, fixture.folder) }));
 }
 
-/** Whether another program was recorded: a replay starts it only as a person's own command line names it. */
-export function isOfOthers({ tape }: Fixture): boolean {
-  try {
-    return readHeader(tape).command !== undefined;
-  } catch {
-    return false; // replaying it says what is wrong
-  }
+/** Whether another program was recorded. */
+export function isOfOthers(fixture: Fixture): boolean {
+  return commandOf(fixture).length > 0;
 }
 
 function fixturesOf(given: string, io: Io, verb: string): Fixture[] {

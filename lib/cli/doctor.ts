@@ -7,7 +7,7 @@ import { git } from "../process/git.ts";
 import { missingProgram, onPath } from "../process/program.ts";
 import { stateDir } from "../files/state-dir.ts";
 import { crochetVersion, runtimeVersion } from "../files/version.ts";
-import { areFixturesTrusted, standings } from "../hooks/trust.ts";
+import { standings } from "../hooks/trust.ts";
 import { homeOf, userState } from "../hooks/file/places.ts";
 import { openSandbox } from "../permissions/sandbox.ts";
 import { reportLines } from "../tape/drift/report.ts";
@@ -30,7 +30,10 @@ const USAGE: Usage = {
     "Looks at this machine, this project and the settings of other hosts, and reports what is broken and how to fix it.",
   flags: [
     ["--cwd <dir>", "the project"],
-    ["--replay", "replay the fixtures even if the project is not trusted (this runs its code)"],
+    [
+      "--replay",
+      "load its trusted hooks and replay its fixtures, trusted or not: without it nothing of the project is run",
+    ],
     ["--json", "print JSON"],
   ],
   example: "crochet doctor",
@@ -43,7 +46,7 @@ export default command(USAGE, async ({ flags }, io) => {
     ...await machineChecks(cwd, io.env),
     ...trustChecks(cwd, io),
     ...await configChecks(cwd, io),
-    ...await hookChecks(cwd, io),
+    ...await hookChecks(cwd, io, flags.replay === true),
     ...await fixtureChecks(cwd, io, flags.replay === true),
     ...await hostChecks(cwd, io.env),
   ];
@@ -170,8 +173,8 @@ async function configChecks(cwd: string, io: Io): Promise<Check[]> {
 }
 
 /** Settings have checks of their own. */
-async function hookChecks(cwd: string, io: Io): Promise<Check[]> {
-  const { listed, problems, warnings } = await hooksHere(cwd, {}, io);
+async function hookChecks(cwd: string, io: Io, imports: boolean): Promise<Check[]> {
+  const { listed, problems, warnings } = await hooksHere(cwd, {}, io, { imports });
   const own = problems.filter((problem) => !/settings(\.local)?\.json/.test(problem));
   const loads = ok("hooks", `'crochet run' without a script loads ${several(listed.length, "hook")}`);
   const scripts = agentScripts(cwd).map((script) => ok("hooks", besideWords(script)));
@@ -190,15 +193,12 @@ const PATIENCE_MS = 10_000;
 
 async function fixtureChecks(cwd: string, io: Io, replay: boolean): Promise<Check[]> {
   const found = fixturesIn(join(cwd, FIXTURES)).filter((fixture) => !isOfOthers(fixture));
-  if (found.length === 0) return [];
-  // A replay runs the project's own code, so it waits for trust as hooks do.
-  const trusted = replay || areFixturesTrusted(cwd, io.env);
   const end = performance.now() + PATIENCE_MS;
   const checks: Check[] = [];
   let fine = 0;
   let left = 0;
   for (const fixture of found) {
-    const run = trusted && performance.now() < end && !io.signal.aborted;
+    const run = replay && performance.now() < end && !io.signal.aborted;
     const problem = await fixtureProblem(fixture, run, io);
     if (problem) checks.push(problem);
     else if (run) fine++;
@@ -206,9 +206,8 @@ async function fixtureChecks(cwd: string, io: Io, replay: boolean): Promise<Chec
   }
   if (fine > 0) checks.push(ok("fixtures", `${fine} of ${found.length} replay as recorded`));
   if (left > 0) {
-    const why = trusted ? "as time ran out" : "as its fixtures are not trusted";
-    const words = `${left} of ${found.length} can be read and were not replayed ${why}`;
-    checks.push(warning("fixtures", words, "crochet replay"));
+    const words = `${left} of ${found.length} can be read and were not replayed${replay ? " as time ran out" : ""}`;
+    checks.push(warning("fixtures", words, replay ? "crochet replay" : "crochet doctor --replay, or crochet replay"));
   }
   return checks;
 }

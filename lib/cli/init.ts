@@ -15,7 +15,7 @@ import { runProcess } from "../process/process.ts";
 import { onPath } from "../process/program.ts";
 import { crochetVersion } from "../files/version.ts";
 import { ownArgv } from "../hooks/own-command.ts";
-import { trust, trustFixtures } from "../hooks/trust.ts";
+import { trust } from "../hooks/trust.ts";
 import { command, type Usage } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { isFound, PACKAGE } from "./_script.ts";
@@ -104,7 +104,6 @@ async function scaffold(dir: string, origin: Origin, io: Io): Promise<Scaffold> 
   }
   // The bytes are ours, and a person asked for them.
   if (onlyOurHooks) trust(dir, io.env, "hooks");
-  if (record) trustFixtures(dir, io.env);
   const notes = own ? ['agent.ts was there, so no run was recorded: crochet record agent.ts "<prompt>"'] : [];
   if (kept.includes("package.json")) notes.push(...await addDependency(dir, origin, io));
   return { written, kept, notes };

@@ -3,7 +3,6 @@ import { dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../agent/options.ts";
 import { isInside } from "../files/confine.ts";
 import { realOr } from "../hooks/file/places.ts";
-import { trustFixtures } from "../hooks/trust.ts";
 import { withDraft } from "../tape/drafts.ts";
 import { priceOf } from "../tape/drift/drift.ts";
 import { priceText } from "../tape/drift/report.ts";
@@ -16,6 +15,7 @@ import { redactor } from "../tape/redact/redact.ts";
 import { type FixtureRun, type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import { BUILT_IN } from "../files/importing.ts";
 import { checkWritable } from "../tape/write.ts";
+import { trustRecorded } from "./_fixtures.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { projectOf } from "./_project.ts";
@@ -88,7 +88,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
         if (line !== undefined) io.err(`crochet: ${line}\n`);
       },
     });
-  trustFixtures(io.cwd, io.env);
+  trustRecorded(folder, io);
   const fixture = relative(io.cwd, folder);
   if (flags.json) io.out(`${JSON.stringify({ fixture, stop: result.stop, calls: report.calls.live, ms })}\n`);
   else {

@@ -90,7 +90,6 @@ async function replayed({ words, flags }: Flags, io: Io, point: (annotation: Ann
   }
   const normalise = flags.normalise === undefined ? {} : (await import("./record.ts")).normaliserAsked(flags.normalise);
   const fixtures = fixturesFor(words, io);
-  if (flags.on === undefined) expectTrusted(fixtures, flags, io);
   const outcomes = flags.on === undefined
     ? await replayHere(fixtures, io, (fixture) => outcomeOf(fixture, normalise, flags, io))
     : await (await import("./_durable.ts")).replayOn<Outcome>(fixtures, flags, io);
@@ -147,6 +146,7 @@ async function outcomeOf(
   const folder = flags.hooks === undefined ? undefined : resolve(io.cwd, String(flags.hooks));
   let shadowed: Awaited<ReturnType<typeof shadowsOf>> | undefined;
   try {
+    expectTrusted([fixture], flags, io);
     const agent = await fixtureAgent(fixture, io.signal);
     if (folder !== undefined && flags.shadow) shadowed = await shadowsOf(folder, (verdict) => shadow.push(verdict));
     const options: ReplayOptions = {

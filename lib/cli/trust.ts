@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
+import { shellWord } from "../core/shown.ts";
 import {
   allTrusted,
   hookImports,
@@ -9,17 +10,19 @@ import {
   type TrustedFile,
   trustedFiles,
   trustedThings,
+  trustFixtures,
 } from "../hooks/trust.ts";
-import { FIXTURES } from "../tape/fixture.ts";
-import { fixtureScripts } from "./_fixtures.ts";
+import { fixtureScripts, runsIn } from "./_fixtures.ts";
 import { command, type Usage } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
+import { openText } from "./show/text.ts";
 
 const USAGE: Usage = {
   name: "trust",
   words: "[dir]",
-  about: "Allows the hooks of a directory to run until one of their files changes, and the agents and tools that its " +
-    "fixtures/ name, even if these change.",
+  about:
+    "Allows the hooks of a directory to run until one of their files changes, the agents and tools of each fixture " +
+    "that is there now, even if these change, and the commands of other programs' fixtures, until their words change.",
   flags: [
     ["--list", "list what is trusted and what has changed since"],
     ["--revoke", "stop trusting it"],
@@ -42,7 +45,8 @@ export default command(USAGE, async ({ words, flags }, io) => {
   if (refused.length > 0) {
     throw new Error(`Cannot trust ${dir}: ${refused.map(({ why }) => why).join(", ")}: put a plain file in its place`);
   }
-  const hasFixtures = existsSync(join(dir, FIXTURES));
+  const runs = runsIn(dir);
+  const hasFixtures = Object.keys(runs).length > 0;
   if (found.length === 0 && !hasFixtures) {
     const none = "no hooks, settings, hooks.yaml, .agent/hook.toml, .mcp.json or fixtures";
     return { data: { dir, trusted: [] }, text: `nothing in ${dir} needs trust: ${none}\n` };
@@ -50,16 +54,25 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const isFirst = found.every(({ state }) => state === "untrusted");
   const files = trustedFiles(dir, io.env);
   const made = trust(dir, io.env);
+  trustFixtures(dir, io.env, runs);
   const fixtures = hasFixtures ? fixtureScripts(dir) : [];
   const { outside } = hookImports(dir);
-  const trusted = [...trustedThings(made), ...(hasFixtures ? [FIXTURES] : [])];
+  const trusted = [...trustedThings(made), ...Object.keys(runs)];
+  const commands = Object.fromEntries(Object.entries(runs).filter(([, words]) => words.length > 0));
   const text = [
     files.length > 0 ? shown(made.dir, files, isFirst, outside) : "",
-    hasFixtures ? `trusted in ${made.dir}, also when it changes:\n  ${FIXTURES}/\n` : "",
+    hasFixtures ? `trusted in ${made.dir}, also when they change:\n` : "",
+    ...Object.entries(runs).map(([path, words]) => `  ${path}${commandText(words)}\n`),
     fixtures.length > 0 ? `    a replay runs ${fixtures.join(", ")}\n` : "",
   ].join("");
-  return { data: { dir: made.dir, trusted, files, imports: outside, fixtures }, text };
+  return { data: { dir: made.dir, trusted, files, imports: outside, fixtures, commands }, text };
 });
+
+function commandText(words: readonly string[]): string {
+  return words.length === 0
+    ? ""
+    : `, until its command changes: ${openText(words.map(shellWord).join(" ")).replaceAll("\n", "\\n")}`;
+}
 
 function shown(dir: string, files: readonly TrustedFile[], isFirst: boolean, outside: readonly string[]): string {
   const calls = files.some(({ file, state }) => !file.startsWith("hooks/") && state !== "gone");
@@ -81,7 +94,12 @@ function list(io: Io) {
       state: now.find((s) => s.thing === thing)?.state ?? "gone",
     }));
     const changed = existsSync(dir) ? trustedFiles(dir, io.env).filter(({ state }) => state !== "same") : [];
-    return { dir, at, things: fixtures ? [...things, { thing: FIXTURES, state: "trusted" }] : things, changed };
+    const runs = existsSync(dir) ? runsIn(dir) : {};
+    const recorded = Object.entries(fixtures).map(([thing, words]) => ({
+      thing,
+      state: !runs[thing] ? "gone" : JSON.stringify(runs[thing]) === JSON.stringify(words) ? "trusted" : "changed",
+    }));
+    return { dir, at, things: [...things, ...recorded], changed };
   });
   const lines = all.flatMap(({ dir, at, things, changed }) => [
     `${dir} (${at})\n`,

@@ -36,6 +36,8 @@ interface FolderOptions extends Runner {
   readonly source?: string;
   /** Made again at each load, for the files as they are then. */
   readonly keeper?: (() => Gatekeeper) | undefined;
+  /** Whether modules are imported, which runs them. @default true */
+  readonly imports?: boolean | undefined;
 }
 
 interface Loaded {
@@ -102,7 +104,10 @@ export class HookFolder {
 
   async #loadFile(file: HookFile, folder: ModuleFolder): Promise<Loaded> {
     try {
-      const { host = { projectDir: process.cwd() }, prompt, warn } = this.#options;
+      const { host = { projectDir: process.cwd() }, prompt, warn, imports = true } = this.#options;
+      if (!imports && file.kind === "module") {
+        return { file, record: brokenHook(file, "it is only listed", this.source), problem: undefined };
+      }
       const record = await loadHook(file, { folder, source: this.source, host, prompt, warn, isolates: true });
       const isProgram = file.kind === "command" || (file.kind === "module" && record.dialect !== "native");
       return { file, record: isProgram ? unchanged(record, file, folder) : record, problem: undefined };

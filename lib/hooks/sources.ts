@@ -31,6 +31,8 @@ export interface SourcesOptions extends Runner {
   readonly scriptFolders?: readonly string[];
   /** Whether the script's folders are loaded for a list of all hooks. @default false */
   readonly listsScript?: boolean;
+  /** Whether modules of the working directory are imported, which runs them. @default true */
+  readonly imports?: boolean;
 }
 
 /** A hook that is loaded, and where it is from. */
@@ -121,7 +123,11 @@ export class HookSources {
     const trusts = this.#trusts = (thing: Trustable) => options.trust === true || typed.has(realOr(join(cwd, thing)));
     const folder = (path: string, scope: SourceScope, thing?: Trustable): FolderSource => {
       const keeper = thing && !trusts(thing) ? () => hooksKeeper(cwd, env) : undefined;
-      return { scope, folder: new HookFolder(path, { ...options, source: shortPath(path, cwd, env), keeper }) };
+      const imports = options.imports !== false || thing === undefined;
+      return {
+        scope,
+        folder: new HookFolder(path, { ...options, imports, source: shortPath(path, cwd, env), keeper }),
+      };
     };
     const [users, projects] = [join(userState(env), "hooks"), join(cwd, "hooks")];
     this.#folders = [

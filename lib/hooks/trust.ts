@@ -25,6 +25,9 @@ export type Trustable = (typeof TRUSTABLE)[number];
 /** Hashes of bytes, by the file's path in its project. */
 type Files = { readonly [file: string]: string };
 
+/** What fixtures may run, by their path in the project: of another program's recording, the words of its command. */
+export type Runs = { readonly [path: string]: readonly string[] };
+
 /** What a person trusts of one directory. */
 interface Trust {
   readonly dir: string;
@@ -32,8 +35,8 @@ interface Trust {
   readonly files: Files;
   /** The files that guard: without them, as they were, no run starts. */
   readonly guards: readonly string[];
-  /** Whether what recordings below its `fixtures/` name may be run, however it changes. */
-  readonly fixtures: boolean;
+  /** Fixtures, and the files beside them that all use: by their names, however they change, and by their commands. */
+  readonly fixtures: Runs;
   /** When, in UTC. */
   readonly at: string;
 }
@@ -175,20 +178,22 @@ export function trust(dir: string, env: Environment, only?: Trustable): Trust {
     dir: real,
     files,
     guards: Object.keys(files).filter((file) => guards(real, file)),
-    fixtures: before?.fixtures === true || (only === undefined && existsSync(join(real, "fixtures"))),
+    fixtures: only === undefined ? {} : before?.fixtures ?? {},
     at: new Date().toISOString(),
   }, env);
 }
 
-/** Trusts what is below `fixtures/` of a directory by its place: it is the person's own code, which they edit and replay. */
-export function trustFixtures(dir: string, env: Environment): void {
+/** Trusts fixtures beside what is trusted already. */
+export function trustFixtures(dir: string, env: Environment, runs: Runs): void {
   const real = realpathSync(dir);
-  const before = trustOf(real, env) ?? { dir: real, files: {}, guards: [], at: new Date().toISOString() };
-  write({ ...before, fixtures: true }, env);
+  const before = trustOf(real, env) ?? { dir: real, files: {}, guards: [], fixtures: {}, at: new Date().toISOString() };
+  write({ ...before, fixtures: { ...before.fixtures, ...runs } }, env);
 }
 
-export function areFixturesTrusted(dir: string, env: Environment): boolean {
-  return trustOf(dir, env)?.fixtures === true;
+/** Whether what a fixture runs is what was trusted under its path. */
+export function isFixtureTrusted(dir: string, env: Environment, path: string, command: readonly string[]): boolean {
+  const { fixtures = {} } = trustOf(dir, env) ?? {};
+  return Object.hasOwn(fixtures, path) && JSON.stringify(fixtures[path]) === JSON.stringify(command);
 }
 
 function write(made: Trust, env: Environment): Trust {
@@ -222,8 +227,9 @@ function trustOf(dir: string, env: Environment): Trust | undefined {
 /** A file that cannot be read trusts nothing. */
 function readTrust(path: string): Trust | undefined {
   try {
-    const { dir, files, guards = [], fixtures = false, at } = JSON.parse(readFileSync(path, "utf8"));
-    return typeof dir === "string" && isObject(files) ? { dir, files, guards, fixtures, at } as Trust : undefined;
+    const { dir, files, guards = [], fixtures, at } = JSON.parse(readFileSync(path, "utf8"));
+    if (typeof dir !== "string" || !isObject(files)) return undefined;
+    return { dir, files, guards, fixtures: isObject(fixtures) ? fixtures : {}, at } as Trust;
   } catch {
     return undefined;
   }

@@ -19,10 +19,10 @@ async function doctor(here: Place, ...args: string[]) {
   return { code, broken: checks.filter(({ state }) => state === "broken"), checks };
 }
 
-test("doctor finds nothing broken in a fresh scaffold, and replays its fixture", LONG, async () => {
+test("doctor finds nothing broken in a fresh scaffold, and replays its fixture with --replay", LONG, async () => {
   using here = place();
   await here.crochet(["init"]);
-  const { code, broken, checks } = await doctor(here);
+  const { code, broken, checks } = await doctor(here, "--replay");
   assert.deepEqual(broken, []);
   assert.equal(code, 0);
   assert.match(checks.find(({ about }) => about === "fixtures")!.words, /^1 of 1 replay as recorded$/);
@@ -82,7 +82,7 @@ test("doctor finds hooks that do not load, bad project settings, and tapes that 
   const agent = join(here.cwd, "agent.ts");
   writeFileSync(agent, readFileSync(agent, "utf8").replace("You help", "You hinder"));
   await here.crochet(["trust"]);
-  const { code, broken } = await doctor(here);
+  const { code, broken } = await doctor(here, "--replay");
   assert.equal(code, 1);
   const all = broken.map(({ about, words, fix }) => `${about}: ${words}: ${fix}`).join("\n");
   assert.match(all, /hooks: .*pre-tool-uze\.ts.*pre-tool-use/);

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import replay from "../../lib/cli/replay.ts";
 import { agent } from "../../lib/agent.ts";
+import { runsIn } from "../../lib/cli/_fixtures.ts";
 import { trustFixtures } from "../../lib/hooks/trust.ts";
 import { replay as replayed, scripted } from "../../lib/testing/index.ts";
 import { Write } from "../../lib/tools/index.ts";
@@ -33,7 +34,7 @@ async function project() {
   const tape = { path: `${w.cwd}/fixtures/write`, mode: "record" as const, agent: "agent.ts" };
   const { stop } = await withEnv({ CI: undefined }, () => writer.run("Write it", { cwd: `${w.cwd}/place`, tape }));
   assert.equal(stop, "done");
-  trustFixtures(w.cwd, w.env);
+  trustFixtures(w.cwd, w.env, runsIn(w.cwd));
   return w;
 }
 

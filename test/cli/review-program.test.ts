@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import tape from "../../lib/cli/tape.ts";
+import { runsIn } from "../../lib/cli/_fixtures.ts";
 import { trustFixtures } from "../../lib/hooks/trust.ts";
 import { fixtureAt } from "../../lib/tape/fixture.ts";
 import { recordCommand } from "../../lib/tape/server/run.ts";
@@ -98,7 +99,7 @@ async function recorded(made: Ask[]) {
   };
   const command = [...RUNTIME, "program.mjs"];
   await recordCommand(fixtureAt(`${w.cwd}/fixtures/push`), { command, cwd: w.cwd, env, quiet: true });
-  trustFixtures(w.cwd, w.env);
+  trustFixtures(w.cwd, w.env, runsIn(w.cwd));
   const asks = (now: Ask[], exit = 0) =>
     w.put({ "fixtures/push/files/asks.json": text(now), "fixtures/push/files/exit.json": text(exit) });
   return { w, command, asks };
@@ -155,6 +156,6 @@ test("a program is reviewed only in a project that is trusted", LONG, async () =
   const { w } = await recorded(APIS.chat!(WORDS));
   using _ = w;
   const { code, err } = await w.crochet(["replay", "--review"], { HOME: `${w.home}/other` }, "a\n");
-  assert.match(err, /Cannot review: the fixtures of .* are not trusted/);
+  assert.match(err, /Cannot review as fixtures\/push is not trusted/);
   assert.equal(code, 1);
 });

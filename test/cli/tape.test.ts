@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "../../lib/testing/server.ts";
@@ -76,6 +76,27 @@ test("a tape of another program is shown and viewed as any other, and its comman
   assert.match(refused.out, /crochet tape replay hi -- /);
   const all = await here.run("replay");
   assert.match(all.err, /left out: 1 of other programs/);
+});
+
+test("U16: what starts among the files of a fixture needs its trust: nothing of them runs before, not even a preload", async () => {
+  using here = await project();
+  mkdirSync(join(here.cwd, "fixtures/hi/files"), { recursive: true });
+  writeFileSync(
+    join(here.cwd, "fixtures/hi/files/client.mjs"),
+    'await import("node:fs").then((fs) => fs.writeFileSync(process.env.MARK, ""));\n',
+  );
+  writeFileSync(join(here.cwd, "fixtures/hi/files/bunfig.toml"), 'preload = ["./client.mjs"]\n');
+  const mark = join(here.cwd, "pwned");
+  const as = (home: string, ...args: string[]) =>
+    crochet(["tape", "replay", "hi", ...args, ...command()], { cwd: here.cwd, env: { HOME: home, MARK: mark } });
+  const other = join(here.cwd, "home/other");
+  mkdirSync(other);
+  const { code, err } = await as(other);
+  assert.equal(code, 1);
+  assert.match(err, /Cannot replay as fixtures\/hi is not trusted: .* run 'crochet trust', or add --trust/);
+  assert.equal(existsSync(mark), false);
+  await as(other, "--trust");
+  assert.equal(existsSync(mark), true);
 });
 
 test("a served tape says when it is ready, answers programs started elsewhere, and reports when it is ended", {

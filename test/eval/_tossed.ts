@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { agent } from "../../lib/agent.ts";
 import evaluate from "../../lib/cli/eval.ts";
+import { runsIn } from "../../lib/cli/_fixtures.ts";
 import { trustFixtures } from "../../lib/hooks/trust.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { withEnv } from "../_env.ts";
@@ -41,7 +42,7 @@ export async function tossed(outcomes: string, names: readonly string[] = ["toss
     const { stop } = await withEnv({ CI: undefined }, () => recorder.run("Toss", { cwd: w.cwd, tape }));
     assert.equal(stop, "done");
   }
-  trustFixtures(w.cwd, w.env);
+  trustFixtures(w.cwd, w.env, runsIn(w.cwd));
   return w;
 }
 

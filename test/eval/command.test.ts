@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import evaluate from "../../lib/cli/eval.ts";
 import tape from "../../lib/cli/tape.ts";
+import { runsIn } from "../../lib/cli/_fixtures.ts";
 import { trustFixtures } from "../../lib/hooks/trust.ts";
 import { fixtureAt } from "../../lib/tape/fixture.ts";
 import { recordCommand } from "../../lib/tape/server/run.ts";
@@ -36,8 +37,8 @@ test("a tape of another program is evaluated by running its command, and its run
       "fixtures/ask/grade.answer.sh": `#!/bin/sh\n[ "$(cat answer.txt)" = good ] || { cat answer.txt >&2; exit 1; }\n`,
     });
     const refused = await w.call(evaluate, "--runs", "4");
-    assert.match(refused.err, /Cannot evaluate: the fixtures of .* are not trusted/);
-    trustFixtures(w.cwd, w.env);
+    assert.match(refused.err, /Cannot evaluate as fixtures\/ask is not trusted/);
+    trustFixtures(w.cwd, w.env, runsIn(w.cwd));
     const { code, out, err } = await w.call(evaluate, "--runs", "4", "--at-once", "1");
     assert.equal(code, 0, err);
     assert.match(out, /ask +3\/4 .*\n\n {2}ask {2}1 of 4: "answer": bad\n/);
@@ -45,7 +46,7 @@ test("a tape of another program is evaluated by running its command, and its run
     server.done();
     const run = ".crochet/evals/last/ask/now/1";
     assert.equal(readFileSync(`${w.cwd}/${run}/left/answer.txt`, "utf8"), "good");
-    const replayed = await w.call(tape, "replay", run, "--", ...command);
+    const replayed = await w.call(tape, "replay", run, "--trust", "--", ...command);
     assert.equal(replayed.code, 0, replayed.err);
     const again = await w.call(evaluate, "--regrade");
     assert.equal(again.out, out);

@@ -30,7 +30,9 @@ const USAGE: Usage = {
 export default command(USAGE, async ({ words, flags }, io) => {
   const cwd = projectOf(flags, io);
   const [script] = words;
-  const found = await hooksHere(cwd, flags, io, script === undefined ? undefined : await agentOf(script, io));
+  const found = await hooksHere(cwd, flags, io, {
+    agent: script === undefined ? undefined : await agentOf(script, io),
+  });
   const last = lastResults(cwd, io.env);
   const hooks = inOrder(found).map((one, i) => row(one, i, last));
   const { unloaded, problems, warnings } = found;

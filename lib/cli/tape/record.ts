@@ -1,10 +1,10 @@
 import { relative } from "node:path";
-import { trustFixtures } from "../../hooks/trust.ts";
 import { priceOf } from "../../tape/drift/drift.ts";
 import { priceText } from "../../tape/drift/report.ts";
 import { fixtureAt, nameFor } from "../../tape/fixture.ts";
 import { recordCommand } from "../../tape/server/run.ts";
 import { asksModel } from "../../tape/server/api.ts";
+import { trustRecorded } from "../_fixtures.ts";
 import { command, numberFlag, type Usage } from "../_flags.ts";
 import { EXIT } from "../_io.ts";
 import { folderFor, NORMALISE, normaliserAsked } from "../record.ts";
@@ -38,7 +38,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
       timeout: numberFlag(flags, "timeout"),
       onLeftOut: (path, why) => io.err(`${path} is not kept with the fixture: ${why}\n`),
     }));
-  trustFixtures(io.cwd, io.env);
+  trustRecorded(folder, io);
   const fixture = relative(io.cwd, folder);
   const calls = tape.calls.filter(({ sent }) => asksModel(sent!));
   if (flags.json) io.out(`${JSON.stringify({ fixture, end: end.end, calls: calls.length })}\n`);

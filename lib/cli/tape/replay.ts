@@ -24,7 +24,7 @@ const USAGE: Usage = {
     ["--here", "work in this directory itself"],
     ["--faults [n]", "search n fault schedules (100) for one that the command does not survive; or a preset"],
     ["--seed <n>", "with --faults: repeat the same search"],
-    ["--trust", "trust the fixture for this call: its invariants.ts is run"],
+    ["--trust", "trust the fixture for this call: the command runs among its files, and its invariants.ts is run"],
     ["--timeout <seconds>", "end the command after this time"],
     ["--junit <file>", "write a JUnit report"],
     ["--json", "print the report as JSON"],
@@ -41,6 +41,7 @@ const USAGE: Usage = {
 export default command(USAGE, async ({ words, flags, args }, io) => {
   const asked = commandAsked(args, words, USAGE.example);
   const fixture = fixtureAsked(asked.words, io, USAGE.example);
+  expectTrusted([fixture], flags, io);
   const { faultsAsked, noPreset, replayFaults } = await import("../_replay-faults.ts");
   const search = {
     agentOf: () => Promise.resolve(commandAgent(asked.command, io.env)),
@@ -49,7 +50,6 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   if (flags.faults) {
     const { asked: wanted, word } = faultsAsked(flags.faults);
     if (word !== undefined) throw noPreset(word, io);
-    expectTrusted([fixture], flags, io);
     return await replayFaults([fixture], wanted, flags, io, search);
   }
   const began = performance.now();
