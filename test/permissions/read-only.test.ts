@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { READ_ONLY } from "../../lib/permissions/read-only.ts";
-import { scratch } from "../_scratch.ts";
+import { put, scratch } from "../_scratch.ts";
 import { behavior, CWD } from "./_call.ts";
 
 test("commands that only read run unasked inside the workspace, in default, acceptEdits and plan mode", () => {
@@ -89,7 +90,6 @@ test("a command that could write, run a program or leave the workspace is asked"
       "git branch -D a",
       "git stash",
       "git -c core.fsmonitor=x status",
-      "cd sub && git status",
       "git log -O/etc/x",
       "git push",
     ],
@@ -170,6 +170,36 @@ test("links and patterns never lead a read-only command out of the workspace", (
   }
   assert.equal(says("cat .e*", { deny: ["Read(.env)"] }), "deny");
   assert.equal(says("cat *.ts", { deny: ["Read(.env)"] }), "allow");
+});
+
+test("a git command counts as read-only only where git uses a .git of the workspace or above it, and none is nearer", () => {
+  using folder = scratch({ "ws/a": "", "ws/src/b": "", "ws/own/b": "", "ws/link/HEAD": "" });
+  const [ws, ran] = [join(folder.path, "ws"), join(folder.path, "ran")];
+  const config = `[core]\n\trepositoryformatversion = 0\n\tworktree = .\n\tfsmonitor = "touch '${ran}';false"\n`;
+  put(ws, { "bare/HEAD": "ref: refs/heads/main\n", "bare/objects/a": "", "bare/refs/a": "", "bare/config": config });
+  put(ws, { "common/commondir": "../bare\n", "common/deep/a": "" });
+  symlinkSync("refs/heads/none", join(ws, "common/HEAD"));
+  const init = (cwd: string) => void execFileSync("git", ["init", "--quiet"], { cwd });
+  const says = (cwd: string, command = "git status") => behavior(command, { roots: [ws] }, join(ws, cwd));
+  assert.deepEqual(["", "bare"].map((cwd) => says(cwd)), ["allow", "ask"], "without a .git there is nothing to run");
+  init(folder.path);
+  assert.deepEqual(["", "src"].map((cwd) => says(cwd)), ["allow", "allow"], "one above the workspace is the person's");
+  init(ws);
+  init(join(ws, "own"));
+  const git = (cwd: string, ...args: string[]) => execFileSync("git", args, { cwd: join(ws, cwd), encoding: "utf8" });
+  git("bare", "status");
+  assert.ok(existsSync(ran), "git runs what a bare repository names");
+  assert.equal(
+    git("common/deep", "rev-parse", "--git-dir").trim(),
+    join(ws, "common"),
+    "git takes it for a repository",
+  );
+  for (const cwd of ["bare", "bare/objects", "common", "common/deep", "own", "link", ".git"]) {
+    assert.equal(says(cwd), "ask", cwd);
+    assert.equal(says("", `cd ${cwd} && git status`), "ask", `cd ${cwd}`);
+  }
+  for (const cwd of ["", "src"]) assert.equal(says(cwd), "allow", cwd);
+  assert.equal(says("", "cd src && git diff; git log"), "allow");
 });
 
 test("the documentation lists the read-only commands", () => {
