@@ -243,19 +243,3 @@ test("a folder that is taken away and put back takes its hooks along", async () 
   renameSync(`${path}-away`, path);
   assert.equal(await reasons(await hooks()), "a");
 });
-
-const skip = "Deno" in globalThis ? "only Bun tells which files it has loaded" : false;
-
-test("a folder of modules alone loads neither YAML nor the other kinds", { skip }, async () => {
-  using folder = folderOf({ "stop.a.ts": deny(`"a"`) });
-  const { execFileSync } = await import("node:child_process");
-  const module = new URL("../../lib/hooks/folder.ts", import.meta.url).href;
-  folder.put(
-    "_look.mjs",
-    `import { hookFolders } from ${JSON.stringify(module)};
-     import { createRequire } from "node:module";
-     console.log((await hookFolders([${JSON.stringify(folder.path)}])()).length);
-     console.log(Object.keys(createRequire(import.meta.url).cache).filter((p) => /yaml|hooks\\/(rules|prompt|command)\\.ts/.test(p)).join());`,
-  );
-  assert.equal(execFileSync(process.execPath, [`${folder.path}/_look.mjs`], { encoding: "utf8" }), "1\n\n");
-});
