@@ -1,19 +1,17 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, symlinkSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { keptEvals, readPlan, roundOf, slotName, type Variant } from "../eval/plan.ts";
-import { type EvalPlace, EvalRuns } from "../eval/runs.ts";
+import { type AgentOf, attempt, type RunLine } from "../eval/attempt.ts";
+import type { EvalPlace } from "../eval/runs.ts";
+import { thrownWords } from "../core/thrown.ts";
 import { realOr } from "../hooks/file/places.ts";
-import { ownArgv } from "../hooks/own-command.ts";
 import { git } from "../process/git.ts";
-import { runProcess } from "../process/process.ts";
 import type { Fixture } from "../tape/fixture.ts";
+import { doTask, FreshProcesses } from "../tape/fresh.ts";
 import { BUILT_IN } from "../files/importing.ts";
 import { fixtureScript } from "./_fixtures.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { builtIn, loadAgent } from "./_script.ts";
-
-/** Where the process of a run leaves what came of it, in the run's folder. */
-const CAME = "came.json";
 
 /** The agent as it is here. */
 export function here(model: string | undefined, cwd: string): Variant {
@@ -43,40 +41,52 @@ export function against(what: string, model: string | undefined, evals: string, 
   throw refuse("it is neither a git ref, nor a script, nor a kept eval");
 }
 
-/** Gives the agents of variants; a ref's are those of a worktree, which is removed in the end: `using agents = …`. */
-export function variantAgents(
-  folder: string,
-  io: Pick<Io, "cwd" | "signal">,
-): Disposable & Required<Pick<EvalPlace, "agentOf" | "elsewhere">> {
-  const trees = new Set<string>();
-  const tree = (commit: string) => join(folder, `tree-${commit.slice(0, 12)}`);
+/** Gives the agent of a fixture and variant; that of a ref is in its worktree. */
+function agentsIn(folder: string, io: Pick<Io, "cwd" | "signal">): AgentOf {
   const scriptFor = (fixture: Fixture, { kind, name, commit }: Variant): string => {
     if (kind === "script") return resolve(io.cwd, name);
     if (kind !== "ref") return fixtureScript(fixture);
     const root = git(io.cwd, "rev-parse", "--show-toplevel")!;
-    return fixtureScript({ ...fixture, folder: join(tree(commit!), relative(root, realOr(fixture.folder))) });
+    return fixtureScript({ ...fixture, folder: join(treeIn(folder, commit!), relative(root, realOr(fixture.folder))) });
+  };
+  return async (fixture, variant) => {
+    const script = scriptFor(fixture, variant);
+    if (script !== BUILT_IN) return { agent: await loadAgent(script, { signal: io.signal, seconds: 60 }), script };
+    return { agent: await builtIn(), script: undefined };
+  };
+}
+
+function treeIn(folder: string, commit: string): string {
+  return join(folder, `tree-${commit.slice(0, 12)}`);
+}
+
+/** Makes runs, each in a process of its own, where its agent's code is; the worktrees of refs go in the end: `using runs = …`. */
+export function freshRuns(
+  folder: string,
+  { cwd, signal }: Pick<Io, "cwd" | "signal">,
+): Disposable & Pick<EvalPlace, "fresh"> {
+  const trees = new Set<string>();
+  const processes = new FreshProcesses("cli/_eval-variants", signal);
+  const placeOf = ({ kind, commit }: Variant): string => {
+    if (kind !== "ref") return cwd;
+    const path = treeIn(folder, commit!);
+    if (!trees.has(path)) checkOut(path, commit!, cwd);
+    trees.add(path);
+    return join(path, git(cwd, "rev-parse", "--show-prefix") ?? "");
   };
   return {
-    agentOf: async (fixture, variant) => {
-      const script = scriptFor(fixture, variant);
-      if (script !== BUILT_IN) return { agent: await loadAgent(script, { signal: io.signal, seconds: 60 }), script };
-      return { agent: await builtIn(), script: undefined };
-    },
-    elsewhere: async (slot) => {
+    fresh: async (slot) => {
       const run = slotName(slot);
-      const came = join(folder, run, CAME);
-      const [command, ...args] = ownArgv("cli/_eval-variants", folder, io.cwd, run);
-      const path = tree(slot.variant.commit!);
-      if (!trees.has(path)) checkOut(path, slot.variant.commit!, io.cwd);
-      trees.add(path);
-      const cwd = join(path, git(io.cwd, "rev-parse", "--show-prefix") ?? "");
-      const { stderr } = await runProcess({ command, args, cwd, env: process.env, signal: io.signal });
-      if (io.signal.aborted) return undefined;
-      if (existsSync(came)) return JSON.parse(readFileSync(came, "utf8"));
-      return { run, lost: stderr.trim().split("\n").at(-1) || "its process ended", calls: 0, tokens: 0, ms: 0 };
+      const task: RunTask = { folder, project: cwd, run };
+      try {
+        return await processes.run<RunLine>(task, placeOf(slot.variant));
+      } catch (error) {
+        return { run, lost: thrownWords(error), calls: 0, tokens: 0, ms: 0 };
+      }
     },
     [Symbol.dispose]() {
-      for (const path of trees) git(io.cwd, "worktree", "remove", "--force", path);
+      processes[Symbol.dispose]();
+      for (const path of trees) git(cwd, "worktree", "remove", "--force", path);
     },
   };
 }
@@ -93,19 +103,20 @@ export function checkOut(path: string, commit: string, cwd: string): void {
   if (existsSync(from) && !existsSync(to)) symlinkSync(from, to);
 }
 
-/** The process that makes one run of an eval where the agent's code is checked out: scripts read files from there. */
-async function makeRun([folder = "", project = "", name = ""]: readonly string[]): Promise<void> {
-  const parent = process.ppid;
-  setInterval(() => process.ppid === parent || process.exit(1), 200).unref(); // an eval that is killed leaves nothing
-  const plan = readPlan(dirname(folder), basename(folder));
-  const slot = roundOf(plan, Number(basename(name))).find((one) => slotName(one) === name)!;
-  const { signal } = new AbortController();
-  const { agentOf } = variantAgents(folder, { cwd: project, signal });
-  const runs = new EvalRuns(plan, { project, folder, agentOf, atOnce: 1, signal });
-  const line = await runs.attempt(slot);
-  mkdirSync(join(folder, name), { recursive: true });
-  writeFileSync(join(folder, name, CAME), JSON.stringify(line));
-  process.exit(0); // whatever the script left running
+interface RunTask {
+  /** Of the eval. */
+  readonly folder: string;
+  readonly project: string;
+  readonly run: string;
 }
 
-if (import.meta.main) await makeRun(process.argv.slice(2));
+/** What the process of a run does. */
+async function makeRun({ folder, project, run }: RunTask): Promise<RunLine | undefined> {
+  const plan = readPlan(dirname(folder), basename(folder));
+  const slot = roundOf(plan, Number(basename(run))).find((one) => slotName(one) === run)!;
+  const { signal } = new AbortController();
+  const agentOf = agentsIn(folder, { cwd: project, signal });
+  return await attempt(slot, { project, folder, signal }, agentOf);
+}
+
+if (import.meta.main) await doTask(makeRun);

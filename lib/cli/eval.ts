@@ -13,7 +13,8 @@ import {
   slotName,
   writePlan,
 } from "../eval/plan.ts";
-import { EvalRuns, type RunLine } from "../eval/runs.ts";
+import type { RunLine } from "../eval/attempt.ts";
+import { EvalRuns } from "../eval/runs.ts";
 import { stateDir } from "../files/state-dir.ts";
 import { type Case, dollarsText, PLAIN } from "../tape/drift/report.ts";
 import { invariantsOf } from "../tape/fault/judge.ts";
@@ -25,7 +26,7 @@ import { readLineLog } from "../transcript/line-log.ts";
 import { pathFrom } from "../view/calls.ts";
 import { ProgressLine } from "./_each-of.ts";
 import { claims, evalText } from "./_eval-table.ts";
-import { against, here, variantAgents } from "./_eval-variants.ts";
+import { against, freshRuns, here } from "./_eval-variants.ts";
 import { expectTrusted, fixturesFor } from "./_fixtures.ts";
 import { budgetFlag, type Flags, numberFlag, refuseTogether, type Usage } from "./_flags.ts";
 import { type Annotation, githubCommand } from "./_github.ts";
@@ -88,13 +89,13 @@ async function evaluated({ words, flags }: Flags, io: Io, point: (annotation: An
   const folder = writePlan(privateDir(evals), plan);
   if (plan.fixtures.some(({ copies }) => copies) && !existsSync(join(folder, "files"))) keepFiles(io.cwd, folder, []);
   if (!flags.json && flags.regrade === undefined) io.err(`${priceLine(plan)}\n`);
-  using agents = variantAgents(folder, io);
+  using fresh = freshRuns(folder, io);
   const total = plan.runs * plan.fixtures.length * running(plan).length;
   const progress = new ProgressLine(io);
   const runs = new EvalRuns(plan, {
     project: io.cwd,
     folder,
-    ...agents,
+    fresh: fresh.fresh,
     atOnce,
     signal: io.signal,
     onRun: ({ run, pass }) => {

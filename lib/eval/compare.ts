@@ -1,7 +1,8 @@
 import { type Price } from "../tape/drift/drift.ts";
+import { costOf, type RunLine } from "./attempt.ts";
 import { addPrice, FREE } from "./grade.ts";
 import { type EvalPlan, isRunOf, type PlannedFixture, roundOf, type Variant } from "./plan.ts";
-import { costOf, type RunLine } from "./runs.ts";
+
 import {
   anyTimeInterval,
   atMost,

@@ -80,7 +80,7 @@ export function addPrice(a: Price, b: Price): Price {
 export async function gradeRun(
   fixture: Fixture,
   run: GradedRun,
-  { recorded, asked }: { readonly recorded: string | undefined; readonly asked: JudgeLog },
+  recorded: string | undefined,
 ): Promise<{ grades: Grade[]; price: Price }> {
   const { stop, error } = run.observed.results.at(-1)!;
   if (stop === "error") {
@@ -101,7 +101,7 @@ export async function gradeRun(
   for (const file of files) {
     const name = basename(file).replace(/(\.prompt)?\.\w+$/, "").replace(/^grade\./, "");
     if (file.endsWith(".prompt.md")) {
-      const said = await byPrompt(file, name, fixture, run, asked);
+      const said = await byPrompt(file, name, fixture, run);
       grades.push(said.grade);
       price = addPrice(price, said.price);
     } else grades.push(await byCommand(file, name, run));
@@ -155,31 +155,9 @@ const JUDGE_SYSTEM = [
   'Respond with JSON only, the reason first: {"reason": "one sentence", "pass": true | false}.',
 ].join("\n");
 
-/** What models that grade have said, so that the same question about the same run is paid for once. */
-export class JudgeLog {
-  readonly #log: LineLog;
-  readonly #said: Map<string, Verdict>;
-
-  constructor(path: string) {
-    this.#log = new LineLog(path);
-    this.#said = new Map(readLineLog<Verdict>(path)?.values.map((one) => [one.key, one]));
-  }
-
-  get(key: string): Verdict | undefined {
-    return this.#said.get(key);
-  }
-
-  add(verdict: Verdict): void {
-    this.#said.set(verdict.key, verdict);
-    this.#log.append([verdict]);
-  }
-
-  close(): void {
-    this.#log.close();
-  }
-}
-
+/** What a model said of a run: a line of `judge.jsonl` in the run's folder, as a verdict is about no other run. */
 interface Verdict {
+  /** The hash of the question: the same about the same run is paid for once. */
   readonly key: string;
   readonly pass: boolean;
   readonly reason: string;
@@ -191,7 +169,6 @@ async function byPrompt(
   name: string,
   fixture: Fixture,
   run: GradedRun,
-  asked: JudgeLog,
 ): Promise<{ grade: Grade; price: Price }> {
   const { fields, template } = await readPromptFile(readFileSync(file, "utf8"), basename(file));
   const { model = HOOK_MODEL, samples = 1 } = fields;
@@ -199,11 +176,13 @@ async function byPrompt(
     throw new CannotGrade(`${basename(file)} could not grade: 'model' is a name and 'samples' a number above 0`);
   }
   const question = `${template.trim()}\n\n${runText(fixture, run)}`;
+  const path = join(run.folder, "judge.jsonl");
+  const asked = readLineLog<Verdict>(path)?.values ?? [];
   const said: Verdict[] = [];
   let paid = FREE;
   for (let sample = 0; sample < Number(samples); sample++) {
     const key = sha256().update(JSON.stringify([model, question, sample])).digest("hex");
-    const known = asked.get(key);
+    const known = asked.find((one) => one.key === key);
     if (known) {
       said.push(known);
       continue;
@@ -211,7 +190,9 @@ async function byPrompt(
     const { verdict, price } = await ask(model, question, key, run.signal).catch((error) => {
       throw new CannotGrade(`${basename(file)} could not grade: ${thrownWords(error)}`);
     });
-    asked.add(verdict);
+    const log = new LineLog(path);
+    log.append([verdict]);
+    log.close();
     said.push(verdict);
     paid = addPrice(paid, price);
   }

@@ -6,7 +6,7 @@ import { readTape } from "../tape/read.ts";
 import type { Tape } from "../tape/tape.ts";
 import { BUILT_IN } from "../files/importing.ts";
 import { writeTape } from "../tape/write.ts";
-import { KEPT } from "./runs.ts";
+import { KEPT } from "./attempt.ts";
 
 /** Whether a folder keeps a run of an eval. */
 export function isRunFolder(folder: string): boolean {

@@ -3,13 +3,14 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { shellWord } from "../core/shown.ts";
 
-type Script = "cli/main" | "cli/hook" | "cli/_eval-variants" | "monitor/note";
+/** A script of ours that is started in a process of its own. */
+export type OwnScript = "cli/main" | "cli/hook" | "cli/_eval-variants" | "monitor/note";
 
 /** The scripts that need packages, as words of the package's command. */
-const WORDS: { readonly [script in Script]?: readonly string[] } = { "cli/main": [], "cli/hook": ["hook"] };
+const WORDS: { readonly [script in OwnScript]?: readonly string[] } = { "cli/main": [], "cli/hook": ["hook"] };
 
 /** The command that starts a script of ours: runtime and script by their absolute paths, so that no PATH has a say. */
-export function ownArgv(script: Script, ...args: readonly string[]): [runtime: string, ...args: string[]] {
+export function ownArgv(script: OwnScript, ...args: readonly string[]): [runtime: string, ...args: string[]] {
   const self = fileURLToPath(import.meta.url);
   const lib = dirname(dirname(self));
   const root = dirname(lib);
@@ -33,6 +34,6 @@ function alone(root: string): string[] {
 }
 
 /** The same as one line for a shell. */
-export function ownCommand(script: Script, ...args: readonly string[]): string {
+export function ownCommand(script: OwnScript, ...args: readonly string[]): string {
   return ownArgv(script, ...args).map(shellWord).join(" ");
 }

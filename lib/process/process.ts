@@ -102,8 +102,8 @@ function send(target: number, signal: "SIGTERM" | "SIGKILL" | 0): boolean {
 export type Stream = "stdout" | "stderr";
 
 export interface ProcessOptions extends GroupOptions {
-  /** Written to stdin, which is then closed. */
-  readonly input?: string;
+  /** Written to stdin, which is then closed; of a process that is started ahead, once it is known. */
+  readonly input?: string | Promise<string>;
   /** Ends the process with everything it started. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds until it is ended like that. @default no limit */
@@ -238,7 +238,9 @@ export function runProcess(options: ProcessOptions): Promise<Ran> {
     if (timeout !== undefined && timeout !== Infinity) {
       timers.push(setTimeout(() => end("timeout"), Math.min(timeout, 2 ** 31 - 1)));
     }
-    child.stdin.end(options.input ?? "");
+    const { input = "" } = options;
+    if (typeof input === "string") child.stdin.end(input);
+    else input.then((text) => child.stdin.end(text));
   });
 }
 

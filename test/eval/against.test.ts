@@ -9,7 +9,7 @@ import replay from "../../lib/cli/replay.ts";
 import view from "../../lib/cli/view.ts";
 import { looksOf, refuted, summarise } from "../../lib/eval/compare.ts";
 import { type EvalPlan, type PlannedFixture, slotName, type Variant } from "../../lib/eval/plan.ts";
-import type { RunLine } from "../../lib/eval/runs.ts";
+import type { RunLine } from "../../lib/eval/attempt.ts";
 import { rounds } from "../_counts.ts";
 import { withEnv } from "../_env.ts";
 import { evaluated, tossed, tosser } from "./_tossed.ts";
@@ -39,6 +39,31 @@ test("an agent is compared with the one of a git ref, whose worktree goes when t
   assert.ok(!readdirSync(`${w.cwd}/.crochet/evals/last/`).some((name) => name.startsWith("tree-")));
   assert.equal(git("worktree", "list").toString().trim().split("\n").length, 1);
 });
+
+test(
+  "every run starts fresh: an agent that is bad from its fourth run on has the same rate on both sides",
+  LONG,
+  async () => {
+    using w = await tossed("P");
+    const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.meta.url));
+    w.put({
+      "agent.ts": `
+import { agent } from "${lib("agent.ts")}";
+import { scripted } from "${lib("testing/index.ts")}";
+let runs = 0;
+const then = () => ({ text: ++runs > 3 ? "bad" : "good" });
+export default agent({ from: import.meta.url, model: scripted([], { then }) });
+`,
+    });
+    const git = (...args: string[]) =>
+      execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", ...args], { cwd: w.cwd });
+    git("init", "-qb", "main");
+    git("add", "-A");
+    git("commit", "-qm", "stateful");
+    const { code, out, err } = await w.call(evaluate, "--against", "HEAD", "--runs", "6");
+    assert.deepEqual([code, /toss +6\/6 .* 6\/6 /.test(out)], [0, true], err + out);
+  },
+);
 
 test("every run is a tape that view, replay and fixtures show take", LONG, async () => {
   using w = await tossed("P");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import type { RunLine } from "../../lib/eval/runs.ts";
+import type { RunLine } from "../../lib/eval/attempt.ts";
 import { scriptedServer } from "../../lib/testing/index.ts";
 import { withEnv } from "../_env.ts";
 import { evaluated, tossed } from "./_tossed.ts";
@@ -89,4 +89,18 @@ test("a judge that says nothing usable loses the run", LONG, async () => {
   assert.equal(code, 3);
   assert.match(out, /not measured: more than 10 % of the runs were lost/);
   assert.match(gradesIn(w.cwd)[2]!.lost!, /grade\.tone\.prompt\.md could not grade: The model gave no verdict/);
+});
+
+test("a judge's verdict belongs to one run: runs with equal text are judged one by one", LONG, async () => {
+  using w = await tossed("P");
+  w.put({ "fixtures/invariants.ts": "export default [];\n", "fixtures/toss/grade.tone.prompt.md": "Be polite.\n" });
+  const says = [true, false, false, true, false].map((pass) => ({ text: `{"reason": "a coin", "pass": ${pass}}` }));
+  await using server = await scriptedServer(says);
+  await withEnv({ ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "not-a-key" }, async () => {
+    const { out, err } = await evaluated(w, "--runs", "5");
+    assert.match(out, /toss +2\/5 /, err + out);
+    assert.deepEqual(gradesIn(w.cwd).map(({ pass }) => pass), [true, false, false, true, false]);
+    assert.equal((await evaluated(w, "--regrade")).out, out, "each run keeps its own verdict");
+    server.done();
+  });
 });

@@ -1,0 +1,182 @@
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { totalTokens } from "../core/messages.ts";
+import type { Result, RunEvent } from "../core/run-events.ts";
+import { thrownWords } from "../core/thrown.ts";
+import { BUILT_IN } from "../files/importing.ts";
+import type { Price } from "../tape/drift/drift.ts";
+import { type Fixture, fixtureAt, inScratch, scriptOnTape } from "../tape/fixture.ts";
+import { readTape } from "../tape/read.ts";
+import { redactor } from "../tape/redact/redact.ts";
+import { type FixtureRun, observedOn, runFixture } from "../tape/run-fixture.ts";
+import type { Replayable } from "../tape/run-on-tape.ts";
+import { withRootNamed } from "../tape/seen.ts";
+import { hashFiles, readFiles } from "../tape/workspace.ts";
+import { type LiveRun, runCommandLive } from "./command-run.ts";
+import { addPrice, FREE, type Grade, gradeRun } from "./grade.ts";
+import { type PlannedFixture, type Slot, slotName, type Variant } from "./plan.ts";
+
+/** A line of `runs.jsonl`: a run that has ended, or was lost. */
+export interface RunLine {
+  readonly run: string;
+  /** Absent if it was lost: then it neither passed nor failed. */
+  readonly pass?: boolean;
+  readonly lost?: string;
+  readonly grades?: readonly Grade[];
+  readonly stop?: string;
+  readonly calls: number;
+  readonly tokens: number;
+  /** Absent if the price of a model is unknown. */
+  readonly dollars?: number;
+  readonly ms: number;
+}
+
+/** What runs a fixture for a variant; its script is undefined for the built-in agent. */
+export type AgentOf = (
+  fixture: Fixture,
+  variant: Variant,
+) => Promise<{ readonly agent: Replayable; readonly script: string | undefined }>;
+
+/** Where the runs of an eval are made and kept. */
+export interface RunPlace {
+  readonly project: string;
+  /** The folder of the eval. */
+  readonly folder: string;
+  readonly signal: AbortSignal;
+}
+
+/** The API answered these because of what the agent sent: the run has failed, and is not lost. */
+const OWN_FAULT = new Set(["invalid_request_error", "request_too_large"]);
+/** What a model call can end with, apart from the API's own names of errors. */
+const LOST = /^([a-z_]+_error|network|timeout|cut|stalled|grammar|not_a_stream|no_key|no_sdk)$/;
+
+/** Whether a run says nothing about its agent, as the API failed. */
+function isLost({ stop, error }: Pick<Result, "stop" | "error">): boolean {
+  return stop === "error" && error !== undefined && LOST.test(error.type) && !OWN_FAULT.has(error.type);
+}
+
+/** Makes one run; undefined if it was interrupted. */
+export async function attempt(slot: Slot, place: RunPlace, agentOf: AgentOf): Promise<RunLine | undefined> {
+  const run = slotName(slot);
+  const folder = join(place.folder, run);
+  const began = performance.now();
+  let cost = FREE;
+  const line = (came: Pick<RunLine, "pass" | "lost" | "grades" | "stop">): RunLine => {
+    const { calls, tokens, dollars } = cost;
+    const ms = Math.round(performance.now() - began);
+    return { run, ...came, calls, tokens, ...(dollars !== undefined && { dollars }), ms };
+  };
+  try {
+    rmSync(folder, { recursive: true, force: true }); // what an ended attempt left
+    let graded: RunLine | undefined;
+    await runLive(slot, folder, place, agentOf, async (root, { lost, price, ...done }) => {
+      cost = price;
+      const { stop } = done.results.at(-1)!;
+      if (place.signal.aborted) return;
+      if (lost !== undefined) return void (graded = line({ lost, stop }));
+      const fixture = fixtureOf(slot.fixture, place);
+      const observed = observedOn(done.tape, { root, files: done.files, ...keepRun(folder, root, done, fixture) });
+      const run = { observed, root, folder, signal: place.signal };
+      const said = await gradeRun(fixture, run, slot.fixture.stop);
+      cost = addPrice(cost, { ...said.price, calls: 0 });
+      graded = line({ pass: said.grades.every(({ pass }) => pass), grades: said.grades, stop });
+    });
+    return graded;
+  } catch (error) {
+    return place.signal.aborted ? undefined : line({ lost: thrownWords(error) });
+  }
+}
+
+/** Runs a slot live; `left` sees what it came to while its workspace is there. */
+async function runLive(
+  slot: Slot,
+  folder: string,
+  place: RunPlace,
+  agentOf: AgentOf,
+  left: (root: string, run: LiveRun) => Promise<void>,
+): Promise<void> {
+  const { signal } = place;
+  const fixture = fixtureOf(slot.fixture, place);
+  const like = await readTape(fixture.tape);
+  const into = fixtureAt(folder);
+  if (like.header.command) return await runCommandLive(fixture, into, like, signal, left);
+  const { agent, script } = await agentOf(fixture, slot.variant);
+  mkdirSync(folder, { recursive: true });
+  // With the files it began with beside it, a run is a fixture that can be replayed.
+  if (fixture.files !== undefined) symlinkSync(fixture.files, join(folder, "files"));
+  await runFixture({ ...into, files: fixture.files }, agent, {
+    mode: "record",
+    like,
+    tools: true,
+    redact: true,
+    agent: script === undefined ? BUILT_IN : scriptOnTape(folder, script),
+    ...(slot.variant.model !== undefined && { model: slot.variant.model }),
+    signal,
+    left: async (root, { results, events, files }) => {
+      const { error } = results.at(-1)!;
+      const lost = isLost(results.at(-1)!) ? { lost: error!.message } : {};
+      await left(root, { tape: await readTape(into.tape), results, events, files, price: costIn(events), ...lost });
+    },
+  });
+}
+
+function fixtureOf({ folder, name, copies }: PlannedFixture, place: RunPlace): Fixture {
+  const fixture = fixtureAt(join(place.project, folder));
+  return { ...fixture, name, ...(copies && { files: join(place.folder, "files") }) };
+}
+
+/** The line of a kept run that is graded once more. */
+export async function gradedAgain(line: RunLine, slot: Slot, place: RunPlace): Promise<RunLine> {
+  const folder = join(place.folder, line.run);
+  const fixture = fixtureOf(slot.fixture, place);
+  const tape = await readTape(fixtureAt(folder).tape);
+  return await inScratch(fixture.files, async (root) => {
+    if (existsSync(join(folder, "left"))) cpSync(join(folder, "left"), root, { recursive: true });
+    const { files = {} } = tape.end ?? {};
+    for (const path of Object.keys(tape.end?.files ? hashFiles(root) : {})) {
+      if (!Object.hasOwn(files, path)) rmSync(join(root, path));
+    }
+    const kept: KeptRun = JSON.parse(readFileSync(join(folder, KEPT), "utf8"));
+    const observed = observedOn(tape, { root, files: readFiles(root), ...kept });
+    const run = { observed, root, folder, signal: place.signal };
+    const { grades, price } = await gradeRun(fixture, run, slot.fixture.stop);
+    const { tokens, dollars } = addPrice(costOf(line), { ...price, calls: 0 });
+    const pass = grades.every(({ pass }) => pass);
+    return { ...line, pass, grades, tokens, ...(dollars !== undefined && { dollars }) };
+  });
+}
+
+/** The file with what is not on a run's tape: what its hooks said, and how each prompt ended. */
+export const KEPT = "observed.json";
+
+type KeptRun = Pick<FixtureRun, "events" | "results">;
+
+/** Keeps what a run did and the files that it changed. Its workspace is `{ROOT}`, and secrets are placeholders. */
+function keepRun(folder: string, root: string, done: KeptRun, { files }: Fixture): KeptRun {
+  const search = redactor();
+  const shown = withRootNamed(root);
+  const kept = shown(search.value({ events: done.events.filter(isKept), results: done.results })) as KeptRun;
+  writeFileSync(join(folder, KEPT), JSON.stringify(kept), { mode: 0o600 });
+  const before = files === undefined ? {} : hashFiles(files);
+  for (const [path, hash] of Object.entries(hashFiles(root))) {
+    if (before[path] === hash) continue;
+    mkdirSync(dirname(join(folder, "left", path)), { recursive: true });
+    copyFileSync(join(root, path), join(folder, "left", path));
+  }
+  return kept;
+}
+
+function isKept({ type }: RunEvent): boolean {
+  return !["text", "thinking", "tool_progress", "hook_output"].includes(type);
+}
+
+/** What a run cost with all its agents and hooks. */
+function costIn(events: readonly RunEvent[]): Price {
+  return events.flatMap((event) => event.type === "usage" ? [event] : [])
+    .map(({ usage, cost }): Price => ({ calls: 1, tokens: totalTokens(usage), dollars: cost }))
+    .reduce(addPrice, FREE);
+}
+
+export function costOf({ calls, tokens, dollars }: RunLine): Price {
+  return { calls, tokens, dollars };
+}

@@ -1,0 +1,81 @@
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { thrownWords } from "../core/thrown.ts";
+import { ownArgv, type OwnScript } from "../hooks/own-command.ts";
+import { type Ran, runProcess } from "../process/process.ts";
+
+/** A process that waits for its task. */
+interface Waiting {
+  readonly give: (task: string) => void;
+  /** The file that it leaves what came of the task in. */
+  readonly came: string;
+  readonly ran: Promise<Ran>;
+}
+
+/**
+ * Processes of a script of ours, each of which does one task and ends: what it loads has no state of a task before. The
+ * next one is started ahead. `using processes = …` ends the one that is left.
+ */
+export class FreshProcesses {
+  readonly #script: OwnScript;
+  readonly #signal: AbortSignal;
+  readonly #folder = mkdtempSync(join(tmpdir(), "crochet-fresh-"));
+  /** By where they run. */
+  readonly #waiting = new Map<string, Waiting>();
+  #started = 0;
+
+  constructor(script: OwnScript, signal: AbortSignal) {
+    this.#script = script;
+    this.#signal = signal;
+  }
+
+  /**
+   * Has a task done by a process that has done nothing else; undefined if it was interrupted.
+   *
+   * @throws {Error} if the process ended without saying what came of it
+   */
+  async run<T>(task: object, cwd: string): Promise<T | undefined> {
+    const { give, came, ran } = this.#waiting.get(cwd) ?? this.#start(cwd);
+    this.#waiting.set(cwd, this.#start(cwd));
+    give(JSON.stringify(task));
+    const { stderr } = await ran;
+    if (this.#signal.aborted) return undefined;
+    if (!existsSync(came)) throw new Error(stderr.trim().split("\n").at(-1) || "its process ended");
+    return JSON.parse(readFileSync(came, "utf8"));
+  }
+
+  #start(cwd: string): Waiting {
+    const came = join(this.#folder, `${++this.#started}.json`);
+    const [command, ...args] = ownArgv(this.#script, came);
+    const { promise: input, resolve: give } = Promise.withResolvers<string>();
+    const ran = runProcess({ command, args, cwd, env: process.env, input, signal: this.#signal });
+    ran.catch(() => {}); // reported once it has a task
+    return { give, came, ran };
+  }
+
+  [Symbol.dispose](): void {
+    for (const { give } of this.#waiting.values()) give("");
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** What such a process does: it takes its task, and ends with it, whatever is left running. */
+export async function doTask<T>(work: (task: T) => Promise<unknown>): Promise<never> {
+  const parent = process.ppid;
+  setInterval(() => process.ppid === parent || process.exit(1), 200).unref(); // who is killed leaves nothing
+  process.on("SIGTERM", () => process.exit(143)); // so that what its tools have started ends too
+  try {
+    let task = "";
+    for await (const chunk of process.stdin.setEncoding("utf8")) task += chunk;
+    const came = process.argv[2]!;
+    if (task !== "") {
+      writeFileSync(`${came}.new`, JSON.stringify(await work(JSON.parse(task))));
+      renameSync(`${came}.new`, came);
+    }
+  } catch (error) {
+    console.error(thrownWords(error));
+    process.exit(1);
+  }
+  process.exit(0);
+}
