@@ -124,7 +124,8 @@ async function answered(
   const said = run.refusal ??
     (textOf(state.messages.slice(run.firstIndex).findLast((m) => m.role === "assistant")) || outputText(run));
   if (!refused) {
-    await run.fire({ event: "agent-stop", stop: end.stop, result: said, agent_type: agent.type }, { final: true });
+    const ended = { stop: end.stop, result: said, agent_type: agent.type, usage: run.usage };
+    await run.fire({ event: "agent-stop", ...ended }, { final: true });
   }
   run.emit({ type: "end", stop: end.stop, text: said });
   return resultOf(run, said, end);
