@@ -55,7 +55,7 @@ export function fixtureScript(fixture: Fixture): string {
 }
 
 /** The project of a fixture: the nearest folder above `fixtures/` or `.crochet/`, else the one the fixture lies in. */
-function fixtureProject(folder: string): string {
+export function fixtureProject(folder: string): string {
   const real = realOr(folder);
   for (let path = real; dirname(path) !== path; path = dirname(path)) {
     if (path !== real && [FIXTURES, ".crochet"].includes(basename(path))) return dirname(path);

@@ -3,7 +3,7 @@ import type { Fixture } from "../tape/fixture.ts";
 import type { Normaliser } from "../tape/normalise.ts";
 import { readTape } from "../tape/read.ts";
 import { agentReview, type Change, type Review, reviewFixture } from "../tape/review.ts";
-import { fixtureAgent, isOfOthers } from "./_fixtures.ts";
+import { fixtureAgent, fixtureProject, isOfOthers } from "./_fixtures.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
 import { type Colours, coloursFor, several } from "./show/text.ts";
@@ -24,7 +24,10 @@ export async function reviewFixtures(fixtures: readonly Fixture[], io: Io): Prom
     try {
       const tape = await readTape(fixture.tape);
       const reviewed = tape.header.command
-        ? (await import("../tape/server/review.ts")).commandReview(fixture, tape, io.env, io.signal)
+        ? (await import("../tape/server/review.ts")).commandReview(fixture, tape, {
+          ...{ cwd: fixtureProject(fixture.folder), env: io.env, signal: io.signal },
+          note: (line) => io.err(`${fixture.name}: ${line}\n`),
+        })
         : agentReview(fixture, tape, await fixtureAgent(fixture, io.signal), io.signal);
       reviews.push(await reviewFixture(fixture, tape, reviewed));
     } catch (error) {

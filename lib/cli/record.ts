@@ -1,16 +1,15 @@
-import { existsSync, mkdirSync, renameSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../agent/options.ts";
 import { isInside } from "../files/confine.ts";
 import { realOr } from "../hooks/file/places.ts";
-import { withDraft } from "../tape/drafts.ts";
 import { priceOf } from "../tape/drift/drift.ts";
 import { priceText } from "../tape/drift/report.ts";
-import { fixtureAt, FIXTURES, nameFor, scriptOnTape } from "../tape/fixture.ts";
+import { fixtureAt, FIXTURES, inScratch, nameFor, scriptOnTape } from "../tape/fixture.ts";
 import { type Normaliser, normaliserOf } from "../tape/normalise.ts";
 import { isCi } from "../tape/options.ts";
 import { readTape } from "../tape/read.ts";
-import { keepFiles } from "../tape/record/keep-files.ts";
+import { besideTape, keepFiles } from "../tape/record/keep-files.ts";
 import { redactor } from "../tape/redact/redact.ts";
 import { type FixtureRun, type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import { BUILT_IN } from "../files/importing.ts";
@@ -139,11 +138,12 @@ export function folderFor(name: string, io: Io): string {
   return folder;
 }
 
-/** @throws {Error} if something else is at its path */
-function makeFolder(folder: string): void {
+/** @throws {Error} if something else is at its path; what is made to find out is gone before the run begins */
+function expectFolder(folder: string): void {
   checkWritable(fixtureAt(folder).tape);
   try {
-    mkdirSync(folder, { recursive: true });
+    const made = mkdirSync(folder, { recursive: true });
+    if (made !== undefined) rmSync(made, { recursive: true });
   } catch (error) {
     throw new Error(`Cannot make ${folder} as ${(error as Error).message}: look at what is in its place`);
   }
@@ -170,8 +170,8 @@ async function recordInto(
 ): Promise<FixtureRun> {
   const keeps = !tools && fixtureAt(folder).files === undefined && script !== join(folder, "agent.ts");
   const ran = script === undefined ? [] : [script, join(dirname(script), "hooks")];
-  makeFolder(folder);
-  return await withDraft(folder, async (draft) => {
+  expectFolder(folder);
+  return await inScratch(undefined, async (draft) => {
     for (const { path, why } of keeps ? keepFiles(workspace, draft, ran) : []) {
       io.err(`${path} is not kept with the fixture: ${why}\n`);
     }
@@ -183,9 +183,7 @@ async function recordInto(
       tools,
       agent: script === undefined ? BUILT_IN : scriptOnTape(folder, script),
       ...(tools && { cwd: workspace }),
-      ...(keeps && files !== undefined && {
-        workspace: { ready: () => {}, keep: () => renameSync(files, join(folder, "files")), drop: () => {} },
-      }),
+      ...(keeps && { workspace: besideTape(folder, draft) }),
     });
   });
 }

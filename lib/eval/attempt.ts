@@ -11,6 +11,7 @@ import { redactor } from "../tape/redact/redact.ts";
 import { type FixtureRun, observedOn, runFixture } from "../tape/run-fixture.ts";
 import type { Replayable } from "../tape/run-on-tape.ts";
 import { withRootNamed } from "../tape/seen.ts";
+import { inWorkspace } from "../tape/server/workspace.ts";
 import { hashFiles, readFiles } from "../tape/workspace.ts";
 import { type LiveRun, runCommandLive } from "./command-run.ts";
 import { addPrice, FREE, type Grade, gradeRun } from "./grade.ts";
@@ -99,7 +100,7 @@ async function runLive(
   const fixture = fixtureOf(slot.fixture, place);
   const like = await readTape(fixture.tape);
   const into = fixtureAt(folder);
-  if (like.header.command) return await runCommandLive(fixture, into, like, signal, left);
+  if (like.header.command) return await runCommandLive(fixture, into, like, { cwd: place.project, signal }, left);
   const { agent, script } = await agentOf(fixture, slot.variant);
   mkdirSync(folder, { recursive: true });
   // With the files it began with beside it, a run is a fixture that can be replayed.
@@ -130,7 +131,11 @@ export async function gradedAgain(line: RunLine, slot: Slot, place: RunPlace): P
   const folder = join(place.folder, line.run);
   const fixture = fixtureOf(slot.fixture, place);
   const tape = await readTape(fixtureAt(folder).tape);
-  return await inScratch(fixture.files, async (root) => {
+  const within = <T>(work: (root: string) => Promise<T>) =>
+    tape.header.command
+      ? inWorkspace(fixtureAt(folder), tape.header, { cwd: place.project }, work)
+      : inScratch(fixture.files, work);
+  return await within(async (root) => {
     if (existsSync(join(folder, "left"))) cpSync(join(folder, "left"), root, { recursive: true });
     const { files = {} } = tape.end ?? {};
     for (const path of Object.keys(tape.end?.files ? hashFiles(root) : {})) {
@@ -152,12 +157,17 @@ export const KEPT = "observed.json";
 type KeptRun = Pick<FixtureRun, "events" | "results">;
 
 /** Keeps what a run did and the files that it changed. Its workspace is `{ROOT}`, and secrets are placeholders. */
-function keepRun(folder: string, root: string, done: KeptRun, { files }: Fixture): KeptRun {
+function keepRun(
+  folder: string,
+  root: string,
+  done: KeptRun & Pick<LiveRun, "before">,
+  { files }: Fixture,
+): KeptRun {
   const search = redactor();
   const shown = withRootNamed(root);
   const kept = shown(search.value({ events: done.events.filter(isKept), results: done.results })) as KeptRun;
   writeFileSync(join(folder, KEPT), JSON.stringify(kept), { mode: 0o600 });
-  const before = files === undefined ? {} : hashFiles(files);
+  const before = done.before ?? (files === undefined ? {} : hashFiles(files));
   for (const [path, hash] of Object.entries(hashFiles(root))) {
     if (before[path] === hash) continue;
     mkdirSync(dirname(join(folder, "left", path)), { recursive: true });

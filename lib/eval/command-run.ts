@@ -1,12 +1,13 @@
 import type { Result } from "../core/run-events.ts";
 import { NO_USAGE } from "../core/messages.ts";
 import { type Price, priceOf } from "../tape/drift/drift.ts";
-import { type Fixture, inScratch } from "../tape/fixture.ts";
+import type { Fixture } from "../tape/fixture.ts";
 import type { FixtureRun } from "../tape/run-fixture.ts";
 import { asksModel } from "../tape/server/api.ts";
-import { recordCommand, recordedCommand } from "../tape/server/run.ts";
+import { recordAgain } from "../tape/server/run.ts";
+import { inWorkspace } from "../tape/server/workspace.ts";
 import type { Call, Tape } from "../tape/tape.ts";
-import { readFiles } from "../tape/workspace.ts";
+import { hashFiles, readFiles } from "../tape/workspace.ts";
 
 /** A command that has not ended after half an hour hangs. */
 const MOST_SECONDS = 1800;
@@ -15,26 +16,28 @@ const MOST_SECONDS = 1800;
 export interface LiveRun extends Pick<FixtureRun, "events" | "results" | "files"> {
   readonly tape: Tape;
   readonly price: Price;
+  /** Hashes of the files it began with, if they are not those of its fixture. */
+  readonly before?: { readonly [path: string]: string };
   /** Why it says nothing about its agent. */
   readonly lost?: string;
 }
 
 /**
- * Runs the command of a tape of `crochet tape record` before the real API, in a copy of the fixture's files, and keeps
- * what it asked. The caller has seen to it that the fixture is trusted.
+ * Runs the command of a tape of `crochet tape record` before the real API, where a replay in its project would run it, and
+ * keeps what it asked. The caller has seen to it that the fixture is trusted.
  */
 export async function runCommandLive(
   fixture: Fixture,
   into: Fixture,
   recorded: Tape,
-  signal: AbortSignal,
+  { cwd, signal }: { readonly cwd: string; readonly signal: AbortSignal },
   left: (root: string, run: LiveRun) => Promise<void>,
 ): Promise<void> {
-  await inScratch(fixture.files, async (cwd) => {
-    const command = recordedCommand(recorded, cwd);
-    const env = { ...process.env, ...recorded.header.env };
-    const options = { command, cwd, env, signal, quiet: true, redact: true, timeout: MOST_SECONDS };
-    const { tape, end } = await recordCommand(into, options);
+  const env = { ...process.env, ...recorded.header.env };
+  const options = { cwd, env, signal, quiet: true, redact: true, timeout: MOST_SECONDS };
+  await inWorkspace(fixture, recorded.header, { cwd }, async (root) => {
+    const before = hashFiles(root);
+    const { tape, end } = await recordAgain(root, fixture, recorded, into, options);
     const calls = modelCalls(tape);
     const lost = failureOf(calls.at(-1));
     // As graders see a run: its last words are what it printed.
@@ -50,8 +53,8 @@ export async function runCommandLive(
       denials: [],
     };
     const price = await priceOf(calls);
-    const came = { tape, results: [result], events: [], files: readFiles(cwd), price };
-    await left(cwd, { ...came, ...(lost !== undefined && { lost }) });
+    const came = { tape, before, results: [result], events: [], files: readFiles(root), price };
+    await left(root, { ...came, ...(lost !== undefined && { lost }) });
   });
 }
 

@@ -1,15 +1,4 @@
-import {
-  closeSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, linkSync, lstatSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isGone, thisOwner } from "../files/owner.ts";
 
@@ -21,20 +10,6 @@ const LONGEST_RUN = 24 * 60 * 60 * 1000;
 /** Where a file or a folder is made that is whole only under its own name. It says whose it is: a killed process leaves it. */
 export function draftIn(folder: string): string {
   return join(folder, `${MARK}${thisOwner()}-${crypto.randomUUID().slice(0, 8)}`);
-}
-
-/** Works with a draft of what comes into a folder. The draft goes in the end, and so does a folder that holds nothing else. */
-export async function withDraft<T>(folder: string, work: (draft: string) => Promise<T>): Promise<T> {
-  mkdirSync(folder, { recursive: true });
-  sweep(folder);
-  const draft = draftIn(folder);
-  mkdirSync(draft);
-  try {
-    return await work(draft);
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
-    if (readdirSync(folder).length === 0) rmdirSync(folder);
-  }
 }
 
 /** Removes what ended processes left in a folder, as far as it may be: what is written next is worth more. */

@@ -25,6 +25,10 @@ export interface Header {
   readonly env?: { readonly [name: string]: string };
   /** Whether its workspace was a git repository. */
   readonly git?: boolean;
+  /** The names of what it made in its directory: then the fixture keeps only what it changed or removed there. */
+  readonly made?: readonly string[];
+  /** Whether it worked on files of its own, all of which the fixture keeps. */
+  readonly input?: boolean;
   /** What the command or caller chose instead of the agent: `model`, `memory`, and what a replay lacks. */
   readonly chosen?: readonly string[];
   /** The files of the agent's own hook folders that were loaded. */
@@ -275,6 +279,8 @@ export const SHAPES: { readonly [kind: string]: FactShape } = {
     command: "a list of texts?",
     env: "an object?",
     git: "true or false?",
+    made: "a list of texts?",
+    input: "true or false?",
     chosen: "a list?",
     hooks: "a list?",
     permissions: "an object?",

@@ -44,6 +44,8 @@ export class Refused extends Error {}
 
 /** What is reviewed: how it runs, how its requests differ, and how that is written. */
 export interface Reviewable {
+  /** Works in the directory it runs in, which goes with the work. */
+  readonly within: <T>(work: (cwd: string) => Promise<T>) => Promise<T>;
   /** Runs it with the recorded replies, whatever it asks; gives how it ended. */
   readonly play: (cwd: string, run: FaultRun) => Promise<string>;
   /** The recorded calls that a model answered. */
@@ -61,7 +63,7 @@ export interface Reviewable {
  * reads may differ: a run that does something else needs other replies.
  */
 export async function reviewFixture(fixture: Fixture, tape: Tape, reviewed: Reviewable): Promise<Review> {
-  return await inScratch(fixture.files, async (cwd) => {
+  return await reviewed.within(async (cwd) => {
     const run = new FaultRun(tape, []);
     const end = await reviewed.play(cwd, run);
     const { on } = maskFor(tape, cwd);
@@ -103,13 +105,14 @@ export async function reviewFixture(fixture: Fixture, tape: Tape, reviewed: Revi
       await writeTape(fixture.tape, renewed, { replace: true });
     };
     return { fixture, changes: [...found.values()], ...(refused !== undefined && { refused }), accept };
-  }, tape.files);
+  });
 }
 
 /** An agent of ours, to be reviewed. */
 export function agentReview({ files }: Fixture, tape: Tape, agent: Replayable, signal: AbortSignal): Reviewable {
   const { normalise } = programOf(tape);
   return {
+    within: (work) => inScratch(files, work, tape.files),
     play: async (cwd, faults) => (await played(agent, tape, cwd, signal, { faults })).results.at(-1)!.stop,
     calls: tape.calls,
     changes: (call, { request }) => changesIn(call, request, normalise),

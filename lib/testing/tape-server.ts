@@ -66,7 +66,7 @@ export async function tapeServer(name: string, options: TapeServerOptions = {}):
     refuseInCi("record", name, process.env);
     const { server, write } = await startRecording(process.env, cwd, redact);
     let closed: Promise<void> | undefined;
-    const close = () => closed ??= server.close().then(async () => void await write(fixture, "closed", {}));
+    const close = () => closed ??= server.close().then(async () => void await write(fixture, "closed"));
     return {
       url: server.url,
       env: variablesFor(server.url, process.env),

@@ -2,10 +2,10 @@ import { relative } from "node:path";
 import { priceOf } from "../../tape/drift/drift.ts";
 import { priceText } from "../../tape/drift/report.ts";
 import { fixtureAt, nameFor } from "../../tape/fixture.ts";
-import { recordCommand } from "../../tape/server/run.ts";
+import { CUT, recordCommand } from "../../tape/server/run.ts";
 import { asksModel } from "../../tape/server/api.ts";
-import { trustRecorded } from "../_fixtures.ts";
-import { command, numberFlag, type Usage } from "../_flags.ts";
+import { folderOf, trustRecorded } from "../_fixtures.ts";
+import { command, numberFlag, refuseTogether, type Usage } from "../_flags.ts";
 import { EXIT } from "../_io.ts";
 import { folderFor, NORMALISE, normaliserAsked } from "../record.ts";
 import { commandAsked, started } from "./_asked.ts";
@@ -16,9 +16,12 @@ const USAGE: Usage = {
   about:
     "Runs any agent through a local server that passes its requests on to the real API, and records them as a fixture. " +
     "Claude Code, Codex, Gemini CLI, opencode, pi and the SDKs find the server by themselves; other programs get its address in " +
-    "CROCHET_TAPE_URL, followed by /anthropic, /openai/v1 or /gemini.",
+    "CROCHET_TAPE_URL, followed by /anthropic, /openai/v1 or /gemini. The fixture keeps what the run changes or removes in " +
+    "this directory, as it was before; all else is that of the day it is replayed.",
   flags: [
     ["--fixture <name>", "its name in fixtures/; default: made from the command"],
+    ["--files <dir>", "work in a copy of this folder, and keep all of it: for input that must stay as it is"],
+    ["--here", "keep nothing of this directory, for one that is too large: a replay needs --here too"],
     ["--redact", "write placeholders for secrets; without it, a run that shows one is not kept"],
     ["--normalise <rule>", NORMALISE],
     ["--timeout <seconds>", "end the command after this time"],
@@ -30,9 +33,12 @@ const USAGE: Usage = {
 export default command(USAGE, async ({ words, flags, args }, io) => {
   const { command } = commandAsked(args, words, USAGE.example);
   const folder = folderFor(String(flags.fixture ?? nameFor(command.join(" "))), io);
+  refuseTogether(flags, "files", ["here"], "a run works in one folder");
+  const files = flags.files === undefined ? undefined : folderOf([String(flags.files)], io, { verb: "work in" });
   const { tape, end } = await started(command, () =>
     recordCommand(fixtureAt(folder), {
-      ...{ command, cwd: io.cwd, env: io.env, signal: io.signal },
+      ...{ command, files, cwd: io.cwd, env: io.env, signal: io.signal },
+      ...(flags.here && { keeps: "nothing" }),
       ...(flags.normalise === undefined ? {} : normaliserAsked(flags.normalise)),
       redact: flags.redact === true,
       timeout: numberFlag(flags, "timeout"),
@@ -43,5 +49,9 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const calls = tape.calls.filter(({ sent }) => asksModel(sent!));
   if (flags.json) io.out(`${JSON.stringify({ fixture, end: end.end, calls: calls.length })}\n`);
   else io.err(`recorded ${fixture}: ${end.end}, ${priceText(await priceOf(calls))}\n`);
-  return end.end === "timeout" ? 124 : io.signal.aborted ? EXIT.interrupted : EXIT.ok;
+  if (end.end === "timeout") return 124;
+  if (io.signal.aborted) return EXIT.interrupted;
+  if (!CUT.test(end.end)) return EXIT.ok;
+  io.err(`the command was ended by ${end.end}: the tape ends there, and so will a replay\n`);
+  return EXIT.failed;
 });

@@ -1,12 +1,15 @@
 import { existsSync } from "node:fs";
 import { reportLines } from "../../tape/drift/report.ts";
-import { replayCommand } from "../../tape/server/run.ts";
+import { commandFor, recordedTape, replayCommand } from "../../tape/server/run.ts";
+import { inWorkspace } from "../../tape/server/workspace.ts";
 import { RULES } from "../../tape/server/rules.ts";
 import { COMMAND_INVARIANTS, commandAgent } from "../../tape/server/faults.ts";
 import { INVARIANTS } from "../../tape/fault/invariants.ts";
 import { brokenAgain } from "../../tape/fault/kept-faults.ts";
+import type { Fixture } from "../../tape/fixture.ts";
+import { TapeError } from "../../tape/read.ts";
 import { expectTrusted } from "../_fixtures.ts";
-import { command, inLines, numberFlag, type Usage } from "../_flags.ts";
+import { command, inLines, numberFlag, refuseTogether, type Usage } from "../_flags.ts";
 import { EXIT, UsageError } from "../_io.ts";
 import { coloursFor } from "../show/text.ts";
 import { commandAsked, fixtureAsked, started } from "./_asked.ts";
@@ -15,8 +18,8 @@ const USAGE: Usage = {
   name: "tape replay",
   words: "<name> -- <command…>",
   about:
-    "Runs a command on a tape that 'crochet tape record' made, in a copy of the recorded workspace and without the " +
-    "network. A request that is not on the tape gets an API error that names the first difference. Exit code 0: all as " +
+    "Runs a command on a tape that 'crochet tape record' made, in a copy of this directory as it is now and without the " +
+    "network; what the recorded run changed is as it was before, and what it made is not there. A request that is not on the tape gets an API error that names the first difference. Exit code 0: all as " +
     "recorded; 1: drift, or calls left; 3: the same calls, another exit code; 124: timeout.",
   flags: [
     ["--tools <how>", "'loose': results of tools may differ; they are still reported"],
@@ -43,40 +46,53 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const fixture = fixtureAsked(asked.words, io, USAGE.example);
   expectTrusted([fixture], flags, io);
   const { faultsAsked, noPreset, replayFaults } = await import("../_replay-faults.ts");
+  const tape = await recordedTape(fixture);
   const search = {
-    agentOf: () => Promise.resolve(commandAgent(asked.command, io.env)),
+    agentOf: () => Promise.resolve(commandAgent(commandFor(tape, io.cwd, asked.command), io.env)),
     invariants: [...INVARIANTS, ...COMMAND_INVARIANTS],
   };
+  /** Each run of a search works in a copy of the workspace. */
+  const searching = <T>(work: (fixture: Fixture) => Promise<T>) =>
+    inWorkspace(fixture, tape.header, { cwd: io.cwd }, (files) => work({ ...fixture, files }));
   if (flags.faults) {
     const { asked: wanted, word } = faultsAsked(flags.faults);
     if (word !== undefined) throw noPreset(word, io);
-    return await replayFaults([fixture], wanted, flags, io, search);
+    refuseTogether(flags, "faults", ["here"], "a search works in copies of the directory");
+    return await searching((fixture) => replayFaults([fixture], wanted, flags, io, search));
   }
   const began = performance.now();
-  const { report, code } = await started(asked.command, () =>
+  const replayed = await started(asked.command, () =>
     replayCommand(fixture, {
       ...{ command: asked.command, cwd: io.cwd, env: io.env, signal: io.signal },
       ...rulesAsked(flags),
       here: flags.here === true,
       timeout: numberFlag(flags, "timeout"),
-    }));
+    })).catch((error) => {
+      if (!(error instanceof TapeError)) throw error;
+      return error;
+    });
   const seconds = (performance.now() - began) / 1000;
   const ink = coloursFor(io.tty, io.env);
+  const came = replayed instanceof TapeError ? { error: replayed.message } : { report: replayed.report };
+  if (flags.junit !== undefined) {
+    const { writeJunit } = await import("../_replay-table.ts");
+    writeJunit([{ name: fixture.name, seconds, ...came }], flags.junit, io);
+  }
+  if (flags.json) io.out(`${JSON.stringify(came.report ?? came)}\n`);
+  if (replayed instanceof TapeError) {
+    io.err(`${ink.red("✗")} ${ink.bold(fixture.name)}\n  ${replayed.message}\n`);
+    return EXIT.failed;
+  }
+  const { report, code } = replayed;
   const { served, recorded } = report.calls;
   const mark = report.ok ? ink.green("✓") : ink.red("✗");
   const lines = reportLines(report, ink).map((line) => `  ${line}\n`).join("");
   const stale = report.stale === undefined ? "" : `, ${report.stale} stale`;
   io.err(`${mark} ${ink.bold(fixture.name)} ${served}/${recorded} calls${stale}\n${lines}`);
-  if (flags.json) io.out(`${JSON.stringify(report)}\n`);
-  if (flags.junit !== undefined) {
-    const { writeJunit } = await import("../_replay-table.ts");
-    writeJunit([{ name: fixture.name, seconds, report }], flags.junit, io);
-  }
   if (!report.ok || !existsSync(fixture.faults)) return code;
-  const broke = await brokenAgain(fixture, await search.agentOf(), {
-    invariants: search.invariants,
-    signal: io.signal,
-  });
+  const { invariants } = search;
+  const agent = await search.agentOf();
+  const broke = await searching((fixture) => brokenAgain(fixture, agent, { invariants, signal: io.signal }));
   if (broke === undefined) return code;
   io.err(`  ${broke}\n`);
   return EXIT.failed;

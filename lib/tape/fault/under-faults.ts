@@ -4,6 +4,7 @@ import type { Result } from "../../core/run-events.ts";
 import { shown } from "../../core/shown.ts";
 import type { Fault } from "./fault.ts";
 import { FaultRun } from "./fault-run.ts";
+import { TapeError } from "../read.ts";
 import { expectTape, MAIN, type Tape } from "../tape.ts";
 import { inScratch } from "../fixture.ts";
 import { readFiles } from "../workspace.ts";
@@ -118,6 +119,7 @@ async function observe(
     if (kill) await killedAndResumed(agent, kill, play, promptsOf(tape), soFar);
     else await play(agent, promptsOf(tape), {}, soFar);
   } catch (error) {
+    if (error instanceof TapeError) throw error; // nothing ran that could be judged
     thrown = error;
   } finally {
     clearTimeout(timer);

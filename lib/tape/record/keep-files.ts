@@ -27,14 +27,14 @@ import { BUILT_IN } from "../../files/importing.ts";
 import { git } from "../../process/git.ts";
 
 /** What is never part of a recorded workspace. */
-const LEFT_OUT = new Set([...SKIPPED, FIXTURES]);
+export const LEFT_OUT = new Set([...SKIPPED, FIXTURES]);
 /** Where people keep secrets; templates of such files hold no secrets. */
 const ENV_FILE = /^\.env(?!.*\.(?:example|sample|template)$)(?:\.|$)/;
-const MOST_FILES = 2000;
-const MOST_BYTES = 10 * 1024 * 1024;
+export const MOST_FILES = 2000;
+export const MOST_BYTES = 10 * 1024 * 1024;
 
 /** A file that a fixture does without, and why. */
-interface LeftOut {
+export interface LeftOut {
   readonly path: string;
   readonly why: string;
 }
@@ -67,7 +67,7 @@ export function keepFiles(workspace: string, fixture: string, except: readonly s
 }
 
 /** What is read of a path; undefined if it cannot be read, which is reported unless it was removed meanwhile. */
-function readable<T>(path: string, leave: (path: string, why: string) => void, read: () => T): T | undefined {
+export function readable<T>(path: string, leave: (path: string, why: string) => void, read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
@@ -79,7 +79,7 @@ function readable<T>(path: string, leave: (path: string, why: string) => void, r
   }
 }
 
-function secretIn(text: string, search: Redactor, what = "it"): string | undefined {
+export function secretIn(text: string, search: Redactor, what = "it"): string | undefined {
   const [found] = search.find(text);
   return found && `${what} shows ${whatIs(found)}`;
 }
@@ -183,7 +183,7 @@ export function recordedFrom(
  */
 function taken(cwd: string, fixture: string, except: readonly string[]): NonNullable<TapeOptions["workspace"]> {
   const copy = mkdtempSync(join(tmpdir(), "crochet-files-"));
-  const draft = draftIn(fixture);
+  const { ready, keep, drop } = besideTape(fixture, copy);
   let whole = true;
   let leftOut: ReturnType<typeof keepFiles> = [];
   try {
@@ -192,22 +192,33 @@ function taken(cwd: string, fixture: string, except: readonly string[]): NonNull
     if (!(error instanceof TapeError)) throw error;
     whole = false;
   }
-  const files = join(fixture, "files");
   return {
     leftOut,
+    ready: () => whole && ready(),
+    keep: () => whole && keep(),
+    drop() {
+      rmSync(copy, { recursive: true, force: true });
+      drop();
+    },
+  };
+}
+
+/** The `files/` of a folder, which come to lie beside a tape in place of those of an earlier one. */
+export function besideTape(fixture: string, folder: string): NonNullable<TapeOptions["workspace"]> {
+  const draft = draftIn(fixture);
+  const files = join(fixture, "files");
+  return {
     ready() {
-      if (whole) mkdirSync(draft, { recursive: true });
-      if (existsSync(join(copy, "files"))) {
-        cpSync(join(copy, "files"), join(draft, "files"), { recursive: true, verbatimSymlinks: true });
+      mkdirSync(draft, { recursive: true });
+      if (existsSync(join(folder, "files"))) {
+        cpSync(join(folder, "files"), join(draft, "files"), { recursive: true, verbatimSymlinks: true });
       }
     },
     keep() {
-      if (!whole) return;
       if (existsSync(files)) renameSync(files, join(draft, "before"));
       if (existsSync(join(draft, "files"))) renameSync(join(draft, "files"), files);
     },
     drop() {
-      rmSync(copy, { recursive: true, force: true });
       if (!existsSync(draft)) return;
       rmSync(draft, { recursive: true });
       if (readdirSync(fixture).length === 0) rmdirSync(fixture);

@@ -4,6 +4,8 @@ export interface CommandOptions {
   readonly cwd: string;
   readonly env: { readonly [name: string]: string };
   readonly signal?: AbortSignal | undefined;
+  /** Ends it when there is nothing more for it to do. */
+  readonly over?: AbortSignal | undefined;
   /** Seconds until it is ended. @default no limit */
   readonly timeout?: number | undefined;
   /** Keeps what it prints in place of showing it. @default false */
@@ -15,8 +17,22 @@ export interface CommandEnd {
   /** As a tape's end has it: `exit 0`, `SIGTERM`, `timeout`, `aborted`. */
   readonly end: string;
   readonly stdout: string;
+  /** What it printed there; empty if that went to a terminal. */
   readonly stderr: string;
 }
+
+/** What a person needs to know of a command that did not come to ask anything. */
+export function endedEarly({ end, stderr }: CommandEnd, cwd: string): string {
+  const said = stderr.split("\n").filter((line) => line.trim() !== "").slice(-SHOWN_LINES);
+  const where = NO_MODULE.test(stderr) ? `\n  it ran in ${cwd}` : "";
+  return `its program ended before its first request: ${end}${said.map((line) => `\n    ${line}`).join("")}${where}`;
+}
+
+const SHOWN_LINES = 12;
+
+/** What runtimes say of a file that a program needs and that is not there. */
+const NO_MODULE =
+  /(?:cannot|could not|can't) (?:find|resolve|locate|load|open)|module ?not ?found|no module named|no such file/i;
 
 /** How long a group is given to end by itself. */
 const GRACE_MS = 1500;
@@ -27,17 +43,22 @@ const GRACE_MS = 1500;
  * @throws {Error} with the code ENOENT or EACCES, if there is no such command
  */
 export function runCommand([program = "", ...args]: readonly string[], options: CommandOptions): Promise<CommandEnd> {
-  const { cwd, env, signal, timeout, quiet = false } = options;
+  const { cwd, signal, over: done, timeout, quiet = false } = options;
+  // A program may believe this variable, and work in the directory it was typed in.
+  const env = { ...options.env, PWD: cwd };
   // A program that draws on a terminal must stay in the terminal's own group.
   const isShared = !quiet && process.stdin.isTTY === true;
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       ...{ cwd, env, detached: !isShared },
-      stdio: quiet ? ["ignore", "pipe", "pipe"] : "inherit",
+      stdio: quiet ? ["ignore", "pipe", "pipe"] : ["inherit", "inherit", process.stderr.isTTY ? "inherit" : "pipe"],
     });
     const printed = { stdout: "", stderr: "" };
     for (const name of ["stdout", "stderr"] as const) {
-      child[name]?.setEncoding("utf8").on("data", (text: string) => printed[name] += text);
+      child[name]?.setEncoding("utf8").on("data", (text: string) => {
+        printed[name] += text;
+        if (!quiet) process[name].write(text);
+      });
     }
     let why: string | undefined;
     const send = (name: "SIGTERM" | "SIGKILL") => {
@@ -55,10 +76,11 @@ export function runCommand([program = "", ...args]: readonly string[], options: 
     const abort = () => end("aborted");
     // In a shared group a program gets the keys of the terminal by itself.
     if (!isShared) signal?.addEventListener("abort", abort, { once: true });
+    done?.addEventListener("abort", abort, { once: true });
     const timer = timeout === undefined ? undefined : setTimeout(() => end("timeout"), timeout * 1000);
     const over = () => {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
+      for (const one of [signal, done]) one?.removeEventListener("abort", abort);
     };
     child.once("error", (error) => {
       over();

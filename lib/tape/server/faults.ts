@@ -4,9 +4,10 @@ import type { Result } from "../../core/run-events.ts";
 import type { FaultRun } from "../fault/fault-run.ts";
 import type { Invariant } from "../fault/invariants.ts";
 import type { Faultable } from "../fault/under-faults.ts";
+import { TapeError } from "../read.ts";
 import type { Attempt, Tape } from "../tape.ts";
 import { asksModel } from "./api.ts";
-import { type CommandEnd, runCommand } from "./command.ts";
+import { type CommandEnd, endedEarly, runCommand } from "./command.ts";
 import { type Incoming, listen, sendError } from "./listen.ts";
 import { sentMasks } from "./mask.ts";
 import { sentKey } from "./match.ts";
@@ -38,15 +39,11 @@ export const COMMAND_INVARIANTS: readonly Invariant[] = [
 ];
 
 /** A command in place of an agent: a run of it on a tape on which faults fall. Its output is the text of the result. */
-export function commandAgent(
-  command: readonly string[],
-  env: Env,
-  folder = installFolder(command[0]!, env),
-): Faultable {
+export function commandAgent(words: (cwd: string) => readonly string[], env: Env): Faultable {
   return {
     open: ({ cwd, tape: { tape, faults }, signal }) =>
       Promise.resolve({
-        prompt: () => runUnder(faults!, tape!, { command, env, cwd, folder, signal }),
+        prompt: () => runUnder(faults!, tape!, { command: words(cwd), env, cwd, signal }),
         close: () => Promise.resolve(),
       }),
   };
@@ -56,13 +53,12 @@ interface UnderOptions {
   readonly command: readonly string[];
   readonly env: Env;
   readonly cwd: string;
-  readonly folder: string | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
 async function runUnder(run: FaultRun, tape: Tape, options: UnderOptions): Promise<Result> {
-  const { command, env, cwd, folder, signal } = options;
-  const program = new Program(folder);
+  const { command, env, cwd, signal } = options;
+  const program = new Program(installFolder(command[0]!, env));
   const places = placesOf(cwd, env);
   const masks = sentMasks(places, program, secretsOf(tape, places, env));
   /** What is still to be served for the last request of a lane: a client asks again by itself after a failure. */
@@ -97,6 +93,7 @@ async function runUnder(run: FaultRun, tape: Tape, options: UnderOptions): Promi
     using pointed = pointedAt(server.url, command, { env, shown: tape.header.env ?? {}, proxy: server.url });
     const end = await runCommand(pointed.command, { cwd, env: pointed.env, signal, quiet: true });
     ends.set(run, { end, last });
+    if (run.taken.length === 0 && !signal?.aborted) throw new TapeError(`Cannot go on as ${endedEarly(end, cwd)}`);
     const stop = end.end === "exit 0" ? "done" : end.end === "aborted" ? "aborted" : "error";
     return {
       ...{ stop, text: end.stdout, messages: [], usage: NO_USAGE },

@@ -22,6 +22,8 @@ export interface ReplayerOptions extends MatchOptions {
   readonly folder?: string | undefined;
   /** The program's environment, for secrets that were taken out. @default that of this process */
   readonly env?: Env;
+  /** Called when every recorded call was served. */
+  readonly onUsedUp?: () => void;
 }
 
 /** Answers requests from a tape, and never from anywhere else. */
@@ -34,6 +36,7 @@ export class Replayer {
   readonly #divergences = new Map<string, Divergence>();
   readonly #tools = new Map<string, ToolDrift>();
   readonly #notes = new Set<string>();
+  #wasAsked = false;
 
   constructor(tape: Tape, options: ReplayerOptions) {
     this.#tape = tape;
@@ -48,13 +51,20 @@ export class Replayer {
     const lane = this.#program.learn(headers);
     const mask = this.#masks();
     const asked = mask.sentOn(sent);
+    this.#wasAsked ||= asksModel(asked);
     this.#noteClient(asked);
     const found = this.#divergences.has(lane) ? undefined : this.#matcher.find(asked);
     if (!found) return this.#refuse(asked, lane, response);
     if (found.tool) this.#noteTool(found, lane);
     const more = found.attempt !== found.call.attempts.at(-1);
     await serveAttempt(mask.attemptOff(sent.api, found.attempt), sent, response, more);
+    if (this.#matcher.unused.length === 0) this.#options.onUsedUp?.();
   };
+
+  /** Whether a model was asked anything. */
+  get wasAsked(): boolean {
+    return this.#wasAsked;
+  }
 
   #refuse(asked: Sent, lane: string, response: ServerResponse): void {
     if (!asksModel(asked)) return sendError(response, asked.api, 404, `${OFF_TAPE}${this.#options.name}: not recorded`);

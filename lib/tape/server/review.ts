@@ -1,25 +1,33 @@
 import { type Change, changesIn, Refused, type Reviewable } from "../review.ts";
-import { type Fixture, inScratch } from "../fixture.ts";
+import type { Fixture } from "../fixture.ts";
 import { normaliserOf } from "../normalise.ts";
 import { TapeError } from "../read.ts";
 import type { Call, Tape } from "../tape.ts";
 import { asksModel, leavesOf, mapSent, partsOf, type Sent, sentDiffers } from "./api.ts";
 import { commandAgent } from "./faults.ts";
-import type { Env } from "./pointing.ts";
 import { readable } from "./readable.ts";
-import { recordedCommand, replayIn } from "./run.ts";
+import { commandFor, replayIn, type ReplayOptions } from "./run.ts";
 import { compared } from "./rules.ts";
+import { inWorkspace } from "./workspace.ts";
 
 /** A command that `crochet tape record` recorded, to be reviewed. The caller has seen to it that the fixture is trusted. */
-export function commandReview(fixture: Fixture, tape: Tape, env: Env, signal: AbortSignal): Reviewable {
+export function commandReview(
+  fixture: Fixture,
+  tape: Tape,
+  options: ReplayOptions & { readonly signal: AbortSignal },
+): Reviewable {
+  const { env, signal } = options;
+  const words = commandFor(tape, options.cwd);
+  const within: Reviewable["within"] = (work) => inWorkspace(fixture, tape.header, options, work);
   const normalise = normaliserOf(tape.header.normalise);
   const read = (sent: Sent) => {
     const found = compared(sent, { elsewhere: true }).sent;
     return normalise ? mapSent(found, normalise) : found;
   };
   return {
+    within,
     async play(cwd, faults) {
-      const agent = commandAgent(recordedCommand(tape, cwd), env);
+      const agent = commandAgent(words, env);
       const session = await agent.open({ cwd, tape: { tape, faults }, signal, on: () => {} });
       const { stop, error } = await session.prompt("");
       if (signal.aborted) throw new TapeError("Cannot review the run as it was interrupted: review it again");
@@ -29,11 +37,7 @@ export function commandReview(fixture: Fixture, tape: Tape, env: Env, signal: Ab
     changes: (call, { sent }) => sentChanges(call, read(call.sent!), read(sent!)),
     renewed: (call, { sent }) => ({ ...call, sent: sent!, request: readable(sent!) }),
     replays: (renewed) =>
-      inScratch(fixture.files, async (cwd) => {
-        const command = recordedCommand(renewed, cwd);
-        const { report } = await replayIn(cwd, renewed, fixture, { command, cwd, env, signal, quiet: true });
-        return report.ok;
-      }),
+      within(async (cwd) => (await replayIn(cwd, words(cwd), renewed, fixture, { ...options, quiet: true })).report.ok),
   };
 }
 

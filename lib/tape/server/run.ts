@@ -1,45 +1,59 @@
-import { existsSync, renameSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { shellWord } from "../../core/shown.ts";
 import { git } from "../../process/git.ts";
-import { withDraft } from "../drafts.ts";
 import type { DriftReport } from "../drift/drift.ts";
 import { type Fixture, fixtureAt, inScratch } from "../fixture.ts";
 import type { Header } from "../format.ts";
 import type { Normaliser } from "../normalise.ts";
 import { tapeFile } from "../options.ts";
 import { readTape, TapeError } from "../read.ts";
-import { keepFiles } from "../record/keep-files.ts";
+import { besideTape, keepFiles, type LeftOut, secretIn } from "../record/keep-files.ts";
 import { sourceOf } from "../record/recorded-tape.ts";
 import { placer, placesHere } from "../redact/places.ts";
 import { redactor } from "../redact/redact.ts";
 import type { Tape } from "../tape.ts";
 import { writeTape } from "../write.ts";
 import { asksModel } from "./api.ts";
-import { type CommandEnd, runCommand } from "./command.ts";
+import { type CommandEnd, endedEarly, runCommand } from "./command.ts";
 import { listen, type Listening, refusingProxy } from "./listen.ts";
 import { type Env, placesOf, pointedAt, shownVariables, upstreamsIn } from "./pointing.ts";
 import { installFolder } from "./program.ts";
 import { Recorder } from "./record.ts";
 import { tapeOfRun } from "./recording.ts";
 import { Replayer, type ReplayerOptions } from "./replay.ts";
+import { changedSince, commandBeside, commandIn, copyDirectory, inWorkspace, keepsAll } from "./workspace.ts";
 
 interface RunOptions {
-  readonly command: readonly string[];
-  /** Its directory, and that of the recorded workspace. */
+  /** Where it was typed: its program is that of this directory. */
   readonly cwd: string;
   readonly env: Env;
   readonly signal?: AbortSignal;
   readonly timeout?: number | undefined;
+  /** Keeps what it prints in place of showing it. @default false */
+  readonly quiet?: boolean;
 }
 
 export interface RecordOptions extends RunOptions {
-  /** Keeps what it prints in place of showing it. @default false */
-  readonly quiet?: boolean;
+  readonly command: readonly string[];
+  /** What the fixture keeps of the directory, as it was before. @default what the run changes or removes */
+  readonly keeps?: "changed" | "all" | "nothing";
+  /** A folder whose copy it works in, all of which is kept. */
+  readonly files?: string | undefined;
   readonly normalise?: readonly Normaliser[];
   /** Writes placeholders for secrets. @default false: a run that shows one is not kept */
   readonly redact?: boolean;
+  /** Replaces the fixture. @default false */
+  readonly replace?: boolean;
   readonly onLeftOut?: (path: string, why: string) => void;
+}
+
+interface Writing {
+  /** Where the program is installed. */
+  readonly folder?: string | undefined;
+  readonly replace?: boolean;
+  /** Why there is nothing to write, if no model was asked. */
+  readonly unasked?: string;
 }
 
 /** A server that passes requests on and notes them, until it is stopped. */
@@ -54,12 +68,13 @@ export async function startRecording(env: Env, root: string, redact: boolean) {
   return {
     server,
     /** @throws {Error} if there is nothing to keep, or it shows a secret */
-    async write(fixture: Fixture, end: string, header: Partial<Header>, folder?: string): Promise<Tape> {
+    async write(fixture: Fixture, end: string, header: Partial<Header> = {}, how: Writing = {}): Promise<Tape> {
+      const { folder, replace = false, unasked = "no model was asked through it" } = how;
       await recorder.settled();
       const { exchanges, began, seen } = recorder;
       const refuse = (why: string) => new TapeError(`Cannot record ${fixture.name} as ${why}`);
       const asked = exchanges.filter(({ sent }) => asksModel(sent));
-      if (asked.length === 0) throw refuse("the command asked no model through it: see 'crochet tape record --help'");
+      if (asked.length === 0) throw refuse(`${unasked}\n  to find the server: see 'crochet tape record --help'`);
       if (asked.every(({ attempt }) => attempt.status === 502)) throw refuse(asked[0]!.attempt.body!);
       const url = seen.url;
       const tape = tapeOfRun({
@@ -74,47 +89,99 @@ export async function startRecording(env: Env, root: string, redact: boolean) {
         },
         end,
       });
-      await writeTape(tapeFile(fixture.folder), tape, { redactor: redact ? ids : search });
+      await writeTape(tapeFile(fixture.folder), tape, { replace, redactor: redact ? ids : search });
       return tape;
     },
   };
 }
 
-/** Runs a command before the real API and keeps what it asked, with the workspace as it was before. */
-export async function recordCommand(
+/** What came of a recorded command. */
+export interface RecordedCommand {
+  readonly tape: Tape;
+  readonly end: CommandEnd;
+}
+
+/** Runs a command before the real API and keeps what it asked, with what it changed as it was before. */
+export async function recordCommand(fixture: Fixture, options: RecordOptions): Promise<RecordedCommand> {
+  const { command, cwd, files, onLeftOut } = options;
+  if (files === undefined) return await recordIn(cwd, command, fixture, options);
+  const run = commandBeside(files, cwd, command);
+  return await inScratch(undefined, async (draft) => {
+    for (const { path, why } of keepFiles(files, draft, [])) onLeftOut?.(path, why);
+    return await inScratch(
+      fixtureAt(draft).files,
+      (copy) => recordIn(copy, run, fixture, { ...options, keeps: "all" }),
+    );
+  });
+}
+
+/**
+ * Runs the command of a tape before the real API, in the workspace of a replay, and records it into another fixture or in
+ * place of its own. The caller has seen to it that the fixture is trusted.
+ */
+export async function recordAgain(
+  workspace: string,
+  fixture: Fixture,
+  tape: Tape,
+  into: Fixture,
+  options: Omit<RecordOptions, "command" | "keeps" | "files">,
+): Promise<RecordedCommand> {
+  const { header } = tape;
+  const command = commandIn(workspace, header.command ?? []);
+  return await recordIn(workspace, commandFor(tape, options.cwd)(workspace), into, {
+    ...{ ...options, command, keeps: keepsAll(fixture, header) ? "all" : "changed" },
+    ...(header.input && { files: fixture.folder }),
+    ...(header.normalise && { normalise: header.normalise }),
+  });
+}
+
+/** Records a command in a folder; `run` are its words there. */
+async function recordIn(
+  cwd: string,
+  run: readonly string[],
   fixture: Fixture,
   options: RecordOptions,
-): Promise<{ tape: Tape; end: CommandEnd }> {
-  const { command, cwd, env, normalise = [], redact = false, onLeftOut } = options;
-  return await withDraft(fixture.folder, async (draft) => {
-    for (const { path, why } of keepFiles(cwd, draft, [])) onLeftOut?.(path, why);
-    const git = isRepository(cwd);
+): Promise<RecordedCommand> {
+  const { command, env, keeps = "changed", files, normalise = [], redact = false, replace = false, onLeftOut } =
+    options;
+  const leave = ({ path, why }: LeftOut) => onLeftOut?.(path, why);
+  return await inScratch(undefined, async (draft) => {
+    const before = join(draft, "before");
+    const leftOut = keeps === "changed" ? copyDirectory(cwd, before, fixture.folder) : [];
+    if (keeps === "all") keepFiles(cwd, draft, []).forEach(leave);
+    const isRepository = git(cwd, "rev-parse", "--is-inside-work-tree") !== undefined;
     const { server, write } = await startRecording(env, cwd, redact);
+    const kept = besideTape(fixture.folder, draft);
     try {
-      using pointed = pointedAt(server.url, command, { env });
-      const end = await runCommand(pointed.command, { ...options, env: pointed.env });
+      using pointed = pointedAt(server.url, run, { env });
+      const end = await runCommand(pointed.command, { ...options, cwd, env: pointed.env });
+      const made = keeps === "changed" ? changedSince(before, cwd, leftOut, fixture.folder) : undefined;
+      if (made) [...leftOut, ...keepFiles(before, draft, [])].forEach(leave);
       const header = {
-        ...{ command, env: shownVariables(env), ...(git && { git }) },
+        ...{ command, env: shownVariables(env), ...(isRepository && { git: true }) },
+        ...(made && { made: made.filter((name) => secretIn(name, redactor()) === undefined) }),
+        ...(files !== undefined && { input: true }),
         ...(normalise.length > 0 && { normalise }),
       };
-      const tape = await write(fixture, end.end, header, installFolder(command[0]!, env));
-      const files = fixtureAt(draft).files;
-      if (files !== undefined) renameSync(files, join(fixture.folder, "files"));
+      kept.ready();
+      const unasked = endedEarly(end, cwd);
+      const tape = await write(fixture, end.end, header, { folder: installFolder(run[0]!, env), replace, unasked });
+      kept.keep();
       return { tape, end };
     } finally {
+      kept.drop();
       await server.close();
     }
   });
 }
 
-function isRepository(cwd: string): boolean {
-  return git(cwd, "rev-parse", "--is-inside-work-tree") !== undefined;
-}
-
 export interface ReplayOptions extends RunOptions, Pick<ReplayerOptions, "loose" | "without"> {
-  /** Works in `cwd` itself. @default in a copy of the recorded workspace */
+  /** @default the command of the tape: the caller has seen to it that the fixture is trusted */
+  readonly command?: readonly string[];
+  /** Works in `cwd` itself. @default in a copy of it */
   readonly here?: boolean;
-  readonly quiet?: boolean;
+  /** Gets what is to be said of the copy. @default the report says it */
+  readonly note?: (line: string) => void;
 }
 
 /** What came of a command on a tape. */
@@ -127,21 +194,34 @@ export interface ReplayedCommand {
 /** Exit codes of a replay: the command's own says too little, as some end with 0 after an error. */
 const CODES = { same: 0, drift: 1, otherEnd: 3, timeout: 124 } as const;
 
-/** Runs a command again on what it was recorded with, and without the network. */
+/** How a command ends that does not end by itself. */
+export const CUT = /^(?:SIG\w+|timeout|aborted)$/;
+
+/** Runs a command again, as its program is now, on what it was recorded with and without the network. */
 export async function replayCommand(fixture: Fixture, options: ReplayOptions): Promise<ReplayedCommand> {
   const tape = await recordedTape(fixture);
-  if (options.here) return await replayIn(options.cwd, tape, fixture, options);
-  return await inScratch(fixture.files, (cwd) => {
-    recordedCommand(tape, cwd);
-    return replayIn(cwd, tape, fixture, options);
+  const words = commandFor(tape, options.cwd, options.command);
+  const notes: string[] = [];
+  return await inWorkspace(fixture, tape.header, { note: (line) => notes.push(line), ...options }, async (cwd) => {
+    const { report, ...rest } = await replayIn(cwd, words(cwd), tape, fixture, options).catch((error) => {
+      throw error instanceof TapeError ? new TapeError([error.message, ...notes].join("\n  ")) : error;
+    });
+    return { ...rest, report: { ...report, notes: [...notes, ...report.notes] } };
   });
 }
 
-/** The command of a tape as it is called in a copy of its workspace, which is a git repository if that was one. */
-export function recordedCommand({ header }: Tape, cwd: string): string[] {
-  if (header.git) git(cwd, "init", "--quiet");
-  const { restore } = placer(placesHere(cwd));
-  return (header.command ?? []).map((word) => restore(word));
+/** The words of a command for the folder that it runs in: those that were typed in a directory, else those of its tape. */
+export function commandFor(
+  { header }: Tape,
+  cwd: string,
+  typed?: readonly string[],
+): (copy: string) => readonly string[] {
+  const { place } = placer(placesHere(cwd));
+  const onTape = typed?.map((word) => place(word)) ?? header.command ?? [];
+  return (copy) => {
+    const words = commandIn(copy, onTape);
+    return header.input && copy !== cwd ? commandBeside(copy, cwd, words) : words;
+  };
 }
 
 /** @throws {TapeError} if there is no tape, or it is not one of another program */
@@ -158,16 +238,24 @@ export async function recordedTape({ name, tape: path }: Fixture): Promise<Tape>
   );
 }
 
+const NO_NETWORK = "refused, as a replay uses no network";
+
 /** Runs a command on a tape in a folder. */
 export async function replayIn(
   cwd: string,
+  command: readonly string[],
   tape: Tape,
   fixture: Fixture,
   options: ReplayOptions,
 ): Promise<ReplayedCommand> {
-  const { command, env } = options;
+  const { env } = options;
+  const over = new AbortController();
+  const was = tape.end?.end;
+  // What ended the program then is not there now: its tape ends where it was ended.
+  const isCut = was !== undefined && CUT.test(was);
   const replayer = new Replayer(tape, {
     ...options,
+    ...(isCut && { onUsedUp: () => over.abort() }),
     name: fixture.name,
     places: placesOf(cwd, env),
     folder: installFolder(command[0]!, env),
@@ -181,18 +269,18 @@ export async function replayIn(
     const proxy = await refusingProxy((host) => hosts.add(host));
     open.push(proxy);
     using pointed = pointedAt(server.url, command, { env, shown: tape.header.env ?? {}, proxy: proxy.url });
-    const end = await runCommand(pointed.command, { ...options, cwd, env: pointed.env });
-    const was = tape.end?.end ?? end.end; // an imported tape does not say
-    if (end.end !== was) replayer.note(`it ended with '${end.end}', but was recorded with '${was}'`);
-    if (hosts.size > 0) replayer.note(`refused, as a replay uses no network: ${[...hosts].sort().join(", ")}`);
+    const ended = await runCommand(pointed.command, { ...options, cwd, env: pointed.env, over: over.signal });
+    const end = over.signal.aborted ? { ...ended, end: was! } : ended;
+    const isSame = was === undefined || end.end === was; // an imported tape does not say
+    const refused = [...hosts].sort().join(", ");
+    if (refused !== "") replayer.note(`${NO_NETWORK}: ${refused}`);
+    if (!replayer.wasAsked && end.end !== "timeout" && end.end !== "aborted") {
+      const network = refused === "" ? "" : `\n  ${NO_NETWORK}: ${refused}`;
+      throw new TapeError(`Cannot replay ${fixture.name} as ${endedEarly(end, cwd)}${network}`);
+    }
+    if (!isSame) replayer.note(`it ended with '${end.end}', but was recorded with '${was}'`);
     const found = await replayer.report(renewal(fixture, command));
-    const code = end.end === "timeout"
-      ? CODES.timeout
-      : !found.ok
-      ? CODES.drift
-      : end.end === was
-      ? CODES.same
-      : CODES.otherEnd;
+    const code = end.end === "timeout" ? CODES.timeout : !found.ok ? CODES.drift : isSame ? CODES.same : CODES.otherEnd;
     return { report: { ...found, ok: code === CODES.same }, end, code };
   } finally {
     for (const one of open) await one.close();

@@ -178,7 +178,7 @@ for (const [name, { install, command, memory, tool, script }] of Object.entries(
       const same = await replay();
       assert.deepEqual([same.code, same.report.divergences, same.report.unused], [0, [], []], same.err);
       assert.ok(same.report.calls.served > 0);
-      writeFileSync(join(folder, "files", memory), "Answer with many words.\n");
+      writeFileSync(join(project.path, memory), "Answer with many words.\n");
       const { code, report: { divergences: [first] } } = await replay();
       assert.deepEqual([code, first?.cause], [1, "prompt"]);
       assert.match(String(first!.expected), /Answer with few words/);

@@ -60,7 +60,7 @@ async function recorded() {
   return { tape, files: folder.path, [Symbol.dispose]: () => folder[Symbol.dispose]() };
 }
 
-const agentOf = (file: string) => commandAgent([...RUNTIME, file], process.env);
+const agentOf = (file: string) => commandAgent(() => [...RUNTIME, file], process.env);
 const invariants = [...INVARIANTS, ...COMMAND_INVARIANTS];
 
 test("a search finds the fault that a careless program hides, makes it small, and finds none in a careful one", async () => {

@@ -242,16 +242,20 @@ test("who does not know the token of a recording is not served, and an upgrade i
 
 test("a replay refuses the network and names the hosts that were asked for", async () => {
   using here = project(`import { connect } from "node:net";
+    if (process.argv[2]) await fetch(process.env.ANTHROPIC_BASE_URL + "/v1/messages", { method: "POST", body: "{}" });
     const { hostname, port } = new URL(process.env.HTTPS_PROXY);
     const socket = connect(Number(port), hostname, () => socket.write("CONNECT example.com:443 HTTP/1.1\\r\\n\\r\\n"));
     socket.on("data", (bytes) => { console.log(String(bytes)); process.exit(0); });`);
   await using api = await scriptedServer([{ text: "one" }]);
   await here.record({ bodies: [ask("one")], env: { ANTHROPIC_BASE_URL: api.url }, ...quiet });
-  const { report, end } = await replayCommand(here.fixture(), {
-    ...{ command: [...RUNTIME, "script.mjs"], cwd: here.folder.path, env: process.env, quiet: true },
-  });
+  const run = { cwd: here.folder.path, env: process.env, quiet: true };
+  const { report, end } = await replayCommand(here.fixture(), { ...run, command: [...RUNTIME, "script.mjs", "asks"] });
   assert.match(end.stdout, /403/);
-  assert.ok(report.notes.includes("refused, as a replay uses no network: example.com"), report.notes.join("\n"));
+  const line = "refused, as a replay uses no network: example.com";
+  assert.ok(report.notes.includes(line), report.notes.join("\n"));
+  await assert.rejects(replayCommand(here.fixture(), { ...run, command: [...RUNTIME, "script.mjs"] }), {
+    message: `Cannot replay one as its program ended before its first request: exit 0\n  ${line}`,
+  });
 });
 
 test("the same request after a failure is the next attempt of its call, and is served as that", async () => {
