@@ -142,9 +142,9 @@ function checkPrompt(prompt: Prompt): void {
 
 /** Warns about what has changed since a resumed session was stored, and stores the messages it has beyond its transcript. */
 async function goOn(past: Past, now: About, state: SessionState, keep: Keeper): Promise<void> {
-  for (const change of past.transcript ? changesSince(past.transcript, now) : []) {
+  for (const change of changesSince(past.transcript, now)) {
     state.emit({ agent_id: state.agentId, type: "warning", message: `Session ${past.from}: ${change}` });
   }
-  const stored = past.forked ? 0 : past.transcript?.messages.length ?? 0;
+  const stored = past.forked ? 0 : past.transcript.messages.length;
   for (let index = stored; index < state.messages.length; index++) await keep.copy(state.messages[index]!, index);
 }

@@ -26,7 +26,7 @@ import { hookHost, sessionEnvFile } from "./hook-host.ts";
 import { hookFolders, hookList, withNameWarnings } from "./hook-list.ts";
 import { apiOf, isReachable, modelOf } from "./named-model.ts";
 import { isKept, keeper } from "./persist.ts";
-import { type Past, pastFor, wasBelow } from "./past.ts";
+import { type Past, pastFor } from "./past.ts";
 import { boxesOf, hadShell, spawning } from "./spawn.ts";
 import { recovery } from "./recovery.ts";
 import { systemOf } from "./system-prompt.ts";
@@ -124,9 +124,7 @@ const replayed = sessionStore(memoryStore());
 async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<AgentSession> {
   const { parts, options, own, cwd, tape, lane, clock, model, isNamed, prices } = basis;
   const { limits, store, engine, id, asks } = basis;
-  const was = past && wasBelow(past);
-  const { system, lasting, instructions, afterWrite } = was ?? await systemOf(basis);
-  const type = was?.type ?? parts.name;
+  const { system, lasting, instructions, afterWrite } = await systemOf(basis);
   const steps = engine && await import("./steps.ts");
   const chosen = {
     permissions: rulesOf(options.permissions, own.permissions),
@@ -179,10 +177,9 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
     contextOf: (...given) => spawning({ agent: spec, parent: () => state, store, engine, lane, inbox })(...given),
   });
   const about = {
-    agent_type: type,
+    agent_type: parts.name,
     model: state.model,
     system: hashOf(lasting),
-    ...(was && { instructions: was.system }),
     tools: [] as readonly string[],
     prompt: "",
     cwd,
@@ -196,15 +193,14 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
   const signals = [options.signal, own.signal].filter((signal) => signal !== undefined);
   const mcp = [options.mcp, own.mcp];
   const set = await toolSet({ own: parts.tools, mcp, tape, cwd, state: toolState, signals, warn });
-  const tools = () => was ? set.tools.filter(({ name }) => was.tools.includes(name)) : set.tools;
-  about.tools = tools().map((tool) => tool.name);
+  about.tools = set.tools.map((tool) => tool.name);
   const hasModel = !isNamed || tape?.isOffline === true || isReachable(state.model, process.env);
   const definition: AgentSpec = {
-    type,
+    type: parts.name,
     model,
     system,
     get tools() {
-      return tools();
+      return set.tools;
     },
     limits,
     limitWarning,
@@ -256,7 +252,7 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
     tape.isRuled = own.permissions !== undefined || own.ask !== undefined;
   }
   const source = past ? (past.forked ? "fork" : "resume") : "startup";
-  const session = openSession(spec, state, { source, profile: own.profile, config: own.config, instructions });
+  const session = openSession(spec, state, { source, instructions });
   return agentSession({
     ...{ spec, state, session, store, keep, about, past, stored, engine, gate, tape, lane, hasModel, signals },
     asking: basis.asking,

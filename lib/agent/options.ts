@@ -2,7 +2,7 @@ import { checkPrices, type Prices } from "../anthropic/prices.ts";
 import type { Stop } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import type { Limits } from "../core/limits.ts";
-import type { Json, Message, Prompt } from "../core/messages.ts";
+import type { Message, Prompt } from "../core/messages.ts";
 import type { ApiTool, Model } from "../core/model.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { shown } from "../core/shown.ts";
@@ -105,11 +105,6 @@ export interface RunOptions extends CommonOptions {
   hooks?: (runner: HookRunner) => () => Promise<readonly HookRecord[]>;
   /** A file for the log of everything that happens, or its name by the session's id. */
   rollout?: string | ((id: string) => string);
-  /** A conversation that the caller holds, to continue; see `Result.messages`. */
-  messages?: readonly Message[];
-  /** What `session-start` tells hooks of the caller's own profile and configuration. */
-  profile?: string;
-  config?: Json;
   /** The session's id. If a journal has an interrupted run of it, that run continues. @default a new one */
   id?: string;
   /** A stored session to continue: its id, and optionally a checkpoint or number of messages to fork from. */
@@ -215,9 +210,6 @@ export const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind 
   asker: "an object",
   hooks: "a function",
   rollout: "any",
-  messages: "a list",
-  profile: "a text",
-  config: "any",
   id: "a text",
   resume: "a text",
   fork: "any",

@@ -10,8 +10,7 @@ export interface Past {
   readonly forked: boolean;
   readonly messages: Message[];
   readonly model: string | undefined;
-  /** Absent if the caller holds the conversation. */
-  readonly transcript?: Transcript;
+  readonly transcript: Transcript;
 }
 
 /**
@@ -20,9 +19,8 @@ export interface Past {
  */
 export async function pastFor(
   store: SessionStore,
-  { id, resume, fork, messages: given }: Pick<RunOptions, "id" | "resume" | "fork" | "messages">,
+  { id, resume, fork }: Pick<RunOptions, "id" | "resume" | "fork">,
 ): Promise<Past | undefined> {
-  if (given !== undefined) return heldBy(given, resume);
   const from = resume ?? id;
   if (from === undefined) return undefined;
   checkId(from);
@@ -37,31 +35,9 @@ export async function pastFor(
   const messages = resumable(
     forked ? transcript.full.slice(0, lengthAt(transcript, from, fork)) : transcript.messages,
   );
-  refuseDamaged(messages, `resume '${from}' as its transcript is damaged`);
-  return { from, forked, messages, model: transcript.model, transcript };
-}
-
-/** What a session was that ran below another agent: continued alone, it keeps its instructions and tools. */
-export function wasBelow({ transcript }: Past) {
-  const { instructions: system, agent_type: type, tools } = transcript?.about ?? {};
-  if (system === undefined) return undefined;
-  return { type: type!, system, lasting: system, tools: tools!, instructions: [], afterWrite: undefined };
-}
-
-/** A conversation that the caller holds: the session continues it, under an id of its own. */
-function heldBy(given: readonly Message[], resume: string | undefined): Past | undefined {
-  if (resume !== undefined) {
-    throw new TypeError("Cannot continue 'messages' and resume a stored session too: give one of them");
-  }
-  if (given.length === 0) return undefined;
-  const messages = resumable(given);
-  refuseDamaged(messages, "continue 'messages' as the model would refuse them");
-  return { from: "messages", forked: false, messages, model: undefined };
-}
-
-function refuseDamaged(messages: readonly Message[], doing: string): void {
   const damage = invalidConversation(messages);
-  if (damage !== undefined) throw new TypeError(`Cannot ${doing}: ${damage}`);
+  if (damage !== undefined) throw new TypeError(`Cannot resume '${from}' as its transcript is damaged: ${damage}`);
+  return { from, forked, messages, model: transcript.model, transcript };
 }
 
 function lengthAt({ full, checkpoints }: Transcript, from: string, at: number | string | true): number {

@@ -11,8 +11,6 @@ import { switchModel } from "./recovery.ts";
 
 /** How a session begins, and the files whose text is in its system prompt. */
 interface SessionBegin extends Pick<EventFields["session-start"], "source"> {
-  readonly profile?: string | undefined;
-  readonly config?: EventFields["session-start"]["config"] | undefined;
   readonly instructions?: readonly EventFields["instructions-loaded"][];
 }
 
@@ -82,9 +80,9 @@ export function openSession(agent: AgentSpec, state: SessionState, start?: Sessi
   };
 }
 
-async function fireStart(run: Run, begin: SessionBegin): Promise<Folded> {
-  const { source, profile = null, config = null, instructions = [] } = begin;
-  const said = await run.fire({ event: "session-start", source, model: run.state.model, profile, config });
+async function fireStart(run: Run, { source, instructions = [] }: SessionBegin): Promise<Folded> {
+  const { model } = run.state;
+  const said = await run.fire({ event: "session-start", source, model, profile: null, config: null });
   for (const file of instructions) await run.fire({ event: "instructions-loaded", ...file });
   return said;
 }

@@ -259,7 +259,6 @@ async function live(
     agent_type: request.type,
     model,
     system: hashOf(spec.system),
-    instructions: spec.system,
     tools: spec.tools.map((t) => t.name),
     parent: agentId,
     prompt: request.prompt,

@@ -55,7 +55,7 @@ export function choicesOf(
     if (Object.keys(own.limits ?? {}).length > 0) chosen.add("limits");
     if (own.mcp) chosen.add("mcp");
     if (own.maxTokens ?? own.effort ?? own.params) chosen.add("params");
-    if (own.resume ?? own.messages) chosen.add("past");
+    if (own.resume !== undefined) chosen.add("past");
   }
   const model = own.model ?? (chosen.has("model") ? tape?.model : agents.model ?? tape?.model);
   // A run that chose no memory recorded none.

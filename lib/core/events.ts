@@ -180,7 +180,7 @@ interface Fields {
     messages: readonly Message[];
     usage: Usage;
   };
-  "agent-stop": { stop: Stop; result: string; agent_type: string; usage: Usage };
+  "agent-stop": { stop: Stop; result: string; agent_type: string };
   "session-end": { reason: string; duration_ms: number };
   "model-switch": {
     old_model: string | null;

@@ -124,8 +124,7 @@ async function answered(
   const said = run.refusal ??
     (textOf(state.messages.slice(run.firstIndex).findLast((m) => m.role === "assistant")) || outputText(run));
   if (!refused) {
-    const ended = { stop: end.stop, result: said, agent_type: agent.type, usage: run.usage };
-    await run.fire({ event: "agent-stop", ...ended }, { final: true });
+    await run.fire({ event: "agent-stop", stop: end.stop, result: said, agent_type: agent.type }, { final: true });
   }
   run.emit({ type: "end", stop: end.stop, text: said });
   return resultOf(run, said, end);

@@ -43,13 +43,3 @@ export function isAscii(text: string): boolean {
 export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
-
-/** A NUL this early makes a file binary, as in Grep. */
-const BINARY_WINDOW = 1 << 16;
-
-/** Whether a file holds no text that we read or change. */
-export function isBinary(bytes: Uint8Array): boolean {
-  const encoding = encodingOf(bytes);
-  if (encoding === "utf16le" || encoding === "utf16be") return false;
-  return encoding === "utf32" || bytes.subarray(0, BINARY_WINDOW).includes(0);
-}

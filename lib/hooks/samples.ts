@@ -110,9 +110,7 @@ export function sampleEvent(
     }),
     "stop-failure": () => ({ error: "overloaded_error", error_details: "Overloaded", last_assistant_message: "" }),
     "turn-end": () => ({ trigger: "user", stop: "done", last_assistant_message, messages: [], usage: USAGE }),
-    "agent-stop": () => ({
-      ...{ stop: "done", result: last_assistant_message, agent_type: "general-purpose", usage: USAGE },
-    }),
+    "agent-stop": () => ({ stop: "done", result: last_assistant_message, agent_type: "general-purpose" }),
     "session-end": () => ({ reason: "other", duration_ms: 61_000 }),
     "model-switch": () => ({ ...SWITCHED, profile: null }),
     "post-model-switch": () => SWITCHED,

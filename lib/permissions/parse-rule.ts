@@ -1,5 +1,5 @@
 import { compilePath, type PathRule } from "./_path-rule.ts";
-import { programOf } from "./shell.ts";
+import { piecesOf, programOf } from "./shell.ts";
 
 /** A permission rule that was read: `Bash(git *)`, `Edit(src/**)`, `mcp__srv__*`, `WebFetch(domain:example.com)`. */
 export interface Rule {
@@ -166,4 +166,21 @@ export function concernsCommand(pattern: CommandPattern, [name = "", ...rest]: r
     if (at > MOST_OPTIONS || matched(pattern, rest.slice(at))) return true;
   }
   return false;
+}
+
+/** Whether a text has the words of the pattern anywhere, in their order; never if it begins with a star. */
+export function namesCommand({ parts }: CommandPattern, text: string): boolean {
+  const words = parts.join("*").split(GAP).filter((word) => word !== "*");
+  return parts[0] !== "" && piecesOf(text).some((pieces) => {
+    let found = 0;
+    for (const piece of pieces) if (found < words.length && mayBe(piece, words[found]!)) found++;
+    return found === words.length;
+  });
+}
+
+/** Also as the end of a path, glued to an option (`env -Srm`), or as a pattern that a shell would expand (`/bin/r?`). */
+function mayBe(piece: string, word: string): boolean {
+  const end = programOf(piece);
+  return [piece, end].some(wildcard(word)) || (/^-[^-]/.test(piece) && wildcard(`*${word}`)(piece)) ||
+    (/\w/.test(end) && /[*?]/.test(end) && wildcard(end.replaceAll("?", "*"))(word));
 }

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { entryAt, inside, isOfProcess, LONGEST_PATH, realPath } from "./_path-rule.ts";
 import { wildcard } from "./parse-rule.ts";
-import { readLine, type ShellWord } from "./shell.ts";
+import { hiddenIn, readLine, type ShellWord } from "./shell.ts";
 
 /** What a command that only reads opens. */
 interface Reading {
@@ -148,6 +148,8 @@ export interface BashCommand {
   readonly opens: readonly { readonly kind: "read" | "write"; readonly path: string }[];
   /** If it only reads, and only inside the workspace. */
   readonly reading?: Reading | undefined;
+  /** Why it may run what its words do not say. */
+  readonly hides: () => string | undefined;
   /** The files its arguments may name, absolute; undefined if which ones is not known. */
   readonly named: () => readonly string[] | undefined;
 }
@@ -181,10 +183,18 @@ export function readBash(text: string, cwd: string, roots: readonly string[]): B
     const pattern = words.find(({ glob }) => glob);
     if (pattern && !reading) return { unread: `it has the pattern '${pattern.text}', and does not only read` };
     const texts = words.map((word) => word.text);
-    commands.push({ words: texts, source, opens, reading, named: () => here && namedIn(texts.slice(1), here) });
+    const isFile = (path: string) => here?.some((place) => isFileIn(roots, resolve(place, path))) ?? false;
+    const hides = () => hiddenIn(texts, source, isFile);
+    const named = () => here && namedIn(texts.slice(1), here);
+    commands.push({ words: texts, source, opens, reading, hides, named });
     if (texts[0] === "cd") places = reading && ++moves <= MOST_MOVES ? moved(here!, texts.at(-1)!) : undefined;
   }
   return { commands };
+}
+
+function isFileIn(roots: readonly string[], path: string): boolean {
+  const real = realPath(path);
+  return roots.some((root) => inside(real, realPath(root))) && entryAt(real)?.isFile() === true;
 }
 
 function moved(places: readonly string[], to: string): readonly string[] {

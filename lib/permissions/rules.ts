@@ -1,7 +1,7 @@
 import { isAbsolute, join, resolve } from "node:path";
 import type { Effect } from "../core/tool.ts";
 import { inside, isOfProcess, isProtected, realPath } from "./_path-rule.ts";
-import { concernsCommand, EDITS, matchesCommand, parseRule, READS, type Rule } from "./parse-rule.ts";
+import { concernsCommand, EDITS, matchesCommand, namesCommand, parseRule, READS, type Rule } from "./parse-rule.ts";
 import { type BashCommand, type BashLine, readBash } from "./read-only.ts";
 
 /** `default` asks before anything that changes something; `bypass` is short for `bypassPermissions`. */
@@ -124,10 +124,15 @@ function doubtOf(rules: readonly Rule[], subject: Subject): Decision | undefined
   if (line === undefined) return undefined;
   const inDoubt = (rule: Rule | undefined, why: string): Decision | undefined =>
     rule && { behavior: "ask", rule: rule.source, reason: `${why}, and the rule ${rule.source} might be about it` };
-  if (line.unread !== undefined) return inDoubt(rules.find(isPattern), cannotRead(line.unread));
+  const { commands = [] } = line;
+  const pattern = rules.find(isPattern);
+  const unread = line.unread ?? (pattern && commands.map((command) => command.hides()).find((why) => why));
+  if (unread !== undefined) return inDoubt(pattern, cannotRead(unread));
+  const named = rules.find(({ command }) => command && namesCommand(command, String(subject.input.command)));
+  if (named) return inDoubt(named, "the line has the words it names");
   const files = rules.filter((rule) => rule.path);
   if (files.length === 0) return undefined;
-  for (const command of line.commands.filter(({ reading }) => !reading)) {
+  for (const command of commands.filter(({ reading }) => !reading)) {
     const named = command.named();
     if (!named) return inDoubt(files[0], `which files '${command.source}' names is not known`);
     for (const path of named) {
@@ -155,13 +160,15 @@ function isReading({ reading }: BashCommand, rules: readonly Rule[]): boolean {
   return reading !== undefined && !(reading.searches && rules.some((rule) => rule.path && READS.has(rule.tool)));
 }
 
-/** Whether the `if` of a hook holds for a call. It holds for an unread line: a filter must not keep a gate from looking. */
+/** Whether the `if` of a hook holds for a call. It holds for a line in doubt: a filter must not keep a gate from looking. */
 export function matchesIf(rule: string, call: Omit<RuledCall, "effect">): boolean {
   // A rule for a tool we do not know may have a pattern we do not know.
   if (!parseRule(rule.replace(/\(.*$/s, "")).names(call.tool_name)) return false;
   const parsed = parseRule(rule);
   const subject = subjectOf({ ...call, effect: "write" }, [call.cwd]);
-  return subject.line?.unread !== undefined || matches(parsed, subject);
+  // `Bash(ls)` is not about `ls -la`: in doubt is a name behind another program.
+  const command = subject.line?.commands?.map(({ source }) => source.replace(/^\S+/, "")).join("\n");
+  return matches(parsed, subject) || doubtOf([parsed], { ...subject, input: { command } }) !== undefined;
 }
 
 /** @throws {TypeError} that names those there are */

@@ -47,25 +47,13 @@ const BUILTINS = new Set(
     "export fc fg getopts hash help history jobs let local logout mapfile popd pushd read readarray readonly return set shift " +
     "shopt source suspend times trap typeset ulimit umask unalias unset").split(" "),
 );
-/** Programs that run their arguments. */
-const WRAPPERS = new Set(
-  ("at batch busybox bwrap chroot chrt doas entr env expect fakeroot firejail flock gosu ionice ltrace nice nohup nsenter " +
-    "parallel pkexec proot rlwrap run0 runuser screen script setarch setpriv setsid sg ssh stdbuf strace su sudo systemd-run " +
-    "taskset time timeout tmux toybox unbuffer unshare watch xargs").split(" "),
-);
-/** Arguments by which other programs run some of theirs, or what is piped into them. */
-const RUNNING_ARGUMENT: ReadonlyMap<string, RegExp> = new Map([
-  ["fd", /^-\w*[xX]|^--exec/],
-  ["fdfind", /^-\w*[xX]|^--exec/],
-  ["find", /^-(?:exec|execdir|ok|okdir)$/],
-  ["git", /^(?:run|foreach|filter-branch)$|^-\w*x|^--(?:ex|upl|rece|open-f)|^-O./],
-  ["printf", /^-/],
-  ["test", /^-[vR]$/],
-  ["wait", /^-/],
-]);
-/** Options before a sub-command of git, but for a folder and the pager: they can set what git runs. */
-const GIT_OPTIONS = /^(?:-C\0[^\0]*\0|-P\0|--no-pager\0)*(?!(?:-C|-P|--no-pager)\0)-/;
-const SHELLS = /^(?:ba|da|z|k|mk|a|fi|c|tc)?sh$/;
+/** Commands, with a NUL behind each word, that evaluate or run an argument. */
+const RUNS_ARGUMENT = /^(?:find\0.*\0-(?:exec|ok)|(?:printf|wait)\0(?:.*\0)?-|test\0(?:.*\0)?-[vR]\0)/s;
+/** Programs that run what they read. */
+const SHELL = /^(?:(?:r?ba|d?a|r?z|[lmor]?k|pdk|ya?|fi|t?c|po|s)?sh[\d.]*|xargs|parallel)$/;
+/** The same of git's words: options before the sub-command, but for a folder and the pager, and what names a program behind it. */
+const GIT_RUNS =
+  /^(?:-C\0[^\0]*\0|-P\0|--no-pager\0)*(?!(?:-C|-P|--no-pager)\0)-|(?:^|\0)(?:(?:run|foreach|filter-branch)\0|-\w*x|--(?:ex|upl|rece|op)|-O[^\0])/;
 
 /**
  * Reads a line of bash if it is literal simple commands joined by `&&`, `||`, `;`, `|` and newlines. This is a list of what is
@@ -136,11 +124,38 @@ function unreadCommand([name, ...rest]: readonly ShellWord[]): string | undefine
   if (name === undefined) return "it has a redirection or an operator without a command";
   if (name.glob || name.text.includes("=")) return `it begins a command with '${name.text}'`;
   const program = programOf(name.text);
-  const runs = RUNNING_ARGUMENT.get(program);
-  const hidden = WRAPPERS.has(program) || BUILTINS.has(name.text) ||
-    (SHELLS.test(program) && !/^[^-]/.test(rest[0]?.text ?? "")) || rest.some(({ text }) => runs?.test(text)) ||
-    (program === "git" && GIT_OPTIONS.test(rest.map(({ text }) => text).join("\0")));
+  const args = rest.map(({ text }) => `${text}\0`).join("");
+  const all = `${program}\0${args}`;
+  const hidden = BUILTINS.has(name.text) || (SHELL.test(program) && !/^\w*sh[\d.]*\0[^-+\0]/.test(all)) ||
+    (program === "git" && GIT_RUNS.test(args)) || RUNS_ARGUMENT.test(all);
   return hidden ? `'${program}' runs or evaluates its arguments` : undefined;
+}
+
+/**
+ * Why a command may run what its words do not say, where a rule denies or asks: a shell is understood only in front of a
+ * file, and git without options that name programs. What runs its arguments is not listed: no such list is complete.
+ */
+export function hiddenIn(
+  [name = "", file = ""]: readonly string[],
+  source: string,
+  isFile: (path: string) => boolean,
+): string | undefined {
+  for (const pieces of piecesOf(source)) {
+    const rest = pieces.slice(1).map(programOf);
+    const shell = rest.find((piece) => SHELL.test(piece));
+    if (shell !== undefined) return `it has '${shell}', which runs what it reads`;
+    const git = rest.indexOf("git");
+    if (git >= 0 && GIT_RUNS.test(`${pieces.slice(git + 2).join("\0")}\0`)) {
+      return "it has 'git' with an option that runs";
+    }
+  }
+  return SHELL.test(programOf(name)) && !isFile(file) ? `'${file}' is not a file of the workspace` : undefined;
+}
+
+/** The words of a text as what reads it may find them, in quotes and in code: as they are, behind escapes, without quotes. */
+export function piecesOf(text: string): readonly (readonly string[])[] {
+  return [text, text.replace(/\\[a-z]/g, " "), text.replace(/['"\\]/g, "")]
+    .map((form) => form.split(/[\s'"`=;|&()<>{}$:,!\[\]\\#]+/).filter((piece) => piece !== ""));
 }
 
 /** The program that a path names. */

@@ -4,7 +4,7 @@ import { basename, dirname } from "node:path";
 import type { Block } from "../core/messages.ts";
 import { type Tool, type ToolContext, ToolError } from "../core/tool.ts";
 import { absolute, confine, type Place, readRegular, throwAs } from "../files/confine.ts";
-import { isBinary } from "../files/encoding.ts";
+import { encodingOf } from "../files/encoding.ts";
 import { nearest } from "../files/nearest.ts";
 import { recordRead } from "../files/read-record.ts";
 import { tool } from "./make-tool.ts";
@@ -32,6 +32,8 @@ export type ReadResponse =
 const MIB = 1 << 20;
 const MOST_BYTES = 256 * MIB;
 const MOST_PDF_BYTES = 10 * MIB;
+/** A NUL this early makes a file binary, as in Grep. */
+const BINARY_WINDOW = 1 << 16;
 
 const DESCRIPTION = `Reads a file.
 
@@ -137,6 +139,12 @@ function pdfOf(path: string, bytes: Buffer): ReadResponse {
   if (!bytes.subarray(-2048).includes("%%EOF")) refuse("it is damaged or cut off", "damaged");
   if (bytes.includes("/Encrypt")) refuse("it is encrypted: decrypt it first", "encrypted");
   return { type: "pdf", file: { filePath: path, base64: bytes.toString("base64"), originalSize: bytes.length } };
+}
+
+function isBinary(bytes: Buffer): boolean {
+  const encoding = encodingOf(bytes);
+  if (encoding === "utf16le" || encoding === "utf16be") return false;
+  return encoding === "utf32" || bytes.subarray(0, BINARY_WINDOW).includes(0);
 }
 
 /** What the model reads, from the structured result, which a hook may have replaced. */

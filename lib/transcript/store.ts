@@ -8,8 +8,6 @@ export interface About {
   readonly model: string;
   /** A hash of the system prompt, not its text. */
   readonly system: string;
-  /** The system prompt of an agent below another: resumed alone, it is still what it was. */
-  readonly instructions?: string;
   readonly tools: readonly string[];
   /** The session and agent that started this one. */
   readonly parent?: string;

@@ -2,13 +2,10 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { agent, type EventFields, jsonlStore, memoryStore, type ModelRequest, type RunEvent, tool } from "crochet";
+import { agent, jsonlStore, memoryStore, type RunEvent, tool } from "crochet";
 import { scripted } from "crochet/testing";
-import { agentTool } from "crochet/tools";
 import { invalidConversation, textOf } from "../../lib/core/messages.ts";
 import { scratch } from "../_scratch.ts";
-
-type Started = EventFields["session-start"];
 
 const echo = tool({
   name: "Echo",
@@ -134,46 +131,4 @@ test("U15: an id that could not be opened is never left claimed", async () => {
     /ENOTDIR|EEXIST|ENOENT/,
   );
   assert.equal((await helper.run("go", { id: "a" })).stop, "done");
-});
-
-test("S0.26, S0.28: a sub-agent resumed by its id alone is what it was: its instructions, tools and model", async () => {
-  const stops: [string, number][] = [];
-  const kinds = { reviewer: { description: "Reviews", system: "You review.", tools: ["Echo"], model: "small" } };
-  const call = { name: "Agent", input: { description: "look", prompt: "look at it", subagent_type: "reviewer" } };
-  const model = scripted([{ tools: [call] }, { text: "reviewed" }, { text: "done" }, { text: "again" }]);
-  const lead = agent({
-    ...{ model, name: "lead", system: "You lead.", tools: [echo, agentTool({ agents: kinds })] },
-    hooks: { agentStop: ({ agent_type, usage }) => void stops.push([agent_type, usage.output_tokens]) },
-  });
-  const ids = new Set<string>();
-  const { id, usage } = await lead.run("go", { on: (event) => void ids.add(event.agent_id) });
-  const [sub] = [...ids].filter((one) => one !== id);
-  assert.deepEqual(stops.map(([type, tokens]) => [type, tokens > 0]), [["reviewer", true], ["lead", true]]);
-  assert.ok(stops[0]![1] < usage.output_tokens, "the usage of the sub-agent alone");
-  const warnings: string[] = [];
-  const on = (event: RunEvent) => event.type === "warning" && warnings.push(event.message);
-  assert.equal((await lead.resume(sub!, "look again", { on })).text, "again");
-  const [, below, , alone] = model.requests;
-  const kindOf = ({ model, system, tools }: ModelRequest) => [model, system, tools.map(({ name }) => name)];
-  assert.deepEqual(kindOf(below!), ["small", "You review.", ["Echo"]]);
-  assert.deepEqual(kindOf(alone!), kindOf(below!));
-  assert.deepEqual(alone!.messages.map((m) => textOf(m)), ["look at it", "reviewed", "look again"]);
-  assert.deepEqual(warnings, []);
-});
-
-test("S0.26: run() continues a conversation that the caller holds, in a session of its own", async () => {
-  const store = memoryStore();
-  const model = scripted([{ text: "one" }, { text: "two" }]);
-  const starts: unknown[] = [];
-  const hooks = { sessionStart: ({ source, profile, config }: Started) => void starts.push([source, profile, config]) };
-  const first = await agent({ model }).run("first");
-  const helper = agent({ model, store, hooks });
-  const second = await helper.run("second", { messages: first.messages, profile: "ci", config: { strict: true } });
-  assert.notEqual(second.id, first.id);
-  assert.deepEqual(second.messages.map((m) => textOf(m)), ["first", "one", "second", "two"]);
-  assert.deepEqual((await store.load(second.id))?.messages, second.messages);
-  assert.deepEqual(starts, [["resume", "ci", { strict: true }]]);
-  const wrong = [{ role: "assistant" as const, content: [{ type: "text" as const, text: "x" }] }];
-  await assert.rejects(helper.run("x", { messages: wrong }), /Cannot continue 'messages' as the model would refuse/);
-  await assert.rejects(helper.run("x", { messages: first.messages, resume: "a" }), /give one of them/);
 });

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NO_USAGE } from "../../lib/core/messages.ts";
 import type { HookRecord, HookRun } from "../../lib/core/hook.ts";
 import { compileMatcher, missing } from "../../lib/hooks/match.ts";
 import { expectEvent } from "../../lib/files/nearest.ts";
@@ -67,7 +66,7 @@ test("S4.21: all cleanup hooks are asked: none can end it for the others", async
     cleanup("a", (_, ctx) => ctx.abort("no more")),
     cleanup("b", () => Promise.reject(new Error("broken")), { onError: "abort" }),
     cleanup("c", () => undefined),
-  ], { event: "agent-stop", stop: "done", result: "", agent_type: "main", usage: NO_USAGE });
+  ], { event: "agent-stop", stop: "done", result: "", agent_type: "main" });
   assert.deepEqual(asked, ["a", "b", "c"]);
   assert.equal(f.abort!.hook, "a");
 });

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { permissionGate } from "../../lib/permissions/gate.ts";
 import type { Permissions } from "../../lib/permissions/rules.ts";
 import { scratch } from "../_scratch.ts";
-import { behavior, ofTool } from "./_call.ts";
+import { behavior, ofBash, ofTool } from "./_call.ts";
 
 /** Ways to run a command inside a line; CMD is where it stands. */
 const PLACES = [
@@ -114,6 +114,14 @@ const spellings = (name: string, rest: string) => [
   ],
 ];
 
+/** Each way in each place; what `su` or `env` makes of a variable in its text is inside of it. */
+const lines = (ways: readonly string[]) =>
+  PLACES.flatMap((place) =>
+    ways.filter((way) => !/^(?:su|env).*'CMD'/.test(place) || !way.includes("$")).map((way) =>
+      place.replace("CMD", way)
+    )
+  );
+
 const holds = (command: string, permissions: Permissions) => {
   for (const allowed of [{ mode: "bypass" as const }, { allow: ["Bash"] }, { allow: ["Bash(* *)", "Bash(ls *)"] }]) {
     assert.notEqual(behavior(command, { ...permissions, ...allowed }), "allow", command);
@@ -121,11 +129,7 @@ const holds = (command: string, permissions: Permissions) => {
 };
 
 test("deny Bash(rm *): every line in which a shell would find rm is denied or asked, also under bypass", () => {
-  for (const place of PLACES) {
-    for (const spelled of spellings("rm", "-rf x")) {
-      holds(place.replace("CMD", spelled), { deny: ["Bash(rm *)"] });
-    }
-  }
+  for (const line of lines(spellings("rm", "-rf x"))) holds(line, { deny: ["Bash(rm *)"] });
   assert.equal(behavior("ls; /bin/r'm' -rf x", { mode: "bypass", deny: ["Bash(rm *)"] }), "deny");
 });
 
@@ -151,13 +155,110 @@ test("deny Bash(git push *): also behind options of git, and in every spelling",
       "git -C 'a b' push",
     ],
   ];
-  for (const place of PLACES) for (const way of ways) holds(place.replace("CMD", way), { deny });
+  for (const line of lines(ways)) holds(line, { deny });
   for (const way of ["git -C . push", "git --no-pager push x", "/usr/bin/git push"]) {
     assert.equal(behavior(way, { mode: "bypass", deny }), "deny", way);
   }
-  for (const way of ["git log push", "git -C . log push", "git pushes", "echo git push"]) {
+  for (const way of ["git log push", "git -C . log push", "echo git push", "timeout 5 git push", "x --do='git push'"]) {
+    assert.equal(behavior(way, { mode: "bypass", deny }), "ask", way);
+  }
+  for (const way of ["git pushes", "git log", "npm run push; git log", "git diff push/a", "docker push x"]) {
     assert.equal(behavior(way, { mode: "bypass", deny }), "allow", way);
   }
+});
+
+test("a line asks that has the name of a denied program as a word: in a path, in quotes, behind =, glued to an option", () => {
+  const says = (command: string, rule = "Bash(rm *)") => behavior(command, { mode: "bypass", deny: [rule] });
+  const asks = [
+    ...[
+      "linux64 rm x",
+      "prlimit rm x",
+      "choom -n 0 -- rm x",
+      "npx -c 'rm x'",
+      "env -Srm x",
+      "env -iSrm x",
+      "x --run=rm",
+    ],
+    ...[
+      "grep rm notes.txt",
+      "x a=/bin/rm",
+      "su root -c'rm x'",
+      "env -S \"r''m x\"",
+      "printf 'a:\\n\\trm x\\n'",
+      "x '/bin/r? x'",
+    ],
+    ...[
+      "git config alias.z '!rm x'",
+      "git grep --open='rm x' a",
+      "which rm",
+      "cp /bin/rm z",
+      "awk 'BEGIN{system(\"rm x\")}'",
+    ],
+  ];
+  for (const line of asks) assert.equal(says(line), "ask", line);
+  const { reason, rule } = ofBash("nice rm x", { mode: "bypass", deny: ["Bash(rm *)"] });
+  assert.equal(reason, "the line has the words it names, and the rule Bash(rm *) might be about it");
+  assert.equal(rule, "Bash(rm *)");
+  const passes = [
+    "ls",
+    "npm test",
+    "git status",
+    "git commit -m 'Add a form'",
+    "docker run --rm x",
+    "cat rm/a",
+    "ls rm.txt",
+  ];
+  for (const line of [...passes, "timeout 5 npm test", "cat src/*", "ls *.ts", "awk '{print $1}' a", "farm -r x"]) {
+    assert.equal(says(line), "allow", line);
+  }
+  for (const [rule, line] of [["Bash(npm run test*)", "npm run lint"], ["Bash(* --force)", "git status"]]) {
+    assert.equal(says(line!, rule), "allow", `${line} with ${rule}`);
+  }
+  assert.equal(says("timeout 5 npm run test:unit", "Bash(npm run test*)"), "ask");
+  assert.equal(behavior("nice git push", { allow: ["Bash"], ask: ["Bash(git push *)"] }), "ask");
+});
+
+test("where a rule denies, a shell is understood only in front of a file of the workspace, and git without options that run", () => {
+  using folder = scratch({ "build.sh": "", "sub/deep.sh": "", "dir/a": "" });
+  symlinkSync("/bin/ls", join(folder.path, "out.sh"));
+  const says = (command: string, deny: string[]) =>
+    behavior(command, { mode: "bypass", deny, roots: [folder.path] }, folder.path);
+  const asks = [
+    ...["bash +x -c 'x'", "sh +e -c 'x'", "echo x | bash /dev/stdin", "rbash -c x", "/usr/bin/yash -c x", "ksh93 -c x"],
+    ...[
+      "sh none.sh",
+      "sh dir",
+      "sh out.sh",
+      "sh /etc/profile",
+      "nice sh build.sh",
+      "env bash -c x",
+      "npx -c 'sh -c x'",
+    ],
+    ...["x --shell=/bin/zsh", "env xargs x", "watch 'bash build.sh'", "ssh host x", "sh build.sh sh"],
+    ...[
+      "git -c a=b x",
+      "nice git -c a=b x",
+      "timeout 5 git --exec-path=. x",
+      "git grep -Ox a",
+      "env -S 'git -c a=b x'",
+    ],
+  ];
+  for (const line of asks) {
+    for (const rule of ["Bash(rm *)", "Read(.env)"]) assert.equal(says(line, [rule]), "ask", `${line} with ${rule}`);
+  }
+  for (
+    const line of [
+      "sh build.sh -x",
+      "bash ./build.sh",
+      "cd sub && sh deep.sh",
+      "./build.sh",
+      "nice git log",
+      "git push",
+    ]
+  ) {
+    assert.equal(says(line, ["Bash(rm *)"]), "allow", line);
+  }
+  for (const line of ["sh none.sh", "nice bash -c x", "env bash x"]) assert.equal(says(line, []), "allow", line);
 });
 
 test("deny Edit(src/**): a line that redirects there is denied, and one that only names a file there asks", () => {

@@ -57,7 +57,7 @@ test("if no person can be asked, an ask is worded as the host's refusal and name
     ["git push --force; make -j4 all > log.txt", ["Bash"]],
     ["'my tool' x", ["Bash('my tool' x)"]],
     ["$x", ["Bash"]],
-    ["timeout 5 cargo test", ["Bash"]],
+    ["timeout 5 cargo test", ["Bash(timeout *)"]],
   ];
   for (const [command, rules] of table) {
     const { behavior, reason } = await gate.permit(call(command), "continue");

@@ -177,6 +177,10 @@ test("a hook's `if` holds for a matching command of a line that is read, and for
   for (const rule of ["Bash(echo *)", "Bash(echo hi)", "Bash", "Bash(*)"]) assert.ok(holds(rule, "echo hi"), rule);
   for (const rule of ["Bash(git *)", "Write(*)", "bash(echo *)"]) assert.ok(!holds(rule, "echo hi"), rule);
   assert.ok(holds("Bash(echo *)", "touch a && echo hi"));
+  for (const behind of ["timeout 5 git push", "sh -c 'git push'", "nice bash -c x"]) {
+    assert.ok(holds("Bash(git push *)", behind));
+  }
+  assert.ok(!holds("Bash(git)", "git push"));
   for (const unread of ["X=1 echo hi", "touch $(echo hi)", "touch `echo hi`", "echo 'unread", "echo $x"]) {
     assert.ok(holds("Bash(git push *)", unread), unread);
     assert.ok(!holds("Edit(a)", unread), unread);

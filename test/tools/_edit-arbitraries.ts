@@ -71,7 +71,7 @@ export const editedInTurn: fc.Arbitrary<{ file: Uint8Array; calls: Required<Edit
     // All but the first everywhere: few texts have one of these strings once.
     calls: calls.map((call, i) => i === 0 ? call : { ...call, replace_all: true }),
   })),
-).map(({ file, calls }) => ({ file: file.map((byte) => byte === 0 ? 1 : byte), calls })); // NUL makes a file binary
+);
 
 /** A text in which the wanted string is, and is alone. */
 export const unique: fc.Arbitrary<{ before: string; old: string; after: string }> = fc

@@ -68,15 +68,6 @@ test("rule 4: a directory the agent allowed beside its own can be edited too, an
     });
   }));
 
-test("a binary file is refused, as Read refuses it, and stays as it is", () =>
-  withFile("a\0b x", async ({ path, context }) => {
-    await assert.rejects(run({ file_path: path, old_string: "x", new_string: "y" }, context), {
-      code: "binary",
-      message: /Cannot edit '.*a\.txt' as it is a binary file: change it with Bash/,
-    });
-    assert.equal(readFileSync(path, "utf8"), "a\0b x");
-  }));
-
 test("rule 5: a file over 1 GiB is refused without being read", () =>
   withFile("x", async ({ path, context }) => {
     truncateSync(path, 2 ** 30 + 1);

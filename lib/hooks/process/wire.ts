@@ -160,7 +160,7 @@ function eventFields(event: AnyEvent, name: string, facts: WireFacts): Fields {
     case "turn-end":
       return ours(event, "trigger", "stop", "last_assistant_message", "usage");
     case "agent-stop":
-      return ours(event, "stop", "result", "agent_type", "usage");
+      return ours(event, "stop", "result", "agent_type");
     case "error":
       return ours(event, "error_type", "error_message", "tool", "stack_trace", "severity", "retry");
     case "checkpoint":

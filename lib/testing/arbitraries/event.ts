@@ -277,7 +277,7 @@ function makers(fc: FastCheck, wanted: Wanted): Makers {
         last_assistant_message: said,
       }),
     "turn-end": () => all({ trigger, stop, last_assistant_message: said, messages: messages(), usage }),
-    "agent-stop": () => all({ stop, result: said, agent_type, usage }),
+    "agent-stop": () => all({ stop, result: said, agent_type }),
     "session-end": () =>
       all({ reason: one("other", "clear", "resume", "logout", "prompt_input_exit"), duration_ms: counts }),
     "model-switch": () => all({ ...switched, profile: maybe(words("work")) }),

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { basename } from "node:path";
 import { ToolError } from "../../core/tool.ts";
 import { type Changed, changeFile, type FileContext } from "../../files/change-file.ts";
-import { decode, type Encoding, encodingOf, isBinary } from "../../files/encoding.ts";
+import { decode, type Encoding, encodingOf } from "../../files/encoding.ts";
 import type { Eol } from "../../files/line-breaks.ts";
 import { changedSinceRead } from "../../files/read-record.ts";
 import { applySplices, composeSplices, linesAfter, type Splice, spliceBetween } from "../../files/splices.ts";
@@ -37,9 +37,6 @@ export async function editFile(
   const changed = await changeFile<EditPlan>(path, context, {
     verb: "edit",
     plan: (bytes, place) => {
-      if (isBinary(bytes!) && encodingOf(bytes!) !== "utf32") {
-        throw new ToolError(`Cannot edit '${path}' as it is a binary file: change it with Bash`, { code: "binary" });
-      }
       try {
         return planEdits(bytes!, calls);
       } catch (error) {
