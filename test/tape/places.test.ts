@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { programOf } from "../../lib/tape/match.ts";
 import { mask } from "../../lib/tape/redact/mask.ts";
-import { placer, placesHere } from "../../lib/tape/redact/places.ts";
+import { asNamedHere, placer, placesHere } from "../../lib/tape/redact/places.ts";
 import { redactor } from "../../lib/tape/redact/redact.ts";
 import type { Attempt, Tape } from "../../lib/tape/tape.ts";
 import { withEnv } from "../_env.ts";
@@ -42,6 +42,62 @@ test("the user's name in the name of a folder or in an address is the user's nam
     "in ~/.claude/projects/-home-{USER}-tea and ?at=%2Fhome%2F{USER}%2Ftea, not in -lovelace- nor lovelace-2",
   );
   assert.equal(user.restore(user.place(named)), named);
+});
+
+const program = { agents: [] };
+
+test("in texts of other programs a user's name never replaces an ordinary word", () => {
+  const texts: { readonly [user: string]: readonly [text: string, placed: string][] } = {
+    root: [
+      ["the root directory, a root cause, user/root, src/root.ts, /srv/root/x", ""],
+      ["/home/root/x and /Users/root", "/home/{USER}/x and /Users/{USER}"],
+    ],
+    node: [["/usr/local/bin/node runs node", ""]],
+    home: [["go home by /usr/home", ""]],
+    ann: [
+      ["ann, annex and /srv/ann.txt", ""],
+      ["/srv/ann/x, /mnt/ann", "/srv/{USER}/x, /mnt/{USER}"],
+    ],
+    lovelace: [["by lovelace in /srv/lovelace", "by {USER} in /srv/{USER}"]],
+  };
+  for (const [user, cases] of Object.entries(texts)) {
+    const { place, restore } = placer({ user, program });
+    for (const [text, placed] of cases) {
+      assert.equal(place(text), placed || text, user);
+      assert.equal(restore(place(text)), text);
+    }
+  }
+});
+
+test("a tape of one user always reads as the same run of another, whether their names are words or not", () => {
+  const users = ["root", "runner", "ann", "lovelace", "grace-h"];
+  const ordinary = (user: string) => `the root of it, the runner, Ann, /srv/node/x and /home/${user}/x`;
+  const personal = (user: string) => `${ordinary(user)} by ${user} in /srv/${user}`;
+  const read = (recorder: string, user: string, says: (user: string) => string) => {
+    const [then, now] = [recorder, user].map((one) => placer({ user: one, program }).place(says(one)));
+    const here = asNamedHere({ user });
+    assert.equal(here(then!), here(now!), `${recorder}, then ${user}`);
+  };
+  for (const user of users) {
+    for (const recorder of users) read(recorder, user, ordinary);
+    for (const recorder of ["lovelace", "grace-h"]) read(recorder, user, personal);
+  }
+});
+
+test("a path from the workspace to a file of HOME is a place as well", () => {
+  using folder = scratch({ "home/.qwen/QWEN.md": "", "home/work/tea/a.md": "", "tea/a.md": "" });
+  const home = join(folder.path, "home");
+  const outside = placer({ root: join(folder.path, "tea"), home, program });
+  const inside = placer({ root: join(home, "work/tea"), home, program });
+  const named = "from: {TO-HOME}/.qwen/QWEN.md";
+  assert.equal(outside.place("from: ../home/.qwen/QWEN.md"), named);
+  assert.equal(inside.place("from: ../../.qwen/QWEN.md"), named);
+  assert.deepEqual([outside.restore(named), inside.restore(named)], [
+    "from: ../home/.qwen/QWEN.md",
+    "from: ../../.qwen/QWEN.md",
+  ]);
+  const others = "../.. and ../../src, ../../.other/x, ../../../.qwen, a../home, ../homes";
+  assert.deepEqual([outside.place(others), inside.place(others)], [others, others]);
 });
 
 test("the word that a runtime has for a user without a name is never taken for a name, unless a tape has one", () => {

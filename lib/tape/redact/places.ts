@@ -1,5 +1,6 @@
-import { readFileSync, realpathSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
+import { join, relative } from "node:path";
 
 /** What differs from machine to machine, and stands on a tape as `{ROOT}`, `{HOME}`, `{TMP}` and `{USER}`. */
 export interface Places {
@@ -39,13 +40,13 @@ export interface Placer {
 export function placesHere(root: string): Places {
   const { PWD: here = root } = process.env;
   const shellRoot = here !== root && realPath(here) === realPath(root) ? { shellRoot: here } : {};
-  return { root, ...shellRoot, home: homedir(), tmp: tmpdir(), user: userName() };
+  return { root, ...shellRoot, home: homedir(), tmp: tmpdir(), user: nameHere() };
 }
 
 /** What Bun says if `$USER` is not set, as in a container. It is not a name, and a common word. */
 const UNNAMED = "unknown";
 
-function userName(): string {
+function nameHere(): string {
   try {
     const { uid, username } = userInfo();
     return username === UNNAMED ? nameOf(uid) : username;
@@ -62,10 +63,10 @@ function nameOf(uid: number): string {
 
 /** Names that are words as well, or the same on many machines: nothing is given away, and texts stay as they are. */
 const COMMON_NAMES =
-  /^(unknown|root|user|admin|ubuntu|debian|runner|node|deno|bun|app|build|test|guest|nobody|ec2-user|.{0,3})$/i;
+  /^(unknown|root|user|admin|home|ubuntu|debian|runner|node|deno|bun|app|build|test|guest|nobody|ec2-user)$/i;
 
 /** A text that could be taken for a placeholder gets a mark, which restoring takes off. */
-const LOOKALIKE = /\{(=*)(ROOT|HOME|TMP|USER|ROOT-NAME|PROGRAM|SESSION-ID|AGENT-ID-\d+)\}/g;
+const LOOKALIKE = /\{(=*)(ROOT|HOME|TMP|USER|ROOT-NAME|TO-HOME|PROGRAM|SESSION-ID|AGENT-ID-\d+)\}/g;
 
 /** Whether a text of a tape names a place, or has what was marked as it looked like one. */
 export function namesPlace(text: string): boolean {
@@ -76,6 +77,18 @@ interface Known {
   readonly text: string;
   readonly name: string;
   readonly kind: "path" | "word" | "name";
+  /** What must stand before it, and what must follow. @default what does not make it longer */
+  readonly behind?: RegExp;
+  readonly follows?: (rest: string) => boolean;
+}
+
+/** Texts of a tape as this machine would have placed them: the user's name may count in other places than the recorded one. */
+export function asNamedHere({ user = "" }: Places): (text: string) => string {
+  const known = userName({ user, program: { agents: [] } });
+  return (text) => {
+    const named = text.replaceAll("{USER}", user);
+    return replaced(named, (from) => nextKnown(named, from, known, "plain"));
+  };
 }
 
 /**
@@ -87,12 +100,7 @@ export function placer(places: Places | (() => Places), anyUser = false): Placer
   const known = () => made ??= lookedUp(typeof places === "function" ? places() : places, anyUser);
 
   const find: Placer["find"] = (text, from, form = "plain") => {
-    let found: Replacement | undefined;
-    for (const { text: place, name, kind } of known()[form]) {
-      const at = nextOf(text, place, from, kind, form);
-      // At one position the longest wins: the list is in that order.
-      if (at >= 0 && (!found || at < found.at)) found = { at, end: at + place.length, instead: `{${name}}` };
-    }
+    let found = nextKnown(text, from, known()[form], form);
     LOOKALIKE.lastIndex = from;
     const like = text.includes("{", from) ? LOOKALIKE.exec(text) : null;
     if (like && (!found || like.index < found.at)) {
@@ -102,15 +110,7 @@ export function placer(places: Places | (() => Places), anyUser = false): Placer
   };
   return {
     find,
-    place(text, form) {
-      let placed = "";
-      let from = 0;
-      for (let next = find(text, 0, form); next; next = find(text, from, form)) {
-        placed += text.slice(from, next.at) + next.instead;
-        from = next.end;
-      }
-      return from === 0 ? text : placed + text.slice(from);
-    },
+    place: (text, form) => replaced(text, (from) => find(text, from, form)),
     restore(text, form = "plain") {
       if (!text.includes("{")) return text;
       return text.replace(LOOKALIKE, (whole, marks: string, name: string) => {
@@ -122,13 +122,35 @@ export function placer(places: Places | (() => Places), anyUser = false): Placer
   };
 }
 
+function nextKnown(text: string, from: number, places: readonly Known[], form: Form): Replacement | undefined {
+  let found: Replacement | undefined;
+  for (const place of places) {
+    const at = nextOf(text, place, from, form);
+    // At one position the longest wins: the list is in that order.
+    if (at >= 0 && (!found || at < found.at)) {
+      found = { at, end: at + place.text.length, instead: `{${place.name}}` };
+    }
+  }
+  return found;
+}
+
+function replaced(text: string, find: (from: number) => Replacement | undefined): string {
+  let placed = "";
+  let from = 0;
+  for (let next = find(0); next; next = find(from)) {
+    placed += text.slice(from, next.at) + next.instead;
+    from = next.end;
+  }
+  return from === 0 ? text : placed + text.slice(from);
+}
+
 /** The texts of places, plain and inside JSON, and what each placeholder stands for. */
 function lookedUp(places: Places, anyUser: boolean) {
   const plain = knownPlaces(places, anyUser);
   const { root, home, tmp, user, program } = places;
   const named = {
     ...{ ROOT: root, HOME: home, TMP: tmp, USER: user },
-    ...(program && root !== undefined && { "ROOT-NAME": folderName(root) }),
+    ...(program && root !== undefined && { "ROOT-NAME": folderName(root), "TO-HOME": toHome(root, home) }),
     ...(program && { PROGRAM: program.folder, "SESSION-ID": program.session }),
     ...Object.fromEntries(program?.agents.map((id, i) => [`AGENT-ID-${i + 1}`, id]) ?? []),
   };
@@ -146,7 +168,8 @@ export function naming(places: Places): (text: string) => string {
 }
 
 /** Longest first; each path also as the system resolves it, after the name it was given by. */
-function knownPlaces({ root, shellRoot, home, tmp, user, program }: Places, anyUser: boolean): Known[] {
+function knownPlaces(places: Places, anyUser: boolean): Known[] {
+  const { root, shellRoot, home, tmp, program } = places;
   const given = [["ROOT", root], ["ROOT", shellRoot], ["HOME", home], ["TMP", tmp], [
     "PROGRAM",
     program?.folder,
@@ -156,18 +179,41 @@ function knownPlaces({ root, shellRoot, home, tmp, user, program }: Places, anyU
     const real = realPath(path);
     return (real === path ? [path] : [path, real]).map((text): Known => ({ text: bare(text), name, kind: "path" }));
   });
-  const hidden = user !== undefined && user !== "" && (anyUser || !COMMON_NAMES.test(user));
-  const word: Known[] = hidden ? [{ text: user, name: "USER", kind: "word" }] : [];
-  return [...paths, ...word, ...programWords(program, root)].sort((a, b) => b.text.length - a.text.length);
+  return [...paths, ...userName(places, anyUser), ...programWords(places)]
+    .sort((a, b) => b.text.length - a.text.length);
 }
 
-function programWords(program: Places["program"], root: string | undefined): Known[] {
+/** Of other programs, a common word counts as the name of a home, and a short name as a whole part of a path. */
+function userName({ user = "", program }: Places, anyUser = false): Known[] {
+  if (user === "") return [];
+  const known: Known = { text: user, name: "USER", kind: "word" };
+  const isCommon = COMMON_NAMES.test(user);
+  if (anyUser || (user.length > 3 && !isCommon)) return [known];
+  const behind = isCommon ? /(?<!\w)\/(?:home|Users)\/$/ : /(?<!\/)\/$/;
+  return program ? [{ ...known, behind, follows: (rest) => !/^\.\w/.test(rest) }] : [];
+}
+
+function programWords({ program, root, home }: Places): Known[] {
   if (!program) return [];
   const ids = [program.session, ...program.agents].map((id, i) => [id, i === 0 ? "SESSION-ID" : `AGENT-ID-${i}`]);
   const words = ids.flatMap(([text, name]): Known[] => text === undefined ? [] : [{ text, name: name!, kind: "word" }]);
-  return root === undefined || root.length < 4
-    ? words
-    : [...words, { text: folderName(root), name: "ROOT-NAME", kind: "name" }];
+  if (root === undefined || root.length < 4) return words;
+  return [...words, { text: folderName(root), name: "ROOT-NAME", kind: "name" }, ...wayHome(root, home)];
+}
+
+/** The way from the workspace to HOME: some programs name their own files by it. */
+function wayHome(root: string, home: string | undefined): Known[] {
+  const way = toHome(root, home);
+  if (!way?.startsWith("../") && way !== "..") return [];
+  const known: Known = { text: way, name: "TO-HOME", kind: "path" };
+  if (/\w/.test(way)) return [known];
+  // Dots alone lead to any folder above: here only to a hidden file of this HOME.
+  const isThere = (name: string | undefined) => name !== undefined && existsSync(join(home!, name));
+  return [{ ...known, follows: (rest) => isThere(/^\/(\.[\w-]+)/.exec(rest)?.[1]) }];
+}
+
+function toHome(root: string | undefined, home: string | undefined): string | undefined {
+  return root === undefined || home === undefined ? undefined : relative(realPath(root), realPath(home)) || ".";
 }
 
 /** A path as one name of a folder: Claude Code keeps what it knows of a project below it. */
@@ -199,8 +245,11 @@ const JOINED = { path: /(?<![\w-])-[A-Za-z]+$/, word: /(?:^|[^\w])-(?:home|Users
 const ESCAPE = /(\\+)(?:[nrtbf]|u([0-9a-fA-F]{4}))$/;
 
 /** The next place a text stands by itself: `/tmp` is not in `/tmpfs` nor in `a/tmp`, but it is in `file:///tmp`. */
-function nextOf(text: string, place: string, from: number, kind: Known["kind"], form: Form): number {
+function nextOf(text: string, known: Known, from: number, form: Form): number {
+  const { text: place, kind, behind, follows } = known;
   for (let at = text.indexOf(place, from); at >= 0; at = text.indexOf(place, at + 1)) {
+    if (behind?.test(text.slice(Math.max(0, at - 16), at)) === false) continue;
+    if (follows?.(text.slice(at + place.length, at + place.length + 64)) === false) continue;
     const before = text[at - 1];
     const after = text[at + place.length];
     if (before === undefined || !BEFORE[kind].test(before) || text.slice(at - 3, at) === "://") {

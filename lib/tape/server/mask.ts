@@ -26,7 +26,7 @@ export function sentMasks(places: Places, program: Program, redactor: Redactor |
 }
 
 function sentMask(places: Places, redactor: Redactor | undefined): SentMask {
-  const { on, off, attemptOn, attemptOff } = mask(placer(places, true), redactor);
+  const { on, off, attemptOn, attemptOff } = mask(placer(places), redactor);
   return {
     on,
     off,

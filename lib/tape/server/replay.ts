@@ -2,11 +2,11 @@ import type { ServerResponse } from "node:http";
 import { setImmediate as nextTick } from "node:timers/promises";
 import { type Divergence, type DriftReport, OFF_TAPE, priceOf, type ToolDrift, wholePrice } from "../drift/drift.ts";
 import { frameOf } from "../frames.ts";
-import type { Places } from "../redact/places.ts";
+import { asNamedHere, type Places } from "../redact/places.ts";
 import { placeholdersIn, type Redactor, redactor } from "../redact/redact.ts";
 import { inForm } from "../reply.ts";
 import type { Attempt, Tape } from "../tape.ts";
-import { asksModel, type Sent } from "./api.ts";
+import { asksModel, mapSent, type Sent } from "./api.ts";
 import { type Incoming, sendError } from "./listen.ts";
 import { sentMasks } from "./mask.ts";
 import { type Found, type MatchOptions, SentMatcher } from "./match.ts";
@@ -44,7 +44,9 @@ export class Replayer {
     this.#program = new Program(options.folder);
     const { env = process.env, places } = options;
     this.#masks = sentMasks(places, this.#program, secretsOf(tape, places, env));
-    this.#matcher = new SentMatcher(tape, options);
+    const named = asNamedHere(places);
+    const calls = tape.calls.map((call) => call.sent ? { ...call, sent: mapSent(call.sent, named) } : call);
+    this.#matcher = new SentMatcher({ ...tape, calls }, options);
   }
 
   answer = async ({ sent, headers }: Incoming, response: ServerResponse): Promise<void> => {
