@@ -6,7 +6,7 @@ import { type Api, type Fields, ITEMS, itemsOf, mapSent, type Part, partsOf, typ
 const CLIENTS: { readonly [client: string]: RegExp } = {
   claude: /^claude-cli\//,
   codex: /^codex/i,
-  gemini: /^GeminiCLI/,
+  gemini: /^(?:GeminiCLI|QwenCode)/, // the second comes of the first
   opencode: /^opencode\//,
 };
 
@@ -25,8 +25,9 @@ interface Rule {
   readonly apis?: readonly Api[];
   /** Paths that are left out, `*` for any one part. */
   readonly drops?: readonly string[];
-  /** What is found in texts of these parts is read as the rule's name. */
+  /** What is found in texts of these parts is read as the rule's name; as nothing, if some runs do not have it. */
   readonly finds?: RegExp;
+  readonly asNothing?: true;
   readonly within?: readonly Part[];
   /** A text must have this for the rule to look at it. */
   readonly needs?: RegExp;
@@ -38,6 +39,15 @@ interface Rule {
 }
 
 const OPENING: readonly Part[] = ["system", "opening"];
+
+const DATE =
+  /\d{4}-\d\d-\d\d|(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* (?:\d\d?,? )?\d{4}/
+    .source;
+
+/** Lines that git's status is made of, in the words of Claude Code. */
+const GIT_LINE =
+  /|Current branch: .*|Main branch \(.*|Git user: .*|Status:|\(clean\)|[ MADRCUT?!]{2} .*|\.{3} \(truncated.*|Recent commits:|[0-9a-f]{7,40} .*/
+    .source;
 
 const CACHED = ["", "system.*.", "tools.*.", "messages.*.", "messages.*.content.*.", "messages.*.content.*.content.*."];
 
@@ -77,9 +87,12 @@ export const RULES: { readonly [name: string]: Rule } = {
   },
   "date": {
     about: "the date and the time zone",
-    within: OPENING,
-    finds:
-      /(?<=Today's date is )\d{4}-\d\d-\d\d|(?<=Today's date is )[^\n(]+(?= \(formatted according)|(?<=Today's date: )\w{3} \w{3} \d\d \d{4}|(?<=<current_date>)[\d-]+(?=<\/current_date>)|(?<=<timezone>)[\w/+-]+(?=<\/timezone>)/g,
+    within: [...OPENING, "tools"],
+    finds: new RegExp(
+      `(?<=Today's date(?: is|:) |Current date: |current month is |<current_date>)(?:${DATE})` +
+        "|(?<=Today's date is )[^\\n(]+(?= \\(formatted according)|(?<=<timezone>)[\\w/+-]+(?=</timezone>)",
+      "g",
+    ),
   },
   "billing": {
     about: "the version in the billing line",
@@ -122,7 +135,7 @@ export const RULES: { readonly [name: string]: Rule } = {
   "gemini-folder": {
     about: "the name of the project's temporary folder",
     client: "gemini",
-    finds: /(?<=\/\.gemini\/tmp\/)[\w.-]+/g,
+    finds: /(?<=\/\.(?:gemini|qwen)\/tmp\/)[\w.-]+/g,
   },
   "opencode-results": {
     about: "ids of tasks",
@@ -134,9 +147,17 @@ export const RULES: { readonly [name: string]: Rule } = {
   "git-status": {
     about: "branch, status and commits",
     client: "claude",
-    within: ["opening"],
+    within: OPENING,
     elsewhere: true,
-    finds: /(?<=^|\n)# gitStatus\n(?:(?!# |Claude Code attached this context|<\/system-reminder>)[^\n]*\n)*/g,
+    finds: new RegExp(`(?<=This is the git status at the start of .*\\n)(?:(?:${GIT_LINE})(?:\\n|$))+`, "g"),
+  },
+  "git-snapshot": {
+    about: "git's state, which a program leaves out of a repository without commits",
+    client: "gemini",
+    within: OPENING,
+    elsewhere: true,
+    asNothing: true,
+    finds: /(?:\n\n)?Git snapshot at conversation start\..*\n```text\n(?:git: .*\n)*```/g,
   },
   "tree": {
     about: "the tree of the workspace",
@@ -193,13 +214,13 @@ export function anonymous(sent: Sent): Sent {
   return { ...sent, body: { ...sent.body, ...Object.fromEntries(hidden) } };
 }
 
-function applied(name: string, { drops, finds, within, needs, shape }: Rule, sent: Sent): Sent {
+function applied(name: string, { drops, finds, within, needs, shape, asNothing }: Rule, sent: Sent): Sent {
   if (drops) return { ...sent, body: drops.reduce((body, path) => without(body, path.split(".")), sent.body!) };
   if (shape) return { ...sent, body: shape(sent) };
   const part = partsOf(sent);
   return mapSent(sent, (text, path) => {
     if (text.search(finds!) < 0 || (within && !within.includes(part(path))) || needs?.test(text) === false) return text;
-    return text.replace(finds!, () => `{${name}}`);
+    return text.replace(finds!, () => asNothing ? "" : `{${name}}`);
   });
 }
 

@@ -100,6 +100,21 @@ function gemini(call: Calls[string] | undefined, text: string): object {
   };
 }
 
+function chat(model: string, call: Calls[string] | undefined): string {
+  const head = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model };
+  const called = (c: Calls[string]) => ({ name: c.name, arguments: JSON.stringify(c.input) });
+  const said = call
+    ? { tool_calls: [{ index: 0, id: "call_1", type: "function", function: called(call) }] }
+    : { content: "Done." };
+  const choice = (delta: object, finish_reason: string | null) => ({ index: 0, delta, finish_reason });
+  const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+  return [
+    { ...head, choices: [choice({ role: "assistant", ...said }, null)] },
+    { ...head, choices: [choice({}, call ? "tool_calls" : "stop")] },
+    { ...head, choices: [], usage },
+  ].map((data) => frame(data)).join("") + "data: [DONE]\n\n";
+}
+
 /** The APIs of three providers on this machine, with a model that calls one tool. */
 export async function upstream(calls: Calls): Promise<{ url: string; server: Server } & Disposable> {
   return await serve(async (request, response) => {
@@ -113,11 +128,19 @@ export async function upstream(calls: Calls): Promise<{ url: string; server: Ser
     if (request.method !== "POST") return send("application/json", "{}", 404);
     const body = JSON.parse(text || "{}");
     const hasTools = (body.tools?.length ?? 0) > 0 || JSON.stringify(body.input ?? "").includes('"additional_tools"');
-    const isAnswered = /"(?:tool_result|function_call_output|custom_tool_call_output|functionResponse)"/.test(text);
-    const api = path.endsWith("/messages") ? "anthropic" : path.endsWith("/responses") ? "responses" : "gemini";
+    const isAnswered = /"(?:tool_result|function_call_output|custom_tool_call_output|functionResponse|tool_call_id)"/
+      .test(text);
+    const api = path.endsWith("/messages")
+      ? "anthropic"
+      : path.endsWith("/responses")
+      ? "responses"
+      : path.endsWith("/completions")
+      ? "chat"
+      : "gemini";
     const call = hasTools && !isAnswered ? calls[api] : undefined;
     if (api === "anthropic") return send("text/event-stream", anthropic(body.model, call));
     if (api === "responses") return send("text/event-stream", responses(body.model, call));
+    if (api === "chat") return send("text/event-stream", chat(body.model, call));
     if (path.endsWith(":generateContent")) {
       return send(
         "application/json",

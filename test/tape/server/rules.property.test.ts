@@ -11,7 +11,7 @@ import { recordedRuns, tapeOfRecorded } from "./_pairs.ts";
 const PATHS =
   /^(?:metadata|prompt_cache_key|client_metadata)(?:\.|$)|(?:^|\.)cache_control(?:\.|$)|^stream$|^input\.\d+\.(?:id|internal_chat_message_metadata_passthrough.*)$|function(?:Call|Response)\.id$/;
 const SPANS = [
-  /Today's date is [^\n(]*|Today's date: [^\n]*|<current_date>[^<]*|<timezone>[^<]*/g,
+  /Today's date is [^\n(]*|Today's date: [^\n]*|Current date: [^\n]*|<current_date>[^<]*|<timezone>[^<]*/g,
   /^x-anthropic-billing-header: .*$|OS Version: [^\n]*|\{AGENT-ID-\d+\}/g,
   /agentId: \w*|to: '[^']*|duration_ms: \d*|background with ID: b\w*|<task-id>\w*|\/tasks\/b\w*/g,
   /Chunk ID: \w*|Wall time:? [\d.]*|"chunk_id":"\w*|"wall_time_seconds":[\d.e-]*|"nickname":"[^"]*|[0-9a-f-]{36}/g,
