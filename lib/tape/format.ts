@@ -61,6 +61,7 @@ export interface HeadFact {
   readonly api?: Api;
   readonly method?: string;
   readonly path?: string;
+  readonly query?: string;
   readonly model: string;
   readonly params: { readonly [key: string]: Json };
   /** A text, or blocks if it was not a single text block. */
@@ -295,6 +296,7 @@ export const SHAPES: { readonly [kind: string]: FactShape } = {
     api: "an API?",
     method: "a text?",
     path: "a text?",
+    query: "a text?",
     model: "a text",
     params: "an object",
     system: "a text or a list?",

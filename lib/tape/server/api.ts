@@ -8,11 +8,13 @@ export type Api = "anthropic" | "chat" | "responses" | "gemini";
 
 export type Fields = { readonly [key: string]: unknown };
 
-/** A request of another program, as it was sent: without its query, its credentials and the prefix of our server. */
+/** A request of another program, as it was sent: without its credentials and the prefix of our server. */
 export interface Sent {
   readonly api: Api;
   readonly method: string;
   readonly path: string;
+  /** Absent on a tape that does not say: of an earlier version, or imported. */
+  readonly query?: string;
   /** The headers that say which program, which version of the API and which agent it is. */
   readonly headers: { readonly [name: string]: string };
   /** Absent if there was none, as in a GET. */
@@ -101,9 +103,25 @@ export function sentDiffers(was: Sent, is: Sent) {
     return { cause: "wire" as const, path: "path", expected, actual };
   }
   const found = differs(was.body ?? {}, is.body ?? {}, "");
-  if (!found) return undefined;
+  if (!found) return wireDiffers(was, is)[0];
   const path = found.path.slice(1);
   return { ...found, cause: CAUSES[partsOf("actual" in found ? is : was)(path)], path };
+}
+
+/** What else says how a request is meant; how a person logged in is not part of it. */
+export function wireOf({ query, headers }: Sent): { readonly [name: string]: string | undefined } {
+  const betas = headers["anthropic-beta"]?.split(",").filter((beta) => !beta.startsWith("oauth-"));
+  return { query, "anthropic-version": headers["anthropic-version"], "anthropic-beta": betas?.join(",") };
+}
+
+/** How a request differs from a recorded one beside its body, in what the tape has of that. */
+export function wireDiffers(was: Sent, is: Sent) {
+  const [before, now] = [wireOf(was), wireOf(is)];
+  return Object.keys(before).flatMap((path) => {
+    const [expected = "", actual = ""] = [before[path], now[path]];
+    const isKept = was.query !== undefined || expected !== "";
+    return isKept && expected !== actual ? [{ cause: "wire" as const, path, expected, actual }] : [];
+  });
 }
 
 /** The values of a request that are neither list nor object, by path: how much two requests differ is counted in them. */

@@ -6,7 +6,7 @@ import { modelOf } from "./readable.ts";
 
 /** A request as a tape's lines have it, without the items of its conversation, each of which is written once. */
 export function splitSent(sent: Sent): Omit<HeadFact, "head" | "tools"> & { readonly tools?: readonly Fields[] } {
-  const { api, method, path, headers, body = {} } = sent;
+  const { api, method, path, query, headers, body = {} } = sent;
   const { model, system, tools, [ITEMS[api]]: items, ...rest } = body;
   const isSystem = typeof system === "string" || isBlocks(system);
   const params = {
@@ -20,6 +20,7 @@ export function splitSent(sent: Sent): Omit<HeadFact, "head" | "tools"> & { read
     api,
     method,
     path,
+    ...(query !== undefined && { query }),
     model: modelOf(sent),
     params: params as HeadFact["params"],
     ...(isSystem && { system: system as NonNullable<HeadFact["system"]> }),
@@ -34,11 +35,11 @@ function isBlocks(value: unknown): value is readonly Fields[] {
 
 /** What `splitSent` took apart, as one request again. */
 export function joinSent(
-  { api, method = "POST", path = "", model, params, system, wire = {} }: HeadFact,
+  { api, method = "POST", path = "", query, model, params, system, wire = {} }: HeadFact,
   tools: readonly Fields[],
   items: readonly unknown[],
 ): Sent {
-  const sent = { api: api!, method, path, headers: wire };
+  const sent = { api: api!, method, path, ...(query !== undefined && { query }), headers: wire };
   if (method !== "POST") return sent;
   return {
     ...sent,

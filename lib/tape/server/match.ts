@@ -4,7 +4,7 @@ import type { Divergence } from "../drift/drift.ts";
 import { mapParts } from "../redact/redact.ts";
 import { type Normalise, normaliserOf } from "../normalise.ts";
 import type { Attempt, Call, Tape } from "../tape.ts";
-import { asksModel, leavesOf, mapSent, partsOf, type Sent, sentDiffers } from "./api.ts";
+import { asksModel, leavesOf, mapSent, partsOf, type Sent, sentDiffers, wireDiffers } from "./api.ts";
 import { compared, type Judged } from "./rules.ts";
 
 export interface MatchOptions extends Judged {
@@ -55,11 +55,16 @@ export class SentMatcher {
     return this.#options.loose ? [keyOf(sent), `loose ${keyOf(withoutResults(sent))}`] : [keyOf(sent)];
   }
 
+  /** The recorded requests that are the same as one. */
+  #same(key: string, sent: Sent): Entry[] {
+    return (this.#queues.get(key) ?? []).filter((entry) => wireDiffers(entry.sent, sent).length === 0);
+  }
+
   /** The attempt that answers a request, which is given as a tape would have it. */
   find(asked: Sent): Found | undefined {
     const sent = this.#compared(asked);
     for (const key of this.#keys(sent)) {
-      const entry = this.#queues.get(key)?.find(({ call, served }) => served < call.attempts.length);
+      const entry = this.#same(key, sent).find(({ call, served }) => served < call.attempts.length);
       if (!entry) continue;
       const attempt = entry.call.attempts[entry.served++]!;
       const tool = key.startsWith("loose") ? sentDiffers(entry.sent, sent) : undefined;
@@ -71,8 +76,8 @@ export class SentMatcher {
   /** Why a request was not found: how it differs from the unused call that is most like it. */
   explain(asked: Sent, lane: string): Divergence {
     const sent = this.#compared(asked);
-    const times = this.#queues.get(keyOf(sent));
-    if (times) {
+    const times = this.#same(keyOf(sent), sent);
+    if (times.length > 0) {
       const count = times.reduce((sum, { call }) => sum + call.attempts.length, 0);
       return { lane, call: times.at(-1)!.call.id, cause: "order", path: "", words: onlyRecorded(count) };
     }
@@ -88,7 +93,7 @@ export class SentMatcher {
     for (const entry of this.#entries) {
       if (entry.served > 0 || !asksModel(entry.sent)) continue;
       const theirs = leavesOf(entry.sent.body);
-      let differ = entry.sent.path === sent.path ? 0 : 1;
+      let differ = (entry.sent.path === sent.path ? 0 : 1) + wireDiffers(entry.sent, sent).length;
       for (const [path, value] of theirs) if (mine.get(path) !== value) differ++;
       for (const path of mine.keys()) if (!theirs.has(path)) differ++;
       if (!best || differ < best.differ) best = { entry, differ };

@@ -3,7 +3,7 @@ import { type Header, TAPE_VERSION } from "../format.ts";
 import type { Places } from "../redact/places.ts";
 import type { Redactor } from "../redact/redact.ts";
 import type { Attempt, Call, Tape } from "../tape.ts";
-import { asksModel, type Sent } from "./api.ts";
+import { asksModel, type Sent, wireOf } from "./api.ts";
 import { sentMasks } from "./mask.ts";
 import { sentKey } from "./match.ts";
 import { Program } from "./program.ts";
@@ -41,7 +41,7 @@ export function tapeOfRun({ exchanges, places, folder, redactor, header, end }: 
     const lane = asksModel(given) ? program.learn(headers) : OTHER;
     const mask = masks();
     const sent = mask.sentOn(given);
-    const key = sentKey(sent);
+    const key = `${sentKey(sent)} ${JSON.stringify(wireOf(sent))}`;
     const attempt = { ...mask.attemptOn(sent.api, raw), ...(sent.api !== "anthropic" && { api: sent.api }) };
     const before = last.get(key);
     if (before && hasFailed(before.attempts.at(-1)!)) {

@@ -42,7 +42,8 @@ function exchangesOf(
     ({ method, url, headers, body, status, answer, at, until }) => {
       const path = url.replace(/\?.*/, "").replace(/^\/messages$/, "/v1/messages");
       const api = apiOf(PREFIX[client] ?? "anthropic", path);
-      const sent: Sent = { api, method, path, headers: keptHeaders(headers), ...(body && { body }) };
+      const query = /\?(.*)/.exec(url)?.[1] ?? "";
+      const sent: Sent = { api, method, path, query, headers: keptHeaders(headers), ...(body && { body }) };
       return { sent, headers, at, attempt: { status, body: answer ?? "", took: until - at } };
     },
   );
