@@ -56,6 +56,7 @@ test("a recorded command replays, shows its drift with exit code 1, and mistakes
     [["replay", "hi", "--without", "dates", ...command()], /no such rule: account/],
     [["replay", "hi", "--", "no-such-program"], /'no-such-program' as there is no such command/],
     [["record", "--fixture", "hi", ...command()], /a tape exists/],
+    [["serve", "hi", "--token", "a/b"], /below 'a\/b': give --token letters/],
     [["serve", "hi", "--port", "x"], /--port x as it is not a whole number/],
   ] as const;
   for (const [words, why] of wrong) {
@@ -99,12 +100,12 @@ test("U16: what starts among the files of a fixture needs its trust: nothing of 
   assert.equal(existsSync(mark), true);
 });
 
-test("a served tape says when it is ready, answers programs started elsewhere, and reports when it is ended", {
-  skip: "Deno" in globalThis && "the launcher of Deno takes the signal for itself",
-}, async () => {
-  using here = await project();
-  const [program, ...args] = [...CROCHET, "tape", "serve", "hi"];
-  const child = spawn(program!, args, { cwd: here.cwd, env: { ...bareEnv(), HOME: here.env.HOME } });
+const skip = "Deno" in globalThis && "the launcher of Deno takes the signal for itself";
+
+/** A tape that is served, until it is ended. */
+async function served({ cwd, env }: Awaited<ReturnType<typeof project>>, ...flags: string[]) {
+  const [program, ...args] = [...CROCHET, "tape", "serve", "hi", ...flags];
+  const child = spawn(program!, args, { cwd, env: { ...bareEnv(), HOME: env.HOME } });
   let out = "";
   let err = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => err += text);
@@ -115,16 +116,43 @@ test("a served tape says when it is ready, answers programs started elsewhere, a
       if (ready !== undefined) resolve(ready);
     });
   });
-  const body = JSON.stringify({
-    model: "m",
-    max_tokens: 9,
-    messages: [{ role: "user", content: "hello" }],
-    stream: true,
+  const end = async () => {
+    const ended = new Promise((resolve) => child.on("close", resolve));
+    child.kill("SIGINT");
+    return { code: await ended, err };
+  };
+  return { url, end };
+}
+
+const asked = (url: string) =>
+  fetch(`${url}/anthropic/v1/messages`, {
+    method: "POST",
+    headers: { "anthropic-version": "2023-06-01" },
+    body: JSON.stringify({ model: "m", max_tokens: 9, messages: [{ role: "user", content: "hello" }], stream: true }),
   });
-  const response = await fetch(`${url}/anthropic/v1/messages`, { method: "POST", body });
-  assert.match(await response.text(), /^event: message_start\n/);
-  const ended = new Promise((resolve) => child.on("close", resolve));
-  child.kill("SIGINT");
-  assert.equal(await ended, 0, err);
+
+test("a served tape says when it is ready, answers programs started elsewhere, and reports when it is ended", {
+  skip,
+}, async () => {
+  using here = await project();
+  const { url, end } = await served(here);
+  assert.match(await (await asked(url)).text(), /^event: message_start\n/);
+  const { code, err } = await end();
+  assert.equal(code, 0, err);
   assert.match(err, /✓ hi/);
+});
+
+test("serve prints an address that cannot be guessed, and --token fixes it", { skip }, async () => {
+  using here = await project();
+  for (
+    const [flags, known] of [[[], /^http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}$/], [
+      ["--token", "ci"],
+      /:\d+\/ci$/,
+    ]] as const
+  ) {
+    const { url, end } = await served(here, ...flags);
+    assert.match(url, known);
+    assert.deepEqual([(await asked(new URL(url).origin)).status, (await asked(url)).status], [404, 200]);
+    assert.equal((await end()).code, 0);
+  }
 });

@@ -5,7 +5,7 @@ import { listen } from "../../tape/server/listen.ts";
 import { Replayer } from "../../tape/server/replay.ts";
 import { recordedTape } from "../../tape/server/run.ts";
 import { command, numberFlag, PORT, type Usage } from "../_flags.ts";
-import { EXIT } from "../_io.ts";
+import { EXIT, UsageError } from "../_io.ts";
 import { fixtureAsked } from "./_asked.ts";
 import { rulesAsked } from "./replay.ts";
 
@@ -14,10 +14,11 @@ const USAGE: Usage = {
   words: "<name>",
   about:
     "Serves a tape on this machine to programs that are started elsewhere, such as CI services or tests in other languages. " +
-    "Prints 'ready <url>' when it listens; providers are below /anthropic, /openai/v1 and /gemini. When it is ended by " +
+    "Prints 'ready <url>' when it listens; providers are below that url: /anthropic, /openai/v1 and /gemini. When it is ended by " +
     "Ctrl-C or SIGTERM it prints the report; exit code 1 on drift.",
   flags: [
     ["--port <n>", "the port to listen on; default: any free port"],
+    ["--token <word>", "the first part of the path in the address; default: one that cannot be guessed"],
     ["--tools <how>", "'loose': results of tools may differ; they are still reported"],
     ["--without <rules>", "switch off these rules: names separated by commas"],
     ["--json", "print the report as JSON"],
@@ -31,7 +32,14 @@ export default command(USAGE, async ({ words, flags }, io) => {
     ...rulesAsked(flags),
     ...{ name: fixture.name, places: placesHere(io.cwd), elsewhere: true },
   });
-  const server = await listen(replayer.answer, { port: numberFlag(flags, "port", PORT) ?? 0 });
+  const { token } = flags;
+  if (token !== undefined && !/^[\w-]+$/.test(String(token))) {
+    throw new UsageError(`Cannot serve below '${token}': give --token letters, digits, '-' and '_'`);
+  }
+  const server = await listen(replayer.answer, {
+    port: numberFlag(flags, "port", PORT) ?? 0,
+    ...(token !== undefined && { token: String(token) }),
+  });
   io.out(`ready ${server.url}\n`);
   if (!io.signal.aborted) await once(io.signal, "abort");
   await server.close();

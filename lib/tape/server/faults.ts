@@ -8,7 +8,7 @@ import { TapeError } from "../read.ts";
 import type { Attempt, Tape } from "../tape.ts";
 import { asksModel } from "./api.ts";
 import { type CommandEnd, endedEarly, runCommand } from "./command.ts";
-import { type Incoming, listen, sendError } from "./listen.ts";
+import { type Incoming, listen, refusingProxy, sendError } from "./listen.ts";
 import { sentMasks } from "./mask.ts";
 import { sentKey } from "./match.ts";
 import { type Env, placesOf, pointedAt } from "./pointing.ts";
@@ -58,7 +58,7 @@ interface UnderOptions {
 
 async function runUnder(run: FaultRun, tape: Tape, options: UnderOptions): Promise<Result> {
   const { command, env, cwd, signal } = options;
-  const program = new Program(installFolder(command[0]!, env));
+  const program = new Program(installFolder(command, env));
   const places = placesOf(cwd, env);
   const masks = sentMasks(places, program, secretsOf(tape, places, env));
   /** What is still to be served for the last request of a lane: a client asks again by itself after a failure. */
@@ -89,8 +89,9 @@ async function runUnder(run: FaultRun, tape: Tape, options: UnderOptions): Promi
     await serveAttempt(mask.attemptOff(sent.api, last), sent, response, true);
   };
   const server = await listen(answer);
+  const proxy = await refusingProxy(server.url, () => {});
   try {
-    using pointed = pointedAt(server.url, command, { env, shown: tape.header.env ?? {}, proxy: server.url });
+    using pointed = pointedAt(server.url, command, { env, shown: tape.header.env ?? {}, proxy: proxy.url });
     const end = await runCommand(pointed.command, { cwd, env: pointed.env, signal, quiet: true });
     ends.set(run, { end, last });
     if (run.taken.length === 0 && !signal?.aborted) throw new TapeError(`Cannot go on as ${endedEarly(end, cwd)}`);
@@ -100,6 +101,7 @@ async function runUnder(run: FaultRun, tape: Tape, options: UnderOptions): Promi
       ...(stop === "error" && { error: { code: end.end, message: end.stderr } }),
     } as unknown as Result;
   } finally {
+    await proxy.close();
     await server.close();
   }
 }

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer as createSocketServer, type Server, type Socket } from "node:net";
 import { isObject, parsed } from "../../core/json.ts";
 import { decompressed } from "../import/exchange.ts";
 import { apiOf, errorBody, type Fields, type Sent } from "./api.ts";
@@ -31,18 +31,22 @@ export interface Listening {
 interface ListenOptions {
   /** @default any that is free */
   readonly port?: number;
-  /** The first part of every path: a client that does not know it is not served. */
+  /** The first part of every path: a client that does not know it is not served. @default one that cannot be guessed */
   readonly token?: string;
+  /** The largest body that is read, in bytes. @default 64 MiB, twice what any of the APIs takes */
+  readonly largest?: number;
 }
 
 /** Listens on 127.0.0.1 for requests to the providers' APIs. */
 export async function listen(
   answer: (incoming: Incoming, response: ServerResponse) => Promise<void>,
-  { port = 0, token }: ListenOptions = {},
+  { port = 0, token = crypto.randomUUID().replaceAll("-", ""), largest = 64 * 2 ** 20 }: ListenOptions = {},
 ): Promise<Listening> {
-  const base = token === undefined ? "" : `/${token}`;
+  const base = `/${token}`;
   const server = createServer((request, response) => {
-    handle(request, response, base, answer).catch((error) => response.destroy(error as Error));
+    const refused = refusal(request, base);
+    const handled = refused ? refuse(refused, request, response) : handle(request, response, { base, largest, answer });
+    handled.catch((error) => response.destroy(error as Error));
   });
   // A model may think for minutes.
   server.requestTimeout = 0;
@@ -74,30 +78,68 @@ export async function opened(server: Server, port: number): Promise<Listening> {
   };
 }
 
-async function handle(
-  request: IncomingMessage,
-  response: ServerResponse,
-  base: string,
-  answer: (incoming: Incoming, response: ServerResponse) => Promise<void>,
-): Promise<void> {
+/** Why a request is not served, said before its body is read: only who was given the address is, by no other name. */
+function refusal({ headers: { host = "" }, url = "" }: IncomingMessage, base: string): [number, string] | undefined {
+  if (!/^(?:127\.0\.0\.1|localhost)(?::\d+)?$/.test(host)) return [403, "Cannot serve this host: use 127.0.0.1"];
+  const [, prefix = ""] = /^\/(\w+)\//.exec(pathOf(url).slice(base.length)) ?? [];
+  return pathOf(url).startsWith(`${base}/`) && PREFIXES.includes(prefix as Prefix)
+    ? undefined
+    : [404, "Cannot find this path"];
+}
+
+/** A client that goes through a proxy names the server as well. */
+function pathOf(url: string): string {
+  return url.replace(/^http:\/\/[^/]*/, "");
+}
+
+interface Handling {
+  readonly base: string;
+  readonly largest: number;
+  readonly answer: (incoming: Incoming, response: ServerResponse) => Promise<void>;
+}
+
+/** Answers, and hangs up on what is still to come. */
+function refuse([status, why]: [number, string], request: IncomingMessage, response: ServerResponse): Promise<void> {
+  response.setHeader("connection", "close");
+  response.on("finish", () => request.destroy());
+  sendError(response, "anthropic", status, why);
+  return Promise.resolve();
+}
+
+async function handle(request: IncomingMessage, response: ServerResponse, handling: Handling): Promise<void> {
+  const { base, largest, answer } = handling;
   const chunks: Uint8Array[] = [];
-  for await (const chunk of request) chunks.push(chunk);
+  let size = Number(request.headers["content-length"] ?? 0);
+  if (size <= largest) {
+    size = 0;
+    for await (const chunk of request) {
+      size += chunk.length;
+      if (size > largest) break;
+      chunks.push(chunk);
+    }
+  }
+  if (size > largest) return refuse([413, `Cannot read a body of more than ${largest} bytes`], request, response);
   const bytes = Buffer.concat(chunks);
   const { method = "GET", url = "/" } = request;
   const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
-  const [, prefix, path, query = ""] = /^\/(\w+)(\/[^?]*)(\?.*)?$/s.exec(url.slice(base.length)) ?? [];
-  if (!url.startsWith(base) || !PREFIXES.includes(prefix as Prefix)) {
-    return sendError(response, "anthropic", 404, `Cannot find ${method} ${base === "" ? url : "this path"}`);
-  }
+  const [, prefix, path, query = ""] = /^\/(\w+)(\/[^?]*)(\?.*)?$/s.exec(pathOf(url).slice(base.length))!;
   const plain = path === "/messages" ? "/v1/messages" : path!;
   const sent: Sent = {
     api: apiOf(prefix!, plain),
     method,
     path: plain,
+    query: withoutKey(query),
     headers: keptHeaders(headers),
     ...(method === "POST" && { body: bodyOf(bytes, headers["content-encoding"]) }),
   };
   await answer({ prefix: prefix as Prefix, sent, headers, query, bytes }, response);
+}
+
+/** Google's API takes a key in the query. */
+function withoutKey(query: string): string {
+  const params = new URLSearchParams(query);
+  params.delete("key");
+  return params.toString();
 }
 
 /** A body as a value; one that is not a JSON object is kept as a text. */
@@ -112,12 +154,20 @@ export function sendError(response: ServerResponse, api: Sent["api"], status: nu
   response.end(errorBody(api, status, message));
 }
 
-/** A proxy that lets nothing through, and says which hosts were asked for. */
-export async function refusingProxy(asked: (host: string) => void): Promise<Listening> {
+/** A proxy that lets nothing through but to our own server, and says which hosts were asked for. */
+export async function refusingProxy(ours: string, asked: (host: string) => void): Promise<Listening> {
+  const { port } = new URL(ours);
   const server = createSocketServer((socket) => {
     socket.once("data", (bytes: Uint8Array) => {
-      const [, host] = /^\w+ (?:https?:\/\/)?([^\s/]+)/.exec(new TextDecoder().decode(bytes)) ?? [];
-      if (host !== undefined) asked(host.replace(/:(?:443|80)$/, ""));
+      const [, method, host = ""] = /^(\w+) (?:https?:\/\/)?([^\s/]+)/.exec(new TextDecoder().decode(bytes)) ?? [];
+      if (host === `127.0.0.1:${port}` || host === `localhost:${port}`) {
+        const there = connect(Number(port), "127.0.0.1");
+        socket.on("close", () => there.destroy());
+        there.on("error", () => socket.destroy()).pipe(socket).pipe(there);
+        if (method === "CONNECT") return socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");
+        return there.write(bytes);
+      }
+      if (host !== "") asked(host.replace(/:(?:443|80)$/, ""));
       socket.end("HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
     });
   });

@@ -1,5 +1,5 @@
-import { realpathSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { existsSync, realpathSync } from "node:fs";
+import { basename, delimiter, join } from "node:path";
 import { parsed } from "../../core/json.ts";
 import type { Places } from "../redact/places.ts";
 import { MAIN } from "../tape.ts";
@@ -49,20 +49,27 @@ export function keptHeaders(headers: Headers): { [name: string]: string } {
   return agent_name === undefined || agent_name === "/root" ? kept : { ...kept, "agent-name": agent_name };
 }
 
-/** The folder a command is installed in, if it is a package: prompts name files in it. */
+/** Programs that only start another one. */
+const STARTERS = /^(?:npm|npx|pnpm|pnpx|yarn|bun|bunx|node|deno)$/;
+
+/** The words of a command, and those of a line that a shell of it is given. */
+function wordsIn(command: readonly string[]): string[] {
+  return command.flatMap((word, i) =>
+    i > 0 && /^-\w*c$/.test(command[i - 1]!) ? word.match(/[^\s"'`;&|()<>$={}]+/g) ?? [] : [word]
+  );
+}
+
+/** The folder that the program of a command is installed in, if it is a package: prompts name files in it. */
 export function installFolder(
-  command: string,
+  command: readonly string[],
   env: { readonly [name: string]: string | undefined },
 ): string | undefined {
-  const found = command.includes("/")
-    ? [command]
-    : (env.PATH ?? "").split(delimiter).filter(Boolean).map((folder) => join(folder, command));
-  for (const path of found) {
-    try {
-      return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(realpathSync(path))?.[0];
-    } catch {
-      // not in this folder
-    }
+  const folders = (env.PATH ?? "").split(delimiter).filter(Boolean);
+  for (const word of wordsIn(command)) {
+    if (STARTERS.test(basename(word))) continue;
+    const path = (word.includes("/") ? [word] : folders.map((folder) => join(folder, word))).find(existsSync);
+    const found = path && /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(realpathSync(path))?.[0];
+    if (found) return found;
   }
   return undefined;
 }

@@ -64,7 +64,7 @@ export async function startRecording(env: Env, root: string, redact: boolean) {
   const recorder = new Recorder(upstreamsIn(env), (...secret) => {
     for (const one of [search, ids]) one.learn(...secret);
   });
-  const server = await listen(recorder.answer, { token: crypto.randomUUID().replaceAll("-", "") });
+  const server = await listen(recorder.answer);
   return {
     server,
     /** @throws {Error} if there is nothing to keep, or it shows a secret */
@@ -165,7 +165,7 @@ async function recordIn(
       };
       kept.ready();
       const unasked = endedEarly(end, cwd);
-      const tape = await write(fixture, end.end, header, { folder: installFolder(run[0]!, env), replace, unasked });
+      const tape = await write(fixture, end.end, header, { folder: installFolder(run, env), replace, unasked });
       kept.keep();
       return { tape, end };
     } finally {
@@ -258,7 +258,7 @@ export async function replayIn(
     ...(isCut && { onUsedUp: () => over.abort() }),
     name: fixture.name,
     places: placesOf(cwd, env),
-    folder: installFolder(command[0]!, env),
+    folder: installFolder(command, env),
     elsewhere: !options.here,
   });
   const hosts = new Set<string>();
@@ -266,7 +266,7 @@ export async function replayIn(
   try {
     const server = await listen(replayer.answer);
     open.push(server);
-    const proxy = await refusingProxy((host) => hosts.add(host));
+    const proxy = await refusingProxy(server.url, (host) => hosts.add(host));
     open.push(proxy);
     using pointed = pointedAt(server.url, command, { env, shown: tape.header.env ?? {}, proxy: proxy.url });
     const ended = await runCommand(pointed.command, { ...options, cwd, env: pointed.env, over: over.signal });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, symlinkSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -8,8 +8,9 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "nod
 import { fixtureAt } from "../../../lib/tape/fixture.ts";
 import { readTape } from "../../../lib/tape/read.ts";
 import { redactor } from "../../../lib/tape/redact/redact.ts";
-import { Program } from "../../../lib/tape/server/program.ts";
-import { listen } from "../../../lib/tape/server/listen.ts";
+import { installFolder, Program } from "../../../lib/tape/server/program.ts";
+import { wireDiffers } from "../../../lib/tape/server/api.ts";
+import { listen, refusingProxy } from "../../../lib/tape/server/listen.ts";
 import { sentMasks } from "../../../lib/tape/server/mask.ts";
 import { shownVariables, upstreamsIn } from "../../../lib/tape/server/pointing.ts";
 import { recordCommand, type RecordOptions, replayCommand } from "../../../lib/tape/server/run.ts";
@@ -25,7 +26,8 @@ const [, , path, ...bodies] = process.argv;
 const base = process.env[path.startsWith("/v1/messages") ? "ANTHROPIC_BASE_URL" : path.includes("models") ? "GOOGLE_GEMINI_BASE_URL" : "OPENAI_BASE_URL"];
 let failed = 0;
 for (const body of bodies) {
-  const headers = { "content-type": "application/json", "x-api-key": "key-of-a-person-0123456789", "anthropic-version": "2023-06-01" };
+  const more = JSON.parse(process.env.HEADERS ?? "{}");
+  const headers = { "content-type": "application/json", "x-api-key": "key-of-a-person-0123456789", "anthropic-version": "2023-06-01", ...more };
   const response = await fetch(base + path, { method: "POST", headers, body: body.replaceAll("$CWD", process.cwd()) });
   console.log(response.status, await response.text());
   if (response.status !== 200) failed = 1;
@@ -100,6 +102,49 @@ test("a changed word is drift at its path, and only the first miss is told", asy
     /400 {"type":"error","error":{"type":"invalid_request_error","message":"Cannot answer from tape one: messages.0/,
   );
   assert.equal(end.stdout.match(/^400/gm)?.length, 2);
+});
+
+test("a change of the API's version, of its betas or of the query is drift by its name, on old tapes too", async () => {
+  using here = project();
+  await using api = await scriptedServer([{ text: "one" }]);
+  const path = "/v1/messages?beta=true";
+  const bodies = [ask("one")];
+  const headers = (betas: string, more = {}) => ({ HEADERS: JSON.stringify({ "anthropic-beta": betas, ...more }) });
+  const env = { ANTHROPIC_BASE_URL: api.url, ...headers("tea-2025,oauth-2025") };
+  await here.record({ path, bodies, env, ...quiet });
+  const { calls: [call] } = await readTape(here.fixture().tape);
+  assert.deepEqual([call!.sent!.path, call!.sent!.query], ["/v1/messages", "beta=true"]);
+  const replay = async (given: Partial<Given>) => {
+    const { report: { divergences: [first] }, code } = await here.replay({ path, bodies, env, ...given });
+    return [code, first?.cause, first?.path, first?.expected, first?.actual];
+  };
+  const login = { env: headers("tea-2025") }; // how a person logs in does not count
+  const cases = [
+    [login, [0, undefined, undefined, undefined, undefined]],
+    [{ env: headers("tea-2026") }, [1, "wire", "anthropic-beta", "tea-2025", "tea-2026"]],
+    [{ env: headers("tea-2025", { "anthropic-version": "2026-01-01" }) }, [
+      ...[1, "wire", "anthropic-version", "2023-06-01", "2026-01-01"],
+    ]],
+    [{ path: "/v1/messages?beta=false" }, [1, "wire", "query", "beta=true", "beta=false"]],
+    [{ path: "/v1/messages" }, [1, "wire", "query", "beta=true", ""]],
+  ] as const;
+  for (const [given, expected] of cases) assert.deepEqual(await replay(given), expected);
+  const { query: _, ...older } = call!.sent!;
+  const was = { ...older, headers: { "anthropic-beta": "tea-2025" } };
+  assert.deepEqual(wireDiffers(was, call!.sent!), []);
+  assert.equal(wireDiffers(was, { ...older, headers: { "anthropic-beta": "milk" } }).length, 1);
+});
+
+test("a key in a query is not on the tape", async () => {
+  using here = project(`
+    const { GOOGLE_GEMINI_BASE_URL: base, A_KEY: key } = process.env;
+    await fetch(base + "/v1beta/models/gem:generateContent?alt=json&key=" + key, { method: "POST", body: "{}" });`);
+  using api = await serve((_, response) => response.end("{}"));
+  const A_KEY = "AIzaSyA-key-of-a-person-0123456789abcde";
+  const run = { command: [...RUNTIME, "script.mjs"], cwd: here.folder.path, quiet: true };
+  await recordCommand(here.fixture(), { ...run, env: { ...process.env, A_KEY, GOOGLE_GEMINI_BASE_URL: api.url } });
+  const { calls: [call] } = await readTape(here.fixture().tape);
+  assert.equal(call!.sent!.query, "alt=json");
 });
 
 test("calls that were not asked for, and another exit code, have exit codes of their own", async () => {
@@ -212,32 +257,66 @@ test("a program that hangs up is recorded as far as it came, and its upstream is
   await until("the upstream is let go", () => gone);
 });
 
-test("who does not know the token of a recording is not served, and an upgrade is refused at once", async () => {
+test("who does not know the path is not served, nor is another host, and an upgrade is refused at once", async () => {
   let served = 0;
   const server = await listen((_, response) => {
     served++;
     response.end("{}");
     return Promise.resolve();
-  }, { token: "secret" });
-  const { origin, port } = new URL(server.url);
-  assert.equal((await fetch(`${origin}/anthropic/v1/messages`, { method: "POST", body: "{}" })).status, 404);
-  assert.equal((await fetch(`${origin}/other/anthropic/v1/messages`)).status, 404);
-  assert.equal(served, 0);
-  assert.equal((await fetch(`${server.url}/anthropic/v1/messages`, { method: "POST", body: "{}" })).status, 200);
-  const status = await new Promise<string>((resolve) => {
-    const socket = connect(
-      Number(port),
-      "127.0.0.1",
-      () =>
-        socket.write(
-          "GET /openai/v1/responses HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n",
-        ),
-    );
-    socket.on("data", (bytes) => resolve(String(bytes).split("\r\n")[0]!));
   });
-  assert.match(status, /^HTTP\/1.1 426/);
+  const { origin, port } = new URL(server.url);
+  assert.match(server.url, /\/[0-9a-f]{32}$/);
+  const post = (url: string, host = `127.0.0.1:${port}`) =>
+    new Promise<number>((resolve, reject) =>
+      httpRequest(url, { method: "POST", headers: { host } }, (response) => resolve(response.resume().statusCode!))
+        .on("error", reject).end("{}")
+    );
+  const path = "/anthropic/v1/messages";
+  for (const base of [origin, `${origin}/other`, `${server.url}x`, `${server.url}/..`]) {
+    assert.equal(await post(`${base}${path}`), 404, base);
+  }
+  for (const host of ["example.com", `example.com:${port}`, "127.0.0.1.example.com"]) {
+    assert.equal(await post(`${server.url}${path}`, host), 403, host);
+  }
+  assert.equal(served, 0);
+  assert.equal(await post(`${server.url}${path}`, `localhost:${port}`), 200);
+  assert.equal(await post(`${server.url}${path}`), 200);
+  const upgrade = "GET /openai/v1/responses HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n";
+  assert.match(await firstLine(server.url, upgrade), /^HTTP\/1.1 426/);
   await server.close();
   await assert.rejects(new Promise((_, reject) => httpRequest(server.url).on("error", reject).end()));
+});
+
+/** The first line that a server says to these bytes, of which more may be to come. */
+function firstLine(url: string, bytes: string): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(new URL(url).port), "127.0.0.1", () => socket.write(bytes));
+    socket.on("error", () => {}).once("data", (data) => {
+      resolve(String(data).split("\r\n")[0]!);
+      socket.destroy();
+    });
+  });
+}
+
+test("a body that is not wanted is refused before it is read, and one that is too large as soon as it is", async () => {
+  let served = 0;
+  const server = await listen((_, response) => {
+    served++;
+    response.end("{}");
+    return Promise.resolve();
+  }, { largest: 1_000 });
+  const { pathname } = new URL(server.url);
+  const post = (path: string, length: string, body = "") =>
+    firstLine(server.url, `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${length}\r\n\r\n${body}`);
+  const path = `${pathname}/anthropic/v1/messages`;
+  const chunk = `800\r\n${"x".repeat(0x800)}\r\n`; // and the end is never sent
+  assert.match(await post("/anthropic/v1/messages", "content-length: 900"), / 404 /);
+  assert.match(await post("/anthropic/v1/messages", "transfer-encoding: chunked"), / 404 /);
+  assert.match(await post(path, "content-length: 1001"), / 413 /);
+  assert.match(await post(path, "transfer-encoding: chunked", chunk), / 413 /);
+  assert.equal(served, 0);
+  assert.match(await post(path, "content-length: 2", "{}"), / 200 /);
+  await server.close();
 });
 
 test("a replay refuses the network and names the hosts that were asked for", async () => {
@@ -256,6 +335,49 @@ test("a replay refuses the network and names the hosts that were asked for", asy
   await assert.rejects(replayCommand(here.fixture(), { ...run, command: [...RUNTIME, "script.mjs"] }), {
     message: `Cannot replay one as its program ended before its first request: exit 0\n  ${line}`,
   });
+});
+
+test("a program that sends everything through the proxy still reaches the tape, and nothing else", async () => {
+  const server = await listen((_, response) => Promise.resolve(void response.end("from the tape")));
+  const hosts: string[] = [];
+  const proxy = await refusingProxy(server.url, (host) => hosts.push(host));
+  const { host, pathname } = new URL(server.url);
+  const said = (first: string, then = "") =>
+    new Promise<string>((resolve) => {
+      const socket = connect(Number(new URL(proxy.url).port), "127.0.0.1", () => socket.write(first));
+      let all = "";
+      if (then !== "") socket.once("data", () => socket.write(then));
+      socket.on("data", (bytes) => all += bytes).on("close", () => resolve(all));
+    });
+  const get = (url: string) => `GET ${url}/anthropic/v1/models HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`;
+  assert.match(await said(get(server.url)), /^HTTP\/1.1 200[^]*from the tape/);
+  assert.match(await said(`CONNECT ${host} HTTP/1.1\r\n\r\n`, get(pathname)), /from the tape/);
+  assert.match(await said("CONNECT example.com:443 HTTP/1.1\r\n\r\n"), /^HTTP\/1.1 403/);
+  assert.match(await said("GET http://127.0.0.1:1/ HTTP/1.1\r\n\r\n"), /^HTTP\/1.1 403/);
+  assert.deepEqual(hosts, ["example.com", "127.0.0.1:1"]);
+  await proxy.close();
+  await server.close();
+});
+
+test("the folder of a program is found wherever it stands in the command", () => {
+  using folder = scratch({ "node_modules/@qwen/qwen-code/cli.js": "", "node_modules/npm/bin/npx.js": "", "bin/x": "" });
+  const [bin, program] = [join(folder.path, "bin"), join(folder.path, "node_modules/@qwen/qwen-code")];
+  symlinkSync("../node_modules/@qwen/qwen-code/cli.js", join(bin, "qwen"));
+  symlinkSync("../node_modules/npm/bin/npx.js", join(bin, "npx"));
+  const env = { PATH: `${bin}:${process.env.PATH}` };
+  const commands = [
+    ["qwen", "-p", "hi"],
+    ["env", "FOO=1", "qwen", "-p", "hi"],
+    ["npx", "qwen", "-p", "hi"],
+    ["sh", "-c", "cd src && FOO=1 qwen -p 'hi'"],
+    ["bash", "-lc", "exec qwen"],
+    [join(bin, "qwen")],
+    ["node", join(program, "cli.js")],
+  ];
+  for (const command of commands) assert.equal(installFolder(command, env), program, command.join(" "));
+  for (const command of [["sh", "-c", "echo"], ["x", "-p", "ask qwen"], ["none"]]) {
+    assert.equal(installFolder(command, env), undefined, command.join(" "));
+  }
 });
 
 test("the same request after a failure is the next attempt of its call, and is served as that", async () => {
