@@ -23,8 +23,8 @@ export interface Command {
   readonly usage?: Usage;
 }
 
-/** Exit codes of every command. */
-export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const;
+/** Exit codes of every command; `notEnough`: nothing was found wrong, but too little was tried to say so. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, notEnough: 3, interrupted: 130 } as const;
 
 /** A mistake in how a command was called: one line, exit code 2. */
 export class UsageError extends Error {

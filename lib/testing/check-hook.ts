@@ -54,7 +54,8 @@ function law(...held: readonly Law[]): HookLaw {
 
 function words({ problems, hooks }: CheckReport): string {
   const faults = hooks.flatMap(({ findings }) => findings).filter(({ severity }) => severity === "fault");
-  return [...problems, ...faults.map(faultWords)].join("\n");
+  const missing = hooks.flatMap(({ hook, unchecked, skipped = unchecked }) => skipped ? [`${hook}: ${skipped}`] : []);
+  return [...problems, ...faults.map(faultWords), ...missing].join("\n");
 }
 
 function faultWords({ hook, law, message, trace = [], counterexample, reproduce, fix }: Finding): string {

@@ -17,10 +17,10 @@ test("hooks check shows each hook, and exits 0 if no law is broken", SLOW, async
   using here = place({ "hooks/notification.sh": GOOD, "hooks/session-start.sh": GOOD });
   const { out, code } = await here.call(hooks, "check", "hooks", ...FEW);
   assert.equal(code, 0);
-  assert.match(out, /^✓ notification\.sh {2}4 runs · p50 [\d.]+ m?s, p95 [\d.]+ m?s$/m);
+  assert.match(out, /^✓ notification\.sh {2}4 events · p50 [\d.]+ m?s, p95 [\d.]+ m?s$/m);
   assert.match(
     out,
-    /^2 hooks, none at fault · seed 7 · 4 runs each · (?:in bubblewrap|without a sandbox.*) · [\d.]+ s$/m,
+    /^2 hooks, none at fault · seed 7 · (?:in bubblewrap|without a sandbox.*) · [\d.]+ s$/m,
   );
 });
 
@@ -60,6 +60,31 @@ test("hooks check prints its report as JSON and writes it as JUnit", SLOW, async
     xml,
     /<testcase classname="hooks\/stop\.sh" name="stop\.sh: terminating" time="0\.000">\n {6}<error message="endless\.loop: /,
   );
+});
+
+test("hooks check exits 3 if a hook was too slow to be checked enough, and says how far it came", SLOW, async () => {
+  const slow = `${GOOD}sleep 0.3\n`;
+  using here = place({ "hooks/pre-tool-use@Bash.slow.sh": slow, "hooks/pre-tool-use@Edit.ts": "export default 5;\n" });
+  const check = (...args: string[]) => here.call(hooks, "check", ...args, "--runs", "100", "--seed", "7");
+  const { out, code } = await check("hooks/pre-tool-use@Bash.slow.sh", "--time", "1.5", "--junit", "check.xml");
+  assert.equal(code, 3);
+  assert.match(out, /^– pre-tool-use@Bash\.slow\.sh {2}[1-5] of 100 events: not checked enough, --time allows more/m);
+  assert.match(out, /^1 hook, none at fault, 1 not checked enough/m);
+  assert.match(readFileSync(`${here.cwd}/check.xml`, "utf8"), /<error message="\d of 100 events: not checked enough/);
+  // What is broken counts more than what was not seen.
+  assert.equal((await check("hooks", "--time", "1.5")).code, 1);
+  const { err, code: wrong } = await check("hooks", "--time", "0");
+  assert.equal(wrong, 2);
+  assert.match(err, /Cannot check as 'time' must be seconds above 0: current value is 0/);
+});
+
+test("hooks check passes over data beside hooks, and never over what looks like one", SLOW, async () => {
+  const data = { "hooks/words.json": "[]", "hooks/allowed.txt": "", "hooks/lists/a.csv": "" };
+  using here = place({ "hooks/notification.sh": GOOD, ...data });
+  assert.equal((await here.call(hooks, "check", "hooks", ...FEW)).code, 0);
+  using typo = place({ "hooks/notification.sh": GOOD, "hooks/stpo.yaml": "", "hooks/settings.json": "{}" });
+  const { out, code } = await typo.call(hooks, "check", "hooks", ...FEW);
+  assert.deepEqual([code, out.match(/^✗ Cannot load hook '(?:stpo\.yaml|settings\.json)'/gm)?.length], [1, 2]);
 });
 
 /** Hooks whose answer no run can use, each with the code that says so. */

@@ -81,11 +81,12 @@ test(
     // What it runs may be slow.
     const shown = (findings: readonly Finding[]) =>
       findings.map(({ code }) => code).filter((code) => code !== "slow.answers");
-    assert.deepEqual(hooks.map(({ findings, runs }) => [shown(findings).join(), runs]), [
-      ["unsafe.shell-injection", 0],
-      ["", 8],
-      ["unsafe.secret-leak", 8],
-      ["unsafe.secret-leak", 8],
+    // The first got a plain event and one with marks for a shell.
+    assert.deepEqual(hooks.map(({ findings, runs, asked }) => [shown(findings).join(), runs === asked || runs]), [
+      ["unsafe.shell-injection", 2],
+      ["guard.denies-nothing", true],
+      ["unsafe.secret-leak", true],
+      ["unsafe.secret-leak", true],
     ]);
   },
 );
@@ -105,7 +106,7 @@ test("check never passes dangerous events to a hook of another host that runs th
     const options = { runs: 4, seed: 1, cwd: folder.path, laws: ["safe"] } as const;
     const { hooks: [hook] } = await checkHook(settings, options);
     const found = hook!.findings.map(({ code }) => code).filter((code) => code.startsWith("unsafe"));
-    assert.deepEqual([found, hook!.runs], [["unsafe.shell-injection"], 0], settings);
+    assert.deepEqual([found, hook!.runs < hook!.asked], [["unsafe.shell-injection"], true], settings);
   }
 });
 
@@ -256,6 +257,88 @@ test(
     assert.deepEqual(await found("pi"), ["protocol.never-runs", ask, "", ask]);
   },
 );
+
+test("a guard that denies nothing and a rewriting that is not idempotent are warnings", SLOW, async () => {
+  const modify = (command: string) =>
+    `export default ({ input }) => ({
+    action: "modify", value: { ...input, command: ${command} } });`;
+  const { ok, hooks } = await checked({
+    "pre-tool-use@Bash.adds.ts": modify("`${input.command} --verbose`"),
+    "pre-tool-use@Bash.blind.sh": sh('case "$event" in *"drop tabel"*) ;; esac'),
+    "pre-tool-use@Bash.logs.sh": sh("date >> calls.log"),
+    "pre-tool-use@Bash.observes.sh": "#!/bin/sh\n# crochet: mode=observe\ncat >/dev/null\n",
+    "pre-tool-use@Bash.rare.sh": sh('case "$event" in *frobnicate*) echo no >&2; exit 2 ;; esac'),
+    "pre-tool-use@Bash.sets.ts": modify('"ls"'),
+    "pre-tool-use@Bash.state.ts": `import { existsSync } from "node:fs";
+      export default () => existsSync("frozen") ? { action: "deny", reason: "Frozen" } : undefined;
+      export const examples = [{ given: { frozen: "" }, expect: "deny" }];`,
+  }, { runs: 300, laws: ["guard", "order"] });
+  assert.ok(ok);
+  const own = (findings: readonly Finding[]) => findings.filter(({ code }) => /nothing|idempotent/.test(code));
+  assert.deepEqual(
+    hooks.flatMap(({ findings }) => own(findings)).map(({ hook, code, message }) => [hook, code, message]),
+    [
+      [
+        "pre-tool-use@Bash.adds.ts",
+        "conflict.not-idempotent",
+        'It rewrites its own rewriting: {"command":"npm test --verbose","description":"Run the tests"} becomes ' +
+        '{"command":"npm test --verbose --verbose","description":"Run the tests"}',
+      ],
+      [
+        "pre-tool-use@Bash.blind.sh",
+        "guard.denies-nothing",
+        "It denied 0 of 300 events, dangerous calls and what its own constants name among them",
+      ],
+    ],
+  );
+});
+
+// Kills: a limit in time for a part of the check, after which it passes in silence.
+test("within any time a hook has its one verdict, or was not checked enough", SLOW, async () => {
+  using folder = hookFiles({
+    "pre-tool-use@Bash.late.sh": sh("sleep 0.02", 'case "$event" in *find*-delete*) echo no; exit 1 ;; esac'),
+    "stop.endless.sh": sh("sleep 0.02", "echo more >&2", "exit 2"),
+    "stop.lets-go.sh": sh("sleep 0.02", 'case "$event" in *\'active":true\'*) ;; *) echo more >&2; exit 2 ;; esac'),
+  });
+  const verdicts = async (time: number) => {
+    const { hooks } = await checkHook(folder.path, {
+      runs: 20,
+      seed: 1,
+      rounds: 20,
+      timeout: 20,
+      time,
+      cwd: folder.path,
+    });
+    return hooks.map(({ findings, unchecked, runs, asked, termination }) => {
+      assert.ok(
+        unchecked === undefined || /^\d+ of \d+ events(?:, but not every law)?: not checked enough$/.test(unchecked),
+      );
+      const faults = findings.filter(({ severity }) => severity === "fault").map(({ code }) => code);
+      if (faults.length > 0) return faults.join();
+      if (unchecked !== undefined) return "not enough";
+      assert.equal(runs, asked);
+      return termination?.letsGo ?? "passes";
+    });
+  };
+  const whole = await verdicts(600);
+  assert.deepEqual(whole, ["protocol.exit-1", "endless.loop", "on stop_hook_active"]);
+  const seen = new Set<string>();
+  for (const time of [0.2, 1, 3]) {
+    for (const [i, verdict] of (await verdicts(time)).entries()) {
+      seen.add(verdict);
+      assert.ok(verdict === whole[i] || verdict === "not enough", `${verdict} within ${time} s`);
+    }
+  }
+  assert.ok(seen.has("not enough") && seen.size > 1, [...seen].join());
+});
+
+test("a slow guard is asked about dangerous commands first", SLOW, async () => {
+  const { hooks: [hook] } = await checked({
+    "pre-tool-use@Bash.slow.sh": sh("sleep 0.2", 'case "$event" in *"rm -rf /"*) echo no >&2; exit 1 ;; esac'),
+  }, { time: 3, runs: 100 });
+  assert.deepEqual(hook!.findings.map(({ code }) => code), ["protocol.exit-1"]);
+  assert.match(hook!.unchecked!, /^\d+ of 100 events: not checked enough$/);
+});
 
 test("laws throw if a hook breaks them, with the report, and return it if not", SLOW, async () => {
   using folder = hookFiles({ "stop.bad.sh": sh("echo more >&2", "exit 2"), "notification.sh": sh("exit 0") });

@@ -20,6 +20,7 @@ test("each mutant of a module changes one place that decides its answer", () => 
       "if (a.some(f)) g() → if (a.every(f)) g()",
     ]],
     ["return f(a);", ["return f(a); → return;"]],
+    ["return undefined;", []],
     ["x(/^a|b?/i)", [
       "x(/^a|b?/i) → x(/a|b?/i)",
       "x(/^a|b?/i) → x(/b?/i)",
@@ -97,6 +98,25 @@ test("generated events tell survivors apart, and --save keeps an example that ca
   const { hooks: [second] } = await checkHook(path, options);
   assert.ok(!second!.mutants!.survived.some(({ is }) => is.includes("(?:--force)$")), "it is caught now");
   assert.equal(readFileSync(join(folder.path, sidecar), "utf8"), saved, "nothing is written unasked");
+});
+
+// Kills: events that know nothing of the hook, which reach neither 501 characters nor the edge of a word.
+test("the hook's own constants make events that tell every mutant of their conditions apart", SLOW, async () => {
+  using folder = hookFiles({
+    "pre-tool-use@Bash.ts": String.raw`export default ({ input }) => {
+      const command = String(input.command ?? "");
+      const words = command.split(" ");
+      if (command.length > 500) return { action: "deny", reason: "Put it into a script" };
+      if (/\bsvn (?:rm|mv)\b.{2,4}$/i.test(command)) return { action: "deny", reason: "Not there" };
+      if (words.includes("hg") && words.includes("push") && words.includes("-f")) return { action: "deny", reason: "No" };
+      return undefined;
+    };`,
+    "pre-tool-use@Bash.sh": '#!/bin/sh\ncase "$(cat)" in *frobnicate*) echo no >&2; exit 2 ;; esac\nexit 0\n',
+  });
+  const { hooks } = await checkHook(folder.path, { runs: 0, seed: 3, laws: ["examples"], mutants: true });
+  const untold = hooks.flatMap(({ mutants }) => mutants!.survived.filter(({ example }) => !example));
+  assert.deepEqual(untold.map(({ was, is }) => `${was} → ${is}`), []);
+  assert.ok(hooks.every(({ mutants }) => mutants!.survived.length > 1));
 });
 
 test("what does not load does not count, and a hook whose examples fail has no mutants", SLOW, async () => {

@@ -27,11 +27,12 @@ const USAGE: Usage = {
   words: "[file | folder | settings.json | hooks.json]…",
   about: "Tries hooks on generated events in a scratch workspace, and reports the laws they break.",
   flags: [
-    ["--runs <n>", "generated events for each hook (100)"],
+    ["--runs <n>", "events for each hook, at least half of them generated (100)"],
     ["--seed <n>", "the same seed makes the same events"],
     ["--for <host>", `the host that runs them: ${HOST_NAMES.join(", ")} (by the path, else claude)`],
     ["--event <name>", "the event, if the file's name does not say it: stop, pre-tool-use@Bash"],
     ["--timeout <seconds>", "time for one answer (5)"],
+    ["--time <seconds>", "time for the whole check (60 for each hook)"],
     ["--rounds <n>", "how often a Stop hook may send an agent back before it counts as endless (50)"],
     ["--mutants", "change each hook a little at a time: do its examples notice?"],
     ["--save", "add examples that are missing, and events that break a law, to <hook>.examples.yaml"],
@@ -43,7 +44,7 @@ const USAGE: Usage = {
   example: "crochet hooks check hooks --runs 200",
 };
 
-/** Exit code 1 if a law is broken or something could not be checked; warnings do not count. */
+/** Exit code 1 if a law is broken or something cannot be read, 3 if a hook was not checked enough; warnings do not count. */
 export default githubCommand(USAGE, checked);
 
 async function checked({ words, flags }: Flags, io: Io, point: (annotation: Annotation) => void): Promise<number> {
@@ -77,13 +78,15 @@ async function checked({ words, flags }: Flags, io: Io, point: (annotation: Anno
     io.out(checkText(report, (performance.now() - began) / 1000, coloursFor(io.tty, io.env), columns));
   }
   if (flags.junit !== undefined) writeJunit(casesOf(report), flags.junit, { cwd }, "crochet hooks check");
-  for (const { path, findings } of report.hooks) {
-    for (const { severity, code, message } of findings) {
-      if (severity === "fault") point({ file: resolve(cwd, path), title: code, message });
-    }
+  for (const hook of report.hooks) {
+    const file = resolve(cwd, hook.path);
+    for (const { code, message } of faultsOf([hook])) point({ file, title: code, message });
+    const missing = hook.unchecked ?? hook.skipped;
+    if (missing !== undefined) point({ file, title: "not checked", message: missing });
   }
   if (io.signal.aborted) return EXIT.interrupted;
-  return report.ok ? EXIT.ok : EXIT.failed;
+  if (report.ok) return EXIT.ok;
+  return report.problems.length + faultsOf(report.hooks).length > 0 ? EXIT.failed : EXIT.notEnough;
 }
 
 /** Trusted hooks of the project. A path on the command line is trusted for the call; what is only found has to be. */
@@ -122,7 +125,11 @@ function optionsOf(flags: Flags["flags"], cwd: string, io: Io): CheckOptions {
   };
 }
 
-const NUMBERS = ["runs", "seed", "timeout", "rounds"];
+const NUMBERS = ["runs", "seed", "timeout", "time", "rounds"];
+
+function faultsOf(hooks: readonly HookReport[]): readonly Finding[] {
+  return hooks.flatMap(({ findings }) => findings.filter(({ severity }) => severity === "fault"));
+}
 
 /** Shows which hooks are asked, and how often each was. */
 function progressOn(line: ProgressLine): Pick<CheckOptions, "onProgress" | "onHook"> {
@@ -155,17 +162,19 @@ function checkText(report: CheckReport, seconds: number, colours: Colours, colum
 }
 
 function hookLines(hook: HookReport, colours: Colours, columns: number): string[] {
-  const { findings, skipped, timing, termination, runs, mutants, saved } = hook;
-  const faults = findings.filter(({ severity }) => severity === "fault");
+  const { findings, skipped, unchecked, timing, termination, runs, asked, mutants, saved } = hook;
+  const faults = faultsOf([hook]);
   const mark = faults.length > 0
     ? colours.red("✗")
-    : skipped !== undefined
+    : skipped !== undefined || unchecked !== undefined
     ? colours.dim("–")
     : findings.length > 0 || hook.mutants?.survived.length
     ? colours.yellow("!")
     : colours.green("✓");
   const about = skipped ?? [
-    `${runs} runs`,
+    unchecked === undefined
+      ? `${runs < asked ? `${runs} of ` : ""}${several(asked, "event")}`
+      : `${unchecked}, ${MORE}`,
     ...(timing ? [`p50 ${time(timing.p50)}, p95 ${time(timing.p95)}`] : []),
     ...(mutants ? [mutantCount(mutants)] : []),
     ...(termination && faults.every(({ law }) => law !== "terminating") ? [letsGo(termination)] : []),
@@ -179,6 +188,8 @@ function hookLines(hook: HookReport, colours: Colours, columns: number): string[
       : []),
   ];
 }
+
+const MORE = "--time allows more";
 
 function mutantCount({ made, caught, survived }: MutantReport): string {
   return `${several(made, "mutant")}, ${caught} caught, ${survived.length} survived`;
@@ -247,28 +258,32 @@ function time(ms: number): string {
   return ms >= 10 ? `${Math.round(ms)} ms` : `${ms.toFixed(1)} ms`;
 }
 
-function summary({ hooks, problems, seed, runs, sandbox }: CheckReport, seconds: number, colours: Colours): string {
+function summary({ hooks, problems, seed, sandbox }: CheckReport, seconds: number, colours: Colours): string {
   const all = hooks.flatMap(({ findings }) => findings);
-  const faulty = hooks.filter(({ findings }) => findings.some(({ severity }) => severity === "fault")).length;
+  const faulty = hooks.filter((hook) => faultsOf([hook]).length > 0).length;
+  const skipped = problems.length + hooks.filter((hook) => hook.skipped !== undefined).length;
+  const unchecked = hooks.filter((hook) => hook.unchecked !== undefined).length;
   const warnings = all.filter(({ severity }) => severity === "warning").length;
   const parts = [
     several(hooks.length, "hook"),
     faulty > 0 ? colours.red(`${faulty} at fault`) : colours.green("none at fault"),
-    ...(problems.length > 0 ? [colours.red(`${problems.length} not checked`)] : []),
+    ...(skipped > 0 ? [colours.red(`${skipped} not checked`)] : []),
+    ...(unchecked > 0 ? [colours.red(`${unchecked} not checked enough`)] : []),
     ...(warnings > 0 ? [colours.yellow(several(warnings, "warning"))] : []),
   ];
   const how = sandbox === "bubblewrap" ? "in bubblewrap" : "without a sandbox: bubblewrap is not installed";
-  return `${parts.join(", ")}${colours.dim(` · seed ${seed} · ${runs} runs each · ${how} · ${seconds.toFixed(1)} s`)}`;
+  return `${parts.join(", ")}${colours.dim(` · seed ${seed} · ${how} · ${seconds.toFixed(1)} s`)}`;
 }
 
-/** One case for each hook and law, and one for each thing that could not be checked. */
+/** One case for each hook and law, and one for each thing that could not be checked. A law that was not tried enough fails. */
 function casesOf({ hooks, problems }: CheckReport): Case[] {
-  const cases = hooks.flatMap(({ hook, path, laws, findings }) =>
+  const cases = hooks.flatMap(({ hook, path, laws, findings, unchecked, skipped = unchecked }) =>
     laws.map((law) => {
       const faults = findings.filter((finding) => finding.law === law && finding.severity === "fault");
       const lines = faults.map(({ code, message, fix, reproduce }) =>
         `${code}: ${message}\nfix: ${fix}\nagain: ${reproduce}`
       );
+      if (skipped !== undefined) lines.push(skipped);
       return { name: `${hook}: ${law}`, of: path, seconds: 0, ...(lines.length > 0 && { error: lines.join("\n") }) };
     })
   );

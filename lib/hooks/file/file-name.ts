@@ -82,6 +82,12 @@ export function isSkipped(file: string): boolean {
   return /^[_.]|^README|\.test\.|\.examples\.yaml$|\.d\.ts$/.test(file);
 }
 
+/** Whether a file beside hooks is only read by them: its name neither begins much like an event nor ends like a hook. */
+export function isData(file: string): boolean {
+  const [, head] = /^(?:\d+-)?([^.@]*)/.exec(file)!;
+  return extensionOf(file) === "" && !Object.hasOwn(LISTS, file) && nearest(kebab(head!), EVENT_NAMES, 2) === undefined;
+}
+
 /** Whether a name begins with an event, as those of hooks do: a `hooks/` without one is another project's folder. */
 export function beginsWithEvent(file: string): boolean {
   return !isSkipped(file) && NAMES.has(/^(?:\d+-)?([^.@]*)/.exec(file)![1]!);

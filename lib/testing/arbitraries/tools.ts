@@ -136,17 +136,8 @@ export function callArbitrary(fc: FastCheck, matcher: string | undefined, scene:
   return fc.oneof({ withCrossShrink: true }, ...calls);
 }
 
-/** Command lines as agents write them, and those that guards are there for. */
-export const COMMANDS: readonly string[] = [
-  "ls",
-  "npm test",
-  "git status",
-  "git commit -m 'Fix the parser'",
-  'git commit -m "say \\"hi\\"" && git log -1',
-  "cat src/app.ts | head -20",
-  "grep -rn 'TODO' src",
-  "cat <<'EOF' > notes.txt\nfirst\nsecond\nEOF",
-  'for f in *.ts; do echo "$f"; done',
+/** Command lines that guards are there for. */
+export const DANGEROUS: readonly string[] = [
   "rm -rf /",
   "rm -rf node_modules",
   "rm -fr ~/project",
@@ -180,6 +171,20 @@ export const COMMANDS: readonly string[] = [
   'eval "$(echo bHM= | base64 -d)"',
   "echo hi > /etc/hosts",
   "find . -name '*.ts' -delete",
+];
+
+/** Command lines as agents write them, the plainest first. */
+export const COMMANDS: readonly string[] = [
+  "ls",
+  "npm test",
+  "git status",
+  "git commit -m 'Fix the parser'",
+  'git commit -m "say \\"hi\\"" && git log -1',
+  "cat src/app.ts | head -20",
+  "grep -rn 'TODO' src",
+  "cat <<'EOF' > notes.txt\nfirst\nsecond\nEOF",
+  'for f in *.ts; do echo "$f"; done',
+  ...DANGEROUS,
 ];
 
 /** Command lines: single ones, several in one, and strange texts. */

@@ -5,7 +5,7 @@ import { HOST_NAMES, type HostName } from "../../hooks/hosts/index.ts";
 import type { Checked } from "./engine.ts";
 import { againLine } from "./findings.ts";
 import { findSubjects } from "./find.ts";
-import { sandboxWorks } from "./lane.ts";
+import { sandboxWorks, Time } from "./lane.ts";
 import { sameFields } from "./laws/order.ts";
 import { plantedSecrets, Scratch } from "./place.ts";
 import { type CheckReport, type HookReport, type Law, LAWS } from "./report.ts";
@@ -14,7 +14,7 @@ import type { Subject } from "./subject.ts";
 export interface CheckOptions {
   /** Where relative paths begin. @default the process's directory */
   readonly cwd?: string;
-  /** Generated events for each hook. @default 100 */
+  /** Events for each hook, at least half of them generated; all dangerous calls are among them. @default 100 */
   readonly runs?: number;
   /** The same seed makes the same events. @default a new one each time */
   readonly seed?: number;
@@ -22,6 +22,8 @@ export interface CheckOptions {
   readonly host?: HostName | undefined;
   /** Seconds a hook has for one answer. @default 5 */
   readonly timeout?: number;
+  /** Seconds for the whole check; what is not asked then was not checked enough. @default 60 for each hook */
+  readonly time?: number;
   /** How often a hook may keep an agent going before it counts as endless. @default 50 */
   readonly rounds?: number;
   /** The laws to hold hooks to. @default all */
@@ -48,6 +50,7 @@ const OPTIONS: { readonly [option in keyof CheckOptions]-?: OptionKind } = {
   seed: "any",
   host: HOST_NAMES,
   timeout: "any",
+  time: "any",
   rounds: "any",
   laws: "a list",
   mutants: "true or false",
@@ -96,9 +99,10 @@ export async function check(paths: readonly string[], options: CheckOptions = {}
       ...report,
       findings: [...report.findings, ...ordered.filter(({ hook }) => hook === report.hook)],
     }));
-    const faults = hooks.some(({ findings }) => findings.some(({ severity }) => severity === "fault"));
+    const isOk = ({ findings, unchecked, skipped }: HookReport) =>
+      unchecked === undefined && skipped === undefined && findings.every(({ severity }) => severity === "warning");
     return {
-      ok: !faults && problems.length === 0,
+      ok: hooks.every(isOk) && problems.length === 0,
       ...{ seed, runs, hooks, problems },
       host: host ?? "claude",
       sandbox: sandbox ? "bubblewrap" : "none",
@@ -114,7 +118,7 @@ const LEAST = { runs: 0, rounds: 2, seed: -0x8000_0000 } as const;
 /** @throws {TypeError} that names the option: a check that checks nothing must not pass */
 function refuseWrong(options: CheckOptions): void {
   checkOptions(options, OPTIONS, "check");
-  const { timeout = 5, laws = LAWS } = options;
+  const { timeout = 5, time = 1, laws = LAWS } = options;
   for (const [name, least] of Object.entries(LEAST)) {
     const value = options[name as keyof typeof LEAST] ?? least;
     if (Number.isSafeInteger(value) && value >= least) continue;
@@ -122,8 +126,9 @@ function refuseWrong(options: CheckOptions): void {
       `Cannot check as '${name}' must be a whole number of ${least} or more: current value is ${value}`,
     );
   }
-  if (!(timeout > 0)) {
-    throw new TypeError(`Cannot check as 'timeout' must be seconds above 0: current value is ${timeout}`);
+  for (const [name, value] of Object.entries({ timeout, time })) {
+    if (value > 0) continue;
+    throw new TypeError(`Cannot check as '${name}' must be seconds above 0: current value is ${value}`);
   }
   const stray = laws.find((law) => !LAWS.includes(law));
   if (stray !== undefined || laws.length === 0) {
@@ -139,12 +144,13 @@ function sessionOf(
   options: CheckOptions,
   given: Pick<Session, "cwd" | "env" | "scratch" | "sandbox">,
 ): Session {
-  const { runs = 100, seed = Math.floor(Math.random() * 0x7fff_ffff), timeout = 5, rounds = 50 } = options;
+  const { runs = 100, seed = Math.floor(Math.random() * 0x7fff_ffff), timeout = 5, time, rounds = 50 } = options;
   const { host, event, mutants = false, save = false, signal = new AbortController().signal, onProgress } = options;
   const flags = [
     host === undefined ? "" : ` --for ${host}`,
     event === undefined ? "" : ` --event ${shellWord(event)}`,
     timeout === 5 ? "" : ` --timeout ${timeout}`,
+    time === undefined ? "" : ` --time ${time}`,
     rounds === 50 ? "" : ` --rounds ${rounds}`,
     mutants ? " --mutants" : "",
   ].join("");
@@ -156,21 +162,30 @@ function sessionOf(
   };
 }
 
-/** As many at once as there are cores; the reports are in the order of the hooks. */
+const SECONDS_EACH = 60;
+
+/**
+ * As many at once as there are cores; the reports are in the order of the hooks. What one hook leaves of its time is for
+ * those after it.
+ */
 async function pooled(
   subjects: readonly Subject[],
   session: Session,
-  { onHook }: CheckOptions,
-  checkSubject: (subject: Subject, session: Session) => Promise<Checked>,
+  { onHook, time }: CheckOptions,
+  checkSubject: (subject: Subject, session: Session, time: Time) => Promise<Checked>,
 ): Promise<Checked[]> {
   const done: Checked[] = [];
+  const workers = Math.min(availableParallelism(), subjects.length);
+  const end = performance.now() + 1000 * (time ?? SECONDS_EACH * subjects.length / workers);
   let next = 0;
   const work = async () => {
     for (let i = next++; i < subjects.length && !session.signal.aborted; i = next++) {
-      done[i] = await checkSubject(subjects[i]!, session);
+      const left = subjects.length - i;
+      const own = new Time((end - performance.now()) * Math.min(workers, left) / left);
+      done[i] = await checkSubject(subjects[i]!, session, own);
       onHook?.(done[i]!.report);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(availableParallelism(), subjects.length) }, work));
+  await Promise.all(Array.from({ length: workers }, work));
   return done.filter((one) => one !== undefined);
 }

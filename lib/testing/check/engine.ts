@@ -4,14 +4,24 @@ import { fastCheck } from "../arbitraries/texts.ts";
 import { NoSuchTool } from "../arbitraries/tools.ts";
 import type { Session } from "./check.ts";
 import { pascal } from "../../core/names.ts";
-import { canaries, dangers, laced, plainProbes, type Probe, probeArbitrary, withoutTranscript } from "./events.ts";
+import { ownTexts } from "./constants.ts";
+import {
+  canaries,
+  dangers,
+  laced,
+  plainProbes,
+  type Probe,
+  probeArbitrary,
+  withoutTranscript,
+  withOwn,
+} from "./events.ts";
 import { exampleTexts, playExamples, statesOf } from "./examples.ts";
 import { Findings } from "./findings.ts";
-import { Asker, Interrupted, Lane, Lanes, refuses } from "./lane.ts";
-import { bypassViolation, guardStrength } from "./laws/guard.ts";
+import { Asker, Interrupted, Lane, Lanes, refuses, type Time } from "./lane.ts";
+import { bypassViolation, guardStrength, neverDenies } from "./laws/guard.ts";
 import { deterministic } from "./laws/deterministic.ts";
 import { eventName, type Judge, type Judged, keepers, violationsOf } from "./laws/judged.ts";
-import { changedFields, type Rewrite } from "./laws/order.ts";
+import { changedFields, type Rewrite, rewritesAgain } from "./laws/order.ts";
 import { protocol, safe } from "./laws/protocol.ts";
 import { reliable } from "./laws/reliable.ts";
 import { terminating } from "./laws/terminating.ts";
@@ -31,22 +41,28 @@ const JUDGES: readonly (readonly [law: Law, judge: Judge])[] = [
   ["protocol", protocol],
   ["safe", safe],
 ];
-/** Milliseconds for all generated events of a slow hook. */
-const MOST_MS = 8_000;
-/** Milliseconds for the variations of single events. */
-const VARIATIONS_MS = 3_000;
 const MOST_SAME = 20;
 const MOST_EXITS = 3;
 const SLOW_MS = 1000;
 const INTERRUPTED = "the check was interrupted";
 
-/** Checks one hook in a scratch place and a process of its own. */
-export async function checkSubject(subject: Subject, session: Session): Promise<Checked> {
+/** Checks one hook in a scratch place and a process of its own, for so long. */
+export async function checkSubject(subject: Subject, session: Session, time: Time): Promise<Checked> {
   const findings = new Findings(subject, session);
   for (const seen of subject.seen) findings.add(seen);
   const { name: hook, path, kind } = subject;
   const ended = (more: Partial<HookReport>): Checked => ({
-    report: { hook, path, kind, events: [], runs: 0, laws: [...session.laws], ...more, findings: findings.all() },
+    report: {
+      hook,
+      path,
+      kind,
+      events: [],
+      runs: 0,
+      asked: session.runs,
+      laws: [...session.laws],
+      ...more,
+      findings: findings.all(),
+    },
     rewrites: [],
   });
   if (subject.skip !== undefined) return ended({ skipped: subject.skip });
@@ -70,13 +86,14 @@ export async function checkSubject(subject: Subject, session: Session): Promise<
     }
     copyState(known, subject, lane);
     const seconds = Math.min(known.timeout ?? Infinity, session.timeout);
-    const asker = new Asker(subject, known, lane, seconds * 1000);
+    const asker = new Asker(subject, known, lane, seconds * 1000, time);
     const engine = new Engine(asker, session, findings);
     const more = await engine.check();
     const found = session.mutants || session.save
       ? await (await import("./mutants/missing-examples.ts")).missingExamples(asker, session, findings.all())
       : {};
-    return { ...ended({ ...more, ...found }), rewrites: engine.rewrites };
+    const unchecked = time.wasOver ? { unchecked: notEnough(more) } : {};
+    return { ...ended({ ...more, ...found, ...unchecked }), rewrites: engine.rewrites };
   } catch (error) {
     if (error instanceof Interrupted) return ended({ skipped: INTERRUPTED });
     if (!(error instanceof NoSuchTool)) throw error;
@@ -108,6 +125,10 @@ function copyState({ state = [] }: Loaded, { project }: Subject, lane: Lane): vo
   if (state.length > 0) lane.adopt();
 }
 
+function notEnough({ runs = 0, asked = 0 }: Partial<HookReport>): string {
+  return `${runs} of ${asked} events${runs < asked ? "" : ", but not every law"}: not checked enough`;
+}
+
 function cannotLoad(message: string): Violation {
   const said = message.startsWith("Cannot") ? message : `It cannot be loaded: ${message}`;
   return violationsOf("reliable", "fails").fault("load", said, "correct the error above");
@@ -123,6 +144,7 @@ class Engine {
   /** It timed out or ended its process: every further question would cost as much. */
   #over = false;
   #runs = 0;
+  #asked = 0;
 
   constructor(asker: Asker, session: Session, findings: Findings) {
     this.#asker = asker;
@@ -133,12 +155,18 @@ class Engine {
   async check(): Promise<Partial<HookReport>> {
     const { subject, loaded, lane: { place } } = this.#asker;
     const plain = plainProbes(subject, loaded.moments, place);
+    const first = [...plain, ...canaries(plain, place)];
+    const dangerous = this.#isGuard() ? dangers(plain, place) : [];
+    const own = [...dangerous, ...withOwn(plain, ownTexts(subject), place)];
+    const { runs } = this.#session;
+    const generated = Math.max(runs - first.length - own.length, Math.ceil(runs / 2));
+    this.#asked = first.length + own.length + generated;
     // A hook that runs text of its events must not get the dangerous ones.
-    await this.#askAll([...plain, ...canaries(plain, place)]);
+    await this.#play(first);
     let termination: Termination | undefined;
     if (!this.#findings.has("unsafe.shell-injection")) {
-      if (loaded.mode === "gate" && subject.kind !== "prompt") await this.#askAll(dangers(plain, place));
-      await this.#generated();
+      await this.#play(own);
+      await this.#generated(generated);
       await this.#askAll([...new Set([...plain.slice(0, 2), ...this.#telling()])].flatMap(laced));
       await this.#askAll(withoutTranscript(plain, place), "warning");
       if (!this.#over) termination = await this.#whole();
@@ -146,7 +174,7 @@ class Engine {
     const timing = timingOf(this.#asker.times);
     if (timing && timing.p50 > SLOW_MS) this.#findings.add(slow(timing));
     return {
-      runs: this.#runs,
+      ...{ runs: this.#runs, asked: this.#asked },
       events: [...new Set([...this.#answers.keys()].map(eventName))],
       ...(timing && { timing }),
       ...(termination && { termination }),
@@ -159,30 +187,46 @@ class Engine {
     if (laws.has("deterministic")) await this.#twice();
     const termination = laws.has("terminating") ? await this.#ends(lanes) : undefined;
     if (laws.has("guard")) await this.#guards();
+    const again = laws.has("order") ? await rewritesAgain(this.#asker, this.#answers) : undefined;
+    if (again) this.#findings.add(again.violation, again.probe);
     if (laws.has("examples")) await playExamples(this.#asker, lanes, this.#findings);
     return termination;
   }
 
+  /** Whether it may refuse something, by a rule that does not change. */
+  #isGuard(): boolean {
+    const { loaded, subject } = this.#asker;
+    return loaded.mode === "gate" && subject.kind !== "prompt";
+  }
+
+  async #play(probes: readonly Probe[]): Promise<void> {
+    const before = this.#answers.size;
+    await this.#askAll(probes);
+    this.#runs += this.#answers.size - before;
+  }
+
   async #askAll(probes: readonly Probe[], most: Severity = "fault"): Promise<void> {
     if (this.#over) return;
-    for await (const [probe, probed] of this.#asker.askAll(probes, VARIATIONS_MS)) {
+    for await (const [probe, probed] of this.#asker.askAll(probes)) {
       this.#take(probe, probed, most);
       if (this.#over) return;
     }
   }
 
   /** Asks about generated events, and looks for the smallest one that shows what was found. */
-  async #generated(): Promise<void> {
+  async #generated(count: number): Promise<void> {
     if (this.#over) return;
     const { subject, loaded, lane } = this.#asker;
-    const { seed, runs, onProgress, signal } = this.#session;
+    const { seed, onProgress, signal } = this.#session;
     const fc = fastCheck();
     const words = await exampleTexts(this.#asker);
     const arbitrary = probeArbitrary(fc, subject, loaded.moments, lane.place, words);
-    const made = fc.sample(arbitrary, { seed, numRuns: runs });
-    for await (const [probe, probed] of this.#asker.askAll(made, MOST_MS)) {
+    const made = fc.sample(arbitrary, { seed, numRuns: count });
+    let index = 0;
+    for await (const [probe, probed] of this.#asker.askAll(made)) {
       if (signal.aborted) return;
-      const path = String(this.#runs++);
+      const path = String(index++);
+      this.#runs++;
       const fresh = this.#take(probe, probed);
       onProgress?.(subject.name, this.#runs);
       for (const { code, severity } of fresh) {
@@ -271,7 +315,9 @@ class Engine {
     for (const name of keepers(this.#asker.loaded.moments)) {
       const states = await statesOf(this.#asker, lanes);
       const judge = (probe: Probe, probed: Probed) => void this.#take(probe, probed);
-      const { termination, violation } = await terminating(this.#asker, name, { ...states, texts, rounds, judge });
+      const played = await terminating(this.#asker, name, { ...states, texts, rounds, judge });
+      if (!played) return undefined;
+      const { termination, violation } = played;
       if (violation) {
         const { trace, event, ...rest } = violation;
         this.#findings.addShown(rest, event, { event, trace, counterexample: trace });
@@ -282,9 +328,10 @@ class Engine {
   }
 
   async #guards(): Promise<void> {
-    const { loaded, subject } = this.#asker;
     // If verdicts are not deterministic, a pass means nothing.
-    if (loaded.mode !== "gate" || subject.kind === "prompt" || this.#findings.has("nondeterministic.verdict")) return;
+    if (!this.#isGuard() || this.#findings.has("nondeterministic.verdict")) return;
+    const silent = this.#asker.time.wasOver ? undefined : await neverDenies(this.#asker, this.#answers, this.#runs);
+    if (silent) this.#findings.add(silent);
     for (const bypass of await guardStrength(this.#asker, this.#denied())) {
       const trace = bypass.passes.map(({ how, text }) => `${how}: ${text.replaceAll("\n", "⏎")}`);
       const shown = { event: "PreToolUse", trace, counterexample: bypass };

@@ -9,7 +9,7 @@ import { wireInput } from "../../hooks/process/wire.ts";
 import { sampleEvent } from "../../hooks/samples.ts";
 import { eventArbitrary } from "../arbitraries/event.ts";
 import { type FastCheck, FILES } from "../arbitraries/texts.ts";
-import { COMMANDS } from "../arbitraries/tools.ts";
+import { DANGEROUS } from "../arbitraries/tools.ts";
 import { claudeName } from "./laws/judged.ts";
 import type { Place } from "./place.ts";
 import { SOURCES } from "./static-faults.ts";
@@ -202,7 +202,7 @@ export function dangers(plain: readonly Probe[], { project }: Place): Probe[] {
       const file = (name: string) => withInput(probe, { file_path: `${project}/${name}` });
       switch (probe.event.tool_name) {
         case "Bash":
-          return COMMANDS.map((command) => withInput(probe, { command }));
+          return DANGEROUS.map((command) => withInput(probe, { command }));
         case "Edit":
           return [...SECRETS.map((new_string) => withInput(probe, { new_string })), ...FILES.map(file)];
         case "Write":
@@ -211,6 +211,17 @@ export function dangers(plain: readonly Probe[], { project }: Place): Probe[] {
           return [];
       }
     });
+}
+
+/** The events again with each of some texts in them; one that has a path, also with each as that path. */
+export function withOwn(plain: readonly Probe[], texts: readonly string[], { project }: Place): Probe[] {
+  const filed = plain.findLast((probe) => typeof inputOf(probe).file_path === "string");
+  return texts.flatMap((own) => [
+    ...plain.map((probe) => rewritten(probe, (text, field) => TEXTS.includes(field) ? own : text)),
+    ...(filed && /^\S+$/.test(own)
+      ? [withInput(filed, { file_path: own.startsWith("/") ? own : `${project}/${own}` })]
+      : []),
+  ]);
 }
 
 /** The input of a tool call, in either form of an event. */

@@ -42,6 +42,7 @@ export async function playExamples(asker: Asker, lanes: Lanes, findings: Finding
     findings.addShown(fault("mismatch", message, "correct the hook, or the example"), message, { counterexample });
   if (examples instanceof Error) return wrong(examples.message, null);
   for (const example of examples) {
+    if (asker.time.isOver) return;
     const { ok, why, where, event } = await played(example, asker, lanes);
     if (!ok) wrong(`${where} (${example.name}): ${why}`, event);
   }
@@ -52,7 +53,7 @@ export async function statesOf(
   asker: Asker,
   lanes: Lanes,
 ): Promise<{ readonly states: readonly State[]; readonly fix?: () => void }> {
-  const { subject, loaded, lane, limit } = asker;
+  const { subject, loaded, lane, limit, time } = asker;
   const examples = await examplesOf(asker);
   if (examples instanceof Error) return { states: [] };
   const { fix } = examples.find((example) => example.fix !== undefined) ?? {};
@@ -61,7 +62,7 @@ export async function statesOf(
   );
   return {
     states: refused.map(({ name, given = {}, env }) => ({
-      asker: Object.keys(env).length === 0 ? asker : new Asker(subject, loaded, lanes.with(env), limit),
+      asker: Object.keys(env).length === 0 ? asker : new Asker(subject, loaded, lanes.with(env), limit, time),
       about: `the example '${name}'`,
       arrange: () => arranged(given, lane),
     })),

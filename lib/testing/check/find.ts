@@ -5,7 +5,7 @@ import { shellWord } from "../../core/shown.ts";
 import { splitFrontMatter } from "../../files/front-matter.ts";
 import { isExecutable } from "../../process/program.ts";
 import { discover, type HookFile, loadMessage, readHookFile } from "../../hooks/discover.ts";
-import { formatFileName, isSkipped, parseFileName, parseMoment } from "../../hooks/file/file-name.ts";
+import { formatFileName, isData, isSkipped, parseFileName, parseMoment } from "../../hooks/file/file-name.ts";
 import { homeOf } from "../../hooks/file/places.ts";
 import { readHeader, recordBase } from "../../hooks/file/record.ts";
 import { HOST_NAMES, type HostName, HOSTS, scriptHost, SETTINGS_FILES } from "../../hooks/hosts/index.ts";
@@ -100,7 +100,7 @@ function isOurs(name: string): boolean {
 function fromHooks(folder: string, options: FindOptions): FoundSubjects {
   const { files, problems } = discover(folder);
   const subjects: Subject[] = [];
-  const said = problems.map(({ message }) => message);
+  const said = problems.filter(({ file }) => !isData(file)).map(({ message }) => message);
   for (const file of files) {
     try {
       subjects.push(fileSubject(file, options));

@@ -188,6 +188,21 @@ function probedBy(answer: Answering | string, ms: number): Probed {
   throw new Error(`The process of the check failed: ${answer.broken}`);
 }
 
+/** How long one hook may be asked. A check that still had a question when it was over has not seen enough. */
+export class Time {
+  readonly #end: number;
+  wasOver = false;
+
+  constructor(ms: number) {
+    this.#end = performance.now() + ms;
+  }
+
+  /** Asked before each question, so that nothing is cut in silence. */
+  get isOver(): boolean {
+    return this.wasOver ||= performance.now() > this.#end;
+  }
+}
+
 /** Asks one hook, and keeps count of how long it took. */
 export class Asker {
   readonly subject: Subject;
@@ -195,18 +210,16 @@ export class Asker {
   readonly lane: Lane;
   /** Milliseconds the hook has for one answer. */
   readonly limit: number;
+  readonly time: Time;
   /** Milliseconds of each call that came back. */
   readonly times: number[] = [];
 
-  constructor(subject: Subject, loaded: Loaded, lane: Lane, limit: number) {
+  constructor(subject: Subject, loaded: Loaded, lane: Lane, limit: number, time: Time) {
     this.subject = subject;
     this.loaded = loaded;
     this.lane = lane;
     this.limit = limit;
-  }
-
-  get usual(): number {
-    return this.times.toSorted((a, b) => a - b)[Math.floor(this.times.length / 2)] ?? 0;
+    this.time = time;
   }
 
   /** The hook remembers nothing of what it was asked so far. */
@@ -232,11 +245,10 @@ export class Asker {
     return { ...probed, opinion: opinion instanceof Error ? {} : opinion };
   }
 
-  /** Asks about each until the time is over; a few are always asked. */
-  async *askAll(probes: readonly Probe[], ms: number, few = 8): AsyncGenerator<readonly [Probe, Probed]> {
-    const end = performance.now() + ms;
-    for (const [i, probe] of probes.entries()) {
-      if (i >= few && performance.now() > end) return;
+  /** Asks about each until the time is over. */
+  async *askAll(probes: readonly Probe[]): AsyncGenerator<readonly [Probe, Probed]> {
+    for (const probe of probes) {
+      if (this.time.isOver) return;
       yield [probe, await this.ask(probe)];
     }
   }

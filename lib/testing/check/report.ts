@@ -98,8 +98,12 @@ export interface HookReport {
   readonly kind: HookKind;
   /** The events it was asked about, by their names on the wire. */
   readonly events: readonly string[];
-  /** Generated events it was asked about. */
+  /** Events it was really asked about: dangerous calls, those of its own constants, generated ones. */
   readonly runs: number;
+  /** Events it was to be asked about. */
+  readonly asked: number;
+  /** That the time was over before everything was asked, such as `11 of 100 events: not checked enough`. */
+  readonly unchecked?: string;
   readonly laws: readonly Law[];
   readonly findings: readonly Finding[];
   readonly timing?: Timing;
@@ -111,7 +115,7 @@ export interface HookReport {
 }
 
 export interface CheckReport {
-  /** Whether no law was broken and everything could be read. Warnings do not count. */
+  /** Whether no law was broken, and everything was read and checked enough. Warnings do not count. */
   readonly ok: boolean;
   readonly seed: number;
   readonly runs: number;

@@ -6,8 +6,6 @@ import { brief, keepers, violationsOf } from "./judged.ts";
 
 const { fault } = violationsOf("deterministic", "nondeterministic");
 
-const TWICE_MS = 4000;
-
 /**
  * Deterministic: the same event in the same state gets the same verdict. All are asked again in the other order, so that
  * a verdict that depends on the time or on the order has occasion to change.
@@ -22,7 +20,7 @@ export async function deterministic(
   const round = async (order: readonly Probe[]) => {
     if (remembers) asker.forget();
     const answers = new Map<Probe, Probed>();
-    for await (const [probe, probed] of asker.askAll(order, TWICE_MS, 3)) answers.set(probe, probed);
+    for await (const [probe, probed] of asker.askAll(order)) answers.set(probe, probed);
     return answers;
   };
   const first = remembers ? await round(probes) : undefined;

@@ -3,9 +3,11 @@ import { existsSync, symlinkSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { COMMANDS } from "../../arbitraries/tools.ts";
 import { inputOf, isWire, type Probe, withInput } from "../events.ts";
+import { examplesOf } from "../examples.ts";
 import { type Asker, refuses } from "../lane.ts";
 import type { Place } from "../place.ts";
 import type { Violation } from "../report.ts";
+import type { Probed } from "../subject.ts";
 import { claudeName, eventName, violationsOf } from "./judged.ts";
 
 const { warning } = violationsOf("guard", "guard");
@@ -25,7 +27,6 @@ export interface Bypass {
 const SECOND = "after another command";
 
 const MOST_TRIED = 2;
-const MOST_MS = 4000;
 const FILE_TOOLS = ["Edit", "Write", "MultiEdit", "NotebookEdit", "write_file", "replace"];
 
 /** The command or path that a call is about. */
@@ -53,7 +54,7 @@ export async function guardStrength(asker: Asker, denied: readonly Probe[]): Pro
     if (field === "file_path") lane.adopt();
     const passes: Rewriting[] = [];
     const probes = others.map((other) => withInput(probe, { [field]: other.text }));
-    for await (const [asked, probed] of asker.askAll(probes, MOST_MS)) {
+    for await (const [asked, probed] of asker.askAll(probes)) {
       const passed = !refuses(probed) && !probed.timedOut && !probed.failure && !probed.skipped;
       if (passed) passes.push(others[probes.indexOf(asked)]!);
     }
@@ -123,6 +124,27 @@ function pathRewritings(path: string, { project }: Place, resolves: boolean): Re
     ...(resolves ? [] : [{ how: "a relative path", text: inside }]),
     { how: "a symbolic link", text: join(link, inside) },
   ];
+}
+
+/** What is wrong with a hook that could have refused calls, and never had anything to say. */
+export async function neverDenies(
+  asker: Asker,
+  answers: ReadonlyMap<Probe, Probed>,
+  events: number,
+): Promise<Violation | undefined> {
+  const examples = await examplesOf(asker);
+  // They show that it refuses in a state of the project that only its author knows.
+  if (!(examples instanceof Error) && examples.some(({ expect }) => expect.action === "deny")) return undefined;
+  const asked = [...answers].filter(([probe]) => claudeName(eventName(probe)) === "PreToolUse");
+  const isSilent = ({ opinion = {}, inputs = [], failure, changed = [] }: Probed) =>
+    Object.keys(opinion).length + inputs.length + changed.length === 0 && !failure;
+  if (asked.length === 0 || !asked.every(([, probed]) => isSilent(probed))) return undefined;
+  const message = `It denied 0 of ${events} events, dangerous calls and what its own constants name among them`;
+  return warning(
+    "denies-nothing",
+    message,
+    "correct its condition; if it only looks on, declare it: `# crochet: mode=observe`, or config.mode",
+  );
 }
 
 export function bypassViolation({ denied, passes }: Bypass): Violation {

@@ -1,5 +1,9 @@
 import { isObject } from "../../../core/json.ts";
-import type { Finding } from "../report.ts";
+import { inputOf, type Probe } from "../events.ts";
+import type { Asker } from "../lane.ts";
+import type { Finding, Violation } from "../report.ts";
+import type { Probed } from "../subject.ts";
+import { brief, claudeName, eventName, violationsOf } from "./judged.ts";
 
 export interface Rewrite {
   readonly hook: string;
@@ -12,6 +16,47 @@ export function changedFields(before: unknown, after: unknown): string[] {
   if (!isObject(before) || !isObject(after)) return JSON.stringify(before) === JSON.stringify(after) ? [] : [""];
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...keys].filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
+}
+
+const { warning } = violationsOf("order", "conflict");
+
+/** How many rewritings are asked about again. */
+const MOST_AGAIN = 20;
+
+/** The first event whose rewriting the hook rewrites again. */
+export async function rewritesAgain(
+  asker: Asker,
+  answers: ReadonlyMap<Probe, Probed>,
+): Promise<{ readonly violation: Violation; readonly probe: Probe } | undefined> {
+  const rewritings = [...answers].flatMap(([probe, { opinion }]) => {
+    const again = opinion?.value && rewrittenEvent(probe, opinion.value.to);
+    return again ? [again] : [];
+  });
+  for await (const [probe, { opinion }] of asker.askAll(rewritings.slice(0, MOST_AGAIN))) {
+    const before = probe.event.prompt ?? inputOf(probe);
+    const fields = opinion?.value ? changedFields(before, opinion.value.to) : [];
+    if (fields.length > 0) return { violation: notIdempotent(before, opinion!.value!.to), probe };
+  }
+  return undefined;
+}
+
+/** The event after a rewriting, as the next hook or the next try sees it; undefined if that is not known. */
+function rewrittenEvent(probe: Probe, to: unknown): Probe | undefined {
+  const { event } = probe;
+  if (typeof event.prompt === "string" && typeof to === "string") return { ...probe, event: { ...event, prompt: to } };
+  if (claudeName(eventName(probe)) !== "PreToolUse" || !isObject(to)) return undefined;
+  const changed = "tool_input" in event ? { tool_input: to } : { input: to, original_input: to };
+  return { ...probe, event: { ...event, ...changed } };
+}
+
+function notIdempotent(first: unknown, second: unknown): Violation {
+  const message = `It rewrites its own rewriting: ${shown(first)} becomes ${shown(second)}`;
+  const fix = "leave what it has rewritten as it is: a call that is tried again, or asked about twice, grows each time";
+  return warning("not-idempotent", message, fix);
+}
+
+function shown(value: unknown): string {
+  return brief(JSON.stringify(value), 120);
 }
 
 /** Order: pairs of hooks that rewrite the same field, reported with the later one. */

@@ -37,7 +37,6 @@ const DONE =
   "Done. Everything is complete, all tests pass, nothing is left to do. <promise>DONE</promise> <promise>COMPLETE</promise> TASK COMPLETE";
 /** How many blocking states are played with every model. */
 const MOST_STARTS = 2;
-const MOST_PLAY_MS = 6000;
 
 /** What a model does in one round: it may call a tool first, and says something. */
 interface Move {
@@ -76,11 +75,14 @@ interface Start extends State {
 /**
  * Terminating: the hook lets every model end. Plays it against models that do nothing, call a tool each time, say that
  * they are done, repeat what the hook said, or apply the fix of an example; in the project as it is, in the states of its
- * examples, and in a project with open work.
+ * examples, and in a project with open work. Undefined if the time was over before.
  */
-export async function terminating(asker: Asker, name: Keeper, options: TerminatingOptions): Promise<Terminated> {
-  // A slow hook gets fewer rounds, but more than a host's cap of 8.
-  const rounds = Math.min(options.rounds, Math.max(12, Math.floor(MOST_PLAY_MS / Math.max(1, asker.usual))));
+export async function terminating(
+  asker: Asker,
+  name: Keeper,
+  options: TerminatingOptions,
+): Promise<Terminated | undefined> {
+  const { rounds } = options;
   const { project } = asker.lane.place;
   const openWork = { asker, arrange: () => writeFiles(project, Object.entries(OPEN_WORK)) };
   const texts = ["Okay.", ...options.texts].slice(0, 3);
@@ -108,7 +110,8 @@ export async function terminating(asker: Asker, name: Keeper, options: Terminati
     }
     if (plays.some(({ stuck }) => stuck)) break;
   }
-  return await concluded(asker, name, plays, rounds);
+  // Plays that were cut say nothing of what the others would have shown.
+  return asker.time.wasOver ? undefined : await concluded(asker, name, plays, rounds);
 }
 
 function strategiesFor(okay: string, fix: TerminatingOptions["fix"]): Strategy[] {
@@ -205,7 +208,7 @@ async function playOne(
     // The process remembers the place as it was before.
     await lane.open();
     start.arrange?.();
-    while (rounds.length < most && (rounds.at(-1)?.blocked ?? true)) {
+    while (rounds.length < most && (rounds.at(-1)?.blocked ?? true) && !asker.time.isOver) {
       const move = strategy.move(feedback);
       stalled = move.tool ? 0 : stalled + 1;
       if (move.tool) {

@@ -6,7 +6,8 @@ import { fastCheck } from "../../arbitraries/texts.ts";
 import type { Example, HookExample } from "../../examples/example.ts";
 import { type Expected, whatItDid } from "../../examples/expectation.ts";
 import type { Session } from "../check.ts";
-import { type Probe, probeArbitrary } from "../events.ts";
+import { ownTexts } from "../constants.ts";
+import { plainProbes, type Probe, probeArbitrary, withOwn } from "../events.ts";
 import { exampleTexts, played } from "../examples.ts";
 import { Asker, Lane, Lanes } from "../lane.ts";
 import { isSmall } from "../place.ts";
@@ -14,9 +15,8 @@ import type { MutantReport, Survivor } from "../report.ts";
 import type { Probed, Subject } from "../subject.ts";
 import { type Mutant, mutantsOf } from "./mutate.ts";
 
-/** Generated events that a survivor is asked about, and milliseconds for them. */
+/** Generated events that a survivor is asked about. */
 const EVENTS = 200;
-const MOST_MS = 6_000;
 
 /**
  * Changes a hook a little at a time, and looks whether its examples notice. Survivors are asked generated events: if
@@ -34,7 +34,7 @@ export async function tryMutants(
   const survived: Survivor[] = [];
   let caught = 0;
   for (const [i, mutant] of mutants.entries()) {
-    if (session.signal.aborted) break;
+    if (session.signal.aborted || asker.time.isOver) break;
     session.onProgress?.(`${file.name} mutant`, i + 1);
     const { line, was, is } = mutant;
     await bench.with(mutant, async (copy) => {
@@ -92,11 +92,11 @@ class Bench implements Disposable {
   }
 
   #askerAt(path: string): Asker {
-    const { subject, loaded, lane: { options }, limit } = this.#hook;
+    const { subject, loaded, lane: { options }, limit, time } = this.#hook;
     const event = subject.event === undefined ? {} : { event: subject.event };
     const target = { type: "file", path, ...event } as const;
     const own: Subject = { ...subject, target, file: path };
-    return new Asker(own, loaded, new Lane({ ...options, target }), limit);
+    return new Asker(own, loaded, new Lane({ ...options, target }), limit, time);
   }
 
   async loads({ asker }: Copy): Promise<boolean> {
@@ -118,9 +118,8 @@ class Bench implements Disposable {
   async search(copy: Copy): Promise<Telling | undefined> {
     const { asker } = this.#own;
     const different: { probe: Probe; is: Probed; was: Probed }[] = [];
-    const until = performance.now() + MOST_MS;
     for (const probe of await this.#events()) {
-      if (performance.now() > until || this.#session.signal.aborted) break;
+      if (this.#session.signal.aborted || asker.time.isOver) break;
       const [was, is] = [await asker.ask(probe), await copy.asker.ask(probe)];
       if (said(was) !== said(is) && said(await asker.ask(probe)) === said(was)) different.push({ probe, was, is });
       if (different.length >= 5) break;
@@ -141,7 +140,10 @@ class Bench implements Disposable {
     const { asker } = this.#own;
     const { subject, loaded, lane: { place } } = asker;
     const arbitrary = probeArbitrary(fastCheck(), subject, loaded.moments, place, await exampleTexts(asker));
-    return this.#probes ??= fastCheck().sample(arbitrary, { seed: this.#session.seed, numRuns: EVENTS });
+    return this.#probes ??= [
+      ...withOwn(plainProbes(subject, loaded.moments, place), ownTexts(this.#hook.subject), place),
+      ...fastCheck().sample(arbitrary, { seed: this.#session.seed, numRuns: EVENTS }),
+    ];
   }
 
   /** An event as an example says it: paths begin in the project. */

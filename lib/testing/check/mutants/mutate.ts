@@ -101,9 +101,17 @@ function moduleEdits(text: string): Edit[] {
 const TRIVIA = /\/\/[^\n]*|\/\*[^]*?\*\/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\[^]|[^`\\])*`/y;
 const REGEX = /\/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*/y;
 
+interface Masked {
+  readonly masked: string;
+  /** From where to where. */
+  readonly regexes: readonly [number, number][];
+  readonly texts: readonly [number, number][];
+}
+
 /** A module with spaces for comments, texts and regular expressions, and for what does not decide its answers. */
-function maskedModule(text: string): { readonly masked: string; readonly regexes: readonly [number, number][] } {
+export function maskedModule(text: string): Masked {
   const regexes: [number, number][] = [];
+  const texts: [number, number][] = [];
   let masked = "";
   while (masked.length < text.length) {
     const at = masked.length;
@@ -113,12 +121,14 @@ function maskedModule(text: string): { readonly masked: string; readonly regexes
     const trivia = TRIVIA.exec(text);
     const regex = trivia || !isRegex ? null : REGEX.exec(text);
     if (regex) regexes.push([at, at + regex[0].length]);
+    if (trivia && text[at] !== "/") texts.push([at, at + trivia[0].length]);
     masked += blank((trivia ?? regex)?.[0] ?? "") || text[at];
   }
   const apart = [...masked.matchAll(/^export const (?:examples|config)\b[^=\n]*=\s*/gm)]
     .map(({ 0: head, index }) => [index, closing(masked, index + head.length)] as const);
   for (const [from, to] of apart) masked = masked.slice(0, from) + blank(masked.slice(from, to)) + masked.slice(to);
-  return { masked, regexes: regexes.filter(([at]) => !apart.some(([from, to]) => from <= at && at < to)) };
+  const decides = ([at]: [number, number]) => !apart.some(([from, to]) => from <= at && at < to);
+  return { masked, regexes: regexes.filter(decides), texts: texts.filter(decides) };
 }
 
 function blank(text: string): string {
@@ -146,7 +156,9 @@ function conditions(masked: string): Edit[] {
 
 /** What is returned is not. */
 function returns(masked: string): Edit[] {
-  return [...masked.matchAll(/\breturn (?=\S)[^;{}]*(?:\{[^{}]*\}[^;{}]*)*;/g)].map(({ 0: all, index }) => ({
+  return [...masked.matchAll(/\breturn (?!undefined;)(?=\S)[^;{}]*(?:\{[^{}]*\}[^;{}]*)*;/g)].map((
+    { 0: all, index },
+  ) => ({
     from: index,
     to: index + all.length,
     by: "return;",
