@@ -47,9 +47,7 @@ export function agent(options: AgentOptions = {}): Agent {
     limits: limitsOf(options.limits),
     cwd: pathFrom(options.from, options.cwd ?? process.cwd(), "cwd"),
     hookFolders: given.filter((h): h is string => typeof h === "string").map((h) => pathFrom(options.from, h, "hooks")),
-    hooksBeside: options.hooks === undefined && isPlace(options.from)
-      ? pathFrom(options.from, "hooks", "hooks")
-      : undefined,
+    script: options.hooks === undefined && isPlace(options.from) ? pathFrom(options.from, "", "from") : undefined,
     codeHooks: liveHooks(given.filter((h): h is CodeHooks => typeof h !== "string")),
     store: sessionStore(options.store ?? memoryStore()),
     resolve: (path) => pathFrom(options.from, path, "tape"),

@@ -43,8 +43,8 @@ export interface AgentParts {
   readonly limits: Limits;
   readonly cwd: string;
   readonly hookFolders: readonly string[];
-  /** Where hooks may lie that load by themselves; absent if the agent names its own. */
-  readonly hooksBeside: string | undefined;
+  /** The script, if the hooks beside it load by themselves; absent if the agent names its own. */
+  readonly script: string | undefined;
   readonly codeHooks: HookList;
   readonly store: SessionStore;
   /** Resolves a path of an option against the agent's script. */
@@ -248,7 +248,7 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
   const spec = lane ? lane.spec(definition) : definition;
   if (tape) {
     tape.isWatched = isWatched;
-    tape.loadsBeside = parts.hooksBeside !== undefined;
+    tape.loadsBeside = parts.script !== undefined;
     tape.isRuled = own.permissions !== undefined || own.ask !== undefined;
   }
   const source = past ? (past.forked ? "fork" : "resume") : "startup";

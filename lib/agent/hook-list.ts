@@ -2,13 +2,35 @@ import type { HookRunner } from "./options.ts";
 import type { HookList, HookRecord } from "../core/hook.ts";
 import type { Tool } from "../core/tool.ts";
 
+/** Where our own code lies: in a bundle, where the script's does. */
+const OWN = decodeURIComponent(new URL(".", import.meta.url).pathname);
+
+interface OfAgent {
+  readonly name: string;
+  readonly hookFolders: readonly string[];
+  readonly script: string | undefined;
+}
+
 /** The folders of an agent's hooks: those it names, or the one beside its script if that holds hooks. */
-export async function hookFolders(
-  { hookFolders, hooksBeside }: { readonly hookFolders: readonly string[]; readonly hooksBeside: string | undefined },
-): Promise<readonly string[]> {
-  if (hooksBeside === undefined || !process.getBuiltinModule("node:fs").existsSync(hooksBeside)) return hookFolders;
+export async function hookFolders({ name, hookFolders, script }: OfAgent): Promise<readonly string[]> {
+  if (script === undefined) return hookFolders;
+  const { lstatSync, realpathSync } = process.getBuiltinModule("node:fs");
+  const lost = (why: string): never => {
+    throw new TypeError(
+      `Cannot start agent '${name}' as ${why}, away from the hooks beside its script: run the script itself, or name the folder in 'hooks' by its whole path, or say 'hooks: []' if there are none`,
+    );
+  };
+  const folder = script.slice(0, script.lastIndexOf("/") + 1);
+  if (folder === OWN) lost("it is part of a bundle");
+  try {
+    realpathSync(script); // as a compiled program pretends that its parts are files
+  } catch {
+    lost(`there is no '${script}'`);
+  }
+  const beside = `${folder}hooks`;
+  if (lstatSync(beside, { throwIfNoEntry: false }) === undefined) return [];
   const { holdsHooks } = await import("../hooks/discover.ts");
-  return holdsHooks(hooksBeside) ? [hooksBeside] : [];
+  return holdsHooks(beside) ? [beside] : [];
 }
 
 export interface HookListParts {

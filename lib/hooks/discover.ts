@@ -1,4 +1,13 @@
-import { type Dirent, existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import {
+  type Dirent,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { EVENTS } from "../core/events.ts";
 import type { HookRecord, OnError } from "../core/hook.ts";
@@ -85,13 +94,14 @@ export function discover(folder: string, isLeftOut: (name: string) => boolean = 
 
 /**
  * Whether a folder that was only found holds hooks: a file name in it begins with an event. One that cannot be read
- * may hold a gate, and counts as one.
+ * may hold a gate, and counts as one; so does a link that leads nowhere.
  */
 export function holdsHooks(folder: string): boolean {
   try {
     return readdirSync(folder).some(beginsWithEvent);
   } catch (error) {
-    return !["ENOENT", "ENOTDIR"].includes((error as { code?: string }).code ?? "");
+    return !["ENOENT", "ENOTDIR"].includes((error as { code?: string }).code ?? "") ||
+      lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   }
 }
 

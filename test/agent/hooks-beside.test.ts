@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { chmodSync, mkdirSync, symlinkSync } from "node:fs";
 import { test } from "node:test";
 import { agent, type AgentOptions } from "crochet";
 import { scripted, scriptedServer } from "crochet/testing";
@@ -25,7 +25,7 @@ async function callsOf(from: string, options: AgentOptions = {}): Promise<number
 }
 
 test("agent({ from }) loads ./hooks beside the script; [] switches that off, and an option replaces it", async () => {
-  using folder = scratch();
+  using folder = scratch({ "agent.ts": "" });
   put(folder.path, { "hooks/stop.once.js": STOP, "other/stop.quiet.js": "export default () => {};\n" });
   const from = `file://${folder.path}/agent.ts`;
   assert.equal(await callsOf(from), 2);
@@ -37,7 +37,7 @@ test("agent({ from }) loads ./hooks beside the script; [] switches that off, and
 });
 
 test("a hooks/ beside the script in which no file name begins with an event is left alone", async () => {
-  using folder = scratch();
+  using folder = scratch({ "agent.ts": "" });
   put(folder.path, {
     "hooks/useStop.ts": "throw new Error('React')",
     "hooks/stop-watch.tsx": "",
@@ -48,6 +48,27 @@ test("a hooks/ beside the script in which no file name begins with an event is l
   put(folder.path, { "hooks/10-stop@x.js": STOP });
   const { error } = await agent({ model: scripted([]), from }).run("go");
   assert.match(error!.message, /Cannot load hook 'stop-watch\.tsx'/, "a folder of hooks has nothing else in it");
+});
+
+test("an agent refuses to start away from its script, or beside hooks that cannot be read; [] says there are none", async () => {
+  using folder = scratch({ "linked/agent.ts": "", "locked/agent.ts": "", "locked/hooks/stop.once.js": STOP });
+  symlinkSync("nowhere", `${folder.path}/linked/hooks`);
+  chmodSync(`${folder.path}/locked/hooks`, 0);
+  const rows: [from: string, why: RegExp][] = [
+    ["gone/agent.ts", /^Cannot start agent 'agent' as there is no '\S+gone\/agent\.ts', away from the hooks beside/],
+    ["linked/agent.ts", /^Cannot read hooks folder '\S+linked\/hooks': ENOENT/],
+    // Root reads every folder.
+    ...(process.getuid?.() === 0 ? [] : [["locked/agent.ts", /^Cannot read hooks folder/]] as [string, RegExp][]),
+  ];
+  for (const [path, why] of rows) {
+    const from = `file://${folder.path}/${path}`;
+    const model = scripted([{ text: "done" }]);
+    const said = await agent({ model, from }).run("go").then(({ error }) => error!.message, (error) => error.message);
+    assert.match(said, why);
+    assert.equal(model.requests.length, 0);
+    assert.equal(await callsOf(from, { hooks: [] }), 1);
+  }
+  chmodSync(`${folder.path}/locked/hooks`, 0o700);
 });
 
 test("the script's folder loads once under the runtime and 'crochet run', however it is named", async () => {

@@ -9,6 +9,7 @@ import { readHeader } from "../../lib/tape/read.ts";
 import { replay, ReplayError, scripted, scriptedServer } from "../../lib/testing/index.ts";
 import { Edit, Read } from "../../lib/tools/index.ts";
 import { withEnv } from "../_env.ts";
+import { put } from "../_scratch.ts";
 import { inFolder } from "../tape/_stage.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -174,6 +175,7 @@ test("replay() of a missing fixture records it if there is a key, and replays it
   await inFolder(async (folder) => {
     await using server = await scriptedServer([{ text: "hello" }]);
     const model = anthropic({ baseURL: server.url, apiKey: "not-a-key" });
+    put(folder, { "agents/greeter.ts": "" });
     const from = `file://${folder}/agents/greeter.ts`;
     const greeter = agent({ system: "You greet.", model, from });
     await withEnv({ CI: undefined, ANTHROPIC_API_KEY: "not-a-key" }, async () => {
