@@ -1,10 +1,14 @@
-import { existsSync, lstatSync, readlinkSync, type Stats } from "node:fs";
+import { type Dirent, existsSync, lstatSync, readdirSync, readlinkSync, type Stats } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { parseIgnoreLine } from "../tools/search/ignore.ts";
 
 /** The text between the brackets of a file rule, as a test on absolute paths. */
-export type PathRule = (path: string, root: string) => boolean;
+export interface PathRule {
+  (path: string, root: string): boolean;
+  /** What its plain words begin with, in or above which all of its paths are. */
+  readonly start: (root: string) => string;
+}
 
 /**
  * Reads a pattern as a line of .gitignore: `src/**`, `*.env` (at any depth), `build/`; `//etc/x` is a path of the
@@ -16,10 +20,14 @@ export function compilePath(pattern: string): PathRule {
     : pattern === "~" || pattern.startsWith("~/")
     ? [homedir(), `/${pattern.slice(2)}`]
     : [undefined, pattern.replace(/^\.\//, "/")];
-  if (line === "/" || line === "") return (path, root) => inside(path, base ?? root);
+  const words = /^\/.|.\/./s.test(line) ? line.replace(/[^/]*[*?[\\].*$/s, "") : "";
+  const start = (root: string) => resolve(base ?? root, `./${words}`);
+  if (line === "/" || line === "") {
+    return Object.assign((path: string, root: string) => inside(path, base ?? root), { start });
+  }
   const rule = parseIgnoreLine(line);
   if (rule === undefined || rule.keep) throw new TypeError("Cannot use a glob as it is not a path");
-  return (path, root) => {
+  const matches = (path: string, root: string) => {
     const from = path.length > LONGEST_PATH ? "" : relative(base ?? root, path);
     if (from === "" || from === ".." || from.startsWith(`..${sep}`) || isAbsolute(from)) return false;
     for (let end = from.indexOf("/"); end >= 0; end = from.indexOf("/", end + 1)) {
@@ -27,6 +35,32 @@ export function compilePath(pattern: string): PathRule {
     }
     return !rule.onlyDirectories && rule.matches(from);
   };
+  return Object.assign(matches, { start });
+}
+
+/** Names that are looked at in folders. */
+const MOST_NAMES = 20_000;
+
+/** Whether folders hold a path that matches, or too many to know. Not looked into: links, what is installed, git's own. */
+export function hold(folders: readonly string[], matches: (path: string) => boolean): boolean {
+  const open = [...folders];
+  let seen = 0;
+  for (const folder of open) {
+    for (const entry of entriesIn(folder)) {
+      const path = join(folder, entry.name);
+      if (++seen > MOST_NAMES || matches(path)) return true;
+      if (entry.isDirectory() && !["node_modules", ".git"].includes(entry.name)) open.push(path);
+    }
+  }
+  return false;
+}
+
+function entriesIn(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
 }
 
 export function inside(path: string, root: string): boolean {

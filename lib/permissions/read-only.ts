@@ -2,14 +2,14 @@ import { readdirSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { entryAt, inside, isOfProcess, LONGEST_PATH, realPath } from "./_path-rule.ts";
 import { wildcard } from "./parse-rule.ts";
-import { hiddenIn, readLine, type ShellWord } from "./shell.ts";
+import { hiddenIn, programOf, readLine, type ShellWord } from "./shell.ts";
 
 /** What a command that only reads opens. */
 interface Reading {
   /** The files and folders it names, absolute. */
   readonly paths: readonly string[];
-  /** It opens files that it does not name. */
-  readonly searches: boolean;
+  /** The folders it opens files in that it does not name. */
+  readonly searched: readonly string[];
 }
 
 interface ReadOnlyCommand {
@@ -17,8 +17,8 @@ interface ReadOnlyCommand {
   readonly options: RegExp;
   /** Its arguments are text, not files. */
   readonly text?: boolean;
-  /** Whether it opens files that it does not name: always, or with such an option. */
-  readonly searches?: true | RegExp;
+  /** Whether it opens files that it does not name: if such a word is among its own. */
+  readonly searches?: RegExp;
 }
 
 const ANY = /^-/;
@@ -38,7 +38,8 @@ const COMMANDS: ReadonlyMap<string, ReadOnlyCommand> = new Map(Object.entries({
   git: {
     options:
       /^--no-pager$|^-(?:\d+|[nU]\d*|[pusbwiMSGL]|sb)$|^--(?:(?:abbrev-commit|abbrev-ref|after|all|author|before|branch|cached|color|date|decorate|diff-filter|first-parent|follow|format|graph|grep|ignored|is-inside-work-tree|max-count|merges|minimal|name-only|name-status|no-color|no-merges|no-patch|numstat|oneline|patch|porcelain|pretty|reverse|short|shortstat|show-prefix|show-toplevel|since|staged|stat|summary|unified|until|verify|word-diff)(?:=.*)?)?$/s,
-    searches: true,
+    // It shows what was in any file at any time.
+    searches: /^(?:diff|log|show|blame)$/,
   },
   grep: {
     options: /^-[EFGPivwxclLqsnHhorab]*(?:[ABCm]\d*|e)?$|^--(?:(?:include|exclude|exclude-dir|color)(?:=.*)?)?$/s,
@@ -50,7 +51,7 @@ const COMMANDS: ReadonlyMap<string, ReadOnlyCommand> = new Map(Object.entries({
   rg: {
     options:
       /^-[FSivwxclNnHoUu]*(?:[ABCm]\d*|[gtTe])?$|^--(?:(?:files|hidden|no-ignore|count|type|glob|max-count|max-depth|multiline|color)(?:=.*)?)?$/s,
-    searches: true,
+    searches: /^/,
   },
   sort: { options: /^-[bdfghiMnrRsuVz]*$|^-k[\d.,a-zA-Z]*$|^-t.?$/ },
   tail: { options: /^-\d*$|^-[nc]\d*$|^-[qv]$/ },
@@ -92,10 +93,16 @@ function readingOf(
   const files = command.text ? globbed : args;
   if (!files.every((file) => file.length < LONGEST_PATH && !file.split("/").includes(".."))) return undefined;
   const paths = files.flatMap((file) => places.map((place) => resolve(place, file)));
-  const { searches = false } = command;
   if (!paths.every(isInside)) return undefined;
-  return { paths, searches: typeof searches === "boolean" ? searches : args.some((arg) => searches.test(arg)) };
+  if (!args.some((arg) => command.searches?.test(arg))) return { paths, searched: [] };
+  if (name!.text === "git") return { paths, searched: ["/"] };
+  // Behind the pattern they are named, unless the value of an option could be taken for one.
+  const isNamed = operands.length > 1 && args.every((arg) => /^[^-]|^-\w*[^\WABCmegtT]$|=/.test(arg));
+  return { paths, searched: isNamed ? paths : [...paths, ...places] };
 }
+
+/** Commands that work on the folder they are in unless another is named, and do not only read as far as we know. */
+const ON_FOLDER = /^(?:(?:[ef]?grep|rg|ag|ack|find)\0|git\0(?:.*\0)?(?:archive|clean|grep|reset|stash)\0)/s;
 
 /**
  * Whether git would use a `.git` of the workspace or of a folder above it, or none. One below, or a folder that is itself a
@@ -185,7 +192,7 @@ export function readBash(text: string, cwd: string, roots: readonly string[]): B
     const texts = words.map((word) => word.text);
     const isFile = (path: string) => here?.some((place) => isFileIn(roots, resolve(place, path))) ?? false;
     const hides = () => hiddenIn(texts, source, isFile);
-    const named = () => here && namedIn(texts.slice(1), here);
+    const named = () => here && namedIn(texts, here);
     commands.push({ words: texts, source, opens, reading, hides, named });
     if (texts[0] === "cd") places = reading && ++moves <= MOST_MOVES ? moved(here!, texts.at(-1)!) : undefined;
   }
@@ -208,8 +215,11 @@ function namesProcess(word: string): boolean {
 }
 
 /** Also behind `=`, as in `of=a`; undefined if a link could lead a `..` elsewhere. */
-function namedIn(words: readonly string[], places: readonly string[]): readonly string[] | undefined {
-  const names = words.flatMap((word) => [word, word.replace(/^[^=]*=?/, "")])
+function namedIn([name = "", ...words]: readonly string[], places: readonly string[]): readonly string[] | undefined {
+  const all = [programOf(name), ...words, ""].join("\0");
+  const names = [...words, ...(ON_FOLDER.test(all) ? ["."] : [])].flatMap((
+    word,
+  ) => [word, word.replace(/^[^=]*=?/, "")])
     .filter((name) => name !== "" && name.length <= LONGEST_PATH);
   if (names.some((name) => name.split("/").includes(".."))) return undefined;
   return names.flatMap((name) => places.map((place) => resolve(place, name)));

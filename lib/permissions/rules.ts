@@ -1,6 +1,6 @@
 import { isAbsolute, join, resolve } from "node:path";
 import type { Effect } from "../core/tool.ts";
-import { inside, isOfProcess, isProtected, realPath } from "./_path-rule.ts";
+import { hold, inside, isOfProcess, isProtected, realPath } from "./_path-rule.ts";
 import { concernsCommand, EDITS, matchesCommand, namesCommand, parseRule, READS, type Rule } from "./parse-rule.ts";
 import { type BashCommand, type BashLine, readBash } from "./read-only.ts";
 
@@ -99,7 +99,9 @@ function decideCommands(
   for (const command of commands) {
     const rule = allow.find((r) => r.tool === "Bash" && r.command && matchesCommand(r.command, command.words));
     if (rule) used.add(rule.source);
-    else if (!isReading(command, rules)) return { behavior: "ask", reason: `no rule allows '${command.source}'` };
+    else if (!isReading(command, rules, subject)) {
+      return { behavior: "ask", reason: `no rule allows '${command.source}'` };
+    }
     for (const { kind, path } of command.opens) {
       const open = kind === "read" ? isWithin(path, subject) : mayWrite(path, allow, edits, subject);
       if (!open) return { behavior: "ask", reason: `no rule allows '${command.source}' to ${kind} '${path}'` };
@@ -132,12 +134,18 @@ function doubtOf(rules: readonly Rule[], subject: Subject): Decision | undefined
   if (named) return inDoubt(named, "the line has the words it names");
   const files = rules.filter((rule) => rule.path);
   if (files.length === 0) return undefined;
-  for (const command of commands.filter(({ reading }) => !reading)) {
-    const named = command.named();
+  for (const command of commands) {
+    const shown = showing(command, rules, subject);
+    if (shown) return inDoubt(shown, `'${command.source}' searches folders`);
+    const named = command.reading ? [] : command.named();
     if (!named) return inDoubt(files[0], `which files '${command.source}' names is not known`);
-    for (const path of named) {
-      const rule = files.find((r) => matchesPath(r, path, subject) || matchesPath(r, join(path, "_"), subject));
-      if (rule) return inDoubt(rule, `'${command.source}' names '${path}'`);
+    for (const rule of files) {
+      const matches = (path: string) => matchesPath(rule, path, subject);
+      const path = named.find((p) => matches(p) || matches(join(p, "_")) || startsIn(rule, p, subject));
+      if (path !== undefined) return inDoubt(rule, `'${command.source}' names '${path}'`);
+      if (hold(named.map(subject.real), (p) => rule.path!(p, subject.real(subject.roots[0]!)))) {
+        return inDoubt(rule, `'${command.source}' names a folder`);
+      }
     }
   }
   return undefined;
@@ -150,14 +158,29 @@ function cannotRead(why: string): string {
 /** Whether each command of a line only reads, and no redirection writes. */
 function readsOnly(subject: Subject, rules: readonly Rule[]): boolean {
   return subject.line?.commands?.every((command) =>
-    isReading(command, rules) &&
+    isReading(command, rules, subject) &&
     command.opens.every(({ kind, path }) => kind === "read" && isWithin(path, subject))
   ) ?? false;
 }
 
-/** A search opens files without naming them, so it is not known to keep a rule about reading files. */
-function isReading({ reading }: BashCommand, rules: readonly Rule[]): boolean {
-  return reading !== undefined && !(reading.searches && rules.some((rule) => rule.path && READS.has(rule.tool)));
+function isReading(command: BashCommand, rules: readonly Rule[], subject: Subject): boolean {
+  return command.reading !== undefined && !showing(command, rules, subject);
+}
+
+/** The rule about reading that a search may break: it opens files without naming them. */
+function showing({ reading }: BashCommand, rules: readonly Rule[], subject: Subject): Rule | undefined {
+  return rules.find((rule) =>
+    READS.has(rule.tool) && reading?.searched.some((folder) => startsIn(rule, folder, subject, true))
+  );
+}
+
+/** Whether what a rule is about begins below a folder, or `around` it. */
+function startsIn({ path }: Rule, folder: string, { roots, real }: Subject, around = false): boolean {
+  const root = roots[0]!;
+  return [[folder, root], [real(folder), real(root)]].some(([at = "", from = ""]) => {
+    const start = path?.start(from);
+    return start !== undefined && ((inside(start, at) && start !== at) || (around && inside(at, start)));
+  });
 }
 
 /** Whether the `if` of a hook holds for a call. It holds for a line in doubt: a filter must not keep a gate from looking. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { permissionGate } from "../../lib/permissions/gate.ts";
 import type { Permissions } from "../../lib/permissions/rules.ts";
-import { scratch } from "../_scratch.ts";
+import { put, scratch } from "../_scratch.ts";
 import { behavior, ofBash, ofTool } from "./_call.ts";
 
 /** Ways to run a command inside a line; CMD is where it stands. */
@@ -356,6 +356,79 @@ test("deny Read(.env): a command that only reads is denied the file, and any oth
   for (const line of ["rg KEY", "grep -r KEY .", "git log -p"]) {
     assert.equal(behavior(line, { deny: ["Read(.env)"] }), "ask", line);
   }
+});
+
+test("a command that reads, moves or removes whole folders above a denied path asks, and one that lists names does not", () => {
+  using folder = scratch({
+    ".env": "",
+    "src/deep/a": "",
+    "src/b": "",
+    "lib/c": "",
+    "app/on/.env": "",
+    "secret/key": "",
+  });
+  put(folder.path, { "node_modules/x/.env": "" });
+  const says = (command: string, deny: string, cwd = ".") =>
+    behavior(command, { mode: "bypass", deny: [deny], roots: [folder.path] }, join(folder.path, cwd));
+  const table: [rule: string, asks: string[], passes: string[]][] = [
+    ["Read(.env)", [
+      ...[
+        "grep -r X .",
+        "grep -rn X",
+        "grep -r -A 3 X",
+        "grep -R X .",
+        "rg X",
+        "rg -z X",
+        "git grep --no-index X",
+        "git diff",
+      ],
+      ...[
+        "git log -p",
+        "git -C app grep X",
+        "cp -r . /tmp/x",
+        "tar c app",
+        "mv app gone",
+        "rm -rf app",
+        "zip -r x app",
+      ],
+      ...["cat app/on/.env", "git archive HEAD", "grep -r X lib"],
+    ], [
+      ...[
+        "ls -R",
+        "find . -name X",
+        "git status",
+        "git ls-files",
+        "grep X lib/c",
+        "rm -rf lib",
+        "npm run lib",
+        "cp -r src x",
+      ],
+      ...["rm -rf node_modules/y", "git commit -m x", "npm test", "wc -l lib/c"],
+    ]],
+    ["Edit(src/deep/**)", [
+      ...[
+        "rm -rf src",
+        "mv src gone",
+        "rm -rf .",
+        "rm -rf ./src/",
+        "git clean -fd",
+        "git stash",
+        "find -delete",
+        "sed -i x src/deep/a",
+      ],
+      ...["rm -rf src/deep", "chmod -R 0 --dir=src", "cd src && rm -rf ."],
+    ], ["rm -rf lib", "rm src/b", "grep -r X src", "rg X", "ls src", "git diff", "npm test", "git commit -m x"]],
+    ["Read(secret/**)", ["grep -r X .", "grep -r X secret", "rg X", "git show", "tar c ."], [
+      ...["grep -rn X lib", "grep -rin X lib src", "rg -n X src", "ls secret", "tar c lib", "git status"],
+    ]],
+    ["Edit(/lib/*.pem)", ["rm -rf ."], ["rm -rf lib", "rm lib/c"]],
+  ];
+  for (const [rule, asks, passes] of table) {
+    for (const line of asks) assert.notEqual(says(line, rule), "allow", `${line} with ${rule}`);
+    for (const line of passes) assert.equal(says(line, rule), "allow", `${line} with ${rule}`);
+  }
+  assert.equal(says("grep -r X .", "Read(secret/**)", "secret"), "deny");
+  assert.equal(says("grep -r X .", "Read(secret/**)", "lib"), "allow");
 });
 
 test("an unread line under a deny rule asks whatever a hook says, and is refused with the reason if the user cannot be asked", async () => {
