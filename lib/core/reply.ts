@@ -139,7 +139,7 @@ class OpenReply {
       throw new ModelError(`Cannot use the reply as ${why}`, { code: "cut", retryable: true });
     }
     const stop_reason = this.#stopReason ?? "end_turn";
-    const { content, calls } = contentOf(this.blocks, isCut(stop_reason));
+    const { content, calls } = contentOf(this.blocks, stop_reason);
     const { id = "" } = this.#start ?? {};
     const { model = "", usage = NO_USAGE, cost } = this.#partial;
     return {
@@ -160,14 +160,16 @@ export function goesOn(stop_reason: string): boolean {
   return stop_reason === "pause_turn" || stop_reason === "compaction";
 }
 
-function contentOf(blocks: Map<number, OpenBlock>, isReplyCut: boolean): Pick<Reply, "calls"> & { content: Block[] } {
+function contentOf(blocks: Map<number, OpenBlock>, stop_reason: string): Pick<Reply, "calls"> & { content: Block[] } {
   const indices = [...blocks.keys()].sort((a, b) => a - b);
   const calls: ToolCall[] = [];
   let content: Block[] = [];
   for (const index of indices) {
     const open = blocks.get(index)!;
-    const { block, invalid } = close(open, !open.stopped || (isReplyCut && index === indices.at(-1)));
+    const { block, invalid } = close(open, !open.stopped || (isCut(stop_reason) && index === indices.at(-1)));
     if (block.type === "text" && block.text === "") continue;
+    // A call that a filter cut short is not what the model meant: it is neither run nor kept.
+    if (isToolUse(block) && stop_reason === "refusal") continue;
     content.push(block);
     if (!isToolUse(block)) continue;
     const { id, name, input } = block;

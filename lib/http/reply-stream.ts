@@ -90,7 +90,7 @@ async function* batches(
       const events = done ? parser.end() : parser.push(value);
       if (events.length > 0) yield events;
       const now = performance.now();
-      if (events.some(({ type }) => type !== "ping") || parser.saidMore?.()) saidSomething = now;
+      if (events.some(says) || parser.saidMore?.()) saidSomething = now;
       else if (now - saidSomething > timeout) throw stalledError("nothing but signs of life", timeout, "timeout");
     }
   } catch (error) {
@@ -102,6 +102,13 @@ async function* batches(
     signal.removeEventListener("abort", stop);
     if (!finished) stop();
   }
+}
+
+/** Whether an event brings anything: a ping does not, nor does a piece of a block in which all texts are empty. */
+function says({ type, delta }: ModelEvent & { readonly delta?: object }): boolean {
+  if (type === "ping") return false;
+  return type !== "content_block_delta" ||
+    Object.entries(delta ?? {}).some(([key, value]) => key !== "type" && value !== "");
 }
 
 function eachOf<T>(batches: AsyncGenerator<readonly T[], void>): AsyncIterableIterator<T> {

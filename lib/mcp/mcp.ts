@@ -28,6 +28,8 @@ const CALL_MS = 600_000;
 const GOODBYE_MS = 1000;
 /** Servers report several changes at once. */
 const SETTLE_MS = 50;
+/** How often a server's tools are listed again at most. */
+const EVERY_MS = 1000;
 
 /** One server: connected when the session begins, and again by the next call if it has ended in between. */
 class McpConnection {
@@ -36,6 +38,9 @@ class McpConnection {
   #connecting: Promise<Client> | undefined;
   #transport: Transport | undefined;
   #isClosed = false;
+  #listing: ReturnType<typeof setTimeout> | undefined;
+  /** When its tools were last listed again. */
+  #listed = -Infinity;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -43,6 +48,7 @@ class McpConnection {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    clearTimeout(this.#listing);
     const client = await this.#connecting?.catch(() => undefined);
     if (client) await this.#leave(client, this.#transport!);
   }
@@ -76,11 +82,7 @@ class McpConnection {
     const client = new sdk.Client({ name: "crochet", version: crochetVersion() }, {
       capabilities: { roots: {} },
       listChanged: {
-        tools: {
-          debounceMs: SETTLE_MS,
-          onChanged: (error, tools) =>
-            error ? warn(`MCP server '${name}': ${error.message}`) : this.#offer(tools ?? []),
-        },
+        tools: { autoRefresh: false, debounceMs: 0, onChanged: () => this.#listSoon(client) },
       },
       versionNegotiation: { mode, probe: { timeoutMs: startTimeout } },
     });
@@ -133,6 +135,21 @@ class McpConnection {
     await within(GOODBYE_MS, goodbye);
     await within(3 * GOODBYE_MS, transport.close());
     await within(GOODBYE_MS, client.close());
+  }
+
+  /** Lists the tools again: not at once, as a server tells of each by itself, and not more than once a second. */
+  #listSoon(client: Client): void {
+    if (this.#listing !== undefined) return;
+    const since = performance.now() - this.#listed;
+    this.#listing = setTimeout(async () => {
+      this.#listing = undefined;
+      this.#listed = performance.now();
+      try {
+        this.#offer((await client.listTools()).tools);
+      } catch (error) {
+        if (!this.#isClosed) this.#options.warn(`MCP server '${this.#options.name}': ${(error as Error).message}`);
+      }
+    }, Math.max(SETTLE_MS, EVERY_MS - since)).unref();
   }
 
   #offer(tools: readonly McpTool[]): void {

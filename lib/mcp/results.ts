@@ -8,6 +8,8 @@ type Content = CallToolResult["content"][number];
 
 /** What of a result is text for the model at most; a server that says more has said too much for any context. */
 const LONGEST = 200_000;
+/** What of a result is read at all, in characters of JSON: the API takes no larger request. */
+const WHOLE = 20_000_000;
 
 /** A server's result as a tool's: the model reads blocks, hooks read the server's own list. */
 export function outputOf({ content, structuredContent, isError }: CallToolResult): ToolOutput {
@@ -15,7 +17,7 @@ export function outputOf({ content, structuredContent, isError }: CallToolResult
   const structured = structuredContent === undefined || says(list, structuredContent)
     ? []
     : [{ type: "text", text: JSON.stringify(structuredContent) } as const];
-  const response = [...list, ...structured];
+  const response = whole([...list, ...structured]);
   return { content: blocksOf(response), response, ...(isError && { isError: true }) };
 }
 
@@ -76,15 +78,29 @@ function left(what: string): Block {
   return text(`(${what}, which cannot be shown)`);
 }
 
+/** A list as far as it is read; what is left out is counted in a last block. */
+function whole(list: readonly Content[]): readonly Content[] {
+  let room = WHOLE;
+  const kept = list.filter((one) => (room -= JSON.stringify(one).length) >= 0);
+  const left = list.length - kept.length;
+  if (left === 0) return list;
+  return [...kept, { type: "text", text: `(${left} of ${list.length} blocks are left out: ask for less at once)` }];
+}
+
 function cut(blocks: readonly Block[]): Block[] {
-  let room = LONGEST;
-  return blocks.map((block) => {
-    if (block.type !== "text") return block;
+  let [room, left] = [LONGEST, 0];
+  const kept = blocks.flatMap((block) => {
+    if (block.type !== "text") return [block];
     const words = String((block as { text: unknown }).text);
-    const kept = words.slice(0, room);
-    room -= kept.length;
-    return kept.length === words.length
-      ? block
-      : text(`${kept}\n(${words.length - kept.length} more characters are left out: ask for less at once)`);
+    const part = words.slice(0, room);
+    room -= part.length;
+    left += words.length - part.length;
+    return part.length === words.length ? [block] : part === "" ? [] : [text(part)];
   });
+  if (left === 0) return kept;
+  const note = `(${left} more characters are left out: ask for less at once)`;
+  const last = kept.at(-1);
+  return last?.type === "text"
+    ? [...kept.slice(0, -1), text(`${(last as { text: string }).text}\n${note}`)]
+    : [...kept, text(note)];
 }

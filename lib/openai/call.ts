@@ -108,7 +108,7 @@ export function parserFor(response: Response, request: ModelRequest, api: OpenAI
   const reader = api === "chat" ? chatReader(request, emit) : responsesReader(request, emit);
   let said = false;
   const stream = eventParser((value, name) => {
-    said ||= !(isObject(value) && value.type === "ping");
+    said ||= !(isObject(value) && isSignOfLife(value));
     reader.take(value, name);
     return undefined;
   });
@@ -131,6 +131,16 @@ export function parserFor(response: Response, request: ModelRequest, api: OpenAI
     },
   });
   return { ...parser, saidMore: () => said || isWhole === true, isWhole: () => reader.isWhole() };
+}
+
+/** Whether it only shows that the server is alive: a ping, or a piece of a reply in which all is empty. */
+function isSignOfLife({ type, delta, choices, usage }: Record<string, unknown>): boolean {
+  if (type === "ping" || (typeof type === "string" && type.endsWith(".delta"))) return type === "ping" || delta === "";
+  if (!Array.isArray(choices) || choices.length === 0 || isObject(usage)) return false;
+  const isEmpty = (one: unknown) => one === null || one === "" || (Array.isArray(one) && one.length === 0);
+  return choices.every((choice) =>
+    !choice?.finish_reason && Object.entries(choice?.delta ?? {}).every(([key, one]) => key === "role" || isEmpty(one))
+  );
 }
 
 const BRACE = 0x7b;

@@ -8,6 +8,7 @@ const MOST_FORKS = 8;
 /** Beyond these an expression is too tangled to be judged. */
 const MOST_STEPS = 2_000_000;
 const MOST_POSITIONS = 100_000;
+const MOST_WAYS = 100_000;
 
 /**
  * Why a search with this expression could take exponential time, or undefined when it cannot. That happens when, going
@@ -17,7 +18,7 @@ const MOST_POSITIONS = 100_000;
 export function runaway(regex: RegExp): string | undefined {
   try {
     const tree = regexTree(regex.source, regex.flags);
-    return judge(tree) ?? (forksTooOften(tree) ? MANY_READINGS : undefined);
+    return judge(tree) ?? (forksTooOften(tree) ? MANY_READINGS : ways(tree) > MOST_WAYS ? MANY_COUNTS : undefined);
   } catch (error) {
     if (error instanceof TooNested) return error.reason;
     throw error;
@@ -26,6 +27,25 @@ export function runaway(regex: RegExp): string | undefined {
 
 const MANY_READINGS = "its repetitions can read the same text in several ways, which takes exponential time: " +
   "make the parts of the repeated group exclude each other";
+
+const MANY_COUNTS = "its counted repetitions can divide a text in too many ways: use smaller counts, or * and +";
+
+/** In about how many ways a text can be divided among repetitions that count far: `a{1,1000}a{1,1000}b` has a million. */
+function ways(tree: RegexTree): number {
+  switch (tree.kind) {
+    case "sequence":
+      return tree.parts.reduce((product, part) => product * ways(part), 1);
+    case "choice":
+      return Math.max(...tree.parts.map(ways));
+    case "loop":
+      if (tree.max === Infinity) return ways(tree.body);
+      return Math.max(1, tree.max - tree.min - MOST_FORKS) * ways(tree.body) ** tree.max;
+    case "look":
+      return ways(tree.body);
+    default:
+      return 1;
+  }
+}
 
 function judge(tree: RegexTree, judged: Set<RegexTree> = new Set()): string | undefined {
   const machine = new Machine();

@@ -3,11 +3,13 @@ import { fire } from "../core/dispatch.ts";
 import type { Fired } from "../core/events.ts";
 import type { HookEnv, HookRecord } from "../core/hook.ts";
 import { isObject } from "../core/json.ts";
+import { thrownWords } from "../core/thrown.ts";
 import { claude } from "../hooks/hosts/claude.ts";
 import { codex } from "../hooks/hosts/codex.ts";
 import { readEvent } from "../hooks/hosts/read-event.ts";
 import { underHostNames } from "../hooks/serving/answer.ts";
 import { failed, type ShadowVerdict, verdictsOf } from "../tape/shadow.ts";
+import type { LogProblem } from "../transcript/sessions/find.ts";
 import type { Session } from "../transcript/sessions/read.ts";
 import { type Fields, fieldsOf, type Moment, textIn, type ToolCall } from "../transcript/sessions/session.ts";
 
@@ -53,15 +55,24 @@ export class Backtest {
     return this.#hooks.map(({ tally }) => tally);
   }
 
-  async play(session: Session): Promise<void> {
+  /** Gives what could not be played: one moment that cannot takes none of the others away. */
+  async play(session: Session): Promise<LogProblem[]> {
+    const problems: LogProblem[] = [];
     const values = new Map<string, HookEnv["values"]>();
     for (const moment of session.moments) {
       if (moment.at < this.#since) continue;
-      if (this.#signal.aborted) return;
+      if (this.#signal.aborted) break;
       this.fired[moment.kind]++;
       if (!values.has(moment.lane)) values.set(moment.lane, new Map());
-      for (const wire of wireEvents(moment, session)) await this.#fire(wire, moment, session, values.get(moment.lane)!);
+      try {
+        for (const wire of wireEvents(moment, session)) {
+          await this.#fire(wire, moment, session, values.get(moment.lane)!);
+        }
+      } catch (error) {
+        problems.push({ path: moment.path, line: moment.line, why: thrownWords(error) });
+      }
     }
+    return problems;
   }
 
   async #fire(wire: Fields, moment: Moment, session: Session, values: HookEnv["values"]): Promise<void> {

@@ -117,6 +117,28 @@ test("hooks backtest shows what hooks would have denied, modified and sent back,
   assert.match(shown.out, /\n1 session, 2 calls, 1 prompt, 1 stop · \d+\.\d s\n$/);
 });
 
+test("a damaged session never ends a backtest: it is named, and the others are played", async () => {
+  const deep = `${'{"a":'.repeat(60_000)}1${"}".repeat(60_000)}`;
+  using w = place({
+    "logs/good.jsonl": CLAUDE,
+    "logs/folder.jsonl": jsonl(typed("go"), called("t1", "Agent", {})),
+    "logs/folder/subagents/agent-a7.jsonl": jsonl(called("t3", "Read", {})),
+    "logs/folder/subagents/agent-a7.meta.json/is-a-folder": "",
+    "logs/nameless.jsonl": jsonl(typed("go"), called("t1", undefined as unknown as string, {})),
+    "logs/deep.jsonl": jsonl(typed("go"), called("t1", "Bash", { command: "DEEP" })).replace('"DEEP"', deep),
+    "guards/pre-tool-use@Bash.guard.ts": GUARD,
+  });
+  const { out, code } = await w.call(hooks, "backtest", "logs", "--hooks", "guards", "--json");
+  const { hooks: [tally], problems } = JSON.parse(out);
+  assert.equal(code, 1);
+  assert.deepEqual(tally.findings.map(({ would, file }: any) => [would, file]), [
+    ["deny", "logs/good.jsonl"],
+    ["modify", "logs/good.jsonl"],
+  ]);
+  const named = new Set(problems.map(({ file }: any) => file));
+  assert.ok(named.has("logs/folder.jsonl"), JSON.stringify(problems));
+});
+
 test("a backtest asks hooks as they were asked then: time, place, session, agent and turn are those of the log", async () => {
   const seen = `export default (event, ctx) => {
     const { session_id, agent_id, agent_type = null, turn_id, timestamp } = event;

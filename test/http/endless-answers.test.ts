@@ -105,6 +105,28 @@ test("a model gives up on a reply that brings nothing but pings, comments or bit
   }
 });
 
+test("a model gives up on a reply of empty pieces", async () => {
+  const empty: readonly (readonly [Asking, string])[] = [
+    [ask, '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}'],
+    [openaiAsks, '{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}'],
+  ];
+  for (const [asking, sign] of empty) {
+    const error = await failureOf(
+      (response, send) => {
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        if (asking === ask) {
+          send('data: {"type":"message_start","message":{}}\n\n');
+          send('data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n');
+        }
+        forever(response, send, `data: ${sign}\n\n`, 5);
+      },
+      { idleTimeout: 10_000, timeout: 200 },
+      asking,
+    );
+    assert.equal(error.code, "stalled", sign);
+  }
+});
+
 test("anthropic() never gives up on a reply that says something now and then between pings", async () => {
   let sent = 0;
   const error = await failureOf((response, send) => {

@@ -9,9 +9,14 @@ import { OUR_RUNTIME } from "../_runtime.ts";
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const [PROGRAM, ...ARGS] = OUR_RUNTIME;
 
-/** A server of this folder as a process that an agent starts. */
+/** A script of this folder as a server that an agent starts. */
+export function scriptAsProcess(script: string, ...args: string[]) {
+  return { command: PROGRAM, args: [...ARGS, here(script), ...args] };
+}
+
+/** The server of this folder as a process that an agent starts. */
 export function asProcess(...args: string[]) {
-  return { command: PROGRAM, args: [...ARGS, here("_stdio-server.ts"), ...args] };
+  return scriptAsProcess("_stdio-server.ts", ...args);
 }
 
 /** A server of this folder that listens on 127.0.0.1. */

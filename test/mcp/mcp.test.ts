@@ -9,7 +9,7 @@ import { scripted } from "../../lib/testing/index.ts";
 import { withEnv } from "../_env.ts";
 import { scratch } from "../_scratch.ts";
 import { serve } from "../_server.ts";
-import { asProcess, calling, listening } from "./_start.ts";
+import { asProcess, calling, listening, scriptAsProcess } from "./_start.ts";
 import { PNG } from "./_tools.ts";
 
 const ALL = ["echo", "look", "weigh", "fail", "slow", "env", "fork", "crash", "grow", "steps"];
@@ -174,6 +174,14 @@ test("tools that a server adds while it runs can be called, under a name that th
   }).run("go");
   assert.equal(result.stop, "done");
   assert.match(JSON.stringify(result.messages.at(-2)), /"content":"tall"/);
+});
+
+test("a server that never stops changing its tools is asked for them about once a second", async () => {
+  const { results } = await calling({ servers: { srv: scriptAsProcess("_restless-server.ts") } }, [
+    { name: "mcp__srv__count" },
+  ]);
+  const listed = Number(results[0]!.content);
+  assert.ok(listed >= 1 && listed <= 4, `listed ${listed} times for 20 changes`);
 });
 
 test("a server gets its own environment and arguments, and none of our secrets", async () => {

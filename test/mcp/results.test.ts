@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
-import { blocksOf } from "../../lib/mcp/results.ts";
+import { blocksOf, outputOf } from "../../lib/mcp/results.ts";
 import { PNG } from "./_tools.ts";
 
 /** The picture with another width in its header. */
@@ -43,3 +43,20 @@ for (const [what, given, read] of CASES) {
     assert.deepEqual(blocksOf([given]), read);
   });
 }
+
+test("a result as a whole is never larger than a request may be, for the model and for hooks", () => {
+  const tiny = Array.from({ length: 1_000_000 }, () => ({ type: "text" as const, text: "x" }));
+  const many = outputOf({ content: tiny });
+  assert.ok(JSON.stringify(many.content).length < 8_000_000, "the notes are not repeated for each block");
+  assert.match(JSON.stringify(many.content), /more characters are left out: ask for less at once\)"/);
+  const large = Array.from(
+    { length: 6 },
+    () => ({ type: "image" as const, mimeType: "image/tiff", data: "A".repeat(4_000_000) }),
+  );
+  const { response } = outputOf({ content: large });
+  assert.ok(JSON.stringify(response).length < 21_000_000);
+  assert.deepEqual((response as unknown[]).at(-1), {
+    type: "text",
+    text: "(2 of 6 blocks are left out: ask for less at once)",
+  });
+});

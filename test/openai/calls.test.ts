@@ -6,6 +6,7 @@ import type { ModelEvent, ModelRequest, Reply } from "../../lib/core/model.ts";
 import { replyFrom } from "../../lib/core/reply.ts";
 import { parserFor } from "../../lib/openai/call.ts";
 import { chatBody } from "../../lib/openai/chat-request.ts";
+import { serve } from "../_server.ts";
 import { chatServer } from "./_chat-server.ts";
 
 const base: ModelRequest = { model: "m", system: "", messages: [user("go")], tools: [], max_tokens: 10 };
@@ -162,4 +163,35 @@ test("headers may be made for each request, and middleware sees each attempt", a
     "Token t",
   ]]);
   assert.deepEqual(seen, [["/v1/chat/completions", "post", 200], ["/v1/chat/completions", "post", 200]]);
+});
+
+test("a call of a reply that a filter ended is never run, whatever the API", async () => {
+  const filtered = [
+    ["chat", [
+      piece({ content: "I will", tool_calls: [{ index: 0, id: "1", function: { name: "a", arguments: "{}" } }] }),
+      { choices: [{ delta: {}, finish_reason: "content_filter" }] },
+    ]],
+    ["responses", [{
+      type: "response.incomplete",
+      response: {
+        status: "incomplete",
+        incomplete_details: { reason: "content_filter" },
+        output: [{ type: "function_call", id: "f", call_id: "1", name: "a", arguments: "{}" }],
+      },
+    }]],
+  ] as const;
+  for (const [api, chunks] of filtered) {
+    const reply = read(chunks, base, api);
+    assert.deepEqual([reply.stop_reason, reply.calls], ["refusal", []], api);
+    assert.ok(!reply.message.content.some(({ type }) => type === "tool_use"), api);
+  }
+  let ran = 0;
+  const touch = tool({ name: "a", description: "Counts", input: { type: "object" }, run: () => `${++ran}` });
+  using server = await serve((_, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    for (const chunk of filtered[0][1]) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    response.end("data: [DONE]\n\n");
+  });
+  const result = await agent({ model: openai({ model: "m", baseURL: server.url }), tools: [touch] }).run("go");
+  assert.deepEqual([result.stop, ran], ["refused", 0]);
 });

@@ -119,3 +119,12 @@ test("groups nested too deep to be judged are refused with the reason, and never
   assert.match(runaway(nested(3000))!, /^its groups are nested more than 250 deep: /);
   assert.throws(() => boundedSearch(nested(3000)), /^TooNested: Cannot read the expression as its groups are nested/);
 });
+
+test("counted repetitions that divide a text in too many ways are refused with the reason, and usual ones are not", () => {
+  for (const source of ["a{1,1000}a{1,1000}b", "(?:a{1,1000}){1,3}b", "(?=.{0,999}x.{0,999}y)z", "(?:a{0,20}){9}"]) {
+    assert.match(runaway(new RegExp(source))!, /too many ways|exponential/, source);
+  }
+  for (const source of ["[\\w-]{1,2000}", "\\d{1,3}(?:\\.\\d{1,3}){3}", "a{64}b{64}", "password.{0,200}=.{0,200}"]) {
+    assert.equal(runaway(new RegExp(source)), undefined, source);
+  }
+});

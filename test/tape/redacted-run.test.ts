@@ -36,7 +36,7 @@ const Pack = tool<{ digits: string }>({
   run: ({ digits }, { cwd }) => {
     writeFileSync(
       join(cwd, "pack.bin"),
-      Buffer.concat([Buffer.of(0, 255, 254), Buffer.from(digits, "hex"), Buffer.of(0)]),
+      Buffer.concat([Buffer.of(0, 255, 254), Buffer.from(digits, "hex").map((byte) => byte ^ 1), Buffer.of(0)]),
     );
     return "packed";
   },
@@ -159,12 +159,15 @@ test("U16: a secret in a field that is named as opaque ones are never reaches a 
   assert.match(tape, /"data":"\{KEY:[0-9a-f]{6}\}"/);
 });
 
+/** Bytes in digits that no redactor knows, and Pack does. */
+const otherwise = (bytes: Buffer) => Buffer.from(bytes.map((byte) => byte ^ 1)).toString("hex");
+
 test("U16: a secret in a binary file is always reported and never written, and such a file is never changed", async () => {
   const replies = (digits: string) => [{ tools: [{ name: "Pack", input: { digits } }] }];
   const refused = /line \d+\.files\.pack\.bin\.base64 shows .*: keep it out of the run, as a binary file cannot/;
   for (const secret of [TOKEN, "correct-horse-9"]) {
     // Said otherwise, so that only the file shows it.
-    const said = Buffer.from(secret).toString("hex");
+    const said = otherwise(Buffer.from(secret));
     await withEnv({ MY_PASSWORD: "correct-horse-9" }, async () => {
       for (const redact of [false, true]) {
         await assert.rejects(recordedAndReplayed(replies(said), { tools: true, redact }), refused);
@@ -172,7 +175,7 @@ test("U16: a secret in a binary file is always reported and never written, and s
     });
   }
   // What looks like a place in base64 is none.
-  const { tape } = await recordedAndReplayed(replies(Buffer.from("/tmp/x", "base64").toString("hex")), { tools: true });
+  const { tape } = await recordedAndReplayed(replies(otherwise(Buffer.from("/tmp/x", "base64"))), { tools: true });
   assert.match(tape, /"pack\.bin":\{"base64":"[\w+/=]+"\}/);
 });
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -28,6 +29,11 @@ const CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 /** What people have in their files and terminals: the secret, and what stands before and behind it. */
 const SECRETS: readonly (readonly [secret: string, before?: string, after?: string])[] = [
   ["sk-ant-oat01-" + chance(80)],
+  ["ops_eyJ" + chance(600)],
+  ["A3-" + [6, 6, 5, 5, 5, 5].map((length) => chance(length, CAPITALS)).join("-")],
+  [chance(12), "htpasswd -b .htpasswd bob "],
+  [chance(12), "openssl passwd -6 "],
+  [chance(12), "sshpass -p "],
   ["sk-ant-api03-" + chance(93), "key"],
   ["sk-ant-admin01-" + chance(93), '{"tok_', '"}'],
   ["ghp_" + chance(36), "token", "&x=1"],
@@ -411,4 +417,20 @@ test("a tape that cannot be written never loses the Result: the run warns", asyn
     assert.match(told.warnings.join(), /Cannot write tape .* record with --redact/);
     assert.equal(existsSync(tapeIn(folder)), false);
   });
+});
+
+test("U16: a known secret is masked in hex and in base64 too, however short, and never shown as the key of a refusal", () => {
+  const secret = "hunter2!";
+  const { text, find } = redactor({ env: { DB_PASSWORD: secret } });
+  const bytes = Buffer.from(secret);
+  for (
+    const form of [bytes.toString("hex"), bytes.toString("hex").toUpperCase(), bytes.toString("base64").slice(0, 10)]
+  ) {
+    assert.ok(!text(`it is ${form}, I think`).includes(form), form);
+  }
+  const wrapped = Buffer.from(`DB_PASSWORD=${secret}\n`).toString("base64");
+  assert.notEqual(text(wrapped), wrapped);
+  const found = find({ input: { [secret]: { again: secret } } }, "line 1");
+  assert.ok(found.length >= 2);
+  assert.ok(!JSON.stringify(found).includes(secret), JSON.stringify(found));
 });

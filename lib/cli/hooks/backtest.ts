@@ -56,7 +56,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
       );
     }
     const fresh = sessions.filter(({ path, agents }) =>
-      [path, ...agents].some((file) => statSync(file).mtimeMs >= since)
+      [path, ...agents].some((file) => (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) >= since)
     );
     const backtest = new Backtest(records, { signal: io.signal, since });
     const line = new ProgressLine(io);
@@ -64,9 +64,12 @@ export default command(USAGE, async ({ words, flags }, io) => {
     let done = 0;
     const problems = await eachOf(fresh, { atOnce: AT_ONCE, signal: io.signal }, async (files) => {
       line.show(`backtest  ${done++} of ${fresh.length} sessions  ${backtest.fired.call} calls`);
-      const session = readSession(files);
-      await backtest.play(session);
-      return session.problems;
+      try {
+        const session = readSession(files);
+        return [...session.problems, ...await backtest.play(session)];
+      } catch (error) {
+        return [{ path: files.path, line: 0, why: thrownWords(error) }];
+      }
     });
     line.end();
     const report = reportOf(backtest, problems.length, [...unread, ...problems.flat()], notes, io);

@@ -166,7 +166,8 @@ export function redactor(options: RedactorOptions = {}): Redactor {
       const found: Finding[] = [];
       const note = (at: string) => (kind: SecretKind, name: string) => void found.push({ kind, name, path: at });
       mapTexts(value, (text, at, key) => redactPart(text, key, note(at)), path);
-      return found;
+      // A key of an object may be a secret itself.
+      return found.map((one) => ({ ...one, path: redactText(one.path) }));
     },
     suspects: (text) =>
       [...literals.keys()].some((literal) => text.includes(literal)) ||

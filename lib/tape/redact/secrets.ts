@@ -70,10 +70,10 @@ export function secretsOfFolder(folder: string): Map<string, string> {
 
 const MOST_BYTES = 256 * 1024;
 
-/** How a value may be written elsewhere: inside JSON, also one inside another, in an address, and in base64. */
+/** How a value may be written elsewhere: inside JSON, also one inside another, in an address, in base64 and in hex. */
 export function encodedForms(value: string): string[] {
   const inJson = (text: string) => JSON.stringify(text).slice(1, -1);
-  return [inJson(value), inJson(inJson(value)), ...inAddress(value), ...inBase64(value)];
+  return [inJson(value), inJson(inJson(value)), ...inAddress(value), ...inBase64(value), ...inHex(value)];
 }
 
 /** Programs do not agree on what to escape in an address, and how. */
@@ -89,8 +89,13 @@ function inBase64(value: string): string[] {
   return [0, 1, 2].flatMap((before) => {
     const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(value)]);
     const digits = bytes.toString("base64").slice(Math.ceil(before * 8 / 6), Math.floor(bytes.length * 8 / 6));
-    return digits.length < 12 ? [] : [digits, digits.replaceAll("+", "-").replaceAll("/", "_")];
+    return digits.length < LEAST ? [] : [digits, digits.replaceAll("+", "-").replaceAll("/", "_")];
   });
+}
+
+function inHex(value: string): string[] {
+  const digits = Buffer.from(value).toString("hex");
+  return [digits, digits.toUpperCase()];
 }
 
 /**
@@ -179,6 +184,15 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
   },
   {
     kind: "key",
+    name: "password on a command line",
+    quick: /passwd|sshpass/,
+    find: new RegExp(
+      `(?<before>(?<![./-])\\b(?:\\w*passwd|sshpass)[ \\t](?:[^\\n|;&]{0,200}[ \\t])?(?:-p)?["']?)${VALUE}`,
+    ),
+    accepts: isLiteral,
+  },
+  {
+    kind: "key",
     name: "word with a secret's name",
     quick: NAMED_SECRET,
     // A word of letters alone is a password only as a variable of a shell: elsewhere it is a type, a name or a label.
@@ -196,8 +210,9 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
     kind: "key",
     name: "key by its prefix",
     // Their letters are too few to look random.
-    quick: /A[KS]IA|[sprk]k[-_]|key-/,
-    find: /\b(?:A[KS]IA[0-9A-Z]{16}|(?:sk|pk|rk|key)[-_][0-9a-f]{32,})\b/,
+    quick: /A[KS]IA|[sprk]k[-_]|key-|ops_eyJ|A3-/,
+    find:
+      /\b(?:A[KS]IA[0-9A-Z]{16}|(?:sk|pk|rk|key)[-_][0-9a-f]{32,}|ops_eyJ[\w-]{20,}|A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3})\b/,
     accepts: (found) => !isStandIn(found),
   },
   {
