@@ -13,7 +13,17 @@ import { type AskOptions, asksOf, paramsOf } from "./params.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { openSession } from "./session.ts";
 import { ROOTS, type Tool } from "../core/tool.ts";
-import { ASKER, HAD_SHELL, HAS_READ, HIDES, PLAN_MODE, SANDBOX, SHELL, shellCwd } from "../tools/tool-state.ts";
+import {
+  ASKER,
+  HAD_SHELL,
+  HAS_READ,
+  HIDES,
+  PLAN_MODE,
+  PROJECT,
+  SANDBOX,
+  SHELL,
+  shellCwd,
+} from "../tools/tool-state.ts";
 import { price, type Prices } from "../anthropic/prices.ts";
 import { permitter } from "../permissions/permit.ts";
 import type { Tracing } from "../telemetry/telemetry.ts";
@@ -156,6 +166,7 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
   if (tape?.recordsTools) {
     toolState.set(HAS_READ, (path: string, text: string) => tape.recording.hasRead(cwd, path, text));
   }
+  if (tape?.project !== undefined) toolState.set(PROJECT, tape.project);
   if (gate) toolState.set(PLAN_MODE, gate.plan).set(HIDES, gate.hides);
   if (sandbox.sandbox) toolState.set(SANDBOX, sandbox.sandbox);
   const laterCode = sandbox.sandbox && (await import("../permissions/later-code.ts")).watchLaterCode(cwd);

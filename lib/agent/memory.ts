@@ -14,16 +14,36 @@ interface Found {
   readonly text: string;
 }
 
-/** Finds memory files from the outermost directory inwards, so that the nearest has the last word. */
-export async function findMemory(cwd: string, names: readonly string[]): Promise<Found[]> {
+/**
+ * Finds memory files from the outermost directory inwards, so that the nearest has the last word. What the project has
+ * counts in place of what a workspace, which is a copy of it as it was, has in the same place.
+ */
+export async function findMemory(cwd: string, names: readonly string[], project = cwd): Promise<Found[]> {
   const found: Found[] = [];
   for (let dir = cwd;; dir = dirname(dir)) {
     for (const name of [...names].reverse()) {
-      const text = await readFile(join(dir, name), "utf8").catch(() => undefined);
+      const text = (dir === cwd ? await textAt(project, name) : undefined) ?? await textAt(dir, name);
       if (text !== undefined) found.unshift({ path: join(dir, name), text });
     }
     if (dirname(dir) === dir) return found;
   }
+}
+
+async function textAt(dir: string, name: string): Promise<string | undefined> {
+  return await readFile(join(dir, name), "utf8").catch(() => undefined);
+}
+
+/** What memory made of a system prompt once, with the files that the project has now in their places. */
+export async function currentMemory(recorded: string, names: readonly string[], project: string): Promise<string> {
+  const parts = recorded === "" ? [] : recorded.split(/\n\n(?=# From )/);
+  for (const name of names) {
+    const text = await textAt(project, name);
+    if (text === undefined) continue;
+    const at = parts.findIndex((one) => one.startsWith(`# From ${name}\n`));
+    const part = text.trim() === "" ? [] : [memoryPrompt([{ path: join(project, name), text }], project)];
+    parts.splice(at < 0 ? parts.length : at, at < 0 ? 0 : 1, ...part);
+  }
+  return parts.join("\n\n");
 }
 
 /** Whether all memory files are in a directory, and none above it. */

@@ -85,18 +85,21 @@ async function memoryOf(
   { own, cwd, memory, tape }: PromptBasis,
 ): Promise<{ found: string } & Memory> {
   if (memory === false) return { found: "", instructions: [] };
-  const { findMemory, isBelow, memoryPrompt, memoryWatch, MEMORY_FILES } = await import("./memory.ts");
+  const { currentMemory, findMemory, isBelow, memoryPrompt, memoryWatch, MEMORY_FILES } = await import("./memory.ts");
   const names = memory === true ? MEMORY_FILES : memory;
   const recorded = tape?.program?.tape;
   const isInPlace = tape !== undefined && isOfEnvironment(tape);
   const isRepeated = own.memory !== undefined || isInPlace;
   const isRetold = recorded?.header.tools ? tape!.isOffline : !isRepeated;
   const onTape = isRetold ? recorded?.memory?.memory : undefined;
-  const files = onTape === undefined ? (await findMemory(cwd, names)).filter(({ text }) => text.trim() !== "") : [];
+  const project = tape?.project ?? (isInPlace ? cwd : undefined);
+  const isSaid = ({ text }: { readonly text: string }) => text.trim() !== "";
+  const files = onTape === undefined ? (await findMemory(cwd, names, project)).filter(isSaid) : [];
   // A replay works in a copy of the workspace, which has no memory files above it.
   const isOutside = isInPlace && !isBelow(cwd, files);
   const isChosen = tape?.recording.chosen.has("memory") ?? false;
-  const found = onTape === undefined ? memoryPrompt(files, cwd) : tape!.mask.off(onTape);
+  const text = onTape === undefined ? memoryPrompt(files, cwd) : tape!.mask.off(onTape);
+  const found = onTape === undefined || project === undefined ? text : await currentMemory(text, names, project);
   if (tape?.recordsTools || isChosen || isOutside || onTape !== undefined) {
     tape!.recording.memory = { memory: found, ...(isChosen && memory !== true && { names: memory }) };
   }

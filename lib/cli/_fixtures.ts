@@ -10,6 +10,7 @@ import {
   findFixture,
   type Fixture,
   fixtureAt,
+  fixtureProject,
   FIXTURES,
   fixturesIn,
   hasTape,
@@ -52,15 +53,6 @@ export function fixtureScript(fixture: Fixture): string {
     `Cannot run ${name} as its agent ${script} is not there any more: put it back, ` +
       `or let "agent" in the first line of ${tape} say where it is now, seen from there`,
   );
-}
-
-/** The project of a fixture: the nearest folder above `fixtures/` or `.crochet/`, else the one the fixture lies in. */
-export function fixtureProject(folder: string): string {
-  const real = realOr(folder);
-  for (let path = real; dirname(path) !== path; path = dirname(path)) {
-    if (path !== real && [FIXTURES, ".crochet"].includes(basename(path))) return dirname(path);
-  }
-  return dirname(real);
 }
 
 /** The files beside fixtures that are run for all of them. */

@@ -1,9 +1,9 @@
 import { createInterface } from "node:readline";
-import type { Fixture } from "../tape/fixture.ts";
+import { type Fixture, fixtureProject } from "../tape/fixture.ts";
 import type { Normaliser } from "../tape/normalise.ts";
 import { readTape } from "../tape/read.ts";
 import { agentReview, type Change, type Review, reviewFixture } from "../tape/review.ts";
-import { fixtureAgent, fixtureProject, isOfOthers } from "./_fixtures.ts";
+import { fixtureAgent, isOfOthers } from "./_fixtures.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
 import { type Colours, coloursFor, several } from "./show/text.ts";

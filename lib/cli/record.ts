@@ -181,6 +181,7 @@ async function recordInto(
       ...options,
       mode: "record",
       tools,
+      project: workspace,
       agent: script === undefined ? BUILT_IN : scriptOnTape(folder, script),
       ...(tools && { cwd: workspace }),
       ...(keeps && { workspace: besideTape(folder, draft) }),

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { renewalText, reportLines } from "../tape/drift/report.ts";
 import { ownArgv } from "../hooks/own-command.ts";
 import { runProcess } from "../process/process.ts";
-import type { Fixture } from "../tape/fixture.ts";
+import { type Fixture, fixtureProject } from "../tape/fixture.ts";
 import { refuseInCi } from "../tape/options.ts";
 import { readHeader } from "../tape/read.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
@@ -154,6 +154,7 @@ async function outcomeOf(
       signal: io.signal,
       mode: flags.verify ? "verify" : "replay",
       keptFaults: !flags.verify,
+      ...await serversNow(fixture, flags, io),
       ...declared,
       ...(folder !== undefined && { hooks: shadowed?.hooks ?? await hooksOf(folder) }),
     };
@@ -178,6 +179,19 @@ async function outcomeOf(
   } finally {
     shadowed?.end();
   }
+}
+
+/** The MCP servers of the project as it is now, if the recorded run had those it had then. */
+async function serversNow(
+  { folder, tape }: Fixture,
+  { trust }: Flags["flags"],
+  io: Io,
+): Promise<Pick<ReplayOptions, "mcp">> {
+  if (!readHeader(tape).chosen?.includes("mcp")) return {};
+  const { findServers, readConfig } = await import("./_config.ts");
+  const project = fixtureProject(folder);
+  const mcp = await findServers(project, await readConfig(project, io, trust === true), io, trust === true);
+  return mcp ? { mcp } : {};
 }
 
 const INTERRUPTED = "Cannot compare the run with its tape as it was interrupted: replay it again";

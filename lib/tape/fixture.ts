@@ -1,6 +1,8 @@
 import { copyFileSync, cpSync, existsSync, mkdtempSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
+import { isInside } from "../files/confine.ts";
+import { realOr } from "../hooks/file/places.ts";
 import { applyChanges, removeScratch } from "./workspace.ts";
 import { tapeFile } from "./options.ts";
 
@@ -34,6 +36,22 @@ export function fixtureAt(folder: string): Fixture {
     faults: faultFile(tapeFile(folder)),
     files: existsSync(files) ? files : undefined,
   };
+}
+
+/** The project of a fixture: the nearest folder above `fixtures/` or `.crochet/`, else the one the fixture lies in. */
+export function fixtureProject(folder: string): string {
+  const real = realOr(folder);
+  for (let path = real; dirname(path) !== path; path = dirname(path)) {
+    if (path !== real && [FIXTURES, ".crochet"].includes(basename(path))) return dirname(path);
+  }
+  return dirname(real);
+}
+
+/** The project whose memory files and agents a fixture has: its own, or the folder of it that was recorded in; else none. */
+export function programFolder(folder: string, recorded: string | undefined): string | undefined {
+  const project = fixtureProject(folder);
+  const program = recorded === undefined ? project : realOr(resolve(folder, recorded));
+  return isInside(program, project) ? program : undefined;
 }
 
 /** The fixture of a name in `fixtures/` or of a path, which need not be there yet. With a slash it is a path first. */

@@ -19,7 +19,9 @@ export interface Header {
   readonly versions: { readonly [what: string]: string };
   /** The agent's script, relative to the fixture's folder. */
   readonly agent?: string;
-  /** The command whose requests were recorded, if it is another program; it is never run because a tape names it. */
+  /** The directory it was recorded in, relative to the fixture's folder, if that is not the one that has `fixtures/`. */
+  readonly project?: string;
+  /** The command whose requests were recorded, if it is another program; it is run only once a person trusts it. */
   readonly command?: readonly string[];
   /** Variables of its environment that its prompts show: a replay sets them again. */
   readonly env?: { readonly [name: string]: string };
@@ -277,6 +279,7 @@ export const SHAPES: { readonly [kind: string]: FactShape } = {
     seed: "a text",
     versions: "an object",
     agent: "a text?",
+    project: "a text?",
     command: "a list of texts?",
     env: "an object?",
     git: "true or false?",

@@ -34,6 +34,8 @@ export interface TapeOptions {
   readonly redact?: boolean;
   /** The agent's script relative to the fixture, for the header. */
   readonly agent?: string;
+  /** The project whose memory files and agents count, as far as it has them: they are part of the program. @default the workspace */
+  readonly project?: string | undefined;
   /** Where streamed bodies are cut on the wire. @default one event a piece */
   readonly cutAt?: Cuts;
   /** A run under faults: whatever is asked is answered, and nothing is compared. */

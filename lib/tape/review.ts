@@ -1,9 +1,10 @@
 import { isToolResult, isToolUse, type Message, textOf } from "../core/messages.ts";
-import { differs, firstDifference } from "./drift/difference.ts";
+import { differs, firstDifference, memoryIn } from "./drift/difference.ts";
 import { FaultRun, type TakenCall } from "./fault/fault-run.ts";
-import { type Fixture, inScratch } from "./fixture.ts";
+import { type Fixture, inScratch, programFolder } from "./fixture.ts";
 import { programOf } from "./match.ts";
 import { type Normalise, type Normaliser, withNormalisers } from "./normalise.ts";
+import type { TapeOptions } from "./options.ts";
 import { TapeError } from "./read.ts";
 import { fileDrifts, maskFor, withPlaces } from "./run-fixture.ts";
 import { type Replayable, runOnTape, type RunSoFar } from "./run-on-tape.ts";
@@ -109,11 +110,17 @@ export async function reviewFixture(fixture: Fixture, tape: Tape, reviewed: Revi
 }
 
 /** An agent of ours, to be reviewed. */
-export function agentReview({ files }: Fixture, tape: Tape, agent: Replayable, signal: AbortSignal): Reviewable {
+export function agentReview(
+  { files, folder }: Fixture,
+  tape: Tape,
+  agent: Replayable,
+  signal: AbortSignal,
+): Reviewable {
   const { normalise } = programOf(tape);
+  const project = programFolder(folder, tape.header.project);
   return {
     within: (work) => inScratch(files, work, tape.files),
-    play: async (cwd, faults) => (await played(agent, tape, cwd, signal, { faults })).results.at(-1)!.stop,
+    play: async (cwd, faults) => (await played(agent, tape, cwd, signal, { project, faults })).results.at(-1)!.stop,
     calls: tape.calls,
     changes: (call, { request }) => changesIn(call, request, normalise),
     renewed: (call, { request }) => {
@@ -122,7 +129,8 @@ export function agentReview({ files }: Fixture, tape: Tape, agent: Replayable, s
     },
     replays: async (renewed) => {
       let ok = false;
-      const once = (cwd: string) => played(agent, renewed, cwd, signal, { onReport: (report) => ok = report.ok });
+      const onReport = (report: { readonly ok: boolean }) => ok = report.ok;
+      const once = (cwd: string) => played(agent, renewed, cwd, signal, { project, onReport });
       await inScratch(files, once, renewed.files);
       return ok;
     },
@@ -134,7 +142,7 @@ async function played(
   tape: Tape,
   cwd: string,
   signal: AbortSignal,
-  how: { faults?: FaultRun; onReport?: (report: { readonly ok: boolean }) => void },
+  how: Pick<TapeOptions, "project" | "faults" | "onReport">,
 ): Promise<RunSoFar> {
   const run: RunSoFar = { events: [], results: [] };
   const prompts = withPlaces(tape.prompts, cwd).map((text, i) => ({ text, model: tape.models?.[i] }));
@@ -169,7 +177,8 @@ export function* changesIn(call: Call, is: TapeRequest, normalise: Normalise | u
   }
   if (head({ system: is.system })) {
     const [expected, actual] = [was.system, is.system].map((blocks) => textOf({ role: "user", content: blocks }));
-    yield { label: "system", title: "prompt: system", path: "system", expected, actual };
+    const title = `prompt: system${memoryIn({ path: "system", expected, actual }).replace(/,$/, "")}`;
+    yield { label: "system", title, path: "system", expected, actual };
   }
   yield* toolChanges(was, is);
   yield* messageChanges(call, is, normalise);

@@ -5,7 +5,7 @@ import { hashFiles, readFiles } from "./workspace.ts";
 import type { DriftReport, FileDrift } from "./drift/drift.ts";
 import type { Observed } from "./fault/invariants.ts";
 import { invariantsOf, judge, Tally } from "./fault/judge.ts";
-import { type Fixture, inScratch } from "./fixture.ts";
+import { type Fixture, inScratch, programFolder } from "./fixture.ts";
 import type { EndFact } from "./format.ts";
 import { programOf } from "./match.ts";
 import type { TapeMode, TapeOptions } from "./options.ts";
@@ -19,8 +19,8 @@ import { runSeen, withRootNamed } from "./seen.ts";
 import { MAIN, type Tape } from "./tape.ts";
 
 /** What is passed on to the tape and to the run as it is given. */
-const FOR_TAPE = ["wire", "cutAt", "normalise", "tools", "redact", "agent", "workspace"] as const;
-const FOR_RUN = ["on", "hooks", "model", "rollout", "signal", "permissions", "ask", "asker"] as const;
+const FOR_TAPE = ["wire", "cutAt", "normalise", "tools", "redact", "agent", "workspace", "project"] as const;
+const FOR_RUN = ["on", "hooks", "model", "rollout", "signal", "permissions", "ask", "asker", "mcp"] as const;
 
 export interface ReplayOptions
   extends Pick<TapeOptions, typeof FOR_TAPE[number]>, Readonly<Partial<Pick<OnTapeOptions, typeof FOR_RUN[number]>>> {
@@ -183,6 +183,7 @@ async function runIn(
       path: fixture.folder,
       ...((mode === "replay" || mode === "verify") && { tape: tape! }),
       mode,
+      project: mode === "record" ? undefined : programFolder(fixture.folder, tape?.header.project),
       ...given(options, ...FOR_TAPE),
       ...(options.like && { inCi: true }),
       ...(options.cwd === undefined && { files: (shown) => hashFiles(cwd, { shown, before: fixture.files }) }),
@@ -244,10 +245,10 @@ const LACKING: { readonly [choice: string]: string } = {
   past: "it continued an earlier session, which is not on the tape: record a run that starts a new session",
 };
 
-function lacking(tape: Tape | undefined, { hooks }: ReplayOptions): string[] {
+function lacking(tape: Tape | undefined, given: ReplayOptions): string[] {
   const chosen = tape?.header.chosen ?? [];
   return chosen.flatMap((choice) =>
-    Object.hasOwn(LACKING, choice) && !(choice === "hooks" && hooks) ? [LACKING[choice]!] : []
+    Object.hasOwn(LACKING, choice) && given[choice as keyof ReplayOptions] === undefined ? [LACKING[choice]!] : []
   );
 }
 

@@ -1,6 +1,7 @@
 import type { HookRecord } from "../core/hook.ts";
 import type { Block } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
+import type { McpOptions } from "../mcp/servers.ts";
 import type { PermissionAsker } from "../permissions/gate.ts";
 import type { Permissions } from "../permissions/rules.ts";
 import type { Asker } from "../tools/asker.ts";
@@ -31,6 +32,7 @@ export interface OnTapeOptions {
   sandbox?: { mode?: "workspace" | "hooks"; git?: boolean };
   ask?: PermissionAsker;
   asker?: Asker;
+  mcp?: McpOptions;
   hooks?: (runner: any) => () => Promise<readonly HookRecord[]>;
 }
 

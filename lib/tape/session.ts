@@ -36,6 +36,7 @@ export class TapeSession {
   readonly parts: Parts;
   readonly wire: boolean;
   readonly cutAt: TapeOptions["cutAt"];
+  readonly project: TapeOptions["project"];
   readonly faults: TapeOptions["faults"];
   readonly served = new Served();
   readonly recording = new Recording((kind, name, value) => {
@@ -66,6 +67,7 @@ export class TapeSession {
     this.root = root;
     this.wire = isOverWire(options);
     this.cutAt = options.cutAt;
+    this.project = options.project;
     this.faults = options.faults;
     this.seed = tape?.header.seed ?? crypto.randomUUID().replaceAll("-", "").slice(0, 16);
     this.epoch = tape ? Date.parse(tape.header.at) : Date.now();

@@ -5,7 +5,7 @@ import { checkOptions, type OptionKind } from "../files/options.ts";
 import { shellWord, shown } from "../core/shown.ts";
 import type { Cuts } from "../tape/frames.ts";
 import type { DriftReport } from "../tape/drift/drift.ts";
-import { findFixture, type Fixture } from "../tape/fixture.ts";
+import { findFixture, type Fixture, fixtureProject } from "../tape/fixture.ts";
 import { isCi } from "../tape/options.ts";
 import { scriptOf } from "../tape/record/keep-files.ts";
 import { reportLines } from "../tape/drift/report.ts";
@@ -94,6 +94,7 @@ export async function replay(agent: Replayable, name: string, options: ReplayTes
   const run = await runFixture(fixture, agent, {
     mode: missing ? "record" : options.verify ? "verify" : "replay",
     keptFaults: !missing && !options.verify,
+    ...(missing && { project: fixtureProject(fixture.folder) }),
     ...(options.prompt !== undefined && { prompts: [options.prompt] }),
     ...(wire !== undefined && { wire }),
     ...(cutAt !== undefined && { cutAt }),

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Stop } from "../core/events.ts";
@@ -6,7 +7,7 @@ import { nearest } from "../files/nearest.ts";
 import { type Tool, ToolError, type ToolOutput, type ToolSession } from "../core/tool.ts";
 import { tool } from "./make-tool.ts";
 import type { Spawned, ToolContext } from "./tool-context.ts";
-import { HAS_READ, workspaceOf } from "./tool-state.ts";
+import { HAS_READ, PROJECT, workspaceOf } from "./tool-state.ts";
 
 /** An agent that another can start by name. */
 export interface AgentDefinition {
@@ -184,9 +185,11 @@ async function definitionOf(
   });
 }
 
-/** The folder of definitions: below the agent's own directory, wherever its shell is. */
+/** The folder of definitions: below the agent's own directory, wherever its shell is; in a replay the project's, if it has one. */
 function folderFor(context: Pick<ToolContext, "cwd" | "state">, folder = "agents"): string {
-  return join(workspaceOf(context), folder);
+  const project = context.state.get(PROJECT) as string | undefined;
+  const current = project === undefined ? undefined : join(project, folder);
+  return current !== undefined && existsSync(current) ? current : join(workspaceOf(context), folder);
 }
 
 async function namesIn(folder: string): Promise<string[]> {

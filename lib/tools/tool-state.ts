@@ -19,6 +19,9 @@ export const HIDES = "crochet.hides";
 /** A function `(path, text)` that gets what was read of the workspace to start agents, while a run is recorded. */
 export const HAS_READ = "crochet.has-read";
 
+/** The project as it is now, while a run is replayed in a copy of what it was. */
+export const PROJECT = "crochet.project";
+
 /** The sandbox that commands run in. */
 export const SANDBOX = "sandbox";
 
@@ -35,7 +38,7 @@ export const HAD_SHELL = "had-shell";
 export const CWD = "cwd";
 
 /** What holds for the agents that an agent starts too; a shell, and what was read, are their own. */
-export const INHERITED: readonly string[] = [ROOTS, ASKER, PLAN_MODE, HIDES, HAS_READ, SANDBOX, ENV_FILE];
+export const INHERITED: readonly string[] = [ROOTS, PROJECT, ASKER, PLAN_MODE, HIDES, HAS_READ, SANDBOX, ENV_FILE];
 
 /** The folder an agent's shell is in, or undefined if no command has run. */
 export function shellCwd(state: ReadonlyMap<string, unknown>): string | undefined {

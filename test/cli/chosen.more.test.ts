@@ -33,7 +33,7 @@ test("a run of the built-in agent that the environment recorded can be replayed"
 });
 
 test(
-  "a replay gives the model the memory of the recorded run; a new run looks for its own",
+  "memory that a run chose is in its replay too, as the project has it now",
   LONG,
   async () => {
     using here = place({
@@ -45,9 +45,12 @@ test(
     const script = [...OUR_RUNTIME, join(here.cwd, "agent.ts"), "look"] as const;
     const { code, err } = await taped(here, script);
     assert.equal(code, 0, err);
+    const same = await here.crochet(["replay", "--trust"]);
+    assert.equal(same.code, 0, same.out);
     here.put({ "AGENTS.md": "Be long.\n" });
     const replayed = await here.crochet(["replay", "--trust"]);
-    assert.equal(replayed.code, 0, replayed.out);
+    assert.equal(replayed.code, 1);
+    assert.match(replayed.out, /memory AGENTS\.md, is not .*\n.*\n +- Be brief\.\n +\+ Be long\.\n/);
     const repeated = await ended(script, { cwd: here.cwd, env: { HOME: here.home, CROCHET_TAPE: "fixtures/x" } });
     assert.equal(repeated.code, 1);
     assert.match(repeated.err, /- Be brief\.\n.*\+ Be long\.\n/);
@@ -93,7 +96,7 @@ test(
     const repeated = await ended(command, { cwd, env });
     assert.match(
       repeated.err,
-      /system is not .*\n.*\n {2}- Be kind\.\n {2}\+ Be strict\.\n/,
+      /system, memory \.\.\/\.\.\/AGENTS\.md, is not .*\n.*\n {2}- Be kind\.\n {2}\+ Be strict\.\n/,
     );
     rmSync(join(cwd, "fixtures"), { recursive: true });
     rmSync(join(here.cwd, "AGENTS.md"));
@@ -129,6 +132,7 @@ test(
       assert.deepEqual([recorded.code, recorded.err], [0, "updated NOTES.md\n"], who);
       const tape = readFileSync(join(here.cwd, "fixtures/x/tape.jsonl"), "utf8");
       assert.ok(/# From NOTES\.md.*Be brief/.test(tape) && !tape.includes("AGENTS.md"), who);
+      here.put({ "NOTES.md": "Be brief.\n" }); // as it was when the run began
       const replayed = await here.crochet(["replay", "--trust"]);
       assert.deepEqual([replayed.code, replayed.err], [0, "updated NOTES.md\n"], `${who}: ${replayed.out}`);
     }

@@ -46,11 +46,11 @@ const CHANGES: { file: string; from: string; to: string; says: string[]; calls?:
     calls: "1 kept, 2 new",
   },
   {
-    file: "fixtures/it/files/AGENTS.md",
+    file: "AGENTS.md",
     from: "British",
     to: "American",
     says: [
-      "prompt: system is not what was recorded (at main#1)",
+      "prompt: system, memory AGENTS.md, is not what was recorded (at main#1)",
       "  line 7",
       "  - Use British spelling.",
       "  + Use American spelling.",
@@ -59,11 +59,11 @@ const CHANGES: { file: string; from: string; to: string; says: string[]; calls?:
     calls: "1 kept, 2 new",
   },
   {
-    file: "fixtures/it/files/CLAUDE.md",
+    file: "CLAUDE.md",
     from: "",
     to: "Be brief.\n",
     says: [
-      "prompt: system is not what was recorded (at main#1)",
+      "prompt: system, memory CLAUDE.md, is not what was recorded (at main#1)",
       "  line 8",
       "  + ",
       "  + # From CLAUDE.md",
@@ -74,11 +74,11 @@ const CHANGES: { file: string; from: string; to: string; says: string[]; calls?:
     calls: "1 kept, 2 new",
   },
   {
-    file: "fixtures/it/files/AGENTS.md",
+    file: "AGENTS.md",
     from: FILES["AGENTS.md"],
     to: "",
     says: [
-      "prompt: system is not what was recorded (at main#1)",
+      "prompt: system, memory AGENTS.md, is not what was recorded (at main#1)",
       "  line 2",
       "  - ",
       "  - # From AGENTS.md",
@@ -95,7 +95,7 @@ const CHANGES: { file: string; from: string; to: string; says: string[]; calls?:
     from: "You count lines.",
     to: "You count all lines.",
     says: [
-      "prompt: system is not what was recorded (at main/toolu_1#1)",
+      "prompt: system, agent counter, is not what was recorded (at main/toolu_1#1)",
       "  - You count lines.",
       "  + You count all lines.",
       "not requested: main#2 main/toolu_1#1",

@@ -137,11 +137,30 @@ export function explain(
   if (!found) {
     return { lane, call: nearest.id, cause: "order", path: "", words: `${nearest.id} was recorded for another lane` };
   }
-  return { lane, call: nearest.id, words: wordsFor(found, nearest.request, request), ...found };
+  const whose = found.path === "system" && agentOf(program, lane) || whoseIs(found, nearest.request, request);
+  return { lane, call: nearest.id, words: `${found.path}${whose} ${howDiffers(found)}`, ...found };
 }
 
-function wordsFor(found: Difference, was: TapeRequest, is: TapeRequest): string {
-  return `${found.path}${whoseIs(found.path, "expected" in found ? was : is)} ${howDiffers(found)}`;
+/** The kind of agent that a lane belongs to, in words, if another agent started it. */
+function agentOf({ tape }: Program, lane: string): string | undefined {
+  const id = lane.split("/").at(-1);
+  const blocks = tape.calls.flatMap(({ request }) => request.messages).flatMap(({ content }) => content);
+  const started = blocks.filter(isToolUse).find((block) => block.id === id);
+  const { subagent_type } = (started?.input ?? {}) as { readonly subagent_type?: unknown };
+  return subagent_type === undefined ? undefined : `, agent ${subagent_type},`;
+}
+
+/** The memory file to which the first difference of two system prompts belongs, in words; "" if it is the agent's own text. */
+export function memoryIn({ expected, actual }: ValueDifference): string {
+  const [was, is] = [partsOf(expected), partsOf(actual)];
+  const file = [...was.keys(), ...is.keys()].find((name) => was.get(name) !== is.get(name));
+  return file ? `, memory ${file},` : "";
+}
+
+/** The parts of a system prompt by the memory file they are from, the agent's own text by "". */
+function partsOf(system: unknown): Map<string, string> {
+  const parts = typeof system === "string" ? system.split(/(?:^|\n\n)(?=# From )/) : [];
+  return new Map(parts.map((part) => [/^# From (.+)\n/.exec(part)?.[1] ?? "", part]));
 }
 
 /** What a difference is, in words that follow its place. */
@@ -195,9 +214,11 @@ function commonMessages({ normalise }: Program, a: TapeRequest, b: TapeRequest):
   return i;
 }
 
-/** What a place of a request belongs to, in words: a tool, a tool's result or the text of a hook; else "". */
-function whoseIs(path: string, request: TapeRequest): string {
-  const [list, at, field, block] = path.split(".");
+/** What a difference belongs to, in words: a memory file, a tool, a tool's result or the text of a hook; else "". */
+function whoseIs(found: Difference, was: TapeRequest, is: TapeRequest): string {
+  const request = "expected" in found ? was : is;
+  const [list, at, field, block] = found.path.split(".");
+  if (list === "system") return memoryIn(found);
   if (list === "tools") {
     const { name } = request.tools[Number(at)] ?? {};
     return typeof name === "string" ? `, ${field === undefined ? "the" : "of"} tool ${name},` : "";

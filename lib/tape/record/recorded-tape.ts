@@ -1,6 +1,9 @@
+import { relative } from "node:path";
 import type { Message } from "../../core/messages.ts";
 import { crochetVersion, runtimeVersion } from "../../files/version.ts";
 import { type ClockFact, type EndFact, type Header, TAPE_VERSION, type ToolFact } from "../format.ts";
+import { realOr } from "../../hooks/file/places.ts";
+import { fixtureProject } from "../fixture.ts";
 import { differs } from "../drift/difference.ts";
 import type { Mask } from "../redact/mask.ts";
 import type { TapeOptions } from "../options.ts";
@@ -40,8 +43,9 @@ export function headerOf(
   { seen: { url, answer, sdk, api }, chosen, hooks, permissions, sandbox }: Recording,
   seed: string,
   epoch: number,
-  { agent, tools = false, normalise = [] }: TapeOptions,
+  { path, agent, project, tools = false, normalise = [] }: TapeOptions,
 ): Header {
+  const isElsewhere = path !== undefined && project !== undefined && realOr(project) !== fixtureProject(path);
   return {
     tape: TAPE_VERSION,
     source: url === undefined ? "model" : sourceOf(url, answer?.requestId),
@@ -55,6 +59,7 @@ export function headerOf(
       runtime: runtimeVersion(),
     },
     ...(agent !== undefined && { agent }),
+    ...(isElsewhere && { project: relative(realOr(path), realOr(project)) }),
     ...(chosen.size > 0 && { chosen: [...chosen] }),
     ...(hooks.length > 0 && { hooks }),
     ...(permissions && { permissions }),
