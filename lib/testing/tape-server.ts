@@ -4,7 +4,7 @@ import { findFixture } from "../tape/fixture.ts";
 import { refuseInCi } from "../tape/options.ts";
 import { placesHere } from "../tape/redact/places.ts";
 import { listen } from "../tape/server/listen.ts";
-import { variablesFor } from "../tape/server/pointing.ts";
+import { placeholderKeys, variablesFor } from "../tape/server/pointing.ts";
 import { Replayer } from "../tape/server/replay.ts";
 import { recordedTape, startRecording } from "../tape/server/run.ts";
 
@@ -24,7 +24,7 @@ export interface TapeServerOptions {
 /** A tape served on 127.0.0.1. */
 export interface TapeServer extends AsyncDisposable {
   readonly url: string;
-  /** Variables by which SDKs and agents find it. */
+  /** Variables by which SDKs and agents find it; in a replay also a placeholder for each key that is not set. */
   readonly env: { readonly [name: string]: string };
   /** What has changed so far, of a tape that is replayed. */
   drift(): Promise<DriftReport>;
@@ -85,7 +85,7 @@ export async function tapeServer(name: string, options: TapeServerOptions = {}):
   const server = await listen(replayer.answer);
   return {
     url: server.url,
-    env: variablesFor(server.url, process.env),
+    env: { ...variablesFor(server.url, process.env), ...placeholderKeys(process.env) },
     drift: () => replayer.report(`delete it, then serve it in mode "record"`),
     close: () => server.close(),
     [Symbol.asyncDispose]: () => server.close(),

@@ -116,16 +116,21 @@ function environment(url: string, folder: string, { env, shown, proxy }: PointOp
   return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
-/** What a replay needs to do without the network and without keys. */
+/** What a replay needs to do without the network. */
 function alone(proxy: string, env: Env): Env {
   const proxies = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"].flatMap((name) => [name, name.toLowerCase()]);
-  const hasLogin = Boolean(env.ANTHROPIC_AUTH_TOKEN || env.CLAUDE_CODE_OAUTH_TOKEN);
-  const keys = ["OPENAI_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY", ...(hasLogin ? [] : ["ANTHROPIC_API_KEY"])];
   return {
     ...Object.fromEntries(proxies.map((name) => [name, proxy])),
-    ...Object.fromEntries(keys.filter((name) => !env[name]).map((name) => [name, "replayed-from-tape"])),
+    ...placeholderKeys(env),
     OPENAI_AGENTS_DISABLE_TRACING: "1", // it would wait seconds for a host that is not there
   };
+}
+
+/** A key for each API of which there is none: clients look for one before they ask. */
+export function placeholderKeys(env: Env): { [name: string]: string } {
+  const hasLogin = Boolean(env.ANTHROPIC_AUTH_TOKEN || env.CLAUDE_CODE_OAUTH_TOKEN);
+  const keys = ["OPENAI_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY", ...(hasLogin ? [] : ["ANTHROPIC_API_KEY"])];
+  return Object.fromEntries(keys.filter((name) => !env[name]).map((name) => [name, "replayed-from-tape"]));
 }
 
 function opencodeConfig(url: string, given: string | undefined): string {

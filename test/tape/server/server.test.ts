@@ -15,6 +15,8 @@ import { sentMasks } from "../../../lib/tape/server/mask.ts";
 import { shownVariables, upstreamsIn } from "../../../lib/tape/server/pointing.ts";
 import { recordCommand, type RecordOptions, replayCommand } from "../../../lib/tape/server/run.ts";
 import { scriptedServer } from "../../../lib/testing/server.ts";
+import { tapeServer } from "../../../lib/testing/tape-server.ts";
+import { withEnv } from "../../_env.ts";
 import { RUNTIME } from "../../_runtime.ts";
 import { scratch } from "../../_scratch.ts";
 import { serve } from "../../_server.ts";
@@ -515,6 +517,23 @@ test("requests go where variables and settings led before, else to the provider"
     anthropic: "https://api.anthropic.com",
     openai: "http://gateway/v1",
     gemini: "http://gateway",
+  });
+});
+
+test("tapeServer has a placeholder for each key that is not set, and is below a path that cannot be guessed", async () => {
+  using here = project();
+  await using api = await scriptedServer([{ text: "one" }]);
+  await here.record({ bodies: [ask("one")], env: { ANTHROPIC_BASE_URL: api.url }, ...quiet });
+  const none = { ANTHROPIC_API_KEY: undefined, ANTHROPIC_AUTH_TOKEN: undefined, CLAUDE_CODE_OAUTH_TOKEN: undefined };
+  await withEnv({ ...none, GEMINI_API_KEY: undefined, OPENAI_API_KEY: "mine" }, async () => {
+    await using server = await tapeServer("one", { cwd: here.folder.path });
+    const { ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENAI_API_KEY } = server.env;
+    assert.ok(ANTHROPIC_API_KEY && GEMINI_API_KEY && OPENAI_API_KEY === undefined, JSON.stringify(server.env));
+    assert.match(server.url, /\/[0-9a-f]{32}$/);
+    const headers = { "anthropic-version": "2023-06-01" };
+    const post = (url: string) => fetch(`${url}/anthropic/v1/messages`, { method: "POST", headers, body: ask("one") });
+    assert.deepEqual([(await post(new URL(server.url).origin)).status, (await post(server.url)).status], [404, 200]);
+    assert.ok((await server.drift()).ok);
   });
 });
 
