@@ -94,7 +94,10 @@ export async function readFlags(usage: Usage, args: readonly string[]): Promise<
   const flags: Record<string, string | boolean> = {};
   for (const flag of known.values()) {
     const name = camel(longName(flag));
-    const last = [options[name]].flat().at(-1) as string | boolean | undefined;
+    // cac reads '--no-x' as x switched off.
+    const off = /^no-(.*)/.exec(longName(flag))?.[1];
+    const given = off === undefined ? options[name] : options[camel(off)] === false || undefined;
+    const last = [given].flat().at(-1) as string | boolean | undefined;
     if (last === undefined) continue;
     const value = typeof last === "string" ? last.slice(AS_TYPED.length) : last;
     if (flag.includes("<") && (value === true || value === "")) {
@@ -114,7 +117,7 @@ const typedFor = ({ name, typed = `crochet ${name}` }: Usage) => typed;
 const takesValue = (flag: string) => /[<[]/.test(flag);
 const longName = (flag: string) => /--([\w-]+)/.exec(flag)![1]!;
 const camel = (name: string) => name.replace(/-(\w)/g, (_, c: string) => c.toUpperCase());
-const kebab = (name: string) => name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`);
+export const kebab = (name: string) => name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`);
 
 /** Refuses flags that have no effect beside another: if ignored silently, a gate that was asked for would be open. */
 export function refuseTogether(flags: Flags["flags"], one: string, others: readonly string[], why: string): void {

@@ -28,7 +28,7 @@ function renewal(name: string, { hooks, shadow, wire }: Flags["flags"]): string 
 export function showOutcomes(outcomes: readonly Outcome[], { flags }: Flags, io: Io, ink: Ink): void {
   const rows = outcomes.map(({ name, report, error, seconds }) => [
     name,
-    error !== undefined ? "error" : report!.ok ? okText(report!) : "drift",
+    error !== undefined ? "error" : report!.ok ? okText(report!) : isOnlyStale(report!) ? "stale" : "drift",
     report ? callsText(report) : "-",
     `${Math.round(seconds * 1000)} ms`,
   ]);
@@ -40,6 +40,10 @@ export function showOutcomes(outcomes: readonly Outcome[], { flags }: Flags, io:
     if (lines.length > 0) io.out(`\n${mark}${ink.bold(name)}\n${lines.map((line) => `  ${line}\n`).join("")}`);
     if (shadow.length > 0) io.out(`\n${ink.bold(name)}, with these hooks:\n${shadowTable(shadow)}`);
   }
+}
+
+function isOnlyStale({ stale, divergences, tools, files, unused }: DriftReport): boolean {
+  return stale !== undefined && [divergences, tools, files, unused].every(({ length }) => length === 0);
 }
 
 function okText({ mode, stale }: DriftReport): string {

@@ -1,7 +1,7 @@
 import { statSync, watch } from "node:fs";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
-import { renewalText, reportLines } from "../tape/drift/report.ts";
+import { renewalText, reportLines, withoutStale } from "../tape/drift/report.ts";
 import { ownArgv } from "../hooks/own-command.ts";
 import { runProcess } from "../process/process.ts";
 import { type Fixture, fixtureProject } from "../tape/fixture.ts";
@@ -13,7 +13,7 @@ import type { ShadowVerdict } from "../tape/shadow.ts";
 import { BUILT_IN } from "../files/importing.ts";
 import { eachOf, ProgressLine, reportLeft } from "./_each-of.ts";
 import { expectTrusted, fixtureAgent, fixturesFor, fixturesNamed } from "./_fixtures.ts";
-import { type Flags, inLines, refuseTogether, type Usage } from "./_flags.ts";
+import { type Flags, inLines, kebab, refuseTogether, type Usage } from "./_flags.ts";
 import { type Annotation, githubCommand } from "./_github.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
@@ -30,6 +30,7 @@ const USAGE: Usage = {
     ["--verify", "run the tools for real and report results that differ; the model gets the recorded ones"],
     ["--update", "record again from the first difference; prints the price first"],
     ["--review", "accept differences one by one, offline: replies are kept and marked as stale"],
+    ["--no-stale", "fail if a reply is stale"],
     ["--bisect <good>", "find the commit after <good> that made these fixtures differ"],
     ["--watch", "replay again when a file changes"],
     [
@@ -61,6 +62,7 @@ async function replayed({ words, flags }: Flags, io: Io, point: (annotation: Ann
   if (flags.verify) refuseTogether(flags, "verify", ["update"], "one compares and the other records");
   if (flags.hooks !== undefined) await expectHooks(String(flags.hooks), io);
   if (flags.faults) {
+    refuseTogether(flags, "faults", ["noStale"], "a search changes the replies");
     const { faultsAsked, noPreset, replayFaults } = await import("./_replay-faults.ts");
     const { asked, word } = faultsAsked(flags.faults);
     if (word !== undefined && fixturesNamed(word, io).length === 0) throw noPreset(word, io);
@@ -72,7 +74,12 @@ async function replayed({ words, flags }: Flags, io: Io, point: (annotation: Ann
     throw new UsageError("Cannot replay with --seed as nothing is searched: add --faults");
   }
   if (flags.review) {
-    refuseTogether(flags, "review", ["wire", "verify", "update", "normalise", "on", "json"], "a review asks a person");
+    refuseTogether(
+      flags,
+      "review",
+      ["noStale", "wire", "verify", "update", "normalise", "on", "json"],
+      "a review asks a person",
+    );
     refuseInCi("review", words[0], io.env);
     const fixtures = fixturesFor(words, io, "review");
     expectTrusted(fixtures, flags, io, "review");
@@ -83,7 +90,12 @@ async function replayed({ words, flags }: Flags, io: Io, point: (annotation: Ann
     return await watchFixtures(words, flags, io);
   }
   if (flags.bisect !== undefined) {
-    refuseTogether(flags, "bisect", ["update", "normalise", "on", "json", "shadow"], "it replays other commits");
+    refuseTogether(
+      flags,
+      "bisect",
+      ["noStale", "update", "normalise", "on", "json", "shadow"],
+      "it replays other commits",
+    );
     const fixtures = fixturesFor(words, io);
     expectTrusted(fixtures, flags, io);
     return await (await import("./_replay-bisect.ts")).bisectFixtures(fixtures, String(flags.bisect), io);
@@ -95,6 +107,11 @@ async function replayed({ words, flags }: Flags, io: Io, point: (annotation: Ann
     : await (await import("./_durable.ts")).replayOn<Outcome>(fixtures, flags, io);
   if (outcomes.some(({ shared }) => shared)) {
     outcomes.push(...unreachedShared(fixtures, outcomes, io.cwd).map((one) => ({ ...one, shadow: [] })));
+  }
+  if (flags.noStale) {
+    for (const [i, one] of outcomes.entries()) {
+      if (one.report) outcomes[i] = { ...one, report: withoutStale(one.report) };
+    }
   }
   if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
   else showOutcomes(outcomes, { words, flags }, io, coloursFor(io.tty, io.env));
@@ -265,7 +282,7 @@ const SETTLES_MS = 100;
 async function watchFixtures(words: readonly string[], flags: Flags["flags"], io: Io): Promise<number> {
   const given = Object.entries(flags).filter(([name]) => name !== "watch")
     .flatMap(([name, value]) =>
-      value === true ? [`--${name}`] : value === undefined ? [] : [`--${name}`, String(value)]
+      value === true ? [`--${kebab(name)}`] : value === undefined ? [] : [`--${kebab(name)}`, String(value)]
     );
   const [command, ...args] = ownArgv("cli/main", "replay", ...words, ...given);
   let changed = Promise.withResolvers<void>();

@@ -123,6 +123,10 @@ for (const [api, made] of Object.entries(APIS)) {
     assert.equal(code, 0);
     const again = await w.call(tape, "replay", "push", "--", ...command);
     assert.deepEqual([again.code, again.err.split("\n")[0]], [0, "✓ push 2/2 calls, 2 stale"]);
+    const strict = await w.call(tape, "replay", "push", "--no-stale", "--junit", "r.xml", "--", ...command);
+    assert.deepEqual([strict.code, strict.err.split("\n")[0]], [1, "✗ push 2/2 calls, 2 stale"]);
+    assert.match(strict.err, /\n {2}stale: 2 replies answer an earlier request: /);
+    assert.match(readFileSync(`${w.cwd}/r.xml`, "utf8"), /failures="1"[^]*<failure message="stale: 2 replies answer/);
   });
 
   test(`a review of another program never accepts a run whose tool outcome changed: ${api}`, LONG, async () => {

@@ -42,6 +42,17 @@ test(
     const { code, out } = await here.crochet(["replay", "--trust"]);
     assert.equal(code, 0);
     assert.match(out, /fix-the-typo +ok, 4 stale +4\/4/);
+    const junit = (...flags: string[]) => here.crochet(["replay", "--trust", "--junit", "r.xml", ...flags]);
+    const report = () => readFileSync(join(here.cwd, "r.xml"), "utf8");
+    assert.equal((await junit()).code, 0);
+    assert.match(report(), /failures="0"[^]*<system-out>stale: 4 replies answer an earlier request/);
+    const strict = await junit("--no-stale");
+    assert.equal(strict.code, 1);
+    assert.match(
+      strict.out,
+      /fix-the-typo +stale +4\/4[^]*✗ fix-the-typo\n {2}stale: 4 replies .*: crochet replay .* --update\n/,
+    );
+    assert.match(report(), /failures="1"[^]*<failure message="stale: 4 replies/);
     assert.match((await here.crochet(["fixtures", "ls"])).out, /fixture +calls +stale.*\nfix-the-typo +4 +4 /);
 
     await using server = await scriptedServer([{ text: "There was nothing to fix." }]);

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { reportLines } from "../../tape/drift/report.ts";
+import { reportLines, withoutStale } from "../../tape/drift/report.ts";
 import { commandFor, recordedTape, replayCommand } from "../../tape/server/run.ts";
 import { inWorkspace } from "../../tape/server/workspace.ts";
 import { RULES } from "../../tape/server/rules.ts";
@@ -24,6 +24,7 @@ const USAGE: Usage = {
   flags: [
     ["--tools <how>", "'loose': results of tools may differ; they are still reported"],
     ["--without <rules>", "switch off these rules: names separated by commas"],
+    ["--no-stale", "fail if a reply is stale"],
     ["--here", "work in this directory itself"],
     ["--faults [n]", "search n fault schedules (100) for one that the command does not survive; or a preset"],
     ["--seed <n>", "with --faults: repeat the same search"],
@@ -58,6 +59,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
     const { asked: wanted, word } = faultsAsked(flags.faults);
     if (word !== undefined) throw noPreset(word, io);
     refuseTogether(flags, "faults", ["here"], "a search works in copies of the directory");
+    refuseTogether(flags, "faults", ["noStale"], "a search changes the replies");
     return await searching((fixture) => replayFaults([fixture], wanted, flags, io, search));
   }
   const began = performance.now();
@@ -67,7 +69,10 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
       ...rulesAsked(flags),
       here: flags.here === true,
       timeout: numberFlag(flags, "timeout"),
-    })).catch((error) => {
+    })).then((done) => {
+      const report = flags.noStale ? withoutStale(done.report) : done.report;
+      return { report, code: report.ok ? done.code : done.code || EXIT.failed };
+    }).catch((error) => {
       if (!(error instanceof TapeError)) throw error;
       return error;
     });

@@ -17,6 +17,7 @@ export function reportLines(report: DriftReport, ink: Ink = PLAIN, renew?: strin
   const { divergences, tools, files, unused, normalise, notes, calls } = report;
   const all = unused.length === calls.recorded && unused.length > 1;
   const wire = divergences.some(({ cause }) => cause === "wire") ? " --wire" : "";
+  const again = renew ?? report.renew ?? `crochet replay ${nameOf(report)}${wire} --update`;
   return [
     ...divergences.flatMap((d) => divergenceLines(d, ink)),
     ...tools.flatMap((d) => toolLines(d, ink)),
@@ -24,14 +25,22 @@ export function reportLines(report: DriftReport, ink: Ink = PLAIN, renew?: strin
     ...(unused.length > 0 && report.mode !== "update"
       ? [`not requested: ${all ? `all ${unused.length} calls` : unused.join(" ")}`]
       : []),
+    ...(report.ok || report.stale === undefined ? [] : [`${staleText(report.stale)}: ${again}`]),
     ...normalise.map(({ name, path, pattern }) => ink.dim(`ignored: ${name} (/${pattern}/ at ${path})`)),
     ...notes.map((note) => ink.dim(note)),
-    ...(report.ok || (unused.length === 0 && divergences.length === 0) ? [] : [
-      `to record again: ${renewalText(report)} (${
-        renew ?? report.renew ?? `crochet replay ${nameOf(report)}${wire} --update`
-      })`,
-    ]),
+    ...(report.ok || (unused.length === 0 && divergences.length === 0)
+      ? []
+      : [`to record again: ${renewalText(report)} (${again})`]),
   ];
+}
+
+function staleText(stale: number): string {
+  return `stale: ${stale} ${stale === 1 ? "reply answers" : "replies answer"} an earlier request`;
+}
+
+/** A report for which stale replies are a failure. */
+export function withoutStale(report: DriftReport): DriftReport {
+  return report.stale === undefined ? report : { ...report, ok: false };
 }
 
 /** A fixture as the command line knows it: without a name, all others would be recorded again, too, and paid for. */
@@ -181,7 +190,8 @@ export function junit(cases: readonly Case[], name = "crochet replay"): string {
 function caseXml({ name, of = "fixtures", seconds, report, error }: Case): string {
   const open = `    <testcase classname="${xml(of)}" name="${xml(name)}" time="${seconds.toFixed(3)}"`;
   if (error !== undefined) return `${open}>\n      <error message="${xml(error)}"/>\n    </testcase>`;
-  const lines = report ? reportLines(report) : [];
+  const stale = report?.ok && report.stale !== undefined ? [staleText(report.stale)] : [];
+  const lines = [...stale, ...report ? reportLines(report) : []];
   if (!report || report.ok) {
     const said = `>\n      <system-out>${xml(lines.join("\n"))}</system-out>\n    </testcase>`;
     return `${open}${lines.length === 0 ? "/>" : said}`;
