@@ -23,6 +23,7 @@ export interface Ready {
   readonly original: Input;
   /** What the gates said beside their verdict. */
   readonly after: readonly Block[];
+  readonly contexts: readonly Said[];
 }
 
 export interface Ending extends ToolEnd {
@@ -30,12 +31,14 @@ export interface Ending extends ToolEnd {
   readonly ms?: number;
   /** What hooks said of it: stands after all tool_results of the message. */
   readonly after?: readonly Block[];
+  /** The same, and what they said inside the result or for one request only, in their own words. */
+  readonly contexts?: readonly Said[];
   readonly refused?: Omit<Refusal, "words">;
 }
 
 /** Begins a call. `finish` waits for it and asks the hooks what they think of its result: it has ended by then. */
 export function begin(run: Run, ready: Ready, end: (ending: Ending) => void) {
-  const { call, tool, input, after } = ready;
+  const { call, tool, input, after, contexts } = ready;
   run.emit({ type: "tool_start", id: call.id, name: tool.name, input });
   const { clock, cwd, toolState } = run.state;
   const start = clock.tick();
@@ -43,11 +46,12 @@ export function begin(run: Run, ready: Ready, end: (ending: Ending) => void) {
   const ran = perform(run, ready);
   const writes = tool.effect === "write";
   const finish = async () => {
-    let ending: Ending = { ...await ran, ms: clock.tick() - start, after };
+    let ending: Ending = { ...await ran, ms: clock.tick() - start, after, contexts };
     try {
       // One more try of what changes nothing can do no harm.
       if (ending.thrown && await run.wantsRetry(ending.thrown, tool.name, !writes)) {
-        ending = { ...await perform(run, ready, ":retry"), ms: clock.tick() - start, after };
+        ending = { ...await perform(run, ready, ":retry"), ms: clock.tick() - start, after, contexts };
+        if (ending.thrown) await run.wantsRetry(ending.thrown, tool.name, false);
       }
       if (ending.outcome === "interrupted") return;
       countTool(run.count);
@@ -179,7 +183,12 @@ async function reviewed(run: Run, ready: Ready, ending: Ending): Promise<Ending>
 export function withContexts(run: Run, ending: Ending, contexts: readonly Said[]): Ending {
   const inside = wordings(contexts.filter((c) => c.place === "result"));
   const beside = run.heard(contexts.filter((c) => c.place !== "result"));
-  return { ...ending, content: joined(ending.content, inside), after: [...ending.after ?? [], ...beside] };
+  return {
+    ...ending,
+    content: joined(ending.content, inside),
+    after: [...ending.after ?? [], ...beside],
+    contexts: [...ending.contexts ?? [], ...contexts],
+  };
 }
 
 /** The call's end as the model reads it. */

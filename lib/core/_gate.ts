@@ -27,9 +27,9 @@ export async function gate(
 
   const fields = { tool_name: tool.name, original_input: original.input, tool_use_id: call.id };
   const pre = await run.fire({ event: "pre-tool-use", ...fields, input: original.input });
-  const after = run.heard(pre.contexts);
+  const heard = { after: run.heard(pre.contexts), contexts: pre.contexts };
   const refuse = async ({ words, ...refused }: Refusal, input: Input) => {
-    end({ outcome: "denied", content: words, after, refused });
+    end({ outcome: "denied", content: words, ...heard, refused });
     await run.fire({ event: "tool-denied", ...fields, input, reason: refused.reason, denied_by: refused.by });
     return undefined;
   };
@@ -40,7 +40,7 @@ export async function gate(
     const content =
       `PreToolUse hook for ${tool.name} returned updatedInput that failed schema validation: ${changed.why} ` +
       `(hook ${by})\nThe tool input from the model was valid; the hook's rewrite of it was not.`;
-    return void end({ outcome: "invalid", content, after });
+    return void end({ outcome: "invalid", content, ...heard });
   }
   const { input } = changed;
   const asking = { tool, input, fields, check: (value: unknown) => checked(run, tool, value) };
@@ -48,7 +48,7 @@ export async function gate(
   const permitted = await permit(run, asking, pre);
   if ("by" in permitted) return refuse(permitted, input);
   if (tool.asks) await run.fire({ event: "agent-prompt", ...tool.asks(permitted.input) });
-  return { call, tool, input: permitted.input, original: original.input, after };
+  return { call, tool, input: permitted.input, original: original.input, ...heard };
 }
 
 /** A call may run unless a hook asks for confirmation, or a recording has it refused. */

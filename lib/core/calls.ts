@@ -86,9 +86,14 @@ async function reviewBatch(run: Run, calls: readonly ToolCall[], endings: Map<st
 }
 
 /** Every call passes here once. */
-function report(run: Run, { id, name }: ToolCall, { outcome, content, response, refused, ms = 0 }: Ending): void {
+function report(run: Run, { id, name }: ToolCall, ending: Ending): void {
+  const { outcome, content, response, refused, ms = 0, contexts = [] } = ending;
   if (refused) run.denials.push({ tool_name: name, tool_use_id: id, reason: refused.reason, by: refused.by });
-  const more = { ...(response !== undefined && { response }), ...(refused && { refused }) };
+  const more = {
+    ...(response !== undefined && { response }),
+    ...(contexts.length > 0 && { contexts: contexts.map(({ hook = "", text }) => ({ hook, text })) }),
+    ...(refused && { refused }),
+  };
   run.emit({ type: "tool_end", id, name, outcome, content: contentText(content), ...more, ms });
 }
 

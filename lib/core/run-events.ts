@@ -22,6 +22,8 @@ interface Reported {
     outcome: CallOutcome;
     content: string;
     response?: unknown;
+    /** What hooks added to the call for the model, before it and after it. */
+    contexts?: readonly { readonly hook: string; readonly text: string }[];
     /** Who refused the call and why; `note` is one line for a person, with what would allow it. */
     refused?: { readonly by: string; readonly reason: string; readonly note?: string };
     ms: number;

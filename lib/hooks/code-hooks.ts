@@ -15,7 +15,10 @@ type Camel<S extends string> = S extends `${infer Head}-${infer Tail}` ? `${Head
 type AliasesOf<N extends EventName> = keyof (typeof EVENTS)[N]["aliases"] & string;
 type OneOrMany<T> = T | readonly T[];
 
-/** Hooks in lists by event: `{ preToolUse: [...], stop: [...] }`. `postToolUse` sees successes, `postToolUseFailure` failures. */
+/**
+ * Hooks in lists by event: `{ preToolUse: [...], stop: [...] }`. `postToolUse` sees successes, `postToolUseFailure`
+ * failures; a hook of `onToolFailure`, `onToolSuccess` or `matchToolPostFailure` sees those it is for in `postToolUse` too.
+ */
 export type TypedHooks = {
   readonly [N in EventName as Camel<N> | Camel<AliasesOf<N>>]?: OneOrMany<Hook<N>>;
 };
@@ -80,13 +83,15 @@ function typedLists(lists: TypedHooks, label: string, source: string): HookRecor
     const name = kebab(key);
     const on: ResolvedName = resolved.event === "post-tool-use" ? { outcome: "success", ...resolved } : resolved;
     const all = (Array.isArray(hooks) ? hooks : [hooks]) as Hook[];
+    // What says itself which calls it is for hears all of them, wherever it stands (S4.13).
+    const heard = (hook: Hook) => byOutcome.has(hook) && resolved.outcome === undefined ? resolved : on;
     return all.map((hook, i) => {
       if (typeof hook !== "function") {
         throw new TypeError(
           `Cannot use hooks.${key}[${i}] as it is not a function: current value is ${shown(hook)}`,
         );
       }
-      return record(nameOf(hook, `${label}:${name}#${i}`), [on], hook, source);
+      return record(nameOf(hook, `${label}:${name}#${i}`), [heard(hook)], hook, source);
     });
   });
 }
@@ -115,6 +120,15 @@ function isList(value: unknown): value is HookList {
 }
 
 type ToolEvent = "pre-tool-use" | "post-tool-use";
+
+/** Hooks that say themselves whether they are for calls that failed. */
+const byOutcome = new WeakSet<Hook<any>>();
+
+function onlyAfter(pattern: string | RegExp, hook: Hook<"post-tool-use">, failed: boolean): Hook<"post-tool-use"> {
+  const made = onlyFor(pattern, hook, (event) => event.failed === failed);
+  byOutcome.add(made);
+  return made;
+}
 
 function onlyFor<N extends ToolEvent>(
   pattern: string | RegExp,
@@ -146,7 +160,7 @@ export function matchTool(pattern: string | RegExp, hook: Hook<"pre-tool-use">):
 }
 
 /**
- * As `matchTool`, after the call, whatever its outcome.
+ * As `matchTool`, after the call.
  *
  * @example
  * ```ts
@@ -158,11 +172,9 @@ export function matchTool(pattern: string | RegExp, hook: Hook<"pre-tool-use">):
  *     postToolUse: [
  *       matchToolPost("Edit|Write", () => context("Format what you wrote")),
  *       onToolSuccess(() => void (failures.length = 0)),
- *     ],
- *     postToolUseFailure: [
- *       matchToolPostFailure("Bash", () => context("Read what it printed")),
  *       onToolFailure(({ tool_name }) => void failures.push(tool_name)),
  *     ],
+ *     postToolUseFailure: matchToolPostFailure("Bash", () => context("Read what it printed")),
  *   },
  * });
  * ```
@@ -173,15 +185,15 @@ export function matchToolPost(pattern: string | RegExp, hook: Hook<"post-tool-us
 
 /** As `matchToolPost`, for calls that failed. */
 export function matchToolPostFailure(pattern: string | RegExp, hook: Hook<"post-tool-use">): Hook<"post-tool-use"> {
-  return onlyFor(pattern, hook, (event) => event.failed);
+  return onlyAfter(pattern, hook, true);
 }
 
 /** A hook for failed calls only. */
 export function onToolFailure(hook: Hook<"post-tool-use">): Hook<"post-tool-use"> {
-  return onlyFor("*", hook, (event) => event.failed);
+  return onlyAfter("*", hook, true);
 }
 
 /** A hook for calls that went well only. */
 export function onToolSuccess(hook: Hook<"post-tool-use">): Hook<"post-tool-use"> {
-  return onlyFor("*", hook, (event) => !event.failed);
+  return onlyAfter("*", hook, false);
 }

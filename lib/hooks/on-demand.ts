@@ -26,21 +26,28 @@ export function promptGate(model: Model, template: string, options: PromptOption
 }
 
 /**
- * A hook that lets a model judge whether the agent is done (S4.20). If it cannot be asked, the agent stops.
+ * A hook that lets a model judge whether the agent is done (S4.20). If it cannot be asked, the agent stops. Once a hook
+ * has sent the agent back it steps aside (`stop_hook_active`), so that no judge keeps an agent forever; `insist` asks it
+ * at every stop.
  *
  * @example
  * ```ts
  * import { agent, promptStop } from "crochet";
  * import { scripted } from "crochet/testing";
  *
- * const judge = scripted([{ text: '{"ok": false, "reason": "Run the tests"}' }, { text: '{"ok": true}' }]);
+ * const judge = scripted([{ text: '{"ok": false, "reason": "Run the tests"}' }]);
  * const tested = promptStop(judge, "Did the agent run the tests? It says: {{last_assistant_message}}");
  * const model = scripted([{ text: "Done" }, { text: "Tests pass" }]);
  * console.log((await agent({ model, hooks: { stop: tested } }).run("go")).text); // "Tests pass"
  * ```
  */
-export function promptStop(model: Model, template: string, options: PromptOptions = {}): Hook<"stop"> {
-  return judge(model, template, options);
+export function promptStop(
+  model: Model,
+  template: string,
+  { insist = false, ...options }: PromptOptions & { readonly insist?: boolean } = {},
+): Hook<"stop"> {
+  const ask: Hook<"stop"> = judge(model, template, options);
+  return (event, ctx) => event.stop_hook_active && !insist ? undefined : ask(event, ctx);
 }
 
 /** Nothing of prompts is loaded before the first event. */

@@ -86,7 +86,9 @@ test("U10: what prompt hooks ask counts in usage, cost, calls and the budget, no
     agent({
       model: paid("mine", [{ text: "one" }, { text: "two" }]),
       prices: { mine: PRICE, judge: { ...PRICE, input: 1 } },
-      hooks: { stop: promptStop(judge(answers), "Done? {{last_assistant_message}}", { modelName: "judge" }) },
+      hooks: {
+        stop: promptStop(judge(answers), "Done? {{last_assistant_message}}", { modelName: "judge", insist: true }),
+      },
       limits,
       on: (event) => void (event.type === "usage" && used.push(event)),
     }).run("go");

@@ -45,6 +45,25 @@ test("S3.4: an Error hook may ask for one retry, of a tool that changes nothing 
   }
 });
 
+test("S3.4: Error hooks hear a tool's second failure, which is not tried again, and may end the run by it", async () => {
+  for (const ends of [false, true]) {
+    const heard: [message: string, tool: string | null, retry: boolean][] = [];
+    const { made, tries } = flaky("read", 9);
+    const { stop } = await agent({
+      model: scripted([{ tools: [{ name: "Flaky", input: {} }] }, { text: "ok" }]),
+      tools: [made],
+      hooks: {
+        error: ({ error_message, tool, retry }) => {
+          heard.push([error_message, tool, retry]);
+          return ends && heard.length > 1 ? deny("twice is enough") : modify(true);
+        },
+      },
+    }).run("go");
+    assert.deepEqual(heard, [["not yet", "Flaky", true], ["not yet", "Flaky", false]]);
+    assert.deepEqual([tries(), stop], [2, ends ? "error" : "done"]);
+  }
+});
+
 test("S3.4: an Error hook that denies ends the run, for instance after repeated errors", async () => {
   let errors = 0;
   const result = await agent({

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type CodeHooks, onToolFailure, onToolSuccess } from "../../lib/hooks/code-hooks.ts";
+import { type CodeHooks, matchToolPostFailure, onToolFailure, onToolSuccess } from "../../lib/hooks/code-hooks.ts";
 import type { EventOf } from "../../lib/core/events.ts";
 import type { CallOutcome } from "../../lib/core/run-events.ts";
 import type { Tool } from "../../lib/core/tool.ts";
@@ -233,15 +233,48 @@ test("U8, S4.13, C4: typed lists are split by outcome; objects see both; onToolF
     hooks: [
       { onEvent: (e) => e.event === "post-tool-use" ? note("object")(e) : undefined },
       {
-        postToolUse: [note("success"), onToolFailure(note("never")), onToolSuccess(note("both"))],
-        postToolUseFailure: [note("failure"), onToolFailure(note("filtered"))],
+        postToolUse: [
+          note("success"),
+          onToolFailure(note("onFailure")),
+          onToolSuccess(note("onSuccess")),
+          matchToolPostFailure("Fail", note("matched")),
+        ],
+        postToolUseFailure: [note("failure"), onToolFailure(note("filtered")), onToolSuccess(note("never"))],
       },
     ],
   }).run();
   assert.deepEqual(seen, [
-    ...["object Echo", "success Echo", "both Echo"],
-    ...["object Fail", "failure Fail", "filtered Fail"],
+    ...["object Echo", "success Echo", "onSuccess Echo"],
+    ...["object Fail", "onFailure Fail", "matched Fail", "failure Fail", "filtered Fail"],
   ]);
+});
+
+test("S4.24: tool_end carries what hooks added to a call before and after it, also after a denial", async () => {
+  const s = stage({
+    model: scripted([calls(["Echo", "a"], ["Fail", "f"], ["Boom", "b"]), calls(["Echo", "c"]), { text: "done" }]),
+    tools: [echo, fail, boom],
+    hooks: {
+      preToolUse: (e) =>
+        e.tool_name === "Boom"
+          ? { action: "deny", reason: "no", context: "before Boom" }
+          : e.input.say === "c"
+          ? undefined
+          : context(`before ${e.tool_name}`),
+      postToolUse: (e) => e.input.say === "c" ? undefined : context(`after ${e.tool_name}`),
+    },
+  });
+  await s.run();
+  const ends = s.events.flatMap((e) =>
+    e.type === "tool_end" ? [[e.id.at(-1), e.contexts?.map(({ text }) => text)]] : []
+  );
+  assert.deepEqual(Object.fromEntries(ends), {
+    1: ["before Echo", "after Echo"],
+    2: ["before Fail"],
+    3: ["before Boom"],
+    4: undefined,
+  });
+  const { contexts } = s.events.find((e) => e.type === "tool_end")!;
+  assert.match(contexts![0]!.hook, /pre-tool-use/);
 });
 
 function refuse() {

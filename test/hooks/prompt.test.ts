@@ -253,9 +253,9 @@ test("a prompt hook whose failure refuses does so without a model", async () => 
   assert.deepEqual([decision, reason], ["deny", "Cannot ask a model as there is no model: set ANTHROPIC_API_KEY"]);
 });
 
-function fields(event: string) {
+function fields(event: string, more: object = {}) {
   const tool = { tool_name: "Edit", input: {}, original_input: {}, tool_use_id: "1" };
-  return { event, ...(event === "stop" ? { last_assistant_message: "", agent_type: "" } : tool) } as never;
+  return { event, ...(event === "stop" ? { last_assistant_message: "", agent_type: "" } : tool), ...more } as never;
 }
 
 test("U7: a prompt hook that fails lets the call pass with a visible warning", async () => {
@@ -294,6 +294,18 @@ test("S4.20, U7: promptStop() sends the agent back if the model says no, and let
   const failed = await stop({ http: 500 });
   assert.equal(failed.decision, "continue");
   assert.equal(failed.warnings.length, 1);
+});
+
+test("S4.20, S4.5: promptStop() steps aside once a hook has sent the agent back, unless it insists", async () => {
+  const asked = async (options: { insist?: boolean }, active: boolean) => {
+    const judge = scripted([{ text: '{"ok": false, "reason": "more"}' }]);
+    const hooks = codeHooks([{ stop: promptStop(judge, "Done?", options) }]);
+    const { decision } = await fire(hooks, fields("stop", { stop_hook_active: active }), testEnv());
+    return [decision, judge.requests.length];
+  };
+  assert.deepEqual(await asked({}, false), ["deny", 1]);
+  assert.deepEqual(await asked({}, true), ["continue", 0]);
+  assert.deepEqual(await asked({ insist: true }, true), ["deny", 1]);
 });
 
 test("S3.20: templates see every event", () => {
