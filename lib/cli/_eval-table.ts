@@ -30,8 +30,22 @@ function cellTexts({ passed, runs, interval: [low, high], passAll }: Cell): stri
   return runs === 0 ? ["-", "", "-"] : [`${passed}/${runs}`, `${percent(low)}-${percent(high)}%`, passAll.toFixed(2)];
 }
 
-function costText({ dollars, tokens }: { readonly dollars?: number | undefined; readonly tokens: number }): string {
-  return dollars === undefined || dollars === 0 ? `${Math.round(tokens)} tokens` : dollarsText(dollars);
+/** What things cost in one sentence, all in one unit: that of the budget, else dollars if all of it has a price. */
+export function costText(cost: Cost, { budget, of = cost, times = 1 }: Unit = {}): string {
+  const inTokens = budget ? "tokens" in budget : !of.dollars;
+  return inTokens ? `${Math.round(cost.tokens * times)} tokens` : dollarsText((cost.dollars ?? 0) * times);
+}
+
+interface Cost {
+  readonly dollars?: number | undefined;
+  readonly tokens: number;
+}
+
+interface Unit {
+  readonly budget?: Budget | undefined;
+  /** The sum that this is a part of. */
+  readonly of?: Cost;
+  readonly times?: number;
 }
 
 /** How much more one run costs and calls than one of the other variant. */
@@ -54,11 +68,13 @@ function pText(p: number): string {
 
 /** What was refuted, and what was not measured. */
 export function claims(
-  { variants: [, other], suite, beyond, rows, unreached, reached, ended, measured, lostAs }: Summary,
+  { variants: [, other], suite, beyond, rows, unreached, reached, ended, measured, lostAs, ungraded, ungradedAs }:
+    Summary,
   ink: Ink,
 ): string {
   const bad = (text: string) => `${ink.red("✗")} ${text}\n`;
   const below = rows.filter((row) => row.below).map(({ fixture }) => fixture);
+  const share = `more than 10 % of the runs were lost${ungraded > 0 ? " or not graded" : ""}`;
   return [
     suite?.worse ? bad(`worse than ${other} on these fixtures (p ${pText(suite.p)})`) : "",
     beyond?.worse ? bad(`worse than ${other} also beyond these fixtures (p ${pText(beyond.p)})`) : "",
@@ -66,7 +82,7 @@ export function claims(
     below.length > 0 ? bad(`below what is asked for beyond chance: ${below.join(", ")}`) : "",
     ...unreached.map((one) => bad(`${one} was never put to the test, as its 'when' or 'sometimes' was true in no run`)),
     ...reached.map((one) => `${one}\n`),
-    ended === "lost" ? bad(`not measured: more than 10 % of the runs were lost, the last as ${lostAs}`) : "",
+    ended === "lost" ? bad(`not measured: ${share}, the last as ${ungradedAs ?? lostAs}`) : "",
     ended !== "lost" && !measured ? bad("not measured: the budget ended before the first look") : "",
     ended === "refuted" ? "ended early: the runs that are left would not be needed\n" : "",
   ].join("");
@@ -86,15 +102,16 @@ function failures({ rows }: Summary, folder: string): string {
   }).join("");
 }
 
-function closing({ runs, lostAttempts, lost, spent, ended }: Summary, budget: Budget | undefined): string {
+function closing({ runs, lostAttempts, lost, ungraded, spent, judged, ended }: Summary, budget?: Budget): string {
   const repeated = lostAttempts - lost;
-  const of = budget === undefined ? "" : "tokens" in budget ? ` of ${budget.tokens}` : ` of $${budget.dollars}`;
+  const of = budget === undefined ? "" : ` of ${costText({ tokens: 0, ...budget }, { budget })}`;
   return `${
     [
       several(runs, "run"),
       ...(repeated > 0 ? [`${repeated} lost and repeated`] : []),
       ...(lost > 0 ? [`${lost} given up`] : []),
-      `${costText(spent)}${of}`,
+      ...(ungraded > 0 ? [`${ungraded} not graded: crochet eval --regrade`] : []),
+      `${costText(spent, { budget })}${of}${judged ? `, judges ${costText(judged, { budget, of: spent })} of it` : ""}`,
       ...(ended === "budget" ? ["the budget ended it"] : []),
     ].join(", ")
   }\n`;

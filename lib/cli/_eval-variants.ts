@@ -1,8 +1,10 @@
 import { existsSync, symlinkSync } from "node:fs";
-import { basename, dirname, join, relative, resolve } from "node:path";
-import { keptEvals, readPlan, roundOf, slotName, type Variant } from "../eval/plan.ts";
-import { type AgentOf, attempt, type RunLine } from "../eval/attempt.ts";
-import type { EvalPlace } from "../eval/runs.ts";
+import { join, relative, resolve } from "node:path";
+import { type Budget, keptEvals, readPlan, type Slot, slotName, type Variant } from "../eval/plan.ts";
+import { type AgentOf, attempt, rehearse, type RunLine } from "../eval/attempt.ts";
+import type { Graded } from "../eval/grade.ts";
+import { type EvalPlace, whyNot } from "../eval/runs.ts";
+import type { Price } from "../tape/drift/drift.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { realOr } from "../hooks/file/places.ts";
 import { git } from "../process/git.ts";
@@ -64,7 +66,7 @@ function treeIn(folder: string, commit: string): string {
 export function freshRuns(
   folder: string,
   { cwd, signal }: Pick<Io, "cwd" | "signal">,
-): Disposable & Pick<EvalPlace, "fresh"> {
+): Disposable & Pick<EvalPlace, "fresh" | "rehearse"> {
   const trees = new Set<string>();
   const processes = new FreshProcesses("cli/_eval-variants", signal);
   const placeOf = ({ kind, commit }: Variant): string => {
@@ -75,14 +77,18 @@ export function freshRuns(
     return join(path, git(cwd, "rev-parse", "--show-prefix") ?? "");
   };
   return {
-    fresh: async (slot) => {
-      const run = slotName(slot);
-      const task: RunTask = { folder, project: cwd, run };
+    fresh: async (slot, rehearsal) => {
+      const task: RunTask = { folder, project: cwd, slot, ...(rehearsal && { rehearsal: "run", ...rehearsal }) };
       try {
         return await processes.run<RunLine>(task, placeOf(slot.variant));
       } catch (error) {
-        return { run, lost: thrownWords(error), calls: 0, tokens: 0, ms: 0 };
+        return { run: slotName(slot), lost: thrownWords(error), calls: 0, tokens: 0, dollars: 0, ms: 0 };
       }
+    },
+    rehearse: async (slot, left) => {
+      const task: RunTask = { folder, project: cwd, slot, rehearsal: "recorded", left };
+      // An agent that does not even load says so in its first run.
+      return (await processes.run<Graded | null>(task, placeOf(slot.variant)).catch(() => null)) ?? undefined;
     },
     [Symbol.dispose]() {
       processes[Symbol.dispose]();
@@ -107,16 +113,23 @@ interface RunTask {
   /** Of the eval. */
   readonly folder: string;
   readonly project: string;
-  readonly run: string;
+  readonly slot: Slot;
+  /** What its graders are rehearsed on, if they are. */
+  readonly rehearsal?: "recorded" | "run";
+  /** What a rehearsal may cost. */
+  readonly left?: Budget | undefined;
 }
 
 /** What the process of a run does. */
-async function makeRun({ folder, project, run }: RunTask): Promise<RunLine | undefined> {
-  const plan = readPlan(dirname(folder), basename(folder));
-  const slot = roundOf(plan, Number(basename(run))).find((one) => slotName(one) === run)!;
+async function makeRun({ folder, project, slot, rehearsal, left }: RunTask): Promise<RunLine | Graded | null> {
   const { signal } = new AbortController();
+  const place = { project, folder, signal };
   const agentOf = agentsIn(folder, { cwd: project, signal });
-  return await attempt(slot, { project, folder, signal }, agentOf);
+  const refuses = (about: Price) => whyNot(left, about);
+  const came = rehearsal === "recorded"
+    ? await rehearse(slot, place, agentOf, refuses)
+    : await attempt(slot, place, agentOf, rehearsal && { rehearsal: true, refuses });
+  return came ?? null;
 }
 
 if (import.meta.main) await doTask(makeRun);

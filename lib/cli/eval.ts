@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { type Ended, exitCode, isGated, looksOf, refuted, summarise, type Summary } from "../eval/compare.ts";
 import { addPrice, FREE } from "../eval/grade.ts";
@@ -14,9 +14,11 @@ import {
   writePlan,
 } from "../eval/plan.ts";
 import type { RunLine } from "../eval/attempt.ts";
-import { EvalRuns } from "../eval/runs.ts";
+import { BrokenGrader, EvalRuns } from "../eval/runs.ts";
+import type { Look } from "../eval/stats.ts";
 import { stateDir } from "../files/state-dir.ts";
-import { type Case, dollarsText, PLAIN } from "../tape/drift/report.ts";
+import type { Price } from "../tape/drift/drift.ts";
+import { type Case, PLAIN } from "../tape/drift/report.ts";
 import { invariantsOf } from "../tape/fault/judge.ts";
 import { type Fixture, fixtureAt, fixturesIn } from "../tape/fixture.ts";
 import { isCi } from "../tape/options.ts";
@@ -25,7 +27,7 @@ import { keepFiles } from "../tape/record/keep-files.ts";
 import { readLineLog } from "../transcript/line-log.ts";
 import { pathFrom } from "../view/calls.ts";
 import { ProgressLine } from "./_each-of.ts";
-import { claims, evalText } from "./_eval-table.ts";
+import { claims, costText, evalText } from "./_eval-table.ts";
 import { against, freshRuns, here } from "./_eval-variants.ts";
 import { expectTrusted, fixturesFor } from "./_fixtures.ts";
 import { budgetFlag, type Flags, numberFlag, refuseTogether, type Usage } from "./_flags.ts";
@@ -63,6 +65,9 @@ const USAGE: Usage = {
 
 const RUNS = 10;
 const AT_ONCE = 4;
+/** Why an eval ended, and what it had seen by then. */
+type Came = Pick<Summary, "ended" | "part" | "measured">;
+
 const COUNT = { least: 1, most: 999_999, whole: true };
 
 export default githubCommand(USAGE, evaluated);
@@ -71,7 +76,7 @@ async function evaluated({ words, flags }: Flags, io: Io, point: (annotation: An
   const evals = join(stateDir(io.cwd, io.env), "evals");
   const isKept = flags.resume !== undefined || flags.regrade !== undefined;
   if (flags.regrade !== undefined) {
-    refuseTogether(flags, "regrade", ["resume", "runs", "against", "model", "atLeast", "budget"], "no agent runs");
+    refuseTogether(flags, "regrade", ["resume", "runs", "against", "model", "atLeast"], "no agent runs");
   }
   if (isKept && words.length > 0) {
     throw new UsageError(`Cannot choose '${words[0]}' as an eval that is kept has its fixtures: leave it out`);
@@ -86,9 +91,9 @@ async function evaluated({ words, flags }: Flags, io: Io, point: (annotation: An
     );
   }
   const atOnce = numberFlag(flags, "atOnce", COUNT) ?? AT_ONCE;
-  const folder = writePlan(privateDir(evals), plan);
+  const folder = join(privateDir(evals), plan.id);
+  mkdirSync(folder, { recursive: true });
   if (plan.fixtures.some(({ copies }) => copies) && !existsSync(join(folder, "files"))) keepFiles(io.cwd, folder, []);
-  if (!flags.json && flags.regrade === undefined) io.err(`${priceLine(plan)}\n`);
   using fresh = freshRuns(folder, io);
   const total = plan.runs * plan.fixtures.length * running(plan).length;
   const progress = new ProgressLine(io);
@@ -96,6 +101,7 @@ async function evaluated({ words, flags }: Flags, io: Io, point: (annotation: An
     project: io.cwd,
     folder,
     fresh: fresh.fresh,
+    rehearse: fresh.rehearse,
     atOnce,
     signal: io.signal,
     onRun: ({ run, pass }) => {
@@ -106,13 +112,22 @@ async function evaluated({ words, flags }: Flags, io: Io, point: (annotation: An
   });
   let summary: Summary;
   try {
+    let came: Came;
     if (flags.regrade === undefined) {
-      const came = await inLooks(plan, runs, looks, kept);
-      summary = summarise(plan, [...runs.lines, ...kept], came);
+      if (isKept) await runs.regrade("what is new");
+      await runs.rehearse();
+      writePlan(evals, plan);
+      if (!flags.json) io.err(`${priceLine(plan, runs.judges)}\n`);
+      came = await inLooks(plan, runs, looks, kept);
     } else {
-      await runs.regrade();
-      summary = summarise(plan, [...runs.lines, ...kept], lastSummary(folder));
+      await runs.regrade("all");
+      writePlan(evals, plan);
+      came = regraded(runs, lastSummary(folder), looks, io.signal);
     }
+    summary = summarise(plan, [...runs.lines, ...kept], came, runs.judged);
+  } catch (error) {
+    if (!isKept && runs.lines.length === 0) rmSync(folder, { recursive: true, force: true });
+    throw error instanceof BrokenGrader ? new UsageError(error.message) : error;
   } finally {
     runs.close();
     progress.end();
@@ -126,13 +141,22 @@ async function evaluated({ words, flags }: Flags, io: Io, point: (annotation: An
   return exitCode(summary);
 }
 
+/** Why an eval ended, now that its runs are graded otherwise. */
+function regraded(runs: EvalRuns, came: Came, looks: readonly Look[], signal: AbortSignal): Came {
+  if (signal.aborted) return { ...came, ended: "aborted" };
+  if (runs.tooManyLost) return { ...came, ended: "lost" };
+  if (came.ended !== "lost") return came;
+  // It ended as too much of it was not graded: what is left to run is left to --resume.
+  return runs.isComplete ? { ended: "done", part: looks.at(-1)!.part, measured: true } : { ...came, ended: "aborted" };
+}
+
 /** Runs until a look refutes the agent, or to the end. What a look has not spent of its level is left for the last. */
 async function inLooks(
   plan: EvalPlan,
   runs: EvalRuns,
-  looks: NonNullable<ReturnType<typeof looksOf>>,
+  looks: readonly Look[],
   kept: readonly RunLine[],
-): Promise<Pick<Summary, "ended" | "part" | "measured">> {
+): Promise<Came> {
   let left = 1;
   for (const [i, { rounds, part }] of looks.entries()) {
     const came: Ended = await runs.through(rounds);
@@ -205,12 +229,12 @@ async function keptPlan(evals: string, flags: Flags["flags"], io: Io): Promise<E
   expectTrusted(fixtures, flags, io, "evaluate");
   const changed = await changedSince(plan, io.cwd);
   if (changed !== undefined) throw new UsageError(`Cannot continue ${plan.id} as ${changed}: start a new eval`);
-  if (flags.regrade !== undefined) {
-    const now = await Promise.all(fixtures.map((fixture) => planned(fixture, io.cwd)));
-    return { ...plan, fixtures: plan.fixtures.map((one, i) => ({ ...one, graders: now[i]!.graders })) };
-  }
-  const [{ commit: then }, { commit: now }] = [plan.variants[0]!, here(undefined, io.cwd)];
-  if (then !== now) {
+  const now = await Promise.all(fixtures.map((fixture) => planned(fixture, io.cwd)));
+  const today = plan.fixtures.map((one, i) => ({ ...one, graders: now[i]!.graders }));
+  const budget = flags.budget === undefined && plan.budget ? plan.budget : budgetOf(flags, io);
+  if (flags.regrade !== undefined) return { ...plan, fixtures: today, ...(budget && { budget }) };
+  const [{ commit: then }, { commit: head }] = [plan.variants[0]!, here(undefined, io.cwd)];
+  if (then !== head) {
     throw new UsageError(
       `Cannot continue ${plan.id} as the project was at commit ${then}: check it out, or start a new eval`,
     );
@@ -224,8 +248,13 @@ async function keptPlan(evals: string, flags: Flags["flags"], io: Io): Promise<E
       `Cannot add runs to ${plan.id} as it compares: runs that are added after a look raise false alarms; start a new eval`,
     );
   }
-  const budget = flags.budget === undefined && plan.budget ? plan.budget : budgetOf(flags, io);
-  return { ...plan, runs, ...(runs > plan.runs && { first: plan.first ?? plan.runs }), ...(budget && { budget }) };
+  return {
+    ...plan,
+    fixtures: today,
+    runs,
+    ...(runs > plan.runs && { first: plan.first ?? plan.runs }),
+    ...(budget && { budget }),
+  };
 }
 
 /** The runs of a kept eval that this one is compared with, under the name they have here. */
@@ -252,7 +281,7 @@ function keptLines(plan: EvalPlan, evals: string): RunLine[] {
   });
 }
 
-function lastSummary(folder: string): Pick<Summary, "ended" | "part" | "measured"> {
+function lastSummary(folder: string): Came {
   const path = join(folder, "summary.json");
   return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : { ended: "aborted", part: 1, measured: false };
 }
@@ -268,19 +297,18 @@ function budgetOf(flags: Flags["flags"], { env }: Io): Budget | undefined {
   throw new UsageError("Cannot run an eval in CI without a budget: add --budget <dollars>, or tokens as 500k");
 }
 
-/** What an eval is about to do, and what that costs. */
-function priceLine(plan: EvalPlan): string {
-  const { fixtures, runs } = plan;
+/** What an eval is about to do, and what that costs, in the unit of its budget. */
+function priceLine(plan: EvalPlan, judges: Price): string {
+  const { fixtures, runs, budget } = plan;
   const variants = running(plan);
-  const { tokens, dollars } = fixtures.map(({ price }) => price).reduce(addPrice, FREE);
-  const times = runs * variants.length;
-  const price = dollars === undefined ? `${tokens * times} tokens` : dollarsText(dollars * times);
+  const all = addPrice(fixtures.map(({ price }) => price).reduce(addPrice, FREE), judges);
+  const times = (price: Price) => costText(price, { budget, of: all, times: runs * variants.length });
   const by = variants.length > 1 ? ` x ${variants.length}` : "";
-  const graded = fixtures.filter(({ graders }) => Object.keys(graders).length === 0).map(({ name }) => name);
-  const note = graded.length === 0
-    ? ""
-    : `\nwithout graders, so a run passes if it ends as recorded: ${graded.join(", ")}`;
-  return `${several(fixtures.length, "fixture")}${by} x ${several(runs, "run")}: about ${price} by their tapes${note}`;
+  const bare = fixtures.filter(({ graders }) => Object.keys(graders).length === 0).map(({ name }) => name);
+  const note = bare.length === 0 ? "" : `\nwithout graders, so a run passes if it ends as recorded: ${bare.join(", ")}`;
+  const judged = judges.calls === 0 ? "" : `, of which judges ${times(judges)}`;
+  return `${several(fixtures.length, "fixture")}${by} x ${several(runs, "run")}: about ${times(all)} by their tapes` +
+    `${judged}${note}`;
 }
 
 function show(summary: Summary, plan: EvalPlan, folder: string, flags: Flags["flags"], io: Io): readonly Case[] {

@@ -1,34 +1,42 @@
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { totalTokens } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { BUILT_IN } from "../files/importing.ts";
 import type { Price } from "../tape/drift/drift.ts";
-import { type Fixture, fixtureAt, inScratch, scriptOnTape } from "../tape/fixture.ts";
+import { FaultRun } from "../tape/fault/fault-run.ts";
+import { type Fixture, fixtureAt, inScratch, programFolder, scriptOnTape } from "../tape/fixture.ts";
 import { readTape } from "../tape/read.ts";
 import { redactor } from "../tape/redact/redact.ts";
-import { type FixtureRun, observedOn, runFixture } from "../tape/run-fixture.ts";
+import { fileDrifts, type FixtureRun, observedOn, runFixture } from "../tape/run-fixture.ts";
+import { played } from "../tape/review.ts";
 import type { Replayable } from "../tape/run-on-tape.ts";
 import { withRootNamed } from "../tape/seen.ts";
 import { inWorkspace } from "../tape/server/workspace.ts";
 import { hashFiles, readFiles } from "../tape/workspace.ts";
 import { type LiveRun, runCommandLive } from "./command-run.ts";
-import { addPrice, FREE, type Grade, gradeRun } from "./grade.ts";
+import { addPrice, FREE, type Grade, type Graded, gradeRun, type Grading } from "./grade.ts";
 import { type PlannedFixture, type Slot, slotName, type Variant } from "./plan.ts";
 
 /** A line of `runs.jsonl`: a run that has ended, or was lost. */
 export interface RunLine {
   readonly run: string;
-  /** Absent if it was lost: then it neither passed nor failed. */
+  /** Absent if it was lost or is not graded: then it neither passed nor failed. */
   readonly pass?: boolean;
   readonly lost?: string;
+  /** Why it is not graded. It is kept, and may be graded again. */
+  readonly ungraded?: string;
+  /** The grader that its rehearsal, which this run was, found to be broken. */
+  readonly broken?: string;
   readonly grades?: readonly Grade[];
   readonly stop?: string;
   readonly calls: number;
   readonly tokens: number;
   /** Absent if the price of a model is unknown. */
   readonly dollars?: number;
+  /** What its judges took, which is not in the above. */
+  readonly judged?: Price;
   readonly ms: number;
 }
 
@@ -57,12 +65,17 @@ function isLost({ stop, error }: Pick<Result, "stop" | "error">): boolean {
 }
 
 /** Makes one run; undefined if it was interrupted. */
-export async function attempt(slot: Slot, place: RunPlace, agentOf: AgentOf): Promise<RunLine | undefined> {
+export async function attempt(
+  slot: Slot,
+  place: RunPlace,
+  agentOf: AgentOf,
+  how: Grading = {},
+): Promise<RunLine | undefined> {
   const run = slotName(slot);
   const folder = join(place.folder, run);
   const began = performance.now();
   let cost = FREE;
-  const line = (came: Pick<RunLine, "pass" | "lost" | "grades" | "stop">): RunLine => {
+  const line = (came: Omit<RunLine, "run" | "calls" | "tokens" | "ms">): RunLine => {
     const { calls, tokens, dollars } = cost;
     const ms = Math.round(performance.now() - began);
     return { run, ...came, calls, tokens, ...(dollars !== undefined && { dollars }), ms };
@@ -78,14 +91,49 @@ export async function attempt(slot: Slot, place: RunPlace, agentOf: AgentOf): Pr
       const fixture = fixtureOf(slot.fixture, place);
       const observed = observedOn(done.tape, { root, files: done.files, ...keepRun(folder, root, done, fixture) });
       const run = { observed, root, folder, signal: place.signal };
-      const said = await gradeRun(fixture, run, slot.fixture.stop);
-      cost = addPrice(cost, { ...said.price, calls: 0 });
-      graded = line({ pass: said.grades.every(({ pass }) => pass), grades: said.grades, stop });
+      graded = line({ stop, ...gradesOf(await gradeRun(fixture, run, slot.fixture.stop, how)) });
     });
     return graded;
   } catch (error) {
     return place.signal.aborted ? undefined : line({ lost: thrownWords(error) });
   }
+}
+
+/** What graders said of a run, as its line has it. */
+function gradesOf(
+  { grades, ungraded, broken, judged }: Graded,
+): Pick<RunLine, "pass" | "grades" | "ungraded" | "broken" | "judged"> {
+  const said = ungraded !== undefined ? { ungraded } : { pass: grades.every(({ pass }) => pass), grades };
+  return { ...said, ...(broken !== undefined && { broken }), ...(judged.calls > 0 && { judged }) };
+}
+
+/**
+ * Rehearses the graders of a fixture on its recorded run, which is made again with the recorded replies, whatever the
+ * agent asks. Undefined if that is another run by now: its tape cannot say what the recorded one left.
+ */
+export async function rehearse(
+  slot: Slot,
+  place: RunPlace,
+  agentOf: AgentOf,
+  refuses: NonNullable<Grading["refuses"]>,
+): Promise<Graded | undefined> {
+  const fixture = fixtureOf(slot.fixture, place);
+  const tape = await readTape(fixture.tape);
+  if (tape.header.command || tape.header.tools || tape.calls.length === 0) return undefined;
+  const { agent } = await agentOf(fixture, slot.variant);
+  const project = programFolder(fixture.folder, tape.header.project);
+  const folder = join(place.folder, "rehearsal", basename(fixture.folder));
+  mkdirSync(folder, { recursive: true });
+  copyFileSync(fixture.tape, fixtureAt(folder).tape);
+  return await inScratch(fixture.files, async (root) => {
+    const run = await played(agent, tape, root, place.signal, { project, faults: new FaultRun(tape, []) });
+    const { stop } = run.results.at(-1)!;
+    const drifts = tape.end?.files ? fileDrifts(tape.end.files, root, tape) : [];
+    if (stop === "error" || (tape.end && tape.end.end !== stop) || drifts.length > 0) return undefined;
+    const observed = observedOn(tape, { root, files: readFiles(root), ...keepRun(folder, root, run, fixture) });
+    const graded = { observed, root, folder, signal: place.signal };
+    return await gradeRun(fixture, graded, stop, { rehearsal: true, once: true, refuses });
+  }, tape.files);
 }
 
 /** Runs a slot live; `left` sees what it came to while its workspace is there. */
@@ -127,7 +175,7 @@ function fixtureOf({ folder, name, copies }: PlannedFixture, place: RunPlace): F
 }
 
 /** The line of a kept run that is graded once more. */
-export async function gradedAgain(line: RunLine, slot: Slot, place: RunPlace): Promise<RunLine> {
+export async function gradedAgain(line: RunLine, slot: Slot, place: RunPlace, how: Grading): Promise<RunLine> {
   const folder = join(place.folder, line.run);
   const fixture = fixtureOf(slot.fixture, place);
   const tape = await readTape(fixtureAt(folder).tape);
@@ -144,10 +192,10 @@ export async function gradedAgain(line: RunLine, slot: Slot, place: RunPlace): P
     const kept: KeptRun = JSON.parse(readFileSync(join(folder, KEPT), "utf8"));
     const observed = observedOn(tape, { root, files: readFiles(root), ...kept });
     const run = { observed, root, folder, signal: place.signal };
-    const { grades, price } = await gradeRun(fixture, run, slot.fixture.stop);
-    const { tokens, dollars } = addPrice(costOf(line), { ...price, calls: 0 });
-    const pass = grades.every(({ pass }) => pass);
-    return { ...line, pass, grades, tokens, ...(dollars !== undefined && { dollars }) };
+    const { grades: _grades, pass: _pass, ungraded: _why, judged = FREE, ...rest } = line;
+    const again = gradesOf(await gradeRun(fixture, run, slot.fixture.stop, how));
+    const all = addPrice(judged, again.judged ?? FREE);
+    return { ...rest, ...again, ...(all.calls > 0 && { judged: all }) };
   });
 }
 

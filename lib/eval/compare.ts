@@ -69,7 +69,12 @@ export interface Summary {
   readonly lost: number;
   /** Why the last attempt was lost. */
   readonly lostAs?: string;
+  /** Runs that are kept but not graded, and why the last is not. */
+  readonly ungraded: number;
+  readonly ungradedAs?: string;
+  /** What everything took; judges alone took `judged` of it. */
   readonly spent: { readonly tokens: number; readonly dollars?: number };
+  readonly judged?: Price;
 }
 
 const MOST_IN_A_ROW = 5;
@@ -146,6 +151,7 @@ export function summarise(
   plan: EvalPlan,
   lines: readonly RunLine[],
   { ended, part, measured }: Pick<Summary, "ended" | "part" | "measured">,
+  judged: Price = FREE,
 ): Summary {
   const rates = ratesOf(plan, lines);
   const k = Math.min(MOST_IN_A_ROW, ...rates.flat().map(({ runs }) => Math.max(1, runs)));
@@ -159,9 +165,10 @@ export function summarise(
   }));
   const pairs = rates.flatMap(([now, then]): Pair[] => now?.runs && then?.runs ? [[now, then]] : []);
   const beyond = pWorseBeyond(pairs);
-  const { tokens, dollars } = own.reduce((sum, line) => addPrice(sum, costOf(line)), FREE);
+  const { tokens, dollars } = [...own.map(costOf), judged].reduce(addPrice, FREE);
   const lostLines = own.filter(({ lost }) => lost !== undefined);
-  const counted = own.length - lostLines.length;
+  const ungraded = own.flatMap(({ ungraded }) => ungraded ?? []);
+  const counted = own.length - lostLines.length - ungraded.length;
   return {
     id: plan.id,
     variants: plan.variants.map(({ name }) => name),
@@ -177,7 +184,10 @@ export function summarise(
       lostLines.map(({ run }) => run).filter((run) => !own.some((one) => one.run === run && one.pass !== undefined)),
     ).size,
     ...(lostLines.length > 0 && { lostAs: lostLines.at(-1)!.lost! }),
+    ungraded: ungraded.length,
+    ...(ungraded.length > 0 && { ungradedAs: ungraded.at(-1)! }),
     spent: { tokens, ...(dollars !== undefined && { dollars }) },
+    ...(judged.calls > 0 && { judged }),
   };
 }
 

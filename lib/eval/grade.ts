@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { anthropic } from "../anthropic/model.ts";
 import { price } from "../anthropic/prices.ts";
-import { textOf, totalTokens, user } from "../core/messages.ts";
+import { NO_USAGE, textOf, totalTokens, user } from "../core/messages.ts";
 import { readReply } from "../core/reply.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { sha256 } from "../files/sha256.ts";
@@ -13,9 +14,10 @@ import { jsonInText } from "../hooks/read-answer.ts";
 import { readFiles } from "../tape/workspace.ts";
 import type { Price } from "../tape/drift/drift.ts";
 import type { Invariant, Observed } from "../tape/fault/invariants.ts";
-import { invariantsOf, judge } from "../tape/fault/judge.ts";
+import { invariantsOf, judge, type Judgement } from "../tape/fault/judge.ts";
 import type { Fixture } from "../tape/fixture.ts";
 import { withRootNamed } from "../tape/seen.ts";
+import { crashWords } from "../testing/check/laws/reliable.ts";
 import { LineLog, readLineLog } from "../transcript/line-log.ts";
 
 /** What one grader said of one run. */
@@ -40,9 +42,36 @@ export interface GradedRun {
   readonly signal: AbortSignal;
 }
 
-/** A grader that could not say anything about a run: the run is lost, and neither passed nor failed. */
+/** What graders said of a run, and what that took. */
+export interface Graded {
+  readonly grades: readonly Grade[];
+  /** Why a grader said nothing of it: then it neither passes nor fails, and is kept to be graded again. */
+  readonly ungraded?: string;
+  /** Which grader is broken, and why: only of a rehearsal. */
+  readonly broken?: string;
+  /** What its judges took, also those that gave no verdict. */
+  readonly judged: Price;
+  /** What the judges of any run will take: only of a rehearsal, in which each is asked once. */
+  readonly each?: Price;
+}
+
+export interface Grading {
+  /** Whether a grader that crashes is broken; otherwise its crash fails the run. @default false */
+  readonly rehearsal?: boolean;
+  /** Whether each judge is asked once, whatever its `samples` are. @default false */
+  readonly once?: boolean;
+  /** Why a judge may not be asked something that takes about this. @default it may */
+  readonly refuses?: (about: Price) => string | undefined;
+}
+
+/** A grader that could not say anything about a run. */
 class CannotGrade extends Error {
   override name = "CannotGrade";
+}
+
+/** A grader that crashes before any run could be to blame. */
+class Broken extends Error {
+  override name = "Broken";
 }
 
 /** The files beside a fixture, and beside all fixtures, by which its runs are graded. */
@@ -71,54 +100,67 @@ export function addPrice(a: Price, b: Price): Price {
   return { calls: a.calls + b.calls, tokens: a.tokens + b.tokens, dollars };
 }
 
+/** Whether runs of a fixture are graded by files of its author, which can be broken. */
+function hasGraders(fixture: Fixture): boolean {
+  return graderFiles(fixture).length > 0;
+}
+
 /**
  * Grades a run: by invariants, then by each `grade.<label>.<ext>`. A run that ended in an error has failed, and so has
  * one without graders that does not end as the recorded one did.
- *
- * @throws {CannotGrade} if a grader failed itself
  */
 export async function gradeRun(
   fixture: Fixture,
   run: GradedRun,
   recorded: string | undefined,
-): Promise<{ grades: Grade[]; price: Price }> {
+  how: Grading = {},
+): Promise<Graded> {
   const { stop, error } = run.observed.results.at(-1)!;
   if (stop === "error") {
-    return { grades: [{ name: "it ends well", pass: false, seen: error?.message ?? "it failed" }], price: FREE };
+    return { grades: [{ name: "it ends well", pass: false, seen: error?.message ?? "it failed" }], judged: FREE };
   }
-  const { own, shared } = await invariantsOf(fixture);
-  const files = graderFiles(fixture).filter((file) => basename(file).startsWith("grade."));
-  if (own.length + shared.length + files.length === 0) {
+  if (!hasGraders(fixture)) {
     const pass = recorded === undefined || stop === recorded;
     const seen = `it ended with '${stop}', but was recorded with '${recorded}'`;
-    return { grades: [{ name: "it ends as recorded", pass, ...(!pass && { seen }) }], price: FREE };
+    return { grades: [{ name: "it ends as recorded", pass, ...(!pass && { seen }) }], judged: FREE };
   }
-  const grades = [
-    ...byInvariants(own, run.observed),
-    ...byInvariants(shared, run.observed).map((grade): Grade => ({ ...grade, shared: true })),
-  ];
-  let price = FREE;
-  for (const file of files) {
-    const name = basename(file).replace(/(\.prompt)?\.\w+$/, "").replace(/^grade\./, "");
-    if (file.endsWith(".prompt.md")) {
-      const said = await byPrompt(file, name, fixture, run);
-      grades.push(said.grade);
-      price = addPrice(price, said.price);
-    } else grades.push(await byCommand(file, name, run));
+  const { own, shared } = await invariantsOf(fixture);
+  const grades: Grade[] = [];
+  const bill = { judged: FREE, each: FREE };
+  const all = () => ({ grades, judged: bill.judged, ...(how.rehearsal && { each: bill.each }) });
+  try {
+    for (const one of own) grades.push(byInvariant(one, run.observed, how));
+    for (const one of shared) grades.push({ ...byInvariant(one, run.observed, how), shared: true });
+    for (const file of graderFiles(fixture).filter((file) => basename(file).startsWith("grade."))) {
+      const name = basename(file).replace(/(\.prompt)?\.\w+$/, "").replace(/^grade\./, "");
+      const isPrompt = file.endsWith(".prompt.md");
+      grades.push(await (isPrompt ? byPrompt(file, name, fixture, run, how, bill) : byCommand(file, name, run, how)));
+    }
+    return all();
+  } catch (error) {
+    if (error instanceof Broken) return { ...all(), broken: error.message };
+    if (error instanceof CannotGrade) return { ...all(), ungraded: error.message };
+    throw error;
   }
-  return { grades, price };
 }
 
-function byInvariants(invariants: readonly Invariant[], observed: Observed): Grade[] {
+/** What a grader that crashed says of a run. */
+function crashed(name: string, words: string, { rehearsal }: Grading): Grade {
+  if (rehearsal) throw new Broken(`${name} crashed: ${brief(words)}`);
+  return { name, pass: false, seen: `crashed: ${brief(words)}` };
+}
+
+function byInvariant(one: Invariant, observed: Observed, how: Grading): Grade {
   try {
-    return judge(invariants, observed).map(({ invariant, reached, seen }) => ({
-      name: invariant,
+    const [{ reached, seen }] = judge([one], observed) as [Judgement];
+    return {
+      name: one.name,
       pass: seen === undefined,
       ...(seen !== undefined && { seen }),
       ...(!reached && { reached }),
-    }));
+    };
   } catch (error) {
-    throw new CannotGrade(thrownWords(error));
+    return crashed(one.name, thrownWords(error), how);
   }
 }
 
@@ -127,22 +169,29 @@ const MOST_SECONDS = 300;
 /** How much of what a grader wrote is kept. */
 const MOST_WORDS = 500;
 
-/** Exit code 0 passes, 1 fails for what it wrote to stderr. */
-async function byCommand(file: string, name: string, { root, folder, signal }: GradedRun): Promise<Grade> {
-  const refuse = (why: string) => new CannotGrade(`${basename(file)} could not grade: ${why}`);
+/** Exit code 0 passes, 1 fails for what it wrote to stderr, and so does a crash; any other could not grade. */
+async function byCommand(file: string, name: string, run: GradedRun, how: Grading): Promise<Grade> {
+  const { root, folder, signal } = run;
+  const refuse = (why: string, isMissing = false) =>
+    new (how.rehearsal && isMissing ? Broken : CannotGrade)(`${basename(file)} could not grade: ${why}`);
   const { command, args } = /\.(ts|js|mjs)$/.test(file)
     ? { command: process.execPath, args: [...("Deno" in globalThis ? ["run", "-A"] : []), file] }
     : programAt(file);
   const env = { ...process.env, CROCHET_RUN: folder };
   const timeout = MOST_SECONDS * 1000;
   const ran = await runProcess({ command, args, cwd: root, env, signal, timeout }).catch((error) => {
-    throw refuse(thrownWords(error));
+    throw refuse(thrownWords(error), true);
   });
   if (ran.ended !== undefined) {
     throw refuse(ran.ended === "timeout" ? `it took more than ${MOST_SECONDS} s` : "it was interrupted");
   }
-  if (ran.code !== 0 && ran.code !== 1) throw refuse(`it ${howEnded(ran)}: ${brief(ran.stderr)}`);
-  return { name, pass: ran.code === 0, ...(ran.code === 1 && { seen: brief(ran.stderr) || "it failed" }) };
+  if (ran.code === 0) return { name, pass: true };
+  const isMissing = ran.code === 126 || ran.code === 127;
+  const stderr = stripVTControlCharacters(ran.stderr);
+  const crash = isMissing ? undefined : crashWords(stderr);
+  if (crash !== undefined) return crashed(name, crash, how);
+  if (ran.code !== 1) throw refuse(`it ${howEnded(ran)}: ${brief(stderr)}`, isMissing);
+  return { name, pass: false, seen: brief(stderr) || "it failed" };
 }
 
 function brief(text: string): string {
@@ -156,7 +205,7 @@ const JUDGE_SYSTEM = [
 ].join("\n");
 
 /** What a model said of a run: a line of `judge.jsonl` in the run's folder, as a verdict is about no other run. */
-interface Verdict {
+interface Verdict extends Price {
   /** The hash of the question: the same about the same run is paid for once. */
   readonly key: string;
   readonly pass: boolean;
@@ -169,51 +218,72 @@ async function byPrompt(
   name: string,
   fixture: Fixture,
   run: GradedRun,
-): Promise<{ grade: Grade; price: Price }> {
+  { rehearsal, once, refuses }: Grading,
+  bill: { judged: Price; each: Price },
+): Promise<Grade> {
+  const refuse = (why: string) => new (rehearsal ? Broken : CannotGrade)(`${basename(file)} could not grade: ${why}`);
   const { fields, template } = await readPromptFile(readFileSync(file, "utf8"), basename(file));
   const { model = HOOK_MODEL, samples = 1 } = fields;
   if (typeof model !== "string" || !Number.isInteger(samples) || Number(samples) < 1) {
-    throw new CannotGrade(`${basename(file)} could not grade: 'model' is a name and 'samples' a number above 0`);
+    throw refuse("'model' is a name and 'samples' a number above 0");
   }
   const question = `${template.trim()}\n\n${runText(fixture, run)}`;
   const path = join(run.folder, "judge.jsonl");
   const asked = readLineLog<Verdict>(path)?.values ?? [];
   const said: Verdict[] = [];
-  let paid = FREE;
-  for (let sample = 0; sample < Number(samples); sample++) {
+  for (let sample = 0; sample < (once ? 1 : Number(samples)); sample++) {
     const key = sha256().update(JSON.stringify([model, question, sample])).digest("hex");
-    const known = asked.find((one) => one.key === key);
-    if (known) {
-      said.push(known);
-      continue;
+    let verdict = asked.find((one) => one.key === key);
+    if (!verdict) {
+      const why = refuses?.(about(model, question));
+      if (why !== undefined) throw why === OVER ? new CannotGrade(why) : refuse(why);
+      const { price, ...came } = await ask(model, question, run.signal).catch((error) => {
+        throw refuse(thrownWords(error));
+      });
+      bill.judged = addPrice(bill.judged, price);
+      if (came.pass === undefined) throw refuse("the model gave no verdict");
+      verdict = { key, pass: came.pass, reason: came.reason, ...price };
+      const log = new LineLog(path);
+      log.append([verdict]);
+      log.close();
     }
-    const { verdict, price } = await ask(model, question, key, run.signal).catch((error) => {
-      throw new CannotGrade(`${basename(file)} could not grade: ${thrownWords(error)}`);
-    });
-    const log = new LineLog(path);
-    log.append([verdict]);
-    log.close();
     said.push(verdict);
-    paid = addPrice(paid, price);
   }
+  for (let i = 0; i < Number(samples); i++) bill.each = addPrice(bill.each, said[0]!);
   const passed = said.filter(({ pass }) => pass).length;
   const pass = passed * 2 > said.length;
   const reason = said.find((one) => one.pass === pass)?.reason ?? "";
   const split = passed > 0 && passed < said.length ? `${passed} of ${said.length} said pass: ` : "";
-  return { grade: { name, pass, seen: split + brief(reason) }, price: paid };
+  return { name, pass, seen: split + brief(reason) };
 }
 
-async function ask(model: string, question: string, key: string, signal: AbortSignal) {
-  const request = { model, system: JUDGE_SYSTEM, messages: [user(question)], tools: [], max_tokens: 1024 };
+/** Why a run is not graded that a judge would have to be paid for. */
+export const OVER = "the budget has ended";
+
+/** What a judge may write. */
+const MOST_REPLY = 1024;
+
+/** What a question takes at most, or nearly so: three letters are about a token. */
+function about(model: string, question: string): Price {
+  const input = Math.ceil((JUDGE_SYSTEM.length + question.length) / 3);
+  const usage = { ...NO_USAGE, input_tokens: input, output_tokens: MOST_REPLY };
+  return { calls: 1, tokens: input + MOST_REPLY, dollars: price(model, usage) };
+}
+
+async function ask(
+  model: string,
+  question: string,
+  signal: AbortSignal,
+): Promise<{ pass?: boolean; reason: string; price: Price }> {
+  const request = { model, system: JUDGE_SYSTEM, messages: [user(question)], tools: [], max_tokens: MOST_REPLY };
   const reply = await readReply(anthropic()(request, signal), () => {});
   const found = jsonInText(textOf(reply.message), (object) => typeof object.pass === "boolean");
   // It may quote others on its way: a failure among the verdicts wins.
   const verdict = found.find(({ pass }) => pass === false) ?? found.at(-1);
-  if (!verdict) throw new Error("The model gave no verdict");
-  const cost = price(model, reply.usage);
   return {
-    verdict: { key, pass: verdict.pass === true, reason: String(verdict.reason ?? "") },
-    price: { calls: 1, tokens: totalTokens(reply.usage), dollars: cost },
+    ...(verdict && { pass: verdict.pass === true }),
+    reason: String(verdict?.reason ?? ""),
+    price: { calls: 1, tokens: totalTokens(reply.usage), dollars: price(model, reply.usage) },
   };
 }
 

@@ -137,7 +137,8 @@ export function agentReview(
   };
 }
 
-async function played(
+/** Runs an agent on a tape in a folder; with `faults`, a `FaultRun`, whatever it asks is answered. */
+export async function played(
   agent: Replayable,
   tape: Tape,
   cwd: string,
@@ -147,7 +148,7 @@ async function played(
   const run: RunSoFar = { events: [], results: [] };
   const prompts = withPlaces(tape.prompts, cwd).map((text, i) => ({ text, model: tape.models?.[i] }));
   await runOnTape(agent, prompts, { cwd, signal, tape: { tape, mode: "replay", onReport: () => {}, ...how } }, run);
-  if (signal.aborted) throw new TapeError("Cannot review the run as it was interrupted: review it again");
+  if (signal.aborted) throw new TapeError("Cannot use the run as it was interrupted: run it again");
   return run;
 }
 

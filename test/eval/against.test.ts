@@ -71,7 +71,7 @@ test("every run is a tape that view, replay and fixtures show take", LONG, async
   const run = ".crochet/evals/last/toss/now/1";
   assert.match((await w.call(view, run)).out, /1\.html\n$/);
   assert.match((await w.call(fixtures, "show", run)).out, /good/);
-  const replayed = await w.call(replay, run);
+  const replayed = await w.call(replay, run, "--trust");
   assert.deepEqual([replayed.code, / ok /.test(replayed.out)], [0, true], replayed.out);
 });
 
@@ -95,7 +95,7 @@ export default agent({ from: import.meta.url, tools: [Write], model: scripted([]
   assert.match(out, /run +2 +fixtures\/toss-now-2\/tape\.jsonl\n1 imported, 0 refused/);
   const tape = readFileSync(`${w.cwd}/fixtures/toss-now-2/tape.jsonl`, "utf8");
   assert.deepEqual([/"tools":false/.test(tape), /^\{"tool":/m.test(tape)], [true, false]);
-  const replayed = await w.call(replay, "toss-now-2", "--verify");
+  const replayed = await w.call(replay, "toss-now-2", "--verify", "--trust");
   assert.equal(replayed.code, 0, replayed.out);
   assert.match(
     (await w.call(fixtures, "import", run)).out,
@@ -130,7 +130,7 @@ export default agent({ from: import.meta.url, tools: [Write], model: scripted([]
       "fixtures/write/invariants.ts":
         `export default [{ name: "outcome", broken: (o) => o.calls("Write")[0].outcome }];\n`,
     });
-    const { out } = await evaluated(w, "--runs", "1");
+    const { out } = await evaluated(w, "--runs", "1", "--trust");
     assert.match(out, new RegExp(`1 of 1: "outcome": ${outcome}\n`));
   }
 });

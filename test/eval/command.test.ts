@@ -28,7 +28,7 @@ test("a tape of another program is evaluated by running its command, and its run
   using w = place({ "program.mjs": PROGRAM, "ask.sh": `exec ${RUNTIME.join(" ")} program.mjs\n` });
   const replies = [{ text: "good" }, { text: "good" }, { text: "bad" }, { http: 529 }, { text: "good" }, {
     text: "good",
-  }];
+  }, { text: "good" }];
   await using server = await scriptedServer(replies);
   await withEnv({ CI: undefined, ANTHROPIC_BASE_URL: server.url }, async () => {
     const command = ["sh", "ask.sh"];
@@ -43,13 +43,18 @@ test("a tape of another program is evaluated by running its command, and its run
     assert.equal(code, 0, err);
     assert.match(out, /ask +3\/4 .*\n\n {2}ask {2}1 of 4: "answer": bad\n/);
     assert.match(out, /\n4 runs, 1 lost and repeated, /);
-    server.done();
     const run = ".crochet/evals/last/ask/now/1";
     assert.equal(readFileSync(`${w.cwd}/${run}/left/answer.txt`, "utf8"), "good");
     const replayed = await w.call(tape, "replay", run, "--trust", "--", ...command);
     assert.equal(replayed.code, 0, replayed.err);
     const again = await w.call(evaluate, "--regrade");
     assert.equal(again.out, out);
+    w.put({ "fixtures/ask/grade.answer.sh": `#!/bin/sh\nno-such-program\n` });
+    const broken = await w.call(evaluate, "--runs", "4");
+    assert.equal(broken.code, 2);
+    assert.match(broken.err, /its grader grade\.answer\.sh could not grade: .*, on its first run, ask\/now\/1: /);
+    assert.equal(readFileSync(`${w.cwd}/.crochet/evals/last/runs.jsonl`, "utf8").split("\n").length - 1, 1);
+    server.done();
     const model = await w.call(evaluate, "--model", "other");
     assert.match(model.err, /Cannot run ask with another agent or model as it is a program of its own/);
   });

@@ -95,7 +95,7 @@ test("a budget is never overrun: a round begins only if it fits", LONG, async ()
   assert.deepEqual([code, existsSync(`${w.cwd}/.crochet/evals/last/toss`)], [3, false]);
   assert.match(
     out,
-    /✗ not measured: the budget ended before the first look\n0 runs, 0 tokens of 14, the budget ended it/,
+    /✗ not measured: the budget ended before the first look\n0 runs, 0 tokens of 14 tokens, the budget ended it/,
   );
 });
 
@@ -176,7 +176,7 @@ test("an eval needs trust as a replay does, and a budget in CI, where it may rec
   const refused = await evaluated(w, "--runs", "1");
   assert.match(
     refused.err,
-    /Cannot evaluate: the fixtures of .* are not trusted, and their agents and tools would run/,
+    /Cannot evaluate as fixtures\/toss, fixtures\/invariants\.ts are not trusted/,
   );
   assert.equal((await evaluated(w, "--runs", "1", "--trust")).code, 0);
   w.env.CI = "true";

@@ -68,10 +68,10 @@ test("--tools runs the tools of a fixture that has their results, in a copy of t
     "fixtures/write/invariants.ts":
       `export default [{ name: "notes", broken: (o) => o.calls("Read")[0].content.includes("as it is here") ? undefined : "others" }];\n`,
   });
-  const without = await evaluated(w, "--runs", "2");
+  const without = await evaluated(w, "--runs", "2", "--trust");
   assert.equal(without.code, 2);
   assert.match(without.err, /Cannot evaluate write as it was recorded with --tools, and its tools may pay or send/);
-  const { code, out, err } = await evaluated(w, "--runs", "2", "--tools");
+  const { code, out, err } = await evaluated(w, "--runs", "2", "--tools", "--trust");
   assert.deepEqual([code, /write +2\/2 /.test(out)], [0, true], err + out);
   assert.equal(readFileSync(`${w.cwd}/.crochet/evals/last/write/now/2/left/sent.txt`, "utf8"), "sent");
   assert.ok(!existsSync(`${w.cwd}/sent.txt`), "nothing is written here");

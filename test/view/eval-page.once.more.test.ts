@@ -67,6 +67,7 @@ test("what a run or a grader says never becomes markup of the report", options, 
     runs: 1,
     lostAttempts: 0,
     lost: 0,
+    ungraded: 0,
     spent: { tokens: 1 },
   };
   const path = `${folder.path}/report.html`;
