@@ -51,6 +51,17 @@ test(
   },
 );
 
+test("a recording whose tools work in the directory itself does not see itself", LONG, async () => {
+  using here = place({ "agent.ts": script(`, permissions: { mode: "bypassPermissions" }`) });
+  const find = { tools: [{ name: "Bash", input: { command: "find . | sort", description: "List" } }] };
+  await using server = await scriptedServer([find, { text: "done" }]);
+  const { code, err } = await here.crochet(["record", "agent.ts", "look", "--tools"], asked(server));
+  assert.equal(code, 0, err);
+  const [tool] = readFileSync(join(here.cwd, "fixtures/look/tape.jsonl"), "utf8").split("\n")
+    .filter((line) => line.startsWith('{"tool"')).map((line) => JSON.parse(line));
+  assert.equal(tool.result.content, ".\n./agent.ts");
+});
+
 test("replay decides by the tape's header, never by the settings of its machine", LONG, async () => {
   using here = place({ "agent.ts": script() });
   const allowed = await record(here, "--permission-mode", "bypassPermissions");

@@ -155,6 +155,19 @@ for (const [api, made] of Object.entries(APIS)) {
   });
 }
 
+test(
+  "a review says of a program that ends before its first request that it does, and not to record it",
+  LONG,
+  async () => {
+    const { w } = await recorded(APIS.chat!(WORDS));
+    using _ = w;
+    w.put({ "program.mjs": `console.error("no key"); process.exit(3);` });
+    const { code, out } = await review(w, "a\n");
+    assert.match(out, /^✗ push: Cannot go on as its program ended before its first request: exit 3\n {4}no key\n$/);
+    assert.equal(code, 1);
+  },
+);
+
 test("a program is reviewed only in a project that is trusted", LONG, async () => {
   const { w } = await recorded(APIS.chat!(WORDS));
   using _ = w;

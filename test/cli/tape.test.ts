@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "../../lib/testing/server.ts";
 import { bareEnv, CROCHET, crochet } from "../_crochet.ts";
 import { RUNTIME } from "../_runtime.ts";
-import { scratch } from "../_scratch.ts";
+import { put, scratch } from "../_scratch.ts";
 
 const CLIENT = `
 const messages = [{ role: "user", content: process.argv[2] ?? "hello" }];
@@ -63,6 +63,52 @@ test("a recorded command replays, shows its drift with exit code 1, and mistakes
     const { code, err } = await here.run("tape", ...words);
     assert.match(err, why);
     assert.equal(code, 2, err);
+  }
+});
+
+test("a program that ends before its first request is reported as that, with where it ran if it lacks a module", async () => {
+  using here = await project();
+  const ended = "its program ended before its first request: exit 3\n    first\n    last\n";
+  put(here.cwd, { "client.mjs": `console.error("first\\n\\nlast"); process.exit(3);` });
+  const told = await here.run("tape", "replay", "hi", "--json", "--junit", "report.xml", ...command());
+  assert.deepEqual([told.code, told.err], [1, `first\n\nlast\n✗ hi\n  Cannot replay hi as ${ended}`]);
+  assert.deepEqual(JSON.parse(told.out), { error: `Cannot replay hi as ${ended.trimEnd()}` });
+  assert.match(readFileSync(join(here.cwd, "report.xml"), "utf8"), /errors="1"[^]*before its first request: exit 3/);
+  put(here.cwd, { "client.mjs": `import "./gone.mjs";` });
+  const lacks = await here.run("tape", "replay", "hi", ...command());
+  assert.match(lacks.err, /request: exit 1\n[^]*gone\.mjs[^]*\n {2}it ran in \S+\/crochet-replay-\w+\n$/);
+  assert.doesNotMatch(lacks.err, /to record again/);
+  const searched = await here.run("tape", "replay", "hi", "--faults", "2", ...command());
+  assert.match(searched.out, /hi +0 +error\n\n✗ hi\n[^]*before its first request: exit 1/);
+});
+
+test("a recording works in a folder of its own or in this directory, and a signal that ends it is told", async () => {
+  using here = await project();
+  put(here.cwd, { "input/note.txt": "note" });
+  await using api = await scriptedServer([{ text: "a" }, { text: "b" }, { text: "c" }]);
+  const record = (...args: string[]) =>
+    crochet(["tape", "record", ...args], { cwd: here.cwd, env: { ...here.env, ANTHROPIC_BASE_URL: api.url } });
+  assert.equal((await record("--fixture", "input", "--files", "input", ...command())).code, 0);
+  assert.equal(readFileSync(join(here.cwd, "fixtures/input/files/note.txt"), "utf8"), "note");
+  assert.equal((await here.run("tape", "replay", "input", ...command())).code, 0);
+  assert.equal((await record("--fixture", "here", "--here", ...command())).code, 0);
+  assert.deepEqual(readdirSync(join(here.cwd, "fixtures/here")), ["tape.jsonl"]);
+  assert.equal((await here.run("tape", "replay", "here", "--here", ...command())).code, 0);
+  put(here.cwd, {
+    "client.mjs": CLIENT.replace("process.exit(", `process.kill(process.pid, "SIGTERM"); setTimeout(() => {}, 9e3);(`),
+  });
+  const killed = await record("--fixture", "killed", ...command());
+  assert.equal(killed.code, 1);
+  assert.match(killed.err, /\nthe command was ended by SIGTERM: the tape ends there, and so will a replay\n$/);
+  const wrong: [args: string[], why: RegExp][] = [
+    [["--files", "none"], /Cannot work in 'none' as there is no such folder/],
+    [["--files", "input", "--here"], /Cannot use --files with --here/],
+    [["--files", "."], /Cannot keep .* as the command runs client\.mjs, which is in it/],
+  ];
+  for (const [args, why] of wrong) {
+    const { code, err } = await record("--fixture", "wrong", ...args, ...command());
+    assert.match(err, why);
+    assert.ok(code! > 0);
   }
 });
 

@@ -22,19 +22,20 @@ if (answer.status !== 200) process.exit(1);
 writeFileSync("answer.txt", (await answer.json()).content[0].text);
 `;
 
+const GRADER = `#!/bin/sh\n[ "$(cat answer.txt)" = good ] || { cat answer.txt >&2; exit 1; }\n`;
+
 test("a tape of another program is evaluated by running its command, and its runs are kept as such tapes", {
   timeout: 120_000,
 }, async () => {
   using w = place({ "program.mjs": PROGRAM, "ask.sh": `exec ${RUNTIME.join(" ")} program.mjs\n` });
-  const replies = [{ text: "good" }, { text: "good" }, { text: "bad" }, { http: 529 }, { text: "good" }, {
-    text: "good",
-  }, { text: "good" }];
+  const [good, bad] = [{ text: "good" }, { text: "bad" }];
+  const replies = [good, good, bad, { http: 529 }, good, good, good, good];
   await using server = await scriptedServer(replies);
   await withEnv({ CI: undefined, ANTHROPIC_BASE_URL: server.url }, async () => {
     const command = ["sh", "ask.sh"];
     await recordCommand(fixtureAt(`${w.cwd}/fixtures/ask`), { command, cwd: w.cwd, env: process.env, quiet: true });
     w.put({
-      "fixtures/ask/grade.answer.sh": `#!/bin/sh\n[ "$(cat answer.txt)" = good ] || { cat answer.txt >&2; exit 1; }\n`,
+      "fixtures/ask/grade.answer.sh": GRADER,
     });
     const refused = await w.call(evaluate, "--runs", "4");
     assert.match(refused.err, /Cannot evaluate as fixtures\/ask is not trusted/);
@@ -54,7 +55,15 @@ test("a tape of another program is evaluated by running its command, and its run
     assert.equal(broken.code, 2);
     assert.match(broken.err, /its grader grade\.answer\.sh could not grade: .*, on its first run, ask\/now\/1: /);
     assert.equal(readFileSync(`${w.cwd}/.crochet/evals/last/runs.jsonl`, "utf8").split("\n").length - 1, 1);
+    w.put({ "fixtures/ask/grade.answer.sh": GRADER });
+    w.put({ "program.mjs": PROGRAM.replace("haiku", "opus") });
+    const today = await w.call(evaluate, "--runs", "1");
+    assert.deepEqual([today.code, server.requests.at(-1)!.body.model], [0, "claude-opus-5-5"], today.err);
     server.done();
+    w.put({ "program.mjs": `console.error("no key"); process.exit(3);` });
+    const early = await w.call(evaluate, "--runs", "1");
+    assert.match(early.out, /not measured: .* as its program ended before its first request: exit 3\n {4}no key\n/);
+    assert.ok(early.code! > 0);
     const model = await w.call(evaluate, "--model", "other");
     assert.match(model.err, /Cannot run ask with another agent or model as it is a program of its own/);
   });

@@ -33,7 +33,7 @@ const USAGE: Usage = {
 export default command(USAGE, async ({ words, flags, args }, io) => {
   const { command } = commandAsked(args, words, USAGE.example);
   const folder = folderFor(String(flags.fixture ?? nameFor(command.join(" "))), io);
-  refuseTogether(flags, "files", ["here"], "a run works in one folder");
+  if (flags.here) refuseTogether(flags, "here", ["files"], "a run works in one folder");
   const files = flags.files === undefined ? undefined : folderOf([String(flags.files)], io, { verb: "work in" });
   const { tape, end } = await started(command, () =>
     recordCommand(fixtureAt(folder), {

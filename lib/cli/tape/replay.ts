@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { reportLines, withoutStale } from "../../tape/drift/report.ts";
 import { commandFor, recordedTape, replayCommand } from "../../tape/server/run.ts";
-import { inWorkspace } from "../../tape/server/workspace.ts";
+import { inWorkspace, keepsAll } from "../../tape/server/workspace.ts";
 import { RULES } from "../../tape/server/rules.ts";
 import { COMMAND_INVARIANTS, commandAgent } from "../../tape/server/faults.ts";
 import { INVARIANTS } from "../../tape/fault/invariants.ts";
@@ -48,19 +48,21 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   expectTrusted([fixture], flags, io);
   const { faultsAsked, noPreset, replayFaults } = await import("../_replay-faults.ts");
   const tape = await recordedTape(fixture);
+  const copyOf = keepsAll(fixture, tape.header) ? undefined : io.cwd;
   const search = {
-    agentOf: () => Promise.resolve(commandAgent(commandFor(tape, io.cwd, asked.command), io.env)),
+    agentOf: () => Promise.resolve(commandAgent(commandFor(tape, io.cwd, asked.command), io.env, copyOf)),
     invariants: [...INVARIANTS, ...COMMAND_INVARIANTS],
   };
   /** Each run of a search works in a copy of the workspace. */
-  const searching = <T>(work: (fixture: Fixture) => Promise<T>) =>
-    inWorkspace(fixture, tape.header, { cwd: io.cwd }, (files) => work({ ...fixture, files }));
+  const searching = <T>(work: (fixture: Fixture) => Promise<T>, note?: (line: string) => void) =>
+    inWorkspace(fixture, tape.header, { cwd: io.cwd, note }, (files) => work({ ...fixture, files }));
   if (flags.faults) {
     const { asked: wanted, word } = faultsAsked(flags.faults);
     if (word !== undefined) throw noPreset(word, io);
     refuseTogether(flags, "faults", ["here"], "a search works in copies of the directory");
     refuseTogether(flags, "faults", ["noStale"], "a search changes the replies");
-    return await searching((fixture) => replayFaults([fixture], wanted, flags, io, search));
+    const underFaults = (fixture: Fixture) => replayFaults([fixture], wanted, flags, io, search);
+    return await searching(underFaults, (line) => io.err(`${line}\n`));
   }
   const began = performance.now();
   const replayed = await started(asked.command, () =>

@@ -38,12 +38,16 @@ export const COMMAND_INVARIANTS: readonly Invariant[] = [
   },
 ];
 
-/** A command in place of an agent: a run of it on a tape on which faults fall. Its output is the text of the result. */
-export function commandAgent(words: (cwd: string) => readonly string[], env: Env): Faultable {
+/**
+ * A command in place of an agent: a run of it on a tape on which faults fall. Its output is the text of the result.
+ *
+ * @param copyOf the directory that it works in copies of
+ */
+export function commandAgent(words: (cwd: string) => readonly string[], env: Env, copyOf?: string): Faultable {
   return {
     open: ({ cwd, tape: { tape, faults }, signal }) =>
       Promise.resolve({
-        prompt: () => runUnder(faults!, tape!, { command: words(cwd), env, cwd, signal }),
+        prompt: () => runUnder(faults!, tape!, { command: words(cwd), env, copyOf, cwd, signal }),
         close: () => Promise.resolve(),
       }),
   };
@@ -52,12 +56,13 @@ export function commandAgent(words: (cwd: string) => readonly string[], env: Env
 interface UnderOptions {
   readonly command: readonly string[];
   readonly env: Env;
+  readonly copyOf: string | undefined;
   readonly cwd: string;
   readonly signal: AbortSignal | undefined;
 }
 
 async function runUnder(run: FaultRun, tape: Tape, options: UnderOptions): Promise<Result> {
-  const { command, env, cwd, signal } = options;
+  const { command, env, copyOf, cwd, signal } = options;
   const program = new Program(installFolder(command, env));
   const places = placesOf(cwd, env);
   const masks = sentMasks(places, program, secretsOf(tape, places, env));
@@ -91,7 +96,8 @@ async function runUnder(run: FaultRun, tape: Tape, options: UnderOptions): Promi
   const server = await listen(answer);
   const proxy = await refusingProxy(server.url, () => {});
   try {
-    using pointed = pointedAt(server.url, command, { env, shown: tape.header.env ?? {}, proxy: proxy.url });
+    const shown = tape.header.env ?? {};
+    using pointed = pointedAt(server.url, command, { env, shown, proxy: proxy.url, copyOf });
     const end = await runCommand(pointed.command, { cwd, env: pointed.env, signal, quiet: true });
     ends.set(run, { end, last });
     if (run.taken.length === 0 && !signal?.aborted) throw new TapeError(`Cannot go on as ${endedEarly(end, cwd)}`);

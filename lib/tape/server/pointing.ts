@@ -4,6 +4,7 @@ import { basename, delimiter, join } from "node:path";
 import { isObject, parsed } from "../../core/json.ts";
 import { type Places, placesHere } from "../redact/places.ts";
 import type { Upstreams } from "./record.ts";
+import { claudeRules, trustOfCopy } from "./trusting.ts";
 
 export type Env = { readonly [name: string]: string | undefined };
 
@@ -63,6 +64,8 @@ interface PointOptions {
   readonly shown?: { readonly [name: string]: string };
   /** A proxy for everything else, in a replay. */
   readonly proxy?: string;
+  /** The directory that it works in a copy of. */
+  readonly copyOf?: string | undefined;
 }
 
 /** A command and its environment, so that it finds the server: each program by the one way it takes. */
@@ -71,7 +74,7 @@ export function pointedAt(url: string, command: readonly string[], options: Poin
   mkdirSync(home, { recursive: true, mode: 0o700 });
   // Gemini CLI reads settings only from a folder that others cannot write to.
   const folder = mkdtempSync(join(home, "run-"));
-  const programs = shims(url, folder);
+  const programs = shims(url, folder, options);
   for (const [name, args] of Object.entries(programs)) shim(join(folder, "bin"), name, args, options.env);
   const [program = "", ...rest] = command;
   // One that is named by its path is not looked for.
@@ -99,7 +102,8 @@ export function variablesFor(url: string, env: Env): { [name: string]: string } 
   };
 }
 
-function environment(url: string, folder: string, { env, shown, proxy }: PointOptions): { [name: string]: string } {
+function environment(url: string, folder: string, options: PointOptions): { [name: string]: string } {
+  const { env, shown, proxy, copyOf } = options;
   const settings = join(folder, "gemini.json");
   writeFileSync(settings, JSON.stringify({ security: { auth: { selectedType: "gemini-api-key" } } }), { mode: 0o600 });
   const names = Object.keys(SHOWN_VARIABLES);
@@ -109,7 +113,7 @@ function environment(url: string, folder: string, { env, shown, proxy }: PointOp
     ...then,
     ...variablesFor(url, env),
     ...(env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH === undefined && { GEMINI_CLI_SYSTEM_DEFAULTS_PATH: settings }),
-    GEMINI_CLI_TRUST_WORKSPACE: "true",
+    ...(copyOf !== undefined && trustOfCopy(copyOf, env)),
     PATH: `${join(folder, "bin")}${delimiter}${env.PATH ?? ""}`,
     ...(proxy !== undefined && alone(proxy, env)),
   };
@@ -145,15 +149,24 @@ function opencodeConfig(url: string, given: string | undefined): string {
   return JSON.stringify({ ...rest, provider: providers });
 }
 
-/** Programs that take the address by an argument alone. */
-function shims(url: string, folder: string): { readonly [program: string]: readonly string[] } {
+/** Programs that take the address, or what they are trusted with, by an argument alone. */
+function shims(
+  url: string,
+  folder: string,
+  { env, copyOf }: PointOptions,
+): { readonly [program: string]: readonly string[] } {
+  const rules = copyOf === undefined ? undefined : claudeRules(copyOf, env);
   const extension = join(folder, "pi.ts");
   const bases = { anthropic: `${url}/anthropic`, openai: `${url}/openai/v1`, google: `${url}/gemini/v1beta` };
   const lines = Object.entries(bases).map(([name, baseUrl]) =>
     `  pi.registerProvider("${name}", { baseUrl: "${baseUrl}" });`
   );
   writeFileSync(extension, `export default (pi: any) => {\n${lines.join("\n")}\n};\n`, { mode: 0o600 });
-  return { codex: ["-c", `openai_base_url="${url}/openai/v1"`], pi: ["-e", extension] };
+  return {
+    codex: ["-c", `openai_base_url="${url}/openai/v1"`],
+    pi: ["-e", extension],
+    ...(rules && { claude: ["--settings", JSON.stringify(rules)] }),
+  };
 }
 
 /** Puts a script before a program on the path that adds arguments. */

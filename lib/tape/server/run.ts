@@ -22,6 +22,7 @@ import { installFolder } from "./program.ts";
 import { Recorder } from "./record.ts";
 import { tapeOfRun } from "./recording.ts";
 import { Replayer, type ReplayerOptions } from "./replay.ts";
+import { claudeTrusts } from "./trusting.ts";
 import { changedSince, commandBeside, commandIn, copyDirectory, inWorkspace, keepsAll } from "./workspace.ts";
 
 interface RunOptions {
@@ -153,7 +154,8 @@ async function recordIn(
     const { server, write } = await startRecording(env, cwd, redact);
     const kept = besideTape(fixture.folder, draft);
     try {
-      using pointed = pointedAt(server.url, run, { env });
+      const copyOf = cwd === options.cwd || keeps === "all" ? undefined : options.cwd;
+      using pointed = pointedAt(server.url, run, { env, copyOf });
       const end = await runCommand(pointed.command, { ...options, cwd, env: pointed.env });
       const made = keeps === "changed" ? changedSince(before, cwd, leftOut, fixture.folder) : undefined;
       if (made) [...leftOut, ...keepFiles(before, draft, [])].forEach(leave);
@@ -240,6 +242,8 @@ export async function recordedTape({ name, tape: path }: Fixture): Promise<Tape>
 
 const NO_NETWORK = "refused, as a replay uses no network";
 
+const UNTRUSTED = "Claude Code does not trust this directory here: if it did where this was recorded, that differs";
+
 /** Runs a command on a tape in a folder. */
 export async function replayIn(
   cwd: string,
@@ -268,7 +272,11 @@ export async function replayIn(
     open.push(server);
     const proxy = await refusingProxy(server.url, (host) => hosts.add(host));
     open.push(proxy);
-    using pointed = pointedAt(server.url, command, { env, shown: tape.header.env ?? {}, proxy: proxy.url });
+    const copyOf = options.here || keepsAll(fixture, tape.header) ? undefined : options.cwd;
+    const { env: shown = {}, versions, input } = tape.header;
+    using pointed = pointedAt(server.url, command, { env, shown, proxy: proxy.url, copyOf });
+    const isTrusted = options.here || input || (copyOf !== undefined && claudeTrusts(copyOf, env));
+    if (!isTrusted && /^claude-cli\b/.test(versions.client ?? "")) replayer.note(UNTRUSTED);
     const ended = await runCommand(pointed.command, { ...options, cwd, env: pointed.env, over: over.signal });
     const end = over.signal.aborted ? { ...ended, end: was! } : ended;
     const isSame = was === undefined || end.end === was; // an imported tape does not say

@@ -225,3 +225,17 @@ test("a fixture may lie anywhere in the directory: the copy is without it", asyn
   assert.deepEqual(String(report.divergences[0]?.actual).split("\n").slice(0, 4), [".", "./ask.mjs", "./recorded", ""]);
   assert.ok(lstatSync(elsewhere.tape).isFile());
 });
+
+test("the tape of a program that a signal ended ends there, and its replay ends when the calls are used up", async () => {
+  const more = `
+    if (process.env.KILL) process.kill(process.pid, process.env.KILL);
+    await fetch(process.env.ANTHROPIC_BASE_URL + "/v1/messages", { method: "POST", body: "{}" });
+    await new Promise((resolve) => setTimeout(resolve, 60_000));`;
+  using here = project({ "ask.mjs": program(`read("say.txt")`, more), "say.txt": "one" });
+  const { end, tape } = await here.record({ env: { KILL: "SIGKILL" } });
+  assert.deepEqual([end.end, tape.end!.end, tape.calls.length], ["SIGKILL", "SIGKILL", 1]);
+  const { code, report } = await here.replay({ timeout: 30 });
+  assert.deepEqual([code, report.ok, report.notes.filter((note) => note.includes("ended"))], [0, true, []]);
+  here.put({ "say.txt": "two" });
+  assert.deepEqual(drift(await here.replay({ timeout: 3 })), ["messages.0.content.0.text", "two"]);
+});
