@@ -55,7 +55,8 @@ export function hold(folders: readonly string[], matches: (path: string) => bool
   return false;
 }
 
-function entriesIn(folder: string): readonly Dirent[] {
+/** What a folder holds; nothing if it cannot be read. */
+export function entriesIn(folder: string): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {
@@ -84,9 +85,10 @@ export function isOfProcess(path: string): boolean {
  * process is not looked up, as this process is not the one that opens it.
  */
 export function realPath(path: string): string {
-  let done = "/";
   const full = resolve(path);
-  const rest = full.length > LONGEST_PATH ? [] : full.split("/").reverse();
+  if (full.length > LONGEST_PATH) return full;
+  const rest = full.split("/").reverse();
+  let done = "/";
   for (let links = 0; rest.length > 0 && !isOfProcess(done);) {
     const next = join(done, rest.pop()!);
     const target = links < 40 ? linkTarget(next) : undefined;
@@ -97,7 +99,7 @@ export function realPath(path: string): string {
       if (isAbsolute(target)) done = "/";
     }
   }
-  return full.length > LONGEST_PATH ? full : join(done, ...rest.reverse());
+  return join(done, ...rest.reverse());
 }
 
 /** Undefined if it is not a link. */

@@ -1,6 +1,5 @@
-import { readdirSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { entryAt, inside, isOfProcess, LONGEST_PATH, realPath } from "./_path-rule.ts";
+import { entriesIn, entryAt, inside, isOfProcess, LONGEST_PATH, realPath } from "./_path-rule.ts";
 import { wildcard } from "./parse-rule.ts";
 import { hiddenIn, programOf, readLine, type ShellWord } from "./shell.ts";
 
@@ -130,21 +129,13 @@ function expanded(pattern: string, place: string): readonly string[] {
     found = !/[*?]/.test(part)
       ? before.map((path) => path + part)
       : before.flatMap((path) =>
-        namesIn(resolve(place, path))
+        entriesIn(resolve(place, path)).map(({ name }) => name)
           .filter((name) => matches(name) && (part.startsWith(".") || !name.startsWith(".")))
           .map((name) => path + name)
       );
     if (found.length > MOST_FILES || found.some((path) => path.includes("\uFFFD"))) return OUTSIDE;
   }
   return found!.length === 0 ? [pattern] : found!;
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }
 
 /** A command of a line, and where its paths lead. */
@@ -191,7 +182,7 @@ export function readBash(text: string, cwd: string, roots: readonly string[]): B
     if (pattern && !reading) return { unread: `it has the pattern '${pattern.text}', and does not only read` };
     const texts = words.map((word) => word.text);
     const isFile = (path: string) => here?.some((place) => isFileIn(roots, resolve(place, path))) ?? false;
-    const hides = () => hiddenIn(texts, source, isFile);
+    const hides = () => reading ? undefined : hiddenIn(texts, isFile);
     const named = () => here && namedIn(texts, here);
     commands.push({ words: texts, source, opens, reading, hides, named });
     if (texts[0] === "cd") places = reading && ++moves <= MOST_MOVES ? moved(here!, texts.at(-1)!) : undefined;

@@ -136,20 +136,16 @@ function unreadCommand([name, ...rest]: readonly ShellWord[]): string | undefine
  * file, and git without options that name programs. What runs its arguments is not listed: no such list is complete.
  */
 export function hiddenIn(
-  [name = "", file = ""]: readonly string[],
-  source: string,
+  [name = "", ...args]: readonly string[],
   isFile: (path: string) => boolean,
 ): string | undefined {
-  for (const pieces of piecesOf(source)) {
-    const rest = pieces.slice(1).map(programOf);
-    const shell = rest.find((piece) => SHELL.test(piece));
-    if (shell !== undefined) return `it has '${shell}', which runs what it reads`;
-    const git = rest.indexOf("git");
-    if (git >= 0 && GIT_RUNS.test(`${pieces.slice(git + 2).join("\0")}\0`)) {
-      return "it has 'git' with an option that runs";
-    }
-  }
-  return SHELL.test(programOf(name)) && !isFile(file) ? `'${file}' is not a file of the workspace` : undefined;
+  if (SHELL.test(programOf(name)) && !isFile(args[0]!)) return `'${args[0]}' is not a file of the workspace`;
+  const words = args.filter((word) => !/\s/.test(word));
+  const shell = piecesOf(words.join(" ")).flat().map(programOf).find((piece) => SHELL.test(piece));
+  if (shell !== undefined) return `it has '${shell}', which runs what it reads`;
+  const git = words.findIndex((word) => programOf(word) === "git");
+  const runs = git >= 0 && GIT_RUNS.test(`${words.slice(git + 1).join("\0")}\0`);
+  return runs ? "it has 'git' with an option that names a program" : undefined;
 }
 
 /** The words of a text as what reads it may find them, in quotes and in code: as they are, behind escapes, without quotes. */
