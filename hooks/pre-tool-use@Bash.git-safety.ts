@@ -3,13 +3,14 @@ import type { PreToolUseHook } from "crochet";
 /** Git commands that throw away history or uncommitted work: the verbs, what is said with them, why not. */
 const RULES: readonly (readonly [verbs: string, said: RegExp, why: string])[] = [
   ["push", / (?:--force|-\w*f\w*|\+\S+) /, "it overwrites what others have pushed: use --force-with-lease"],
-  ["push", / (?:--delete|-d|--mirror|:\S+) /, "it deletes branches for everybody"],
-  ["reset", / --hard /, "it throws away uncommitted work: commit or stash it first"],
-  ["clean", /^(?!.* (?:-\w*n\w*|--dry-run) ).* (?:-\w*f\w*|--force) /, "it deletes files that git does not know"],
+  ["push", / (?:--de\w*|-d|--m\w*|:\S+) /, "it deletes branches for everybody"],
+  ["reset", / --h\w* /, "it throws away uncommitted work: commit or stash it first"],
+  ["clean", /^(?!.* (?:-\w*n\w*|--d\S*) ).* (?:-\w*f\w*|--f\w*) /, "it deletes files that git does not know"],
   ["checkout restore", /^(?!.* --staged ).* (?:\.|:\/) /, "it throws away all uncommitted changes: name files"],
+  ["checkout switch", / (?:-\w*f\w*|--f\w*|--di\S*) /, "it throws away uncommitted changes: commit or stash them"],
   ["branch", / -\w*D\w* /, "it deletes a branch even if it is not merged: use -d"],
   ["stash", /^ (?:drop|clear) /, "it throws away stashed work"],
-  ["commit push merge", / --no-verify /, "it skips the repository's own checks: fix what they report"],
+  ["commit push merge", / --no-veri\w* /, "it skips the repository's own checks: fix what they report"],
   ["commit", / -\w*n\w* /, "it skips the repository's own checks: fix what they report"],
 ];
 
@@ -22,12 +23,12 @@ const gitSafety: PreToolUseHook = ({ input }) => {
 };
 export default gitSafety;
 
-/** The words after `git` and its own options, of each command in a line. Text in quotes is not an option. */
-function gitCommands(line: string): string[][] {
-  const bare = line.replaceAll(
-    /'[^']*'|"[^"$`]*"/g,
-    (quoted) => /^.[\w./:+-]*.$/.test(quoted) ? quoted.slice(1, -1) : "…",
-  );
+/** The words after `git` and its own options, of each command in a line. Text in quotes is not an option, but code for a shell. */
+function gitCommands(given: string): string[][] {
+  const line = given.replaceAll("\\\n", " ").replaceAll(/\\(?=\w)/g, "");
+  const isCode = /\b(?:ba|da|z)?sh\s.*-\w*c\s|\beval\s/.test(line);
+  const words = (quoted: string) => isCode ? ` ${quoted.slice(1, -1)} ` : /\s/.test(quoted) ? "…" : quoted.slice(1, -1);
+  const bare = line.replaceAll(/'[^']*'|"[^"$`]*"/g, words);
   return bare.split(/[;|&\n()`]/).flatMap((part) => {
     const words = part.split(/\s+/);
     const git = words.findIndex((word) => word === "git" || word.endsWith("/git"));

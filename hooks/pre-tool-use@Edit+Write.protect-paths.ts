@@ -6,17 +6,27 @@ const PROTECTED: readonly (readonly [path: RegExp, why: string])[] = [
   [/\.(?:pem|key|p12|pfx|keystore)$|\/id_(?:rsa|ed25519|ecdsa)$/, "it is a key"],
   [/\/\.git\//, "it belongs to git: use git commands"],
   [/\/node_modules\//, "it is installed: change package.json"],
-  [
-    /\/(?:package-lock\.json|pnpm-lock\.yaml|bun\.lockb?|go\.sum|(?:yarn|deno|uv|[cC]argo|poetry)\.lock)$/,
-    "it is generated",
-  ],
-  [/\/\.(?:claude|codex|gemini|agent)\/(?:settings|hooks?)\b[^/]*$/, "it decides what runs without being asked"],
+  [/\/(?:package-lock\.json|pnpm-lock\.yaml|go\.sum)$/, "it is generated"],
+  [/\/(?:bun\.lockb?|(?:yarn|deno|uv|[cC]argo|poetry)\.lock)$/, "it is generated"],
+  [/\/\.(?:claude|codex|gemini|agent)\/(?:settings\b[^/]*$|hooks?\b)/, "it decides what runs without being asked"],
+  [/\/(?:\.crochet\/config\.yaml|hooks\.yaml|\.mcp\.json)$/, "it decides what runs without being asked"],
   [/\/hooks\/[^/]*\b(?:pre-tool-use|permission-request|stop)\b[^/]*$/, "it is a hook that watches over you"],
 ];
 
-const protectPaths: PreToolUseHook = ({ input }) => {
+const protectPaths: PreToolUseHook = async ({ input }, { cwd }) => {
+  const { realpathSync } = await import("node:fs");
+  const { basename, dirname, join, relative, resolve } = await import("node:path");
+  const real = (path: string): string => {
+    try {
+      return realpathSync(path);
+    } catch {
+      return join(real(dirname(path)), basename(path));
+    }
+  };
   for (const path of pathsIn(input)) {
-    const found = PROTECTED.find(([pattern]) => pattern.test(`/${path}`));
+    // A detour does not help, nor does a link.
+    const names = [resolve("/", path), `/${relative(real(cwd), real(resolve(cwd, path)))}`];
+    const found = PROTECTED.find(([pattern]) => names.some((name) => pattern.test(name)));
     if (found) return { action: "deny", reason: `${path} is protected: ${found[1]}. Ask the person to change it.` };
   }
 };
@@ -26,15 +36,5 @@ export const config = { also: ["pre-tool-use@MultiEdit"] };
 /** The file of the call; Codex changes several with one patch. */
 function pathsIn({ file_path, path, command }: { readonly [field: string]: unknown }): string[] {
   const patched = String(command ?? "").matchAll(/^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)/gm);
-  return [file_path, path, ...[...patched].map((m) => m[1])].flatMap((p) => typeof p === "string" ? [plain(p)] : []);
-}
-
-/** `a/./b/../c` is `a/c`: a detour does not help. */
-function plain(path: string): string {
-  const parts: string[] = [];
-  for (const part of path.trim().split("/")) {
-    if (part === "..") parts.pop();
-    else if (part !== ".") parts.push(part);
-  }
-  return parts.join("/");
+  return [file_path, path, ...[...patched].map((m) => m[1])].flatMap((p) => typeof p === "string" ? [p.trim()] : []);
 }

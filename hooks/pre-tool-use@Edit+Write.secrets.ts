@@ -16,8 +16,8 @@ const SECRETS: readonly (readonly [name: string, pattern: RegExp])[] = [
 ];
 
 const noSecrets: PreToolUseHook = ({ input }) => {
-  const text = JSON.stringify(input, (key, value) => key === "old_string" ? undefined : value);
-  const found = SECRETS.find(([, pattern]) => pattern.test(text));
+  const texts = textsIn(input);
+  const found = SECRETS.find(([, pattern]) => texts.some((text) => pattern.test(text)));
   if (!found) return;
   return {
     action: "deny",
@@ -25,12 +25,15 @@ const noSecrets: PreToolUseHook = ({ input }) => {
   };
 };
 export default noSecrets;
+
+/** Every text of the call as it is, but what is taken out. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return Object.entries(value ?? {}).flatMap(([key, part]) => key === "old_string" ? [] : textsIn(part));
+}
+
 export const config = { also: ["pre-tool-use@MultiEdit"] };
 export const examples = [
   { event: { tool_input: { new_string: "key = AKIAIOSFODNN7EXAMPLE" } }, expect: { action: "deny", reason: /AWS/ } },
-  {
-    event: { tool_input: { new_string: "https://me:hunter2@example.org" } },
-    expect: { action: "deny", reason: /URL/ },
-  },
   { event: { tool_input: { new_string: "key = process.env.AWS_KEY" } }, expect: "continue" },
 ];
