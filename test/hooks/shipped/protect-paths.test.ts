@@ -20,6 +20,10 @@ const DENIED = [
   "/p/.agent/hook.toml",
   "/p/.codex/hooks.json",
   "/p/hooks/pre-tool-use@Bash.guard.rules.yaml",
+  "/p/.claude/hooks/guard.sh",
+  "/p/.crochet/config.yaml",
+  "/p/hooks.yaml",
+  "/p/.mcp.json",
   "/p/src/../.env",
   "/p/src/./../node_modules/x.js",
 ];
