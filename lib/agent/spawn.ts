@@ -187,6 +187,7 @@ async function spawnHere(
   asks: Asks,
 ): Promise<{ readonly id: string; readonly working: Promise<Spawned> }> {
   const { agent, parent, store, engine } = home;
+  await refuseUnknownTools(agent, request);
   const resumed = request.resume === undefined ? undefined : await claimed(store, request.resume);
   const bare = specFor(agent, request, asks);
   const lane = home.lane?.below(call.toolUseId, request.background ?? false);
@@ -195,6 +196,19 @@ async function spawnHere(
   const id = engine ? idOf(request, call) : request.resume ?? `a${clock.uuid().replaceAll("-", "").slice(0, 16)}`;
   const { stored, release } = resumed ?? { stored: undefined, release: await store.lock(id) };
   return { id, working: live({ ...home, lane }, { id, spec, clock, request, call, stored }).finally(release) };
+}
+
+/** A name that no tool has would leave the agent without one; what other hosts have may be missing here. */
+async function refuseUnknownTools({ tools: all, apiTools = [] }: AgentSpec, { type, tools = [] }: SpawnRequest) {
+  const missing = tools.filter((name) => !findTool(all, name) && !apiTools.some((one) => one.name === name));
+  if (missing.length === 0) return;
+  const { HOST_TOOLS } = await import("../hooks/known-names.ts");
+  const wrong = missing.find((name) => !HOST_TOOLS.includes(name) && !name.startsWith("mcp__"));
+  if (wrong === undefined) return;
+  const { nearest } = await import("../files/nearest.ts");
+  const meant = nearest(wrong, [...all.map(({ name }) => name), ...HOST_TOOLS]);
+  const why = `it names tool '${wrong}', which does not exist: did you mean '${meant}'?`;
+  throw new ToolError(`Cannot start an agent of type '${type}' as ${why}`, { code: "unknown_tool" });
 }
 
 /** Claims an agent to continue, and reads its transcript. */

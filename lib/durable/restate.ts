@@ -4,6 +4,7 @@ import type { TranscriptStore } from "../transcript/store.ts";
 import { agentObject } from "./_agent-object.ts";
 import { together } from "./_together.ts";
 import { addressOf, type Asked, DESK, FIXTURES_SERVICE, type Page, type Submitted } from "./_wire.ts";
+import { checkOptions, type OptionKind } from "../files/options.ts";
 
 export { type Remote, remote, type RemoteOptions, type RemoteRun } from "./remote.ts";
 
@@ -23,6 +24,16 @@ export interface ServeOptions {
   /** Replays a fixture for who fans out a suite. */
   replay?: (request: unknown) => Promise<unknown>;
 }
+
+const OPTIONS: { readonly [option in keyof ServeOptions]-?: OptionKind } = {
+  port: "0 or more",
+  sharePort: "true or false",
+  host: "a text",
+  ingress: "a text",
+  identityKeys: "a list of texts",
+  store: "an object",
+  replay: "a function",
+};
 
 /** Agents that are served. */
 export interface Worker {
@@ -49,6 +60,7 @@ export interface Worker {
  * ```
  */
 export async function serve(agents: readonly Agent[], options: ServeOptions = {}): Promise<Worker> {
+  checkOptions(options, OPTIONS, "serve agents");
   const { port = 9080, host = "127.0.0.1", sharePort = "Bun" in globalThis, ingress, identityKeys, store, replay } =
     options;
   const sdk = await import("@restatedev/restate-sdk/fetch").catch((cause) => {

@@ -52,7 +52,9 @@ export function optionFault(
   for (const [option, value] of Object.entries(given)) {
     const kind = Object.hasOwn(kinds, option) ? kinds[option]! : undefined;
     if (kind === undefined) {
-      return { option, why: `option '${option}' is unknown: did you mean '${nearest(option, Object.keys(kinds))}'?` };
+      const meant = nearest(option, Object.keys(kinds), Math.max(3, Math.ceil(option.length / 2)));
+      const fix = meant === undefined ? `expected ${Object.keys(kinds).join(", ")}` : `did you mean '${meant}'?`;
+      return { option, why: `option '${option}' is unknown: ${fix}` };
     }
     if (value === undefined || isA(kind, value)) continue;
     return { option, why: `'${option}' must be ${named(kind)}: current value is ${shown(value)}` };

@@ -3,6 +3,7 @@ import type { Model } from "../core/model.ts";
 import type { HookDefinitions } from "./definition.ts";
 import type { DefinitionsOptions } from "./definitions.ts";
 import type { PromptOptions } from "./prompt.ts";
+import { checkOptions, type OptionKind } from "../files/options.ts";
 
 /**
  * A hook that lets a model judge each tool call (S4.20). The model answers `{"ok": true}` or
@@ -79,5 +80,15 @@ export function definitions(
   from: string | HookDefinitions,
   options: DefinitionsOptions = {},
 ): () => Promise<readonly HookRecord[]> {
+  checkOptions(options, DEFINITIONS_OPTIONS, "use definitions");
   return async () => await (await import("./definitions.ts")).definitions(from, options)();
 }
+
+const DEFINITIONS_OPTIONS: { readonly [option in keyof DefinitionsOptions]-?: OptionKind } = {
+  workspace: "a text",
+  internal: "an object",
+  by: "an object",
+  host: "an object",
+  onProblem: "a function",
+  warn: "a function",
+};

@@ -8,6 +8,7 @@ import { thrownWords } from "../core/thrown.ts";
 import { actionOf } from "../core/verdict.ts";
 import { expectEvent } from "../files/nearest.ts";
 import { type CodeHooks, codeHooks } from "./code-hooks.ts";
+import { checkOptions } from "../files/options.ts";
 
 /** What one hook answered, for hosts that want each answer and not the sum. */
 export interface HookResult {
@@ -56,8 +57,9 @@ export class HookRegistry {
   /** Reports what `wrapToolCall` and `sessionHooks` do not return: a hook that failed and let things be. */
   readonly warn: (message: string) => void;
 
-  constructor({ warn = (message) => console.warn(`crochet: ${message}`) }: RegistryOptions = {}) {
-    this.warn = warn;
+  constructor(options: RegistryOptions = {}) {
+    checkOptions(options, { warn: "a function" }, "make a registry");
+    this.warn = options.warn ?? ((message) => console.warn(`crochet: ${message}`));
   }
 
   /** Appends hooks: they run after those that are there, from the next event on. */

@@ -84,6 +84,7 @@ const KINDS: { readonly [option in keyof Permissions]-?: OptionKind } = {
 export function permissionGate(given: Permissions, options: { ask?: PermissionAsker } = {}): PermissionGate {
   let permissions = given;
   checkOptions(given, KINDS, "take permissions");
+  checkOptions(options, { ask: "a function" }, "take permissions");
   checkedMode(given.mode);
   for (const rule of [...given.allow ?? [], ...given.ask ?? [], ...given.deny ?? []]) parseRule(rule);
   const { ask } = options;

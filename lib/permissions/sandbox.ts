@@ -3,6 +3,7 @@ import { ToolError } from "../core/tool.ts";
 import { runProcess, type Wrap } from "../process/process.ts";
 import { onPath } from "../process/program.ts";
 import { inside, protectedIn } from "./_path-rule.ts";
+import { checkOptions, type OptionKind } from "../files/options.ts";
 
 /** A sandbox for commands: the workspace can be written, the rest only read, the network is not there. */
 export interface Sandbox {
@@ -16,6 +17,14 @@ export interface Sandbox {
   /** Further mounts, as flags of bubblewrap; the roots come after them. */
   readonly mounts?: readonly string[];
 }
+
+const OPTIONS: { readonly [option in keyof Sandbox]-?: OptionKind } = {
+  mode: ["workspace"],
+  roots: "a list of texts",
+  network: "true or false",
+  git: "true or false",
+  mounts: "a list of texts",
+};
 
 const INSTALL =
   "install bubblewrap ('apt-get install bubblewrap', 'dnf install bubblewrap' or 'pacman -S bubblewrap'), or turn the sandbox off";
@@ -38,6 +47,7 @@ const INSTALL =
  * ```
  */
 export async function openSandbox(sandbox: Sandbox): Promise<Wrap> {
+  checkOptions(sandbox, OPTIONS, "open a sandbox");
   const fail = (why: string, fix: string): never => {
     throw new ToolError(`Cannot run commands in the workspace sandbox as ${why}: ${fix}`, {
       code: "no_sandbox",

@@ -5,6 +5,7 @@ import type { DriftReport } from "./drift/drift.ts";
 import type { FaultRun } from "./fault/fault-run.ts";
 import type { Normaliser } from "./normalise.ts";
 import type { Tape } from "./tape.ts";
+import { checkOptions, type OptionKind } from "../files/options.ts";
 
 /**
  * What a tape is for: `replay` answers from it and never calls a model; `record` makes a new one; `update` answers from
@@ -58,6 +59,25 @@ export interface TapeOptions {
   /** Called with the error if a recording was not written. @default a warning of the run */
   readonly onError?: (error: unknown) => void;
 }
+
+const OPTIONS: { readonly [option in keyof TapeOptions]-?: OptionKind } = {
+  path: "a text",
+  tape: "an object",
+  mode: "any",
+  tools: "true or false",
+  wire: "true or false",
+  normalise: "a list",
+  inCi: "true or false",
+  redact: "true or false",
+  agent: "a text",
+  project: "a text",
+  cutAt: "any",
+  faults: "an object",
+  files: "a function",
+  workspace: "an object",
+  onReport: "a function",
+  onError: "a function",
+};
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -114,6 +134,7 @@ const begun = new Map<string, number>();
 function asOptions(given: string | TapeOptions | undefined, base: (path: string) => string): TapeOptions | undefined {
   if (given === undefined) return undefined;
   const options = typeof given === "string" ? { path: given } : given;
+  checkOptions(options, OPTIONS, "use a tape");
   if (options.tape === undefined && (typeof options.path !== "string" || options.path === "")) {
     throw new TypeError("Cannot use a tape as it has no path: tape: 'fixtures/<name>'");
   }

@@ -8,6 +8,7 @@ import { type Tool, ToolError, type ToolOutput, type ToolSession } from "../core
 import { tool } from "./make-tool.ts";
 import type { Spawned, ToolContext } from "./tool-context.ts";
 import { HAS_READ, PROJECT, workspaceOf } from "./tool-state.ts";
+import { checkOptions, optionFault, type OptionKind } from "../files/options.ts";
 
 /** An agent that another can start by name. */
 export interface AgentDefinition {
@@ -20,6 +21,22 @@ export interface AgentDefinition {
   /** @default the parent's model */
   readonly model?: string;
 }
+
+const DEFINITION: { readonly [field in keyof AgentDefinition]-?: OptionKind } = {
+  description: "a text",
+  system: "a text",
+  tools: "a list of texts",
+  model: "a text",
+};
+
+/** What the front matter of a definition may say; `name` and `color` are for other hosts. */
+const { system: _, ...SHARED } = DEFINITION;
+const FRONT_MATTER: { readonly [field: string]: OptionKind } = {
+  ...SHARED,
+  tools: "a text or a list of texts",
+  name: "a text",
+  color: "a text",
+};
 
 export interface AgentToolOptions {
   /** Agents by name. */
@@ -58,8 +75,10 @@ run_in_background the call returns at once and the report comes later as a messa
  * ```
  */
 export function agentTool(options: AgentToolOptions = {}): Tool<AgentInput> {
-  for (const [name, { description }] of Object.entries(options.agents ?? {})) {
-    if (typeof description === "string") continue;
+  checkOptions(options, { agents: "an object", folder: "a text" }, "make the tool that starts agents");
+  for (const [name, definition] of Object.entries(options.agents ?? {})) {
+    checkOptions(definition, DEFINITION, `start agents of type '${name}'`);
+    if (definition.description !== undefined) continue;
     throw new TypeError(`Cannot start agents of type '${name}' as it has no 'description': say what it is for`);
   }
   return tool<AgentInput>({
@@ -225,12 +244,11 @@ export async function readDefinition(
   } catch (error) {
     throw fail(`its front matter is not YAML: ${(error as Error).message.split("\n")[0]}`);
   }
+  const fault = optionFault(fields ?? {}, FRONT_MATTER);
+  if (fault) throw fail(`in its front matter ${fault.why}`);
   const { description, tools, model } = fields ?? {};
   if (typeof description !== "string") throw fail("its front matter has no 'description': say what it is for");
   const names = typeof tools === "string" ? tools.split(",").map((t) => t.trim()).filter(Boolean) : tools;
-  if (names !== undefined && !(Array.isArray(names) && names.every((n) => typeof n === "string"))) {
-    throw fail("'tools' is not a list of names");
-  }
   return {
     description,
     ...(body.trim() !== "" && { system: body.trim() }),

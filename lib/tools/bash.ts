@@ -14,6 +14,7 @@ import {
 import type { Sandbox } from "../permissions/sandbox.ts";
 import type { AgentShell, BackgroundRun } from "./shell/agent-shell.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
+import { checkOptions } from "../files/options.ts";
 
 export interface BashInput {
   readonly command: string;
@@ -81,6 +82,7 @@ function sandboxOf(state: ReadonlyMap<string, unknown>, { sandbox }: BashOptions
  * ```
  */
 export function bashTool(options: BashOptions = {}): Tool<BashInput> {
+  checkOptions(options, { sandbox: "an object", env: "texts by name" }, "make the Bash tool");
   return tool<BashInput>({
     name: "Bash",
     description: descriptionIn(options.sandbox),
@@ -127,11 +129,12 @@ export const Bash: Tool<BashInput> = bashTool();
  * ```
  */
 export async function bash(input: BashInput, options: StandaloneOptions & BashOptions = {}): Promise<BashResponse> {
-  const context = standaloneContext("Bash", input, options);
+  const { sandbox, env, ...standalone } = options;
+  const context = standaloneContext("Bash", input, standalone);
   if (input.run_in_background && options.state === undefined) {
     throw new ToolError("Cannot run in the background as nothing could read or end it: pass 'state'");
   }
-  const made = bashTool(options);
+  const made = bashTool({ ...(sandbox && { sandbox }), ...(env && { env }) });
   try {
     return (await made.run(await made.parse(input), context) as ToolOutput).response as BashResponse;
   } finally {

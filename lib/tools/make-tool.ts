@@ -12,6 +12,7 @@ import {
   standardToJson,
   validateJson,
 } from "./schema.ts";
+import { checkOptions, type OptionKind } from "../files/options.ts";
 
 export interface ToolOptions<Input> {
   name: string;
@@ -65,9 +66,7 @@ export interface RunnableTool {
 export function tool<Input = any>(options: ToolOptions<Input>): Tool<Input> {
   const { name, description, input, run, effect = "write", parallel, ...rest } = options;
   checkName(name);
-  if (!["none", "read", "write"].includes(effect)) {
-    throw new TypeError(`Cannot make tool '${name}' as effect '${effect}' is unknown: expected none, read or write`);
-  }
+  checkOptions(options, TOOL_OPTIONS, `make tool '${name}'`);
   if (typeof run !== "function") throw new TypeError(`Cannot make tool '${name}' as 'run' is not a function`);
   const schema = isStandard(input) ? standardToJson(name, input) : input;
   checkSchema(name, schema);
@@ -82,6 +81,22 @@ export function tool<Input = any>(options: ToolOptions<Input>): Tool<Input> {
     ...rest,
   };
 }
+
+const TOOL_OPTIONS: { readonly [option in keyof ToolOptions<unknown>]-?: OptionKind } = {
+  name: "a text",
+  description: "a text",
+  describe: "a function",
+  input: "any",
+  run: "a function",
+  effect: ["none", "read", "write"],
+  parallel: "true or false",
+  aliases: "a list of texts",
+  prepare: "a function",
+  settled: "a function",
+  asks: "a function",
+  render: "a function",
+  close: "a function",
+};
 
 /** Whether a tool is the API's own: it has a type, and nothing here that runs it. */
 export function isApiTool(value: unknown): value is ApiTool {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { ROOTS, type ToolContext } from "../core/tool.ts";
+import { checkOptions, type OptionKind } from "../files/options.ts";
 
 /** The id under which tools are called by hand. */
 export const STANDALONE = "standalone";
@@ -18,8 +19,17 @@ export interface StandaloneOptions {
   progress?: (text: string) => void;
 }
 
+const STANDALONE_OPTIONS: { readonly [option in keyof StandaloneOptions]-?: OptionKind } = {
+  cwd: "a text",
+  roots: "a list of texts",
+  signal: "an AbortSignal",
+  state: "any",
+  progress: "a function",
+};
+
 /** The context of a tool that is called by hand: no agent, no hooks. */
 export function standaloneContext(name: string, input: unknown, options: StandaloneOptions = {}): ToolContext {
+  checkOptions(options, STANDALONE_OPTIONS, `call ${name}`);
   const { cwd = process.cwd(), roots, signal = new AbortController().signal, state = new Map(), progress = () => {} } =
     options;
   const id = `toolu_${randomUUID().replaceAll("-", "")}`;

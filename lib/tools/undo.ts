@@ -7,6 +7,7 @@ import { changeFile } from "../files/change-file.ts";
 import { withFileLock } from "../files/lock.ts";
 import { pieces, type Splice, spliceBetween } from "../files/splices.ts";
 import { type UndoEntry, undoLog } from "../files/undo-log.ts";
+import { checkOptions } from "../files/options.ts";
 
 export interface UndoOptions {
   /** Undo the last change of this file, not the last change of all. */
@@ -36,6 +37,7 @@ export interface Undone {
  * ```
  */
 export async function undo(state: Map<string, unknown>, options: UndoOptions = {}): Promise<Undone> {
+  checkOptions(options, { file_path: "a text", cwd: "a text", signal: "an AbortSignal" }, "undo");
   const { file_path, cwd = process.cwd(), signal = new AbortController().signal } = options;
   const wanted = file_path === undefined ? undefined : absolute(file_path, cwd);
   const log = undoLog(state);

@@ -149,7 +149,7 @@ test("U7: a mistake names the file, its place, the definition, the field and the
     load("hooks:\n  definitons: []"),
     /in 'hooks' option 'definitons' is unknown: did you mean 'definitions'/,
   );
-  await assert.rejects(load("definitions: []"), /in a file of hooks option 'definitions' is unknown: did you mean/);
+  await assert.rejects(load("definitions: []"), /in a file of hooks option 'definitions' is unknown: expected hooks/);
   await assert.rejects(load("hooks: ["), /hooks\.yaml:\d+:\d+ as it is not valid YAML/);
 });
 

@@ -29,7 +29,11 @@ const REFUSED: readonly [what: string, text: string, why: string][] = [
   ["no head", "Look.\n", "it has no front matter: begin it with '---', a line 'description: …' and '---'"],
   ["a head without an end", "---\ndescription: x\n", "its front matter is never closed: end it with a line '---'"],
   ["no description", "---\nmodel: tiny\n---\n", "its front matter has no 'description': say what it is for"],
-  ["tools of another kind", "---\ndescription: x\ntools: 3\n---\n", "'tools' is not a list of names"],
+  [
+    "tools of another kind",
+    "---\ndescription: x\ntools: 3\n---\n",
+    "in its front matter 'tools' must be a text or a list of texts: current value is 3",
+  ],
 ];
 
 for (const [what, text, why] of REFUSED) {

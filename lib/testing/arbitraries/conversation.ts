@@ -2,6 +2,7 @@ import type { Arbitrary } from "fast-check";
 import { assistant, type Block, type Message, text, toolResult, type ToolUseBlock, user } from "../../core/messages.ts";
 import { type FastCheck, fastCheck, FILES, PROMPTS, recordArbitrary, SENTENCES, textArbitrary } from "./texts.ts";
 import { callArbitrary, type Called } from "./tools.ts";
+import { checkOptions } from "../../files/options.ts";
 
 export interface ConversationOptions {
   /** The tools that are called: a name or a matcher. @default every tool we know */
@@ -42,6 +43,7 @@ interface Exchange extends Talk {
  * ```
  */
 export function conversationArbitrary(options: ConversationOptions = {}): Arbitrary<readonly Message[]> {
+  checkOptions(options, { tool: "a text", replies: "any", ends: ["user", "assistant"] }, "make conversations");
   const { tool, replies = 4, ends } = options;
   if (!Number.isInteger(replies) || replies < 1) {
     throw new TypeError(

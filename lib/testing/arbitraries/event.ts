@@ -19,6 +19,7 @@ import {
   textArbitrary,
 } from "./texts.ts";
 import { callArbitrary, type Called } from "./tools.ts";
+import { checkOptions, type OptionKind } from "../../files/options.ts";
 
 export interface EventArbitraryOptions {
   /** The tools a tool event is about: a name or a matcher such as `Edit|Write` or `mcp__.*`. @default every tool we know */
@@ -32,6 +33,14 @@ export interface EventArbitraryOptions {
   /** Texts the hook looks for, which then come up often. */
   readonly words?: readonly string[];
 }
+
+const OPTIONS: { readonly [option in keyof EventArbitraryOptions]-?: OptionKind } = {
+  tool: "a text",
+  host: "any",
+  cwd: "a text",
+  home: "a text",
+  words: "a list of texts",
+};
 
 /**
  * Events as they can really come, as an arbitrary of fast-check: every tool a matcher matches, optional fields present
@@ -61,6 +70,7 @@ export function eventArbitrary(
 ): Arbitrary<WireEvent>;
 export function eventArbitrary(name: string, options?: EventArbitraryOptions): Arbitrary<AnyEvent | WireEvent>;
 export function eventArbitrary(name: string, options: EventArbitraryOptions = {}): Arbitrary<AnyEvent | WireEvent> {
+  checkOptions(options, OPTIONS, "make events");
   const { tool, host = "crochet", cwd = "/home/dev/project", home = "/home/dev", words = [] } = options;
   if (host !== "crochet" && !(isHost(host) && HOSTS[host].commands)) {
     const known = HOST_NAMES.filter((name) => HOSTS[name].commands);
