@@ -83,12 +83,12 @@ export async function attempt(
   try {
     rmSync(folder, { recursive: true, force: true }); // what an ended attempt left
     let graded: RunLine | undefined;
-    await runLive(slot, folder, place, agentOf, async (root, { lost, price, ...done }) => {
+    await runLive(slot, folder, place, agentOf, async (root, { lost, price, before, ...done }) => {
       cost = price;
       const { stop } = done.results.at(-1)!;
       if (place.signal.aborted) return;
       if (lost !== undefined) return void (graded = line({ lost, stop }));
-      const fixture = fixtureOf(slot.fixture, place);
+      const fixture = { ...fixtureOf(slot.fixture, place), ...(before !== undefined && { files: before }) };
       const observed = observedOn(done.tape, { root, files: done.files, ...keepRun(folder, root, done, fixture) });
       const run = { observed, root, folder, signal: place.signal };
       graded = line({ stop, ...gradesOf(await gradeRun(fixture, run, slot.fixture.stop, how)) });
@@ -179,24 +179,23 @@ export async function gradedAgain(line: RunLine, slot: Slot, place: RunPlace, ho
   const folder = join(place.folder, line.run);
   const fixture = fixtureOf(slot.fixture, place);
   const tape = await readTape(fixtureAt(folder).tape);
-  const within = <T>(work: (root: string) => Promise<T>) =>
-    tape.header.command
-      ? inWorkspace(fixtureAt(folder), tape.header, { cwd: place.project }, work)
-      : inScratch(fixture.files, work);
-  return await within(async (root) => {
-    if (existsSync(join(folder, "left"))) cpSync(join(folder, "left"), root, { recursive: true });
-    const { files = {} } = tape.end ?? {};
-    for (const path of Object.keys(tape.end?.files ? hashFiles(root) : {})) {
-      if (!Object.hasOwn(files, path)) rmSync(join(root, path));
-    }
-    const kept: KeptRun = JSON.parse(readFileSync(join(folder, KEPT), "utf8"));
-    const observed = observedOn(tape, { root, files: readFiles(root), ...kept });
-    const run = { observed, root, folder, signal: place.signal };
-    const { grades: _grades, pass: _pass, ungraded: _why, judged = FREE, ...rest } = line;
-    const again = gradesOf(await gradeRun(fixture, run, slot.fixture.stop, how));
-    const all = addPrice(judged, again.judged ?? FREE);
-    return { ...rest, ...again, ...(all.calls > 0 && { judged: all }) };
-  });
+  const graded = (before = fixture.files) =>
+    inScratch(before, async (root) => {
+      if (existsSync(join(folder, "left"))) cpSync(join(folder, "left"), root, { recursive: true });
+      const { files = {} } = tape.end ?? {};
+      for (const path of Object.keys(tape.end?.files ? hashFiles(root) : {})) {
+        if (!Object.hasOwn(files, path)) rmSync(join(root, path));
+      }
+      const kept: KeptRun = JSON.parse(readFileSync(join(folder, KEPT), "utf8"));
+      const observed = observedOn(tape, { root, files: readFiles(root), ...kept });
+      const run = { observed, root, folder, signal: place.signal };
+      const { grades: _grades, pass: _pass, ungraded: _why, judged = FREE, ...rest } = line;
+      const again = gradesOf(await gradeRun({ ...fixture, files: before }, run, slot.fixture.stop, how));
+      const all = addPrice(judged, again.judged ?? FREE);
+      return { ...rest, ...again, ...(all.calls > 0 && { judged: all }) };
+    });
+  if (!tape.header.command) return await graded();
+  return await inWorkspace(fixtureAt(folder), tape.header, { cwd: place.project }, graded);
 }
 
 /** The file with what is not on a run's tape: what its hooks said, and how each prompt ended. */
@@ -205,17 +204,12 @@ export const KEPT = "observed.json";
 type KeptRun = Pick<FixtureRun, "events" | "results">;
 
 /** Keeps what a run did and the files that it changed. Its workspace is `{ROOT}`, and secrets are placeholders. */
-function keepRun(
-  folder: string,
-  root: string,
-  done: KeptRun & Pick<LiveRun, "before">,
-  { files }: Fixture,
-): KeptRun {
+function keepRun(folder: string, root: string, done: KeptRun, { files }: Fixture): KeptRun {
   const search = redactor();
   const shown = withRootNamed(root);
   const kept = shown(search.value({ events: done.events.filter(isKept), results: done.results })) as KeptRun;
   writeFileSync(join(folder, KEPT), JSON.stringify(kept), { mode: 0o600 });
-  const before = done.before ?? (files === undefined ? {} : hashFiles(files));
+  const before = files === undefined ? {} : hashFiles(files);
   for (const [path, hash] of Object.entries(hashFiles(root))) {
     if (before[path] === hash) continue;
     mkdirSync(dirname(join(folder, "left", path)), { recursive: true });

@@ -1,13 +1,13 @@
 import type { Result } from "../core/run-events.ts";
 import { NO_USAGE } from "../core/messages.ts";
 import { type Price, priceOf } from "../tape/drift/drift.ts";
-import type { Fixture } from "../tape/fixture.ts";
+import { type Fixture, inScratch } from "../tape/fixture.ts";
 import type { FixtureRun } from "../tape/run-fixture.ts";
 import { asksModel } from "../tape/server/api.ts";
 import { recordAgain } from "../tape/server/run.ts";
 import { inWorkspace } from "../tape/server/workspace.ts";
 import type { Call, Tape } from "../tape/tape.ts";
-import { hashFiles, readFiles } from "../tape/workspace.ts";
+import { readFiles } from "../tape/workspace.ts";
 
 /** A command that has not ended after half an hour hangs. */
 const MOST_SECONDS = 1800;
@@ -16,8 +16,8 @@ const MOST_SECONDS = 1800;
 export interface LiveRun extends Pick<FixtureRun, "events" | "results" | "files"> {
   readonly tape: Tape;
   readonly price: Price;
-  /** Hashes of the files it began with, if they are not those of its fixture. */
-  readonly before?: { readonly [path: string]: string };
+  /** A folder with the files it began with, if they are not those of its fixture. */
+  readonly before?: string;
   /** Why it says nothing about its agent. */
   readonly lost?: string;
 }
@@ -35,27 +35,28 @@ export async function runCommandLive(
 ): Promise<void> {
   const env = { ...process.env, ...recorded.header.env };
   const options = { cwd, env, signal, quiet: true, redact: true, timeout: MOST_SECONDS };
-  await inWorkspace(fixture, recorded.header, { cwd }, async (root) => {
-    const before = hashFiles(root);
-    const { tape, end } = await recordAgain(root, fixture, recorded, into, options);
-    const calls = modelCalls(tape);
-    const lost = failureOf(calls.at(-1));
-    // As graders see a run: its last words are what it printed.
-    const result: Result = {
-      id: into.name,
-      text: end.stdout.trim(),
-      stop: end.end as Result["stop"],
-      messages: calls.at(-1)?.request.messages ?? [],
-      turns: 1,
-      iterations: calls.length,
-      usage: NO_USAGE,
-      cost: undefined,
-      denials: [],
-    };
-    const price = await priceOf(calls);
-    const came = { tape, before, results: [result], events: [], files: readFiles(root), price };
-    await left(root, { ...came, ...(lost !== undefined && { lost }) });
-  });
+  const live = (before: string) =>
+    inScratch(before, async (root) => {
+      const { tape, end } = await recordAgain(root, fixture, recorded, into, options);
+      const calls = modelCalls(tape);
+      const lost = failureOf(calls.at(-1));
+      // As graders see a run: its last words are what it printed.
+      const result: Result = {
+        id: into.name,
+        text: end.stdout.trim(),
+        stop: end.end as Result["stop"],
+        messages: calls.at(-1)?.request.messages ?? [],
+        turns: 1,
+        iterations: calls.length,
+        usage: NO_USAGE,
+        cost: undefined,
+        denials: [],
+      };
+      const price = await priceOf(calls);
+      const came = { tape, before, results: [result], events: [], files: readFiles(root), price };
+      await left(root, { ...came, ...(lost !== undefined && { lost }) });
+    });
+  await inWorkspace(fixture, recorded.header, { cwd }, live);
 }
 
 /** The calls of a tape that a model answered. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import evaluate from "../../lib/cli/eval.ts";
 import tape from "../../lib/cli/tape.ts";
@@ -66,5 +66,25 @@ test("a tape of another program is evaluated by running its command, and its run
     assert.ok(early.code! > 0);
     const model = await w.call(evaluate, "--model", "other");
     assert.match(model.err, /Cannot run ask with another agent or model as it is a program of its own/);
+  });
+});
+
+test("what another program left is what its run changed: a judge reads nothing else of the project", {
+  timeout: 120_000,
+}, async () => {
+  using w = place({ "program.mjs": PROGRAM, "notes.txt": "words of a person" });
+  await using server = await scriptedServer([{ text: "good" }, { text: "fine" }, {
+    text: '{"reason":"so","pass":true}',
+  }]);
+  await withEnv({ CI: undefined, ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "k" }, async () => {
+    const command = [...RUNTIME, "program.mjs"];
+    await recordCommand(fixtureAt(`${w.cwd}/fixtures/ask`), { command, cwd: w.cwd, env: process.env, quiet: true });
+    w.put({ "fixtures/ask/grade.tone.prompt.md": "---\nmodel: claude-haiku-5-5\n---\nIt is kind.\n" });
+    const { code, err } = await w.call(evaluate, "--runs", "1", "--trust");
+    assert.equal(code, 0, err);
+    assert.deepEqual(readdirSync(`${w.cwd}/.crochet/evals/last/ask/now/1/left`), ["answer.txt"]);
+    const asked = JSON.stringify(server.requests.at(-1)!.body);
+    assert.match(asked, /It left answer\.txt:\\nfine/);
+    assert.doesNotMatch(asked, /words of a person|writeFileSync/);
   });
 });

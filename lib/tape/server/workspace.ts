@@ -94,7 +94,7 @@ export function copyDirectory(directory: string, to: string, except: string): Le
       mkdirSync(target);
       return entriesOf(path, leave).forEach((below) => copy(join(path, below.name), below, counts));
     }
-    if (entry.isSymbolicLink()) return symlinkSync(linkFor(path, root, to), target);
+    if (entry.isSymbolicLink()) return symlinkSync(linkFor(path, root), target);
     if (!entry.isFile()) return;
     if (counts) [files, bytes] = [files + 1, bytes + (readable(path, leave, () => lstatSync(path).size) ?? 0)];
     if (files > MOST_FILES || bytes > MOST_BYTES) {
@@ -139,11 +139,11 @@ function sizeOf(path: string, entry: Dirent, leave: Leave): number {
 }
 
 /** The words of a link for a copy: it leads to the same file of the copy, or to the same place outside. */
-function linkFor(path: string, root: string, copy: string): string {
+function linkFor(path: string, root: string): string {
   const words = readlinkSync(path);
   const to = resolve(dirname(path), words);
   if (!isInside(to, root)) return to;
-  return isAbsolute(words) ? join(copy, relative(root, to)) : words;
+  return isAbsolute(words) ? relative(dirname(path), to) || "." : words;
 }
 
 /**
@@ -169,7 +169,7 @@ export function changedSince(copy: string, directory: string, leftOut: readonly 
     for (const entry of entriesOf(join(copy, folder), () => {})) {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) prune(path);
-      else if (entry.name === PACKAGES || isSame(join(root, path), join(copy, path), root, copy)) {
+      else if (entry.name === PACKAGES || isSame(join(root, path), join(copy, path), root)) {
         rmSync(join(copy, path));
       }
     }
@@ -178,10 +178,10 @@ export function changedSince(copy: string, directory: string, leftOut: readonly 
   return made;
 }
 
-function isSame(path: string, copy: string, root: string, to: string): boolean {
+function isSame(path: string, copy: string, root: string): boolean {
   const [now, before] = [path, copy].map((one) => lstatSync(one, { throwIfNoEntry: false }));
   if (!now || !before || (now.mode ^ before.mode) & ~0o666 || now.isDirectory()) return false;
-  if (now.isSymbolicLink()) return linkFor(path, root, to) === readlinkSync(copy);
+  if (now.isSymbolicLink()) return linkFor(path, root) === readlinkSync(copy);
   return now.size === before.size && readFileSync(path).equals(readFileSync(copy));
 }
 
