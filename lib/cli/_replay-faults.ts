@@ -1,15 +1,16 @@
 import { relative } from "node:path";
 import type { Case } from "../tape/drift/report.ts";
 import { faultText, PRESETS } from "../tape/fault/fault.ts";
-import { type Invariant, INVARIANTS } from "../tape/fault/invariants.ts";
 import { invariantsOf, Tally } from "../tape/fault/judge.ts";
-import { notSurvived, readFaultFile, saveFaults, stillBroken } from "../tape/fault/kept-faults.ts";
-import { type Faultable, underFaults } from "../tape/fault/under-faults.ts";
+import { notSurvived, readFaultFile, type SavedFaults, saveFaults, stillBroken } from "../tape/fault/kept-faults.ts";
+import type { Trial } from "../tape/fault/under-faults.ts";
 import type { Fixture } from "../tape/fixture.ts";
 import { readTape } from "../tape/read.ts";
-import { searchFaults, type SearchResult } from "../testing/search-faults.ts";
+import type { Tape } from "../tape/tape.ts";
+import { newSeed, search, type SearchResult } from "../testing/search-faults.ts";
 import { ProgressLine } from "./_each-of.ts";
-import { fixtureAgent, mistyped, nearFixture } from "./_fixtures.ts";
+import { FreshTrials } from "./_fault-process.ts";
+import { mistyped, nearFixture } from "./_fixtures.ts";
 import { type Flags, numberFlag, refuseTogether } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
@@ -54,11 +55,8 @@ interface Searched extends SearchResult {
   readonly shared?: { readonly [name: string]: boolean };
 }
 
-/** What is run under faults, and what must hold. */
-interface Searching {
-  readonly agentOf: (fixture: Fixture, signal: AbortSignal) => Promise<Faultable>;
-  readonly invariants: readonly Invariant[];
-}
+/** How schedules are tried on what a fixture recorded. */
+export type TrialOf = (fixture: Fixture, tape: Tape, tally: Tally) => Trial;
 
 /** Searches fixtures, one after the other, for faults their agents do not survive. Exit code 1 if one was found. */
 export async function replayFaults(
@@ -66,18 +64,21 @@ export async function replayFaults(
   asked: FaultsAsked,
   flags: Flags["flags"],
   io: Io,
-  search: Searching = { agentOf: fixtureAgent, invariants: INVARIANTS },
+  ofCommand?: TrialOf,
 ): Promise<number> {
   const others = ["verify", "update", "normalise", "hooks", "on"];
   refuseTogether(flags, "faults", others, "a search compares and records nothing, and runs here");
-  const seed = numberFlag(flags, "seed");
+  const seed = numberFlag(flags, "seed") ?? newSeed();
+  using trials = new FreshTrials(io);
+  const ofAgent: TrialOf = (fixture, tape, tally) =>
+    trials.of(fixture, tape, flags.wire === true, (judged) => tally.note(judged));
   const results: Searched[] = [];
   const progress = new ProgressLine(io);
   for (const fixture of fixtures) {
     if (io.signal.aborted) break;
     progress.show(`${results.length + 1}/${fixtures.length} ${fixture.name}`);
     const began = performance.now();
-    const result = await searched(fixture, asked, seed, flags, io, search);
+    const result = await searched(fixture, asked, seed, io, ofCommand ?? ofAgent);
     results.push({ ...result, seconds: (performance.now() - began) / 1000 });
   }
   progress.end();
@@ -92,37 +93,37 @@ export async function replayFaults(
 async function searched(
   fixture: Fixture,
   { runs, preset }: FaultsAsked,
-  seed: number | undefined,
-  flags: Flags["flags"],
+  seed: number,
   io: Io,
-  search: Searching,
+  trialOf: TrialOf,
 ): Promise<Omit<Searched, "seconds">> {
-  const { name, tape: path, files } = fixture;
+  const { name } = fixture;
   try {
-    const agent = await search.agentOf(fixture, io.signal);
-    const tape = await readTape(path);
+    const tape = await readTape(fixture.tape);
     const tally = new Tally(await invariantsOf(fixture));
-    const invariants = [...search.invariants, ...tally.all];
-    const options = { files, wire: flags.wire === true, invariants, signal: io.signal };
+    const tried = trialOf(fixture, tape, tally);
     const survived = () => ({
       name,
       ...(!io.signal.aborted && tally.unreached !== undefined && { error: tally.unreached }),
       ...(!io.signal.aborted && { shared: tally.sharedReached }),
     });
     if (preset === undefined) {
-      const still = await stillBroken(fixture, agent, options);
-      if (still) return { name, runs: 0, seed: 0, found: still, file: fixture.faults };
-      const found = await searchFaults(agent, tape, { ...options, runs, path, ...(seed !== undefined && { seed }) });
+      const first = () => stillBroken(fixture, tape, tried);
+      const found = await search(tried, tape, { runs, seed, file: fixture.faults, first, signal: io.signal });
       return { ...(found.found ? { name } : survived()), ...found };
     }
     readFaultFile(fixture.faults);
     const faults = PRESETS[preset]!.faults(tape);
     if (faults.length === 0) return { name, runs: 0, seed: 0 };
-    const { broken: [first] } = await underFaults(agent, tape, faults, options);
-    if (!first) return { ...survived(), runs: 1, seed: 0 };
-    const found = { broke: `${first.invariant}: ${first.seen}`, faults };
-    await saveFaults(fixture.faults, found);
-    return { name, runs: 1, seed: 0, found, file: fixture.faults };
+    for (const schedule of [[], faults]) {
+      const { broken: [first] } = await tried(schedule);
+      if (!first) continue;
+      const found = { broke: `${first.invariant}: ${first.seen}`, faults: schedule };
+      if (schedule.length === 0) return { name, runs: 0, seed: 0, found };
+      await saveFaults(fixture.faults, found);
+      return { name, runs: 1, seed: 0, found, file: fixture.faults };
+    }
+    return { ...survived(), runs: 1, seed: 0 };
   } catch (error) {
     return { name, runs: 0, seed: 0, error: wordsOf(error) };
   }
@@ -134,23 +135,33 @@ function asData({ found, seconds: _, shared: __, ...rest }: Searched): object {
 
 function asCase({ name, seconds, found, file, error, runs }: Searched, asked: FaultsAsked): Case {
   const ended = asked.preset === undefined && runs < asked.runs ? `Interrupted after ${runs} schedules` : undefined;
-  const why = found ? notSurvived(name, found, file!) : error ?? ended;
+  const why = !found ? error ?? ended : file === undefined ? brokenAlone(name, found) : notSurvived(name, found, file);
   return { name, seconds, ...(why !== undefined && { error: why }) };
+}
+
+/** What breaks where nothing goes wrong, in a sentence. */
+function brokenAlone(name: string, { broke }: SavedFaults): string {
+  return `Cannot search for faults that break '${name}' as its run breaks without any: ${broke}`;
 }
 
 function show(results: readonly Searched[], { runs: asked, preset }: FaultsAsked, io: Io): void {
   const short = preset === undefined ? "interrupted" : "has no place for it";
-  const rows = results.map(({ name, runs, found, error }) => [
+  const rows = results.map(({ name, runs, singles, found, error }) => [
     name,
     String(runs),
     error !== undefined ? "error" : found ? "broke" : runs === asked ? "survived" : short,
+    singles === undefined ? "" : `${Math.min(runs, singles)} of ${singles}`,
   ]);
-  io.out(table(["fixture", "schedules", "result"], rows));
+  io.out(table(["fixture", "schedules", "result", "single faults"], rows));
   for (const { name, found, file, seed, error, runs } of results) {
     if (error !== undefined) io.out(`\n✗ ${name}\n  ${error}\n`);
     if (!found) continue;
+    if (file === undefined) {
+      io.out(`\n✗ ${name}: ${found.broke}\n  without any fault: no schedule was tried\n`);
+      continue;
+    }
     const faults = found.faults.map((fault) => `  ${faultText(fault)}\n`).join("");
-    const kept = file === undefined ? "" : `  kept in ${relative(io.cwd, file)}: every replay tries it again\n`;
+    const kept = `  kept in ${relative(io.cwd, file)}: every replay tries it again\n`;
     const again = preset !== undefined
       ? ""
       : runs === 0

@@ -3,7 +3,6 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../agent/options.ts";
 import { nearest } from "../files/nearest.ts";
 import { fileUrl, loadingScript } from "../files/importing.ts";
-import { loadAnew } from "../tape/run-on-tape.ts";
 import { type Io, UsageError } from "./_io.ts";
 
 /**
@@ -45,26 +44,18 @@ interface Patience {
   readonly seconds?: number;
 }
 
-/** How often scripts were loaded anew. */
-let again = 0;
-
-/** The agent a script exports; `query` tells one loading of the script from another. */
-export async function loadAgent(path: string, patience?: Patience, query = ""): Promise<Agent> {
-  const { default: found } = await imported(path, patience, query);
-  if (typeof found?.run === "function" && typeof found?.open === "function") {
-    loadAnew.set(found, () => loadAgent(path, patience, `?again=${++again}`));
-    return found;
-  }
+/** The agent a script exports. */
+export async function loadAgent(path: string, patience?: Patience): Promise<Agent> {
+  const { default: found } = await imported(path, patience);
+  if (typeof found?.run === "function" && typeof found?.open === "function") return found;
   throw new UsageError(`Cannot run '${path}' as its default export is not an agent: export default agent({ ... })`);
 }
 
-async function imported(path: string, patience: Patience | undefined, query: string): Promise<{ default?: Agent }> {
+async function imported(path: string, patience: Patience | undefined): Promise<{ default?: Agent }> {
   try {
     offerOwnCopy(path);
     const until = patience && ((loaded: Promise<unknown>) => outOfPatience(path, patience, loaded));
-    // Bun tells two loadings apart by a path with a query, not by an address with one.
-    const address = query !== "" && "Bun" in globalThis ? path : fileUrl(path);
-    return await loadingScript(path, () => import(address + query), until);
+    return await loadingScript(path, () => import(fileUrl(path)), until);
   } catch (error) {
     const { importProblem } = await import("../files/importing.ts");
     const { words, place } = importProblem(error);

@@ -1,4 +1,4 @@
-import { statSync, watch } from "node:fs";
+import { existsSync, statSync, watch } from "node:fs";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { renewalText, reportLines, withoutStale } from "../tape/drift/report.ts";
@@ -164,13 +164,15 @@ async function outcomeOf(
   let shadowed: Awaited<ReturnType<typeof shadowsOf>> | undefined;
   try {
     expectTrusted([fixture], flags, io);
+    using trials = existsSync(fixture.faults) ? new (await import("./_fault-process.ts")).FreshTrials(io) : undefined;
     const agent = await fixtureAgent(fixture, io.signal);
     if (folder !== undefined && flags.shadow) shadowed = await shadowsOf(folder, (verdict) => shadow.push(verdict));
     const options: ReplayOptions = {
       wire: flags.wire === true,
       signal: io.signal,
       mode: flags.verify ? "verify" : "replay",
-      keptFaults: !flags.verify,
+      keptFaults: !flags.verify && trials !== undefined &&
+        ((tape, note) => trials.of(fixture, tape, flags.wire === true, note)),
       ...await serversNow(fixture, flags, io),
       ...declared,
       ...(folder !== undefined && { hooks: shadowed?.hooks ?? await hooksOf(folder) }),

@@ -5,6 +5,7 @@ import { hashFiles, readFiles } from "./workspace.ts";
 import type { DriftReport, FileDrift } from "./drift/drift.ts";
 import type { Observed } from "./fault/invariants.ts";
 import { invariantsOf, judge, Tally } from "./fault/judge.ts";
+import type { Trial } from "./fault/under-faults.ts";
 import { type Fixture, inScratch, programFolder } from "./fixture.ts";
 import type { EndFact } from "./format.ts";
 import { programOf } from "./match.ts";
@@ -35,8 +36,8 @@ export interface ReplayOptions
   readonly like?: Tape;
   /** Where to work. @default a scratch copy of the fixture's files */
   readonly cwd?: string;
-  /** After a run without drift, try the faults again that are kept beside the tape. @default false */
-  readonly keptFaults?: boolean;
+  /** After a run without drift, try the faults again that are kept beside the tape: here, or as it says. @default false */
+  readonly keptFaults?: boolean | ((tape: Tape, note: Tally["note"]) => Trial);
   /** Called with the workspace as the run left it, before it is deleted. */
   readonly left?: (root: string, run: Omit<FixtureRun, "ms">) => Promise<void>;
 }
@@ -99,7 +100,7 @@ async function judgedRun(
   options: ReplayOptions,
 ): Promise<Pick<FixtureRun, "broke" | "shared">> {
   const tally = new Tally(await invariantsOf(fixture));
-  const keptFaults = options.keptFaults === true && existsSync(fixture.faults);
+  const keptFaults = existsSync(fixture.faults) && options.keptFaults;
   if (tally.all.length === 0 && !keptFaults) return {};
   const fails = (why: string) => ({ broke: `Cannot accept the agent of '${fixture.name}': ${why}` });
   const [broken] = judge(tally.all, observedOn(await readTape(fixture.tape), done)).filter(({ seen }) =>
@@ -112,7 +113,9 @@ async function judgedRun(
       import("./fault/invariants.ts"),
     ]);
     const invariants = [...INVARIANTS, ...tally.all];
-    const broke = await brokenAgain(fixture, agent, { invariants, ...given(options, "wire", "signal") });
+    const apart = typeof keptFaults === "function" &&
+      ((tape: Tape) => keptFaults(tape, (judged) => tally.note(judged)));
+    const broke = await brokenAgain(fixture, apart || agent, { invariants, ...given(options, "wire", "signal") });
     if (broke !== undefined) return { broke };
   }
   return {

@@ -38,9 +38,6 @@ export interface OnTapeOptions {
 
 export type ReplayHooks = NonNullable<OnTapeOptions["hooks"]>;
 
-/** Loads the agent of a script anew, as another process would: what variables of the script hold does not outlive one. */
-export const loadAnew = new WeakMap<object, () => Promise<Pick<Replayable, "open">>>();
-
 /** What a run has done so far. */
 export interface RunSoFar {
   readonly events: RunEvent[];

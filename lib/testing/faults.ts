@@ -1,6 +1,8 @@
 import type { Arbitrary, Random, Stream, Value } from "fast-check";
 import { blocksOf, type Fault, FAULTS, faultText, type NamedBlock } from "../tape/fault/fault.ts";
 import type { Observed } from "../tape/fault/invariants.ts";
+import type { UsedPlace } from "../tape/fault/seam-faults.ts";
+import { usedBy } from "../tape/fault/under-faults.ts";
 import { type Cuts, frameOf } from "../tape/frames.ts";
 import { expectTape, MAIN, type Tape } from "../tape/tape.ts";
 import { fastCheck } from "./arbitraries/texts.ts";
@@ -26,15 +28,15 @@ import { fastCheck } from "./arbitraries/texts.ts";
  * ```
  */
 export function faults(tape: Tape, seen?: Observed): Arbitrary<readonly Fault[]> {
+  return schedules(tape, seen ? usedBy(seen) : [], 1);
+}
+
+/** Schedules of so many faults and more, on a tape and on what its run used. */
+export function schedules(tape: Tape, used: readonly UsedPlace[], least: number): Arbitrary<readonly Fault[]> {
   expectTape(tape, "schedule faults");
   const fc = fastCheck();
-  const replies = choicesOf(tape);
-  if (replies.length === 0) throw new TypeError("Cannot schedule faults as the tape has no calls");
-  const seams = seen ? seamChoices(seen) : [];
-  const calls = [...replies, ...seams];
-  // What there is most of must not hide the rest.
-  const kinds = [replies, ...ON.map((on) => seams.filter(([{ place }]) => place.on === on))]
-    .filter(({ length }) => length > 0);
+  const kinds = kindsOf(tape, used);
+  const calls = kinds.flat();
   const number = fc.nat({ max: 9_999 });
   const fault = fc.tuple(number, number, number, number, fc.nat({ max: 4 })).map(([c, p, d, w, t]): Fault => {
     const kind = kinds[c % kinds.length]!;
@@ -49,7 +51,7 @@ export function faults(tape: Tape, seen?: Observed): Arbitrary<readonly Fault[]>
       ...(t > 0 && !choice.once && { times: t === 4 ? Infinity : t + 1 }),
     };
   });
-  const some = fc.array(fault, { minLength: 1, maxLength: 4 });
+  const some = fc.array(fault, { minLength: least, maxLength: 4 });
   // Made simpler by what faults mean: of the numbers they are drawn from, smaller ones are not simpler.
   const Schedules = class extends fc.Arbitrary<readonly Fault[]> {
     override generate(random: Random, bias: number | undefined): Value<readonly Fault[]> {
@@ -63,6 +65,60 @@ export function faults(tape: Tape, seen?: Observed): Arbitrary<readonly Fault[]>
     }
   };
   return new Schedules();
+}
+
+/** What can happen, apart by what it falls on: what there is most of must not hide the rest. */
+function kindsOf(tape: Tape, used: readonly UsedPlace[]): [Choice, ...Choice[]][][] {
+  const replies = choicesOf(tape);
+  if (replies.length === 0) throw new TypeError("Cannot schedule faults as the tape has no calls");
+  return [replies, ...ON.map((on) => seamChoices(used.filter((one) => one.on === on)))]
+    .filter(({ length }) => length > 0);
+}
+
+/**
+ * Every single fault: each kind of fault of a reply once in each call, of what loses a part of it once in each block, and
+ * each kind of the rest at each use. The more telling come first, taking turns by what they fall on; of equal ones the
+ * seed decides, as a search may not get through all.
+ */
+export function singleFaults(tape: Tape, used: readonly UsedPlace[], seed: number): Fault[] {
+  const fc = fastCheck();
+  const shuffled = (faults: readonly Fault[]) =>
+    fc.sample(fc.shuffledSubarray([...faults], { minLength: faults.length }), { seed, numRuns: 1 })[0]!;
+  const queues = kindsOf(tape, used).map((kind) => {
+    const ranked = kind.flatMap(singlesOf);
+    const ranks = [...new Set(ranked.map(({ rank }) => rank))].sort((a, b) => a - b);
+    return ranks.flatMap((rank) => shuffled(ranked.filter((one) => one.rank === rank).map(({ fault }) => fault)));
+  });
+  const longest = Math.max(...queues.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, i) => queues.flatMap((queue) => queue[i] ?? [])).flat();
+}
+
+/** What is tried alone in a call, or at a use of something; a lower rank comes first. */
+function singlesOf(places: readonly [Choice, ...Choice[]]): { readonly fault: Fault; readonly rank: number }[] {
+  const [first] = places;
+  if (first.place.on !== undefined) return first.what.map((what, rank) => ({ fault: { ...first.place, what }, rank }));
+  const blocks = places.filter(({ place: { block } }) => block !== undefined && block !== "end");
+  const middle = (choice: Choice, what: string): Fault => {
+    const delta = Math.ceil(mostDeltas(choice, what) / 2);
+    return { ...choice.place, ...(delta > 0 && { delta }), what };
+  };
+  const inBlock = blocks.flatMap((block) => {
+    const input = block.what === TOOL ? [middle(block, "json truncate"), middle(block, "json drop")] : [];
+    const none = block.what === TOOL ? [{ ...block.place, what: "json truncate" }] : [];
+    return [...input, ...none, middle(block, "cut"), middle(block, "stop:max_tokens")];
+  });
+  const before = [{ ...first.place, what: "http:529", times: Infinity }, { ...first.place, what: "http:400" }];
+  const last = blocks.at(-1);
+  const ending = last ? ["error:overloaded_error", "stall", "stop:refusal", "unknown-block", "dup-start", "gap"] : [];
+  const rest = [
+    ...["http:529", "reset"].map((what) => ({ ...first.place, what })),
+    ...ending.map((what) => middle(last!, what)),
+    ...(last ? [{ ...first.place, block: "end", what: "cut" }] : []),
+  ];
+  return [
+    ...[...inBlock, ...before].map((fault) => ({ fault, rank: 0 })),
+    ...rest.map((fault) => ({ fault, rank: 1 })),
+  ];
 }
 
 /** A schedule that fast-check prints as a person would write it. */
@@ -214,18 +270,13 @@ export function choicesOf({ calls }: Tape): [Choice, ...Choice[]][] {
 const ON = ["tool", "hook", "mcp", "message"] as const;
 
 /** For each use of a tool, hook or server in a run without faults, and for each of its messages, all that can happen there. */
-function seamChoices({ run, events }: Observed): [Choice, ...Choice[]][] {
-  const session = events[0]?.agent_id;
-  const messages = events.filter(({ type, agent_id }) => type === "message" && agent_id === session).length;
-  // After its last message there is nothing to resume.
-  const used = [...run.seams?.used ?? [], { on: "message" as const, count: messages - 1 }];
-  return ON.flatMap((on) =>
-    used.filter((one) => one.on === on).flatMap(({ count, ...place }) =>
-      Array.from({ length: Math.max(0, count) }, (_, i): [Choice] => {
-        const at = { place: { ...place, call: on === "mcp" ? i : i + 1 }, deltas: 0, input: 0 };
-        const what = Object.keys(FAULTS).filter((kind) => FAULTS[kind]!.places.includes(on));
-        return [{ ...at, what, ...((on === "mcp" || on === "message") && { once: true }) }];
-      })
-    )
+function seamChoices(used: readonly UsedPlace[]): [Choice, ...Choice[]][] {
+  return used.flatMap(({ count, ...place }) =>
+    Array.from({ length: Math.max(0, count) }, (_, i): [Choice] => {
+      const { on } = place;
+      const at = { place: { ...place, call: on === "mcp" ? i : i + 1 }, deltas: 0, input: 0 };
+      const what = Object.keys(FAULTS).filter((kind) => FAULTS[kind]!.places.includes(on));
+      return [{ ...at, what, ...((on === "mcp" || on === "message") && { once: true }) }];
+    })
   );
 }

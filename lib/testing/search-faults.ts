@@ -2,9 +2,9 @@ import { checkOptions, type OptionKind } from "../files/options.ts";
 import type { Fault } from "../tape/fault/fault.ts";
 import { readFaultFile, type SavedFaults, saveFaults } from "../tape/fault/kept-faults.ts";
 import {
-  type Faultable,
+  type Trial,
+  type Tried,
   UNDER_FAULTS,
-  type UnderFaults,
   underFaults,
   type UnderFaultsOptions,
 } from "../tape/fault/under-faults.ts";
@@ -12,7 +12,7 @@ import { faultFile } from "../tape/fixture.ts";
 import { tapeFile } from "../tape/options.ts";
 import type { Tape } from "../tape/tape.ts";
 import { fastCheck } from "./arbitraries/texts.ts";
-import { faults } from "./faults.ts";
+import { schedules, singleFaults } from "./faults.ts";
 
 export interface SearchOptions extends UnderFaultsOptions {
   /** How many schedules are tried. @default 100 */
@@ -33,7 +33,9 @@ export interface SearchResult {
   /** How many schedules were tried; fewer than requested if one was found or the search was stopped. */
   readonly runs: number;
   readonly seed: number;
-  /** The smallest schedule that breaks an invariant; absent if none was found. */
+  /** How many single faults there are; `runs` tried as many of them as it could, before any two. */
+  readonly singles?: number;
+  /** The smallest schedule that breaks an invariant, without faults if a run without any does; absent if none was found. */
   readonly found?: SavedFaults;
   /** Where it was written. */
   readonly file?: string;
@@ -50,8 +52,9 @@ const OPTIONS: { readonly [option in keyof SearchOptions]-?: OptionKind } = {
 const MOST_SHRINKING = 90_000;
 
 /**
- * Searches for faults an agent does not survive: tries schedules over its recorded run, makes the first one that breaks
- * an invariant as small as it can, and keeps it beside the tape, where every replay tries it again.
+ * Searches for faults an agent does not survive: runs it without any, then under every single fault of its recorded run,
+ * then under several at once. Makes the first schedule that breaks an invariant as small as it can, and keeps it beside
+ * the tape, where every replay tries it again. A function makes the agent anew for each schedule.
  *
  * @example
  * ```ts
@@ -61,49 +64,84 @@ const MOST_SHRINKING = 90_000;
  * const message = { id: "m", type: "message", role: "assistant", model: "m", content: [{ type: "text", text: "hello" }] };
  * const answer = JSON.stringify({ ...message, stop_reason: "end_turn", usage: { input_tokens: 1, output_tokens: 1 } });
  * const { tape } = await importRecording(new TextEncoder().encode(answer), "hello.json");
- * console.log((await searchFaults(agent({}), tape, { runs: 20 })).found); // undefined
+ * console.log((await searchFaults(() => agent({}), tape, { runs: 20 })).found); // undefined
  * ```
  */
-export async function searchFaults(agent: Faultable, tape: Tape, options: SearchOptions = {}): Promise<SearchResult> {
+export async function searchFaults(
+  agent: Parameters<typeof underFaults>[0],
+  tape: Tape,
+  options: SearchOptions = {},
+): Promise<SearchResult> {
   checkOptions(options, OPTIONS, "search for faults");
-  // Not below 0, as `--seed -1` would read as a flag.
-  const { runs = 100, seed = Math.floor(Math.random() * 0x7fff_ffff), path, ...under } = options;
-  const { signal } = under;
-  const file = path === undefined ? undefined : faultFile(tapeFile(path));
+  const { runs, seed = newSeed(), path, ...under } = options;
+  return await search((faults) => underFaults(agent, tape, faults, under), tape, {
+    seed,
+    ...(runs !== undefined && { runs }),
+    ...(path !== undefined && { file: faultFile(tapeFile(path)) }),
+    ...(under.signal && { signal: under.signal }),
+  });
+}
+
+/** Not below 0, as `--seed -1` would read as a flag. */
+export function newSeed(): number {
+  return Math.floor(Math.random() * 0x7fff_ffff);
+}
+
+interface Search extends Pick<SearchOptions, "runs" | "signal"> {
+  readonly seed: number;
+  /** Where what is found is kept. */
+  readonly file?: string;
+  /** What is tried again before anything is searched, and found if it breaks. */
+  readonly first?: () => Promise<SavedFaults | undefined>;
+}
+
+/** The same for anything that can be tried. */
+export async function search(tried: Trial, tape: Tape, options: Search): Promise<SearchResult> {
+  const { runs = 100, seed, file, signal, first } = options;
   if (file !== undefined) readFaultFile(file); // what is found must not be lost as the file cannot be read
   const fc = fastCheck();
   /** Undefined if it was ended. */
-  const judged = async (schedule: readonly Fault[], how = under) => {
+  const judged = async (schedule: readonly Fault[]) => {
     try {
-      return await underFaults(agent, tape, schedule, how);
+      return await tried(schedule);
     } catch (error) {
       if (signal?.aborted) return undefined;
       throw error;
     }
   };
-  let tried = 0;
+  const unharmed = await judged([]);
+  if (!unharmed) return { runs: 0, seed };
+  const [alone] = unharmed.broken;
+  if (alone) return { runs: 0, seed, found: { broke: wordsOf(alone), faults: [] } };
+  const kept = await first?.();
+  if (kept) return { runs: 0, seed, found: kept, ...(file !== undefined && { file }) };
+  let count = 0;
   let failedAt: number | undefined;
-  let lastBroken: UnderFaults["broken"][number] | undefined;
-  const unharmed = await judged([], { ...under, invariants: [] });
-  const property = fc.asyncProperty(faults(tape, unharmed?.observed), async (schedule) => {
+  let lastBroken: Tried["broken"][number] | undefined;
+  const property = fc.asyncProperty(schedules(tape, unharmed.used, 2), async (schedule) => {
     if (signal?.aborted || performance.now() - (failedAt ?? Infinity) > MOST_SHRINKING) return true;
     const came = await judged(schedule);
-    if (failedAt === undefined && came) tried++;
+    if (failedAt === undefined && came) count++;
     const [broken] = came?.broken ?? [];
     if (!broken) return true;
     failedAt ??= performance.now();
     lastBroken = broken;
     return false;
   });
-  const details = await fc.check(property, { numRuns: runs, seed });
-  const searched = { runs: tried, seed: details.seed };
+  const singles = singleFaults(tape, unharmed.used, seed);
+  const examples = singles.slice(0, runs).map((fault): [readonly Fault[]] => [[fault]]);
+  const details = await fc.check(property, { numRuns: runs, seed, examples });
+  const searched = { runs: count, seed, singles: singles.length };
   const schedule = details.counterexample?.[0];
   if (!schedule) return searched;
   const came = await judged(schedule);
   const broken = came ? came.broken[0] : lastBroken;
-  const broke = broken ? `${broken.invariant}: ${broken.seen}` : "it failed once and not again";
-  const found = { broke, faults: [...schedule] };
+  const found = { broke: broken ? wordsOf(broken) : "it failed once and not again", faults: [...schedule] };
   if (file === undefined) return { ...searched, found };
   await saveFaults(file, found);
   return { ...searched, found, file };
+}
+
+function wordsOf({ invariant, seen }: Tried["broken"][number]): string {
+  return `${invariant}: ${seen}`;
 }

@@ -43,9 +43,9 @@ test(
   LONG,
   async () => {
     using w = await project();
-    const survived = await w.call(replay, "--faults", "40");
+    const survived = await w.call(replay, "--faults", "42");
     assert.deepEqual([survived.code, survived.err], [0, ""]);
-    assert.match(survived.out, /^fixture +schedules +result\nwrite +40 +survived\n$/);
+    assert.match(survived.out, /^fixture +schedules +result +single faults\nwrite +42 +survived +38 of 38\n$/);
     assert.ok(!existsSync(`${w.cwd}/fixtures/write/write.fault.json`));
 
     w.put({
@@ -57,7 +57,7 @@ test(
     });
     const found = await w.call(replay, "--faults=200", "--seed", "5", "write");
     assert.equal(found.code, 1);
-    assert.match(found.out, /write +\d+ +broke\n/);
+    assert.match(found.out, /write +\d+ +broke +\d+ of 38\n/);
     assert.match(found.out, /✗ write: it never claims a file that it did not write: a\.txt is not there/);
     assert.match(found.out, /\n {2}tool 1, Write: throws\n/);
     assert.match(found.out, /kept in fixtures\/write\/write\.fault\.json: every replay tries it again/);
@@ -141,11 +141,11 @@ export default [{
       out,
       /write +0 +broke\n\n✗ write: mine: it is\n {2}call 2, text, delta 1: stop:refusal\n {2}kept in .*\n {2}no further search was made, as an earlier search found this\n$/,
     );
-    assert.equal(readFileSync(seen, "utf8"), "..");
+    assert.equal(readFileSync(seen, "utf8"), "...", "a run without faults comes first");
     w.put({ "fixtures/write/write.fault.json": JSON.stringify([{ broke: "once", faults: ["call 2: http:503"] }]) });
     w.put({ "seen.txt": "" });
     assert.match((await w.call(replay, "--faults", "overloaded")).out, /write +1 +survived\n$/);
-    assert.equal(readFileSync(seen, "utf8"), ".", "a preset is all that was asked for");
+    assert.equal(readFileSync(seen, "utf8"), "..", "a preset is all that was asked for, beside a run without faults");
   },
 );
 
@@ -182,81 +182,94 @@ test("invariants that cannot be loaded are reported with their file", LONG, asyn
   assert.match(out, /Cannot load '\S+\/fixtures\/write\/invariants\.ts' as \w/);
 });
 
-test("a search that is ended says how far it came, and never that the agent survived all of it", LONG, async () => {
-  using w = await project();
+/** Calls replay, and interrupts it once a file has so many characters. */
+async function interruptedAt(w: Awaited<ReturnType<typeof project>>, file: string, length: number, ...args: string[]) {
   const stop = new AbortController();
-  w.put({
-    "fixtures/write/invariants.ts": `export default [{
-      name: "never",
-      broken: () => void process.emit("crochet-test-stop"),
-    }];\n`,
-  });
-  process.once("crochet-test-stop", () => stop.abort());
   let out = "";
   const io = { out: (text: string) => void (out += text), err: () => {}, tty: false, env: w.env, cwd: w.cwd };
-  const code = await replay(["--faults", "50", "--junit", "ended.xml"], { ...io, signal: stop.signal });
+  const timer = setInterval(() => {
+    if (existsSync(file) && readFileSync(file, "utf8").length >= length) stop.abort();
+  }, 5);
+  try {
+    return { code: await replay(args, { ...io, signal: stop.signal }), out };
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+test("a search that is ended says how far it came, and never that the agent survived all of it", LONG, async () => {
+  using w = await project();
+  const seen = `${w.cwd}/seen.txt`;
+  w.put({
+    "fixtures/write/invariants.ts": `import { appendFileSync } from "node:fs";
+export default [{ name: "never", broken: () => void appendFileSync(${JSON.stringify(seen)}, ".") }];\n`,
+  });
+  const { code, out } = await interruptedAt(w, seen, 3, "--faults", "50", "--junit", "ended.xml");
   assert.equal(code, 130);
-  assert.match(out, /^fixture +schedules +result\nwrite +1 +interrupted\n$/);
+  assert.match(out, /^fixture +schedules +result +single faults\nwrite +\d+ +interrupted +\d+ of 38\n$/);
   assert.match(
     readFileSync(`${w.cwd}/ended.xml`, "utf8"),
-    /errors="1"[^]*<error message="Interrupted after 1 schedules"/,
+    /errors="1"[^]*<error message="Interrupted after \d+ schedules"/,
   );
 });
 
-/** Its tool never comes to its end from the HANGS_AT-th time on. */
-const HANGS = AGENT.replace("tools: [Write]", "tools: [{ ...Write, run }]") + `
-let begun = 0;
+/** Its tool never comes to its end from the HANGS_AT-th time on, over all processes. */
+const hanging = (begun: string) =>
+  AGENT.replace("tools: [Write]", "tools: [{ ...Write, run }]") + `
+import { appendFileSync, readFileSync } from "node:fs";
 function run(input, context) {
-  if (++begun < Number(process.env.HANGS_AT)) return Write.run(input, context);
-  return new Promise((_, reject) => {
-    context.signal.addEventListener("abort", () => reject(context.signal.reason));
-    process.emit("crochet-test-hangs");
-  });
+  appendFileSync(${JSON.stringify(begun)}, ".");
+  if (readFileSync(${
+    JSON.stringify(begun)
+  }, "utf8").length < Number(process.env.HANGS_AT)) return Write.run(input, context);
+  return new Promise((_, reject) => context.signal.addEventListener("abort", () => reject(context.signal.reason)));
 }
 `;
-const BROKEN = `export default [{ name: "never twice", broken: () => "it was" }];\n`;
+const brokenTwice = (begun: string) =>
+  `import { readFileSync } from "node:fs";
+export default [{
+  name: "never twice",
+  broken: () => readFileSync(${JSON.stringify(begun)}, "utf8").length > 1 ? "it was" : undefined,
+}];\n`;
 const KEPT = JSON.stringify([{ broke: "it broke", faults: ["call 1: error:overloaded_error"] }]);
 
 for (
   const [what, hangsAt, args, files, said] of [
-    ["a search", 2, ["--faults", "50"], {}, /^fixture +schedules +result\nwrite +\d+ +interrupted\n$/],
+    ["a search", 3, ["--faults", "50"], {}, /^fixture +schedules +result.*\nwrite +\d+ +interrupted/],
     ["a preset", 1, ["--faults", "overloaded"], {}, /write +0 +error\n\n.*\n {2}Cannot judge the run as it was interr/],
     [
       "faults that were kept",
       2,
       [],
-      { "write.fault.json": KEPT },
+      { "write.fault.json": () => KEPT },
       /Cannot judge the run as it was interrupted: run it/,
     ],
     [
       "a search for less",
       3,
       ["--faults", "9"],
-      { "invariants.ts": BROKEN },
-      /write +1 +broke\n\n✗ write: never twice: /,
+      { "invariants.ts": brokenTwice },
+      /write +\d+ +broke.*\n\n✗ write: never twice: /,
     ],
   ] as const
 ) {
   test(`what runs under faults ends when a person ends it, with the tool that is on: ${what}`, LONG, async () => {
     using w = await project();
-    for (const [name, text] of Object.entries(files)) w.put({ [`fixtures/write/${name}`]: text });
-    w.put({ "fixtures/write/agent.ts": HANGS });
-    const stop = new AbortController();
-    process.once("crochet-test-hangs", () => stop.abort());
-    let out = "";
-    const io = { out: (text: string) => void (out += text), err: () => {}, tty: false, env: w.env, cwd: w.cwd };
-    const ended = withEnv(
+    const begun = `${w.cwd}/begun.txt`;
+    for (const [name, text] of Object.entries(files)) w.put({ [`fixtures/write/${name}`]: text(begun) });
+    w.put({ "fixtures/write/agent.ts": hanging(begun) });
+    const { code, out } = await withEnv(
       { HANGS_AT: String(hangsAt) },
-      () => replay([...args, "write"], { ...io, signal: stop.signal }),
+      () => interruptedAt(w, begun, hangsAt, ...args, "write"),
     );
-    assert.equal(await ended, 130, out);
+    assert.equal(code, 130, out);
     assert.match(out, said);
   });
 }
 
 test("a search always reports its seed, and the seed repeats it", LONG, async () => {
   using w = await project();
-  for (let i = 0; i < 8; i++) {
+  for (let i = 0; i < 3; i++) {
     const [{ seed }] = JSON.parse((await w.call(replay, "--faults", "1", "--json")).out);
     const again = await w.call(replay, "--faults", "1", "--seed", String(seed), "--json");
     assert.equal(JSON.parse(again.out || "[{}]")[0].seed, seed, again.err);
@@ -269,7 +282,12 @@ test(
   async () => {
     using w = await project();
     assert.match((await w.call(replay, "--faults", "overloaded")).out, /write +1 +survived/);
-    assert.match((await w.call(replay, "--faults", "write")).out, /write +100 +survived/);
+    w.put({ "fixtures/write/invariants.ts": `export default [{ name: "mine", broken: () => "always" }];\n` });
+    assert.match(
+      (await w.call(replay, "--faults", "write")).out,
+      /write +0 +broke\n\n✗ write: mine: always\n {2}without/,
+    );
+    w.put({ "fixtures/write/invariants.ts": "export default [];\n" });
     const words = fileURLToPath(new URL("../../fixtures/hello", import.meta.url)); // a run without tools
     assert.match(
       (await w.call(replay, "--trust", "--faults", "bad-json", words)).out,
@@ -321,25 +339,80 @@ test("a search finds a guard of a shell script that lets a denied call pass when
   assert.deepEqual([closed.code, JSON.parse(closed.out)[0].found], [0, undefined], closed.out);
 });
 
-test("what a script remembers in its variables does not outlive a kill", LONG, async () => {
-  using w = await project();
-  const remembering = AGENT.replace("tools: [Write]", "tools: [{ ...Write, run }]") + `
-let prompts = 0;
+/** The agent with a module beside it, which it calls at each prompt and each run of its tool. */
+const remembering = (run: string) =>
+  `import { prompted, ran } from "./state.ts";
+` + AGENT.replace("tools: [Write]", "tools: [{ ...Write, run }]").replace(
+    "system:",
+    "from: import.meta.url, hooks: { userPromptSubmit: ({ prompt }) => prompted(prompt) }, system:",
+  ) + `
 function run(input, context) {
-  return prompts > 0 ? Write.run(input, context) : "I know of no prompt";
+  return ${run};
 }
 `;
+
+test("what a module remembers in its variables never outlives a kill", LONG, async () => {
+  using w = await project();
   w.put({
-    "fixtures/write/agent.ts": remembering.replace(
-      "system:",
-      'from: import.meta.url, hooks: { userPromptSubmit: ({ prompt }) => void (prompts += prompt === "Write it" ? 1 : 0) }, system:',
-    ),
+    "fixtures/write/agent.ts": remembering('ran() ? Write.run(input, context) : "I know of no prompt"'),
+    "fixtures/write/state.ts": `let prompts = 0;
+export const prompted = (prompt) => void (prompts += prompt === "Write it" ? 1 : 0);
+export const ran = () => prompts > 0;\n`,
     "fixtures/write/invariants.ts": `export default [{
       name: "it knows its prompt",
       broken: ({ calls }) => calls("Write").some(({ content }) => content === "I know of no prompt") ? "it does not" : undefined,
     }];\n`,
   });
   assert.equal((await w.call(replay, "write")).code, 0);
-  const { out } = await w.call(replay, "--faults", "200", "--seed", "4", "--json");
+  const { out } = await w.call(replay, "--faults", "100", "--seed", "4", "--json");
   assert.deepEqual(JSON.parse(out)[0].faults, ["kill after message 1"], out);
+});
+
+test(
+  "what a module remembers never reaches the next schedule, and what breaks without faults is no fault",
+  LONG,
+  async () => {
+    using w = await project();
+    w.put({
+      "fixtures/write/agent.ts": remembering("ran(Write.run(input, context))"),
+      // Bad from its third run on in one process, and good in every process of its own.
+      "fixtures/write/state.ts": `let runs = 0;
+export const prompted = () => {};
+export const ran = (result) => ++runs < 3 ? result : Promise.reject(new Error("It is worn out"));\n`,
+      "fixtures/write/invariants.ts": `export default [{
+      name: "it is never worn out",
+      broken: ({ calls }) => calls("Write").some(({ content }) => /worn out/.test(content)) ? "it is" : undefined,
+    }];\n`,
+    });
+    assert.match((await w.call(replay, "--faults", "20", "--seed", "1")).out, /write +20 +survived/);
+
+    w.put({
+      "fixtures/write/state.ts": `export const prompted = () => {};
+export const ran = () => Promise.reject(new Error("It is worn out"));\n`,
+    });
+    const { code, out } = await w.call(replay, "--faults", "20", "--seed", "1", "--junit", "plain.xml");
+    assert.equal(code, 1);
+    assert.match(
+      out,
+      /write +0 +broke\n\n✗ write: it is never worn out: it is\n {2}without any fault: no schedule was tried\n$/,
+    );
+    assert.ok(!existsSync(`${w.cwd}/fixtures/write/write.fault.json`));
+    assert.match(
+      readFileSync(`${w.cwd}/plain.xml`, "utf8"),
+      /Cannot search for faults that break 'write' as its run breaks without any: it is never worn out: it is/,
+    );
+    assert.deepEqual(JSON.parse((await w.call(replay, "--faults", "overloaded", "--json")).out)[0].faults, []);
+  },
+);
+
+test("an agent that ends its process under a fault has not survived it", LONG, async () => {
+  using w = await project();
+  w.put({
+    "fixtures/write/agent.ts": AGENT.replace(
+      "system:",
+      "hooks: { error: () => process.exit(0) }, system:",
+    ),
+  });
+  const [{ broke, faults }] = JSON.parse((await w.call(replay, "--faults", "100", "--seed", "1", "--json")).out);
+  assert.deepEqual([broke, faults.length], ["the run ends: its process ended", 1]);
 });

@@ -38,6 +38,8 @@ async function project() {
 
 /** What files of invariants export, by what is asserted of a run. */
 const WROTE = `(o) => o.calls("Write").length > 0`;
+/** Each schedule has a process of its own. */
+const LONG = { timeout: 120_000 };
 const NEVER = "it was never put to the test, as its 'when' or 'sometimes' was true in no run";
 
 const CASES: readonly [
@@ -148,19 +150,23 @@ test("replay() in a test judges by the same invariants, but never asks whether a
   await assert.rejects(replayed(writer, "write", { cwd: w.cwd }), /Cannot accept the agent of 'write': own: bad/);
 });
 
-test("a search for faults fails if it never put an invariant to the test, whatever the agent survived", async () => {
-  using w = await project();
-  w.put({
-    "fixtures/write/invariants.ts": `export default [{ name: "own", when: ${WROTE}, broken: () => undefined }];\n`,
-  });
-  assert.match((await w.call(replay, "--faults", "5", "write", "--seed", "1")).out, /write +5 +survived/);
-  w.put({ "fixtures/talk/invariants.ts": `export default [{ name: "own", sometimes: ${WROTE} }];\n` });
-  const { code, out } = await w.call(replay, "--faults", "5", "talk");
-  assert.equal(code, 1);
-  assert.ok(out.includes(`✗ talk\n  own: ${NEVER}`), out);
-});
+test(
+  "a search for faults fails if it never put an invariant to the test, whatever the agent survived",
+  LONG,
+  async () => {
+    using w = await project();
+    w.put({
+      "fixtures/write/invariants.ts": `export default [{ name: "own", when: ${WROTE}, broken: () => undefined }];\n`,
+    });
+    assert.match((await w.call(replay, "--faults", "5", "write", "--seed", "1")).out, /write +5 +survived/);
+    w.put({ "fixtures/talk/invariants.ts": `export default [{ name: "own", sometimes: ${WROTE} }];\n` });
+    const { code, out } = await w.call(replay, "--faults", "5", "talk");
+    assert.equal(code, 1);
+    assert.ok(out.includes(`✗ talk\n  own: ${NEVER}`), out);
+  },
+);
 
-test("a search for faults in all fixtures fails if it never put a shared invariant to the test", async () => {
+test("a search for faults in all fixtures fails if it never put a shared invariant to the test", LONG, async () => {
   using w = await project();
   w.put({ "fixtures/invariants.ts": `export default [{ name: "all", sometimes: () => false }];\n` });
   trustFixtures(w.cwd, w.env, runsIn(w.cwd));

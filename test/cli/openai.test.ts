@@ -67,7 +67,9 @@ test("config.yaml names models of OpenAI's API for the agent, its agents below a
   assert.match(again, /"reasoning_content":"First the file\."/, "thinking goes back in the field it came in");
 });
 
-test("a run with a model of OpenAI's API is recorded, replayed, put under faults and shown; --wire is refused", async () => {
+test("a run with a model of OpenAI's API is recorded, replayed, put under faults and shown; --wire is refused", {
+  timeout: 60_000,
+}, async () => {
   using server = await chatServer(answering);
   using here = place({ "a.txt": "one\n", ".crochet/config.yaml": "model: openai:qwen3\n" });
   const env = { OPENAI_BASE_URL: server.url };
@@ -76,7 +78,7 @@ test("a run with a model of OpenAI's API is recorded, replayed, put under faults
   const asked = server.requests.length;
   const replayed = await here.crochet(["replay", "reads"]);
   assert.equal(replayed.code, 0, replayed.out + replayed.err);
-  const faults = await here.crochet(["replay", "reads", "--faults", "20", "--seed", "1"]);
+  const faults = await here.crochet(["replay", "reads", "--faults", "5", "--seed", "1"]);
   assert.equal(faults.code, 0, faults.out + faults.err);
   const wire = await here.crochet(["replay", "reads", "--wire"]);
   assert.notEqual(wire.code, 0);

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import fc from "fast-check";
 import { agent } from "../../lib/agent.ts";
 import type { AgentOptions } from "../../lib/agent/options.ts";
 import { hookOn } from "../../lib/core/hook.ts";
+import { isToolResult } from "../../lib/core/messages.ts";
 import type { RunEvent } from "../../lib/core/run-events.ts";
 import { deny, modify } from "../../lib/core/verdict.ts";
 import { FAULTS, faultText, readFault } from "../../lib/tape/fault/fault.ts";
@@ -68,6 +71,7 @@ const ALL: readonly Invariant[] = [
   ...INVARIANTS,
   never("it never gives up", ({ results }) => results.some(({ error }) => error?.message.includes("I give up"))),
   never("it never needs a person to end it", ({ results }) => results.some(({ stop }) => stop === "aborted")),
+  never("it never writes twice", ({ files }) => files.get("a.txt") === "aa"),
   never("it never sends a megabyte", ({ run }) => JSON.stringify(run.asked.at(-1) ?? []).length > 1_000_000),
 ];
 
@@ -85,6 +89,18 @@ function givesUpAt(words: RegExp, of: string, worked = 0): AgentOptions {
   }, { name: "error" });
   return { ...SOUND, hooks: [begin, guard, shorten, works, error] };
 }
+
+/** Writes a file again whose write has failed, as somebody would pay again. */
+const startsAgain: AgentOptions = {
+  ...SOUND,
+  hooks: [
+    guard,
+    shorten,
+    hookOn("error", ({ tool }, { cwd }) => {
+      if (tool === "Write") appendFileSync(join(cwd, "a.txt"), "a");
+    }, { name: "error" }),
+  ],
+};
 
 /** A listener that throws at a failure of a hook. */
 const deafAt = (words: string): AgentOptions => ({
@@ -104,6 +120,7 @@ const forgetful: Faultable = {
 
 const PLANTED: { readonly [fault: string]: Faultable } = {
   "tool 1, mcp__files__look: throws": agent(givesUpAt(/^A fault of the schedule$/, look.name)),
+  "tool 1, Write: fails after it worked": agent(startsAgain),
   "tool 1, Write: ENOSPC": agent(givesUpAt(/^ENOSPC/, "Write")),
   "tool 1, mcp__files__look: never ends": agent({ ...SOUND, limits: {} }),
   "tool 1, mcp__files__look: huge": agent({ ...SOUND, hooks: [guard] }),
@@ -133,6 +150,27 @@ for (const [fault, planted] of Object.entries(PLANTED)) {
     assert.deepEqual(broken, []);
   });
 }
+
+test(
+  "a tool in which the process is killed, or that fails afterwards, has always done its work once",
+  LONG,
+  async () => {
+    const came = async (fault: string, subject: Faultable = agent(SOUND)) => {
+      const { broken, result, observed } = await underFaults(subject, made.tape, [readFault(fault)], {
+        files: made.files,
+      });
+      const results = result!.messages.flatMap(({ content }) => content.filter(isToolResult));
+      return { broken: broken.map(({ seen }) => seen), file: observed.files.get("a.txt"), text: result?.text, results };
+    };
+    for (const fault of ["tool 1, Write: kill", "tool 1, Write: fails after it worked"]) {
+      const { broken, file, text, results } = await came(fault);
+      assert.deepEqual([broken, file, text], [[], "a", "It is written."], fault);
+      assert.equal(results[1]!.is_error, true, fault);
+    }
+    assert.equal((await came("tool 1, Write: throws")).file, undefined);
+    assert.match((await came("tool 1, Write: kill", forgetful)).broken[0]!, /^Write \(\w+\) ran 2 times$/);
+  },
+);
 
 test("no schedule of faults ever breaks an agent that bears each of them", LONG, async () => {
   const sound = agent(SOUND);
@@ -164,7 +202,12 @@ test("an MCP server that is gone answers no further call, and the run goes on", 
 });
 
 test("a fault reads as it is written, and one that cannot happen is refused", () => {
-  const texts = [...Object.keys(PLANTED), "tool 2 of main/toolu_1, Edit: throws x2", "hook a, b.ts, 3: crash for good"];
+  const texts = [
+    ...Object.keys(PLANTED),
+    "tool 1, Edit: kill",
+    "tool 2 of main/toolu_1, Edit: throws x2",
+    "hook a, b.ts, 3: crash for good",
+  ];
   for (const text of texts) assert.equal(faultText(readFault(text)), text);
   assert.throws(() => readFault("tool 1, Edit: crash"), /'crash' can only happen when a hook is asked$/);
   assert.throws(
@@ -172,6 +215,6 @@ test("a fault reads as it is written, and one that cannot happen is refused", ()
     /'cut' can only happen before the reply or in a block or at the/,
   );
   assert.throws(() => readFault("mcp files: throws after 2"), /can only happen when a tool runs$/);
-  assert.throws(() => readFault("call 1: kill"), /'kill' can only happen after a message$/);
+  assert.throws(() => readFault("call 1: kill"), /'kill' can only happen after a message or when a tool runs$/);
   assert.throws(() => readFault("kill after message 0"), /calls are counted from 1$/);
 });

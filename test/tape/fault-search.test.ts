@@ -4,12 +4,12 @@ import { after, test } from "node:test";
 import fc from "fast-check";
 import { agent } from "../../lib/agent.ts";
 import { readFaultFile } from "../../lib/tape/fault/kept-faults.ts";
-import { type Fault, faultText, readFault } from "../../lib/tape/fault/fault.ts";
+import { type Fault, FAULTS, faultText, readFault } from "../../lib/tape/fault/fault.ts";
 import { faultFile } from "../../lib/tape/fixture.ts";
-import type { Observed } from "../../lib/tape/fault/invariants.ts";
+import type { Invariant, Observed } from "../../lib/tape/fault/invariants.ts";
 import { type Faultable, underFaults } from "../../lib/tape/fault/under-faults.ts";
 import { faults, rechunk } from "../../lib/testing/faults.ts";
-import { searchFaults } from "../../lib/testing/search-faults.ts";
+import { search, searchFaults } from "../../lib/testing/search-faults.ts";
 import { Read, Write } from "../../lib/tools/index.ts";
 import { rounds } from "../_counts.ts";
 import { type Mistake, naive } from "./_naive-agents.ts";
@@ -22,7 +22,7 @@ const LONG = { timeout: 300_000 };
 const made = await writtenRun();
 after(() => made.remove());
 
-const MISTAKES: { readonly [mistake in Exclude<Mistake, "none">]: RegExp } = {
+const MISTAKES: { readonly [mistake in Exclude<Mistake, "none" | "leaves calls open">]: RegExp } = {
   "ignores the index": /^a cut turn never enters history: .* is not what any whole reply says/,
   "retries after effects": /^a retry never repeats a write: \w+ \(toolu_\w+\) ran 2 times/,
   "runs malformed input":
@@ -30,7 +30,6 @@ const MISTAKES: { readonly [mistake in Exclude<Mistake, "none">]: RegExp } = {
   "keeps cut turns": /^a cut turn never enters history: /,
   "runs tools while they stream":
     /^(no tool runs on input that does not strictly parse: .* no whole reply asks for it|a retry never repeats a write)/,
-  "leaves calls open": /^every tool_use has one result: (request|the transcript)/,
   "never gives up": /^the run ends: the model was asked \d+ times/,
 };
 
@@ -38,7 +37,7 @@ for (const [mistake, broke] of Object.entries(MISTAKES)) {
   test(`a search always finds a loop that ${mistake}, makes it small and keeps it beside the tape`, LONG, async () => {
     // By its folder or its own file, a tape is the same.
     const path = mistake === "never gives up" ? dirname(made.path) : made.path;
-    const search = { runs: 500, seed: 7, path, files: made.files };
+    const search = { runs: 100, seed: 7, path, files: made.files };
     const { found, file } = await searchFaults(naive(mistake as Mistake), made.tape, search);
     assert.match(found?.broke ?? "nothing was found", broke);
     assert.ok(found!.faults.length <= 2, faultText(found!.faults[0]!));
@@ -51,6 +50,58 @@ for (const [mistake, broke] of Object.entries(MISTAKES)) {
     assert.deepEqual(ours.broken, []);
   });
 }
+
+test("what breaks where nothing goes wrong is always reported as that, and never kept as a fault", async () => {
+  const { found, runs, file } = await searchFaults(naive("leaves calls open"), made.tape, { path: made.path });
+  assert.match(found!.broke, /^every tool_use has one result: (request|the transcript)/);
+  assert.deepEqual([found!.faults, runs, file], [[], 0, undefined]);
+});
+
+test("every single fault is always tried before two at once, in an order that the seed decides", async () => {
+  const tried: string[] = [];
+  const noting: Invariant = { name: "never", broken: () => undefined };
+  const searched = async (runs: number, seed: number) => {
+    tried.length = 0;
+    const note = (faults: readonly Fault[]) => underFaults(writer, made.tape, faults, { invariants: [noting] });
+    const result = await search(
+      async (faults) => {
+        tried.push(faults.map(faultText).join(" and "));
+        return await note(faults);
+      },
+      made.tape,
+      { runs, seed },
+    );
+    assert.equal(tried.shift(), "", "a run without faults comes first");
+    return { ...result, tried: [...tried] };
+  };
+  const { singles = 0, tried: first } = await searched(130, 1);
+  assert.ok(singles > 60 && singles < 130, String(singles));
+  assert.equal(first.length, 130);
+  assert.equal(new Set(first.slice(0, singles)).size, singles);
+  assert.ok(first.slice(0, singles).every((text) => !text.includes(" and ")));
+  assert.ok(first.slice(singles).every((text) => text.includes(" and ")));
+  for (
+    const kind of Object.keys(FAULTS).filter((kind) =>
+      !FAULTS[kind]!.places.some((on) => on === "hook" || on === "mcp")
+    )
+  ) {
+    assert.ok(first.slice(0, singles).some((text) => readFault(text).what.startsWith(kind)), kind);
+  }
+  const other = await searched(20, 2);
+  assert.notDeepEqual(other.tried, first.slice(0, 20));
+  assert.deepEqual((await searched(20, 2)).tried, other.tried);
+  assert.ok(other.tried.every((text) => first.slice(0, singles).includes(text)));
+});
+
+test("an agent that a function makes is made anew for every schedule, and after every kill", async () => {
+  let count = 0;
+  const anew = () => (count++, writer);
+  await underFaults(anew, made.tape, [], { files: made.files });
+  assert.equal(count, 1);
+  const twice = ["kill after message 2", "kill after message 4"].map(readFault);
+  const { broken, result } = await underFaults(anew, made.tape, twice, { files: made.files });
+  assert.deepEqual([broken, result?.text, count], [[], "It is written.", 4]);
+});
 
 test("a counter-example is always made as small as it can be: no fault too many, the first call, the simplest place", () => {
   const has = (faults: readonly Fault[], what: RegExp) => faults.some((fault) => what.test(faultText(fault)));

@@ -8,6 +8,8 @@ import { INVARIANTS } from "../../tape/fault/invariants.ts";
 import { brokenAgain } from "../../tape/fault/kept-faults.ts";
 import type { Fixture } from "../../tape/fixture.ts";
 import { TapeError } from "../../tape/read.ts";
+import { underFaults } from "../../tape/fault/under-faults.ts";
+import type { TrialOf } from "../_replay-faults.ts";
 import { expectTrusted } from "../_fixtures.ts";
 import { command, inLines, numberFlag, refuseTogether, type Usage } from "../_flags.ts";
 import { EXIT, UsageError } from "../_io.ts";
@@ -49,10 +51,9 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const { faultsAsked, noPreset, replayFaults } = await import("../_replay-faults.ts");
   const tape = await recordedTape(fixture);
   const copyOf = keepsAll(fixture, tape.header) ? undefined : io.cwd;
-  const search = {
-    agentOf: () => Promise.resolve(commandAgent(commandFor(tape, io.cwd, asked.command), io.env, copyOf)),
-    invariants: [...INVARIANTS, ...COMMAND_INVARIANTS],
-  };
+  const subject = commandAgent(commandFor(tape, io.cwd, asked.command), io.env, copyOf);
+  const { signal } = io;
+  const invariants = [...INVARIANTS, ...COMMAND_INVARIANTS];
   /** Each run of a search works in a copy of the workspace. */
   const searching = <T>(work: (fixture: Fixture) => Promise<T>, note?: (line: string) => void) =>
     inWorkspace(fixture, tape.header, { cwd: io.cwd, note }, (files) => work({ ...fixture, files }));
@@ -61,8 +62,10 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
     if (word !== undefined) throw noPreset(word, io);
     refuseTogether(flags, "faults", ["here"], "a search works in copies of the directory");
     refuseTogether(flags, "faults", ["noStale"], "a search changes the replies");
-    const underFaults = (fixture: Fixture) => replayFaults([fixture], wanted, flags, io, search);
-    return await searching(underFaults, (line) => io.err(`${line}\n`));
+    const tried: TrialOf = ({ files }, tape, tally) => (faults) =>
+      underFaults(subject, tape, faults, { files, invariants: [...invariants, ...tally.all], signal });
+    const search = (fixture: Fixture) => replayFaults([fixture], wanted, flags, io, tried);
+    return await searching(search, (line) => io.err(`${line}\n`));
   }
   const began = performance.now();
   const replayed = await started(asked.command, () =>
@@ -97,9 +100,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const stale = report.stale === undefined ? "" : `, ${report.stale} stale`;
   io.err(`${mark} ${ink.bold(fixture.name)} ${served}/${recorded} calls${stale}\n${lines}`);
   if (!report.ok || !existsSync(fixture.faults)) return code;
-  const { invariants } = search;
-  const agent = await search.agentOf();
-  const broke = await searching((fixture) => brokenAgain(fixture, agent, { invariants, signal: io.signal }));
+  const broke = await searching((fixture) => brokenAgain(fixture, subject, { invariants, signal }));
   if (broke === undefined) return code;
   io.err(`  ${broke}\n`);
   return EXIT.failed;

@@ -6,7 +6,7 @@ import type { Sent } from "../server/api.ts";
 import { sentKey } from "../server/match.ts";
 import { callsUnder, isForGood } from "./_apply.ts";
 import { blocksOf, checkFault, type Fault, faultText } from "./fault.ts";
-import { SeamFaults } from "./seam-faults.ts";
+import { type KeptSeams, SeamFaults } from "./seam-faults.ts";
 import { type Call, MAIN, type Tape, type TapeRequest } from "../tape.ts";
 
 /** What a model said in one lane, as the agent was given it. */
@@ -20,8 +20,17 @@ export interface TakenCall {
   readonly lane: string;
   readonly call: Call | undefined;
   readonly request: TapeRequest;
+  /** What tells the request from others. */
+  readonly key: string;
   /** The request of another program, as the tape would have it. */
   readonly sent?: Sent | undefined;
+}
+
+/** What is known of a run when its process is killed: another goes on with it. */
+export interface KeptRun {
+  readonly taken: readonly Omit<TakenCall, "call">[];
+  readonly said: readonly ServedReply[];
+  readonly seams: KeptSeams;
 }
 
 interface Pending {
@@ -52,10 +61,14 @@ export class FaultRun {
   readonly #most: number;
   readonly #stuck = new AbortController();
 
-  /** @throws {TypeError} if a fault is invalid or its place is not on the tape */
-  constructor(tape: Tape, faults: readonly Fault[]) {
+  /**
+   * Begins a run, or goes on with one whose process was killed.
+   *
+   * @throws {TypeError} if a fault is invalid or its place is not on the tape
+   */
+  constructor(tape: Tape, faults: readonly Fault[], before?: KeptRun) {
     for (const fault of faults) checkFault(fault);
-    this.seams = new SeamFaults(faults);
+    this.seams = new SeamFaults(faults, before?.seams);
     const onReplies = faults.filter(({ on }) => on === undefined);
     for (const call of tape.calls) {
       const lane = this.#lanes.get(call.lane) ?? [];
@@ -69,6 +82,14 @@ export class FaultRun {
     for (const fault of onReplies) this.#checkCall(fault);
     const served = [...this.#lanes.values()].flat().reduce((sum, { left }) => sum + left.length, 0);
     this.#most = 50 + 10 * served;
+    for (const taken of before?.taken ?? []) this.#take(taken);
+    this.said.push(...before?.said ?? []);
+  }
+
+  /** What another process must know that goes on with this run; undefined if nothing kills it. */
+  get kept(): KeptRun | undefined {
+    const { taken, said, seams: { kept: seams } } = this;
+    return seams && { taken: taken.map(({ call: _, ...rest }) => rest), said, seams };
   }
 
   #checkCall(fault: Fault): void {
@@ -93,19 +114,23 @@ export class FaultRun {
 
   /** The call that answers a request; `onTape` is the request as the tape would have it. */
   take(lane: string, request: TapeRequest, onTape: TapeRequest, sent?: Sent): Call {
-    const key = sent ? sentKey(sent) : keyOf(onTape);
+    const call = this.#take({ lane, request, key: sent ? sentKey(sent) : keyOf(onTape), sent });
+    return { ...call, request: onTape };
+  }
+
+  #take({ lane, request, key, sent }: Omit<TakenCall, "call">): Call {
     this.asked.push({ lane, messages: request.messages });
     if (this.asked.length > this.#most) this.#stuck.abort();
     const last = this.#last.get(lane);
     // An agent that asks something else has accepted what it got: the rest of that call is not needed.
     if (last && last.key !== key) last.of.left.length = 0;
     const pending = this.#pendingFor(lane, key);
-    this.taken.push({ lane, call: pending?.call, request, sent });
+    this.taken.push({ lane, call: pending?.call, request, key, sent });
     if (pending) {
       this.#last.set(lane, { key, of: pending });
       this.#chosen.set(`${lane} ${key}`, pending);
     }
-    return { ...(pending && next(pending)) ?? farewell(lane, request), request: onTape };
+    return (pending && next(pending)) ?? farewell(lane, request);
   }
 
   #pendingFor(lane: string, key: string): Pending | undefined {

@@ -12,7 +12,7 @@ import { type Call, MAIN, type Tape } from "../tape.ts";
 export interface Fault {
   /** @default "main" */
   readonly lane?: string;
-  /** What it hits: a run of a tool, a hook, an MCP server, or the process, after a message. @default a reply of the model */
+  /** What it hits: a run of a tool, a hook, an MCP server, or the process after a message. @default a reply of the model */
   readonly on?: "tool" | "hook" | "mcp" | "message";
   /** The name of the tool, hook or server. */
   readonly name?: string;
@@ -82,6 +82,7 @@ export const FAULTS: {
     argument: /^[a-z_]+$/,
   },
   throws: { about: "the tool throws", places: ["tool"] },
+  "fails after it worked": { about: "the tool does its work, and fails: its result is lost", places: ["tool"] },
   "never ends": {
     about: "the tool runs until the run's time is up or, without a limit, a person interrupts it",
     places: ["tool"],
@@ -92,7 +93,10 @@ export const FAULTS: {
   timeout: { about: "the hook takes too long", places: ["hook"] },
   nonsense: { about: "the hook's answer is unusable", places: ["hook"] },
   gone: { about: "the server answers no more calls", places: ["mcp"] },
-  kill: { about: "the process is killed, and the session is resumed in another", places: ["message"] },
+  kill: {
+    about: "the process is killed, in a tool once that has done its work, and the session is resumed in another",
+    places: ["message", "tool"],
+  },
 };
 
 /** The kind of a fault, and its argument. */

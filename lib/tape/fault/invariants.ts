@@ -17,7 +17,7 @@ export interface Observed extends RunSeen {
   readonly run: Pick<FaultRun, "said" | "asked" | "writes"> & {
     readonly stuck: { readonly aborted: boolean };
     /** Present if faults fall on it. */
-    readonly seams?: Pick<SeamFaults, "used" | "unguarded" | "expectUsed">;
+    readonly seams?: Pick<SeamFaults, "used" | "unguarded">;
   };
   readonly events: readonly RunEvent[];
   /** One for each prompt; fewer if the run did not get that far. */

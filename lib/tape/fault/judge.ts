@@ -126,6 +126,12 @@ export class Tally implements FixtureInvariants {
     return noted;
   }
 
+  /** Learns how a run was judged in another process, by invariants of the same names. */
+  note(judged: readonly Judgement[]): void {
+    const reached = new Set(judged.flatMap(({ invariant, reached }) => reached ? [invariant] : []));
+    for (const one of this.all) if (reached.has(one.name)) this.#reached.add(one);
+  }
+
   /** Why the fixture's own invariants do not count as kept although none is broken: no run has put one to the test. */
   get unreached(): string | undefined {
     const one = this.own.find((one) => mustBeReached(one) && !this.#reached.has(one));

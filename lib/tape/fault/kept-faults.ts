@@ -4,7 +4,9 @@ import { type Fault, faultText, readFault } from "./fault.ts";
 import { FaultRun } from "./fault-run.ts";
 import type { Fixture } from "../fixture.ts";
 import { readTape } from "../read.ts";
-import { type Faultable, underFaults, type UnderFaultsOptions } from "./under-faults.ts";
+import { expectUsed } from "./seam-faults.ts";
+import type { Tape } from "../tape.ts";
+import { type Faultable, type Trial, underFaults, type UnderFaultsOptions } from "./under-faults.ts";
 
 /**
  * Tries again the faults that a search has kept beside a tape. What an agent still does not survive, in a sentence;
@@ -14,28 +16,24 @@ import { type Faultable, underFaults, type UnderFaultsOptions } from "./under-fa
  */
 export async function brokenAgain(
   fixture: Fixture,
-  agent: Faultable,
+  subject: Faultable | ((tape: Tape) => Trial),
   options: Pick<UnderFaultsOptions, "invariants" | "wire" | "signal"> = {},
 ): Promise<string | undefined> {
-  const still = await stillBroken(fixture, agent, options);
+  const { files } = fixture;
+  const tape = await readTape(fixture.tape);
+  const here: Trial = (faults) => underFaults(subject as Faultable, tape, faults, { ...options, files });
+  const still = await stillBroken(fixture, tape, typeof subject === "function" ? subject(tape) : here);
   return still && notSurvived(fixture.name, still, fixture.faults);
 }
 
 /** The first of the kept faults that an agent still does not survive, and what it breaks now. */
-export async function stillBroken(
-  fixture: Fixture,
-  agent: Faultable,
-  options: Pick<UnderFaultsOptions, "invariants" | "wire" | "signal"> = {},
-): Promise<SavedFaults | undefined> {
+export async function stillBroken(fixture: Fixture, tape: Tape, tried: Trial): Promise<SavedFaults | undefined> {
   const kept = readFaultFile(fixture.faults);
-  if (kept.length === 0) return undefined;
-  const { files } = fixture;
-  const tape = await readTape(fixture.tape);
   for (const { faults } of kept) refuseMisplaced(fixture, () => new FaultRun(tape, faults));
   for (const { faults } of kept) {
-    const { broken: [first], observed } = await underFaults(agent, tape, faults, { ...options, files });
+    const { broken: [first], used } = await tried(faults);
     if (first) return { broke: `${first.invariant}: ${first.seen}`, faults };
-    refuseMisplaced(fixture, () => observed.run.seams?.expectUsed());
+    refuseMisplaced(fixture, () => expectUsed(faults, used));
   }
   return undefined;
 }

@@ -5,6 +5,7 @@ import type { AgentSpec } from "../../core/run.ts";
 import { type Tool, ToolError } from "../../core/tool.ts";
 import { NO_OPINION, OutOfTime, UnusableAnswer } from "../../core/verdict.ts";
 import { memoryStore, type MinimalStore } from "../../transcript/memory.ts";
+import type { Entry } from "../../transcript/store.ts";
 import { MAIN } from "../tape.ts";
 import { type Fault, faultText } from "./fault.ts";
 
@@ -16,9 +17,17 @@ export interface UsedSeam {
   count: number;
 }
 
+/** The same, with the messages after which the process can be killed. */
+export type UsedPlace = UsedSeam | { readonly on: "message"; readonly count: number };
+
 const WORDS = "A fault of the schedule";
 const HUGE = `${WORDS}. `.repeat(80_000);
 const WEEK = 7 * 24 * 3_600_000;
+
+/** What is known of seams when a process is killed, and what its session has written. */
+export interface KeptSeams extends Pick<SeamFaults, "used" | "unguarded"> {
+  readonly written: Kill["written"];
+}
 
 /** Faults of tools, hooks and MCP servers, and the kill of a run. They are counted as the agent uses them. */
 export class SeamFaults {
@@ -29,10 +38,18 @@ export class SeamFaults {
   readonly #faults: readonly Fault[];
   readonly #hung = new AbortController();
 
-  constructor(faults: readonly Fault[]) {
+  constructor(faults: readonly Fault[], before?: KeptSeams) {
     this.#faults = faults;
-    const kill = faults.find(({ on }) => on === "message");
-    this.kill = kill && new Kill(kill.call);
+    const kills = faults.filter(({ what }) => what === "kill");
+    if (kills.length > 0) this.kill = new Kill(kills, before?.written);
+    this.used.push(...before?.used ?? []);
+    this.unguarded.push(...before?.unguarded ?? []);
+  }
+
+  /** What a run that goes on in another process must know; undefined if nothing kills it. */
+  get kept(): KeptSeams | undefined {
+    const { used, unguarded, kill } = this;
+    return kill && { used, unguarded, written: kill.written };
   }
 
   /** Aborted when a tool hangs and no limit ends the run: a person interrupts it. */
@@ -51,16 +68,6 @@ export class SeamFaults {
     })?.what;
   }
 
-  /** @throws {TypeError} if the only fault is of something that the run did not use: it would count as survived */
-  expectUsed(): void {
-    const [fault, another] = this.#faults;
-    if (!fault || another || fault.on === undefined || fault.on === "message") return;
-    const names = this.used.filter(({ on }) => on === fault.on).map(({ name }) => name);
-    if (names.includes(fault.name!)) return;
-    const has = names.length > 0 ? `it used ${[...new Set(names)].join(", ")}` : "it used none";
-    throw new TypeError(`Cannot place fault '${faultText(fault)}' as the run used no such ${fault.on}: ${has}`);
-  }
-
   tool(tool: Tool, lane: string, clock: Clock): Tool {
     const [, server] = /^mcp__(.+?)__/.exec(tool.name) ?? [];
     const run: Tool["run"] = async (input, context) => {
@@ -70,6 +77,16 @@ export class SeamFaults {
       switch (this.#hit("tool", tool.name, lane)) {
         case "throws":
           throw new Error(WORDS);
+        case "fails after it worked":
+          await tool.run(input, context);
+          throw new Error(WORDS);
+        case "kill":
+          try {
+            await tool.run(input, context);
+          } catch {
+            // Nobody hears of it.
+          }
+          return await this.kill!.now();
         case "ENOSPC":
           throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
         case "never ends":
@@ -138,49 +155,79 @@ export class SeamFaults {
   }
 }
 
-/** The end of a process after some messages of its session: what was written by then is all that is left of it. */
-export class Kill {
-  readonly #kept = memoryStore();
-  readonly #died = Promise.withResolvers<string>();
-  readonly #buried = new AbortController();
-  /** Whether its process is dead, and no other has taken its place. */
-  isDead = false;
+/** @throws {TypeError} if the only fault is of something that the run did not use: it would count as survived */
+export function expectUsed([fault, another]: readonly Fault[], used: readonly UsedPlace[]): void {
+  if (!fault || another || fault.on === undefined || fault.on === "message") return;
+  const names = used.flatMap((one) => one.on === fault.on && "name" in one ? [one.name] : []);
+  if (names.includes(fault.name!)) return;
+  const has = names.length > 0 ? `it used ${[...new Set(names)].join(", ")}` : "it used none";
+  throw new TypeError(`Cannot place fault '${faultText(fault)}' as the run used no such ${fault.on}: ${has}`);
+}
 
+/** The end of a process after some messages of its session, or in a tool: what was written by then is all that is left. */
+export class Kill {
+  /** What sessions have written, in order; the first is the one that is killed. */
+  readonly written: (readonly [id: string, entries: readonly Entry[]])[] = [];
   /** Keeps a session until it is killed: the write of the last message never returns. */
   readonly store: MinimalStore;
+  readonly #kept = memoryStore();
+  readonly #after: readonly number[];
+  #life = new Life();
+  #messages = 0;
 
-  constructor(after: number) {
-    let left = after;
-    let session: string | undefined;
+  constructor(kills: readonly Fault[], earlier: Kill["written"] = []) {
+    this.#after = kills.flatMap(({ on, call }) => on === "message" ? [call] : []);
+    for (const [id, entries] of earlier) void this.#write(id, entries);
     this.store = {
       ...this.#kept,
       append: async (id, entries) => {
         if (this.isDead) return;
-        await this.#kept.append(id, entries);
-        session ??= id;
-        if (id !== session || left <= 0) return;
-        left -= entries.filter(({ type }) => type === "message").length;
-        if (left > 0) return;
-        this.isDead = true;
-        this.#died.resolve(id);
-        await new Promise((_, reject) => this.signal.addEventListener("abort", () => reject(this.signal.reason)));
+        const before = this.#messages;
+        await this.#write(id, entries);
+        if (this.#after.some((count) => before < count && count <= this.#messages)) await this.now();
       },
     };
   }
 
-  /** The id of the session that was killed. */
+  #write(id: string, entries: readonly Entry[]): Promise<void> {
+    this.written.push([id, entries]);
+    if (id === this.written[0]![0]) this.#messages += entries.filter(({ type }) => type === "message").length;
+    return this.#kept.append(id, entries);
+  }
+
+  /** Whether its process is dead, and no other has taken its place. */
+  get isDead(): boolean {
+    return this.#life.isOver;
+  }
+
+  /** Resolves when the process is killed, with the id of its session. */
   get died(): Promise<string> {
-    return this.#died.promise;
+    return this.#life.end.promise;
   }
 
   /** Ends what is left of the run that was killed. */
   get signal(): AbortSignal {
-    return this.#buried.signal;
+    return this.#life.buried.signal;
+  }
+
+  /** Kills the process: it never returns. */
+  now(): Promise<never> {
+    const { signal } = this;
+    this.#life.isOver = true;
+    this.#life.end.resolve(this.written[0]![0]);
+    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   }
 
   async bury(running: Promise<unknown>): Promise<void> {
-    this.#buried.abort();
+    this.#life.buried.abort();
     await running.catch(() => {});
-    this.isDead = false;
+    this.#life = new Life();
   }
+}
+
+/** One process of a run that is killed. */
+class Life {
+  isOver = false;
+  readonly end = Promise.withResolvers<string>();
+  readonly buried = new AbortController();
 }

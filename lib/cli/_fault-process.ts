@@ -1,0 +1,114 @@
+import { thrownWords } from "../core/thrown.ts";
+import { type Fault, faultText, readFault } from "../tape/fault/fault.ts";
+import { FaultRun, type KeptRun } from "../tape/fault/fault-run.ts";
+import { INVARIANTS } from "../tape/fault/invariants.ts";
+import { invariantsOf, judge, type Judgement } from "../tape/fault/judge.ts";
+import type { UsedPlace } from "../tape/fault/seam-faults.ts";
+import { live, type Lived, NOT_JUDGED, observedIn, type Trial, usedBy } from "../tape/fault/under-faults.ts";
+import { type Fixture, inScratch } from "../tape/fixture.ts";
+import { doTask, FreshProcesses } from "../tape/fresh.ts";
+import { readTape } from "../tape/read.ts";
+import { withRootNamed } from "../tape/seen.ts";
+import type { Tape } from "../tape/tape.ts";
+import { fixtureAgent } from "./_fixtures.ts";
+import type { Io } from "./_io.ts";
+import { wordsOf } from "./_process.ts";
+import { outliveStrays } from "./_runtime.ts";
+
+/** A process of a run under faults: the first, or one that goes on with a session whose process was killed. */
+interface FaultTask {
+  readonly fixture: Fixture;
+  readonly faults: readonly string[];
+  /** The workspace. */
+  readonly cwd: string;
+  readonly wire: boolean;
+  readonly before?: Before;
+}
+
+interface Before {
+  readonly run: KeptRun;
+  readonly lived: Pick<Lived, "events" | "results" | "killed">;
+}
+
+interface Came {
+  /** Why the agent or its invariants could not be loaded. */
+  readonly error?: string;
+  /** It was killed. */
+  readonly before?: Before;
+  readonly judged?: readonly Judgement[];
+  readonly used?: readonly UsedPlace[];
+}
+
+/** Tries schedules on the agent of a fixture, each in a process of its own, and after a kill in another: `using trials = …`. */
+export class FreshTrials implements Disposable {
+  readonly #processes: FreshProcesses;
+  readonly #io: Pick<Io, "cwd" | "signal">;
+
+  constructor(io: Pick<Io, "cwd" | "signal">) {
+    this.#io = io;
+    this.#processes = new FreshProcesses("cli/_fault-process", io.signal);
+  }
+
+  /** `note` learns how each run was judged. */
+  of(fixture: Fixture, tape: Tape, wire: boolean, note: (judged: readonly Judgement[]) => void): Trial {
+    return async (faults) => {
+      new FaultRun(tape, faults); // throws where one is out of place
+      return await inScratch(fixture.files, async (cwd) => {
+        const { judged, used } = await this.#run({ fixture, faults: faults.map(faultText), cwd, wire });
+        note(judged!);
+        const broken = judged!.flatMap(({ invariant, seen }) => seen === undefined ? [] : [{ invariant, seen }]);
+        return { broken, used: used! };
+      }, tape.files);
+    };
+  }
+
+  async #run(task: FaultTask): Promise<Came> {
+    let came: Came | undefined;
+    try {
+      came = await this.#processes.run<Came>(task, this.#io.cwd);
+    } catch (error) {
+      // It ended its own process: that is no end of a run.
+      return { judged: [{ invariant: "the run ends", reached: true, seen: thrownWords(error) }], used: [] };
+    }
+    if (!came) throw new Error(NOT_JUDGED);
+    if (came.error !== undefined) throw new Error(came.error);
+    return came.before ? await this.#run({ ...task, before: came.before }) : came;
+  }
+
+  [Symbol.dispose](): void {
+    this.#processes[Symbol.dispose]();
+  }
+}
+
+/** What such a process does. */
+async function runTask({ fixture, faults, cwd, wire, before }: FaultTask): Promise<Came> {
+  let given: Awaited<ReturnType<typeof loaded>>;
+  try {
+    given = await loaded(fixture);
+  } catch (error) {
+    return { error: wordsOf(error) };
+  }
+  const { agent, tape, invariants } = given;
+  const run = new FaultRun(tape, faults.map(readFault), before?.run);
+  const { events, results, killed, thrown } = await live(agent, tape, run, cwd, { wire }, before?.lived);
+  if (killed !== undefined) return { before: { run: run.kept!, lived: { events, results, killed } } };
+  const observed = observedIn(tape, run, cwd, { events, results, thrown });
+  const named = withRootNamed(cwd);
+  try {
+    return { judged: named(judge([...INVARIANTS, ...invariants], observed)), used: usedBy(observed) };
+  } catch (error) {
+    return { error: wordsOf(error) };
+  }
+}
+
+async function loaded(fixture: Fixture) {
+  const { own, shared } = await invariantsOf(fixture);
+  const agent = await fixtureAgent(fixture, new AbortController().signal);
+  return { agent, tape: await readTape(fixture.tape), invariants: [...own, ...shared] };
+}
+
+if (import.meta.main) {
+  outliveStrays();
+  await import("../index.ts"); // what agents import, while there is no task yet
+  await doTask(runTask);
+}
