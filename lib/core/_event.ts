@@ -39,10 +39,10 @@ function iso(at: number): string {
  * where its last message may be replaced by a longer one: to remember the length and that message is enough.
  */
 export function snapshot(messages: readonly Message[], first = 0): () => readonly Message[] {
-  const { length } = messages;
-  const last = messages.slice(Math.max(first, length - 1));
+  const end = Math.max(first, messages.length - 1);
+  const last = messages.slice(end);
   let made: readonly Message[] | undefined;
-  return () => made ??= freeze([...messages.slice(first, length - 1), ...last]);
+  return () => made ??= freeze([...messages.slice(first, end), ...last]);
 }
 
 /** The event as the next hook sees it: with the subject the hook before has left. */

@@ -284,8 +284,9 @@ test("U2, S0.8: every event is frozen all the way down, and what the host gave s
 });
 
 test("U2, S0.8: what a hook kept always equals what it saw, whenever it is read", async () => {
+  const before = [user("before"), { role: "assistant" as const, content: [{ type: "text", text: "it" }] }];
   /** A run with every kind of change to its conversation, and its events, each written down at once or at the end. */
-  const events = async (late: boolean) => {
+  const events = async (late: boolean, messages: typeof before | []) => {
     const kept: (() => string)[] = [];
     let asked = 0;
     const s = stage({
@@ -297,7 +298,7 @@ test("U2, S0.8: what a hook kept always equals what it saw, whenever it is read"
         { text: "three" },
       ], { then: { text: "four" } }),
       tools: [echo, fail, boom, write],
-      state: { messages: [user("before"), { role: "assistant", content: [{ type: "text", text: "it" }] }] },
+      state: { messages: [...messages] },
       compact: async ({ state }) => {
         if (++asked === 4) state.messages = [user("summary"), ...state.messages.slice(-1)];
         return asked === 4;
@@ -327,8 +328,9 @@ test("U2, S0.8: what a hook kept always equals what it saw, whenever it is read"
     await s.session.close();
     return kept.map((read) => read());
   };
-  const [now, late] = [await events(false), await events(true)];
+  const [now, late] = [await events(false, before), await events(true, before)];
   assert.deepEqual(late, now);
+  assert.deepEqual(await events(true, []), await events(false, []), "the conversation begins with its first prompt");
   const fired = new Set(now.map((event) => (JSON.parse(event) as AnyEvent).event));
   // What only the agent or hosts fire has fields that are texts and numbers, and is in the test above.
   const elsewhere = [
