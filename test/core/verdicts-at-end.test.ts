@@ -302,6 +302,20 @@ test("turn-end carries the messages of its turn and no others", async () => {
   assert.deepEqual(noted, [[["first"], ["one"]], [["second"], ["two"]]]);
 });
 
+test("a turn that always lacks something ends at the limit of continuations, and of those without a tool between them", async () => {
+  for (
+    const [limits, stop, asked] of [
+      [{ continuations: 3 }, "max_continuations", 4],
+      [{ stalls: 2 }, "stop_hook_stalled", 3],
+    ] as const
+  ) {
+    const model = scripted([], { then: { text: "That is all" } });
+    const s = stage({ model, limits, finish: () => Promise.resolve({ lacks: "More" }) });
+    assert.equal((await s.run()).stop, stop);
+    assert.equal(model.requests.length, asked);
+  }
+});
+
 test("a turn that lacks something after a call that would have ended it goes on with the call's result", async () => {
   const model = scripted([calls(["Last", "a"]), { text: "done" }]);
   let asked = 0;

@@ -100,6 +100,10 @@ test("rule 13: a file that was never read can be edited, and one that changed si
     await assert.rejects(run({ file_path: path, old_string: "q", new_string: "B" }, context), {
       message: /since it was read: read it again$/,
     });
+    writeFileSync(path, "b\nb\n");
+    await assert.rejects(run({ file_path: path, old_string: "b", new_string: "B" }, context), {
+      message: /^String appears 2 times[^]*since it was read: read it again$/,
+    });
   }));
 
 test("rule 18: a file that a formatter hook rewrote counts as read", () =>

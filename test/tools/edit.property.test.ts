@@ -292,3 +292,39 @@ test("P26: applyEdit() always gives the same answer for the same bytes and call,
     runs,
   );
 });
+
+test("a match is always refused if it may begin with the second byte of a character of Shift-JIS, and never below 0x40", () => {
+  for (let second = 0x20; second < 0x7f; second++) {
+    const old_string = `${String.fromCharCode(second)}b`;
+    const result = applyEdit(Uint8Array.of(0x83, second, 0x62, 0x0a), { old_string, new_string: "x" });
+    assert.equal(result.ok ? "ok" : result.code, second >= 0x40 ? "not_utf8" : "ok", old_string);
+  }
+});
+
+test("CRLF is never taken as LF unless both strings have no other line break", () => {
+  const broken = (breaks: readonly string[]) => breaks.map((end, i) => `${i}${end}`).join("");
+  const breaks = fc.array(fc.constantFrom("\r\n", "\r\n", "\r\n", "\n", "\r"), { minLength: 1, maxLength: 3 });
+  const seen = { taken: 0, left: 0 };
+  fc.assert(
+    fc.property(breaks, breaks, (old, now) => {
+      fc.pre(old.includes("\r\n"));
+      const file = utf8(broken(old).replaceAll("\r\n", "\n"));
+      const result = applyEdit(file, { old_string: broken(old), new_string: `new ${broken(now)}` });
+      const pure = [...old, ...now].every((end) => end === "\r\n");
+      seen[pure ? "taken" : "left"]++;
+      assert.equal(result.ok ? result.eol : result.code, pure ? "lf" : "not_found");
+    }),
+    runs,
+  );
+  assert.ok(seen.taken > 20 && seen.left > 20, JSON.stringify(seen));
+});
+
+test("replace_all always replaces every match, however many there are", () => {
+  for (const count of [1, 9, 10, 11, 999, 1000, 1001, 65_537, 300_000]) {
+    const result = applied(
+      applyEdit(utf8("ab".repeat(count)), { old_string: "b", new_string: "c", replace_all: true }),
+    );
+    assert.equal(result.replacements, count);
+    assert.ok(Buffer.from(result.bytes).equals(Buffer.from("ac".repeat(count))), String(count));
+  }
+});

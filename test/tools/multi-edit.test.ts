@@ -42,6 +42,22 @@ test("MultiEdit makes its edits in order, each in what the ones before it made",
     assert.ok(readFileSync(join(root, "a.txt"), "utf8").startsWith("one\n"));
   }));
 
+test("MultiEdit always says how line breaks were taken, whichever of its edits has some", () =>
+  inWorkspace(async (root) => {
+    const edits = [{ old_string: "one", new_string: "1" }, { old_string: "two\n", new_string: "2\n2\n" }, {
+      old_string: "three",
+      new_string: "3",
+    }];
+    for (const order of [[0, 1, 2], [1, 0, 2], [0, 2, 1]]) {
+      writeFileSync(join(root, "a.txt"), "one\r\ntwo\r\nthree\r\n");
+      const context = standaloneContext("MultiEdit", {}, { cwd: root });
+      const input = await MultiEdit.parse({ file_path: join(root, "a.txt"), edits: order.map((i) => edits[i]) });
+      const { content } = await MultiEdit.run(input, context) as ToolOutput;
+      assert.match(content as string, /\(line breaks were taken as CRLF, which all of the file has\)/, order.join());
+      assert.equal(readFileSync(join(root, "a.txt"), "utf8"), "1\r\n2\r\n2\r\n3\r\n");
+    }
+  }));
+
 test("MultiEdit applies nothing when one edit is refused, and says which", () =>
   inWorkspace(async (root) => {
     const path = join(root, "a.txt");
