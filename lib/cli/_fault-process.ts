@@ -1,5 +1,5 @@
 import { thrownWords } from "../core/thrown.ts";
-import { type Fault, faultText, readFault } from "../tape/fault/fault.ts";
+import { faultText, readFault } from "../tape/fault/fault.ts";
 import { FaultRun, type KeptRun } from "../tape/fault/fault-run.ts";
 import { INVARIANTS } from "../tape/fault/invariants.ts";
 import { invariantsOf, judge, type Judgement } from "../tape/fault/judge.ts";
@@ -67,7 +67,7 @@ export class FreshTrials implements Disposable {
     try {
       came = await this.#processes.run<Came>(task, this.#io.cwd);
     } catch (error) {
-      // It ended its own process: that is no end of a run.
+      // It ended its own process, and with it a run that had not ended.
       return { judged: [{ invariant: "the run ends", reached: true, seen: thrownWords(error) }], used: [] };
     }
     if (!came) throw new Error(NOT_JUDGED);

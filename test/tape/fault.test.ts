@@ -196,6 +196,13 @@ test("U17: block index gaps and unknown blocks are always kept, and stop reasons
   }
 });
 
+test("a call that a filter cut short is never run, and no cut turn", async () => {
+  for (const delta of [1, 2, 9]) {
+    const run = await under(`call 2, tool_use:Edit, delta ${delta}: stop:refusal`);
+    assert.deepEqual([run.broken, ran(run)], [[], ["Write"]]);
+  }
+});
+
 test("every preset falls on every call that it can hit, and leaves every invariant whole", async () => {
   for (const [name, { faults: schedule }] of Object.entries(PRESETS)) {
     const planned = schedule(made.tape);

@@ -83,7 +83,10 @@ function wholeReplies(said: readonly ServedReply[]): Whole[] {
       isToolUse(block) ? [[block.id, why[i]]] : []
     );
     const closed = content.map((block, i) => why[i] === undefined ? block : { ...block, input: {} });
-    return [{ content: kept(closed), calls: new Map(calls) }];
+    const whole = { content: kept(closed), calls: new Map(calls) };
+    if (message.stop_reason !== "refusal") return [whole];
+    // A call that a filter cut short need not be kept.
+    return [whole, { content: kept(closed.filter((block) => !isToolUse(block))), calls: new Map() }];
   });
 }
 

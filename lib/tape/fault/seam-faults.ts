@@ -84,7 +84,7 @@ export class SeamFaults {
           try {
             await tool.run(input, context);
           } catch {
-            // Nobody hears of it.
+            // The result is lost, whatever it is.
           }
           return await this.kill!.now();
         case "ENOSPC":
