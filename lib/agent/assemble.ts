@@ -134,7 +134,7 @@ const replayed = sessionStore(memoryStore());
 async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<AgentSession> {
   const { parts, options, own, cwd, tape, lane, clock, model, isNamed, prices } = basis;
   const { limits, store, engine, id, asks } = basis;
-  const { system, lasting, instructions, afterWrite } = await systemOf(basis);
+  const { system, lasting, instructions, refused, afterWrite } = await systemOf(basis);
   const steps = engine && await import("./steps.ts");
   const chosen = {
     permissions: rulesOf(options.permissions, own.permissions),
@@ -201,6 +201,7 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
     state: () => state,
     isRerun: engine !== undefined,
   });
+  refused.forEach(warn);
   const signals = [options.signal, own.signal].filter((signal) => signal !== undefined);
   const mcp = [options.mcp, own.mcp];
   const set = await toolSet({ own: parts.tools, mcp, tape, cwd, state: toolState, signals, warn });

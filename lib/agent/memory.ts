@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import type { Run } from "../core/run.ts";
+import { thrownWords } from "../core/thrown.ts";
+import { readBrought } from "../files/confine.ts";
 
 /** What an agent reads about its project, by file name. */
 export const MEMORY_FILES: readonly string[] = ["AGENTS.md", "CLAUDE.md"];
@@ -16,28 +17,42 @@ interface Found {
 
 /**
  * Finds memory files from the outermost directory inwards, so that the nearest has the last word. What the project has
- * counts in place of what a workspace, which is a copy of it as it was, has in the same place.
+ * counts in place of what a workspace, which is a copy of it as it was, has in the same place. `refused` gets why one is
+ * not read.
  */
-export async function findMemory(cwd: string, names: readonly string[], project = cwd): Promise<Found[]> {
+export function findMemory(
+  cwd: string,
+  names: readonly string[],
+  project = cwd,
+  refused?: (why: string) => void,
+): Found[] {
   const found: Found[] = [];
   for (let dir = cwd;; dir = dirname(dir)) {
     for (const name of [...names].reverse()) {
-      const text = (dir === cwd ? await textAt(project, name) : undefined) ?? await textAt(dir, name);
+      const now = dir === cwd && project !== cwd ? textAt(project, name, refused) : undefined;
+      const text = now ?? textAt(dir, name, refused);
       if (text !== undefined) found.unshift({ path: join(dir, name), text });
     }
     if (dirname(dir) === dir) return found;
   }
 }
 
-async function textAt(dir: string, name: string): Promise<string | undefined> {
-  return await readFile(join(dir, name), "utf8").catch(() => undefined);
+/** The text of a memory file: a regular one that does not lead out of its folder. */
+function textAt(dir: string, name: string, refused?: (why: string) => void): string | undefined {
+  try {
+    const bytes = readBrought(dir, join(dir, name));
+    return bytes && new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    refused?.(`Cannot use ${join(dir, name)} as memory: ${thrownWords(error)}`);
+    return undefined;
+  }
 }
 
 /** What memory made of a system prompt once, with the files that the project has now in their places. */
-export async function currentMemory(recorded: string, names: readonly string[], project: string): Promise<string> {
+export function currentMemory(recorded: string, names: readonly string[], project: string): string {
   const parts = recorded === "" ? [] : recorded.split(/\n\n(?=# From )/);
   for (const name of names) {
-    const text = await textAt(project, name);
+    const text = textAt(project, name);
     if (text === undefined) continue;
     const at = parts.findIndex((one) => one.startsWith(`# From ${name}\n`));
     const part = text.trim() === "" ? [] : [memoryPrompt([{ path: join(project, name), text }], project)];
@@ -64,25 +79,21 @@ export function memoryPrompt(found: readonly Found[], cwd: string): string {
 
 /** Watches memory files by what is in them: after a call that writes, those that changed are reported. */
 export function memoryWatch(cwd: string, names: readonly string[]): (run: Run) => Promise<void> {
-  let known: Map<string, Seen> | undefined;
-  const look = async () => {
+  const look = () => {
     const seen = ({ path, text }: Found): [string, Seen] => [
       path,
       { hash: createHash("sha256").update(text).digest("hex"), size: Buffer.byteLength(text) },
     ];
-    return new Map((await findMemory(cwd, names)).map(seen));
+    return new Map(findMemory(cwd, names).map(seen));
   };
-  const first = look().then((seen) => {
-    known ??= seen;
-  });
+  let known = look();
   return async (run) => {
     // What was found is a step's: a run that is run again finds files as they are now, and must not see it.
     const found = await run.step("memory", String(run.count.iterations), async () => {
-      await first;
-      return { before: [...known!], now: [...await look()] };
+      return { before: [...known], now: [...look()] };
     });
     const before = new Map(found.before);
-    const now = known = new Map(found.now);
+    const now: typeof before = known = new Map(found.now);
     for (const path of new Set([...before.keys(), ...now.keys()])) {
       const [was, is] = [before.get(path), now.get(path)];
       if (was?.hash === is?.hash) continue;

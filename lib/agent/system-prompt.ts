@@ -20,6 +20,8 @@ interface PromptBasis {
 interface Memory {
   /** The files that were read; empty if a recording has their text. */
   readonly instructions: readonly EventFields["instructions-loaded"][];
+  /** Why others were not read. */
+  readonly refused: readonly string[];
   readonly afterWrite?: NonNullable<AgentSpec["afterWrite"]>;
 }
 
@@ -84,7 +86,7 @@ async function headOf(git: string): Promise<string | undefined> {
 async function memoryOf(
   { own, cwd, memory, tape }: PromptBasis,
 ): Promise<{ found: string } & Memory> {
-  if (memory === false) return { found: "", instructions: [] };
+  if (memory === false) return { found: "", instructions: [], refused: [] };
   const { currentMemory, findMemory, isBelow, memoryPrompt, memoryWatch, MEMORY_FILES } = await import("./memory.ts");
   const names = memory === true ? MEMORY_FILES : memory;
   const recorded = tape?.program?.tape;
@@ -93,13 +95,14 @@ async function memoryOf(
   const isRetold = recorded?.header.tools ? tape!.isOffline : !isRepeated;
   const onTape = isRetold ? recorded?.memory?.memory : undefined;
   const project = tape?.project ?? (isInPlace ? cwd : undefined);
-  const isSaid = ({ text }: { readonly text: string }) => text.trim() !== "";
-  const files = onTape === undefined ? (await findMemory(cwd, names, project)).filter(isSaid) : [];
+  const refused: string[] = [];
+  const all = onTape === undefined ? findMemory(cwd, names, project, (why) => refused.push(why)) : [];
+  const files = all.filter(({ text }) => text.trim() !== "");
   // A replay works in a copy of the workspace, which has no memory files above it.
   const isOutside = isInPlace && !isBelow(cwd, files);
   const isChosen = tape?.recording.chosen.has("memory") ?? false;
   const text = onTape === undefined ? memoryPrompt(files, cwd) : tape!.mask.off(onTape);
-  const found = onTape === undefined || project === undefined ? text : await currentMemory(text, names, project);
+  const found = onTape === undefined || project === undefined ? text : currentMemory(text, names, project);
   if (tape?.recordsTools || isChosen || isOutside || onTape !== undefined) {
     tape!.recording.memory = { memory: found, ...(isChosen && memory !== true && { names: memory }) };
   }
@@ -109,5 +112,5 @@ async function memoryOf(
   const instructions = files.map(({ path: file_path }) => {
     return { file_path, memory_type: "Project", load_reason: "session_start" } as const;
   });
-  return { found, instructions, afterWrite: memoryWatch(cwd, names) };
+  return { found, instructions, refused, afterWrite: memoryWatch(cwd, names) };
 }

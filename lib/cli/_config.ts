@@ -4,9 +4,9 @@ import { checkPrices, type Prices } from "../anthropic/prices.ts";
 import { isObject } from "../core/json.ts";
 import type { Limits } from "../core/limits.ts";
 import { limitsOf } from "../agent/limits.ts";
+import { readBrought } from "../files/confine.ts";
 import { nearest } from "../files/nearest.ts";
 import { userState } from "../hooks/file/places.ts";
-import { readBrought } from "../hooks/file/tree.ts";
 import { distrust } from "../hooks/trust.ts";
 import type { McpOptions, McpServer } from "../mcp/servers.ts";
 import type { OnPrompt } from "../monitor/note.ts";
@@ -30,23 +30,19 @@ export interface Config {
 export const CONFIG_FILE = ".crochet/config.yaml";
 
 /**
- * Reads the settings of a project; a field it does not know, or of the wrong kind, is an error with the fix. What
- * gives power (permissions, limits, what hooks may reach, servers to start) counts only if a person has trusted the file.
+ * Reads the settings of a project, which count if a person has trusted the file; a field it does not know, or of the
+ * wrong kind, is an error with the fix.
  */
 export async function readConfig(cwd: string, io: Pick<Io, "env" | "err">, trusted = false): Promise<Config> {
   const file = join(cwd, CONFIG_FILE);
   const config = await readFile(file, () => readBrought(cwd, file));
   const why = trusted ? undefined : distrust(cwd, CONFIG_FILE, io.env);
-  const { permissions, limits, hooks, mcp, onPrompt, ...rest } = config;
-  const harmless = typeof onPrompt === "string" && { onPrompt };
-  const powers = Object.entries({ permissions, limits, hooks, mcp, ...(!harmless && { onPrompt }) }).flatMap((
-    [field, v],
-  ) => v === undefined ? [] : `'${field}'`);
-  if (why === undefined || powers.length === 0) return config;
-  const last = powers.pop();
-  const named = powers.length === 0 ? `${last} does` : `${powers.join(", ")} and ${last} do`;
+  const fields = Object.keys(config).map((field) => `'${field}'`);
+  if (why === undefined || fields.length === 0) return config;
+  const last = fields.pop();
+  const named = fields.length === 0 ? `${last} does` : `${fields.join(", ")} and ${last} do`;
   io.err(`crochet: ${why}; until then its ${named} not count\n`);
-  return { ...rest, ...harmless };
+  return {};
 }
 
 /** What to do when an agent begins to wait: the project's setting, else the user's (S2.14). */

@@ -1,6 +1,7 @@
 import {
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   realpathSync,
@@ -9,6 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { tmpdir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { shellWord } from "../core/shown.ts";
 import { runProcess } from "../process/process.ts";
@@ -16,6 +18,7 @@ import { onPath } from "../process/program.ts";
 import { crochetVersion } from "../files/version.ts";
 import { ownArgv } from "../hooks/own-command.ts";
 import { trust } from "../hooks/trust.ts";
+import { trustRecorded } from "./_fixtures.ts";
 import { command, type Usage } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { isFound, PACKAGE } from "./_script.ts";
@@ -93,17 +96,16 @@ async function scaffold(dir: string, origin: Origin, io: Io): Promise<Scaffold> 
   try {
     for (const [path, text] of files) (writeNew(join(dir, path), text, undo) ? written : kept).push(path);
     if (!own) (record ? written : kept).push(tape);
-    const unlink = linkPackages(dir, origin);
-    undo.push(unlink);
-    if (record) await recordRun(dir, io, undo);
+    if (record) writeNew(join(dir, tape), await recordRun(all, tape, origin, io), undo);
     // A package may be in a cache that is emptied, and npm takes a link for an install.
-    if (!origin.clone) unlink();
+    if (origin.clone) undo.push(linkPackages(dir, origin, (name) => isFound(dir, name)));
   } catch (error) {
     for (const step of undo.reverse()) step();
     throw error;
   }
   // The bytes are ours, and a person asked for them.
   if (onlyOurHooks) trust(dir, io.env, "hooks");
+  if (record) trustRecorded(join(dir, dirname(tape)), io);
   const notes = own ? ['agent.ts was there, so no run was recorded: crochet record agent.ts "<prompt>"'] : [];
   if (kept.includes("package.json")) notes.push(...await addDependency(dir, origin, io));
   return { written, kept, notes };
@@ -171,21 +173,33 @@ function ownOrigin(dir: string): Origin {
   };
 }
 
-/** Records the run of the test with the scaffolded agent, hook and tools, against a scripted model on 127.0.0.1. */
-async function recordRun(dir: string, io: Io, undo: (() => void)[]): Promise<void> {
-  const state = join(dir, ".crochet");
-  if (!existsSync(state)) undo.push(() => rmSync(state, { recursive: true, force: true }));
+/**
+ * Records the run of the test with the scaffolded agent, hook and tools, against a scripted model on 127.0.0.1. In a
+ * folder of its own: of a directory that is scaffolded, whose packages and hooks may be a stranger's, nothing runs.
+ */
+async function recordRun(
+  files: { readonly [path: string]: string },
+  tape: string,
+  origin: Origin,
+  io: Io,
+): Promise<string> {
+  const dir = mkdtempSync(join(tmpdir(), "crochet-init-"));
   const { scriptedServer } = await import("../testing/server.ts");
   const server = await scriptedServer([...REPLIES]);
   try {
     const { CI: _, CROCHET_MODEL: __, CROCHET_TAPE: ___, CROCHET_TAPE_MODE: ____, ...rest } = io.env;
-    const env = { ...rest, ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "not-a-key" };
+    const state = { CROCHET_HOME: join(dir, ".state") };
+    const env = { ...rest, ...state, ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "not-a-key" };
+    for (const [path, text] of Object.entries(files)) writeNew(join(dir, path), text, []);
+    linkPackages(dir, origin);
     const [runtime, ...args] = ownArgv("cli/main", "record", "agent.ts", PROMPT, "--fixture", FIXTURE);
     const { code, stderr } = await runProcess({ command: runtime, args, cwd: dir, env, signal: io.signal });
     if (code !== 0) throw new Error(`Cannot record the first run: ${stderr.trim().split("\n")[0]}`);
     server.done();
+    return readFileSync(join(dir, tape), "utf8");
   } finally {
     await server.close();
+    rmSync(dir, { recursive: true, force: true });
   }
 }
 
@@ -211,16 +225,20 @@ function summary(dir: string, { written, kept, notes }: Scaffold, origin: Origin
 }
 
 /**
- * Makes `crochet` resolve at once, as an install would: by a link, unless it is found already. Deno looks in the
- * project for the types that the sources of a clone name, so these are linked too.
+ * Makes `crochet` resolve at once, as an install would: by a link, unless it is there. Deno looks in the project for the
+ * types that the sources of a clone name, so these are linked too.
  *
  * @returns a function that removes the links
  */
-function linkPackages(dir: string, { root, clone }: Origin): () => void {
+function linkPackages(
+  dir: string,
+  { root, clone }: Origin,
+  isThere: (name: string) => boolean = () => false,
+): () => void {
   const modules = join(dir, "node_modules");
   const had = existsSync(modules);
   const packages = { crochet: root, ...(clone && { "@types/node": join(root, "node_modules/@types/node") }) };
-  const missing = Object.entries(packages).filter(([name, from]) => existsSync(from) && !isFound(dir, name));
+  const missing = Object.entries(packages).filter(([name, from]) => existsSync(from) && !isThere(name));
   for (const [name, from] of missing) {
     mkdirSync(dirname(join(modules, name)), { recursive: true });
     symlinkSync(from, join(modules, name), "dir");

@@ -2,7 +2,7 @@ import { cpSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isObject, parsed } from "../core/json.ts";
 import { writeWhole } from "./file/places.ts";
-import { type Installable, type Installation, type Place, planEntries, removeEmpty } from "./install.ts";
+import { type Installable, type Installation, type Place, planEntries, removeEmpty, writable } from "./install.ts";
 import { withEntries } from "./install-text.ts";
 
 /** By this `description` of its hooks.json we know a plugin that we wrote. */
@@ -19,6 +19,7 @@ export type PluginPlan = Pick<Installation, "settings" | "entries" | "left"> & {
 
 /** Works out the plugin. Nothing is written. @throws {Error} if the folder holds a plugin that is not ours */
 export async function planPlugin(hooks: readonly Installable[], to: string, place: Place): Promise<PluginPlan> {
+  checkPlace(to, place.cwd);
   const taken = [LIST, MANIFEST, COPIES].find((name) => existsSync(join(to, name)));
   if (taken !== undefined && !isOurs(to)) {
     throw new Error(`Cannot write '${join(to, taken)}' as crochet did not write it: name another folder with --to`);
@@ -44,11 +45,19 @@ export function writePlugin({ text }: PluginPlan, folder: string, to: string): v
 /** Removes a plugin of ours, and the folders it leaves empty, up to the project. Gives whether there was one. */
 export function removePlugin(to: string, project: string, dry: boolean): boolean {
   if (!isOurs(to)) return false;
+  checkPlace(to, project);
   if (dry) return true;
   for (const name of [LIST, MANIFEST, COPIES]) rmSync(join(to, name), { recursive: true, force: true });
   for (const name of [LIST, MANIFEST]) removeEmpty(dirname(join(to, name)), to);
   removeEmpty(to, to.startsWith(`${project}/`) ? project : dirname(to));
   return true;
+}
+
+/** What is written into the project stays there; a folder elsewhere was named by a person. */
+function checkPlace(to: string, project: string): void {
+  if (to.startsWith(`${project}/`)) {
+    for (const name of [LIST, MANIFEST, `${COPIES}/any`]) writable(join(to, name), project);
+  }
 }
 
 function isOurs(to: string): boolean {

@@ -1,8 +1,10 @@
-import { existsSync, readFileSync, rmdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync, realpathSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { type AnyEvent, type EventName, EVENTS } from "../core/events.ts";
 import { failurePolicy, type Folded, NOTHING } from "../core/fold.ts";
 import type { HookRecord } from "../core/hook.ts";
+import { thrownWords } from "../core/thrown.ts";
+import { isInside, readBrought } from "../files/confine.ts";
 import { sha256 } from "../files/sha256.ts";
 import type { HookFile } from "./discover.ts";
 import { type Environment, homeOf, realOr, stateFile, writeWhole } from "./file/places.ts";
@@ -250,7 +252,26 @@ function settingsPath(place: Place): string {
   if (scope === "local" && local === undefined) {
     throw new TypeError(`Cannot install with --scope local: ${host} has no local settings; use project or user`);
   }
-  return join(rootOf(place), scope === "local" ? local! : files[0]!);
+  const path = join(rootOf(place), scope === "local" ? local! : files[0]!);
+  return scope === "user" ? path : writable(path, place.cwd);
+}
+
+/**
+ * A path that may be written in a project: its folder lies really in it, and what is there already is a regular file.
+ *
+ * @throws {Error} with the reason, before anything is written
+ */
+export function writable(path: string, cwd: string): string {
+  const root = realOr(cwd);
+  try {
+    let folder = dirname(path);
+    while (lstatSync(folder, { throwIfNoEntry: false }) === undefined) folder = dirname(folder);
+    if (!isInside(realpathSync(folder), root)) throw new Error("its folder is a link that leads out of the project");
+    readBrought(root, path);
+    return path;
+  } catch (error) {
+    throw new Error(`Cannot write '${path}' as ${thrownWords(error)}: put a file of the project in its place`);
+  }
 }
 
 function rootOf({ scope, cwd, env }: Place): string {

@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { HookRecord } from "../core/hook.ts";
+import { readBrought } from "../files/confine.ts";
 import type { Permissions } from "../permissions/rules.ts";
 import { holdsHooks } from "./discover.ts";
 import { parseFileName } from "./file/file-name.ts";
 import { type Environment, homeOf, realOr, shortPath, userState } from "./file/places.ts";
-import { readBrought } from "./file/tree.ts";
 import { HookFolder, type Runner } from "./folder.ts";
 import type { HookHost } from "./process/host.ts";
 import type { TomlOptions } from "./toml.ts";

@@ -1,12 +1,13 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isObject } from "../core/json.ts";
+import { readBrought } from "../files/confine.ts";
 import { sha256 } from "../files/sha256.ts";
 import { holdsHooks } from "./discover.ts";
 import { isSkipped, parseFileName } from "./file/file-name.ts";
 import { type Imports, importsOf } from "./file/imports.ts";
 import { type Environment, realOr, stateFile, userState, writeWhole } from "./file/places.ts";
-import { fileHashes, readBrought } from "./file/tree.ts";
+import { fileHashes } from "./file/tree.ts";
 import type { Gatekeeper } from "./folder.ts";
 
 /** What a working directory may bring along that makes us run something, in the order it is listed. */

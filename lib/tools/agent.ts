@@ -1,8 +1,10 @@
 import { existsSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { Stop } from "../core/events.ts";
 import { text, totalTokens } from "../core/messages.ts";
+import { thrownWords } from "../core/thrown.ts";
+import { readBrought } from "../files/confine.ts";
 import { nearest } from "../files/nearest.ts";
 import { type Tool, ToolError, type ToolOutput, type ToolSession } from "../core/tool.ts";
 import { tool } from "./make-tool.ts";
@@ -125,11 +127,11 @@ function descriptionOf(kinds: { readonly [name: string]: AgentDefinition }): str
 async function kindsOf(session: ToolSession, options: AgentToolOptions) {
   const { state, warn } = session;
   const kinds: { [name: string]: AgentDefinition } = { ...options.agents };
-  const folder = folderFor(session, options.folder);
+  const { root, folder } = folderFor(session, options.folder);
   for (const name of await namesIn(folder)) {
     if (Object.hasOwn(kinds, name)) continue;
     try {
-      kinds[name] = await definitionIn(folder, name, state);
+      kinds[name] = await definitionIn(root, folder, name, state);
     } catch (error) {
       if ((error as { code?: string }).code !== NO_HEAD) warn((error as Error).message);
     }
@@ -193,9 +195,9 @@ async function definitionOf(
 ): Promise<Partial<AgentDefinition>> {
   const inCode = options.agents && Object.hasOwn(options.agents, type) ? options.agents[type] : undefined;
   if (inCode) return inCode;
-  const folder = folderFor(context, options.folder);
+  const { root, folder } = folderFor(context, options.folder);
   const files = await namesIn(folder);
-  if (files.includes(type)) return await definitionIn(folder, type, context.state);
+  if (files.includes(type)) return await definitionIn(root, folder, type, context.state);
   if (type === GENERAL) return {};
   const known = [GENERAL, ...Object.keys(options.agents ?? {}), ...files];
   const types = `the types are ${known.join(", ")}; did you mean '${nearest(type, known)}'?`;
@@ -205,10 +207,10 @@ async function definitionOf(
 }
 
 /** The folder of definitions: below the agent's own directory, wherever its shell is; in a replay the project's, if it has one. */
-function folderFor(context: Pick<ToolContext, "cwd" | "state">, folder = "agents"): string {
+function folderFor(context: Pick<ToolContext, "cwd" | "state">, folder = "agents"): { root: string; folder: string } {
   const project = context.state.get(PROJECT) as string | undefined;
-  const current = project === undefined ? undefined : join(project, folder);
-  return current !== undefined && existsSync(current) ? current : join(workspaceOf(context), folder);
+  const root = project !== undefined && existsSync(join(project, folder)) ? project : workspaceOf(context);
+  return { root, folder: join(root, folder) };
 }
 
 async function namesIn(folder: string): Promise<string[]> {
@@ -216,20 +218,24 @@ async function namesIn(folder: string): Promise<string[]> {
   return files.filter((file) => file.endsWith(".md")).map((file) => file.slice(0, -3)).sort();
 }
 
-async function definitionIn(folder: string, name: string, state: ToolSession["state"]) {
+async function definitionIn(root: string, folder: string, name: string, state: ToolSession["state"]) {
   const hasRead = state.get(HAS_READ) as ((path: string, text: string) => void) | undefined;
-  return await readDefinition(join(folder, `${name}.md`), hasRead);
+  return await readDefinition(join(folder, `${name}.md`), hasRead, root);
 }
 
-/** Reads `agents/<name>.md`: front matter (description, tools, model), then the system prompt. */
+/** Reads `agents/<name>.md`, a file of the project: front matter (description, tools, model), then the system prompt. */
 export async function readDefinition(
   path: string,
   hasRead?: (path: string, text: string) => void,
+  project = dirname(path),
 ): Promise<AgentDefinition> {
   const fail = (why: string, code = "bad_definition") => new ToolError(`Cannot use ${path} as ${why}`, { code });
-  const text = await readFile(path, "utf8").catch(({ message }) => {
-    throw fail(`it cannot be read: ${message}`);
-  });
+  let text: string;
+  try {
+    text = new TextDecoder().decode(readBrought(project, path));
+  } catch (error) {
+    throw fail(`it cannot be read: ${thrownWords(error)}`);
+  }
   hasRead?.(path, text);
   const { splitFrontMatter } = await import("../files/front-matter.ts");
   const { head, body, unclosed } = splitFrontMatter(text);

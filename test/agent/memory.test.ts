@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
+import { symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { test } from "node:test";
-import { agent, type EventOf } from "crochet";
+import { agent, type EventOf, type RunEvent } from "crochet";
 import { scripted } from "crochet/testing";
-import { Write } from "crochet/tools";
+import { Agent, Write } from "crochet/tools";
 import { scratch } from "../_scratch.ts";
 
 test("S3.9, S3.10: writing a memory file fires MemoryUpdate after the write, with both hashes", async () => {
@@ -56,4 +58,48 @@ test("memory files are found upwards and put into the system prompt, the nearest
   assert.doesNotMatch(system, /Be loud/);
   const below = loaded.filter((path) => path.startsWith(folder.path)).map((path) => relative(folder.path, path));
   assert.deepEqual(below, ["CLAUDE.md", "deep/er/AGENTS.md", "deep/er/CLAUDE.md"], "and hooks learn of each");
+});
+
+const KEY = "PRIVATE KEY of this person";
+
+/** What a checkout may put in the place of a file that a model reads. */
+const PUTS: readonly [what: string, put: (path: string, secret: string) => void][] = [
+  ["a link out", (path, secret) => symlinkSync(secret, path)],
+  ["a device", (path) => symlinkSync("/dev/zero", path)],
+  ["a pipe", (path) => void execFileSync("mkfifo", [path])],
+  ["a huge file", (path) => {
+    writeFileSync(path, "");
+    truncateSync(path, 20_000_000);
+  }],
+];
+
+test("U16: AGENTS.md, CLAUDE.md and agents/*.md that are a link out, a device, a pipe or huge are never read, and said", async () => {
+  for (const name of ["AGENTS.md", "CLAUDE.md", "agents/spy.md"]) {
+    for (const [what, put] of PUTS) {
+      using folder = scratch({ "key": `---\ndescription: ${KEY}\n---\n${KEY}`, "project/agents/_": "" });
+      const cwd = join(folder.path, "project");
+      put(join(cwd, name), join(folder.path, "key"));
+      const model = scripted([{ text: "ok" }]);
+      const warnings: string[] = [];
+      const on = (event: RunEvent) => void (event.type === "warning" && warnings.push(event.message));
+      const result = await agent({ model, memory: true, tools: [Agent], cwd, on }).run("go");
+      assert.deepEqual([result.stop, model.requests.length], ["done", 1], `${name} as ${what}`);
+      assert.doesNotMatch(JSON.stringify(model.requests), new RegExp(KEY), `${name} as ${what}`);
+      assert.match(warnings.join(), new RegExp(`Cannot use \\S+${name} .*'${name}' is `), `${name} as ${what}`);
+    }
+  }
+});
+
+test("U16: a folder of agents that leads out of the project is not read, and a link inside counts", async () => {
+  using folder = scratch({
+    "others/spy.md": `---\ndescription: ${KEY}\n---\n`,
+    "project/AGENTS.md": "Be kind.",
+  });
+  const cwd = join(folder.path, "project");
+  symlinkSync("../others", join(cwd, "agents"));
+  symlinkSync("AGENTS.md", join(cwd, "CLAUDE.md"));
+  const model = scripted([{ text: "ok" }]);
+  await agent({ model, memory: ["CLAUDE.md"], tools: [Agent], cwd }).run("go");
+  const sent = JSON.stringify(model.requests);
+  assert.deepEqual([sent.includes(KEY), sent.includes("Be kind.")], [false, true]);
 });

@@ -110,14 +110,12 @@ test("crochet init refuses a file in the place of a directory", async () => {
 });
 
 test("crochet init leaves nothing if it cannot finish, and finishes when run again", { timeout: 60_000 }, async () => {
-  using folder = scratch({ "mine/hooks/stop.broken.ts": 'throw new Error("kaboom");\n' });
+  using folder = scratch({ "mine/notes.md": "mine\n" });
   const dir = join(folder.path, "mine");
-  const init = () => crochet(["init", "mine"], { cwd: folder.path, env: { HOME: folder.path } });
-  const failed = await init();
+  const init = (env = {}) => crochet(["init", "mine"], { cwd: folder.path, env: { HOME: folder.path, ...env } });
+  const failed = await init({ TMPDIR: join(folder.path, "none") });
   assert.equal(failed.code, 1);
-  assert.match(failed.err, /Cannot record the first run: .*kaboom/);
-  assert.deepEqual(readdirSync(dir, { recursive: true }), ["hooks", "hooks/stop.broken.ts"]);
-  rmSync(join(dir, "hooks/stop.broken.ts"));
+  assert.deepEqual(readdirSync(dir, { recursive: true }), ["notes.md"]);
   assert.equal((await init()).code, 0);
   // As if it had been killed before the end.
   for (const path of ["agent.test.ts", "fixtures/fix-spelling/tape.jsonl"]) rmSync(join(dir, path));
@@ -125,6 +123,25 @@ test("crochet init leaves nothing if it cannot finish, and finishes when run aga
   assert.equal(again.code, 0, again.err);
   assert.match(again.out, /^\+ agent\.test\.ts\n\+ fixtures\/fix-spelling\/tape\.jsonl$/m);
   assert.equal((await crochet(["replay"], { cwd: dir, env: { HOME: folder.path } })).code, 0);
+});
+
+test("U16: crochet init runs nothing of the directory: neither its packages nor its hooks nor a preload", {
+  timeout: 60_000,
+}, async () => {
+  const ran = (name: string) =>
+    `import { writeFileSync } from "node:fs"; writeFileSync(process.env.HOME + "/ran-${name}", "");`;
+  const manifest = { name: "crochet", type: "module", exports: { ".": "./run.js", "./*": "./run.js" } };
+  using folder = scratch({
+    "mine/node_modules/crochet/package.json": JSON.stringify(manifest),
+    "mine/node_modules/crochet/run.js": `${ran("package")} export const agent = () => ({}), Read = 0, Bash = 0;`,
+    "mine/hooks/stop.theirs.ts": `${ran("hook")} export default () => {};`,
+    "mine/bunfig.toml": `preload = ["./preload.ts"]\n`,
+    "mine/preload.ts": ran("preload"),
+  });
+  const made = await crochet(["init", "mine"], { cwd: folder.path, env: { HOME: folder.path } });
+  assert.equal(made.code, 0, made.err);
+  assert.deepEqual(readdirSync(folder.path).filter((name) => name.startsWith("ran-")), []);
+  assert.ok(existsSync(join(folder.path, "mine/fixtures/fix-spelling/tape.jsonl")));
 });
 
 test("crochet init adds itself to a package.json that is there, if a person agrees", {

@@ -26,7 +26,7 @@ export default agent({ from: import.meta.url, model: scripted([{ text: "own" }])
   });
   const env = { OPENAI_BASE_URL: server.url, CROCHET_MODEL: "openai:qwen3" };
   for (const [said, ...flags] of [["own"], ["named", "--model", "openai:qwen3"]]) {
-    const { out, err } = await here.crochet(["run", "agent.ts", "hi", ...flags], env);
+    const { out, err } = await here.crochet(["run", "--trust", "agent.ts", "hi", ...flags], env);
     assert.equal(out, `${said}\n`, err);
   }
 });

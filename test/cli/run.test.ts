@@ -254,6 +254,21 @@ test("limits of a config that is not trusted never count", async () => {
   assert.equal((await run()).code, 1);
 });
 
+test("U16: nothing of a config that is not trusted counts: neither its memory nor its model", async () => {
+  using here = place({ ".crochet/config.yaml": `memory: [.env]\nmodel: theirs\n`, ".env": "TOKEN=of-this-person\n" });
+  const sent = async () => {
+    await using server = await scriptedServer([{ text: "ok" }]);
+    const { err } = await here.crochet(["run", "go"], { ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url });
+    const request = JSON.stringify(server.requests[0]!.request);
+    return { err, told: /of-this-person/.test(request), theirs: /"theirs"/.test(request) };
+  };
+  const { err, ...before } = await sent();
+  assert.match(err, /config\.yaml is not trusted: .*; until then its 'memory' and 'model' do not count/);
+  assert.deepEqual(before, { told: false, theirs: false });
+  assert.equal((await here.crochet(["trust"])).code, 0);
+  assert.deepEqual(await sent(), { err: "", told: true, theirs: true });
+});
+
 test("permissions: flag, then script, then trusted config, then asking; deny rules of each always hold", async () => {
   const lib = join(ROOT, "lib");
   const script = (permissions: string) =>

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -11,9 +12,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { HookFolder } from "../../lib/hooks/folder.ts";
-import { HOST_NAMES } from "../../lib/hooks/hosts/index.ts";
+import { HOST_NAMES, HOSTS } from "../../lib/hooks/hosts/index.ts";
 import { carryOut, type Place, planInstall, planUninstall } from "../../lib/hooks/install.ts";
 import { absoluteLine, installedFile, portableLine } from "../../lib/hooks/install-line.ts";
 import { place } from "../_place.ts";
@@ -312,6 +314,45 @@ test("the file keeps its mode and its link, and leaves nothing beside it", async
   assert.deepEqual(readdirSync(`${p.cwd}/dotfiles`), ["claude.json"]);
   await p.uninstall(p.at("claude"));
   assert.equal(readFileSync(real, "utf8"), "{}");
+});
+
+test("U16: settings are never written through a link out of the checkout, by any host, nor into a pipe", async () => {
+  const refused: string[] = [];
+  for (const host of HOST_NAMES) {
+    for (const scope of ["project", "local"] as const) {
+      const file = scope === "local" ? HOSTS[host].settings.local : HOSTS[host].settings.files[0]!;
+      if (file === undefined) continue;
+      for (const way of ["file", "no file", "folder", "pipe"]) {
+        using p = project({ "stop.a.ts": MODULE });
+        const outside = join(p.home, "outside");
+        mkdirSync(outside);
+        writeFileSync(join(outside, "kept"), "{}");
+        const path = join(p.cwd, file);
+        const [top] = file.split("/");
+        if (way === "folder") symlinkSync(outside, join(p.cwd, top!));
+        else {
+          mkdirSync(dirname(path), { recursive: true });
+          if (way === "pipe") execFileSync("mkfifo", [path]);
+          else symlinkSync(join(outside, way === "file" ? "kept" : "new"), path);
+        }
+        await assert.rejects(p.install(p.at(host, scope)), /Cannot write '\S+' as .* (?:link that leads|regular file)/);
+        assert.deepEqual(readdirSync(outside), ["kept"], `${host} ${scope} ${way}`);
+        assert.equal(readFileSync(join(outside, "kept"), "utf8"), "{}");
+        refused.push(host);
+      }
+    }
+  }
+  assert.ok(refused.length >= 4 * HOST_NAMES.length);
+});
+
+test("U16: a plugin is never written through a link out of the checkout", async () => {
+  using p = project({ "stop.a.ts": MODULE });
+  const outside = join(p.home, "outside");
+  mkdirSync(outside);
+  symlinkSync(outside, join(p.cwd, ".claude"));
+  const made = await p.crochet(["hooks", "install", "hooks", "--for", "claude", "--as", "plugin"]);
+  assert.match(made.err, /^crochet: Cannot write '\S+' as its folder is a link that leads out of the project: /);
+  assert.deepEqual([made.code, readdirSync(outside)], [1, []]);
 });
 
 test("a line of ours is known by the file it serves, whatever its path is made of", () => {

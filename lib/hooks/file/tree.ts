@@ -1,17 +1,5 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  statSync,
-} from "node:fs";
-import { join, relative } from "node:path";
-import { isInside } from "../../files/confine.ts";
+import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { sha256 } from "../../files/sha256.ts";
 
 /** More than any hooks folder has, and less than a link to a whole disk. */
@@ -79,37 +67,4 @@ function hashOf({ path, link }: Leaf, read: Read): string {
 export function sharedFiles(root: string): { readonly hash: string; readonly paths: readonly string[] } {
   const shared = counted(root, (name) => name.startsWith("_"));
   return { hash: shared.length === 0 ? "" : joined(shared).slice(0, 16), paths: shared.map(({ path }) => path) };
-}
-
-/** More than any hook or settings file has, and less than fills the memory. */
-const MOST_BYTES = 10_000_000;
-
-/**
- * Reads a file that a checkout brought along: a regular file of at most 10 MB that does not lead out of the project.
- * Undefined if there is nothing.
- *
- * @throws {Error} with the reason, by the file's name
- */
-export function readBrought(project: string, path: string): Uint8Array | undefined {
-  const name = relative(project, path);
-  const refuse = (why: string) => new Error(`'${name}' ${why}`);
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
-  let real: string;
-  try {
-    real = realpathSync(path);
-  } catch {
-    throw refuse("is a link that leads nowhere");
-  }
-  if (!isInside(real, realpathSync(project))) throw refuse("is a link that leads out of the project");
-  if (!lstatSync(real).isFile()) throw refuse("is not a regular file");
-  // Looked at again once it is open: a pipe put in its place meanwhile would never end.
-  const file = openSync(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
-  try {
-    const stat = fstatSync(file);
-    if (!stat.isFile()) throw refuse("is not a regular file");
-    if (stat.size > MOST_BYTES) throw refuse(`is larger than ${MOST_BYTES / 1_000_000} MB`);
-    return readFileSync(file);
-  } finally {
-    closeSync(file);
-  }
 }
