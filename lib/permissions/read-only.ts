@@ -102,6 +102,8 @@ function readingOf(
 
 /** Commands that work on the folder they are in unless another is named, and do not only read as far as we know. */
 const ON_FOLDER = /^(?:(?:[ef]?grep|rg|ag|ack|find)\0|git\0(?:.*\0)?(?:archive|clean|grep|reset|stash)\0)/s;
+/** A script or a sub-command of these is not a file, though a folder may have its name. */
+const SCRIPT = /^(?:bun|cargo|deno|go|make|npm|pnpm|yarn)\0(?:run\0)?[\w:-]+\0/;
 
 /**
  * Whether git would use a `.git` of the workspace or of a folder above it, or none. One below, or a folder that is itself a
@@ -208,9 +210,12 @@ function namesProcess(word: string): boolean {
 /** Also behind `=`, as in `of=a`; undefined if a link could lead a `..` elsewhere. */
 function namedIn([name = "", ...words]: readonly string[], places: readonly string[]): readonly string[] | undefined {
   const all = [programOf(name), ...words, ""].join("\0");
-  const names = [...words, ...(ON_FOLDER.test(all) ? ["."] : [])].flatMap((
-    word,
-  ) => [word, word.replace(/^[^=]*=?/, "")])
+  const given = SCRIPT.test(all)
+    ? words.slice(words[0] === "run" ? 2 : 1)
+    : ON_FOLDER.test(all)
+    ? [...words, "."]
+    : words;
+  const names = given.flatMap((word) => [word, word.replace(/^[^=]*=?/, "")])
     .filter((name) => name !== "" && name.length <= LONGEST_PATH);
   if (names.some((name) => name.split("/").includes(".."))) return undefined;
   return names.flatMap((name) => places.map((place) => resolve(place, name)));

@@ -3,6 +3,7 @@ import type { Effect } from "../core/tool.ts";
 import { hold, inside, isOfProcess, isProtected, realPath } from "./_path-rule.ts";
 import { concernsCommand, EDITS, matchesCommand, namesCommand, parseRule, READS, type Rule } from "./parse-rule.ts";
 import { type BashCommand, type BashLine, readBash } from "./read-only.ts";
+import { programOf } from "./shell.ts";
 
 /** `default` asks before anything that changes something; `bypass` is short for `bypassPermissions`. */
 export type PermissionMode = "default" | "acceptEdits" | "plan" | "bypassPermissions" | "bypass";
@@ -115,6 +116,9 @@ function decideCommands(
   return { behavior: "allow", rule: first, reason: `its commands only read or are allowed by ${[...used].join(", ")}` };
 }
 
+/** Commands that take names of folders, and of what is in them at most the names. */
+const LISTS = /^(?:cd|du|ls|mkdir|stat|test|tree)$/;
+
 /** Whether a rule is about some calls of Bash, or about some files: of an unread line it is not known whether it is one of them. */
 function isPattern(rule: Rule): boolean {
   return rule.command !== undefined || rule.path !== undefined;
@@ -141,9 +145,10 @@ function doubtOf(rules: readonly Rule[], subject: Subject): Decision | undefined
     if (!named) return inDoubt(files[0], `which files '${command.source}' names is not known`);
     for (const rule of files) {
       const matches = (path: string) => matchesPath(rule, path, subject);
-      const path = named.find((p) => matches(p) || matches(join(p, "_")) || startsIn(rule, p, subject));
+      const lists = LISTS.test(programOf(command.words[0]!));
+      const path = named.find((p) => matches(p) || matches(join(p, "_")) || (!lists && startsIn(rule, p, subject)));
       if (path !== undefined) return inDoubt(rule, `'${command.source}' names '${path}'`);
-      if (hold(named.map(subject.real), (p) => rule.path!(p, subject.real(subject.roots[0]!)))) {
+      if (!lists && hold(named.map(subject.real), (p) => rule.path!(p, subject.real(subject.roots[0]!)))) {
         return inDoubt(rule, `'${command.source}' names a folder`);
       }
     }

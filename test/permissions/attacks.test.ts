@@ -422,6 +422,12 @@ test("a command that reads, moves or removes whole folders above a denied path a
     ["Read(secret/**)", ["grep -r X .", "grep -r X secret", "rg X", "git show", "tar c ."], [
       ...["grep -rn X lib", "grep -rin X lib src", "rg -n X src", "ls secret", "tar c lib", "git status"],
     ]],
+    ["Edit(test/data/**)", ["rm -rf test", "bun x test", "npm test test/data/a"], [
+      "npm test",
+      "bun run test",
+      "du -sh test",
+      "tree .",
+    ]],
     ["Edit(/lib/*.pem)", ["rm -rf ."], ["rm -rf lib", "rm lib/c"]],
   ];
   for (const [rule, asks, passes] of table) {
