@@ -15,7 +15,7 @@ const USAGE: Usage = {
   words: "-- <command…>",
   about:
     "Runs any agent through a local server that passes its requests on to the real API, and records them as a fixture. " +
-    "Claude Code, Codex, Gemini CLI, opencode, pi and the SDKs find the server by themselves; other programs get its address in " +
+    "Claude Code, Codex, Gemini CLI, Qwen Code, opencode, pi and the SDKs find the server by themselves; other programs get its address in " +
     "CROCHET_TAPE_URL, followed by /anthropic, /openai/v1 or /gemini. The fixture keeps what the run changes or removes in " +
     "this directory, as it was before; all else is that of the day it is replayed.",
   flags: [

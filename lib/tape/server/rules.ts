@@ -120,11 +120,11 @@ export const RULES: { readonly [name: string]: Rule } = {
     finds: /(?<=background with ID: )b\w+|(?<=<task-id>)\w+(?=<\/task-id>)|(?<=\/tasks\/)b\w+(?=\.output)/g,
   },
   "codex-results": {
-    about: "ids, names and times in results",
+    about: "ids, names, times and counts in results",
     client: "codex",
     within: ["result"],
     finds:
-      /(?<=Chunk ID: )[0-9a-f]+|(?<=Wall time:? )[\d.]+(?= seconds)|(?<="chunk_id":")[0-9a-f]+(?=")|(?<="wall_time_seconds":)[\d.e-]+|(?<="nickname":")[^"]*(?=")|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g,
+      /(?<=Chunk ID: )[0-9a-f]+|(?<=Original token count: )\d+|(?<=Wall time:? )[\d.]+(?= seconds)|(?<="chunk_id":")[0-9a-f]+(?=")|(?<="wall_time_seconds":)[\d.e-]+|(?<="nickname":")[^"]*(?=")|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g,
   },
   "gemini-results": {
     about: "ids of processes",

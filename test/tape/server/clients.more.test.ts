@@ -22,8 +22,8 @@ interface Client {
 }
 
 const PROMPT = "What does notes.md say?";
-const read = (name: string, field: string) => (root: string) => ({
-  anthropic: { name, input: { [field]: `${root}/notes.md` } },
+const read = (name: string, field: string, api = "anthropic") => (root: string) => ({
+  [api]: { name, input: { [field]: `${root}/notes.md` } },
 });
 
 const CLIENTS: { readonly [name: string]: Client } = {
@@ -43,7 +43,13 @@ const CLIENTS: { readonly [name: string]: Client } = {
     install: "@google/gemini-cli",
     command: ["gemini", "-p", PROMPT],
     memory: "GEMINI.md",
-    tool: (root) => ({ gemini: { name: "read_file", input: { file_path: `${root}/notes.md` } } }),
+    tool: read("read_file", "file_path", "gemini"),
+  },
+  "Qwen Code": {
+    install: "@qwen-code/qwen-code",
+    command: ["qwen", "--auth-type", "openai", "-m", "qwen3-coder-plus", "-p", PROMPT],
+    memory: "QWEN.md",
+    tool: read("read_file", "file_path", "chat"),
   },
   "opencode": {
     install: "opencode-ai",
@@ -170,7 +176,7 @@ for (const [name, { install, command, memory, tool, script }] of Object.entries(
       assert.equal(end.end, "exit 0", end.stderr);
       const bare = { PATH: env.PATH, HOME: home, PACKAGES: packages.path };
       const replay = async () => {
-        const words = [...CROCHET, "tape", "replay", "run", "--json", "--timeout", "120", "--", ...command];
+        const words = [...CROCHET, "tape", "replay", "run", "--trust", "--json", "--timeout", "120", "--", ...command];
         const line = isAlone ? ["unshare", "-rn", "sh", "-c", `ip link set lo up; exec "$@"`, "sh", ...words] : words;
         const { code, out, err } = await ended(line as [string, ...string[]], { cwd: project.path, env: bare });
         return { code, err, report: JSON.parse(out.trim().split("\n").at(-1)!) as DriftReport };

@@ -14,7 +14,7 @@ const SPANS = [
   /Today's date is [^\n(]*|Today's date: [^\n]*|Current date: [^\n]*|<current_date>[^<]*|<timezone>[^<]*/g,
   /^x-anthropic-billing-header: .*$|OS Version: [^\n]*|\{AGENT-ID-\d+\}/g,
   /agentId: \w*|to: '[^']*|duration_ms: \d*|background with ID: b\w*|<task-id>\w*|\/tasks\/b\w*/g,
-  /Chunk ID: \w*|Wall time:? [\d.]*|"chunk_id":"\w*|"wall_time_seconds":[\d.e-]*|"nickname":"[^"]*|[0-9a-f-]{36}/g,
+  /Chunk ID: \w*|Original token count: \d*|Wall time:? [\d.]*|"chunk_id":"\w*|"wall_time_seconds":[\d.e-]*|"nickname":"[^"]*|[0-9a-f-]{36}/g,
   /Process Group PGID: \d*|\/\.gemini\/tmp\/[\w.-]*|<task id="ses_\w*/g,
 ];
 

@@ -95,3 +95,13 @@ test("git's status is known by its lines, before or behind a heading, and ends w
   assert.equal(system, readAs("QwenCode/0.24.4 (linux; arm64)", "Be short.\n\nEnd")[0]);
   assert.notEqual(system, readAs("QwenCode/0.24.4 (linux; arm64)", `Be short.${snapshot}\n\nEnds`)[0]);
 });
+
+test("how many tokens Codex counts in a result, of which paths are a part, is not compared; the result is", () => {
+  const read = (output: string) => {
+    const body = { input: [{ type: "function_call_output", call_id: "c1", output }] };
+    const headers = { "user-agent": "codex_exec/0.166.0" };
+    return compared({ api: "responses", method: "POST", path: "/v1/responses", headers, body }).sent.body;
+  };
+  assert.deepEqual(read("Original token count: 17\n{ROOT}"), read("Original token count: 19\n{ROOT}"));
+  assert.notDeepEqual(read("Original token count: 17\n{ROOT}"), read("Original token count: 17\n{HOME}"));
+});
