@@ -83,6 +83,10 @@ export const FAULTS: {
   },
   throws: { about: "the tool throws", places: ["tool"] },
   "fails after it worked": { about: "the tool does its work, and fails: its result is lost", places: ["tool"] },
+  kill: {
+    about: "the process is killed, in a tool once that has done its work, and the session is resumed in another",
+    places: ["message", "tool"],
+  },
   "never ends": {
     about: "the tool runs until the run's time is up or, without a limit, a person interrupts it",
     places: ["tool"],
@@ -93,10 +97,6 @@ export const FAULTS: {
   timeout: { about: "the hook takes too long", places: ["hook"] },
   nonsense: { about: "the hook's answer is unusable", places: ["hook"] },
   gone: { about: "the server answers no more calls", places: ["mcp"] },
-  kill: {
-    about: "the process is killed, in a tool once that has done its work, and the session is resumed in another",
-    places: ["message", "tool"],
-  },
 };
 
 /** The kind of a fault, and its argument. */
