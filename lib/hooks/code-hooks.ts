@@ -17,7 +17,7 @@ type OneOrMany<T> = T | readonly T[];
 
 /**
  * Hooks in lists by event: `{ preToolUse: [...], stop: [...] }`. `postToolUse` sees successes, `postToolUseFailure`
- * failures; a hook of `onToolFailure`, `onToolSuccess` or `matchToolPostFailure` sees those it is for in `postToolUse` too.
+ * failures; a hook of `onToolFailure` or `onToolSuccess` sees those it is for in `postToolUse` too.
  */
 export type TypedHooks = {
   readonly [N in EventName as Camel<N> | Camel<AliasesOf<N>>]?: OneOrMany<Hook<N>>;
@@ -124,8 +124,8 @@ type ToolEvent = "pre-tool-use" | "post-tool-use";
 /** Hooks that say themselves whether they are for calls that failed. */
 const byOutcome = new WeakSet<Hook<any>>();
 
-function onlyAfter(pattern: string | RegExp, hook: Hook<"post-tool-use">, failed: boolean): Hook<"post-tool-use"> {
-  const made = onlyFor(pattern, hook, (event) => event.failed === failed);
+function onlyAfter(hook: Hook<"post-tool-use">, failed: boolean): Hook<"post-tool-use"> {
+  const made = onlyFor("*", hook, (event) => event.failed === failed);
   byOutcome.add(made);
   return made;
 }
@@ -185,15 +185,15 @@ export function matchToolPost(pattern: string | RegExp, hook: Hook<"post-tool-us
 
 /** As `matchToolPost`, for calls that failed. */
 export function matchToolPostFailure(pattern: string | RegExp, hook: Hook<"post-tool-use">): Hook<"post-tool-use"> {
-  return onlyAfter(pattern, hook, true);
+  return onlyFor(pattern, hook, (event) => event.failed);
 }
 
 /** A hook for failed calls only. */
 export function onToolFailure(hook: Hook<"post-tool-use">): Hook<"post-tool-use"> {
-  return onlyAfter("*", hook, true);
+  return onlyAfter(hook, true);
 }
 
 /** A hook for calls that went well only. */
 export function onToolSuccess(hook: Hook<"post-tool-use">): Hook<"post-tool-use"> {
-  return onlyAfter("*", hook, false);
+  return onlyAfter(hook, false);
 }

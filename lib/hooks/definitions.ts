@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import type { AnyEvent } from "../core/events.ts";
+import { type AnyEvent, type EventName, EVENTS } from "../core/events.ts";
 import type { Hook, HookRecord } from "../core/hook.ts";
+import { isObject } from "../core/json.ts";
 import { NO_OPINION, type Opinion, readNative } from "../core/verdict.ts";
 import { nearest } from "../files/nearest.ts";
 import { startOf } from "./command.ts";
@@ -18,9 +19,9 @@ import { readRan } from "./process/read-ran.ts";
 import { projection } from "./process/wire.ts";
 import { type PromptModel, promptRecord, warnOff, withoutModel } from "./prompt.ts";
 import { readDefinition } from "./read-answer.ts";
-import { type Condition, isToolTest } from "./rule.ts";
+import { type Condition, isToolTest, type Rule } from "./rule.ts";
 import { parseRules } from "./rule-lines.ts";
-import { readRules } from "./rule-yaml.ts";
+import { rulesIn } from "./rule-yaml.ts";
 import { compileRules } from "./rules.ts";
 import { compileTemplate } from "./template.ts";
 import { readYaml, type YamlText } from "./yaml.ts";
@@ -160,14 +161,15 @@ function partsOf(
   place: Place,
 ): Parts | undefined {
   const { name } = definition;
-  const { yaml, file, host, warn = warnOnConsole, by } = place;
+  const { file, host, warn = warnOnConsole, by } = place;
   switch (definition.type) {
     case "inline": {
-      const rules = readInline(definition.rules!, yaml, file).map((rule) => ({
+      const events = on.map((o) => o.event);
+      const rules = readInline(definition.rules!, events, place).map((rule) => ({
         ...rule,
         when: withSeedTools(rule.when),
       }));
-      return { ...compileRules(rules, file, on.map((o) => o.event)), dialect: "definition" };
+      return { ...compileRules(rules, file, events), dialect: "definition" };
     }
     case "command": {
       const { command } = definition;
@@ -198,10 +200,45 @@ function scriptOf({ name, script }: Definition, { workspace, yaml, path }: Place
   }
 }
 
-/** Rules as a list, or as a text in their one-line form (S3.30). */
-function readInline(path: Path, yaml: YamlText, file: string) {
+/**
+ * Rules as a list, or as a text in their one-line form (S3.30). One that cannot be read leaves the others as they are: it
+ * is reported, and unless it only allows or changes something, it denies whatever its definition matches.
+ */
+function readInline(path: Path, events: readonly EventName[], place: Place): Rule[] {
+  const { yaml, file, onProblem: report = place.warn ?? warnOnConsole } = place;
+  const readable = (read: () => Rule, action?: unknown): readonly Rule[] => {
+    try {
+      const rule = read();
+      compileRules([rule], file, events);
+      return [rule];
+    } catch (error) {
+      if (!(error instanceof HookLoadError)) throw error;
+      report(error.message);
+      const permits = action === "continue" || action === "allow" || action === "modify";
+      if (permits || events.every((event) => EVENTS[event].deny === "ignored")) return [];
+      return [{ when: { and: [] }, action: "deny", reason: error.message, at: yaml.at(path) }];
+    }
+  };
   const lines = yaml.inPlace(path);
-  return lines === undefined ? readRules(yaml, path) : parseRules(lines, file);
+  if (lines === undefined) {
+    return rulesIn(yaml, path).flatMap(({ given, read }) => readable(read, isObject(given) ? given.action : undefined));
+  }
+  // A text that cannot be taken apart counts as one rule: where each ends is not known.
+  const parsed = parsedLines(lines, file);
+  return parsed instanceof HookLoadError
+    ? [...readable(() => {
+      throw parsed;
+    })]
+    : parsed.flatMap((rule) => readable(() => rule, rule.action));
+}
+
+function parsedLines(lines: string, file: string): readonly Rule[] | HookLoadError {
+  try {
+    return parseRules(lines, file);
+  } catch (error) {
+    if (error instanceof HookLoadError) return error;
+    throw error;
+  }
 }
 
 /** A rule about a tool by its name of seed S3 also holds for the tool that it means. */

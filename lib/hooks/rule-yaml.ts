@@ -13,9 +13,14 @@ const RULE: Kinds = { ...TEST, action: "any", reason: "a text", modify_field: "a
 
 /** Reads the rules of a list in a YAML text: `{field, operator, value, action, …}`, or `and`, `or`, `not` in place of a field. */
 export function readRules(yaml: YamlText, path: Path = []): Rule[] {
+  return rulesIn(yaml, path).map(({ read }) => read());
+}
+
+/** The rules of a list, each to be read by itself. */
+export function rulesIn(yaml: YamlText, path: Path): { readonly given: unknown; readonly read: () => Rule }[] {
   const list = path.reduce<unknown>((value, key) => (value as { [key: string | number]: unknown })[key], yaml.value);
   if (!Array.isArray(list)) throw yaml.mistake(path, "its rules are not a list: begin each rule with '- field:'");
-  return list.map((given, i) => ruleOf(given, [...path, i], yaml));
+  return list.map((given, i) => ({ given, read: () => ruleOf(given, [...path, i], yaml) }));
 }
 
 function ruleOf(given: unknown, path: Path, yaml: YamlText): Rule {

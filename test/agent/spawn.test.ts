@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent, deny, keepGoing, type RunEvent, tool } from "crochet";
+import { agent, deny, keepGoing, memoryStore, type RunEvent, tool } from "crochet";
 import { scripted, type ScriptedReply } from "crochet/testing";
 import { textOf } from "../../lib/core/messages.ts";
 import { Agent, agentTool } from "../../lib/tools/agent.ts";
@@ -141,14 +141,21 @@ test("a sub-agent starts in its parent's directory and follows its own shell, wh
   assert.deepEqual(places.map((text) => text.replace(/^1\t/, "")), ["in one", "in two"]);
 });
 
-test("S0.29: an unknown agent to resume is an error result, never a fresh start", async () => {
-  const helper = agent({
-    model: by({ go: [{ tools: [start("x", { resume_agent_id: "nobody" })] }, { text: "done" }] }),
-    tools: [Agent],
-  });
+test("S0.29: an unknown id to resume is an error, for an agent and for its sub-agents, never a fresh start", async () => {
+  const model = by({ go: [{ tools: [start("x", { resume_agent_id: "nobody" })] }, { text: "done" }] });
+  const store = memoryStore();
+  const helper = agent({ model, tools: [Agent], store });
+  const unknown = /Cannot resume 'nobody' as there is no transcript of that id/;
+  await assert.rejects(helper.resume("nobody", "go"), unknown);
+  await assert.rejects(helper.fork("nobody", "go"), unknown);
+  await assert.rejects(helper.open({ resume: "nobody" }), unknown);
+  // What was never given a store has none of the id either.
+  await assert.rejects(agent({ model }).resume("nobody", "go"), unknown);
+  assert.deepEqual([model.requests.length, await store.load("nobody")], [0, undefined]);
   const [content, isError] = answersIn(await helper.run("go"), 2)[0]!;
   assert.equal(isError, true);
   assert.match(content!, /Cannot resume agent 'nobody'/);
+  assert.equal(model.requests.length, 2, "no sub-agent was started");
 });
 
 test("an unknown type of agent is an error that lists the known ones", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type CodeHooks, matchToolPostFailure, onToolFailure, onToolSuccess } from "../../lib/hooks/code-hooks.ts";
+import { type CodeHooks, onToolFailure, onToolSuccess } from "../../lib/hooks/code-hooks.ts";
 import type { EventOf } from "../../lib/core/events.ts";
 import type { CallOutcome } from "../../lib/core/run-events.ts";
 import type { Tool } from "../../lib/core/tool.ts";
@@ -237,7 +237,6 @@ test("U8, S4.13, C4: typed lists are split by outcome; objects see both; onToolF
           note("success"),
           onToolFailure(note("onFailure")),
           onToolSuccess(note("onSuccess")),
-          matchToolPostFailure("Fail", note("matched")),
         ],
         postToolUseFailure: [note("failure"), onToolFailure(note("filtered")), onToolSuccess(note("never"))],
       },
@@ -245,7 +244,7 @@ test("U8, S4.13, C4: typed lists are split by outcome; objects see both; onToolF
   }).run();
   assert.deepEqual(seen, [
     ...["object Echo", "success Echo", "onSuccess Echo"],
-    ...["object Fail", "onFailure Fail", "matched Fail", "failure Fail", "filtered Fail"],
+    ...["object Fail", "onFailure Fail", "failure Fail", "filtered Fail"],
   ]);
 });
 

@@ -4,6 +4,8 @@ import { type AnyEvent, type EventName, type EventRow, EVENTS } from "../../lib/
 import { compileMatcher, missing } from "../../lib/hooks/match.ts";
 import { EVENT_NAMES, pascal, resolveEvent } from "../../lib/core/names.ts";
 import { expectEvent, nearest } from "../../lib/files/nearest.ts";
+import type { HookConfig } from "../../lib/hooks/definition.ts";
+import { definitions } from "../../lib/hooks/definitions.ts";
 import { type Firing, HookRegistry } from "../../lib/hooks/registry.ts";
 import { projection, wireInput } from "../../lib/hooks/process/wire.ts";
 import { context, deny, keepGoing, modify } from "../../lib/core/verdict.ts";
@@ -376,13 +378,36 @@ test("U2: two events never have the same id", async () => {
   assert.equal(new Set(ids).size, NAMES.length);
 });
 
-test("S3.12: hooks of the old events go on working beside the new ones", async () => {
-  const heard: string[] = [];
-  const hooks = new HookRegistry().register(
-    { preToolUse: () => void heard.push("old") },
-    { modelSwitch: () => void heard.push("new") },
-  );
-  await hooks.fire(FIRINGS["pre-tool-use"]);
-  await hooks.fire(FIRINGS["model-switch"]);
-  assert.deepEqual(heard, ["old", "new"]);
+/** Events that there were before those of S3, as settings name them, and when each fires. */
+const OLD: { readonly [name: string]: EventName } = {
+  PreToolUse: "pre-tool-use",
+  PostToolUse: "post-tool-use",
+  UserPromptSubmit: "user-prompt-submit",
+  SessionStart: "session-start",
+  SessionEnd: "session-end",
+  Stop: "stop",
+  SubagentStop: "stop",
+  PreCompact: "pre-compact",
+  Notification: "notification",
+};
+
+// Kills: an old name that is left out of the table.
+test("S3.12: hooks of the old events go on working beside the new ones, in code and in definitions", async () => {
+  for (const [name, event] of Object.entries(OLD)) {
+    const heard: string[] = [];
+    const key = name[0]!.toLowerCase() + name.slice(1);
+    const rule = { field: "event", operator: "matches", value: ".", action: "continue" } as const;
+    const matcher = { events: [name] } as HookConfig["matcher"];
+    const inFile = { name: "defined", type: "inline", matcher, inline_rules: [rule] } as HookConfig;
+    const hooks = new HookRegistry().register(
+      { [key]: () => void heard.push(name) },
+      { modelSwitch: () => void heard.push("new") },
+    ).registerSource(definitions({ hooks: { definitions: [inFile] } }));
+    await hooks.load();
+    const below = name === "SubagentStop" ? { agent_id: "sub", parent_agent_id: "s" } : {};
+    await hooks.fire(FIRINGS[event] as Firing, { session_id: "s", agent_id: "s", ...below });
+    await hooks.fire(FIRINGS["model-switch"]);
+    assert.deepEqual(heard, [name, "new"]);
+    assert.equal(hooks.getStats().defined!.runs, 1, name);
+  }
 });

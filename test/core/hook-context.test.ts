@@ -5,6 +5,7 @@ import type { HookContext } from "../../lib/core/hook.ts";
 import { systemClock } from "../../lib/core/clock.ts";
 import { context, deny } from "../../lib/core/verdict.ts";
 import { agent } from "../../lib/index.ts";
+import { HookRegistry, wrapToolCall } from "../../lib/hooks/registry.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { Agent } from "../../lib/tools/index.ts";
 import { env, folded, PRE, pre, STOP } from "./_fired.ts";
@@ -145,6 +146,24 @@ test("S4.16: values are shared by all hooks of a session, and only there", async
   await s.session.prompt("two");
   await stage({ model: scripted([{ text: "a" }]), hooks: count }).run();
   assert.deepEqual(seen, [8, 15, 8]);
+});
+
+// Kills: a registry that makes a new map for each event.
+test("S4.16: a registry shares one map of values through all events of a session, until it ends", async () => {
+  const seen: unknown[] = [];
+  const hooks = new HookRegistry().register({
+    onEvent: (_, { values }) => {
+      values.set("n", Number(values.get("n") ?? 0) + 1);
+      seen.push(values.get("n"));
+    },
+  });
+  for (const session_id of ["a", "b", "a"]) {
+    await hooks.fire({ event: "user-prompt-submit", prompt: "go" }, { session_id });
+    await wrapToolCall(hooks, session_id, "Bash", { command: "ls" }, () => "");
+  }
+  await hooks.fire({ event: "session-end", reason: "other", duration_ms: 0 }, { session_id: "a" });
+  await hooks.fire({ event: "user-prompt-submit", prompt: "again" }, { session_id: "a" });
+  assert.deepEqual(seen, [1, 2, 3, 1, 2, 3, 4, 5, 6, 7, 1]);
 });
 
 test("U2: an agent below has values of its own, which neither sees of the other", async () => {

@@ -11,7 +11,7 @@ import { scripted } from "../../lib/testing/scripted.ts";
 import { ended } from "../_crochet.ts";
 import { OUR_RUNTIME } from "../_runtime.ts";
 import { put, scratch } from "../_scratch.ts";
-import { load, one, preToolUse, refused } from "./_definitions.ts";
+import { load, one, preToolUse } from "./_definitions.ts";
 import { testEnv } from "./_events.ts";
 import { POST } from "./_fire.ts";
 
@@ -24,10 +24,11 @@ test("S3.30: inline_rules may be text in the one-line form, and its mistakes kee
     not args.command contains "tmp" -> deny("No")`);
   assert.equal((await preToolUse(records, "Bash", { command: "rm -rf /" })).reason, "No");
   assert.equal((await preToolUse(records, "Bash", { command: "rm -rf /tmp/x" })).decision, "continue");
-  assert.match(
-    await refused(`name: x\ntype: inline\ninline_rules: |\n  # guard\n  args.command like "x" -> deny("No")`),
-    /^Cannot load hooks\.yaml:7:22 as 'like' is not a known operator/,
-  );
+  const problems: string[] = [];
+  await one(`name: x\ntype: inline\ninline_rules: |\n  # guard\n  args.command like "x" -> deny("No")`, {
+    onProblem: (message) => problems.push(message),
+  });
+  assert.match(problems.join(), /^Cannot load hooks\.yaml:7:22 as 'like' is not a known operator/);
 });
 
 test("S3.13, U3: a command reads one line of JSON and answers {action, modified_data} on stdout", async () => {

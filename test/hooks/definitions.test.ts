@@ -135,10 +135,6 @@ test("U7: a mistake names the file, its place, the definition, the field and the
     ],
     ["name: x\ntype: internal", /definition 'x' names no function that was given in code/],
     [
-      "name: x\ntype: inline\ninline_rules:\n  - { field: a, operator: matches, value: '(a+)+', action: deny }",
-      /hooks\.yaml:6:49 as '\(a\+\)\+' cannot be used safely/,
-    ],
-    [
       "name: x\ntype: command\ncommand: ls\non_error: maybe",
       /'on_error' must be "continue" or "deny" or "abort": current/,
     ],
@@ -172,6 +168,55 @@ test("a bad definition is dropped and reported, the others work", async () => {
   assert.match(problems[0]!, /definition 'bad'/);
   assert.deepEqual(await load("hooks: [", { onProblem: (message) => problems.push(message) }), []);
   assert.equal(problems.length, 2);
+});
+
+/** Rules that cannot be read, in one of both forms, and how the call that one of them may be about ends. */
+const UNREAD: readonly (readonly [rules: string, decision: string, says: RegExp])[] = [
+  [
+    "- { field: args.command, operator: matches, value: '(a+)+', action: deny }",
+    "deny",
+    /:7:\d+ as '\(a\+\)\+' cannot be/,
+  ],
+  [
+    "- { field: args.command, operator: matches, value: '(', action: deny }",
+    "deny",
+    /'\(' is not a regular expression/,
+  ],
+  ["- { field: args.command, operator: glob, value: '[a', action: ask }", "deny", /its '\[' is never closed/],
+  ["- { field: args.command, operator: mtches, value: a, action: deny }", "deny", /did you mean 'matches'/],
+  ["- { field: args.command, operator: equals, value: a, action: dney }", "deny", /did you mean 'deny'/],
+  ["- { field: args.command, operator: matches, value: '(', action: continue }", "continue", /is not a regular/],
+  ["- { field: args.command, operator: matches, value: '(', action: allow }", "continue", /is not a regular/],
+  ["|\n  args.command matches '(' -> deny('no')\n  args.command equals 'rm' -> deny('not rm')", "deny", /'\('/],
+  [
+    "|\n  args.command mtches 'x' -> deny('no')\n  args.command equals 'rm' -> deny('not rm')",
+    "deny",
+    /'mtches' is not/,
+  ],
+];
+
+// Kills: a definition that is dropped whole, so that a mistake in one guard opens all of them.
+test("S3.27, S3.28: a rule that cannot be read leaves the others, and denies what its definition matches", async () => {
+  for (const [rules, decision, says] of UNREAD) {
+    const problems: string[] = [];
+    const others = rules.startsWith("|")
+      ? ""
+      : "\n  - { field: args.command, operator: equals, value: rm, action: deny, reason: not rm }";
+    const head = "name: x\ntype: inline\nmatcher: { events: [PreToolUse], tools: [Bash] }\ninline_rules:";
+    const text = `${head}${rules.startsWith("|") ? " " : "\n  "}${rules}${others}`;
+    const records = await one(text, { onProblem: (message) => problems.push(message) });
+    const asked = async (tool_name: string, command: string) => {
+      const call = { tool_name, input: { command }, original_input: { command }, tool_use_id: "1" };
+      return await fire(records, { event: "pre-tool-use", ...call } as never, testEnv());
+    };
+    const ls = await asked("Bash", "ls");
+    assert.equal(ls.decision, decision, rules);
+    if (decision === "deny") assert.match(ls.reason!, says, rules);
+    assert.equal((await asked("Bash", "rm")).decision, "deny", rules);
+    assert.equal((await asked("Read", "rm")).decision, "continue", rules);
+    assert.equal(problems.length, 1, rules);
+    assert.match(problems[0]!, says, rules);
+  }
 });
 
 test("a definition or all of them can be switched off", async () => {

@@ -34,6 +34,13 @@ test("S3.21, U13: the one filter is length", () => {
   const shown = (template: string) => compileTemplate(template).render(bash);
   assert.equal(shown("{{args.command | length}} {{args.list|length}} {{ args | length }}"), "16 3 2");
   assert.equal(shown("[{{args.gone | length}}]"), "[]");
+  for (
+    const filter of ["upper", "lower", "json", "trim", "len", "lengths", "Length", "length | length", "length()", ""]
+  ) {
+    const { render, warnings } = compileTemplate(`{{args.command | ${filter}}}`);
+    assert.equal(render(bash), `{{args.command | ${filter}}}`, "another filter is left as it is");
+    assert.equal(warnings.length, 1, filter);
+  }
 });
 
 test("S4.20, C25: {{.ToolName}} and {{.Input}} are the same as {{tool}} and {{args}}", () => {

@@ -3,9 +3,10 @@ import { Buffer } from "node:buffer";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { ToolError } from "../../lib/core/tool.ts";
-import { applyEdit, Edit, edit } from "../../lib/tools/index.ts";
+import { applyEdit, Edit, edit, MultiEdit } from "../../lib/tools/index.ts";
 import { testData } from "../_data.ts";
 import { run, withFile } from "./_edit-file.ts";
+import { call } from "./_tree.ts";
 import { inWorkspace } from "./_workspace.ts";
 
 test("S0.17: Edit takes file_path, old_string, new_string and replace_all, and requires the first three in that order", () => {
@@ -24,6 +25,19 @@ test("S0.17: Edit takes file_path, old_string, new_string and replace_all, and r
   ]);
   assert.equal(Edit.effect, "write");
 });
+
+test("S0.17: without replace_all, or with it false, only the one occurrence is replaced, and two are refused", () =>
+  withFile("one two two\n", async ({ root, path, read, context }) => {
+    for (const replace_all of [undefined, false]) {
+      const flag = replace_all === undefined ? {} : { replace_all };
+      const twice = { old_string: "two", new_string: "2", ...flag };
+      await assert.rejects(run({ file_path: path, ...twice }, context), { code: "ambiguous" });
+      await assert.rejects(edit({ file_path: "a.txt", ...twice }, { cwd: root }), { code: "ambiguous" });
+      assert.equal(read(), "one two two\n");
+    }
+    const { response } = await run({ file_path: path, old_string: "one", new_string: "1" }, context);
+    assert.deepEqual([read(), response.replaceAll], ["1 two two\n", false]);
+  }));
 
 test("S0.18, S0.19, S0.22, S0.25: edit() replaces the one occurrence in the file, with no agent and no hooks", () =>
   withFile("let a = 1;\nlet b = 2;\n", async ({ root, read }) => {
@@ -57,7 +71,21 @@ test("S0.21, S0.23: Edit answers 'String appears N times, use replace_all or add
     assert.equal(read(), "x\n".repeat(12));
   }));
 
-test("S0.22, S0.24: Edit with replace_all renames every occurrence", () =>
+// Kills: the first of several occurrences is taken, or all of them.
+test("S0.24: an ambiguous match never overwrites anything, alone or among other edits; replace_all is the bulk path", () =>
+  withFile("a b\na b\nc\n", async ({ root, path, read, context }) => {
+    const before = read();
+    const ambiguous = { old_string: "a", new_string: "z" };
+    await assert.rejects(run({ file_path: path, ...ambiguous }, context), { code: "ambiguous" });
+    const edits = [{ old_string: "c", new_string: "d" }, ambiguous];
+    await assert.rejects(call(MultiEdit, { file_path: path, edits }, context), { code: "ambiguous" });
+    await assert.rejects(edit({ file_path: "a.txt", ...ambiguous }, { cwd: root }), { code: "ambiguous" });
+    assert.equal(read(), before);
+    await run({ file_path: path, ...ambiguous, replace_all: true }, context);
+    assert.equal(read(), "z b\nz b\nc\n");
+  }));
+
+test("S0.22: Edit with replace_all renames every occurrence", () =>
   withFile("n = n + 1\nprint(n)\n", async ({ path, read, context }) => {
     const { content } = await run(
       { file_path: path, old_string: "n", new_string: "count", replace_all: true },
