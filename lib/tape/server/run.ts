@@ -13,7 +13,7 @@ import { sourceOf } from "../record/recorded-tape.ts";
 import { placer, placesHere } from "../redact/places.ts";
 import { redactor } from "../redact/redact.ts";
 import type { Tape } from "../tape.ts";
-import { writeTape } from "../write.ts";
+import { checkWritable, writeTape } from "../write.ts";
 import { asksModel } from "./api.ts";
 import { type CommandEnd, endedEarly, runCommand } from "./command.ts";
 import { listen, type Listening, refusingProxy } from "./listen.ts";
@@ -146,6 +146,7 @@ async function recordIn(
   const { command, env, keeps = "changed", files, normalise = [], redact = false, replace = false, onLeftOut } =
     options;
   const leave = ({ path, why }: LeftOut) => onLeftOut?.(path, why);
+  checkWritable(fixture.tape);
   return await inScratch(undefined, async (draft) => {
     const before = join(draft, "before");
     const leftOut = keeps === "changed" ? copyDirectory(cwd, before, fixture.folder) : [];
@@ -159,9 +160,15 @@ async function recordIn(
       const end = await runCommand(pointed.command, { ...options, cwd, env: pointed.env });
       const made = keeps === "changed" ? changedSince(before, cwd, leftOut, fixture.folder) : undefined;
       if (made) [...leftOut, ...keepFiles(before, draft, [])].forEach(leave);
+      const search = redactor();
+      const shown = made?.filter((name) => {
+        const why = secretIn(name, search, "its name");
+        if (why !== undefined) leave({ path: name, why });
+        return why === undefined;
+      });
       const header = {
         ...{ command, env: shownVariables(env), ...(isRepository && { git: true }) },
-        ...(made && { made: made.filter((name) => secretIn(name, redactor()) === undefined) }),
+        ...(shown && { made: shown }),
         ...(files !== undefined && { input: true }),
         ...(normalise.length > 0 && { normalise }),
       };

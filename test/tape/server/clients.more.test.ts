@@ -8,7 +8,7 @@ import type { DriftReport } from "../../../lib/tape/drift/drift.ts";
 import { fixtureAt } from "../../../lib/tape/fixture.ts";
 import { recordCommand } from "../../../lib/tape/server/run.ts";
 import { CROCHET, ended } from "../../_crochet.ts";
-import { scratch } from "../../_scratch.ts";
+import { put, scratch } from "../../_scratch.ts";
 import { type Calls, upstream } from "./_upstream.ts";
 
 interface Client {
@@ -154,6 +154,8 @@ for (const [name, { install, command, memory, tool, script }] of Object.entries(
     // Not among the temporary files: Gemini CLI reads no settings below a folder that others may write to.
     const home = mkdtempSync(join(homedir(), ".crochet-test-"));
     try {
+      // As a person does who accepts it once: we trust no directory for another program.
+      put(home, { ".gemini/trustedFolders.json": JSON.stringify({ [project.path]: "TRUST_FOLDER" }) });
       using api = await upstream(tool(project.path));
       const env = {
         PATH: `${join(packages.path, "node_modules", ".bin")}${delimiter}${process.env.PATH}`,
