@@ -55,6 +55,16 @@ export function hold(folders: readonly string[], matches: (path: string) => bool
   return false;
 }
 
+/** Whether a file has another name in a folder, by a hard link, that matches; what is installed is full of them. */
+export function hasNameIn(file: string, folder: string, matches: (path: string) => boolean): boolean {
+  const entry = entryAt(file);
+  if (!entry?.isFile() || entry.nlink < 2 || file.includes("/node_modules/")) return false;
+  return hold([folder], (path) => {
+    const other = matches(path) ? entryAt(path) : undefined;
+    return other !== undefined && other.ino === entry.ino && other.dev === entry.dev;
+  });
+}
+
 /** What a folder holds; nothing if it cannot be read. */
 export function entriesIn(folder: string): readonly Dirent[] {
   try {

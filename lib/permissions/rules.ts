@@ -1,6 +1,6 @@
 import { isAbsolute, join, resolve } from "node:path";
 import type { Effect } from "../core/tool.ts";
-import { hold, inside, isOfProcess, isProtected, realPath } from "./_path-rule.ts";
+import { hasNameIn, hold, inside, isOfProcess, isProtected, realPath } from "./_path-rule.ts";
 import { concernsCommand, EDITS, matchesCommand, namesCommand, parseRule, READS, type Rule } from "./parse-rule.ts";
 import { type BashCommand, type BashLine, readBash } from "./read-only.ts";
 import { programOf } from "./shell.ts";
@@ -279,10 +279,11 @@ function matches(rule: Rule, subject: Subject): boolean {
   return covers(rule, subject);
 }
 
-/** As written or as it really is: a link cannot hide a file from a deny rule, and what is of a process may be any file. */
-function matchesPath(rule: Rule, path: string, { roots, real }: Subject): boolean {
-  const root = roots[0]!;
-  return !rule.path || rule.path(path, root) || rule.path(real(path), real(root)) || isOfProcess(real(path));
+/** As written or as it really is: no link can hide a file from a deny rule, and what is of a process may be any file. */
+function matchesPath({ path: matches }: Rule, path: string, { roots, real }: Subject): boolean {
+  if (!matches || matches(path, roots[0]!)) return true;
+  const [root, file] = [real(roots[0]!), real(path)];
+  return matches(file, root) || isOfProcess(file) || hasNameIn(file, root, (other) => matches(other, root));
 }
 
 /** Whether an allow rule covers the whole call; the patterns of Bash are for `decideCommands`. */

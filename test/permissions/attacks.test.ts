@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { permissionGate } from "../../lib/permissions/gate.ts";
@@ -493,6 +493,21 @@ test("a path through /proc or /dev/fd is unread and outside, also by a link", ()
     ofTool(tool, { file_path: join(root, path) }, { roots: [root], ...permissions }, { cwd: root }).behavior;
   assert.equal(file("Read", "self/secrets/key", { deny: ["Read(secrets/**)"], mode: "bypass" }), "deny");
   assert.equal(file("Write", "self/a", { mode: "acceptEdits" }), "ask");
+});
+
+test("a hard link of a denied file is the denied file, and one of any other file is not", () => {
+  using folder = scratch();
+  const cwd = folder.path;
+  put(cwd, { "secrets/key": "k", "notes/a.txt": "a", "node_modules/p/index.js": "x" });
+  linkSync(join(cwd, "secrets/key"), join(cwd, "notes/copy.txt"));
+  linkSync(join(cwd, "notes/a.txt"), join(cwd, "notes/b.txt"));
+  linkSync(join(cwd, "secrets/key"), join(cwd, "node_modules/p/key"));
+  const rules: Permissions = { mode: "bypass", deny: ["Read(secrets/**)", "Edit(secrets/**)"] };
+  const of = (tool: string, path: string) => ofTool(tool, { file_path: path }, rules, { cwd }).behavior;
+  assert.deepEqual(["Read", "Edit"].map((tool) => of(tool, "notes/copy.txt")), ["deny", "deny"]);
+  assert.equal(behavior("cat notes/copy.txt", rules, cwd), "deny");
+  assert.deepEqual([of("Read", "notes/b.txt"), of("Edit", "notes/a.txt")], ["allow", "allow"]);
+  assert.equal(of("Read", "node_modules/p/key"), "allow");
 });
 
 test("a redirection is decided where its path leads, and is unread if that is outside the workspace", () => {
