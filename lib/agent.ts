@@ -46,7 +46,7 @@ export function agent(options: AgentOptions = {}): Agent {
     ...toolsOf(options),
     limits: limitsOf(options.limits),
     cwd: pathFrom(options.from, options.cwd ?? process.cwd(), "cwd"),
-    hookFolders: given.filter((h): h is string => typeof h === "string").map((h) => pathFrom(options.from, h, "hooks")),
+    hookFolders: given.filter((h): h is string => typeof h === "string").map((h) => folderOf(options.from, h)),
     script: options.hooks === undefined && isPlace(options.from) ? pathFrom(options.from, "", "from") : undefined,
     codeHooks: liveHooks(given.filter((h): h is CodeHooks => typeof h !== "string")),
     store: sessionStore(options.store ?? memoryStore()),
@@ -118,6 +118,16 @@ function toolsOf(
 function nameFrom(from: string | undefined): string {
   const file = from?.split(/[/\\]/).pop()?.replace(/\.\w+$/, "");
   return file || "agent";
+}
+
+/** A folder of hooks that is named; one that is not there would leave an agent that nothing guards. */
+function folderOf(from: string | undefined, named: string): string {
+  const folder = pathFrom(from, named, "hooks");
+  const { statSync } = process.getBuiltinModule("node:fs");
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
+  throw new TypeError(
+    `Cannot make an agent as there is no folder of hooks '${folder}': correct 'hooks', or say [] if there are none`,
+  );
 }
 
 /** Whether a script is a file, which has a folder: one may also be loaded over the network. */

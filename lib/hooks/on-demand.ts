@@ -23,6 +23,7 @@ import { checkOptions, type OptionKind } from "../files/options.ts";
  * ```
  */
 export function promptGate(model: Model, template: string, options: PromptOptions = {}): Hook<"pre-tool-use"> {
+  checkOptions(options, PROMPT_OPTIONS, "use promptGate()");
   return judge(model, template, options);
 }
 
@@ -47,6 +48,7 @@ export function promptStop(
   template: string,
   { insist = false, ...options }: PromptOptions & { readonly insist?: boolean } = {},
 ): Hook<"stop"> {
+  checkOptions({ insist, ...options }, { ...PROMPT_OPTIONS, insist: "true or false" }, "use promptStop()");
   const ask: Hook<"stop"> = judge(model, template, options);
   return (event, ctx) => event.stop_hook_active && !insist ? undefined : ask(event, ctx);
 }
@@ -83,6 +85,11 @@ export function definitions(
   checkOptions(options, DEFINITIONS_OPTIONS, "use definitions");
   return async () => await (await import("./definitions.ts")).definitions(from, options)();
 }
+
+const PROMPT_OPTIONS: { readonly [option in keyof PromptOptions]-?: OptionKind } = {
+  modelName: "a text",
+  cache: "seconds, true or false",
+};
 
 const DEFINITIONS_OPTIONS: { readonly [option in keyof DefinitionsOptions]-?: OptionKind } = {
   workspace: "a text",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent, definitions, HookRegistry, memoryStore, tool } from "crochet";
+import { agent, definitions, HookRegistry, memoryStore, promptGate, promptStop, tool } from "crochet";
 import { serve } from "crochet/durable/restate";
 import { conversationArbitrary, eventArbitrary, runExamples, scripted } from "crochet/testing";
 import { agentTool, bashTool, openSandbox, permissionGate, read, undo } from "crochet/tools";
@@ -25,6 +25,8 @@ const MISTYPED: readonly [name: string, call: () => unknown, wrong: string, mean
   ],
   ["HookRegistry", () => new HookRegistry({ wran: run } as object), "wran", "warn"],
   ["definitions", () => definitions("hooks.yaml", { workspce: "/" } as object), "workspce", "workspace"],
+  ["promptGate", () => promptGate(model, "x", { modelNme: "x" } as object), "modelNme", "modelName"],
+  ["promptStop", () => promptStop(model, "x", { insists: true } as object), "insists", "insist"],
   ["bashTool", () => bashTool({ sandbx: {} } as object), "sandbx", "sandbox"],
   ["read", () => read({ file_path: "x" }, { cwdd: "/" } as object), "cwdd", "cwd"],
   ["undo", () => undo(new Map(), { filepath: "x" } as object), "filepath", "file_path"],
@@ -46,6 +48,16 @@ for (const [name, call, wrong, meant] of MISTYPED) {
     });
   });
 }
+
+test("an agent that names a folder of hooks which is not there is refused when it is made", () => {
+  using here = place({ "hooks/stop.sh": "#!/bin/sh\n" });
+  const from = `${here.cwd}/agent.ts`;
+  assert.throws(
+    () => agent({ model, from, hooks: "./hoks" }),
+    /as there is no folder of hooks '.*\/hoks': correct 'hooks'/,
+  );
+  assert.doesNotThrow(() => agent({ model, from, hooks: "./hooks" }));
+});
 
 test("an option that is like none is refused with those there are", () => {
   const words = /option 'model' is unknown: expected workspace, internal, by, host, onProblem, warn$/;
