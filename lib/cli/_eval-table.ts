@@ -1,4 +1,5 @@
 import type { Cell, Row, Summary } from "../eval/compare.ts";
+import { notesOf, percent, pText } from "../eval/conclusion.ts";
 import type { Budget } from "../eval/plan.ts";
 import { dollarsText, type Ink } from "../tape/drift/report.ts";
 import { several, table } from "./show/text.ts";
@@ -6,13 +7,13 @@ import { several, table } from "./show/text.ts";
 /** How many fixtures with failed runs are shown one by one. */
 const MOST_FAILURES = 5;
 
-/** The table of an eval, and what it comes to. */
+/** What an eval comes to, its table, and what else is to be said. */
 export function evalText(summary: Summary, budget: Budget | undefined, folder: string, ink: Ink): string {
-  const { variants, k, rows } = summary;
+  const { variants, k, rows, level, conclusion } = summary;
   const isCompared = variants.length > 1;
   const head = [
     "fixture",
-    ...variants.flatMap((name) => [name, "", `pass^${k}`]),
+    ...variants.flatMap((name) => [name, percent(level), `pass^${k}`]),
     ...(isCompared ? ["cost", "calls", ""] : ["cost", "calls"]),
   ];
   const body = rows.map((row) => [
@@ -22,12 +23,14 @@ export function evalText(summary: Summary, budget: Budget | undefined, folder: s
       ? [...changes(row), verdict(row)]
       : [costText(row.cells[0]!.mean), row.cells[0]!.mean.calls.toFixed(1)]),
   ]);
-  return `${table(head, body)}\n${claims(summary, ink)}${failures(summary, folder)}${closing(summary, budget)}`;
+  const first = `${conclusion.is === "good" ? "" : `${ink.red("✗")} `}${conclusion.words}\n`;
+  const notes = notesOf(summary).map((note) => `${note}\n`).join("");
+  return `${first}\n${table(head, body)}\n${notes}${failures(summary, folder)}${closing(summary, budget)}`;
 }
 
 function cellTexts({ passed, runs, interval: [low, high], passAll }: Cell): string[] {
-  const percent = (p: number) => Math.round(p * 100);
-  return runs === 0 ? ["-", "", "-"] : [`${passed}/${runs}`, `${percent(low)}-${percent(high)}%`, passAll.toFixed(2)];
+  const whole = (p: number) => Math.round(p * 100);
+  return runs === 0 ? ["-", "", "-"] : [`${passed}/${runs}`, `${whole(low)}-${whole(high)}%`, passAll.toFixed(2)];
 }
 
 /** What things cost in one sentence, all in one unit: that of the budget, else dollars if all of it has a price. */
@@ -60,32 +63,6 @@ function changes({ cells: [now, then] }: Row): string[] {
 
 function verdict({ worse, below, p }: Row): string {
   return [worse ? `worse (p ${pText(p!)})` : "", below ? "below" : ""].filter(Boolean).join(", ");
-}
-
-function pText(p: number): string {
-  return p < 0.001 ? "< 0.001" : p.toFixed(3);
-}
-
-/** What was refuted, and what was not measured. */
-export function claims(
-  { variants: [, other], suite, beyond, rows, unreached, reached, ended, measured, lostAs, ungraded, ungradedAs }:
-    Summary,
-  ink: Ink,
-): string {
-  const bad = (text: string) => `${ink.red("✗")} ${text}\n`;
-  const below = rows.filter((row) => row.below).map(({ fixture }) => fixture);
-  const share = `more than 10 % of the runs were lost${ungraded > 0 ? " or not graded" : ""}`;
-  return [
-    suite?.worse ? bad(`worse than ${other} on these fixtures (p ${pText(suite.p)})`) : "",
-    beyond?.worse ? bad(`worse than ${other} also beyond these fixtures (p ${pText(beyond.p)})`) : "",
-    suite && !suite.worse ? `not shown to be worse than ${other} (p ${pText(suite.p)})\n` : "",
-    below.length > 0 ? bad(`below what is asked for beyond chance: ${below.join(", ")}`) : "",
-    ...unreached.map((one) => bad(`${one} was never put to the test, as its 'when' or 'sometimes' was true in no run`)),
-    ...reached.map((one) => `${one}\n`),
-    ended === "lost" ? bad(`not measured: ${share}, the last as ${ungradedAs ?? lostAs}`) : "",
-    ended !== "lost" && !measured ? bad("not measured: the budget ended before the first look") : "",
-    ended === "refuted" ? "ended early: the runs that are left would not be needed\n" : "",
-  ].join("");
 }
 
 /** The failed runs of a fixture by what most of them failed for, with one to look at. */

@@ -24,12 +24,7 @@ export function here(model: string | undefined, cwd: string): Variant {
 /** What `--against` names. */
 export function against(what: string, model: string | undefined, evals: string, { cwd }: Io): Variant {
   const refuse = (why: string) => new UsageError(`Cannot compare with '${what}' as ${why}`);
-  if (what === ".") {
-    if (model === undefined) {
-      throw refuse("that is the agent itself: add --model, or name a git ref, a script or an eval");
-    }
-    return { name: ".", kind: "here" };
-  }
+  if (what === ".") return { name: ".", kind: "here" };
   if (what === "now") throw refuse("the agent here has that name: give the commit");
   const using = model !== undefined && { model };
   const kept = what === "last" ? readPlan(evals, what).id : what;

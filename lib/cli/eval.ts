@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { type Ended, exitCode, isGated, looksOf, refuted, summarise, type Summary } from "../eval/compare.ts";
+import { pText } from "../eval/conclusion.ts";
 import { addPrice, FREE } from "../eval/grade.ts";
 import {
   type Budget,
@@ -15,10 +16,11 @@ import {
 } from "../eval/plan.ts";
 import type { RunLine } from "../eval/attempt.ts";
 import { BrokenGrader, EvalRuns } from "../eval/runs.ts";
+import { type Sight, sightOf } from "../eval/sight.ts";
 import type { Look } from "../eval/stats.ts";
 import { stateDir } from "../files/state-dir.ts";
 import type { Price } from "../tape/drift/drift.ts";
-import { type Case, PLAIN } from "../tape/drift/report.ts";
+import type { Case } from "../tape/drift/report.ts";
 import { invariantsOf } from "../tape/fault/judge.ts";
 import { type Fixture, fixtureAt, fixturesIn } from "../tape/fixture.ts";
 import { isCi } from "../tape/options.ts";
@@ -27,7 +29,7 @@ import { keepFiles } from "../tape/record/keep-files.ts";
 import { readLineLog } from "../transcript/line-log.ts";
 import { pathFrom } from "../view/calls.ts";
 import { ProgressLine } from "./_each-of.ts";
-import { claims, costText, evalText } from "./_eval-table.ts";
+import { costText, evalText } from "./_eval-table.ts";
 import { against, freshRuns, here } from "./_eval-variants.ts";
 import { expectTrusted, fixturesFor } from "./_fixtures.ts";
 import { budgetFlag, type Flags, numberFlag, refuseTogether, type Usage } from "./_flags.ts";
@@ -45,9 +47,10 @@ const USAGE: Usage = {
     "and whether they are worse than others. Exit code 1: worse, or below --at-least; 3: not measured.",
   flags: [
     ["--runs <n>", "live runs of each fixture (10)"],
+    ["--detect <d>", "as many runs as find such a drop of a rate in 80 of 100 evals: 0.2"],
     [
       "--against <what>",
-      "compare with a git ref, an agent.ts, '.' (this directory without --model) or an earlier eval",
+      "compare with a git ref, an agent.ts, '.' (this directory without --model: an A/A test) or an earlier eval",
     ],
     ["--model <name>", "the model to use"],
     ["--at-least <p>", "fail if the pass rate of a fixture is below this, beyond chance: 0.9"],
@@ -64,6 +67,8 @@ const USAGE: Usage = {
 };
 
 const RUNS = 10;
+/** The drop of which an eval says how often it would find it. */
+const DROP = 0.2;
 const AT_ONCE = 4;
 /** Why an eval ended, and what it had seen by then. */
 type Came = Pick<Summary, "ended" | "part" | "measured">;
@@ -81,8 +86,12 @@ async function evaluated({ words, flags }: Flags, io: Io, point: (annotation: An
   if (isKept && words.length > 0) {
     throw new UsageError(`Cannot choose '${words[0]}' as an eval that is kept has its fixtures: leave it out`);
   }
-  const plan = isKept ? await keptPlan(evals, flags, io) : await newPlan(words, flags, evals, io);
-  const kept = keptLines(plan, evals);
+  if (flags.detect !== undefined) refuseTogether(flags, "detect", ["runs", "resume", "regrade"], "it chooses the runs");
+  const drop = flags.detect === undefined ? DROP : shareOf("detect", flags.detect);
+  const asked = isKept ? await keptPlan(evals, flags, io) : await newPlan(words, flags, evals, io);
+  const kept = keptLines(asked, evals);
+  const sight = flags.regrade === undefined ? sightOf(asked, drop, kept) : undefined;
+  const plan = flags.detect === undefined ? asked : { ...asked, runs: runsFor(drop, sight) };
   const looks = looksOf(plan, kept);
   if (!looks) {
     throw new UsageError(
@@ -117,7 +126,7 @@ async function evaluated({ words, flags }: Flags, io: Io, point: (annotation: An
       if (isKept) await runs.regrade("what is new");
       await runs.rehearse();
       writePlan(evals, plan);
-      if (!flags.json) io.err(`${priceLine(plan, runs.judges)}\n`);
+      if (!flags.json) io.err(`${priceLine(plan, runs.judges)}\n${sight ? `${sightLine(plan, sight)}\n` : ""}`);
       came = await inLooks(plan, runs, looks, kept);
     } else {
       await runs.regrade("all");
@@ -133,10 +142,10 @@ async function evaluated({ words, flags }: Flags, io: Io, point: (annotation: An
     progress.end();
   }
   writeFileSync(join(folder, "summary.json"), `${JSON.stringify(summary, null, 2)}\n`);
-  for (const { name, error } of show(summary, plan, folder, flags, io)) {
-    if (error === undefined) continue;
+  for (const { name, failure } of show(summary, plan, folder, flags, io)) {
+    if (failure === undefined) continue;
     const { folder } = plan.fixtures.find((one) => one.name === name)!;
-    point({ file: join(folder, "tape.jsonl"), title: `eval of ${name}`, message: error });
+    point({ file: join(folder, "tape.jsonl"), title: `eval of ${name}`, message: failure });
   }
   return exitCode(summary);
 }
@@ -175,7 +184,7 @@ async function inLooks(
 async function newPlan(words: readonly string[], flags: Flags["flags"], evals: string, io: Io): Promise<EvalPlan> {
   const budget = budgetOf(flags, io);
   const model = flags.model === undefined ? undefined : String(flags.model);
-  const atLeast = flags.atLeast === undefined ? undefined : shareOf(flags.atLeast);
+  const atLeast = flags.atLeast === undefined ? undefined : shareOf("at-least", flags.atLeast);
   const runs = numberFlag(flags, "runs", COUNT) ?? RUNS;
   const variants = [
     here(model, io.cwd),
@@ -286,10 +295,30 @@ function lastSummary(folder: string): Came {
   return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : { ended: "aborted", part: 1, measured: false };
 }
 
-function shareOf(given: string | boolean): number {
+function shareOf(flag: "at-least" | "detect", given: string | boolean): number {
   const share = Number(given);
   if (share > 0 && share < 1) return share;
-  throw new UsageError(`Cannot use --at-least ${given} as it is not between 0 and 1: --at-least 0.9`);
+  const example = flag === "detect" ? DROP : 0.9;
+  throw new UsageError(`Cannot use --${flag} ${given} as it is not between 0 and 1: --${flag} ${example}`);
+}
+
+/** How many runs find a drop often. */
+function runsFor(drop: number, sight: Sight | undefined): number {
+  if (sight?.runs !== undefined) return sight.runs;
+  const why = sight ? "no number of runs finds it in 80 of 100 evals" : "nothing is compared";
+  throw new UsageError(
+    `Cannot detect a drop of ${drop} as ${why}: ${sight ? "raise it" : "add --against or --at-least"}`,
+  );
+}
+
+/** What can be seen, said before it is paid. */
+function sightLine(plan: EvalPlan, { from, to, runs, oftenBy }: Sight): string {
+  const whole = (rate: number) => `${Math.round(rate * 100)} %`;
+  const where = plan.fixtures.length > 1 ? " of one fixture" : "";
+  const more = runs === undefined || runs <= plan.runs ? "" : `; ${runs} runs in 80`;
+  return `${several(plan.runs, "run")} find a drop${where} from ${whole(from)} to ${whole(to)} in ${
+    Math.floor(oftenBy(plan.runs) * 100)
+  } of 100 evals${more}`;
 }
 
 function budgetOf(flags: Flags["flags"], { env }: Io): Budget | undefined {
@@ -318,15 +347,18 @@ function show(summary: Summary, plan: EvalPlan, folder: string, flags: Flags["fl
     io.out(`\n${evalText(summary, plan.budget, join(dirname(path), "last"), coloursFor(io.tty, io.env))}`);
     if (summary.ended === "aborted") io.err(`crochet: interrupted: crochet eval --resume ${plan.id}\n`);
   }
-  const cases = summary.rows.map(({ fixture: name, worse, below, cells: [now] }) => {
-    const why = [worse ? `worse than ${summary.variants[1]}` : "", below ? `below ${plan.atLeast}` : ""].filter(
-      Boolean,
-    );
-    const error = `${why.join(", ")}: ${now!.passed} of ${now!.runs} passed`;
-    return { name, seconds: 0, ...(why.length > 0 && { error }) };
+  const { conclusion, rows, variants: [, other] } = summary;
+  const cases = rows.map(({ fixture: name, worse, below, p, cells }): Case => {
+    const why = [
+      worse ? `worse than ${other} (p ${pText(p!)})` : "",
+      below ? `below ${plan.atLeast}` : "",
+    ].filter(Boolean);
+    const failure = `${why.join(", ")}: ${cells[0]!.passed} of ${cells[0]!.runs} passed`;
+    const seconds = cells.reduce((sum, cell) => sum + cell.seconds, 0);
+    return { name, seconds, ...(why.length > 0 && { failure }) };
   });
   if (flags.junit === undefined) return cases;
-  const error = exitCode(summary) === 0 ? {} : { error: claims(summary, PLAIN).trim() };
-  writeJunit([...cases, { name: "all fixtures", seconds: 0, ...error }], flags.junit, io, "crochet eval");
+  const said = { good: {}, bad: { failure: conclusion.words }, "not measured": { error: conclusion.words } };
+  writeJunit([...cases, { name: "all fixtures", seconds: 0, ...said[conclusion.is] }], flags.junit, io, "crochet eval");
   return cases;
 }

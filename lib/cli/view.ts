@@ -77,6 +77,11 @@ async function drawnEval(folder: string): Promise<Drawn> {
     throw new UsageError(`Cannot view ${folder} as it has not ended: crochet eval --resume ${basename(folder)}`);
   }
   const summary: Summary = JSON.parse(readFileSync(path, "utf8"));
+  if (!summary.conclusion) {
+    throw new UsageError(
+      `Cannot view ${folder} as another release made it: crochet eval --regrade ${basename(folder)}`,
+    );
+  }
   const plan: EvalPlan = JSON.parse(readFileSync(join(folder, "eval.json"), "utf8"));
   const name = `eval-${summary.id}`;
   const failed = summary.rows.flatMap(({ cells }) => cells.flatMap(({ failures }) => failures.map(({ run }) => run)))

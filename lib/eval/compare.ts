@@ -1,20 +1,25 @@
 import { type Price } from "../tape/drift/drift.ts";
 import { costOf, type RunLine } from "./attempt.ts";
+import { concluded, type Conclusion } from "./conclusion.ts";
 import { addPrice, FREE } from "./grade.ts";
 import { type EvalPlan, isRunOf, type PlannedFixture, roundOf, type Variant } from "./plan.ts";
 
 import {
   anyTimeInterval,
   atMost,
+  differenceInterval,
   FIXTURE_LEVEL,
   holm,
   type Interval,
   interval,
   LEAST_LEVEL,
+  LEVEL,
   type Look,
   looks,
+  MISS,
   type Pair,
   passAll,
+  pDrop,
   pWorse,
   pWorseBeyond,
   type Rate,
@@ -24,6 +29,8 @@ import {
 /** What came of the runs of one fixture and variant. */
 export interface Cell extends Rate {
   readonly interval: Interval;
+  /** How long its runs took. */
+  readonly seconds: number;
   readonly passAll: number;
   readonly passAllInterval: Interval;
   /** Of one run; dollars are absent if a price is unknown. */
@@ -36,10 +43,12 @@ export interface Row {
   readonly fixture: string;
   /** One for each variant. */
   readonly cells: readonly Cell[];
-  /** The probability of such a drop by chance. */
+  /** The probability of such a drop by chance, raised for looks and for other claims: at most 0.05 is worse. */
   readonly p?: number;
   readonly worse?: boolean;
   readonly below?: boolean;
+  /** How much the rate differs, if this is the only fixture: all of the interval is below 0 if and only if it is worse. */
+  readonly difference?: { readonly rate: number; readonly interval: Interval; readonly level: number };
 }
 
 /** Why an eval ended. */
@@ -48,7 +57,11 @@ export type Ended = "done" | "refuted" | "budget" | "lost" | "aborted";
 /** What an eval came to: `summary.json`. */
 export interface Summary {
   readonly id: string;
+  /** What it comes to, in one sentence, and some words of it. */
+  readonly conclusion: Conclusion;
   readonly variants: readonly string[];
+  /** How often each interval of a rate holds. By these `--at-least` decides. */
+  readonly level: number;
   /** How many runs in a row `passAll` is about. */
   readonly k: number;
   readonly rows: readonly Row[];
@@ -91,7 +104,7 @@ function rateOf(lines: readonly RunLine[]): Rate {
 }
 
 /** The runs of a fixture and variant that were not lost. */
-function linesOf(lines: readonly RunLine[], fixture: PlannedFixture, variant: Variant): RunLine[] {
+export function linesOf(lines: readonly RunLine[], fixture: PlannedFixture, variant: Variant): RunLine[] {
   return lines.filter(({ run, pass }) => pass !== undefined && isRunOf(run, { fixture, variant }));
 }
 
@@ -100,18 +113,19 @@ interface Gate {
   readonly fixtures: readonly Pick<Row, "p" | "worse" | "below">[];
 }
 
-/** What rates say at a look that spends a part of each level. */
+/** What rates say at a look that spends a part of each level. A p of at most `LEVEL` is worse, whatever was spent on it. */
 function gateOf({ atLeast }: Pick<EvalPlan, "atLeast">, cells: Cells, part: number): Gate {
   const pairs = cells.flatMap(([now, then]): Pair[] => now && then ? [[now, then]] : []);
-  const ps = pairs.map((pair) => pWorse([pair]));
-  const worse = holm(ps, FIXTURE_LEVEL * part);
-  const below = atLeast === undefined ? [] : holm(cells.map(([now]) => atMost(now!, atLeast)), LEAST_LEVEL * part);
-  const p = pWorse(pairs);
+  const spent = (p: number, level: number) => Math.min(1, p * LEVEL / (level * part));
+  const isOne = pairs.length === 1;
+  const ps = holm(pairs.map((pair) => pDrop(pair))).map((p) => spent(p, isOne ? LEVEL : FIXTURE_LEVEL));
+  const suite = isOne ? ps[0]! : spent(pWorse(pairs), SUITE_LEVEL);
+  const below = (now: Rate) => atMost(now, atLeast!) <= LEAST_LEVEL * part / cells.length;
   return {
-    ...(pairs.length > 0 && { suite: { p, worse: p <= SUITE_LEVEL * part || worse.includes(true) } }),
-    fixtures: cells.map((_, i) => ({
-      ...(ps[i] !== undefined && { p: ps[i], worse: worse[i]! }),
-      ...(below[i] !== undefined && { below: below[i] }),
+    ...(pairs.length > 0 && { suite: { p: suite, worse: Math.min(suite, ...ps) <= LEVEL } }),
+    fixtures: cells.map(([now], i) => ({
+      ...(ps[i] !== undefined && { p: ps[i], worse: ps[i]! <= LEVEL }),
+      ...(atLeast !== undefined && { below: below(now!) }),
     })),
   };
 }
@@ -158,24 +172,33 @@ export function summarise(
   const own = lines.filter(({ run }) => roundOf(plan, 1).some((slot) => isRunOf(run, slot)));
   const isFixed = ended === "done" && plan.first === undefined;
   const gate = gateOf(plan, rates, part);
-  const rows = plan.fixtures.map((fixture, i): Row => ({
-    fixture: fixture.name,
-    cells: plan.variants.map((variant) => cellOf(linesOf(lines, fixture, variant), k, isFixed)),
-    ...gate.fixtures[i],
-  }));
+  const miss = plan.atLeast === undefined ? MISS : 2 * LEAST_LEVEL * part / plan.fixtures.length;
+  const between = (rate: Rate) => plan.atLeast === undefined && !isFixed ? anyTimeInterval(rate) : interval(rate, miss);
+  const rows = plan.fixtures.map((fixture, i): Row => {
+    const [now, then] = rates[i]!;
+    const isCompared = plan.fixtures.length === 1 && now!.runs > 0 && then !== undefined && then.runs > 0;
+    return {
+      fixture: fixture.name,
+      cells: plan.variants.map((variant) => cellOf(linesOf(lines, fixture, variant), k, between)),
+      ...gate.fixtures[i],
+      ...(isCompared && { difference: differenceOf([now!, then], part) }),
+    };
+  });
   const pairs = rates.flatMap(([now, then]): Pair[] => now?.runs && then?.runs ? [[now, then]] : []);
-  const beyond = pWorseBeyond(pairs);
+  const chance = pWorseBeyond(pairs);
+  const beyond = chance === undefined ? undefined : Math.min(1, chance / part);
   const { tokens, dollars } = [...own.map(costOf), judged].reduce(addPrice, FREE);
   const lostLines = own.filter(({ lost }) => lost !== undefined);
   const ungraded = own.flatMap(({ ungraded }) => ungraded ?? []);
   const counted = own.length - lostLines.length - ungraded.length;
-  return {
+  const summary = {
     id: plan.id,
     variants: plan.variants.map(({ name }) => name),
+    level: 1 - miss,
     k,
     rows,
     ...(gate.suite && { suite: gate.suite }),
-    ...(beyond !== undefined && { beyond: { p: beyond, worse: beyond <= SUITE_LEVEL * part } }),
+    ...(beyond !== undefined && { beyond: { p: beyond, worse: gate.suite!.worse && beyond <= LEVEL } }),
     ...{ ended, part, measured },
     ...reaches(plan, lines),
     runs: counted,
@@ -189,16 +212,24 @@ export function summarise(
     spent: { tokens, ...(dollars !== undefined && { dollars }) },
     ...(judged.calls > 0 && { judged }),
   };
+  return { ...summary, conclusion: concluded(summary, plan.atLeast) };
 }
 
-function cellOf(lines: readonly RunLine[], k: number, isFixed: boolean): Cell {
+function differenceOf(pair: Pair, part: number): NonNullable<Row["difference"]> {
+  const [now, then] = pair;
+  const rate = now.passed / now.runs - then.passed / then.runs;
+  return { rate, interval: differenceInterval(pair, LEVEL * part), level: 1 - 2 * LEVEL * part };
+}
+
+function cellOf(lines: readonly RunLine[], k: number, between: (rate: Rate) => Interval): Cell {
   const rate = rateOf(lines);
-  const [low, high] = isFixed ? interval(rate) : anyTimeInterval(rate);
+  const [low, high] = between(rate);
   const { calls, tokens, dollars } = lines.reduce((sum, line): Price => addPrice(sum, costOf(line)), FREE);
   const each = (sum: number) => lines.length === 0 ? 0 : sum / lines.length;
   return {
     ...rate,
     interval: [low, high],
+    seconds: lines.reduce((sum, { ms }) => sum + ms, 0) / 1000,
     passAll: rate.runs < k ? 0 : passAll(rate, k),
     passAllInterval: [low ** k, high ** k],
     mean: { calls: each(calls), tokens: each(tokens), ...(dollars !== undefined && { dollars: each(dollars) }) },

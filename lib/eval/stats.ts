@@ -8,9 +8,11 @@ export interface Rate {
 export type Interval = readonly [low: number, high: number];
 
 /** How often an interval may miss the true rate. */
-const MISS = 0.05;
+export const MISS = 0.05;
 
-/** The false alarms a comparison may raise: over all fixtures together, and over single ones. */
+/** The false alarms a comparison may raise. With one fixture all are spent on it, else they are split in two: */
+export const LEVEL = 0.05;
+/** Those over all fixtures together, and those over single ones. */
 export const SUITE_LEVEL = 0.03;
 export const FIXTURE_LEVEL = 0.02;
 /** The false alarms of `--at-least`: that a whole interval lies below, which is one side of it. */
@@ -50,11 +52,11 @@ function root(rising: (p: number) => number, low = 0, high = 1): number {
   return (low + high) / 2;
 }
 
-/** Clopper and Pearson's exact interval: it misses the true rate in at most 5 % of evals whose number of runs was fixed. */
-export function interval({ passed, runs }: Rate): Interval {
+/** Clopper and Pearson's exact interval: it misses the true rate in at most so many evals whose number of runs was fixed. */
+export function interval({ passed, runs }: Rate, miss = MISS): Interval {
   const failed = runs - passed;
-  const low = passed === 0 ? 0 : root((p) => atMost({ passed: failed, runs }, 1 - p) - MISS / 2);
-  const high = failed === 0 ? 1 : root((p) => MISS / 2 - atMost({ passed, runs }, p));
+  const low = passed === 0 ? 0 : root((p) => atMost({ passed: failed, runs }, 1 - p) - miss / 2);
+  const high = failed === 0 ? 1 : root((p) => miss / 2 - atMost({ passed, runs }, p));
   return [low, high];
 }
 
@@ -106,33 +108,152 @@ export function pWorse(pairs: readonly Pair[]): number {
   return Math.min(1, sums.slice(0, passed + 1).reduce((sum, chance) => sum + chance, 0));
 }
 
-/** How finely differences of rates are told apart by a sign flip. */
-const STEPS = 1000;
+/**
+ * The tables of two numbers of runs that are as extreme as one by Fisher's p: for each number of passes of the second
+ * agent, the most of the first; -1 for none. It never falls, as more passes of the second are no less extreme.
+ */
+function stairs(now: number, then: number, p: number): number[] {
+  let most = -1;
+  return Array.from({ length: then + 1 }, (_, passed) => {
+    const fits = () => pWorse([[{ passed: most + 1, runs: now }, { passed, runs: then }]]) <= p * (1 + 1e-9);
+    while (most < now && fits()) most++;
+    return most;
+  });
+}
+
+/** The probability of such tables if the two pass with these probabilities. It falls with the first and rises with the second. */
+function chanceOf(steps: readonly number[], now: number, rate: number, other: number): number {
+  const below = probabilities(now, rate);
+  for (let passed = 1; passed <= now; passed++) below[passed]! += below[passed - 1]!;
+  const then = probabilities(steps.length - 1, other);
+  return steps.reduce((sum, most, passed) => most < 0 ? sum : sum + below[most]! * then[passed]!, 0);
+}
+
+/** The probability of each number of passes, from the likeliest on. */
+function probabilities(runs: number, p: number): number[] {
+  const all = new Array<number>(runs + 1).fill(0);
+  const likeliest = Math.min(runs, Math.floor((runs + 1) * p));
+  all[likeliest] = probability({ passed: likeliest, runs }, p);
+  const odds = p / (1 - p);
+  for (let k = likeliest; k < runs; k++) all[k + 1] = all[k]! * odds * (runs - k) / (k + 1);
+  for (let k = likeliest; k > 0; k--) all[k - 1] = all[k]! / odds * k / (runs - k + 1);
+  return all;
+}
+
+/** How far above the true one a p may lie, as a share of it, and into how many parts the rates are cut at first. */
+const SLACK = 0.005;
+const PARTS = 128;
+
+/**
+ * The largest probability of such tables, whatever the rates are, if the first is that of the second plus `shift`; once it
+ * is above `enough`, how much it is is not looked for.
+ */
+function mostChance(steps: readonly number[], now: number, shift: number, enough = 1): number {
+  const inside = (rate: number) => Math.min(1, Math.max(0, rate));
+  const [from, to] = [inside(-shift), inside(1 - shift)];
+  const at = (low: number, high: number) => chanceOf(steps, now, inside(low + shift), high);
+  let size = (to - from) / PARTS;
+  let open = Array.from({ length: PARTS }, (_, i) => from + size * i);
+  let best = Math.max(at(to, to), ...open.map((low) => at(low, low)));
+  const above = () => best + Math.max(1e-6, best * SLACK);
+  // Within a part it is nowhere larger than with the lowest rate of the first and the highest of the second.
+  for (; open.length > 0 && best <= enough; size /= 2) {
+    open = open.filter((low) => at(low, Math.min(to, low + size)) > above()).flatMap((
+      low,
+    ) => [low, low + size / 2]);
+    for (const low of open) best = Math.max(best, at(low, low));
+  }
+  return Math.min(1, above());
+}
+
+const known = new Map<string, number>();
+
+/**
+ * Boschloo's test of one fixture: the largest probability, whatever the rate is, of a table as extreme by Fisher's p, if
+ * the first agent's rate is that of the second plus `shift`. It is exact, and finds more than Fisher's test does.
+ */
+export function pDrop([now, then]: Pair, shift = 0): number {
+  const key = [now.passed, now.runs, then.passed, then.runs, shift].join(" ");
+  const found = known.get(key) ?? mostChance(stairs(now.runs, then.runs, pWorse([[now, then]])), now.runs, shift);
+  known.set(key, found);
+  return found;
+}
+
+/** Between which differences of rates the true one lies, each end missed in at most `level`: all of it is below 0 if and only if `pDrop` is at most `level`. */
+export function differenceInterval([now, then]: Pair, level: number): Interval {
+  const highest = ([a, b]: Pair) => {
+    const steps = stairs(a.runs, b.runs, pWorse([[a, b]]));
+    const holds = (shift: number) => mostChance(steps, a.runs, shift, level) <= level;
+    if (!holds(1)) return 1;
+    let [low, high] = holds(0) ? [-1, 0] : [0, 1];
+    for (let i = 0; i < 12; i++) {
+      const middle = (low + high) / 2;
+      if (holds(middle)) high = middle;
+      else low = middle;
+    }
+    return high;
+  };
+  return [-highest([then, now]), highest([now, then])];
+}
+
+/** How often a drop between two rates is found at a level, with so many runs of each agent. */
+export function power([now, then]: readonly [number, number], level: number, from: number, to: number): number {
+  // Fisher's p of the last table that is called a drop: at least the level, and rarely more than thrice.
+  let [low, high] = [level, level * 3];
+  for (let i = 0; i < 8; i++) {
+    const middle = (low + high) / 2;
+    if (mostChance(stairs(now, then, middle), now, 0, level) <= level) low = middle;
+    else high = middle;
+  }
+  return chanceOf(stairs(now, then, low), now, to, from);
+}
+
+/** How often a rate is found to be below another at a level. */
+export function powerBelow(runs: number, level: number, least: number, rate: number): number {
+  const outcomes = Array.from({ length: runs + 1 }, (_, passed) => ({ passed, runs }));
+  return outcomes.filter((one) => atMost(one, least) <= level).reduce((sum, one) => sum + probability(one, rate), 0);
+}
+
+/** How finely differences of rates are told apart by a sign flip if they have no common measure. */
+const STEPS = 100_000;
 /** With fewer fixtures, no outcome of a sign flip is rare enough. */
 const LEAST_FIXTURES = 6;
 
 /** The probability of so large a drop if on each fixture of its kind either agent were as likely the better one; undefined if they are too few. */
 export function pWorseBeyond(pairs: readonly Pair[]): number | undefined {
   if (pairs.length < LEAST_FIXTURES) return undefined;
-  const drops = pairs.map(([now, then]) => Math.trunc(STEPS * (now.passed / now.runs - then.passed / then.runs)));
+  const measure = pairs.reduce((all, [now, then]) => commonMultiple(all, now.runs * then.runs), 1);
+  // Whole numbers, as what is equal must count as equal; rounded up, which can only raise the result.
+  const gains = pairs.map(([now, then]) =>
+    Math.ceil((now.passed * then.runs - then.passed * now.runs) * Math.min(measure, STEPS) / (now.runs * then.runs))
+  );
+  // As large a drop is left if the fixtures that are flipped have not lost by themselves.
   let sums = new Map([[0, 1]]);
-  for (const drop of drops) {
+  for (const gain of gains) {
     const next = new Map<number, number>();
     for (const [sum, chance] of sums) {
-      for (const sign of [-1, 1]) next.set(sum + sign * drop, (next.get(sum + sign * drop) ?? 0) + chance / 2);
+      for (const flipped of [0, gain]) next.set(sum + flipped, (next.get(sum + flipped) ?? 0) + chance / 2);
     }
     sums = next;
   }
-  const seen = drops.reduce((sum, drop) => sum + drop, 0);
-  return [...sums].reduce((p, [sum, chance]) => sum <= seen ? p + chance : p, 0);
+  return [...sums].reduce((p, [sum, chance]) => sum >= 0 ? p + chance : p, 0);
 }
 
-/** Which of some claims hold at a level that they share, by Holm's rule. */
-export function holm(ps: readonly number[], level: number): boolean[] {
+function commonMultiple(a: number, b: number): number {
+  const divisor = (x: number, y: number): number => y === 0 ? x : divisor(y, x % y);
+  return a > STEPS ? a : a / divisor(a, b) * b;
+}
+
+/** The ps of claims that share a level, as Holm has it: each may be compared with the whole level. */
+export function holm(ps: readonly number[]): number[] {
   const order = ps.map((p, i) => ({ p, i })).sort((a, b) => a.p - b.p);
-  const first = order.findIndex(({ p }, rank) => p > level / (ps.length - rank));
-  const kept = new Set(order.slice(0, first < 0 ? ps.length : first).map(({ i }) => i));
-  return ps.map((_, i) => kept.has(i));
+  const shared: number[] = [];
+  let most = 0;
+  for (const [rank, { p, i }] of order.entries()) {
+    most = Math.max(most, p * (ps.length - rank));
+    shared[i] = Math.min(1, most);
+  }
+  return shared;
 }
 
 /** After how many rounds it is asked whether an agent has failed already, and the part of each level that is spent there. */

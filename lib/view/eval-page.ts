@@ -1,10 +1,11 @@
 import type { Cell, Row, Summary } from "../eval/compare.ts";
+import { notesOf, percent, pText } from "../eval/conclusion.ts";
 import { escapeHtml, LOGO, readPage, wholePage } from "./html.ts";
 
 /** The address of the page of a run, seen from the report; undefined if there is none. */
 export type RunLink = (run: string) => string | undefined;
 
-/** The report of an eval: fixtures by variants, their intervals drawn, and its failed runs, each with a link to its page. */
+/** The report of an eval: its conclusion, fixtures by variants, their intervals drawn, and its failed runs, each with a link to its page. */
 export function evalPage(summary: Summary, link: RunLink, atLeast?: number): string {
   const style = ["base", "eval"].map((name) => readPage(`${name}.css`)).join("\n");
   const { id, variants, k, rows } = summary;
@@ -13,8 +14,9 @@ export function evalPage(summary: Summary, link: RunLink, atLeast?: number): str
   return wholePage({ title, style }, [
     `<header class="top">\n${LOGO}\n<h1>${escapeHtml(title)}</h1>\n${pill(summary)}\n</header>`,
     `<main class="eval">`,
+    `<p class="conclusion">${escapeHtml(summary.conclusion.words)}</p>`,
     `<p class="from">${escapeHtml(about(summary))}</p>`,
-    ...notes(summary).map((note) => `<p class="note">${escapeHtml(note)}</p>`),
+    ...notesOf(summary).map((note) => `<p class="note">${escapeHtml(note)}</p>`),
     `<table>\n<thead><tr><th scope="col">fixture</th>${head}<th scope="col"></th></tr></thead>\n<tbody>`,
     ...rows.map((row) => rowHtml(row, k, atLeast)),
     "</tbody>\n</table>",
@@ -23,38 +25,22 @@ export function evalPage(summary: Summary, link: RunLink, atLeast?: number): str
   ]);
 }
 
-function isFailed({ suite, rows, unreached }: Summary): boolean {
-  return suite?.worse === true || unreached.length > 0 || rows.some(({ below }) => below);
+/** How a conclusion is coloured. */
+const TONES = { good: "good", bad: "bad", "not measured": "denied" };
+
+function pill({ conclusion: { is, badge } }: Summary): string {
+  return `<span class="pill ${TONES[is]}">${escapeHtml(badge)}</span>`;
 }
 
-function pill(summary: Summary): string {
-  const [tone, words] = !summary.measured || summary.ended === "lost" || summary.ended === "aborted"
-    ? ["denied", "not measured"]
-    : isFailed(summary)
-    ? ["bad", "refuted"]
-    : ["good", "not refuted"];
-  return `<span class="pill ${tone}">${words}</span>`;
-}
-
-function about({ runs, lostAttempts, spent: { tokens, dollars } }: Summary): string {
+function about({ runs, lostAttempts, level, spent: { tokens, dollars } }: Summary): string {
   const cost = dollars === undefined || dollars === 0 ? `${tokens} tokens` : `$${dollars.toFixed(2)}`;
-  return `${runs} runs · ${lostAttempts} lost · ${cost}`;
-}
-
-function notes({ suite, beyond, variants: [, other], unreached, reached }: Summary): string[] {
-  return [
-    ...(suite?.worse ? [`Worse than ${other} on these fixtures (p ${suite.p.toPrecision(2)})`] : []),
-    ...(beyond?.worse ? [`Worse than ${other} also beyond these fixtures (p ${beyond.p.toPrecision(2)})`] : []),
-    ...unreached.map((one) => `${one} was never put to the test`),
-    ...reached,
-  ];
+  return `${runs} runs · ${lostAttempts} lost · ${cost} · intervals of rates at ${percent(level)}`;
 }
 
 function rowHtml({ fixture, cells, p, worse, below }: Row, k: number, atLeast: number | undefined): string {
-  const verdict = [worse ? "worse" : "", below ? "below" : ""].filter(Boolean).join(", ");
-  const shown = p === undefined ? verdict : `${verdict} (p ${p.toPrecision(2)})`;
+  const shown = [worse ? `worse (p ${pText(p!)})` : "", below ? "below" : ""].filter(Boolean).join(", ");
   return `<tr><th scope="row">${escapeHtml(fixture)}</th>${cells.map((cell) => cellHtml(cell, k, atLeast)).join("")}` +
-    `<td class="${worse || below ? "bad" : "soft"}">${escapeHtml(shown.trim())}</td></tr>`;
+    `<td class="${worse || below ? "bad" : "soft"}">${escapeHtml(shown)}</td></tr>`;
 }
 
 /** The width of the drawing of an interval: rates from 0 to 1. */
@@ -63,10 +49,10 @@ const WIDTH = 160;
 function cellHtml({ passed, runs, interval: [low, high], passAll, mean }: Cell, k: number, atLeast?: number): string {
   if (runs === 0) return `<td class="soft">-</td>`;
   const x = (rate: number) => (4 + rate * WIDTH).toFixed(1);
-  const percent = (rate: number) => `${Math.round(rate * 100)}`;
+  const whole = (rate: number) => `${Math.round(rate * 100)}`;
   const line = atLeast === undefined ? "" : `<path class="least" d="M${x(atLeast)} 1V15"/>`;
-  return `<td><strong>${passed}/${runs}</strong> <span class="soft">${percent(low)}-${percent(high)}%</span>` +
-    `<svg viewBox="0 0 ${WIDTH + 8} 16" role="img" aria-label="between ${percent(low)} and ${percent(high)} percent">` +
+  return `<td><strong>${passed}/${runs}</strong> <span class="soft">${whole(low)}-${whole(high)}%</span>` +
+    `<svg viewBox="0 0 ${WIDTH + 8} 16" role="img" aria-label="between ${whole(low)} and ${whole(high)} percent">` +
     `<path class="scale" d="M${x(0)} 8H${x(1)}"/>${line}<path class="between" d="M${x(low)} 8H${x(high)}"/>` +
     `<circle cx="${x(passed / runs)}" cy="8" r="3.5"/></svg>` +
     `<span class="soft">pass^${k} ${passAll.toFixed(2)} · ${mean.calls.toFixed(1)} calls · ${

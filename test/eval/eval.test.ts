@@ -37,7 +37,9 @@ test("the table of an eval with known outcomes is the one computed by hand", LON
   assert.equal(
     out,
     `
-fixture  now           pass^5  cost       calls
+passed 16 of 20 runs
+
+fixture  now   95%     pass^5  cost       calls
 heads    8/10  44-97%  0.22    15 tokens  1.0
 tails    8/10  44-97%  0.22    15 tokens  1.0
 
@@ -56,18 +58,19 @@ test(
   async () => {
     using plain = await tossed("PPFPPPPFPP");
     using lossy = await tossed("PLPFRPPPLRPFPP");
+    const untimed = ({ rows }: any) => JSON.parse(JSON.stringify(rows), (key, value) => key === "seconds" ? 0 : value);
     const [a, b] = [
       JSON.parse((await evaluated(plain, "--json")).out),
       JSON.parse((await evaluated(lossy, "--json")).out),
     ];
-    assert.deepEqual(b.rows, a.rows);
+    assert.deepEqual(untimed(b), untimed(a));
     assert.deepEqual([a.lostAttempts, b.lostAttempts, b.lost, b.runs], [0, 4, 0, 10]);
     using dead = await tossed("L");
     const { code, out } = await evaluated(dead);
     assert.equal(code, 3);
     assert.match(
       out,
-      /toss +- +-.*\n\n✗ not measured: more than 10 % of the runs were lost, the last as .*529.*\n0 runs, 4 lost and repeated, 2 given up/,
+      /^\n✗ not measured: more than 10 % of the runs were lost, the last as .*529.*\n\n[^]*toss +- +-.*\n\n0 runs, 4 lost and repeated, 2 given up/,
     );
     using own = await tossed("E");
     const failed = await evaluated(own, "--runs", "2");
@@ -95,7 +98,7 @@ test("a budget is never overrun: a round begins only if it fits", LONG, async ()
   assert.deepEqual([code, existsSync(`${w.cwd}/.crochet/evals/last/toss`)], [3, false]);
   assert.match(
     out,
-    /✗ not measured: the budget ended before the first look\n0 runs, 0 tokens of 14 tokens, the budget ended it/,
+    /^\n✗ not measured: the budget ended before the first look\n[^]*\n0 runs, 0 tokens of 14 tokens, the budget ended it/,
   );
 });
 
@@ -105,29 +108,35 @@ test(
   async () => {
     using w = await tossed("F");
     w.put({ "old.ts": tosser("P", "./") });
-    const { code, out } = await evaluated(w, "--against", "old.ts", "--runs", "12", "--junit", "eval.xml");
+    const { code, out, err } = await evaluated(w, "--against", "old.ts", "--runs", "12", "--junit", "eval.xml");
     assert.equal(code, 1);
     assert.match(
-      out,
-      /^\nfixture +now +pass\^5 +old\.ts +pass\^5 +cost +calls\ntoss +0\/8 .* 8\/8 .*worse \(p < 0\.001\)\n/,
+      err,
+      /\n12 runs find a drop from 90 % to 70 % in \d\d of 100 evals; \d\d runs in 80\n/,
+      "what can be seen is said before it is paid",
     );
     assert.match(
       out,
-      /✗ worse than old\.ts on these fixtures \(p < 0\.001\)\nended early: the runs that are left would not be needed\n/,
+      /^\n✗ worse on toss \(p < 0\.001\), compared with old\.ts\n\nfixture +now +95% +pass\^5 +old\.ts /,
+    );
+    assert.match(out, /\ntoss +0\/8 .* 8\/8 .*worse \(p < 0\.001\)\n/);
+    assert.match(
+      out,
+      /\nthe rate differs by -100 points, between -100 and -\d\d \(97\.5%\)\nended early: the runs that are left would not/,
     );
     assert.match(
       out,
       / {2}toss {2}8 of 8: "it is good": it said bad\n {8}crochet view \.crochet\/evals\/last\/toss\/now\/1\n16 runs/,
     );
-    assert.match(
-      readFileSync(`${w.cwd}/eval.xml`, "utf8"),
-      /name="crochet eval" tests="2" failures="0" errors="2"[^]*worse than old\.ts: 0 of 8 passed[^]*✗ worse than old\.ts on these/,
-    );
+    const xml = readFileSync(`${w.cwd}/eval.xml`, "utf8");
+    assert.match(xml, /name="crochet eval" tests="2" failures="2" errors="0" time="(?!0\.000)/);
+    assert.match(xml, /<failure message="worse than old\.ts \(p &#60; 0\.001\): 0 of 8 passed"\/>/);
+    assert.match(xml, /<failure message="worse on toss \(p &#60; 0\.001\), compared with old\.ts"\/>/);
     using same = await tossed("P");
     same.put({ "old.ts": tosser("P", "./") });
-    const equal = await evaluated(same, "--against", "old.ts");
+    const equal = await evaluated(same, "--against", "old.ts", "--runs", "3");
     assert.equal(equal.code, 0);
-    assert.match(equal.out, /not shown to be worse than old\.ts \(p 1\.000\)\n20 runs/);
+    assert.match(equal.out, /^\nnot shown to be worse than old\.ts \(p 1\.000\)\n[^]*\n6 runs/);
   },
 );
 
@@ -136,7 +145,7 @@ test("--at-least fails only an agent whose whole interval lies below", LONG, asy
     using w = await tossed(outcomes);
     const { code: got, out } = await evaluated(w, "--at-least", "0.9", "--runs", "10");
     assert.equal(got, code, out);
-    assert.equal(/✗ below what is asked for beyond chance: toss/.test(out), code === 1, out);
+    assert.match(out, code === 1 ? /^\n✗ below 0\.9 on toss\n/ : /^\nnot shown to be below 0\.9\n/);
   }
 });
 
@@ -147,13 +156,15 @@ const REFUSED: readonly [args: readonly string[], words: RegExp][] = [
   [["--at-least", "90"], /Cannot use --at-least 90 as it is not between 0 and 1: --at-least 0.9/],
   [["--budget", "much"], /Cannot use --budget much as it is neither dollars nor tokens: --budget 5, --budget 500k/],
   [["--budget", "5"], /Cannot keep a budget in dollars as the price of toss is unknown: --budget 500k/],
-  [["--against", "."], /Cannot compare with '.' as that is the agent itself: add --model/],
+  [["--detect", "2"], /Cannot use --detect 2 as it is not between 0 and 1: --detect 0.2/],
+  [["--detect", "0.2"], /Cannot detect a drop of 0.2 as nothing is compared: add --against or --at-least/],
+  [["--detect", "0.2", "--runs", "4"], /Cannot use --runs with --detect as it chooses the runs: leave one of them out/],
   [["--against", "now"], /Cannot compare with 'now' as the agent here has that name: give the commit/],
   [["--against", "gone.ts"], /Cannot compare with 'gone.ts' as there is no such script/],
   [["--against", "nowhere"], /Cannot compare with 'nowhere' as it is neither a git ref, nor a script, nor a kept eval/],
   [
-    ["--against", "agent.ts", "--runs", "3"],
-    /Cannot tell anything from 3 runs of 1 fixture, whatever comes of them: raise --runs/,
+    ["--against", "agent.ts", "--runs", "2"],
+    /Cannot tell anything from 2 runs of 1 fixture, whatever comes of them: raise --runs/,
   ],
   [["--at-least", "0.9", "--runs", "1"], /Cannot tell anything from 1 run of 1 fixture/],
   [["--resume"], /Cannot find an eval 'last': 'crochet eval' makes one/],
@@ -196,7 +207,7 @@ test("an invariant that no run puts to the test fails an eval; one that some do 
   });
   const { code, out } = await evaluated(w, "--runs", "4");
   assert.equal(code, 1);
-  assert.match(out, /✗ toss: "best ones" was never put to the test, as its 'when' or 'sometimes' was true in no run\n/);
+  assert.match(out, /^\n✗ never put to the test: toss: "best ones"\n/);
   assert.match(out, /toss: "bad ones" was put to the test in 2 of 4 runs\n/);
 });
 
@@ -218,7 +229,7 @@ test("kept runs are graded again without an agent, and an eval may be compared w
     true,
   ]]);
   const kept = await evaluated(w, "--against", id, "--runs", "9");
-  assert.match(kept.out, new RegExp(`fixture +now +pass\\^5 +${id} +pass\\^5 .*\\ntoss +6/9 .*6/9 `));
+  assert.match(kept.out, new RegExp(`fixture +now +95% +pass\\^5 +${id} +95% +pass\\^5 .*\\ntoss +6/9 .*6/9 `));
   assert.match(kept.out, /\n9 runs,/, "those of the kept eval are not run again");
 });
 

@@ -169,10 +169,12 @@ export interface Case {
   readonly report?: DriftReport;
   /** Why it could not be replayed at all. */
   readonly error?: string;
+  /** Why it failed, if there is no report that says so. */
+  readonly failure?: string;
 }
 
 export function junit(cases: readonly Case[], name = "crochet replay"): string {
-  const failed = cases.filter((c) => c.report?.ok === false).length;
+  const failed = cases.filter((c) => c.report?.ok === false || c.failure !== undefined).length;
   const broken = cases.filter((c) => c.error !== undefined).length;
   const seconds = cases.reduce((sum, c) => sum + c.seconds, 0).toFixed(3);
   const suite = `name="${name}" tests="${cases.length}" failures="${failed}" errors="${broken}" time="${seconds}"`;
@@ -187,9 +189,10 @@ export function junit(cases: readonly Case[], name = "crochet replay"): string {
   ].join("\n");
 }
 
-function caseXml({ name, of = "fixtures", seconds, report, error }: Case): string {
+function caseXml({ name, of = "fixtures", seconds, report, error, failure }: Case): string {
   const open = `    <testcase classname="${xml(of)}" name="${xml(name)}" time="${seconds.toFixed(3)}"`;
   if (error !== undefined) return `${open}>\n      <error message="${xml(error)}"/>\n    </testcase>`;
+  if (failure !== undefined) return `${open}>\n      <failure message="${xml(failure)}"/>\n    </testcase>`;
   const stale = report?.ok && report.stale !== undefined ? [staleText(report.stale)] : [];
   const lines = [...stale, ...report ? reportLines(report) : []];
   if (!report || report.ok) {

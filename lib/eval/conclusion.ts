@@ -1,0 +1,68 @@
+import type { Summary } from "./compare.ts";
+
+/** What an eval comes to. */
+export interface Conclusion {
+  /** Whether nothing is against the agent; "not measured" if that cannot be said. */
+  readonly is: "good" | "bad" | "not measured";
+  /** Some of its words. */
+  readonly badge: string;
+  readonly words: string;
+}
+
+/** One sentence, in which each p says what its words do. */
+export function concluded(summary: Omit<Summary, "conclusion">, atLeast: number | undefined): Conclusion {
+  const { ended, measured, rows, suite, variants: [, other], unreached, runs, ungraded, ungradedAs, lostAs } = summary;
+  const not = (words: string): Conclusion => ({ is: "not measured", badge: words.split(":")[0]!, words });
+  if (ended === "aborted") return not("interrupted: not all runs were made");
+  if (ended === "lost") {
+    const share = `more than 10 % of the runs were lost${ungraded > 0 ? " or not graded" : ""}`;
+    return not(`not measured: ${share}, the last as ${ungradedAs ?? lostAs}`);
+  }
+  if (!measured) return not("not measured: the budget ended before the first look");
+  const worse = rows.filter((row) => row.worse).map(({ fixture, p }) => `${fixture} (p ${pText(p!)})`);
+  const together = `these ${rows.length} fixtures together (p ${pText(suite?.p ?? 1)})`;
+  const below = rows.filter((row) => row.below).map(({ fixture }) => fixture);
+  const against = [
+    ...(suite?.worse ? [["worse", ` on ${worse.join(", ") || together}, compared with ${other}`]] : []),
+    ...(below.length > 0 ? [[`below ${atLeast}`, ` on ${below.join(", ")}`]] : []),
+    ...(unreached.length > 0 ? [["never put to the test", `: ${unreached.join(", ")}`]] : []),
+  ];
+  if (against.length > 0) {
+    return { is: "bad", badge: against[0]![0]!, words: against.map((parts) => parts.join("")).join("; ") };
+  }
+  const passed = rows.reduce((sum, { cells: [now] }) => sum + now!.passed, 0);
+  const p = Math.min(suite?.p ?? 1, ...rows.map((row) => row.p ?? 1));
+  const shown = [
+    ...(suite ? [["not shown to be worse", ` than ${other} (p ${pText(p)})`]] : []),
+    ...(atLeast !== undefined ? [[`not shown to be below ${atLeast}`, ""]] : []),
+    ...(!suite && atLeast === undefined ? [["passed", ` ${passed} of ${runs} runs`]] : []),
+  ];
+  return { is: "good", badge: shown[0]![0]!, words: shown.map((parts) => parts.join("")).join("; ") };
+}
+
+/** Rounded up: a p that is shown as 0.050 is at most that. */
+export function pText(p: number): string {
+  return p < 0.001 ? "< 0.001" : (Math.ceil(p * 1000 - 1e-9) / 1000).toFixed(3);
+}
+
+/** A level as a table has it: 95 %, or 99.25 %. */
+export function percent(level: number): string {
+  return `${Number((level * 100).toFixed(2))}%`;
+}
+
+/** What is to be said beside the conclusion and the table, in the terminal and on the page. */
+export function notesOf({ variants: [, other], beyond, rows, reached, ended }: Summary): string[] {
+  const points = (rate: number) => `${rate > 0 ? "+" : ""}${Math.round(rate * 100)}`;
+  return [
+    ...rows.flatMap(({ difference }) => {
+      if (!difference) return [];
+      const { rate, interval: [low, high], level } = difference;
+      return [
+        `the rate differs by ${points(rate)} points, between ${points(low)} and ${points(high)} (${percent(level)})`,
+      ];
+    }),
+    ...(beyond?.worse ? [`worse than ${other} also beyond these fixtures (p ${pText(beyond.p)})`] : []),
+    ...reached,
+    ...(ended === "refuted" ? ["ended early: the runs that are left would not be needed"] : []),
+  ];
+}
