@@ -9,10 +9,12 @@ import { fixtureAt } from "../../../lib/tape/fixture.ts";
 import { readTape } from "../../../lib/tape/read.ts";
 import { redactor } from "../../../lib/tape/redact/redact.ts";
 import { installFolder, Program } from "../../../lib/tape/server/program.ts";
-import { wireDiffers } from "../../../lib/tape/server/api.ts";
+import { type Sent, wireDiffers } from "../../../lib/tape/server/api.ts";
 import { listen, refusingProxy } from "../../../lib/tape/server/listen.ts";
 import { sentMasks } from "../../../lib/tape/server/mask.ts";
 import { shownVariables, upstreamsIn } from "../../../lib/tape/server/pointing.ts";
+import { tapeOfRun } from "../../../lib/tape/server/recording.ts";
+import { Replayer } from "../../../lib/tape/server/replay.ts";
 import { recordCommand, type RecordOptions, replayCommand } from "../../../lib/tape/server/run.ts";
 import { scriptedServer } from "../../../lib/testing/server.ts";
 import { tapeServer } from "../../../lib/testing/tape-server.ts";
@@ -535,6 +537,26 @@ test("tapeServer has a placeholder for each key that is not set, and is below a 
     assert.deepEqual([(await post(new URL(server.url).origin)).status, (await post(server.url)).status], [404, 200]);
     assert.ok((await server.drift()).ok);
   });
+});
+
+test("a tape of a container is served to any user, and a tape of any user in a container", async () => {
+  const asked = (who: string, user: string) => ask(`the root directory of ${who}, at /home/${user}/x`);
+  const header = { source: "scripted server", at: new Date(0).toISOString(), seed: "s" };
+  for (const [recorder, user] of [["root", "runner"], ["lovelace", "root"], ["lovelace", "ann"]] as const) {
+    const hasName = recorder !== "root"; // which is a common word
+    const sent: Sent = {
+      ...{ api: "anthropic", method: "POST", path: "/v1/messages", query: "", headers: {} },
+      body: JSON.parse(asked(hasName ? recorder : "us", recorder)),
+    };
+    const exchanges = [{ sent, headers: {}, at: 0, attempt: { status: 200, body: "{}", took: 0 } }];
+    const tape = tapeOfRun({ exchanges, places: { user: recorder }, header, end: "exit 0" });
+    const replayer = new Replayer(tape, { name: "one", places: { user } });
+    const server = await listen(replayer.answer);
+    const body = asked(hasName ? user : "us", user);
+    const { status } = await fetch(`${server.url}/anthropic/v1/messages`, { method: "POST", body });
+    await server.close();
+    assert.equal(status, 200, `${recorder}, then ${user}: ${JSON.stringify(await replayer.report(""))}`);
+  }
 });
 
 test("an empty id in a header names no session and no agent", () => {
