@@ -80,7 +80,7 @@ export function copyDirectory(directory: string, to: string, except: string): Le
   let [files, bytes, spent] = [0, 0, 0];
   const copy = (path: string, entry: Dirent, counts: boolean): void => {
     const target = join(to, relative(root, path));
-    if (entry.name === PACKAGES) return symlinkSync(realpathSync(path), target);
+    if (entry.name === PACKAGES) return readable(path, leave, () => symlinkSync(realpathSync(path), target));
     if (LEFT_OUT.has(entry.name) || own.includes(path)) return;
     if (counts && ignored.has(relative(root, path))) {
       const size = sizeOf(path, entry, leave);

@@ -141,6 +141,7 @@ test("links of the copy lead to the files of the copy, or to the same place outs
   symlinkSync(join(here.cwd, "inside.txt"), join(here.cwd, "a"));
   symlinkSync("../outside.txt", join(here.cwd, "b"));
   symlinkSync("inside.txt", join(here.cwd, "c"));
+  symlinkSync("nowhere", join(here.cwd, "node_modules"));
   await here.record();
   here.put({ "inside.txt": "now" });
   const { code, report } = await here.replay();
