@@ -46,7 +46,9 @@ export function fixtureScript(fixture: Fixture): string {
     );
   }
   if (script === undefined) {
-    throw new UsageError(`Cannot run ${name} as it names no agent: put an agent.ts into ${folder}`);
+    throw new UsageError(
+      `Cannot run ${name} as it names no agent: put an agent.ts into ${folder}, or move it elsewhere`,
+    );
   }
   if (script === BUILT_IN || existsSync(script)) return script;
   throw new UsageError(
@@ -220,17 +222,23 @@ export function filesBelow(folder: string): string[] {
   });
 }
 
-/** The fixtures that are named; without a name, all of `fixtures/`. */
+/** All fixtures of `fixtures/`, and of the folders in it that hold some. */
+export function allFixtures({ cwd }: Io): Fixture[] {
+  const folder = resolve(cwd, FIXTURES);
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
+  return fixturesBelow(folder).map((fixture) => ({ ...fixture, name: nameIn(cwd, fixture.folder) }));
+}
+
+export function noFixtures(verb: string): string {
+  return `Cannot ${verb} as there is no fixture in ${FIXTURES}/: crochet record agent.ts "<prompt>"`;
+}
+
+/** The fixtures that are named; without a name, all of them. */
 export function fixturesFor(words: readonly string[], io: Io, verb = "replay"): Fixture[] {
   if (words.length === 0) {
-    const all = fixturesIn(resolve(io.cwd, FIXTURES));
-    const found = verb === "replay" ? all.filter((fixture) => !isOfOthers(fixture)) : all;
-    const others = all.length - found.length;
-    if (others > 0) {
-      io.err(`left out: ${others} of other programs, for 'crochet tape replay <name> -- <command>'\n`);
-    }
-    if (all.length > 0) return found;
-    throw new UsageError(`Cannot ${verb} as there is no fixture in ${FIXTURES}/: crochet record agent.ts "<prompt>"`);
+    const all = verb === "evaluate" ? fixturesIn(resolve(io.cwd, FIXTURES)) : allFixtures(io);
+    if (all.length > 0) return all;
+    throw new UsageError(noFixtures(verb));
   }
   const found = words.flatMap((word) => fixturesOf(word, io, verb));
   return found.filter(({ tape }, i) => found.findIndex((other) => other.tape === tape) === i)

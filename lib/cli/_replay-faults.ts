@@ -10,10 +10,11 @@ import type { Tape } from "../tape/tape.ts";
 import { newSeed, search, type SearchResult } from "../testing/search-faults.ts";
 import { ProgressLine } from "./_each-of.ts";
 import { FreshTrials } from "./_fault-process.ts";
-import { mistyped, nearFixture } from "./_fixtures.ts";
+import { isOfOthers, mistyped, nearFixture } from "./_fixtures.ts";
 import { type Flags, numberFlag, refuseTogether } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
+import type { CommandSearch } from "./tape/recorded.ts";
 import { unreachedShared, writeJunit } from "./_replay-table.ts";
 import { table } from "./show/text.ts";
 
@@ -58,13 +59,15 @@ interface Searched extends SearchResult {
 /** How schedules are tried on what a fixture recorded. */
 export type TrialOf = (fixture: Fixture, tape: Tape, tally: Tally) => Trial;
 
+type Sought = Omit<Searched, "seconds">;
+
 /** Searches fixtures, one after the other, for faults their agents do not survive. Exit code 1 if one was found. */
 export async function replayFaults(
   fixtures: readonly Fixture[],
   asked: FaultsAsked,
   flags: Flags["flags"],
   io: Io,
-  ofCommand?: TrialOf,
+  ofCommand?: CommandSearch,
 ): Promise<number> {
   const others = ["verify", "update", "normalise", "hooks", "on"];
   refuseTogether(flags, "faults", others, "a search compares and records nothing, and runs here");
@@ -72,13 +75,22 @@ export async function replayFaults(
   using trials = new FreshTrials(io);
   const ofAgent: TrialOf = (fixture, tape, tally) =>
     trials.of(fixture, tape, flags.wire === true, (judged) => tally.note(judged));
+  const sought = async (fixture: Fixture): Promise<Sought> => {
+    const command = ofCommand ??
+      (isOfOthers(fixture) ? await (await import("./tape/recorded.ts")).commandSearch(fixture, io) : undefined);
+    if (!command) return await searched(fixture, asked, seed, io, ofAgent);
+    const search = (copy: Fixture) => searched(copy, asked, seed, io, command.tried);
+    return await command.within(search, (line) => io.err(`${line}\n`));
+  };
   const results: Searched[] = [];
   const progress = new ProgressLine(io);
   for (const fixture of fixtures) {
     if (io.signal.aborted) break;
     progress.show(`${results.length + 1}/${fixtures.length} ${fixture.name}`);
     const began = performance.now();
-    const result = await searched(fixture, asked, seed, io, ofCommand ?? ofAgent);
+    const result = await sought(fixture).catch((error): Sought => {
+      return { name: fixture.name, runs: 0, seed: 0, error: wordsOf(error) };
+    });
     results.push({ ...result, seconds: (performance.now() - began) / 1000 });
   }
   progress.end();
@@ -96,7 +108,7 @@ async function searched(
   seed: number,
   io: Io,
   trialOf: TrialOf,
-): Promise<Omit<Searched, "seconds">> {
+): Promise<Sought> {
   const { name } = fixture;
   try {
     const tape = await readTape(fixture.tape);

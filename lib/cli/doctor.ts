@@ -11,13 +11,13 @@ import { standings } from "../hooks/trust.ts";
 import { homeOf, userState } from "../hooks/file/places.ts";
 import { openSandbox } from "../permissions/sandbox.ts";
 import { reportLines } from "../tape/drift/report.ts";
-import { type Fixture, FIXTURES, fixturesIn } from "../tape/fixture.ts";
+import type { Fixture } from "../tape/fixture.ts";
 import { readTape } from "../tape/read.ts";
 import { runFixture } from "../tape/run-fixture.ts";
 import { CONFIG_FILE, readConfig } from "./_config.ts";
 import { broken, type Check, hostChecks, ok, parted, warning } from "./_doctor-hosts.ts";
 import { agentScripts, besideWords, hooksHere } from "./_find-hooks.ts";
-import { fixtureAgent, isOfOthers } from "./_fixtures.ts";
+import { allFixtures, fixtureAgent, isOfOthers } from "./_fixtures.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io } from "./_io.ts";
 import { projectOf } from "./_project.ts";
@@ -192,7 +192,7 @@ async function hookChecks(cwd: string, io: Io, imports: boolean): Promise<Check[
 const PATIENCE_MS = 10_000;
 
 async function fixtureChecks(cwd: string, io: Io, replay: boolean): Promise<Check[]> {
-  const found = fixturesIn(join(cwd, FIXTURES)).filter((fixture) => !isOfOthers(fixture));
+  const found = allFixtures({ ...io, cwd });
   const end = performance.now() + PATIENCE_MS;
   const checks: Check[] = [];
   let fine = 0;
@@ -218,7 +218,9 @@ async function fixtureProblem(fixture: Fixture, run: boolean, io: Io): Promise<C
       await readTape(fixture.tape);
       return undefined;
     }
-    const { report } = await runFixture(fixture, await fixtureAgent(fixture, io.signal), { signal: io.signal });
+    const { report } = isOfOthers(fixture)
+      ? await (await import("./tape/recorded.ts")).replayRecorded(fixture, io)
+      : await runFixture(fixture, await fixtureAgent(fixture, io.signal), { signal: io.signal });
     if (report.ok) return undefined;
     const [first = "it is not the recorded run"] = reportLines(report).map((line) => line.trim()).filter(Boolean);
     const fix = `crochet replay ${shellWord(fixture.name)} shows more`;

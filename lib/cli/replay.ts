@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { renewalText, reportLines, withoutStale } from "../tape/drift/report.ts";
 import { ownArgv } from "../hooks/own-command.ts";
 import { runProcess } from "../process/process.ts";
-import { type Fixture, fixtureProject } from "../tape/fixture.ts";
+import { type Fixture, fixtureProject, FIXTURES } from "../tape/fixture.ts";
 import { refuseInCi } from "../tape/options.ts";
 import { readHeader } from "../tape/read.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
@@ -12,7 +12,15 @@ import type { ReplayHooks } from "../tape/run-on-tape.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
 import { BUILT_IN } from "../files/importing.ts";
 import { eachOf, ProgressLine, reportLeft } from "./_each-of.ts";
-import { expectTrusted, fixtureAgent, fixturesFor, fixturesNamed } from "./_fixtures.ts";
+import {
+  allFixtures,
+  expectTrusted,
+  fixtureAgent,
+  fixturesFor,
+  fixturesNamed,
+  isOfOthers,
+  noFixtures,
+} from "./_fixtures.ts";
 import { type Flags, inLines, kebab, refuseTogether, type Usage } from "./_flags.ts";
 import { type Annotation, githubCommand } from "./_github.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
@@ -23,8 +31,9 @@ import { coloursFor } from "./show/text.ts";
 const USAGE: Usage = {
   name: "replay",
   words: "[name | dir]…",
-  about: "Runs recorded agents again without a model and reports what changed. Without a name: all of fixtures/. " +
-    "Fixtures that came with a checkout run only after 'crochet trust', or with --trust.",
+  about: "Runs recorded agents and programs again without a model and reports what changed. Without a name: all of " +
+    "fixtures/. Fixtures that came with a checkout run only after 'crochet trust', or with --trust. Exit code 1 if one " +
+    "of them differs or was not replayed, or if there is none.",
   flags: [
     ["--wire", "go through the SDK, byte for byte"],
     ["--verify", "run the tools for real and report results that differ; the model gets the recorded ones"],
@@ -43,7 +52,7 @@ const USAGE: Usage = {
     ["--seed <n>", "with --faults: repeat the same search"],
     ["--junit <file>", "write a JUnit report"],
     ["--on <url>", "replay them on the workers of the durable engine at this ingress"],
-    ["--trust", "trust these fixtures for this call: their agents and tools are run"],
+    ["--trust", "trust these fixtures for this call: their agents, tools and commands are run"],
     ["--json", "print JSON"],
   ],
   example: "crochet replay",
@@ -101,10 +110,12 @@ async function replayed({ words, flags }: Flags, io: Io, point: (annotation: Ann
     return await (await import("./_replay-bisect.ts")).bisectFixtures(fixtures, String(flags.bisect), io);
   }
   const normalise = flags.normalise === undefined ? {} : (await import("./record.ts")).normaliserAsked(flags.normalise);
-  const fixtures = fixturesFor(words, io);
+  const fixtures = words.length === 0 ? allFixtures(io) : fixturesFor(words, io);
   const outcomes = flags.on === undefined
     ? await replayHere(fixtures, io, (fixture) => outcomeOf(fixture, normalise, flags, io))
     : await (await import("./_durable.ts")).replayOn<Outcome>(fixtures, flags, io);
+  // Nothing that ran is nothing that holds.
+  if (fixtures.length === 0) outcomes.push({ name: FIXTURES, seconds: 0, error: noFixtures("replay"), shadow: [] });
   if (outcomes.some(({ shared }) => shared)) {
     outcomes.push(...unreachedShared(fixtures, outcomes, io.cwd).map((one) => ({ ...one, shadow: [] })));
   }
@@ -164,6 +175,7 @@ async function outcomeOf(
   let shadowed: Awaited<ReturnType<typeof shadowsOf>> | undefined;
   try {
     expectTrusted([fixture], flags, io);
+    if (isOfOthers(fixture)) return { name: fixture.name, ...await commandOutcome(fixture, flags, io), shadow };
     using trials = existsSync(fixture.faults) ? new (await import("./_fault-process.ts")).FreshTrials(io) : undefined;
     const agent = await fixtureAgent(fixture, io.signal);
     if (folder !== undefined && flags.shadow) shadowed = await shadowsOf(folder, (verdict) => shadow.push(verdict));
@@ -198,6 +210,28 @@ async function outcomeOf(
   } finally {
     shadowed?.end();
   }
+}
+
+/** What came of the command of another program, which brings its own hooks and declares on its tape what does not count. */
+async function commandOutcome(
+  fixture: Fixture,
+  flags: Flags["flags"],
+  io: Io,
+): Promise<Pick<Outcome, "seconds" | "report">> {
+  const given = ["hooks", "normalise"].find((name) => flags[name] !== undefined);
+  if (given !== undefined) {
+    throw new Error(`Cannot replay ${fixture.name} with --${given} as it is of another program: leave it out`);
+  }
+  const { renewRecorded, replayRecorded } = await import("./tape/recorded.ts");
+  const began = performance.now();
+  let { report, broke } = await replayRecorded(fixture, io);
+  if (io.signal.aborted && !report.ok) throw new Error(INTERRUPTED);
+  if (flags.update && (!report.ok || report.stale)) {
+    refuseInCi("update", fixture.name, io.env);
+    report = await renewRecorded(fixture, report, io);
+  }
+  if (broke !== undefined) throw new Error(broke);
+  return { seconds: (performance.now() - began) / 1000, report };
 }
 
 /** The MCP servers of the project as it is now, if the recorded run had those it had then. */

@@ -116,6 +116,9 @@ test("init --ci github writes a workflow once, which replays and checks, and eva
   assert.deepEqual(permissions, { contents: "read" });
   const lines = (job: string): string[] => jobs[job].steps.flatMap(({ run }: { run?: string }) => run ?? []);
   assert.deepEqual(lines("replay").slice(1), ["bunx crochet replay --trust", "bunx crochet hooks check --trust"]);
+  const [, , command, ...args] = lines("replay")[1]!.split(" ");
+  const nothing = await here.crochet([command!, ...args]);
+  assert.deepEqual([nothing.code, /there is no fixture/.test(nothing.out)], [1, true], "nothing was replayed");
   assert.match(lines("eval").at(-1)!, /^bunx crochet eval .*--budget 5/);
   // What is in ${{ }} is put into the line before the shell reads it: a branch's name must not be.
   for (const line of [...lines("replay"), ...lines("eval")]) assert.doesNotMatch(line, /\$\{\{/);

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "../../lib/testing/server.ts";
 import { bareEnv, CROCHET, crochet } from "../_crochet.ts";
 import { RUNTIME } from "../_runtime.ts";
 import { put, scratch } from "../_scratch.ts";
+
+const LONG = { timeout: 120_000 };
 
 const CLIENT = `
 const messages = [{ role: "user", content: process.argv[2] ?? "hello" }];
@@ -36,7 +38,7 @@ async function project() {
   };
 }
 
-test("a recorded command replays, shows its drift with exit code 1, and mistakes with exit code 2", async () => {
+test("a recorded command replays, shows its drift with exit code 1, and mistakes with exit code 2", LONG, async () => {
   using here = await project();
   const same = await here.run("tape", "replay", "hi", ...command());
   assert.deepEqual([same.code, same.out], [0, "200 true\n"], same.err);
@@ -66,64 +68,130 @@ test("a recorded command replays, shows its drift with exit code 1, and mistakes
   }
 });
 
-test("a program that ends before its first request is reported as that, with where it ran if it lacks a module", async () => {
-  using here = await project();
-  const ended = "its program ended before its first request: exit 3\n    first\n    last\n";
-  put(here.cwd, { "client.mjs": `console.error("first\\n\\nlast"); process.exit(3);` });
-  const told = await here.run("tape", "replay", "hi", "--json", "--junit", "report.xml", ...command());
-  assert.deepEqual([told.code, told.err], [1, `first\n\nlast\n✗ hi\n  Cannot replay hi as ${ended}`]);
-  assert.deepEqual(JSON.parse(told.out), { error: `Cannot replay hi as ${ended.trimEnd()}` });
-  assert.match(readFileSync(join(here.cwd, "report.xml"), "utf8"), /errors="1"[^]*before its first request: exit 3/);
-  put(here.cwd, { "client.mjs": `import "./gone.mjs";` });
-  const lacks = await here.run("tape", "replay", "hi", ...command());
-  assert.match(lacks.err, /request: exit 1\n[^]*gone\.mjs[^]*\n {2}it ran in \S+\/crochet-replay-\w+\n$/);
-  assert.doesNotMatch(lacks.err, /to record again/);
-  const searched = await here.run("tape", "replay", "hi", "--faults", "2", ...command());
-  assert.match(searched.out, /hi +0 +error\n\n✗ hi\n[^]*before its first request: exit 1/);
-});
+test(
+  "a program that ends before its first request is reported as that, with where it ran if it lacks a module",
+  LONG,
+  async () => {
+    using here = await project();
+    const ended = "its program ended before its first request: exit 3\n    first\n    last\n";
+    put(here.cwd, { "client.mjs": `console.error("first\\n\\nlast"); process.exit(3);` });
+    const told = await here.run("tape", "replay", "hi", "--json", "--junit", "report.xml", ...command());
+    assert.deepEqual([told.code, told.err], [1, `first\n\nlast\n✗ hi\n  Cannot replay hi as ${ended}`]);
+    assert.deepEqual(JSON.parse(told.out), { error: `Cannot replay hi as ${ended.trimEnd()}` });
+    assert.match(readFileSync(join(here.cwd, "report.xml"), "utf8"), /errors="1"[^]*before its first request: exit 3/);
+    put(here.cwd, { "client.mjs": `import "./gone.mjs";` });
+    const lacks = await here.run("tape", "replay", "hi", ...command());
+    assert.match(lacks.err, /request: exit 1\n[^]*gone\.mjs[^]*\n {2}it ran in \S+\/crochet-replay-\w+\n$/);
+    assert.doesNotMatch(lacks.err, /to record again/);
+    const searched = await here.run("tape", "replay", "hi", "--faults", "2", ...command());
+    assert.match(searched.out, /hi +0 +error\n\n✗ hi\n[^]*before its first request: exit 1/);
+  },
+);
 
-test("a recording works in a folder of its own or in this directory, and a signal that ends it is told", async () => {
-  using here = await project();
-  put(here.cwd, { "input/note.txt": "note" });
-  await using api = await scriptedServer([{ text: "a" }, { text: "b" }, { text: "c" }]);
-  const record = (...args: string[]) =>
-    crochet(["tape", "record", ...args], { cwd: here.cwd, env: { ...here.env, ANTHROPIC_BASE_URL: api.url } });
-  assert.equal((await record("--fixture", "input", "--files", "input", ...command())).code, 0);
-  assert.equal(readFileSync(join(here.cwd, "fixtures/input/files/note.txt"), "utf8"), "note");
-  assert.equal((await here.run("tape", "replay", "input", ...command())).code, 0);
-  assert.equal((await record("--fixture", "here", "--here", ...command())).code, 0);
-  assert.deepEqual(readdirSync(join(here.cwd, "fixtures/here")), ["tape.jsonl"]);
-  assert.equal((await here.run("tape", "replay", "here", "--here", ...command())).code, 0);
-  put(here.cwd, {
-    "client.mjs": CLIENT.replace("process.exit(", `process.kill(process.pid, "SIGTERM"); setTimeout(() => {}, 9e3);(`),
-  });
-  const killed = await record("--fixture", "killed", ...command());
-  assert.equal(killed.code, 1);
-  assert.match(killed.err, /\nthe command was ended by SIGTERM: the tape ends there, and so will a replay\n$/);
-  const wrong: [args: string[], why: RegExp][] = [
-    [["--files", "none"], /Cannot work in 'none' as there is no such folder/],
-    [["--files", "input", "--here"], /Cannot use --files with --here/],
-    [["--files", "."], /Cannot keep .* as the command runs client\.mjs, which is in it/],
-  ];
-  for (const [args, why] of wrong) {
-    const { code, err } = await record("--fixture", "wrong", ...args, ...command());
-    assert.match(err, why);
-    assert.ok(code! > 0);
-  }
-});
+test(
+  "a recording works in a folder of its own or in this directory, and a signal that ends it is told",
+  LONG,
+  async () => {
+    using here = await project();
+    put(here.cwd, { "input/note.txt": "note" });
+    await using api = await scriptedServer([{ text: "a" }, { text: "b" }, { text: "c" }]);
+    const record = (...args: string[]) =>
+      crochet(["tape", "record", ...args], { cwd: here.cwd, env: { ...here.env, ANTHROPIC_BASE_URL: api.url } });
+    assert.equal((await record("--fixture", "input", "--files", "input", ...command())).code, 0);
+    assert.equal(readFileSync(join(here.cwd, "fixtures/input/files/note.txt"), "utf8"), "note");
+    assert.equal((await here.run("tape", "replay", "input", ...command())).code, 0);
+    assert.equal((await record("--fixture", "here", "--here", ...command())).code, 0);
+    assert.deepEqual(readdirSync(join(here.cwd, "fixtures/here")), ["tape.jsonl"]);
+    assert.equal((await here.run("tape", "replay", "here", "--here", ...command())).code, 0);
+    put(here.cwd, {
+      "client.mjs": CLIENT.replace(
+        "process.exit(",
+        `process.kill(process.pid, "SIGTERM"); setTimeout(() => {}, 9e3);(`,
+      ),
+    });
+    const killed = await record("--fixture", "killed", ...command());
+    assert.equal(killed.code, 1);
+    assert.match(killed.err, /\nthe command was ended by SIGTERM: the tape ends there, and so will a replay\n$/);
+    const wrong: [args: string[], why: RegExp][] = [
+      [["--files", "none"], /Cannot work in 'none' as there is no such folder/],
+      [["--files", "input", "--here"], /Cannot use --files with --here/],
+      [["--files", "."], /Cannot keep .* as the command runs client\.mjs, which is in it/],
+    ];
+    for (const [args, why] of wrong) {
+      const { code, err } = await record("--fixture", "wrong", ...args, ...command());
+      assert.match(err, why);
+      assert.ok(code! > 0);
+    }
+  },
+);
 
-test("a tape of another program is shown and viewed as any other, and its command is never run", async () => {
+test("a tape of another program is shown and viewed as any other, which never runs its command", async () => {
   using here = await project();
   const shown = await here.run("fixtures", "show", "hi");
   assert.match(shown.out, /› hello\nhi there/);
   const viewed = await here.run("view", "hi", "--out", "page.html");
   assert.ok(viewed.code === 0 && existsSync(join(here.cwd, "page.html")), viewed.err);
-  const refused = await here.run("replay", "hi");
-  assert.equal(refused.code, 1);
-  assert.match(refused.out, /crochet tape replay hi -- /);
-  const all = await here.run("replay");
-  assert.match(all.err, /left out: 1 of other programs/);
 });
+
+test(
+  "crochet replay runs the recorded command of today's program too, and --update records it again",
+  LONG,
+  async () => {
+    using here = await project();
+    const same = await here.run("replay");
+    assert.deepEqual([same.code, same.err], [0, ""], same.out);
+    assert.match(same.out, /^hi +ok +1\/1 /m);
+    writeFileSync(join(here.cwd, "client.mjs"), CLIENT.replace('?? "hello"', '?? "goodbye"'));
+    const changed = await here.run("replay", "--junit", "report.xml");
+    assert.equal(changed.code, 1);
+    assert.match(changed.out, /^hi +drift +0\/1 [^]*- hello\n +\+ goodbye\n[^]*\(crochet replay hi --update\)/m);
+    assert.match(
+      readFileSync(join(here.cwd, "report.xml"), "utf8"),
+      /failures="1"[^]*<failure message="prompt: messages/,
+    );
+    await using api = await scriptedServer([{ text: "so long" }]);
+    const env = { ...here.env, ANTHROPIC_BASE_URL: api.url, CI: undefined };
+    const renewed = await crochet(["replay", "--update"], { cwd: here.cwd, env });
+    assert.equal(renewed.code, 0, renewed.out + renewed.err);
+    assert.match(renewed.err, /^recording hi again: 1 call, /m);
+    assert.match(renewed.out, /^hi +recorded +0 kept, 1 new /m);
+    assert.equal((await here.run("replay", "hi")).code, 0);
+    assert.match((await here.run("fixtures", "show", "hi")).out, /› goodbye\nso long/);
+  },
+);
+
+test(
+  "a fixture that was not replayed is named, with exit code 1 and a failing case; so is that there is none",
+  LONG,
+  async () => {
+    using here = await project();
+    const report = () => readFileSync(join(here.cwd, "report.xml"), "utf8");
+    mkdirSync(join(here.cwd, "more"));
+    writeFileSync(join(here.cwd, "more/stop.ts"), "export default () => undefined;\n");
+    const hooked = await here.run("replay", "--hooks", "more");
+    assert.equal(hooked.code, 1);
+    assert.match(hooked.out, /Cannot replay hi with --hooks as it is of another program/);
+    const other = { cwd: here.cwd, env: { HOME: join(here.cwd, "home/other") } };
+    const untrusted = await crochet(["replay", "--junit", "report.xml"], other);
+    assert.equal(untrusted.code, 1);
+    assert.match(untrusted.out, /✗ hi\n +Cannot replay as fixtures\/hi is not trusted/);
+    assert.match(report(), /tests="1" failures="0" errors="1"[^]*name="hi"[^]*is not trusted/);
+    mkdirSync(join(here.cwd, "fixtures/imported/it"), { recursive: true });
+    cpSync(join(here.cwd, "fixtures/hi/tape.jsonl"), join(here.cwd, "fixtures/imported/it/tape.jsonl"));
+    const below = await here.run("replay");
+    assert.equal(below.code, 1);
+    assert.match(
+      below.out,
+      /^hi +ok[^]*✗ fixtures\/imported\/it\n +Cannot replay as fixtures\/imported\/it is not trusted/m,
+    );
+    assert.equal((await here.run("replay", "hi")).code, 0, "what is not named is not left out");
+    rmSync(join(here.cwd, "fixtures"), { recursive: true });
+    const none = await here.run("replay", "--junit", "report.xml");
+    assert.equal(none.code, 1);
+    assert.match(none.out, /Cannot replay as there is no fixture in fixtures\//);
+    assert.match(report(), /tests="1" failures="0" errors="1"[^]*there is no fixture/);
+  },
+);
 
 test("U16: what starts among the files of a fixture needs its trust: nothing of them runs before, not even a preload", async () => {
   using here = await project();

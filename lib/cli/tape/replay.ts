@@ -1,20 +1,13 @@
-import { existsSync } from "node:fs";
 import { reportLines, withoutStale } from "../../tape/drift/report.ts";
-import { commandFor, recordedTape, replayCommand } from "../../tape/server/run.ts";
-import { inWorkspace, keepsAll } from "../../tape/server/workspace.ts";
+import { replayCommand } from "../../tape/server/run.ts";
 import { RULES } from "../../tape/server/rules.ts";
-import { COMMAND_INVARIANTS, commandAgent } from "../../tape/server/faults.ts";
-import { INVARIANTS } from "../../tape/fault/invariants.ts";
-import { brokenAgain } from "../../tape/fault/kept-faults.ts";
-import type { Fixture } from "../../tape/fixture.ts";
 import { TapeError } from "../../tape/read.ts";
-import { underFaults } from "../../tape/fault/under-faults.ts";
-import type { TrialOf } from "../_replay-faults.ts";
 import { expectTrusted } from "../_fixtures.ts";
 import { command, inLines, numberFlag, refuseTogether, type Usage } from "../_flags.ts";
 import { EXIT, UsageError } from "../_io.ts";
 import { coloursFor } from "../show/text.ts";
 import { commandAsked, fixtureAsked, started } from "./_asked.ts";
+import { commandSearch } from "./recorded.ts";
 
 const USAGE: Usage = {
   name: "tape replay",
@@ -49,23 +42,13 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const fixture = fixtureAsked(asked.words, io, USAGE.example);
   expectTrusted([fixture], flags, io);
   const { faultsAsked, noPreset, replayFaults } = await import("../_replay-faults.ts");
-  const tape = await recordedTape(fixture);
-  const copyOf = keepsAll(fixture, tape.header) ? undefined : io.cwd;
-  const subject = commandAgent(commandFor(tape, io.cwd, asked.command), io.env, copyOf);
-  const { signal } = io;
-  const invariants = [...INVARIANTS, ...COMMAND_INVARIANTS];
-  /** Each run of a search works in a copy of the workspace. */
-  const searching = <T>(work: (fixture: Fixture) => Promise<T>, note?: (line: string) => void) =>
-    inWorkspace(fixture, tape.header, { cwd: io.cwd, note }, (files) => work({ ...fixture, files }));
+  const search = await commandSearch(fixture, io, { cwd: io.cwd, command: asked.command });
   if (flags.faults) {
     const { asked: wanted, word } = faultsAsked(flags.faults);
     if (word !== undefined) throw noPreset(word, io);
     refuseTogether(flags, "faults", ["here"], "a search works in copies of the directory");
     refuseTogether(flags, "faults", ["noStale"], "a search changes the replies");
-    const tried: TrialOf = ({ files }, tape, tally) => (faults) =>
-      underFaults(subject, tape, faults, { files, invariants: [...invariants, ...tally.all], signal });
-    const search = (fixture: Fixture) => replayFaults([fixture], wanted, flags, io, tried);
-    return await searching(search, (line) => io.err(`${line}\n`));
+    return await replayFaults([fixture], wanted, flags, io, search);
   }
   const began = performance.now();
   const replayed = await started(asked.command, () =>
@@ -99,8 +82,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const lines = reportLines(report, ink).map((line) => `  ${line}\n`).join("");
   const stale = report.stale === undefined ? "" : `, ${report.stale} stale`;
   io.err(`${mark} ${ink.bold(fixture.name)} ${served}/${recorded} calls${stale}\n${lines}`);
-  if (!report.ok || !existsSync(fixture.faults)) return code;
-  const broke = await searching((fixture) => brokenAgain(fixture, subject, { invariants, signal }));
+  const broke = report.ok ? await search.brokenAgain() : undefined;
   if (broke === undefined) return code;
   io.err(`  ${broke}\n`);
   return EXIT.failed;
