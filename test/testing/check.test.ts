@@ -329,7 +329,7 @@ test("within any time a hook has its one verdict, or was not checked enough", SL
       assert.ok(verdict === whole[i] || verdict === "not enough", `${verdict} within ${time} s`);
     }
   }
-  assert.ok(seen.has("not enough") && seen.size > 1, [...seen].join());
+  assert.ok(seen.has("not enough"), [...seen].join());
 });
 
 test("a slow guard is asked about dangerous commands first", SLOW, async () => {

@@ -89,10 +89,11 @@ export async function checkSubject(subject: Subject, session: Session, time: Tim
     const asker = new Asker(subject, known, lane, seconds * 1000, time);
     const engine = new Engine(asker, session, findings);
     const more = await engine.check();
+    const missing = time.wasOver ? "law" : "mutant";
     const found = session.mutants || session.save
       ? await (await import("./mutants/missing-examples.ts")).missingExamples(asker, session, findings.all())
       : {};
-    const unchecked = time.wasOver ? { unchecked: notEnough(more) } : {};
+    const unchecked = time.wasOver ? { unchecked: notEnough(more, missing) } : {};
     return { ...ended({ ...more, ...found, ...unchecked }), rewrites: engine.rewrites };
   } catch (error) {
     if (error instanceof Interrupted) return ended({ skipped: INTERRUPTED });
@@ -125,8 +126,8 @@ function copyState({ state = [] }: Loaded, { project }: Subject, lane: Lane): vo
   if (state.length > 0) lane.adopt();
 }
 
-function notEnough({ runs = 0, asked = 0 }: Partial<HookReport>): string {
-  return `${runs} of ${asked} events${runs < asked ? "" : ", but not every law"}: not checked enough`;
+function notEnough({ runs = 0, asked = 0 }: Partial<HookReport>, missing: string): string {
+  return `${runs} of ${asked} events${runs < asked ? "" : `, but not every ${missing}`}: not checked enough`;
 }
 
 function cannotLoad(message: string): Violation {
