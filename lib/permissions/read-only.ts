@@ -16,7 +16,7 @@ interface ReadOnlyCommand {
   readonly options: RegExp;
   /** Its arguments are text, not files. */
   readonly text?: boolean;
-  /** Whether it opens files that it does not name: if such a word is among its own. */
+  /** Whether it opens files that it does not name: if such words are among its own, each with a blank behind it. */
   readonly searches?: RegExp;
 }
 
@@ -37,12 +37,13 @@ const COMMANDS: ReadonlyMap<string, ReadOnlyCommand> = new Map(Object.entries({
   git: {
     options:
       /^--no-pager$|^-(?:\d+|[nU]\d*|[pusbwiMSGL]|sb)$|^--(?:(?:abbrev-commit|abbrev-ref|after|all|author|before|branch|cached|color|date|decorate|diff-filter|first-parent|follow|format|graph|grep|ignored|is-inside-work-tree|max-count|merges|minimal|name-only|name-status|no-color|no-merges|no-patch|numstat|oneline|patch|porcelain|pretty|reverse|short|shortstat|show-prefix|show-toplevel|since|staged|stat|summary|unified|until|verify|word-diff)(?:=.*)?)?$/s,
-    // It shows what was in any file at any time.
-    searches: /^(?:diff|log|show|blame)$/,
+    // It shows what was in any file at any time, unless it only lists them.
+    searches:
+      /^(?:diff (?!.*--(?:name|stat|numstat|shortstat|summary))|show |blame )|(?:^| )(?:-[puUL]|--(?:patch|unified|word))/s,
   },
   grep: {
     options: /^-[EFGPivwxclLqsnHhorab]*(?:[ABCm]\d*|e)?$|^--(?:(?:include|exclude|exclude-dir|color)(?:=.*)?)?$/s,
-    searches: /^-[^-]*r/,
+    searches: /(?:^| )-[^- ]*r/,
   },
   head: { options: /^-\d*$|^-[nc]\d*$|^-[qv]$/ },
   ls: { options: ANY },
@@ -93,7 +94,9 @@ function readingOf(
   if (!files.every((file) => file.length < LONGEST_PATH && !file.split("/").includes(".."))) return undefined;
   const paths = files.flatMap((file) => places.map((place) => resolve(place, file)));
   if (!paths.every(isInside)) return undefined;
-  if (!args.some((arg) => command.searches?.test(arg))) return { paths, searched: [] };
+  if (!command.searches?.test(`${args.filter((arg) => arg !== "--no-pager").join(" ")} `)) {
+    return { paths, searched: [] };
+  }
   if (name!.text === "git") return { paths, searched: ["/"] };
   // Behind the pattern they are named, unless the value of an option could be taken for one.
   const isNamed = operands.length > 1 && args.every((arg) => /^[^-]|^-\w*[^\WABCmegtT]$|=/.test(arg));

@@ -145,10 +145,9 @@ function doubtOf(rules: readonly Rule[], subject: Subject): Decision | undefined
     if (!named) return inDoubt(files[0], `which files '${command.source}' names is not known`);
     for (const rule of files) {
       const matches = (path: string) => matchesPath(rule, path, subject);
-      const lists = LISTS.test(programOf(command.words[0]!));
-      const path = named.find((p) => matches(p) || matches(join(p, "_")) || (!lists && startsIn(rule, p, subject)));
+      const path = named.find((p) => matches(p) || matches(join(p, "_")));
       if (path !== undefined) return inDoubt(rule, `'${command.source}' names '${path}'`);
-      if (!lists && hold(named.map(subject.real), (p) => rule.path!(p, subject.real(subject.roots[0]!)))) {
+      if (!LISTS.test(programOf(command.words[0]!)) && isBelow(rule, named, subject)) {
         return inDoubt(rule, `'${command.source}' names a folder`);
       }
     }
@@ -174,18 +173,15 @@ function isReading(command: BashCommand, rules: readonly Rule[], subject: Subjec
 
 /** The rule about reading that a search may break: it opens files without naming them. */
 function showing({ reading }: BashCommand, rules: readonly Rule[], subject: Subject): Rule | undefined {
-  return rules.find((rule) =>
-    READS.has(rule.tool) && reading?.searched.some((folder) => startsIn(rule, folder, subject, true))
-  );
+  return rules.find((rule) => READS.has(rule.tool) && isBelow(rule, reading?.searched ?? [], subject));
 }
 
-/** Whether what a rule is about begins below a folder, or `around` it. */
-function startsIn({ path }: Rule, folder: string, { roots, real }: Subject, around = false): boolean {
-  const root = roots[0]!;
-  return [[folder, root], [real(folder), real(root)]].some(([at = "", from = ""]) => {
-    const start = path?.start(from);
-    return start !== undefined && ((inside(start, at) && start !== at) || (around && inside(at, start)));
-  });
+/** Whether what a rule is about lies below folders: by its plain words, or as it is on the disk. */
+function isBelow({ path }: Rule, folders: readonly string[], { roots: [root = ""], real }: Subject): boolean {
+  if (!path) return false;
+  const isAbove = (folder: string, start: string) => inside(start, folder) && start !== folder;
+  return folders.some((at) => isAbove(at, path.start(root)) || isAbove(real(at), path.start(real(root)))) ||
+    hold(folders.map(real), (found) => path(found, real(root)));
 }
 
 /** Whether the `if` of a hook holds for a call. It holds for a line in doubt: a filter must not keep a gate from looking. */

@@ -354,9 +354,10 @@ test("deny Read(.env): a command that only reads is denied the file, and any oth
   for (const line of asks) assert.notEqual(read(line), "allow", line);
   for (const line of ["cat .env.example", "ls", "npm test"]) assert.equal(read(line), "allow", line);
   // Searches do not name what they open: they need a rule or a person.
-  for (const line of ["rg KEY", "grep -r KEY .", "git log -p"]) {
-    assert.equal(behavior(line, { deny: ["Read(.env)"] }), "ask", line);
-  }
+  using folder = scratch({ ".env": "", "lib/a": "" });
+  const asked = (line: string) => behavior(line, { deny: ["Read(.env)"] }, folder.path);
+  for (const line of ["rg KEY", "grep -r KEY .", "git log -p", "git diff"]) assert.equal(asked(line), "ask", line);
+  for (const line of ["rg KEY lib", "git log", "git status"]) assert.equal(asked(line), "allow", line);
 });
 
 test("a command that reads, moves or removes whole folders above a denied path asks, and one that lists names does not", () => {
@@ -392,10 +393,15 @@ test("a command that reads, moves or removes whole folders above a denied path a
         "rm -rf app",
         "zip -r x app",
       ],
-      ...["cat app/on/.env", "git archive HEAD", "grep -r X lib"],
+      ...["cat app/on/.env", "git archive HEAD", "git show HEAD:.env"],
     ], [
       ...[
         "ls -R",
+        "grep -rn X lib",
+        "rg X src lib",
+        "git log --oneline",
+        "git diff --stat",
+        "git --no-pager log -3",
         "find . -name X",
         "git status",
         "git ls-files",
