@@ -70,6 +70,8 @@ export class Replayer {
 
   #refuse(asked: Sent, lane: string, response: ServerResponse): void {
     if (!asksModel(asked)) return sendError(response, asked.api, 404, `${OFF_TAPE}${this.#options.name}: not recorded`);
+    // The tape ends here, and so does the program in a moment.
+    if (this.#options.onUsedUp && this.#matcher.unused.length === 0) return void response.destroy();
     const known = this.#divergences.get(lane);
     const divergence = known ?? this.#matcher.explain(asked, lane);
     this.#divergences.set(lane, divergence);
