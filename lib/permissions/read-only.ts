@@ -51,7 +51,7 @@ const COMMANDS: ReadonlyMap<string, ReadOnlyCommand> = new Map(Object.entries({
   rg: {
     options:
       /^-[FSivwxclNnHoUu]*(?:[ABCm]\d*|[gtTe])?$|^--(?:(?:files|hidden|no-ignore|count|type|glob|max-count|max-depth|multiline|color)(?:=.*)?)?$/s,
-    searches: /^/,
+    searches: /^(?!(?:.* )?--files )/s,
   },
   sort: { options: /^-[bdfghiMnrRsuVz]*$|^-k[\d.,a-zA-Z]*$|^-t.?$/ },
   tail: { options: /^-\d*$|^-[nc]\d*$|^-[qv]$/ },

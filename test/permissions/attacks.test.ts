@@ -400,6 +400,7 @@ test("a command that reads, moves or removes whole folders above a denied path a
         "grep -rn X lib",
         "rg X src lib",
         "git log --oneline",
+        "rg --files",
         "git diff --stat",
         "git --no-pager log -3",
         "find . -name X",
