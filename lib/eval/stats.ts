@@ -179,33 +179,51 @@ export function pDrop([now, then]: Pair, shift = 0): number {
   return found;
 }
 
-/** Between which differences of rates the true one lies, each end missed in at most `level`: all of it is below 0 if and only if `pDrop` is at most `level`. */
-export function differenceInterval([now, then]: Pair, level: number): Interval {
-  const highest = ([a, b]: Pair) => {
-    const steps = stairs(a.runs, b.runs, pWorse([[a, b]]));
-    const holds = (shift: number) => mostChance(steps, a.runs, shift, level) <= level;
-    if (!holds(1)) return 1;
-    let [low, high] = holds(0) ? [-1, 0] : [0, 1];
-    for (let i = 0; i < 12; i++) {
+/** Fisher's p of the last table that Boschloo's test calls a drop: at least the level, and rarely more than thrice. */
+function lastDrop(now: number, then: number, level: number, halvings: number): number {
+  let [low, high] = [level, level * 3];
+  for (let i = 0; i < halvings; i++) {
+    const middle = (low + high) / 2;
+    if (mostChance(stairs(now, then, middle), now, 0, level) <= level) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/**
+ * Between which differences of rates the true one lies, each end missed in at most `level`. All of it is below 0 if and
+ * only if `pDrop` is at most `level`: tables that are called a drop come first, in the order of that test, and then the
+ * others, by their difference, which the order of Fisher's p knows little of.
+ */
+export function differenceInterval(pair: Pair, level: number): Interval {
+  const highest = ([now, then]: Pair) => {
+    const isDrop = pDrop([now, then]) <= level;
+    const gain = now.passed * then.runs - then.passed * now.runs;
+    const drops = stairs(
+      now.runs,
+      then.runs,
+      isDrop ? pWorse([[now, then]]) : lastDrop(now.runs, then.runs, level, 20),
+    );
+    const steps = isDrop
+      ? drops
+      : drops.map((most, passed) =>
+        Math.max(most, Math.min(now.runs, Math.floor((gain + passed * now.runs) / then.runs)))
+      );
+    const holds = (shift: number) => mostChance(steps, now.runs, shift, level) <= level;
+    let [low, high] = isDrop ? [-1, 0] : [0, 1];
+    for (let i = 0; i < 12 && (isDrop || holds(1)); i++) {
       const middle = (low + high) / 2;
       if (holds(middle)) high = middle;
       else low = middle;
     }
     return high;
   };
-  return [-highest([then, now]), highest([now, then])];
+  return [-highest([pair[1], pair[0]]), highest(pair)];
 }
 
 /** How often a drop between two rates is found at a level, with so many runs of each agent. */
 export function power([now, then]: readonly [number, number], level: number, from: number, to: number): number {
-  // Fisher's p of the last table that is called a drop: at least the level, and rarely more than thrice.
-  let [low, high] = [level, level * 3];
-  for (let i = 0; i < 8; i++) {
-    const middle = (low + high) / 2;
-    if (mostChance(stairs(now, then, middle), now, 0, level) <= level) low = middle;
-    else high = middle;
-  }
-  return chanceOf(stairs(now, then, low), now, to, from);
+  return chanceOf(stairs(now, then, lastDrop(now, then, level, 8)), now, to, from);
 }
 
 /** How often a rate is found to be below another at a level. */

@@ -63,7 +63,7 @@ export class FreshProcesses {
 /** What such a process does: it takes its task, and ends with it, whatever is left running. */
 export async function doTask<T>(work: (task: T) => Promise<unknown>): Promise<never> {
   const parent = process.ppid;
-  setInterval(() => process.ppid === parent || process.exit(1), 200).unref(); // who is killed leaves nothing
+  setInterval(() => process.ppid === parent || process.exit(1), 50).unref(); // who is killed leaves nothing
   process.on("SIGTERM", () => process.exit(143)); // so that what its tools have started ends too
   try {
     let task = "";

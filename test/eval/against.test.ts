@@ -144,7 +144,7 @@ test("runs happen side by side, and each is graded by itself", LONG, async () =>
   assert.ok(existsSync(`${w.cwd}/.crochet/evals/last/toss/now/20/tape.jsonl`));
 });
 
-test("of 400 simulated A/A tests at most 20 call the agent worse, looks and all", () => {
+test("of 400 simulated A/A tests at most 20 call the agent worse, looks and all", LONG, () => {
   const price = { calls: 1, tokens: 1, dollars: 0 };
   const plan = (names: readonly string[]): EvalPlan => ({
     eval: 1,
@@ -203,7 +203,7 @@ function played(counts: readonly (readonly [now: number, then: number])[], runs:
   return { plan, lines };
 }
 
-test("no p and no interval ever contradicts the words beside it", () => {
+test("no p and no interval ever contradicts the words beside it", LONG, () => {
   let seed = 3;
   const random = (most: number) => (seed = seed * 48271 % 0x7fff_ffff) % most;
   const seen = { worse: 0, not: 0, below: 0 };
