@@ -141,6 +141,7 @@ test(
     const same = await here.run("replay");
     assert.deepEqual([same.code, same.err], [0, ""], same.out);
     assert.match(same.out, /^hi +ok +1\/1 /m);
+    assert.match((await here.run("replay", "--faults", "2", "--seed", "1")).out, /^hi +2 +survived/m);
     writeFileSync(join(here.cwd, "client.mjs"), CLIENT.replace('?? "hello"', '?? "goodbye"'));
     const changed = await here.run("replay", "--junit", "report.xml");
     assert.equal(changed.code, 1);
