@@ -19,7 +19,7 @@ export interface Sandbox {
 }
 
 const OPTIONS: { readonly [option in keyof Sandbox]-?: OptionKind } = {
-  mode: ["workspace"],
+  mode: "any",
   roots: "a list of texts",
   network: "true or false",
   git: "true or false",

@@ -67,7 +67,7 @@ export function tool<Input = any>(options: ToolOptions<Input>): Tool<Input> {
   const { name, description, input, run, effect = "write", parallel, ...rest } = options;
   checkName(name);
   checkOptions(options, TOOL_OPTIONS, `make tool '${name}'`);
-  if (typeof run !== "function") throw new TypeError(`Cannot make tool '${name}' as 'run' is not a function`);
+  if (run === undefined) throw new TypeError(`Cannot make tool '${name}' as it has no 'run': give a function`);
   const schema = isStandard(input) ? standardToJson(name, input) : input;
   checkSchema(name, schema);
   return {

@@ -8,7 +8,6 @@ import {
   anthropic,
   type AnthropicOptions,
   type Middleware,
-  tool,
   type ToolContext,
 } from "../../lib/index.ts";
 import { DEFAULT_MODEL } from "../../lib/anthropic/model.ts";
@@ -25,13 +24,7 @@ const options: AgentOptions = { system: "You look.\nYou note.", tools: [Look, No
 
 test("with tools on the tape, what reads or writes is served and not run, files and errors too; what has no effect runs", async () => {
   await inFolder(async (folder) => {
-    const Pure = tool<{ say: string }>({
-      ...Look,
-      name: "Pure",
-      effect: "none",
-      input: Look.input_schema,
-      run: ({ say }) => `pure ${say}`,
-    });
+    const Pure: typeof Look = { ...Look, name: "Pure", effect: "none", run: ({ say }) => `pure ${say}` };
     const all: AgentOptions = { ...options, tools: [Look, Note, Fail, Pure] };
     const calls: ScriptedReply[] = [look("a"), note("b"), {
       tools: [{ name: "Fail", input: { say: "ouch" } }, { name: "Pure", input: { say: "p" } }],

@@ -111,9 +111,9 @@ test("a tool without a usable name, effect or function is refused", () => {
   }
   assert.throws(
     () => tool({ ...NAME, input, run, effect: "maybe" as never }),
-    /Cannot make tool 'T' as effect 'maybe' is unknown: expected none, read or write/,
+    /Cannot make tool 'T' as 'effect' must be "none" or "read" or "write": current value is "maybe"/,
   );
-  assert.throws(() => tool({ ...NAME, input, run: "x" as never }), /Cannot make tool 'T' as 'run' is not a function/);
+  assert.throws(() => tool({ ...NAME, input, run: "x" as never }), /Cannot make tool 'T' as 'run' must be a function/);
   assert.equal(tool({ ...NAME, input, run }).effect, "write");
 });
 
