@@ -75,5 +75,7 @@ test("a project stands for its fixtures, and a directory without any says how to
   using w = place({ "packages/black/fixtures/fix/tape.jsonl": "{}\n" });
   const project = await w.call(replay, "--trust", "packages/black");
   assert.match(project.out, /^fixture.*\npackages\/black\/fixtures\/fix +error /);
-  assert.match((await w.call(replay)).err, /there is no fixture in fixtures\/: crochet record agent\.ts "<prompt>"\n$/);
+  const none = await w.call(replay);
+  assert.equal(none.code, 1);
+  assert.match(none.out, /there is no fixture in fixtures\/: crochet record agent\.ts "<prompt>"\n$/);
 });
