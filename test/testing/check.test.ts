@@ -20,7 +20,15 @@ async function codes(files: { readonly [name: string]: string }, options: Option
 
 async function checked(files: { readonly [name: string]: string }, options: Options = {}): Promise<CheckReport> {
   using folder = hookFiles(files);
-  return await checkHook(folder.path, { runs: 8, seed: 1, timeout: 20, rounds: 10, cwd: folder.path, ...options });
+  return await checkHook(folder.path, {
+    runs: 8,
+    seed: 1,
+    timeout: 20,
+    time: 600,
+    rounds: 10,
+    cwd: folder.path,
+    ...options,
+  });
 }
 
 test(

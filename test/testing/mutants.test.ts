@@ -82,7 +82,7 @@ test("generated events tell survivors apart, and --save keeps an example that ca
       "- event: { tool_input: { command: git push } }",
   });
   const path = join(folder.path, HOOK);
-  const options = { runs: 1, seed: 3, laws: ["examples"], mutants: true } as const;
+  const options = { runs: 1, seed: 3, laws: ["examples"], mutants: true, time: 600 } as const;
   const { ok, hooks: [first] } = await checkHook(path, { ...options, save: true });
   assert.ok(ok, "survivors warn");
   const { made, caught, survived } = first!.mutants!;
@@ -105,15 +105,13 @@ test("the hook's own constants make events that tell every mutant of their condi
   using folder = hookFiles({
     "pre-tool-use@Bash.ts": String.raw`export default ({ input }) => {
       const command = String(input.command ?? "");
-      const words = command.split(" ");
       if (command.length > 500) return { action: "deny", reason: "Put it into a script" };
-      if (/\bsvn (?:rm|mv)\b.{2,4}$/i.test(command)) return { action: "deny", reason: "Not there" };
-      if (words.includes("hg") && words.includes("push") && words.includes("-f")) return { action: "deny", reason: "No" };
+      if (/\bsvn (?:rm|mv)\b/.test(command)) return { action: "deny", reason: "Not there" };
       return undefined;
     };`,
     "pre-tool-use@Bash.sh": '#!/bin/sh\ncase "$(cat)" in *frobnicate*) echo no >&2; exit 2 ;; esac\nexit 0\n',
   });
-  const { hooks } = await checkHook(folder.path, { runs: 0, seed: 3, laws: ["examples"], mutants: true });
+  const { hooks } = await checkHook(folder.path, { runs: 0, seed: 3, laws: ["examples"], mutants: true, time: 600 });
   const untold = hooks.flatMap(({ mutants }) => mutants!.survived.filter(({ example }) => !example));
   assert.deepEqual(untold.map(({ was, is }) => `${was} → ${is}`), []);
   assert.ok(hooks.every(({ mutants }) => mutants!.survived.length > 1));
