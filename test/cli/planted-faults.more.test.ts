@@ -128,7 +128,7 @@ const PLANTED: { readonly [name: string]: { readonly code: string; readonly by: 
     }, { name: "files" }),
   ],
 })`,
-    by: /look/,
+    by: /look|mcp files|hook files/,
   },
   "opens-when-its-guard-fails": {
     code: `agent({ ...sound, hooks: [{ ...guard, onError: "continue" }] })`,
@@ -147,7 +147,7 @@ const PLANTED: { readonly [name: string]: { readonly code: string; readonly by: 
   },
   "takes-half-an-answer": {
     code: `agent(hooked("turn-end", ({ stop }, { cwd }) => stop !== "error" && write(cwd, "done.txt", "")))`,
-    by: /: stop:/,
+    by: /: (stop:\w+|never ends)$/,
   },
   "begins-anew-when-the-api-fails": {
     code: `((inner) => ({
