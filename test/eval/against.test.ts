@@ -33,7 +33,7 @@ test("an agent is compared with the one of a git ref, whose worktree goes when t
   w.put({ "prompt.txt": "bad" });
   const { code, out, err } = await w.crochet(["eval", "--against", "main", "--runs", "6"]);
   assert.equal(code, 1, err);
-  assert.match(out, /toss +0\/4 .* 4\/4 .*worse \(p 0\.017\)/);
+  assert.match(out, /toss +0\/4 .* 4\/4 .*worse \(p 0\.016\)/);
   const plan: EvalPlan = JSON.parse(readFileSync(`${w.cwd}/.crochet/evals/last/eval.json`, "utf8"));
   assert.deepEqual(plan.variants.map(({ name, kind }) => [name, kind]), [["now", "here"], ["main", "ref"]]);
   assert.match(plan.variants[1]!.commit!, /^[0-9a-f]{40}$/);

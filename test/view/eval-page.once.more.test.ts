@@ -25,10 +25,10 @@ test(
     const { page, trouble } = await openFile(out.trim());
     assert.match(await page.title(), /^eval \d{8}-/);
     assert.equal(await page.textContent(".pill"), "worse");
-    assert.equal(await page.textContent(".conclusion"), "worse on toss (p 0.017), compared with old.ts");
+    assert.equal(await page.textContent(".conclusion"), "worse on toss (p 0.016), compared with old.ts");
     assert.deepEqual(await page.locator("thead th").allTextContents(), ["fixture", "now", "old.ts", ""]);
     assert.deepEqual(await page.locator("tbody strong").allTextContents(), ["0/4", "4/4"]);
-    assert.match(await page.textContent("tbody td.bad") ?? "", /worse \(p 0\.017\)/);
+    assert.match(await page.textContent("tbody td.bad") ?? "", /worse \(p 0\.016\)/);
     const at = async (selector: string) => (await page.locator(selector).first().boundingBox())!;
     const [scale, between, rate] = [await at("path.scale"), await at("path.between"), await at("circle")];
     assert.ok(
