@@ -128,7 +128,7 @@ const PLANTED: { readonly [name: string]: { readonly code: string; readonly by: 
     }, { name: "files" }),
   ],
 })`,
-    by: /look|mcp files|hook files/,
+    by: /look|mcp files|hook (asks|files)/,
   },
   "opens-when-its-guard-fails": {
     code: `agent({ ...sound, hooks: [{ ...guard, onError: "continue" }] })`,
