@@ -126,7 +126,9 @@ async function searched(
     }
     readFaultFile(fixture.faults);
     const faults = PRESETS[preset]!.faults(tape);
-    if (faults.length === 0) return { name, runs: 0, seed: 0 };
+    if (faults.length === 0) {
+      return { name, runs: 0, seed: 0, error: `Not measured: its tape has no place for the faults of '${preset}'` };
+    }
     for (const schedule of [[], faults]) {
       const { broken: [first] } = await tried(schedule);
       if (!first) continue;
@@ -157,11 +159,10 @@ function brokenAlone(name: string, { broke }: SavedFaults): string {
 }
 
 function show(results: readonly Searched[], { runs: asked, preset }: FaultsAsked, io: Io): void {
-  const short = preset === undefined ? "interrupted" : "has no place for it";
   const rows = results.map(({ name, runs, singles, found, error }) => [
     name,
     String(runs),
-    error !== undefined ? "error" : found ? "broke" : runs === asked ? "survived" : short,
+    error !== undefined ? "error" : found ? "broke" : runs === asked ? "survived" : "interrupted",
     singles === undefined ? "" : `${Math.min(runs, singles)} of ${singles}`,
   ]);
   io.out(table(["fixture", "schedules", "result", "single faults"], rows));
