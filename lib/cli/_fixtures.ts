@@ -88,9 +88,9 @@ function runsOf(
 }
 
 /** Trusts the fixture that a person has just recorded, and no other. */
-export function trustRecorded(folder: string, { env }: Pick<Io, "env">): void {
+export async function trustRecorded(folder: string, { env }: Pick<Io, "env">): Promise<void> {
   const [{ project, path, command }] = runsOf(fixtureAt(folder)) as [ReturnType<typeof runsOf>[0]];
-  trustFixtures(project, env, { [path]: command });
+  await trustFixtures(project, env, { [path]: command });
 }
 
 /** What a person trusts with a project: each of its fixtures by name. */

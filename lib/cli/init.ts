@@ -105,7 +105,7 @@ async function scaffold(dir: string, origin: Origin, io: Io): Promise<Scaffold> 
   }
   // The bytes are ours, and a person asked for them.
   if (onlyOurHooks) trust(dir, io.env, "hooks");
-  if (record) trustRecorded(join(dir, dirname(tape)), io);
+  if (record) await trustRecorded(join(dir, dirname(tape)), io);
   const notes = own ? ['agent.ts was there, so no run was recorded: crochet record agent.ts "<prompt>"'] : [];
   if (kept.includes("package.json")) notes.push(...await addDependency(dir, origin, io));
   return { written, kept, notes };

@@ -87,7 +87,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
         if (line !== undefined) io.err(`crochet: ${line}\n`);
       },
     });
-  trustRecorded(folder, io);
+  await trustRecorded(folder, io);
   const fixture = relative(io.cwd, folder);
   if (flags.json) io.out(`${JSON.stringify({ fixture, stop: result.stop, calls: report.calls.live, ms })}\n`);
   else {

@@ -54,7 +54,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const isFirst = found.every(({ state }) => state === "untrusted");
   const files = trustedFiles(dir, io.env);
   const made = trust(dir, io.env);
-  trustFixtures(dir, io.env, runs);
+  await trustFixtures(dir, io.env, runs);
   const fixtures = hasFixtures ? fixtureScripts(dir) : [];
   const { outside } = hookImports(dir);
   const trusted = [...trustedThings(made), ...Object.keys(runs)];

@@ -184,11 +184,16 @@ export function trust(dir: string, env: Environment, only?: Trustable): Trust {
   }, env);
 }
 
-/** Trusts fixtures beside what is trusted already. */
-export function trustFixtures(dir: string, env: Environment, runs: Runs): void {
+/** Trusts fixtures beside what is trusted already, also by others who record in this directory at the same time. */
+export async function trustFixtures(dir: string, env: Environment, runs: Runs): Promise<void> {
+  const { withFileLock } = await import("../files/lock.ts");
   const real = realpathSync(dir);
-  const before = trustOf(real, env) ?? { dir: real, files: {}, guards: [], fixtures: {}, at: new Date().toISOString() };
-  write({ ...before, fixtures: { ...before.fixtures, ...runs } }, env);
+  await withFileLock(stateFile("trust", real, env), new AbortController().signal, () => {
+    const at = new Date().toISOString();
+    const before = trustOf(real, env) ?? { dir: real, files: {}, guards: [], fixtures: {}, at };
+    write({ ...before, fixtures: { ...before.fixtures, ...runs } }, env);
+    return Promise.resolve();
+  });
 }
 
 /** Whether what a fixture runs is what was trusted under its path. */

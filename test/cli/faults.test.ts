@@ -34,7 +34,7 @@ async function project() {
   const tape = { path: `${w.cwd}/fixtures/write`, mode: "record" as const, agent: "agent.ts" };
   const { stop } = await withEnv({ CI: undefined }, () => writer.run("Write it", { cwd: `${w.cwd}/place`, tape }));
   assert.equal(stop, "done");
-  trustFixtures(w.cwd, w.env, runsIn(w.cwd));
+  await trustFixtures(w.cwd, w.env, runsIn(w.cwd));
   return w;
 }
 

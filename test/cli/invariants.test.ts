@@ -32,7 +32,7 @@ async function project() {
     w.put({ [`place-${name}/README`]: "a\n" });
     await withEnv({ CI: undefined }, () => recorder.run("Go", { cwd: `${w.cwd}/place-${name}`, tape }));
   }
-  trustFixtures(w.cwd, w.env, runsIn(w.cwd));
+  await trustFixtures(w.cwd, w.env, runsIn(w.cwd));
   return w;
 }
 
@@ -133,7 +133,7 @@ for (const [what, file, text, words, failure] of CASES) {
   test(`crochet replay judges every run by the invariants beside it: ${what}`, async () => {
     using w = await project();
     w.put({ [`fixtures/${file}`]: `export default [${text}];\n` });
-    trustFixtures(w.cwd, w.env, runsIn(w.cwd));
+    await trustFixtures(w.cwd, w.env, runsIn(w.cwd));
     const { code, out } = await w.call(replay, ...words);
     assert.equal(code, failure === undefined ? 0 : 1, out);
     assert.ok(failure === undefined ? !out.includes("✗") : out.includes(failure), out);
@@ -169,7 +169,7 @@ test(
 test("a search for faults in all fixtures fails if it never put a shared invariant to the test", LONG, async () => {
   using w = await project();
   w.put({ "fixtures/invariants.ts": `export default [{ name: "all", sometimes: () => false }];\n` });
-  trustFixtures(w.cwd, w.env, runsIn(w.cwd));
+  await trustFixtures(w.cwd, w.env, runsIn(w.cwd));
   assert.equal((await w.call(replay, "--faults", "5", "talk")).code, 0);
   const all = await w.call(replay, "--faults", "5");
   assert.deepEqual([all.code, all.out.includes(`✗ fixtures/invariants.ts\n  all: ${NEVER}`)], [1, true], all.out);
@@ -178,7 +178,7 @@ test("a search for faults in all fixtures fails if it never put a shared invaria
 test("a fixture that drifts is not judged, and no shared invariant fails for it", async () => {
   using w = await project();
   w.put({ "fixtures/invariants.ts": `export default [{ name: "all", sometimes: () => false }];\n` });
-  trustFixtures(w.cwd, w.env, runsIn(w.cwd));
+  await trustFixtures(w.cwd, w.env, runsIn(w.cwd));
   const tape = `${w.cwd}/fixtures/talk/tape.jsonl`;
   cpSync(tape, `${tape}.kept`);
   writeFileSync(tape, readFileSync(tape, "utf8").replaceAll("You write.", "You wrote."));

@@ -62,22 +62,21 @@ test("replay takes several names, and refuses what it cannot do before it begins
   const both = await here.crochet(["replay", "--trust", "fix-the-typo", "again", "fixtures"]);
   assert.equal(both.code, 0, both.out);
   assert.deepEqual([...both.out.matchAll(/^(\S+) +ok/gm)].map(([, name]) => name), ["fix-the-typo", "again"]);
-  const nowhere = await here.crochet(["replay", "--trust", "--hooks", "nowhere", "--shadow"]);
+  const nowhere = await here.crochet(["replay", "--trust", "--hooks", "nowhere"]);
   assert.deepEqual([nowhere.code, nowhere.err], [
     2,
     "crochet: Cannot load hooks of 'nowhere' as there is no such folder\n",
   ]);
-  here.put({ "bare/.claude/settings.json": "{}", "calm/stop.ts": "export default () => undefined;\n" });
-  for (const flags of [["--shadow"], []]) {
-    const bare = await here.crochet(["replay", "--trust", "again", "--hooks", "bare", ...flags]);
-    assert.deepEqual([bare.code, bare.err], [
-      2,
-      "crochet: Cannot load hooks of 'bare' as it has no hooks: name the folder that has the files\n",
-    ]);
+  here.put({ "bare/.claude/settings.json": "{}" });
+  for (
+    const [folder, why] of [["bare", "it has no hooks: name the folder that has the files"], [
+      "tea.md",
+      "it is a file: name the folder it is in",
+    ]]
+  ) {
+    const refused = await here.crochet(["replay", "--trust", "again", "--hooks", folder!]);
+    assert.deepEqual([refused.code, refused.err], [2, `crochet: Cannot load hooks of '${folder}' as ${why}\n`]);
   }
-  const calm = await here.crochet(["replay", "--trust", "again", "--hooks", "calm", "--shadow"]);
-  assert.equal(calm.code, 0, calm.out);
-  assert.match(calm.out, /\nThe hooks of 'calm' would have done nothing\n$/);
   const none = await here.crochet(["replay", "--trust", "again", "--faults", "0"]);
   assert.deepEqual([none.code, none.err], [
     2,
@@ -186,12 +185,12 @@ test(
 
 test("a run that fails before it calls a model is not kept, and the reason is printed", LONG, async () => {
   using here = place();
-  here.put({ "agent.ts": agentScript(SYSTEM), "tea.md": "a" });
+  here.put({ "agent.ts": agentScript(SYSTEM), "hooks/stop.ts": "export default (", "tea.md": "a" });
   const { code, err } = await here.crochet(["record", "agent.ts", "fix it"], { ANTHROPIC_API_KEY: "not-a-key" });
   assert.equal(code, 1);
   assert.match(
     err,
-    /^crochet: Cannot record \S+ as the run failed before the model was called: Cannot read hooks folder/,
+    /^crochet: Cannot record \S+ as the run failed before the model was called: Cannot load hook 'stop.ts'/,
   );
   assert.equal(existsSync(join(here.cwd, "fixtures/fix-it")), false);
 });
@@ -228,6 +227,6 @@ test("a file in the place of a fixture's folder is reported by its path, before 
   assert.match(link.err, /^crochet: Cannot make \S+\/fixtures\/x as .*: look at what is in its place\n$/);
   rmSync(join(w.cwd, "fixtures"));
   w.put({ fixtures: "a file" });
-  assert.match((await w.call(replay)).err, /^crochet: Cannot replay as there is no fixture in fixtures\/: /);
+  assert.match((await w.call(replay)).out, /\n {2}Cannot replay as there is no fixture in fixtures\/: /);
   assert.deepEqual([folder.code, link.code], [1, 1]);
 });

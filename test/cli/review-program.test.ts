@@ -99,7 +99,7 @@ async function recorded(made: Ask[]) {
   };
   const command = [...RUNTIME, "program.mjs"];
   await recordCommand(fixtureAt(`${w.cwd}/fixtures/push`), { command, cwd: w.cwd, env, quiet: true });
-  trustFixtures(w.cwd, w.env, runsIn(w.cwd));
+  await trustFixtures(w.cwd, w.env, runsIn(w.cwd));
   const asks = (now: Ask[], exit = 0) => w.put({ "asks.json": text(now), "exit.json": text(exit) });
   return { w, command, asks };
 }

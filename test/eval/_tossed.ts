@@ -42,7 +42,7 @@ export async function tossed(outcomes: string, names: readonly string[] = ["toss
     const { stop } = await withEnv({ CI: undefined }, () => recorder.run("Toss", { cwd: w.cwd, tape }));
     assert.equal(stop, "done");
   }
-  trustFixtures(w.cwd, w.env, runsIn(w.cwd));
+  await trustFixtures(w.cwd, w.env, runsIn(w.cwd));
   return w;
 }
 

@@ -39,7 +39,7 @@ test("a tape of another program is evaluated by running its command, and its run
     });
     const refused = await w.call(evaluate, "--runs", "4");
     assert.match(refused.err, /Cannot evaluate as fixtures\/ask is not trusted/);
-    trustFixtures(w.cwd, w.env, runsIn(w.cwd));
+    await trustFixtures(w.cwd, w.env, runsIn(w.cwd));
     const { code, out, err } = await w.call(evaluate, "--runs", "4", "--at-once", "1");
     assert.equal(code, 0, err);
     assert.match(out, /ask +3\/4 .*\n\n {2}ask {2}1 of 4: "answer": bad\n/);

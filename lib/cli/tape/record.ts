@@ -44,7 +44,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
       timeout: numberFlag(flags, "timeout"),
       onLeftOut: (path, why) => io.err(`${path} is not kept with the fixture: ${why}\n`),
     }));
-  trustRecorded(folder, io);
+  await trustRecorded(folder, io);
   const fixture = relative(io.cwd, folder);
   const calls = tape.calls.filter(({ sent }) => asksModel(sent!));
   if (flags.json) io.out(`${JSON.stringify({ fixture, end: end.end, calls: calls.length })}\n`);
