@@ -133,7 +133,7 @@ export function tapeSign(name: string, cwd: string): string | undefined {
 
 /** Has workers replay fixtures of their own checkouts; the outcomes, in the order of the fixtures. */
 export async function replayOn<T>(fixtures: readonly Fixture[], flags: Flags["flags"], io: Io): Promise<T[]> {
-  refuseTogether(flags, "on", ["update", "hooks", "shadow", "normalise"], "workers replay what they have");
+  refuseTogether(flags, "on", ["update", "hooks", "normalise"], "workers replay what they have");
   const args = ["wire", "verify"].filter((flag) => flags[flag]).map((flag) => `--${flag}`);
   const engine = remote(String(flags.on));
   return await eachOf(fixtures, { atOnce: AT_ONCE, signal: io.signal }, async ({ name }) => {

@@ -6,7 +6,6 @@ import { type Case, type Ink, junit, reportLines, shownOnce } from "../tape/drif
 import { neverReached } from "../tape/fault/judge.ts";
 import { type Fixture, fixturesIn } from "../tape/fixture.ts";
 import type { FixtureRun } from "../tape/run-fixture.ts";
-import type { ShadowVerdict } from "../tape/shadow.ts";
 import { isOfOthers } from "./_fixtures.ts";
 import type { Flags } from "./_flags.ts";
 import type { Io } from "./_io.ts";
@@ -14,13 +13,12 @@ import { table } from "./show/text.ts";
 
 /** What came of a fixture that was replayed. */
 export interface Outcome extends Case {
-  readonly shadow: readonly ShadowVerdict[];
   readonly shared?: NonNullable<FixtureRun["shared"]>;
 }
 
-/** The command that records a fixture again with the hooks it was replayed with; shadows change no run. */
-function renewal(name: string, { hooks, shadow, wire }: Flags["flags"]): string | undefined {
-  if (hooks === undefined || shadow) return undefined;
+/** The command that records a fixture again with the hooks it was replayed with. */
+function renewal(name: string, { hooks, wire }: Flags["flags"]): string | undefined {
+  if (hooks === undefined) return undefined;
   return `crochet replay ${shellWord(name)}${wire ? " --wire" : ""} --hooks ${shellWord(String(hooks))} --update`;
 }
 
@@ -34,11 +32,10 @@ export function showOutcomes(outcomes: readonly Outcome[], { flags }: Flags, io:
   ]);
   io.out(table(["fixture", "result", "calls", "time"], rows));
   const shown = shownOnce(outcomes);
-  for (const [i, { name, report, error, shadow }] of outcomes.entries()) {
+  for (const [i, { name, report, error }] of outcomes.entries()) {
     const lines = error !== undefined ? [error] : reportLines(shown[i]!.report!, ink, renewal(name, flags));
     const mark = report?.ok ? "" : `${ink.red("✗")} `;
     if (lines.length > 0) io.out(`\n${mark}${ink.bold(name)}\n${lines.map((line) => `  ${line}\n`).join("")}`);
-    if (shadow.length > 0) io.out(`\n${ink.bold(name)}, with these hooks:\n${shadowTable(shadow)}`);
   }
 }
 
@@ -53,16 +50,6 @@ function okText({ mode, stale }: DriftReport): string {
 /** How many of the recorded calls were served; of a run that was recorded again, how many were kept and how many are new. */
 function callsText({ mode, calls: { served, recorded, live } }: DriftReport): string {
   return mode === "update" ? `${served} kept, ${live} new` : `${served}/${recorded}`;
-}
-
-function shadowTable(verdicts: readonly ShadowVerdict[]): string {
-  const rows = verdicts.map(({ hook, event, tool = "", would, reason = "" }) => [
-    `  ${hook}`,
-    tool === "" ? event : `${event} ${tool}`,
-    would,
-    reason.trim().replaceAll(/\s+/g, " ").slice(0, 100),
-  ]);
-  return table(["  hook", "event", "would", "why"], rows);
 }
 
 /** What came of a fixture, as far as invariants that it shares with others are concerned. */

@@ -8,7 +8,6 @@ const ACTIONS: Actions = {
   ],
   show: ["print a tape as a conversation", () => import("./fixtures/show.ts")],
   import: ["convert recordings of other tools to tapes", () => import("./fixtures/import.ts")],
-  census: ["show which parts of the API the tapes cover", () => import("./fixtures/census.ts")],
   scan: ["search fixtures for secrets; exit code 1 if one is found", () => import("./fixtures/scan.ts")],
 };
 

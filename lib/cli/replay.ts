@@ -9,7 +9,6 @@ import { refuseInCi } from "../tape/options.ts";
 import { readHeader } from "../tape/read.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import type { ReplayHooks } from "../tape/run-on-tape.ts";
-import type { ShadowVerdict } from "../tape/shadow.ts";
 import { BUILT_IN } from "../files/importing.ts";
 import { eachOf, ProgressLine, reportLeft } from "./_each-of.ts";
 import {
@@ -47,7 +46,6 @@ const USAGE: Usage = {
       "a difference to ignore, as in 'crochet record'; with --update the tape keeps it",
     ],
     ["--hooks <dir>", "run the hooks of a folder too"],
-    ["--shadow", "with --hooks: only report what those hooks would have done"],
     ["--faults [n]", "search n fault schedules (100) for one that an agent does not survive; or a preset"],
     ["--seed <n>", "with --faults: repeat the same search"],
     ["--junit <file>", "write a JUnit report"],
@@ -65,9 +63,6 @@ const USAGE: Usage = {
 export default githubCommand(USAGE, replayed);
 
 async function replayed({ words, flags }: Flags, io: Io, point: (annotation: Annotation) => void): Promise<number> {
-  if (flags.shadow && flags.hooks === undefined) {
-    throw new UsageError("Cannot replay with --shadow as it names no hooks: add --hooks <dir>");
-  }
   if (flags.verify) refuseTogether(flags, "verify", ["update"], "one compares and the other records");
   if (flags.hooks !== undefined) await expectHooks(String(flags.hooks), io);
   if (flags.faults) {
@@ -102,7 +97,7 @@ async function replayed({ words, flags }: Flags, io: Io, point: (annotation: Ann
     refuseTogether(
       flags,
       "bisect",
-      ["noStale", "update", "normalise", "on", "json", "shadow"],
+      ["noStale", "update", "normalise", "on", "json"],
       "it replays other commits",
     );
     const fixtures = fixturesFor(words, io);
@@ -115,9 +110,9 @@ async function replayed({ words, flags }: Flags, io: Io, point: (annotation: Ann
     ? await replayHere(fixtures, io, (fixture) => outcomeOf(fixture, normalise, flags, io))
     : await (await import("./_durable.ts")).replayOn<Outcome>(fixtures, flags, io);
   // Nothing that ran is nothing that holds.
-  if (fixtures.length === 0) outcomes.push({ name: FIXTURES, seconds: 0, error: noFixtures("replay"), shadow: [] });
+  if (fixtures.length === 0) outcomes.push({ name: FIXTURES, seconds: 0, error: noFixtures("replay") });
   if (outcomes.some(({ shared }) => shared)) {
-    outcomes.push(...unreachedShared(fixtures, outcomes, io.cwd).map((one) => ({ ...one, shadow: [] })));
+    outcomes.push(...unreachedShared(fixtures, outcomes, io.cwd));
   }
   if (flags.noStale) {
     for (const [i, one] of outcomes.entries()) {
@@ -126,9 +121,6 @@ async function replayed({ words, flags }: Flags, io: Io, point: (annotation: Ann
   }
   if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
   else showOutcomes(outcomes, { words, flags }, io, coloursFor(io.tty, io.env));
-  if (flags.shadow && !flags.json && outcomes.every(({ shadow }) => shadow.length === 0)) {
-    io.out(`\nThe hooks of '${flags.hooks}' would have done nothing\n`);
-  }
   if (flags.junit !== undefined) writeJunit(outcomes, flags.junit, io);
   for (const outcome of outcomes.filter(({ error, report }) => error !== undefined || !report!.ok)) {
     point(annotationOf(outcome, fixtures.find(({ name }) => name === outcome.name)));
@@ -169,16 +161,13 @@ async function outcomeOf(
   flags: Flags["flags"],
   io: Io,
 ): Promise<Outcome> {
-  const shadow: ShadowVerdict[] = [];
   const began = performance.now();
   const folder = flags.hooks === undefined ? undefined : resolve(io.cwd, String(flags.hooks));
-  let shadowed: Awaited<ReturnType<typeof shadowsOf>> | undefined;
   try {
     expectTrusted([fixture], flags, io);
-    if (isOfOthers(fixture)) return { name: fixture.name, ...await commandOutcome(fixture, flags, io), shadow };
+    if (isOfOthers(fixture)) return { name: fixture.name, ...await commandOutcome(fixture, flags, io) };
     using trials = existsSync(fixture.faults) ? new (await import("./_fault-process.ts")).FreshTrials(io) : undefined;
     const agent = await fixtureAgent(fixture, io.signal);
-    if (folder !== undefined && flags.shadow) shadowed = await shadowsOf(folder, (verdict) => shadow.push(verdict));
     const options: ReplayOptions = {
       wire: flags.wire === true,
       signal: io.signal,
@@ -187,7 +176,7 @@ async function outcomeOf(
         ((tape, note) => trials.of(fixture, tape, flags.wire === true, note)),
       ...await serversNow(fixture, flags, io),
       ...declared,
-      ...(folder !== undefined && { hooks: shadowed?.hooks ?? await hooksOf(folder) }),
+      ...(folder !== undefined && { hooks: await hooksOf(folder) }),
     };
     let { report, ms, broke, shared } = await runFixture(fixture, agent, options);
     // What was not replayed to its end has not drifted, and needs no recording.
@@ -198,17 +187,14 @@ async function outcomeOf(
       const here = fixture.files === undefined && readHeader(fixture.tape).tools ? { cwd: io.cwd } : {};
       const where = here.cwd === undefined ? "" : " in this directory";
       if (!report.ok || report.stale) io.err(`recording ${fixture.name} again${where}: ${renewalText(report)}\n`);
-      shadow.length = 0; // of the run that is kept, each verdict once
       const update = () => runFixture(fixture, agent, { ...options, mode: "update", ...here });
       ({ report, ms, broke, shared } = await (here.cwd === undefined ? update() : oneByOne(update)));
     }
     if (broke !== undefined) throw new Error(broke);
-    return { name: fixture.name, seconds: ms / 1000, report, shadow, ...(shared && { shared }) };
+    return { name: fixture.name, seconds: ms / 1000, report, ...(shared && { shared }) };
   } catch (error) {
     const message = flags.debug && error instanceof Error ? error.stack! : wordsOf(error);
-    return { name: fixture.name, seconds: (performance.now() - began) / 1000, error: message, shadow };
-  } finally {
-    shadowed?.end();
+    return { name: fixture.name, seconds: (performance.now() - began) / 1000, error: message };
   }
 }
 
@@ -263,31 +249,6 @@ async function hooksOf(folder: string): Promise<ReplayHooks> {
     const hooks = new HookFolder(folder, runner);
     return () => hooks.load();
   };
-}
-
-/** The same hooks, asked and not obeyed, in a copy of the workspace that is gone when they are. */
-async function shadowsOf(
-  folder: string,
-  report: (verdict: ShadowVerdict) => void,
-): Promise<{ hooks: ReplayHooks; end: () => void }> {
-  const [{ HookFolder }, { Mirror, shadows }] = await Promise.all([
-    import("../hooks/folder.ts"),
-    import("../tape/shadow.ts"),
-  ]);
-  const mirrors: InstanceType<typeof Mirror>[] = [];
-  const hooks: ReplayHooks = (runner) => {
-    const mirror = new Mirror(runner.host.projectDir);
-    mirrors.push(mirror);
-    const files = new HookFolder(folder, { ...runner, host: { ...runner.host, projectDir: mirror.root } });
-    let last: { of: unknown; records: ReturnType<typeof shadows> } | undefined;
-    return async () => {
-      const records = await files.load();
-      // The same list while nothing has changed: hooks are put in order once per list.
-      if (last?.of !== records) last = { of: records, records: shadows(records, mirror, report) };
-      return last.records;
-    };
-  };
-  return { hooks, end: () => mirrors.forEach((mirror) => mirror.end()) };
 }
 
 /** Replays fixtures side by side: agents wait for processes, and a fixture's files are copied. */

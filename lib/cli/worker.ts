@@ -51,7 +51,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
 async function replayed(request: unknown, trusted: boolean, io: Io): Promise<unknown> {
   const { name, tape, args } = request as { name: string; tape: string; args: readonly string[] };
   const { tapeSign } = await import("./_durable.ts");
-  const error = (message: string) => ({ name, seconds: 0, error: message, shadow: [] });
+  const error = (message: string) => ({ name, seconds: 0, error: message });
   if (tapeSign(name, io.cwd) !== tape) {
     return error(`Cannot replay ${name} as this worker has another tape of it, or none`);
   }

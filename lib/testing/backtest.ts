@@ -1,20 +1,26 @@
 import { systemClock } from "../core/clock.ts";
 import { fire } from "../core/dispatch.ts";
-import type { Fired } from "../core/events.ts";
+import { failurePolicy } from "../core/fold.ts";
+import { type AnyEvent, type EventName, EVENTS, type Fired } from "../core/events.ts";
 import type { HookEnv, HookRecord } from "../core/hook.ts";
 import { isObject } from "../core/json.ts";
 import { thrownWords } from "../core/thrown.ts";
+import type { Opinion } from "../core/verdict.ts";
 import { claude } from "../hooks/hosts/claude.ts";
 import { codex } from "../hooks/hosts/codex.ts";
 import { readEvent } from "../hooks/hosts/read-event.ts";
 import { underHostNames } from "../hooks/serving/answer.ts";
-import { failed, type ShadowVerdict, verdictsOf } from "../tape/shadow.ts";
 import type { LogProblem } from "../transcript/sessions/find.ts";
 import type { Session } from "../transcript/sessions/read.ts";
 import { type Fields, fieldsOf, type Moment, textIn, type ToolCall } from "../transcript/sessions/session.ts";
 
 /** What a hook would have done, and at what. */
-export interface Finding extends Omit<ShadowVerdict, "hook"> {
+export interface Finding {
+  readonly event: EventName;
+  /** The tool of a tool event. */
+  readonly tool?: string;
+  readonly would: "deny" | "ask" | "allow" | "modify" | "halt" | "abort" | "send back" | "say" | "fail";
+  readonly reason?: string;
   readonly input?: unknown;
   readonly prompt?: string;
   readonly last_assistant_message?: string;
@@ -121,6 +127,35 @@ function findingOf(
     ...(last_assistant_message !== undefined && { last_assistant_message }),
     ...{ session: id, lane, file: path, line, ...(!Number.isNaN(at) && { at: new Date(at).toISOString() }) },
   };
+}
+
+type Would = readonly [would: Finding["would"], reason: string | undefined];
+
+/** The verdicts of an answer; one without effect is not reported. */
+function verdictsOf(opinion: Opinion, { event }: Pick<AnyEvent, "event">, { mode }: HookRecord): Would[] {
+  const { decision, reason, value, halt, abort, contexts = [] } = opinion;
+  const found: Would[] = [];
+  if (mode === "gate") {
+    if (decision === "deny") found.push(...denial(event, reason));
+    else if (decision !== undefined) found.push([decision, reason]);
+    if (value) found.push(["modify", JSON.stringify(value.to)]);
+    if (halt !== undefined) found.push(["halt", halt]);
+  }
+  if (abort !== undefined) found.push(["abort", abort]);
+  for (const { text } of contexts) found.push(["say", text]);
+  return found;
+}
+
+function denial(event: EventName, reason: string | undefined): Would[] {
+  if (EVENTS[event].deny === "ignored") return [];
+  return [[event === "stop" ? "send back" : "deny", reason]];
+}
+
+/** A failure is not a verdict, but it may refuse or end the run (U7). */
+function failed(record: HookRecord, { event }: Pick<AnyEvent, "event">, words: string): Would {
+  const policy = record.mode === "gate" ? failurePolicy(record, event) : "continue";
+  const [refused] = policy === "deny" ? denial(event, `it failed: ${words}`) : [];
+  return refused ?? [policy === "abort" ? "abort" : "fail", policy === "abort" ? `it failed: ${words}` : words];
 }
 
 /** Why a hook is not asked; undefined if it is. */

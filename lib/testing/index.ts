@@ -2,7 +2,6 @@ export type { ScriptedReply, ScriptedTool } from "./scripted.ts";
 export type { ScriptEntry, ScriptOptions, ScriptRoute } from "./scripted.ts";
 export type { Cuts } from "../tape/frames.ts";
 export type { Divergence, DriftReport } from "../tape/drift/drift.ts";
-export { type Census, census, type Coverage } from "../tape/census.ts";
 export { type Fault, faultText, readFault } from "../tape/fault/fault.ts";
 export { type Imported, importRecording } from "../tape/import/import.ts";
 export { type Invariant, INVARIANTS, type Observed } from "../tape/fault/invariants.ts";

@@ -32,7 +32,7 @@ test("U16: replay of fixtures that were not trusted runs nothing and says 'croch
     assert.equal(code, 1);
     assert.match(out + err, /fixtures\/run is not trusted: .*'crochet trust', or add --trust/);
   }
-  for (const args of [["ls"], ["show", "run"], ["scan"], ["census"]]) {
+  for (const args of [["ls"], ["show", "run"], ["scan"]]) {
     assert.doesNotMatch((await c.here.call(fixtures, ...args)).err, /trust/);
   }
   assert.doesNotMatch((await c.here.call(view, "run")).err, /trust/);

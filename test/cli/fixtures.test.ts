@@ -3,8 +3,6 @@ import { chmodSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import fixtures from "../../lib/cli/fixtures.ts";
-import { censusText } from "../../lib/cli/fixtures/census.ts";
-import { census } from "../../lib/tape/census.ts";
 import { fixturesIn } from "../../lib/tape/fixture.ts";
 import { agent, anthropic, tool } from "../../lib/index.ts";
 import { scripted, scriptedServer } from "../../lib/testing/index.ts";
@@ -89,7 +87,7 @@ const STREAM = [
   '{"type":"message_stop"}',
 ].join("\n");
 
-test("crochet fixtures import makes tapes that the census counts, and says what it refuses and why", async () => {
+test("crochet fixtures import makes tapes, and says what it refuses and why", async () => {
   using w = place({ "old/hi.chunks.txt": STREAM, "old/sub/hi.txt": STREAM, "old/notes.md": "# Notes\n" });
   const imported = await w.call(fixtures, "import", "old");
   assert.equal(imported.code, 1);
@@ -111,21 +109,10 @@ test("crochet fixtures import makes tapes that the census counts, and says what 
   );
   assert.equal((await w.call(fixtures, "import", "old/hi.chunks.txt", "--replace")).code, 0);
 
-  const counted = await w.call(fixtures, "census");
-  assert.deepEqual([counted.code, counted.err], [0, ""]);
-  assert.match(counted.out, /^3 tapes, 3 calls, 3 attempts, 3 streams\n/);
-  assert.match(counted.out, /\nblocks +text 3\n +lacks thinking, /);
-  assert.match(counted.out, /\nmodels +claude-opus-5 3\n +lacks /);
-  const data = JSON.parse((await w.call(fixtures, "census", "fixtures", "--json")).out);
-  assert.deepEqual(data.of.stops.covers, { end_turn: 3 });
   w.put({ "fixtures/torn/tape.jsonl": "{" });
-  const torn = await w.call(fixtures, "census");
-  assert.equal(torn.code, 1);
-  assert.match(torn.err, /^Cannot read tape \S+fixtures\/torn\/tape\.jsonl as its last line is cut off: .*\n$/);
   const listed = await w.call(fixtures, "ls");
   assert.equal(listed.code, 1);
   assert.match(listed.out, /\ntorn +- +- +- +- +- +-\n✗ Cannot read tape \S+ as its last line is cut off: /);
-  assert.equal((await w.call(fixtures, "census", "nowhere")).code, 2);
   assert.equal((await w.call(fixtures, "import")).code, 2);
   assert.equal((await w.call(fixtures, "import", "nowhere")).code, 2);
 });
@@ -153,14 +140,6 @@ for (
   });
 }
 
-test("a census is never wider than its terminal, and says the same in any width", () => {
-  const wide = censusText(census([]), Infinity).split("\n");
-  const narrow = censusText(census([]), 60).split("\n");
-  assert.ok(narrow.length > wide.length && narrow.every((row) => row.length <= 60));
-  const words = (rows: string[]) => rows.join(" ").split(/\s+/);
-  assert.deepEqual(words(narrow), words(wide));
-});
-
 test("fixtures ls prints prices as numbers for scripts: dollars, or null if a model has no price", async () => {
   using w = place({ "known.txt": STREAM, "unknown.txt": STREAM.replace("claude-opus-5", "tea-1") });
   await w.call(fixtures, "import", "known.txt", "unknown.txt");
@@ -185,9 +164,9 @@ test("ls names the folders that hold more fixtures", async () => {
   assert.match((await w.call(fixtures, "ls", "fixtures/imported/hi")).out, /^fixture [^\n]*\nhi +1 [^\n]*\n$/);
 });
 
-test("ls, census and scan refuse a word that is not a folder, and a second folder", async () => {
+test("ls and scan refuse a word that is not a folder, and a second folder", async () => {
   using w = place({ "fixtures/a.txt": "a", "more/b.txt": `AKIA${"A1".repeat(8)}` });
-  for (const action of ["ls", "census", "scan"]) {
+  for (const action of ["ls", "scan"]) {
     const cases: [words: string[], why: RegExp][] = [
       [["nowhere"], /^crochet: Cannot \w+ 'nowhere' as there is no such folder\n$/],
       [["fixtures/a.txt"], /^crochet: Cannot \w+ 'fixtures\/a\.txt' as it is not a folder\n$/],
@@ -313,7 +292,5 @@ test("all shared recordings become tapes on disk but the spliced one", {
   const refused = outcomes.filter((outcome) => outcome.refused !== undefined).map(({ file }) => file.split("/").at(-1));
   assert.deepEqual(refused, ["README.md", "manifest.json", "spliced-message-start.chunks.txt"]);
   assert.equal(new Set(outcomes.flatMap(({ tape }) => tape ?? [])).size, 39);
-  const counted = await w.call(fixtures, "census");
-  assert.match(counted.out, /^39 tapes, 75 calls, 75 attempts, 41 streams\n/);
   assert.equal((await w.call(fixtures, "scan")).code, 0);
 });

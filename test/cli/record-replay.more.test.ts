@@ -77,10 +77,8 @@ test(
     assert.equal(refused.code, 1);
     assert.match(refused.out, /Cannot update as CI is set, .*: update fix-the-typo on your machine/);
     assert.equal(refused.err, "", "nothing is announced that is then not done");
-    here.put({ "more/turn-start.note.ts": "export default (_, ctx) => ctx.addContext('be quick');\n" });
-    const { code, out, err } = await here.crochet(["replay", "--update", "--hooks", "more", "--shadow"], env);
+    const { code, out, err } = await here.crochet(["replay", "--update"], env);
     assert.equal(code, 0, out + err);
-    assert.equal(out.match(/be quick/g)?.length, 1, "other hooks are reported once");
     assert.equal(err, "recording fix-the-typo again: 4 calls, 60 tokens, < $0.01\n");
     assert.match(out, /fix-the-typo +recorded +0 kept, 1 new/);
     server.done();
@@ -132,82 +130,6 @@ test("record --tools freezes the tools: a replay touches nothing and needs no fi
   assert.equal(code, 0, out);
   assert.equal(existsSync(join(here.cwd, "tea.md")), false);
 });
-
-test("replay --hooks --shadow reports what other hooks would have done, and changes nothing", LONG, async () => {
-  using here = place();
-  await recorded(here);
-  here.put({
-    "more/pre-tool-use@Bash.no.ts":
-      `export default (event) => ({ action: "deny", reason: "No shell: " + event.input.command.slice(0, 3) });\n`,
-    "more/pre-tool-use@Edit.other.ts":
-      `export default (event) => ({ action: "modify", value: { ...event.input, new_string: "THE" } });\n`,
-    "more/stop.more.ts":
-      `export default (event, ctx) => { ctx.addContext("tests?"); return { action: "deny", reason: "Run the tests" }; };\n`,
-    "more/turn-end.bad.ts": `export default () => { throw new Error("broken"); };\n`,
-  });
-  const shadow = await here.crochet(["replay", "--hooks", "more", "--shadow", "--json"]);
-  const [{ report, shadow: verdicts }] = JSON.parse(shadow.out);
-  assert.deepEqual([shadow.code, report.ok], [0, true]);
-  const said = (v: any) => v.would === "modify" ? JSON.parse(v.reason).new_string : v.reason;
-  assert.deepEqual(verdicts.map((v: any) => [v.hook, v.event, v.tool, v.would, said(v)]), [
-    ["pre-tool-use@Edit.other.ts", "pre-tool-use", "Edit", "modify", "THE"],
-    ["pre-tool-use@Bash.no.ts", "pre-tool-use", "Bash", "deny", "No shell: cat"],
-    ["stop.more.ts", "stop", undefined, "say", "tests?"],
-    ["stop.more.ts", "stop", undefined, "send back", "Run the tests"],
-    ["turn-end.bad.ts", "turn-end", undefined, "fail", "broken"],
-  ]);
-  const real = await here.crochet(["replay", "--hooks", "more"]);
-  assert.equal(real.code, 1, "without --shadow they act, and the run is another one");
-  assert.match((await here.crochet(["replay", "--shadow"])).err, /names no hooks: add --hooks <dir>/);
-});
-
-test(
-  "a backtest reports the effect of a failure; its hooks keep state, and write nothing that the run reads",
-  LONG,
-  async () => {
-    using here = place();
-    await recorded(here);
-    here.put({
-      "more/pre-tool-use@Read.bad.ts": `export default () => { throw new Error("broken"); };\n`,
-      "more/pre-tool-use@Read.slow.sh": "#!/bin/sh\n# crochet: timeout=0.2\nsleep 9\n",
-      "more/pre-tool-use@Read.deaf.ts":
-        `export const config = { timeout: 0.2 };\nexport default () => new Promise((end) => setTimeout(end, 900, { action: "halt" }));\n`,
-      "more/pre-tool-use@Edit.watch.sh": "#!/bin/sh\n# crochet: mode=observe\necho no >&2; exit 2\n",
-      "more/pre-tool-use@Edit.judge.prompt.md": "Is it fine? {{args}}\n",
-      "more/session-end.late.ts": `export default () => ({ action: "deny", reason: "stay" });\n`,
-      "writing/post-tool-use@Edit.format.sh": "#!/bin/sh\necho formatted >> tea.md\n",
-      "writing/post-tool-use@Edit.path.ts": `export default async ({ input: { file_path } }, ctx) => {
-      const { stdout } = await ctx.$("tail", ["-n1", file_path]);
-      ctx.addContext(stdout + file_path);
-    };\n`,
-      "writing/pre-tool-use@Edit.read-first.ts": `export const config = { also: ["post-tool-use@Read"] };
-    export default ({ event }, { values }) => {
-      if (event === "post-tool-use") values.set("read", true);
-      else if (!values.has("read")) return { action: "deny", reason: "Read it first" };
-    };\n`,
-      "writing/stop.look.sh": '#!/bin/sh\ncat tea.md >&2; [ "$PWD" = "$CLAUDE_PROJECT_DIR" ] && exit 2\n',
-    });
-    const told = async (folder: string) => {
-      const { code, out, err } = await here.crochet(["replay", "--hooks", folder, "--shadow", "--json"]);
-      const [{ report, shadow }] = JSON.parse(out);
-      assert.deepEqual([code, err, report.ok, report.divergences, report.files], [0, "", true, [], []]);
-      return shadow.map((v: any) => [v.hook, v.would, v.reason]);
-    };
-    assert.deepEqual(await told("more"), [
-      ["pre-tool-use@Read.bad.ts", "deny", "it failed: broken"],
-      ["pre-tool-use@Read.deaf.ts", "deny", "it failed: it took longer than its limit of 0.2 s"],
-      ["pre-tool-use@Read.slow.sh", "fail", "it took longer than its limit of 0.2 s"],
-      ["pre-tool-use@Edit.judge.prompt.md", "fail", "Cannot judge as it asks a model, and a replay has no model"],
-    ]);
-    assert.deepEqual(await told("writing"), [
-      ["post-tool-use@Edit.path.ts", "say", "formatted\n{ROOT}/tea.md"],
-      ["stop.look.sh", "send back", "[stop.look.sh]: over the leaves\nformatted\n"],
-    ]);
-    const file = await here.crochet(["replay", "--hooks", "more/session-end.late.ts", "--shadow"]);
-    assert.equal(file.code, 2);
-    assert.match(file.err, /as it is a file: name the folder/);
-  },
-);
 
 test("CROCHET_TAPE and its mode record and replay a script that is run by itself", LONG, async () => {
   using here = place();

@@ -315,3 +315,19 @@ test("a file that is not a recording is always refused with the reason", async (
   ];
   for (const [content, reason] of refusals) await assertRefused(content, reason);
 });
+
+test("importRecording() names the wrong argument, and what to pass", async () => {
+  const bytes = new TextEncoder().encode("{}");
+  const refused: [given: unknown[], why: RegExp][] = [
+    [["data: {}", "x.txt"], /'bytes' must be a Uint8Array: .*\.encode\(text\), not "data: \{\}"$/],
+    [[{ path: "x.txt" }, "x.txt"], /'bytes' must be a Uint8Array: .* not \{"path":"x\.txt"\}$/],
+    [[bytes], /'name' must be a string: pass the file's name, not undefined$/],
+  ];
+  for (const [given, why] of refused) {
+    await assert.rejects(importRecording(...given as [Uint8Array, string]), (error) => {
+      assert.ok(error instanceof TypeError);
+      assert.match(error.message, why);
+      return true;
+    });
+  }
+});

@@ -1,6 +1,16 @@
+import type * as Sdk from "@anthropic-ai/sdk/resources/beta/messages";
 import { isObject, parsed } from "../../core/json.ts";
-import { KNOWN } from "../census.ts";
 import { type Exchange, ImportRefused, type JsonObject, objectOf } from "./exchange.ts";
+
+/** The kinds of piece that a block of the API is streamed in, as the SDK's types have them. */
+const DELTAS: readonly string[] = [
+  "text_delta",
+  "input_json_delta",
+  "citations_delta",
+  "thinking_delta",
+  "signature_delta",
+  "compaction_delta",
+] satisfies Sdk.BetaRawContentBlockDelta["type"][];
 
 /** What a response says, read without the SDK, the toolkit's own reader or the tape: the other side of the proof. */
 export type Accumulated =
@@ -39,7 +49,7 @@ export function accumulate(exchange: Exchange): Accumulated {
 
 /** The SDK ignores deltas of types it does not know. */
 function isForSdk({ type, delta }: JsonObject): boolean {
-  return type !== "content_block_delta" || KNOWN.deltas.some((known) => known === objectOf(delta).type);
+  return type !== "content_block_delta" || DELTAS.some((known) => known === objectOf(delta).type);
 }
 
 /** The events of a stream: the `data:` lines up to a blank line are one event, or each is one if blank lines are missing. */
