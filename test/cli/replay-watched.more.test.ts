@@ -27,7 +27,7 @@ test(
       await new Promise((end) => setTimeout(end, 200));
     };\n`;
     here.put({ "hooks/stop.ts": interrupts });
-    const { code, out, err } = await here.crochet(["replay", "--update"]);
+    const { code, out, err } = await here.crochet(["replay", "--update", "--trust"]);
     assert.equal(code, 130);
     assert.match(
       out,
@@ -55,7 +55,7 @@ test(
     const long = `${"名".repeat(40)}${"x".repeat(60)}`;
     copies(here, [long]);
     const replayed = async (behind: string, env: Record<string, string> = {}) => {
-      await using terminal = new Pty([...CROCHET, "replay"], {
+      await using terminal = new Pty([...CROCHET, "replay", "--trust"], {
         cwd: here.cwd,
         env: { HOME: here.home, ...env },
         columns: 50,
