@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../agent/options.ts";
 import { isInside } from "../files/confine.ts";
@@ -138,14 +138,25 @@ export function folderFor(name: string, io: Io): string {
   return folder;
 }
 
-/** @throws {Error} if something else is at its path; what is made to find out is gone before the run begins */
+/** @throws {Error} if something else is at its path. Nothing is made to find out: others may record beside. */
 function expectFolder(folder: string): void {
   checkWritable(fixtureAt(folder).tape);
+  let above = folder;
+  while (!isThere(above)) above = dirname(above);
   try {
-    const made = mkdirSync(folder, { recursive: true });
-    if (made !== undefined) rmSync(made, { recursive: true });
+    if (!statSync(above).isDirectory()) throw new Error(`${above} is not a folder`);
+    accessSync(above, constants.W_OK);
   } catch (error) {
     throw new Error(`Cannot make ${folder} as ${(error as Error).message}: look at what is in its place`);
+  }
+}
+
+/** Whether anything has this name, also a link that leads nowhere. */
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false; // something above it is not a folder
   }
 }
 
