@@ -103,7 +103,7 @@ export function runsIn(project: string): Runs {
 }
 
 /** Why fixtures may not be run: the user has not trusted one of them, or what they share. */
-export function distrusted(fixtures: readonly Fixture[], { trust }: Flags["flags"], io: Io): string | undefined {
+function distrusted(fixtures: readonly Fixture[], { trust }: Flags["flags"], io: Io): string | undefined {
   if (trust === true) return undefined;
   const all = fixtures.flatMap(runsOf).filter(({ project, path, command }) =>
     !isFixtureTrusted(project, io.env, path, command)

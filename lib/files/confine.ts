@@ -126,7 +126,7 @@ export function hold(directory: string): Held {
  *
  * @returns whether the system shows it
  */
-export function refuseOther(fd: number, real: string): boolean {
+function refuseOther(fd: number, real: string): boolean {
   let opened: string;
   try {
     opened = readlinkSync(openPath(fd));

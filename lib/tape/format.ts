@@ -94,7 +94,7 @@ export interface CallFact {
 }
 
 /** How an attempt ended that did not end well; stalls and cuts keep what came before them. */
-export type Ended = "cut" | "stall" | "aborted" | "reset" | "timeout";
+type Ended = "cut" | "stall" | "aborted" | "reset" | "timeout";
 
 /** What an attempt and its line have in common. */
 export interface AttemptFields {

@@ -35,7 +35,7 @@ function walk(root: string, own: boolean, found: (path: string) => void, below =
  * What is read; undefined if it may not be read, or was removed meanwhile by a process the run left behind. A path of our
  * own is made readable.
  */
-export function ifReadable<T>(read: () => T, own?: string): T | undefined {
+function ifReadable<T>(read: () => T, own?: string): T | undefined {
   try {
     return read();
   } catch (error) {
