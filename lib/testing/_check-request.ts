@@ -7,11 +7,12 @@ type RequestFields = Record<string, unknown>;
 /**
  * What the Messages API would refuse in a request body, in a sentence, or undefined if it is sound. Stricter than
  * the API in one point: roles must alternate, as joining turns hides mistakes in a loop. `isPaused` is for a block
- * whether a reply paused after it: such a reply is sent back as it is, to be gone on with.
+ * whether a reply paused after it: such a reply is sent back as it is, to be gone on with. `betas` is the header.
  */
 export function invalidRequest(
   body: unknown,
   isPaused: (block: Block) => boolean = () => false,
+  betas = "",
 ): string | undefined {
   if (!isObject(body)) return "the body is not an object";
   const { model, max_tokens, system = "", messages, tools = [], stream } = body;
@@ -26,10 +27,11 @@ export function invalidRequest(
   if (!Array.isArray(messages) || messages.length === 0) return "messages: at least one message is required";
   if (!Array.isArray(tools)) return "tools: Input should be a list";
   for (const [i, message] of messages.entries()) {
-    const problem = invalidMessage(message, `messages.${i}`);
+    const between = i > 0 && isSystem(message) && /\bmid-conversation-/.test(betas);
+    const problem = (between ? invalidBetween : invalidMessage)(message, `messages.${i}`);
     if (problem) return problem;
   }
-  const conversation = messages.map(plainMessage);
+  const conversation = messages.filter((message) => !isSystem(message)).map(plainMessage);
   const problem = invalidConversation(conversation) ?? invalidTools(tools);
   if (problem) return problem;
   const { role, content } = conversation.at(-1)!;
@@ -40,6 +42,19 @@ export function invalidRequest(
 
 function isText(block: unknown): boolean {
   return isObject(block) && block.type === "text" && typeof block.text === "string";
+}
+
+function isSystem(message: unknown): boolean {
+  return isObject(message) && message.role === "system";
+}
+
+/** Of a message to the model between the turns, which only a beta lets a client send. */
+function invalidBetween(message: unknown, path: string): string | undefined {
+  const { output_config: _, ...rest } = message as RequestFields;
+  if (Array.isArray(rest.content) && !rest.content.every(isText)) {
+    return `${path}.content: Input should be a string or a list of text blocks`;
+  }
+  return invalidMessage({ ...rest, role: "user" }, path);
 }
 
 function invalidMessage(message: unknown, path: string): string | undefined {
@@ -117,11 +132,22 @@ export function asModelRequest(body: RequestFields): ModelRequest {
   return {
     model: model as string,
     system: typeof system === "string" ? system : (system as { text: string }[]).map((block) => block.text).join("\n"),
-    messages: (messages as unknown[]).map(plainMessage),
+    messages: withTheTurns(messages as RequestFields[]),
     tools: (tools as RequestFields[]).map((tool) => unmarked(tool) as unknown as ToolSpec),
     max_tokens: max_tokens as number,
     ...(Object.keys(params).length > 0 && { params }),
   };
+}
+
+/** Messages in two roles: what was said between the turns belongs to the user's before it. */
+function withTheTurns(messages: readonly RequestFields[]): Message[] {
+  const turns: Message[] = [];
+  for (const message of messages) {
+    const { role, content } = plainMessage(message);
+    const at = isSystem(message) ? turns.findLastIndex((turn) => turn.role === "user") : turns.length;
+    turns[at] = { role: turns[at]?.role ?? role, content: [...turns[at]?.content ?? [], ...content] };
+  }
+  return turns;
 }
 
 function plainMessage(message: unknown): Message {

@@ -97,7 +97,9 @@ export async function scriptedServer(
     if (!headers["authorization"] && !headers["x-api-key"]) return refuse(401, "x-api-key header is required");
     if (!headers["anthropic-version"]) return refuse(400, "anthropic-version: header is required");
     const isPaused = (block: Block) => paused.has(JSON.stringify(block));
-    const problem = body === undefined ? "The request body is not valid JSON" : invalidRequest(body, isPaused);
+    const problem = body === undefined
+      ? "The request body is not valid JSON"
+      : invalidRequest(body, isPaused, headers["anthropic-beta"]);
     if (problem !== undefined) return refuse(400, problem);
     const request = asModelRequest(body);
     Object.assign(served, { request });

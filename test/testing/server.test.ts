@@ -152,6 +152,37 @@ test("scriptedServer() accepts a paused reply as the last message, and no other 
   assert.equal((await post(server, { ...params, messages: begun })).status, 400);
 });
 
+test("scriptedServer() takes messages between the turns from a client with that beta alone, after the first message", async () => {
+  const beta = { "anthropic-beta": "a-1,mid-conversation-tool-changes-2026-07-01" };
+  const user = { role: "user", content: "hello" };
+  const block = { type: "text", text: "a new tool" };
+  const between = (more: object = {}) => ({ role: "system", content: [block], output_config: {}, ...more });
+  const used = { role: "assistant", content: [{ type: "tool_use", id: "a", name: "Bash", input: {} }] };
+  const answered = { role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: "1" }] };
+  const table: readonly (readonly [messages: readonly object[], headers: Record<string, string>, status: number])[] = [
+    [[user, between()], beta, 200],
+    [[user, between(), used, answered, between({ content: "gone" })], beta, 200],
+    [[user, between()], {}, 400],
+    [[user, between()], { "anthropic-beta": "other-1" }, 400],
+    [[between(), user], beta, 400],
+    [[user, between({ name: "x" })], beta, 400],
+    [[user, between({ content: [{ type: "image" }] })], beta, 400],
+    [[user, between({ content: "" })], beta, 400],
+    [[user, { role: "assistant", content: "hi" }, between()], beta, 400],
+    [[user, used, between()], beta, 400],
+  ];
+  await using server = await scriptedServer([], { then: { text: "ok" } });
+  for (const [messages, headers, status] of table) {
+    assert.equal((await post(server, { ...params, messages }, headers)).status, status, JSON.stringify(messages));
+  }
+  assert.deepEqual(server.requests[1]!.request!.messages, [
+    { role: "user", content: [{ type: "text", text: "hello" }, block] },
+    used,
+    { role: "user", content: [...answered.content, { type: "text", text: "gone" }] },
+  ] as unknown);
+  assert.equal(server.requests[1]!.body.messages.length, 5);
+});
+
 test("scriptedServer() wants a key, a version and the right path", async () => {
   await using server = await scriptedServer([]);
   assert.equal((await post(server, params, { "x-api-key": "" })).status, 401);
