@@ -10,7 +10,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["files", "regex", "http", "process"],
   ["hooks", "tools", "permissions", "transcript", "tape", "testing", "anthropic", "openai", "mcp", "telemetry"],
   ["agent"],
-  ["durable", "eval", "monitor", "view", "cli", "index"],
+  ["attack", "durable", "eval", "monitor", "view", "cli", "index"],
 ];
 
 /** Upward imports that are meant, each with its reason. */
