@@ -1,6 +1,6 @@
 import type { AgentOptions, RunOptions } from "./options.ts";
 import type { DriftReport } from "../tape/drift/drift.ts";
-import type { Header } from "../tape/format.ts";
+import type { Header } from "../log/entry.ts";
 import type { TapeOptions } from "../tape/options.ts";
 import type { TapeSession } from "../tape/session.ts";
 

@@ -12,7 +12,7 @@ import {
   kindOf,
   type PromptFact,
   type SpecFact,
-} from "./format.ts";
+} from "../log/entry.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { unpackEvents } from "./_pack.ts";
 import { echoOf } from "./reply.ts";

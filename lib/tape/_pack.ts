@@ -1,7 +1,7 @@
 import { LONGEST } from "./_blobs.ts";
 import type { Json } from "../core/messages.ts";
 import type { ModelEvent } from "../core/model.ts";
-import type { EventsFact, PackedRaw, PackedRun } from "./format.ts";
+import type { EventsFact, PackedRaw, PackedRun } from "../log/entry.ts";
 import type { TapeEvent } from "./tape.ts";
 
 /** The one text of each kind of delta that comes in runs. */

@@ -1,7 +1,7 @@
 import { type Hashing, sha256 } from "../files/sha256.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import type { Spent } from "../core/limits.ts";
-import type { ClockFact } from "./format.ts";
+import type { ClockFact } from "../log/entry.ts";
 
 interface LaneClockOptions {
   readonly lane: string;

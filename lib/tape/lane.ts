@@ -9,7 +9,7 @@ import type { Tool } from "../core/tool.ts";
 import { type Difference, explain } from "./drift/difference.ts";
 import { LaneClock } from "./clock.ts";
 import type { Divergence, ToolDrift } from "./drift/drift.ts";
-import type { ToolFact } from "./format.ts";
+import type { ToolFact } from "../log/entry.ts";
 import { LaneMatcher } from "./match.ts";
 import { IS_REFUSED, laneRefusals } from "./people.ts";
 import { failing, ROUNDED, SeamAnswer } from "./replay.ts";

@@ -1,7 +1,7 @@
 import type { Message } from "../core/messages.ts";
 import type { ModelRequest } from "../core/model.ts";
 import { comparable, headText, isSame } from "./canonical.ts";
-import type { ToolFact } from "./format.ts";
+import type { ToolFact } from "../log/entry.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { namesPlace } from "./redact/places.ts";
 import { isRedacted, placeholdersIn } from "./redact/redact.ts";

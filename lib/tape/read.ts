@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Assembly } from "./_assembly.ts";
 import { blobsOf, fromBlobs, readBlob } from "./_blobs.ts";
-import { type Fact, type Header, TAPE_VERSION, unknownFact } from "./format.ts";
+import { type Fact, type Header, TAPE_VERSION, unknownFact } from "../log/entry.ts";
 import { type Redactor, redactor } from "./redact/redact.ts";
 import { isSuspect, scanFacts, whatIs } from "./redact/scan.ts";
 import type { Tape } from "./tape.ts";

@@ -7,7 +7,7 @@ import type { Observed } from "./fault/invariants.ts";
 import { invariantsOf, judge, Tally } from "./fault/judge.ts";
 import type { Trial } from "./fault/under-faults.ts";
 import { type Fixture, inScratch, programFolder } from "./fixture.ts";
-import type { EndFact } from "./format.ts";
+import type { EndFact } from "../log/entry.ts";
 import { programOf } from "./match.ts";
 import type { TapeMode, TapeOptions } from "./options.ts";
 import { readTape, TapeError } from "./read.ts";

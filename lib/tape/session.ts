@@ -12,7 +12,7 @@ import {
   type ToolDrift,
   wholePrice,
 } from "./drift/drift.ts";
-import type { Header } from "./format.ts";
+import type { Header } from "../log/entry.ts";
 import { TapeDrift, TapeLane } from "./lane.ts";
 import { type Mask, mask } from "./redact/mask.ts";
 import { type Program, programOf, Served, type ToTape } from "./match.ts";

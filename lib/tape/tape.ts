@@ -11,7 +11,7 @@ import type {
   MemoryFact,
   RefusalFact,
   ToolFact,
-} from "./format.ts";
+} from "../log/entry.ts";
 import type { Api, Sent } from "./server/api.ts";
 import { shown } from "../core/shown.ts";
 

@@ -8,7 +8,7 @@ import { applyChanges, changesSince, makeFolder, snapshot, withTexts } from "./w
 import { canonical } from "./canonical.ts";
 import { differs } from "./drift/difference.ts";
 import type { ToolDrift } from "./drift/drift.ts";
-import type { ToolFact } from "./format.ts";
+import type { ToolFact } from "../log/entry.ts";
 import type { Program } from "./match.ts";
 import { normalised } from "./normalise.ts";
 import type { Mask } from "./redact/mask.ts";

@@ -14,7 +14,7 @@ import {
   type HeadFact,
   type PromptFact,
   type SpecFact,
-} from "./format.ts";
+} from "../log/entry.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { type Finding, type Redactor, redactor } from "./redact/redact.ts";
 import { scanFacts, whatIs } from "./redact/scan.ts";

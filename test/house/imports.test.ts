@@ -8,7 +8,7 @@ import { filesUnder, LIB } from "./_files.ts";
 const LAYERS: readonly (readonly string[])[] = [
   ["core"],
   ["files", "regex", "http", "process"],
-  ["hooks", "tools", "permissions", "transcript", "tape", "testing", "anthropic", "openai", "mcp", "telemetry"],
+  ["hooks", "tools", "permissions", "transcript", "log", "tape", "testing", "anthropic", "openai", "mcp", "telemetry"],
   ["agent"],
   ["attack", "durable", "eval", "monitor", "view", "cli", "index"],
 ];

@@ -3,7 +3,7 @@ import { importRecording } from "../../lib/tape/import/import.ts";
 import { parseTape } from "../../lib/tape/read.ts";
 import { echoOf } from "../../lib/tape/reply.ts";
 import { factsOf } from "../../lib/tape/write.ts";
-import { factLine } from "../../lib/tape/format.ts";
+import { factLine } from "../../lib/log/entry.ts";
 import type { Call, Tape } from "../../lib/tape/tape.ts";
 
 /** One call to be written down. */

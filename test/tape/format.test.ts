@@ -8,7 +8,7 @@ import { scripted } from "../../lib/testing/index.ts";
 import { factsOf, writeTape } from "../../lib/tape/write.ts";
 import { frameOf, framesOf } from "../../lib/tape/frames.ts";
 import { packEvents, unpackEvents } from "../../lib/tape/_pack.ts";
-import { factLine } from "../../lib/tape/format.ts";
+import { factLine } from "../../lib/log/entry.ts";
 import { placer } from "../../lib/tape/redact/places.ts";
 import { parseTape, readHeader, readTape } from "../../lib/tape/read.ts";
 import { rounds } from "../_counts.ts";

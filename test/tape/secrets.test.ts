@@ -9,7 +9,7 @@ import { naming } from "../../lib/tape/redact/places.ts";
 import { redactor } from "../../lib/tape/redact/redact.ts";
 import { scanFacts } from "../../lib/tape/redact/scan.ts";
 import { secretsOf } from "../../lib/tape/redact/secrets.ts";
-import type { Fact, Header } from "../../lib/tape/format.ts";
+import type { Fact, Header } from "../../lib/log/entry.ts";
 import type { Tape } from "../../lib/tape/tape.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { ended } from "../_crochet.ts";

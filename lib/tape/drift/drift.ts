@@ -1,7 +1,7 @@
 import { addUsage, NO_USAGE, totalTokens, type Usage } from "../../core/messages.ts";
 import { price } from "../../anthropic/prices.ts";
 import type { Difference, ValueDifference } from "./difference.ts";
-import type { Header } from "../format.ts";
+import type { Header } from "../../log/entry.ts";
 import type { Normaliser } from "../normalise.ts";
 import { billOf } from "../reply.ts";
 import type { Call, Tape } from "../tape.ts";

@@ -3,7 +3,7 @@ import { ModelError, type ModelEvent, type ModelRequest } from "../../core/model
 import { replyFrom } from "../../core/reply.ts";
 import { parserFor } from "../../openai/call.ts";
 import { refusal } from "../../openai/errors.ts";
-import type { CallError } from "../format.ts";
+import type { CallError } from "../../log/entry.ts";
 import type { Attempt, TapeRequest } from "../tape.ts";
 import { readable } from "../server/readable.ts";
 import { type Exchange, objectOf } from "./exchange.ts";

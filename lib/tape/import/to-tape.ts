@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { parsed } from "../../core/json.ts";
 import type { Message } from "../../core/messages.ts";
 import { canonical, messageText } from "../canonical.ts";
-import { type Header, TAPE_VERSION } from "../format.ts";
+import { type Header, TAPE_VERSION } from "../../log/entry.ts";
 import { framesOf } from "../frames.ts";
 import { fromBody, noRequest } from "../request.ts";
 import { type Attempt, type Call, KEPT_HEADERS, MAIN, type Tape, type TapeEvent, type TapeRequest } from "../tape.ts";

@@ -5,7 +5,7 @@ import { thrownWords } from "../../core/thrown.ts";
 import { type Chunk, framesOf } from "../frames.ts";
 import type { Mask } from "../redact/mask.ts";
 import { changedOnTheWay, fromModel } from "../request.ts";
-import type { CallError } from "../format.ts";
+import type { CallError } from "../../log/entry.ts";
 import { type Attempt, type Call, KEPT_HEADERS, type TapeEvent, type TapeRequest } from "../tape.ts";
 
 /** A call while it is recorded; nothing of it is masked yet. */

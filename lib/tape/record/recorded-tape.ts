@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import type { Message } from "../../core/messages.ts";
 import { crochetVersion, runtimeVersion } from "../../files/version.ts";
-import { type ClockFact, type EndFact, type Header, TAPE_VERSION, type ToolFact } from "../format.ts";
+import { type ClockFact, type EndFact, type Header, TAPE_VERSION, type ToolFact } from "../../log/entry.ts";
 import { realOr } from "../../hooks/file/places.ts";
 import { fixtureProject } from "../fixture.ts";
 import { differs } from "../drift/difference.ts";

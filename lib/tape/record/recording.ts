@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import type { Block } from "../../core/messages.ts";
-import type { AnswerFact, Header, InboxFact, MemoryFact, RefusalFact, ToolFact } from "../format.ts";
+import type { AnswerFact, Header, InboxFact, MemoryFact, RefusalFact, ToolFact } from "../../log/entry.ts";
 import type { LiveCall, WireFacts } from "./record.ts";
 import type { SecretKind } from "../redact/secrets.ts";
 import { withOtherTexts } from "../tools.ts";

@@ -1,5 +1,5 @@
 import { parsed } from "../../core/json.ts";
-import type { Fact, Header, ToolFact } from "../format.ts";
+import type { Fact, Header, ToolFact } from "../../log/entry.ts";
 import { eventsOf } from "../reply.ts";
 import { runDelta } from "../_pack.ts";
 import { type Finding, isSignature, type Redactor } from "./redact.ts";

@@ -1,6 +1,6 @@
 import { isObject } from "../../core/json.ts";
 import { canonical } from "../canonical.ts";
-import type { HeadFact } from "../format.ts";
+import type { HeadFact } from "../../log/entry.ts";
 import { type Fields, ITEMS, itemsOf, type Sent } from "./api.ts";
 import { modelOf } from "./readable.ts";
 

@@ -1,5 +1,5 @@
 import { crochetVersion, runtimeVersion } from "../../files/version.ts";
-import { type Header, TAPE_VERSION } from "../format.ts";
+import { type Header, TAPE_VERSION } from "../../log/entry.ts";
 import type { Places } from "../redact/places.ts";
 import type { Redactor } from "../redact/redact.ts";
 import type { Attempt, Call, Tape } from "../tape.ts";

@@ -4,7 +4,7 @@ import { shellWord } from "../../core/shown.ts";
 import { git } from "../../process/git.ts";
 import type { DriftReport } from "../drift/drift.ts";
 import { type Fixture, fixtureAt, inScratch } from "../fixture.ts";
-import type { Header } from "../format.ts";
+import type { Header } from "../../log/entry.ts";
 import type { Normaliser } from "../normalise.ts";
 import { tapeFile } from "../options.ts";
 import { readTape, TapeError } from "../read.ts";

@@ -18,7 +18,7 @@ import { confine, isInside } from "../../files/confine.ts";
 import { git } from "../../process/git.ts";
 import { isExecutable } from "../../process/program.ts";
 import { type Fixture, inScratch } from "../fixture.ts";
-import type { Header } from "../format.ts";
+import type { Header } from "../../log/entry.ts";
 import { TapeError } from "../read.ts";
 import { LEFT_OUT, type LeftOut, MOST_BYTES, MOST_FILES, readable } from "../record/keep-files.ts";
 import { placer, placesHere } from "../redact/places.ts";

@@ -1,0 +1,288 @@
+import { isObject } from "../core/json.ts";
+import type { Json } from "../core/messages.ts";
+import type { Effect } from "../core/tool.ts";
+import { KINDS } from "../files/options.ts";
+import type { Normaliser } from "../tape/normalise.ts";
+import { type Api, ITEMS } from "../tape/server/api.ts";
+
+/** What a field of a line must be, in the words of an error; `T` is its type, which is not looked into further. */
+interface Field<T> {
+  readonly is: string;
+  readonly test: (value: unknown) => boolean;
+  readonly type?: T;
+}
+
+function field<T>(is: keyof typeof KINDS | { readonly [is: string]: (value: unknown) => boolean }): Field<T> {
+  if (typeof is === "string") return { is, test: KINDS[is] };
+  const [[name, test]] = Object.entries(is) as [[string, (value: unknown) => boolean]];
+  return { is: name, test };
+}
+
+type Fields = { readonly [key: string]: Json };
+
+const text = field<string>("a text");
+const number = field<number>({ "a number": (value) => typeof value === "number" });
+const time = field<string>({ "a time": (value) => typeof value === "string" && !Number.isNaN(Date.parse(value)) });
+const flag = field<boolean>("true or false");
+const yes = field<true>("true or false");
+const texts = field<readonly string[]>("a list of texts");
+const any = field<Json>("any");
+const fields = field<Fields>("an object");
+const textByName = field<{ readonly [name: string]: string }>("an object");
+const textOrList = field<string | readonly Json[]>({
+  "a text or a list": (value) => typeof value === "string" || Array.isArray(value),
+});
+const api = field<Api>({ "an API": (value) => typeof value === "string" && Object.hasOwn(ITEMS, value) });
+const list = <T>() => field<readonly T[]>("a list");
+const object = <T>() => field<T>("an object");
+
+/** Neighbouring deltas of one kind and block. */
+export interface PackedRun {
+  readonly run: string;
+  readonly index: number;
+  /** The texts; as one JSON text if they are long together, so that they become a blob. */
+  readonly of: readonly string[] | string;
+}
+
+/** A frame of the wire, byte for byte. */
+export interface PackedRaw {
+  readonly raw: string;
+}
+
+/** How an attempt ended that did not end well; stalls and cuts keep what came before them. */
+type Ended = "cut" | "stall" | "aborted" | "reset" | "timeout";
+
+interface ToolFactResult {
+  readonly content: Json;
+  readonly is_error?: true;
+  readonly response?: Json;
+  readonly wait?: true;
+  /** The name of the error that was thrown with `content` as its message. */
+  readonly threw?: string;
+}
+
+/**
+ * Every kind of line, named by its first key, with its keys in the order they are written; one with a question mark may
+ * be absent. The types of lines and their check are both read out of this table. `fixtures/FORMAT.md` describes it.
+ */
+export const ENTRIES = {
+  /** The first line of a tape: what it was recorded from. */
+  tape: {
+    tape: number,
+    /** What answered: "live API", "scripted server", "gateway <host>", "model" (a Model function), or the file imported. */
+    source: text,
+    /** Where the requests went; absent if no HTTP was seen. */
+    "url?": text,
+    /** When the recording began; all times of the tape count from here. */
+    at: time,
+    /** What `uuid` and `random` were drawn from. */
+    seed: text,
+    versions: textByName,
+    /** The agent's script, relative to the fixture's folder. */
+    "agent?": text,
+    /** The directory it was recorded in, relative to the fixture's folder, if that is not the one that has `fixtures/`. */
+    "project?": text,
+    /** The command whose requests were recorded, if it is another program; it is run only once a person trusts it. */
+    "command?": texts,
+    /** Variables of its environment that its prompts show: a replay sets them again. */
+    "env?": textByName,
+    /** Whether its workspace was a git repository. */
+    "git?": flag,
+    /** The names of what it made in its directory: then the fixture keeps only what it changed or removed there. */
+    "made?": texts,
+    /** Whether it worked on files of its own, all of which the fixture keeps. */
+    "input?": flag,
+    /** What the command or caller chose instead of the agent: `model`, `memory`, and what a replay lacks. */
+    "chosen?": list<string>(),
+    /** The files of the agent's own hook folders that were loaded. */
+    "hooks?": list<string>(),
+    /** The permission mode and rules by which calls were decided, and are again; absent: the agent's own. */
+    "permissions?": fields,
+    /** The sandbox in which commands ran, and run again. */
+    "sandbox?": fields,
+    /** Whether tool results are on the tape, to be served from it. */
+    tools: flag,
+    "normalise?": list<Normaliser>(),
+  },
+  /** What a person asked, one line each time; `model` is the one a person had changed to before it. */
+  prompt: { prompt: textOrList, "model?": text },
+  /** A tool as the model sees it, named by its content: `Read@1f2e3d4c`. */
+  spec: { spec: text, tool: fields },
+  /** All of a request but its messages. That of another program is as it was sent: `api`, `method` and `path` say where. */
+  head: {
+    head: number,
+    "api?": api,
+    "method?": text,
+    "path?": text,
+    "query?": text,
+    model: text,
+    params: fields,
+    /** A text, or blocks if it was not a single text block. */
+    "system?": textOrList,
+    "tools?": list<string>(),
+    /** Headers that say which API was spoken to. */
+    "wire?": textByName,
+    /** Fields that middleware changed, as they were sent; null if it removed one. */
+    "sent?": fields,
+  },
+  /** One request: what it has in common with an earlier one, and what it adds. */
+  call: {
+    /** The lane and the number in it: `main#3`. */
+    call: text,
+    head: number,
+    /** The call whose conversation this one continues. */
+    "parent?": text,
+    /** How many of the parent's messages it keeps. @default all */
+    "keep?": number,
+    /** Messages; `"$echo"` is the parent's reply, `{"$echo": "main#2"}` that of another call. */
+    add: list<Json>(),
+    key: text,
+    /** Milliseconds since the header's time. */
+    at: number,
+    /** What has changed since it was answered: a review accepted the difference. */
+    "stale?": texts,
+  },
+  /** One attempt to answer a call. */
+  events: {
+    events: text,
+    attempt: number,
+    /** Absent if no HTTP was seen or no answer came. */
+    "status?": number,
+    "headers?": textByName,
+    /** Absent if the answer came to its own end. */
+    "ended?": field<Ended>("a text"),
+    /** The words of the failure that ended it. */
+    "why?": text,
+    /** Milliseconds that were waited before it, after an attempt that failed. @default 0 */
+    "waited?": number,
+    /** Milliseconds since the attempt began, at its end. */
+    took: number,
+    /** Milliseconds between events; what is missing at the end is 0. */
+    "ms?": list<number>(),
+    /** Spaces before the last brace of each event's JSON, as the wire had them; what is missing at the end is 0. */
+    "pad?": list<number>(),
+    /** Events, runs of deltas, and frames in an unusual form. */
+    "list?": list<PackedRun | PackedRaw | Fields>(),
+    /** The body of an answer that is not a stream. */
+    "body?": text,
+  },
+  /** What a call threw at the agent in the end. */
+  error: { error: text, code: text, message: text, "retryable?": flag, "retryAfter?": number },
+  /** One tool call and what came of it. */
+  tool: {
+    /** The id of the tool_use. */
+    tool: text,
+    lane: text,
+    name: text,
+    effect: field<Effect>("a text"),
+    /** Whether it may run in parallel although it writes. */
+    "parallel?": yes,
+    input: any,
+    result: object<ToolFactResult>(),
+    /** Files of the workspace it changed: their text, `{"base64": …}`, or null if it removed one. */
+    "files?": fields,
+    /** Which of all calls that changed files it was: calls of agents that run in parallel may come in another order. */
+    "nth?": number,
+    /** Where it left the agent's shell, if it moved it. */
+    "cwd?": text,
+    /** Whether the run was aborted while it ran. */
+    "aborted?": yes,
+    ms: number,
+  },
+  /** What the clock of a lane said in one of its steps, in milliseconds since the header's time. */
+  clock: {
+    clock: text,
+    step: number,
+    now: number,
+    /** What the run had spent with all its agents, if it has a limit. */
+    "spent?": object<{ readonly tokens: number; readonly dollars?: number }>(),
+  },
+  /** Which reports of background agents an agent took, the `take`-th time it looked: the tool calls that started them. */
+  inbox: { inbox: text, take: number, from: list<string>() },
+  /** A tool call that the rules or the person of a run did not let through: neither is there when it is replayed. */
+  refused: { refused: text, lane: text, words: text, by: text },
+  /** A person's answer to a tool: the questions, or what was to be agreed to. There is no person in a replay. */
+  asked: { asked: any, answer: field<Json>("an object") },
+  /** The text of memory files in the agent's prompt, if these files are not kept with the tape, and their names if only the run named them. */
+  memory: { memory: text, "names?": texts },
+  /** What the built-in agent's prompt said about its git repository; a replay works in a copy without one. */
+  git: { git: text },
+  /** A file of the workspace that the agent itself read, if no other files are kept with the tape. */
+  file: { file: text, text },
+  /** How the run ended, and the files it left, by the hash of their bytes. */
+  end: { end: text, "files?": textByName },
+} as const;
+
+type Table = typeof ENTRIES;
+type TypeOf<F> = F extends Field<infer T> ? T : never;
+
+/** A line of one kind. */
+export type EntryOf<Kind extends keyof Table> =
+  & { readonly [K in keyof Table[Kind] as K extends `${string}?` ? never : K]: TypeOf<Table[Kind][K]> }
+  & { readonly [K in keyof Table[Kind] as K extends `${infer N}?` ? N : never]?: TypeOf<Table[Kind][K]> };
+
+export type Header = EntryOf<"tape">;
+export type PromptFact = EntryOf<"prompt">;
+export type SpecFact = EntryOf<"spec">;
+export type HeadFact = EntryOf<"head">;
+export type CallFact = EntryOf<"call">;
+export type EventsFact = EntryOf<"events">;
+export type ErrorFact = EntryOf<"error">;
+export type ToolFact = EntryOf<"tool">;
+export type ClockFact = EntryOf<"clock">;
+export type InboxFact = EntryOf<"inbox">;
+export type RefusalFact = EntryOf<"refused">;
+export type AnswerFact = EntryOf<"asked">;
+export type MemoryFact = EntryOf<"memory">;
+export type EndFact = EntryOf<"end">;
+export type Fact = { [Kind in Exclude<keyof Table, "tape">]: EntryOf<Kind> }[Exclude<keyof Table, "tape">];
+
+/** What an attempt and its line have in common. */
+export type AttemptFields = Omit<EventsFact, "events" | "attempt" | "ms" | "pad" | "list">;
+
+/** What a call threw at the agent in the end. */
+export type CallError = Omit<ErrorFact, "error">;
+
+/** The version of the lines; a reader refuses any other. */
+export const TAPE_VERSION = 1;
+
+/** The keys of each kind in the order they are written, each with what it must be and whether it must be there. */
+const SHAPES = new Map(
+  Object.entries(ENTRIES).map(([kind, shape]) => [
+    kind,
+    new Map(
+      Object.entries(shape as { readonly [key: string]: Field<unknown> })
+        .map(([key, field]) => [key.replace("?", ""), { ...field, isNeeded: !key.endsWith("?") }]),
+    ),
+  ]),
+);
+
+/** A fact as its line, without the line's end: the same fact always gives the same bytes. */
+export function factLine(fact: Header | Fact): string {
+  const given = fact as unknown as { [key: string]: unknown };
+  const ordered: { [key: string]: unknown } = {};
+  for (const key of SHAPES.get(kindOf(fact)!)!.keys()) if (given[key] !== undefined) ordered[key] = given[key];
+  return JSON.stringify(ordered);
+}
+
+/** The kind of a line: its first key. */
+export function kindOf(fact: object): string | undefined {
+  const [first = ""] = Object.keys(fact);
+  return SHAPES.has(first) ? first : undefined;
+}
+
+/** Why a value is not a line of a tape; undefined if it is one. */
+export function unknownFact(fact: unknown): string | undefined {
+  if (!isObject(fact)) return "it is not an object";
+  const kind = kindOf(fact);
+  if (kind === undefined) return `there is no line that begins with '${Object.keys(fact)[0] ?? ""}'`;
+  const shape = SHAPES.get(kind)!;
+  const extra = Object.keys(fact).find((key) => !shape.has(key));
+  if (extra !== undefined) return `a line of kind '${kind}' has no '${extra}'`;
+  for (const [key, { is, test, isNeeded }] of shape) {
+    if (fact[key] === undefined) {
+      if (isNeeded) return `a line of kind '${kind}' needs '${key}'`;
+    } else if (!test(fact[key])) return `'${key}' of a line of kind '${kind}' is not ${is}`;
+  }
+  return undefined;
+}
