@@ -2,16 +2,18 @@ import type { PostToolUseHook } from "crochet";
 
 /** Writes down every tool call, one JSON line each, in .crochet/audit.jsonl of the project (CROCHET_AUDIT_LOG overrides). */
 const auditLog: PostToolUseHook = async (event, ctx) => {
-  const { appendFileSync, mkdirSync } = await import("node:fs");
-  const { dirname, resolve } = await import("node:path");
-  const file = resolve(ctx.cwd, process.env.CROCHET_AUDIT_LOG || ".crochet/audit.jsonl");
-  mkdirSync(dirname(file), { recursive: true });
   const { timestamp, session_id, agent_id, tool_name, input, outcome, duration_ms } = event;
   const line = { timestamp, session_id, agent_id, tool_name, about: about(input), outcome, duration_ms };
-  appendFileSync(file, `${JSON.stringify(line)}\n`, { mode: 0o600 });
+  // A shell adds a line at once: sessions that share the log do not lose any.
+  const { code, stderr } = await ctx.$("/bin/sh", ["-c", APPEND, "sh", JSON.stringify(line)]);
+  if (code !== 0) throw new Error(`Cannot write the log: ${stderr.trim()}`);
 };
 export default auditLog;
 export const config = { mode: "observe", also: ["post-tool-use-failure"], nondeterministic: true } as const;
+
+const APPEND = `file=\${CROCHET_AUDIT_LOG:-.crochet/audit.jsonl}
+case $file in */*) mkdir -p "\${file%/*}" || exit ;; esac
+umask 077; printf '%s\\n' "$1" >> "$file"`;
 
 /** What the call was about: never what was written or read, and nothing that looks like a secret. */
 function about(input: { readonly [field: string]: unknown }): string {

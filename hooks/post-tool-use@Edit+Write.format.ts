@@ -18,12 +18,11 @@ const FORMATTERS: readonly (readonly [files: string, uses: (has: Has) => boolean
 
 /** Formats the file that was just changed, with the formatter the project uses; without one it does nothing. */
 const format: PostToolUseHook = async ({ input }, ctx) => {
-  const { extname, resolve } = await import("node:path");
-  const { existsSync } = await import("node:fs");
   if (typeof input.file_path !== "string") return;
-  const path = resolve(ctx.cwd, input.file_path);
-  const has: Has = (file) => existsSync(resolve(ctx.cwd, file));
-  const ending = extname(path).slice(1);
+  const path = input.file_path.startsWith("/") ? input.file_path : `${ctx.cwd}/${input.file_path}`;
+  const there = [...await ctx.files.list("."), ...(await ctx.files.list(BIN)).map((name) => `${BIN}/${name}`)];
+  const has: Has = (file) => there.includes(file);
+  const ending = /\.(\w+)$/.exec(path)?.[1] ?? "";
   const formatter = FORMATTERS.find(([files, uses]) => files.split(" ").includes(ending) && uses(has));
   if (!formatter) return;
   const [program, ...args] = formatter[2] as [string, ...string[]];

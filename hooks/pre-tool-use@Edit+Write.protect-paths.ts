@@ -13,25 +13,25 @@ const PROTECTED: readonly (readonly [path: RegExp, why: string])[] = [
   [/\/hooks\/[^/]*\b(?:pre-tool-use|permission-request|stop)\b[^/]*$/, "it is a hook that watches over you"],
 ];
 
-const protectPaths: PreToolUseHook = async ({ input }, { cwd }) => {
-  const { realpathSync } = await import("node:fs");
-  const { basename, dirname, join, relative, resolve } = await import("node:path");
-  const real = (path: string): string => {
-    try {
-      return realpathSync(path);
-    } catch {
-      return join(real(dirname(path)), basename(path));
-    }
-  };
+const protectPaths: PreToolUseHook = async ({ input }, { cwd, files }) => {
+  const project = await files.realPath(cwd);
   for (const path of pathsIn(input)) {
     // A detour does not help, nor does a link.
-    const names = [resolve("/", path), `/${relative(real(cwd), real(resolve(cwd, path)))}`];
+    const real = await files.realPath(path);
+    const names = [plain(path), real.startsWith(`${project}/`) ? real.slice(project.length) : real];
     const found = PROTECTED.find(([pattern]) => names.some((name) => pattern.test(name)));
     if (found) return { action: "deny", reason: `${path} is protected: ${found[1]}. Ask the person to change it.` };
   }
 };
 export default protectPaths;
 export const config = { also: ["pre-tool-use@MultiEdit"] };
+
+/** The path without its detours. */
+function plain(path: string): string {
+  const parts: string[] = [];
+  for (const part of path.split("/")) part === ".." ? parts.pop() : part !== "." && part !== "" && parts.push(part);
+  return `/${parts.join("/")}`;
+}
 
 /** The file of the call; Codex changes several with one patch. */
 function pathsIn({ file_path, path, command }: { readonly [field: string]: unknown }): string[] {

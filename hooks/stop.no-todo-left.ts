@@ -1,4 +1,4 @@
-import type { StopHook } from "crochet";
+import type { HookFiles, StopHook } from "crochet";
 
 /** Sends the agent back while what it changed since the last commit holds a TODO, FIXME or XXX that was not there before. */
 const noTodoLeft: StopHook = async ({ stop_hook_active }, ctx) => {
@@ -6,7 +6,7 @@ const noTodoLeft: StopHook = async ({ stop_hook_active }, ctx) => {
   const git = (...args: string[]) => ctx.$("git", SAFE.concat(args)).then((ran) => ran.code === 0 ? ran.stdout : "");
   const added = [
     ...lines(await git("diff", "HEAD", "--unified=0", "--no-color", "--no-ext-diff")),
-    ...await untracked(await git("ls-files", "--others", "--exclude-standard", "-z"), ctx.cwd),
+    ...await untracked(await git("ls-files", "--others", "--exclude-standard", "-z"), ctx.files),
   ].filter(({ text }) => /\b(?:TODO|FIXME|XXX)\b/.test(text));
   if (added.length === 0 || before >= MOST) return;
   ctx.values.set(SENT_BACK, before + 1);
@@ -29,12 +29,12 @@ function lines(diff: string): { file: string; text: string }[] {
   });
 }
 
-async function untracked(names: string, cwd: string): Promise<{ file: string; text: string }[]> {
-  const { readFileSync, statSync } = await import("node:fs");
-  // Git also names what is not a file: a nested repository, a broken link.
-  const isFile = (file: string) => statSync(`${cwd}/${file}`, { throwIfNoEntry: false })?.isFile() ?? false;
-  return names.split("\0").filter((file) => file !== "" && isFile(file)).flatMap((file) => {
-    const bytes = readFileSync(`${cwd}/${file}`);
-    return bytes.includes(0) ? [] : bytes.toString("utf8").split("\n").map((text) => ({ file, text }));
-  });
+async function untracked(names: string, files: HookFiles): Promise<{ file: string; text: string }[]> {
+  const found: { file: string; text: string }[] = [];
+  for (const file of names.split("\0").filter((name) => name !== "")) {
+    // Git also names what is not a file: a nested repository, a broken link.
+    const text = await files.read(file) ?? "";
+    if (!text.includes("\0")) found.push(...text.split("\n").map((line) => ({ file, text: line })));
+  }
+  return found;
 }

@@ -1,10 +1,11 @@
-import type { StopHook } from "crochet";
+import type { HookFiles, StopHook } from "crochet";
 
 /** Sends the agent back while the project's tests fail. Set CROCHET_TEST_COMMAND if it does not find the right command. */
 const testsPass: StopHook = async ({ stop_hook_active }, ctx) => {
   const before = stop_hook_active ? Number(ctx.values.get(SENT_BACK) ?? 0) : 0;
   if (before >= MOST) return;
-  const command = process.env.CROCHET_TEST_COMMAND || await testCommand(ctx.cwd);
+  const { stdout: given } = await ctx.$("/bin/sh", ["-c", 'printf %s "$CROCHET_TEST_COMMAND"']);
+  const command = given || await testCommand(ctx.files);
   if (command === undefined) return;
   const { code, stdout, stderr } = await ctx.$("/bin/sh", ["-c", command]);
   if (code === 0) return;
@@ -27,10 +28,10 @@ const BY_FILE = [
   ["deno.json", "deno test -A"],
 ] as const;
 
-async function testCommand(cwd: string): Promise<string | undefined> {
-  const { existsSync, readFileSync } = await import("node:fs");
-  const has = (file: string) => existsSync(`${cwd}/${file}`);
-  const test = has("package.json") && JSON.parse(readFileSync(`${cwd}/package.json`, "utf8")).scripts?.test;
+async function testCommand(files: HookFiles): Promise<string | undefined> {
+  const there = await files.list(".");
+  const has = (file: string) => there.includes(file);
+  const test = JSON.parse(await files.read("package.json") ?? "{}").scripts?.test;
   // The script that 'npm init' writes is not a test.
   if (test && !test.includes("no test specified")) {
     return has("bun.lock") ? "bun run test" : has("pnpm-lock.yaml") ? "pnpm test" : "npm test --silent";

@@ -25,7 +25,7 @@ export {
   type Subjects,
   type ToolResult,
 } from "./core/events.ts";
-export type { Hook, HookContext, HookRecord } from "./core/hook.ts";
+export type { Hook, HookContext, HookFiles, HookRecord } from "./core/hook.ts";
 export type * from "./hooks/event-hooks.ts";
 export { type OnErrorReply, type SessionHooks, sessionHooks, ToolDeniedError, wrapToolCall } from "./hooks/registry.ts";
 export type { Engine, Step } from "./agent/engine.ts";

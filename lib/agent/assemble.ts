@@ -251,6 +251,7 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
     ...(steps ? { around: steps.stepsOn(engine!, spans?.around) } : spans && { around: spans.around }),
     price: (name, usage, asked = model) => asked.isFree ? 0 : price(name, usage, prices),
     exec: hookExec(sandbox.hooks),
+    files: async (cwd) => (await import("../files/hook-files.ts")).hookFiles(cwd),
     ...(gate && { permit: permitter(gate) }),
     recovery: recovery(options.fallbackModel, compactor && ((run) => compactor.compact(run, true))),
     paramsOf,

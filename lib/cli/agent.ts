@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { EventFields } from "../core/events.ts";
+import { hookFiles } from "../files/hook-files.ts";
 import { ownCommand } from "../hooks/own-command.ts";
 import { exec } from "../process/process.ts";
 import { HookRegistry } from "../hooks/registry.ts";
@@ -59,7 +60,13 @@ const prompt = command(PROMPT, async ({ words: [id] }, io) => {
   await hooks.load();
   const { CROCHET_PROMPT_TYPE: prompt_type = "question", CROCHET_PROMPT_MESSAGE: message = "" } = io.env;
   const asked = { prompt_type, message } as EventFields["agent-prompt"];
-  await hooks.fire({ event: "agent-prompt", ...asked }, { session_id: id!, cwd, exec, signal: io.signal });
+  await hooks.fire({ event: "agent-prompt", ...asked }, {
+    session_id: id!,
+    cwd,
+    exec,
+    files: hookFiles,
+    signal: io.signal,
+  });
   return EXIT.ok;
 });
 

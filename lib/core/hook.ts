@@ -102,6 +102,18 @@ interface Executed {
   readonly stderr: string;
 }
 
+/** Files for a hook, the same in every host. A path that is not absolute is below `cwd`. */
+export interface HookFiles {
+  /** The text of a file; undefined if there is none. */
+  read(path: string): Promise<string | undefined>;
+  /** Writes a file anew, and makes the folders above it. */
+  write(path: string, text: string): Promise<void>;
+  /** The names in a folder, sorted; none if there is no folder. */
+  list(path: string): Promise<readonly string[]>;
+  /** The absolute path with every link followed; what is not there yet keeps its name. */
+  realPath(path: string): Promise<string>;
+}
+
 /** What a hook gets beside its event. Each call has its own; only `values` is shared. */
 export interface HookContext {
   /** Aborted when the run is interrupted or the hook's time is up. */
@@ -115,6 +127,7 @@ export interface HookContext {
   readonly sleep: (ms: number) => Promise<void>;
   /** Runs a command without a shell; the same on every runtime. */
   readonly $: (command: string, args?: readonly string[]) => Promise<Executed>;
+  readonly files: HookFiles;
   /** Text for the model; an ephemeral one is shown for this turn and not kept. */
   readonly addContext: (text: string, options?: { ephemeral?: boolean }) => void;
   /** Input for the agent: on turn-end it starts a new turn, elsewhere it joins this one. Later turns do not see it unless it persists. */
@@ -142,6 +155,8 @@ export interface HookEnv {
   readonly exec?:
     | ((command: string, args: readonly string[], options: { cwd: string; signal: AbortSignal }) => Promise<Executed>)
     | undefined;
+  /** The files of hooks whose agent is in a folder. */
+  readonly files?: ((cwd: string) => Promise<HookFiles>) | undefined;
   /** Wraps the model that a hook calls, for a recorder. */
   readonly taped?: ((model: Model) => Model) | undefined;
   /** Counts a model call of a hook, and what it took; throws if a limit forbids it. */
@@ -243,6 +258,18 @@ export class Context implements HookContext {
     return (command, args = []) => {
       if (!this.#env.exec) throw new Error(`Cannot run '${command}' as this host gives hooks no processes`);
       return this.#env.exec(command, args, { cwd: this.cwd, signal: this.signal });
+    };
+  }
+  get files(): HookFiles {
+    const here = async () => {
+      if (!this.#env.files) throw new Error("Cannot use files as this host gives hooks none");
+      return await this.#env.files(this.cwd);
+    };
+    return {
+      read: async (path) => (await here()).read(path),
+      write: async (path, text) => (await here()).write(path, text),
+      list: async (path) => (await here()).list(path),
+      realPath: async (path) => (await here()).realPath(path),
     };
   }
   get addContext(): HookContext["addContext"] {

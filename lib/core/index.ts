@@ -16,6 +16,7 @@ export {
   type Hook,
   type HookContext,
   type HookEnv,
+  type HookFiles,
   type HookList,
   hookOn,
   type HookRecord,

@@ -32,6 +32,7 @@ export interface AgentSpec extends Asks {
   /** What a call cost, in US dollars; `asked` is the model of a hook. Undefined if the price is unknown. */
   readonly price?: (model: string, usage: Usage, asked?: Model) => number | undefined;
   readonly exec?: NonNullable<HookEnv["exec"]>;
+  readonly files?: NonNullable<HookEnv["files"]>;
   /** What intercepts its calls: an engine, a recorder, a tracer. */
   readonly around?: Around;
   /** Makes room before a model call if the context is nearly full. */
@@ -220,6 +221,7 @@ export class Run implements HookEnv {
   readonly clock: Clock;
   readonly values: Map<string, unknown>;
   readonly exec: HookEnv["exec"];
+  readonly files: HookEnv["files"];
   readonly taped: HookEnv["taped"];
 
   constructor(agent: AgentSpec, state: SessionState, { signal, closing = NEVER, asks = agent }: RunBy = {}) {
@@ -231,7 +233,7 @@ export class Run implements HookEnv {
     this.firstIndex = state.messages.length;
     ({ id: this.session_id, agentId: this.agent_id, parentAgentId: this.parent_agent_id, runs: this.index } = state);
     ({ sequence: this.sequence, clock: this.clock, values: this.values } = state);
-    ({ type: this.agent_type, exec: this.exec } = agent);
+    ({ type: this.agent_type, exec: this.exec, files: this.files } = agent);
     this.taped = agent.around?.hookModel;
   }
 

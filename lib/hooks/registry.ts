@@ -174,6 +174,7 @@ export class HookRegistry {
       cwd: ".",
       values,
       signal: new AbortController().signal,
+      files: async (cwd) => (await import("../files/hook-files.ts")).hookFiles(cwd),
       ...where,
     };
   }

@@ -6,6 +6,7 @@ import type { HookEnv, HookRecord } from "../core/hook.ts";
 import { isObject } from "../core/json.ts";
 import { thrownWords } from "../core/thrown.ts";
 import type { Opinion } from "../core/verdict.ts";
+import { hookFiles } from "../files/hook-files.ts";
 import { claude } from "../hooks/hosts/claude.ts";
 import { codex } from "../hooks/hosts/codex.ts";
 import { readEvent } from "../hooks/hosts/read-event.ts";
@@ -91,6 +92,7 @@ export class Backtest {
       clock: { ...systemClock, now: () => at },
       values,
       signal: this.#signal,
+      files: hookFiles,
       exec: (command) => {
         throw new Error(`Cannot run '${command}' in a backtest as the log does not have what it would have printed`);
       },

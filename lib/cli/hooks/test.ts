@@ -10,6 +10,7 @@ import type { HookEnv, HookRecord } from "../../core/hook.ts";
 import { isObject, parsed } from "../../core/json.ts";
 import { type Block, isToolResult, textOf, type ToolResultBlock } from "../../core/messages.ts";
 import type { Opinion } from "../../core/verdict.ts";
+import { hookFiles } from "../../files/hook-files.ts";
 import { type HookFile, loadHook, loadMessage, readHookFile } from "../../hooks/discover.ts";
 import { claude } from "../../hooks/hosts/claude.ts";
 import { readEvent } from "../../hooks/hosts/read-event.ts";
@@ -208,6 +209,7 @@ function envOf(cwd: string, io: Io, stdin: Json): HookEnv {
     values: new Map(),
     signal: io.signal,
     exec,
+    files: hookFiles,
     log: (hook, message) => io.err(`${hook}: ${message}\n`),
   };
 }

@@ -124,6 +124,7 @@ function envOf(
     signal,
     // Few modules start a process: what does that is loaded for those.
     exec: async (...given) => await (await import("../../process/process.ts")).exec(...given),
+    files: async (cwd) => (await import("../../files/hook-files.ts")).hookFiles(cwd),
   };
 }
 

@@ -5,6 +5,7 @@ import type { EventName, Fired } from "../../../lib/core/events.ts";
 import type { Folded } from "../../../lib/core/fold.ts";
 import type { HookEnv } from "../../../lib/core/hook.ts";
 import type { Model } from "../../../lib/core/model.ts";
+import { hookFiles } from "../../../lib/files/hook-files.ts";
 import { loadHook, readHookFile } from "../../../lib/hooks/discover.ts";
 import { exec } from "../../../lib/process/process.ts";
 import { sampleEvent } from "../../../lib/hooks/samples.ts";
@@ -24,7 +25,7 @@ export async function shipped(name: string, cwd: string, options: { model?: Mode
     host: { projectDir: cwd, outputDir: () => `${cwd}/.outputs` },
     prompt: { model: options.model },
   });
-  const { env } = environment(cwd, { exec, ...options.env });
+  const { env } = environment(cwd, { exec, files: hookFiles, ...options.env });
   return {
     record,
     fire: (fired: Fired<EventName>): Promise<Folded> => fireHook(record, fired, env),

@@ -1,0 +1,66 @@
+import type { HookEnv, HookFiles } from "../core/hook.ts";
+
+/** What a runtime, or a host that runs hooks inside itself, can do with files. All paths are absolute. */
+export interface Disk extends Pick<HookFiles, "read" | "write" | "list"> {
+  /** The real path of what is there; undefined if nothing is. @throws {Error} if links cannot be followed */
+  real(path: string): Promise<string | undefined>;
+}
+
+/** The files of hooks whose agent is in a folder. */
+export function filesOn(disk: Disk, cwd: string): HookFiles {
+  const at = (path: string) => absolute(cwd, path);
+  return {
+    read: (path) => disk.read(at(path)),
+    write: (path, text) => disk.write(at(path), text),
+    list: async (path) => [...await disk.list(at(path))].sort(),
+    realPath: (path) => realPath(disk, at(path)),
+  };
+}
+
+/** The nearest folder that is there decides where the rest is. */
+async function realPath(disk: Disk, path: string): Promise<string> {
+  const real = await disk.real(path);
+  if (real !== undefined || path === "/") return real ?? path;
+  const slash = path.lastIndexOf("/");
+  return absolute(await realPath(disk, path.slice(0, slash) || "/"), path.slice(slash + 1));
+}
+
+/** As `resolve` of `node:path`, which not every host has. */
+export function absolute(cwd: string, path: string): string {
+  const parts: string[] = [];
+  for (const part of (path.startsWith("/") ? path : `${cwd}/${path}`).split("/")) {
+    if (part === "..") parts.pop();
+    else if (part !== "" && part !== ".") parts.push(part);
+  }
+  return `/${parts.join("/")}`;
+}
+
+/** Whether an error says that there is no such file or folder. */
+export function isAbsent(error: unknown): boolean {
+  return /\b(?:ENOENT|ENOTDIR|EISDIR)\b/.test((error as Error).message);
+}
+
+/** Loaded when a hook uses files: few do. */
+function fs(): typeof import("node:fs").promises {
+  return process.getBuiltinModule("node:fs").promises;
+}
+
+function orAbsent<T, A>(work: Promise<T>, absent: A): Promise<T | A> {
+  return work.catch((error) => {
+    if (isAbsent(error)) return absent;
+    throw error;
+  });
+}
+
+const DISK: Disk = {
+  read: (path) => orAbsent(fs().readFile(path, "utf8"), undefined),
+  write: async (path, text) => {
+    await fs().mkdir(path.slice(0, path.lastIndexOf("/")) || "/", { recursive: true });
+    await fs().writeFile(path, text);
+  },
+  list: (path) => orAbsent(fs().readdir(path), []),
+  real: (path) => orAbsent(fs().realpath(path), undefined),
+};
+
+/** The files of this machine. */
+export const hookFiles: NonNullable<HookEnv["files"]> = async (cwd) => filesOn(DISK, absolute(process.cwd(), cwd));
