@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { EVENT_NAMES, resolveEvent } from "../lib/core/names.ts";
-import { HOST_NAMES, hostEvent, type HostName, HOSTS } from "../lib/hooks/hosts/index.ts";
+import { HOST_NAMES, hostEvent, type HostName, HOSTS, isTried } from "../lib/hooks/hosts/index.ts";
 
 const TITLES: { readonly [H in HostName]: string } = {
   ...{ claude: "Claude Code", codex: "Codex", gemini: "Gemini CLI", copilot: "Copilot CLI", cursor: "Cursor" },
@@ -19,6 +19,7 @@ export function hostsPage(): string {
   return [
     "# What each host does",
     "Made by `bun run docs/hosts.ts` from the tables in `lib/hooks/hosts`, which `hooks install`, `crochet hook` and `hooks check --for` use.\n" +
+    "A row names the release of the host in which a run has fired the event; what no run has shown is marked *by its documents*, and `hooks install` says so.\n" +
     "An event that is not listed for a host does not exist there: `hooks install` leaves its hooks out and names them ([Other hosts](other-hosts.md)).",
     table(
       ["host", "settings", "new input of a call", "an unknown key in an answer", "Stop hooks"],
@@ -44,9 +45,10 @@ function eventsOf(host: HostName): string {
     const theirs = hostEvent(host, name);
     if (theirs === undefined) return [];
     const can = events[theirs]!.can ?? events[hostEvent(host, resolveEvent(name)!.event) ?? ""]?.can ?? [];
-    return [[code(name), code(theirs), can.join(", ") || "only look"]];
+    const seen = isTried(host, theirs) ? HOSTS[host].tried!.version : "*by its documents*";
+    return [[code(name), code(theirs), can.join(", ") || "only look", seen]];
   });
-  return table(["hook", "event of the host", "it can"], rows);
+  return table(["hook", "event of the host", "it can", "tried with"], rows);
 }
 
 /** Its tools, if their names differ from ours. */

@@ -8,9 +8,9 @@ import { put, scratch } from "./_scratch.ts";
 export type Place = ReturnType<typeof place>;
 
 /** A project and a home of their own, and the command line as it is used there: `using here = place()`. */
-export function place(files: Readonly<Record<string, string>> = {}) {
+export function place(files: Readonly<Record<string, string>> = {}, project = "project") {
   const folder = scratch();
-  const [cwd, home] = [join(folder.path, "project"), join(folder.path, "home")];
+  const [cwd, home] = [join(folder.path, project), join(folder.path, "home")];
   for (const dir of [cwd, home]) mkdirSync(dir);
   put(cwd, files);
   /** What commands are called with: a test may set more. */

@@ -35,8 +35,19 @@ async function answer(args: readonly string[], around: Surroundings): Promise<Se
     get signal() {
       return around.signal;
     },
+    isAttended: hasTerminal,
     prompt: async () => (await import("../agent/named-model.ts")).promptModel(env),
   });
+}
+
+function hasTerminal(): boolean {
+  const { closeSync, openSync } = process.getBuiltinModule("node:fs");
+  try {
+    closeSync(openSync("/dev/tty", "r"));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function print(served: Served | undefined, args: readonly string[], io: Io): Promise<number> {

@@ -40,7 +40,9 @@ const DIALECT = `--dialect (?:${HOST_NAMES.join("|")})$`;
 const ABSOLUTE = new RegExp(
   `(?:\\bcli/hook\\.[jt]s'?| npm:crochet@\\S+ hook) ('(?:[^']|'\\\\'')+'|\\S+) ${DIALECT}`,
 );
-const PORTABLE = new RegExp(`(?:; exec crochet hook "\\$\\w+/|^crochet hook ")((?:[^"\\\\]|\\\\.)+)" ${DIALECT}`);
+const PORTABLE = new RegExp(
+  `(?:; exec crochet hook "\\$\\{?\\w+\\}?/|^crochet hook ")((?:[^"\\\\]|\\\\.)+)" ${DIALECT}`,
+);
 
 /** The file that a line of ours serves in a project; undefined for a line that is not ours. */
 export function installedFile(command: string, project: string): string | undefined {

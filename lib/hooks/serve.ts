@@ -13,6 +13,8 @@ export interface ServeOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Read only when needed: asking for it may be what starts listening for signals. */
   readonly signal: AbortSignal;
+  /** Whether the host has a terminal, so that a person can be asked. @default true */
+  readonly isAttended?: () => boolean;
   /** Gives the model for prompt hooks. They are off if absent. */
   readonly prompt?: () => Promise<PromptModel>;
 }

@@ -46,8 +46,8 @@ export async function messagesApi(): Promise<ModelServer> {
   };
 }
 
-/** Chat Completions, with a shell called `bash`. */
-export async function chatApi(): Promise<ModelServer> {
+/** Chat Completions. */
+export async function chatApi(shell = "bash"): Promise<ModelServer> {
   const server = await chatServer(({ messages, tools }) => {
     const said = messages as readonly { readonly role: string }[];
     const results = said.filter(({ role }) => role === "tool").length;
@@ -55,7 +55,7 @@ export async function chatApi(): Promise<ModelServer> {
       ? nextStep(results, JSON.stringify(messages))
       : { text: "ok" };
     if (!("command" in step)) return step;
-    return { tools: [{ name: "bash", input: { command: step.command, description: "a command" } }] };
+    return { tools: [{ name: shell, input: { command: step.command, description: "a command" } }] };
   });
   return {
     url: server.url,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { HOSTS } from "../../lib/hooks/hosts/index.ts";
+import { HOST_NAMES, HOSTS, isTried } from "../../lib/hooks/hosts/index.ts";
 import { type HostName } from "../../lib/hooks/hosts/host.ts";
 import { readEvent } from "../../lib/hooks/hosts/read-event.ts";
 import { scratch } from "../_scratch.ts";
@@ -176,7 +176,7 @@ test("every recorded event of a host is read as the event of ours that its table
   const folders: [host: HostName, folder: string, skipped: readonly string[]][] = [
     ["codex", "codex/stdin", []],
     ["gemini", "gemini/stdin", ["AfterModel", "BeforeToolSelection", "PreCompress"]],
-    ["qwen", "qwen/stdin", []],
+    ["qwen", "qwen/stdin", ["MessageDisplay"]],
     ["copilot", "copilot/stdin-camel", ["userPromptTransformed"]],
     ["copilot", "copilot/stdin-claude-settings", []],
   ];
@@ -202,3 +202,34 @@ test("every recorded event of a host is read as the event of ours that its table
     }
   }
 });
+
+/** The events of a host that we have recorded, or seen in a run whose stdin was not kept. */
+function seenEvents(host: HostName): readonly string[] {
+  const names = (folder: string) => readdirSync(folder).map((file) => file.split(".")[0]!);
+  const lines = () => readFileSync(join(DATA, host, "events.txt"), "utf8").trim().split("\n");
+  switch (host) {
+    case "claude":
+      return names(testData("captures"));
+    case "codex":
+      return [...names(join(DATA, "codex/stdin")), "SubagentStop", "PreCompact"];
+    case "copilot":
+      return names(join(DATA, "copilot/stdin-camel"));
+    case "opencode":
+    case "pi":
+      return lines();
+    case "gemini":
+    case "qwen":
+      return names(join(DATA, host, "stdin"));
+    default:
+      return [];
+  }
+}
+
+for (const host of HOST_NAMES) {
+  test(`the table of ${host} says of exactly the events we have seen that they were tried`, () => {
+    const seen = seenEvents(host);
+    const { events, tried } = HOSTS[host];
+    for (const name of Object.keys(events)) assert.equal(isTried(host, name), seen.includes(name), name);
+    assert.deepEqual((tried?.unseen ?? []).filter((name) => !Object.hasOwn(events, name)), [], "no such event");
+  });
+}

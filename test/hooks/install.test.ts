@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { install } from "../../lib/cli/hooks/install.ts";
 import { HookFolder } from "../../lib/hooks/folder.ts";
 import { HOST_NAMES, HOSTS } from "../../lib/hooks/hosts/index.ts";
 import { carryOut, type Place, planInstall, planUninstall } from "../../lib/hooks/install.ts";
@@ -365,4 +366,15 @@ test("a line of ours is known by the file it serves, whatever its path is made o
   for (const line of ["true", "bun run hook x --dialect claude", "bun /a/cli/hook.ts x --dialect claude && rm x"]) {
     assert.equal(installedFile(line, "/p"), undefined);
   }
+});
+
+test("install says of which events no run of the host has shown anything", async () => {
+  using p = project({ "session-end.x.ts": MODULE, "stop.x.ts": MODULE });
+  const { out } = await p.call(install.default, `${p.cwd}/hooks`, "--for", "qwen");
+  assert.deepEqual(
+    out.match(/^.*documents.*$/gm),
+    ["  SessionEnd is known by the documents of qwen alone: no run here has shown it"],
+  );
+  const json = await p.call(install.default, `${p.cwd}/hooks`, "--for", "cursor", "--json");
+  assert.deepEqual(JSON.parse(json.out).untried, ["sessionEnd", "stop"]);
 });

@@ -59,7 +59,9 @@ async function run(
   const { root } = HOSTS[host];
   const env = { PATH: at.path, HOME: at.home, ...(root && { [root]: at.project ?? at.cwd }) };
   const given = JSON.stringify({ session_id: "s", cwd: at.cwd, ...stdin });
-  const { out, err, code } = await ended(["/bin/sh", "-c", line], { cwd: join(at.cwd, "src"), env, stdin: given });
+  // It replaces its variable by the path in quotes of its own.
+  const ran = host === "gemini" ? line.replace(/\$GEMINI_PROJECT_DIR/g, () => `'${at.project ?? at.cwd}'`) : line;
+  const { out, err, code } = await ended(["/bin/sh", "-c", ran], { cwd: join(at.cwd, "src"), env, stdin: given });
   return { said: out === "" ? undefined : JSON.parse(out), stderr: err, status: code };
 }
 

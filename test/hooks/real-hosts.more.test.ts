@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { install } from "../../lib/cli/hooks/install.ts";
+import { type HostName, HOSTS } from "../../lib/hooks/hosts/index.ts";
 import { ended, type Exit, type Given } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
 import { put } from "../_scratch.ts";
@@ -33,7 +34,9 @@ const HOOKS = {
 
 interface RealHost {
   readonly host: string;
-  readonly packages: readonly string[];
+  readonly table: HostName;
+  /** What it needs beside its own package. */
+  readonly more?: readonly string[];
   readonly program: string;
   readonly model: () => Promise<ModelServer>;
   /** How hooks are installed. */
@@ -43,12 +46,17 @@ interface RealHost {
     readonly args: readonly string[];
     readonly env?: Readonly<Record<string, string>>;
   };
+  /** What the model reads of the call that a module rewrites. @default its new output */
+  readonly rewritten?: RegExp;
   /** Plays the session, if the program does not by itself. */
   readonly play?: (path: string, given: Given) => Promise<Exit>;
 }
 
+/** The release for which the table of a host was written. */
+const pinned = (table: HostName) => `${HOSTS[table].tried!.package}@${HOSTS[table].tried!.version}`;
+
 const claude = {
-  packages: ["@anthropic-ai/claude-code@2.1.325"],
+  table: "claude",
   program: "claude",
   model: messagesApi,
   session: (here: Place, url: string) => {
@@ -65,14 +73,14 @@ const claude = {
       },
     };
   },
-};
+} as const;
 
 const REAL: readonly RealHost[] = [
   { host: "Claude Code", install: ["--for", "claude"], ...claude },
   { host: "Claude Code with a plugin", install: ["--for", "claude", "--as", "plugin"], ...claude },
   {
     host: "Codex",
-    packages: ["@openai/codex@0.166.0"],
+    table: "codex",
     program: "codex",
     model: responsesApi,
     install: ["--for", "codex"],
@@ -87,7 +95,7 @@ const REAL: readonly RealHost[] = [
   },
   {
     host: "Gemini CLI",
-    packages: ["@google/gemini-cli@0.61.0"],
+    table: "gemini",
     program: "gemini",
     model: geminiApi,
     install: ["--for", "gemini"],
@@ -104,10 +112,26 @@ const REAL: readonly RealHost[] = [
     },
   },
   {
+    host: "Qwen Code",
+    table: "qwen",
+    program: "qwen",
+    model: () => chatApi("run_shell_command"),
+    install: ["--for", "qwen"],
+    rewritten: /qwen cannot rewrite anything there/,
+    session: (here, url) => {
+      const settings = { security: { auth: { selectedType: "openai" } } };
+      put(here.home, { ".qwen/settings.json": JSON.stringify(settings) });
+      return {
+        args: ["-p", "go", "--yolo"],
+        env: { OPENAI_BASE_URL: url, OPENAI_API_KEY: "test", OPENAI_MODEL: "m" },
+      };
+    },
+  },
+  {
     host: "Copilot CLI",
-    packages: ["@github/copilot@1.0.102"],
+    table: "copilot",
     program: "copilot",
-    model: chatApi,
+    model: () => chatApi(),
     install: ["--for", "copilot"],
     session: (here, url) => ({
       args: ["-p", "go", "--allow-all-tools", "--trust-folder"],
@@ -121,10 +145,11 @@ const REAL: readonly RealHost[] = [
   },
   {
     host: "pi",
+    table: "pi",
     // It needs a newer Node than a machine may have.
-    packages: ["@earendil-works/pi-coding-agent@0.87.1", "node@22"],
+    more: ["node@22"],
     program: "pi",
-    model: chatApi,
+    model: () => chatApi(),
     install: ["--for", "pi"],
     session: (here, url) => {
       const folder = join(here.home, ".pi/agent");
@@ -139,10 +164,9 @@ const REAL: readonly RealHost[] = [
   },
   {
     host: "opencode",
-    // The newest release with a program for every machine.
-    packages: ["opencode-ai@1.18.18"],
+    table: "opencode",
     program: "opencode",
-    model: chatApi,
+    model: () => chatApi(),
     install: ["--for", "opencode"],
     play: opencodeSession,
     session: (here, url) => {
@@ -161,11 +185,11 @@ const SKIP = !process.env.CROCHET_TEST_LONG
   ? { skip: "the hosts are the same under both runtimes" }
   : {};
 
-for (const { host, packages, program, model, install: how, session, play } of REAL) {
+for (const { host, table, more = [], program, model, install: how, session, play, rewritten } of REAL) {
   test(`in ${host} a guard denies, a module rewrites, and a Stop hook sends back and lets go`, SKIP, async (t) => {
-    const path = hostProgram(join(FOLDER, program), packages, program);
-    if (path === undefined) return t.skip(`${packages.join()} cannot be installed`);
-    using here = place({ ...HOOKS, "build/kept.txt": "", "package.json": "{}" });
+    const path = hostProgram(join(FOLDER, program), [pinned(table), ...more], program);
+    if (path === undefined) return t.skip(`${pinned(table)} cannot be installed`);
+    using here = place({ ...HOOKS, "build/kept.txt": "", "package.json": "{}" }, "a project");
     mkdirSync(join(here.cwd, "node_modules/.bin"), { recursive: true });
     symlinkSync(LAUNCHER, join(here.cwd, "node_modules/.bin/crochet"));
     const done = await here.call(install.default, join(here.cwd, "hooks"), ...how);
@@ -174,19 +198,21 @@ for (const { host, packages, program, model, install: how, session, play } of RE
     const { args, env } = session(here, server.url);
     const around = { HOME: here.home, PATH: `${dirname(path)}:${process.env.PATH}`, ...env };
     const given = { cwd: here.cwd, env: around };
+    const { out: release } = await ended([path, "--version"], given);
+    assert.ok(release.includes(HOSTS[table].tried!.version), `the table is of another release than ${release}`);
     const { code, out, err } = await (play ? play(path, given) : ended([path, ...args], given));
     const shown = `${out}\n${err}\n${server.asked().slice(-3000)}`;
     assert.equal(code, 0, shown);
     assert.ok(existsSync(join(here.cwd, "build/kept.txt")), shown);
     assert.match(server.asked(), /REFUSED-BY-GUARD/, shown);
-    assert.match(server.asked(), /REWRITTEN/, shown);
+    assert.match(server.asked(), rewritten ?? /REWRITTEN/, shown);
     assert.match(server.asked(), /SENT-BACK/, shown);
     assert.match(out, /I tested it/, shown);
   });
 }
 
 test("doctor learns from Codex that no person has trusted the hooks", SKIP, async (t) => {
-  const path = hostProgram(join(FOLDER, "codex"), ["@openai/codex@0.166.0"], "codex");
+  const path = hostProgram(join(FOLDER, "codex"), [pinned("codex")], "codex");
   if (path === undefined) return t.skip("Codex cannot be installed");
   using here = place(HOOKS);
   await here.call(install.default, join(here.cwd, "hooks"), "--for", "codex");

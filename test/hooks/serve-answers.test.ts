@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { HostName } from "../../lib/hooks/hosts/index.ts";
+import { serve } from "../../lib/hooks/serve.ts";
+import { CROCHET, ended } from "../_crochet.ts";
+import { NO_PTY, Pty } from "../_pty.ts";
 import { scratch } from "../_scratch.ts";
 import { ask, EVENTS, type Json, moduleAnswering, served } from "./_served.ts";
 
@@ -24,7 +28,7 @@ const TABLE: [event: string, answer: Json, claude: unknown, codex: unknown, gemi
       permissionDecision: "deny",
       permissionDecisionReason: "A person has to decide, but codex asks no one there: sure?",
     }),
-    { decision: "deny", reason: "A person has to decide, but gemini asks no one there: sure?" },
+    { decision: "ask", reason: "sure?", systemMessage: "sure?" },
   ],
   [
     "pre",
@@ -325,4 +329,30 @@ test("a script's verdict that a host would ignore silently is reported, never ac
     assert.deepEqual({ output, code }, { output: undefined, code: 1 }, host);
     assert.match(stderr, /there is other text before its JSON object/);
   }
+});
+
+test("a question to a person whom gemini cannot reach is a refusal: without a terminal it would wait forever", async () => {
+  using folder = scratch({ "pre-tool-use.x.ts": moduleAnswering({ action: "ask", reason: "sure?" }) });
+  const at = async (isAttended: boolean) => {
+    const { signal } = new AbortController();
+    const options = { host: "gemini", env: { HOME: folder.path }, signal, isAttended: () => isAttended } as const;
+    const { stdout } = await serve(`${folder.path}/pre-tool-use.x.ts`, JSON.stringify(EVENTS.pre!.gemini), options);
+    return JSON.parse(stdout).decision;
+  };
+  assert.deepEqual([await at(true), await at(false)], ["ask", "deny"]);
+});
+
+test("crochet hook finds out by itself whether there is a terminal", { skip: NO_PTY ?? false }, async () => {
+  using folder = scratch({
+    "pre-tool-use.x.ts": moduleAnswering({ action: "ask", reason: "sure?" }),
+    "event.json": JSON.stringify(EVENTS.pre!.gemini),
+  });
+  const line = [...CROCHET, "hook", join(folder.path, "pre-tool-use.x.ts"), "--dialect", "gemini"];
+  const given = { cwd: folder.path, env: { HOME: folder.path } };
+  const stdin = JSON.stringify(EVENTS.pre!.gemini);
+  const { out } = await ended(["setsid", "--wait", ...line], { ...given, stdin });
+  assert.match(out, /"decision":"deny".*asks no one there: sure\?/);
+  await using terminal = new Pty(line, { ...given, behind: "< event.json" });
+  await terminal.end();
+  assert.match(terminal.raw, /"decision":"ask"/);
 });

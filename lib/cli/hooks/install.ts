@@ -1,7 +1,7 @@
 import { basename, join, resolve } from "node:path";
 import { nearest } from "../../files/nearest.ts";
 import { HookFolder } from "../../hooks/folder.ts";
-import { HOST_NAMES, HOSTS, isHost } from "../../hooks/hosts/index.ts";
+import { HOST_NAMES, type HostName, HOSTS, isHost, isTried } from "../../hooks/hosts/index.ts";
 import { carryOut, type Installation, type Place, planInstall, planUninstall } from "../../hooks/install.ts";
 import { planPlugin, removePlugin, writePlugin } from "../../hooks/install-plugin.ts";
 import { distrust, standings, trust } from "../../hooks/trust.ts";
@@ -68,18 +68,25 @@ function finish(plan: Installation, { place }: Asked, flags: Flags["flags"], don
     (plan.before === undefined || standings(cwd, env).some((s) => s.thing === thing && s.state === "trusted"));
   if (!dry) carryOut(plan, env);
   if (keepTrust) trust(cwd, env, thing);
-  return answer({ ...plan, changed }, flags, done);
+  return answer({ ...plan, changed }, host, flags, done);
 }
 
 type Planned = Pick<Installation, "settings" | "entries" | "left"> & { readonly changed: boolean };
 
-function answer({ settings, entries, left, changed }: Planned, { dryRun: dry }: Flags["flags"], done: string) {
+function answer(
+  { settings, entries, left, changed }: Planned,
+  host: HostName,
+  { dryRun: dry }: Flags["flags"],
+  done: string,
+) {
+  const untried = [...new Set(entries.map(({ event }) => event))].filter((event) => !isTried(host, event));
   const lines = [
     ...entries.map(({ event, matcher, hook }) => `  ${[event, matcher].filter(Boolean).join(" ")}: ${hook.command}\n`),
     ...left.map(({ name, why }) => `  left out ${name}: ${why}\n`),
+    ...untried.map((event) => `  ${event} is known by the documents of ${host} alone: no run here has shown it\n`),
     `${settings}: ${!changed ? "nothing to change" : dry ? `would be ${done}` : done}\n`,
   ];
-  return { data: { settings, changed, written: changed && !dry, entries, left }, text: lines.join("") };
+  return { data: { settings, changed, written: changed && !dry, entries, left, untried }, text: lines.join("") };
 }
 
 const INSTALL: Usage = {
@@ -104,7 +111,7 @@ export const install = {
     if (asked.plugin !== undefined) {
       const plan = await planPlugin(found, asked.plugin, place);
       if (!read.flags.dryRun) writePlugin(plan, folder, asked.plugin);
-      return answer({ ...plan, changed: true }, read.flags, "written");
+      return answer({ ...plan, changed: true }, place.host, read.flags, "written");
     }
     const plan = await planInstall(found, place);
     const { data, text } = finish(plan, asked, read.flags, "written");
@@ -127,7 +134,8 @@ export const uninstall = {
     const asked = readAsked(read, io);
     if (asked.plugin !== undefined) {
       const changed = removePlugin(asked.plugin, asked.place.cwd, read.flags.dryRun === true);
-      return answer({ settings: asked.plugin, entries: [], left: [], changed }, read.flags, "removed");
+      const plan = { settings: asked.plugin, entries: [], left: [], changed };
+      return answer(plan, asked.place.host, read.flags, "removed");
     }
     return finish(await planUninstall(asked.folder, asked.place), asked, read.flags, "restored");
   }),

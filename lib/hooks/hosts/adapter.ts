@@ -1,7 +1,7 @@
 import type { Host } from "./host.ts";
 import { resultText } from "./keys.ts";
 
-type Known = Pick<Host, "name" | "events" | "tools" | "inputKeys" | "toolAliases"> & {
+type Known = Pick<Host, "name" | "events" | "tried" | "tools" | "inputKeys" | "toolAliases"> & {
   readonly file: string;
   readonly afterInstall?: string;
 };

@@ -128,6 +128,7 @@ export const claude: Host = {
     WorktreeCreate: { output: ["worktreePath"], exitBlocks: true },
     WorktreeRemove: {},
   },
+  tried: { package: "@anthropic-ai/claude-code", version: "2.1.325", unseen: ["TeammateIdle", "DirectoryAdded"] },
   tools: {},
   toolAliases: {},
   likeClaude: true,

@@ -14,7 +14,7 @@ const events: Host["events"] = {
   },
   BeforeTool: {
     ours: ["pre-tool-use"],
-    can: ["deny", "allow", "modify", "halt"],
+    can: ["deny", "ask", "allow", "modify", "halt"],
     output: ["tool_input"],
     blocks: true,
   },
@@ -50,27 +50,33 @@ function toolMatcher(names: readonly string[]): string | undefined {
 export const gemini: Host = {
   name: "gemini",
   events,
+  tried: { package: "@google/gemini-cli", version: "0.61.0", unseen: ["Notification"] },
   tools,
   toolAliases: {},
   likeClaude: false,
   settings: {
     files: [".gemini/settings.json"],
-    project: { root: "$GEMINI_PROJECT_DIR" },
+    // Without braces it puts a path in quotes there, which ends our own quotes.
+    project: { root: "${GEMINI_PROJECT_DIR}" },
     // Seen with 0.61.0.
     afterInstall: "Gemini CLI runs hooks only in a folder that a person has trusted: with --skip-trust it runs none",
     second: 1000,
     named: true,
     toolMatcher,
   },
-  answers: { mergesInput: true, hidesResult: true },
+  answers: { mergesInput: true, hidesResult: true, asksAtTerminal: true },
   decided: (folded, event) => {
     const { decision, reason, modified, value } = folded;
     if (event.event === "post-tool-use") {
       // The reason of a refusal is what the model reads in place of the result.
       return modified && value !== null ? { top: { decision: "deny", reason: resultText(value) } } : {};
     }
+    // A person who is asked reads the message to the user alone.
+    const question = decision === "ask" && {
+      systemMessage: [reason, ...folded.systemMessages.map(({ text }) => text)].filter(Boolean).join("\n"),
+    };
     return {
-      top: decision === "deny" ? { decision, reason } : decision === "allow" ? { decision } : {},
+      top: decision === "continue" ? {} : { decision, ...(decision !== "allow" && { reason }), ...question },
       specific: event.event === "pre-tool-use" && modified ? { tool_input: value } : {},
     };
   },
@@ -79,7 +85,7 @@ export const gemini: Host = {
     sessionVariable: "GEMINI_SESSION_ID",
     timeout: () => 60,
     top: TOP,
-    decisions: ["allow", "deny", "block"],
+    decisions: ["allow", "deny", "block", "ask"],
     permissions: [],
     newInput: "tool_input",
     written: (claude, { minute }) => {

@@ -39,6 +39,8 @@ export interface EventSetting {
 export interface Host {
   readonly name: string;
   readonly events: { readonly [name: string]: HostEventRow };
+  /** The release that was run for this table, and the events that no run has fired. Absent: all is by its documents. */
+  readonly tried?: { readonly package: string; readonly version: string; readonly unseen: readonly string[] };
   /** Its names of tools by ours, if the inputs have the same fields. */
   readonly tools: { readonly [theirs: string]: string };
   /** Its names of the fields of tools' inputs by ours, where they differ. */
@@ -91,6 +93,8 @@ export interface Host {
     readonly mergesInput?: boolean;
     /** Whether a refusal after a call hides the call's result: reasons then go beside it, as context. */
     readonly hidesResult?: boolean;
+    /** Whether it waits forever for an answer to a question without a terminal: a question is then a refusal. */
+    readonly asksAtTerminal?: boolean;
     /** The key at the top of an answer that holds text for the model; absent if it is in `hookSpecificOutput`. */
     readonly contextAtTop?: string;
   };

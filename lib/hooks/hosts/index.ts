@@ -26,6 +26,11 @@ export function scriptHost(host: HostName): HostName {
 export const SETTINGS_FILES: readonly string[] = HOST_NAMES.map((name) => HOSTS[name].settings)
   .filter(({ flat, adapter }) => !flat && !adapter).flatMap(({ files }) => files);
 
+/** Whether a run of the host has fired one of its events; else its row is by the host's documents. */
+export function isTried(host: HostName, event: string): boolean {
+  return HOSTS[host].tried?.unseen.includes(event) === false;
+}
+
 /** The host's event for hooks of one of our names, such as `stop`; undefined without one. */
 export function hostEvent(host: HostName, ours: string): string | undefined {
   const { events } = HOSTS[host];

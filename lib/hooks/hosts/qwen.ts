@@ -2,17 +2,35 @@ import { claude, commands, CONTEXT, PERMISSION } from "./claude.ts";
 import { gemini } from "./gemini.ts";
 import type { Host } from "./host.ts";
 
-const { PostToolUse, PermissionRequest: _, PreModelSwitch: __, ...events } = claude.events;
-const { local: ___, patternMatcher: ____, ...settings } = claude.settings;
+const { local: _, patternMatcher: __, ...settings } = claude.settings;
 
-/** Qwen Code: the events of Claude Code with the tools of Gemini CLI. It says stop_hook_active at the first Stop already. */
+/** Its events of Claude Code: the others are not in its own list. */
+const SHARED = [
+  ...["SessionStart", "SessionEnd", "UserPromptSubmit", "SubagentStart", "PermissionRequest", "PostToolUseFailure"],
+  ...["PostToolBatch", "PermissionDenied", "Stop", "SubagentStop", "StopFailure", "PreCompact", "PostCompact"],
+  ...["InstructionsLoaded", "Notification", "UserPromptExpansion", "MessageDisplay"],
+];
+
+/** Qwen Code: most events of Claude Code with the tools of Gemini CLI. */
 export const qwen: Host = {
   ...claude,
   name: "qwen",
   events: {
-    ...events,
+    ...Object.fromEntries(SHARED.map((name) => [name, claude.events[name]!])),
     PreToolUse: { ours: ["pre-tool-use"], can: ["deny", "ask", "allow"], output: PERMISSION, blocks: true },
-    PostToolUse: { ...PostToolUse!, can: ["deny", "context"], output: CONTEXT, blocks: false },
+    PostToolUse: { ...claude.events.PostToolUse!, can: ["deny", "context"], output: CONTEXT, blocks: false },
+    TodoCreated: { blocks: true, exitBlocks: true },
+    TodoCompleted: { blocks: true, exitBlocks: true },
+    SessionDelete: {},
+  },
+  // SessionEnd: in three of three runs without a terminal it did not fire.
+  tried: {
+    package: "@qwen-code/qwen-code",
+    version: "0.24.4",
+    unseen: [
+      ...["SessionEnd", "PermissionRequest", "PermissionDenied", "StopFailure", "PreCompact", "PostCompact"],
+      ...["UserPromptExpansion", "TodoCreated", "TodoCompleted", "SessionDelete"],
+    ],
   },
   tools: { ...gemini.tools, edit: "Edit", list_directory: "LS" },
   // It asks prompt hooks again after each tool, without a prompt.

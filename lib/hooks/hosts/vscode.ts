@@ -11,7 +11,7 @@ const tools = {
 };
 const inputKeys = { filePath: "file_path", oldString: "old_string", newString: "new_string" };
 
-const { commands: _, ...like } = claude;
+const { commands: _, tried: __, ...like } = claude;
 
 /** VS Code's agent, which runs the entries for Claude Code with names of its own, and ignores their matchers. */
 export const vscode: Host = {

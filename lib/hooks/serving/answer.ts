@@ -100,14 +100,14 @@ function repeated(asked: NonNullable<AskedModule["asked"]>, ctx: Context): Retur
 }
 
 /** Asks one hook, and fits its answer to what the host can do. */
-function askedByHost(record: HookRecord, { heard, env, host }: Serving): Promise<Folded> {
+function askedByHost(record: HookRecord, { heard, env, host, options }: Serving): Promise<Folded> {
   let own: Context;
   const asked: HookRecord = {
     ...underHostNames(record, heard),
     // A host that does not wait knows that from its own settings.
     mode: record.mode === "gate" ? "gate" : "observe",
     run: (event, ctx) => record.run(event, own = ctx as Context),
-    read: (raw, event) => fitting(withContext(record.read(raw, event), own), event, host),
+    read: (raw, event) => fitting(withContext(record.read(raw, event), own), event, host, options.isAttended?.()),
   };
   return fire([asked], { ...heard.fired }, env);
 }
