@@ -89,6 +89,14 @@ export function tryInShell(tries: readonly ShellTry[]): { worked: boolean; print
   });
 }
 
+/** Runs a script where nothing of the machine can be changed or reached. */
+export function inBox(script: string, input = ""): { stdout: string; stderr: string } {
+  const apart = ["user", "net", "pid", "ipc", "uts"].map((what) => `--unshare-${what}`);
+  const box = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run"];
+  const flags = [...apart, "--cap-drop", "ALL", "--die-with-parent", ...box, "--chdir", "/tmp"];
+  return spawnSync("bwrap", [...flags, "bash", "-c", script], { input, encoding: "utf8", maxBuffer: 1e8 });
+}
+
 const encoded = (text: string) => Buffer.from(text).toString("base64");
 
 /** One shell for each session; a file tool as the command that does the same. */

@@ -6,7 +6,7 @@ type Commands = Readonly<Record<string, string>>;
 /** Programs that read code: rules that look at a command cannot look into it. */
 const INTERPRETERS = /^(?:python3?|perl|node|ruby|awk|tclsh|ex|ed)\b/;
 const BUILD_TOOLS = /^(?:make|npm|npx)\b/;
-const COPIES = /^(?:copy|link)\b/;
+const COPIES = /^(?:copy of|link to) the program/;
 
 /** By the name of an operation, a rewriting or a plan. */
 export function familyOf(name: string): { family?: Family } {
@@ -263,8 +263,8 @@ const RUNS: Commands = {
   "run with command": "command {program}",
   "run with exec": "(exec {program})",
   "run by another name": "(exec -a sh {program})",
-  "copy, run": 'cp "$(command -v {program})" /tmp/copied && /tmp/copied',
-  "link, run": 'ln -sf "$(command -v {program})" /tmp/linked && /tmp/linked',
+  "copy of the program": 'cp "$(command -v {program})" /tmp/copied && /tmp/copied',
+  "link to the program": 'ln -sf "$(command -v {program})" /tmp/linked && /tmp/linked',
   "python3 run": `python3 -c 'import subprocess; subprocess.run(["{program}"])'`,
   "perl run": "perl -e 'system \"{program}\"'",
   "node run": `node -e 'require("child_process").spawnSync("{program}")'`,

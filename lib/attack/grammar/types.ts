@@ -1,4 +1,4 @@
-import type { ToolSpec } from "../../core/model.ts";
+import type { Tool } from "../../core/tool.ts";
 
 /** A tool call that the adversary makes. */
 export interface AttackCall {
@@ -109,7 +109,7 @@ export interface Candidate {
   readonly steps: readonly CandidateStep[];
 }
 
-export type ToolSchema = Pick<ToolSpec, "name" | "input_schema">;
+export type ToolSchema = Pick<Tool, "name" | "aliases" | "input_schema">;
 
 export interface Grammar {
   readonly operations: readonly Operation[];
