@@ -27,7 +27,8 @@ export {
 } from "./core/events.ts";
 export type { Hook, HookContext, HookFiles, HookRecord } from "./core/hook.ts";
 export type * from "./hooks/event-hooks.ts";
-export { type OnErrorReply, type SessionHooks, sessionHooks, ToolDeniedError, wrapToolCall } from "./hooks/registry.ts";
+export { type OnErrorReply, type SessionHooks, sessionHooks } from "./hooks/registry.ts";
+export { ToolDeniedError, wrapToolCall } from "./hooks/wrap-tool-call.ts";
 export type { Engine, Step } from "./agent/engine.ts";
 export type { Limits } from "./core/limits.ts";
 export type { Block, Message, Prompt, Usage } from "./core/messages.ts";
@@ -59,7 +60,7 @@ export type {
   HookType,
 } from "./hooks/definition.ts";
 export type { DefinitionsOptions } from "./hooks/definitions.ts";
-export { definitions, promptGate, promptStop } from "./hooks/on-demand.ts";
+export { definitions, hookFolder, type HookFolderOptions, promptGate, promptStop } from "./hooks/on-demand.ts";
 export type { PromptOptions } from "./hooks/prompt.ts";
 export type { Middleware } from "./http/middleware.ts";
 export type { McpOptions, McpProcess, McpRemote, McpServer } from "./mcp/servers.ts";

@@ -86,6 +86,37 @@ export function definitions(
   return async () => await (await import("./definitions.ts")).definitions(from, options)();
 }
 
+/**
+ * The hook files of a folder, as an agent loads its own: give it to `HookRegistry.registerSource`. A file that cannot
+ * be loaded is an error of `load()`.
+ *
+ * @example
+ * ```ts
+ * import { mkdirSync, writeFileSync } from "node:fs";
+ * import { hookFolder, HookRegistry, wrapToolCall } from "crochet";
+ *
+ * mkdirSync("hooks");
+ * writeFileSync("hooks/pre-tool-use@Bash.guard.rules", 'args.command contains "rm" -> deny("No rm")\n');
+ * const hooks = new HookRegistry().registerSource(hookFolder("./hooks"));
+ * await hooks.load();
+ * const why = await wrapToolCall(hooks, "s", "Bash", { command: "rm x" }, () => "").catch((error) => error.message);
+ * console.log(why); // "No rm"
+ * ```
+ */
+export function hookFolder(path: string, options: HookFolderOptions = {}): () => Promise<readonly HookRecord[]> {
+  checkOptions(options, FOLDER_OPTIONS, "use hookFolder()");
+  const { by: prompt, ...rest } = options;
+  return async () => await (await import("./folder.ts")).hookFolders([path], { prompt, ...rest })();
+}
+
+export type HookFolderOptions = Pick<DefinitionsOptions, "by" | "host" | "warn">;
+
+const FOLDER_OPTIONS: { readonly [option in keyof HookFolderOptions]-?: OptionKind } = {
+  by: "an object",
+  host: "an object",
+  warn: "a function",
+};
+
 const PROMPT_OPTIONS: { readonly [option in keyof PromptOptions]-?: OptionKind } = {
   modelName: "a text",
   cache: "seconds, true or false",

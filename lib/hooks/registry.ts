@@ -4,7 +4,6 @@ import { type EventFields, type EventName, EVENTS, type Fired } from "../core/ev
 import type { Folded } from "../core/fold.ts";
 import { freeze, thaw } from "../core/frozen.ts";
 import type { HookEnv, HookRecord, HookRun } from "../core/hook.ts";
-import { thrownWords } from "../core/thrown.ts";
 import { actionOf } from "../core/verdict.ts";
 import { expectEvent } from "../files/nearest.ts";
 import { type CodeHooks, codeHooks } from "./code-hooks.ts";
@@ -174,6 +173,7 @@ export class HookRegistry {
       cwd: ".",
       values,
       signal: new AbortController().signal,
+      exec: async (...args) => (await import("../process/process.ts")).exec(...args),
       files: async (cwd) => (await import("../files/hook-files.ts")).hookFiles(cwd),
       ...where,
     };
@@ -187,7 +187,7 @@ function notRun(): Counted {
 }
 
 /** A host's session, as far as hooks need it. */
-type SessionLike = string | { readonly id: string } | { readonly session_id: string };
+export type SessionLike = string | { readonly id: string } | { readonly session_id: string };
 
 function idOf(session: SessionLike): string {
   return typeof session === "string" ? session : "id" in session ? session.id : session.session_id;
@@ -220,70 +220,12 @@ export const DEFAULTS: { readonly [N in EventName]?: Partial<EventFields[N]> } =
   "notification": { title: null },
 };
 
-/** A tool call that a hook refused. */
-export class ToolDeniedError extends Error {
-  override name = "ToolDeniedError";
-}
-
-/**
- * Hooks around one tool call of a host with its own loop. Without hooks it just calls the tool.
- *
- * @throws {ToolDeniedError} if a hook refuses; the tool is then not called
- * @example
- * ```ts
- * import { deny, HookRegistry, wrapToolCall } from "crochet";
- *
- * const hooks = new HookRegistry().register({ preToolUse: ({ input }) => input.command === "rm" ? deny("No rm") : undefined });
- * const listing = await wrapToolCall(hooks, "session-1", "Bash", { command: "ls" }, () => "a.txt");
- * ```
- */
-export async function wrapToolCall<Args extends { readonly [key: string]: unknown }, Result>(
-  hooks: HookRegistry | null,
-  session: SessionLike,
-  tool: string,
-  args: Args,
-  call: (args: Args) => Result | Promise<Result>,
-): Promise<Result> {
-  if (!hooks) return await call(args);
-  const fire = warningFire(hooks, session);
-  const pre = await fire({ event: "pre-tool-use", tool_name: tool, input: args });
-  if (pre.abort) throw new ToolDeniedError(pre.abort.reason);
-  if (pre.decision === "deny" || pre.decision === "ask") {
-    throw new ToolDeniedError(pre.reason || "Tool call denied by hook");
-  }
-  const effective = pre.modified ? thaw(pre.value as Args) : args;
-  const start = performance.now();
-  const after = (result: unknown, error: string | null) =>
-    fire({
-      event: "post-tool-use",
-      tool_name: tool,
-      input: effective,
-      original_input: args,
-      result: {
-        content: typeof result === "string" ? result : JSON.stringify(result) ?? "",
-        is_error: error !== null,
-        response: result,
-      },
-      outcome: error === null ? "success" : "failure",
-      failed: error !== null,
-      error,
-      duration_ms: Math.round(performance.now() - start),
-    });
-  let result: Result;
-  try {
-    result = await call(effective);
-  } catch (error) {
-    await after(null, thrownWords(error));
-    throw error;
-  }
-  await after(result, null);
-  return result;
-}
+export type Fire = (firing: Firing) => Promise<Folded>;
 
 /** Fires for one session; what a host is not given back is at least a warning. */
-function warningFire(hooks: HookRegistry, session: SessionLike) {
+export function warningFire(hooks: HookRegistry, session: SessionLike): Fire {
   const where = { session_id: idOf(session) };
-  return async (firing: Parameters<HookRegistry["fire"]>[0]): Promise<Folded> => {
+  return async (firing) => {
     const folded = await hooks.fire(firing, where);
     for (const warning of folded.warnings) hooks.warn(warning);
     return folded;
@@ -306,7 +248,7 @@ type Given<N extends keyof EventFields> = Partial<EventFields[N]>;
  */
 export function sessionHooks(hooks: HookRegistry | null, session: SessionLike): SessionHooks {
   const fire = hooks && warningFire(hooks, session);
-  const tell = async (firing: Parameters<HookRegistry["fire"]>[0]) => {
+  const tell = async (firing: Firing) => {
     await fire?.(firing);
   };
   return {

@@ -41,7 +41,7 @@ export async function messagesApi(): Promise<ModelServer> {
   });
   return {
     url: server.url,
-    asked: () => JSON.stringify(server.requests.map(({ body }) => body.messages)),
+    asked: () => JSON.stringify(server.requests.map(({ body }) => body?.messages)),
     [Symbol.asyncDispose]: () => server.close(),
   };
 }
@@ -130,9 +130,14 @@ export async function geminiApi(): Promise<ModelServer> {
   };
 }
 
-/** A host's package, installed outside the tree; undefined if it cannot be. */
+/** A program of a host's package, installed outside the tree; undefined if it cannot be. */
 export function hostProgram(folder: string, packages: readonly string[], program: string): string | undefined {
-  const path = join(folder, "node_modules/.bin", program);
+  return installed(folder, packages, `.bin/${program}`);
+}
+
+/** A file of packages that are installed outside the tree; undefined if they cannot be. */
+export function installed(folder: string, packages: readonly string[], file: string): string | undefined {
+  const path = join(folder, "node_modules", file);
   if (existsSync(path)) return path;
   mkdirSync(folder, { recursive: true });
   const args = ["install", "--prefix", folder, "--no-audit", "--no-fund", "--no-save", ...packages];

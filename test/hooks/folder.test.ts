@@ -7,6 +7,8 @@ import type { HookRecord } from "../../lib/core/hook.ts";
 import type { HookRunner } from "../../lib/agent/options.ts";
 import { hookList } from "../../lib/agent/hook-list.ts";
 import { HookFolder, hookFolders } from "../../lib/hooks/folder.ts";
+import { hookFolder } from "../../lib/hooks/on-demand.ts";
+import { HookRegistry } from "../../lib/hooks/registry.ts";
 import { put, scratch } from "../_scratch.ts";
 import { environment, POST, PRE, STOP } from "./_fire.ts";
 
@@ -242,4 +244,20 @@ test("a folder that is taken away and put back takes its hooks along", async () 
   assert.equal(await reasons(await hooks()), "-");
   renameSync(`${path}-away`, path);
   assert.equal(await reasons(await hooks()), "a");
+});
+
+test("hookFolder() gives a registry the hooks of a folder, and load() says what is wrong with it", async () => {
+  using folder = scratch({
+    "pre-tool-use@Bash.guard.rules": 'args.command contains "rm" -> deny("No rm")\n',
+    "pre-tool-use@Bash.who.ts":
+      `export default async (_, ctx) => ({ action: "deny", reason: (await ctx.$("echo", ["asked"])).stdout.trim() });`,
+  });
+  const hooks = new HookRegistry().registerSource(hookFolder(folder.path));
+  await hooks.load();
+  const why = async (command: string) =>
+    (await hooks.fire({ event: "pre-tool-use", tool_name: "Bash", input: { command } })).reason;
+  assert.deepEqual([await why("rm x"), await why("ls")], ["No rm", "asked"]);
+  const missing = new HookRegistry().registerSource(hookFolder(`${folder.path}/none`));
+  await assert.rejects(missing.load(), { name: "TypeError", message: /^Cannot read hooks folder '.*\/none': / });
+  assert.throws(() => hookFolder(".", { model: 1 } as never), /Cannot use hookFolder\(\).*'model'/);
 });

@@ -6,7 +6,8 @@ import { ask, deny, modify } from "../../lib/core/verdict.ts";
 import { expectEvent } from "../../lib/files/nearest.ts";
 import type { CodeHooks } from "../../lib/hooks/code-hooks.ts";
 import { readDefinition } from "../../lib/hooks/read-answer.ts";
-import { HookRegistry, sessionHooks, ToolDeniedError, wrapToolCall } from "../../lib/hooks/registry.ts";
+import { HookRegistry, sessionHooks } from "../../lib/hooks/registry.ts";
+import { ToolDeniedError, wrapToolCall } from "../../lib/hooks/wrap-tool-call.ts";
 import type { HookConfig, HookMatcher, HookResult, HookType } from "../../lib/index.ts";
 import { record } from "../core/_stage.ts";
 
