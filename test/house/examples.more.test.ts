@@ -13,6 +13,8 @@ const ENTRIES: Record<string, string> = JSON.parse(readFileSync(join(ROOT, "deno
 interface Example {
   readonly where: string;
   readonly code: string;
+  /** The hook files that its page shows. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 /** Every example of a doc comment, with the comment's stars taken off. */
@@ -33,12 +35,15 @@ function inPages(): Example[] {
     ...filesUnder(join(ROOT, "hooks"), ".md"),
     join(LIB, "core/README.md"),
   ];
-  return pages.flatMap((file) =>
-    [...readFileSync(file, "utf8").matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, body], n) => ({
-      where: `${relative(ROOT, file)} block ${n + 1}`,
-      code: body!,
-    }))
-  ).filter(({ code }) => !/^\/\/ \S+\.test\.ts\n/.test(code));
+  return pages.flatMap((file) => {
+    const blocks = [...readFileSync(file, "utf8").matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, body]) => body!);
+    const named = blocks.flatMap((code) => {
+      const [, name] = /^\/\/ (hooks\/\S+)\n/.exec(code) ?? [];
+      return name === undefined ? [] : [[name, code]];
+    });
+    const files = Object.fromEntries(named);
+    return blocks.map((code, n) => ({ where: `${relative(ROOT, file)} block ${n + 1}`, code, files }));
+  }).filter(({ code }) => !/^\/\/ \S+\.test\.ts\n/.test(code));
 }
 
 test("every function and tool that is exported stands in an example of a doc comment", async () => {
@@ -69,9 +74,9 @@ function assertPrints(code: string, output: string): void {
   }
 }
 
-for (const { where, code } of [...inComments(), ...inPages()]) {
+for (const { where, code, files = {} } of [...inComments(), ...inPages()]) {
   test(`the example of ${where} runs as it stands, and prints what it says`, () => {
-    using folder = scratch();
+    using folder = scratch(files);
     try {
       const file = join(folder.path, "example.ts");
       writeFileSync(
