@@ -1,14 +1,18 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import fixtures from "../../lib/cli/fixtures.ts";
+import { sha256 } from "../../lib/files/sha256.ts";
 import { readDocuments } from "../../lib/tape/import/read.ts";
 import { importRecording } from "../../lib/tape/import/import.ts";
 import { FORMATS } from "../../lib/tape/import/formats.ts";
 import { replyOf } from "../../lib/tape/reply.ts";
 import type { Call } from "../../lib/tape/tape.ts";
 import { noRecordings, recordings } from "../_data.ts";
+import { place } from "../_place.ts";
+import { put } from "../_scratch.ts";
 import { answersIn, type Said } from "./_answers.ts";
 import { RECORDERS } from "./_recorders.ts";
 import { sdkOn } from "./_sdk.ts";
@@ -261,12 +265,12 @@ function interaction(body: unknown, request: unknown = REQUEST, url = URL): stri
   return JSON.stringify({ interactions: [{ request: asked, response: { status: 200, headers: {}, body } }] });
 }
 
-const seinfeld = (body: object, version = 1) =>
+const seinfeld = (body: object, version = 1, request: object = { kind: "json", value: REQUEST }) =>
   JSON.stringify({
     version,
     entries: [{
       matchKey: "a",
-      request: { method: "POST", url: URL, headers: {}, body: { kind: "json", value: REQUEST } },
+      request: { method: "POST", url: URL, headers: {}, body: request },
       response: { status: 200, headers: {}, body },
     }],
   });
@@ -296,7 +300,8 @@ test("a file that is not a recording is always refused with the reason", async (
       stream("a").replaceAll('"index":0', '"index":1').replace('"index":1,"content', '"index":0,"content'),
       /not started/,
     ],
-    [seinfeld({ kind: "binary", path: "x" }), /a body of kind 'binary', which is not supported/],
+    [seinfeld({ kind: "binary", path: "x" }), /the file of one of its bodies is not beside it: copy 'x' there too/],
+    [seinfeld({ kind: "zip", path: "x" }), /a body of kind 'zip', which is not supported/],
     [seinfeld({ kind: "json" }), /neither a stream nor a message .*: "null"$/],
     [seinfeld({ kind: "sse" }), /a response has no body/],
     [seinfeld({ kind: "empty" }, 2), /version 2 of seinfeld/],
@@ -329,5 +334,45 @@ test("importRecording() names the wrong argument, and what to pass", async () =>
       assert.match(error.message, why);
       return true;
     });
+  }
+});
+
+const hashOf = (bytes: Uint8Array) => sha256().update(bytes).digest("hex");
+
+test("bodies in files beside a cassette of Braintrust's recorder are read, if they are what was recorded", async () => {
+  const [asked, answered] = [Buffer.from(JSON.stringify(REQUEST)), Buffer.from(stream("FROM-A-BLOB"))];
+  const path = (bytes: Uint8Array) => `a.cassette.blobs/${hashOf(bytes)}.bin`;
+  const body = (bytes: Uint8Array, sha256 = hashOf(bytes)) => ({ kind: "binary", path: path(bytes), sha256 });
+  const cassette = (request: object) => seinfeld(body(answered), 1, request);
+  using here = place({
+    "a.cassette.json": cassette(body(asked)),
+    [path(asked)]: asked.toString(),
+    [path(answered)]: answered.toString(),
+  });
+  const { code, out } = await here.call(fixtures, "import", ".", "--json");
+  const [{ tape, format, notes }, ...others] = JSON.parse(out);
+  assert.deepEqual([code, format, notes, others], [0, "seinfeld", [], []], out);
+  const text = readFileSync(join(here.cwd, tape), "utf8");
+  assert.ok(text.includes("FROM-A-BLOB") && text.includes("12:30:45"));
+  for (
+    const [damage, says] of [
+      [() => here.put({ [path(asked)]: "{}" }), /has other bytes than were recorded: copy it again/],
+      [() => rmSync(join(here.cwd, path(answered))), /is not beside it: copy 'a\.cassette\.blobs/],
+      [
+        () => here.put({ "a.cassette.json": cassette({ ...body(asked), path: "../home/x" }) }),
+        /'\.\.\/home\/x' is a link that leads out/,
+      ],
+    ] as const
+  ) {
+    here.put({
+      "a.cassette.json": cassette(body(asked)),
+      [path(asked)]: asked.toString(),
+      [path(answered)]: answered.toString(),
+    });
+    put(here.home, { x: "secret" });
+    damage();
+    const broken = await here.call(fixtures, "import", ".", "--replace");
+    assert.equal(broken.code, 1);
+    assert.match(broken.out + broken.err, says);
   }
 });

@@ -35,7 +35,11 @@ export interface RecordingFile {
   readonly lines?: readonly unknown[];
   /** The documents of a YAML file. */
   readonly documents?: readonly unknown[];
+  readonly beside?: ReadBeside | undefined;
 }
+
+/** Reads a file by its path from the folder of a recording; undefined if there is none. */
+export type ReadBeside = (path: string) => Uint8Array | undefined;
 
 export type JsonObject = { readonly [key: string]: unknown };
 

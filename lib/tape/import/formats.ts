@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { errorStatus } from "../../http/errors.ts";
 import { isObject, parsed } from "../../core/json.ts";
+import { sha256 } from "../../files/sha256.ts";
 import { beginsAsStream } from "./accumulate.ts";
 import { type Exchange, exchangeOf, ImportRefused, type JsonObject, objectOf, type RecordingFile } from "./exchange.ts";
 
@@ -44,8 +45,8 @@ export const FORMATS: { readonly [name: string]: Read } = {
     if (version !== 1) throw new ImportRefused(`it is version ${version} of seinfeld, and only version 1 is supported`);
     return inCallOrder(entries).map(({ request, response, entry }) =>
       exchangeIn(
-        { request: { ...request, body: seinfeldBody(objectOf(request.body)) }, response, entry },
-        () => seinfeldBody(objectOf(response.body)),
+        { request: { ...request, body: seinfeldBody(objectOf(request.body), file) }, response, entry },
+        () => seinfeldBody(objectOf(response.body), file),
       )
     );
   },
@@ -187,7 +188,7 @@ function inCallOrder(entries: readonly Sides[]): readonly Sides[] {
   return oneKey ? entries.toSorted((a, b) => Number(a.entry.callIndex) - Number(b.entry.callIndex)) : entries;
 }
 
-function seinfeldBody({ kind, value, chunks }: JsonObject): unknown {
+function seinfeldBody({ kind, value, chunks, path, sha256: hash }: JsonObject, { beside }: RecordingFile): unknown {
   switch (kind) {
     case "empty":
       return undefined;
@@ -199,9 +200,19 @@ function seinfeldBody({ kind, value, chunks }: JsonObject): unknown {
       return (Array.isArray(chunks) ? chunks : []).map((chunk) => `${chunk}\n\n`).join("");
     case "text":
       return value;
+    case "binary":
+      return blob(String(path), hash, beside);
     default:
       throw new ImportRefused(`it has a body of kind '${kind}', which is not supported`);
   }
+}
+
+/** A body in a file of its own, which is known by the hash of its bytes. */
+function blob(path: string, hash: unknown, beside: RecordingFile["beside"]): Uint8Array {
+  const bytes = beside?.(path);
+  if (!bytes) throw new ImportRefused(`the file of one of its bodies is not beside it: copy '${path}' there too`);
+  if (sha256().update(bytes).digest("hex") === hash) return Buffer.from(bytes);
+  throw new ImportRefused(`'${path}' beside it has other bytes than were recorded: copy it again`);
 }
 
 function isHexList(value: unknown): value is string[] {

@@ -6,7 +6,7 @@ import { placer, placesHere } from "../redact/places.ts";
 import { placeholdersIn, redactor } from "../redact/redact.ts";
 import type { Attempt, Tape } from "../tape.ts";
 import { accumulate, type Accumulated, UNTYPED } from "./accumulate.ts";
-import { type Exchange, ImportRefused, type JsonObject, objectOf } from "./exchange.ts";
+import { type Exchange, ImportRefused, type JsonObject, objectOf, type ReadBeside } from "./exchange.ts";
 import { readRecording } from "./read.ts";
 import { toTape } from "./to-tape.ts";
 
@@ -20,7 +20,7 @@ export interface Imported {
 
 /**
  * Converts a recording of another tool to a tape, and proves it: what the SDK reads from the tape equals an
- * independent reading of the original.
+ * independent reading of the original. `beside` reads files that the recording refers to, by their path beside it.
  *
  * @throws {TypeError} if the arguments are not bytes and a name
  * @throws {ImportRefused} with the reason, if it cannot be read or the proof fails
@@ -40,7 +40,7 @@ export interface Imported {
  * console.log(format, tape.calls.length);
  * ```
  */
-export async function importRecording(bytes: Uint8Array, name: string): Promise<Imported> {
+export async function importRecording(bytes: Uint8Array, name: string, beside?: ReadBeside): Promise<Imported> {
   if (!(bytes instanceof Uint8Array)) {
     const fix = "pass the result of readFile, or new TextEncoder().encode(text)";
     throw new TypeError(`Cannot import as 'bytes' must be a Uint8Array: ${fix}, not ${shown(bytes)}`);
@@ -49,7 +49,7 @@ export async function importRecording(bytes: Uint8Array, name: string): Promise<
     throw new TypeError(`Cannot import as 'name' must be a string: pass the file's name, not ${shown(name)}`);
   }
   try {
-    const recording = await readRecording(bytes);
+    const recording = await readRecording(bytes, beside);
     const { tape, originals, notes } = toTape(recording, name);
     const found = await difference(tape, originals);
     if (found !== undefined) throw new ImportRefused(found);

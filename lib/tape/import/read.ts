@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { gunzipSync } from "node:zlib";
 import type { ScalarTag, Tags } from "yaml";
 import { isObject, parsed } from "../../core/json.ts";
-import { type Exchange, ImportRefused, type RecordingFile } from "./exchange.ts";
+import { type Exchange, ImportRefused, type ReadBeside, type RecordingFile } from "./exchange.ts";
 import { FORMATS } from "./formats.ts";
 
 export interface Recording {
@@ -15,8 +15,8 @@ export interface Recording {
  *
  * @throws {ImportRefused} if it is broken, or not in a supported format
  */
-export async function readRecording(bytes: Uint8Array): Promise<Recording> {
-  const file = await opened(textOf(bytes));
+export async function readRecording(bytes: Uint8Array, beside?: ReadBeside): Promise<Recording> {
+  const file = { ...await opened(textOf(bytes)), beside };
   for (const [format, read] of Object.entries(FORMATS)) {
     const exchanges = read(file);
     if (exchanges) return { format, exchanges };
