@@ -1,45 +1,243 @@
-import { cpSync, existsSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { isObject, parsed } from "../core/json.ts";
-import { writeWhole } from "./file/places.ts";
-import { type Installable, type Installation, type Place, planEntries, removeEmpty, writable } from "./install.ts";
+import { sha256 } from "../files/sha256.ts";
+import { onPath } from "../process/program.ts";
+import { type Environment, writeWhole } from "./file/places.ts";
+import { HOSTS } from "./hosts/index.ts";
+import {
+  type Installable,
+  type Installation,
+  momentsOf,
+  type Place,
+  planEntries,
+  removeEmpty,
+  writable,
+} from "./install.ts";
 import { withEntries } from "./install-text.ts";
 
-/** By this `description` of its hooks.json we know a plugin that we wrote. */
+/** By this `description` of its hooks.json, and by this line of its README, we know a plugin that we wrote. */
 const MARK = "Written by 'crochet hooks install': change the hooks and install them again";
 
 /** Not beside hooks.json: a folder of hooks holds nothing else. */
-const COPIES = "crochet";
+export const COPIES = "crochet";
 
 const LIST = "hooks/hooks.json";
 const MANIFEST = ".claude-plugin/plugin.json";
+const README = "README.md";
+const LICENCE = "LICENSE";
+
+/** All that a plugin of ours can hold beside its licence, `LIST` last. */
+const WRITTEN = [COPIES, MANIFEST, README, "hooks/crochet.js", "hooks/register.js", LIST];
 
 /** What Claude Code would read of a plugin with these hooks. */
-export type PluginPlan = Pick<Installation, "settings" | "entries" | "left"> & { readonly text: string };
+export interface PluginPlan extends Pick<Installation, "settings" | "entries" | "left"> {
+  /** What a person should know of it. */
+  readonly notes: readonly string[];
+  /** Texts by their places in the plugin. */
+  readonly files: ReadonlyMap<string, string>;
+  /** Which files of the hooks' folder are copied into it. */
+  readonly isCopied: (name: string) => boolean;
+}
 
 /** Works out the plugin. Nothing is written. @throws {Error} if the folder holds a plugin that is not ours */
 export async function planPlugin(hooks: readonly Installable[], to: string, place: Place): Promise<PluginPlan> {
-  checkPlace(to, place.cwd);
-  const taken = [LIST, MANIFEST, COPIES].find((name) => existsSync(join(to, name)));
-  if (taken !== undefined && !isOurs(to)) {
-    throw new Error(`Cannot write '${join(to, taken)}' as crochet did not write it: name another folder with --to`);
-  }
   const plugin = { root: "$CLAUDE_PLUGIN_ROOT", folder: COPIES };
-  const planned = planEntries(hooks, { ...place, scope: "project", plugin });
-  const text = await withEntries(`${JSON.stringify({ description: MARK }, null, 2)}\n`, planned.entries);
-  return { ...planned, settings: join(to, LIST), text };
+  const { entries, left } = planEntries(hooks, { ...place, scope: "project", plugin });
+  return await pluginOf(hooks, to, place, { entries, left, listed: entries, isCopied: () => true });
 }
 
-/** Writes the plugin: its list of hooks, its name, and copies of the hook files. */
-export function writePlugin({ text }: PluginPlan, folder: string, to: string): void {
+/** What distinguishes one plugin from another. */
+interface PluginParts extends Pick<PluginPlan, "entries" | "left" | "isCopied"> {
+  /** What its hooks.json lists, beside the fields `list`. */
+  readonly listed: PluginPlan["entries"];
+  readonly list?: object;
+  readonly notes?: readonly string[];
+  readonly files?: readonly (readonly [name: string, text: string])[];
+}
+
+/** The plan of a plugin that passes Claude Code's checks for its directory, as far as the project says who made it. */
+export async function pluginOf(
+  hooks: readonly Installable[],
+  to: string,
+  place: Place,
+  { entries, left, isCopied, listed, list = {}, notes = [], files = [] }: PluginParts,
+): Promise<PluginPlan> {
+  checkPlace(to, place.cwd);
+  const isTheirs = (name: string) => existsSync(join(to, name)) && (name === README ? !isOurReadme(to) : !isOurs(to));
+  const taken = WRITTEN.find(isTheirs);
+  if (taken !== undefined) {
+    throw new Error(`Cannot write '${join(to, taken)}' as crochet did not write it: name another folder with --to`);
+  }
+  const text = await withEntries(`${JSON.stringify({ description: MARK, ...list }, null, 2)}\n`, listed);
+  const about = readProject(place.cwd);
+  const name = pluginName(to);
+  const code = [...files, [LIST, text] as const];
+  const hash = sha256().update(JSON.stringify([code, hooks.map(({ file }) => file.text)])).digest("hex").slice(0, 12);
+  const { version = `0.0.0-${hash}`, author, license } = about;
+  const description = `Hooks of ${about.name ?? basename(place.cwd)}`;
+  const manifest = { name, version, description, ...(author && { author }), ...(license && { license }) };
+  const lacks = [...author ? [] : ["author"], ...license ? [] : ["license"]];
+  const missing = lacks.map((field) => `package.json has no "${field}", which the plugin directory asks for`);
+  const licence = existsSync(join(to, LICENCE)) ? undefined : about.licence;
+  return {
+    ...{ entries, left, isCopied, settings: join(to, LIST), notes: [...notes, ...missing] },
+    files: new Map([
+      ...code.slice(0, -1),
+      [MANIFEST, `${JSON.stringify(manifest, null, 2)}\n`],
+      [README, readmeOf(hooks, { name, description, repository: about.repository })],
+      ...licence === undefined ? [] : [[LICENCE, licence] as const],
+      ...code.slice(-1),
+    ]),
+  };
+}
+
+/** The name by which Claude Code knows a plugin in a folder. */
+export function pluginName(to: string): string {
+  return basename(to).toLowerCase().replace(/[^a-z0-9]+/g, "-").slice(0, 64);
+}
+
+interface Project {
+  readonly name?: string;
+  readonly version?: string;
+  readonly author?: { readonly name: string };
+  readonly license?: string;
+  /** `owner/name` on GitHub. */
+  readonly repository?: string;
+  /** The text of its licence. */
+  readonly licence?: string;
+}
+
+/** Who made the project and under which licence, as it says itself. */
+function readProject(cwd: string): Project {
+  const path = join(cwd, "package.json");
+  const given = existsSync(path) ? parsed(readFileSync(path, "utf8")) : undefined;
+  const { name, version, author, license, repository } = isObject(given) ? given : {};
+  const [, person, email, url] = /^([^<(]+?)\s*(?:<(.+?)>)?\s*(?:\((.+?)\))?$/.exec(String(author ?? "")) ?? [];
+  const who = isObject(author) && typeof author.name === "string"
+    ? author
+    : typeof author === "string" && person
+    ? { name: person, ...(email && { email }), ...(url && { url }) }
+    : undefined;
+  const at = isObject(repository) ? repository.url : repository;
+  const [, github] = /^(?:github:|.*github\.com[/:])?([\w.-]+\/[\w.-]+?)(?:\.git)?$/.exec(String(at ?? "")) ?? [];
+  const licence = readdirSync(cwd).find((file) => /^(?:licen[cs]e|copying)(?:\.\w+)?$/i.test(file));
+  return {
+    ...(typeof name === "string" && { name }),
+    ...(typeof version === "string" && { version }),
+    ...(who && { author: who as { name: string } }),
+    ...(typeof license === "string" && { license }),
+    ...(github !== undefined && { repository: github }),
+    ...(licence !== undefined && { licence: readFileSync(join(cwd, licence), "utf8") }),
+  };
+}
+
+const ABILITIES = {
+  deny: "refuse it",
+  ask: "ask a person",
+  allow: "allow it",
+  modify: "change it",
+  context: "tell the model something",
+  halt: "end the turn",
+};
+
+interface Described {
+  readonly name: string;
+  readonly description: string;
+  readonly repository: string | undefined;
+}
+
+/** What the plugin does, hook by hook, for those who install it. */
+function readmeOf(hooks: readonly Installable[], { name, description, repository }: Described): string {
+  const rows = hooks.flatMap(momentsOf).map(({ file, record, on, event }) => {
+    const { can = [] } = record.mode !== "gate"
+      ? {}
+      : Object.values(HOSTS.claude.events).find(({ ours }) => ours?.includes(on.event)) ?? {};
+    const may = can.map((ability) => ABILITIES[ability]).join(", ");
+    return `| \`${file.name}\` | ${event}${on.tools ? ` of ${on.tools.join(", ")}` : ""} | ${may || "only watch"} |`;
+  });
+  const line = repository === undefined
+    ? `claude --plugin-dir ${name}`
+    : `/plugin install ${name} --marketplace ${repository}`;
+  return `# ${name}
+
+${description}: they run inside Claude Code, each at its moment, and decide what may happen there.
+
+| hook | when | what it may do |
+|---|---|---|
+${rows.join("\n")}
+
+A hook that guards something refuses it if the hook fails, or is not there.
+
+## Install
+
+\`\`\`
+${line}
+\`\`\`
+
+## Change
+
+${MARK}. What is changed here by hand is lost when they are installed again; \`crochet hooks uninstall\` removes it all.
+`;
+}
+
+/** Writes the plugin once Claude Code, if it is installed, has nothing against it. Gives what a person should know. */
+export function writePlugin(plan: PluginPlan, folder: string, to: string, env: Environment): readonly string[] {
+  const scratch = mkdtempSync(join(tmpdir(), "crochet-plugin-"));
+  try {
+    const draft = join(scratch, basename(to));
+    writeAll(plan, folder, draft);
+    const notes = validated(draft, env);
+    writeAll(plan, folder, to);
+    return [...plan.notes, ...notes];
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+function writeAll({ files, isCopied }: PluginPlan, folder: string, to: string): void {
   const copies = join(to, COPIES);
   rmSync(copies, { recursive: true, force: true });
-  const filter = (path: string) => basename(path) !== "node_modules";
-  cpSync(folder, copies, { recursive: true, dereference: true, filter });
-  const name = basename(to).toLowerCase().replace(/[^a-z0-9]+/g, "-");
-  writeWhole(join(to, MANIFEST), `${JSON.stringify({ name, description: MARK }, null, 2)}\n`, 0o644);
-  // Last: Claude Code reads the rest only if this is there.
-  writeWhole(join(to, LIST), text, 0o644);
+  for (const name of readdirSync(folder).filter((name) => name !== "node_modules" && isCopied(name))) {
+    const filter = (path: string) => basename(path) !== "node_modules";
+    cpSync(join(folder, name), join(copies, name), { recursive: true, dereference: true, filter });
+  }
+  // The list is the last of them: Claude Code reads the rest only if that is there.
+  for (const [name, text] of files) writeWhole(join(to, name), text, 0o644);
+  for (const name of WRITTEN) if (name !== COPIES && !files.has(name)) rmSync(join(to, name), { force: true });
+}
+
+/**
+ * What Claude Code itself says of the plugin.
+ *
+ * @throws {Error} if it would not load it
+ */
+function validated(to: string, env: Environment): string[] {
+  const program = onPath("claude", env);
+  if (program === undefined) return ["not validated: claude is not on the PATH"];
+  let printed: string;
+  try {
+    const args = ["plugin", "validate", "--json", "--profile", "directory", to];
+    printed = execFileSync(program, args, { env: { ...env }, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  } catch (error) {
+    printed = String((error as { stdout?: unknown }).stdout ?? "");
+  }
+  const report = parsed(printed) as Report | undefined;
+  if (!isObject(report)) return ["not validated: this version of claude cannot; mods need 2.1.287"];
+  const wrong = [report.manifest, ...report.contents].flatMap(({ errors }) => errors.map(({ message }) => message));
+  if (wrong.length > 0) throw new Error(`Cannot install as Claude Code would not load it: ${wrong.join("; ")}`);
+  const refused = report.directory.findings.filter(({ blocking }) => blocking);
+  return refused.map(({ title, fix }) => `the plugin directory would refuse it: ${title}: ${fix}`);
+}
+
+interface Report {
+  readonly manifest: { readonly errors: readonly { readonly message: string }[] };
+  readonly contents: readonly { readonly errors: readonly { readonly message: string }[] }[];
+  readonly directory: {
+    readonly findings: readonly { readonly blocking: boolean; readonly title: string; readonly fix: string }[];
+  };
 }
 
 /** Removes a plugin of ours, and the folders it leaves empty, up to the project. Gives whether there was one. */
@@ -47,7 +245,12 @@ export function removePlugin(to: string, project: string, dry: boolean): boolean
   if (!isOurs(to)) return false;
   checkPlace(to, project);
   if (dry) return true;
-  for (const name of [LIST, MANIFEST, COPIES]) rmSync(join(to, name), { recursive: true, force: true });
+  const licence = join(to, LICENCE);
+  const isCopy = existsSync(licence) && readFileSync(licence, "utf8") === readProject(project).licence;
+  const kept = isOurReadme(to) ? [] : [README];
+  for (const name of [...WRITTEN, ...isCopy ? [LICENCE] : []].filter((name) => !kept.includes(name))) {
+    rmSync(join(to, name), { recursive: true, force: true });
+  }
   for (const name of [LIST, MANIFEST]) removeEmpty(dirname(join(to, name)), to);
   removeEmpty(to, to.startsWith(`${project}/`) ? project : dirname(to));
   return true;
@@ -56,7 +259,7 @@ export function removePlugin(to: string, project: string, dry: boolean): boolean
 /** What is written into the project stays there; a folder elsewhere was named by a person. */
 function checkPlace(to: string, project: string): void {
   if (to.startsWith(`${project}/`)) {
-    for (const name of [LIST, MANIFEST, `${COPIES}/any`]) writable(join(to, name), project);
+    for (const name of WRITTEN) writable(join(to, name === COPIES ? `${COPIES}/any` : name), project);
   }
 }
 
@@ -64,4 +267,8 @@ function isOurs(to: string): boolean {
   const path = join(to, LIST);
   const list = existsSync(path) ? parsed(readFileSync(path, "utf8")) : undefined;
   return isObject(list) && list.description === MARK;
+}
+
+function isOurReadme(to: string): boolean {
+  return existsSync(join(to, README)) && readFileSync(join(to, README), "utf8").includes(MARK);
 }

@@ -8,7 +8,7 @@ import { isInside, readBrought } from "../files/confine.ts";
 import { sha256 } from "../files/sha256.ts";
 import type { HookFile } from "./discover.ts";
 import { type Environment, homeOf, realOr, stateFile, writeWhole } from "./file/places.ts";
-import type { Listened } from "./file/record.ts";
+import { isGuard, type Listened } from "./file/record.ts";
 import { hostEvent, type HostName, HOSTS } from "./hosts/index.ts";
 import { writeAnswer } from "./hosts/write-answer.ts";
 import { adapterEntries, adapterText } from "./install-adapter.ts";
@@ -161,13 +161,13 @@ export function removeEmpty(folder: string, root: string): void {
   removeEmpty(dirname(folder), root);
 }
 
-interface Moment extends Installable {
+export interface Moment extends Installable {
   readonly on: Listened;
   readonly event: string;
 }
 
 /** When a hook runs: first by its name, then by what it says itself. */
-function momentsOf({ file, record }: Installable): Moment[] {
+export function momentsOf({ file, record }: Installable): Moment[] {
   return (record.on as readonly Listened[]).map((on, i) => {
     return { file, record, on, event: i === 0 ? file.event : nameOf(on) };
   });
@@ -207,20 +207,19 @@ function entryOf({ file, record, on, event }: Moment, { host, scope, cwd, plugin
   };
 }
 
-const GUARDED: readonly EventName[] = ["pre-tool-use", "permission-request", "user-prompt-submit"];
-
-function isGuard(record: HookRecord, event: EventName): boolean {
-  return record.mode === "gate" && GUARDED.includes(event);
-}
-
 /** The answer to the host if crochet is missing: a guard refuses, any other hook passes with a warning. */
 function withoutCrochet(file: string, record: HookRecord, event: EventName, host: HostName, name: string): object {
   if (!isGuard(record, event)) {
     return { systemMessage: `crochet is not installed, so ${file} did not run: npm install` };
   }
   const reason = `crochet is not installed, so ${file} cannot check this: npm install`;
+  return JSON.parse(refusalTo(event, reason, host, name));
+}
+
+/** What a host reads as a refusal. */
+export function refusalTo(event: EventName, reason: string, host: HostName, name: string): string {
   const denied: Folded = { ...NOTHING, decision: "deny", reason };
-  return JSON.parse(writeAnswer(denied, sampleEvent(event, { cwd: "/" }) as AnyEvent, HOSTS[host], name).stdout);
+  return writeAnswer(denied, sampleEvent(event, { cwd: "/" }) as AnyEvent, HOSTS[host], name).stdout;
 }
 
 /** All that is written of a hook; a host, or its owner, may have added to that. */

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { AnyEvent } from "../core/events.ts";
 import type { Context, Hook, HookContext, HookRecord } from "../core/hook.ts";
 import { textOf, user } from "../core/messages.ts";
@@ -71,7 +70,7 @@ export function askModel(template: Template, options: AskOptions): Ask {
   return async (event, ctx) => {
     const asked = ctx.taped?.(model) ?? model;
     const { kept, calls } = memoryOf(asked);
-    const key = questionKey(template, modelName, event);
+    const key = await questionKey(template, modelName, event);
     const answer = kept.get(key, ctx.now().getTime()) ?? await calls.join(key, ctx.signal, async (signal) => {
       const messages = [user(template.render(event))];
       const request = { model: modelName, system: HOOK_SYSTEM, messages, tools: [], max_tokens: MAX_TOKENS };
@@ -102,11 +101,13 @@ const VOLATILE = new Set([
   "duration_ms",
 ]);
 
-function questionKey(template: Template, modelName: string, event: AnyEvent): string {
+async function questionKey(template: Template, modelName: string, event: AnyEvent): Promise<string> {
   const fields: object = JSON.parse(JSON.stringify(projection(event)));
   const data = Object.fromEntries(Object.entries(fields).filter(([field]) => !VOLATILE.has(field)));
   const asked = JSON.stringify([modelName, template.source, canonical(data), template.shows(event)]);
-  return createHash("sha256").update(asked).digest("base64");
+  // Not by `node:crypto`, which a mod of Claude Code does not have.
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(asked));
+  return String.fromCharCode(...new Uint8Array(hash));
 }
 
 /** The same data in one order of keys. */

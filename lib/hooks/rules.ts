@@ -30,8 +30,12 @@ interface RulesOptions {
  * @throws {HookLoadError} with file, line and column
  */
 export async function rulesHook(text: string, { file, form, events }: RulesOptions): Promise<RuleParts> {
-  const rules = form === "lines" ? parseRules(text, file) : readRules(await readYaml(text, file));
-  return compileRules(rules, file, events);
+  return compileRules(await rulesIn(text, file, form), file, events);
+}
+
+/** The rules of a text, read and not yet compiled. @throws {HookLoadError} with file, line and column */
+export async function rulesIn(text: string, file: string, form: RulesOptions["form"]): Promise<readonly Rule[]> {
+  return form === "lines" ? parseRules(text, file) : readRules(await readYaml(text, file));
 }
 
 /** Makes the hook of a `.rules` or `.rules.yaml` file. */

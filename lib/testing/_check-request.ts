@@ -1,5 +1,5 @@
 import { isObject } from "../core/json.ts";
-import { type Block, invalidConversation, type Message } from "../core/messages.ts";
+import { type Block, invalidConversation, isToolResult, isToolUse, type Message } from "../core/messages.ts";
 import type { ModelRequest, ToolSpec } from "../core/model.ts";
 
 type RequestFields = Record<string, unknown>;
@@ -32,12 +32,20 @@ export function invalidRequest(
     if (problem) return problem;
   }
   const conversation = messages.filter((message) => !isSystem(message)).map(plainMessage);
-  const problem = invalidConversation(conversation) ?? invalidTools(tools);
+  const problem = invalidConversation(conversation.map(inOrderOfCalls)) ?? invalidTools(tools);
   if (problem) return problem;
   const { role, content } = conversation.at(-1)!;
   if (role !== "user" && !isPaused(content.at(-1)!)) return "messages: the conversation must end with a user message";
   const breakpoints = JSON.stringify(body).match(/"cache_control":\{/g)?.length ?? 0;
   return breakpoints > 4 ? `at most 4 blocks may have cache_control, found ${breakpoints}` : undefined;
+}
+
+/** A client may send the results of parallel calls as they ended. */
+function inOrderOfCalls(message: Message, i: number, all: readonly Message[]): Message {
+  const calls = all[i - 1]?.content.filter(isToolUse).map(({ id }) => id) ?? [];
+  const place = (result: { readonly tool_use_id: string }) => calls.indexOf(result.tool_use_id);
+  const results = message.content.filter(isToolResult).sort((a, b) => place(a) - place(b));
+  return { ...message, content: message.content.map((block) => isToolResult(block) ? results.shift()! : block) };
 }
 
 function isText(block: unknown): boolean {

@@ -10,7 +10,7 @@ import { hookFiles } from "../files/hook-files.ts";
 import { claude } from "../hooks/hosts/claude.ts";
 import { codex } from "../hooks/hosts/codex.ts";
 import { readEvent } from "../hooks/hosts/read-event.ts";
-import { underHostNames } from "../hooks/serving/answer.ts";
+import { underHostNames } from "../hooks/hosts/fit-record.ts";
 import type { LogProblem } from "../transcript/sessions/find.ts";
 import type { Session } from "../transcript/sessions/read.ts";
 import { type Fields, fieldsOf, type Moment, textIn, type ToolCall } from "../transcript/sessions/session.ts";

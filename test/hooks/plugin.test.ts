@@ -79,6 +79,11 @@ test("a plugin that crochet did not write is left alone", async () => {
 for (
   const [args, why] of [
     [["--for", "codex", "--as", "plugin"], /only --for claude/],
+    [["--for", "codex", "--as", "mod"], /Cannot install as 'mod' for codex: only claude has mods/],
+    [["--for", "claude", "--as", "mod", "--scope", "local"], /Cannot install a mod in scope local: project or user/],
+    [["--for", "claude", "--as", "mod", "--runtime", "perl"], /Cannot use runtime 'perl': expected bun, deno, node/],
+    [[...AS_PLUGIN, "--runtime", "bun"], /Cannot use --runtime without --as mod/],
+    [[...AS_PLUGIN, "--no-belt"], /Cannot use --no-belt without --as mod/],
     [["--for", "claude", "--as", "skill"], /write --as plugin/],
     [["--for", "claude", "--to", "x"], /write --as plugin/],
     [[...AS_PLUGIN, "--scope", "user"], /Cannot use --scope for a plugin/],

@@ -1,8 +1,10 @@
 import { basename, join, resolve } from "node:path";
 import { nearest } from "../../files/nearest.ts";
 import { HookFolder } from "../../hooks/folder.ts";
+import { homeOf } from "../../hooks/file/places.ts";
 import { HOST_NAMES, type HostName, HOSTS, isHost, isTried } from "../../hooks/hosts/index.ts";
 import { carryOut, type Installation, type Place, planInstall, planUninstall } from "../../hooks/install.ts";
+import { planMod, RUNTIMES } from "../../hooks/install-mod.ts";
 import { planPlugin, removePlugin, writePlugin } from "../../hooks/install-plugin.ts";
 import { distrust, standings, trust } from "../../hooks/trust.ts";
 import { command, type Flags, type Usage } from "../_flags.ts";
@@ -12,8 +14,13 @@ import { projectOf } from "../_project.ts";
 const FLAGS: Usage["flags"] = [
   ["--for <host>", HOST_NAMES.join(", ")],
   ["--scope <scope>", "project (shared), local or user (project)"],
-  ["--as <form>", "plugin: a plugin of Claude Code that holds copies of the hooks"],
+  [
+    "--as <form>",
+    "plugin: a plugin of Claude Code with copies of the hooks; mod: one that runs them inside Claude Code",
+  ],
   ["--to <dir>", "the folder of the plugin (.claude/skills/ and the name of the hooks' folder)"],
+  ["--runtime <name>", "mod: what runs modules that need more than a mod has: bun, deno or node"],
+  ["--no-belt", "mod: leave out the settings hooks that refuse where the mod is not loaded"],
   ["--dry-run", "show what would be written, and write nothing"],
   ["--cwd <dir>", "the project"],
   ["--json", "print JSON"],
@@ -25,8 +32,8 @@ interface Asked {
   /** Whether the folder was typed: it is then trusted for this call. */
   readonly typed: boolean;
   readonly place: Place;
-  /** The folder of the plugin to make. */
-  readonly plugin?: string;
+  /** The plugin to make. */
+  readonly plugin?: { readonly form: "plugin" | "mod"; readonly to: string };
 }
 
 function readAsked({ words, flags }: Flags, io: Io): Asked {
@@ -43,17 +50,38 @@ function readAsked({ words, flags }: Flags, io: Io): Asked {
   }
   const cwd = projectOf(flags, io);
   const folder = words[0] === undefined ? join(cwd, "hooks") : resolve(io.cwd, words[0]);
-  const plugin = pluginFolder(flags, join(cwd, ".claude/skills", basename(folder)), io);
+  const plugin = readPlugin(flags, host, (root) => join(root, ".claude/skills", basename(folder)), cwd, io);
   const typed = words[0] !== undefined;
   return { folder, typed, place: { host, scope, cwd, env: io.env }, ...(plugin !== undefined && { plugin }) };
 }
 
-function pluginFolder({ as, to, for: host, scope }: Flags["flags"], usual: string, io: Io): string | undefined {
-  if (as === undefined && to === undefined) return undefined;
-  if (as !== "plugin") throw new UsageError(`Cannot install as '${as ?? ""}': write --as plugin`);
-  if (host !== "claude") throw new UsageError(`Cannot make a plugin for '${host}': only --for claude has one`);
-  if (scope !== undefined) throw new UsageError("Cannot use --scope for a plugin: it is where --to says");
-  return typeof to === "string" ? resolve(io.cwd, to) : usual;
+function readPlugin(
+  flags: Flags["flags"],
+  host: HostName,
+  usual: (root: string) => string,
+  cwd: string,
+  io: Io,
+): Asked["plugin"] {
+  const { as: form, to, scope, runtime, noBelt } = flags;
+  if (form !== "mod" && (runtime !== undefined || noBelt !== undefined)) {
+    throw new UsageError(`Cannot use --${runtime === undefined ? "no-belt" : "runtime"} without --as mod`);
+  }
+  if (form === undefined && to === undefined) return undefined;
+  if (form !== "plugin" && form !== "mod") {
+    throw new UsageError(`Cannot install as '${form ?? ""}': write --as plugin or --as mod`);
+  }
+  if (host !== "claude") {
+    const only = form === "mod" ? "only claude has mods" : "only --for claude makes one";
+    throw new UsageError(`Cannot install as '${form}' for ${host}: ${only}`);
+  }
+  if (form === "plugin" && scope !== undefined) {
+    throw new UsageError("Cannot use --scope for a plugin: it is where --to says");
+  }
+  if (scope === "local") throw new UsageError("Cannot install a mod in scope local: project or user");
+  if (runtime !== undefined && !Object.hasOwn(RUNTIMES, String(runtime))) {
+    throw new UsageError(`Cannot use runtime '${runtime}': expected ${Object.keys(RUNTIMES).join(", ")}`);
+  }
+  return { form, to: typeof to === "string" ? resolve(io.cwd, to) : usual(scope === "user" ? homeOf(io.env) : cwd) };
 }
 
 /** Writes the plan unless it is only to be shown, and says what it comes to. */
@@ -71,10 +99,13 @@ function finish(plan: Installation, { place }: Asked, flags: Flags["flags"], don
   return answer({ ...plan, changed }, host, flags, done);
 }
 
-type Planned = Pick<Installation, "settings" | "entries" | "left"> & { readonly changed: boolean };
+interface Planned extends Pick<Installation, "settings" | "entries" | "left"> {
+  readonly changed: boolean;
+  readonly notes?: readonly string[];
+}
 
 function answer(
-  { settings, entries, left, changed }: Planned,
+  { settings, entries, left, changed, notes = [] }: Planned,
   host: HostName,
   { dryRun: dry }: Flags["flags"],
   done: string,
@@ -84,9 +115,10 @@ function answer(
     ...entries.map(({ event, matcher, hook }) => `  ${[event, matcher].filter(Boolean).join(" ")}: ${hook.command}\n`),
     ...left.map(({ name, why }) => `  left out ${name}: ${why}\n`),
     ...untried.map((event) => `  ${event} is known by the documents of ${host} alone: no run here has shown it\n`),
+    ...notes.map((note) => `  ${note}\n`),
     `${settings}: ${!changed ? "nothing to change" : dry ? `would be ${done}` : done}\n`,
   ];
-  return { data: { settings, changed, written: changed && !dry, entries, left, untried }, text: lines.join("") };
+  return { data: { settings, changed, written: changed && !dry, entries, left, untried, notes }, text: lines.join("") };
 }
 
 const INSTALL: Usage = {
@@ -109,9 +141,12 @@ export const install = {
     if (hooks.problems.length > 0) throw new Error(hooks.problems.map((problem) => problem.message).join("\n"));
     const found = hooks.files.map((file, i) => ({ file, record: records[i]! }));
     if (asked.plugin !== undefined) {
-      const plan = await planPlugin(found, asked.plugin, place);
-      if (!read.flags.dryRun) writePlugin(plan, folder, asked.plugin);
-      return answer({ ...plan, changed: true }, place.host, read.flags, "written");
+      const { form, to } = asked.plugin;
+      const { runtime, noBelt } = read.flags;
+      const how = { runtime: runtime as keyof typeof RUNTIMES | undefined, belt: noBelt !== true };
+      const plan = form === "mod" ? await planMod(found, to, place, how) : await planPlugin(found, to, place);
+      const notes = read.flags.dryRun ? plan.notes : writePlugin(plan, folder, to, io.env);
+      return answer({ ...plan, notes, changed: true }, place.host, read.flags, "written");
     }
     const plan = await planInstall(found, place);
     const { data, text } = finish(plan, asked, read.flags, "written");
@@ -133,8 +168,9 @@ export const uninstall = {
   default: command(UNINSTALL, async (read, io) => {
     const asked = readAsked(read, io);
     if (asked.plugin !== undefined) {
-      const changed = removePlugin(asked.plugin, asked.place.cwd, read.flags.dryRun === true);
-      const plan = { settings: asked.plugin, entries: [], left: [], changed };
+      const { to } = asked.plugin;
+      const changed = removePlugin(to, asked.place.cwd, read.flags.dryRun === true);
+      const plan = { settings: to, entries: [], left: [], changed };
       return answer(plan, asked.place.host, read.flags, "removed");
     }
     return finish(await planUninstall(asked.folder, asked.place), asked, read.flags, "restored");

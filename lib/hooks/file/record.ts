@@ -1,4 +1,4 @@
-import type { Scope } from "../../core/events.ts";
+import type { EventName, Scope } from "../../core/events.ts";
 import type { Hook, HookRecord, OnError } from "../../core/hook.ts";
 import { isObject } from "../../core/json.ts";
 import type { ResolvedName } from "../../core/names.ts";
@@ -44,6 +44,13 @@ export function recordBase(file: HookFile, config: HookConfig, source: string): 
     enabled: true,
     source,
   };
+}
+
+const GUARDED: readonly EventName[] = ["pre-tool-use", "permission-request", "user-prompt-submit"];
+
+/** Whether what a hook listens to must not happen without it. */
+export function isGuard({ mode }: Pick<HookRecord, "mode">, event: EventName): boolean {
+  return mode === "gate" && GUARDED.includes(event);
 }
 
 /** The record of an imported module: its default export is the hook, its `config` what the hook says about itself. */

@@ -1,12 +1,11 @@
 import { fire } from "../../core/dispatch.ts";
 import type { AnyEvent } from "../../core/events.ts";
 import { type Folded, NOTHING } from "../../core/fold.ts";
-import type { Context, Hook, HookRecord } from "../../core/hook.ts";
-import type { Opinion } from "../../core/verdict.ts";
+import type { Context, Hook } from "../../core/hook.ts";
 import { extensionOf, formatFileName, parseFileName, parseMoment } from "../file/file-name.ts";
 import { moduleRecord } from "../file/record.ts";
-import type { HostEvent } from "../hosts/read-event.ts";
-import { fitting, type Served, writeAnswer } from "../hosts/write-answer.ts";
+import { fitted } from "../hosts/fit-record.ts";
+import { type Served, writeAnswer } from "../hosts/write-answer.ts";
 import type { HookFile } from "../discover.ts";
 import type { Ran } from "../../process/process.ts";
 import type { AskedModule, Serving } from "../serve.ts";
@@ -16,7 +15,7 @@ const NEVER_RAN = () => undefined;
 
 /** Asks any hook file, whatever its kind, and says its answer to the host. A module that was asked is not asked again. */
 export async function answered(serving: Serving, module: AskedModule | undefined): Promise<Served> {
-  const { path, options } = serving;
+  const { path, heard, host, options } = serving;
   let file: HookFile;
   try {
     file = module ? namedFile(path, options.event) : (await import("../discover.ts")).readHookFile(path, options.event);
@@ -25,14 +24,14 @@ export async function answered(serving: Serving, module: AskedModule | undefined
   }
   const odd: string[] = [];
   const { record, ran } = await loaded(file, serving, module, (warning) => odd.push(warning));
-  const asked = await askedByHost(record, serving);
+  const asked = await fire([fitted(record, heard, host, options.isAttended)], { ...heard.fired }, serving.env);
   const folded = lettingGo({ ...asked, warnings: [...odd, ...asked.warnings] }, record.name, serving);
   const end = ran();
   const failed = folded.runs.some((run) => run.failure !== undefined);
   // What a script wrote for Claude Code is passed on as it is, unless it failed and the failure refuses or would be lost.
   const asIs = !failed || (folded.decision !== "deny" && end?.code !== 0);
   if (end && options.host === "claude" && record.mode === "gate" && asIs) return unchanged(end);
-  const answer = writeAnswer(folded, serving.heard.fired as AnyEvent, serving.host, serving.heard.wireName);
+  const answer = writeAnswer(folded, heard.fired as AnyEvent, host, heard.wireName);
   return { ...answer, stderr: serving.env.logged.join("") + answer.stderr };
 }
 
@@ -97,40 +96,6 @@ function repeated(asked: NonNullable<AskedModule["asked"]>, ctx: Context): Retur
   ctx.aborted = aborted;
   if ("error" in asked) throw asked.error;
   return asked.answer as ReturnType<Hook>;
-}
-
-/** Asks one hook, and fits its answer to what the host can do. */
-function askedByHost(record: HookRecord, { heard, env, host, options }: Serving): Promise<Folded> {
-  let own: Context;
-  const asked: HookRecord = {
-    ...underHostNames(record, heard),
-    // A host that does not wait knows that from its own settings.
-    mode: record.mode === "gate" ? "gate" : "observe",
-    run: (event, ctx) => record.run(event, own = ctx as Context),
-    read: (raw, event) => fitting(withContext(record.read(raw, event), own), event, host, options.isAttended?.()),
-  };
-  return fire([asked], { ...heard.fired }, env);
-}
-
-/** Text that a hook added by its context is part of its answer: the host either can pass on both or neither. */
-function withContext(opinion: Opinion, ctx: Context): Opinion {
-  const said = [...ctx.said ?? [], ...ctx.inputs ?? []];
-  if (said.length === 0) return opinion;
-  ctx.said = ctx.inputs = undefined;
-  return { ...opinion, contexts: [...said.map(({ text }) => ({ text })), ...opinion.contexts ?? []] };
-}
-
-/** A matcher may name the tool as the host does or as we do. */
-export function underHostNames(record: HookRecord, { toolNames }: HostEvent): HookRecord {
-  const { misses } = record;
-  if (!misses || toolNames.length < 2) return record;
-  return {
-    ...record,
-    misses: (event) => {
-      const whys = toolNames.map((tool_name) => misses({ ...event, tool_name } as AnyEvent));
-      return whys.includes(undefined) ? undefined : whys[0];
-    },
-  };
 }
 
 function unchanged({ stdout, stderr, code, signal }: Ran): Served {

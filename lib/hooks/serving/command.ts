@@ -50,7 +50,7 @@ function factsOf(stdin: string): { transcript_path: string } {
 }
 
 /** What a script said. Only Claude Code takes a prompt to begin with: for the others it is text for the model. */
-function opinionOf(ran: Ran, event: AnyEvent, registered: string): Opinion {
+export function opinionOf(ran: Ran, event: AnyEvent, registered: string): Opinion {
   const late = readLate(ran, event, registered);
   if (late) return late;
   const { opinion, json } = readCommand(ran, event, registered);

@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { thrownWords } from "../../core/thrown.ts";
+
+/** What hooks may import of crochet inside a mod: the rest needs a disk, or a network. */
+const CORE = fileURLToPath(new URL(`../../core/index${import.meta.url.slice(-3)}`, import.meta.url));
+
+/** Globals of other runtimes that Claude Code gives no module. */
+const MISSING =
+  ("process Buffer fetch Bun Deno Worker WeakRef queueMicrotask EventTarget Event Headers Request Response FormData Blob " +
+    "File URLPattern setImmediate ReadableStream FinalizationRegistry SharedArrayBuffer WebSocket navigator global " +
+    "BroadcastChannel MessageChannel WebAssembly Atomics CompressionStream DOMException").split(" ");
+
+/** One file of code, and why Claude Code would not take it as a module: undefined if it would. */
+export interface Bundle {
+  readonly code: string;
+  readonly unfit: string | undefined;
+}
+
+interface Build {
+  onResolve(on: { filter: RegExp }, found: (asked: { path: string }) => object | undefined): void;
+  onLoad(on: { filter: RegExp; namespace: string }, made: (asked: { path: string }) => object): void;
+}
+
+interface Bundler {
+  build(options: object): Promise<{
+    readonly success: boolean;
+    readonly outputs: readonly { text(): Promise<string> }[];
+    readonly logs: readonly { readonly message: string }[];
+  }>;
+}
+
+/**
+ * Bundles modules for the inside of Claude Code. A builtin or a global that is missing there gets a name of ours, which
+ * is found in the code only if it is used: what nothing calls is left out.
+ *
+ * @throws {Error} if it cannot be bundled, with why in the words of the bundler
+ */
+export async function modBundle(source: string, minify = false): Promise<Bundle> {
+  const builtins: string[] = [];
+  const code = await bundle(source, {
+    target: "browser",
+    minify: { whitespace: minify },
+    define: Object.fromEntries(MISSING.map((name) => [name, `CROCHET_MISSING_${name}`])),
+    plugins: [{
+      name: "mod",
+      setup(build: Build) {
+        build.onResolve({ filter: /^crochet(?:\/core)?$/ }, () => ({ path: CORE }));
+        build.onResolve({ filter: /^[a-z]/ }, ({ path }) => {
+          return isBuiltin(path) || /^(?:bun|deno):/.test(path) ? { path, namespace: "builtin" } : undefined;
+        });
+        build.onLoad({ filter: /^/, namespace: "builtin" }, ({ path }) => {
+          const named = `/* @__PURE__ */ CROCHET_BUILTIN_${builtins.push(path) - 1}()`;
+          const names = Object.keys(process.getBuiltinModule(path) ?? {}).filter((name) =>
+            /^(?!default$)\w+$/.test(name)
+          );
+          const lines = names.map((name) => `export const ${name} = ${named};`);
+          return { loader: "js", contents: [...lines, `export default ${named};`].join("\n") };
+        });
+      },
+    }],
+  });
+  return { code, unfit: unfitIn(code, builtins) };
+}
+
+function unfitIn(code: string, builtins: readonly string[]): string | undefined {
+  const [, builtin] = /\bCROCHET_BUILTIN_(\d+)/.exec(code) ?? [];
+  if (builtin !== undefined) return `it imports ${builtins[Number(builtin)]}`;
+  const [, missing] = /\bCROCHET_MISSING_(\w+)/.exec(code) ?? [];
+  if (missing !== undefined) return `it uses ${missing}, which a mod does not have`;
+  const bare = code.replace(/"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g, "");
+  return /\bimport\s*\(/.test(bare) ? IMPORTS : undefined;
+}
+
+export const IMPORTS = "it imports at run time";
+
+/** Bundles a module for a process of its own. */
+export function childBundle(source: string, runtime: string): Promise<string> {
+  return bundle(source, { target: runtime === "bun" ? "bun" : "node", minify: { whitespace: true } });
+}
+
+async function bundle(source: string, options: object): Promise<string> {
+  const { Bun } = globalThis as { Bun?: Bundler };
+  if (!Bun) throw new Error("Cannot make a mod as only Bun bundles hooks: npm install --global bun");
+  const folder = mkdtempSync(join(tmpdir(), "crochet-mod-"));
+  try {
+    const entry = join(folder, "mod.js");
+    writeFileSync(entry, source);
+    const built = await Bun.build({ entrypoints: [entry], format: "esm", throw: false, ...options });
+    if (built.success) return await built.outputs[0]!.text();
+    throw new Error(built.logs.map(thrownWords).join("; "));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
