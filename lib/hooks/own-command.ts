@@ -4,7 +4,9 @@ import { fileURLToPath } from "node:url";
 import { shellWord } from "../core/shown.ts";
 
 /** A script of ours that is started in a process of its own. */
-export type OwnScript = "cli/main" | "cli/hook" | "cli/_eval-variants" | "cli/_fault-process" | "monitor/note";
+export type OwnScript =
+  | ("cli/main" | "cli/hook" | "cli/_eval-variants" | "cli/_fault-process")
+  | ("monitor/note" | "lab/session");
 
 /** The scripts that need packages, as words of the package's command. */
 const WORDS: { readonly [script in OwnScript]?: readonly string[] } = { "cli/main": [], "cli/hook": ["hook"] };

@@ -34,6 +34,8 @@ export interface ServedRequest {
   readonly request?: ModelRequest;
   /** The HTTP status of the answer; 0 if it stalled before one. */
   status: number;
+  /** Why it was refused; absent if it was not. */
+  refused?: string;
 }
 
 /** The Messages API on this machine, answering from a script. */
@@ -88,6 +90,7 @@ export async function scriptedServer(
     requests.push(served);
     response.setHeader("request-id", `req_scripted_${String(requests.length).padStart(4, "0")}`);
     const refuse = (status: number, message: string) => {
+      served.refused = message;
       refusals.push(`request ${requests.length} got ${status} (${message})`);
       sendError(response, served, status, message);
     };

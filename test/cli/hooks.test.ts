@@ -108,7 +108,7 @@ test("hooks test exits 1 if the hook failed, and 2 if it was called wrongly", as
   assert.equal(failed.code, 1);
   assert.match(failed.out, /verdict {2}failed: oh/);
   const cases: [string[], RegExp][] = [
-    [["test"], /Cannot run 'crochet hooks test' as it takes <file>: crochet hooks test/],
+    [["test"], /Cannot fire 0 hooks: name one file, or hosts with --in/],
     [["test", "x.ts"], /'x' is not an event/],
     [["test", "none.ts"], /none\.ts/],
     [["test", "hooks/stop.a.ts", "--set", "x"], /not path=value/],

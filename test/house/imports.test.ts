@@ -10,7 +10,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["files", "regex", "http", "process"],
   ["hooks", "tools", "permissions", "transcript", "log", "tape", "testing", "anthropic", "openai", "mcp", "telemetry"],
   ["agent"],
-  ["attack", "durable", "eval", "monitor", "view", "cli", "index"],
+  ["attack", "durable", "eval", "lab", "monitor", "view", "cli", "index"],
 ];
 
 /** Upward imports that are meant, each with its reason. */

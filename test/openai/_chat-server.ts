@@ -1,4 +1,5 @@
 import { text } from "node:stream/consumers";
+import { chatChunks } from "../../lib/lab/model.ts";
 import { serve } from "../_server.ts";
 
 type Json = { readonly [key: string]: unknown };
@@ -19,36 +20,11 @@ export async function chatServer(replies: readonly ChatReply[] | ((body: Json) =
     headers.push(request.headers);
     const reply = typeof replies === "function" ? replies(body) : replies[requests.length - 1] ?? { text: "over" };
     response.writeHead(200, { "content-type": "text/event-stream" });
-    for (const chunk of chunksOf(reply, requests.length)) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    for (const chunk of chatChunks(reply, requests.length)) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
     response.end("data: [DONE]\n\n");
   });
   return {
     ...{ requests, headers, url: `${server.url}/v1` },
     [Symbol.dispose]: () => server[Symbol.dispose](),
   };
-}
-
-function chunksOf({ text, thinking, tools = [] }: ChatReply, n: number): Json[] {
-  const chunk = (delta: Json, more: Json = {}) => ({
-    id: `chatcmpl-${n}`,
-    model: "served",
-    choices: [{ index: 0, delta, finish_reason: null, ...more }],
-  });
-  return [
-    chunk({ role: "assistant" }),
-    ...(thinking === undefined ? [] : [chunk({ reasoning_content: thinking })]),
-    ...(text === undefined ? [] : [...text].map((content) => chunk({ content }))),
-    ...tools.map(({ name, input }, index) =>
-      chunk({
-        tool_calls: [{
-          index,
-          type: "function",
-          id: `call_${n}_${index}`,
-          function: { name, arguments: JSON.stringify(input) },
-        }],
-      })
-    ),
-    chunk({}, { finish_reason: tools.length > 0 ? "tool_calls" : "stop" }),
-    { id: `chatcmpl-${n}`, choices: [], usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } },
-  ];
 }

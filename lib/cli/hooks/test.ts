@@ -20,21 +20,34 @@ import { type WireFacts, wireInput } from "../../hooks/process/wire.ts";
 import { sampleEvent } from "../../hooks/samples.ts";
 import { scripted } from "../../testing/scripted.ts";
 import { tool } from "../../tools/make-tool.ts";
-import { command, type Flags, type Usage } from "../_flags.ts";
+import { command, type Flags, refuseTogether, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
 import { keepTest, sayRun } from "../_ledger.ts";
 import { projectOf } from "../_project.ts";
 import { stdinText } from "../hook.ts";
 
+/** Of a test in real hosts. */
+const IN_FLAGS: Usage["flags"] = [
+  ["--in <hosts>", "fire it in these hosts: claude,codex@0.166.0,gemini@newest,claude@2.1.286..2.1.325"],
+  ["--install", "let npm install versions that are not in the cache"],
+  ["--bisect", "find the first version of a range in which something changes"],
+  ["--strict", "a change of words between versions is a fault too"],
+  ["--as <form>", "how the hook is installed, as in hooks install: plugin"],
+  ["--timeout <seconds>", "time for one session (120)"],
+  ["--keep <dir>", "keep the folders of all sessions there"],
+  ["--junit <file>", "write a JUnit report"],
+];
+
 const USAGE: Usage = {
   name: "hooks test",
-  words: "<file>",
-  about: "Fires one hook with a typical event, and shows what it got and what it answered.",
+  words: "<file | folder>…",
+  about: "Fires one hook with a typical event, and shows what it got and what it answered; with --in, in real hosts.",
   flags: [
     ["--event <name>", "the event, if the file's name does not say it: stop, pre-tool-use@Bash"],
     ["--input <file>", "the event's JSON, or a part of it; - reads it from stdin"],
     ["--set <path=value>", "change one field; can be repeated: tool_input.command='rm -rf /'"],
     ["--watch", "fire it again whenever a file beside it changes"],
+    ...IN_FLAGS,
     ["--cwd <dir>", "the project"],
     ["--json", "print JSON"],
   ],
@@ -44,9 +57,27 @@ const USAGE: Usage = {
 type Json = { [field: string]: unknown };
 
 /** Exit code 1 if the hook failed; no answer counts as a failure. */
-export default command(USAGE, async ({ words: [path = ""], flags, args }, io) => {
+export default command(USAGE, async ({ words, flags, args }, io) => {
   // Of a flag that is repeated, `flags` has only the last value.
   const sets = args.flatMap((arg, i) => arg === "--set" ? args[i + 1]! : /^--set=(.*)$/s.exec(arg)?.[1] ?? []);
+  const [path] = words;
+  if (flags.in !== undefined) {
+    refuseTogether(flags, "in", ["watch"], "a host is started for each event");
+    const { testIn } = await import("./_test-in.ts");
+    const isSet = sets.length > 0 || flags.input !== undefined;
+    return await testIn({ words, flags }, io, {
+      isSet,
+      read: (file) => hookFile(file, flags.event),
+      fire: (file, at) => firedAt(file, at, flags, sets, io),
+    });
+  }
+  const alone = IN_FLAGS.find(([flag]) => flags[/\w+/.exec(flag)![0]] !== undefined)?.[0];
+  if (alone !== undefined) {
+    throw new UsageError(`Cannot use ${alone} without --in: name hosts, as in --in claude,codex`);
+  }
+  if (path === undefined || words.length > 1) {
+    throw new UsageError(`Cannot fire ${words.length} hooks: name one file, or hosts with --in`);
+  }
   const once = () => fireOnce(path, flags, sets, io);
   return flags.watch ? await fireAgain(path, once, io) : await once();
 });
@@ -74,14 +105,43 @@ async function fireAgain(path: string, once: () => Promise<number>, io: Io): Pro
   return EXIT.ok;
 }
 
-async function fireOnce(path: string, flags: Flags["flags"], sets: readonly string[], io: Io): Promise<number> {
-  const cwd = projectOf(flags, io);
-  const file = hookFile(resolve(io.cwd, path), flags.event);
-  const given = flags.input === undefined ? {} : await readInput(String(flags.input), io);
+/** A hook that was fired once, and what came of it. */
+export interface FiredHook {
+  readonly record: HookRecord;
+  readonly fired: Fired<EventName>;
+  readonly stdin: Json;
+  readonly folded: Folded;
+}
+
+interface FiredIn {
+  readonly cwd: string;
+  /** Fields of the event, which `--input` and `--set` may change. */
+  readonly usual?: Json;
+  /** Called with the event before the hook is. */
+  readonly prepare?: (stdin: Json) => void;
+}
+
+/** Fires a hook in a project. */
+async function firedAt(
+  file: HookFile,
+  { cwd, usual, prepare }: FiredIn,
+  { input }: Flags["flags"],
+  sets: readonly string[],
+  io: Io,
+): Promise<FiredHook> {
+  const given = { ...usual, ...input === undefined ? {} : await readInput(String(input), io) };
   const facts: { now: WireFacts } = { now: {} };
   const record = await load(file, cwd, io, { projectDir: cwd, env: io.env, wire: () => facts.now });
   const { fired, stdin } = eventFor(file, record, cwd, given, sets, facts);
+  prepare?.(stdin);
   const folded = await fire([{ ...record, mode: "gate" }], { ...fired }, envOf(cwd, io, stdin));
+  return { record, fired, stdin, folded };
+}
+
+async function fireOnce(path: string, flags: Flags["flags"], sets: readonly string[], io: Io): Promise<number> {
+  const cwd = projectOf(flags, io);
+  const file = hookFile(resolve(io.cwd, path), flags.event);
+  const { record, fired, stdin, folded } = await firedAt(file, { cwd }, flags, sets, io);
   try {
     keepTest(cwd, io.env, fired.event, folded);
   } catch (error) {

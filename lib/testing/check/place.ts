@@ -20,6 +20,9 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { Copy } from "./subject.ts";
 
+/** A project with a home, where hooks run. */
+export type Surroundings = Pick<Place, "project" | "home" | "tmp">;
+
 /** The folders of one scratch workspace. Everything a hook may write is under `root`. */
 export interface Place {
   readonly root: string;
@@ -213,7 +216,7 @@ const TOOL_HOMES: { readonly [name: string]: string } = {
 
 /** The whole environment of a hook that is checked. */
 export function hookEnv(
-  place: Place,
+  place: Surroundings,
   given: Readonly<Record<string, string | undefined>>,
   more: { readonly [name: string]: string },
 ): { readonly [name: string]: string } {

@@ -7,7 +7,7 @@ import { nearest } from "../../files/nearest.ts";
 import type { HookFile } from "../../hooks/discover.ts";
 import { sampleEvent } from "../../hooks/samples.ts";
 import type { Lane } from "../check/lane.ts";
-import { hookEnv, type Place } from "../check/place.ts";
+import { hookEnv, type Surroundings } from "../check/place.ts";
 import type { Question } from "../check/subject.ts";
 import type { Example, Workspace } from "./example.ts";
 import { leftOtherwise, mismatch } from "./expectation.ts";
@@ -76,7 +76,7 @@ function sentBack(fields: Example["event"], { on }: HookFile): Example["event"] 
  *
  * @throws {TypeError} with the reason
  */
-export function arrange(workspace: Workspace, place: Place): void {
+export function arrange(workspace: Workspace, place: Surroundings): void {
   if (typeof workspace === "string") return runLine(workspace, place);
   for (const [path, text] of Object.entries(workspace)) {
     const file = insideOf(place, path);
@@ -89,7 +89,7 @@ export function arrange(workspace: Workspace, place: Place): void {
 }
 
 /** @throws {TypeError} for a path that leads out of the project */
-function insideOf({ project }: Place, path: string): string {
+function insideOf({ project }: Surroundings, path: string): string {
   const inside = normalize(path);
   if (!inside.startsWith("..") && !inside.startsWith("/")) return join(project, inside);
   throw new TypeError(`'${path}' is outside the project: name files in it`);
@@ -105,7 +105,7 @@ function putFile(path: string, text: string | null): void {
   writeFileSync(path, text);
 }
 
-function runLine(line: string, place: Place): void {
+function runLine(line: string, place: Surroundings): void {
   const { status, signal, stderr } = spawnSync("/bin/sh", ["-c", line], {
     cwd: place.project,
     env: hookEnv(place, process.env, {}),

@@ -1,0 +1,187 @@
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join, relative, resolve } from "node:path";
+import { nearest } from "../../files/nearest.ts";
+import { discover, type HookFile } from "../../hooks/discover.ts";
+import { HOST_NAMES, type HostName, isHost } from "../../hooks/hosts/index.ts";
+import { LAB_HOSTS } from "../../lab/hosts.ts";
+import { FAULTS, type LabRun } from "../../lab/judge.ts";
+import { type LabOptions, type LabResult, tryIn } from "../../lab/lab.ts";
+import { arrangeExample, makeProject, putNamed, showsSomething } from "../../lab/project.ts";
+import { canConfine } from "../../lab/room.ts";
+import { callAt, type ToolCall } from "../../lab/script.ts";
+import type { HostWish } from "../../lab/versions.ts";
+import type { Case } from "../../tape/drift/report.ts";
+import { readExamples } from "../../testing/examples/example.ts";
+import { ProgressLine } from "../_each-of.ts";
+import { type Flags, numberFlag } from "../_flags.ts";
+import { EXIT, type Io, UsageError } from "../_io.ts";
+import { sayRun } from "../_ledger.ts";
+import { projectOf } from "../_project.ts";
+import { writeJunit } from "../_replay-table.ts";
+import { openText, several, table } from "../show/text.ts";
+import { install } from "./install.ts";
+import type { FiredHook } from "./test.ts";
+
+type Fields = { [field: string]: unknown };
+
+/** How `hooks test` reads and fires a hook. */
+interface Firing {
+  /** Whether flags choose the event. */
+  readonly isSet: boolean;
+  readonly read: (path: string) => HookFile;
+  readonly fire: (
+    file: HookFile,
+    at: { cwd: string; usual: Fields; prepare: (stdin: Fields) => void },
+  ) => Promise<FiredHook>;
+}
+
+interface Report extends LabResult {
+  readonly hook: string;
+  readonly event: string;
+  readonly call: ToolCall | null;
+  readonly expected: string;
+}
+
+/** Fires hooks in real hosts. Exit code 1 if one does not do there what it says, 3 if the lab could not see it. */
+export async function testIn({ words, flags }: Flags, io: Io, firing: Firing): Promise<number> {
+  const wishes = String(flags.in).split(",").map(readWish);
+  const files = words.flatMap((word) => filesAt(resolve(io.cwd, word)));
+  if (files.length === 0) throw new UsageError("There is no hook to test: name a hook file or a folder of hooks");
+  const kept = typeof flags.keep === "string" ? resolve(io.cwd, flags.keep) : undefined;
+  if (kept !== undefined) mkdirSync(kept, { recursive: true });
+  const folder = realpathSync(kept ?? mkdtempSync(join(tmpdir(), "crochet-lab-")));
+  const line = new ProgressLine(io);
+  const options: LabOptions = {
+    ...{ env: io.env, signal: io.signal, timeout: numberFlag(flags, "timeout", { least: 1 }) ?? 120 },
+    ...{ install: flags.install === true, bisect: flags.bisect === true, strict: flags.strict === true },
+    confined: await canConfine(folder),
+    say: (text) => line.show(text),
+  };
+  const reports: Report[] = [];
+  try {
+    for (const path of files) reports.push(await reportOn(path, wishes, { folder, flags, io, firing, options }));
+  } finally {
+    line.end();
+    if (kept === undefined) rmSync(folder, { recursive: true, force: true });
+  }
+  for (const report of reports) io.out(flags.json ? `${JSON.stringify(report)}\n` : reportText(report));
+  if (kept !== undefined) io.err(`crochet: the sessions are in ${kept}\n`);
+  if (flags.junit !== undefined) writeJunit(reports.flatMap(casesOf), flags.junit, io, "crochet hooks test");
+  return io.signal.aborted ? EXIT.interrupted : exitOf(reports, options.strict);
+}
+
+function readWish(typed: string): HostWish {
+  const [, host = "", version, to] = /^([^@]*)(?:@(.+?)(?:\.\.(.+))?)?$/.exec(typed.trim()) ?? [];
+  if (!isHost(host)) {
+    const near = nearest(host, HOST_NAMES);
+    throw new UsageError(`Cannot test in '${typed}' as that host is not known: did you mean '${near}'?`);
+  }
+  if (!LAB_HOSTS[host]) throw new UsageError(`Cannot test in ${host} as it is on no registry: leave it out`);
+  return { host, ...(version !== undefined && { version }), ...(to !== undefined && { to }) };
+}
+
+function filesAt(path: string): string[] {
+  if (!existsSync(path)) throw new UsageError(`Cannot test '${path}' as there is no such file or folder`);
+  if (!statSync(path).isDirectory()) return [path];
+  const { files, problems } = discover(path);
+  if (problems.length > 0) throw new UsageError(problems.map(({ message }) => message).join("\n"));
+  return files.map(({ at }) => at);
+}
+
+interface Around {
+  readonly folder: string;
+  readonly flags: Flags["flags"];
+  readonly io: Io;
+  readonly firing: Firing;
+  readonly options: LabOptions;
+}
+
+async function reportOn(path: string, wishes: readonly HostWish[], around: Around): Promise<Report> {
+  const { folder, flags, io, firing, options } = around;
+  const cwd = projectOf(flags, io);
+  // Hosts read a character such as @ in a path in ways of their own: that is not what is tested.
+  const room = join(folder, basename(path).replaceAll(/[^\w.-]/g, "-"));
+  const project = join(room, "project");
+  rmSync(room, { recursive: true, force: true });
+  mkdirSync(project, { recursive: true });
+  const file = firing.read(path);
+  const hooks = makeProject(project, file, cwd);
+  const example = firing.isSet ? undefined : (await readExamples(file)).find(showsSomething);
+  const chosen = firing.isSet || example !== undefined;
+  const usual = example ? arrangeExample(example, project) : {};
+  let call: ToolCall | undefined;
+  const prepare = (stdin: Fields) => {
+    call = callAt(file.event, stdin, chosen, "claude");
+    if (call && file.event !== "post-tool-use-failure") putNamed(call, project);
+  };
+  const { fired, stdin, folded } = await firing.fire(file, { cwd: project, usual, prepare });
+  const form = typeof flags.as === "string" ? ["--as", flags.as] : [];
+  const result = await tryIn(wishes, {
+    ...{ event: file.event, project, room, stdin, fired, folded, chosen },
+    install: async (host: HostName, into: string, home: string) => {
+      const quiet: Io = { ...io, out: () => {}, cwd: into, env: { ...io.env, HOME: home, CROCHET_HOME: undefined } };
+      await install.default([join(into, hooks), "--for", host, "--cwd", into, ...form], quiet);
+    },
+  }, options);
+  const shown = call && JSON.parse(JSON.stringify(call).replaceAll(`${project}/`, "")) as ToolCall;
+  const [run] = folded.runs;
+  return {
+    hook: relative(cwd, path),
+    event: file.event,
+    call: shown ?? null,
+    expected: run ? sayRun(run) : "–",
+    ...result,
+  };
+}
+
+const MARKS = { ok: "", cannot: "– the host cannot" } as const;
+
+/** The matrix as a person reads it, and what it comes to. */
+function reportText({ hook, call, expected, runs, differs }: Report): string {
+  const head = ["host", "version", "fired", "hook said", "effect", "the model read", ""];
+  const said = openText(expected);
+  const rows = runs.map(({ host, version, fired, said: word, effect, read, state }) => {
+    const mark = FAULTS.includes(state)
+      ? `✗ expected: ${said}`
+      : state in MARKS
+      ? MARKS[state as "ok"]
+      : "? not measured";
+    return [host, version, String(fired), word, effect, openText(read), mark];
+  });
+  const subject = call ? openText(String(call.input.command ?? call.input.file_path ?? call.tool)) : "";
+  const good = runs.filter(({ state }) => state === "ok").length;
+  const able = runs.filter(({ state }) => state !== "cannot");
+  const lines = [
+    `${hook}${subject && `        ${subject}`}`,
+    table(head, rows).trimEnd(),
+    ...runs.flatMap(({ state, why }) => why === undefined ? [] : [`${FAULTS.includes(state) ? "✗" : "–"} ${why}`]),
+    ...runs.flatMap(({ host, version, left }) => left.length > 0 ? [`${host} ${version} left ${left.join(", ")}`] : []),
+    ...differs.map(({ host, from, to, field }) => {
+      return `${host}: the ${
+        field === "words" ? "words that the model reads" : "effect"
+      } changed between ${from} and ${to}`;
+    }),
+    `${good} of ${several(able.length, "host")} ${able.length === 1 ? "does" : "do"} what the hook says; network: ${
+      runs[0]!.network
+    }`,
+    "",
+  ];
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+/** A fault counts for more than what the lab could not see; a hook that no host can carry out was not tested. */
+function exitOf(reports: readonly Report[], strict: boolean): number {
+  const runs = reports.flatMap(({ runs }) => runs);
+  const changed = reports.some(({ differs }) => differs.some(({ field }) => field === "effect" || strict));
+  if (changed || runs.some(({ state }) => FAULTS.includes(state))) return EXIT.failed;
+  const seen = runs.every(({ state }) => state === "ok" || state === "cannot");
+  return seen && reports.every(({ runs }) => runs.some(({ state }) => state === "ok")) ? EXIT.ok : EXIT.notEnough;
+}
+
+function casesOf({ hook, runs }: Report): Case[] {
+  return runs.map(({ host, version, ms, state, why }: LabRun) => ({
+    ...{ name: `${hook} in ${host} ${version}`, of: hook, seconds: ms / 1000 },
+    ...(FAULTS.includes(state) ? { failure: why! } : state === "ok" || state === "cannot" ? {} : { error: why! }),
+  }));
+}

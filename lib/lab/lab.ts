@@ -1,0 +1,135 @@
+import { join } from "node:path";
+import type { EventName, Fired } from "../core/events.ts";
+import type { Folded } from "../core/fold.ts";
+import type { HostName } from "../hooks/hosts/index.ts";
+import { expectedIn, judge, type LabRun } from "./judge.ts";
+import { holdSession, type Session } from "./room.ts";
+import { callAt, scriptOf, type ToolCall, unmade } from "./script.ts";
+import { type Getting, type HostProgram, hostProgram, type HostWish, NotInstalled, versionsIn } from "./versions.ts";
+
+type Fields = { readonly [field: string]: unknown };
+
+/** A hook that was fired here, in the project in which hosts will fire it. */
+export interface LabHook {
+  readonly event: string;
+  /** The project, and the folder beside which sessions are held. */
+  readonly project: string;
+  readonly room: string;
+  readonly stdin: Fields;
+  readonly fired: Fired<EventName>;
+  readonly folded: Folded;
+  /** Whether a person or an example chose the call. */
+  readonly chosen: boolean;
+  /** Writes it into a host's settings. */
+  readonly install: (host: HostName, project: string, home: string) => Promise<void>;
+}
+
+export interface LabOptions extends Getting, Pick<Session, "timeout" | "confined"> {
+  /** Whether ranges are searched for the first version that differs. */
+  readonly bisect: boolean;
+  /** Whether other words are a difference too. */
+  readonly strict: boolean;
+}
+
+/** What a hook did in hosts. */
+export interface LabResult {
+  readonly runs: readonly LabRun[];
+  readonly differs: readonly Difference[];
+}
+
+interface Difference {
+  readonly host: HostName;
+  readonly from: string;
+  readonly to: string;
+  readonly field: "effect" | "words";
+}
+
+/** Fires a hook in hosts, one after the other. */
+export async function tryIn(wishes: readonly HostWish[], hook: LabHook, options: LabOptions): Promise<LabResult> {
+  const runs: LabRun[] = [];
+  const differs: Difference[] = [];
+  for (const wish of wishes) {
+    const inOrder = wish.to === undefined ? [await run(wish, hook, options)] : await runRange(wish, hook, options);
+    runs.push(...inOrder);
+    differs.push(...inOrder.slice(1).flatMap((to, i) => difference(inOrder[i]!, to)));
+  }
+  return { runs, differs };
+}
+
+function difference(from: LabRun, to: LabRun): Difference[] {
+  const field = from.state !== to.state || from.effect !== to.effect
+    ? "effect"
+    : from.read !== to.read
+    ? "words"
+    : undefined;
+  return field === undefined ? [] : [{ host: from.host, from: from.version, to: to.version, field }];
+}
+
+/** The ends and the middle of a range; or the ends, and then versions between until neighbours differ. */
+async function runRange(wish: HostWish, hook: LabHook, options: LabOptions): Promise<LabRun[]> {
+  const versions = await versionsIn(wish, options);
+  const done = new Map<number, LabRun>();
+  const at = async (i: number) => {
+    const known = done.get(i) ?? await run({ host: wish.host, version: versions[i]! }, hook, options);
+    done.set(i, known);
+    return known;
+  };
+  let [low, high] = [0, versions.length - 1];
+  const middle = () => low + ((high - low) >> 1);
+  const first = await at(low);
+  const isOther = (one: LabRun) => difference(first, one).some(({ field }) => field === "effect" || options.strict);
+  const changes = isOther(await at(high));
+  if (!options.bisect) await at(middle());
+  while (options.bisect && changes && high - low > 1) {
+    const i = middle();
+    if (isOther(await at(i))) high = i;
+    else low = i;
+  }
+  return [...done].sort(([a], [b]) => a - b).map(([, one]) => one);
+}
+
+/** What is printed of a host in which nothing was seen. */
+function unseen({ host, version = "–" }: HostWish, confined: boolean, state: LabRun["state"], why: string): LabRun {
+  const network = confined ? "none" as const : "by proxy" as const;
+  const nothing = { fired: 0, said: "–", effect: "none", read: "–", left: [], requests: 0, exit: null, ms: 0 } as const;
+  return { host, version, network, ...nothing, state, why };
+}
+
+async function run(wish: HostWish, hook: LabHook, options: LabOptions): Promise<LabRun> {
+  const { event, stdin, project, fired, folded, chosen } = hook;
+  const { host } = wish;
+  const { confined, signal, env, timeout } = options;
+  const seen = (state: LabRun["state"], why: string) => unseen(wish, confined, state, why);
+  const expected = expectedIn(host, event, fired, folded);
+  const call = callAt(event, stdin, chosen, host);
+  const why = unmade(host, event, call?.tool ?? "");
+  if (expected.cannot !== undefined && expected.missing) return seen("cannot", expected.cannot);
+  if (why !== undefined) return seen("not measured", `not measured: ${why}`);
+  if (call && !confined) return seen("not measured", "not measured: needs bubblewrap");
+  let program: HostProgram;
+  try {
+    program = await hostProgram(wish, options);
+  } catch (error) {
+    if (error instanceof NotInstalled) return seen("not installed", error.message);
+    throw error;
+  }
+  options.say(`${host} ${program.version}`);
+  const there = <T>(value: T, path: string): T => JSON.parse(JSON.stringify(value).replaceAll(project, path));
+  const session = (name: string, more: Partial<Session>) =>
+    holdSession({
+      ...{ folder: join(hook.room, `${host}-${program.version}-${name}`), template: project, host: program, event },
+      ...{ timeout, confined, env, signal, ...more },
+      script: (path) => there(scriptOf(host, event, stdin, call), path),
+    });
+  const [hooked, control] = await Promise.all([
+    session("hooked", { install: (path, home) => hook.install(host, path, home) }),
+    session("control", {}),
+  ]);
+  const at = (given: ToolCall | undefined) => given && ((path: string): ToolCall => there(given, path));
+  const rewritten = call && expected.input && { ...call, input: expected.input };
+  const seenBy = { host, version: program.version, network: confined ? "none" as const : "by proxy" as const };
+  return {
+    ...seenBy,
+    ...judge({ ...seenBy, event, hooked, control, expected, call: at(call), rewritten: at(rewritten) }),
+  };
+}

@@ -1,0 +1,169 @@
+import { createServer, type IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
+import { isObject, parsed } from "../core/json.ts";
+import { opened } from "../tape/server/listen.ts";
+import { scriptedServer } from "../testing/server.ts";
+
+type Fields = { readonly [field: string]: unknown };
+
+/** The protocols that hosts ask their models in. */
+export type Api = "messages" | "responses" | "gemini" | "chat";
+
+/** A call of a tool, by the host's names. */
+export interface ModelCall {
+  readonly name: string;
+  readonly input: Fields;
+  /** Where Codex keeps a tool that is not on its list. */
+  readonly namespace?: string;
+  /** The one text that a tool without fields takes. */
+  readonly freeform?: string;
+}
+
+/** What the model does next. */
+export interface Step {
+  readonly text?: string;
+  readonly tools?: readonly ModelCall[];
+  /** The tokens that it says it used. */
+  readonly tokens?: number;
+}
+
+/** What a model sees: hosts ask for titles and summaries between, so the number of requests says nothing. */
+export interface Seen {
+  /** Results of calls. */
+  readonly results: number;
+  readonly conversation: string;
+  /** The names of the tools it is offered. */
+  readonly tools: readonly string[];
+}
+
+/** One request, and what was wrong with it. */
+export interface Asked {
+  readonly body: Fields;
+  readonly refused?: string;
+}
+
+/** A model on 127.0.0.1 in the protocol of a host. */
+export interface ModelServer extends AsyncDisposable {
+  readonly url: string;
+  readonly asked: () => readonly Asked[];
+}
+
+type Next = (seen: Seen) => Promise<Step>;
+
+/** The field of a request that holds the conversation. */
+const CONVERSATION = { messages: "messages", responses: "input", gemini: "contents", chat: "messages" } as const;
+
+const RESULT = /"type":"(?:tool_result|\w+_output)"|"functionResponse":|"role":"tool"/g;
+
+function seenIn(api: Api, body: Fields): Seen {
+  const conversation = JSON.stringify(body[CONVERSATION[api]]);
+  return { results: conversation.match(RESULT)?.length ?? 0, conversation, tools: offered(body) };
+}
+
+/** The names of the tools that a request offers. */
+export function offered({ tools = [] }: Fields): string[] {
+  return [...JSON.stringify(tools).matchAll(/"name":"([^"]+)"/g)].map(([, name]) => name!);
+}
+
+export async function scriptedModel(api: Api, next: Next): Promise<ModelServer> {
+  if (api === "messages") return await messagesModel(next);
+  const asked: Asked[] = [];
+  const server = createServer(async (request, response) => {
+    const body = await bodyOf(request);
+    if (body === undefined) return void response.writeHead(404).end();
+    if (!Array.isArray(body[CONVERSATION[api]])) {
+      const refused = `${CONVERSATION[api]}: expected a list`;
+      asked.push({ body, refused });
+      return void response.writeHead(400, { "content-type": "application/json" })
+        .end(JSON.stringify({ error: { message: refused } }));
+    }
+    asked.push({ body });
+    const streams = body.stream === true || request.url!.includes("alt=sse");
+    response.writeHead(200, { "content-type": streams ? "text/event-stream" : "application/json" });
+    const reply = REPLIES[api](await next(seenIn(api, body)), asked.length, streams);
+    response.end(reply);
+  });
+  const { url, close } = await opened(server, 0);
+  return { url: api === "gemini" ? url : `${url}/v1`, asked: () => asked, [Symbol.asyncDispose]: close };
+}
+
+async function messagesModel(next: Next): Promise<ModelServer> {
+  const then = async ({ messages, tools = [] }: { readonly messages: unknown; readonly tools?: unknown }) => {
+    const { text, tools: calls } = await next(seenIn("messages", { messages, tools }));
+    return calls ? { tools: calls.map(({ name, input }) => ({ name, input: { ...input } })) } : { text: text! };
+  };
+  const server = await scriptedServer([], { then });
+  return {
+    url: server.url,
+    asked: () =>
+      server.requests.filter(({ body }) => isObject(body) && "messages" in body && "max_tokens" in body)
+        .map(({ body, refused }) => ({ body, ...(refused !== undefined && { refused }) })),
+    [Symbol.asyncDispose]: () => server.close(),
+  };
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Fields | undefined> {
+  const body = request.method === "POST" ? parsed(await text(request)) : undefined;
+  return isObject(body) ? body : undefined;
+}
+
+const sse = (events: readonly Fields[]) =>
+  events.map((event) => `${event.type ? `event: ${event.type}\n` : ""}data: ${JSON.stringify(event)}\n\n`).join("");
+
+const REPLIES: { readonly [A in Exclude<Api, "messages">]: (step: Step, n: number, streams: boolean) => string } = {
+  responses: ({ text, tools = [], tokens = 15 }, n) => {
+    const items = [
+      ...(text === undefined ? [] : [{ type: "message", role: "assistant", content: [{ type: "output_text", text }] }]),
+      ...tools.map(({ name, input, namespace, freeform }, i) => ({
+        ...{ call_id: `call_${n}_${i}`, name, ...(namespace !== undefined && { namespace }) },
+        ...(freeform === undefined
+          ? { type: "function_call", arguments: JSON.stringify(input) }
+          : { type: "custom_tool_call", input: freeform }),
+      })),
+    ];
+    const usage = { input_tokens: tokens - 5, output_tokens: 5, total_tokens: tokens };
+    return sse([
+      { type: "response.created", response: { id: `resp_${n}` } },
+      ...items.map((item, i) => {
+        return { type: "response.output_item.done", output_index: i, item: { id: `item_${n}_${i}`, ...item } };
+      }),
+      { type: "response.completed", response: { id: `resp_${n}`, usage } },
+    ]);
+  },
+  gemini: ({ text, tools = [] }, _, streams) => {
+    const calls = tools.map(({ name, input }) => ({ functionCall: { name, args: input } }));
+    const content = { role: "model", parts: [...(text === undefined ? [] : [{ text }]), ...calls] };
+    const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 };
+    const answer = { candidates: [{ content, finishReason: "STOP", index: 0 }], usageMetadata };
+    return streams ? sse([answer]) : JSON.stringify(answer);
+  },
+  chat: (step, n, streams) => {
+    if (streams) return `${sse(chatChunks(step, n))}data: [DONE]\n\n`;
+    const { text = null, tools = [] } = step;
+    const tool_calls = tools.length > 0 && { tool_calls: tools.map((call, i) => chatCall(call, n, i)) };
+    const finish_reason = tools.length > 0 ? "tool_calls" : "stop";
+    const message = { role: "assistant", content: text, ...tool_calls };
+    return JSON.stringify({ id: `chatcmpl-${n}`, choices: [{ index: 0, message, finish_reason }] });
+  },
+};
+
+/** A streamed reply of Chat Completions. */
+export function chatChunks({ text, thinking, tools = [] }: Step & { readonly thinking?: string }, n: number): Fields[] {
+  const chunk = (delta: Fields, more: Fields = {}) => ({
+    id: `chatcmpl-${n}`,
+    model: "served",
+    choices: [{ index: 0, delta, finish_reason: null, ...more }],
+  });
+  return [
+    chunk({ role: "assistant" }),
+    ...(thinking === undefined ? [] : [chunk({ reasoning_content: thinking })]),
+    ...(text === undefined ? [] : [...text].map((content) => chunk({ content }))),
+    ...tools.map((call, index) => chunk({ tool_calls: [{ index, ...chatCall(call, n, index) }] })),
+    chunk({}, { finish_reason: tools.length > 0 ? "tool_calls" : "stop" }),
+    { id: `chatcmpl-${n}`, choices: [], usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } },
+  ];
+}
+
+function chatCall({ name, input }: ModelCall, n: number, i: number): Fields {
+  return { type: "function", id: `call_${n}_${i}`, function: { name, arguments: JSON.stringify(input) } };
+}

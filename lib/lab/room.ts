@@ -1,0 +1,182 @@
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { isInside } from "../files/confine.ts";
+import { type Environment, homeOf } from "../hooks/file/places.ts";
+import { ownArgv, ownCommand } from "../hooks/own-command.ts";
+import { openSandbox } from "../permissions/sandbox.ts";
+import { runProcess, type Wrap } from "../process/process.ts";
+import { onPath } from "../process/program.ts";
+import type { Script } from "./script.ts";
+import type { SessionEnd, SessionPlan } from "./session.ts";
+import type { HostProgram } from "./versions.ts";
+
+/** One call of a hook, as it was written down. */
+export interface HookCall {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Absent if the host did not wait for its end. */
+  readonly code?: number;
+}
+
+/** What a session left to be looked at. */
+export interface Traces extends SessionEnd {
+  readonly project: string;
+  readonly fired: readonly HookCall[];
+  /** The words of every shell that was started. */
+  readonly shells: readonly string[];
+  /** Files of the project that were not there before. */
+  readonly files: readonly string[];
+}
+
+/** What a session is made of. */
+export interface Session {
+  readonly folder: string;
+  /** The project before anything is installed; it is copied. */
+  readonly template: string;
+  readonly host: HostProgram;
+  readonly event: string;
+  /** The script for a project at a path. */
+  readonly script: (project: string) => Script;
+  /** Writes the hook into the host's settings; absent in the twin session. */
+  readonly install?: (project: string, home: string) => Promise<void>;
+  /** Seconds. */
+  readonly timeout: number;
+  /** Whether bubblewrap confines it. */
+  readonly confined: boolean;
+  /** The person's environment. */
+  readonly env: Environment;
+  readonly signal: AbortSignal;
+}
+
+/** This package. */
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
+
+/** Whether sessions can be confined here. */
+export async function canConfine(folder: string): Promise<boolean> {
+  return await openSandbox({ mode: "workspace", roots: [folder] }).then(() => true, () => false);
+}
+
+/** Holds a session, and gives what it left. */
+export async function holdSession(session: Session): Promise<Traces> {
+  const { template, host, event, script, install, timeout, confined, env, signal } = session;
+  mkdirSync(session.folder, { recursive: true });
+  const folder = realpathSync(session.folder);
+  const [project, home, log] = ["project", "home", "log"].map((name) => join(folder, name)) as [string, string, string];
+  for (const dir of [home, log, join(folder, "tmp")]) mkdirSync(dir);
+  cpSync(template, project, { recursive: true, verbatimSymlinks: true });
+  writeFileSync(join(project, "node_modules/.bin/crochet"), watching(log), { mode: 0o755 });
+  await install?.(project, home);
+  const before = filesIn(project);
+  const plan: SessionPlan = {
+    ...{ host: host.host, event, program: host.program, script: script(project) },
+    ...{ project, home, log, confined, timeout: timeout * 1000 },
+    env: {
+      ...{ PATH: `${dirname(host.program)}:${env.PATH}`, HOME: home, LANG: "C.UTF-8", TERM: "dumb" },
+      ...{ TMPDIR: join(folder, "tmp"), SHELL: "/bin/sh" },
+      // There is no network: retries would only take time.
+      npm_config_fetch_retries: "0",
+      ...(!confined && { HTTP_PROXY: NOWHERE, HTTPS_PROXY: NOWHERE, NO_PROXY: "127.0.0.1,localhost" }),
+    },
+  };
+  writeFileSync(join(folder, "plan.json"), JSON.stringify(plan));
+  const wrap = confined ? await confinement(folder, log, host, env) : (argv: readonly string[]) => [...argv];
+  const [command, ...args] = wrap(ownArgv("lab/session", join(folder, "plan.json")), folder);
+  // A session may start its program twice.
+  const limit = 2 * plan.timeout + 30_000;
+  const ran = await runProcess({ command: command!, args, cwd: folder, env: plan.env, timeout: limit, signal });
+  const ended = join(log, "session.json");
+  if (!existsSync(ended)) {
+    throw new Error(`Cannot hold a session in ${host.host} as the lab failed: ${ran.stderr.trim().slice(-500)}`);
+  }
+  const end = JSON.parse(readFileSync(ended, "utf8")) as SessionEnd;
+  const files = filesIn(project).filter((file) => !before.includes(file));
+  const shells = globSync("shell-*", { cwd: log }).map((name) => readFileSync(join(log, name), "utf8"));
+  return {
+    ...end,
+    project,
+    files,
+    shells,
+    fired: globSync("call-*", { cwd: log }).sort().map((n) => callIn(join(log, n))),
+  };
+}
+
+/** A proxy that is not there. */
+const NOWHERE = "http://127.0.0.1:9";
+
+/** Files of a project, but for packages. */
+function filesIn(project: string): string[] {
+  return readdirSync(project, { recursive: true, encoding: "utf8" })
+    .filter((path) => !path.startsWith("node_modules")).sort();
+}
+
+/** A `crochet` that writes down each call, in a folder of its own as hosts run hooks side by side, and passes everything on. */
+function watching(log: string): string {
+  return `#!/bin/sh
+shift
+call=$(mktemp -d '${log}/call-XXXXXX')
+cat >"$call/stdin"
+${ownCommand("cli/hook")} "$@" <"$call/stdin" >"$call/stdout" 2>"$call/stderr"
+code=$?
+echo "$code" >"$call/code"
+cat "$call/stdout"
+cat "$call/stderr" >&2
+exit "$code"
+`;
+}
+
+function callIn(folder: string): HookCall {
+  const read = (name: string) => existsSync(join(folder, name)) ? readFileSync(join(folder, name), "utf8") : "";
+  const code = read("code");
+  return { stdout: read("stdout"), stderr: read("stderr"), ...(code !== "" && { code: Number(code) }) };
+}
+
+/** What a sandbox hides, and a session needs. */
+async function confinement(
+  folder: string,
+  log: string,
+  { folder: hostFolder }: HostProgram,
+  env: Environment,
+): Promise<Wrap> {
+  const person = homeOf(env);
+  const hidden = (path: string) => [person, "/run", "/tmp", "/var/tmp"].some((dir) => isInside(path, dir));
+  const node = onPath("node", env);
+  const needed = [
+    ...[hostFolder, packagesOf(ROOT), dirname(realpathSync(process.execPath))],
+    ...(node === undefined ? [] : [dirname(dirname(realpathSync(node)))]),
+  ];
+  const mounts = [
+    ...(person === "/" ? [] : ["--tmpfs", person]),
+    ...needed.filter(hidden).flatMap((path) => ["--ro-bind", path, path]),
+    ...watchedShells(folder, log),
+  ];
+  return await openSandbox({ mode: "workspace", roots: [folder], mounts });
+}
+
+/** A package with those beside it. */
+function packagesOf(root: string): string {
+  return root.includes("/node_modules/")
+    ? root.slice(0, root.indexOf("/node_modules/") + "/node_modules".length)
+    : root;
+}
+
+/** Shells that write down their words, in the places of the machine's: what a call ran is known for certain. */
+function watchedShells(folder: string, log: string): string[] {
+  const found = ["sh", "bash", "zsh"].flatMap((name) => ["/bin", "/usr/bin"].map((dir) => join(dir, name)))
+    .filter((path) => existsSync(path)).map((path) => realpathSync(path));
+  // In a machine whose shell is a part of a larger program, that program cannot be replaced.
+  return [...new Set(found)].filter((path) => /sh$/.test(path)).flatMap((path) => {
+    const [real, shim] = [`/tmp/.shells/${basename(path)}`, join(folder, `watched-${basename(path)}`)];
+    writeFileSync(shim, `#!${real}\nprintf '%s\\n' "$@" >>"${log}/shell-$$"\nexec ${real} "$@"\n`, { mode: 0o755 });
+    return ["--ro-bind", path, real, "--ro-bind", shim, path];
+  });
+}

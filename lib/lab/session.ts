@@ -1,0 +1,140 @@
+/** Holds one session of a host with a scripted model: started by `room.ts`, inside the sandbox if there is one. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { HostName } from "../hooks/hosts/index.ts";
+import { type Ran, runProcess, startGroup } from "../process/process.ts";
+import { LAB_HOSTS } from "./hosts.ts";
+import { type Asked, scriptedModel } from "./model.ts";
+import { modelOf, type Script } from "./script.ts";
+
+/** What a session is told; its files are below one folder. */
+export interface SessionPlan {
+  readonly host: HostName;
+  readonly event: string;
+  readonly program: string;
+  readonly script: Script;
+  readonly project: string;
+  readonly home: string;
+  readonly log: string;
+  readonly env: { readonly [name: string]: string };
+  /** Milliseconds for each start of the program. */
+  readonly timeout: number;
+  /** Whether it has the processes of its own sandbox alone. */
+  readonly confined: boolean;
+}
+
+/** What a session leaves in its log. */
+export interface SessionEnd {
+  readonly asked: readonly Asked[];
+  /** Whether the host did not offer the tool that was to be called. */
+  readonly lacks: boolean;
+  readonly ran: Pick<Ran, "code" | "signal" | "ended" | "stderr">;
+  readonly ms: number;
+  /** The command lines of processes that were still there. */
+  readonly alive: readonly string[];
+}
+
+/** How long an agent that serves has to be idle before its session is over: a Stop hook may send it back until then. */
+const IDLE_MS = 4000;
+
+async function hold(plan: SessionPlan): Promise<SessionEnd> {
+  const { host, program, project, home, log, timeout, script, event } = plan;
+  const { api, start, serves } = LAB_HOSTS[host]!;
+  const { next, lacks } = modelOf(script);
+  await using model = await scriptedModel(api, next);
+  const { calls, files = {}, env } = start({ ...script, event, project, home, url: model.url });
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
+  const began = performance.now();
+  let ran: SessionEnd["ran"] = { code: 0, signal: null, stderr: "" };
+  for (const args of calls) {
+    const options = { command: program, args, cwd: project, env: { ...plan.env, ...env }, timeout };
+    const ended = await (serves
+      ? serving(options, script.prompt, log, () => model.asked().length)
+      : runProcess(options));
+    writeFileSync(join(log, "host.txt"), `${ended.stdout}\n${ended.stderr}\n`, { flag: "a" });
+    ran = { ...ended };
+    if (ended.code !== 0) break;
+  }
+  const ms = Math.round(performance.now() - began);
+  return { asked: model.asked(), lacks: lacks(), ran, ms, alive: plan.confined ? await stillAlive() : [] };
+}
+
+interface Started {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: SessionPlan["env"];
+  readonly timeout: number;
+}
+
+/** A session with the server of opencode: its `run` ends before the agent can be sent back. */
+async function serving(started: Started, prompt: string, log: string, asked: () => number): Promise<Ran> {
+  const { child, end } = startGroup(started);
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => stderr += text);
+  const exit = new Promise<Pick<Ran, "code" | "signal">>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code, signal) => resolve({ code, signal }));
+  });
+  const over = new AbortController();
+  const limit = sleep(started.timeout, "timeout" as const, { signal: over.signal });
+  const talk = async () => {
+    const url = await listeningAt(child.stdout);
+    const post = async (to: string, body: object) => {
+      const headers = { "content-type": "application/json" };
+      const given = { method: "POST", headers, body: JSON.stringify(body), signal: over.signal };
+      return await (await fetch(`${url}${to}`, given)).json() as { readonly id: string };
+    };
+    const { id } = await post("/session", {});
+    await post(`/session/${id}/message`, { parts: [{ type: "text", text: prompt }] });
+    const sign = () => `${asked()} ${readdirSync(log).length} ${unanswered(log)}`;
+    for (let idle = 0, last = sign(); idle < IDLE_MS; idle += 200) {
+      await sleep(200);
+      if (sign() !== last || unanswered(log) > 0) [idle, last] = [0, sign()];
+    }
+    return "done" as const;
+  };
+  const how = await Promise.race([talk(), limit, exit]);
+  over.abort();
+  end();
+  const ended = await exit;
+  if (how === "done") return { code: 0, signal: null, stdout: "", stderr };
+  return { ...ended, stdout: "", stderr, ...(how === "timeout" && { ended: how }) };
+}
+
+function unanswered(log: string): number {
+  return readdirSync(log).filter((name) => name.startsWith("call-") && !existsSync(join(log, name, "code"))).length;
+}
+
+async function listeningAt(stdout: NodeJS.ReadableStream): Promise<string> {
+  for await (const line of createInterface({ input: stdout })) {
+    const [url] = /http:\/\/\S+/.exec(line) ?? [];
+    if (url !== undefined) return url;
+  }
+  throw new Error("Cannot reach the host as its server did not start");
+}
+
+/** In a sandbox there is nothing but the session: the sandbox's own first process, this one, and what is left. */
+async function stillAlive(): Promise<string[]> {
+  await sleep(300); // what was asked to end
+  return readdirSync("/proc").filter((name) => /^\d+$/.test(name) && +name !== 1 && +name !== process.pid)
+    .flatMap((pid) => {
+      try {
+        const line = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
+        return line === "" ? [] : [line];
+      } catch {
+        return []; // it has ended
+      }
+    });
+}
+
+if (import.meta.main) {
+  const plan = JSON.parse(readFileSync(process.argv[2]!, "utf8")) as SessionPlan;
+  writeFileSync(join(plan.log, "session.json"), JSON.stringify(await hold(plan)));
+  process.exit(0);
+}

@@ -1,0 +1,139 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { parsed } from "../core/json.ts";
+import { type Environment, homeOf } from "../hooks/file/places.ts";
+import type { HostName } from "../hooks/hosts/index.ts";
+import { runProcess } from "../process/process.ts";
+import { onPath } from "../process/program.ts";
+import { LAB_HOSTS } from "./hosts.ts";
+
+/** A host as it was asked for: `claude`, `claude@2.1.325`, `claude@newest`, `claude@2.1.286..2.1.325`. */
+export interface HostWish {
+  readonly host: HostName;
+  readonly version?: string;
+  /** The other end of a range. */
+  readonly to?: string;
+}
+
+/** An installed host. */
+export interface HostProgram {
+  readonly host: HostName;
+  /** What it says itself. */
+  readonly version: string;
+  readonly program: string;
+  /** All that belongs to it. */
+  readonly folder: string;
+}
+
+/** How hosts are got. */
+export interface Getting {
+  readonly env: Environment;
+  /** Whether npm may be asked. */
+  readonly install: boolean;
+  readonly say: (text: string) => void;
+  readonly signal: AbortSignal;
+}
+
+export class NotInstalled extends Error {
+  override name = "NotInstalled";
+}
+
+function cacheOf({ env }: Getting, host: HostName): string {
+  return join(env.CROCHET_HOSTS ? resolve(env.CROCHET_HOSTS) : join(homeOf(env), ".cache/crochet/hosts"), host);
+}
+
+const byNumber = (a: string, b: string) => a.localeCompare(b, "en", { numeric: true });
+
+/** The versions of a range that are known: those npm has if it may be asked, else those that are installed. In order. */
+export async function versionsIn({ host, version, to }: HostWish, getting: Getting): Promise<string[]> {
+  const listed = getting.install ? await published(host, getting) : [...inCache(host, getting), version!, to!];
+  return [...new Set(listed)].filter((one) =>
+    /^[\d.]+$/.test(one) && byNumber(version!, one) <= 0 && byNumber(one, to!) <= 0
+  )
+    .sort(byNumber);
+}
+
+async function published(host: HostName, getting: Getting): Promise<string[]> {
+  const listed = parsed(await npm(["view", LAB_HOSTS[host]!.package, "versions", "--json"], getting));
+  return [listed].flat() as string[];
+}
+
+function inCache(host: HostName, getting: Getting): string[] {
+  const cache = cacheOf(getting, host);
+  return existsSync(cache) ? readdirSync(cache).sort(byNumber) : [];
+}
+
+/**
+ * The program of a host: without a version the one on the PATH, else the newest that is installed.
+ *
+ * @throws {NotInstalled}
+ */
+export async function hostProgram({ host, version }: HostWish, getting: Getting): Promise<HostProgram> {
+  const { program, package: name } = LAB_HOSTS[host]!;
+  const named = version === undefined ? onPath(program, getting.env) : undefined;
+  if (named !== undefined) {
+    const real = realpathSync(named);
+    const folder = real.includes("/node_modules/") ? real.slice(0, real.lastIndexOf("/node_modules/")) : dirname(real);
+    return { host, program: real, folder, version: await versionOf(real, getting) ?? "unknown" };
+  }
+  const wanted = version !== "newest" ? version ?? inCache(host, getting).at(-1) : undefined;
+  const typed = version === undefined ? host : `${host}@${version}`;
+  const missing = (why: string, fix: string) => new NotInstalled(`Cannot test in ${typed} as ${why}: ${fix}`);
+  const chosen = wanted ??
+    (getting.install ? (await npm(["view", name, "version"], getting)).trim() : inCache(host, getting).at(-1) ?? "");
+  const folder = join(cacheOf(getting, host), chosen);
+  const path = join(folder, "node_modules/.bin", program);
+  const there = existsSync(path) ? await versionOf(path, getting) : undefined;
+  if (there !== undefined) return { host, version: there, program: path, folder };
+  if (!getting.install) throw missing("it is not installed", "add --install (npm, often some hundred MB)");
+  const said = await fetched(host, chosen, folder, getting);
+  if (said === undefined) {
+    rmSync(folder, { recursive: true, force: true });
+    throw missing(`npm installed it and it does not say its version`, "try another version");
+  }
+  return { host, version: said, program: path, folder };
+}
+
+/** Installs a version without its scripts; with them, if it does not start otherwise. Gives its version. */
+async function fetched(host: HostName, version: string, folder: string, getting: Getting): Promise<string | undefined> {
+  const { package: name, beside = [], program } = LAB_HOSTS[host]!;
+  const install = async (...flags: string[]) => {
+    mkdirSync(folder, { recursive: true });
+    const quiet = ["--no-save", "--no-audit", "--no-fund"];
+    await npm(["install", "--prefix", folder, ...quiet, ...flags, `${name}@${version}`, ...beside], getting);
+    return await versionOf(join(folder, "node_modules/.bin", program), getting);
+  };
+  getting.say(`installing ${name}@${version}`);
+  const plain = await install("--ignore-scripts");
+  if (plain !== undefined) return plain;
+  getting.say(`${name}@${version} does not start without its install scripts: installing again with them`);
+  rmSync(folder, { recursive: true, force: true });
+  return await install();
+}
+
+/** The version that a program says; undefined if it says none. */
+async function versionOf(program: string, { env, signal }: Getting): Promise<string | undefined> {
+  const home = mkdtempSync(join(tmpdir(), "crochet-lab-"));
+  try {
+    const around = { PATH: `${dirname(program)}:${env.PATH}`, HOME: home, TERM: "dumb" };
+    const options = { command: program, args: ["--version"], cwd: home, env: around, timeout: 60_000, signal };
+    const { code, stdout } = await runProcess(options);
+    return code === 0 ? /\d+\.\d+\.\d+[\w.-]*?(?=[.\s]|$)/.exec(stdout)?.[0] : undefined;
+  } catch {
+    return undefined; // it cannot be started
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+/** @throws {NotInstalled} with what npm said last */
+async function npm(args: readonly string[], { env, signal }: Getting): Promise<string> {
+  const fail = (why: string) => new NotInstalled(`Cannot run 'npm ${args.join(" ")}' as ${why}`);
+  const options = { command: "npm", args, cwd: tmpdir(), env: { ...env }, timeout: 600_000, signal };
+  const { code, stdout, stderr } = await runProcess(options).catch((error) => {
+    throw fail((error as Error).message);
+  });
+  if (code === 0) return stdout;
+  throw fail(/^npm error (?!code)(.+)$/m.exec(stderr)?.[1] ?? `it ended with ${code}`);
+}

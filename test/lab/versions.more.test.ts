@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import hooksTest from "../../lib/cli/hooks/test.ts";
+import type { Place } from "../_place.ts";
+import { CONFINED, fakeHost, guarded, RM, withHost } from "./_fake-host.ts";
+
+/** An npm that knows nine versions of the fake host; from 1.0.6 on it does not read answers. It writes down its words. */
+function fakeNpm(here: Place, scripts = false): () => string[] {
+  const bin = join(dirname(here.cwd), "npm");
+  const [good, bad, broken] = ["good", "bad", "broken"].map((name) => join(bin, name)) as [string, string, string];
+  fakeHost(good, "none", "VERSION");
+  fakeHost(bad, "reads the answer by a wrong key", "VERSION");
+  fakeHost(broken, "none", "no version");
+  const text = `#!/bin/sh
+echo "$*" >>'${bin}/words'
+case "$1 $3" in
+"view versions") echo '["1.0.1","1.0.2","1.0.3","1.0.4","1.0.5","1.0.6","1.0.7","1.0.8","1.0.9","2.0.0-rc"]' ;;
+"view version") echo 1.0.9 ;;
+install*)
+  for word; do case $word in @anthropic-ai/claude-code@*) version=\${word##*@} ;; esac; done
+  from='${good}'
+  case $version in 1.0.[6-9]) from='${bad}' ;; esac
+  ${scripts ? `case "$*" in *--ignore-scripts*) from='${broken}' ;; esac` : ""}
+  to=$3/node_modules/.bin
+  mkdir -p "$to"
+  cp "$from/host.mjs" "$to/host.mjs"
+  sed "s#VERSION#$version#; s#$from/host.mjs#$to/host.mjs#" "$from/claude" >"$to/claude"
+  chmod 755 "$to/claude" ;;
+esac
+`;
+  writeFileSync(join(bin, "npm"), text);
+  chmodSync(join(bin, "npm"), 0o755);
+  here.env.PATH = `${bin}:${process.env.PATH}`;
+  return () => existsSync(join(bin, "words")) ? readFileSync(join(bin, "words"), "utf8").trim().split("\n") : [];
+}
+
+test(
+  "versions come from npm only with --install, stay in the cache, and a range is its ends and its middle",
+  CONFINED,
+  async () => {
+    using here = withHost();
+    const words = fakeNpm(here);
+    const tried = async (hosts: string, ...more: string[]) => {
+      const { out, code } = await here.call(
+        hooksTest,
+        "hooks/pre-tool-use@Bash.guard.ts",
+        ...RM,
+        "--json",
+        "--in",
+        hosts,
+        ...more,
+      );
+      const { runs, differs } = JSON.parse(out);
+      return {
+        code,
+        differs,
+        runs: runs.map((run: { version: string; state: string }) => `${run.version} ${run.state}`),
+      };
+    };
+    assert.deepEqual(await tried("claude@1.0.1"), { code: 3, differs: [], runs: ["1.0.1 not installed"] });
+    assert.deepEqual(words(), []);
+    assert.deepEqual(await tried("claude@1.0.1..1.0.9", "--install"), {
+      code: 1,
+      differs: [{ host: "claude", from: "1.0.5", to: "1.0.9", field: "effect" }],
+      runs: ["1.0.1 ok", "1.0.5 ok", "1.0.9 no effect"],
+    });
+    assert.ok(words().some((line) => /^install .*--ignore-scripts @anthropic-ai\/claude-code@1\.0\.5$/.test(line)));
+    const before = words().length;
+    assert.deepEqual((await tried("claude")).runs, ["1.0.9 no effect"]);
+    assert.deepEqual((await tried("claude@1.0.1..1.0.5")).runs, ["1.0.1 ok", "1.0.5 ok"]);
+    assert.equal(words().length, before, "what is in the cache needs no npm");
+    const { runs, differs } = await tried("claude@1.0.1..1.0.9", "--install", "--bisect");
+    assert.deepEqual(differs, [{ host: "claude", from: "1.0.5", to: "1.0.6", field: "effect" }]);
+    assert.deepEqual(runs, ["1.0.1 ok", "1.0.5 ok", "1.0.6 no effect", "1.0.7 no effect", "1.0.9 no effect"]);
+    assert.deepEqual((await tried("claude@newest", "--install")).runs, ["1.0.9 no effect"]);
+  },
+);
+
+test("a version that does not start without its install scripts is installed again with them", CONFINED, async () => {
+  using here = withHost();
+  const words = fakeNpm(here, true);
+  const { out } = await guarded({ ...here } as Place, "--install", "--json");
+  assert.equal(JSON.parse(out).runs[0].state, "no effect");
+  assert.deepEqual(
+    words().filter((line) => line.startsWith("install")).map((line) => line.includes("--ignore-scripts")),
+    [true, false],
+  );
+});
