@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isObject } from "../core/json.ts";
@@ -6,6 +7,7 @@ import { homeOf, realOr, shortPath } from "../hooks/file/places.ts";
 import { HOST_NAMES, type HostName, HOSTS } from "../hooks/hosts/index.ts";
 import { adapterEntries, adapterText, isAdapter } from "../hooks/install-adapter.ts";
 import { installedFile, isAbsoluteLine } from "../hooks/install-line.ts";
+import { FIRST_WITH_MODS, modsIn } from "../hooks/install-plugin.ts";
 import { loadSettings, readSettings } from "../hooks/settings.ts";
 import { onPath } from "../process/program.ts";
 import type { Io } from "./_io.ts";
@@ -60,7 +62,24 @@ export async function hostChecks(cwd: string, env: Io["env"]): Promise<Check[]> 
     checks.push(...problems.map((check) => ({ ...check, about: name })));
     if (problems.length === 0) checks.push(ok(name, `${host} can read it`));
   }
-  return checks;
+  const mods = [...new Set([cwd, home])].flatMap(modsIn);
+  return [...checks, ...mods.map((mod) => ({ ...modCheck(env), about: shortPath(mod, cwd, env) }))];
+}
+
+/** Claude Code leaves a mod out without a word if it is too old for mods. */
+function modCheck(env: Io["env"]): Check {
+  const program = onPath("claude", env);
+  if (program === undefined) return warning("", "claude is not on the PATH", "install Claude Code");
+  const [version = "of no version"] =
+    /\d+\.\d+\.\d+/.exec(execFileSync(program, ["--version"], { env: { ...env }, encoding: "utf8" })) ?? [];
+  if (version.localeCompare(FIRST_WITH_MODS, "en", { numeric: true }) >= 0) {
+    return ok("", `Claude Code ${version} loads mods`);
+  }
+  return broken(
+    "",
+    `Claude Code ${version} loads no mods, so its guards refuse everything`,
+    `update it to ${FIRST_WITH_MODS} or newer`,
+  );
 }
 
 /** Codex runs no hook that a person has not trusted, and does not say so: its own list tells. */

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { programOf } from "../process/program.ts";
 import { sha256 } from "../files/sha256.ts";
-import { isSkipped } from "./file/file-name.ts";
+import { formatFileName, isSkipped } from "./file/file-name.ts";
 import { isGuard, readHeader } from "./file/record.ts";
 import { hostEvent, HOSTS } from "./hosts/index.ts";
 import { type Installable, type Moment, momentsOf, type Place, refusalTo } from "./install.ts";
@@ -77,7 +77,7 @@ export async function planMod(
   const children = parts.flatMap(({ hook: { file }, child }) => {
     return child === undefined ? [] : [[`${COPIES}/${file.name}.mjs`, child] as const];
   });
-  const isHook = (file: string) => hooks.find(({ file: { name } }) => name === file);
+  const inCode = new Set(hooks.filter(({ file }) => file.kind !== "command").map(({ file }) => file.name));
   return await pluginOf(parts.map(({ hook }) => hook), to, place, {
     entries: moments.map(({ file, name: event, on }) => entry(event, matcherOf([on]), file.name)),
     left: unfit.map(({ hook: { file }, why, fix }) => ({ name: file.name, why: fix ? `${why}: ${fix}` : why })),
@@ -86,12 +86,8 @@ export async function planMod(
     notes: notesOf(moments, parts),
     files: [...children, ["hooks/crochet.js", code], ["hooks/register.js", register]],
     // Commands are copied with what they may read; all else is in the code.
-    isCopied: (file) => kinds.has("command") && (isHook(file)?.file.kind ?? "command") === "command" && !isTest(file),
+    isCopied: (file) => kinds.has("command") && !inCode.has(file) && (!isSkipped(file) || /^[_.]/.test(file)),
   });
-}
-
-function isTest(file: string): boolean {
-  return isSkipped(file) && !/^[_.]/.test(file);
 }
 
 type NamedMoment = Moment & { readonly name: string };
@@ -150,8 +146,10 @@ async function partOf(hook: Installable, runtime: ModOptions["runtime"]): Promis
     case "module":
       if (record.dialect !== "native") return { hook, why: "it sets isolate", fix: ELSEWHERE };
       return await modulePart(hook, runtime);
-    case "rules":
-      return { hook, code: `config: ${config}, rules: ${JSON.stringify(await rulesOf(file))}` };
+    case "rules": {
+      const rules = await rulesIn(file.text, file.name, file.ext === ".rules" ? "lines" : "yaml");
+      return { hook, code: `config: ${config}, rules: ${JSON.stringify(rules)}` };
+    }
     case "prompt": {
       const { fields: { model, cache, ...rest }, template } = await readPromptFile(file.text, file.name);
       const all = { config: { ...readHeader(file.text), ...rest }, template: template.trim(), model, cache };
@@ -163,10 +161,6 @@ async function partOf(hook: Installable, runtime: ModOptions["runtime"]): Promis
       return { hook, code: `config: ${config}, argv: ${JSON.stringify(argv)}` };
     }
   }
-}
-
-function rulesOf({ text, name, ext }: Installable["file"]): ReturnType<typeof rulesIn> {
-  return rulesIn(text, name, ext === ".rules" ? "lines" : "yaml");
 }
 
 async function modulePart(hook: Installable, runtime: ModOptions["runtime"]): Promise<ModPart | Unfit> {
@@ -189,15 +183,11 @@ async function modulePart(hook: Installable, runtime: ModOptions["runtime"]): Pr
   const child = await childBundle([...main, `await answer(hook, ${JSON.stringify(file.name)});\n`].join("\n"), runtime);
   const { timeout, onError, mode, matcher, on: [{ scope } = {}, ...more] } = record;
   const isSame = more.every((other) => other.scope === scope);
-  const matched = { ...(file.tools.length === 0 && { matcher }), ...(isSame && { scope }), also: alsoOf(hook) };
+  const also = momentsOf(hook).slice(1).map(({ event, on }) => formatFileName({ ...on, event }));
+  const matched = { ...(file.tools.length === 0 && { matcher }), ...(isSame && { scope }), also };
   const config = { timeout, onError, mode, ...matched };
   const argv = [...RUNTIMES[runtime], `${COPIES}/${file.name}.mjs`];
   return { hook, child, code: `config: ${JSON.stringify(config)}, argv: ${JSON.stringify(argv)}, isChild: true` };
-}
-
-/** The further moments of a hook, each as in a file name. */
-function alsoOf(hook: Installable): string[] {
-  return momentsOf(hook).slice(1).map(({ event, on }) => on.tools ? `${event}@${on.tools.join("+")}` : event);
 }
 
 /** A module of the mod's own code, as the word of an import. */

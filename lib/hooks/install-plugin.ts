@@ -32,6 +32,9 @@ const LICENCE = "LICENSE";
 /** All that a plugin of ours can hold beside its licence, `LIST` last. */
 const WRITTEN = [COPIES, MANIFEST, README, "hooks/crochet.js", "hooks/register.js", LIST];
 
+/** The first version of Claude Code that loads mods. */
+export const FIRST_WITH_MODS = "2.1.287";
+
 /** What Claude Code would read of a plugin with these hooks. */
 export interface PluginPlan extends Pick<Installation, "settings" | "entries" | "left"> {
   /** What a person should know of it. */
@@ -115,11 +118,11 @@ function readProject(cwd: string): Project {
   const path = join(cwd, "package.json");
   const given = existsSync(path) ? parsed(readFileSync(path, "utf8")) : undefined;
   const { name, version, author, license, repository } = isObject(given) ? given : {};
-  const [, person, email, url] = /^([^<(]+?)\s*(?:<(.+?)>)?\s*(?:\((.+?)\))?$/.exec(String(author ?? "")) ?? [];
+  const [, person, email] = /^([^<(]+?)\s*(?:<(.+?)>)?\s*(?:\(.*\))?$/.exec(String(author ?? "")) ?? [];
   const who = isObject(author) && typeof author.name === "string"
     ? author
     : typeof author === "string" && person
-    ? { name: person, ...(email && { email }), ...(url && { url }) }
+    ? { name: person, ...(email && { email }) }
     : undefined;
   const at = isObject(repository) ? repository.url : repository;
   const [, github] = /^(?:github:|.*github\.com[/:])?([\w.-]+\/[\w.-]+?)(?:\.git)?$/.exec(String(at ?? "")) ?? [];
@@ -134,15 +137,6 @@ function readProject(cwd: string): Project {
   };
 }
 
-const ABILITIES = {
-  deny: "refuse it",
-  ask: "ask a person",
-  allow: "allow it",
-  modify: "change it",
-  context: "tell the model something",
-  halt: "end the turn",
-};
-
 interface Described {
   readonly name: string;
   readonly description: string;
@@ -155,8 +149,9 @@ function readmeOf(hooks: readonly Installable[], { name, description, repository
     const { can = [] } = record.mode !== "gate"
       ? {}
       : Object.values(HOSTS.claude.events).find(({ ours }) => ours?.includes(on.event)) ?? {};
-    const may = can.map((ability) => ABILITIES[ability]).join(", ");
-    return `| \`${file.name}\` | ${event}${on.tools ? ` of ${on.tools.join(", ")}` : ""} | ${may || "only watch"} |`;
+    return `| \`${file.name}\` | ${event}${on.tools ? ` of ${on.tools.join(", ")}` : ""} | ${
+      can.join(", ") || "watch"
+    } |`;
   });
   const line = repository === undefined
     ? `claude --plugin-dir ${name}`
@@ -225,7 +220,7 @@ function validated(to: string, env: Environment): string[] {
     printed = String((error as { stdout?: unknown }).stdout ?? "");
   }
   const report = parsed(printed) as Report | undefined;
-  if (!isObject(report)) return ["not validated: this version of claude cannot; mods need 2.1.287"];
+  if (!isObject(report)) return [`not validated: this version of claude cannot; mods need ${FIRST_WITH_MODS}`];
   const wrong = [report.manifest, ...report.contents].flatMap(({ errors }) => errors.map(({ message }) => message));
   if (wrong.length > 0) throw new Error(`Cannot install as Claude Code would not load it: ${wrong.join("; ")}`);
   const refused = report.directory.findings.filter(({ blocking }) => blocking);
@@ -264,9 +259,20 @@ function checkPlace(to: string, project: string): void {
 }
 
 function isOurs(to: string): boolean {
+  return listOf(to)?.description === MARK;
+}
+
+function listOf(to: string): { readonly [field: string]: unknown } | undefined {
   const path = join(to, LIST);
   const list = existsSync(path) ? parsed(readFileSync(path, "utf8")) : undefined;
-  return isObject(list) && list.description === MARK;
+  return isObject(list) ? list : undefined;
+}
+
+/** The mods of ours that Claude Code finds in a project or a home. */
+export function modsIn(root: string): string[] {
+  const skills = join(root, ".claude/skills");
+  const folders = existsSync(skills) ? readdirSync(skills).map((name) => join(skills, name)) : [];
+  return folders.filter((to) => isOurs(to) && listOf(to)!.modules !== undefined);
 }
 
 function isOurReadme(to: string): boolean {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { appendFileSync, chmodSync, existsSync, readdirSync, readFileSync } from "node:fs";
+import { appendFileSync, chmodSync, cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { install } from "../../lib/cli/hooks/install.ts";
 import { scriptedServer } from "../../lib/testing/server.ts";
 import { ended } from "../_crochet.ts";
 import { noSandbox } from "../_needs.ts";
@@ -10,6 +11,7 @@ import { type Place, place } from "../_place.ts";
 import { put } from "../_scratch.ts";
 import { CASES, installMod, type ModCase } from "./_mod.ts";
 import { hostProgram } from "./_real-hosts.ts";
+import { SHIPPED } from "./shipped/_shipped.ts";
 
 const PACKAGE = "@anthropic-ai/claude-code@2.1.325";
 const FOLDER = process.env.CROCHET_TEST_HOSTS ?? join(tmpdir(), "crochet-test-hosts");
@@ -37,7 +39,7 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
 `;
 
 /** Managed settings lie in a folder of the machine: the program gets an /etc that has it. */
-function managed(here: Place, settings: object): string[] {
+function managed(here: Pick<Place, "home">, settings: object): string[] {
   put(here.home, { "managed/managed-settings.json": JSON.stringify(settings) });
   const kept = readdirSync("/etc").filter((name) => name !== "claude-code")
     .flatMap((name) => ["--ro-bind-try", `/etc/${name}`, `/etc/${name}`]);
@@ -46,7 +48,12 @@ function managed(here: Place, settings: object): string[] {
 }
 
 /** Plays a case in Claude Code, with a model on 127.0.0.1. */
-async function play(here: Place, mod: string, { model, subagent = [], ...given }: ModCase, more = {}) {
+async function play(
+  here: Pick<Place, "cwd" | "home">,
+  mod: string | undefined,
+  { model, subagent = [], ...given }: ModCase,
+  more = {},
+) {
   const state = { hasCompletedOnboarding: true, projects: { [here.cwd]: { hasTrustDialogAccepted: true } } };
   put(here.home, { ".claude.json": JSON.stringify(state), "s.cjs": SERVER });
   const [steps, below] = [[...model], [...subagent]];
@@ -62,7 +69,8 @@ async function play(here: Place, mod: string, { model, subagent = [], ...given }
     },
   });
   const servers = { mcpServers: { s: { command: "node", args: [join(here.home, "s.cjs")] } } };
-  const args = ["-p", "go", "--model", "claude-sonnet-4-5", "--plugin-dir", mod]
+  const args = ["-p", "go", "--model", "claude-sonnet-4-5"]
+    .concat(mod === undefined ? [] : ["--plugin-dir", mod])
     .concat(given.allowedTools ? ["--allowedTools", given.allowedTools] : [])
     .concat(given.mcp ? ["--mcp-config", JSON.stringify(servers)] : []);
   const env = {
@@ -103,5 +111,84 @@ for (const given of CASES) {
     if (expect.requests !== undefined) assert.equal(requests, expect.requests, shown);
     for (const words of expect.reads ?? []) assert.ok(read.includes(words), `${words}\n${shown}`);
     if (expect.stdout !== undefined) assert.ok(out.includes(expect.stdout), shown);
+  });
+}
+
+/** A case that asks for commands, one after the other. */
+function commands(hooks: ModCase["hooks"], ...lines: string[]): ModCase {
+  const model = [...lines.map((command) => ({ tools: [{ name: "Bash", input: { command } }] })), { text: "done" }];
+  return { id: "", event: "", hooks, model, allowedTools: "Bash", expect: {} };
+}
+
+test("every kind of hook decides in Claude Code, and what a hook waits for is not its own time", NEEDED, async () => {
+  const given = commands(
+    {
+      "pre-tool-use@Bash.a.rules": `args.command contains "RULE" -> deny("RULE-NO")`,
+      "pre-tool-use@Bash.b.prompt.md": "---\nonError: deny\n---\nAnswer about {{args.command}}",
+      "pre-tool-use@Bash.c.sh": `grep -q '"command":"SH"' && { echo "SH-NO $CLAUDE_PROJECT_DIR" >&2; exit 2; }; exit 0`,
+      "pre-tool-use@Bash.e.ts": `import { existsSync } from "node:fs";
+        export default ({ input }, { cwd }) => input.command === "FS" && existsSync(cwd) ? { action: "deny", reason: "FS-NO" } : undefined;`,
+      "pre-tool-use@Bash.f.ts": `export default async ({ input }, ctx) => {
+        if (input.command !== "WAIT") return;
+        await ctx.$("sleep", ["11"]);
+        return { action: "deny", reason: "WAITED " + await ctx.files.read("a.txt") };
+      };`,
+    },
+    ...["RULE", "SH", "FS", "WAIT", "echo THROUGH"],
+  );
+  using here = place({ ...caseFiles(given), "a.txt": "A-TEXT" });
+  const { read, code, shown } = await play(here, await installMod(here, "--runtime", "node"), given);
+  assert.equal(code, 0, shown);
+  // The model of the session is asked by the prompt hook: it says "ok", which is no verdict, so the hook fails.
+  for (const words of ["RULE-NO", "pre-tool-use@Bash.b.prompt.md failed, so this is refused"]) {
+    assert.ok(read.includes(words), `${words}\n${shown}`);
+  }
+  const rest = Object.fromEntries(Object.entries(given.hooks).filter(([name]) => !name.endsWith(".md")));
+  using there = place({ ...caseFiles({ hooks: rest }), "a.txt": "A-TEXT" });
+  const second = await play(there, await installMod(there, "--runtime", "node"), given);
+  for (const words of ["RULE-NO", `SH-NO ${there.cwd}`, "FS-NO", "WAITED A-TEXT", "THROUGH"]) {
+    assert.ok(second.read.includes(words), `${words}\n${second.shown}`);
+  }
+});
+
+test("the shipped hooks guard a clone in another folder, from its skills folder, without crochet", NEEDED, async () => {
+  using here = place();
+  cpSync(SHIPPED, join(here.cwd, "hooks"), { recursive: true });
+  const { code, err } = await here.call(install.default, join(here.cwd, "hooks"), "--for", "claude", "--as", "mod");
+  assert.equal(code, 0, err);
+  const cwd = join(here.home, "a clone");
+  renameSync(here.cwd, cwd);
+  rmSync(join(cwd, "hooks"), { recursive: true });
+  const write = (file_path: string) => ({ tools: [{ name: "Write", input: { file_path, content: "x" } }] });
+  const given = commands({}, "git push --force", "rm -rf ~", "echo THROUGH");
+  const model = [write(join(cwd, ".env")), write(join(cwd, "new.txt")), ...given.model];
+  const moved = { ...here, cwd };
+  const { read, shown } = await play(moved, undefined, { ...given, model, allowedTools: "Bash,Write" });
+  for (const words of [".env is protected", "it overwrites what others have pushed", "THROUGH"]) {
+    assert.ok(read.includes(words), `${words}\n${shown}`);
+  }
+  assert.ok(existsSync(join(cwd, "new.txt")), shown);
+  assert.ok(!existsSync(join(cwd, ".env")));
+  assert.equal(readFileSync(join(cwd, ".crochet/audit.jsonl"), "utf8").trim().split("\n").length, 2);
+});
+
+for (const form of ["mod", "plugin"]) {
+  test(`what 'hooks install --as ${form}' writes passes the checks for the plugin directory`, NEEDED, async () => {
+    const about = { name: "p", version: "1.0.0", author: "A <a@b.c>", license: "MIT", repository: "github:a/b" };
+    using here = place({ "package.json": JSON.stringify(about), "LICENSE": "MIT" });
+    here.env.PATH = `${dirname(claude!)}:${process.env.PATH}`;
+    const to = join(here.home, "crochet-hooks");
+    const installed = await here.call(install.default, SHIPPED, "--for", "claude", "--as", form, "--to", to);
+    assert.equal(installed.code, 0, installed.err);
+    assert.doesNotMatch(installed.out, /not validated|would refuse/);
+    const args = ["plugin", "validate", "--json", "--strict", "--profile", "directory", to] as const;
+    const { out } = await ended([claude!, ...args], { env: { HOME: here.home }, cwd: here.cwd });
+    const { manifest, contents, directory, advice } = JSON.parse(out);
+    const problems = [manifest, ...contents].flatMap(({ errors, warnings }) => [...errors, ...warnings]);
+    assert.deepEqual([problems, advice], [[], []], out);
+    assert.deepEqual(directory.findings.map(({ code }: { code: string }) => code), ["ICON_MISSING"]);
+    const gates = contents.flatMap(({ gatingHooks }: { gatingHooks: { hasCatch: boolean }[] }) => gatingHooks);
+    assert.ok(form === "plugin" || gates.length >= 3);
+    assert.ok(gates.every(({ hasCatch }: { hasCatch: boolean }) => hasCatch), out);
   });
 }

@@ -181,6 +181,17 @@ test("every kind of hook runs in a mod: rules, prompts, commands, and modules in
   assert.deepEqual(readdirSync(join(mod, "crochet")), ["pre-tool-use@Bash.c.sh", "pre-tool-use@Bash.e.ts.mjs"]);
 });
 
+test("each hook of a mod sees the call as the hooks before it have left it, a command too", async () => {
+  using here = place();
+  const claude = await modOf(here, {
+    "10-pre-tool-use@Bash.a.ts":
+      `export default ({ input }) => ({ action: "modify", value: { ...input, command: input.command + " -x" } });`,
+    "20-pre-tool-use@Bash.b.sh": `grep -q '"command":"rm -x"' && { echo SAW >&2; exit 2; }; exit 0`,
+  });
+  assert.deepEqual((await claude.call("Bash", { command: "rm" })).answer, { deny: "SAW" });
+  assert.deepEqual((await claude.call("Bash", { command: "ls" })).ran, { command: "ls -x" });
+});
+
 test("ctx.files, ctx.$ and ctx.values of a mod are the host's, and a link is refused", async () => {
   using here = place({ "a.txt": "A" });
   symlinkSync("a.txt", join(here.cwd, "link.txt"));
@@ -387,4 +398,33 @@ test("a mod is installed again in the place of a plugin, and uninstalled to the 
   assert.ok(existsSync(join(here.home, ".claude/skills/hooks/hooks/register.js")));
   await call(uninstall, "mod", "--scope", "user");
   assert.ok(!existsSync(join(here.home, ".claude/skills/hooks")));
+});
+
+test("what Claude Code would not load is not installed", async () => {
+  using here = place({ "hooks/pre-tool-use@Bash.g.ts": "export default () => {};" });
+  const said = JSON.stringify({ manifest: { errors: [] }, contents: [{ errors: [{ message: "NOT-LOADED" }] }] });
+  here.put({ "bin/claude": `#!/bin/sh\necho '${said}'\nexit 1\n` });
+  chmodSync(join(here.cwd, "bin/claude"), 0o755);
+  here.env.PATH = `${here.cwd}/bin:${process.env.PATH}`;
+  const args = ["--for", "claude", "--as", "mod"];
+  const { code, err } = await here.call(install.default, join(here.cwd, "hooks"), ...args);
+  assert.equal(code, 1);
+  assert.match(err, /Cannot install as Claude Code would not load it: NOT-LOADED/);
+  assert.ok(!existsSync(join(here.cwd, ".claude")));
+});
+
+test("doctor says whether the Claude Code that is here loads the mods of a project", async () => {
+  using here = place({ "hooks/pre-tool-use@Bash.g.ts": "export default () => {};" });
+  await here.call(install.default, join(here.cwd, "hooks"), ...AS_MOD);
+  for (
+    const [version, why] of [["2.1.9", /2\.1\.9 loads no mods, so its guards refuse everything/], [
+      "2.2.0",
+      /2\.2\.0 loads mods/,
+    ]] as const
+  ) {
+    here.put({ "bin/claude": `#!/bin/sh\necho '${version} (Claude Code)'\n` });
+    chmodSync(join(here.cwd, "bin/claude"), 0o755);
+    const { out } = await here.crochet(["doctor"], { PATH: `${here.cwd}/bin:${process.env.PATH}` });
+    assert.match(out, why);
+  }
 });

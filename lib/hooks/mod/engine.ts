@@ -27,7 +27,7 @@ export interface Engine {
     request: object,
   ): Promise<{ readonly isAnswered: boolean; readonly text?: string; readonly reason?: string }>;
   read(path: string): Promise<string>;
-  write(path: string, text: string): Promise<unknown>;
+  write(path: string, text: string): Promise<void>;
   list(path: string): Promise<readonly { readonly name: string }[]>;
   stat(path: string): Promise<{ readonly isLink: boolean }>;
 }
@@ -39,18 +39,13 @@ export interface WatchedEngine extends Engine {
 
 export function watched(engine: Engine): WatchedEngine {
   let working = 0;
-  const during = <A extends unknown[], R>(call: (...args: A) => Promise<R>) => async (...args: A): Promise<R> => {
+  const during = <A extends unknown[], R>(call: (...args: A) => Promise<R>) => (...args: A): Promise<R> => {
     working++;
-    try {
-      return await call(...args);
-    } finally {
-      working--;
-    }
+    return call(...args).finally(() => working--);
   };
   const { run, complete, read, write, list, stat } = engine;
   return {
-    ...engine,
-    ...{ run: during(run), complete: during(complete), read: during(read), write: during(write) },
+    ...{ ...engine, run: during(run), complete: during(complete), read: during(read), write: during(write) },
     ...{ list: during(list), stat: during(stat), isWorking: () => working > 0 },
   };
 }
@@ -88,7 +83,7 @@ export function diskOf({ read, write, list, stat }: Engine, cwd: string): HookFi
     });
   return filesOn({
     read: (path) => orAbsent(read(path), undefined),
-    write: async (path, text) => void await write(path, text),
+    write,
     list: async (path) => (await orAbsent(list(path), [])).map(({ name }) => name),
     real: async (path) => {
       // Where the session is, the program has looked itself.

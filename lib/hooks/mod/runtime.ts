@@ -6,13 +6,13 @@ import { systemClock } from "../../core/clock.ts";
 import { fire } from "../../core/dispatch.ts";
 import type { AnyEvent, EventOf } from "../../core/events.ts";
 import { type Folded, NOTHING } from "../../core/fold.ts";
-import type { HookEnv, HookRecord } from "../../core/hook.ts";
+import type { HookEnv } from "../../core/hook.ts";
 import { claude, claudeResult } from "../hosts/claude.ts";
 import { fitted } from "../hosts/fit-record.ts";
 import type { Host } from "../hosts/host.ts";
 import { readEvent } from "../hosts/read-event.ts";
 import { diskOf, type Engine, ownTime, watched } from "./engine.ts";
-import { boundTo, type ModHook, recordOf } from "./records.ts";
+import { type Bound, boundHook, type ModHook } from "./records.ts";
 
 type Fields = { readonly [field: string]: unknown };
 type Event = Fields & { readonly tool?: string; readonly agentId?: string; readonly turnId?: string };
@@ -31,10 +31,10 @@ const MOD: Host = {
   },
 };
 
-let records: readonly HookRecord[] = [];
+let hooks: readonly Bound[] = [];
 
-export function load(hooks: readonly ModHook[]): void {
-  records = hooks.map(recordOf);
+export function load(given: readonly ModHook[]): void {
+  hooks = given.map(boundHook);
 }
 
 const sequence = { next: 0 };
@@ -58,30 +58,33 @@ async function ask(wire: Fields, given: Engine): Promise<{ folded: Folded; event
     files: async (cwd) => diskOf(engine, cwd),
     log: (hook, message) => engine.log(`${hook}: ${message}`),
   };
-  const asked = records.map((record) => {
-    const bound = ownTime(boundTo(record, engine, wire), engine);
-    return { ...fitted(bound, heard, MOD), mode: record.mode };
-  });
+  const asked = hooks.map((bound) => fitted(ownTime(bound(engine, wire), engine), heard, MOD));
   const folded = await fire(asked, { ...fired }, env);
   for (const line of [...folded.warnings, ...folded.systemMessages.map(({ text }) => text)]) engine.log(line);
   return { folded, event: fired as AnyEvent };
 }
 
-/** The end of the run, if a hook wants it. */
-function endOf({ abort, halt }: Folded): string | undefined {
-  return (abort ?? halt)?.reason;
+function ends({ abort, halt }: Folded): boolean {
+  return abort !== undefined || halt !== undefined;
 }
 
-/** Why something is refused: a denial takes along what hooks said beside it. */
-function refusal(folded: Folded): string {
-  const { deniedBy, runs, reason } = folded;
+/** Why what the event is about must not happen, with what hooks said beside it; undefined if it may. */
+function against({ abort, halt, decision, deniedBy, runs, reason, contexts }: Folded): string | undefined {
+  const end = abort ?? halt;
+  if (end) return end.reason || "The run ends here";
+  if (decision !== "deny") return undefined;
   const failure = runs.find(({ hook }) => hook === deniedBy)?.failure;
-  const why = failure === undefined ? reason : `Hook ${deniedBy} failed, so this is refused: ${failure}`;
-  return [why ?? "Refused by a hook", ...texts(folded)].join("\n");
+  const why = failure === undefined ? reason! : `Hook ${deniedBy} failed, so this is refused: ${failure}`;
+  return [why, ...texts({ contexts })].join("\n");
 }
 
-function texts({ contexts }: Folded): string[] {
+function texts({ contexts }: Pick<Folded, "contexts">): string[] {
   return contexts.map(({ text }) => text);
+}
+
+/** A list of texts with more at its end, as a field that is absent if there are none. */
+function joined(field: string, old: unknown, more: readonly string[]): Fields {
+  return more.length > 0 ? { [field]: [...(old ?? []) as string[], ...more] } : {};
 }
 
 /** Fields of a `tool.call` that are not the tool's; those of the tool with such names are in `$shadowed`. */
@@ -114,8 +117,8 @@ export function turnStart(e: Event, next: Next): Promise<Fields> {
   return next(e);
 }
 
-async function endTurn(e: Event, engine: Engine): Promise<void> {
-  await engine.abort({ turnId: turns.get(e.agentId ?? "") });
+async function endTurn(e: Event, engine: Engine, folded: Folded): Promise<void> {
+  if (ends(folded)) await engine.abort({ turnId: turns.get(e.agentId ?? "") });
 }
 
 async function baseOf(e: Event, engine: Engine): Promise<Fields> {
@@ -128,41 +131,40 @@ export async function toolCall(e: Event, next: Next, engine: Engine): Promise<Fi
   const call = { tool_name: e.tool, tool_use_id: e.tool_use_id };
   const wire = { ...base, hook_event_name: "PreToolUse", ...call, tool_input: inputOf(e) };
   const { folded: pre } = await ask(wire, engine);
-  const end = endOf(pre);
-  if (end !== undefined) await endTurn(e, engine);
-  if (end !== undefined) return { deny: end || "The run ends here" };
-  if (pre.decision === "deny") return { deny: refusal(pre) };
+  await endTurn(e, engine, pre);
+  const deny = against(pre);
+  if (deny !== undefined) return { deny };
   const given = pre.modified ? flat(e, pre.value as Fields) : e;
   if (pre.decision !== "continue") verdicts.set(e.tool_use_id, pre);
   const start = Date.now();
   const ran = await next(given).finally(() => verdicts.delete(e.tool_use_id));
   if (ran.deny !== undefined) return ran;
-  const failed = ran.isError === true;
-  const after = failed ? { error: ran.text } : { tool_response: ran.result };
-  const name = failed ? "PostToolUseFailure" : "PostToolUse";
+  const name = ran.isError ? "PostToolUseFailure" : "PostToolUse";
+  const after = ran.isError ? { error: ran.text } : { tool_response: ran.result };
   const done = { ...base, hook_event_name: name, ...call, tool_input: inputOf(given), ...after };
   const { folded: post, event } = await ask({ ...done, duration_ms: Date.now() - start }, engine);
-  if (endOf(post) !== undefined) await endTurn(e, engine);
+  await endTurn(e, engine, post);
   const isNew = post.modified && post.value !== null;
   const out = isNew ? { result: claudeResult(post.value, event as EventOf<"post-tool-use">) } : ran;
   // A denial after the call would hide the result: the reason goes beside it.
-  const said = [...texts(pre), ...post.decision === "deny" ? [refusal(post)] : texts(post)];
-  return said.length > 0 ? { ...out, context: [...(ran.context ?? []) as string[], ...said] } : out;
+  const said = post.decision === "deny" ? [against(post)!] : texts(post);
+  return { ...out, ...joined("context", ran.context, [...texts(pre), ...said]) };
 }
 
 export async function toolCheck(e: Event, next: Next, engine: Engine): Promise<Fields> {
   const below = await next(e);
-  const said = verdicts.get(e.tool_use_id);
-  const { decision = "continue", reason } = below.decision === "deny" ? {} : said ?? {};
+  const { decision = "continue", reason } = below.decision === "deny" ? {} : verdicts.get(e.tool_use_id) ?? {};
   const verdict = decision === "continue" ? below : { decision, ...(reason !== undefined && { reason }) };
   if (verdict.decision !== "ask") return verdict;
   const call = { tool_name: e.tool, tool_input: e.input, tool_use_id: e.tool_use_id };
-  const wire = { ...await baseOf(e, engine), hook_event_name: "PermissionRequest", ...call };
-  const { folded } = await ask(wire, engine);
-  const end = endOf(folded);
-  if (end !== undefined) await endTurn(e, engine);
-  if (end !== undefined || folded.decision === "deny") return { decision: "deny", reason: end || refusal(folded) };
-  return folded.decision === "allow" ? { decision: "allow" } : verdict;
+  const { folded } = await ask({ ...await baseOf(e, engine), hook_event_name: "PermissionRequest", ...call }, engine);
+  await endTurn(e, engine, folded);
+  const no = against(folded);
+  return no !== undefined
+    ? { decision: "deny", reason: no }
+    : folded.decision === "allow"
+    ? { decision: "allow" }
+    : verdict;
 }
 
 /** Whether the program itself says that sessions start: it does not on a machine with managed settings. */
@@ -171,7 +173,7 @@ let started = "";
 
 export async function promptSubmit(e: Event, next: Next, engine: Engine): Promise<Fields> {
   const base = await baseOf(e, engine);
-  await sessionStart(e, async () => ({}), engine);
+  await engine.mark(base.session_id as string);
   const said: string[] = [];
   if (!startHeard && started !== base.session_id) {
     const source = started === "" ? "startup" : "clear";
@@ -179,16 +181,11 @@ export async function promptSubmit(e: Event, next: Next, engine: Engine): Promis
   }
   started = base.session_id as string;
   const { folded } = await ask({ ...base, hook_event_name: "UserPromptSubmit", prompt: e.text }, engine);
-  const end = endOf(folded);
-  if (end !== undefined || folded.decision === "deny") return { drop: end || refusal(folded) };
-  said.push(...texts(folded));
+  const drop = against(folded);
+  if (drop !== undefined) return { drop };
   // A command that a person typed stays as it was typed.
   const text = folded.modified && e.command === undefined ? { text: folded.value } : {};
-  return await next({
-    ...e,
-    ...text,
-    ...(said.length > 0 && { context: [...(e.context ?? []) as string[], ...said] }),
-  });
+  return await next({ ...e, ...text, ...joined("context", e.context, [...said, ...texts(folded)]) });
 }
 
 /** Marks the session as one in which the mod is loaded: `/clear` begins another without an event. */
@@ -200,23 +197,23 @@ export async function sessionStart(e: Event, next: Next, engine: Engine): Promis
 let stopHeard = false;
 let sentBack = 0;
 
+/** Why the agent goes on though it wants to stop: words at a stop are a reason too. */
+function sendsBack(folded: Folded): string | undefined {
+  return ends(folded) ? undefined : against(folded) ?? (texts(folded).join("\n") || undefined);
+}
+
 /** An event in the form of a settings hook's, which is skipped on a machine with managed settings. */
 export async function classic(e: Event, next: Next, engine: Engine): Promise<Fields> {
   const name = e.hook_event_name;
   if (name === "SessionStart") startHeard = true;
   if (name === "Stop") stopHeard = true;
   const { folded } = await ask(e, engine);
-  const end = endOf(folded);
-  if (end !== undefined) return { preventContinuation: true, ...(end !== "" && { stopReason: end }) };
-  const said = texts(folded);
-  // Words at a stop are a reason to go on.
-  if (folded.decision === "deny" || name === "Stop" && said.length > 0) {
-    return { block: folded.decision === "deny" ? refusal(folded) : said.join("\n") };
-  }
+  if (ends(folded)) return { preventContinuation: true, stopReason: against(folded) };
+  const block = name === "Stop" ? sendsBack(folded) : against(folded);
+  if (block !== undefined) return { block };
   if (folded.decision === "ask") return { permissionDecision: "ask", permissionDecisionReason: folded.reason ?? "" };
   const below = await next(e);
-  if (said.length === 0) return below;
-  return { ...below, additionalContext: [...(below.additionalContext ?? []) as string[], ...said] };
+  return { ...below, ...joined("additionalContext", below.additionalContext, texts(folded)) };
 }
 
 /** As often as the program lets a Stop hook send the agent back. */
@@ -225,33 +222,31 @@ const MOST_SENT_BACK = 8;
 /** Stands in for `classic.Stop` where that does not come. */
 export async function turnComplete(e: Event, next: Next, engine: Engine): Promise<Fields> {
   const done = await next(e);
-  if (stopHeard || e.agentId !== undefined || e.reason !== "answer") {
-    stopHeard = false;
-    return done;
-  }
+  if (e.agentId !== undefined) return done;
+  const isHeard = stopHeard;
+  stopHeard = false;
+  if (isHeard || e.reason !== "answer") return done;
   const stop = { stop_hook_active: sentBack > 0, last_assistant_message: e.answer };
   const { folded } = await ask({ ...await baseOf(e, engine), hook_event_name: "Stop", ...stop }, engine);
-  const goesOn = endOf(folded) === undefined && (folded.decision === "deny" || folded.contexts.length > 0);
-  sentBack = goesOn && sentBack < MOST_SENT_BACK ? sentBack + 1 : 0;
-  if (sentBack > 0) {
-    await engine.submit({ text: folded.decision === "deny" ? refusal(folded) : texts(folded).join("\n") });
-  }
+  const text = sentBack < MOST_SENT_BACK ? sendsBack(folded) : undefined;
+  sentBack = text === undefined ? 0 : sentBack + 1;
+  if (text !== undefined) await engine.submit({ text });
   return done;
 }
 
 export async function compact(e: Event, next: Next, engine: Engine): Promise<Fields> {
-  // A summary that is only prepared is none that a person or the limit asked for.
+  // What is only prepared may never be used.
   if (e.trigger === "precompute") return await next(e);
   const about = { trigger: e.trigger, custom_instructions: e.instructions ?? "" };
   const { folded } = await ask({ ...await baseOf(e, engine), hook_event_name: "PreCompact", ...about }, engine);
-  const end = endOf(folded);
-  return end !== undefined || folded.decision === "deny" ? { skip: end || refusal(folded) } : await next(e);
+  const skip = against(folded);
+  return skip === undefined ? await next(e) : { skip };
 }
 
 export async function sessionEnd(e: Event, next: Next, engine: Engine): Promise<Fields> {
   const base = await baseOf(e, engine);
-  const session_id = e.sessionId ?? base.session_id;
+  const session_id = (e.sessionId ?? base.session_id) as string;
   await ask({ ...base, session_id, hook_event_name: "SessionEnd", reason: e.reason }, engine);
-  values.delete(session_id as string);
+  values.delete(session_id);
   return await next(e);
 }
