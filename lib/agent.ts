@@ -52,15 +52,17 @@ export function agent(options: AgentOptions = {}): Agent {
     store: sessionStore(options.store ?? memoryStore()),
     resolve: (path) => pathFrom(options.from, path, "tape"),
   };
-  const open = async (own: RunOptions = {}): Promise<AgentSession> => {
+  /** A run that was cut off goes on with no `prompt` or its own. */
+  const opened = async (own: RunOptions, prompt?: Prompt): Promise<AgentSession> => {
     checkGiven(own, RUN_OPTIONS, `run agent '${parts.name}'`);
     asksOf(options, own);
     const cwd = own.cwd === undefined ? parts.cwd : pathFrom(options.from, own.cwd, "cwd");
     const { assemble } = await (assembling ??= import("./agent/assemble.ts"));
-    return await assemble(parts, { ...own, cwd });
+    return await assemble(parts, { ...own, cwd }, prompt);
   };
+  const open = (own: RunOptions = {}) => opened(own);
   const run = async (prompt: Prompt, own: RunOptions = {}): Promise<Result> => {
-    const session = await open(own);
+    const session = await opened(own, prompt);
     try {
       return await session.prompt(prompt);
     } finally {

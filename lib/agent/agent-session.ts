@@ -1,16 +1,18 @@
-import { isContent, programInput, programText, type Prompt, promptText } from "../core/messages.ts";
+import { isBlank, isContent, programInput, programText, type Prompt, promptText } from "../core/messages.ts";
 import type { Asks } from "../core/model.ts";
 import type { AgentSpec, SessionState } from "../core/run.ts";
 import type { openSession } from "./session.ts";
 import { shown } from "../core/shown.ts";
 import { checkOptions } from "../files/options.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
+import type { LogLane } from "../log/lane.ts";
 import type { TapeLane } from "../tape/lane.ts";
 import type { TapeSession } from "../tape/session.ts";
 import type { SessionStore } from "../transcript/memory.ts";
 import { type About, changesSince, type Transcript } from "../transcript/store.ts";
-import { beginRun, lastResult, notBegun } from "./begin.ts";
+import { beginName, beginRun, lastResult, notBegun } from "./begin.ts";
 import type { SessionEngine } from "./engine.ts";
+import type { SessionLog } from "./log.ts";
 import type { AgentSession } from "./options.ts";
 import { ASK_OPTIONS, type AskOptions, checkAsks } from "./params.ts";
 import type { Past } from "./past.ts";
@@ -32,7 +34,8 @@ export interface SessionParts {
   readonly engine: SessionEngine | undefined;
   readonly gate: PermissionGate | undefined;
   readonly tape: TapeSession | undefined;
-  readonly lane: TapeLane | undefined;
+  readonly logged: SessionLog | undefined;
+  readonly lane: TapeLane | LogLane | undefined;
   readonly hasModel: boolean;
   /** Whatever ends all its runs. */
   readonly signals: readonly AbortSignal[];
@@ -46,7 +49,7 @@ export interface SessionParts {
 
 /** The session as its caller has it. */
 export function agentSession(parts: SessionParts): AgentSession {
-  const { spec, state, session, store, keep, about, past, stored, engine, gate, tape, lane } = parts;
+  const { spec, state, session, store, keep, about, past, stored, engine, gate, tape, logged, lane } = parts;
   let hasBegun = false;
   let hasGoneOn = false;
   let lastStop: string | undefined;
@@ -73,7 +76,8 @@ export function agentSession(parts: SessionParts): AgentSession {
       parts.onPrompt(state.clock.uuid());
       let trigger: "user" | "resume" = past ? "resume" : "user";
       if (engine) {
-        const last = isBlank(prompt) ? lastResult(engine, state, stored) : undefined;
+        const isOver = engine.result?.(beginName(state)) === undefined;
+        const last = isBlank(prompt) && isOver && engine.result ? lastResult(state, stored) : undefined;
         if (last) return last;
         const begin = await beginRun(engine, { prompt, asks, trigger, state, keep, stored }).catch((error) => {
           if (engine.failure) return undefined;
@@ -83,6 +87,11 @@ export function agentSession(parts: SessionParts): AgentSession {
         ({ prompt, asks, trigger } = begin);
         hasGoneOn ||= begin.again;
       }
+      if (logged && isBlank(prompt) && !logged.goesOn) {
+        const last = lastResult(state, stored);
+        if (last) return last;
+      }
+      if (logged) ({ prompt, asks, trigger } = logged.prompted({ prompt, asks, trigger }, state));
       await goingOn();
       if (!hasBegun) {
         Object.assign(about, { prompt: (programText(prompt) ?? promptText(prompt)).slice(0, 200), model: state.model });
@@ -128,10 +137,6 @@ export function agentSession(parts: SessionParts): AgentSession {
     },
   };
   return made;
-}
-
-function isBlank(prompt: Prompt): boolean {
-  return typeof prompt === "string" && prompt.trim() === "";
 }
 
 /** @throws {TypeError} if it is neither a text nor blocks */

@@ -1,11 +1,12 @@
 import type { AgentOptions, AgentSession, RunOptions } from "./options.ts";
 import { systemClock } from "../core/clock.ts";
 import { engineOf } from "./engine.ts";
+import type { SessionLog } from "./log.ts";
 import type { HookList } from "../core/hook.ts";
 import { type AgentSpec, newSessionState, type SessionState } from "../core/run.ts";
 import type { Limits } from "../core/limits.ts";
 import { limitsOf, limitWarning } from "./limits.ts";
-import { NO_USAGE } from "../core/messages.ts";
+import { NO_USAGE, type Prompt } from "../core/messages.ts";
 import type { ApiTool } from "../core/model.ts";
 import { compactorFor } from "./compact.ts";
 import type { Output } from "./output.ts";
@@ -27,6 +28,7 @@ import {
 import { price, type Prices } from "../anthropic/prices.ts";
 import { permitter } from "../permissions/permit.ts";
 import type { Tracing } from "../telemetry/telemetry.ts";
+import type { TapeLane } from "../tape/lane.ts";
 import type { TapeSession } from "../tape/session.ts";
 import { claiming, memoryStore, type SessionStore, sessionStore } from "../transcript/memory.ts";
 import { hashOf } from "../transcript/store.ts";
@@ -62,14 +64,15 @@ export interface AgentParts {
 }
 
 /** Puts an agent's session together: model, rules, hooks, store, memory, and the loop that uses them. */
-export async function assemble(parts: AgentParts, own: RunOptions): Promise<AgentSession> {
-  const basis = await basisOf(parts, own);
+export async function assemble(parts: AgentParts, own: RunOptions, prompt?: Prompt): Promise<AgentSession> {
+  const basis = await basisOf(parts, own, prompt);
   try {
     await basis.store.lock(basis.id);
     // Read only once it is claimed: a run that just ended may have written to it.
     return await sessionOn(basis, await pastFor(basis.store, own));
   } catch (error) {
     await basis.store.releaseAll();
+    await basis.logged?.close();
     throw error;
   }
 }
@@ -77,13 +80,15 @@ export async function assemble(parts: AgentParts, own: RunOptions): Promise<Agen
 type SessionBasis = Awaited<ReturnType<typeof basisOf>>;
 
 /** What a session is opened on: where it works, which model it calls, and where it is stored. */
-async function basisOf(parts: AgentParts, own: RunOptions) {
+async function basisOf(parts: AgentParts, own: RunOptions, prompt: Prompt | undefined) {
   const { options } = parts;
   const cwd = own.cwd ?? parts.cwd;
   const tape = await tapeFor(options.tape, own.tape, cwd, parts.resolve, options.from);
-  const lane = tape?.lane("main");
+  const engine = engineOf(own.step ?? options.step);
+  const logged = tape || engine ? undefined : await sessionLogFor(options, own, cwd, prompt);
+  const lane = tape?.lane("main") ?? logged?.lane;
   const clock = lane?.clock ?? systemClock;
-  const choices = choicesOf(options, own, tape);
+  const choices = choicesOf(options, own, tape, logged);
   const { model, modelName, isNamed } = modelOf(choices.model, tape?.isOffline);
   if (tape?.wire && apiOf(model, modelName) === "openai") {
     throw new TypeError(
@@ -95,10 +100,9 @@ async function basisOf(parts: AgentParts, own: RunOptions) {
   if (limits.dollars !== undefined && !model.isFree) {
     for (const name of [modelName, options.fallbackModel ?? modelName]) checkPriced(name, prices);
   }
-  const store = claiming(await storeFor(parts, own, tape));
-  const engine = engineOf(own.step ?? options.step);
+  const store = claiming(await storeFor(parts, own, tape, logged));
   // A fork has no place in the recording of what it forks from.
-  const id = own.fork === undefined ? own.resume ?? own.id ?? clock.uuid() : systemClock.uuid();
+  const id = logged?.id ?? (own.fork === undefined ? own.resume ?? own.id ?? clock.uuid() : systemClock.uuid());
   const { memory } = choices;
   const asking = async (prompts?: AskOptions) => {
     const asks = asksOf(options, own, prompts);
@@ -107,7 +111,7 @@ async function basisOf(parts: AgentParts, own: RunOptions) {
   return {
     asking,
     asks: await asking(),
-    ...{ parts, options, own, cwd, tape, lane, clock, model, modelName, isNamed, prices, memory },
+    ...{ parts, options, own, cwd, tape, logged, lane, clock, model, modelName, isNamed, prices, memory },
     ...{ limits, store, engine, id },
   };
 }
@@ -116,7 +120,13 @@ async function basisOf(parts: AgentParts, own: RunOptions) {
  * A replay has the ids of its recording: kept, it would write into the transcript of the one before. A script that is
  * replayed by the environment may continue what it began; a run under faults brings a store of its own to be killed with.
  */
-async function storeFor(parts: AgentParts, own: RunOptions, tape: TapeSession | undefined): Promise<SessionStore> {
+async function storeFor(
+  parts: AgentParts,
+  own: RunOptions,
+  tape: TapeSession | undefined,
+  logged: SessionLog | undefined,
+): Promise<SessionStore> {
+  if (logged && !own.store && !parts.options.store) return logged.store;
   const kept = own.store ? sessionStore(own.store) : parts.store;
   const given = own.store ?? parts.options.store;
   // An engine knows a run by how many the store has of it, which messages alone do not say.
@@ -128,20 +138,33 @@ async function storeFor(parts: AgentParts, own: RunOptions, tape: TapeSession | 
   return own.resume === undefined || await replayed.load(own.resume) ? replayed : kept;
 }
 
+let logs: Promise<typeof import("./log.ts")> | undefined;
+
+/** The log of a session, if it has one: without, nothing of it is loaded. */
+async function sessionLogFor(...[options, own, cwd, prompt]: Parameters<typeof import("./log.ts").logFor>) {
+  const isWanted = own.log ?? own.durable ?? process.env.CROCHET_LOG ?? options.from;
+  if (!isWanted) {
+    return undefined;
+  }
+  return await (await (logs ??= import("./log.ts"))).logFor(options, own, cwd, prompt);
+}
+
 /** What scripts began in this process on tapes of the environment. */
 const replayed = sessionStore(memoryStore());
 
 async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<AgentSession> {
-  const { parts, options, own, cwd, tape, lane, clock, model, isNamed, prices } = basis;
+  const { parts, options, own, cwd, tape, logged, lane, clock, model, isNamed, prices } = basis;
   const { limits, store, engine, id, asks } = basis;
   const { system, lasting, instructions, refused, afterWrite } = await systemOf(basis);
   const steps = engine && await import("./steps.ts");
   const chosen = {
     permissions: rulesOf(options.permissions, own.permissions),
-    ask: steps ? steps.askerOn(engine!, own.ask, (event) => emit(event)) : own.ask,
+    ask: steps
+      ? steps.askerOn(engine!, own.ask, (event) => emit(event))
+      : own.ask ?? logged?.waiting((event) => emit(event)),
     sandbox: own.sandbox ?? options.sandbox,
   };
-  const { permissions, ask, sandbox: confined } = await decidedBy(options, chosen, tape);
+  const { permissions, ask, sandbox: confined } = await decidedBy(options, chosen, tape, logged);
   const gate = await gateOf(permissions, ask, cwd);
   const compactor = compactorFor(own.compact ?? options.compact, model);
   const spans = await spansOf(basis);
@@ -151,6 +174,7 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
   const emit = (event: RunEvent) => {
     if (event.agent_id === id) keep.note(event);
     compactor?.note(event);
+    logged?.log.note(event);
     rollout?.write(event, warn);
     spans?.note(event);
     options.on?.(event);
@@ -161,11 +185,12 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
   const toolState = new Map<string, unknown>([[ROOTS, [cwd]]]);
   const envFile = sessionEnvFile(toolState);
   const sandbox = sessionSandbox(confined, cwd);
-  const asker = await askerFor(own.asker, tape);
+  const asker = await askerFor(own.asker, tape?.answers ?? logged?.answers);
   if (asker) toolState.set(ASKER, asker);
   if (tape?.recordsTools) {
     toolState.set(HAS_READ, (path: string, text: string) => tape.recording.hasRead(cwd, path, text));
   }
+  if (logged) toolState.set(HAS_READ, (path: string, text: string) => logged.hasRead(path, text));
   if (tape?.project !== undefined) toolState.set(PROJECT, tape.project);
   if (gate) toolState.set(PLAN_MODE, gate.plan).set(HIDES, gate.hides);
   if (sandbox.sandbox) toolState.set(SANDBOX, sandbox.sandbox);
@@ -180,10 +205,11 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
     ...boxes,
     cwd: () => shellCwd(toolState) ?? cwd,
     emit,
-    ...(!isWatched && !rollout && !spans && { hears: isKept }),
+    ...(!isWatched && !rollout && !spans && { hears: (type) => isKept(type) || (logged?.hears(type) ?? false) }),
     toolState,
     messages: past?.messages ?? [],
     runs: stored?.endings.length ?? 0,
+    ...logged?.left,
     save: (...given) => keep.save(...given),
     contextOf: (...given) => spawning({ agent: spec, parent: () => state, store, engine, lane, inbox })(...given),
   });
@@ -224,7 +250,11 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
         inCode: parts.codeHooks,
         folders: await hookFolders(parts),
         found: notedHooks(own.hooks, tape),
-        onFiles: tape && ((files) => tape.recording.hooks = files.map(({ name }) => name)),
+        onFiles: (files) => {
+          const names = files.map(({ name }) => name);
+          if (tape) tape.recording.hooks = names;
+          else if (names.length > 0) logged?.log.also({ hooks: names });
+        },
         runner: {
           host: hookHost({
             ...{ id, cwd, store, set, gate, toolState },
@@ -264,10 +294,11 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
     tape.loadsBeside = parts.script !== undefined;
     tape.isRuled = own.permissions !== undefined || own.ask !== undefined;
   }
+  if (logged) logged.isRuled = own.permissions !== undefined || own.ask !== undefined;
   const source = past ? (past.forked ? "fork" : "resume") : "startup";
   const session = openSession(spec, state, { source, instructions });
   return agentSession({
-    ...{ spec, state, session, store, keep, about, past, stored, engine, gate, tape, lane, hasModel, signals },
+    ...{ spec, state, session, store, keep, about, past, stored, engine, gate, tape, logged, lane, hasModel, signals },
     asking: basis.asking,
     onPrompt: (id) => promptId = id,
     release: async (stop) => {
@@ -284,6 +315,7 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
       if (tape) await closeTape(tape, stop, warn);
       if (rollout) rollout.close();
       await store.releaseAll();
+      await logged?.close();
     },
   });
 }
@@ -293,7 +325,8 @@ async function rolloutOf({ own: { rollout }, id, tape, lane }: SessionBasis) {
   const path = typeof rollout === "function" ? rollout(id) : rollout;
   if (!path) return undefined;
   const { rolloutWriter } = await import("../transcript/rollout.ts");
-  return rolloutWriter(path, id, tape ? () => tape.epoch + lane!.clock.elapsed() : Date.now);
+  const { clock } = lane ?? {};
+  return rolloutWriter(path, id, tape ? () => tape.epoch + (clock as TapeLane["clock"]).elapsed() : Date.now);
 }
 
 /** The spans of the session, if an application collects them. */

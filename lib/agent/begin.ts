@@ -88,16 +88,12 @@ export async function beginRun(
 }
 
 /**
- * The Result of the last run of a session, again: without a prompt, a session on an engine goes on with the run that was
- * interrupted, and if none was, it may have ended without anyone reading its Result.
+ * The Result of the last run of a session, again: without a prompt, a session goes on with the run that was interrupted,
+ * and if none was, it may have ended without anyone reading its Result.
  */
-export function lastResult(
-  engine: SessionEngine,
-  state: SessionState,
-  stored: Transcript | undefined,
-): Result | undefined {
+export function lastResult(state: SessionState, stored: Transcript | undefined): Result | undefined {
   const ending = stored?.endings.at(-1);
-  if (!ending?.result || !engine.result || engine.result(beginName(state)) !== undefined) return undefined;
+  if (!ending?.result) return undefined;
   const { stop, usage, cost, result: { text, turns = 0, iterations = 0, denials = [], error } } = ending;
   const { messages } = stored!;
   return {
@@ -114,7 +110,7 @@ export function lastResult(
   };
 }
 
-function beginName({ agentId, runs }: SessionState): string {
+export function beginName({ agentId, runs }: SessionState): string {
   return `begin:${agentId}:${runs}`;
 }
 

@@ -105,6 +105,10 @@ export interface RunOptions extends CommonOptions {
   hooks?: (runner: HookRunner) => () => Promise<readonly HookRecord[]>;
   /** A file for the log of everything that happens, or its name by the session's id. */
   rollout?: string | ((id: string) => string);
+  /** Where the session is logged: a folder, or true for that of the project. @default the project's if the agent's script is run, else nowhere */
+  log?: boolean | string;
+  /** Each step of its log is on the disk before the next, a call that was cut off runs again, and questions wait for an answer. @default false */
+  durable?: boolean;
   /** The session's id. If a journal has an interrupted run of it, that run continues. @default a new one */
   id?: string;
   /** A stored session to continue: its id, and optionally a checkpoint or number of messages to fork from. */
@@ -210,6 +214,8 @@ export const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind 
   asker: "an object",
   hooks: "a function",
   rollout: "any",
+  log: "any",
+  durable: "true or false",
   id: "a text",
   resume: "a text",
   fork: "any",

@@ -1,13 +1,15 @@
 import type { Fired } from "../core/events.ts";
-import { type Folded, IN_BACKGROUND } from "../core/fold.ts";
+import type { Folded } from "../core/fold.ts";
 import type { Said } from "../core/verdict.ts";
 import { text, type TextBlock } from "../core/messages.ts";
 import { ModelError, type Reply } from "../core/model.ts";
 import type { PartlyUsed } from "../core/reply.ts";
-import type { Around, HookCall, LateWords, Reports, Run } from "../core/run.ts";
+import type { Around, LateWords, Reports, Run } from "../core/run.ts";
 import { type ToolEnd, ToolError, type ToolRun } from "../core/tool.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { asError, thrownWords } from "../core/thrown.ts";
+import { askedHooks, hookName, recalledHooks, worksOn } from "../log/hook-step.ts";
+import { RAN_AGAIN } from "../log/tools.ts";
 import type { Inbox } from "../tools/inbox.ts";
 import type { Spawned, SpawnRequest, ToolContext } from "../tools/tool-context.ts";
 import { CWD, shellCwd } from "../tools/tool-state.ts";
@@ -84,19 +86,6 @@ function revived({ name, message, code, retryable = false, retryAfter }: Failure
   return new ModelError(message, { code, retryable, ...(retryAfter !== undefined && { retryAfter }) });
 }
 
-/** What hooks said, and what they left behind for others. */
-interface HookWords {
-  readonly folded: Folded;
-  /** The number of the session's next event. */
-  readonly next: number;
-  /** What hooks share, if they changed it. */
-  readonly values?: readonly (readonly [string, unknown])[];
-  /** What they took away of it. */
-  readonly gone?: readonly string[];
-  /** The model calls they made. */
-  readonly calls?: readonly HookCall[];
-}
-
 /** Runs that have hooks which still work in the background. */
 const workLater = new WeakSet<Run>();
 
@@ -107,52 +96,14 @@ async function hookStep(
   event: Fired,
   next: () => Promise<Folded>,
 ): Promise<Folded> {
-  const { state } = run;
-  const { tool_use_id } = event as { tool_use_id?: string };
   let asked = false;
-  const before = JSON.stringify(plain(state.values));
-  const had = [...state.values.keys()];
-  const words = await engine.step(
-    run.nameOf("hook", tool_use_id === undefined ? event.event : `${event.event}:${tool_use_id}`),
-    async () => {
-      asked = true;
-      const made = run.hookCalls.length;
-      const folded = await next();
-      const calls = run.hookCalls.slice(made);
-      const values = plain(state.values);
-      const changed = JSON.stringify(values) !== before;
-      const gone = had.filter((key) => !state.values.has(key));
-      return {
-        folded,
-        next: state.sequence.next,
-        ...(changed && { values }),
-        ...(gone.length > 0 && { gone }),
-        ...(calls.length > 0 && { calls }),
-      } satisfies HookWords as HookWords;
-    },
-  );
-  if (!asked) {
-    for (const [key, value] of words.values ?? []) state.values.set(key, value);
-    for (const key of words.gone ?? []) state.values.delete(key);
-    for (const call of words.calls ?? []) {
-      state.spent.calls++;
-      run.account(call.used, call);
-    }
-    state.sequence.next = Math.max(state.sequence.next, words.next);
-  }
-  if (words.folded.runs.some(({ skipped, opinion }) => skipped === IN_BACKGROUND || opinion?.later)) workLater.add(run);
-  return words.folded;
-}
-
-/** What can be written down of what hooks share. */
-function plain(values: ReadonlyMap<string, unknown>): [string, unknown][] {
-  return [...values].filter(([, value]) => isPlain(value));
-}
-
-function isPlain(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return value !== undefined && typeof value !== "function";
-  const proto = Object.getPrototypeOf(value);
-  return (proto === Object.prototype || proto === Array.prototype) && Object.values(value).every(isPlain);
+  const { folded, left } = await engine.step(hookName(run, event), () => {
+    asked = true;
+    return askedHooks(run, next);
+  });
+  if (!asked) recalledHooks(run, left);
+  if (worksOn(folded)) workLater.add(run);
+  return folded;
 }
 
 /** Takes what hooks in the background have said as a step. */
@@ -231,9 +182,6 @@ function twice(end: SteppedEnd): SteppedEnd {
     content: typeof content === "string" ? `${content}\n\n${RAN_AGAIN}` : [...content, text(RAN_AGAIN)],
   };
 }
-
-const RAN_AGAIN =
-  "[This call ran again: a process ended while it ran this call before, so its effect may have happened twice]";
 
 /** A step that leaves the shell in the same directory, whether it is run or comes from the journal. */
 async function placed(

@@ -2,6 +2,7 @@ import type { AgentOptions, RunOptions } from "./options.ts";
 import type { Clock } from "../core/clock.ts";
 import type { EventFields } from "../core/events.ts";
 import type { AgentSpec } from "../core/run.ts";
+import type { SessionLog } from "./log.ts";
 import type { TapeSession } from "../tape/session.ts";
 import { BUILT_IN } from "../files/importing.ts";
 import { isOfEnvironment } from "./tape.ts";
@@ -15,6 +16,7 @@ interface PromptBasis {
   /** Whether to look for memory files, or their names. */
   readonly memory: boolean | readonly string[];
   readonly tape: TapeSession | undefined;
+  readonly logged: SessionLog | undefined;
 }
 
 interface Memory {
@@ -43,11 +45,12 @@ export async function systemOf(
 }
 
 /** When and where the built-in agent works. The day is that of UTC: a tape has no time zone. */
-async function surroundingsOf({ cwd, clock, tape }: PromptBasis): Promise<string> {
+async function surroundingsOf({ cwd, clock, tape, logged }: PromptBasis): Promise<string> {
   const onTape = tape?.program?.tape.git;
   if (tape?.replays && onTape === undefined) return "";
   const git = onTape === undefined ? await gitLine(cwd) : tape!.mask.off(onTape);
   if (tape) tape.recording.git = git;
+  logged?.log.line({ git });
   const day = `Today is ${new Date(clock.now()).toISOString().slice(0, 10)} (UTC).`;
   return git === "" ? day : `${day}\n${git}`;
 }
@@ -84,7 +87,7 @@ async function headOf(git: string): Promise<string | undefined> {
 }
 
 async function memoryOf(
-  { own, cwd, memory, tape }: PromptBasis,
+  { own, cwd, memory, tape, logged }: PromptBasis,
 ): Promise<{ found: string } & Memory> {
   if (memory === false) return { found: "", instructions: [], refused: [] };
   const { currentMemory, findMemory, isBelow, memoryPrompt, memoryWatch, MEMORY_FILES } = await import("./memory.ts");
@@ -106,6 +109,7 @@ async function memoryOf(
   if (tape?.recordsTools || isChosen || isOutside || onTape !== undefined) {
     tape!.recording.memory = { memory: found, ...(isChosen && memory !== true && { names: memory }) };
   }
+  logged?.log.line({ memory: found, ...(memory !== true && { names: memory }) });
   if (tape?.recordsTools) {
     for (const { path, text } of files) tape.recording.hasRead(cwd, path, text);
   }

@@ -1,4 +1,6 @@
 import type { AgentOptions, RunOptions } from "./options.ts";
+import type { SessionLog } from "./log.ts";
+import type { Answers } from "../tape/people.ts";
 import type { DriftReport } from "../tape/drift/drift.ts";
 import type { Header } from "../log/entry.ts";
 import type { TapeOptions } from "../tape/options.ts";
@@ -45,17 +47,19 @@ export function choicesOf(
   agents: AgentOptions,
   own: RunOptions,
   tape: TapeSession | undefined,
+  logged: SessionLog | undefined,
 ): Pick<RunOptions, "model"> & { memory: NonNullable<RunOptions["memory"]> } {
-  const { chosen } = tape?.recording ?? { chosen: new Set() };
+  const { chosen } = tape?.recording ?? { chosen: new Set<string>() };
   for (const choice of tape?.program?.tape.header.chosen ?? []) chosen.add(choice);
   const asked = memoryOf(own.memory, agents.memory);
-  if (tape?.mode === "record") {
+  if (tape?.mode === "record" || logged) {
     if (typeof own.model === "string" && agents.model !== undefined) chosen.add("model");
     if (asked !== (agents.memory ?? false)) chosen.add("memory");
     if (Object.keys(own.limits ?? {}).length > 0) chosen.add("limits");
     if (own.mcp) chosen.add("mcp");
     if (own.maxTokens ?? own.effort ?? own.params) chosen.add("params");
-    if (own.resume !== undefined) chosen.add("past");
+    if (own.resume !== undefined && (tape || own.fork !== undefined)) chosen.add("past");
+    if (chosen.size > 0) logged?.log.also({ chosen: [...chosen] });
   }
   const model = own.model ?? (chosen.has("model") ? tape?.model : agents.model ?? tape?.model);
   // A run that chose no memory recorded none.
@@ -73,10 +77,10 @@ function memoryOf(own: RunOptions["memory"], agents: AgentOptions["memory"] = fa
 /** Answers the tools' questions: on a tape, answers are recorded and replayed. */
 export async function askerFor(
   person: RunOptions["asker"],
-  tape: TapeSession | undefined,
+  answers: Answers | undefined,
 ): Promise<RunOptions["asker"]> {
-  if (!tape || !(person ?? tape.program?.tape.answers)) return person;
-  return (await (people ??= import("../tape/people.ts"))).tapedAsker(tape, person);
+  if (!answers || (!person && answers.known.length === 0)) return person;
+  return (await (people ??= import("../tape/people.ts"))).tapedAsker(answers, person);
 }
 
 type Decided = { readonly [part in "permissions" | "ask" | "sandbox"]?: RunOptions[part] | undefined };
@@ -89,23 +93,35 @@ export async function decidedBy(
   agents: Decided,
   run: Decided,
   tape: TapeSession | undefined,
+  logged: SessionLog | undefined,
 ): Promise<Decided> {
-  if (!tape) return run;
-  const ask = (await (people ??= import("../tape/people.ts"))).tapedPermissions(tape, run.ask);
-  const header = tape.program?.tape.header;
+  const answers = tape?.answers ?? logged?.answers;
+  if (!answers) return run;
+  const mayAsk = run.ask !== undefined && !answers.isOffline;
+  const ask = mayAsk || answers.known.length > 0
+    ? (await (people ??= import("../tape/people.ts"))).tapedPermissions(answers, run.ask)
+    : undefined;
+  const header = tape?.program?.tape.header;
   if (header) {
-    const { permissions, sandbox } = tape.mask.off(header) as Decided;
+    const { permissions, sandbox } = tape!.mask.off(header) as Decided;
     return { permissions: permissions ?? agents.permissions, ask, sandbox: sandbox ?? agents.sandbox };
   }
   const { permissions, sandbox } = run;
   const { roots: _, ...rules } = permissions ?? {};
-  if (permissions) tape.recording.permissions = tape.mask.on(rules) as Header["permissions"];
-  if (sandbox) tape.recording.sandbox = typeof sandbox === "string" ? { mode: sandbox } : { ...sandbox };
+  const known = {
+    ...(permissions && { permissions: answers.mask.on(rules) as NonNullable<Header["permissions"]> }),
+    ...(sandbox && { sandbox: typeof sandbox === "string" ? { mode: sandbox } : { ...sandbox } as { git: boolean } }),
+  };
+  if (tape) Object.assign(tape.recording, known);
+  else logged!.log.also(known);
   return { ...run, ask };
 }
 
 /** Hooks that a run adds. The tape notes that there are some, as a replay has only the agent's own. */
-export function notedHooks(found: RunOptions["hooks"], tape: TapeSession | undefined): RunOptions["hooks"] {
+export function notedHooks(
+  found: RunOptions["hooks"],
+  tape: TapeSession | undefined,
+): RunOptions["hooks"] {
   if (tape?.mode !== "record" || !found) return found;
   return (runner) => {
     const list = found(runner);

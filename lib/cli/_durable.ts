@@ -1,62 +1,43 @@
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { Agent, RunOptions } from "../agent/options.ts";
 import type { Prompt } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { remote, type RemoteOptions } from "../durable/remote.ts";
-import { type SqliteSteps, sqliteSteps } from "../durable/sqlite.ts";
 import { sha256 } from "../files/sha256.ts";
 import type { PermissionMode } from "../permissions/rules.ts";
 import { findFixture, type Fixture } from "../tape/fixture.ts";
 import { eachOf } from "./_each-of.ts";
 import { type Flags, refuseTogether } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
-import { runsDir } from "./_project.ts";
-import { limitsFrom, type StoredRunOptions } from "./_run-options.ts";
-
-/** The journal of a project's runs. */
-export function journalPath(cwd: string, env: Io["env"]): string {
-  return join(runsDir(cwd, env), "steps.sqlite");
-}
+import { limitsFrom } from "./_run-options.ts";
 
 /**
- * A run that outlives its process: each step is in the project's journal before the next begins. Given the id of a
- * session whose run was interrupted, it continues that run. A question waits until it is answered.
+ * A run that outlives its process: each step is in its log before the next begins. Given the id of a session whose run
+ * was interrupted, it continues that run. A question waits until it is answered.
  */
 export function durably(
   agent: Agent,
   prompt: Prompt,
-  { io, ...options }: StoredRunOptions & { io: Io },
+  { io, ...options }: RunOptions & { io: Io },
 ): (more: RunOptions) => Promise<Result> {
-  const cwd = options.cwd ?? io.cwd;
-  const { resume, ...rest } = options;
   if (options.fork !== undefined) {
     throw new UsageError("Cannot continue from a checkpoint with --durable: leave --durable out, or name a session");
   }
-  return async (more) => {
-    const steps = sqliteSteps(journalPath(cwd, io.env));
-    try {
-      const id = resume ?? crypto.randomUUID();
-      if (typeof prompt === "string" && prompt.trim() === "") await expectInterrupted(steps, id, options);
-      if (resume === undefined) {
-        io.err(
-          `crochet: session ${id} is durable: if this process dies, run the same command with --resume ${id}\n`,
-        );
-      }
-      return await agent.run(prompt, { ...rest, ...more, id, step: reporting(steps, io) });
-    } finally {
-      steps.close();
-    }
-  };
-}
-
-/** An interrupted run has its prompt in the journal; one that has ended gives its result again. */
-async function expectInterrupted(steps: SqliteSteps, id: string, { store }: StoredRunOptions): Promise<void> {
-  const runs = (await store.load(id))?.endings.length ?? 0;
-  if (runs > 0 || steps.result(`begin:${id}:0`) !== undefined) return;
-  throw new UsageError(
-    `Cannot continue session '${id}' as it has no durable run: 'crochet transcripts ls' lists sessions`,
-  );
+  const id = options.resume ?? crypto.randomUUID();
+  if (options.resume === undefined) {
+    io.err(`crochet: session ${id} is durable: if this process dies, run the same command with --resume ${id}\n`);
+  }
+  return (more) =>
+    agent.run(prompt, {
+      ...options,
+      ...more,
+      id,
+      durable: true,
+      on: (event) => {
+        if (event.type === "question") reportWaiting(event, "", io);
+        more.on?.(event);
+      },
+    });
 }
 
 interface Waiting {
@@ -68,18 +49,6 @@ interface Waiting {
 function reportWaiting({ agent_id, reason }: Waiting, flags: string, io: Io): void {
   io.err(`crochet: agent ${agent_id} waits: ${reason}\n`);
   io.err(`crochet: answer with: crochet agents answer ${flags}${agent_id} allow|deny [reason]\n`);
-}
-
-/** Prints each question, with the command that answers it. */
-function reporting(steps: SqliteSteps, io: Io): SqliteSteps {
-  return {
-    ...steps,
-    wait: (name, announce, about) =>
-      steps.wait(name, async (token) => {
-        reportWaiting(about as Waiting, "", io);
-        await announce(token);
-      }, about),
-  };
 }
 
 /**

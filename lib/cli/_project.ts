@@ -30,7 +30,7 @@ export function runsDir(cwd: string, env: Environment): string {
   return join(stateDir(cwd, env), "runs");
 }
 
-const ENDING = ".rollout.jsonl";
+const ENDING = ".jsonl";
 
 /** The file that a run is logged in, by the run's id. */
 export function rolloutName(id: string): string {
@@ -46,7 +46,9 @@ export function rolloutId(path: string): string {
 export function rollouts(cwd: string, env: Environment): string[] {
   const dir = runsDir(cwd, env);
   try {
-    return readdirSync(dir).filter((name) => name.endsWith(ENDING)).map((name) => join(dir, name));
+    return readdirSync(dir)
+      .filter((name) => name.endsWith(ENDING) && !name.endsWith(`.rollout${ENDING}`))
+      .map((name) => join(dir, name));
   } catch {
     return []; // no run yet
   }

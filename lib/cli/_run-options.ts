@@ -1,6 +1,7 @@
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { Agent, RunOptions } from "../agent/options.ts";
 import type { Limits } from "../core/limits.ts";
+import { noteOwnLog, sweepLogs } from "../log/own.ts";
 import { monitored } from "../monitor/own-run.ts";
 import type { PermissionMode } from "../permissions/rules.ts";
 import type { TranscriptStore } from "../transcript/store.ts";
@@ -8,8 +9,8 @@ import { findServers, onPromptFor, readConfig } from "./_config.ts";
 import { findHooks, reportUnloaded } from "./_find-hooks.ts";
 import { budgetFlag, type Flags, numberFlag, type Usage } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
-import { privateDir, projectOf, rolloutName, runsDir } from "./_project.ts";
-import { lastId, projectStore, rememberedRules } from "./_stored.ts";
+import { privateDir, projectOf, runsDir } from "./_project.ts";
+import { expectOwn, lastId, projectStore, rememberedRules } from "./_stored.ts";
 
 /** Part of `--help`: how a person is asked. */
 export const ASKING =
@@ -38,11 +39,6 @@ export interface Call {
   readonly script: boolean;
 }
 
-/** The options of a run that the project's store keeps. */
-export interface StoredRunOptions extends RunOptions {
-  store: TranscriptStore;
-}
-
 /**
  * What flags, the project's settings and its hooks make of a run: stored, logged, and asking by default; and the agent
  * whose runs `crochet agents` shows.
@@ -50,29 +46,35 @@ export interface StoredRunOptions extends RunOptions {
 export async function runOptions(
   { flags, io, script }: Call,
   agent: Agent,
-): Promise<{ readonly options: StoredRunOptions; readonly watched: Agent }> {
+): Promise<{ readonly options: RunOptions; readonly watched: Agent; readonly store: TranscriptStore }> {
   const cwd = projectOf(flags, io);
   const { config, found, permissions, model } = await rulesHere({ flags, io, script }, agent);
   const mcp = await findServers(cwd, config, io, flags.trust === true);
   const runs = privateDir(runsDir(cwd, io.env));
   const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`));
-  const resume = flags.resume === "last" ? await lastId(store) : flags.resume as string | undefined;
-  const options: StoredRunOptions = {
+  const resume = flags.resume === "last" ? lastId(cwd, io.env) : flags.resume as string | undefined;
+  if (resume !== undefined) expectOwn(store.pathOf!(pastFrom(resume).resume!), "resume", flags, io);
+  const options: RunOptions = {
     signal: io.signal,
     cwd,
-    store,
+    ...(io.env.CROCHET_LOG !== "off" && { log: runs }),
     hooks: found.hooks,
     memory: config.memory ?? true,
     limits: { ...config.limits, ...stallsFrom(io.env), ...limitsFrom(flags) },
     ...(config.prices && { prices: config.prices }),
     permissions,
-    rollout: flags.rollout === undefined ? (id) => join(runs, rolloutName(id)) : resolve(io.cwd, String(flags.rollout)),
+    ...(flags.rollout !== undefined && { rollout: resolve(io.cwd, String(flags.rollout)) }),
     ...(mcp && { mcp }),
     ...(model !== undefined && { model }),
     ...(resume !== undefined && pastFrom(resume)),
   };
   const onPrompt = await onPromptFor(config, io.env);
-  return { options, watched: monitored(agent, { env: io.env, workspace: cwd, onPrompt }) };
+  const begun = (id: string) => {
+    const path = store.pathOf!(id);
+    noteOwnLog(path, io.env);
+    sweepLogs(path, io.env);
+  };
+  return { options, store, watched: monitored(agent, { env: io.env, workspace: cwd, onPrompt, begun }) };
 }
 
 /**

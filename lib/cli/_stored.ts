@@ -1,16 +1,38 @@
-import { readFileSync, realpathSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { type Environment, stateFile, writeWhole } from "../hooks/file/places.ts";
+import { isOwnLog } from "../log/own.ts";
 import { isRule } from "../permissions/parse-rule.ts";
 import { jsonlStore } from "../transcript/jsonl.ts";
 import type { Listed, TranscriptStore } from "../transcript/store.ts";
-import { UsageError } from "./_io.ts";
-import { runsDir } from "./_project.ts";
+import type { Flags } from "./_flags.ts";
+import { type Io, UsageError } from "./_io.ts";
+import { newestFirst, rolloutId, rollouts, runMeant, runsDir } from "./_project.ts";
 
 /** The transcripts of a project, as `crochet run` keeps them. */
 export function projectStore(cwd: string, env: Environment, warn: (message: string) => void): TranscriptStore {
   return jsonlStore(runsDir(cwd, env), {
     onTorn: (id, bytes) => warn(`The last line of session ${id} was torn by a crash: ${bytes} bytes are left out`),
   });
+}
+
+/** The log of a run that a person means by `last`, its id or the beginning of it. */
+export function logMeant(given: string, cwd: string, io: Pick<Io, "env">): string | undefined {
+  const all = rollouts(cwd, io.env);
+  return given === "last" ? newestFirst(all)[0] : runMeant(given, all);
+}
+
+/**
+ * What a stranger's log names is run, so a person must trust it.
+ *
+ * @throws {UsageError} if a log was not written here
+ */
+export function expectOwn(path: string, verb: string, { trust }: Flags["flags"], { env }: Pick<Io, "env">): void {
+  if (trust === true || !existsSync(path) || isOwnLog(path, env)) return;
+  throw new UsageError(
+    `Cannot ${verb} ${
+      rolloutId(path)
+    } as its log was not written here: look at it with 'crochet view ${path}', then add --trust`,
+  );
 }
 
 /** What is stored, the newest session first. */
@@ -24,11 +46,11 @@ export async function ownSessions(store: TranscriptStore): Promise<Listed[]> {
   return (await storedSessions(store)).filter(({ about }) => about?.parent === undefined);
 }
 
-/** The session that `last` means. */
-export async function lastId(store: TranscriptStore): Promise<string> {
-  const [newest] = await ownSessions(store);
-  if (!newest) throw new UsageError("Cannot find the last session as none is stored here: run one first");
-  return newest.id;
+/** The session that `last` means: the one that was last written to. */
+export function lastId(cwd: string, env: Environment): string {
+  const [newest] = newestFirst(rollouts(cwd, env));
+  if (newest === undefined) throw new UsageError("Cannot find the last session as none is stored here: run one first");
+  return rolloutId(newest);
 }
 
 /**

@@ -1,12 +1,13 @@
 import { resolve } from "node:path";
-import type { Agent, AgentSession } from "../agent/options.ts";
+import type { Agent, AgentSession, RunOptions } from "../agent/options.ts";
 import { textOf } from "../core/messages.ts";
 import type { Result } from "../core/run-events.ts";
 import { OPENAI_NAME } from "../openai/model.ts";
+import type { TranscriptStore } from "../transcript/store.ts";
 import { withAttached } from "./_attach.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
-import { ASKING, RUN_FLAGS, runOptions, type StoredRunOptions } from "./_run-options.ts";
+import { ASKING, RUN_FLAGS, runOptions } from "./_run-options.ts";
 import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
 import { permissionAsker, personAsker } from "./chat/asking.ts";
 import { type ChatState, completed, isCommand, runCommand, worksAtOnce } from "./chat/commands.ts";
@@ -32,9 +33,9 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
     throw new UsageError(`Cannot chat as this is not a terminal: use crochet run ${one}"what to do"`);
   }
   const agent: Agent = script === undefined ? await builtIn() : await loadAgent(script);
-  const { options, watched } = await runOptions({ flags, io, script: script !== undefined }, agent);
+  const { options, store, watched } = await runOptions({ flags, io, script: script !== undefined }, agent);
   const cwd = options.cwd ?? resolve(io.cwd);
-  return await new Conversation(watched, options, { io, cwd }).hold(prompt.join(" ").trim());
+  return await new Conversation(watched, options, { io, cwd, store }).hold(prompt.join(" ").trim());
 });
 
 /** The most rows of a long prompt that are shown again. */
@@ -43,7 +44,8 @@ const MOST_ECHOED = 12;
 /** A chat: one session after the other, prompt by prompt, until the person leaves or the terminal goes away. */
 class Conversation {
   readonly #agent: Agent;
-  readonly #options: StoredRunOptions;
+  readonly #options: RunOptions;
+  readonly #store: TranscriptStore;
   readonly #io: Io;
   readonly #cwd: string;
   readonly #stage: Stage;
@@ -56,7 +58,12 @@ class Conversation {
   #prompted = false;
   #quitting = false;
 
-  constructor(agent: Agent, options: StoredRunOptions, { io, cwd }: { io: Io; cwd: string }) {
+  constructor(
+    agent: Agent,
+    options: RunOptions,
+    { io, cwd, store }: { io: Io; cwd: string; store: TranscriptStore },
+  ) {
+    this.#store = store;
     this.#agent = agent;
     this.#io = io;
     this.#cwd = cwd;
@@ -136,7 +143,7 @@ class Conversation {
       session: this.#session,
       stage: this.#stage,
       tally: this.#tally,
-      store: this.#options.store,
+      store: this.#store,
       cwd: this.#cwd,
       env: this.#io.env,
       resume: (id) => this.#resume(id),
@@ -188,7 +195,7 @@ class Conversation {
 
   /** Shows where a resumed session was. */
   async #showLast(id: string): Promise<void> {
-    const stored = await this.#options.store.load(id);
+    const stored = await this.#store.load(id);
     const { colours: { dim }, columns } = this.#stage;
     const last = oneLine(textOf(stored?.messages.findLast((m) => m.role === "assistant")));
     this.#stage.print([

@@ -7,6 +7,7 @@ const ACTIONS: Actions = {
     () => import("./fixtures/ls.ts"),
   ],
   show: ["print a tape as a conversation", () => import("./fixtures/show.ts")],
+  add: ["make a fixture of a run that was made", () => import("./fixtures/add.ts")],
   import: ["convert recordings of other tools to tapes", () => import("./fixtures/import.ts")],
   scan: ["search fixtures for secrets; exit code 1 if one is found", () => import("./fixtures/scan.ts")],
 };

@@ -4,10 +4,11 @@ import { resolve } from "node:path";
 import { renewalText, reportLines, withoutStale } from "../tape/drift/report.ts";
 import { ownArgv } from "../hooks/own-command.ts";
 import { runProcess } from "../process/process.ts";
-import { type Fixture, fixtureProject, FIXTURES } from "../tape/fixture.ts";
+import type { Agent } from "../agent/options.ts";
+import { type Fixture, fixtureProject, FIXTURES, inScratch } from "../tape/fixture.ts";
 import { refuseInCi } from "../tape/options.ts";
 import { readHeader } from "../tape/read.ts";
-import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
+import { type FixtureRun, type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import type { ReplayHooks } from "../tape/run-on-tape.ts";
 import { BUILT_IN } from "../files/importing.ts";
 import { eachOf, ProgressLine, reportLeft } from "./_each-of.ts";
@@ -24,14 +25,16 @@ import { type Flags, inLines, kebab, refuseTogether, type Usage } from "./_flags
 import { type Annotation, githubCommand } from "./_github.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
+import type { LoggedFixture } from "./_runs.ts";
+import { logMeant } from "./_stored.ts";
 import { type Outcome, showOutcomes, unreachedShared, writeJunit } from "./_replay-table.ts";
 import { coloursFor } from "./show/text.ts";
 
 const USAGE: Usage = {
   name: "replay",
-  words: "[name | dir]…",
+  words: "[name | dir | run]…",
   about: "Runs recorded agents and programs again without a model and reports what changed. Without a name: all of " +
-    "fixtures/. Fixtures that came with a checkout run only after 'crochet trust', or with --trust. Exit code 1 if one " +
+    "fixtures/; 'last' is the run that was made last, also by its id. Fixtures that came with a checkout run only after 'crochet trust', or with --trust. Exit code 1 if one " +
     "of them differs or was not replayed, or if there is none.",
   flags: [
     ["--wire", "go through the SDK, byte for byte"],
@@ -62,7 +65,48 @@ const USAGE: Usage = {
 
 export default githubCommand(USAGE, replayed);
 
-async function replayed({ words, flags }: Flags, io: Io, point: (annotation: Annotation) => void): Promise<number> {
+async function replayed(asked: Flags, io: Io, point: (annotation: Annotation) => void): Promise<number> {
+  const { runs, words } = runsAmong(asked.words, io);
+  if (runs.length === 0) return await replayFixtures(asked, [], io, point);
+  const { flags } = asked;
+  const renewing = ["update", "review", "bisect", "watch", "on"].find((flag) => flags[flag] !== undefined);
+  if (renewing !== undefined) {
+    const fix = `crochet fixtures add ${asked.words[0]} NAME, then crochet replay NAME --${renewing}`;
+    throw new UsageError(`Cannot replay a run with --${renewing} as only fixtures are kept: ${fix}`);
+  }
+  const { asFixture } = await import("./_runs.ts");
+  const made: Awaited<ReturnType<typeof asFixture>>[] = [];
+  try {
+    for (const run of runs) made.push(await asFixture(run, flags, io, "replay"));
+    return await replayFixtures(
+      { words, flags: { ...flags, trust: true } },
+      made.map(({ fixture }) => fixture),
+      io,
+      point,
+    );
+  } finally {
+    for (const { drop } of made) drop();
+  }
+}
+
+/** The logs of runs among the words of a command, and the others. */
+function runsAmong(given: readonly string[], io: Io): { readonly runs: string[]; readonly words: string[] } {
+  const runs: string[] = [];
+  const words = given.filter((word) => {
+    const run = word === "last" || fixturesNamed(word, io).length === 0 ? logMeant(word, io.cwd, io) : undefined;
+    if (run !== undefined) runs.push(run);
+    return run === undefined;
+  });
+  if (words.includes("last")) throw new UsageError("Cannot replay the last run as there is none here: run one first");
+  return { runs, words };
+}
+
+async function replayFixtures(
+  { words, flags }: Pick<Flags, "words" | "flags">,
+  logged: readonly LoggedFixture[],
+  io: Io,
+  point: (annotation: Annotation) => void,
+): Promise<number> {
   if (flags.verify) refuseTogether(flags, "verify", ["update"], "one compares and the other records");
   if (flags.hooks !== undefined) await expectHooks(String(flags.hooks), io);
   if (flags.faults) {
@@ -70,7 +114,8 @@ async function replayed({ words, flags }: Flags, io: Io, point: (annotation: Ann
     const { faultsAsked, noPreset, replayFaults } = await import("./_replay-faults.ts");
     const { asked, word } = faultsAsked(flags.faults);
     if (word !== undefined && fixturesNamed(word, io).length === 0) throw noPreset(word, io);
-    const fixtures = fixturesFor(word === undefined ? words : [word, ...words], io);
+    const named = word === undefined ? words : [word, ...words];
+    const fixtures = [...logged, ...logged.length > 0 && named.length === 0 ? [] : fixturesFor(named, io)];
     expectTrusted(fixtures, flags, io);
     return await replayFaults(fixtures, asked, flags, io);
   }
@@ -105,7 +150,8 @@ async function replayed({ words, flags }: Flags, io: Io, point: (annotation: Ann
     return await (await import("./_replay-bisect.ts")).bisectFixtures(fixtures, String(flags.bisect), io);
   }
   const normalise = flags.normalise === undefined ? {} : (await import("./record.ts")).normaliserAsked(flags.normalise);
-  const fixtures = words.length === 0 ? allFixtures(io) : fixturesFor(words, io);
+  const named = words.length > 0 ? fixturesFor(words, io) : logged.length > 0 ? [] : allFixtures(io);
+  const fixtures = [...logged, ...named];
   const outcomes = flags.on === undefined
     ? await replayHere(fixtures, io, (fixture) => outcomeOf(fixture, normalise, flags, io))
     : await (await import("./_durable.ts")).replayOn<Outcome>(fixtures, flags, io);
@@ -178,7 +224,9 @@ async function outcomeOf(
       ...declared,
       ...(folder !== undefined && { hooks: await hooksOf(folder) }),
     };
-    let { report, ms, broke, shared } = await runFixture(fixture, agent, options);
+    let { report, ms, broke, shared } = "cwd" in fixture
+      ? await replayLogged(fixture as LoggedFixture, agent, options, io)
+      : await runFixture(fixture, agent, options);
     // What was not replayed to its end has not drifted, and needs no recording.
     if (io.signal.aborted && !report.ok) throw new Error(INTERRUPTED);
     if (flags.update && (!report.ok || report.stale || options.normalise)) {
@@ -196,6 +244,20 @@ async function outcomeOf(
     const message = flags.debug && error instanceof Error ? error.stack! : wordsOf(error);
     return { name: fixture.name, seconds: (performance.now() - began) / 1000, error: message };
   }
+}
+
+/** Replays a run in a copy of its directory as it is now, with the hooks that it would have now. */
+async function replayLogged(fixture: LoggedFixture, agent: Agent, options: ReplayOptions, io: Io): Promise<FixtureRun> {
+  const { cwd, folder } = fixture;
+  const { rulesHere } = await import("./_run-options.ts");
+  const script = readHeader(fixture.tape).agent !== BUILT_IN;
+  const { found } = await rulesHere({ flags: { cwd }, io, script }, agent);
+  const hooks = found.hooks as unknown as ReplayHooks;
+  return await inScratch(undefined, async (copy) => {
+    const { copyDirectory } = await import("../tape/server/workspace.ts");
+    copyDirectory(cwd, copy, folder);
+    return await runFixture(fixture, agent, { hooks, ...options, cwd: copy, project: cwd });
+  });
 }
 
 /** What came of the command of another program, which brings its own hooks and declares on its tape what does not count. */

@@ -16,11 +16,12 @@ const USAGE: Usage = {
 
 export default command(USAGE, async ({ words, flags }, io) => {
   const [action = "ls", given] = words;
-  const store = projectStore(projectOf(flags, io), io.env, (warning) => io.err(`crochet: ${warning}\n`));
+  const cwd = projectOf(flags, io);
+  const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`));
   if (action === "ls") return await list(store, io);
   const actions = ["ls", "show", "checkpoints", "export", "rm"];
   if (!actions.includes(action)) throw unknownCommand("transcripts", action, actions);
-  const id = await idOf(store, given, action);
+  const id = idOf(given, action, () => lastId(cwd, io.env));
   const found = await store.load(id);
   if (!found) {
     throw new UsageError(
@@ -57,9 +58,9 @@ async function list(store: TranscriptStore, io: Io) {
   return { data: all, text: lines.join("") || "no stored sessions here\n", code };
 }
 
-async function idOf(store: TranscriptStore, given: string | undefined, action: string): Promise<string> {
+function idOf(given: string | undefined, action: string, last: () => string): string {
   if (given === undefined) {
     throw new UsageError(`Cannot ${action} a transcript as none is named: crochet transcripts ${action} last`);
   }
-  return given === "last" ? await lastId(store) : given;
+  return given === "last" ? last() : given;
 }

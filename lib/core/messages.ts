@@ -118,6 +118,11 @@ export function textOf(message: Message | undefined): string {
   return message.content.filter((b): b is TextBlock => b.type === "text").map((b) => b.text).join("");
 }
 
+/** Whether a prompt says nothing: a run that was cut off goes on. */
+export function isBlank(prompt: Prompt): boolean {
+  return typeof prompt === "string" && prompt.trim() === "";
+}
+
 /** What a program gives an agent as a hook would (S1.21), as the one block of a prompt. */
 export function programInput(text: string): Prompt {
   return [{ type: "hook_input", text }];

@@ -219,3 +219,10 @@ export function readBrought(project: string, path: string): Uint8Array | undefin
     closeSync(file);
   }
 }
+
+/** The path of a file from the workspace it is in; undefined if it is in none. */
+export function workspacePath(root: string, path: string): string | undefined {
+  // A shell that went elsewhere may name the workspace by another way than it was given by, one of which is a link.
+  const real = join(realpathSync(dirname(path)), basename(path));
+  return [relative(root, path), relative(realpathSync(root), real)].find((way) => !way.startsWith(".."));
+}

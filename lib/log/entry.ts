@@ -1,9 +1,19 @@
 import { isObject } from "../core/json.ts";
-import type { Json } from "../core/messages.ts";
+import type { EventName } from "../core/events.ts";
+import type { Folded } from "../core/fold.ts";
+import type { Json, Message } from "../core/messages.ts";
+import type { Asks } from "../core/model.ts";
+import type { HookCall } from "../core/run.ts";
+import type { RunEvent } from "../core/run-events.ts";
 import type { Effect } from "../core/tool.ts";
 import { KINDS } from "../files/options.ts";
 import type { Normaliser } from "../tape/normalise.ts";
-import { type Api, ITEMS } from "../tape/server/api.ts";
+import type { SecretKind } from "../tape/redact/secrets.ts";
+import type { About, Ending } from "../transcript/store.ts";
+
+/** The four APIs that agents speak. */
+const APIS = ["anthropic", "chat", "responses", "gemini"] as const;
+export type Api = typeof APIS[number];
 
 /** What a field of a line must be, in the words of an error; `T` is its type, which is not looked into further. */
 interface Field<T> {
@@ -32,7 +42,7 @@ const textByName = field<{ readonly [name: string]: string }>("an object");
 const textOrList = field<string | readonly Json[]>({
   "a text or a list": (value) => typeof value === "string" || Array.isArray(value),
 });
-const api = field<Api>({ "an API": (value) => typeof value === "string" && Object.hasOwn(ITEMS, value) });
+const api = field<Api>({ "an API": (value) => APIS.includes(value as Api) });
 const list = <T>() => field<readonly T[]>("a list");
 const object = <T>() => field<T>("an object");
 
@@ -59,6 +69,25 @@ interface ToolFactResult {
   readonly wait?: true;
   /** The name of the error that was thrown with `content` as its message. */
   readonly threw?: string;
+}
+
+/** What a hook step left behind beside its answer. */
+export interface HookLeft {
+  /** The number of the session's next event. */
+  readonly next: number;
+  /** What hooks share, if they changed it, and what they took away of it. */
+  readonly values?: readonly (readonly [string, unknown])[];
+  readonly gone?: readonly string[];
+  /** The model calls they made. */
+  readonly calls?: readonly HookCall[];
+}
+
+/** Where a session stood when a run ended: what the next one begins with, in whatever process. */
+export interface RunLeft {
+  /** How often reports were looked for, of agents and of hooks. */
+  readonly taken: readonly [number, number];
+  readonly next: number;
+  readonly values?: readonly (readonly [string, unknown])[];
 }
 
 /**
@@ -134,9 +163,10 @@ export const ENTRIES = {
     "parent?": text,
     /** How many of the parent's messages it keeps. @default all */
     "keep?": number,
-    /** Messages; `"$echo"` is the parent's reply, `{"$echo": "main#2"}` that of another call. */
+    /** Messages; `"$echo"` is the parent's reply, `{"$echo": "main#2"}` that of another call; `"@2-5"` are those of the lane. */
     add: list<Json>(),
-    key: text,
+    /** The chain of hashes of its conversation; a log has none, as nobody compares by it. */
+    "key?": text,
     /** Milliseconds since the header's time. */
     at: number,
     /** What has changed since it was answered: a review accepted the difference. */
@@ -187,6 +217,8 @@ export const ENTRIES = {
     "cwd?": text,
     /** Whether the run was aborted while it ran. */
     "aborted?": yes,
+    /** Whether it started agents: it runs again, and they are served. */
+    "spawned?": yes,
     ms: number,
   },
   /** What the clock of a lane said in one of its steps, in milliseconds since the header's time. */
@@ -211,7 +243,74 @@ export const ENTRIES = {
   file: { file: text, text },
   /** How the run ended, and the files it left, by the hash of their bytes. */
   end: { end: text, "files?": textByName },
+
+  /** The first line of a log: the rest of a tape's header comes in lines of the kind `also`, as it becomes known. */
+  log: {
+    log: number,
+    id: text,
+    /** Where the agent works. */
+    cwd: text,
+    at: time,
+    seed: text,
+    versions: textByName,
+    /** The agent's script. */
+    "agent?": text,
+    /** The log it was forked from, and its first call that was not served. */
+    "from?": object<{ readonly id: string; readonly call: string }>(),
+  },
+  also: { also: object<Partial<HeaderFields>>() },
+  /** An agent begins in a lane; one that is resumed has another lane then. */
+  agent: { agent: text, id: text, "about?": object<About>() },
+  /** A run of the agent that no other started begins, with the prompt of the line before. */
+  begin: {
+    begin: number,
+    trigger: field<"user" | "resume">("a text"),
+    model: text,
+    "asks?": object<Asks>(),
+    at: number,
+  },
+  /** A message at its index: the reply of a call, or content in which `{"$of": id}` is the result of a tool. */
+  message: {
+    message: number,
+    lane: text,
+    "of?": text,
+    "role?": field<Message["role"]>("a text"),
+    "content?": list<Json>(),
+    at: number,
+  },
+  /** A call that changes something begins: without a `tool` line after it, it may have happened or not. */
+  begun: { begun: text, lane: text },
+  /** What all hooks together said at an event. */
+  hook: {
+    hook: text,
+    lane: text,
+    event: field<EventName>("a text"),
+    "about?": text,
+    folded: object<Partial<Folded>>(),
+    left: object<HookLeft>(),
+    at: number,
+  },
+  /** Other work whose outcome decided how the run went on. */
+  did: { did: text, "value?": any },
+  /** What a run reported and no other line says: an event, without what can be read elsewhere. */
+  note: { note: object<LoggedEvent>(), at: number },
+  /** A value that is taken out of whatever leaves this machine. */
+  secret: { secret: field<SecretKind>("a text"), name: text, value: text },
+  /** A run of an agent ended. */
+  ended: { ended: text, ending: object<Ending>(), "left?": object<RunLeft>(), at: number },
 } as const;
+
+/** A RunEvent as a line has it. */
+export type LoggedEvent = { readonly type: RunEvent["type"]; readonly agent_id?: string } & Fields;
+
+type HeaderFields = {
+  source: string;
+  url: string;
+  chosen: readonly string[];
+  hooks: readonly string[];
+  permissions: Fields;
+  sandbox: Fields;
+};
 
 type Table = typeof ENTRIES;
 type TypeOf<F> = F extends Field<infer T> ? T : never;
@@ -235,7 +334,17 @@ export type RefusalFact = EntryOf<"refused">;
 export type AnswerFact = EntryOf<"asked">;
 export type MemoryFact = EntryOf<"memory">;
 export type EndFact = EntryOf<"end">;
-export type Fact = { [Kind in Exclude<keyof Table, "tape">]: EntryOf<Kind> }[Exclude<keyof Table, "tape">];
+/** The kinds of line that only logs have. */
+const LOG_KINDS = [
+  ...["log", "also", "agent", "begin", "message", "begun"] as const,
+  ...["hook", "did", "note", "secret", "ended"] as const,
+] as const;
+type LogKind = typeof LOG_KINDS[number];
+type TapeKind = Exclude<keyof Table, "tape" | LogKind>;
+/** A line of a tape. */
+export type Fact = { [Kind in TapeKind]: EntryOf<Kind> }[TapeKind];
+/** A line of a log. */
+export type LogEntry = Fact | { [Kind in LogKind]: EntryOf<Kind> }[LogKind];
 
 /** What an attempt and its line have in common. */
 export type AttemptFields = Omit<EventsFact, "events" | "attempt" | "ms" | "pad" | "list">;
@@ -258,7 +367,7 @@ const SHAPES = new Map(
 );
 
 /** A fact as its line, without the line's end: the same fact always gives the same bytes. */
-export function factLine(fact: Header | Fact): string {
+export function factLine(fact: Header | LogEntry): string {
   const given = fact as unknown as { [key: string]: unknown };
   const ordered: { [key: string]: unknown } = {};
   for (const key of SHAPES.get(kindOf(fact)!)!.keys()) if (given[key] !== undefined) ordered[key] = given[key];
@@ -271,17 +380,19 @@ export function kindOf(fact: object): string | undefined {
   return SHAPES.has(first) ? first : undefined;
 }
 
-/** Why a value is not a line of a tape; undefined if it is one. */
-export function unknownFact(fact: unknown): string | undefined {
+/** Why a value is not a line of a tape, or of a log; undefined if it is one. */
+export function unknownFact(fact: unknown, of: "tape" | "log" = "tape"): string | undefined {
   if (!isObject(fact)) return "it is not an object";
   const kind = kindOf(fact);
-  if (kind === undefined) return `there is no line that begins with '${Object.keys(fact)[0] ?? ""}'`;
+  if (kind === undefined || (of === "tape" && LOG_KINDS.includes(kind as LogKind))) {
+    return `there is no line that begins with '${Object.keys(fact)[0] ?? ""}'`;
+  }
   const shape = SHAPES.get(kind)!;
   const extra = Object.keys(fact).find((key) => !shape.has(key));
   if (extra !== undefined) return `a line of kind '${kind}' has no '${extra}'`;
   for (const [key, { is, test, isNeeded }] of shape) {
     if (fact[key] === undefined) {
-      if (isNeeded) return `a line of kind '${kind}' needs '${key}'`;
+      if (isNeeded || (key === "key" && of === "tape")) return `a line of kind '${kind}' needs '${key}'`;
     } else if (!test(fact[key])) return `'${key}' of a line of kind '${kind}' is not ${is}`;
   }
   return undefined;

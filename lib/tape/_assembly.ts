@@ -14,7 +14,7 @@ import {
   type SpecFact,
 } from "../log/entry.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
-import { unpackEvents } from "./_pack.ts";
+import { unpackEvents } from "../log/pack.ts";
 import { echoOf } from "./reply.ts";
 import { joinSent, sentHead } from "./server/lines.ts";
 import { readable } from "./server/readable.ts";

@@ -2,10 +2,8 @@ import { lstatSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isObject } from "../core/json.ts";
 import { sha256 } from "../files/sha256.ts";
+import { LONGEST } from "../log/pack.ts";
 import { mapParts } from "./redact/redact.ts";
-
-/** Texts longer than this many bytes are kept beside the tape, named by their hash and shared by all tapes there. */
-export const LONGEST = 16 * 1024;
 
 /** Where the long texts of the tapes of a folder are: beside the fixtures, shared by them. */
 export function blobsOf(path: string): string {

@@ -14,6 +14,12 @@ interface LaneClockOptions {
   readonly live: boolean;
   /** The lane whose agent waits for this one. */
   readonly above?: LaneClock;
+  /** The step in which a session that goes on begins. @default 0 */
+  readonly from?: number;
+  /** Whether time that passed since it was recorded is left out, once it goes live. @default true */
+  readonly lags?: boolean;
+  /** Called with each fact as it becomes known. */
+  readonly noted?: (fact: ClockFact) => void;
 }
 
 /**
@@ -42,6 +48,7 @@ export class LaneClock implements Clock {
 
   constructor(options: LaneClockOptions) {
     this.#options = options;
+    this.#step = options.from ?? 0;
     this.#times = new Map(options.recorded?.map(({ step, now }) => [step, now]));
     this.#spent = new Map(
       options.recorded?.flatMap(({ step, spent }) => spent ? [[step, { dollars: undefined, ...spent }]] : []),
@@ -49,7 +56,7 @@ export class LaneClock implements Clock {
     if (options.live) {
       this.#lag = options.above?.lag ?? 0;
       this.goLive();
-    } else this.#time = this.#times.get(0) ?? 0; // alarms of an agent count from when it began
+    } else this.#time = this.#times.get(this.#step) ?? 0; // alarms of an agent count from when it began
   }
 
   /** What the clock said, for the tape: recorded steps that were reached, and new ones. */
@@ -75,7 +82,8 @@ export class LaneClock implements Clock {
   /** From here on time passes by itself, and what is read is noted. */
   goLive(): void {
     if (this.#live) return;
-    if (!this.#options.live) this.#lag = Math.max(0, this.#real() - this.#time);
+    const { live, lags = true } = this.#options;
+    if (!live && lags) this.#lag = Math.max(0, this.#real() - this.#time);
     this.#live = true;
     this.#liveAt = this.#step;
     for (const known of [this.#times, this.#spent]) {
@@ -98,7 +106,12 @@ export class LaneClock implements Clock {
     if (this.#times.has(this.#step)) return;
     const now = this.elapsed();
     this.#times.set(this.#step, now);
-    this.#noted.push({ clock, step: this.#step, now });
+    this.#note({ clock, step: this.#step, now });
+  }
+
+  #note(fact: ClockFact): void {
+    if (this.#options.noted) this.#options.noted(fact);
+    else this.#noted.push(fact);
   }
 
   /** Milliseconds since the tape began. */
@@ -182,9 +195,18 @@ export class LaneClock implements Clock {
 
   /** What the run has spent in this step, as it was when it was recorded; the same for every reader. */
   spent({ tokens, dollars }: Spent): Pick<Spent, "tokens" | "dollars"> {
-    const known = this.#spent.get(this.#step) ?? { tokens, dollars };
-    this.#spent.set(this.#step, known);
-    return known;
+    const known = this.#spent.get(this.#step);
+    if (known) return known;
+    const now = { tokens, dollars };
+    this.#spent.set(this.#step, now);
+    const spent = { tokens, ...(dollars !== undefined && { dollars }) };
+    this.#options.noted?.({
+      clock: this.#options.lane,
+      step: this.#step,
+      now: this.now() - this.#options.epoch,
+      spent,
+    });
+    return now;
   }
 
   /** A clock that stays in this step. Its time does not move the lane's. */

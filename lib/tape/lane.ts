@@ -13,7 +13,7 @@ import type { ToolFact } from "../log/entry.ts";
 import { LaneMatcher } from "./match.ts";
 import { IS_REFUSED, laneRefusals } from "./people.ts";
 import { failing, ROUNDED, SeamAnswer } from "./replay.ts";
-import { fromModel } from "./request.ts";
+import { fromModel } from "../log/request.ts";
 import type { TapeSession } from "./session.ts";
 import { type Call, hookLane, laneBelow, lateInbox } from "./tape.ts";
 import { tapedTool, type ToolTape, Verification } from "./tools.ts";

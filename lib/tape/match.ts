@@ -5,7 +5,7 @@ import type { ToolFact } from "../log/entry.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { namesPlace } from "./redact/places.ts";
 import { isRedacted, placeholdersIn } from "./redact/redact.ts";
-import { fromModel } from "./request.ts";
+import { fromModel } from "../log/request.ts";
 import type { Call, Tape } from "./tape.ts";
 
 /** A position in a conversation: one node for each chain of head and messages that was recorded. */

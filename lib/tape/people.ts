@@ -3,7 +3,9 @@ import type { TapeSession } from "./session.ts";
 import type { Json } from "../core/messages.ts";
 import type { PermissionAsker } from "../permissions/gate.ts";
 import type { Asker } from "../tools/asker.ts";
+import type { AnswerFact } from "../log/entry.ts";
 import { canonical } from "./canonical.ts";
+import type { Mask } from "./redact/mask.ts";
 
 /** What is said of drift that is a refusal. */
 export const IS_REFUSED =
@@ -31,13 +33,22 @@ export function laneRefusals(session: TapeSession, lane: string, isLive: () => b
   };
 }
 
+/** What is known of a person's answers, and where new ones are noted. */
+export interface Answers {
+  readonly known: readonly AnswerFact[];
+  /** Whether no person is ever asked. */
+  readonly isOffline: boolean;
+  note(fact: AnswerFact): void;
+  readonly mask: Pick<Mask, "on" | "off">;
+}
+
 /**
  * Answers the questions of tools in a run on a tape: a person, whose answers are recorded, or what the person answered
  * to the same question when it was recorded. Undefined if there is neither.
  */
-export function tapedAsker(session: TapeSession, person: Asker | undefined): Asker | undefined {
-  const { isEmpty, answer } = answersOn(session, (asked) => !isPermission(asked));
-  if (isEmpty && (session.isOffline || !person)) return person;
+export function tapedAsker(answers: Answers, person: Asker | undefined): Asker | undefined {
+  const { isEmpty, answer } = answersOn(answers, (asked) => !isPermission(asked));
+  if (isEmpty && (answers.isOffline || !person)) return person;
   return {
     answer: (questions, signal) => answer(questions, () => person?.answer(questions, signal)),
     approve: (request, signal) => answer(request, () => person?.approve(request, signal)),
@@ -46,11 +57,11 @@ export function tapedAsker(session: TapeSession, person: Asker | undefined): Ask
 
 /** As `tapedAsker`, whether a call may run. A replay asks no person. */
 export function tapedPermissions(
-  session: TapeSession,
+  answers: Answers,
   person: PermissionAsker | undefined,
 ): PermissionAsker | undefined {
-  const { isEmpty, answer } = answersOn(session, isPermission);
-  const present = session.isOffline ? undefined : person;
+  const { isEmpty, answer } = answersOn(answers, isPermission);
+  const present = answers.isOffline ? undefined : person;
   if (isEmpty && !present) return undefined;
   return async (question, signal) => {
     const asked = { permission: question.tool_name, input: question.input };
@@ -64,9 +75,9 @@ function isPermission(asked: Json): boolean {
 }
 
 /** The answers of a tape by what was asked, in order. Any other question goes to the person, and the answer is recorded. */
-function answersOn({ program, recording, mask }: TapeSession, which: (asked: Json) => boolean) {
+function answersOn({ known: facts, note, mask }: Answers, which: (asked: Json) => boolean) {
   const known = new Map<string, Json[]>();
-  for (const { asked, answer } of program?.tape.answers ?? []) {
+  for (const { asked, answer } of facts) {
     if (which(asked)) known.set(canonical(asked), [...known.get(canonical(asked)) ?? [], answer]);
   }
   return {
@@ -74,7 +85,7 @@ function answersOn({ program, recording, mask }: TapeSession, which: (asked: Jso
     async answer<T>(asked: object, ask: () => Promise<T | undefined> | undefined): Promise<T | undefined> {
       const recorded = known.get(canonical(mask.on(asked)))?.shift();
       const answer = recorded === undefined ? await ask() : mask.off(recorded) as T;
-      if (answer !== undefined) recording.answers.push({ asked: asked as Json, answer: answer as Json });
+      if (answer !== undefined) note({ asked: asked as Json, answer: answer as Json });
       return answer;
     },
   };

@@ -2,7 +2,7 @@ import { abortedError, callError } from "../http/errors.ts";
 import { type Model, ModelError, type ModelEvent } from "../core/model.ts";
 import { parsed } from "../core/json.ts";
 import type { LaneClock } from "./clock.ts";
-import { runDelta, withText } from "./_pack.ts";
+import { runDelta, withText } from "../log/pack.ts";
 import { eventsOf } from "./reply.ts";
 import type { Attempt, Call } from "./tape.ts";
 

@@ -1,26 +1,9 @@
 import { bodyMessage, bodyParams } from "../anthropic/request-bytes.ts";
 import { isObject } from "../core/json.ts";
 import type { Block, Message } from "../core/messages.ts";
-import type { ModelRequest } from "../core/model.ts";
+import { paramsOf, type RequestFields } from "../log/request.ts";
 import { differs, firstDifference } from "./drift/difference.ts";
 import type { TapeRequest } from "./tape.ts";
-
-type RequestFields = { readonly [key: string]: unknown };
-
-/** The first three change nothing about the question; the others have a place of their own. */
-const NO_PARAMS = new Set(["stream", "metadata", "cache_control", "model", "system", "messages", "tools"]);
-
-/** What the core asks, as a tape has it. The messages stay the same objects. */
-export function fromModel(request: ModelRequest): TapeRequest {
-  const { model, system, messages, tools, max_tokens, effort, params } = request;
-  return {
-    model,
-    params: paramsOf({ ...params, effort, max_tokens }),
-    system: system === "" ? [] : [{ type: "text", text: system }],
-    tools: tools as unknown as readonly RequestFields[],
-    messages,
-  };
-}
 
 /**
  * What the SDK sends, as a tape has it.
@@ -99,12 +82,6 @@ function isList(value: unknown): value is readonly RequestFields[] {
 
 function isContent(value: unknown): boolean {
   return value === undefined || typeof value === "string" || isList(value);
-}
-
-function paramsOf(given: RequestFields): RequestFields {
-  return Object.fromEntries(
-    Object.entries(given).filter(([key, value]) => !NO_PARAMS.has(key) && value !== undefined),
-  );
 }
 
 function blocks(content: Content): readonly Block[] {

@@ -19,6 +19,7 @@ import { type Program, programOf, Served, type ToTape } from "./match.ts";
 import { isOverWire, tapeFile, type TapeMode, type TapeOptions } from "./options.ts";
 import { normaliserOf, withNormalisers } from "./normalise.ts";
 import { namesPlace, placer, placesHere } from "./redact/places.ts";
+import type { Answers } from "./people.ts";
 import { readTape, TapeError } from "./read.ts";
 import { Recording } from "./record/recording.ts";
 import { type Redactor, redactor } from "./redact/redact.ts";
@@ -106,6 +107,21 @@ export class TapeSession {
       placer(() => placesHere(this.root), this.program?.hasUser),
       needsIds ? this.#ids : undefined,
     );
+  }
+
+  /** What persons answered. */
+  get answers(): Answers {
+    const { program, isOffline, recording } = this;
+    // deno-lint-ignore no-this-alias
+    const session = this;
+    return {
+      known: program?.tape.answers ?? [],
+      isOffline,
+      note: (fact) => recording.answers.push(fact),
+      get mask() {
+        return session.mask;
+      },
+    };
   }
 
   /** Whether answers come from a tape. */

@@ -2,6 +2,7 @@ import type { Block, Message } from "../core/messages.ts";
 import type { ModelEvent } from "../core/model.ts";
 import type {
   AnswerFact,
+  Api,
   AttemptFields,
   CallError,
   ClockFact,
@@ -12,7 +13,7 @@ import type {
   RefusalFact,
   ToolFact,
 } from "../log/entry.ts";
-import type { Api, Sent } from "./server/api.ts";
+import type { Sent } from "./server/api.ts";
 import { shown } from "../core/shown.ts";
 
 /** A recording in memory, with every request whole. Texts are as on the tape: places and secrets are placeholders. */

@@ -1,7 +1,6 @@
-import { isToolResult, type Json, type ToolResultBlock } from "../core/messages.ts";
+import { isToolResult, type ToolResultBlock } from "../core/messages.ts";
 import type { Around } from "../core/run.ts";
-import { thrownWords } from "../core/thrown.ts";
-import { type Tool, ToolError, type ToolOutput, type ToolReturn } from "../core/tool.ts";
+import { type Tool, ToolError, type ToolReturn } from "../core/tool.ts";
 import type { ToolContext } from "../tools/tool-context.ts";
 import { CWD, shellCwd } from "../tools/tool-state.ts";
 import { applyChanges, changesSince, makeFolder, snapshot, withTexts } from "./workspace.ts";
@@ -9,6 +8,7 @@ import { canonical } from "./canonical.ts";
 import { differs } from "./drift/difference.ts";
 import type { ToolDrift } from "./drift/drift.ts";
 import type { ToolFact } from "../log/entry.ts";
+import { failureOf, output, plainJson, resultOf } from "../log/tools.ts";
 import type { Program } from "./match.ts";
 import { normalised } from "./normalise.ts";
 import type { Mask } from "./redact/mask.ts";
@@ -150,43 +150,6 @@ async function reallyRun(tool: Tool, input: unknown, context: ToolContext): Prom
   } catch (error) {
     return failureOf(error);
   }
-}
-
-function failureOf(error: unknown): ToolFact["result"] {
-  return {
-    content: thrownWords(error),
-    is_error: true,
-    threw: (error as Error)?.name ?? "Error",
-    ...(error instanceof ToolError && error.response !== undefined && { response: plainJson(error.response) }),
-  };
-}
-
-function output({ content, is_error, response, wait, threw }: ToolFact["result"]): ToolReturn {
-  if (threw !== undefined) {
-    const error = new ToolError(String(content), response === undefined ? {} : { response });
-    throw Object.assign(error, { name: threw });
-  }
-  return {
-    content: content as ToolOutput["content"],
-    ...(is_error && { isError: true }),
-    ...(response !== undefined && { response }),
-    ...(wait && { wait: true }),
-  };
-}
-
-function resultOf(returned: ToolReturn): ToolFact["result"] {
-  if (typeof returned === "string" || Array.isArray(returned)) return { content: plainJson(returned) };
-  const { content, isError, response, wait } = returned as ToolOutput;
-  return {
-    content: plainJson(content),
-    ...(isError && { is_error: true }),
-    ...(response !== undefined && { response: plainJson(response) }),
-    ...(wait && { wait: true }),
-  };
-}
-
-function plainJson(value: unknown): Json {
-  return JSON.parse(JSON.stringify(value) ?? "null");
 }
 
 interface ShownResult {

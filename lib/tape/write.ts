@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs"
 import { dirname, join } from "node:path";
 import type { Json, Message } from "../core/messages.ts";
 import { blobsOf, holdsBlob, toBlobs } from "./_blobs.ts";
-import { packEvents } from "./_pack.ts";
+import { packEvents } from "../log/pack.ts";
 import { canonical, hash, headText, link, messageText } from "./canonical.ts";
 import { sweep, writeWhole } from "./drafts.ts";
 import {

@@ -22,11 +22,18 @@ export class Inbox<Words = string> {
   readonly #tasks = new Set<Promise<void>>();
   readonly #unheard = new Set<string>();
   #reports: Report<Words>[] = [];
-  #taken = 0;
+  #taken: number;
   #awaited = 0;
 
-  constructor(postman?: Postman) {
+  /** `taken`: how often a session that goes on has looked before. */
+  constructor(postman?: Postman, taken = 0) {
     this.#postman = postman;
+    this.#taken = taken;
+  }
+
+  /** How often reports were looked for. */
+  get taken(): number {
+    return this.#taken;
   }
 
   /** Waits for a report in the background; `from` is the tool call that started its agent, `who` that agent. */

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { claim } from "../files/lock.ts";
+import type { LogEntry } from "../log/entry.ts";
 import { LineLog, readLineLog } from "./line-log.ts";
 import {
   checkId,
@@ -26,10 +27,15 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
     checkId(id);
     return join(dir, `${id}${ENDING}`);
   };
-  const read = (id: string): Transcript | undefined => {
-    const lines = readLineLog<Entry>(fileOf(id));
-    if (lines && lines.torn > 0) options.onTorn?.(id, lines.torn);
-    return lines && transcriptOf(lines.values, fileOf(id));
+  const read = async (id: string): Promise<Transcript | undefined> => {
+    const lines = readLineLog<Entry | LogEntry>(fileOf(id));
+    if (!lines) return undefined;
+    if (lines.torn > 0) options.onTorn?.(id, lines.torn);
+    const isLog = lines.values[0] !== undefined && "log" in lines.values[0];
+    const entries = isLog
+      ? new (await import("../log/read.ts")).Log(lines.values as LogEntry[], fileOf(id)).transcript() ?? []
+      : lines.values as Entry[];
+    return transcriptOf(entries, fileOf(id));
   };
   const forget = (id: string): void => {
     logs.get(id)?.close();
@@ -51,7 +57,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
       renameSync(fresh, file);
     },
     async load(id) {
-      return read(id);
+      return await read(id);
     },
     async append(id, entries) {
       let log = logs.get(id);
@@ -65,7 +71,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
       if (entries.at(-1)?.type === "end") forget(id);
     },
     async list() {
-      return idsIn(dir).map((id) => listed(id, () => read(id)));
+      return await Promise.all(idsIn(dir).map((id) => listed(id, () => read(id))));
     },
     async delete(id) {
       const file = fileOf(id);

@@ -43,7 +43,7 @@ export function memoryStore(): TranscriptStore {
       for (const entry of entries) log.push(frozen(entry));
     },
     async list() {
-      return [...logs].map(([id, entries]) => listed(id, () => transcriptOf(entries)));
+      return await Promise.all([...logs].map(([id, entries]) => listed(id, () => transcriptOf(entries))));
     },
     async delete(id) {
       checkId(id);

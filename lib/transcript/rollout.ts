@@ -1,6 +1,8 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import type { RunEvent } from "../core/run-events.ts";
+import type { LogEntry } from "../log/entry.ts";
+import { Log } from "../log/read.ts";
 import { redactor } from "../tape/redact/redact.ts";
 import { jsonLines, LineLog } from "./line-log.ts";
 
@@ -70,6 +72,7 @@ export interface Rollout {
  */
 export function readRollout(path: string): Rollout {
   const { values, bad } = jsonLines<unknown>(readText(path));
+  if (isLog(values)) return runOf(values as LogEntry[], path, bad);
   const lines = values.filter(isEvent);
   const header = values.find(isHeader);
   if (lines.length === 0 && header === undefined) {
@@ -86,6 +89,27 @@ export function readRollout(path: string): Rollout {
     ...(unknown > 0 ? [`Lines left out because they are not events of a run: ${unknown}`] : []),
   ];
   return { id: header?.id ?? basename(path).replace(/(\.rollout)?\.jsonl$/, ""), lines, notes };
+}
+
+function isLog([first]: readonly unknown[]): boolean {
+  return (first as { log?: unknown } | undefined)?.log !== undefined;
+}
+
+/** What a log says of its run, without the secrets that it shows. */
+function runOf(entries: readonly LogEntry[], path: string, bad: readonly number[]): Rollout {
+  const log = new Log(entries, path);
+  const search = redactor({ seed: log.header.seed, root: log.header.cwd, learns: true });
+  for (const { secret, name, value } of log.secrets) search.learn(secret, name, value);
+  const lines = log.events.map((event) => search.suspects(JSON.stringify(event)) ? search.value(event) : event);
+  const isCut = log.begins.length > log.ends.length;
+  return {
+    id: log.header.id,
+    lines,
+    notes: [
+      ...(bad.length > 0 ? ["Its last line is cut off"] : []),
+      ...(isCut ? [`Its last run has not ended: crochet run --resume ${log.header.id} continues it`] : []),
+    ],
+  };
 }
 
 function readText(path: string): string {

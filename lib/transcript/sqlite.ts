@@ -66,7 +66,7 @@ export function sqliteStore(path: string): SqliteStore {
     },
     async list() {
       const ids = rows("SELECT DISTINCT transcript FROM entry ORDER BY transcript").map((r) => r.transcript as string);
-      return ids.map((id) => listed(id, () => load(id)));
+      return await Promise.all(ids.map((id) => listed(id, () => load(id))));
     },
     async delete(id) {
       checkId(id);

@@ -26,7 +26,7 @@ export interface Checkpoint {
 }
 
 /** How a run ended; a transcript has one for each run. */
-interface Ending {
+export interface Ending {
   readonly stop: Stop;
   readonly usage: Usage;
   readonly cost: number | null;
@@ -130,9 +130,12 @@ function endingOf({ stop, usage, cost, time, result }: Ending): Ending {
 }
 
 /** A transcript in a list: one that cannot be read must not hide the others. */
-export function listed(id: string, read: () => Transcript | undefined): Listed {
+export async function listed(
+  id: string,
+  read: () => Transcript | undefined | Promise<Transcript | undefined>,
+): Promise<Listed> {
   try {
-    const found = read();
+    const found = await read();
     return { id, about: found?.about, messages: found?.full.length ?? 0, ending: found?.endings.at(-1) };
   } catch (error) {
     return { id, about: undefined, messages: 0, ending: undefined, problem: (error as Error).message };

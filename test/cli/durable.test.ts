@@ -75,7 +75,7 @@ test("crochet run --durable survives kill -9: the same command with --resume goe
   assert.equal(effects(here).length, 5);
   const unknown = await here.crochet([...durable, "nobody", "saver.ts"]);
   assert.equal(unknown.code, 2);
-  assert.match(unknown.err, /as it has no durable run/);
+  assert.match(unknown.err, /as there is no transcript of that id/);
   const shown = await here.crochet(["transcripts", "show", id]);
   assert.equal(shown.out.match(/saved$/gm)?.length, 4, shown.out);
   assert.equal(shown.out.match(/ran again/g)?.length, 1, shown.out);

@@ -190,7 +190,7 @@ test("hooks enable and disable switch by name, and know the names", async () => 
 /** A run's log with one event of two hooks. */
 function leaveRun(cwd: string, id: string): void {
   mkdirSync(`${cwd}/.crochet/runs`, { recursive: true });
-  const rollout = rolloutWriter(`${cwd}/.crochet/runs/${id}.rollout.jsonl`, id, Date.now);
+  const rollout = rolloutWriter(`${cwd}/.crochet/runs/${id}.jsonl`, id, Date.now);
   const runs = [
     { hook: "guard", opinion: { decision: "deny" as const, reason: "no rm" }, ms: 2 },
     { hook: "audit", skipped: "denied by guard" },
@@ -234,7 +234,7 @@ test("hooks stats counts what hooks did in stored runs", async () => {
   assert.match((await w.call(hooks, "stats")).out, /No hook has run/);
   leaveRun(w.cwd, "one");
   leaveRun(w.cwd, "two");
-  writeFileSync(`${w.cwd}/.crochet/runs/odd.rollout.jsonl`, "not a rollout\n");
+  writeFileSync(`${w.cwd}/.crochet/runs/odd.jsonl`, "not a rollout\n");
   const { out, err } = await w.call(hooks, "stats", "--json");
   assert.deepEqual(JSON.parse(out), [
     { hook: "audit", runs: 0, denied: 0, modified: 0, failed: 0, skipped: 2, total_ms: 0 },

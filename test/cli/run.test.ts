@@ -205,7 +205,7 @@ test("run stores every session; --resume last goes on with the newest, and trans
   const listed = JSON.parse(await transcripts("ls", "--json"));
   assert.deepEqual(listed.map((t: { messages: number }) => t.messages), [4]);
   assert.match(await transcripts("show", "last"), /remember me[^]*I will[^]*again[^]*I did/);
-  assert.equal(readdirSync(join(here.cwd, ".crochet/runs")).filter((f) => f.endsWith(".rollout.jsonl")).length, 1);
+  assert.equal(readdirSync(join(here.cwd, ".crochet/runs")).filter((f) => f.endsWith(".jsonl")).length, 1);
   assert.equal((await here.crochet(["transcripts", "rm", "last"])).code, 0);
   assert.deepEqual(JSON.parse(await transcripts("ls", "--json")), []);
 });

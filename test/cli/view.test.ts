@@ -9,7 +9,7 @@ import { place } from "../_place.ts";
 import { until } from "../_until.ts";
 
 const FIXTURES = fileURLToPath(new URL("../../fixtures", import.meta.url));
-const RUN = ".crochet/runs/aaaa-1.rollout.jsonl";
+const RUN = ".crochet/runs/aaaa-1.jsonl";
 
 /** The title of a page: the prompt of its run. */
 const titleOf = (path: string) => /<title>(.*)<\/title>/.exec(readFileSync(path, "utf8"))![1];
@@ -17,7 +17,7 @@ const runOf = (prompt: string, calls = 3) =>
   longRollout(calls, 6000).replaceAll("Port the parser to the new grammar", prompt);
 
 test("view draws the newest run of the project into a file that only its user can read", async () => {
-  using here = place({ [RUN]: runOf("The old one"), ".crochet/runs/bbbb-2.rollout.jsonl": runOf("The new one") });
+  using here = place({ [RUN]: runOf("The old one"), ".crochet/runs/bbbb-2.jsonl": runOf("The new one") });
   utimesSync(join(here.cwd, RUN), 1, 1);
   const { code, out } = await here.call(view);
   assert.equal(code, 0);

@@ -7,7 +7,7 @@ import { agent } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { factsOf, writeTape } from "../../lib/tape/write.ts";
 import { frameOf, framesOf } from "../../lib/tape/frames.ts";
-import { packEvents, unpackEvents } from "../../lib/tape/_pack.ts";
+import { packEvents, unpackEvents } from "../../lib/log/pack.ts";
 import { factLine } from "../../lib/log/entry.ts";
 import { placer } from "../../lib/tape/redact/places.ts";
 import { parseTape, readHeader, readTape } from "../../lib/tape/read.ts";

@@ -1,10 +1,8 @@
-import { existsSync } from "node:fs";
-import { sqliteSteps } from "../../durable/sqlite.ts";
+import { answerQuestion, openQuestions } from "../../log/questions.ts";
 import type { PermissionReply } from "../../permissions/gate.ts";
-import { journalPath } from "../_durable.ts";
 import { command, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
-import { projectOf } from "../_project.ts";
+import { projectOf, runsDir } from "../_project.ts";
 import { plainText } from "../show/text.ts";
 
 const USAGE: Usage = {
@@ -82,18 +80,13 @@ async function onEngine(url: string): Promise<Questions> {
 
 /** The questions of a project's own durable runs. */
 function ofProject(cwd: string, io: Io): Questions {
-  const path = journalPath(cwd, io.env);
-  const using = <T>(none: T, work: (steps: ReturnType<typeof sqliteSteps>) => T): T => {
-    if (!existsSync(path)) return none;
-    const steps = sqliteSteps(path);
-    try {
-      return work(steps);
-    } finally {
-      steps.close();
-    }
-  };
+  const of = (id: string | undefined) =>
+    openQuestions<Question>(runsDir(cwd, io.env)).filter(({ about }) => id === undefined || about.agent_id === id);
   return {
-    open: async (id) => using([], (steps) => steps.questions(id).map(({ about }) => about as Question)),
-    answer: async (id, reply) => using(false, (steps) => steps.answer(steps.questions(id)[0]?.token ?? "", reply)),
+    open: async (id) => of(id).map(({ about }) => about),
+    answer: async (id, reply) => {
+      const [oldest] = of(id);
+      return oldest !== undefined && answerQuestion(oldest, reply);
+    },
   };
 }

@@ -20,7 +20,7 @@ export function userState(env: Environment): string {
 
 /** The file in which a person's decisions of one kind about one path are kept: by its hash, as a path is not a file name. */
 export function stateFile(
-  kind: "trust" | "switches" | "installed" | "permissions",
+  kind: "trust" | "switches" | "installed" | "permissions" | "logs",
   path: string,
   env: Environment,
 ): string {

@@ -1,6 +1,7 @@
 import type { ModelEvent } from "../../core/model.ts";
 import { dataOf, piecesOf } from "../server/answers.ts";
-import { type Api, errorBody } from "../server/api.ts";
+import type { Api } from "../../log/entry.ts";
+import { errorBody } from "../server/api.ts";
 import type { Attempt, Call, TapeEvent } from "../tape.ts";
 import { type Fault, type FaultPlace, FAULTS, isInput, kindOf, placeOf, replyEvents } from "./fault.ts";
 

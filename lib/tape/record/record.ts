@@ -4,7 +4,8 @@ import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../.
 import { thrownWords } from "../../core/thrown.ts";
 import { type Chunk, framesOf } from "../frames.ts";
 import type { Mask } from "../redact/mask.ts";
-import { changedOnTheWay, fromModel } from "../request.ts";
+import { fromModel } from "../../log/request.ts";
+import { changedOnTheWay } from "../request.ts";
 import type { CallError } from "../../log/entry.ts";
 import { type Attempt, type Call, KEPT_HEADERS, type TapeEvent, type TapeRequest } from "../tape.ts";
 

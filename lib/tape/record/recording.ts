@@ -1,8 +1,7 @@
-import { realpathSync } from "node:fs";
-import { basename, dirname, join, relative } from "node:path";
 import type { Block } from "../../core/messages.ts";
 import type { AnswerFact, Header, InboxFact, MemoryFact, RefusalFact, ToolFact } from "../../log/entry.ts";
 import type { LiveCall, WireFacts } from "./record.ts";
+import { workspacePath } from "../../files/confine.ts";
 import type { SecretKind } from "../redact/secrets.ts";
 import { withOtherTexts } from "../tools.ts";
 
@@ -48,9 +47,7 @@ export class Recording {
 
   /** Notes what a file of the workspace said when the agent itself first read it. */
   hasRead(root: string, path: string, text: string): void {
-    // A shell that went elsewhere may name the workspace by another way than it was given by, one of which is a link.
-    const real = join(realpathSync(dirname(path)), basename(path));
-    const from = [relative(root, path), relative(realpathSync(root), real)].find((way) => !way.startsWith(".."));
+    const from = workspacePath(root, path);
     if (from !== undefined && !this.files.has(from)) this.files.set(from, text);
   }
 

@@ -1,7 +1,7 @@
 import { parsed } from "../../core/json.ts";
 import type { Fact, Header, ToolFact } from "../../log/entry.ts";
 import { eventsOf } from "../reply.ts";
-import { runDelta } from "../_pack.ts";
+import { runDelta } from "../../log/pack.ts";
 import { type Finding, isSignature, type Redactor } from "./redact.ts";
 import type { Tape } from "../tape.ts";
 

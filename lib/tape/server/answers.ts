@@ -6,7 +6,8 @@ import { ReplyEvents, type ReplyReader } from "../../openai/reply-events.ts";
 import { responsesReader } from "../../openai/responses-reply.ts";
 import type { Piece } from "../redact/mask.ts";
 import type { Attempt, TapeEvent } from "../tape.ts";
-import type { Api, Fields } from "./api.ts";
+import type { Api } from "../../log/entry.ts";
+import type { Fields } from "./api.ts";
 
 /** The JSON of a frame; undefined for one without JSON, as `data: [DONE]`. */
 export function dataOf({ event, raw = "" }: Pick<TapeEvent, "event" | "raw">): Fields | undefined {

@@ -1,10 +1,8 @@
 import { isObject } from "../../core/json.ts";
 import { errorType } from "../../http/errors.ts";
+import type { Api } from "../../log/entry.ts";
 import { type Cause, differs } from "../drift/difference.ts";
 import { normalised } from "../normalise.ts";
-
-/** The four APIs that agents speak. */
-export type Api = "anthropic" | "chat" | "responses" | "gemini";
 
 export type Fields = { readonly [key: string]: unknown };
 

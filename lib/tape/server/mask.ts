@@ -4,7 +4,8 @@ import { placer, type Places } from "../redact/places.ts";
 import type { Redactor } from "../redact/redact.ts";
 import type { Attempt } from "../tape.ts";
 import { dataOf, piecesOf } from "./answers.ts";
-import type { Api, Sent } from "./api.ts";
+import type { Api } from "../../log/entry.ts";
+import type { Sent } from "./api.ts";
 import type { Program } from "./program.ts";
 import { anonymous } from "./rules.ts";
 

@@ -1,6 +1,7 @@
 import { isObject } from "../../core/json.ts";
 import { normalised } from "../normalise.ts";
-import { type Api, type Fields, ITEMS, itemsOf, mapSent, type Part, partsOf, type Sent } from "./api.ts";
+import type { Api } from "../../log/entry.ts";
+import { type Fields, ITEMS, itemsOf, mapSent, type Part, partsOf, type Sent } from "./api.ts";
 
 /** The programs whose requests are known to differ from run to run. */
 const CLIENTS: { readonly [client: string]: RegExp } = {

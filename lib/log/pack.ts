@@ -1,8 +1,10 @@
-import { LONGEST } from "./_blobs.ts";
 import type { Json } from "../core/messages.ts";
 import type { ModelEvent } from "../core/model.ts";
-import type { EventsFact, PackedRaw, PackedRun } from "../log/entry.ts";
-import type { TapeEvent } from "./tape.ts";
+import type { EventsFact, PackedRaw, PackedRun } from "./entry.ts";
+import type { TapeEvent } from "../tape/tape.ts";
+
+/** Texts longer than this many bytes are kept beside the tape, named by their hash and shared by all tapes there. */
+export const LONGEST = 16 * 1024;
 
 /** The one text of each kind of delta that comes in runs. */
 const RUN_FIELDS: { readonly [type: string]: string } = {

@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
+import { BUILT_IN } from "../files/importing.ts";
+import { type Log, readLog } from "../log/read.ts";
+import { promoted } from "../log/promote.ts";
+import { type Fixture, fixtureAt, scriptOnTape } from "../tape/fixture.ts";
+import { writeTape } from "../tape/write.ts";
+import type { Flags } from "./_flags.ts";
+import { type Io, UsageError } from "./_io.ts";
+import { expectOwn } from "./_stored.ts";
+import { privateDir, rolloutId } from "./_project.ts";
+
+/**
+ * Reads the log of a run that was written here: what a stranger's log names is run, so a person must trust it.
+ *
+ * @throws {UsageError} if it was written elsewhere
+ */
+export function ownLog(path: string, verb: string, flags: Flags["flags"], io: Pick<Io, "env">): Log {
+  expectOwn(path, verb, flags, io);
+  const log = readLog(path);
+  if (!log) throw new UsageError(`Cannot ${verb} ${rolloutId(path)} as its log is empty: run it again`);
+  return log;
+}
+
+/** @throws {UsageError} if a run of it was cut off, or a person ended it: there is nothing to compare with */
+export function expectEnded(log: Log, verb: string): void {
+  const { begins, ends, header: { id } } = log;
+  const why = begins.length === 0
+    ? "it was made by crochet 0.2, which did not log what models said"
+    : begins.length > ends.length
+    ? "its last run was cut off"
+    : ends.some(({ ending }) => ending.stop === "aborted")
+    ? "it was interrupted"
+    : undefined;
+  if (why === undefined) return;
+  const fix = begins.length > ends.length ? `crochet run --resume ${id} continues it` : "run it again";
+  throw new UsageError(`Cannot ${verb} ${id} as ${why}: ${fix}`);
+}
+
+/** The script of a log's agent as a fixture in a folder names it. */
+export function agentOnTape({ header: { agent, id } }: Log, folder: string): string {
+  if (agent === BUILT_IN) return agent;
+  if (agent !== undefined) return scriptOnTape(folder, agent);
+  throw new UsageError(
+    `Cannot run ${id} again as its log names no script: make the agent with 'from: import.meta.url'`,
+  );
+}
+
+/** A run as a fixture for as long as a command takes: its tools are served from its log. */
+export async function asFixture(path: string, flags: Flags["flags"], io: Io, verb: string) {
+  const log = ownLog(path, verb, flags, io);
+  expectEnded(log, verb);
+  const { cwd } = log.header;
+  const folder = mkdtempSync(
+    join(privateDir(join(cwd, ".crochet", "replays")), `${basename(path, ".jsonl").slice(0, 8)}-`),
+  );
+  const { tape } = promoted(log, { header: { agent: agentOnTape(log, folder) }, redact: false });
+  const fixture = fixtureAt(folder);
+  await writeTape(fixture.tape, tape, { redactor: NO_SEARCH });
+  const logged: LoggedFixture = { ...fixture, name: log.header.id, cwd };
+  return { fixture: logged, drop: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** A fixture that is made of a log. */
+export interface LoggedFixture extends Fixture {
+  /** Where its agent worked. */
+  readonly cwd: string;
+}
+
+/** It stays on this machine, where the log is, and goes when the command ends. */
+const NO_SEARCH = {
+  text: (text: string) => text,
+  value: <T>(value: T) => value,
+  find: () => [],
+  suspects: () => false,
+  learn: () => {},
+};

@@ -1,0 +1,54 @@
+import { renameSync, rmSync } from "node:fs";
+import { basename } from "node:path";
+import { MAIN } from "../tape/tape.ts";
+import { LineLog, readLineLog } from "../transcript/line-log.ts";
+import type { Entry as Said } from "../transcript/store.ts";
+import type { LogEntry } from "./entry.ts";
+import { Log, LOG_VERSION } from "./read.ts";
+
+/** Opens a log to go on with; a transcript of crochet 0.2 becomes one. */
+export function openLog(path: string): Log | undefined {
+  const lines = readLineLog<LogEntry | Said>(path);
+  if (!lines || lines.values.length === 0) return undefined;
+  if (!isTranscript(lines.values)) return new Log(lines.values as LogEntry[], path);
+  const entries = logOf(lines.values as Said[], basename(path, ".jsonl"));
+  const draft = `${path}.new`;
+  rmSync(draft, { force: true });
+  const file = new LineLog(draft);
+  try {
+    file.append(entries);
+  } finally {
+    file.close();
+  }
+  renameSync(draft, path);
+  return new Log(entries, path);
+}
+
+/** Whether these are the lines of a transcript of crochet 0.2. */
+export function isTranscript([first]: readonly unknown[]): boolean {
+  return typeof (first as { type?: unknown } | undefined)?.type === "string";
+}
+
+function logOf(said: readonly Said[], id: string): LogEntry[] {
+  const about = said.find((one) => one.type === "about")?.about;
+  const entries: LogEntry[] = [{
+    log: LOG_VERSION,
+    id,
+    cwd: about?.cwd ?? process.cwd(),
+    at: about?.created ?? new Date(0).toISOString(),
+    seed: id,
+    versions: { crochet: "0.2" },
+  }];
+  for (const one of said) {
+    const at = 0;
+    if (one.type === "about") entries.push({ agent: MAIN, id, about: one.about });
+    else if (one.type === "message") {
+      const { role, content } = one.message;
+      entries.push({ message: one.index, lane: MAIN, role, content: content as never, at });
+    } else if (one.type === "end") {
+      const { type: _, ...ending } = one;
+      entries.push({ ended: MAIN, ending, at });
+    } else entries.push({ note: { agent_id: id, ...one } as never, at });
+  }
+  return entries;
+}

@@ -1,0 +1,128 @@
+import type { Message } from "../core/messages.ts";
+import type { LaneClock } from "../tape/clock.ts";
+import { answerOf, SeamAnswer } from "../tape/replay.ts";
+import type { Call } from "../tape/tape.ts";
+import { type Entry as Said, resumable, transcriptOf } from "../transcript/store.ts";
+import type { ClockFact, EntryOf, LogEntry, ToolFact } from "./entry.ts";
+import { isWhole, Log } from "./read.ts";
+
+/** What the log of a session that is resumed has: where it stands, and the steps of a run that was cut off. */
+export class Past {
+  readonly log: Log;
+  /** The run that began and did not end, if it is continued: its steps are served. */
+  readonly open: EntryOf<"begin"> | undefined;
+  /** The conversation as the next run begins with it. */
+  readonly messages: readonly Message[];
+  /** How many calls each lane has made before. */
+  readonly callsBefore: ReadonlyMap<string, number>;
+  readonly left: EntryOf<"ended">["left"];
+  readonly runs: number;
+  /** How many questions were answered in the run that goes on. */
+  readonly answers: number;
+  readonly #calls = new Map<string, Call>();
+  readonly #steps = new Map<string, EntryOf<"hook"> | EntryOf<"did">>();
+  readonly #tools = new Map<string, ToolFact[]>();
+  readonly #known = new Map<string, number>();
+  readonly #begun = new Set<string>();
+  readonly #before: Log;
+
+  /** `continues`: the run that was cut off goes on; else the session goes on as the messages stand. */
+  constructor(log: Log, continues: boolean) {
+    this.log = log;
+    const begin = log.begins.at(-1);
+    const end = log.ends.at(-1);
+    const isOpen = continues && begin !== undefined && (end === undefined || end.index < begin.index);
+    this.open = isOpen ? begin : undefined;
+    // The prompt stands in the line before the one that begins its run.
+    this.#before = isOpen ? new Log(log.entries.slice(0, Math.max(1, begin.index - 1)), log.where) : log;
+    const { messages } = transcriptOf(this.#before.transcript() ?? [], log.where);
+    this.messages = isOpen ? messages : resumable(messages);
+    this.left = this.#before.ends.at(-1)?.left;
+    this.runs = this.#before.ends.length;
+    const counts = new Map<string, number>();
+    for (const { lane } of this.#before.calls) counts.set(lane, (counts.get(lane) ?? 0) + 1);
+    this.callsBefore = counts;
+    this.answers = log.parts.asked.length - this.#before.parts.asked.length;
+    if (isOpen) this.#serve(log.entries.slice(begin.index - 1));
+  }
+
+  #serve(entries: readonly LogEntry[]): void {
+    for (const call of this.log.calls.slice(this.#before.calls.length)) {
+      // How a call ended that was cut off with its run is not known.
+      if (isWhole(call) && call.attempts.at(-1)!.ended !== "aborted") this.#calls.set(call.id, call);
+    }
+    for (const entry of entries) {
+      const key = keyOf(entry);
+      this.#known.set(key, (this.#known.get(key) ?? 0) + 1);
+      if ("hook" in entry) this.#steps.set(entry.hook, entry);
+      else if ("did" in entry) this.#steps.set(entry.did, entry);
+      else if ("begun" in entry) this.#begun.add(`${entry.lane} ${entry.begun}`);
+      else if ("tool" in entry && "effect" in entry && !entry.aborted) {
+        const name = `${entry.lane} ${entry.tool}`;
+        this.#tools.set(name, [...this.#tools.get(name) ?? [], entry]);
+      }
+    }
+  }
+
+  /** The facts of an agent's transcript, up to the run that goes on. */
+  transcript(id: string): readonly Said[] | undefined {
+    return this.#before.transcript(id);
+  }
+
+  /** Whether the log has a line; each counts once. */
+  has(entry: LogEntry): boolean {
+    const key = keyOf(entry);
+    const count = this.#known.get(key) ?? 0;
+    if (count > 0) this.#known.set(key, count - 1);
+    return count > 0;
+  }
+
+  /** The answer to a call that has ended. */
+  answer(id: string, signal: AbortSignal, clock: LaneClock): SeamAnswer | undefined {
+    const call = this.#calls.get(id);
+    if (!call) return undefined;
+    clock.advance(call.at);
+    return new SeamAnswer(answerOf(call), { signal, clock, isWatched: true });
+  }
+
+  hook(name: string): EntryOf<"hook"> | undefined {
+    return this.#steps.get(name) as EntryOf<"hook"> | undefined;
+  }
+
+  did(name: string): EntryOf<"did"> | undefined {
+    return this.#steps.get(name) as EntryOf<"did"> | undefined;
+  }
+
+  /** What came of the next call of an id in a lane. */
+  tool(lane: string, id: string): ToolFact | undefined {
+    return this.#tools.get(`${lane} ${id}`)?.shift();
+  }
+
+  /** Whether a call that changes something had begun. */
+  hasBegun(lane: string, id: string): boolean {
+    return this.#begun.has(`${lane} ${id}`);
+  }
+
+  /** What the clock of a lane said: of a lane that goes on after runs that have ended, from there. */
+  clocks(lane: string): { readonly facts: readonly ClockFact[]; readonly from: number } {
+    const facts = this.log.parts.clock.filter(({ clock }) => clock === lane);
+    const before = this.#before.parts.clock.filter(({ clock }) => clock === lane);
+    return { facts: this.open ? facts : before, from: before.at(-1)?.step ?? 0 };
+  }
+
+  /** Which reports were taken at a look, counted in the run that goes on. */
+  inbox(name: string): ReadonlyMap<number, readonly string[]> {
+    const facts = this.open ? this.log.parts.inbox.filter(({ inbox }) => inbox === name) : [];
+    return new Map(facts.map(({ take, from }) => [take, from]));
+  }
+}
+
+/** What a line is about: a run that goes on says again what it had said. */
+function keyOf(entry: LogEntry): string {
+  const [kind, first] = Object.entries(entry)[0]!;
+  const { lane, step, take, note } = entry as { lane?: string; step?: number; take?: number; note?: Noted };
+  if (!note) return JSON.stringify([kind, first, lane, step, take]);
+  return JSON.stringify([kind, note.agent_id, note.type, note.id, note.hook, note.event]);
+}
+
+type Noted = EntryOf<"note">["note"];

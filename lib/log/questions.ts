@@ -1,0 +1,70 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { sha256 } from "../files/sha256.ts";
+import { writeWhole } from "../tape/drafts.ts";
+
+/** A question that waits for a person, in whatever process the answer is given. */
+export interface OpenQuestion<T = unknown> {
+  readonly token: string;
+  /** What is asked. */
+  readonly about: T;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** How often a waiting run looks for an answer, which another process writes. */
+const LOOK_MS = 200;
+
+const ENDING = ".answers";
+
+/** Asks a question beside a log, and waits for its answer for as long as it takes. */
+export async function waitForAnswer<T>(
+  log: string,
+  name: string,
+  about: unknown,
+  signal: AbortSignal,
+  announce: (token: string) => void,
+): Promise<T> {
+  const folder = `${log.replace(/\.jsonl$/, "")}${ENDING}`;
+  const token = sha256().update(name).digest("hex").slice(0, 16);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const [asked, answered] = [join(folder, `${token}.json`), join(folder, `${token}.answer.json`)];
+  if (!existsSync(answered)) {
+    writeWhole(asked, JSON.stringify({ token, about, at: Date.now() }), { replace: true });
+    announce(token);
+  }
+  while (!existsSync(answered)) {
+    signal.throwIfAborted();
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+  const answer = JSON.parse(readFileSync(answered, "utf8")) as T;
+  rmSync(folder, { recursive: true, force: true });
+  return answer;
+}
+
+/** The open questions of the logs in a folder, oldest first. */
+export function openQuestions<T>(folder: string): (OpenQuestion<T> & { readonly path: string })[] {
+  if (!existsSync(folder)) return [];
+  const found = readdirSync(folder).filter((name) => name.endsWith(ENDING)).flatMap((name) =>
+    readdirSync(join(folder, name)).filter((file) => /^\w+\.json$/.test(file)).map((file) => {
+      const path = join(folder, name, file);
+      return { ...JSON.parse(readFileSync(path, "utf8")) as OpenQuestion<T>, path };
+    })
+  );
+  return found.filter(({ path }) => !existsSync(answerOf(path))).sort((a, b) => a.at - b.at);
+}
+
+/** Answers a question; false if it was answered before. */
+export function answerQuestion({ path }: { readonly path: string }, answer: unknown): boolean {
+  try {
+    writeWhole(answerOf(path), JSON.stringify(answer), { replace: false });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+function answerOf(path: string): string {
+  return path.replace(/\.json$/, ".answer.json");
+}

@@ -1,0 +1,75 @@
+import { type ModelError, type ModelEvent } from "../core/model.ts";
+import { thrownWords } from "../core/thrown.ts";
+import type { Attempt, TapeEvent } from "../tape/tape.ts";
+import type { CallError } from "./entry.ts";
+
+/** How a stream ended: what came of it, and what was thrown. */
+export interface StreamEnd {
+  readonly attempt: Attempt;
+  readonly error?: CallError;
+}
+
+/**
+ * Passes on what a model streams, and keeps it. An iterator by hand: a generator would cost a promise more for each event.
+ * `ended` is called once, before the reader goes on.
+ */
+export class KeptStream implements AsyncIterable<ModelEvent>, AsyncIterator<ModelEvent> {
+  readonly #from: AsyncIterator<ModelEvent>;
+  readonly #signal: AbortSignal;
+  readonly #events: TapeEvent[] = [];
+  readonly #began = performance.now();
+  #last = 0;
+  #ended: ((end: StreamEnd) => void) | undefined;
+
+  constructor(from: AsyncIterable<ModelEvent>, signal: AbortSignal, ended: (end: StreamEnd) => void) {
+    this.#from = from[Symbol.asyncIterator]();
+    this.#signal = signal;
+    this.#ended = ended;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<ModelEvent>> {
+    return this.#from.next().then((step) => {
+      if (step.done) this.#end();
+      else this.#keep(step.value);
+      return step;
+    }, (error) => {
+      this.#end(error ?? new Error("Nothing was thrown"));
+      throw error;
+    });
+  }
+
+  return(): Promise<IteratorResult<ModelEvent>> {
+    this.#end();
+    return Promise.resolve(this.#from.return?.() ?? { done: true, value: undefined });
+  }
+
+  #keep(event: ModelEvent): void {
+    const now = Math.round(performance.now() - this.#began);
+    this.#events.push({ ms: now - this.#last, event });
+    this.#last = now;
+  }
+
+  #end(error?: unknown): void {
+    const ended = this.#ended;
+    this.#ended = undefined;
+    if (!ended) return;
+    const took = Math.round(performance.now() - this.#began);
+    const how = this.#signal.aborted ? "aborted" : "cut";
+    ended(
+      error === undefined
+        ? { attempt: { events: this.#events, took } }
+        : { attempt: { events: this.#events, ended: how, why: thrownWords(error), took }, error: errorOf(error) },
+    );
+  }
+}
+
+/** What a call threw, as a line has it. */
+export function errorOf(error: unknown): CallError {
+  const { code, message, retryable, retryAfter } = error as Partial<ModelError>;
+  if (typeof code !== "string") return { code: "error", message: thrownWords(error) };
+  return { code, message: message!, ...(retryable && { retryable }), ...(retryAfter !== undefined && { retryAfter }) };
+}

@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { agent, context, keepGoing, type Message, modify, type RunEvent, tool } from "../../lib/index.ts";
+import { hookOn } from "../../lib/core/hook.ts";
+import type { Model } from "../../lib/core/model.ts";
+import { isWhole, readLog } from "../../lib/log/read.ts";
+import { scripted } from "../../lib/testing/scripted.ts";
+import { transcriptOf } from "../../lib/transcript/store.ts";
+
+/** What was really done, in all processes that worked on a run. */
+interface World {
+  wrote: string[];
+  looked: number;
+  models: number;
+  hooks: number;
+}
+
+const REPLIES = [
+  {
+    text: "First I look.",
+    tools: [{ name: "Look", id: "t1", input: { at: "a" } }, { name: "Look", id: "t2", input: { at: "b" } }],
+  },
+  { tools: [{ name: "Put", id: "t3", input: { text: "one" } }] },
+  { text: "Others may help.", tools: [{ name: "Delegate", id: "t4", input: { task: "count" } }] },
+  { tools: [{ name: "Put", id: "t6", input: { text: "two" } }] },
+  { text: "Done." },
+  { text: "Now really done." },
+];
+
+/** Says by the conversation what comes next, so that any process may ask it. */
+function lead(world: World): Model {
+  return async function* (request, signal) {
+    world.models++;
+    const n = request.messages.filter(({ role }) => role === "assistant").length;
+    const below = [{ tools: [{ name: "Put", id: "s1", input: { text: "below" } }] }, { text: "counted" }];
+    const reply = (request.system.startsWith("sub") ? below : REPLIES)[n] ?? { text: "nothing left" };
+    yield* scripted([reply])(request, signal);
+  };
+}
+
+function leader(world: World, cwd: string) {
+  const none = { type: "object", properties: {} } as const;
+  return agent({
+    cwd,
+    system: "lead",
+    model: lead(world),
+    tools: [
+      tool(
+        {
+          name: "Look",
+          description: "looks",
+          effect: "read",
+          input: none,
+          run: ({ at }: any) => (world.looked++, `${at}: it is there`),
+        } as any,
+      ),
+      tool(
+        {
+          name: "Put",
+          description: "puts",
+          effect: "write",
+          input: none,
+          run: ({ text }: any) => (world.wrote.push(text), `wrote ${text}`),
+        } as any,
+      ),
+      tool({
+        name: "Delegate",
+        description: "delegates",
+        effect: "none",
+        input: none,
+        run: async ({ task }: any, ctx: any) =>
+          (await ctx.spawn({ type: "sub", prompt: task, system: "sub", description: task })).text,
+      } as any),
+    ],
+    hooks: [
+      hookOn("turn-start", (_, ctx) => {
+        world.hooks++;
+        ctx.addContext(`it is ${ctx.now()}`, { ephemeral: true } as any);
+      }, { name: "time" }),
+      hookOn("pre-tool-use", ({ tool_name, input }: any, ctx) => {
+        world.hooks++;
+        ctx.values.set("calls", ((ctx.values.get("calls") as number) ?? 0) + 1);
+        return tool_name === "Put" && input.text === "one" ? modify({ text: "ONE" }) : undefined;
+      }, { name: "shout" }),
+      hookOn("post-tool-use", ({ tool_use_id, event_id }: any, ctx) => {
+        world.hooks++;
+        return tool_use_id === "t2" ? context(`${ctx.values.get("calls")} ${ctx.uuid()} ${event_id}`) : undefined;
+      }, { name: "advise" }),
+      hookOn("stop", ({ continuations }: any) => {
+        world.hooks++;
+        return continuations === 0 ? keepGoing("Look again") : undefined;
+      }, { name: "again" }),
+    ],
+  });
+}
+
+const newWorld = (): World => ({ wrote: [], looked: 0, models: 0, hooks: 0 });
+
+async function inFolder(work: (dir: string) => Promise<void>): Promise<void> {
+  const dir = mkdtempSync(join(tmpdir(), "crochet-log-"));
+  try {
+    await work(dir);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+const plain = (messages: readonly Message[]) => JSON.parse(JSON.stringify(messages));
+
+test("a run leaves one file that only its owner reads; its transcript and events are read out of it", async () => {
+  await inFolder(async (dir) => {
+    const events: RunEvent[] = [];
+    const result = await leader(newWorld(), dir).run("Do it", { log: dir, on: (event) => events.push(event) });
+    assert.deepEqual(readdirSync(dir), [`${result.id}.jsonl`]);
+    assert.equal(statSync(join(dir, `${result.id}.jsonl`)).mode & 0o777, 0o600);
+    const log = readLog(join(dir, `${result.id}.jsonl`))!;
+    assert.deepEqual(transcriptOf(log.transcript()!).messages, plain(result.messages));
+    const streamed = ["text", "thinking", "tool_progress", "hook_output"];
+    const shown = (list: readonly RunEvent[]) =>
+      list.filter(({ type }) => !streamed.includes(type)).map((event) => {
+        const { at: _, ...rest } = JSON.parse(JSON.stringify(event));
+        return rest;
+      });
+    assert.deepEqual(shown(log.events), shown(events));
+  });
+});
+
+test("a run that is cut off anywhere goes on: nothing that ended is paid or done twice, and it ends the same", async () => {
+  await inFolder(async (dir) => {
+    const whole = newWorld();
+    const first = await leader(whole, dir).run("Do it", { log: dir });
+    assert.equal(first.stop, "done", JSON.stringify(first.error));
+    const file = join(dir, `${first.id}.jsonl`);
+    const text = readFileSync(file, "utf8");
+    const lines = text.trimEnd().split("\n");
+    const last = lines.findIndex((line) => line.startsWith('{"ended":"main"'));
+    const began = lines.findIndex((line) => line.startsWith('{"begin":'));
+    for (let k = began + 1; k <= last; k++) {
+      for (const torn of [0, 0.5]) {
+        const next = lines[k] ?? "";
+        writeFileSync(file, `${lines.slice(0, k).join("\n")}\n${next.slice(0, next.length * torn)}`);
+        const kept = readLog(file)!;
+        const world = newWorld();
+        const result = await leader(world, dir).run("", { log: dir, resume: first.id });
+        const where = `cut at ${k}/${torn}: ${lines[k - 1]!.slice(0, 80)}`;
+        const cut = readFileSync(file, "utf8").includes("may have happened or not");
+        const cutOff = kept.parts.begun.filter(({ begun, lane }) =>
+          !kept.parts.tool.some((fact) => fact.tool === begun && fact.lane === lane)
+        );
+        assert.equal(cut, cutOff.length > 0, where);
+        if (!cut) assert.deepEqual(plain(result.messages), plain(first.messages), where);
+        assert.equal(kept.calls.filter(isWhole).length + world.models, whole.models, `replies, ${where}`);
+        const did = kept.parts.tool.filter(({ name }) => name === "Put").length;
+        assert.equal(did + world.wrote.length + cutOff.length, whole.wrote.length, `effects, ${where}`);
+        assert.deepEqual(transcriptOf(readLog(file)!.transcript()!).messages, plain(result.messages), where);
+      }
+    }
+  });
+});
+
+test("a log is a tape: its run is replayed with no model and no tool, all hooks are asked, and nothing drifts", async () => {
+  await inFolder(async (dir) => {
+    const whole = newWorld();
+    const result = await leader(whole, dir).run("Do it", { log: dir });
+    const log = readLog(join(dir, `${result.id}.jsonl`))!;
+    const world = newWorld();
+    let report: any;
+    const again = await leader(world, dir).run("Do it", {
+      log: false,
+      tape: { tape: log.tape, onReport: (r) => report = r },
+    });
+    assert.deepEqual(report.divergences, []);
+    assert.ok(report.ok);
+    assert.deepEqual({ ...world }, { wrote: [], looked: 0, models: 0, hooks: whole.hooks });
+    assert.deepEqual(plain(again.messages), plain(result.messages));
+  });
+});
