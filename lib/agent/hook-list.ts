@@ -1,4 +1,5 @@
 import type { HookRunner } from "./options.ts";
+import { EVENTS } from "../core/events.ts";
 import type { HookList, HookRecord } from "../core/hook.ts";
 import type { Tool } from "../core/tool.ts";
 
@@ -93,7 +94,10 @@ export function withNameWarnings(hooks: Hooks, tools: () => readonly Tool[], war
     return list;
   };
   const seen = (list: HookList) => {
-    const fresh = list.records.filter((one) => (one.namedTools ?? one.namedFields) && !looked.has(one));
+    const fresh = list.records.filter((one) => {
+      const isNamed = one.namedTools ?? one.namedFields ?? one.on.every(({ event }) => !EVENTS[event].fires);
+      return isNamed && !looked.has(one);
+    });
     return fresh.length > 0 ? look(list, fresh) : list;
   };
   return (again) => {

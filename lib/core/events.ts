@@ -14,6 +14,8 @@ export interface EventRow {
   readonly read: boolean;
   /** What the failure of a module does, unless the hook says so (U7). */
   readonly failure: "continue" | "deny" | "abort";
+  /** Whether our own loop fires it: other hosts have more events, for which hook files can be written too. */
+  readonly fires: boolean;
   /** The agents that a hook sees by default. */
   readonly scope: Scope;
   /** Other names of the same moment, some of them narrower. */
@@ -29,10 +31,14 @@ const PLAIN = {
   ask: false,
   read: false,
   failure: "continue",
+  fires: true,
   scope: "all",
   aliases: {},
 } as const;
 const GATE = { deny: "prevents", read: true } as const;
+
+/** An event that only other hosts fire. */
+const FOREIGN = { fires: false } as const;
 
 function row<const R extends Partial<EventRow>>(given: R): Omit<typeof PLAIN, keyof R> & R {
   return { ...PLAIN, ...given };
@@ -78,6 +84,22 @@ export const EVENTS = {
   "agent-prompt": row({ match: "prompt_type" }),
   "cwd-changed": row({}),
   "instructions-loaded": row({ match: "load_reason" }),
+  "setup": row({ ...FOREIGN, match: "trigger", read: true }),
+  "user-prompt-expansion": row({ ...FOREIGN, ...GATE, match: "command_name" }),
+  "message-display": row({ ...FOREIGN, subject: "delta", takes: "text" }),
+  "task-created": row({ ...FOREIGN, deny: "prevents" }),
+  "task-completed": row({ ...FOREIGN, deny: "prevents" }),
+  "todo-created": row({ ...FOREIGN, deny: "prevents" }),
+  "todo-completed": row({ ...FOREIGN, deny: "prevents" }),
+  "teammate-idle": row({ ...FOREIGN, deny: "prevents" }),
+  "elicitation": row({ ...FOREIGN, deny: "prevents", match: "mcp_server_name" }),
+  "elicitation-result": row({ ...FOREIGN, deny: "prevents", match: "mcp_server_name" }),
+  "config-change": row({ ...FOREIGN, deny: "prevents", match: "source" }),
+  "file-changed": row({ ...FOREIGN, match: "file_path" }),
+  "directory-added": row({ ...FOREIGN, match: "source" }),
+  "worktree-create": row({ ...FOREIGN, subject: "worktree_path", takes: "text", deny: "prevents" }),
+  "worktree-remove": row(FOREIGN),
+  "session-delete": row(FOREIGN),
 };
 
 export type Scope = "root" | "sub" | "all";
@@ -219,6 +241,44 @@ interface Fields {
   "agent-prompt": { prompt_type: "plan_approval" | "question" | "permission"; message: string };
   "cwd-changed": { old_cwd: string; new_cwd: string };
   "instructions-loaded": { file_path: string; memory_type: "User" | "Project" | "Local"; load_reason: string };
+  // What follows is fired by other hosts alone; null is what a host leaves out.
+  "setup": { trigger: "init" | "maintenance" };
+  "user-prompt-expansion": {
+    expansion_type: string;
+    command_name: string;
+    command_args: string;
+    command_source: string | null;
+    prompt: string;
+  };
+  "message-display": { message_id: string; index: number; final: boolean; delta: string };
+  "task-created": TaskFields;
+  "task-completed": TaskFields;
+  "todo-created": TodoFields & { todo_status: string };
+  "todo-completed": TodoFields & { previous_status: string };
+  "teammate-idle": { teammate_name: string; team_name: string };
+  "elicitation": { mcp_server_name: string; message: string; mode: string | null; requested_schema: Json | null };
+  "elicitation-result": { mcp_server_name: string; mode: string | null; action: string; content: Json | null };
+  "config-change": { source: string; file_path: string | null };
+  "file-changed": { file_path: string; change: "change" | "add" | "unlink" };
+  "directory-added": { directory: string; source: string };
+  /** A hook makes the worktree and gives its path. */
+  "worktree-create": { name: string; worktree_path: string };
+  "worktree-remove": { worktree_path: string };
+  "session-delete": { deleted_session_id: string };
+}
+
+interface TaskFields {
+  task_id: string;
+  task_subject: string;
+  task_description: string | null;
+  teammate_name: string | null;
+}
+
+interface TodoFields {
+  todo_id: string;
+  todo_content: string;
+  /** A host asks before it writes (`validation`), and tells after (`postWrite`). */
+  phase: string;
 }
 
 /** What the model would be shown. */
@@ -251,6 +311,8 @@ export interface Subjects {
   "model-switch": string;
   "error": boolean;
   "pre-compact": string;
+  "message-display": string;
+  "worktree-create": string;
 }
 
 /** What every event carries. Only dispatch sets these. */

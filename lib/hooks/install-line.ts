@@ -13,19 +13,22 @@ export function absoluteLine(file: string, host: HostName): string {
   return ownCommand("cli/hook", file, "--dialect", host);
 }
 
+/** What the host reads if crochet is missing: an answer, or nothing. */
+export type Absent = object | "";
+
 /**
  * The line for settings that a team shares: it finds the project by the host's variable and crochet in the project's
  * packages or on the PATH. Without crochet, or without a runtime for it, the host reads `absent`. `plugin` is the
  * variable with the folder of a plugin, if the file is in one.
  */
-export function portableLine(file: string, host: HostName, absent: object, plugin?: string): string {
+export function portableLine(file: string, host: HostName, absent: Absent, plugin?: string): string {
   const { project: { root, findRoot, worktreeOf }, adapter } = HOSTS[host].settings;
   // Its plugin finds the project and crochet itself.
   if (adapter) return `crochet hook "${quoted(file)}" --dialect ${host}`;
   const folders = [root, ...worktreeOf === undefined ? [] : [worktreeOf]];
   const line = [
     `PATH="${folders.map((folder) => `${folder}/node_modules/.bin:`).join("")}$PATH"`,
-    `export CROCHET_ABSENT="${quoted(JSON.stringify(absent))}"`,
+    `export CROCHET_ABSENT="${quoted(absent === "" ? "" : JSON.stringify(absent))}"`,
     `command -v crochet >/dev/null || { printf %s "$CROCHET_ABSENT"; exit; }`,
     `exec crochet hook "${plugin ?? root}/${quoted(file)}" --dialect ${host}`,
   ].join("; ");

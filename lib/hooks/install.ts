@@ -12,7 +12,7 @@ import { isGuard, type Listened } from "./file/record.ts";
 import { hostEvent, type HostName, HOSTS } from "./hosts/index.ts";
 import { writeAnswer } from "./hosts/write-answer.ts";
 import { adapterEntries, adapterText } from "./install-adapter.ts";
-import { absoluteLine, type HostEntry, installedFile, portableLine } from "./install-line.ts";
+import { type Absent, absoluteLine, type HostEntry, installedFile, portableLine } from "./install-line.ts";
 import { withEntries, withoutEntries } from "./install-text.ts";
 import { sampleEvent } from "./samples.ts";
 
@@ -208,7 +208,8 @@ function entryOf({ file, record, on, event }: Moment, { host, scope, cwd, plugin
 }
 
 /** The answer to the host if crochet is missing: a guard refuses, any other hook passes with a warning. */
-function withoutCrochet(file: string, record: HookRecord, event: EventName, host: HostName, name: string): object {
+function withoutCrochet(file: string, record: HookRecord, event: EventName, host: HostName, name: string): Absent {
+  if (HOSTS[host].events[name]!.prints) return "";
   if (!isGuard(record, event)) {
     return { systemMessage: `crochet is not installed, so ${file} did not run: npm install` };
   }

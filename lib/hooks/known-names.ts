@@ -1,3 +1,4 @@
+import { EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { kebab } from "../core/names.ts";
 import { nearest } from "../files/nearest.ts";
@@ -55,7 +56,14 @@ export interface Misnamed {
 
 /** What a hook names that is not a tool or field, so that it would never match. `own` are the agent's tools, if they are known. */
 export function nameWarnings(record: Naming, own: ToolFields = {}): string[] {
-  return misnamed(record, own).map(({ message }) => message);
+  return [...misnamed(record, own).map(({ message }) => message), ...neverFired(record)];
+}
+
+/** That a hook listens only to events of other hosts. */
+function neverFired({ name, on }: Naming): string[] {
+  if (on.some(({ event }) => EVENTS[event].fires)) return [];
+  const events = on.map(({ event }) => event).join(" and ");
+  return [`Hook ${name} never runs here as only other hosts fire ${events}: 'crochet hooks install' gives it to them`];
 }
 
 export function misnamed(record: Naming, own: ToolFields = {}): Misnamed[] {

@@ -1,4 +1,5 @@
 import { type EventFields, type EventName, EVENTS, type Fired } from "../core/events.ts";
+import { type EventField, plainFields } from "./event-fields.ts";
 
 type Input = { readonly [field: string]: unknown };
 
@@ -45,13 +46,6 @@ export function sampleResponse(tool: string, input: Input, text: string): unknow
   }
 }
 
-const SWITCHED: EventFields["post-model-switch"] = {
-  old_model: "claude-sonnet-4-5",
-  new_model: "claude-opus-4-5",
-  reason: null,
-  triggered_by: "user",
-};
-
 const USAGE = { input_tokens: 1200, output_tokens: 80, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 
 function call(tool: string, cwd: string): EventFields["pre-tool-use"] {
@@ -76,77 +70,62 @@ function after(tool: string, cwd: string, failed: boolean): EventFields["post-to
   };
 }
 
-/** A typical event, for trying a hook on it. `tool` is the tool it is about, if it is about one. */
-export function sampleEvent(
-  event: EventName,
-  { cwd, tool = "Bash", failed = false }: { cwd: string; tool?: string | undefined; failed?: boolean },
-): Fired<EventName> {
-  const last_assistant_message = "I changed the parser and all is done.";
-  const fields: { readonly [N in EventName]: () => EventFields[N] } = {
-    "session-start": () => ({ source: "startup", model: "claude-sonnet-4-5", profile: null, config: null }),
-    "user-prompt-submit": () => ({ prompt: "Fix the failing test" }),
-    "agent-start": () => ({ task: "Fix the failing test", agent_type: "general-purpose" }),
-    "turn-start": () => ({ trigger: "user", prompt: "Fix the failing test", turn: { system: "", messages: [] } }),
-    "iteration": () => ({ iteration: 0, total_iterations: 0, usage: USAGE, request: { system: "", messages: [] } }),
-    "pre-tool-use": () => call(tool, cwd),
-    "permission-request": () => ({ ...call(tool, cwd), reason: `${tool} needs a yes`, permission_suggestions: [] }),
-    "tool-denied": () => ({ ...call(tool, cwd), reason: "Not here", denied_by: "guard" }),
-    "post-tool-use": () => after(tool, cwd, failed),
-    "post-tool-batch": () => {
-      const { tool_name, input, tool_use_id } = call(tool, cwd);
-      return {
-        tool_calls: [{ tool_name, input, tool_use_id, response: (CALLS[tool] ?? OTHER).text, is_error: false }],
-      };
-    },
-    "stop": () => ({
-      last_assistant_message,
-      messages: [],
-      usage: USAGE,
-      stop_hook_active: false,
-      continuations: 0,
-      stalled: 0,
-      remaining: 8,
-      agent_type: "general-purpose",
-    }),
-    "stop-failure": () => ({ error: "overloaded_error", error_details: "Overloaded", last_assistant_message: "" }),
-    "turn-end": () => ({ trigger: "user", stop: "done", last_assistant_message, messages: [], usage: USAGE }),
-    "agent-stop": () => ({ stop: "done", result: last_assistant_message, agent_type: "general-purpose" }),
-    "session-end": () => ({ reason: "other", duration_ms: 61_000 }),
-    "model-switch": () => ({ ...SWITCHED, profile: null }),
-    "post-model-switch": () => SWITCHED,
-    "error": () => ({
-      error_type: "TypeError",
-      error_message: "Cannot read properties of undefined",
-      tool,
-      stack_trace: null,
-      severity: "error",
-      retry: false,
-    }),
-    "pre-compact": () => ({ trigger: "auto", instructions: "" }),
-    "post-compact": () => ({ trigger: "auto", summary: "The parser is changed, its test is left." }),
-    "notification": () => ({ message: "Waiting for you", notification_type: "permission_prompt", title: null }),
-    "checkpoint": () => ({
-      checkpoint_id: "checkpoint-1",
-      checkpoint_type: "auto",
-      message_count: 12,
-      duration_since_last_ms: 90_000,
-      storage_path: null,
-    }),
-    "memory-update": () => ({
-      file_path: `${cwd}/AGENTS.md`,
-      update_type: "modified",
-      content_size: 512,
-      previous_hash: null,
-      new_hash: null,
-    }),
-    "agent-prompt": () => ({ prompt_type: "question", message: "Which database?" }),
-    "cwd-changed": () => ({ old_cwd: cwd, new_cwd: `${cwd}/src` }),
-    "instructions-loaded": () => ({
-      file_path: `${cwd}/AGENTS.md`,
-      memory_type: "Project",
-      load_reason: "session_start",
-    }),
-  };
+/** Where a sample is, and the tool it is about, if it is about one. */
+interface Sampled {
+  readonly cwd: string;
+  readonly tool?: string | undefined;
+  readonly failed?: boolean;
+}
+
+/** A typical event, for trying a hook on it. */
+export function sampleEvent(event: EventName, { cwd, tool = "Bash", failed = false }: Sampled): Fired<EventName> {
   if (!Object.hasOwn(EVENTS, event)) throw new TypeError(`Unknown event '${event}'`);
-  return { event, ...fields[event]() } as unknown as Fired<EventName>;
+  const fields = plainFields(event)?.map(([name, field]) => [name, sampleOf(field, cwd, tool)]);
+  const made = fields ? Object.fromEntries(fields) : involved(event, tool, cwd, failed);
+  return { event, ...made } as unknown as Fired<EventName>;
+}
+
+function sampleOf({ kind, values, nullable }: EventField, cwd: string, tool: string): unknown {
+  if (nullable === "often") return null;
+  switch (kind) {
+    case "path":
+      return `${cwd}/${values[0]}`;
+    case "cwd":
+      return cwd;
+    case "tool":
+      return tool;
+    case "usage":
+      return USAGE;
+    case "messages":
+      return [];
+    case "view":
+      return { system: "", messages: [] };
+    default:
+      return values[0];
+  }
+}
+
+function involved(event: EventName, tool: string, cwd: string, failed: boolean): object {
+  switch (event) {
+    case "iteration":
+      return { iteration: 0, total_iterations: 0, usage: USAGE, request: { system: "", messages: [] } };
+    case "permission-request":
+      return { ...call(tool, cwd), reason: `${tool} needs a yes`, permission_suggestions: [] };
+    case "tool-denied":
+      return { ...call(tool, cwd), reason: "Not here", denied_by: "guard" };
+    case "post-tool-use":
+      return after(tool, cwd, failed);
+    case "post-tool-batch": {
+      const { tool_name, input, tool_use_id } = call(tool, cwd);
+      const response = (CALLS[tool] ?? OTHER).text;
+      return { tool_calls: [{ tool_name, input, tool_use_id, response, is_error: false }] };
+    }
+    case "stop":
+      return {
+        ...{ last_assistant_message: "I changed the parser and all is done.", messages: [], usage: USAGE },
+        ...{ stop_hook_active: false, continuations: 0, stalled: 0, remaining: 8, agent_type: "general-purpose" },
+      };
+    default:
+      return call(tool, cwd);
+  }
 }

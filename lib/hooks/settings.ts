@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { isObject } from "../core/json.ts";
 import { EVENT_NAMES, kebab, pascal, resolveEvent } from "../core/names.ts";
@@ -138,7 +139,7 @@ class Reading {
     if ("command" in handler && this.#isLoaded(handler.command)) return never("the file it serves is loaded already");
     if ("unsupported" in handler) return never(`hooks of type '${type}' are not run here`);
     const on = resolveEvent(event);
-    if (!on) return never(unknownEvent(event));
+    if (!on || !EVENTS[on.event].fires) return never(unknownEvent(event));
     if (handler.if !== undefined) {
       if (!isAboutCall(on.event)) return never(`'if' is about a tool call, and ${event} has no call`);
       try {

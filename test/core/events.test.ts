@@ -10,12 +10,13 @@ import { type Firing, HookRegistry } from "../../lib/hooks/registry.ts";
 import { projection, wireInput } from "../../lib/hooks/process/wire.ts";
 import { context, deny, keepGoing, modify } from "../../lib/core/verdict.ts";
 import { type Message, user } from "../../lib/core/messages.ts";
+import { sampleEvent } from "../../lib/hooks/samples.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { STOP } from "./_fired.ts";
 import { boom, calls, echo, fail, stage, write } from "./_stage.ts";
 
-/** Each event with what a host must give at least; the rest are defaults. */
-const FIRINGS: { readonly [N in EventName]: Firing<N> } = {
+/** Each event that our loop fires, with what a host must give at least; the rest are defaults. */
+const OWN_FIRINGS = {
   "session-start": { event: "session-start" },
   "user-prompt-submit": { event: "user-prompt-submit", prompt: "hi" },
   "agent-start": { event: "agent-start", task: "hi", agent_type: "main" },
@@ -78,9 +79,17 @@ const FIRINGS: { readonly [N in EventName]: Firing<N> } = {
     memory_type: "Project",
     load_reason: "session_start",
   },
-};
+} satisfies { readonly [N in EventName]?: Firing<N> };
 
 const NAMES = Object.keys(EVENTS) as EventName[];
+
+const FIRINGS = Object.fromEntries(
+  NAMES.map((name) => [name, (OWN_FIRINGS as Record<string, unknown>)[name] ?? sampleEvent(name, { cwd: "/" })]),
+) as { readonly [N in EventName]: Firing<N> };
+
+test("what our loop fires is what a host with a loop of its own must be able to fire, and nothing else", () => {
+  assert.deepEqual(Object.keys(OWN_FIRINGS).sort(), NAMES.filter((name) => EVENTS[name].fires).sort());
+});
 
 /** Fires one event and gives it as a hook saw it. */
 async function seen(firing: Firing, where = {}): Promise<AnyEvent> {
@@ -145,7 +154,7 @@ test("U9: tool events, iteration and turn-start see every agent; prompt, stop an
 });
 
 test("U6: the table says of each event what can be changed and what a denial does", () => {
-  const table = NAMES.map((name) => {
+  const table = NAMES.filter((name) => EVENTS[name].fires).map((name) => {
     const { subject, deny, ask } = EVENTS[name] as EventRow;
     return [name, subject, deny, ask];
   });
@@ -347,7 +356,7 @@ test("U2, S0.8: what a hook kept always equals what it saw, whenever it is read"
     "cwd-changed",
     "instructions-loaded",
   ];
-  assert.deepEqual(NAMES.filter((name) => !fired.has(name)), elsewhere);
+  assert.deepEqual(NAMES.filter((name) => EVENTS[name].fires && !fired.has(name)), elsewhere);
 });
 
 test("U2: events share the messages of the conversation, and list them once", async () => {

@@ -176,7 +176,7 @@ test("every recorded event of a host is read as the event of ours that its table
   const folders: [host: HostName, folder: string, skipped: readonly string[]][] = [
     ["codex", "codex/stdin", []],
     ["gemini", "gemini/stdin", ["AfterModel", "BeforeToolSelection", "PreCompress"]],
-    ["qwen", "qwen/stdin", ["MessageDisplay"]],
+    ["qwen", "qwen/stdin", []],
     ["copilot", "copilot/stdin-camel", ["userPromptTransformed"]],
     ["copilot", "copilot/stdin-claude-settings", []],
   ];

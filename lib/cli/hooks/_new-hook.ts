@@ -28,6 +28,11 @@ interface Refused {
 export function newHook(name: FileName, lang: Lang): NewHook {
   const { event } = name.on;
   if (event === "stop") return atStop(lang);
+  if (event === "worktree-create") {
+    throw new UsageError(
+      `Cannot write a hook for ${event} as it has to make the worktree: write one that prints its path`,
+    );
+  }
   const refused = refusedBy(name);
   if (refused) return lang === "prompt" ? judged(refused) : guard(name, lang, refused);
   if (lang === "rules" || lang === "prompt") {

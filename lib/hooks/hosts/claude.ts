@@ -40,6 +40,8 @@ export function claudeDecision(
       return value === undefined || value === null
         ? { top }
         : { top, specific: { updatedToolOutput: claudeResult(value, event) } };
+    case "message-display":
+      return value === undefined ? {} : { specific: { displayContent: value } };
     default:
       return { top };
   }
@@ -114,19 +116,31 @@ export const claude: Host = {
     CwdChanged: { ours: ["cwd-changed"], can: [], output: ["watchPaths"] },
     InstructionsLoaded: { ours: ["instructions-loaded"], can: [], output: [] },
     Notification: { ours: ["notification"], can: ["context", "halt"], output: CONTEXT },
-    Setup: { output: CONTEXT },
-    UserPromptExpansion: { output: [...CONTEXT, "suppressOriginalPrompt"], blocks: true, exitBlocks: true },
-    MessageDisplay: { output: ["displayContent"] },
-    TeammateIdle: { exitBlocks: true },
-    TaskCreated: { blocks: true, exitBlocks: true },
-    TaskCompleted: { exitBlocks: true },
-    Elicitation: { output: ["action", "content"], exitBlocks: true },
-    ElicitationResult: { output: ["action", "content"], exitBlocks: true },
-    ConfigChange: { blocks: true, exitBlocks: true },
-    FileChanged: { output: ["watchPaths"] },
-    DirectoryAdded: {},
-    WorktreeCreate: { output: ["worktreePath"], exitBlocks: true },
-    WorktreeRemove: {},
+    Setup: { ours: ["setup"], can: ["context"], output: CONTEXT },
+    UserPromptExpansion: {
+      ours: ["user-prompt-expansion"],
+      can: ["deny", "context", "halt"],
+      output: [...CONTEXT, "suppressOriginalPrompt"],
+      blocks: true,
+      exitBlocks: true,
+    },
+    MessageDisplay: { ours: ["message-display"], can: ["modify"], output: ["displayContent"] },
+    TeammateIdle: { ours: ["teammate-idle"], can: ["deny", "halt"], exitBlocks: true },
+    TaskCreated: { ours: ["task-created"], can: ["deny"], blocks: true, exitBlocks: true },
+    TaskCompleted: { ours: ["task-completed"], can: ["deny", "halt"], exitBlocks: true },
+    Elicitation: { ours: ["elicitation"], can: ["deny"], output: ["action", "content"], exitBlocks: true },
+    ElicitationResult: { ours: ["elicitation-result"], can: ["deny"], output: ["action", "content"], exitBlocks: true },
+    ConfigChange: { ours: ["config-change"], can: ["deny"], blocks: true, exitBlocks: true },
+    FileChanged: { ours: ["file-changed"], can: [], output: ["watchPaths"] },
+    DirectoryAdded: { ours: ["directory-added"], can: [] },
+    WorktreeCreate: {
+      ours: ["worktree-create"],
+      can: ["deny", "modify"],
+      output: ["worktreePath"],
+      exitBlocks: true,
+      prints: true,
+    },
+    WorktreeRemove: { ours: ["worktree-remove"], can: [] },
   },
   tried: { package: "@anthropic-ai/claude-code", version: "2.1.325", unseen: ["TeammateIdle", "DirectoryAdded"] },
   tools: {},

@@ -13,8 +13,10 @@ interface HostEventRow {
   readonly output?: readonly string[];
   /** Of `commands`: whether `decision: "block"` does something. */
   readonly blocks?: boolean;
-  /** Of an event that nothing here fires: whether exit code 2 refuses something. */
+  /** Of an event that nothing here fires: whether exit code 2 refuses something. It does so alone unless it `blocks`. */
   readonly exitBlocks?: boolean;
+  /** Whether the answer is a line of text, and not an object. */
+  readonly prints?: boolean;
 }
 
 /** An event as a host writes it to a hook's stdin. */

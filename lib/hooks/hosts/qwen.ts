@@ -8,7 +8,7 @@ const { local: _, patternMatcher: __, ...settings } = claude.settings;
 const SHARED = [
   ...["SessionStart", "SessionEnd", "UserPromptSubmit", "SubagentStart", "PermissionRequest", "PostToolUseFailure"],
   ...["PostToolBatch", "PermissionDenied", "Stop", "SubagentStop", "StopFailure", "PreCompact", "PostCompact"],
-  ...["InstructionsLoaded", "Notification", "UserPromptExpansion", "MessageDisplay"],
+  ...["InstructionsLoaded", "Notification", "UserPromptExpansion"],
 ];
 
 /** Qwen Code: most events of Claude Code with the tools of Gemini CLI. */
@@ -19,9 +19,10 @@ export const qwen: Host = {
     ...Object.fromEntries(SHARED.map((name) => [name, claude.events[name]!])),
     PreToolUse: { ours: ["pre-tool-use"], can: ["deny", "ask", "allow"], output: PERMISSION, blocks: true },
     PostToolUse: { ...claude.events.PostToolUse!, can: ["deny", "context"], output: CONTEXT, blocks: false },
-    TodoCreated: { blocks: true, exitBlocks: true },
-    TodoCompleted: { blocks: true, exitBlocks: true },
-    SessionDelete: {},
+    MessageDisplay: { ours: ["message-display"], can: [] },
+    TodoCreated: { ours: ["todo-created"], can: ["deny"], blocks: true, exitBlocks: true },
+    TodoCompleted: { ours: ["todo-completed"], can: ["deny"], blocks: true, exitBlocks: true },
+    SessionDelete: { ours: ["session-delete"], can: [] },
   },
   // SessionEnd: in three of three runs without a terminal it did not fire.
   tried: {
@@ -33,8 +34,12 @@ export const qwen: Host = {
     ],
   },
   tools: { ...gemini.tools, edit: "Edit", list_directory: "LS" },
-  // It asks prompt hooks again after each tool, without a prompt.
-  read: (input) => input.hook_event_name === "UserPromptSubmit" && input.prompt === "" ? undefined : input,
+  read: (input) => {
+    // It asks prompt hooks again after each tool, without a prompt.
+    if (input.hook_event_name === "UserPromptSubmit" && input.prompt === "") return undefined;
+    const { displayed_text: delta, is_final: final, ...rest } = input;
+    return delta === undefined ? input : { ...rest, delta, final };
+  },
   settings: {
     ...settings,
     files: [".qwen/settings.json"],

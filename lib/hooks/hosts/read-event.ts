@@ -1,5 +1,6 @@
 import type { EventFields, EventName, Fired } from "../../core/events.ts";
 import type { Host } from "./host.ts";
+import { type EventField, plainFields } from "../event-fields.ts";
 import { keysFor, renamed } from "./keys.ts";
 
 export interface HostEvent {
@@ -57,12 +58,6 @@ function mcpName(context: unknown): string | undefined {
 
 function eventOf(name: string, tool: string, input: Input): Fired<EventName> | undefined {
   switch (name) {
-    case "session-start":
-      return made(name, { source: input.source as "startup", model: text(input.model), profile: null, config: null });
-    case "session-end":
-      return made(name, { reason: text(input.reason), duration_ms: 0 });
-    case "user-prompt-submit":
-      return made(name, { prompt: text(input.prompt) });
     case "subagent-start":
       return made("agent-start", { task: "", agent_type: text(input.agent_type) });
     case "pre-tool-use":
@@ -79,36 +74,12 @@ function eventOf(name: string, tool: string, input: Input): Fired<EventName> | u
     case "stop":
     case "subagent-stop":
       return made("stop", atStop(input));
-    case "pre-compact":
-      return made(name, { trigger: input.trigger as "auto", instructions: text(input.custom_instructions) });
     case "pre-model-switch":
       return made("model-switch", { ...switched(input), profile: null });
     case "post-model-switch":
       return made(name, switched(input));
-    case "notification":
-      return made(name, {
-        message: text(input.message),
-        notification_type: text(input.notification_type),
-        title: text(input.title) || null,
-      });
     case "post-tool-batch":
       return made(name, { tool_calls: ((input.tool_calls ?? []) as readonly Input[]).map(batched) });
-    case "stop-failure":
-      return made(name, {
-        error: text(input.error),
-        error_details: text(input.error_details),
-        last_assistant_message: text(input.last_assistant_message),
-      });
-    case "post-compact":
-      return made(name, { trigger: input.trigger as "auto", summary: text(input.compact_summary) });
-    case "cwd-changed":
-      return made(name, { old_cwd: text(input.old_cwd), new_cwd: text(input.new_cwd) });
-    case "instructions-loaded":
-      return made(name, {
-        file_path: text(input.file_path),
-        memory_type: input.memory_type as "Project",
-        load_reason: text(input.load_reason),
-      });
     case "tool-denied":
     case "permission-denied":
       return made("tool-denied", {
@@ -116,9 +87,20 @@ function eventOf(name: string, tool: string, input: Input): Fired<EventName> | u
         reason: text(input.reason),
         denied_by: text(input.denied_by),
       });
-    default:
-      return OWN_EVENTS[name] && made(OWN_EVENTS[name], ownFields(input) as never);
+    default: {
+      if (OWN_EVENTS[name]) return made(OWN_EVENTS[name], ownFields(input) as never);
+      const fields = plainFields(name)?.map(([field, known]) => [field, valueOf(input[known.wire ?? field], known)]);
+      return fields && made(name as EventName, Object.fromEntries(fields));
+    }
   }
+}
+
+/** What a host wrote for a field; what it left out is null, or as little as there can be. */
+function valueOf(given: unknown, { kind, nullable }: EventField): unknown {
+  if (kind === "count") return typeof given === "number" ? given : nullable ? null : 0;
+  if (kind === "flag") return given === true;
+  if (kind === "data") return given ?? null;
+  return text(given) || (nullable ? null : "");
 }
 
 /** Events that only we fire: a hook that we serve to ourselves reads them as we wrote them. */

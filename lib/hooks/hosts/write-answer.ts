@@ -94,9 +94,14 @@ function inTheirKeys(folded: Folded, event: AnyEvent, host: Host): Folded {
 }
 
 export function writeAnswer(given: Folded, event: AnyEvent, host: Host, wireName: string): Served {
-  const { answers, decided } = host;
+  const { answers, decided, events } = host;
+  const { blocks, exitBlocks, prints } = events[wireName] ?? {};
   const folded = inTheirKeys(withReason(preventing(given, event, host)), event, host);
   const can = ability(event, host);
+  if (exitBlocks && !blocks && folded.decision === "deny") {
+    return { stdout: "", stderr: `${folded.reason}\n`, code: 2 };
+  }
+  if (prints && folded.modified) return { stdout: `${folded.value}\n`, stderr: "", code: 0 };
   const end = can("halt") || !can("deny") ? folded.abort ?? folded.halt : undefined;
   const said = [...folded.contexts, ...folded.inputs].map(({ text }) => text);
   const texts = can("context") ? [...said] : [];

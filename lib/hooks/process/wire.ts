@@ -1,5 +1,6 @@
-import type { AnyEvent, EventOf } from "../../core/events.ts";
+import { type AnyEvent, type EventName, type EventOf, EVENTS } from "../../core/events.ts";
 import { kebab, pascal, resolveEvent } from "../../core/names.ts";
+import { plainFields } from "../event-fields.ts";
 
 /** What the wire carries and an event does not. Whatever is absent is left out, or is what the comment says. */
 export interface WireFacts {
@@ -79,7 +80,7 @@ export function wireInput(event: AnyEvent, cwd: string, facts: WireFacts = {}, r
     transcript_path: facts.transcript_path ?? "",
     cwd,
     ...(facts.prompt_id !== undefined && !opens(event) && { prompt_id: facts.prompt_id }),
-    ...(!MODELESS.has(name) && { permission_mode: facts.permission_mode ?? "default" }),
+    ...(hasMode(event, name) && { permission_mode: facts.permission_mode ?? "default" }),
     ...(sub && { agent_id: event.agent_id, agent_type: event.agent_type ?? "" }),
     ...(facts.effort && { effort: facts.effort }),
     hook_event_name: name,
@@ -90,18 +91,16 @@ export function wireInput(event: AnyEvent, cwd: string, facts: WireFacts = {}, r
 
 /** Whether no prompt has come yet, whatever is known of the one that is to come. */
 function opens(event: AnyEvent): boolean {
-  return event.event === "session-start" && event.source !== "compact";
+  return event.event === "setup" || (event.event === "session-start" && event.source !== "compact");
+}
+
+function hasMode({ event }: AnyEvent, name: string): boolean {
+  return EVENTS[event].fires ? !MODELESS.has(name) : event === "user-prompt-expansion";
 }
 
 /** An event's own fields in the host's order; events the host does not have keep ours, in the table's order. */
 function eventFields(event: AnyEvent, name: string, facts: WireFacts): Fields {
   switch (event.event) {
-    case "session-start":
-      return { source: event.source, ...(event.source === "compact" && { model: event.model }) };
-    case "session-end":
-      return { reason: event.reason };
-    case "user-prompt-submit":
-      return { prompt: event.prompt };
     case "pre-tool-use":
       return { tool_name: event.tool_name, tool_input: event.input, tool_use_id: event.tool_use_id };
     case "permission-request": {
@@ -116,20 +115,14 @@ function eventFields(event: AnyEvent, name: string, facts: WireFacts): Fields {
       const tasks = { background_tasks: facts.background_tasks ?? [], session_crons: [] };
       return { stop_hook_active, ...transcript, last_assistant_message, ...tasks };
     }
-    case "pre-compact":
-      return { trigger: event.trigger, custom_instructions: event.instructions === "" ? null : event.instructions };
-    case "notification": {
-      const { message, title, notification_type } = event;
-      return { message, ...(title !== null && { title }), notification_type };
-    }
     case "agent-start":
-      return name === "SubagentStart" ? {} : ours(event, "task", "agent_type");
+      return name === "SubagentStart" ? {} : plain(event, true);
     case "model-switch":
-      return name === "PreModelSwitch"
-        ? switched(event)
-        : ours(event, "old_model", "new_model", "reason", "profile", "triggered_by");
+      return name === "PreModelSwitch" ? switched(event) : plain(event, true);
     case "post-model-switch":
       return switched(event);
+    case "pre-compact":
+      return { ...plain(event), ...(event.instructions === "" && { custom_instructions: null }) };
     case "tool-denied": {
       const { tool_name, input, tool_use_id, reason, denied_by } = event;
       const more = name === "ToolDenied" && { denied_by, ...stamped(event) };
@@ -141,35 +134,30 @@ function eventFields(event: AnyEvent, name: string, facts: WireFacts): Fields {
           return { tool_name, tool_input: input, tool_use_id, tool_response: response };
         }),
       };
-    case "stop-failure": {
-      const { error, error_details, last_assistant_message } = event;
-      return { error, ...(error_details && { error_details }), last_assistant_message };
+    case "iteration": {
+      const { iteration, total_iterations, usage } = event;
+      return { iteration, total_iterations, usage, ...stamped(event) };
     }
-    case "post-compact":
-      return { trigger: event.trigger, compact_summary: event.summary };
-    case "cwd-changed":
-      return { old_cwd: event.old_cwd, new_cwd: event.new_cwd };
-    case "instructions-loaded": {
-      const { file_path, memory_type, load_reason } = event;
-      return { file_path, memory_type, load_reason };
-    }
-    case "turn-start":
-      return ours(event, "trigger", "prompt");
-    case "iteration":
-      return ours(event, "iteration", "total_iterations", "usage");
-    case "turn-end":
-      return ours(event, "trigger", "stop", "last_assistant_message", "usage");
-    case "agent-stop":
-      return ours(event, "stop", "result", "agent_type");
-    case "error":
-      return ours(event, "error_type", "error_message", "tool", "stack_trace", "severity", "retry");
-    case "checkpoint":
-      return ours(event, "checkpoint_id", "checkpoint_type", "message_count", "duration_since_last_ms", "storage_path");
-    case "memory-update":
-      return ours(event, "file_path", "update_type", "content_size", "previous_hash", "new_hash");
-    case "agent-prompt":
-      return ours(event, "prompt_type", "message");
+    case "message-display":
+      return { turn_id: event.turn_id, ...plain(event) };
+    default:
+      return plain(event, OWN.has(event.event));
   }
+}
+
+/** Events that no other host has: they have the turn and the time too. */
+const OWN: ReadonlySet<EventName> = new Set([
+  ...["turn-start", "turn-end", "agent-stop", "error", "checkpoint", "memory-update", "agent-prompt"] as const,
+]);
+
+/** The fields that the table of fields names, as it says. */
+function plain(event: AnyEvent, isOwn = false): Fields {
+  const own = event as AnyEvent & Fields;
+  const sent = plainFields(event.event)!.filter(([name, { wire, isSent }]) =>
+    wire !== null && (isSent?.(own[name], own) ?? true)
+  );
+  const fields = Object.fromEntries(sent.map(([name, { wire }]) => [wire ?? name, own[name]]));
+  return isOwn ? { ...fields, ...stamped(event) } : fields;
 }
 
 function afterTool(
@@ -184,11 +172,6 @@ function afterTool(
 function switched({ old_model, new_model, triggered_by }: EventOf<"model-switch" | "post-model-switch">): Fields {
   const source = triggered_by === "user" ? "command" : "sdk";
   return { from_model: old_model, to_model: new_model, requested_model: new_model, source };
-}
-
-/** The named fields, then the turn and the time, which only events of ours have. */
-function ours<E extends AnyEvent>(event: E, ...names: (keyof E & string)[]): Fields {
-  return { ...Object.fromEntries(names.map((name) => [name, event[name]])), ...stamped(event) };
 }
 
 function stamped({ turn_id, timestamp }: AnyEvent): Fields {

@@ -1,6 +1,7 @@
 import type { Arbitrary } from "fast-check";
 import { assistant, type Block, type Message, text, toolResult, type ToolUseBlock, user } from "../../core/messages.ts";
-import { type FastCheck, fastCheck, FILES, PROMPTS, recordArbitrary, SENTENCES, textArbitrary } from "./texts.ts";
+import { PROMPTS, SENTENCES } from "../../hooks/event-fields.ts";
+import { type FastCheck, fastCheck, FILES, recordArbitrary, textArbitrary } from "./texts.ts";
 import { callArbitrary, type Called } from "./tools.ts";
 import { checkOptions } from "../../files/options.ts";
 

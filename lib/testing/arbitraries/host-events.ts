@@ -1,62 +1,10 @@
-import type { Arbitrary } from "fast-check";
 import type { AnyEvent } from "../../core/events.ts";
 import { kebab } from "../../core/names.ts";
 import type { EventSetting, WireEvent } from "../../hooks/hosts/host.ts";
 import { hostEvent, type HostName, HOSTS } from "../../hooks/hosts/index.ts";
 import { wireInput } from "../../hooks/process/wire.ts";
-import { type FastCheck, pathArbitrary, type Scene, SENTENCES, textArbitrary } from "./texts.ts";
-import { partial } from "./tools.ts";
 
 type Fields = Record<string, unknown>;
-
-const TASK: Fields = {
-  ...{ task_id: "1", task_subject: "Write the test" },
-  ...{ "task_description?": "For the parser", "teammate_name?": "reviewer" },
-};
-
-/**
- * Events of Claude Code that we do not fire, by their own fields; `?` marks one that may be absent. A list is one of its
- * values, a text any text of that kind, a number one up to it, true a boolean.
- */
-export const CLAUDE_ONLY: { readonly [name: string]: Fields } = {
-  "setup": { trigger: ["init", "maintenance"] },
-  "user-prompt-expansion": {
-    ...{ expansion_type: ["slash_command", "mcp_prompt"], command_name: "review", command_args: "src/app.ts" },
-    ...{ "command_source?": ["projectSettings", "userSettings"], prompt: "/review src/app.ts" },
-  },
-  "message-display": { turn_id: "1", message_id: "2", index: 9, final: true, delta: SENTENCES[0] },
-  "task-created": TASK,
-  "task-completed": TASK,
-  "teammate-idle": { teammate_name: "reviewer", team_name: "core" },
-  "elicitation": {
-    ...{ mcp_server_name: "srv", message: "Your name?", "mode?": ["form", "url"] },
-    "requested_schema?": [{ type: "object", properties: { name: { type: "string" } } }],
-  },
-  "elicitation-result": {
-    mcp_server_name: "srv",
-    "mode?": ["form", "url"],
-    action: ["cancel", "accept", "decline"],
-  },
-  "config-change": {
-    source: ["project_settings", "local_settings", "user_settings", "policy_settings", "skills"],
-    "file_path?": ".claude/settings.json",
-  },
-  "file-changed": { file_path: "src/app.ts", event: ["change", "add", "unlink"] },
-  "directory-added": { directory: ["/tmp"], source: ["slash_command", "register_repo_root"] },
-  "worktree-create": { name: "feature" },
-  "worktree-remove": { worktree_path: "feature" },
-};
-
-export function claudeOnly(fc: FastCheck, name: string, scene: Scene): Arbitrary<Fields> {
-  const made = (field: string, value: unknown): Arbitrary<unknown> => {
-    if (Array.isArray(value)) return fc.constantFrom(...value);
-    if (typeof value === "number") return fc.nat({ max: value });
-    if (typeof value !== "string") return fc.boolean();
-    return field.endsWith("_path") ? pathArbitrary(fc, { ...scene, files: [value] }) : textArbitrary(fc, [value]);
-  };
-  const own = Object.entries(CLAUDE_ONLY[name]!).map(([key, value]) => [key, made(key.replace("?", ""), value)]);
-  return partial(fc, Object.fromEntries(own));
-}
 
 /** Fields that versions of the host and its settings leave out. */
 const MAY_LACK = [

@@ -2,7 +2,8 @@ import type { Arbitrary } from "fast-check";
 import type { Tool } from "../../core/tool.ts";
 import { checkOptions, type OptionKind } from "../../files/options.ts";
 import { scripted, type ScriptedModel, type ScriptedReply } from "../scripted.ts";
-import { type FastCheck, fastCheck, FILES, type Scene, SENTENCES, textArbitrary } from "./texts.ts";
+import { SENTENCES } from "../../hooks/event-fields.ts";
+import { type FastCheck, fastCheck, FILES, type Scene, textArbitrary } from "./texts.ts";
 import { schemaArbitrary } from "./schema.ts";
 import { callArbitrary } from "./tools.ts";
 

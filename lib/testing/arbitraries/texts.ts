@@ -197,25 +197,6 @@ export function pathArbitrary(fc: FastCheck, { cwd, files, words }: Scene): Arbi
   );
 }
 
-export const SENTENCES: readonly string[] = [
-  "Done.",
-  "I changed the parser and all tests pass.",
-  "The tests fail.\nI will look at them next.",
-  "TODO: handle the empty case",
-  "Shall I go on?",
-  "<promise>COMPLETE</promise>",
-  "I could not find the file.",
-];
-
-export const PROMPTS: readonly string[] = [
-  "Fix the failing test",
-  "go",
-  "Add a README",
-  "/review src/app.ts",
-  "Use the API key sk-not-a-real-key-0000",
-  "<task-notification>\n<status>completed</status>\n</task-notification>",
-];
-
 /** An object with all of its fields, as JSON.parse makes it. */
 export function recordArbitrary<T>(fc: FastCheck, fields: { [K in keyof T]: Arbitrary<T[K]> }): Arbitrary<T> {
   return fc.record(fields, { noNullPrototype: true }) as Arbitrary<T>;

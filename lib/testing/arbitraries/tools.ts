@@ -1,7 +1,8 @@
 import type { Arbitrary } from "fast-check";
 import { compileMatcher } from "../../hooks/match.ts";
 import { sampleResponse } from "../../hooks/samples.ts";
-import { type FastCheck, pathArbitrary, PROMPTS, type Scene, SENTENCES, textArbitrary } from "./texts.ts";
+import { PROMPTS, SENTENCES } from "../../hooks/event-fields.ts";
+import { type FastCheck, pathArbitrary, type Scene, textArbitrary } from "./texts.ts";
 
 type Fields = { readonly [field: string]: unknown };
 
