@@ -151,6 +151,14 @@ test("every kind of hook decides in Claude Code, and what a hook waits for is no
   }
 });
 
+test("a hook that hangs is over before Claude Code ends it, and its own rule for failures counts", NEEDED, async () => {
+  const hangs = `export default () => new Promise(() => {});\nexport const config = { onError: "continue" };`;
+  const given = commands({ "pre-tool-use@Bash.h.ts": hangs }, "echo THR''OUGH");
+  using here = place(caseFiles(given));
+  const { read, shown } = await play(here, await installMod(here), given);
+  assert.ok(read.includes("THROUGH"), shown);
+});
+
 test("the shipped hooks guard a clone in another folder, from its skills folder, without crochet", NEEDED, async () => {
   using here = place();
   cpSync(SHIPPED, join(here.cwd, "hooks"), { recursive: true });

@@ -1,7 +1,7 @@
 /** Once, as only Bun bundles hooks. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -214,6 +214,46 @@ test("ctx.files, ctx.$ and ctx.values of a mod are the host's, and a link is ref
   assert.match(deny, /failed, so this is refused: Cannot follow the link '.*link\.txt' as a mod has no real paths/);
 });
 
+test("a permission hook answers for the person where the rules would ask, and only there", async () => {
+  using here = place();
+  const obeys = `export default ({ input }) => input.says;`;
+  const claude = await modOf(here, { "permission-request@Bash.obeys.ts": obeys });
+  const asked = async (says: unknown, rule: string) => await claude.call("Bash", { says }, { rule });
+  assert.ok((await asked({ action: "allow" }, "ask")).ran);
+  assert.equal((await asked({ action: "allow" }, "deny")).ran, undefined);
+  assert.equal((await asked(undefined, "ask")).ran, undefined);
+  const refused = await asked({ action: "deny", reason: "R" }, "ask");
+  assert.deepEqual([refused.ran, refused.answer.text], [undefined, "Permission denied: R"]);
+  assert.ok((await asked({ action: "deny", reason: "R" }, "allow")).ran, "it was not asked");
+  assert.equal((await asked({ action: "halt", reason: "OVER" }, "ask")).answer.text, "Permission denied: OVER");
+  assert.equal(claude.aborted.length, 1);
+});
+
+test("what stands below a mod is passed on: a refusal by others, and a summary that is only prepared", async () => {
+  using here = place();
+  const claude = await modOf(here, {
+    "post-tool-use.says.ts": `export default (_, ctx) => ctx.addContext("AFTER");`,
+    "post-tool-use-failure.says.ts": `export default (_, ctx) => ctx.addContext("AFTER");`,
+    "pre-compact.no.ts": `export default () => ({ action: "deny", reason: "NO" });`,
+  });
+  const e = { tool: "Bash", tool_use_id: "t" };
+  assert.deepEqual(await claude.fire("tool.call", e, () => ({ deny: "BELOW" })), { deny: "BELOW" });
+  assert.deepEqual(await claude.fire("session.compact", { trigger: "auto" }), { skip: "NO" });
+  assert.deepEqual(await claude.fire("session.compact", { trigger: "precompute" }, () => ({ did: 1 })), { did: 1 });
+});
+
+test("a guard that cannot be started refuses; another command is only logged", async () => {
+  using here = place();
+  const claude = await modOf(here, {
+    "pre-tool-use@Bash.g.sh": "#!/no/such/sh\n",
+    "post-tool-use@Read.p.sh": "#!/no/such/sh\n",
+  });
+  const { answer: { deny } } = await claude.call("Bash", { command: "ls" });
+  assert.match(deny, /^Hook pre-tool-use@Bash\.g\.sh failed, so this is refused: .*failed to start/);
+  assert.ok((await claude.call("Read", {})).ran);
+  assert.ok(claude.logged.some((line) => /post-tool-use@Read\.p\.sh failed/.test(line)), claude.logged.join());
+});
+
 test("what a guard's handler cannot do refuses, and what is no guard passes", async () => {
   using here = place();
   const claude = await modOf(here, {
@@ -233,6 +273,10 @@ test("what a guard's handler cannot do refuses, and what is no guard passes", as
   for (const on of ["session.start", "turn.start", "classic.Stop", "turn.complete"]) {
     assert.deepEqual(await caught(on), { below: true }, on);
   }
+  rmSync(join(here.cwd, "hooks/permission-request.g.ts"));
+  const pre = (await modOf(here, {})).catches.get("tool.check")!;
+  const { decision } = await pre({}, {}, Object.assign(broken, { called: false }) as never);
+  assert.equal(decision, "deny", "a hook before the call may have asked for a person");
   const missing = await loadMod(join(here.home, "crochet-hooks"), here.cwd, () => {
     throw new Error("no session");
   });
