@@ -1,3 +1,4 @@
+import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { programOf } from "../process/program.ts";
 import { sha256 } from "../files/sha256.ts";
@@ -49,6 +50,7 @@ export async function planMod(
   place: Place,
   { runtime, belt }: ModOptions,
 ): Promise<PluginPlan> {
+  if (!("Bun" in globalThis)) throw new Error("Cannot make a mod as only Bun bundles hooks: npm install --global bun");
   const made: (ModPart | Unfit)[] = [];
   for (const hook of hooks) made.push(await partOf(hook, runtime));
   const parts = made.filter((one): one is ModPart => "code" in one);
@@ -56,7 +58,7 @@ export async function planMod(
   const guards = unfit.filter(({ hook: { record } }) => record.on.some(({ event }) => isGuard(record, event)));
   if (guards.length > 0 || parts.length === 0) {
     const lines = (guards.length > 0 ? guards : unfit).map(({ hook: { file }, why, fix }) => {
-      return `Cannot make a mod of 'hooks/${file.name}' as ${why}${fix ? `: ${fix}` : ""}`;
+      return `Cannot make a mod of '${shown(file)}' as ${why}${fix ? `: ${fix}` : ""}`;
     });
     throw new Error(lines.join("\n") || "Cannot make a mod as there is no hook");
   }
@@ -123,13 +125,18 @@ function beltOf(moments: readonly NamedMoment[], name: string, variable: string)
 }
 
 function notesOf(moments: readonly NamedMoment[], parts: readonly ModPart[]): string[] {
-  const classic = moments.filter(({ name }) => isClassic(name)).map(({ file }) => file.name);
+  const classic = moments.filter(({ name }) => isClassic(name)).map(({ file }) => shown(file));
   const slow = parts.filter(({ imports, hook: { record } }) => imports !== undefined && record.timeout! > LONG_SECONDS);
   const own = `has ${MOST_OWN_SECONDS} s in a mod, without the time of what it starts by ctx.$`;
   return [
-    ...[...new Set(classic)].map((file) => `hooks/${file} does not run where Claude Code has managed settings`),
-    ...slow.map(({ hook: { file } }) => `hooks/${file.name} ${own}`),
+    ...[...new Set(classic)].map((file) => `${file} does not run where Claude Code has managed settings`),
+    ...slow.map(({ hook: { file } }) => `${shown(file)} ${own}`),
   ];
+}
+
+/** A hook file as a person knows it. */
+function shown({ at, name }: Installable["file"]): string {
+  return `${basename(dirname(at))}/${name}`;
 }
 
 /** What a module has if it sets no limit: one that sets a longer one counts on it. */

@@ -83,8 +83,7 @@ export function childBundle(source: string, runtime: string): Promise<string> {
 }
 
 async function bundle(source: string, options: object): Promise<string> {
-  const { Bun } = globalThis as { Bun?: Bundler };
-  if (!Bun) throw new Error("Cannot make a mod as only Bun bundles hooks: npm install --global bun");
+  const { Bun } = globalThis as unknown as { Bun: Bundler };
   const folder = mkdtempSync(join(tmpdir(), "crochet-mod-"));
   try {
     const entry = join(folder, "mod.js");
