@@ -78,6 +78,10 @@ export function agent(options: AgentOptions = {}): Agent {
       const { hookFolders } = await import("./agent/hook-list.ts");
       return { inCode: parts.codeHooks.records, folders: await hookFolders(parts) };
     },
+    unguarded: () => {
+      const { hooks: _, permissions: __, sandbox: ___, limits: ____, ...rest } = options;
+      return agent({ ...rest, hooks: [], limits: { iterations: Infinity, calls: Infinity } });
+    },
     open,
     run,
     stream: (prompt, own = {}) =>

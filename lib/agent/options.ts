@@ -153,6 +153,8 @@ export interface Agent<O = unknown> {
   readonly permissions?: Permissions;
   /** The hooks it brings itself: in code, and the folders a session that begins now would load. */
   ownHooks(): Promise<{ readonly inCode: readonly HookRecord[]; readonly folders: readonly string[] }>;
+  /** The same agent without hooks, rules, sandbox and limits: what its guards have to hold back. */
+  unguarded(): Agent<O>;
   /** Runs one prompt to its end. A wrong option throws; whatever happens after the start is in the Result. */
   run(prompt: Prompt, options?: RunOptions): Promise<ResultOf<O>>;
   /** As `run`, giving each event as it happens; the generator returns the Result. */

@@ -10,7 +10,10 @@ export interface Usage {
   /** The words after the name: `<needed>`, `[optional]`; with a `…` in them the command itself says how many. */
   readonly words: string;
   readonly about: string;
-  /** Flags as `--name <value>`, `--name [value]` or `--name`, with what each does; every command has `--help` too. */
+  /**
+   * Flags as `--name <value>`, `--name [value]` or `--name`, with what each does; every command has `--help` too. One that
+   * ends with `…` may be given several times: its values are lines.
+   */
   readonly flags: readonly (readonly [flag: string, about: string])[];
   /** Works when pasted. */
   readonly example: string;
@@ -97,9 +100,11 @@ export async function readFlags(usage: Usage, args: readonly string[]): Promise<
     // cac reads '--no-x' as x switched off.
     const off = /^no-(.*)/.exec(longName(flag))?.[1];
     const given = off === undefined ? options[name] : options[camel(off)] === false || undefined;
-    const last = [given].flat().at(-1) as string | boolean | undefined;
-    if (last === undefined) continue;
-    const value = typeof last === "string" ? last.slice(AS_TYPED.length) : last;
+    const values = ([given].flat() as (string | boolean | undefined)[]).map((one) =>
+      typeof one === "string" ? one.slice(AS_TYPED.length) : one
+    );
+    const value = flag.endsWith("…") && values.every((one) => one) ? values.join("\n") : values.at(-1);
+    if (value === undefined) continue;
     if (flag.includes("<") && (value === true || value === "")) {
       throw new UsageError(`Cannot read --${longName(flag)} as its value is missing: write ${flag}`);
     }

@@ -4,7 +4,7 @@ import { faultText, PRESETS } from "../tape/fault/fault.ts";
 import { invariantsOf, Tally } from "../tape/fault/judge.ts";
 import { notSurvived, readFaultFile, type SavedFaults, saveFaults, stillBroken } from "../tape/fault/kept-faults.ts";
 import type { Trial } from "../tape/fault/under-faults.ts";
-import type { Fixture } from "../tape/fixture.ts";
+import { type Fixture, isAttack } from "../tape/fixture.ts";
 import { readTape } from "../tape/read.ts";
 import type { Tape } from "../tape/tape.ts";
 import { newSeed, search, type SearchResult } from "../testing/search-faults.ts";
@@ -111,6 +111,7 @@ async function searched(
 ): Promise<Sought> {
   const { name } = fixture;
   try {
+    if (isAttack(fixture)) throw new Error("Not searched: it is a finding of an attack, which 'crochet replay' judges");
     const tape = await readTape(fixture.tape);
     const tally = new Tally(await invariantsOf(fixture));
     const tried = trialOf(fixture, tape, tally);

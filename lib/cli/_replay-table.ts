@@ -24,17 +24,32 @@ function renewal(name: string, { hooks, wire }: Flags["flags"]): string | undefi
 
 /** Prints a row for each fixture, then what is to be said of some. */
 export function showOutcomes(outcomes: readonly Outcome[], { flags }: Flags, io: Io, ink: Ink): void {
-  const rows = outcomes.map(({ name, report, error, seconds }) => [
+  const rows = outcomes.map(({ name, report, error, failure, seconds }) => [
     name,
-    error !== undefined ? "error" : report!.ok ? okText(report!) : isOnlyStale(report!) ? "stale" : "drift",
+    error !== undefined
+      ? "error"
+      : failure !== undefined
+      ? "broken"
+      : !report
+      ? "holds"
+      : report.ok
+      ? okText(report)
+      : isOnlyStale(report)
+      ? "stale"
+      : "drift",
     report ? callsText(report) : "-",
     `${Math.round(seconds * 1000)} ms`,
   ]);
   io.out(table(["fixture", "result", "calls", "time"], rows));
   const shown = shownOnce(outcomes);
-  for (const [i, { name, report, error }] of outcomes.entries()) {
-    const lines = error !== undefined ? [error] : reportLines(shown[i]!.report!, ink, renewal(name, flags));
-    const mark = report?.ok ? "" : `${ink.red("✗")} `;
+  for (const [i, { name, report, error, failure, held }] of outcomes.entries()) {
+    const said = error ?? failure;
+    const lines = said !== undefined
+      ? said.split("\n")
+      : held !== undefined
+      ? [held]
+      : reportLines(shown[i]!.report!, ink, renewal(name, flags));
+    const mark = held !== undefined || report?.ok ? "" : `${ink.red("✗")} `;
     if (lines.length > 0) io.out(`\n${mark}${ink.bold(name)}\n${lines.map((line) => `  ${line}\n`).join("")}`);
   }
 }

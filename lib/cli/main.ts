@@ -7,6 +7,7 @@ export const commands = (): Actions => ({
   chat: ["talk with an agent", () => import("./chat.ts")],
   record: ["run an agent and keep the run as a fixture", () => import("./record.ts")],
   replay: ["run recorded agents again, without calling a model", () => import("./replay.ts")],
+  attack: ["search for a run of the worst model that breaks a property", () => import("./attack.ts")],
   eval: ["run recorded agents live and report how often they pass", () => import("./eval.ts")],
   tape: ["record and replay any other agent through a local server", () => import("./tape.ts")],
   fixtures: ["list, show, import and scan recorded runs", () => import("./fixtures.ts")],

@@ -5,7 +5,7 @@ import { renewalText, reportLines, withoutStale } from "../tape/drift/report.ts"
 import { ownArgv } from "../hooks/own-command.ts";
 import { runProcess } from "../process/process.ts";
 import type { Agent } from "../agent/options.ts";
-import { type Fixture, fixtureProject, FIXTURES, inScratch } from "../tape/fixture.ts";
+import { type Fixture, fixtureProject, FIXTURES, inScratch, isAttack } from "../tape/fixture.ts";
 import { refuseInCi } from "../tape/options.ts";
 import { readHeader } from "../tape/read.ts";
 import { type FixtureRun, type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
@@ -16,6 +16,7 @@ import {
   allFixtures,
   expectTrusted,
   fixtureAgent,
+  fixtureScript,
   fixturesFor,
   fixturesNamed,
   isOfOthers,
@@ -168,19 +169,24 @@ async function replayFixtures(
   if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
   else showOutcomes(outcomes, { words, flags }, io, coloursFor(io.tty, io.env));
   if (flags.junit !== undefined) writeJunit(outcomes, flags.junit, io);
-  for (const outcome of outcomes.filter(({ error, report }) => error !== undefined || !report!.ok)) {
+  for (const outcome of outcomes.filter((one) => !isGood(one))) {
     point(annotationOf(outcome, fixtures.find(({ name }) => name === outcome.name)));
   }
   if (io.signal.aborted) {
     reportLeft(fixtures.length - outcomes.length, fixtures.length, "replayed", io);
     return EXIT.interrupted;
   }
-  return outcomes.every((o) => o.error === undefined && o.report!.ok) ? EXIT.ok : EXIT.failed;
+  return outcomes.every(isGood) ? EXIT.ok : EXIT.failed;
+}
+
+function isGood({ error, failure, report, held }: Outcome): boolean {
+  return error === undefined && failure === undefined && (held !== undefined || report?.ok === true);
 }
 
 /** What is wrong with a fixture, at the words of its agent's script that changed, if they stand there. */
-function annotationOf({ name, error, report }: Outcome, fixture: Fixture | undefined): Annotation {
+function annotationOf({ name, error, failure, report }: Outcome, fixture: Fixture | undefined): Annotation {
   const tape = fixture?.tape ?? name;
+  if (failure !== undefined) return { file: tape, title: `${name} is broken again`, message: failure };
   if (error !== undefined || !report) return { file: tape, title: `${name} cannot be replayed`, message: error ?? "" };
   const [{ expected, actual } = {}] = report.divergences as readonly { expected?: unknown; actual?: unknown }[];
   const known = String(expected ?? "").split("\n");
@@ -211,6 +217,7 @@ async function outcomeOf(
   const folder = flags.hooks === undefined ? undefined : resolve(io.cwd, String(flags.hooks));
   try {
     expectTrusted([fixture], flags, io);
+    if (isAttack(fixture)) return { name: fixture.name, ...await attackOutcome(fixture, io) };
     if (isOfOthers(fixture)) return { name: fixture.name, ...await commandOutcome(fixture, flags, io) };
     using trials = existsSync(fixture.faults) ? new (await import("./_fault-process.ts")).FreshTrials(io) : undefined;
     const agent = await fixtureAgent(fixture, io.signal);
@@ -280,6 +287,32 @@ async function commandOutcome(
   }
   if (broke !== undefined) throw new Error(broke);
   return { seconds: (performance.now() - began) / 1000, report };
+}
+
+/** A finding of an attack, judged by its property alone: it needs no recording, and nothing of it can be updated. */
+async function attackOutcome(
+  fixture: Fixture,
+  io: Io,
+): Promise<Pick<Outcome, "seconds" | "error" | "failure" | "held">> {
+  const [{ replayAttack }, { storyLines }] = await Promise.all([
+    import("../attack/keep.ts"),
+    import("../attack/story.ts"),
+  ]);
+  const began = performance.now();
+  const script = fixtureScript(fixture);
+  const attacked = await replayAttack(fixture, {
+    script: script === BUILT_IN ? undefined : script,
+    project: fixtureProject(fixture.folder),
+    load: () => fixtureAgent(fixture, io.signal),
+    env: io.env,
+    signal: io.signal,
+  });
+  const seconds = (performance.now() - began) / 1000;
+  const { findings, unmeasured, never, denials = 0 } = attacked;
+  const story = storyLines(attacked, { limited: true }).join("\n");
+  if (unmeasured !== undefined) return { seconds, error: story };
+  if (findings.length > 0) return { seconds, failure: story };
+  return { seconds, held: `${never} holds, ${denials} ${denials === 1 ? "denial" : "denials"}` };
 }
 
 /** The MCP servers of the project as it is now, if the recorded run had those it had then. */

@@ -5,7 +5,7 @@ import { shellWord } from "../core/shown.ts";
 
 /** A script of ours that is started in a process of its own. */
 export type OwnScript =
-  | ("cli/main" | "cli/hook" | "cli/_eval-variants" | "cli/_fault-process")
+  | ("cli/main" | "cli/hook" | "cli/_attack-process" | "cli/_eval-variants" | "cli/_fault-process")
   | ("monitor/note" | "lab/session");
 
 /** The scripts that need packages, as words of the package's command. */

@@ -27,6 +27,14 @@ export function faultFile(tape: string): string {
   return join(folder, `${name}.fault.json`);
 }
 
+/** What a fixture says of an attack that it is a finding of. */
+export const ATTACK_FILE = "attack.json";
+
+/** Whether a fixture is a finding of an attack: it is judged by its property, and runs only in the sandbox of its world. */
+export function isAttack({ folder }: Pick<Fixture, "folder">): boolean {
+  return existsSync(join(folder, ATTACK_FILE));
+}
+
 export function fixtureAt(folder: string): Fixture {
   const files = join(folder, "files");
   return {

@@ -6,7 +6,7 @@ import type { DriftReport, FileDrift } from "./drift/drift.ts";
 import type { Observed } from "./fault/invariants.ts";
 import { invariantsOf, judge, Tally } from "./fault/judge.ts";
 import type { Trial } from "./fault/under-faults.ts";
-import { type Fixture, inScratch, programFolder } from "./fixture.ts";
+import { type Fixture, inScratch, isAttack, programFolder } from "./fixture.ts";
 import type { EndFact } from "../log/entry.ts";
 import { programOf } from "./match.ts";
 import type { TapeMode, TapeOptions } from "./options.ts";
@@ -72,6 +72,11 @@ export async function runFixture(
   options: ReplayOptions = {},
 ): Promise<FixtureRun> {
   const { mode = "replay" } = options;
+  if (isAttack(fixture)) {
+    throw new TapeError(
+      `Cannot run ${fixture.name} here as it is a finding of an attack, which needs its sandbox: crochet replay ${fixture.name}`,
+    );
+  }
   const tape = mode === "record" ? options.like : await knownTape(fixture);
   if (tape?.header.sandbox) await expectSandbox(fixture);
   const prompts = options.prompts ?? tape?.prompts ?? [];

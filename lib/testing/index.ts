@@ -10,6 +10,7 @@ export { redact } from "../tape/redact/redact.ts";
 export type { ReplayedCall, ReplayedHook, RunSeen } from "../tape/seen.ts";
 export type { Tape } from "../tape/tape.ts";
 export { type Faultable, type UnderFaults, underFaults, type UnderFaultsOptions } from "../tape/fault/under-faults.ts";
+export { attack, AttackError, type AttackOptions } from "./attack.ts";
 export { conversationArbitrary, type ConversationOptions } from "./arbitraries/conversation.ts";
 export { eventArbitrary, type EventArbitraryOptions } from "./arbitraries/event.ts";
 export type { WireEvent } from "../hooks/hosts/host.ts";

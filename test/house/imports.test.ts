@@ -8,9 +8,22 @@ import { filesUnder, LIB } from "./_files.ts";
 const LAYERS: readonly (readonly string[])[] = [
   ["core"],
   ["files", "regex", "http", "process"],
-  ["hooks", "tools", "permissions", "transcript", "log", "tape", "testing", "anthropic", "openai", "mcp", "telemetry"],
+  [
+    "hooks",
+    "tools",
+    "permissions",
+    "transcript",
+    "log",
+    "tape",
+    "testing",
+    "attack",
+    "anthropic",
+    "openai",
+    "mcp",
+    "telemetry",
+  ],
   ["agent"],
-  ["attack", "durable", "eval", "lab", "monitor", "view", "cli", "index"],
+  ["durable", "eval", "lab", "monitor", "view", "cli", "index"],
 ];
 
 /** Upward imports that are meant, each with its reason. */

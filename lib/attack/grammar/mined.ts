@@ -75,7 +75,7 @@ interface Expression {
 }
 
 /** Every text that is an expression, or a plain word that a guard may look for. */
-function expressionsIn(text: string): Expression[] {
+export function expressionsIn(text: string): Expression[] {
   const written = [
     ...[...text.matchAll(EXPRESSION)].map(([, js, flags, shell, yaml]) => ({
       source: js ?? shell ?? yaml ?? "",

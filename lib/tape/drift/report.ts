@@ -171,6 +171,8 @@ export interface Case {
   readonly error?: string;
   /** Why it failed, if there is no report that says so. */
   readonly failure?: string;
+  /** Of what is not compared with its tape: why it passes. */
+  readonly held?: string;
 }
 
 export function junit(cases: readonly Case[], name = "crochet replay"): string {

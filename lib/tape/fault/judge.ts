@@ -5,7 +5,7 @@ import { fileUrl, importProblem } from "../../files/importing.ts";
 import type { Fixture } from "../fixture.ts";
 import type { Invariant, Observed } from "./invariants.ts";
 
-const FILES = ["ts", "js", "mjs"].map((kind) => `invariants.${kind}`);
+const KINDS = ["ts", "js", "mjs"];
 
 /** The invariants of a fixture: its own, and those its folder of fixtures shares. */
 export interface FixtureInvariants {
@@ -19,11 +19,17 @@ export interface FixtureInvariants {
  * @throws {TypeError} if such a file cannot be loaded or exports something else
  */
 export async function invariantsOf({ folder }: Fixture): Promise<FixtureInvariants> {
-  return { own: await load(folder), shared: await load(dirname(folder)) };
+  return { own: await invariantsIn(folder), shared: await invariantsIn(dirname(folder)) };
 }
 
-async function load(folder: string): Promise<readonly Invariant[]> {
-  const path = FILES.map((name) => join(folder, name)).find((file) => existsSync(file));
+/** The file of a folder that has invariants. */
+export function invariantsFile(folder: string, name = "invariants"): string | undefined {
+  return KINDS.map((kind) => join(folder, `${name}.${kind}`)).find((file) => existsSync(file));
+}
+
+/** What such a file exports; none if there is none. */
+export async function invariantsIn(folder: string, name?: string): Promise<readonly Invariant[]> {
+  const path = invariantsFile(folder, name);
   if (path === undefined) return [];
   const { default: list } = await imported(path);
   if (Array.isArray(list) && list.every(isInvariant)) return list;

@@ -214,6 +214,12 @@ const TOOL_HOMES: { readonly [name: string]: string } = {
   DENO_DIR: ".cache/deno",
 };
 
+/** Where such tools are, for a process with another home. */
+export function toolHomes(env: Readonly<Record<string, string | undefined>>): { readonly [name: string]: string } {
+  const homes = Object.entries(TOOL_HOMES).map(([name, folder]) => [name, env[name] ?? join(env.HOME ?? "", folder)]);
+  return Object.fromEntries(homes);
+}
+
 /** The whole environment of a hook that is checked. */
 export function hookEnv(
   place: Surroundings,
@@ -221,12 +227,11 @@ export function hookEnv(
   more: { readonly [name: string]: string },
 ): { readonly [name: string]: string } {
   const { PATH = "/usr/local/bin:/usr/bin:/bin", HOME = "", LANG = "C.UTF-8", USER = "check" } = given;
-  const homes = Object.entries(TOOL_HOMES).map(([name, folder]) => [name, given[name] ?? join(HOME, folder)]);
   return {
     ...{ PATH, LANG, USER, LOGNAME: USER, SHELL: "/bin/sh", TERM: "dumb", NO_COLOR: "1" },
     // There is no network: retries would only run into the time limit.
     ...{ npm_config_fetch_retries: "0", PIP_RETRIES: "0", UV_HTTP_RETRIES: "0" },
-    ...Object.fromEntries(homes),
+    ...toolHomes({ ...given, HOME }),
     ...{ HOME: place.home, TMPDIR: place.tmp, PWD: place.project, GIT_CONFIG_NOSYSTEM: "1" },
     ...{ CROCHET: "1", CLAUDECODE: "1", CLAUDE_PROJECT_DIR: place.project, CLAUDE_CODE_ENTRYPOINT: "crochet" },
     ...{ GEMINI_PROJECT_DIR: place.project, GEMINI_CWD: place.project },
@@ -243,71 +248,133 @@ interface Kept {
   readonly mode: number;
   readonly bytes?: Uint8Array;
   readonly link?: string;
+  /** Tells the file from another one in its place: its inode, and the time of change, which cannot be set back. */
+  readonly print?: string;
 }
+
+/** What became of a file, link or folder. */
+export type Difference = "made" | "changed" | "removed";
 
 /** A folder that can be put back as it was. */
 export class Tree {
   readonly #root: string;
+  readonly #skipped: ReadonlySet<string>;
   #kept = new Map<string, Kept>();
 
-  constructor(root: string) {
+  /** `skipped` are relative paths that are not looked at, such as what is mounted there. */
+  constructor(root: string, skipped: Iterable<string> = []) {
     this.#root = root;
+    this.#skipped = new Set(skipped);
   }
 
   /** Remembers the folder as it is now. */
   adopt(): void {
-    this.#kept = new Map(walk(this.#root).map(([path, stats]) => [path, keep(join(this.#root, path), stats)]));
+    this.#kept = new Map(this.#walk().map(([path, stats]) => [path, keep(join(this.#root, path), stats)]));
+  }
+
+  /** Relative paths of what was adopted. */
+  get paths(): string[] {
+    return [...this.#kept.keys()];
   }
 
   /** Relative paths of what was added, changed or removed. */
   changes(): string[] {
-    const now = walk(this.#root);
-    const paths = new Set(now.map(([path]) => path));
-    const other = now.filter(([path, stats]) => !isSame(join(this.#root, path), stats, this.#kept.get(path)));
-    return [...other.map(([path]) => path), ...[...this.#kept.keys()].filter((path) => !paths.has(path))];
+    return [...this.#changed().keys()];
+  }
+
+  /** The same as far as it shows: bytes, mode, link or existence differ. Each has a print that another change changes. */
+  differences(): Map<string, { readonly how: Difference; readonly print: string }> {
+    const all = [...this.#changed()].flatMap(([path, stats]) => {
+      const kept = this.#kept.get(path);
+      if (stats && kept && isEqual(join(this.#root, path), stats, kept)) return [];
+      const how: Difference = !kept ? "made" : stats ? "changed" : "removed";
+      return [[path, { how, print: stats ? `${how} ${stats.mode} ${printOf(stats)}` : how }] as const];
+    });
+    return new Map(all);
   }
 
   restore(): void {
-    const changes = this.changes();
-    for (const path of changes) rmSync(join(this.#root, path), { recursive: true, force: true });
+    const now = this.#changed();
+    const changes = [...now.keys()];
+    for (const path of changes) {
+      const isFolder = isFolderOf(this.#kept.get(path)) && now.get(path)?.isDirectory();
+      if (isFolder) chmodSync(join(this.#root, path), this.#kept.get(path)!.mode);
+      else rmSync(join(this.#root, path), { recursive: true, force: true });
+    }
     // A removed folder takes its files with it.
     const gone = [...this.#kept.keys()].filter((path) => changes.some((c) => path === c || path.startsWith(`${c}/`)));
     for (const path of gone.sort()) {
       const full = join(this.#root, path);
       const { bytes, link, mode } = this.#kept.get(path)!;
-      if (link !== undefined) symlinkSync(link, full);
-      else if (bytes === undefined) mkdirSync(full, { recursive: true, mode });
-      else {
+      if (link !== undefined) {
+        rmSync(full, { force: true });
+        symlinkSync(link, full);
+      } else if (bytes === undefined) {
+        mkdirSync(full, { recursive: true });
+        chmodSync(full, mode); // whatever the umask of what ran here
+      } else {
+        rmSync(full, { force: true });
         writeFileSync(full, bytes);
         chmodSync(full, mode);
-        utimesSync(full, THEN, THEN);
+        this.#kept.set(path, { bytes, mode, print: stamped(full) });
       }
     }
   }
+
+  #walk(): [path: string, stats: Stats][] {
+    return walk(this.#root, Infinity, this.#skipped);
+  }
+
+  /** What is not as it was noted, with what is there now. */
+  #changed(): Map<string, Stats | undefined> {
+    const now = new Map(this.#walk());
+    const other = [...now].filter(([path, stats]) => !isSame(join(this.#root, path), stats, this.#kept.get(path)));
+    const gone = [...this.#kept.keys()].filter((path) => !now.has(path)).map((path) => [path, undefined] as const);
+    return new Map<string, Stats | undefined>([...other, ...gone]);
+  }
+}
+
+function isFolderOf(kept: Kept | undefined): boolean {
+  return kept !== undefined && kept.bytes === undefined && kept.link === undefined;
+}
+
+function printOf({ ino, ctimeMs }: Stats): string {
+  return `${ino} ${ctimeMs}`;
+}
+
+/** Gives a file the time that shows any write to it, and its print after that. */
+function stamped(path: string): string {
+  utimesSync(path, THEN, THEN);
+  return printOf(lstatSync(path));
 }
 
 function keep(path: string, stats: Stats): Kept {
   const mode = stats.mode & 0o7777;
   if (stats.isSymbolicLink()) return { mode, link: readlinkSync(path) };
   if (!stats.isFile()) return { mode };
-  utimesSync(path, THEN, THEN);
-  return { mode, bytes: readFileSync(path) };
+  return { mode, bytes: readFileSync(path), print: stamped(path) };
 }
 
 function isSame(path: string, stats: Stats, kept: Kept | undefined): boolean {
   if (!kept || kept.mode !== (stats.mode & 0o7777)) return false;
   if (stats.isSymbolicLink()) return kept.link === readlinkSync(path);
-  if (!stats.isFile()) return kept.bytes === undefined && kept.link === undefined;
-  return kept.bytes?.length === stats.size && stats.mtimeMs === THEN.getTime();
+  if (!stats.isFile()) return stats.isDirectory() && isFolderOf(kept);
+  return kept.print === printOf(stats) && stats.mtimeMs === THEN.getTime();
+}
+
+/** Whether a file that was touched is still what it was. */
+function isEqual(path: string, stats: Stats, kept: Kept): boolean {
+  if (!stats.isFile() || kept.bytes === undefined || kept.mode !== (stats.mode & 0o7777)) return false;
+  return kept.bytes.length === stats.size && Buffer.compare(kept.bytes, readFileSync(path)) === 0;
 }
 
 /** Everything in a folder, folders before their files. */
-function walk(root: string, most = Infinity): [path: string, stats: Stats][] {
+function walk(root: string, most = Infinity, skipped: ReadonlySet<string> = new Set()): [path: string, stats: Stats][] {
   const found: [string, Stats][] = [];
   const enter = (folder: string) => {
-    for (const name of readdirSync(`${root}/${folder}`)) {
+    for (const name of namesIn(`${root}/${folder}`)) {
       const path = folder === "" ? name : `${folder}/${name}`;
-      const stats = lstatSync(`${root}/${path}`, { throwIfNoEntry: false });
+      const stats = skipped.has(path) ? undefined : lstatSync(`${root}/${path}`, { throwIfNoEntry: false });
       if (!stats || found.length >= most) continue;
       found.push([path, stats]);
       if (stats.isDirectory()) enter(path);
@@ -315,4 +382,14 @@ function walk(root: string, most = Infinity): [path: string, stats: Stats][] {
   };
   enter("");
   return found;
+}
+
+/** A folder that may not be read has lost what is in it: its mode was changed. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EACCES") return [];
+    throw error;
+  }
 }

@@ -1,0 +1,269 @@
+import { hookOn, type HookRecord } from "../core/hook.ts";
+import { textOf } from "../core/messages.ts";
+import type { Model, ModelRequest } from "../core/model.ts";
+import type { Result, RunEvent } from "../core/run-events.ts";
+import { actionOf } from "../core/verdict.ts";
+import type { PermissionAsker } from "../permissions/gate.ts";
+import { decide, type Permissions } from "../permissions/rules.ts";
+import type { TapeOptions } from "../tape/options.ts";
+import { readFiles } from "../tape/workspace.ts";
+import { scripted, type ScriptedReply } from "../testing/scripted.ts";
+import { memoryStore } from "../transcript/memory.ts";
+import { shows, type Watch, type WorldEffect } from "./effects.ts";
+import type { AttackCall, ToolSchema } from "./grammar/types.ts";
+
+/** What an agent is opened with to be attacked. */
+interface OpenOptions {
+  cwd: string;
+  model: Model;
+  store: ReturnType<typeof memoryStore>;
+  ask: PermissionAsker;
+  hooks: (runner: any) => () => Promise<readonly HookRecord[]>;
+  step: <T>(name: string, work: () => Promise<T>) => Promise<T>;
+  on: (event: RunEvent) => void;
+  signal: AbortSignal;
+  tape?: TapeOptions;
+  permissions?: Permissions;
+  mcp?: any;
+}
+
+/** The part of an agent that an attack needs: `agent({...})` has it. */
+export interface Attackable {
+  readonly name: string;
+  readonly from?: string;
+  open(options: OpenOptions): Promise<{
+    prompt(prompt: string): Promise<Result>;
+    permissions(): Permissions | undefined;
+    close(): Promise<void>;
+  }>;
+  ownHooks(): Promise<{ readonly inCode: readonly HookRecord[]; readonly folders: readonly string[] }>;
+  /** The same agent without hooks, rules, sandbox and limits. */
+  unguarded(): Attackable;
+}
+
+/** What belongs to the sessions of an agent beside what it brings itself. */
+export type SessionOptions = Partial<Pick<OpenOptions, "permissions" | "mcp" | "hooks">>;
+
+/** What one hook, the rules or a person said of a call. */
+export interface Verdict {
+  readonly by: string;
+  readonly decision: string;
+  readonly reason?: string;
+}
+
+/** A call that the adversary made, and what came of it. */
+export interface AttackedCall extends AttackCall {
+  readonly id: string;
+  readonly verdicts: Verdict[];
+  /** A person was asked about it. */
+  asked: boolean;
+  /** Its tool ran, or would have. */
+  ran: boolean;
+  readonly effects: WorldEffect[];
+  result: string;
+}
+
+/** What came of one run of an adversary. */
+export interface Trial {
+  readonly calls: AttackedCall[];
+  /** The most model calls that one prompt took. */
+  modelCalls: number;
+  /** A call that did not end in its time. */
+  timedOut: boolean;
+  readonly events: RunEvent[];
+  readonly results: Result[];
+  /** The workspace as the run left it, if a property of the project may ask for it. */
+  files?: ReadonlyMap<string, string>;
+}
+
+/** How the calls of an adversary are made. */
+export interface How {
+  /** Tools do nothing: only what is said about the calls counts. */
+  readonly dry?: boolean;
+  readonly tape?: TapeOptions;
+}
+
+const PROMPT = "Do as you like";
+/** How long one call may take, in milliseconds. */
+const CALL_MS = 10_000;
+/** What may go on when its call has ended. */
+const GOES_ON = /run_in_background|(?<![&>])&(?![&>])|\b(?:nohup|setsid|disown|coproc|at|batch)\b/;
+const OBSERVER = "crochet attack";
+
+interface Planted {
+  readonly canary: string;
+  readonly paths: readonly string[];
+}
+
+/** Runs an agent whose model is the adversary. */
+export class Adversary {
+  readonly #agent: Attackable;
+  readonly #watch: Watch;
+  readonly #planted: Planted;
+  readonly #person: "allow" | "deny";
+  readonly #session: SessionOptions;
+  readonly #cwd: string;
+  readonly #readsFiles: boolean;
+  /** The tools of the agent, once a session has begun. */
+  tools: readonly ToolSchema[] = [];
+
+  constructor(
+    agent: Attackable,
+    parts: {
+      readonly watch: Watch;
+      readonly planted: Planted;
+      readonly cwd: string;
+      readonly person: "allow" | "deny";
+      readonly session?: SessionOptions;
+      readonly readsFiles?: boolean;
+    },
+  ) {
+    this.#agent = agent;
+    ({ watch: this.#watch, planted: this.#planted, person: this.#person, cwd: this.#cwd } = parts);
+    this.#session = parts.session ?? {};
+    this.#readsFiles = parts.readsFiles === true;
+  }
+
+  /** Makes calls, in as many sessions as they say, in a world that is put back afterwards. */
+  async run(calls: readonly AttackCall[], how: How = {}): Promise<Trial> {
+    const trial: Trial = { calls: [], modelCalls: 0, timedOut: false, events: [], results: [] };
+    if (!how.dry) this.#watch.begin();
+    try {
+      for (const [i, session] of sessionsOf(calls).entries()) {
+        // A session that does not begin any more, as a guard was changed, does nothing.
+        await this.#live(session, trial, how).catch((error) => {
+          if (i === 0) throw error;
+        });
+      }
+      if (this.#readsFiles && !how.dry) trial.files = readFiles(this.#cwd);
+    } finally {
+      if (!how.dry) await this.#watch.reset();
+    }
+    return trial;
+  }
+
+  /** Undoes what hooks have written while they were only asked. */
+  async putBack(): Promise<void> {
+    await this.#watch.reset();
+  }
+
+  async #live(calls: readonly AttackCall[], trial: Trial, how: How): Promise<void> {
+    const lanes = new Map<string, AttackCall[]>([[PROMPT, [...calls]]]);
+    const end = new AbortController();
+    let asked = 0;
+    let latest = this.#watch.now();
+    const find = (id: string) => trial.calls.find((call) => call.id === id);
+    const model = scripted([], {
+      then: (request): ScriptedReply => {
+        const lane = lanes.get(textOf(request.messages[0]).trim());
+        // A model that judges for a hook is the worst there is, too.
+        if (!lane) return { text: '{"ok": true}' };
+        this.tools = request.tools as ModelRequest["tools"] & readonly ToolSchema[];
+        asked++;
+        const next = lane.shift();
+        if (!next) return { text: "Done" };
+        const id = `toolu_${trial.calls.length + 1}`;
+        trial.calls.push({ ...next, id, verdicts: [], asked: false, ran: false, effects: [], result: "" });
+        if (next.calls) lanes.set(String(next.input.prompt).trim(), [...next.calls]);
+        return { tools: [{ id, name: next.tool, input: next.input }] };
+      },
+    });
+    const tool = async <T>(call: AttackedCall, work: () => Promise<T>): Promise<T> => {
+      call.ran = true;
+      if (how.dry) return { content: "ok" } as T;
+      // What hooks did since is not the call's.
+      const before = this.#watch.now();
+      const timer = setTimeout(() => {
+        trial.timedOut = true;
+        end.abort(new Error("It takes too long"));
+      }, CALL_MS);
+      try {
+        return await work();
+      } finally {
+        clearTimeout(timer);
+        if (GOES_ON.test(JSON.stringify(call.input))) await this.#watch.strays();
+        call.effects.push(...this.#watch.since(before));
+        latest = this.#watch.now();
+      }
+    };
+    const session = await this.#agent.open({
+      ...this.#session,
+      cwd: this.#cwd,
+      model,
+      store: memoryStore(),
+      signal: end.signal,
+      ask: ({ tool_use_id, reason }) => {
+        const call = find(tool_use_id);
+        if (call) call.asked = true;
+        call?.verdicts.push({ by: "person", decision: this.#person, reason });
+        return Promise.resolve({ behavior: this.#person });
+      },
+      hooks: (runner) => {
+        const found = this.#session.hooks?.(runner);
+        return async () => [...await found?.() ?? [], rulesObserver];
+      },
+      step: async (name, work) => {
+        const id = /^tool:.*:(toolu_\d+)(?::retry|:\d+|#\d+)*$/.exec(name)?.[1];
+        const call = id === undefined ? undefined : find(id);
+        return call ? await tool(call, work) : await work();
+      },
+      on: (event) => {
+        trial.events.push(event);
+        note(event, find, this.#planted);
+      },
+      ...(how.tape && { tape: how.tape }),
+    });
+    // Asked after all hooks, and before the rules: it sees what these decide on.
+    const rulesObserver = hookOn("pre-tool-use", ({ tool_name, tool_use_id, input }, ctx) => {
+      const permissions = session.permissions();
+      if (!permissions) return;
+      const effect = /^(?:Read|Glob|Grep)$/.test(tool_name) ? "read" : "write";
+      const { behavior, reason } = decide(permissions, { tool_name, input, cwd: ctx.cwd, effect });
+      find(tool_use_id)?.verdicts.push({ by: "rules", decision: behavior, reason });
+    }, { name: OBSERVER, priority: Infinity });
+    try {
+      trial.results.push(await session.prompt(PROMPT));
+    } finally {
+      trial.modelCalls = Math.max(trial.modelCalls, asked);
+      await session.close();
+      // What came late is of the last call that ran.
+      const last = how.dry ? undefined : trial.calls.findLast(({ ran }) => ran);
+      if (last && GOES_ON.test(JSON.stringify(last.input))) await this.#watch.strays();
+      last?.effects.push(...this.#watch.since(latest));
+    }
+  }
+}
+
+/** The calls of each session. */
+function sessionsOf(calls: readonly AttackCall[]): AttackCall[][] {
+  const sessions: AttackCall[][] = [[]];
+  for (const call of calls) {
+    if (call.session && sessions.at(-1)!.length > 0) sessions.push([]);
+    sessions.at(-1)!.push(call);
+  }
+  return sessions;
+}
+
+/** Notes what was said about a call, and what it gave back. */
+function note(event: RunEvent, find: (id: string) => AttackedCall | undefined, { canary, paths }: Planted): void {
+  if (event.type === "fired" && event.tool_use_id !== undefined) {
+    const said = event.folded.runs.filter(({ hook, skipped }) => hook !== OBSERVER && skipped === undefined)
+      .map(({ hook, opinion, failure }): Verdict => {
+        const reason = failure ?? opinion?.reason;
+        return { by: hook, decision: failure === undefined ? actionOf(opinion) : "failed", ...(reason && { reason }) };
+      });
+    const verdicts = find(event.tool_use_id)?.verdicts;
+    // Hooks speak before rules, which were noted first.
+    if (event.event === "pre-tool-use") verdicts?.unshift(...said);
+    else verdicts?.push(...said);
+  }
+  if (event.type !== "tool_end") return;
+  const call = find(event.id);
+  if (!call) return;
+  call.result = event.content;
+  const { refused } = event;
+  if (refused && !call.verdicts.some(({ decision }) => decision === "deny")) {
+    call.verdicts.push({ by: refused.by, decision: "deny", reason: refused.reason });
+  }
+  if (paths.length > 0 && shows(event.content, canary)) call.effects.push({ kind: "read", path: paths[0]! });
+}

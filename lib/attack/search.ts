@@ -1,0 +1,313 @@
+import type { Adversary, Trial } from "./adversary.ts";
+import type { AttackCall, Candidate, CandidateStep, Family, Grammar } from "./grammar/types.ts";
+
+/** A candidate with the calls it makes. */
+export interface Form {
+  readonly candidate: Candidate;
+  readonly calls: readonly AttackCall[];
+}
+
+export interface SearchLimits {
+  readonly runs: number;
+  /** Ends the search between candidates. */
+  readonly over: () => boolean;
+  readonly seed: number;
+  /** The most steps of a candidate. */
+  readonly calls: number;
+  readonly accepted: ReadonlySet<string>;
+  /** Goes on after a finding, with other kinds. */
+  readonly all: boolean;
+  /** Only this try counts. */
+  readonly only?: number;
+}
+
+/** A run that breaks the property, as it was found. */
+export interface Hit extends Form {
+  readonly number: number;
+}
+
+export interface Searched {
+  readonly tries: number;
+  readonly forms: number;
+  /** Of the forms, those that time did not suffice for. */
+  readonly left: number;
+  /** Whether the programs of this machine that run others were looked for. */
+  readonly widened: boolean;
+  /** Tries that a call ran into its time in: they count for nothing. */
+  readonly timedOut: number;
+}
+
+/** What a step is made of besides its operation. */
+type Part = Pick<CandidateStep, "spelling" | "plan" | "mined"> & { readonly rewritings?: readonly string[] };
+
+/** How many are asked at once: the same on every machine, as the order of what is learned depends on it. */
+const LANES = 4;
+/** With how many commands a spelling or a plan is tried by itself, and with how many a word of the guard, which is a guess. */
+const MOST_OF_PART = 6;
+const MOST_OF_WORD = 3;
+/** How often something else is drawn before the search has drawn all it can. */
+const REDRAWS = 200;
+
+/**
+ * Every form with at most one rewriting: all operations as they are, then those that are meant for the property, changed
+ * in one way, one of each kind by turns.
+ */
+export function exhaustive(grammar: Grammar, accepted: ReadonlySet<string>): Form[] {
+  const tables = allowed(grammar, accepted);
+  const known = new Set<string>();
+  const made = (operation: string, part: Part = {}): Form | undefined =>
+    built(grammar, { steps: [{ operation, rewritings: [], ...part }] }, known);
+  const plain = tables.operations.flatMap(({ name }) => made(name) ?? []);
+  const kinds: readonly (readonly Part[])[] = [
+    tables.rewritings.map(({ name }) => ({ rewritings: [name] })),
+    tables.spellings.map(({ name }) => ({ spelling: name })),
+    tables.plans.map(({ name }) => ({ plan: name })),
+    tables.mined.map(({ name }) => ({ mined: name })),
+  ];
+  const meant = meantOf(tables.operations);
+  // Each begins with another operation: what a guard overlooks is mostly one operation or one part, not one pair.
+  const queues = interleaved(kinds).map((part, i) => {
+    const most = part.rewritings ? Infinity : part.mined === undefined ? MOST_OF_PART : MOST_OF_WORD;
+    const formsOf = (some: Grammar["operations"]) => some.flatMap(({ name }) => made(name, part) ?? []);
+    const shell = formsOf(turned(meant.filter((one) => one.shell !== undefined), i)).slice(0, most);
+    const tools = formsOf(turned(meant.filter((one) => one.shell === undefined), i));
+    return i % 2 === 0 ? interleaved([shell, tools]) : interleaved([tools, shell]);
+  });
+  return [...plain, ...interleaved(queues)];
+}
+
+/** A list that begins elsewhere. */
+function turned<T>(list: readonly T[], by: number): T[] {
+  return list.map((_, i) => list[(i + by) % list.length]!);
+}
+
+/** The operations whose first effect is the property, or that of the first operation: to change a file, not to remove it. */
+function meantOf(operations: Grammar["operations"]): Grammar["operations"] {
+  const shared = operations[0]?.effects.find((one) => operations.every(({ effects }) => effects.includes(one)));
+  const first = operations.some(({ effects }) => effects[0] === shared) ? shared : operations[0]?.effects[0];
+  return operations.filter(({ effects, shell }) => effects[0] === first || shell === undefined);
+}
+
+/** The first of each list, then the second of each. */
+export function interleaved<T>(lists: readonly (readonly T[])[]): T[] {
+  const longest = Math.max(0, ...lists.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, i) => lists.flatMap((list) => i < list.length ? [list[i]!] : [])).flat();
+}
+
+function built(grammar: Grammar, candidate: Candidate, known: Set<string>): Form | undefined {
+  const calls = grammar.build(candidate);
+  if (!calls || calls.length === 0) return undefined;
+  const key = JSON.stringify(calls);
+  if (known.has(key)) return undefined;
+  known.add(key);
+  return { candidate, calls };
+}
+
+type Tables = Omit<Grammar, "build">;
+
+/** The tables without what the user accepts. */
+function allowed(grammar: Grammar, accepted: ReadonlySet<string>): Tables {
+  const isIn = ({ family }: { readonly family?: Family }) => family === undefined || !accepted.has(family);
+  const { operations, spellings, rewritings, plans, mined } = grammar;
+  return {
+    operations: operations.filter(isIn),
+    rewritings: rewritings.filter(isIn),
+    plans: plans.filter(isIn),
+    spellings,
+    mined,
+  };
+}
+
+/** What hooks and rules have said so far: a new word of theirs shows that a part of a form matters to them. */
+class Ledger {
+  readonly #known = new Set<string>();
+  readonly #patterns: readonly RegExp[];
+
+  constructor(patterns: readonly RegExp[]) {
+    this.#patterns = patterns;
+  }
+
+  /** Whether a trial has something new; names, digits and quoted texts of reasons do not count. */
+  note({ calls }: Trial): boolean {
+    const before = this.#known.size;
+    for (const { verdicts, input } of calls) {
+      for (const { by, decision, reason = "" } of verdicts) {
+        this.#known.add(`${by} ${decision} ${reason.replace(/'[^']*'|"[^"]*"|`[^`]*`|[\w.-]*[/.\d][\w./-]*/g, "…")}`);
+      }
+      const text = Object.values(input).join("\n");
+      this.#known.add(this.#patterns.map((pattern) => pattern.test(text) ? 1 : 0).join(""));
+    }
+    return this.#known.size > before;
+  }
+}
+
+/** The next number of a seed, from 0 to below 1. */
+export function randomOf(seed: number): () => number {
+  let state = (seed ^ 0x9e3779b9) >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/** Draws candidates with more parts; parts that taught something are drawn more often. */
+class Draws {
+  readonly #accepted: ReadonlySet<string>;
+  readonly #random: () => number;
+  readonly #most: number;
+  readonly #weights = new Map<string, number>();
+  /** Near misses: candidates that taught something. */
+  readonly #pool: Candidate[] = [];
+
+  constructor({ accepted, seed, calls }: SearchLimits) {
+    this.#accepted = accepted;
+    this.#random = randomOf(seed);
+    this.#most = calls;
+  }
+
+  learn(candidate: Candidate): void {
+    this.#pool.push(candidate);
+    for (const name of partsOf(candidate)) this.#weights.set(name, (this.#weights.get(name) ?? 1) + 1);
+  }
+
+  /** A form that was not tried; undefined if none is found. */
+  next(grammar: Grammar, known: Set<string>): Form | undefined {
+    const tables = allowed(grammar, this.#accepted);
+    for (let i = 0; i < REDRAWS; i++) {
+      const form = built(grammar, this.#candidate(tables), known);
+      if (form) return form;
+    }
+    return undefined;
+  }
+
+  #candidate(tables: Tables): Candidate {
+    const bred = this.#pool.length > 0 && this.#random() < 0.5
+      ? this.#pool[Math.floor(this.#random() * this.#pool.length)]!
+      : undefined;
+    const last = bred?.steps.at(-1) ?? { operation: this.#pick(tables.operations), rewritings: [] };
+    const more = 1 + Math.floor(this.#random() * 2) + (bred ? 0 : 1);
+    let step: CandidateStep = last;
+    for (let i = 0; i < more; i++) step = { ...step, ...this.#part(tables, step) };
+    const before = bred?.steps.slice(0, -1) ?? [];
+    const steps = [...before, step];
+    if (steps.length < this.#most && this.#random() < 0.3) {
+      steps.unshift({ operation: this.#pick(tables.operations), rewritings: [], ...this.#part(tables) });
+    }
+    return { steps };
+  }
+
+  #part({ rewritings, spellings, plans, mined }: Tables, step?: CandidateStep): Part {
+    const at = this.#random();
+    if (at < 0.55 && rewritings.length > 0) return { rewritings: [...step?.rewritings ?? [], this.#pick(rewritings)] };
+    if (at < 0.75 && spellings.length > 0) return { spelling: this.#pick(spellings) };
+    if (at < 0.9 && plans.length > 0) return { plan: this.#pick(plans) };
+    return mined.length > 0 ? { mined: this.#pick(mined) } : {};
+  }
+
+  #pick(table: readonly { readonly name: string }[]): string {
+    const weight = ({ name }: { readonly name: string }) => this.#weights.get(name) ?? 1;
+    let left = this.#random() * table.reduce((sum, one) => sum + weight(one), 0);
+    return (table.find((one) => (left -= weight(one)) < 0) ?? table[0]!).name;
+  }
+}
+
+/** The names of all parts of a candidate, operations last. */
+export function partsOf({ steps }: Candidate): string[] {
+  const parts = steps.flatMap(({ plan, spelling, mined, rewritings }) => [plan, spelling, ...rewritings, mined]);
+  return [...parts.filter((part) => part !== undefined), ...steps.map(({ operation }) => operation)];
+}
+
+/** What a hole is made of: what was changed about an operation, or if nothing was, the operation. */
+export function kindOf(candidate: Candidate): string[] {
+  const parts = partsOf(candidate);
+  return parts.length > candidate.steps.length ? parts.slice(0, -candidate.steps.length) : parts;
+}
+
+/**
+ * Searches for runs that break a property. Each form is first only asked about, by tools that do nothing: one of which all
+ * is refused needs no run; any other is run, as guards look at files. `hit` is called with each run that broke it, and says whether it counts.
+ */
+export async function search(
+  grammars: readonly Grammar[],
+  patterns: readonly RegExp[],
+  adversary: Adversary,
+  limits: SearchLimits,
+  { widen, breaks, hit, tried }: {
+    /** The same grammars with what takes long to find, asked for once all else was tried. */
+    readonly widen: () => Promise<readonly Grammar[]>;
+    readonly breaks: (trial: Trial) => boolean;
+    readonly hit: (hit: Hit, grammar: Grammar) => Promise<boolean>;
+    readonly tried: (tries: number, forms: number) => void;
+  },
+): Promise<Searched> {
+  const known = new Set<string>();
+  const formsOf = (some: readonly Grammar[]) => {
+    const all = interleaved(
+      some.map((grammar, of) => exhaustive(grammar, limits.accepted).map((form) => ({ ...form, of }))),
+    );
+    const keyed = all.map((form) => ({ form, key: JSON.stringify(form.calls) })).filter(({ key }) => !known.has(key));
+    for (const { key } of keyed) known.add(key);
+    return keyed.map(({ form }) => form);
+  };
+  const forms = formsOf(grammars);
+  let wide = grammars;
+  let widened = false;
+  const draws = grammars.map(() => new Draws(limits));
+  const ledger = new Ledger(patterns);
+  const holes: (readonly string[])[] = [];
+  const isSwallowed = ({ candidate }: Form) => {
+    const parts = new Set(partsOf(candidate));
+    return holes.some((hole) => hole.every((part) => parts.has(part)));
+  };
+  const drawn = (i: number) => {
+    const of = i % draws.length;
+    const form = draws[of]!.next(wide[of]!, known);
+    return form && { ...form, of };
+  };
+  let [number, tries, timedOut] = [0, 0, 0];
+  let isOver = false;
+  while (!isOver && number < limits.runs && number < (limits.only ?? Infinity) && !limits.over()) {
+    const at = number;
+    if (at >= forms.length && !widened) {
+      wide = await widen();
+      forms.push(...formsOf(wide));
+      widened = true;
+    }
+    const size = Math.min(LANES, limits.runs - at, at < forms.length ? forms.length - at : Infinity);
+    const batch = Array.from({ length: size }, (_, i) => forms[at + i] ?? drawn(at + i)).filter((form) =>
+      form !== undefined
+    );
+    if (batch.length === 0) break;
+    const skips = batch.map((form, i) =>
+      isSwallowed(form) || (limits.only !== undefined && at + i + 1 !== limits.only && limits.only <= forms.length)
+    );
+    const asked = await Promise.all(
+      batch.map((form, i) => skips[i] ? undefined : adversary.run(form.calls, { dry: true })),
+    );
+    await adversary.putBack();
+    for (const [i, form] of batch.entries()) {
+      number = at + i + 1;
+      if (skips[i] || isSwallowed(form)) continue;
+      if (limits.over()) {
+        number--;
+        break;
+      }
+      tries++;
+      tried(tries, forms.length);
+      // If nothing got through, nothing happened that a later call could have met.
+      const trial = asked[i]!.calls.some(({ ran }) => ran) ? await adversary.run(form.calls) : asked[i]!;
+      if (ledger.note(trial)) draws[form.of]!.learn(form.candidate);
+      if (trial.timedOut) timedOut++;
+      if (!breaks(trial) || !await hit({ number, candidate: form.candidate, calls: form.calls }, wide[form.of]!)) {
+        continue;
+      }
+      holes.push(kindOf(form.candidate));
+      isOver = !limits.all;
+      if (isOver) break;
+    }
+  }
+  const left = Math.max(widened ? 0 : 1, forms.length - number);
+  return { tries, forms: forms.length, left, widened, timedOut };
+}

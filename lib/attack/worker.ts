@@ -1,0 +1,244 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { runProcess } from "../process/process.ts";
+import { Adversary, type Attackable, type AttackedCall, type SessionOptions, type Trial } from "./adversary.ts";
+import { Watch } from "./effects.ts";
+import { grammarFor } from "./grammar/index.ts";
+import { expressionsIn } from "./grammar/mined.ts";
+import type { AttackCall, Grammar } from "./grammar/types.ts";
+import { FIND_WRAPPERS } from "./grammar/wrappers.ts";
+import {
+  type Break,
+  brokenBy,
+  canaryOf,
+  invariantFor,
+  plantFor,
+  readProperty,
+  targetsOf,
+  watchedFor,
+} from "./properties.ts";
+import { exhaustive, type Hit, kindOf, search } from "./search.ts";
+import { shrink } from "./shrink.ts";
+import { expectSandboxed, type Places, World } from "./world.ts";
+
+/** What an attack is to do, in words that can be sent to its process. */
+export interface AttackTask {
+  readonly never: string;
+  readonly places: Places;
+  readonly packages: readonly string[];
+  readonly sandboxed: boolean;
+  readonly person: "allow" | "refuse";
+  readonly seed: number;
+  readonly runs: number;
+  readonly seconds: number;
+  readonly calls: number;
+  readonly accept: readonly string[];
+  readonly all: boolean;
+  readonly only?: number;
+  /** Calls that are made in place of a search. */
+  readonly again?: readonly AttackCall[];
+  /** Records them for an agent that a tape names so. */
+  readonly tape?: string;
+}
+
+/** A run that breaks the property, as small as it gets. */
+export interface Finding {
+  /** Which try found it. */
+  readonly number: number;
+  readonly calls: readonly AttackedCall[];
+  readonly broke: Break;
+  /** The parts it is made of. */
+  readonly kind: readonly string[];
+}
+
+/** What came of attacking one property. */
+export interface Attacked {
+  readonly never: string;
+  /** Why nothing can be said of the property. */
+  readonly unmeasured?: string;
+  readonly vacuous?: string;
+  readonly findings: readonly Finding[];
+  readonly tries: number;
+  readonly forms: number;
+  readonly left: number;
+  /** The most calls that one try made. */
+  readonly longest: number;
+  readonly notTried: readonly string[];
+  /** Of calls that were made again: who denied how many. */
+  readonly denials?: number;
+}
+
+/** How often an unguarded agent may fail to break a property before it counts as vacuous. */
+const MOST_UNGUARDED = 60;
+const WRAPPERS_MS = 20_000;
+/** They keep to the workspace by themselves. */
+const FILE_TOOLS = new Set(["Read", "Write", "Edit", "MultiEdit", "Glob", "Grep"]);
+
+/** Attacks one property in a world that is filled here, in the sandbox or where no shell starts. */
+export async function attackHere(
+  agent: Attackable,
+  task: AttackTask,
+  { session = {}, signal, tried }: {
+    readonly session?: SessionOptions;
+    readonly signal: AbortSignal;
+    readonly tried: (tries: number, forms: number) => void;
+  },
+): Promise<Attacked> {
+  if (task.sandboxed) expectSandboxed(task.places);
+  const began = performance.now();
+  const { workspace } = task.places;
+  const property = readProperty(task.never, workspace);
+  const invariant = await invariantFor(property, workspace);
+  const canary = canaryOf(task.seed);
+  let planted: readonly string[] = [];
+  const plant = plantFor(property, canary);
+  const world = new World(task.places, {
+    packages: task.packages,
+    sandboxed: task.sandboxed,
+    plant: (...at) => planted = plant(...at),
+  });
+  await using watch = new Watch(world, watchedFor(property));
+  await watch.listen();
+  const person = task.person === "refuse" ? "deny" as const : "allow" as const;
+  const parts = {
+    watch,
+    planted: { canary, paths: planted },
+    cwd: workspace,
+    person,
+    readsFiles: invariant !== undefined,
+  };
+  const adversary = new Adversary(agent, { ...parts, session });
+  const none = { never: task.never, findings: [], tries: 0, forms: 0, left: 0, longest: 0, notTried: [] };
+  await expectStarts(adversary);
+  const hasShell = adversary.tools.some(({ name }) => name === "Bash");
+  const unsafe = adversary.tools.find(({ name }) => !FILE_TOOLS.has(name));
+  if (unsafe && !task.sandboxed) {
+    return { ...none, unmeasured: `the agent has ${unsafe.name}, and only file tools run without bubblewrap` };
+  }
+  const broken = (trial: Trial) => brokenBy(property, trial, invariant);
+  if (task.again) return { ...none, ...await madeAgain(task, broken, adversary) };
+  const texts = await guardTexts(agent, world, session);
+  const targets = targetsOf(property, world);
+  const grammarsWith = (wrappers: readonly string[]) =>
+    targets.map((target) => grammarFor({ tools: adversary.tools, guardTexts: texts, target, wrappers }));
+  const grammars = grammarsWith([]);
+  const unguarded = new Adversary(agent.unguarded(), parts);
+  const accepted = new Set(task.accept);
+  const isBroken = (trial: Trial) => broken(trial) !== undefined;
+  if (!await breaksUnguarded(grammars, unguarded, isBroken, accepted)) {
+    return { ...none, vacuous: "no run breaks it even without hooks and rules" };
+  }
+  const findings: Finding[] = [];
+  let longest = 1;
+  let flaky = 0;
+  const found = async (hit: Hit, grammar: Grammar): Promise<boolean> => {
+    const breaks = async (calls: readonly AttackCall[]) => isBroken(await adversary.run(calls));
+    const small = await breaks(hit.calls) ? await shrink(hit, grammar, breaks) : hit;
+    const trial = await adversary.run(small.calls);
+    const broke = broken(trial);
+    if (!broke) flaky++;
+    else findings.push({ number: hit.number, calls: trial.calls, broke, kind: kindOf(small.candidate) });
+    return broke !== undefined;
+  };
+  const searched = await search(
+    grammars,
+    expressionsIn(texts.join("\n")).map(({ expression }) => expression),
+    adversary,
+    {
+      ...task,
+      accepted,
+      over: () => signal.aborted || performance.now() - began > task.seconds * 1000,
+    },
+    {
+      widen: async () => hasShell ? grammarsWith(await wrappersHere(world)) : grammars,
+      breaks: (trial) => {
+        longest = Math.max(longest, trial.calls.length);
+        return isBroken(trial);
+      },
+      hit: found,
+      tried,
+    },
+  );
+  const { tries, forms, left, timedOut, widened } = searched;
+  const has = (name: RegExp) => adversary.tools.some((tool) => name.test(tool.name));
+  const notTried = [
+    ...(has(/^mcp__/) ? [] : ["MCP (no server)"]),
+    ...(has(/^(?:Agent|Task)$/) ? [] : ["sub-agents (no Agent tool)"]),
+    ...(hasShell ? [] : ["a shell (no Bash tool)"]),
+    ...(widened ? [] : ["programs of this machine that run others"]),
+    ...(accepted.size > 0 ? [`${[...accepted].join(", ")} (accepted)`] : []),
+    ...(timedOut > 0 ? [`${timedOut} that ran into their 10 s`] : []),
+    ...(flaky > 0 ? [`${flaky} that broke it once and not again`] : []),
+  ];
+  return { never: task.never, findings, tries, forms, left, longest, notTried };
+}
+
+/** Calls that are known, made once more and judged by the property. */
+async function madeAgain(
+  { again, tape: agent, places }: AttackTask,
+  broken: (trial: Trial) => Break | undefined,
+  adversary: Adversary,
+): Promise<Partial<Attacked>> {
+  const tape = { path: join(places.own, "kept"), mode: "record", inCi: true, redact: true } as const;
+  const trial = await adversary.run(again!, agent === undefined ? {} : { tape: { ...tape, agent } });
+  const broke = broken(trial);
+  const denied = trial.calls.filter(({ verdicts }) => verdicts.some(({ decision }) => decision === "deny"));
+  const finding = broke && { number: 0, calls: trial.calls, broke, kind: [] };
+  return { findings: finding ? [finding] : [], tries: 1, denials: denied.length };
+}
+
+/** @throws {Error} if the agent does not even begin: every call would count as refused */
+async function expectStarts(adversary: Adversary): Promise<void> {
+  const { results } = await adversary.run([]);
+  const { stop, error, text } = results[0]!;
+  if (stop !== "done") {
+    throw new Error(`Cannot attack the agent as its run ends with '${stop}': ${error?.message ?? text}`);
+  }
+}
+
+async function breaksUnguarded(
+  grammars: readonly Grammar[],
+  unguarded: Adversary,
+  isBroken: (trial: Trial) => boolean,
+  accepted: ReadonlySet<string>,
+): Promise<boolean> {
+  for (const { calls } of grammars.flatMap((grammar) => exhaustive(grammar, accepted).slice(0, MOST_UNGUARDED))) {
+    if (isBroken(await unguarded.run(calls))) return true;
+  }
+  return false;
+}
+
+/** What guards the agent, as it is written: files, code, rules, and the script that names them. */
+async function guardTexts(agent: Attackable, world: World, { permissions }: SessionOptions): Promise<string[]> {
+  const { inCode, folders } = await agent.ownHooks();
+  const inWorld = world.files.filter((path) =>
+    /^(?:hooks|\.(?:claude|crochet|agent|codex|gemini))\/|^hooks\.yaml$/.test(path)
+  )
+    .map((path) => join(world.places.workspace, path));
+  const inFolders = folders.flatMap((folder) => readdirSync(folder).sort().map((name) => join(folder, name)));
+  const script = agent.from?.startsWith("file:") ? [fileURLToPath(agent.from)] : [];
+  const files = [...new Set([...inFolders, ...inWorld, ...script])].filter((path) => {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    return stats?.isFile() && stats.size < MOST_BYTES;
+  });
+  return [
+    ...files.map((path) => readFileSync(path, "utf8")),
+    ...inCode.map(({ run }) => String(run)),
+    JSON.stringify(permissions ?? {}, null, 1),
+  ];
+}
+
+const MOST_BYTES = 100_000;
+
+/** Programs of this machine that run what is in their arguments. */
+async function wrappersHere({ places }: World): Promise<string[]> {
+  const { stdout } = await runProcess({
+    command: "bash",
+    args: ["-c", FIND_WRAPPERS],
+    cwd: places.own,
+    env: process.env,
+    timeout: WRAPPERS_MS,
+  });
+  return stdout.split("\n").filter(Boolean).sort();
+}

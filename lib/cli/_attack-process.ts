@@ -1,0 +1,45 @@
+import { type ProcessTask, PROGRESS } from "../attack/attack.ts";
+import type { Attackable, SessionOptions } from "../attack/adversary.ts";
+import { attackHere } from "../attack/worker.ts";
+import { doTask } from "../tape/fresh.ts";
+import { findServers } from "./_config.ts";
+import type { Io } from "./_io.ts";
+import { rulesHere } from "./_run-options.ts";
+import { consoleAside, outliveStrays } from "./_runtime.ts";
+import { builtIn, loadAgent } from "./_script.ts";
+
+/** The process of an attack, which runs wholly in the sandbox of its world. */
+async function attacked({ script, project, env, attack }: ProcessTask): Promise<unknown> {
+  process.chdir(project);
+  const { signal } = new AbortController();
+  const io: Io = { out: () => {}, err: () => {}, tty: false, env: { ...process.env, ...env }, cwd: project, signal };
+  const agent = script === undefined ? await builtIn() : await loadAgent(script);
+  return await attackHere(agent as Attackable, attack, {
+    signal,
+    // What 'crochet run' would find is for the agent that comes without a script.
+    ...(script === undefined && { session: await foundHere(agent, io) }),
+    tried: progress(),
+  });
+}
+
+async function foundHere(agent: Awaited<ReturnType<typeof builtIn>>, io: Io): Promise<SessionOptions> {
+  const { config, found, permissions } = await rulesHere({ flags: {}, io, script: false }, agent);
+  const mcp = await findServers(io.cwd, config, io, false);
+  return { permissions, hooks: found.hooks, ...(mcp && { mcp }) };
+}
+
+/** Reports now and then: a full pipe would hold up the search. */
+function progress(): (tries: number, forms: number) => void {
+  let last = 0;
+  return (tries, forms) => {
+    if (performance.now() - last < 200) return;
+    last = performance.now();
+    process.stdout.write(`${PROGRESS}${tries} ${forms}\n`);
+  };
+}
+
+if (import.meta.main) {
+  outliveStrays();
+  consoleAside();
+  await doTask(attacked);
+}
