@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { install } from "../../lib/cli/hooks/install.ts";
 import { type HostName, HOSTS } from "../../lib/hooks/hosts/index.ts";
+import { LAB_HOSTS } from "../../lib/lab/hosts.ts";
 import { ended, type Exit, type Given } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
 import { put } from "../_scratch.ts";
@@ -53,7 +54,7 @@ interface RealHost {
 }
 
 /** The release for which the table of a host was written. */
-const pinned = (table: HostName) => `${HOSTS[table].tried!.package}@${HOSTS[table].tried!.version}`;
+const pinned = (table: HostName) => `${LAB_HOSTS[table]!.package}@${HOSTS[table].tried!.version}`;
 
 const claude = {
   table: "claude",
@@ -210,6 +211,22 @@ for (const { host, table, more = [], program, model, install: how, session, play
     assert.match(out, /I tested it/, shown);
   });
 }
+
+test("in Claude Code a module rewrites what is shown, at an event that we do not fire", SKIP, async (t) => {
+  const path = hostProgram(join(FOLDER, "claude"), [pinned("claude")], "claude");
+  if (path === undefined) return t.skip("Claude Code cannot be installed");
+  using here = place({
+    "hooks/message-display.x.ts":
+      `export default ({ delta }) => ({ action: "modify", value: delta.replace("done", "SHOWN-INSTEAD") });`,
+    "package.json": "{}",
+  }, "a project");
+  await here.call(install.default, join(here.cwd, "hooks"), "--for", "claude", "--scope", "local");
+  await using server = await messagesApi();
+  const { args, env } = claude.session(here, server.url);
+  const { out, err } = await ended([path, ...args], { cwd: here.cwd, env: { HOME: here.home, ...env } });
+  assert.match(out, /SHOWN-INSTEAD/, err);
+  assert.doesNotMatch(server.asked(), /SHOWN-INSTEAD/);
+});
 
 test("doctor learns from Codex that no person has trusted the hooks", SKIP, async (t) => {
   const path = hostProgram(join(FOLDER, "codex"), [pinned("codex")], "codex");

@@ -142,7 +142,7 @@ export const claude: Host = {
     },
     WorktreeRemove: { ours: ["worktree-remove"], can: [] },
   },
-  tried: { package: "@anthropic-ai/claude-code", version: "2.1.325", unseen: ["TeammateIdle", "DirectoryAdded"] },
+  tried: { version: "2.1.325", unseen: ["TeammateIdle", "DirectoryAdded"] },
   tools: {},
   toolAliases: {},
   likeClaude: true,

@@ -36,7 +36,7 @@ export const codex: Host = {
     PostCompact: { ours: ["post-compact"], can: [], output: [] },
     Interrupt: {},
   },
-  tried: { package: "@openai/codex", version: "0.166.0", unseen: ["PermissionRequest", "PostCompact", "Interrupt"] },
+  tried: { version: "0.166.0", unseen: ["PermissionRequest", "PostCompact", "Interrupt"] },
   tools: {},
   toolAliases: { apply_patch: ["Edit", "Write"], spawn_agent: ["Agent"] },
   likeClaude: true,

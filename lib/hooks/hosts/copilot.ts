@@ -88,7 +88,7 @@ export const copilot: Host = {
     subagentStop: { ours: ["subagent-stop"], can: ["deny"] },
     preCompact: { ours: ["pre-compact"], can: [] },
   },
-  tried: { package: "@github/copilot", version: "1.0.102", unseen: ["subagentStart", "subagentStop", "preCompact"] },
+  tried: { version: "1.0.102", unseen: ["subagentStart", "subagentStop", "preCompact"] },
   tools,
   inputKeys,
   read,

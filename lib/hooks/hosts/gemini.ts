@@ -50,7 +50,7 @@ function toolMatcher(names: readonly string[]): string | undefined {
 export const gemini: Host = {
   name: "gemini",
   events,
-  tried: { package: "@google/gemini-cli", version: "0.61.0", unseen: ["Notification"] },
+  tried: { version: "0.61.0", unseen: ["Notification"] },
   tools,
   toolAliases: {},
   likeClaude: false,

@@ -42,7 +42,7 @@ export interface Host {
   readonly name: string;
   readonly events: { readonly [name: string]: HostEventRow };
   /** The release that was run for this table, and the events that no run has fired. Absent: all is by its documents. */
-  readonly tried?: { readonly package: string; readonly version: string; readonly unseen: readonly string[] };
+  readonly tried?: { readonly version: string; readonly unseen: readonly string[] };
   /** Its names of tools by ours, if the inputs have the same fields. */
   readonly tools: { readonly [theirs: string]: string };
   /** Its names of the fields of tools' inputs by ours, where they differ. */

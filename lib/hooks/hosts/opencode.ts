@@ -18,7 +18,7 @@ export const opencode: Host = adapterHost({
     "session.idle": { ours: ["stop"], can: ["deny"] },
     "experimental.session.compacting": { ours: ["pre-compact"], can: [] },
   },
-  tried: { package: "opencode-ai", version: "1.18.33", unseen: ["experimental.session.compacting"] },
+  tried: { version: "1.18.33", unseen: ["experimental.session.compacting"] },
   tools: {
     bash: "Bash",
     edit: "Edit",

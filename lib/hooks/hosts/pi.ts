@@ -19,7 +19,7 @@ export const pi: Host = adapterHost({
     agent_before_settle: { ours: ["stop"], can: ["deny"] },
     session_before_compact: { ours: ["pre-compact"], can: ["deny"] },
   },
-  tried: { package: "@earendil-works/pi-coding-agent", version: "0.87.1", unseen: ["session_before_compact"] },
+  tried: { version: "0.87.1", unseen: ["session_before_compact"] },
   tools: { bash: "Bash", write: "Write", read: "Read", grep: "Grep", find: "Glob", ls: "LS" },
   inputKeys: { path: "file_path" },
   // Its edits are a list with names of its own.

@@ -26,7 +26,6 @@ export const qwen: Host = {
   },
   // SessionEnd: in three of three runs without a terminal it did not fire.
   tried: {
-    package: "@qwen-code/qwen-code",
     version: "0.24.4",
     unseen: [
       ...["SessionEnd", "PermissionRequest", "PermissionDenied", "StopFailure", "PreCompact", "PostCompact"],
