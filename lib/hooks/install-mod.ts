@@ -81,6 +81,7 @@ export async function planMod(
   });
   const inCode = new Set(hooks.filter(({ file }) => file.kind !== "command").map(({ file }) => file.name));
   return await pluginOf(parts.map(({ hook }) => hook), to, place, {
+    how: "which run inside Claude Code",
     entries: moments.map(({ file, name: event, on }) => entry(event, matcherOf([on]), file.name)),
     left: unfit.map(({ hook: { file }, why, fix }) => ({ name: file.name, why: fix ? `${why}: ${fix}` : why })),
     list: { modules: ["./register.js"] },

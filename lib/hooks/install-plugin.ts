@@ -49,11 +49,14 @@ export interface PluginPlan extends Pick<Installation, "settings" | "entries" | 
 export async function planPlugin(hooks: readonly Installable[], to: string, place: Place): Promise<PluginPlan> {
   const plugin = { root: "$CLAUDE_PLUGIN_ROOT", folder: COPIES };
   const { entries, left } = planEntries(hooks, { ...place, scope: "project", plugin });
-  return await pluginOf(hooks, to, place, { entries, left, listed: entries, isCopied: () => true });
+  const how = "which Claude Code starts by crochet: npm install crochet";
+  return await pluginOf(hooks, to, place, { how, entries, left, listed: entries, isCopied: () => true });
 }
 
 /** What distinguishes one plugin from another. */
 interface PluginParts extends Pick<PluginPlan, "entries" | "left" | "isCopied"> {
+  /** How its hooks run, in words. */
+  readonly how: string;
   /** What its hooks.json lists, beside the fields `list`. */
   readonly listed: PluginPlan["entries"];
   readonly list?: object;
@@ -66,7 +69,7 @@ export async function pluginOf(
   hooks: readonly Installable[],
   to: string,
   place: Place,
-  { entries, left, isCopied, listed, list = {}, notes = [], files = [] }: PluginParts,
+  { how, entries, left, isCopied, listed, list = {}, notes = [], files = [] }: PluginParts,
 ): Promise<PluginPlan> {
   checkPlace(to, place.cwd);
   const isTheirs = (name: string) => existsSync(join(to, name)) && (name === README ? !isOurReadme(to) : !isOurs(to));
@@ -80,7 +83,7 @@ export async function pluginOf(
   const code = [...files, [LIST, text] as const];
   const hash = sha256().update(JSON.stringify([code, hooks.map(({ file }) => file.text)])).digest("hex").slice(0, 12);
   const { version = `0.0.0-${hash}`, author, license } = about;
-  const description = `Hooks of ${about.name ?? basename(place.cwd)}`;
+  const description = `Hooks of ${about.name}, ${how}`;
   const manifest = { name, version, description, ...(author && { author }), ...(license && { license }) };
   const lacks = [...author ? [] : ["author"], ...license ? [] : ["license"]];
   const missing = lacks.map((field) => `package.json has no "${field}", which the plugin directory asks for`);
@@ -90,7 +93,7 @@ export async function pluginOf(
     files: new Map([
       ...code.slice(0, -1),
       [MANIFEST, `${JSON.stringify(manifest, null, 2)}\n`],
-      [README, readmeOf(hooks, { name, description, repository: about.repository })],
+      [README, readmeOf(hooks, name, description, about.repository)],
       ...licence === undefined ? [] : [[LICENCE, licence] as const],
       ...code.slice(-1),
     ]),
@@ -102,74 +105,44 @@ export function pluginName(to: string): string {
   return basename(to).toLowerCase().replace(/[^a-z0-9]+/g, "-").slice(0, 64);
 }
 
-interface Project {
-  readonly name?: string;
-  readonly version?: string;
-  readonly author?: { readonly name: string };
-  readonly license?: string;
-  /** `owner/name` on GitHub. */
-  readonly repository?: string;
-  /** The text of its licence. */
-  readonly licence?: string;
-}
-
 /** Who made the project and under which licence, as it says itself. */
-function readProject(cwd: string): Project {
+function readProject(cwd: string) {
   const path = join(cwd, "package.json");
   const given = existsSync(path) ? parsed(readFileSync(path, "utf8")) : undefined;
   const { name, version, author, license, repository } = isObject(given) ? given : {};
-  const [, person, email] = /^([^<(]+?)\s*(?:<(.+?)>)?\s*(?:\(.*\))?$/.exec(String(author ?? "")) ?? [];
-  const who = isObject(author) && typeof author.name === "string"
-    ? author
-    : typeof author === "string" && person
-    ? { name: person, ...(email && { email }) }
-    : undefined;
-  const at = isObject(repository) ? repository.url : repository;
-  const [, github] = /^(?:github:|.*github\.com[/:])?([\w.-]+\/[\w.-]+?)(?:\.git)?$/.exec(String(at ?? "")) ?? [];
+  const text = (value: unknown) => typeof value === "string" ? value : undefined;
+  const [, person, email] = /^([^<(]+?)\s*(?:<(.+?)>)?\s*(?:\(.*\))?$/.exec(text(author) ?? "") ?? [];
+  const at = text(isObject(repository) ? repository.url : repository) ?? "";
   const licence = readdirSync(cwd).find((file) => /^(?:licen[cs]e|copying)(?:\.\w+)?$/i.test(file));
   return {
-    ...(typeof name === "string" && { name }),
-    ...(typeof version === "string" && { version }),
-    ...(who && { author: who as { name: string } }),
-    ...(typeof license === "string" && { license }),
-    ...(github !== undefined && { repository: github }),
-    ...(licence !== undefined && { licence: readFileSync(join(cwd, licence), "utf8") }),
+    ...{ name: text(name) ?? basename(cwd), version: text(version), license: text(license) },
+    author: isObject(author) ? author : person && { name: person, ...(email && { email }) },
+    /** `owner/name` on GitHub. */
+    repository: /^(?:github:|.*github\.com[/:])?([\w.-]+\/[\w.-]+?)(?:\.git)?$/.exec(at)?.[1],
+    licence: licence === undefined ? undefined : readFileSync(join(cwd, licence), "utf8"),
   };
 }
 
-interface Described {
-  readonly name: string;
-  readonly description: string;
-  readonly repository: string | undefined;
-}
-
 /** What the plugin does, hook by hook, for those who install it. */
-function readmeOf(hooks: readonly Installable[], { name, description, repository }: Described): string {
+function readmeOf(hooks: readonly Installable[], name: string, words: string, repository: string | undefined): string {
   const rows = hooks.flatMap(momentsOf).map(({ file, record, on, event }) => {
-    const { can = [] } = record.mode !== "gate"
-      ? {}
-      : Object.values(HOSTS.claude.events).find(({ ours }) => ours?.includes(on.event)) ?? {};
-    return `| \`${file.name}\` | ${event}${on.tools ? ` of ${on.tools.join(", ")}` : ""} | ${
-      can.join(", ") || "watch"
-    } |`;
+    const row = Object.values(HOSTS.claude.events).find(({ ours }) => ours?.includes(on.event));
+    const may = record.mode === "gate" && row?.can?.join(", ") || "watch";
+    return `| \`${file.name}\` | ${[event, ...on.tools ?? []].join(" ")} | ${may} |`;
   });
-  const line = repository === undefined
-    ? `claude --plugin-dir ${name}`
-    : `/plugin install ${name} --marketplace ${repository}`;
+  const marketplace = repository === undefined ? undefined : `/plugin install ${name} --marketplace ${repository}`;
   return `# ${name}
 
-${description}: they run inside Claude Code, each at its moment, and decide what may happen there.
+${words}. Each of them is asked at its moment, and may do there what its row says.
 
 | hook | when | what it may do |
 |---|---|---|
 ${rows.join("\n")}
 
-A hook that guards something refuses it if the hook fails, or is not there.
-
 ## Install
 
 \`\`\`
-${line}
+${marketplace ?? `claude --plugin-dir ${name}`}
 \`\`\`
 
 ## Change
@@ -215,24 +188,21 @@ function validated(to: string, env: Environment): string[] {
   let printed: string;
   try {
     const args = ["plugin", "validate", "--json", "--profile", "directory", to];
-    printed = execFileSync(program, args, { env: { ...env }, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+    printed = execFileSync(program, args, {
+      env: { ...env },
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+      timeout: 60_000,
+    });
   } catch (error) {
     printed = String((error as { stdout?: unknown }).stdout ?? "");
   }
-  const report = parsed(printed) as Report | undefined;
-  if (!isObject(report)) return [`not validated: this version of claude cannot; mods need ${FIRST_WITH_MODS}`];
-  const wrong = [report.manifest, ...report.contents].flatMap(({ errors }) => errors.map(({ message }) => message));
-  if (wrong.length > 0) throw new Error(`Cannot install as Claude Code would not load it: ${wrong.join("; ")}`);
-  const refused = report.directory.findings.filter(({ blocking }) => blocking);
+  const report = parsed(printed) as any;
+  if (!report) return [`not validated: this version of claude cannot; mods need ${FIRST_WITH_MODS}`];
+  const wrong = [report.manifest, ...report.contents].flatMap(({ errors }) => errors)[0];
+  if (wrong) throw new Error(`Cannot install as Claude Code would not load it: ${wrong.message}`);
+  const refused: any[] = report.directory.findings.filter((finding: any) => finding.blocking);
   return refused.map(({ title, fix }) => `the plugin directory would refuse it: ${title}: ${fix}`);
-}
-
-interface Report {
-  readonly manifest: { readonly errors: readonly { readonly message: string }[] };
-  readonly contents: readonly { readonly errors: readonly { readonly message: string }[] }[];
-  readonly directory: {
-    readonly findings: readonly { readonly blocking: boolean; readonly title: string; readonly fix: string }[];
-  };
 }
 
 /** Removes a plugin of ours, and the folders it leaves empty, up to the project. Gives whether there was one. */

@@ -440,7 +440,7 @@ test("a mod is installed again in the place of a plugin, and uninstalled to the 
   assert.deepEqual(manifest, {
     name: "hooks",
     version: "1.2.3",
-    description: "Hooks of project",
+    description: "Hooks of project, which run inside Claude Code",
     author: { name: "A", email: "a@b.c" },
     license: "MIT",
   });

@@ -14,23 +14,14 @@ const MISSING =
     "File URLPattern setImmediate ReadableStream FinalizationRegistry SharedArrayBuffer WebSocket navigator global " +
     "BroadcastChannel MessageChannel WebAssembly Atomics CompressionStream DOMException").split(" ");
 
+interface Asked {
+  readonly path: string;
+}
+
 /** One file of code, and why Claude Code would not take it as a module: undefined if it would. */
 export interface Bundle {
   readonly code: string;
   readonly unfit: string | undefined;
-}
-
-interface Build {
-  onResolve(on: { filter: RegExp }, found: (asked: { path: string }) => object | undefined): void;
-  onLoad(on: { filter: RegExp; namespace: string }, made: (asked: { path: string }) => object): void;
-}
-
-interface Bundler {
-  build(options: object): Promise<{
-    readonly success: boolean;
-    readonly outputs: readonly { text(): Promise<string> }[];
-    readonly logs: readonly { readonly message: string }[];
-  }>;
 }
 
 /**
@@ -47,12 +38,12 @@ export async function modBundle(source: string, minify = false): Promise<Bundle>
     define: Object.fromEntries(MISSING.map((name) => [name, `CROCHET_MISSING_${name}`])),
     plugins: [{
       name: "mod",
-      setup(build: Build) {
+      setup(build: any) {
         build.onResolve({ filter: /^crochet(?:\/core)?$/ }, () => ({ path: CORE }));
-        build.onResolve({ filter: /^[a-z]/ }, ({ path }) => {
+        build.onResolve({ filter: /^[a-z]/ }, ({ path }: Asked) => {
           return isBuiltin(path) || /^(?:bun|deno):/.test(path) ? { path, namespace: "builtin" } : undefined;
         });
-        build.onLoad({ filter: /^/, namespace: "builtin" }, ({ path }) => {
+        build.onLoad({ filter: /^/, namespace: "builtin" }, ({ path }: Asked) => {
           const named = `/* @__PURE__ */ CROCHET_BUILTIN_${builtins.push(path) - 1}()`;
           const names = Object.keys(process.getBuiltinModule(path) ?? {}).filter((name) =>
             /^(?!default$)\w+$/.test(name)
@@ -83,7 +74,7 @@ export function childBundle(source: string, runtime: string): Promise<string> {
 }
 
 async function bundle(source: string, options: object): Promise<string> {
-  const { Bun } = globalThis as unknown as { Bun: Bundler };
+  const { Bun } = globalThis as any;
   const folder = mkdtempSync(join(tmpdir(), "crochet-mod-"));
   try {
     const entry = join(folder, "mod.js");
