@@ -197,3 +197,21 @@ const FIELDS: { readonly [N in Plain]: { readonly [F in keyof EventFields[N]]-?:
 export function plainFields(event: string): readonly (readonly [name: string, field: EventField])[] | undefined {
   return Object.hasOwn(FIELDS, event) ? Object.entries(FIELDS[event as Plain]) : undefined;
 }
+
+/** Events that only we fire, by all their names: a hook that we serve to ourselves reads them as we wrote them. */
+export const OWN_EVENTS: { readonly [name: string]: EventName } = {
+  "agent-start": "agent-start",
+  "turn-start": "turn-start",
+  "pre-generation": "turn-start",
+  "iteration": "iteration",
+  "pre-iteration": "iteration",
+  "turn-end": "turn-end",
+  "post-generation": "turn-end",
+  "agent-stop": "agent-stop",
+  "cleanup": "agent-stop",
+  "model-switch": "model-switch",
+  "error": "error",
+  "checkpoint": "checkpoint",
+  "memory-update": "memory-update",
+  "agent-prompt": "agent-prompt",
+};

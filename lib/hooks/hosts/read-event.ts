@@ -1,6 +1,6 @@
 import type { EventFields, EventName, Fired } from "../../core/events.ts";
 import type { Host } from "./host.ts";
-import { type EventField, plainFields } from "../event-fields.ts";
+import { type EventField, OWN_EVENTS, plainFields } from "../event-fields.ts";
 import { keysFor, renamed } from "./keys.ts";
 
 export interface HostEvent {
@@ -102,24 +102,6 @@ function valueOf(given: unknown, { kind, nullable }: EventField): unknown {
   if (kind === "data") return given ?? null;
   return text(given) || (nullable ? null : "");
 }
-
-/** Events that only we fire: a hook that we serve to ourselves reads them as we wrote them. */
-const OWN_EVENTS: { readonly [name: string]: EventName } = {
-  "agent-start": "agent-start",
-  "turn-start": "turn-start",
-  "pre-generation": "turn-start",
-  "iteration": "iteration",
-  "pre-iteration": "iteration",
-  "turn-end": "turn-end",
-  "post-generation": "turn-end",
-  "agent-stop": "agent-stop",
-  "cleanup": "agent-stop",
-  "model-switch": "model-switch",
-  "error": "error",
-  "checkpoint": "checkpoint",
-  "memory-update": "memory-update",
-  "agent-prompt": "agent-prompt",
-};
 
 /** Fields that every event has on the wire, and no event of ours has. */
 const WIRE_FIELDS = [

@@ -1,6 +1,6 @@
-import { type AnyEvent, type EventName, type EventOf, EVENTS } from "../../core/events.ts";
+import { type AnyEvent, type EventOf, EVENTS } from "../../core/events.ts";
 import { kebab, pascal, resolveEvent } from "../../core/names.ts";
-import { plainFields } from "../event-fields.ts";
+import { OWN_EVENTS, plainFields } from "../event-fields.ts";
 
 /** What the wire carries and an event does not. Whatever is absent is left out, or is what the comment says. */
 export interface WireFacts {
@@ -141,16 +141,11 @@ function eventFields(event: AnyEvent, name: string, facts: WireFacts): Fields {
     case "message-display":
       return { turn_id: event.turn_id, ...plain(event) };
     default:
-      return plain(event, OWN.has(event.event));
+      return plain(event, Object.hasOwn(OWN_EVENTS, event.event));
   }
 }
 
-/** Events that no other host has: they have the turn and the time too. */
-const OWN: ReadonlySet<EventName> = new Set([
-  ...["turn-start", "turn-end", "agent-stop", "error", "checkpoint", "memory-update", "agent-prompt"] as const,
-]);
-
-/** The fields that the table of fields names, as it says. */
+/** The fields as the table says; an event that no other host has carries the turn and the time too. */
 function plain(event: AnyEvent, isOwn = false): Fields {
   const own = event as AnyEvent & Fields;
   const sent = plainFields(event.event)!.filter(([name, { wire, isSent }]) =>
