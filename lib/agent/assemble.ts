@@ -85,7 +85,7 @@ async function basisOf(parts: AgentParts, own: RunOptions, prompt: Prompt | unde
   const cwd = own.cwd ?? parts.cwd;
   const tape = await tapeFor(options.tape, own.tape, cwd, parts.resolve, options.from);
   const engine = engineOf(own.step ?? options.step);
-  const logged = tape || engine ? undefined : await sessionLogFor(options, own, cwd, prompt);
+  const logged = tape || engine ? undefined : await sessionLogFor(options, own, cwd, prompt, parts.resolve);
   const lane = tape?.lane("main") ?? logged?.lane;
   const clock = lane?.clock ?? systemClock;
   const choices = choicesOf(options, own, tape, logged);
@@ -141,12 +141,13 @@ async function storeFor(
 let logs: Promise<typeof import("./log.ts")> | undefined;
 
 /** The log of a session, if it has one: without, nothing of it is loaded. */
-async function sessionLogFor(...[options, own, cwd, prompt]: Parameters<typeof import("./log.ts").logFor>) {
-  const isWanted = own.log ?? own.durable ?? process.env.CROCHET_LOG ?? options.from;
+async function sessionLogFor(...given: Parameters<typeof import("./log.ts").logFor>) {
+  const [options, own] = given;
+  const isWanted = own.log ?? own.durable ?? own.from ?? process.env.CROCHET_LOG ?? options.from;
   if (!isWanted) {
     return undefined;
   }
-  return await (await (logs ??= import("./log.ts"))).logFor(options, own, cwd, prompt);
+  return await (await (logs ??= import("./log.ts"))).logFor(...given);
 }
 
 /** What scripts began in this process on tapes of the environment. */

@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isBlank, type Prompt, promptText } from "../core/messages.ts";
@@ -52,12 +52,12 @@ export interface SessionLog extends LoggedSession {
 }
 
 /** Where a session is logged; undefined: nowhere. */
-function folderOf({ from }: AgentOptions, { log, durable }: RunOptions, cwd: string): string | undefined {
+function folderOf({ from }: AgentOptions, { log, durable, from: own }: RunOptions, cwd: string): string | undefined {
   const { CROCHET_LOG: named = "" } = process.env;
   if (log === false || (named === "off" && log === undefined)) return undefined;
   if (typeof log === "string") return log;
   if (named !== "") return resolve(cwd, named);
-  return log === true || durable || isMain(from) ? join(stateDir(cwd), "runs") : undefined;
+  return log === true || durable || own !== undefined || isMain(from) ? join(stateDir(cwd), "runs") : undefined;
 }
 
 function scriptOf(from: string): string {
@@ -81,10 +81,12 @@ export async function logFor(
   own: RunOptions,
   cwd: string,
   prompt: Prompt | undefined,
+  resolve: (path: string) => string,
 ): Promise<SessionLog | undefined> {
   const folder = folderOf(options, own, cwd);
   if (folder === undefined) return undefined;
   const files = jsonlStore(folder);
+  if (own.from !== undefined) return await forkLog(own.from, { folder, files, resolve, options, own, cwd, prompt });
   const known = own.fork === undefined ? own.resume ?? own.id : undefined;
   const release = known === undefined ? undefined : await files.lock(known);
   try {
@@ -92,6 +94,40 @@ export async function logFor(
     return await sessionLog({ folder, files, known, past, options, own, cwd, release });
   } catch (error) {
     await release?.();
+    throw error;
+  }
+}
+
+/** The log of a session that goes another way than a run that was logged or recorded. */
+async function forkLog(
+  from: string,
+  { resolve, prompt = "", ...place }: Omit<Opening, "known" | "past" | "release"> & {
+    readonly resolve: (path: string) => string;
+    readonly prompt: Prompt | undefined;
+  },
+): Promise<SessionLog> {
+  if (!isBlank(prompt)) {
+    throw new TypeError(`Cannot fork ${from} with a prompt as it has its own: leave the prompt out`);
+  }
+  const { folder, files, own, cwd, options } = place;
+  const id = own.id ?? crypto.randomUUID();
+  const release = await files.lock(id);
+  try {
+    const [{ forked }, { Past }, { LineLog }, { Log }] = await Promise.all([
+      import("../log/fork.ts"),
+      import("../log/past.ts"),
+      import("../transcript/line-log.ts"),
+      import("../log/read.ts"),
+    ]);
+    const { header, entries } = await forked(from, { folder, resolve, cwd, id });
+    const agent = options.from === undefined ? {} : { agent: scriptOf(options.from) };
+    const past = new Past(new Log([{ ...header, ...agent }, ...entries.slice(1)]), true, true);
+    const file = new LineLog(files.pathOf!(id));
+    file.append(past.before);
+    file.close();
+    return await sessionLog({ ...place, known: id, past, release });
+  } catch (error) {
+    await release();
     throw error;
   }
 }
@@ -110,6 +146,21 @@ async function pastOf(path: string, own: RunOptions, prompt: Prompt | undefined)
     );
   }
   return new Past(log, continues);
+}
+
+/** Notes the secrets that a log shows, to be found when their variables are gone. */
+async function noteSecrets(log: RunLog, cwd: string): Promise<void> {
+  const { encodedForms, secretsOf, secretsOfFolder } = await import("../tape/redact/secrets.ts");
+  const known = [...secretsOf(process.env), ...secretsOfFolder(cwd)];
+  if (known.length === 0) return;
+  log.flush();
+  const text = readFileSync(log.path, "utf8");
+  for (const [value, name] of known) {
+    const forms = [value, ...encodedForms(value)];
+    if (forms.some((form) => text.includes(JSON.stringify(form).slice(1, -1)))) {
+      log.line({ secret: "environment", name, value });
+    }
+  }
 }
 
 interface Opening {
@@ -181,16 +232,17 @@ async function sessionLog({ files, known, past, options, own, cwd, ...opened }: 
     prompted(begin: LoggedBegin, now: SessionState): LoggedBegin {
       state = now;
       if (prompts++ > 0) lane.clock.nextStep();
-      if (open) {
-        const was = { prompt: past!.log.prompts.at(-1)! as Prompt, asks: open.asks, trigger: open.trigger };
-        now.model = open.model;
-        open = undefined;
+      const was = open && { prompt: past!.log.prompts.at(-1)! as Prompt, asks: open.asks, trigger: open.trigger };
+      const model = open?.model;
+      open = undefined;
+      if (was && !past!.isCopied) {
+        if (own.model === undefined) now.model = model!;
         return was;
       }
-      const { prompt, asks, trigger } = begin;
+      const { prompt, asks, trigger } = was ?? begin;
       log.line({ prompt: prompt as string });
       log.line({ begin: now.runs, trigger, model: now.model, ...(asks && { asks }), at: log.now() }, "written");
-      return begin;
+      return { prompt, asks, trigger };
     },
     waiting: (emit: (event: RunEvent) => void): PermissionAsker | undefined =>
       !durable ? undefined : async ({ key = "", agent_id = id, tool_name, input, reason }, signal) => {
@@ -201,6 +253,7 @@ async function sessionLog({ files, known, past, options, own, cwd, ...opened }: 
         });
       },
     async close() {
+      if (prompts > (past?.runs ?? 0)) await noteSecrets(log, cwd);
       log.close();
       await release();
     },

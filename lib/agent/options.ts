@@ -109,6 +109,8 @@ export interface RunOptions extends CommonOptions {
   log?: boolean | string;
   /** Each step of its log is on the disk before the next, a call that was cut off runs again, and questions wait for an answer. @default false */
   durable?: boolean;
+  /** Goes another way from a model call on, with no prompt: `<id of a run>#7` or `fixtures/fix#3` serves what was before it. */
+  from?: string;
   /** The session's id. If a journal has an interrupted run of it, that run continues. @default a new one */
   id?: string;
   /** A stored session to continue: its id, and optionally a checkpoint or number of messages to fork from. */
@@ -218,6 +220,7 @@ export const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind 
   rollout: "any",
   log: "any",
   durable: "true or false",
+  from: "a text",
   id: "a text",
   resume: "a text",
   fork: "any",

@@ -9,8 +9,8 @@ import { findServers, onPromptFor, readConfig } from "./_config.ts";
 import { findHooks, reportUnloaded } from "./_find-hooks.ts";
 import { budgetFlag, type Flags, numberFlag, type Usage } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
-import { privateDir, projectOf, runsDir } from "./_project.ts";
-import { expectOwn, lastId, projectStore, rememberedRules } from "./_stored.ts";
+import { privateDir, projectOf, rolloutId, runsDir } from "./_project.ts";
+import { expectOwn, lastId, logMeant, projectStore, rememberedRules } from "./_stored.ts";
 
 /** Part of `--help`: how a person is asked. */
 export const ASKING =
@@ -28,6 +28,10 @@ export const RUN_FLAGS: Usage["flags"] = [
   ["--max-iterations <n>", "the maximum number of model calls"],
   ["--budget <n>", "the maximum cost in dollars; or in tokens, as 500k or 2M"],
   ["--resume <id>", "continue a stored session or checkpoint; 'last' is the newest"],
+  [
+    "--from <run#n>",
+    "go another way: serve a run or fixture (last#7, fixtures/fix#3) up to model call n, ask from there",
+  ],
   ["--rollout <file>", "where to log everything that happens"],
 ];
 
@@ -67,6 +71,7 @@ export async function runOptions(
     ...(mcp && { mcp }),
     ...(model !== undefined && { model }),
     ...(resume !== undefined && pastFrom(resume)),
+    ...(flags.from !== undefined && { from: forkFrom(String(flags.from), cwd, flags, io) }),
   };
   const onPrompt = await onPromptFor(config, io.env);
   const begun = (id: string) => {
@@ -91,6 +96,16 @@ export async function rulesHere({ flags, io, script }: Call, agent: Agent) {
   });
   const named = flags.model ?? (agent.model === undefined ? io.env.CROCHET_MODEL || config.model : undefined);
   return { config, found, permissions, model: named === undefined ? undefined : String(named) };
+}
+
+/** What a run goes another way from, by its whole name. */
+function forkFrom(given: string, cwd: string, flags: Flags["flags"], io: Io): string {
+  const [, named = given, call = ""] = /^(.+?)(#\d+)$/.exec(given) ?? [];
+  if (flags.resume !== undefined) throw new UsageError("Cannot use --from with --resume: leave one of them out");
+  const path = logMeant(named, cwd, io);
+  if (path === undefined) return `${resolve(io.cwd, named)}${call}`;
+  expectOwn(path, "fork", flags, io);
+  return `${rolloutId(path)}${call}`;
 }
 
 /** A session by its id; one of its checkpoints (`id@messages`) is continued under a new id. */

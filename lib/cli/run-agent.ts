@@ -62,7 +62,7 @@ export async function promptFor(words: readonly string[], { flags, io }: Call): 
   const goesOn = (flags.durable === true || flags.on !== undefined) && flags.resume !== undefined;
   if (goesOn && words.length === 0) return "";
   const prompt = await promptOf(words, io);
-  return prompt.trim() === "" && flags.resume === undefined ? undefined : prompt;
+  return prompt.trim() === "" && (flags.resume ?? flags.from) === undefined ? undefined : prompt;
 }
 
 export async function runPrompt(agent: Agent, prompt: string, call: Call): Promise<number> {

@@ -1,8 +1,12 @@
 import { readFileSync } from "node:fs";
 
-/** The version of this package. */
+/** The version of this package; in a bundle it is not known. */
 export function crochetVersion(): string {
-  return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version;
+  try {
+    return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version;
+  } catch {
+    return "bundled";
+  }
 }
 
 /** What it runs on: `bun 1.4.4`. */

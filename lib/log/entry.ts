@@ -71,6 +71,9 @@ interface ToolFactResult {
   readonly threw?: string;
 }
 
+/** What one hook said at an event. */
+export type HookSaid = { readonly hook: string } & Fields;
+
 /** What a hook step left behind beside its answer. */
 export interface HookLeft {
   /** The number of the session's next event. */
@@ -241,6 +244,8 @@ export const ENTRIES = {
   git: { git: text },
   /** A file of the workspace that the agent itself read, if no other files are kept with the tape. */
   file: { file: text, text },
+  /** What each hook said at an event, of those that said something: not compared, but it says why a run differs. */
+  said: { said: list<HookSaid>(), lane: text, event: field<EventName>("a text"), "about?": text },
   /** How the run ended, and the files it left, by the hash of their bytes. */
   end: { end: text, "files?": textByName },
 
@@ -333,6 +338,7 @@ export type InboxFact = EntryOf<"inbox">;
 export type RefusalFact = EntryOf<"refused">;
 export type AnswerFact = EntryOf<"asked">;
 export type MemoryFact = EntryOf<"memory">;
+export type SaidFact = EntryOf<"said">;
 export type EndFact = EntryOf<"end">;
 /** The kinds of line that only logs have. */
 const LOG_KINDS = [

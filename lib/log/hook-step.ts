@@ -1,7 +1,8 @@
 import type { Fired } from "../core/events.ts";
 import { type Folded, IN_BACKGROUND } from "../core/fold.ts";
 import type { Run } from "../core/run.ts";
-import type { HookLeft } from "./entry.ts";
+import type { HookLeft, HookSaid } from "./entry.ts";
+import { plainJson } from "./tools.ts";
 
 /** What hooks said, and what they left behind for others. */
 export interface HookWords {
@@ -46,6 +47,24 @@ export function recalledHooks(run: Run, { values = [], gone = [], calls = [], ne
     run.account(call.used, call);
   }
   state.sequence.next = Math.max(state.sequence.next, next);
+}
+
+/** What each hook said, of those that said something. */
+export function hooksSaid({ runs = [], contexts = [] }: Partial<Folded>): HookSaid[] {
+  return runs.flatMap(({ hook, opinion, failure }) => {
+    const texts = contexts.filter((one) => one.hook === hook).map(({ text }) => text);
+    const { decision, reason, value, halt, abort } = opinion ?? {};
+    const said = {
+      ...(failure !== undefined && { failure }),
+      ...(decision !== undefined && { decision }),
+      ...(reason !== undefined && { reason }),
+      ...(value && { value: plainJson(value.to) }),
+      ...(halt !== undefined && { halt: plainJson(halt) }),
+      ...(abort !== undefined && { abort: plainJson(abort) }),
+      ...(texts.length > 0 && { contexts: texts }),
+    };
+    return Object.keys(said).length === 0 ? [] : [{ hook, ...said } as HookSaid];
+  });
 }
 
 /** Whether a hook still works in the background once its event is over. */

@@ -5,7 +5,7 @@ import type { Refusal } from "../core/said.ts";
 import type { Tool } from "../core/tool.ts";
 import type { Said } from "../core/verdict.ts";
 import { LaneClock } from "../tape/clock.ts";
-import { hookLane, laneBelow, lateInbox, MAIN } from "../tape/tape.ts";
+import { type Call, hookLane, laneBelow, lateInbox, MAIN } from "../tape/tape.ts";
 import { Inbox, type Postman } from "../tools/inbox.ts";
 import { askedHooks, hookName, recalledHooks, withoutEmpty } from "./hook-step.ts";
 import type { RunLog } from "./run-log.ts";
@@ -53,6 +53,9 @@ export class LogLane {
       ...(above && { above: above.clock }),
       noted: (fact) => log.line(fact),
     });
+    if (past?.isCopied && !live) {
+      for (const fact of known.facts.filter(({ step }) => step >= known.from)) log.line(fact);
+    }
     const [taken = 0, late = 0] = name === MAIN ? past?.left?.taken ?? [] : [];
     this.inbox = new Inbox(this.#postman(name), taken);
     this.late = new Inbox(this.#postman(lateInbox(name)), late);
@@ -108,6 +111,7 @@ export class LogLane {
     const known = log.past?.hook(name);
     if (known) {
       recalledHooks(run, known.left);
+      log.line(known);
       return { ...NOTHING, ...known.folded };
     }
     this.#leave();
@@ -122,7 +126,10 @@ export class LogLane {
     const { log } = this.#session;
     const did = run.nameOf(kind, name);
     const known = log.past?.did(did);
-    if (known) return known.value as T;
+    if (known) {
+      log.line(known);
+      return known.value as T;
+    }
     const value = await next();
     log.line({ did, ...(value != null && { value: value as never }) });
     return value;
@@ -163,11 +170,20 @@ export class LogLane {
     const { log } = this.#session;
     const logged: Model = (request, signal) => {
       const id = log.nextCall(this.name);
-      return log.past?.answer(id, signal, this.clock) ?? this.#ask(id, real, request, signal);
+      const known = log.past?.call(id);
+      return known ? this.#served(known, request, signal) : this.#ask(id, real, request, signal);
     };
     Object.defineProperty(logged, "name", { value: real.name });
     originals.models.set(logged, real);
     return logged;
+  }
+
+  #served(call: Call, request: ModelRequest, signal: AbortSignal): ReturnType<Model> {
+    const { log } = this.#session;
+    const { id, lane, attempts, error, at } = call;
+    // As it is asked now: the replay of a fork asks so from its beginning.
+    if (log.past!.isCopied) log.called({ id, lane, request, attempt: attempts.at(-1)!, ...(error && { error }), at });
+    return log.past!.answer(call, signal, this.clock);
   }
 
   #ask(id: string, real: Model, request: ModelRequest, signal: AbortSignal): ReturnType<Model> {

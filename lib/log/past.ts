@@ -26,9 +26,13 @@ export class Past {
   readonly #begun = new Set<string>();
   readonly #before: Log;
 
+  /** Whether what is served is written again: the log of a fork begins with it. */
+  readonly isCopied: boolean;
+
   /** `continues`: the run that was cut off goes on; else the session goes on as the messages stand. */
-  constructor(log: Log, continues: boolean) {
+  constructor(log: Log, continues: boolean, isCopied = false) {
     this.log = log;
+    this.isCopied = isCopied;
     const begin = log.begins.at(-1);
     const end = log.ends.at(-1);
     const isOpen = continues && begin !== undefined && (end === undefined || end.index < begin.index);
@@ -53,7 +57,7 @@ export class Past {
     }
     for (const entry of entries) {
       const key = keyOf(entry);
-      this.#known.set(key, (this.#known.get(key) ?? 0) + 1);
+      if (!this.isCopied) this.#known.set(key, (this.#known.get(key) ?? 0) + 1);
       if ("hook" in entry) this.#steps.set(entry.hook, entry);
       else if ("did" in entry) this.#steps.set(entry.did, entry);
       else if ("begun" in entry) this.#begun.add(`${entry.lane} ${entry.begun}`);
@@ -62,6 +66,11 @@ export class Past {
         this.#tools.set(name, [...this.#tools.get(name) ?? [], entry]);
       }
     }
+  }
+
+  /** The lines before the run that goes on. */
+  get before(): readonly LogEntry[] {
+    return this.#before.entries;
   }
 
   /** The facts of an agent's transcript, up to the run that goes on. */
@@ -77,11 +86,15 @@ export class Past {
     return count > 0;
   }
 
-  /** The answer to a call that has ended. */
-  answer(id: string, signal: AbortSignal, clock: LaneClock): SeamAnswer | undefined {
-    const call = this.#calls.get(id);
-    if (!call) return undefined;
-    clock.advance(call.at);
+  /** A call that has ended. */
+  call(id: string): Call | undefined {
+    return this.#calls.get(id);
+  }
+
+  /** Its answer. */
+  answer({ id, at }: Call, signal: AbortSignal, clock: LaneClock): SeamAnswer {
+    const call = this.#calls.get(id)!;
+    clock.advance(at);
     return new SeamAnswer(answerOf(call), { signal, clock, isWatched: true });
   }
 

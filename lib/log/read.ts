@@ -9,6 +9,7 @@ import type { Call, Tape, TapeRequest } from "../tape/tape.ts";
 import { MAIN } from "../tape/tape.ts";
 import { readLineLog } from "../transcript/line-log.ts";
 import type { Entry as Said } from "../transcript/store.ts";
+import { hooksSaid } from "./hook-step.ts";
 import { type CallFact, type EntryOf, kindOf, type LogEntry, type ToolFact, unknownFact } from "./entry.ts";
 import type { RolloutLine } from "../transcript/rollout.ts";
 
@@ -287,6 +288,10 @@ export class Log {
       inboxes: inbox,
       ...(refused.length > 0 && { refusals: refused }),
       ...(asked.length > 0 && { answers: asked }),
+      said: this.parts.hook.flatMap(({ lane, event, about, folded }) => {
+        const said = hooksSaid(folded);
+        return said.length === 0 ? [] : [{ said, lane, event, ...(about !== undefined && { about }) }];
+      }),
       ...(memory && { memory }),
       ...(git !== undefined && { git }),
       ...(Object.keys(this.#files).length > 0 && { files: this.#files }),

@@ -45,7 +45,8 @@ function cutOff(): never {
 }
 
 function served(fact: ToolFact, { state }: ToolContext, log: RunLog): ToolReturn {
-  const { result, cwd } = log.lines.tool(fact);
+  const { result, cwd } = fact;
+  log.tool(fact);
   if (cwd !== undefined) state.set(CWD, () => cwd);
   return output(result);
 }

@@ -81,7 +81,7 @@ export class Assembly {
       }
     }
     await this.#close();
-    const { prompt = [], tool = [], clock = [], inbox = [], refused, asked, memory, git, file, end } = lines;
+    const { prompt = [], tool = [], clock = [], inbox = [], refused, asked, memory, git, file, said, end } = lines;
     if (!end && !isImported(this.#header)) throw this.#refuse("its last line is not an 'end' line, so it was cut off");
     const models = prompt.flatMap(({ model }, i) => model === undefined ? [] : [[i, model]]);
     return {
@@ -94,6 +94,7 @@ export class Assembly {
       inboxes: inbox,
       ...(refused && { refusals: refused }),
       ...(asked && { answers: asked }),
+      ...(said && { said }),
       ...(memory && { memory: memory[0] }),
       ...(git && { git: git[0].git }),
       ...(file && { files: Object.fromEntries(file.map(({ file, text }) => [file, text])) }),

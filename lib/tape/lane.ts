@@ -3,13 +3,16 @@ import { wireOf } from "../anthropic/model.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Said } from "../core/verdict.ts";
 import { Inbox, type Postman } from "../tools/inbox.ts";
-import type { AgentSpec } from "../core/run.ts";
+import type { Fired } from "../core/events.ts";
+import type { Folded } from "../core/fold.ts";
+import type { AgentSpec, Around } from "../core/run.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
-import { type Difference, explain } from "./drift/difference.ts";
+import { type Difference, differs, explain } from "./drift/difference.ts";
 import { LaneClock } from "./clock.ts";
 import type { Divergence, ToolDrift } from "./drift/drift.ts";
-import type { ToolFact } from "../log/entry.ts";
+import type { HookSaid, SaidFact, ToolFact } from "../log/entry.ts";
+import { hooksSaid } from "../log/hook-step.ts";
 import { LaneMatcher } from "./match.ts";
 import { IS_REFUSED, laneRefusals } from "./people.ts";
 import { failing, ROUNDED, SeamAnswer } from "./replay.ts";
@@ -33,6 +36,8 @@ export class TapeLane {
   readonly #verification: Verification | undefined;
   readonly #hookModels = new WeakMap<Model, Model>();
   readonly #refusals: ReturnType<typeof laneRefusals>;
+  /** What its hooks said when it was recorded. */
+  readonly #said: SaidFact[] | undefined;
   /** How many agents each tool call has started. */
   readonly #started = new Map<string, number>();
   /** The lanes of agents it has started that work. */
@@ -64,6 +69,7 @@ export class TapeLane {
     });
     this.#refusals = laneRefusals(session, name, () => this.clock.isLive);
     this.late = new Inbox(this.#postman(lateInbox(name)));
+    this.#said = program?.tape.said?.filter((fact) => fact.lane === name);
     this.#matcher = program && new LaneMatcher(program, name, session.toTape);
     const drifted = (drift: ToolDrift) => session.toolDrifts.push(drift);
     this.#verification = session.mode === "verify"
@@ -92,6 +98,7 @@ export class TapeLane {
     this.#isAtRest = false;
     const isBudgeted = (agent.limits.tokens ?? agent.limits.dollars) !== undefined && !this.#session.faults;
     const { faults } = this.#session;
+    const ask: NonNullable<Around["hooks"]> = agent.around?.hooks ?? ((_run, _event, next) => next());
     faults?.meet(agent.tools);
     return {
       ...agent,
@@ -110,10 +117,38 @@ export class TapeLane {
         isOrdered: true,
         hookModel: (model) => this.hookModel(model),
         refusals: this.#refusals,
+        ...((this.#said ?? this.#notesHooks) &&
+          { hooks: async (run, event, next) => this.#heard(event, await ask(run, event, next)) }),
         ...(isBudgeted && { spent: (now) => this.clock.spent(now) }),
         ...(this.#verification && { result: this.#verification.retell }),
       },
     };
+  }
+
+  /** Compares what hooks say with what they said, until the run leaves its tape. */
+  #heard(event: Fired, folded: Folded): Folded {
+    const about = "tool_use_id" in event ? event.tool_use_id : undefined;
+    const now = hooksSaid(folded);
+    if (this.#notesHooks && now.length > 0) {
+      const at = { lane: this.name, event: event.event, ...(about !== undefined && { about }) };
+      this.#session.recording.said.push({ said: now, ...at });
+    }
+    if (this.#said && this.#isReplayed) this.#compareHooks(event, about, this.#session.mask.on(now));
+    return folded;
+  }
+
+  /** Whether what hooks say becomes part of a tape. */
+  get #notesHooks(): boolean {
+    return this.#session.mode === "record" || this.#session.mode === "update";
+  }
+
+  #compareHooks(event: Fired, about: string | undefined, now: readonly HookSaid[]): void {
+    const at = this.#said!.findIndex((one) => one.event === event.event && one.about === about);
+    // What says nothing has no line.
+    const [was] = at < 0 ? [] : this.#said!.splice(at, 1);
+    const before = was?.said ?? [];
+    const i = [...now, ...before].findIndex((_, i) => differs(before[i], now[i], "") !== undefined);
+    if (i >= 0) this.#session.hookDrifts.push({ lane: this.name, event: event.event, was: before[i], is: now[i] });
   }
 
   /** The lane of the next agent that a call starts; nothing waits for one in the background. */

@@ -12,7 +12,7 @@ import {
   type ToolDrift,
   wholePrice,
 } from "./drift/drift.ts";
-import type { Header } from "../log/entry.ts";
+import type { Header, HookSaid } from "../log/entry.ts";
 import { TapeDrift, TapeLane } from "./lane.ts";
 import { type Mask, mask } from "./redact/mask.ts";
 import { type Program, programOf, Served, type ToTape } from "./match.ts";
@@ -44,6 +44,8 @@ export class TapeSession {
     for (const one of [this.#search, this.#ids]) one.learn(kind, name, value);
   });
   readonly toolDrifts: ToolDrift[] = [];
+  /** Hooks that say something else than they said, in the order in which they were asked. */
+  readonly hookDrifts: HookDrift[] = [];
   /** Settled once a model is asked: the run has left its tape. */
   readonly hasLeft = Promise.withResolvers<void>();
   /** Whether rules or a person that are not the agent's own may refuse its calls. */
@@ -294,12 +296,26 @@ export class TapeSession {
     return { ...rest, source, ...(url !== undefined && { url }), versions };
   }
 
+  /** The first hook that says something else: what differs after it differs for that. */
+  #hookCause(): Divergence[] {
+    const [first] = this.hookDrifts;
+    if (!first) return [];
+    const { lane, event, was, is } = first;
+    const { hook } = (is ?? was)!;
+    const words = !was || was.hook !== hook
+      ? `${hook} says something at ${event}, and did not`
+      : `${hook} ${is ? "does not say" : "says nothing, and not"} at ${event} what it said`;
+    const shown = (said: HookSaid | undefined) => said && this.#search.value(sayingOf(said));
+    return [{ cause: "hook", lane, path: hook, words, expected: shown(was), actual: shown(is) }];
+  }
+
   async #report(kept: readonly Call[]): Promise<DriftReport> {
     const tape = this.program?.tape;
     const unused = tape?.calls.filter((call) => !this.served.calls.has(call)) ?? [];
     const header = tape?.header ?? await this.#header(kept);
     const stale = kept.filter((call) => call.stale);
-    const divergences = causesOf([...this.#divergences.values()]);
+    const found = causesOf([...this.#divergences.values()]);
+    const divergences = found.length > 0 ? [...this.#hookCause(), ...found] : found;
     const ok = this.mode === "update" ||
       (divergences.length === 0 && unused.length === 0 && this.toolDrifts.length === 0);
     return {
@@ -318,9 +334,27 @@ export class TapeSession {
         update: await priceOf([...unused, ...stale], divergences),
         whole: tape ? await wholePrice(tape) : await priceOf([]),
       },
-      notes: ok || !this.loadsBeside ? [] : hooksAdded(tape?.header, this.recording.hooks),
+      notes: [
+        ...(ok ? this.#hookCause().map(({ words }) => `${words}, which the model never reads`) : []),
+        ...(ok || !this.loadsBeside ? [] : hooksAdded(tape?.header, this.recording.hooks)),
+      ],
     };
   }
+}
+
+/** A hook that says something else than it said. */
+interface HookDrift {
+  readonly lane: string;
+  readonly event: string;
+  readonly was: HookSaid | undefined;
+  readonly is: HookSaid | undefined;
+}
+
+/** What a hook said, in its words if that is all. */
+function sayingOf({ hook: _, ...said }: HookSaid): unknown {
+  const { reason, contexts = [] } = said as { reason?: unknown; contexts?: readonly string[] };
+  const texts = [...(typeof reason === "string" ? [reason] : []), ...contexts];
+  return texts.length === 1 ? texts[0] : said;
 }
 
 /** How long to wait for it: the agent may be in a tool that never ends. */

@@ -11,6 +11,7 @@ import type {
   InboxFact,
   MemoryFact,
   RefusalFact,
+  SaidFact,
   ToolFact,
 } from "../log/entry.ts";
 import type { Sent } from "./server/api.ts";
@@ -35,6 +36,8 @@ export interface Tape {
   /** What the agent itself read of its workspace then, by path: memory, and what describes agents it can start. */
   readonly files?: { readonly [path: string]: string };
   readonly answers?: readonly AnswerFact[];
+  /** What hooks said; absent on a tape of crochet 0.2. */
+  readonly said?: readonly SaidFact[];
   readonly end?: EndFact;
 }
 

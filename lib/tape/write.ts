@@ -124,7 +124,8 @@ export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
     const inboxes = [lane, lateInbox(lane)].flatMap((inbox) =>
       (tape.inboxes ?? []).filter((fact) => fact.inbox === inbox).sort((a, b) => a.take - b.take)
     );
-    facts.push(...clocks, ...tools, ...refusals, ...inboxes);
+    const said = tape.said?.filter((fact) => fact.lane === lane) ?? [];
+    facts.push(...clocks, ...tools, ...refusals, ...inboxes, ...said);
   }
   if (tape.end) facts.push(tape.end);
   return facts;

@@ -10,7 +10,7 @@ import type { Divergence } from "./drift.ts";
  * The cause of a difference: the author's words (`prompt`), a tool's description or result (`tool`), the agent, which
  * altered the model's own turn (`echo`), the SDK or the API (`wire`), or none of them: the same calls in another order (`order`).
  */
-export type Cause = "prompt" | "tool" | "echo" | "wire" | "order";
+export type Cause = "prompt" | "tool" | "hook" | "echo" | "wire" | "order";
 
 /** The first place where two requests differ. What is absent on one side is undefined there. */
 export interface Difference {

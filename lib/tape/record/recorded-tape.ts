@@ -104,6 +104,7 @@ export function tapeOf(
     inboxes: recording.inboxes,
     ...(recording.refusals.length > 0 && { refusals: mask.on(recording.refusals) }),
     ...(recording.answers.length > 0 && { answers: mask.on(recording.answers) }),
+    ...(recording.said.length > 0 && { said: mask.on(recording.said) }),
     ...(recording.memory && { memory: mask.on(recording.memory) }),
     ...(recording.git !== undefined && { git: mask.on(recording.git) }),
     ...(recording.files.size > 0 && { files: mask.on(Object.fromEntries([...recording.files].sort(byPath))) }),

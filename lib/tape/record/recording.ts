@@ -1,5 +1,5 @@
 import type { Block } from "../../core/messages.ts";
-import type { AnswerFact, Header, InboxFact, MemoryFact, RefusalFact, ToolFact } from "../../log/entry.ts";
+import type { AnswerFact, Header, InboxFact, MemoryFact, RefusalFact, SaidFact, ToolFact } from "../../log/entry.ts";
 import type { LiveCall, WireFacts } from "./record.ts";
 import { workspacePath } from "../../files/confine.ts";
 import type { SecretKind } from "../redact/secrets.ts";
@@ -23,6 +23,7 @@ export class Recording {
   readonly inboxes: InboxFact[] = [];
   readonly refusals: RefusalFact[] = [];
   readonly answers: AnswerFact[] = [];
+  readonly said: SaidFact[] = [];
   /** What the run chose in place of its agent. */
   readonly chosen = new Set<string>();
   /** The files of the agent's own hook folders, by name. */

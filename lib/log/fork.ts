@@ -1,0 +1,108 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { mask } from "../tape/redact/mask.ts";
+import { placer, placesHere } from "../tape/redact/places.ts";
+import { tapeFile } from "../tape/options.ts";
+import { readTape } from "../tape/read.ts";
+import { type Call, MAIN, type Tape } from "../tape/tape.ts";
+import type { LogEntry } from "./entry.ts";
+import { packEvents } from "./pack.ts";
+import { Log, LOG_VERSION, readLog } from "./read.ts";
+
+interface ForkOptions {
+  /** Where logs are. */
+  readonly folder: string;
+  /** What a path is relative to. */
+  readonly resolve: (path: string) => string;
+  readonly cwd: string;
+  /** The id of the new session. */
+  readonly id: string;
+}
+
+/**
+ * The log of a run up to one of its model calls, under a new id: `last#7` is served up to its sixth call and asks the model
+ * from the seventh on.
+ *
+ * @throws {TypeError} if there is no such run or call
+ */
+export async function forked(from: string, { folder, resolve, cwd, id }: ForkOptions): Promise<Log> {
+  const [, named = "", number = ""] = /^(.+)#(\d+)$/.exec(from) ?? [];
+  if (named === "") throw new TypeError(`Cannot fork '${from}' as it names no call: write <run>#<call>, as in last#3`);
+  const log = await logOf(named, folder, resolve, cwd);
+  if (!log) {
+    throw new TypeError(
+      `Cannot fork '${named}' as there is no such run or fixture: 'crochet transcripts ls' lists runs`,
+    );
+  }
+  const call = `${MAIN}#${number}`;
+  const at = log.entries.findIndex((entry) => "call" in entry && entry.call === call);
+  if (at < 0) {
+    const calls = log.calls.filter(({ lane }) => lane === MAIN).length;
+    throw new TypeError(`Cannot fork '${named}' at call ${number} as it has ${calls}: give one from 1 to ${calls}`);
+  }
+  const was = log.header.id;
+  // Names of steps hold the session's id.
+  const text = JSON.stringify(log.entries.slice(1, at));
+  const entries = JSON.parse(was.length < LEAST_ID ? text : text.replaceAll(was, id)) as LogEntry[];
+  const { agent: _, ...header } = log.header;
+  return new Log([{ ...header, id, cwd, from: { id: was, call } }, ...entries], log.where);
+}
+
+/** A shorter id may be a word that stands elsewhere. */
+const LEAST_ID = 16;
+
+async function logOf(
+  named: string,
+  folder: string,
+  resolve: ForkOptions["resolve"],
+  cwd: string,
+): Promise<Log | undefined> {
+  const own = join(folder, `${named}.jsonl`);
+  if (existsSync(own)) return readLog(own);
+  const path = resolve(named);
+  const tape = tapeFile(path);
+  if (existsSync(tape) && tape !== path) return new Log(entriesOf(await readTape(tape), cwd), tape);
+  return existsSync(path) ? readLog(path) : undefined;
+}
+
+/** A tape as a log of one run: what hooks said is not on it, so they are asked. */
+function entriesOf(tape: Tape, cwd: string): LogEntry[] {
+  const { off, attemptOff } = mask(placer(placesHere(cwd)), undefined);
+  const { at, seed, versions } = tape.header;
+  const entries: LogEntry[] = [{ log: LOG_VERSION, id: seed, cwd, at, seed, versions }];
+  const [prompt = ""] = off(tape.prompts);
+  const model = tape.calls[0]?.request.model ?? "";
+  entries.push({ prompt: prompt as string }, { begin: 0, trigger: "user", model, at: 0 });
+  entries.push(...tape.clocks, ...tape.inboxes ?? [], ...off(tape.answers ?? []));
+  for (const [i, call] of tape.calls.toSorted((a, b) => a.at - b.at).entries()) {
+    entries.push(...callLines(off(call), i + 1, attemptOff));
+    const asked = new Set(JSON.stringify(call.attempts).match(/"id":"[^"]+"/g)?.map((id) => id.slice(6, -1)));
+    entries.push(...off(tape.tools.filter((fact) => fact.lane === call.lane && asked.has(fact.tool))));
+  }
+  return entries;
+}
+
+function callLines(
+  { id, request, attempts, error, at }: Call,
+  head: number,
+  off: (one: Call["attempts"][number]) => Call["attempts"][number],
+): LogEntry[] {
+  const { model, params, system, tools, messages } = request;
+  const specs = tools.map((tool, i) => ({ spec: `${String(tool.name)}@${head}.${i}`, tool: tool as never }));
+  return [
+    ...specs,
+    {
+      head,
+      model,
+      params: params as never,
+      ...(system.length > 0 && { system: (system[0] as { text: string }).text }),
+      ...(specs.length > 0 && { tools: specs.map(({ spec }) => spec) }),
+    },
+    { call: id, head, add: messages as never, at },
+    ...attempts.map((one, i) => {
+      const { events, api: _, ...attempt } = off(one);
+      return { events: id, attempt: i + 1, ...attempt, ...(events && packEvents(events)) };
+    }),
+    ...(error ? [{ error: id, ...error }] : []),
+  ];
+}
