@@ -91,6 +91,8 @@ export const laws = {
   terminates: law("terminating"),
   /** The same event in the same state gets the same verdict. */
   deterministic: law("deterministic"),
+  /** Copies that are asked at once answer, and keep what they keep, as one after the other. */
+  concurrent: law("concurrent"),
   /** It runs no text of its events, shows no secret, writes only in its workspace, and its output is bounded. */
   safe: law("safe"),
   /** It answers its own examples as they say. */

@@ -65,7 +65,7 @@ test(
       "notification.leaves.sh": sh("sleep 77 >/dev/null 2>&1 &"),
       "notification.short.sh": sh("sleep 0.2 >/dev/null 2>&1 &"),
       "pre-tool-use@Bash.writes.sh": sh(...writes),
-    });
+    }, { laws: ["reliable", "deterministic", "safe"] });
     assert.deepEqual(found, {
       "notification.leaves.sh": "fails.leftover-process",
       "notification.short.sh": "",

@@ -1,5 +1,5 @@
 import { readFileSync, realpathSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { systemClock } from "../../core/clock.ts";
 import { fire } from "../../core/dispatch.ts";
 import type { EventName, Fired } from "../../core/events.ts";
@@ -27,6 +27,7 @@ const STAMPED = ["event_id", "timestamp", "session_id", "agent_id", "parent_agen
 export async function askerFor(setup: Setup): Promise<Asked> {
   for (const name of Object.keys(process.env)) if (!Object.hasOwn(setup.env, name)) delete process.env[name];
   Object.assign(process.env, setup.env);
+  const wait = setup.env.CROCHET_DELAYS === undefined ? undefined : await waitsIn(setup);
   let says = "";
   let asked = 0;
   const model = scripted([], { then: () => ({ text: says }) });
@@ -57,7 +58,7 @@ export async function askerFor(setup: Setup): Promise<Asked> {
     const folded = await fire(
       [tried],
       fired as unknown as Fired<EventName>,
-      envOf(event, setup, stop.signal, values, clock),
+      { ...envOf(event, setup, stop.signal, values, clock), ...(wait && slowed(wait)) },
     );
     const ms = performance.now() - start;
     stop.abort();
@@ -78,7 +79,34 @@ export async function askerFor(setup: Setup): Promise<Asked> {
       ...(late ? { timedOut: true } : run?.failure !== undefined && { failure: { at, message: run.failure } }),
     };
   };
-  return { ask, loaded: await ownWords(record, setup) };
+  const shown = () =>
+    values.size > 0
+      ? JSON.stringify([...values], (_, v) => v instanceof Map || v instanceof Set ? [...v] : v)
+      : undefined;
+  return { ask, loaded: await ownWords(record, setup), values: shown };
+}
+
+type Wait = () => Promise<unknown>;
+
+/** A module waits where it would wait anyway: at its files, and at what the context does for it. */
+async function waitsIn({ place, env }: Setup): Promise<Wait> {
+  await import(join(place.kept, "delays", "node.cjs"));
+  let seed = Number(env.CROCHET_DELAYS);
+  return () => new Promise((go) => setTimeout(go, (seed = (seed * 16_807) % 2_147_483_647) % 20));
+}
+
+function slowed(wait: Wait): Pick<HookEnv, "exec" | "files"> {
+  return {
+    exec: async (...given) => (await wait(), (await import("../../process/process.ts")).exec(...given)),
+    files: async (cwd) => {
+      const { hookFiles } = await import("../../files/hook-files.ts");
+      const slowly = Object.entries(await hookFiles(cwd)).map(([name, call]) => [
+        name,
+        async (...given: unknown[]) => (await wait(), await call(...given)),
+      ]);
+      return Object.fromEntries(slowly);
+    },
+  };
 }
 
 /** What a hook says about itself. Only its own process runs a module, so its examples come from here too. */

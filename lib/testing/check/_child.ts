@@ -14,6 +14,8 @@ export interface Asked {
   readonly ask: (question: Question) => Promise<Probed>;
   /** What it says about itself, if loading it is what tells. */
   readonly loaded?: Loaded;
+  /** What it keeps in `ctx.values`, if anything. */
+  readonly values?: () => string | undefined;
 }
 
 const write = process.stdout.write.bind(process.stdout);
@@ -31,16 +33,23 @@ for (const name of ["log", "info", "debug", "warn", "error"] as const) {
 async function begin(setup: Setup): Promise<(question: Question) => Promise<Answering>> {
   process.chdir(setup.place.project);
   const survivors = new Survivors(setup);
-  const { ask, loaded } = setup.target.type === "command"
+  const { ask, loaded, values } = setup.target.type === "command"
     ? command(setup)
     : await (await import("./_child-record.ts")).askerFor(setup);
   answer({ ...(loaded && { loaded }) });
   return async (question) => {
     printed = "";
-    const probed = await ask(question);
-    const left = await survivors.take();
+    const events = [question.event, ...(question.beside ?? [])];
+    const [probed, ...beside] = await Promise.all(events.map((event) => ask({ ...question, event })));
+    const [left, kept] = [await survivors.take(), values?.()];
     return {
-      probed: { ...probed, ...(left.length > 0 && { survivors: left }), ...(printed !== "" && { printed }) },
+      probed: {
+        ...probed!,
+        ...(beside.length > 0 && { beside }),
+        ...(kept !== undefined && { values: kept }),
+        ...(left.length > 0 && { survivors: left }),
+        ...(printed !== "" && { printed }),
+      },
     };
   };
 }

@@ -19,6 +19,7 @@ import { exampleTexts, playExamples, statesOf } from "./examples.ts";
 import { Findings } from "./findings.ts";
 import { Asker, Interrupted, Lane, Lanes, refuses, type Time } from "./lane.ts";
 import { bypassViolation, guardStrength, neverDenies } from "./laws/guard.ts";
+import { concurrent } from "./laws/concurrent.ts";
 import { deterministic } from "./laws/deterministic.ts";
 import { eventName, type Judge, type Judged, keepers, violationsOf } from "./laws/judged.ts";
 import { changedFields, type Rewrite, rewritesAgain } from "./laws/order.ts";
@@ -186,6 +187,7 @@ class Engine {
     const { laws } = this.#session;
     using lanes = new Lanes(this.#asker.lane);
     if (laws.has("deterministic")) await this.#twice();
+    if (laws.has("concurrent")) await this.#atOnce(lanes);
     const termination = laws.has("terminating") ? await this.#ends(lanes) : undefined;
     if (laws.has("guard")) await this.#guards();
     const again = laws.has("order") ? await rewritesAgain(this.#asker, this.#answers) : undefined;
@@ -303,6 +305,15 @@ class Engine {
     const others = [...this.#answers.keys()].filter((probe) => !denied.includes(probe));
     const few = [...spread(denied, MOST_SAME / 2), ...spread(others, MOST_SAME / 2)];
     const found = await deterministic(this.#asker, few, (probe) => this.#answers.get(probe)!);
+    if (found) this.#findings.add(found.violation, found.probe);
+  }
+
+  /** Asks copies at once about one event of each moment, if possible one at which it writes something. */
+  async #atOnce(lanes: Lanes): Promise<void> {
+    if (this.#asker.loaded.nondeterministic || this.#asker.subject.kind === "prompt") return;
+    const events = Map.groupBy(this.#answers, ([probe]) => eventName(probe));
+    const probes = [...events.values()].map((all) => (all.find(([, { changed }]) => changed) ?? all[0]!)[0]);
+    const found = await concurrent(this.#asker, lanes, probes, this.#session);
     if (found) this.#findings.add(found.violation, found.probe);
   }
 

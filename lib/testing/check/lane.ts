@@ -229,8 +229,8 @@ export class Asker {
   }
 
   /** The answer, with what a host makes of it. */
-  async ask({ event, says }: Probe, { keep = false }: Pick<Question, "keep"> = {}): Promise<Probed> {
-    const question = { event, keep, ...(says !== undefined && { says }) };
+  async ask({ event, says }: Probe, { keep = false, beside }: Pick<Question, "keep" | "beside"> = {}): Promise<Probed> {
+    const question = { event, keep, ...(says !== undefined && { says }), ...(beside && { beside }) };
     let probed = await this.lane.ask({ ...question, limit: this.limit });
     // The machine may have been busy, or out of memory: what happened once is asked again.
     if (!keep && (probed.timedOut || probed.ran?.signal === "SIGKILL")) {
@@ -239,10 +239,12 @@ export class Asker {
     }
     if (probed.timedOut) return probed;
     this.times.push(probed.ms);
-    if (!probed.ran) return probed;
     const { opinionOf } = await import("./laws/printed.ts");
-    const opinion = opinionOf(probed.ran, event, this.subject);
-    return { ...probed, opinion: opinion instanceof Error ? {} : opinion };
+    const read = (one: Probed): Probed => {
+      const opinion = one.ran ? opinionOf(one.ran, event, this.subject) : one.opinion;
+      return opinion === undefined ? one : { ...one, opinion: opinion instanceof Error ? {} : opinion };
+    };
+    return { ...read(probed), ...(probed.beside && { beside: probed.beside.map(read) }) };
   }
 
   /** Asks about each until the time is over. */

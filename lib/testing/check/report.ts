@@ -8,6 +8,7 @@ export const LAWS = [
   "protocol",
   "terminating",
   "deterministic",
+  "concurrent",
   "guard",
   "safe",
   "order",

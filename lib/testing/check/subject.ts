@@ -120,6 +120,8 @@ export interface Question {
   readonly says?: string;
   /** Whether files that the hook writes stay for the next question. @default false */
   readonly keep?: boolean;
+  /** Events that further copies are asked about at the same time. */
+  readonly beside?: readonly Question["event"][];
 }
 
 export type RanCommand = Pick<Ran, "code" | "signal" | "stdout" | "stderr">;
@@ -138,6 +140,10 @@ export interface Probed {
   readonly survivors?: readonly string[];
   /** Files it changed, relative to the root of its place. */
   readonly changed?: readonly string[];
+  /** What the copies beside it answered. */
+  readonly beside?: readonly Probed[];
+  /** What a module keeps in `ctx.values`, if anything. */
+  readonly values?: string;
   /** What a module printed, or the command of a definition. */
   readonly printed?: string;
 }

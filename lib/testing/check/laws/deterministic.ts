@@ -42,7 +42,8 @@ export async function deterministic(
 const FIX =
   "decide by the event and the project alone, or declare it: `# crochet: nondeterministic`, or config.nondeterministic";
 
-function verdictOf({ opinion = {}, failure, ran }: Probed): string {
+/** What an answer comes to, in a few words. */
+export function verdictOf({ opinion = {}, failure, ran }: Probed): string {
   const { decision = "no objection", value, halt, abort } = opinion;
   const failed = failure
     ? "fails"
