@@ -78,20 +78,16 @@ const task = {
 };
 const todo = { todo_id: text("1"), todo_content: text("Write the test"), phase: one("validation", "postWrite") };
 
-/** Events whose fields depend on each other, or on a tool: these are written out where they are made and read. */
-type Involved =
-  | "iteration"
-  | "pre-tool-use"
-  | "permission-request"
-  | "tool-denied"
-  | "post-tool-use"
-  | "post-tool-batch"
-  | "stop";
+/** Events about a call of a tool: these are written out where they are made and read. */
+type AboutCall = "pre-tool-use" | "permission-request" | "tool-denied" | "post-tool-use" | "post-tool-batch";
 
-type Plain = Exclude<EventName, Involved>;
+type Plain = Exclude<EventName, AboutCall>;
+
+/** The fields that an event always has. */
+type FieldsOf<E> = { readonly [F in keyof E as undefined extends E[F] ? never : F]: EventField<E[F]> };
 
 /** The fields of all other events, in the order in which hosts write them. */
-const FIELDS: { readonly [N in Plain]: { readonly [F in keyof EventFields[N]]-?: EventField<EventFields[N][F]> } } = {
+const FIELDS: { readonly [N in Plain]: FieldsOf<EventFields[N]> } = {
   "session-start": {
     source: one("startup", "resume", "fork", "clear", "compact"),
     model: { ...model, isSent: (_, { source }) => source === "compact" },
@@ -101,6 +97,18 @@ const FIELDS: { readonly [N in Plain]: { readonly [F in keyof EventFields[N]]-?:
   "user-prompt-submit": { prompt },
   "agent-start": { task: prompt, agent_type },
   "turn-start": { trigger, prompt, turn: unsent(made("view")) },
+  "iteration": {
+    ...{ iteration: count(0), total_iterations: count(0), usage: made("usage"), request: unsent(made("view")) },
+  },
+  "stop": {
+    ...{
+      last_assistant_message: said,
+      messages: made("messages"),
+      usage: made("usage"),
+      stop_hook_active: flag(false),
+    },
+    ...{ continuations: count(0), stalled: count(0), remaining: { ...count(8), nullable: "sometimes" }, agent_type },
+  },
   "stop-failure": {
     error: text("overloaded_error", "rate_limit_error", "invalid_request_error", "unknown"),
     error_details: { ...text("Overloaded", ""), isSent: (value) => value !== "" },
@@ -193,7 +201,7 @@ const FIELDS: { readonly [N in Plain]: { readonly [F in keyof EventFields[N]]-?:
   "session-delete": { deleted_session_id: text("b5ab2c3f-0d4e-4c4b-9f6d-1f2a3b4c5d6e") },
 };
 
-/** The fields of an event; undefined if they depend on each other. */
+/** The fields of an event; undefined if it is about a call. */
 export function plainFields(event: string): readonly (readonly [name: string, field: EventField])[] | undefined {
   return Object.hasOwn(FIELDS, event) ? Object.entries(FIELDS[event as Plain]) : undefined;
 }

@@ -81,7 +81,7 @@ interface Sampled {
 export function sampleEvent(event: EventName, { cwd, tool = "Bash", failed = false }: Sampled): Fired<EventName> {
   if (!Object.hasOwn(EVENTS, event)) throw new TypeError(`Unknown event '${event}'`);
   const fields = plainFields(event)?.map(([name, field]) => [name, sampleOf(field, cwd, tool)]);
-  const made = fields ? Object.fromEntries(fields) : involved(event, tool, cwd, failed);
+  const made = fields ? Object.fromEntries(fields) : aboutCall(event, tool, cwd, failed);
   return { event, ...made } as unknown as Fired<EventName>;
 }
 
@@ -105,10 +105,8 @@ function sampleOf({ kind, values, nullable }: EventField, cwd: string, tool: str
   }
 }
 
-function involved(event: EventName, tool: string, cwd: string, failed: boolean): object {
+function aboutCall(event: EventName, tool: string, cwd: string, failed: boolean): object {
   switch (event) {
-    case "iteration":
-      return { iteration: 0, total_iterations: 0, usage: USAGE, request: { system: "", messages: [] } };
     case "permission-request":
       return { ...call(tool, cwd), reason: `${tool} needs a yes`, permission_suggestions: [] };
     case "tool-denied":
@@ -120,11 +118,6 @@ function involved(event: EventName, tool: string, cwd: string, failed: boolean):
       const response = (CALLS[tool] ?? OTHER).text;
       return { tool_calls: [{ tool_name, input, tool_use_id, response, is_error: false }] };
     }
-    case "stop":
-      return {
-        ...{ last_assistant_message: "I changed the parser and all is done.", messages: [], usage: USAGE },
-        ...{ stop_hook_active: false, continuations: 0, stalled: 0, remaining: 8, agent_type: "general-purpose" },
-      };
     default:
       return call(tool, cwd);
   }

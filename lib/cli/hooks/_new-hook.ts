@@ -38,7 +38,7 @@ export function newHook(name: FileName, lang: Lang): NewHook {
   if (lang === "rules" || lang === "prompt") {
     throw new UsageError(`Cannot write ${lang} for ${name.event}: use --lang ts, sh or py there`);
   }
-  return { hook: LOOKS[lang](pascal(event)), examples: "- name: has no objection to a typical event\n" };
+  return { hook: LOOKS[lang](event), examples: "- name: has no objection to a typical event\n" };
 }
 
 function refusedBy({ on: { event }, tools: [tool = "Bash"] }: FileName): Refused | undefined {
@@ -187,9 +187,9 @@ Deny it if it does not say what it tested, unless it was sent back before ({{sto
 /** Hooks that only look. */
 const LOOKS: { readonly [L in "ts" | "sh" | "py"]: (event: string) => string } = {
   ts: (event) =>
-    `import type { ${event}Hook } from "crochet";
+    `import type { Hook } from "crochet";
 
-const hook: ${event}Hook = (event, { log }) => log(JSON.stringify(event));
+const hook: Hook<"${event}"> = (event, { log }) => log(JSON.stringify(event));
 export default hook;
 `,
   sh: () =>

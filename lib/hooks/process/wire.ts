@@ -134,10 +134,6 @@ function eventFields(event: AnyEvent, name: string, facts: WireFacts): Fields {
           return { tool_name, tool_input: input, tool_use_id, tool_response: response };
         }),
       };
-    case "iteration": {
-      const { iteration, total_iterations, usage } = event;
-      return { iteration, total_iterations, usage, ...stamped(event) };
-    }
     case "message-display":
       return { turn_id: event.turn_id, ...plain(event) };
     default:

@@ -1,6 +1,6 @@
 import type { Arbitrary } from "fast-check";
 import type { AnyEvent, EventFields, EventName, EventOf } from "../../core/events.ts";
-import { assistant, contentText, type Message, text, type Usage, user } from "../../core/messages.ts";
+import { assistant, contentText, type Message, text, user } from "../../core/messages.ts";
 import type { ResolvedName } from "../../core/names.ts";
 import { expectEvent } from "../../files/nearest.ts";
 import { type EventField, plainFields, SENTENCES } from "../../hooks/event-fields.ts";
@@ -165,12 +165,29 @@ interface Wanted extends Scene {
 /** The fields of one event, each event as it can really be: what hangs together does so here. */
 function fieldsArbitrary(fc: FastCheck, event: EventName, wanted: Wanted): Arbitrary<object> {
   const plain = plainFields(event)?.map(([name, field]) => [name, valueArbitrary(fc, field, wanted)]);
-  return plain ? recordArbitrary<object>(fc, Object.fromEntries(plain)) : involvedArbitrary(fc, event, wanted);
+  if (!plain) return aboutCallArbitrary(fc, event, wanted);
+  return recordArbitrary<EventFields["stop"] & EventFields["iteration"]>(fc, Object.fromEntries(plain)).map((made) =>
+    event === "stop" ? counted(made) : event === "iteration" ? numbered(made) : made
+  );
 }
+
+function counted({ continuations: before, stalled: idle, ...fields }: EventFields["stop"]): EventFields["stop"] {
+  const continuations = before % 21;
+  const stalled = Math.min(idle % 9, continuations);
+  const remaining = fields.remaining === null ? null : 8 - stalled;
+  return { ...fields, continuations, stalled, remaining, stop_hook_active: continuations > 0 };
+}
+
+function numbered({ iteration, total_iterations, ...fields }: EventFields["iteration"]): EventFields["iteration"] {
+  return { ...fields, iteration, total_iterations: iteration + total_iterations };
+}
+
+const CONVERSATION: readonly Message[] = [user([text("Fix the failing test")]), assistant([text("Done.")])];
 
 function valueArbitrary(fc: FastCheck, field: EventField, wanted: Wanted): Arbitrary<unknown> {
   const { kind, values, nullable } = field;
   if (nullable) return fc.option(valueArbitrary(fc, { kind, values }, wanted), { nil: null });
+  const tokens = fc.nat({ max: 200_000 });
   switch (kind) {
     case "text":
       return textArbitrary(fc, values as readonly string[], wanted.words);
@@ -179,53 +196,35 @@ function valueArbitrary(fc: FastCheck, field: EventField, wanted: Wanted): Arbit
     case "cwd":
       return fc.constant(wanted.cwd);
     case "count":
-      return fc.nat({ max: 200_000 });
+      return tokens;
     case "flag":
       return fc.boolean();
     case "tool":
       return callArbitrary(fc, wanted.tool, wanted).map(({ tool_name }) => tool_name);
     case "usage":
-      return usageArbitrary(fc);
+      return recordArbitrary(fc, {
+        ...{ input_tokens: tokens, output_tokens: tokens },
+        ...{ cache_creation_input_tokens: tokens, cache_read_input_tokens: tokens },
+      });
     case "messages":
-      return messagesArbitrary(fc, wanted);
+      return wanted.conversations
+        ? conversationArbitrary({ replies: 2, tool: "Bash|Edit|Write|Read" })
+        : fc.constant(CONVERSATION);
     case "view":
-      return viewArbitrary(fc, wanted);
+      return recordArbitrary(fc, {
+        system: textArbitrary(fc, ["You are a coding agent."], wanted.words),
+        messages: valueArbitrary(fc, { kind: "messages", values }, wanted),
+      });
     default:
       return fc.constantFrom(...values);
   }
 }
 
-const CONVERSATION: readonly Message[] = [user([text("Fix the failing test")]), assistant([text("Done.")])];
-
-function messagesArbitrary(fc: FastCheck, { conversations }: Wanted): Arbitrary<readonly Message[]> {
-  return conversations
-    ? conversationArbitrary({ replies: 2, tool: "Bash|Edit|Write|Read" })
-    : fc.constant(CONVERSATION);
-}
-
-function usageArbitrary(fc: FastCheck): Arbitrary<Usage> {
-  const tokens = fc.nat({ max: 200_000 });
-  return recordArbitrary<Usage>(fc, {
-    ...{ input_tokens: tokens, output_tokens: tokens },
-    ...{ cache_creation_input_tokens: tokens, cache_read_input_tokens: tokens },
-  });
-}
-
-function viewArbitrary(fc: FastCheck, wanted: Wanted): Arbitrary<EventFields["iteration"]["request"]> {
-  const system = textArbitrary(fc, ["You are a coding agent."], wanted.words);
-  return recordArbitrary(fc, { system, messages: messagesArbitrary(fc, wanted) });
-}
-
-function involvedArbitrary(fc: FastCheck, event: EventName, wanted: Wanted): Arbitrary<object> {
+function aboutCallArbitrary(fc: FastCheck, event: EventName, wanted: Wanted): Arbitrary<object> {
   const words = (...usual: readonly string[]) => textArbitrary(fc, usual, wanted.words);
   const ended = () => callArbitrary(fc, wanted.tool, wanted);
   const call = () => ended().map(callFields);
   switch (event) {
-    case "iteration":
-      return fc.tuple(fc.nat({ max: 20 }), fc.nat({ max: 20 }), usageArbitrary(fc), viewArbitrary(fc, wanted))
-        .map(([iteration, before, usage, request]) => {
-          return { iteration, total_iterations: iteration + before, usage, request };
-        });
     case "permission-request":
       return fc.tuple(call(), words("Bash needs a yes"), fc.boolean()).map(([made, reason, some]) => ({
         ...made,
@@ -249,22 +248,6 @@ function involvedArbitrary(fc: FastCheck, event: EventName, wanted: Wanted): Arb
           return { tool_name, input, tool_use_id: `toolu_000${i + 1}`, response, is_error: failed };
         }),
       }));
-    case "stop":
-      return fc.tuple(
-        words(...SENTENCES),
-        messagesArbitrary(fc, wanted),
-        usageArbitrary(fc),
-        fc.nat({ max: 20 }),
-        fc.nat({ max: 8 }),
-        fc.boolean(),
-        words("general-purpose", "reviewer"),
-      ).map(([last_assistant_message, messages, usage, continuations, idle, limited, agent_type]) => {
-        const stalled = Math.min(idle, continuations);
-        return {
-          ...{ last_assistant_message, messages, usage, stop_hook_active: continuations > 0, continuations, stalled },
-          ...{ remaining: limited ? 8 - stalled : null, agent_type },
-        };
-      });
     default:
       return call();
   }
