@@ -151,6 +151,41 @@ test("every kind of hook decides in Claude Code, and what a hook waits for is no
   }
 });
 
+const halt = `export default () => ({ action: "halt", reason: "OVER" });`;
+const MORE: readonly (readonly [what: string, hooks: ModCase["hooks"], expect: ModCase["expect"], left?: string])[] = [
+  ["a halt before a call ends the turn", { "pre-tool-use.h.ts": halt }, { made: null, requests: 1 }],
+  ["a halt after a call ends the turn", { "post-tool-use.h.ts": halt }, { made: "ORIGINAL", requests: 1 }],
+  ["a halt at a stop lets the agent stop", { "stop.h.ts": halt }, { made: "ORIGINAL", requests: 2 }],
+  [
+    "a prompt is rewritten",
+    { "user-prompt-submit.h.ts": `export default ({ prompt }) => ({ action: "modify", value: prompt + "-NEW" });` },
+    { reads: ["go-NEW"], requests: 2 },
+  ],
+  [
+    "a denial after a batch of calls ends the turn",
+    { "post-tool-batch.h.ts": `export default () => ({ action: "deny", reason: "NO" });` },
+    { made: "ORIGINAL", requests: 1 },
+  ],
+  [
+    "a session's end is heard",
+    { "session-end.h.ts": `export default ({ reason }, { files }) => files.write("left.txt", "LEFT " + reason);` },
+    { made: "ORIGINAL", requests: 2 },
+    "LEFT ",
+  ],
+];
+
+for (const [what, hooks, expect, left] of MORE) {
+  test(`in Claude Code, by a mod, ${what}`, NEEDED, async () => {
+    const given = commands(hooks, "echo ORIGINAL > made.txt");
+    using here = place(caseFiles(given));
+    const { made, requests, read, shown } = await play(here, await installMod(here), given);
+    assert.equal(requests, expect.requests, shown);
+    if (expect.made !== undefined) assert.equal(made, expect.made, shown);
+    for (const words of expect.reads ?? []) assert.ok(read.includes(words), `${words}\n${shown}`);
+    if (left !== undefined) assert.ok(readFileSync(join(here.cwd, "left.txt"), "utf8").startsWith(left), shown);
+  });
+}
+
 test("a hook that hangs is over before Claude Code ends it, and its own rule for failures counts", NEEDED, async () => {
   const hangs = `export default () => new Promise(() => {});\nexport const config = { onError: "continue" };`;
   const given = commands({ "pre-tool-use@Bash.h.ts": hangs }, "echo THR''OUGH");
