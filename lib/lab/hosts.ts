@@ -1,39 +1,33 @@
 import { join } from "node:path";
 import type { HostName } from "../hooks/hosts/index.ts";
 import type { Api } from "./model.ts";
+import type { Script } from "./script.ts";
 
-/** Where a session takes place. */
-export interface SessionPlace {
+/** Where a session takes place, and what it is about. */
+export interface SessionPlace extends Pick<Script, "prompt" | "allowed"> {
   readonly project: string;
   readonly home: string;
   /** The model's address. */
   readonly url: string;
-  /** The event that is to happen, by our name. */
   readonly event: string;
-  readonly prompt: string;
-  /** The tools that need no permission. */
-  readonly allowed: readonly string[];
 }
 
-/** How a session is begun. */
-export interface SessionStart {
-  /** Files by their whole paths. */
-  readonly files?: { readonly [path: string]: string };
-  /** The words after the program, for each time it is started. */
-  readonly calls: readonly (readonly string[])[];
-  readonly env?: { readonly [name: string]: string };
-}
-
-/** How a host is got, and how a session without a person is held in it. */
+/** How a session without a person is held in a host. */
 export interface LabHost {
   readonly package: string;
-  /** What else has to be installed with it. */
-  readonly beside?: readonly string[];
   readonly program: string;
   readonly api: Api;
-  readonly start: (place: SessionPlace) => SessionStart;
+  /** What has to be installed with it. */
+  readonly beside?: readonly string[];
   /** Whether the session is held with its server, as its command ends too early. */
   readonly serves?: boolean;
+  readonly start: (place: SessionPlace) => {
+    /** By their whole paths. */
+    readonly files?: { readonly [path: string]: string };
+    /** The words after the program, for each time that it is started. */
+    readonly calls: readonly (readonly string[])[];
+    readonly env?: { readonly [name: string]: string };
+  };
 }
 
 const json = (value: unknown) => JSON.stringify(value);

@@ -3,19 +3,17 @@ import type { AnyEvent, EventName, Fired } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
 import { isObject, parsed } from "../core/json.ts";
 import type { Opinion } from "../core/verdict.ts";
-import { hostEvent, type HostName, HOSTS } from "../hooks/hosts/index.ts";
+import { type HostName, HOSTS } from "../hooks/hosts/index.ts";
 import { fitting } from "../hooks/hosts/write-answer.ts";
-import { offered } from "./model.ts";
+import { offered, RESULT } from "./model.ts";
 import type { HookCall, Traces } from "./room.ts";
-import type { ToolCall } from "./script.ts";
+import { MARK, type ToolCall } from "./script.ts";
 
 /** What a hook did to a session. `allowed`: a call ran that its twin was refused. */
 export type Effect = "denied" | "changed" | "sent back" | "ended" | "allowed" | "none";
 
 /** What a hook does by itself, as far as a host can carry it out. */
 export interface Expectation {
-  /** In one word. */
-  readonly says: string;
   readonly effect: Effect;
   /** The words of the hook that the model is to read. */
   readonly words: readonly string[];
@@ -23,24 +21,23 @@ export interface Expectation {
   readonly input?: ToolCall["input"];
   /** Why the host cannot do it: then nothing is expected. */
   readonly cannot?: string;
-  /** Whether that is so as it has no such event. */
-  readonly missing?: boolean;
 }
 
-/** How it went in one host. */
-export type State =
+/** States in which a hook does not do what it says. */
+export const FAULTS: readonly State[] = ["not fired", "no effect"];
+
+/** How it went in one host; beside `ok`, `cannot` and the faults, all say that the lab could not see it. */
+type State =
   | ("ok" | "cannot" | "not fired" | "no effect" | "never asked" | "refused" | "crashed" | "out of time")
   | ("not installed" | "control differs" | "not measured");
-
-/** States in which a hook does not do what it says; all but these, `ok` and `cannot` say that the lab could not see it. */
-export const FAULTS: readonly State[] = ["not fired", "no effect"];
 
 /** What is printed of one host. */
 export interface LabRun {
   readonly host: HostName;
   readonly version: string;
   readonly network: "none" | "by proxy";
-  readonly fired: number;
+  /** Null in a mod, which leaves no trace of it. */
+  readonly fired: number | null;
   readonly said: string;
   readonly effect: Effect;
   readonly read: string;
@@ -55,50 +52,40 @@ export interface LabRun {
 }
 
 /** What the answer of a hook comes to in a host. */
-export function expectedIn(host: HostName, event: string, fired: Fired<EventName>, folded: Folded): Expectation {
-  const none = { says: "–", effect: "none", words: [] } as const;
-  if (hostEvent(host, event) === undefined) {
-    return { ...none, cannot: `${host} has no event like ${event}`, missing: true };
-  }
-  const { decision, reason, contexts, inputs, modified, value, halt, abort } = folded;
+export function expectedIn(host: HostName, fired: Fired<EventName>, folded: Folded): Expectation {
+  const { decision, reason, contexts, inputs, modified, value, halt = folded.abort } = folded;
+  const said = [...contexts, ...inputs];
   const opinion: Opinion = {
     ...(decision !== "continue" && { decision }),
     ...(reason !== undefined && { reason }),
     ...(modified && { value: { to: value } }),
-    ...([...contexts, ...inputs].length > 0 && { contexts: [...contexts, ...inputs] }),
-    ...((halt ?? abort) && { halt: (halt ?? abort)!.reason }),
+    ...(said.length > 0 && { contexts: said }),
+    ...(halt && { halt: halt.reason }),
   };
   let fit: Opinion;
   try {
     fit = fitting(opinion, fired as AnyEvent, HOSTS[host]);
   } catch (error) {
-    return { ...none, cannot: (error as Error).message };
+    return { effect: "none", words: [], cannot: (error as Error).message };
   }
   // What becomes of a call with a new input is read in its result.
-  const changed = fired.event === "pre-tool-use" ? [] : texts(fit.value?.to);
-  const words = [fit.reason, fit.halt, ...(fit.contexts ?? []).map(({ text }) => text), ...changed];
+  const isInput = fired.event === "pre-tool-use";
+  const words = [fit.reason, fit.halt, fit.contexts?.map(({ text }) => text), isInput ? [] : fit.value?.to];
   return {
-    says: sayOpinion(opinion),
     effect: effectOf(fired.event, fit),
-    words: words.filter((text) => text !== undefined && text.trim() !== "") as string[],
-    ...(fired.event === "pre-tool-use" && isObject(fit.value?.to) && { input: fit.value.to }),
+    words: texts(words).filter((text) => text.trim() !== ""),
+    ...(isInput && isObject(fit.value?.to) && { input: fit.value.to }),
   };
-}
-
-function sayOpinion({ decision, value, halt, contexts }: Opinion): string {
-  const parts = [decision, value && "modify", halt !== undefined && "halt", contexts && "context"];
-  return parts.filter(Boolean).join(", ") || "continue";
 }
 
 function effectOf(event: EventName, { decision, value, halt, contexts }: Opinion): Effect {
   if (halt !== undefined) return "ended";
+  // Without a person a question is refused.
   if (decision === "deny" || decision === "ask") {
     if (event === "stop") return "sent back";
-    if (event === "post-tool-batch") return "ended";
-    // Without a person a question is refused.
-    if (event !== "post-tool-use") return "denied";
+    return event === "post-tool-batch" ? "ended" : event === "post-tool-use" ? "changed" : "denied";
   }
-  if (decision === "deny" || value || contexts) return "changed";
+  if (value || contexts) return "changed";
   return decision === "allow" && event === "permission-request" ? "allowed" : "none";
 }
 
@@ -109,145 +96,130 @@ export interface Pair {
   readonly event: string;
   readonly hooked: Traces;
   readonly control: Traces;
-  /** The call, in a project at a path. */
-  readonly call: ((project: string) => ToolCall) | undefined;
-  /** The same with the input that the hook gives it. */
-  readonly rewritten: ((project: string) => ToolCall) | undefined;
   readonly expected: Expectation;
+  /** Whether the hook is in a mod: that it ran is then seen only by what it does. */
+  readonly isMod: boolean;
+  /** The call in a project at a path, and the same with the input that the hook gives it. */
+  readonly call: ((project: string) => ToolCall) | undefined;
+  readonly rewritten: ((project: string) => ToolCall) | undefined;
 }
 
-type Judged = Omit<LabRun, "host" | "version" | "network">;
-
-export function judge(pair: Pair): Judged {
+export function judge(pair: Pair): Omit<LabRun, "host" | "version" | "network"> {
   const { hooked, control, expected } = pair;
-  const read = readBy(pair);
-  const effects = effectsIn(pair, read.heard);
+  const { line, isOwn } = readBy(pair);
+  const effects = effectsIn(pair, isOwn);
   const effect = effects.includes(expected.effect) ? expected.effect : effects[0] ?? "none";
-  const { state, why } = stateOf(pair, effect);
+  const said = [...new Set(hooked.fired.map(saidBy))].join("; ") || "–";
+  const [state, why] = stateOf(pair, effect, said);
   return {
-    fired: hooked.fired.length,
-    said: [...new Set(hooked.fired.map(saidBy))].join("; ") || "–",
-    effect,
-    read: effect === "none" ? "–" : read.line,
+    ...{ fired: pair.isMod ? null : hooked.fired.length, said, effect, read: effect === "none" ? "–" : line },
     left: [...hooked.files.filter((file) => !control.files.includes(file)), ...hooked.alive],
-    requests: hooked.asked.length,
-    exit: hooked.ran.code ?? hooked.ran.signal,
-    ms: hooked.ms,
-    state,
-    ...(why !== undefined && { why }),
+    ...{ requests: hooked.asked.length, exit: hooked.ran.code ?? hooked.ran.signal, ms: hooked.ms, state },
+    ...(why !== undefined && { why: state === "cannot" ? why : `${pair.host} ${pair.version} ${why}` }),
   };
 }
 
-function stateOf(pair: Pair, effect: Effect): { readonly state: State; readonly why?: string } {
-  const { host, version, hooked, control, expected, event } = pair;
-  const failed = stateOfHost(pair, hooked, effect);
+type Found = readonly [state: State, why?: string];
+
+function stateOf(pair: Pair, effect: Effect, said: string): Found {
+  const { hooked, control, expected, event, call } = pair;
+  // A prompt that a hook refused is never sent; a host may end with an error then, as after any end it did not choose.
+  const isMeant = (hooked.fired.length > 0 || pair.isMod) && effect === expected.effect &&
+    ["denied", "ended"].includes(effect);
+  const failed = isMeant ? undefined : failureOf(hooked);
   if (failed) return failed;
-  const twin = stateOfHost(pair, control, "none");
-  if (twin) return { state: "control differs", why: `${twin.why} (without the hook)` };
-  const is = (state: State, why: string) => ({ state, why: `${host} ${version} ${why}` });
-  if (control.lacks) return is("not measured", "does not offer the tool that the call needs");
-  if (!controlRan(pair)) {
-    return is("control differs", "does not run the call without the hook either: nothing is shown");
+  const twin = failureOf(control);
+  if (twin) return ["control differs", `${twin[1]} (without the hook)`];
+  if (control.lacks) return ["not measured", "does not offer the tool that the call needs"];
+  const ranThere = event === "pre-tool-use" ? ran(control, call!(control.project)) : hasResult(control);
+  if (call && !ranThere) return ["control differs", "does not run the call without the hook either: nothing is shown"];
+  if (expected.cannot !== undefined) return ["cannot", expected.cannot];
+  if (pair.isMod && effect === "none" && expected.effect === "none") {
+    return ["not measured", "shows that it runs a hook of a mod only by what the hook does"];
   }
-  if (hooked.fired.length === 0) {
-    if (expected.cannot !== undefined) return { state: "cannot", why: expected.cannot };
-    return is("not fired", `asked the model ${times(hooked.asked.length)} and ran no hook at ${event}`);
+  if (hooked.fired.length === 0 && !pair.isMod) {
+    return ["not fired", `asked the model ${times(hooked)} and ran no hook at ${event}`];
   }
-  if (expected.cannot !== undefined) return { state: "cannot", why: expected.cannot };
-  if (effect === expected.effect) return { state: "ok" };
-  const said = [...new Set(hooked.fired.map(saidBy))].join("; ");
-  return is("no effect", `ran the hook, which said ${said}: expected ${expected.effect}, found ${effect}`);
+  if (effect === expected.effect) return ["ok"];
+  return [
+    "no effect",
+    `${pair.isMod ? "has the mod" : `ran the hook, which said ${said}`}: expected ${expected.effect}, found ${effect}`,
+  ];
 }
 
 /** What ended a session before it showed anything. */
-function stateOfHost({ host, version, expected }: Pair, session: Traces, effect: Effect) {
-  const { asked, ran, fired } = session;
-  const is = (state: State, why: string) => ({ state, why: `${host} ${version} ${why}` });
+function failureOf({ asked, ran, ms }: Traces): Found | undefined {
   const refused = asked.find((request) => request.refused !== undefined)?.refused;
-  if (refused !== undefined) return is("refused", `asked for something the scripted model refuses: ${refused}`);
-  const after = asked.length === 0 ? "it had never asked the model" : `it had asked the model ${times(asked.length)}`;
-  if (ran.ended === "timeout") return is("out of time", `was ended after ${Math.round(session.ms / 1000)} s; ${after}`);
-  const [last = "no words on stderr"] = ran.stderr.trim().split("\n").slice(-1).filter(Boolean);
-  // A prompt that a hook refused is never sent, and a host may end with an error then, as after any end it did not choose.
-  if (fired.length > 0 && (effect === "denied" || effect === "ended") && effect === expected.effect) return undefined;
+  if (refused !== undefined) return ["refused", `asked for something the scripted model refuses: ${refused}`];
+  const had = `it had asked the model ${times({ asked })}`;
+  if (ran.ended === "timeout") return ["out of time", `was ended after ${Math.round(ms / 1000)} s; ${had}`];
+  const last = ran.stderr.trim().split("\n").at(-1) || "no words on stderr";
   if (asked.length === 0) {
-    return is("never asked", `ended with ${ran.code ?? ran.signal} and never asked the model: ${last}`);
+    return ["never asked", `ended with ${ran.code ?? ran.signal} and never asked the model: ${last}`];
   }
-  if (ran.code === null) return is("crashed", `died by ${ran.signal} after ${several(asked.length, "request")}`);
-  return ran.code === 0
-    ? undefined
-    : is("crashed", `ended with ${ran.code} after ${several(asked.length, "request")}: ${last}`);
+  const after = `after ${asked.length} request${asked.length === 1 ? "" : "s"}`;
+  if (ran.code === null) return ["crashed", `died by ${ran.signal} ${after}`];
+  return ran.code === 0 ? undefined : ["crashed", `ended with ${ran.code} ${after}: ${last}`];
 }
 
-const several = (n: number, one: string) => `${n} ${one}${n === 1 ? "" : "s"}`;
-const times = (n: number) => n === 1 ? "once" : `${n} times`;
-
-const BEFORE_CALL = ["pre-tool-use", "permission-request"];
-
-function controlRan({ event, call, control }: Pair): boolean {
-  if (!call) return true;
-  return event === "pre-tool-use" ? ran(control, call(control.project)) : hasResult(control);
+function times({ asked: { length } }: Pick<Traces, "asked">): string {
+  return length === 1 ? "once" : `${length} times`;
 }
 
 function hasResult({ asked }: Traces): boolean {
-  return asked.some(({ body }) =>
-    /"type":"(?:tool_result|\w+_output)"|"functionResponse":|"role":"tool"/.test(JSON.stringify(body))
-  );
+  return asked.some(({ body }) => JSON.stringify(body).search(RESULT) >= 0);
 }
 
-/** All that a hook did; the first is what it did most of all. */
-function effectsIn({ event, call, rewritten, hooked, control }: Pair, heard: boolean): Effect[] {
-  const effects: Effect[] = [];
-  if (call && BEFORE_CALL.includes(event)) {
-    const did = ran(hooked, call(hooked.project));
-    const twin = ran(control, call(control.project));
-    const wrote = (session: Traces) => rewritten !== undefined && ran(session, rewritten(session.project));
-    if (wrote(hooked) && !wrote(control)) effects.push("changed");
-    else if (!did && (twin || heard)) effects.push("denied");
-    else if (did && !twin) effects.push("allowed");
-  }
-  const talk = ({ asked }: Traces) => event === "pre-compact" ? asked.length : asked.filter(isTalk).length;
-  const [requests, usual] = [talk(hooked), talk(control)];
-  if (requests > usual) effects.push("sent back");
-  if (requests < usual && (requests === 0 || event === "pre-compact")) effects.push("denied");
-  if (requests < usual) effects.push("ended");
-  if (heard) effects.push("changed");
-  return effects;
-}
-
-/** Beside the conversation there are requests for titles and the like, which offer no tools. */
 const isTalk = ({ body }: Traces["asked"][number]) => offered(body).length > 0;
 
-/** What files hold that a call reads: it is seen by that. */
-export const MARK = "a file that the lab has written";
+/** All that a hook did. `isOwn`: the model read words of the hook. */
+function effectsIn({ event, call, rewritten, hooked, control }: Pair, isOwn: boolean): Effect[] {
+  const effects: Effect[] = [];
+  if (call && (event === "pre-tool-use" || event === "permission-request")) {
+    const did = (session: Traces, made = call) => made !== undefined && ran(session, made(session.project));
+    if (rewritten && did(hooked, rewritten) && !did(control, rewritten)) effects.push("changed");
+    else if (!did(hooked) && (did(control) || isOwn)) effects.push("denied");
+    else if (did(hooked) && !did(control)) effects.push("allowed");
+  }
+  // At a stop only the words of the hook say that the agent was sent back by it.
+  if (isOwn && /stop$/.test(event)) effects.push("sent back");
+  const more = talk(hooked, event) - talk(control, event);
+  if (more < 0 && (event === "pre-compact" || talk(hooked, event) === 0)) effects.push("denied");
+  if (more < 0) effects.push("ended");
+  return isOwn ? [...effects, "changed"] : effects;
+}
+
+/** How often an agent asked: beside it hosts ask for titles, memories and the like, with other tools or none. */
+function talk({ asked }: Traces, event: string): number {
+  const tools = ({ body }: Traces["asked"][number]) => offered(body).join();
+  const own = asked.find(isTalk);
+  return event === "pre-compact" ? asked.length : asked.filter((one) => own && tools(one) === tools(own)).length;
+}
 
 /** Whether a call ran, by what it left: in the words of shells, in the file it is about, or in what the model read. */
 function ran({ shells, asked }: Traces, { tool, input }: ToolCall): boolean {
-  if (tool === "Bash") return shells.some((words) => squeezed(words).includes(squeezed(String(input.command))));
+  // Hosts quote a command in their own ways.
+  const squeezed = (text: unknown) => String(text).replace(/['"\\\s]+/g, "");
+  if (tool === "Bash") return shells.some((words) => squeezed(words).includes(squeezed(input.command)));
   if (tool === "Read") return asked.some(({ body }) => JSON.stringify(body).includes(MARK));
   const path = String(input.file_path);
   return existsSync(path) && readFileSync(path, "utf8").includes(String(input.content ?? input.new_string).trim());
 }
 
-/** Hosts quote a command in their own ways. */
-const squeezed = (text: string) => text.replace(/['"\\\s]+/g, "");
-
-/** What the model read that its twin did not, after the first request of an agent that called a tool; and whether these are words of the hook. */
-function readBy({ hooked, control, expected, call }: Pair): { readonly line: string; readonly heard: boolean } {
+/** What the model read that its twin did not, since the first call if there is one; and whether it is of the hook. */
+function readBy({ hooked, control, expected, call }: Pair): { readonly line: string; readonly isOwn: boolean } {
   const lines = (asked: Traces["asked"]) =>
     asked.flatMap(({ body: { tools: _, ...body } }) => texts(body)).flatMap((text) => text.split("\n"))
       .map((line) => line.replaceAll(/\S*-(?:hooked|control)\b/g, "…").trim());
   const begin = call ? hooked.asked.findIndex(isTalk) + 1 : 0;
   const usual = new Set(lines([...control.asked, ...hooked.asked.slice(0, begin)]));
   const fresh = lines(hooked.asked.slice(begin)).filter((line) => line !== "" && !usual.has(line));
-  const words = expected.words.map((text) => text.trim().split("\n")[0]!);
-  const own = fresh.find((line) => words.some((word) => line.includes(word)));
+  const own = fresh.find((line) => expected.words.some((text) => line.includes(text.trim().split("\n")[0]!)));
   // Times and ids differ between any two sessions, and the new input of a call is none of its results.
   const shape = (line: string) => line.replace(/[0-9a-f]*\d[0-9a-f.-]*/gi, "#");
   const known = new Set([...usual].map(shape));
-  const isOther = (line: string) => !known.has(shape(line)) && !line.startsWith("{");
-  const line = own ?? fresh.find(isOther) ?? "–";
-  return { line: line.length > 200 ? `${line.slice(0, 199)}…` : line, heard: own !== undefined };
+  const line = own ?? fresh.find((one) => !known.has(shape(one)) && !one.startsWith("{")) ?? "–";
+  return { line: line.length > 200 ? `${line.slice(0, 199)}…` : line, isOwn: own !== undefined };
 }
 
 function texts(value: unknown): string[] {
@@ -255,31 +227,23 @@ function texts(value: unknown): string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(texts) : [];
 }
 
-const NEW_VALUES = [
-  "updatedInput",
-  "tool_input",
-  "modifiedArgs",
-  "modifiedResult",
-  "modifiedPrompt",
-  "updatedToolOutput",
-  "value",
-];
+/** Where the answers of hosts hold something new. */
+const NEW_VALUES = /"(?:updatedInput|tool_input|modifiedArgs|modifiedResult|modifiedPrompt|updatedToolOutput|value)":/;
 
 /** The answer of a hook in a few words, whatever host it was for. */
 function saidBy({ stdout, code }: HookCall): string {
   if (code === undefined) return "unfinished";
   const json = parsed(stdout);
-  if (!isObject(json)) {
-    return code === 2 ? "deny" : code !== 0 ? `failed (${code})` : stdout.trim() === "" ? "continue" : "context";
-  }
+  if (code !== 0) return code === 2 ? "deny" : `failed (${code})`;
+  if (!isObject(json)) return stdout.trim() === "" ? "continue" : "context";
   const inside = isObject(json.hookSpecificOutput) ? json.hookSpecificOutput : {};
   const all = { ...json, ...inside };
-  const nested = isObject(inside.decision) ? inside.decision.behavior : undefined;
-  const decision = nested ?? inside.permissionDecision ?? all.permissionDecision ?? json.behavior ?? json.decision;
+  const behavior = isObject(inside.decision) ? inside.decision.behavior : json.behavior;
+  const decision = behavior ?? all.permissionDecision ?? json.decision;
   const parts = [
     json.deny !== undefined || decision === "block" ? "deny" : decision === "approve" ? "allow" : decision,
-    NEW_VALUES.some((key) => key in all) && "modify",
-    ["additionalContext", "context"].some((key) => key in all) && "context",
+    NEW_VALUES.test(stdout) && "modify",
+    ("additionalContext" in all || "context" in all) && "context",
     json.continue === false && "halt",
   ];
   return parts.filter(Boolean).join(", ") || "continue";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { EventName, Fired } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
-import type { HostName } from "../hooks/hosts/index.ts";
+import { hostEvent, type HostName } from "../hooks/hosts/index.ts";
 import { expectedIn, judge, type LabRun } from "./judge.ts";
 import { holdSession, type Session } from "./room.ts";
 import { callAt, scriptOf, type ToolCall, unmade } from "./script.ts";
@@ -22,6 +22,9 @@ export interface LabHook {
   readonly chosen: boolean;
   /** Writes it into a host's settings. */
   readonly install: (host: HostName, project: string, home: string) => Promise<void>;
+  /** Whether that makes a mod, which calls no command of ours. */
+  readonly isMod: boolean;
+  readonly packages: string;
 }
 
 export interface LabOptions extends Getting, Pick<Session, "timeout" | "confined"> {
@@ -68,6 +71,10 @@ function difference(from: LabRun, to: LabRun): Difference[] {
 /** The ends and the middle of a range; or the ends, and then versions between until neighbours differ. */
 async function runRange(wish: HostWish, hook: LabHook, options: LabOptions): Promise<LabRun[]> {
   const versions = await versionsIn(wish, options);
+  if (versions.length === 0) {
+    const why = `Cannot test in ${wish.host}@${wish.version}..${wish.to} as there is no version between them`;
+    return [unseen(wish, options.confined, "not installed", why)];
+  }
   const done = new Map<number, LabRun>();
   const at = async (i: number) => {
     const known = done.get(i) ?? await run({ host: wish.host, version: versions[i]! }, hook, options);
@@ -100,10 +107,10 @@ async function run(wish: HostWish, hook: LabHook, options: LabOptions): Promise<
   const { host } = wish;
   const { confined, signal, env, timeout } = options;
   const seen = (state: LabRun["state"], why: string) => unseen(wish, confined, state, why);
-  const expected = expectedIn(host, event, fired, folded);
+  if (hostEvent(host, event) === undefined) return seen("cannot", `${host} has no event like ${event}`);
+  const expected = expectedIn(host, fired, folded);
   const call = callAt(event, stdin, chosen, host);
   const why = unmade(host, event, call?.tool ?? "");
-  if (expected.cannot !== undefined && expected.missing) return seen("cannot", expected.cannot);
   if (why !== undefined) return seen("not measured", `not measured: ${why}`);
   if (call && !confined) return seen("not measured", "not measured: needs bubblewrap");
   let program: HostProgram;
@@ -118,7 +125,7 @@ async function run(wish: HostWish, hook: LabHook, options: LabOptions): Promise<
   const session = (name: string, more: Partial<Session>) =>
     holdSession({
       ...{ folder: join(hook.room, `${host}-${program.version}-${name}`), template: project, host: program, event },
-      ...{ timeout, confined, env, signal, ...more },
+      ...{ timeout, confined, env, signal, packages: hook.packages, ...more },
       script: (path) => there(scriptOf(host, event, stdin, call), path),
     });
   const [hooked, control] = await Promise.all([
@@ -130,6 +137,9 @@ async function run(wish: HostWish, hook: LabHook, options: LabOptions): Promise<
   const seenBy = { host, version: program.version, network: confined ? "none" as const : "by proxy" as const };
   return {
     ...seenBy,
-    ...judge({ ...seenBy, event, hooked, control, expected, call: at(call), rewritten: at(rewritten) }),
+    ...judge({
+      ...{ ...seenBy, event, hooked, control, expected, isMod: hook.isMod },
+      ...{ call: at(call), rewritten: at(rewritten) },
+    }),
   };
 }

@@ -53,7 +53,8 @@ type Next = (seen: Seen) => Promise<Step>;
 /** The field of a request that holds the conversation. */
 const CONVERSATION = { messages: "messages", responses: "input", gemini: "contents", chat: "messages" } as const;
 
-const RESULT = /"type":"(?:tool_result|\w+_output)"|"functionResponse":|"role":"tool"/g;
+/** How the result of a call begins, in any of them. */
+export const RESULT = /"type":"(?:tool_result|\w+_output)"|"functionResponse":|"role":"tool"/g;
 
 function seenIn(api: Api, body: Fields): Seen {
   const conversation = JSON.stringify(body[CONVERSATION[api]]);

@@ -5,9 +5,8 @@ import type { HookFile } from "../hooks/discover.ts";
 import { importsOf } from "../hooks/file/imports.ts";
 import type { Example } from "../testing/examples/example.ts";
 import { arrange } from "../testing/examples/play.ts";
-import { MARK } from "./judge.ts";
 import { ROOT } from "./room.ts";
-import type { ToolCall } from "./script.ts";
+import { MARK, type ToolCall } from "./script.ts";
 
 type Fields = { [field: string]: unknown };
 

@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parsed } from "../core/json.ts";
 import { isInside } from "../files/confine.ts";
 import { type Environment, homeOf } from "../hooks/file/places.ts";
 import { ownArgv, ownCommand } from "../hooks/own-command.ts";
@@ -23,7 +24,6 @@ import type { HostProgram } from "./versions.ts";
 /** One call of a hook, as it was written down. */
 export interface HookCall {
   readonly stdout: string;
-  readonly stderr: string;
   /** Absent if the host did not wait for its end. */
   readonly code?: number;
 }
@@ -39,20 +39,19 @@ export interface Traces extends SessionEnd {
 }
 
 /** What a session is made of. */
-export interface Session {
+export interface Session extends Pick<SessionPlan, "event" | "confined"> {
   readonly folder: string;
   /** The project before anything is installed; it is copied. */
   readonly template: string;
+  /** A folder of packages that it links to. */
+  readonly packages: string;
   readonly host: HostProgram;
-  readonly event: string;
   /** The script for a project at a path. */
   readonly script: (project: string) => Script;
   /** Writes the hook into the host's settings; absent in the twin session. */
   readonly install?: (project: string, home: string) => Promise<void>;
   /** Seconds. */
   readonly timeout: number;
-  /** Whether bubblewrap confines it. */
-  readonly confined: boolean;
   /** The person's environment. */
   readonly env: Environment;
   readonly signal: AbortSignal;
@@ -66,52 +65,50 @@ export async function canConfine(folder: string): Promise<boolean> {
   return await openSandbox({ mode: "workspace", roots: [folder] }).then(() => true, () => false);
 }
 
+/** A proxy that is not there. */
+const NOWHERE = "http://127.0.0.1:9";
+
 /** Holds a session, and gives what it left. */
 export async function holdSession(session: Session): Promise<Traces> {
-  const { template, host, event, script, install, timeout, confined, env, signal } = session;
-  mkdirSync(session.folder, { recursive: true });
-  const folder = realpathSync(session.folder);
-  const [project, home, log] = ["project", "home", "log"].map((name) => join(folder, name)) as [string, string, string];
-  for (const dir of [home, log, join(folder, "tmp")]) mkdirSync(dir);
+  const { folder, template, host, event, script, install, timeout, confined, env, signal } = session;
+  const below = (name: string) => join(folder, name);
+  const [project, home, log, tmp] = [below("project"), below("home"), below("log"), below("tmp")] as const;
+  for (const dir of [home, log, tmp]) mkdirSync(dir, { recursive: true });
   cpSync(template, project, { recursive: true, verbatimSymlinks: true });
   writeFileSync(join(project, "node_modules/.bin/crochet"), watching(log), { mode: 0o755 });
   await install?.(project, home);
   const before = filesIn(project);
   const plan: SessionPlan = {
-    ...{ host: host.host, event, program: host.program, script: script(project) },
-    ...{ project, home, log, confined, timeout: timeout * 1000 },
+    ...{ host: host.host, event, program: host.program, script: script(project), confined, timeout: timeout * 1000 },
+    ...{ project: project, home: home, log: log },
     env: {
-      ...{ PATH: `${dirname(host.program)}:${env.PATH}`, HOME: home, LANG: "C.UTF-8", TERM: "dumb" },
-      ...{ TMPDIR: join(folder, "tmp"), SHELL: "/bin/sh" },
+      ...{ PATH: `${dirname(host.program)}:${env.PATH}`, HOME: home, TMPDIR: tmp, LANG: "C.UTF-8", TERM: "dumb" },
       // There is no network: retries would only take time.
-      npm_config_fetch_retries: "0",
+      ...{ SHELL: "/bin/sh", npm_config_fetch_retries: "0" },
       ...(!confined && { HTTP_PROXY: NOWHERE, HTTPS_PROXY: NOWHERE, NO_PROXY: "127.0.0.1,localhost" }),
     },
   };
-  writeFileSync(join(folder, "plan.json"), JSON.stringify(plan));
-  const wrap = confined ? await confinement(folder, log, host, env) : (argv: readonly string[]) => [...argv];
-  const [command, ...args] = wrap(ownArgv("lab/session", join(folder, "plan.json")), folder);
+  const given = join(folder, "plan.json");
+  writeFileSync(given, JSON.stringify(plan));
+  const wrap = confined ? await confinement(session, log) : (argv: readonly string[]) => [...argv];
+  const [command, ...args] = wrap(ownArgv("lab/session", given), folder);
   // A session may start its program twice.
   const limit = 2 * plan.timeout + 30_000;
   const ran = await runProcess({ command: command!, args, cwd: folder, env: plan.env, timeout: limit, signal });
-  const ended = join(log, "session.json");
-  if (!existsSync(ended)) {
+  const read = (name: string) => existsSync(join(log, name)) ? readFileSync(join(log, name), "utf8") : "";
+  const end = parsed(read("session.json")) as SessionEnd | undefined;
+  if (!end) {
     throw new Error(`Cannot hold a session in ${host.host} as the lab failed: ${ran.stderr.trim().slice(-500)}`);
   }
-  const end = JSON.parse(readFileSync(ended, "utf8")) as SessionEnd;
-  const files = filesIn(project).filter((file) => !before.includes(file));
-  const shells = globSync("shell-*", { cwd: log }).map((name) => readFileSync(join(log, name), "utf8"));
   return {
-    ...end,
-    project,
-    files,
-    shells,
-    fired: globSync("call-*", { cwd: log }).sort().map((n) => callIn(join(log, n))),
+    ...{ ...end, project: project, files: filesIn(project).filter((file) => !before.includes(file)) },
+    shells: globSync("shell-*", { cwd: log }).map(read),
+    fired: globSync("call-*", { cwd: log }).map((call) => {
+      const code = read(`${call}/code`);
+      return { stdout: read(`${call}/stdout`), ...(code !== "" && { code: Number(code) }) };
+    }),
   };
 }
-
-/** A proxy that is not there. */
-const NOWHERE = "http://127.0.0.1:9";
 
 /** Files of a project, but for packages. */
 function filesIn(project: string): string[] {
@@ -134,39 +131,21 @@ exit "$code"
 `;
 }
 
-function callIn(folder: string): HookCall {
-  const read = (name: string) => existsSync(join(folder, name)) ? readFileSync(join(folder, name), "utf8") : "";
-  const code = read("code");
-  return { stdout: read("stdout"), stderr: read("stderr"), ...(code !== "" && { code: Number(code) }) };
-}
-
-/** What a sandbox hides, and a session needs. */
-async function confinement(
-  folder: string,
-  log: string,
-  { folder: hostFolder }: HostProgram,
-  env: Environment,
-): Promise<Wrap> {
+/** The sandbox of a session: the person's home is hidden, and what the session needs of it can be read. */
+async function confinement({ folder, packages, host, env }: Session, log: string): Promise<Wrap> {
   const person = homeOf(env);
   const hidden = (path: string) => [person, "/run", "/tmp", "/var/tmp"].some((dir) => isInside(path, dir));
+  // A package needs those beside it, and a runtime what is beside its folder.
+  const ours = /^.*?\/node_modules(?=\/)/.exec(ROOT)?.[0] ?? ROOT;
   const node = onPath("node", env);
-  const needed = [
-    ...[hostFolder, packagesOf(ROOT), dirname(realpathSync(process.execPath))],
-    ...(node === undefined ? [] : [dirname(dirname(realpathSync(node)))]),
-  ];
+  const needed = [host.folder, ours, packages, dirname(realpathSync(process.execPath))]
+    .concat(node === undefined ? [] : dirname(dirname(realpathSync(node)))).filter((path) => existsSync(path));
   const mounts = [
     ...(person === "/" ? [] : ["--tmpfs", person]),
     ...needed.filter(hidden).flatMap((path) => ["--ro-bind", path, path]),
     ...watchedShells(folder, log),
   ];
   return await openSandbox({ mode: "workspace", roots: [folder], mounts });
-}
-
-/** A package with those beside it. */
-function packagesOf(root: string): string {
-  return root.includes("/node_modules/")
-    ? root.slice(0, root.indexOf("/node_modules/") + "/node_modules".length)
-    : root;
 }
 
 /** Shells that write down their words, in the places of the machine's: what a call ran is known for certain. */

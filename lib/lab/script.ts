@@ -34,6 +34,9 @@ const ONLY_IN: { readonly [event: string]: readonly HostName[] } = {
   ...Object.fromEntries([...WITH_AGENT, ...COMPACTING].map((event) => [event, ["claude", "codex"]])),
 };
 
+/** What files hold that a call reads: it is seen by that. */
+export const MARK = "a file that the lab has written";
+
 /** By this a sub-agent is known from the agent that started it. */
 const TASK = "Report that you are the sub-agent";
 

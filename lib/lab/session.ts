@@ -1,10 +1,9 @@
 /** Holds one session of a host with a scripted model: started by `room.ts`, inside the sandbox if there is one. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HostName } from "../hooks/hosts/index.ts";
-import { type Ran, runProcess, startGroup } from "../process/process.ts";
+import { type ProcessOptions, type Ran, runProcess } from "../process/process.ts";
 import { LAB_HOSTS } from "./hosts.ts";
 import { type Asked, scriptedModel } from "./model.ts";
 import { modelOf, type Script } from "./script.ts";
@@ -64,59 +63,36 @@ async function hold(plan: SessionPlan): Promise<SessionEnd> {
   return { asked: model.asked(), lacks: lacks(), ran, ms, alive: plan.confined ? await stillAlive() : [] };
 }
 
-interface Started {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
-  readonly env: SessionPlan["env"];
-  readonly timeout: number;
-}
-
 /** A session with the server of opencode: its `run` ends before the agent can be sent back. */
-async function serving(started: Started, prompt: string, log: string, asked: () => number): Promise<Ran> {
-  const { child, end } = startGroup(started);
-  let stderr = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => stderr += text);
-  const exit = new Promise<Pick<Ran, "code" | "signal">>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("exit", (code, signal) => resolve({ code, signal }));
-  });
+async function serving(options: ProcessOptions, prompt: string, log: string, asked: () => number): Promise<Ran> {
   const over = new AbortController();
-  const limit = sleep(started.timeout, "timeout" as const, { signal: over.signal });
+  const { signal } = over;
+  const listens = Promise.withResolvers<string>();
+  const onOutput = (_: unknown, text: string) => {
+    const [url] = /http:\/\/\S+/.exec(text) ?? [];
+    if (url !== undefined) listens.resolve(url);
+  };
+  const ran = runProcess({ ...options, signal, onOutput });
   const talk = async () => {
-    const url = await listeningAt(child.stdout);
+    const url = await listens.promise;
+    const headers = { "content-type": "application/json" };
     const post = async (to: string, body: object) => {
-      const headers = { "content-type": "application/json" };
-      const given = { method: "POST", headers, body: JSON.stringify(body), signal: over.signal };
-      return await (await fetch(`${url}${to}`, given)).json() as { readonly id: string };
+      const response = await fetch(`${url}${to}`, { method: "POST", headers, body: JSON.stringify(body), signal });
+      return await response.json() as { readonly id: string };
     };
     const { id } = await post("/session", {});
     await post(`/session/${id}/message`, { parts: [{ type: "text", text: prompt }] });
-    const sign = () => `${asked()} ${readdirSync(log).length} ${unanswered(log)}`;
+    const open = () => readdirSync(log).filter((name) => /^call-/.test(name) && !existsSync(join(log, name, "code")));
+    const sign = () => `${asked()} ${readdirSync(log).length}`;
     for (let idle = 0, last = sign(); idle < IDLE_MS; idle += 200) {
       await sleep(200);
-      if (sign() !== last || unanswered(log) > 0) [idle, last] = [0, sign()];
+      if (sign() !== last || open().length > 0) [idle, last] = [0, sign()];
     }
-    return "done" as const;
   };
-  const how = await Promise.race([talk(), limit, exit]);
+  await Promise.race([talk(), ran]);
   over.abort();
-  end();
-  const ended = await exit;
-  if (how === "done") return { code: 0, signal: null, stdout: "", stderr };
-  return { ...ended, stdout: "", stderr, ...(how === "timeout" && { ended: how }) };
-}
-
-function unanswered(log: string): number {
-  return readdirSync(log).filter((name) => name.startsWith("call-") && !existsSync(join(log, name, "code"))).length;
-}
-
-async function listeningAt(stdout: NodeJS.ReadableStream): Promise<string> {
-  for await (const line of createInterface({ input: stdout })) {
-    const [url] = /http:\/\/\S+/.exec(line) ?? [];
-    if (url !== undefined) return url;
-  }
-  throw new Error("Cannot reach the host as its server did not start");
+  const ended = await ran;
+  return ended.ended === "aborted" ? { ...ended, code: 0 } : ended;
 }
 
 /** In a sandbox there is nothing but the session: the sandbox's own first process, this one, and what is left. */

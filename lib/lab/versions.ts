@@ -97,7 +97,7 @@ export async function hostProgram({ host, version }: HostWish, getting: Getting)
 
 /** Installs a version without its scripts; with them, if it does not start otherwise. Gives its version. */
 async function fetched(host: HostName, version: string, folder: string, getting: Getting): Promise<string | undefined> {
-  const { package: name, beside = [], program } = LAB_HOSTS[host]!;
+  const { beside = [], program, package: name } = LAB_HOSTS[host]!;
   const install = async (...flags: string[]) => {
     mkdirSync(folder, { recursive: true });
     const quiet = ["--no-save", "--no-audit", "--no-fund"];

@@ -118,7 +118,8 @@ async function reportOn(path: string, wishes: readonly HostWish[], around: Aroun
   const { fired, stdin, folded } = await firing.fire(file, { cwd: project, usual, prepare });
   const form = typeof flags.as === "string" ? ["--as", flags.as] : [];
   const result = await tryIn(wishes, {
-    ...{ event: file.event, project, room, stdin, fired, folded, chosen },
+    ...{ event: file.event, project, room, stdin, fired, folded, chosen, isMod: flags.as === "mod" },
+    packages: join(cwd, "node_modules"),
     install: async (host: HostName, into: string, home: string) => {
       const quiet: Io = { ...io, out: () => {}, cwd: into, env: { ...io.env, HOME: home, CROCHET_HOME: undefined } };
       await install.default([join(into, hooks), "--for", host, "--cwd", into, ...form], quiet);
@@ -147,7 +148,7 @@ function reportText({ hook, call, expected, runs, differs }: Report): string {
       : state in MARKS
       ? MARKS[state as "ok"]
       : "? not measured";
-    return [host, version, String(fired), word, effect, openText(read), mark];
+    return [host, version, String(fired ?? "–"), word, effect, openText(read), mark];
   });
   const subject = call ? openText(String(call.input.command ?? call.input.file_path ?? call.tool)) : "";
   const good = runs.filter(({ state }) => state === "ok").length;

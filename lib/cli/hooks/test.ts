@@ -32,7 +32,7 @@ const IN_FLAGS: Usage["flags"] = [
   ["--install", "let npm install versions that are not in the cache"],
   ["--bisect", "find the first version of a range in which something changes"],
   ["--strict", "a change of words between versions is a fault too"],
-  ["--as <form>", "how the hook is installed, as in hooks install: plugin"],
+  ["--as <form>", "how the hook is installed, as in hooks install: plugin, mod"],
   ["--timeout <seconds>", "time for one session (120)"],
   ["--keep <dir>", "keep the folders of all sessions there"],
   ["--junit <file>", "write a JUnit report"],
