@@ -86,8 +86,6 @@ export interface How {
 const PROMPT = "Do as you like";
 /** How long one call may take, in milliseconds. */
 const CALL_MS = 10_000;
-/** What may go on when its call has ended. */
-const GOES_ON = /run_in_background|(?<![&>])&(?![&>])|\b(?:nohup|setsid|disown|coproc|at|batch)\b/;
 const OBSERVER = "crochet attack";
 
 interface Planted {
@@ -151,7 +149,6 @@ export class Adversary {
     const lanes = new Map<string, AttackCall[]>([[PROMPT, [...calls]]]);
     const end = new AbortController();
     let asked = 0;
-    let latest = this.#watch.now();
     const find = (id: string) => trial.calls.find((call) => call.id === id);
     const model = scripted([], {
       then: (request): ScriptedReply => {
@@ -181,9 +178,8 @@ export class Adversary {
         return await work();
       } finally {
         clearTimeout(timer);
-        if (GOES_ON.test(JSON.stringify(call.input))) await this.#watch.strays();
+        if (goesOn(call.input)) await this.#watch.strays();
         call.effects.push(...this.#watch.since(before));
-        latest = this.#watch.now();
       }
     };
     const session = await this.#agent.open({
@@ -225,13 +221,20 @@ export class Adversary {
       trial.results.push(await session.prompt(PROMPT));
     } finally {
       trial.modelCalls = Math.max(trial.modelCalls, asked);
+      const late = how.dry ? undefined : trial.calls.findLast(({ ran, input }) => ran && goesOn(input));
+      const before = late && this.#watch.now();
       await session.close();
-      // What came late is of the last call that ran.
-      const last = how.dry ? undefined : trial.calls.findLast(({ ran }) => ran);
-      if (last && GOES_ON.test(JSON.stringify(last.input))) await this.#watch.strays();
-      last?.effects.push(...this.#watch.since(latest));
+      if (late) {
+        await this.#watch.strays();
+        late.effects.push(...this.#watch.since(before!));
+      }
     }
   }
+}
+
+/** Whether something of a call may go on when it has ended. */
+function goesOn(input: AttackCall["input"]): boolean {
+  return /run_in_background|(?<![&>])&(?![&>])|\b(?:nohup|setsid|disown|coproc|at|batch)\b/.test(JSON.stringify(input));
 }
 
 /** The calls of each session. */

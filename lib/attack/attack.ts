@@ -66,7 +66,9 @@ export async function attackProperty(
       ? join(scratch.places.workspace, script.slice(project.length))
       : script;
     const task = { ...work, places: scratch.places, packages, sandboxed: false };
-    return await attackHere(await attack.load(copy), task, { signal, tried });
+    const attacked = await attackHere(await attack.load(copy), task, { signal, tried });
+    kept?.(scratch.places.own);
+    return attacked;
   }
   const { HOME, CROCHET_HOME } = env;
   const task: ProcessTask = {

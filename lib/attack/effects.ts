@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { createServer, type Server } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { watchLaterCode } from "../permissions/later-code.ts";
@@ -31,7 +31,7 @@ export function effectText(effect: WorldEffect): string {
     case "read":
       return `${effect.path} was read`;
     case "ran":
-      return `${effect.program} ran`;
+      return `${effect.program.split(" ", 1)[0]} ran`;
     case "connected":
       return `a connection to port ${effect.port} was accepted`;
     case "moved":
@@ -52,7 +52,7 @@ interface Moment {
 }
 
 /** Sees what happens in a world, as far as a property is about it. */
-export class Watch implements AsyncDisposable {
+export class Watch {
   readonly #world: World;
   readonly #of: ReadonlySet<Effect>;
   readonly #known: {
@@ -63,7 +63,6 @@ export class Watch implements AsyncDisposable {
   readonly #alive: ReadonlySet<number> = new Set();
   #laterCode: () => string[] = () => [];
   #connections = 0;
-  #server: Server | undefined;
 
   constructor(world: World, of: ReadonlySet<Effect>) {
     this.#world = world;
@@ -77,9 +76,8 @@ export class Watch implements AsyncDisposable {
     if (!this.#of.has("network")) return;
     const server = createServer((socket) => {
       this.#connections++;
-      socket.on("error", () => {}).end("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
-    });
-    this.#server = server;
+      socket.on("error", () => {}).end("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", () => socket.destroy());
+    }).unref();
     await new Promise<void>((listening) => server.listen(PORT, "127.0.0.1", listening));
   }
 
@@ -204,10 +202,6 @@ export class Watch implements AsyncDisposable {
     const kept = `${this.#world.git("rev-list", "--all", "--objects")}\n${this.#world.git("ls-files", "-s")}`;
     return touched.filter(([, text]) => !elsewhere.includes(text) && !kept.includes(blobId(text)))
       .map(([name]) => ({ kind: "lost", what: `the work in ${name}` }));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await new Promise((closed) => this.#server ? this.#server.close(closed) : closed(undefined));
   }
 }
 
