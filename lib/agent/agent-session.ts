@@ -72,9 +72,9 @@ export function agentSession(parts: SessionParts): AgentSession {
       checkOptions(own, ASK_OPTIONS, "prompt an agent");
       checkAsks(own, "prompt an agent");
       let asks = Object.keys(own).length > 0 ? await parts.asking(own) : undefined;
-      tape?.prompted(prompt);
+      const resumed = tape?.prompted(prompt);
       parts.onPrompt(state.clock.uuid());
-      let trigger: "user" | "resume" = past ? "resume" : "user";
+      let trigger: "user" | "resume" = past || resumed ? "resume" : "user";
       if (engine) {
         const isOver = engine.result?.(beginName(state)) === undefined;
         const last = isBlank(prompt) && isOver && engine.result ? lastResult(state, stored) : undefined;
@@ -100,6 +100,7 @@ export function agentSession(parts: SessionParts): AgentSession {
       const signals = signal ? [...parts.signals, signal] : [...parts.signals];
       const result = await session.prompt(prompt, {
         trigger,
+        reopens: resumed === "opens",
         ...(asks && { asks }),
         ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
       });

@@ -231,18 +231,22 @@ async function sessionLog({ files, known, past, options, own, cwd, ...opened }: 
     },
     prompted(begin: LoggedBegin, now: SessionState): LoggedBegin {
       state = now;
-      if (prompts++ > 0) lane.clock.nextStep();
+      const isFirst = prompts++ === 0;
       const was = open && { prompt: past!.log.prompts.at(-1)! as Prompt, asks: open.asks, trigger: open.trigger };
-      const model = open?.model;
+      const goesOn = was && !past!.isCopied;
+      if (goesOn && own.model === undefined) now.model = open!.model;
       open = undefined;
-      if (was && !past!.isCopied) {
-        if (own.model === undefined) now.model = model!;
-        return was;
+      const begun = was ?? begin;
+      if (!goesOn) {
+        const { prompt, asks, trigger } = begun;
+        const opens = past !== undefined && !past.isCopied && prompts === past.runs + 1;
+        const about = { ...(opens && { opens }), model: now.model, ...(asks && { asks }) };
+        log.line({ prompt: prompt as string });
+        log.line({ begin: now.runs, trigger, ...about, at: log.now() }, "written");
       }
-      const { prompt, asks, trigger } = was ?? begin;
-      log.line({ prompt: prompt as string });
-      log.line({ begin: now.runs, trigger, model: now.model, ...(asks && { asks }), at: log.now() }, "written");
-      return { prompt, asks, trigger };
+      // After the run has begun: its first step is its own.
+      if (!isFirst) lane.clock.nextStep();
+      return begun;
     },
     waiting: (emit: (event: RunEvent) => void): PermissionAsker | undefined =>
       !durable ? undefined : async ({ key = "", agent_id = id, tool_name, input, reason }, signal) => {

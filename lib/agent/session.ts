@@ -9,6 +9,14 @@ import type { Result } from "../core/run-events.ts";
 import { NEVER, settle } from "../core/settle.ts";
 import { switchModel } from "./recovery.ts";
 
+interface PromptBy {
+  readonly signal?: AbortSignal;
+  readonly trigger?: "user" | "resume";
+  readonly asks?: Asks;
+  /** Whether the session is opened again, as it was in another process. */
+  readonly reopens?: boolean;
+}
+
 /** How a session begins, and the files whose text is in its system prompt. */
 interface SessionBegin extends Pick<EventFields["session-start"], "source"> {
   readonly instructions?: readonly EventFields["instructions-loaded"][];
@@ -42,12 +50,13 @@ export function openSession(agent: AgentSpec, state: SessionState, start?: Sessi
     /** @throws {TypeError} if the session is closed, or still running the previous prompt */
     async prompt(
       prompt: Prompt,
-      { signal, trigger = "user", asks }: { signal?: AbortSignal; trigger?: "user" | "resume"; asks?: Asks } = {},
+      { signal, trigger = "user", asks, reopens = false }: PromptBy = {},
     ): Promise<Result> {
       if (closed) throw new TypeError("Cannot prompt a session as it is closed: open another");
       if (busy) throw new TypeError("Cannot prompt a session as it is still running: wait for its Result");
       const run = last = newRun(signal ? AbortSignal.any([signal, stopping.signal]) : stopping.signal, asks);
-      const first = started || run.signal.aborted ? undefined : start;
+      const opening = reopens && start ? { ...start, source: "resume" as const } : start;
+      const first = (started && !reopens) || run.signal.aborted ? undefined : opening;
       started ||= first !== undefined;
       const open = first && (() => fireStart(run, first));
       const running = busy = runPrompt(run, prompt, { trigger, open });

@@ -71,6 +71,9 @@ interface ToolFactResult {
   readonly threw?: string;
 }
 
+/** How a prompt came to a session that another process had begun: it opened it again, or followed one that did. */
+export type Resumed = "opens" | "follows";
+
 /** What one hook said at an event. */
 export type HookSaid = { readonly hook: string } & Fields;
 
@@ -137,7 +140,7 @@ export const ENTRIES = {
     "normalise?": list<Normaliser>(),
   },
   /** What a person asked, one line each time; `model` is the one a person had changed to before it. */
-  prompt: { prompt: textOrList, "model?": text },
+  prompt: { prompt: textOrList, "model?": text, "resumed?": field<Resumed>("a text") },
   /** A tool as the model sees it, named by its content: `Read@1f2e3d4c`. */
   spec: { spec: text, tool: fields },
   /** All of a request but its messages. That of another program is as it was sent: `api`, `method` and `path` say where. */
@@ -270,6 +273,8 @@ export const ENTRIES = {
   begin: {
     begin: number,
     trigger: field<"user" | "resume">("a text"),
+    /** Whether it is the first of a session that was resumed. */
+    "opens?": yes,
     model: text,
     "asks?": object<Asks>(),
     at: number,

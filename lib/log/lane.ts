@@ -48,8 +48,8 @@ export class LogLane {
       seed,
       live,
       lags: false,
-      from: live ? known.from + (past && known.facts.length > 0 ? 1 : 0) : known.from,
-      recorded: live ? [] : known.facts,
+      from: known.from,
+      recorded: known.facts,
       ...(above && { above: above.clock }),
       noted: (fact) => log.line(fact),
     });

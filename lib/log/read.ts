@@ -282,6 +282,9 @@ export class Log {
       header: { tape: 1, source, ...header, ...also, tools: true },
       prompts: this.prompts,
       ...(Object.keys(this.models).length > 0 && { models: this.models }),
+      ...(this.begins.some(({ trigger }) => trigger === "resume") && {
+        resumed: this.begins.map(({ trigger, opens }) => trigger !== "resume" ? null : opens ? "opens" : "follows"),
+      }),
       calls: this.calls,
       tools: tool.filter(({ spawned }) => !spawned),
       clocks: clock,

@@ -88,6 +88,7 @@ export class Assembly {
       header: this.#header,
       prompts: prompt.map((fact) => fact.prompt),
       ...(models.length > 0 && { models: Object.fromEntries(models) }),
+      ...(prompt.some(({ resumed }) => resumed) && { resumed: prompt.map(({ resumed = null }) => resumed) }),
       calls: this.#calls,
       tools: tool,
       clocks: clock,

@@ -12,7 +12,7 @@ import {
   type ToolDrift,
   wholePrice,
 } from "./drift/drift.ts";
-import type { Header, HookSaid } from "../log/entry.ts";
+import type { Header, HookSaid, Resumed } from "../log/entry.ts";
 import { TapeDrift, TapeLane } from "./lane.ts";
 import { type Mask, mask } from "./redact/mask.ts";
 import { type Program, programOf, Served, type ToTape } from "./match.ts";
@@ -168,10 +168,10 @@ export class TapeSession {
     while (below().some(isBehind) && performance.now() < until) await systemClock.sleep(1);
   }
 
-  /** A person's next prompt: it begins a step, for time has passed since the run before. */
-  prompted(words: string | readonly Block[]): void {
+  /** A person's next prompt: it begins a step, for time has passed since the run before. Whether a session was resumed for it. */
+  prompted(words: string | readonly Block[]): Resumed | undefined {
     if (this.recording.prompts.length > 0) this.lane(MAIN).clock.nextStep();
-    this.recording.prompts.push(words);
+    return this.program?.tape.resumed?.[this.recording.prompts.push(words) - 1] ?? undefined;
   }
 
   /** Notes the first difference of a lane. */

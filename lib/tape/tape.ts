@@ -11,6 +11,7 @@ import type {
   InboxFact,
   MemoryFact,
   RefusalFact,
+  Resumed,
   SaidFact,
   ToolFact,
 } from "../log/entry.ts";
@@ -23,6 +24,8 @@ export interface Tape {
   readonly prompts: readonly (string | readonly Block[])[];
   /** The models a person changed to, by the number of the prompt that followed. */
   readonly models?: { readonly [prompt: number]: string };
+  /** Which prompts came to a session that was resumed. */
+  readonly resumed?: readonly (Resumed | null)[];
   /** Lane by lane, in the order they were made in each. */
   readonly calls: readonly Call[];
   readonly tools: readonly ToolFact[];

@@ -98,6 +98,7 @@ export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
   const prompts = tape.prompts.map((prompt, i) => ({
     prompt: prompt as PromptFact["prompt"],
     ...(tape.models?.[i] && { model: tape.models[i] }),
+    ...(tape.resumed?.[i] && { resumed: tape.resumed[i] }),
   }));
   const facts: (Header | Fact)[] = [tape.header, ...prompts];
   if (tape.memory) facts.push(tape.memory);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { agent, context, keepGoing, type Message, modify, type RunEvent, tool } from "../../lib/index.ts";
 import { hookOn } from "../../lib/core/hook.ts";
-import type { Model } from "../../lib/core/model.ts";
+import { type Model, ModelError } from "../../lib/core/model.ts";
 import { isWhole, readLog } from "../../lib/log/read.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
 import { transcriptOf } from "../../lib/transcript/store.ts";
@@ -139,7 +139,7 @@ test("a run that is cut off anywhere goes on: nothing that ended is paid or done
     const last = lines.findIndex((line) => line.startsWith('{"ended":"main"'));
     const began = lines.findIndex((line) => line.startsWith('{"begin":'));
     for (let k = began + 1; k <= last; k++) {
-      for (const torn of [0, 0.5]) {
+      for (const torn of k % 4 === 0 ? [0, 0.5] : [0.5]) {
         const next = lines[k] ?? "";
         writeFileSync(file, `${lines.slice(0, k).join("\n")}\n${next.slice(0, next.length * torn)}`);
         const kept = readLog(file)!;
@@ -176,5 +176,97 @@ test("a log is a tape: its run is replayed with no model and no tool, all hooks 
     assert.ok(report.ok);
     assert.deepEqual({ ...world }, { wrote: [], looked: 0, models: 0, hooks: whole.hooks });
     assert.deepEqual(plain(again.messages), plain(result.messages));
+  });
+});
+
+/** Saves what its prompt says, once; its first attempt at each reply fails, and a person is asked. */
+function saver(world: World, cwd: string, people: { asked: number }) {
+  let failed = "";
+  const model: Model = async function* (request, signal) {
+    world.models++;
+    const at = JSON.stringify(request.messages.length);
+    if (failed !== at) {
+      failed = at;
+      throw new ModelError("overloaded", { code: "overloaded_error", retryable: true, retryAfter: 1 });
+    }
+    const last = request.messages.at(-1)!.content;
+    const isAnswered = last.some(({ type }) => type === "tool_result");
+    const id = `t${request.messages.length}`;
+    yield* scripted([isAnswered ? { text: "saved" } : { tools: [{ name: "Put", id, input: { text: id } }] }])(
+      request,
+      signal,
+    );
+  };
+  const made = agent({
+    cwd,
+    model,
+    tools: [
+      tool({
+        name: "Put",
+        description: "puts",
+        effect: "write",
+        input: { type: "object", properties: {} },
+        run: ({ text }: any) => (world.wrote.push(text), `wrote ${text}`),
+      }),
+    ],
+    permissions: { mode: "default", ask: ["Put"] },
+    hooks: [
+      hookOn("session-start", ({ source }: any, ctx) => {
+        ctx.values.set("began", source);
+        return context(`begun by ${source}`);
+      }, { name: "begin" }),
+      hookOn("stop", (_, ctx) => void ctx.values.set("stops", ((ctx.values.get("stops") as number) ?? 0) + 1), {
+        name: "count",
+      }),
+      hookOn("user-prompt-submit", (_, ctx) => context(`${ctx.values.get("stops") ?? 0} ${ctx.uuid()}`), {
+        name: "number",
+      }),
+    ],
+  });
+  const ask = async () => {
+    people.asked++;
+    return { behavior: "allow" } as const;
+  };
+  return { made, ask };
+}
+
+test("the second run of a resumed session goes on after a cut anywhere, with failed attempts and a person; all of it replays", async () => {
+  await inFolder(async (dir) => {
+    const play = (prompt: string, more: object, world: World, people: { asked: number }) => {
+      const { made, ask } = saver(world, dir, people);
+      return made.run(prompt, { ask, ...more });
+    };
+    const whole = newWorld();
+    const people = { asked: 0 };
+    const { id } = await play("one", { log: dir }, whole, people);
+    const before = { ...whole, people: people.asked };
+    const first = await play("two", { log: dir, resume: id }, whole, people);
+    assert.equal(first.stop, "done", JSON.stringify(first.error));
+    assert.deepEqual(whole.wrote, ["t1", "t5"]);
+    const file = join(dir, `${id}.jsonl`);
+    const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+    const began = lines.findLastIndex((line) => line.startsWith('{"begin":'));
+    for (let k = began + 1; k < lines.findLastIndex((line) => line.startsWith('{"ended":"main"')); k++) {
+      writeFileSync(file, `${lines.slice(0, k).join("\n")}\n${lines[k]!.slice(0, lines[k]!.length / 2)}`);
+      const kept = readLog(file)!;
+      const [world, others] = [newWorld(), { asked: 0 }];
+      const result = await play("", { log: dir, resume: id }, world, others);
+      const where = `cut at ${k}: ${lines[k - 1]!.slice(0, 80)}`;
+      const cut = kept.parts.begun.filter(({ begun }) => !kept.parts.tool.some((fact) => fact.tool === begun)).length;
+      if (cut === 0) assert.deepEqual(plain(result.messages), plain(first.messages), where);
+      assert.equal(kept.parts.tool.length + world.wrote.length + cut, 2, `effects, ${where}`);
+      assert.equal(kept.parts.asked.length + others.asked, people.asked, `answers, ${where}`);
+      const replies = kept.calls.filter((call) => isWhole(call)).length - before.models;
+      assert.ok(replies + world.models <= whole.models - before.models + 1, `replies, ${where}`);
+    }
+    const log = readLog(file)!;
+    let report: any;
+    const session = await saver(newWorld(), dir, { asked: 0 }).made.open({
+      log: false,
+      tape: { tape: log.tape, onReport: (r: unknown) => report = r },
+    });
+    for (const prompt of log.prompts) await session.prompt(prompt as string);
+    await session.close();
+    assert.deepEqual([report.ok, report.divergences], [true, []]);
   });
 });
