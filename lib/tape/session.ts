@@ -171,7 +171,8 @@ export class TapeSession {
   /** A person's next prompt: it begins a step, for time has passed since the run before. Whether a session was resumed for it. */
   prompted(words: string | readonly Block[]): Resumed | undefined {
     if (this.recording.prompts.length > 0) this.lane(MAIN).clock.nextStep();
-    return this.program?.tape.resumed?.[this.recording.prompts.push(words) - 1] ?? undefined;
+    const nth = this.recording.prompts.push(words) - 1;
+    return this.program?.tape.resumed?.[nth] ?? undefined;
   }
 
   /** Notes the first difference of a lane. */
