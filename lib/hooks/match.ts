@@ -43,6 +43,8 @@ function matchedText(event: AnyEvent): string | undefined {
   const field = EVENTS[event.event].match;
   // Only sub-agents have a kind: there is one root.
   if (field === null || (field === "agent_type" && event.parent_agent_id === undefined)) return undefined;
+  // Of a file its name counts, by which Claude Code watches it.
+  if (event.event === "file-changed") return event.file_path.slice(event.file_path.lastIndexOf("/") + 1);
   const value = (event as unknown as Record<string, unknown>)[field];
   return typeof value === "string" ? value : "";
 }

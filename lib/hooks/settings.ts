@@ -132,7 +132,8 @@ class Reading {
     }
     const type = "unsupported" in handler ? handler.unsupported : handler.type;
     const never = (why: string) => {
-      const refuses = claude.events[event]?.exitBlocks === true;
+      const known = resolveEvent(event);
+      const refuses = known !== undefined && !EVENTS[known.event].fires && EVENTS[known.event].deny === "prevents";
       this.never.push({ name, event, source: file.path, why, refuses });
       this.problem(file, "warning", at, `The hook never fires here as ${why}`);
     };

@@ -109,3 +109,15 @@ test("settings for Claude Code with such an event are listed as what nothing her
   assert.match(out, /settings\.json#0: nothing here fires ConfigChange/);
   assert.doesNotMatch(out, /nothing here fires Stop/);
 });
+
+test("a matcher of file-changed is compared with the file's name, as Claude Code does", async () => {
+  using folder = scratch({
+    "file-changed.x.ts":
+      `export const config = { matcher: "\\\\.env$|^a,b$" }; export default ({ file_path }, { log }) => log(file_path);`,
+  });
+  const at = async (file_path: string) => {
+    const stdin = { session_id: "s", cwd: "/w", hook_event_name: "FileChanged", file_path, event: "change" };
+    return (await served(`${folder.path}/file-changed.x.ts`, stdin, "claude", { HOME: folder.path })).stderr;
+  };
+  assert.deepEqual([await at("/w/.env"), await at("/w/.env/other")], ["file-changed.x.ts: /w/.env\n", ""]);
+});

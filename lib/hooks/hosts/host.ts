@@ -13,7 +13,7 @@ interface HostEventRow {
   readonly output?: readonly string[];
   /** Of `commands`: whether `decision: "block"` does something. */
   readonly blocks?: boolean;
-  /** Of an event that nothing here fires: whether exit code 2 refuses something. It does so alone unless it `blocks`. */
+  /** Whether exit code 2 refuses something, and no key of an answer. */
   readonly exitBlocks?: boolean;
   /** Whether the answer is a line of text, and not an object. */
   readonly prints?: boolean;

@@ -20,8 +20,8 @@ export const qwen: Host = {
     PreToolUse: { ours: ["pre-tool-use"], can: ["deny", "ask", "allow"], output: PERMISSION, blocks: true },
     PostToolUse: { ...claude.events.PostToolUse!, can: ["deny", "context"], output: CONTEXT, blocks: false },
     MessageDisplay: { ours: ["message-display"], can: [] },
-    TodoCreated: { ours: ["todo-created"], can: ["deny"], blocks: true, exitBlocks: true },
-    TodoCompleted: { ours: ["todo-completed"], can: ["deny"], blocks: true, exitBlocks: true },
+    TodoCreated: { ours: ["todo-created"], can: ["deny"], blocks: true },
+    TodoCompleted: { ours: ["todo-completed"], can: ["deny"], blocks: true },
     SessionDelete: { ours: ["session-delete"], can: [] },
   },
   // SessionEnd: in three of three runs without a terminal it did not fire.

@@ -95,10 +95,10 @@ function inTheirKeys(folded: Folded, event: AnyEvent, host: Host): Folded {
 
 export function writeAnswer(given: Folded, event: AnyEvent, host: Host, wireName: string): Served {
   const { answers, decided, events } = host;
-  const { blocks, exitBlocks, prints } = events[wireName] ?? {};
+  const { exitBlocks, prints } = events[wireName] ?? {};
   const folded = inTheirKeys(withReason(preventing(given, event, host)), event, host);
   const can = ability(event, host);
-  if (exitBlocks && !blocks && folded.decision === "deny") {
+  if (exitBlocks && folded.decision === "deny") {
     return { stdout: "", stderr: `${folded.reason}\n`, code: 2 };
   }
   if (prints && folded.modified) return { stdout: `${folded.value}\n`, stderr: "", code: 0 };

@@ -1,6 +1,5 @@
 import { type AnyEvent, EVENTS } from "../../../core/events.ts";
 import { pascal, resolveEvent } from "../../../core/names.ts";
-import { claude } from "../../../hooks/hosts/claude.ts";
 import { HOSTS } from "../../../hooks/hosts/index.ts";
 import { wireName } from "../../../hooks/process/wire.ts";
 import type { Probe } from "../events.ts";
@@ -53,17 +52,13 @@ export function canBlock(name: string): boolean {
   const known = claudeName(name);
   if (known === "PermissionRequest" || known === "SubagentStart") return false;
   const on = resolveEvent(known);
-  return on ? EVENTS[on.event].deny !== "ignored" : exitBlocks(name);
+  return on !== undefined && EVENTS[on.event].deny !== "ignored";
 }
 
 /** Whether a refusal at an event prevents something: a hook there is a guard. */
 export function isGate(name: string): boolean {
   const on = resolveEvent(claudeName(name));
-  return on ? EVENTS[on.event].deny === "prevents" && name !== "SubagentStart" : exitBlocks(name);
-}
-
-function exitBlocks(name: string): boolean {
-  return claude.events[name]?.exitBlocks === true;
+  return on !== undefined && EVENTS[on.event].deny === "prevents" && name !== "SubagentStart";
 }
 
 /** An event at which a hook can keep an agent going. */
