@@ -133,7 +133,10 @@ export async function attackHere(
   let longest = 1;
   let flaky = 0;
   const found = async (hit: Hit, grammar: Grammar): Promise<boolean> => {
-    const breaks = async (calls: readonly AttackCall[]) => isBroken(await adversary.run(calls));
+    // With --all, what was found before is no smaller form of something else.
+    const before = new Set(findings.map((one) => callsText(one.calls)));
+    const breaks = async (calls: readonly AttackCall[]) =>
+      !before.has(callsText(calls)) && isBroken(await adversary.run(calls));
     const small = await breaks(hit.calls) ? await shrink(hit, grammar, breaks) : hit;
     const trial = await adversary.run(small.calls);
     const broke = broken(trial);
@@ -172,6 +175,10 @@ export async function attackHere(
     ...(flaky > 0 ? [`${flaky} that broke it once and not again`] : []),
   ];
   return { never: task.never, findings, tries, forms, left, longest, notTried };
+}
+
+function callsText(calls: readonly AttackCall[]): string {
+  return JSON.stringify(calls.map(({ tool, input, session, calls: inner }) => [tool, input, session, inner]));
 }
 
 /** Calls that are known, made once more and judged by the property. */

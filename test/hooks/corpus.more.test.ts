@@ -75,7 +75,7 @@ const TABLE: readonly Row[] = [
   ["stop.once.rules", undefined],
   ["stop.asks-once.ts", undefined],
   ["stop.bounded.ts", undefined],
-  ["stop.ralph-bounded.sh", undefined],
+  ["stop.ralph-bounded.sh", undefined, ["race.lost-update", "race.verdict"]],
   ["stop.open-work.py", undefined],
   ["pre-tool-use@Bash.guard.py", undefined, GUARD],
   ["pre-tool-use@Bash.no-publish.rules", undefined, GUARD],

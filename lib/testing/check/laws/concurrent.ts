@@ -66,9 +66,15 @@ async function races(copies: Copies, probe: Probe, seed: number): Promise<Violat
     if (!outcome) return undefined;
     if (keyOf(outcome) === keyOf(ordered)) continue;
     const [shown, by] = await smaller(copies, probe, shape, orders) ?? [outcome, shape];
-    return violation(shown, orders.get(by)!, by, canBlock(eventName(probe)) ? fault : warning);
+    return violation(shown, orders.get(by)!, by, isGuard(probe) ? fault : warning);
   }
   return undefined;
+}
+
+/** Whether it refuses calls or sub-agents, which run side by side; prompts and stops of a session come one by one. */
+function isGuard(probe: Probe): boolean {
+  const name = eventName(probe);
+  return canBlock(name) && ("tool_use_id" in probe.event || name.startsWith("Subagent"));
 }
 
 /** The same fault with two copies, if that is enough. */
