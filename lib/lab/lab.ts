@@ -5,7 +5,7 @@ import { hostEvent, type HostName } from "../hooks/hosts/index.ts";
 import { expectedIn, judge, type LabRun } from "./judge.ts";
 import { holdSession, type Session } from "./room.ts";
 import { callAt, scriptOf, type ToolCall, unmade } from "./script.ts";
-import { type Getting, type HostProgram, hostProgram, type HostWish, NotInstalled, versionsIn } from "./versions.ts";
+import { type Getting, hostProgram, type HostWish, NotInstalled, versionsIn } from "./versions.ts";
 
 type Fields = { readonly [field: string]: unknown };
 
@@ -60,21 +60,15 @@ export async function tryIn(wishes: readonly HostWish[], hook: LabHook, options:
 }
 
 function difference(from: LabRun, to: LabRun): Difference[] {
-  const field = from.state !== to.state || from.effect !== to.effect
-    ? "effect"
-    : from.read !== to.read
-    ? "words"
-    : undefined;
-  return field === undefined ? [] : [{ host: from.host, from: from.version, to: to.version, field }];
+  const isOther = from.state !== to.state || from.effect !== to.effect;
+  if (!isOther && from.read === to.read) return [];
+  return [{ host: from.host, from: from.version, to: to.version, field: isOther ? "effect" : "words" }];
 }
 
 /** The ends and the middle of a range; or the ends, and then versions between until neighbours differ. */
 async function runRange(wish: HostWish, hook: LabHook, options: LabOptions): Promise<LabRun[]> {
-  const versions = await versionsIn(wish, options);
-  if (versions.length === 0) {
-    const why = `Cannot test in ${wish.host}@${wish.version}..${wish.to} as there is no version between them`;
-    return [unseen(wish, options.confined, "not installed", why)];
-  }
+  const versions = await versionsIn(wish, options).catch((error) => notInstalled(wish, options, error));
+  if ("state" in versions) return [versions];
   const done = new Map<number, LabRun>();
   const at = async (i: number) => {
     const known = done.get(i) ?? await run({ host: wish.host, version: versions[i]! }, hook, options);
@@ -102,6 +96,11 @@ function unseen({ host, version = "–" }: HostWish, confined: boolean, state: L
   return { host, version, network, ...nothing, state, why };
 }
 
+function notInstalled(wish: HostWish, { confined }: LabOptions, error: unknown): LabRun {
+  if (error instanceof NotInstalled) return unseen(wish, confined, "not installed", error.message);
+  throw error;
+}
+
 async function run(wish: HostWish, hook: LabHook, options: LabOptions): Promise<LabRun> {
   const { event, stdin, project, fired, folded, chosen } = hook;
   const { host } = wish;
@@ -113,13 +112,8 @@ async function run(wish: HostWish, hook: LabHook, options: LabOptions): Promise<
   const why = unmade(host, event, call?.tool ?? "");
   if (why !== undefined) return seen("not measured", `not measured: ${why}`);
   if (call && !confined) return seen("not measured", "not measured: needs bubblewrap");
-  let program: HostProgram;
-  try {
-    program = await hostProgram(wish, options);
-  } catch (error) {
-    if (error instanceof NotInstalled) return seen("not installed", error.message);
-    throw error;
-  }
+  const program = await hostProgram(wish, options).catch((error) => notInstalled(wish, options, error));
+  if ("state" in program) return program;
   options.say(`${host} ${program.version}`);
   const there = <T>(value: T, path: string): T => JSON.parse(JSON.stringify(value).replaceAll(project, path));
   const session = (name: string, more: Partial<Session>) =>

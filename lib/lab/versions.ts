@@ -45,18 +45,18 @@ function cacheOf({ env }: Getting, host: HostName): string {
 
 const byNumber = (a: string, b: string) => a.localeCompare(b, "en", { numeric: true });
 
-/** The versions of a range that are known: those npm has if it may be asked, else those that are installed. In order. */
+/**
+ * The versions of a range, in order: those npm has if it may be asked, else those that are installed.
+ *
+ * @throws {NotInstalled}
+ */
 export async function versionsIn({ host, version, to }: HostWish, getting: Getting): Promise<string[]> {
-  const listed = getting.install ? await published(host, getting) : [...inCache(host, getting), version!, to!];
-  return [...new Set(listed)].filter((one) =>
-    /^[\d.]+$/.test(one) && byNumber(version!, one) <= 0 && byNumber(one, to!) <= 0
-  )
-    .sort(byNumber);
-}
-
-async function published(host: HostName, getting: Getting): Promise<string[]> {
-  const listed = parsed(await npm(["view", LAB_HOSTS[host]!.package, "versions", "--json"], getting));
-  return [listed].flat() as string[];
+  const published = async () => parsed(await npm(["view", LAB_HOSTS[host]!.package, "versions", "--json"], getting));
+  const listed = getting.install ? [await published()].flat() : [...inCache(host, getting), version, to];
+  const isBetween = (one: string) => byNumber(version!, one) <= 0 && byNumber(one, to!) <= 0;
+  const found = [...new Set(listed as string[])].filter((one) => /^[\d.]+$/.test(one) && isBetween(one));
+  if (found.length > 0) return found.sort(byNumber);
+  throw new NotInstalled(`Cannot test in ${host}@${version}..${to} as there is no version between them`);
 }
 
 function inCache(host: HostName, getting: Getting): string[] {
@@ -77,22 +77,23 @@ export async function hostProgram({ host, version }: HostWish, getting: Getting)
     const folder = real.includes("/node_modules/") ? real.slice(0, real.lastIndexOf("/node_modules/")) : dirname(real);
     return { host, program: real, folder, version: await versionOf(real, getting) ?? "unknown" };
   }
-  const wanted = version !== "newest" ? version ?? inCache(host, getting).at(-1) : undefined;
-  const typed = version === undefined ? host : `${host}@${version}`;
-  const missing = (why: string, fix: string) => new NotInstalled(`Cannot test in ${typed} as ${why}: ${fix}`);
-  const chosen = wanted ??
-    (getting.install ? (await npm(["view", name, "version"], getting)).trim() : inCache(host, getting).at(-1) ?? "");
+  const cached = inCache(host, getting).at(-1);
+  const isNewest = version === "newest" || version === undefined && cached === undefined;
+  const chosen = isNewest && getting.install
+    ? (await npm(["view", name, "version"], getting)).trim()
+    : isNewest
+    ? cached ?? ""
+    : version ?? cached!;
   const folder = join(cacheOf(getting, host), chosen);
   const path = join(folder, "node_modules/.bin", program);
   const there = existsSync(path) ? await versionOf(path, getting) : undefined;
   if (there !== undefined) return { host, version: there, program: path, folder };
-  if (!getting.install) throw missing("it is not installed", "add --install (npm, often some hundred MB)");
+  const missing = (why: string) => new NotInstalled(`Cannot test in ${host}${version ? `@${version}` : ""} as ${why}`);
+  if (!getting.install) throw missing("it is not installed: add --install (npm, often some hundred MB)");
   const said = await fetched(host, chosen, folder, getting);
-  if (said === undefined) {
-    rmSync(folder, { recursive: true, force: true });
-    throw missing(`npm installed it and it does not say its version`, "try another version");
-  }
-  return { host, version: said, program: path, folder };
+  if (said !== undefined) return { host, version: said, program: path, folder };
+  rmSync(folder, { recursive: true, force: true });
+  throw missing("it does not say its version: try another");
 }
 
 /** Installs a version without its scripts; with them, if it does not start otherwise. Gives its version. */

@@ -126,7 +126,8 @@ exit 0
     assert.equal(code, 0, err);
     // The first one was fired here, as 'hooks test' does.
     assert.deepEqual([existsSync(outside), readdirSync(person), reached], [true, ["diary.txt"], 1]);
-    const session = join(kept, "pre-tool-use-Bash.look.sh/claude-1.0.0-hooked");
+    const [room = ""] = readdirSync(kept);
+    const session = join(kept, room, "claude-1.0.0-hooked");
     assert.equal(readFileSync(join(session, "project/seen.txt"), "utf8"), "key= home= url=\n");
     const words = readdirSync(join(session, "log")).filter((name) => name.startsWith("shell-"))
       .map((name) => readFileSync(join(session, "log", name), "utf8"));

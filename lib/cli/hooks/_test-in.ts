@@ -21,19 +21,15 @@ import { projectOf } from "../_project.ts";
 import { writeJunit } from "../_replay-table.ts";
 import { openText, several, table } from "../show/text.ts";
 import { install } from "./install.ts";
-import type { FiredHook } from "./test.ts";
+import type { FiredHook, FiredIn } from "./test.ts";
 
-type Fields = { [field: string]: unknown };
-
-/** How `hooks test` reads and fires a hook. */
-interface Firing {
+/** What `hooks test` was asked, and how it reads and fires a hook. */
+export interface Firing extends Flags {
+  readonly io: Io;
   /** Whether flags choose the event. */
   readonly isSet: boolean;
   readonly read: (path: string) => HookFile;
-  readonly fire: (
-    file: HookFile,
-    at: { cwd: string; usual: Fields; prepare: (stdin: Fields) => void },
-  ) => Promise<FiredHook>;
+  readonly fire: (file: HookFile, at: FiredIn) => Promise<FiredHook>;
 }
 
 interface Report extends LabResult {
@@ -44,7 +40,8 @@ interface Report extends LabResult {
 }
 
 /** Fires hooks in real hosts. Exit code 1 if one does not do there what it says, 3 if the lab could not see it. */
-export async function testIn({ words, flags }: Flags, io: Io, firing: Firing): Promise<number> {
+export async function testIn(firing: Firing): Promise<number> {
+  const { words, flags, io } = firing;
   const wishes = String(flags.in).split(",").map(readWish);
   const files = words.flatMap((word) => filesAt(resolve(io.cwd, word)));
   if (files.length === 0) throw new UsageError("There is no hook to test: name a hook file or a folder of hooks");
@@ -55,12 +52,13 @@ export async function testIn({ words, flags }: Flags, io: Io, firing: Firing): P
   const options: LabOptions = {
     ...{ env: io.env, signal: io.signal, timeout: numberFlag(flags, "timeout", { least: 1 }) ?? 120 },
     ...{ install: flags.install === true, bisect: flags.bisect === true, strict: flags.strict === true },
-    confined: await canConfine(folder),
-    say: (text) => line.show(text),
+    ...{ confined: await canConfine(folder), say: (text) => line.show(text) },
   };
   const reports: Report[] = [];
   try {
-    for (const path of files) reports.push(await reportOn(path, wishes, { folder, flags, io, firing, options }));
+    for (const path of files) reports.push(await reportOn(path, folder, wishes, firing, options));
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
   } finally {
     line.end();
     if (kept === undefined) rmSync(folder, { recursive: true, force: true });
@@ -89,51 +87,43 @@ function filesAt(path: string): string[] {
   return files.map(({ at }) => at);
 }
 
-interface Around {
-  readonly folder: string;
-  readonly flags: Flags["flags"];
-  readonly io: Io;
-  readonly firing: Firing;
-  readonly options: LabOptions;
-}
-
-async function reportOn(path: string, wishes: readonly HostWish[], around: Around): Promise<Report> {
-  const { folder, flags, io, firing, options } = around;
+async function reportOn(
+  path: string,
+  folder: string,
+  wishes: readonly HostWish[],
+  { flags, io, isSet, read, fire }: Firing,
+  options: LabOptions,
+): Promise<Report> {
   const cwd = projectOf(flags, io);
   // Hosts read a character such as @ in a path in ways of their own: that is not what is tested.
-  const room = join(folder, basename(path).replaceAll(/[^\w.-]/g, "-"));
+  const room = mkdtempSync(join(folder, `${basename(path).replaceAll(/[^\w.-]/g, "-")}-`));
   const project = join(room, "project");
-  rmSync(room, { recursive: true, force: true });
-  mkdirSync(project, { recursive: true });
-  const file = firing.read(path);
+  const file = read(path);
+  const { event } = file;
   const hooks = makeProject(project, file, cwd);
-  const example = firing.isSet ? undefined : (await readExamples(file)).find(showsSomething);
-  const chosen = firing.isSet || example !== undefined;
-  const usual = example ? arrangeExample(example, project) : {};
+  const example = isSet ? undefined : (await readExamples(file)).find(showsSomething);
+  const chosen = isSet || example !== undefined;
   let call: ToolCall | undefined;
-  const prepare = (stdin: Fields) => {
-    call = callAt(file.event, stdin, chosen, "claude");
-    if (call && file.event !== "post-tool-use-failure") putNamed(call, project);
-  };
-  const { fired, stdin, folded } = await firing.fire(file, { cwd: project, usual, prepare });
+  const { fired, stdin, folded } = await fire(file, {
+    cwd: project,
+    usual: example ? arrangeExample(example, project) : {},
+    prepare: (stdin) => {
+      call = callAt(event, stdin, chosen, "claude");
+      if (call && event !== "post-tool-use-failure") putNamed(call, project);
+    },
+  });
   const form = typeof flags.as === "string" ? ["--as", flags.as] : [];
   const result = await tryIn(wishes, {
-    ...{ event: file.event, project, room, stdin, fired, folded, chosen, isMod: flags.as === "mod" },
+    ...{ event, project, room, stdin, fired, folded, chosen, isMod: flags.as === "mod" },
     packages: join(cwd, "node_modules"),
     install: async (host: HostName, into: string, home: string) => {
       const quiet: Io = { ...io, out: () => {}, cwd: into, env: { ...io.env, HOME: home, CROCHET_HOME: undefined } };
       await install.default([join(into, hooks), "--for", host, "--cwd", into, ...form], quiet);
     },
   }, options);
-  const shown = call && JSON.parse(JSON.stringify(call).replaceAll(`${project}/`, "")) as ToolCall;
+  const shown = call ? JSON.parse(JSON.stringify(call).replaceAll(`${project}/`, "")) as ToolCall : null;
   const [run] = folded.runs;
-  return {
-    hook: relative(cwd, path),
-    event: file.event,
-    call: shown ?? null,
-    expected: run ? sayRun(run) : "–",
-    ...result,
-  };
+  return { hook: relative(cwd, path), event, call: shown, expected: run ? sayRun(run) : "–", ...result };
 }
 
 const MARKS = { ok: "", cannot: "– the host cannot" } as const;

@@ -64,9 +64,8 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   if (flags.in !== undefined) {
     refuseTogether(flags, "in", ["watch"], "a host is started for each event");
     const { testIn } = await import("./_test-in.ts");
-    const isSet = sets.length > 0 || flags.input !== undefined;
-    return await testIn({ words, flags }, io, {
-      isSet,
+    return await testIn({
+      ...{ words, flags, io, isSet: sets.length > 0 || flags.input !== undefined },
       read: (file) => hookFile(file, flags.event),
       fire: (file, at) => firedAt(file, at, flags, sets, io),
     });
@@ -113,7 +112,8 @@ export interface FiredHook {
   readonly folded: Folded;
 }
 
-interface FiredIn {
+/** Where a hook is fired. */
+export interface FiredIn {
   readonly cwd: string;
   /** Fields of the event, which `--input` and `--set` may change. */
   readonly usual?: Json;
