@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { HostName } from "../hooks/hosts/index.ts";
 import type { Api } from "./model.ts";
 import type { Script } from "./script.ts";
@@ -31,6 +30,8 @@ export interface LabHost {
 }
 
 const json = (value: unknown) => JSON.stringify(value);
+const CLAUDE_TRUST = { hasTrustDialogAccepted: true };
+const authBy = (selectedType: string) => ({ security: { auth: { selectedType } } });
 const isCompact = (event: string) => event === "pre-compact" || event === "post-compact";
 const isSub = (event: string) => /^(subagent-|agent-start$)/.test(event);
 
@@ -43,20 +44,15 @@ export const LAB_HOSTS: { readonly [H in HostName]?: LabHost } = {
     start: ({ project, home, url, event, prompt, allowed }) => ({
       // As a person who answered its first questions has it.
       files: {
-        [join(home, ".claude.json")]: json({
-          hasCompletedOnboarding: true,
-          projects: { [project]: { hasTrustDialogAccepted: true } },
-        }),
+        [`${home}/.claude.json`]: json({ hasCompletedOnboarding: true, projects: { [project]: CLAUDE_TRUST } }),
       },
       calls: [
         ["-p", prompt, ...(allowed.length > 0 ? ["--allowedTools", ...allowed] : [])],
         ...(isCompact(event) ? [["--continue", "-p", "/compact"]] : []),
       ],
       env: {
-        ANTHROPIC_BASE_URL: url,
-        ANTHROPIC_API_KEY: "test",
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-        DISABLE_AUTOUPDATER: "1",
+        ...{ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "test" },
+        ...{ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1" },
       },
     }),
   },
@@ -65,7 +61,7 @@ export const LAB_HOSTS: { readonly [H in HostName]?: LabHost } = {
     program: "codex",
     api: "responses",
     start: ({ project, home, url, event, prompt, allowed }) => {
-      const folder = join(home, ".codex");
+      const folder = `${home}/.codex`;
       // It offers apply_patch to models that it knows, and sub-agents to those that it does not.
       const patches = allowed.includes("Write") || allowed.includes("Edit");
       const config = [
@@ -78,7 +74,7 @@ export const LAB_HOSTS: { readonly [H in HostName]?: LabHost } = {
       const skips = ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"];
       const agents = isSub(event) ? ["--enable", "multi_agent"] : [];
       return {
-        files: { [join(folder, "config.toml")]: `${config.join("\n")}\n` },
+        files: { [`${folder}/config.toml`]: `${config.join("\n")}\n` },
         calls: [["exec", ...skips, "--dangerously-bypass-hook-trust", ...agents, prompt]],
         env: { CODEX_HOME: folder },
       };
@@ -90,8 +86,8 @@ export const LAB_HOSTS: { readonly [H in HostName]?: LabHost } = {
     api: "gemini",
     start: ({ project, home, url, prompt }) => ({
       files: {
-        [join(home, ".gemini/settings.json")]: json({ security: { auth: { selectedType: "gemini-api-key" } } }),
-        [join(home, ".gemini/trustedFolders.json")]: json({ [project]: "TRUST_FOLDER" }),
+        [`${home}/.gemini/settings.json`]: json(authBy("gemini-api-key")),
+        [`${home}/.gemini/trustedFolders.json`]: json({ [project]: "TRUST_FOLDER" }),
       },
       // Without --yolo it does not offer the shell.
       calls: [["-p", prompt, "--yolo", "-m", "gemini-2.5-flash"]],
@@ -104,8 +100,8 @@ export const LAB_HOSTS: { readonly [H in HostName]?: LabHost } = {
     api: "chat",
     start: ({ project, home, url, prompt }) => ({
       files: {
-        [join(home, ".qwen/settings.json")]: json({ security: { auth: { selectedType: "openai" } } }),
-        [join(home, ".qwen/trustedFolders.json")]: json({ [project]: "TRUST_FOLDER" }),
+        [`${home}/.qwen/settings.json`]: json(authBy("openai")),
+        [`${home}/.qwen/trustedFolders.json`]: json({ [project]: "TRUST_FOLDER" }),
       },
       calls: [["-p", prompt, "--yolo"]],
       env: { OPENAI_BASE_URL: url, OPENAI_API_KEY: "test", OPENAI_MODEL: "m" },
@@ -118,10 +114,8 @@ export const LAB_HOSTS: { readonly [H in HostName]?: LabHost } = {
     start: ({ home, url, prompt }) => ({
       calls: [["-p", prompt, "--allow-all-tools", "--trust-folder"]],
       env: {
-        COPILOT_PROVIDER_BASE_URL: url,
-        COPILOT_MODEL: "m",
-        COPILOT_OFFLINE: "true",
-        COPILOT_HOME: join(home, ".copilot"),
+        ...{ COPILOT_PROVIDER_BASE_URL: url, COPILOT_MODEL: "m", COPILOT_OFFLINE: "true" },
+        COPILOT_HOME: `${home}/.copilot`,
       },
     }),
   },
@@ -135,7 +129,7 @@ export const LAB_HOSTS: { readonly [H in HostName]?: LabHost } = {
       const test = { npm: "@ai-sdk/openai-compatible", options: { baseURL: url, apiKey: "test" }, models };
       const config = { model: "test/m", small_model: "test/m", permission: "allow", provider: { test } };
       return {
-        files: { [join(project, "opencode.json")]: json({ ...config, autoupdate: false, share: "disabled" }) },
+        files: { [`${project}/opencode.json`]: json({ ...config, autoupdate: false, share: "disabled" }) },
         calls: [["serve", "--port", "0"]],
         env: { OPENCODE_DISABLE_MODELS_FETCH: "1", OPENCODE_DISABLE_AUTOUPDATE: "1" },
       };
@@ -148,10 +142,10 @@ export const LAB_HOSTS: { readonly [H in HostName]?: LabHost } = {
     program: "pi",
     api: "chat",
     start: ({ home, url, prompt }) => {
-      const folder = join(home, ".pi/agent");
+      const folder = `${home}/.pi/agent`;
       const provider = { baseUrl: url, api: "openai-completions", apiKey: "test", models: [{ id: "m" }] };
       return {
-        files: { [join(folder, "models.json")]: json({ providers: { test: provider } }) },
+        files: { [`${folder}/models.json`]: json({ providers: { test: provider } }) },
         calls: [["-p", "--approve", "--provider", "test", "--model", "m", prompt]],
         env: { PI_OFFLINE: "1", PI_CODING_AGENT_DIR: folder },
       };

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { isObject, parsed } from "../core/json.ts";
 import { opened } from "../tape/server/listen.ts";
@@ -66,46 +66,35 @@ export function offered({ tools = [] }: Fields): string[] {
   return [...JSON.stringify(tools).matchAll(/"name":"([^"]+)"/g)].map(([, name]) => name!);
 }
 
+/** Starts a model that says what `next` says; Messages are checked as the API would. */
 export async function scriptedModel(api: Api, next: Next): Promise<ModelServer> {
   if (api === "messages") return await messagesModel(next);
   const asked: Asked[] = [];
   const server = createServer(async (request, response) => {
-    const body = await bodyOf(request);
-    if (body === undefined) return void response.writeHead(404).end();
-    if (!Array.isArray(body[CONVERSATION[api]])) {
-      const refused = `${CONVERSATION[api]}: expected a list`;
-      asked.push({ body, refused });
-      return void response.writeHead(400, { "content-type": "application/json" })
-        .end(JSON.stringify({ error: { message: refused } }));
-    }
-    asked.push({ body });
+    const body = parsed(await text(request));
+    if (request.method !== "POST" || !isObject(body)) return void response.writeHead(404).end();
+    const refused = Array.isArray(body[CONVERSATION[api]]) ? undefined : `${CONVERSATION[api]}: expected a list`;
+    asked.push({ body, ...(refused !== undefined && { refused }) });
+    if (refused !== undefined) return void response.writeHead(400).end(JSON.stringify({ error: { message: refused } }));
     const streams = body.stream === true || request.url!.includes("alt=sse");
     response.writeHead(200, { "content-type": streams ? "text/event-stream" : "application/json" });
-    const reply = REPLIES[api](await next(seenIn(api, body)), asked.length, streams);
-    response.end(reply);
+    response.end(REPLIES[api](await next(seenIn(api, body)), asked.length, streams));
   });
   const { url, close } = await opened(server, 0);
   return { url: api === "gemini" ? url : `${url}/v1`, asked: () => asked, [Symbol.asyncDispose]: close };
 }
 
 async function messagesModel(next: Next): Promise<ModelServer> {
-  const then = async ({ messages, tools = [] }: { readonly messages: unknown; readonly tools?: unknown }) => {
-    const { text, tools: calls } = await next(seenIn("messages", { messages, tools }));
-    return calls ? { tools: calls.map(({ name, input }) => ({ name, input: { ...input } })) } : { text: text! };
-  };
-  const server = await scriptedServer([], { then });
-  return {
-    url: server.url,
-    asked: () =>
-      server.requests.filter(({ body }) => isObject(body) && "messages" in body && "max_tokens" in body)
-        .map(({ body, refused }) => ({ body, ...(refused !== undefined && { refused }) })),
-    [Symbol.asyncDispose]: () => server.close(),
-  };
-}
-
-async function bodyOf(request: IncomingMessage): Promise<Fields | undefined> {
-  const body = request.method === "POST" ? parsed(await text(request)) : undefined;
-  return isObject(body) ? body : undefined;
+  const server = await scriptedServer([], {
+    then: async (request) => {
+      const { text = "", tools } = await next(seenIn("messages", { ...request }));
+      return tools ? { tools: tools.map(({ name, input }) => ({ name, input: { ...input } })) } : { text };
+    },
+  });
+  // A request to count tokens has no limit of them.
+  const asked = () =>
+    server.requests.filter(({ body }) => body?.messages !== undefined && body.max_tokens !== undefined);
+  return { url: server.url, asked, [Symbol.asyncDispose]: () => server.close() };
 }
 
 const sse = (events: readonly Fields[]) =>
@@ -138,14 +127,7 @@ const REPLIES: { readonly [A in Exclude<Api, "messages">]: (step: Step, n: numbe
     const answer = { candidates: [{ content, finishReason: "STOP", index: 0 }], usageMetadata };
     return streams ? sse([answer]) : JSON.stringify(answer);
   },
-  chat: (step, n, streams) => {
-    if (streams) return `${sse(chatChunks(step, n))}data: [DONE]\n\n`;
-    const { text = null, tools = [] } = step;
-    const tool_calls = tools.length > 0 && { tool_calls: tools.map((call, i) => chatCall(call, n, i)) };
-    const finish_reason = tools.length > 0 ? "tool_calls" : "stop";
-    const message = { role: "assistant", content: text, ...tool_calls };
-    return JSON.stringify({ id: `chatcmpl-${n}`, choices: [{ index: 0, message, finish_reason }] });
-  },
+  chat: (step, n) => `${sse(chatChunks(step, n))}data: [DONE]\n\n`,
 };
 
 /** A streamed reply of Chat Completions. */
@@ -159,12 +141,11 @@ export function chatChunks({ text, thinking, tools = [] }: Step & { readonly thi
     chunk({ role: "assistant" }),
     ...(thinking === undefined ? [] : [chunk({ reasoning_content: thinking })]),
     ...(text === undefined ? [] : [...text].map((content) => chunk({ content }))),
-    ...tools.map((call, index) => chunk({ tool_calls: [{ index, ...chatCall(call, n, index) }] })),
+    ...tools.map(({ name, input }, index) => {
+      const called = { name, arguments: JSON.stringify(input) };
+      return chunk({ tool_calls: [{ index, type: "function", id: `call_${n}_${index}`, function: called }] });
+    }),
     chunk({}, { finish_reason: tools.length > 0 ? "tool_calls" : "stop" }),
     { id: `chatcmpl-${n}`, choices: [], usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } },
   ];
-}
-
-function chatCall({ name, input }: ModelCall, n: number, i: number): Fields {
-  return { type: "function", id: `call_${n}_${i}`, function: { name, arguments: JSON.stringify(input) } };
 }

@@ -88,19 +88,16 @@ function callsOf(host: HostName, { tool, input }: ToolCall): ModelCall[] {
 }
 
 /** Its tools have neither our names nor our fields. */
-function codexCalls(
-  tool: string,
-  { command, file_path, content, old_string, new_string, prompt }: Fields,
-): ModelCall[] {
+function codexCalls(tool: string, input: Fields): ModelCall[] {
+  const { command, file_path, content, old_string, new_string, prompt } = input;
   if (tool === "Agent") return [{ name: "spawn_agent", namespace: "multi_agent_v1", input: { message: prompt } }];
   if (tool === "Bash") {
     return [{ name: "exec_command", input: { cmd: command } }, { name: "shell_command", input: { command } }];
   }
-  const lines = (mark: string, text: unknown) =>
-    String(text).replace(/\n$/, "").split("\n").map((line) => `${mark}${line}\n`).join("");
+  const lines = (mark: string, text: unknown) => String(text).replace(/\n$/, "").replace(/^/gm, mark);
   const change = tool === "Write"
-    ? `*** Add File: ${file_path}\n${lines("+", content)}`
-    : `*** Update File: ${file_path}\n@@\n${lines("-", old_string)}${lines("+", new_string)}`;
+    ? `*** Add File: ${file_path}\n${lines("+", content)}\n`
+    : `*** Update File: ${file_path}\n@@\n${lines("-", old_string)}\n${lines("+", new_string)}\n`;
   const freeform = `*** Begin Patch\n${change}*** End Patch\n`;
   return tool === "Read" ? [] : [{ name: "apply_patch", input: { input: freeform }, freeform }];
 }
@@ -110,9 +107,7 @@ const WAIT_MS = 20_000;
 const END_MS = 2500;
 
 /** The model of a session: it makes its call once, as far as it has seen, and then says its text. */
-export function modelOf(
-  { calls, text, tokens }: Script,
-): { next: (seen: Seen) => Promise<Step>; lacks: () => boolean } {
+export function modelOf({ calls, text, tokens }: Script) {
   let lacks = false;
   let spent = false;
   const said = Promise.withResolvers<void>();

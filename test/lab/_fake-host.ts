@@ -1,5 +1,7 @@
+import assert from "node:assert/strict";
 import { chmodSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { test } from "node:test";
 import hooksTest from "../../lib/cli/hooks/test.ts";
 import { noSandbox } from "../_needs.ts";
 import { type Place, place } from "../_place.ts";
@@ -87,3 +89,18 @@ export function withHost(fault: Fault = "none", files: Record<string, string> = 
 
 export const guarded = (here: Place, ...more: string[]) =>
   here.call(hooksTest, "hooks/pre-tool-use@Bash.guard.ts", ...RM, "--in", "claude", ...more);
+
+/** A fault of a host, the state and the exit code it gives, and the sentence. */
+export type StateRow = readonly [fault: Fault, state: string, code: number, why?: RegExp];
+
+export function testState([fault, state, code, why]: StateRow): void {
+  test(`a host with the fault '${fault}' gives '${state}' and exit code ${code}`, CONFINED, async () => {
+    using here = withHost(fault);
+    const { out, err, code: ended } = await guarded(here, "--json", "--timeout", "3");
+    const { runs: [run] } = JSON.parse(out);
+    assert.equal(run.state, state, `${run.why}\n${err}`);
+    assert.equal(ended, code);
+    if (why) assert.match(run.why, why);
+    else assert.deepEqual([run.fired, run.said, run.effect, run.read], [1, "deny", "denied", "NOT-THIS"]);
+  });
+}

@@ -4,7 +4,17 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import hooksTest from "../../lib/cli/hooks/test.ts";
 import type { Place } from "../_place.ts";
-import { CONFINED, fakeHost, guarded, RM, withHost } from "./_fake-host.ts";
+import { CONFINED, fakeHost, guarded, RM, type StateRow, testState, withHost } from "./_fake-host.ts";
+
+const TABLE: readonly StateRow[] = [
+  ["asks with a wrong key", "refused", 3, /asked for something the scripted model refuses: messages\.0\.name/],
+  ["dies after it asked", "crashed", 3, /died by SIGKILL after 1 request$/],
+  ["ends with an error", "crashed", 3, /ended with 7 after 1 request/],
+  ["hangs after it asked", "out of time", 3, /was ended after \d+ s; it had asked the model once/],
+  ["runs no calls", "control differs", 3, /does not run the call without the hook either: nothing is shown/],
+];
+
+for (const row of TABLE) testState(row);
 
 /** An npm that knows nine versions of the fake host; from 1.0.6 on it does not read answers. It writes down its words. */
 function fakeNpm(here: Place, scripts = false): () => string[] {

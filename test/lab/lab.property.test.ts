@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { NOTHING } from "../../lib/core/fold.ts";
+import type { EventName, Fired } from "../../lib/core/events.ts";
+import { hostEvent, type HostName, HOSTS } from "../../lib/hooks/hosts/index.ts";
+import { sampleEvent } from "../../lib/hooks/samples.ts";
+import { LAB_HOSTS } from "../../lib/lab/hosts.ts";
+import { type Effect, expectedIn, judge } from "../../lib/lab/judge.ts";
+import type { Traces } from "../../lib/lab/room.ts";
+import { modelOf } from "../../lib/lab/script.ts";
+import { tries } from "../_counts.ts";
+
+const runs = { numRuns: tries(200, 2000) };
+const HOSTED = Object.keys(LAB_HOSTS) as HostName[];
+
+// Kills: a script that counts requests, which hosts also make for titles and summaries.
+test("the model always makes its call while the agent that has the tool has seen no result, and never otherwise", async () => {
+  const request = fc.record({ results: fc.nat(3), conversation: fc.constant("[]"), isTitle: fc.boolean() });
+  await fc.assert(
+    fc.asyncProperty(fc.array(request, { maxLength: 8 }), async (requests) => {
+      const { next } = modelOf({ prompt: "go", text: "done", allowed: [], calls: [{ name: "bash", input: {} }] });
+      for (const { results, conversation, isTitle } of requests) {
+        const { tools = [] } = await next({ results, conversation, tools: isTitle ? [] : ["read", "bash"] });
+        assert.equal(tools.length, results === 0 && !isTitle ? 1 : 0);
+      }
+    }),
+    runs,
+  );
+});
+
+const EVENTS: readonly EventName[] = ["pre-tool-use", "post-tool-use", "user-prompt-submit", "stop", "session-start"];
+const ANSWERS = {
+  deny: { decision: "deny", reason: "no" },
+  ask: { decision: "ask", reason: "who?" },
+  modify: { modified: true, value: "new" },
+  context: { contexts: [{ hook: "h", text: "words" }] },
+  halt: { halt: { hook: "h", reason: "over" } },
+} as const;
+
+// Kills: a fault for what the table of the host lacks, and nothing expected of what it has.
+test("what a host cannot do is never expected of it, and what it can always is", () => {
+  let cannot = 0;
+  const answer = fc.constantFrom(...Object.keys(ANSWERS) as (keyof typeof ANSWERS)[]);
+  fc.assert(
+    fc.property(fc.constantFrom(...HOSTED), fc.constantFrom(...EVENTS), answer, (host, event, what) => {
+      const row = HOSTS[host].events[hostEvent(host, event) ?? ""];
+      const given = event === "pre-tool-use" && what === "modify" ? { value: { command: "x", description: "y" } } : {};
+      const folded = { ...NOTHING, ...ANSWERS[what], ...given };
+      const fired = sampleEvent(event, { cwd: "/p" }) as Fired<EventName>;
+      const expected = expectedIn(host, fired, folded);
+      if (row?.can?.includes(what)) assert.notEqual(expected.effect, "none", `${host} ${event} ${what}`);
+      if (expected.cannot === undefined) return;
+      cannot++;
+      assert.equal(row?.can?.includes(what) ?? false, false, `${host} ${event} ${what}: ${expected.cannot}`);
+    }),
+    { numRuns: tries(400, 4000) },
+  );
+  assert.ok(cannot > 20, "there were answers that hosts cannot carry out");
+});
+
+const body = { messages: [{ role: "tool", content: "12 passing" }], tools: [{ name: "bash" }] };
+const QUIET: Traces = {
+  ...{ project: "/p", asked: [{ body }], lacks: false, ms: 1, alive: [], files: [], fired: [] },
+  ...{ shells: ["-c\nnpm test\n"], ran: { code: 0, signal: null, stderr: "" } },
+};
+
+// Kills: a green row of a host that ran no hook, or in which nothing came of it.
+test("two sessions between which nothing differs are never ok, unless the hook ran and had nothing to say", () => {
+  const effect = fc.constantFrom<Effect>("denied", "changed", "sent back", "ended", "allowed", "none");
+  const event = fc.constantFrom("pre-tool-use", "post-tool-use", "stop", "user-prompt-submit", "permission-request");
+  fc.assert(
+    fc.property(effect, event, fc.nat(2), fc.boolean(), (effect, event, calls, isMod) => {
+      const fired = Array.from({ length: calls }, () => ({ stdout: "", code: 0 }));
+      const call = () => ({ tool: "Bash", input: { command: "npm test" } });
+      const { state } = judge({
+        ...{ host: "qwen", version: "1", event, isMod, hooked: { ...QUIET, fired }, control: QUIET },
+        ...{ expected: { effect, words: ["words of the hook"] }, call, rewritten: undefined },
+      });
+      assert.equal(state === "ok", effect === "none" && calls > 0 && !isMod, state);
+    }),
+    runs,
+  );
+});
