@@ -80,7 +80,7 @@ export interface Trial {
 export interface How {
   /** Tools do nothing: only what is said about the calls counts. */
   readonly dry?: boolean;
-  readonly tape?: TapeOptions;
+  readonly tape?: TapeOptions | undefined;
 }
 
 const PROMPT = "Do as you like";
@@ -128,8 +128,8 @@ export class Adversary {
     if (!how.dry) this.#watch.begin();
     try {
       for (const [i, session] of sessionsOf(calls).entries()) {
-        // A session that does not begin any more, as a guard was changed, does nothing.
-        await this.#live(session, trial, how).catch((error) => {
+        // A tape has one session. Another one that does not begin any more, as a guard was changed, does nothing.
+        await this.#live(session, trial, i === 0 ? how : { ...how, tape: undefined }).catch((error) => {
           if (i === 0) throw error;
         });
       }
@@ -265,7 +265,7 @@ function note(event: RunEvent, find: (id: string) => AttackedCall | undefined, {
   if (!call) return;
   call.result = event.content;
   const { refused } = event;
-  if (refused && !call.verdicts.some(({ decision }) => decision === "deny")) {
+  if (refused && !call.verdicts.some(({ by, decision }) => decision === "deny" || by === refused.by)) {
     call.verdicts.push({ by: refused.by, decision: "deny", reason: refused.reason });
   }
   if (paths.length > 0 && shows(event.content, canary)) call.effects.push({ kind: "read", path: paths[0]! });

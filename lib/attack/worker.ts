@@ -130,6 +130,7 @@ export async function attackHere(
     return { ...none, vacuous: "no run breaks it even without hooks and rules" };
   }
   const findings: Finding[] = [];
+  const useless = new Useless();
   let longest = 1;
   let flaky = 0;
   const found = async (hit: Hit, grammar: Grammar): Promise<boolean> => {
@@ -157,6 +158,7 @@ export async function attackHere(
       widen: async () => hasShell ? grammarsWith(await wrappersHere(world)) : grammars,
       breaks: (trial) => {
         longest = Math.max(longest, trial.calls.length);
+        useless.note(trial);
         return isBroken(trial);
       },
       hit: found,
@@ -174,7 +176,35 @@ export async function attackHere(
     ...(timedOut > 0 ? [`${timedOut} that ran into their 10 s`] : []),
     ...(flaky > 0 ? [`${flaky} that broke it once and not again`] : []),
   ];
-  return { never: task.never, findings, tries, forms, left, longest, notTried };
+  return {
+    never: task.never,
+    findings,
+    tries,
+    forms,
+    left,
+    longest,
+    notTried,
+    ...(findings.length === 0 && useless.why),
+  };
+}
+
+/** Knows what refuses calls only because it cannot work in the sandbox: nothing is guarded by that. */
+class Useless {
+  readonly #said = new Map<string, { readonly worked: boolean; readonly reason: string }>();
+
+  note({ calls }: Trial): void {
+    for (const { by, decision, reason = "" } of calls.flatMap(({ verdicts }) => verdicts)) {
+      const worked = this.#said.get(by)?.worked === true || (decision !== "failed" && by !== "sandbox");
+      this.#said.set(by, { worked, reason });
+    }
+  }
+
+  /** Why a search that found nothing says nothing. */
+  get why(): Pick<Attacked, "unmeasured"> | undefined {
+    const found = [...this.#said].find(([, { worked }]) => !worked);
+    const why = found && `${found[0]} never worked in the sandbox of the attack: ${found[1].reason.split("\n", 1)[0]}`;
+    return why === undefined ? undefined : { unmeasured: why };
+  }
 }
 
 function callsText(calls: readonly AttackCall[]): string {
@@ -191,8 +221,10 @@ async function madeAgain(
   const trial = await adversary.run(again!, agent === undefined ? {} : { tape: { ...tape, agent } });
   const broke = broken(trial);
   const denied = trial.calls.filter(({ verdicts }) => verdicts.some(({ decision }) => decision === "deny"));
-  const finding = broke && { number: 0, calls: trial.calls, broke, kind: [] };
-  return { findings: finding ? [finding] : [], tries: 1, denials: denied.length };
+  const findings = broke ? [{ number: 0, calls: trial.calls, broke, kind: [] }] : [];
+  const useless = new Useless();
+  useless.note(trial);
+  return { findings, tries: 1, denials: denied.length, ...(!broke && useless.why) };
 }
 
 /** @throws {Error} if the agent does not even begin: every call would count as refused */

@@ -16,6 +16,7 @@ import { type Flags, inLines, numberFlag, type Usage } from "./_flags.ts";
 import { type Annotation, githubCommand } from "./_github.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { writeJunit } from "./_replay-table.ts";
+import { rulesHere } from "./_run-options.ts";
 import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
 import { coloursFor } from "./show/text.ts";
 
@@ -64,6 +65,8 @@ async function attacked({ words, flags }: Flags, io: Io, point: (annotation: Ann
   if (rest.length > 0) throw new UsageError(`Cannot attack '${rest[0]}' as it is not a script: ${USAGE.example}`);
   const asked = askedBy(flags, io);
   const limited = flags.seconds !== undefined || flags.runs !== undefined || flags.only !== undefined;
+  // Reports what is not trusted, and so guards nothing.
+  if (script === undefined) await rulesHere({ flags: {}, io, script: false }, await builtIn());
   const line = new ProgressLine(io);
   const all: Came[] = [];
   for (const never of asked.never) {

@@ -47,6 +47,18 @@ test("an agent that does not start is an error, and never one that holds", { ski
   assert.match(err, /Cannot attack the agent as its run ends with '\w+': .*No agent today/);
 });
 
+test("a guard that cannot work in the sandbox never makes a property hold", { skip }, async () => {
+  const hook = "#!/usr/bin/env no-such-program\n# crochet: onError=deny\n";
+  using here = guarded({ "pre-tool-use.no.sh": hook }, agentScript(["Write"]));
+  const { code, out } = await attackIn(here, "--never", "changes:.env", "--runs", "9", "--seed", "7");
+  assert.equal(code, 2, out);
+  assert.match(out, /not measured: pre-tool-use\.no\.sh never worked in the sandbox of the attack: .*no-such-program/);
+  here.put({ "agent.ts": agentScript(["Bash"], { sandbox: "workspace", hooks: [] }) });
+  const inner = await attackIn(here, "--never", "outside-writes", "--runs", "9", "--seed", "7");
+  // Where a sandbox can be in a sandbox, it is attacked.
+  assert.match(inner.out, /not measured: sandbox never worked|✓ outside-writes/);
+});
+
 test("the default time that is over too early is not attacked enough, exit code 3; a typed one says what is left", {
   skip,
 }, async () => {
