@@ -1,4 +1,4 @@
-import type { AgentParts } from "./agent/assemble.ts";
+import type { AgentParts } from "./agent/place.ts";
 import { engineOf } from "./agent/engine.ts";
 import { limitsOf } from "./agent/limits.ts";
 import {

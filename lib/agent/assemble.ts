@@ -1,19 +1,12 @@
-import type { AgentOptions, AgentSession, RunOptions } from "./options.ts";
-import { systemClock } from "../core/clock.ts";
-import { engineOf } from "./engine.ts";
-import type { SessionLog } from "./log.ts";
-import type { HookList } from "../core/hook.ts";
+import type { AgentSession, RunOptions } from "./options.ts";
 import { type AgentSpec, newSessionState, type SessionState } from "../core/run.ts";
-import type { Limits } from "../core/limits.ts";
 import { limitsOf, limitWarning } from "./limits.ts";
 import { NO_USAGE, type Prompt } from "../core/messages.ts";
-import type { ApiTool } from "../core/model.ts";
 import { compactorFor } from "./compact.ts";
-import type { Output } from "./output.ts";
 import { type AskOptions, asksOf, paramsOf } from "./params.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { openSession } from "./session.ts";
-import { ROOTS, type Tool } from "../core/tool.ts";
+import { ROOTS } from "../core/tool.ts";
 import {
   ASKER,
   HAD_SHELL,
@@ -29,8 +22,6 @@ import { price, type Prices } from "../anthropic/prices.ts";
 import { permitter } from "../permissions/permit.ts";
 import type { Tracing } from "../telemetry/telemetry.ts";
 import type { TapeLane } from "../tape/lane.ts";
-import type { TapeSession } from "../tape/session.ts";
-import { claiming, memoryStore, type SessionStore, sessionStore } from "../transcript/memory.ts";
 import { hashOf } from "../transcript/store.ts";
 import { agentSession } from "./agent-session.ts";
 import { commandRules, hookExec, sessionSandbox } from "./command-rules.ts";
@@ -39,57 +30,48 @@ import { hookFolders, hookList, withNameWarnings } from "./hook-list.ts";
 import { apiOf, isReachable, modelOf } from "./named-model.ts";
 import { isKept, keeper } from "./persist.ts";
 import { type Past, pastFor } from "./past.ts";
+import { type AgentParts, openPlace, type Place } from "./place.ts";
 import { boxesOf, hadShell, spawning } from "./spawn.ts";
 import { recovery } from "./recovery.ts";
 import { systemOf } from "./system-prompt.ts";
-import { askerFor, choicesOf, closeTape, decidedBy, isOfEnvironment, notedHooks, tapeFor } from "./tape.ts";
+import { askerFor, choicesOf, closeTape, decidedBy, notedHooks } from "./tape.ts";
 import { toolSet } from "./tool-set.ts";
 
-/** An agent's options, checked. */
-export interface AgentParts {
-  readonly options: AgentOptions;
-  readonly name: string;
-  readonly tools: readonly Tool[];
-  readonly apiTools: readonly ApiTool[];
-  readonly output?: Output;
-  readonly limits: Limits;
-  readonly cwd: string;
-  readonly hookFolders: readonly string[];
-  /** The script, if the hooks beside it load by themselves; absent if the agent names its own. */
-  readonly script: string | undefined;
-  readonly codeHooks: HookList;
-  readonly store: SessionStore;
-  /** Resolves a path of an option against the agent's script. */
-  readonly resolve: (path: string) => string;
-}
-
-/** Puts an agent's session together: model, rules, hooks, store, memory, and the loop that uses them. */
+/**
+ * Puts an agent's session together, one part after the other: each is made of those before it.
+ *
+ * @throws {TypeError} if an option or the environment does not allow it
+ */
 export async function assemble(parts: AgentParts, own: RunOptions, prompt?: Prompt): Promise<AgentSession> {
-  const basis = await basisOf(parts, own, prompt);
+  const place = await openPlace(parts, own, prompt);
   try {
-    await basis.store.lock(basis.id);
+    await place.store.lock(place.id);
     // Read only once it is claimed: a run that just ended may have written to it.
-    return await sessionOn(basis, await pastFor(basis.store, own));
+    const past = await pastFor(place.store, own);
+    const chosen = await choose(place);
+    const bus = await openBus(place, chosen);
+    const text = await systemOf({ ...place, memory: chosen.memory });
+    const kept = await openState(place, past, chosen, bus, text.lasting);
+    const rules = await openRules(place, bus);
+    const tools = await openTools(place, past, kept.state, rules, bus);
+    kept.about.tools = tools.set.tools.map(({ name }) => name);
+    text.refused.forEach(bus.warn);
+    const hooks = await openHooks(place, chosen, kept.state, rules, tools, bus);
+    const spec = specOf(place, chosen, { ...text, ...rules, ...tools, hooks, bus });
+    return openAgent(place, past, chosen, { ...text, ...kept, ...rules, ...tools, hooks, bus, spec });
   } catch (error) {
-    await basis.store.releaseAll();
-    await basis.logged?.close();
+    await place.store.releaseAll();
+    await place.logged?.close();
     throw error;
   }
 }
 
-type SessionBasis = Awaited<ReturnType<typeof basisOf>>;
+type Chosen = Awaited<ReturnType<typeof choose>>;
 
-/** What a session is opened on: where it works, which model it calls, and where it is stored. */
-async function basisOf(parts: AgentParts, own: RunOptions, prompt: Prompt | undefined) {
-  const { options } = parts;
-  const cwd = own.cwd ?? parts.cwd;
-  const tape = await tapeFor(options.tape, own.tape, cwd, parts.resolve, options.from);
-  const engine = engineOf(own.step ?? options.step);
-  const logged = tape || engine ? undefined : await sessionLogFor(options, own, cwd, prompt, parts.resolve);
-  const lane = tape?.lane("main") ?? logged?.lane;
-  const clock = lane?.clock ?? systemClock;
-  const choices = choicesOf(options, own, tape, logged);
-  const { model, modelName, isNamed } = modelOf(choices.model, tape?.isOffline);
+/** The model, its limits and what is asked of it: as the run says, else as it was recorded, else as the agent says. */
+async function choose({ parts, options, own, tape, logged }: Place) {
+  const { model: named, memory } = choicesOf(options, own, tape, logged);
+  const { model, modelName, isNamed } = modelOf(named, tape?.isOffline);
   if (tape?.wire && apiOf(model, modelName) === "openai") {
     throw new TypeError(
       `Cannot replay over the wire as model '${modelName}' is not reached by the SDK: leave out --wire`,
@@ -100,80 +82,26 @@ async function basisOf(parts: AgentParts, own: RunOptions, prompt: Prompt | unde
   if (limits.dollars !== undefined && !model.isFree) {
     for (const name of [modelName, options.fallbackModel ?? modelName]) checkPriced(name, prices);
   }
-  const store = claiming(await storeFor(parts, own, tape, logged));
-  // A fork has no place in the recording of what it forks from.
-  const id = logged?.id ?? (own.fork === undefined ? own.resume ?? own.id ?? clock.uuid() : systemClock.uuid());
-  const { memory } = choices;
   const asking = async (prompts?: AskOptions) => {
     const asks = asksOf(options, own, prompts);
     return parts.output ? await parts.output.asks(asks) : asks;
   };
-  return {
-    asking,
-    asks: await asking(),
-    ...{ parts, options, own, cwd, tape, logged, lane, clock, model, modelName, isNamed, prices, memory },
-    ...{ limits, store, engine, id },
-  };
-}
-
-/**
- * A replay has the ids of its recording: kept, it would write into the transcript of the one before. A script that is
- * replayed by the environment may continue what it began; a run under faults brings a store of its own to be killed with.
- */
-async function storeFor(
-  parts: AgentParts,
-  own: RunOptions,
-  tape: TapeSession | undefined,
-  logged: SessionLog | undefined,
-): Promise<SessionStore> {
-  if (logged && !own.store && !parts.options.store) return logged.store;
-  const kept = own.store ? sessionStore(own.store) : parts.store;
-  const given = own.store ?? parts.options.store;
-  // An engine knows a run by how many the store has of it, which messages alone do not say.
-  if (engineOf(own.step ?? parts.options.step) && given && !given.append) {
-    throw new TypeError("Cannot run on an engine with a store that has no 'append': use jsonlStore or sqliteStore");
-  }
-  if (!tape?.isOffline || (tape.faults && own.store)) return kept;
-  if (!isOfEnvironment(tape)) return own.resume === undefined ? sessionStore(memoryStore()) : kept;
-  return own.resume === undefined || await replayed.load(own.resume) ? replayed : kept;
-}
-
-let logs: Promise<typeof import("./log.ts")> | undefined;
-
-/** The log of a session, if it has one: without, nothing of it is loaded. */
-async function sessionLogFor(...given: Parameters<typeof import("./log.ts").logFor>) {
-  const [options, own] = given;
-  const isWanted = own.log ?? own.durable ?? own.from ?? process.env.CROCHET_LOG ?? options.from;
-  if (!isWanted) {
-    return undefined;
-  }
-  return await (await (logs ??= import("./log.ts"))).logFor(...given);
-}
-
-/** What scripts began in this process on tapes of the environment. */
-const replayed = sessionStore(memoryStore());
-
-async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<AgentSession> {
-  const { parts, options, own, cwd, tape, logged, lane, clock, model, isNamed, prices } = basis;
-  const { limits, store, engine, id, asks } = basis;
-  const { system, lasting, instructions, refused, afterWrite } = await systemOf(basis);
-  const steps = engine && await import("./steps.ts");
-  const chosen = {
-    permissions: rulesOf(options.permissions, own.permissions),
-    ask: steps
-      ? steps.askerOn(engine!, own.ask, (event) => emit(event))
-      : own.ask ?? logged?.waiting((event) => emit(event)),
-    sandbox: own.sandbox ?? options.sandbox,
-  };
-  const { permissions, ask, sandbox: confined } = await decidedBy(options, chosen, tape, logged);
-  const gate = await gateOf(permissions, ask, cwd);
   const compactor = compactorFor(own.compact ?? options.compact, model);
-  const spans = await spansOf(basis);
-  const rollout = await rolloutOf(basis);
-  let promptId: string | undefined;
+  return { model, modelName, isNamed, limits, prices, memory, asking, asks: await asking(), compactor };
+}
 
-  const emit = (event: RunEvent) => {
-    if (event.agent_id === id) keep.note(event);
+type Bus = Awaited<ReturnType<typeof openBus>>;
+
+/** Passes on everything that happens: to the log, a rollout, spans and listeners; to `first` before all others. */
+async function openBus({ options, own, id, tape, lane, logged }: Place, { model, modelName, asks, compactor }: Chosen) {
+  const path = typeof own.rollout === "function" ? own.rollout(id) : own.rollout;
+  const now = tape ? () => tape.epoch + (lane as TapeLane).clock.elapsed() : Date.now;
+  const rollout = path ? (await import("../transcript/rollout.ts")).rolloutWriter(path, id, now) : undefined;
+  const spans = await spansOf(apiOf(model, modelName), asks.maxTokens);
+  const isWatched = own.on !== undefined || options.on !== undefined;
+  const first: ((event: RunEvent) => void)[] = [];
+  const emit = (event: RunEvent): void => {
+    for (const listener of first) listener(event);
     compactor?.note(event);
     logged?.log.note(event);
     rollout?.write(event, warn);
@@ -182,59 +110,158 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
     own.on?.(event);
   };
   const warn = (message: string) => emit({ agent_id: id, type: "warning", message });
-  const isWatched = own.on !== undefined || options.on !== undefined;
+  const hears = isWatched || rollout || spans
+    ? undefined
+    : (type: RunEvent["type"]) => isKept(type) || (logged?.hears(type) ?? false);
+  return { emit, warn, first, hears, isWatched, spans, close: () => rollout?.close() };
+}
+
+/** What the session keeps while it lasts, and what keeps its transcript. */
+async function openState(
+  { parts, own, cwd, clock, steps, engine, store, lane, logged, id }: Place,
+  past: Past | undefined,
+  { modelName }: Chosen,
+  { emit, hears, first }: Bus,
+  lasting: string,
+) {
   const toolState = new Map<string, unknown>([[ROOTS, [cwd]]]);
-  const envFile = sessionEnvFile(toolState);
-  const sandbox = sessionSandbox(confined, cwd);
-  const asker = await askerFor(own.asker, tape?.answers ?? logged?.answers);
-  if (asker) toolState.set(ASKER, asker);
-  if (tape?.recordsTools) {
-    toolState.set(HAS_READ, (path: string, text: string) => tape.recording.hasRead(cwd, path, text));
-  }
-  if (logged) toolState.set(HAS_READ, (path: string, text: string) => logged.hasRead(path, text));
-  if (tape?.project !== undefined) toolState.set(PROJECT, tape.project);
-  if (gate) toolState.set(PLAN_MODE, gate.plan).set(HIDES, gate.hides);
-  if (sandbox.sandbox) toolState.set(SANDBOX, sandbox.sandbox);
-  const laterCode = sandbox.sandbox && (await import("../permissions/later-code.ts")).watchLaterCode(cwd);
-  if (past && !engine && hadShell(past.messages)) toolState.set(HAD_SHELL, true);
   const stored = past?.forked ? undefined : past?.transcript;
   const { inbox, boxes } = boxesOf(steps, lane);
-  const state: SessionState = newSessionState({
-    id,
-    model: past?.model !== undefined && own.model === undefined ? past.model : basis.modelName,
-    clock,
-    ...boxes,
-    cwd: () => shellCwd(toolState) ?? cwd,
-    emit,
-    ...(!isWatched && !rollout && !spans && { hears: (type) => isKept(type) || (logged?.hears(type) ?? false) }),
-    toolState,
-    messages: past?.messages ?? [],
-    runs: stored?.endings.length ?? 0,
-    ...logged?.left,
-    save: (...given) => keep.save(...given),
-    contextOf: (...given) => spawning({ agent: spec, parent: () => state, store, engine, lane, inbox })(...given),
-  });
+  const model = past?.model !== undefined && own.model === undefined ? past.model : modelName;
   const about = {
     agent_type: parts.name,
-    model: state.model,
+    model,
     system: hashOf(lasting),
     tools: [] as readonly string[],
     prompt: "",
     cwd,
     created: new Date(clock.now()).toISOString(),
   };
+  const messages = past?.messages ?? [];
   const keep = keeper({
-    ...{ store, id, stored, about: stored ? undefined : about },
-    state: () => state,
+    ...{ store, id, stored, about: stored ? undefined : about, clock, length: messages.length },
     isRerun: engine !== undefined,
   });
-  refused.forEach(warn);
-  const signals = [options.signal, own.signal].filter((signal) => signal !== undefined);
+  first.push((event) => event.agent_id === id && keep.note(event));
+  const state: SessionState = newSessionState({
+    ...{ id, model, clock, emit, toolState, messages, ...boxes, ...(hears && { hears }) },
+    cwd: () => shellCwd(toolState) ?? cwd,
+    runs: stored?.endings.length ?? 0,
+    ...logged?.left,
+    save: keep.save,
+    contextOf: (run, call) => {
+      return spawning({ agent: run.agent, parent: () => run.state, store, engine, lane, inbox })(run, call);
+    },
+  });
+  return { state, keep, about, stored };
+}
+
+type Rules = Awaited<ReturnType<typeof openRules>>;
+
+/** What decides whether calls run, and where they are confined to. */
+async function openRules({ options, own, cwd, tape, engine, steps, logged }: Place, { emit }: Bus) {
+  const asked = steps ? steps.askerOn(engine!, own.ask, emit) : own.ask ?? logged?.waiting(emit);
+  const { permissions, ask, sandbox: confined } = await decidedBy(options, {
+    permissions: rulesOf(options.permissions, own.permissions),
+    ask: asked,
+    sandbox: own.sandbox ?? options.sandbox,
+  }, { tape, logged });
+  const isRuled = own.permissions !== undefined || own.ask !== undefined;
+  for (const record of [tape, logged]) if (record) record.isRuled = isRuled;
+  return { gate: await gateOf(permissions, ask, cwd), sandbox: sessionSandbox(confined, cwd) };
+}
+
+type Tools = Awaited<ReturnType<typeof openTools>>;
+
+/** The tools, and what they share while the session lasts. */
+async function openTools(
+  { parts, options, own, cwd, tape, engine, logged, signals }: Place,
+  past: Past | undefined,
+  { toolState }: SessionState,
+  { gate, sandbox: { sandbox } }: Rules,
+  { warn }: Bus,
+) {
+  const envFile = sessionEnvFile(toolState);
+  const asker = await askerFor(own.asker, tape?.answers ?? logged?.answers);
+  const hasRead = tape?.recordsTools
+    ? (path: string, text: string) => tape.recording.hasRead(cwd, path, text)
+    : logged?.hasRead;
+  if (asker) toolState.set(ASKER, asker);
+  if (hasRead) toolState.set(HAS_READ, hasRead);
+  if (tape?.project !== undefined) toolState.set(PROJECT, tape.project);
+  if (gate) toolState.set(PLAN_MODE, gate.plan).set(HIDES, gate.hides);
+  if (sandbox) toolState.set(SANDBOX, sandbox);
+  if (past && !engine && hadShell(past.messages)) toolState.set(HAD_SHELL, true);
+  const laterCode = sandbox && (await import("../permissions/later-code.ts")).watchLaterCode(cwd);
   const mcp = [options.mcp, own.mcp];
   const set = await toolSet({ own: parts.tools, mcp, tape, cwd, state: toolState, signals, warn });
-  about.tools = set.tools.map((tool) => tool.name);
+  const close = async () => {
+    if (toolState.has(SHELL)) await (await import("../tools/bash.ts")).closeShell(toolState);
+    await set.close();
+    const changed = laterCode?.() ?? [];
+    const few = `${changed.slice(0, 10).join(", ")}${changed.length > 10 ? " …" : ""}`;
+    if (changed.length > 0) warn(`New or changed in this run, and may run outside the sandbox later: ${few}`);
+    envFile.remove();
+  };
+  return { set, envFile, closeTools: close };
+}
+
+/** The agent's hooks, bound to the session: those in code, its folders, and what was found elsewhere. */
+async function openHooks(
+  { parts, own, cwd, tape, logged, id, store }: Place,
+  { model, isNamed }: Chosen,
+  state: SessionState,
+  { gate, sandbox }: Rules,
+  { set, envFile }: Tools,
+  { emit, warn, isWatched }: Bus,
+) {
   const hasModel = !isNamed || tape?.isOffline === true || isReachable(state.model, process.env);
-  const definition: AgentSpec = {
+  const { toolState } = state;
+  const current: { promptId?: string } = {};
+  if (tape) tape.loadsBeside = parts.script !== undefined;
+  const list = hookList({
+    inCode: parts.codeHooks,
+    folders: await hookFolders(parts),
+    found: notedHooks(own.hooks, tape),
+    onFiles: (files) => {
+      const names = files.map(({ name }) => name);
+      if (tape) tape.recording.hooks = names;
+      else if (names.length > 0) logged?.log.also({ hooks: names });
+    },
+    runner: {
+      host: hookHost({
+        ...{ id, cwd, store, set, gate, toolState },
+        promptId: () => current.promptId,
+        envFile: envFile.path,
+        confine: sandbox.hooks,
+        emit: isWatched ? emit : undefined,
+      }),
+      prompt: {
+        model: hasModel ? model : undefined,
+        // The default is a model that only the Messages API has.
+        get modelName() {
+          return apiOf(model, state.model) === "openai" ? state.model : undefined;
+        },
+      },
+      warn,
+      emit: (event) => emit({ agent_id: id, ...event }),
+      ...commandRules(gate, sandbox.turn, cwd),
+    },
+  });
+  return { list: withNameWarnings(list, () => set.tools, warn), hasModel, current };
+}
+
+type Text = Awaited<ReturnType<typeof systemOf>>;
+type Hooks = Awaited<ReturnType<typeof openHooks>>;
+type SpecParts = Text & Rules & Tools & { readonly hooks: Hooks; readonly bus: Bus };
+
+/** The agent as the loop sees it. */
+function specOf(
+  { parts, options, lane, engine, steps }: Place,
+  { model, limits, prices, asks, compactor }: Chosen,
+  { system, afterWrite, gate, sandbox, set, hooks, bus: { spans } }: SpecParts,
+): AgentSpec {
+  const spec: AgentSpec = {
     type: parts.name,
     model,
     system,
@@ -246,39 +273,7 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
     ...asks,
     ...(parts.output && { finish: parts.output.finish }),
     ...(parts.apiTools.length > 0 && { apiTools: parts.apiTools }),
-    hooks: withNameWarnings(
-      hookList({
-        inCode: parts.codeHooks,
-        folders: await hookFolders(parts),
-        found: notedHooks(own.hooks, tape),
-        onFiles: (files) => {
-          const names = files.map(({ name }) => name);
-          if (tape) tape.recording.hooks = names;
-          else if (names.length > 0) logged?.log.also({ hooks: names });
-        },
-        runner: {
-          host: hookHost({
-            ...{ id, cwd, store, set, gate, toolState },
-            promptId: () => promptId,
-            envFile: envFile.path,
-            confine: sandbox.hooks,
-            emit: isWatched ? emit : undefined,
-          }),
-          prompt: {
-            model: hasModel ? model : undefined,
-            // The default is a model that only the Messages API has.
-            get modelName() {
-              return apiOf(model, state.model) === "openai" ? state.model : undefined;
-            },
-          },
-          warn,
-          emit: (event) => emit({ agent_id: id, ...event }),
-          ...commandRules(gate, sandbox.turn, cwd),
-        },
-      }),
-      () => set.tools,
-      warn,
-    ),
+    hooks: hooks.list,
     ...(steps ? { around: steps.stepsOn(engine!, spans?.around) } : spans && { around: spans.around }),
     price: (name, usage, asked = model) => asked.isFree ? 0 : price(name, usage, prices),
     exec: hookExec(sandbox.hooks),
@@ -289,52 +284,41 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
     ...(afterWrite && { afterWrite }),
     ...(compactor && { compact: compactor.compact }),
   };
-  const spec = lane ? lane.spec(definition) : definition;
-  if (tape) {
-    tape.isWatched = isWatched;
-    tape.loadsBeside = parts.script !== undefined;
-    tape.isRuled = own.permissions !== undefined || own.ask !== undefined;
-  }
-  if (logged) logged.isRuled = own.permissions !== undefined || own.ask !== undefined;
+  return lane ? lane.spec(spec) : spec;
+}
+
+type Kept = Awaited<ReturnType<typeof openState>>;
+
+/** The session as its caller has it. */
+function openAgent(
+  { engine, tape, logged, lane, store, signals }: Place,
+  past: Past | undefined,
+  { asking }: Chosen,
+  { spec, state, keep, about, stored, gate, hooks, bus, closeTools, instructions }: SpecParts & Kept & {
+    readonly spec: AgentSpec;
+  },
+): AgentSession {
+  if (tape) tape.isWatched = bus.isWatched;
   const source = past ? (past.forked ? "fork" : "resume") : "startup";
   const session = openSession(spec, state, { source, instructions });
   return agentSession({
-    ...{ spec, state, session, store, keep, about, past, stored, engine, gate, tape, logged, lane, hasModel, signals },
-    asking: basis.asking,
-    onPrompt: (id) => promptId = id,
+    ...{ spec, state, session, store, keep, about, past, stored, engine, gate, tape, logged, lane, signals, asking },
+    hasModel: hooks.hasModel,
+    onPrompt: (id) => hooks.current.promptId = id,
     release: async (stop) => {
-      if (toolState.has(SHELL)) await (await import("../tools/bash.ts")).closeShell(toolState);
-      await set.close();
-      const changed = laterCode?.() ?? [];
-      if (changed.length > 0) {
-        const few = changed.slice(0, 10).join(", ");
-        warn(
-          `New or changed in this run, and may run outside the sandbox later: ${few}${changed.length > 10 ? " …" : ""}`,
-        );
-      }
-      envFile.remove();
-      if (tape) await closeTape(tape, stop, warn);
-      if (rollout) rollout.close();
+      await closeTools();
+      if (tape) await closeTape(tape, stop, bus.warn);
+      bus.close();
       await store.releaseAll();
       await logged?.close();
     },
   });
 }
 
-/** The log of everything that happens, if one is wanted. */
-async function rolloutOf({ own: { rollout }, id, tape, lane }: SessionBasis) {
-  const path = typeof rollout === "function" ? rollout(id) : rollout;
-  if (!path) return undefined;
-  const { rolloutWriter } = await import("../transcript/rollout.ts");
-  const { clock } = lane ?? {};
-  return rolloutWriter(path, id, tape ? () => tape.epoch + (clock as TapeLane["clock"]).elapsed() : Date.now);
-}
-
 /** The spans of the session, if an application collects them. */
-async function spansOf({ model, modelName, asks: { maxTokens } }: SessionBasis): Promise<Tracing | undefined> {
+async function spansOf(provider: ReturnType<typeof apiOf>, maxTokens: number): Promise<Tracing | undefined> {
   if (!openTelemetry()?.trace) return undefined;
-  const { tracing } = await import("../telemetry/telemetry.ts");
-  return await tracing({ provider: apiOf(model, modelName), maxTokens });
+  return await (await import("../telemetry/telemetry.ts")).tracing({ provider, maxTokens });
 }
 
 /** What an application has registered to collect spans with: without, nothing of OpenTelemetry is loaded. */

@@ -1,6 +1,7 @@
+import type { Clock } from "../core/clock.ts";
 import { type Message, textOf } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
-import type { Run, SessionState } from "../core/run.ts";
+import type { Run } from "../core/run.ts";
 import type { SessionStore } from "../transcript/memory.ts";
 import type { About, Entry, Transcript } from "../transcript/store.ts";
 
@@ -17,22 +18,24 @@ export function isKept(type: RunEvent["type"]): boolean {
 export type Keeper = ReturnType<typeof keeper>;
 
 /** Writes every fact of an agent to a store, in order; a message is acknowledged once it is written. */
-export function keeper({ store, id, about, state, stored, isRerun }: {
+export function keeper({ store, id, about, stored, clock, isRerun, ...begin }: {
   readonly store: SessionStore;
   readonly id: string;
   readonly about: About | undefined;
-  readonly state: () => SessionState;
   readonly stored: Transcript | undefined;
+  readonly clock: Clock;
+  /** How many messages it begins with. */
+  readonly length: number;
   /** Whether a run may be run again from its beginning: nothing in it may depend on the time of day. */
   readonly isRerun: boolean;
 }) {
   let compacted = stored ? stored.full.length - stored.messages.length : 0;
-  let length = state().messages.length;
+  let { length } = begin;
   // How much of what the store has compacted away a run that is run again has still to pass.
   let behind = 0;
   let queue = Promise.resolve();
   let begun = about === undefined;
-  let since = { messages: 0, tick: state().clock.tick() };
+  let since = { messages: 0, tick: clock.tick() };
   const write = async (entries: readonly Entry[]): Promise<void> => {
     try {
       await store.append(id, begun ? entries : [{ type: "about", about: about! }, ...entries]);
@@ -48,12 +51,11 @@ export function keeper({ store, id, about, state, stored, isRerun }: {
     queue = written.catch(() => {}); // the wait for the entry rejects; the next entry is still tried
     return written;
   };
-  const time = () => new Date(state().clock.now()).toISOString();
+  const time = () => new Date(clock.now()).toISOString();
   const checkpoint = async (run: Run, kind: "auto" | "manual" | "periodic"): Promise<string> => {
-    const { clock, messages } = state();
     const was = since;
     since = { messages: 0, tick: clock.tick() };
-    const at = messages.length;
+    const at = run.state.messages.length;
     const checkpoint_id = `${id}@${at}`;
     await append({ type: "checkpoint", id: checkpoint_id, at, kind, time: time() });
     run.emit({ type: "checkpoint", id: checkpoint_id, at, kind });
@@ -84,7 +86,7 @@ export function keeper({ store, id, about, state, stored, isRerun }: {
       await append({ type: "message", index, message });
       since.messages++;
       if (since.messages >= EVERY_MESSAGES) await checkpoint(run, "auto");
-      else if (!isRerun && state().clock.tick() - since.tick >= EVERY_MS) {
+      else if (!isRerun && clock.tick() - since.tick >= EVERY_MS) {
         await checkpoint(run, "periodic");
       }
     },
@@ -101,8 +103,8 @@ export function keeper({ store, id, about, state, stored, isRerun }: {
       if (event.type === "model") append({ type: "model", model: event.model }).catch(() => {}); // said by the next save
       else if (event.type === "compact") append({ type: "compact", messages: event.messages }).catch(() => {});
     },
-    ended: ({ stop, usage, cost, text, turns, iterations, denials, error }: Result): Promise<void> => {
-      const isReply = text === textOf(state().messages.findLast(({ role }) => role === "assistant"));
+    ended: ({ stop, usage, cost, text, turns, iterations, denials, error, messages }: Result): Promise<void> => {
+      const isReply = text === textOf(messages.findLast(({ role }) => role === "assistant"));
       const result = { ...(!isReply && { text }), turns, iterations, denials, ...(error && { error }) };
       return append({ type: "end", stop, usage, cost: cost ?? null, time: time(), result });
     },

@@ -281,7 +281,8 @@ async function live(
     cwd: state.cwd(),
     created: new Date(clock.now()).toISOString(),
   };
-  const keep = keeper({ store, id, about, state: () => state, stored, isRerun: engine !== undefined });
+  const length = state.messages.length;
+  const keep = keeper({ store, id, about, stored, clock, length, isRerun: engine !== undefined });
   if (begin) keep.rewind(begin);
   const start = clock.tick();
   const session = openSession(spec, state);

@@ -92,8 +92,7 @@ type Decided = { readonly [part in "permissions" | "ask" | "sandbox"]?: RunOptio
 export async function decidedBy(
   agents: Decided,
   run: Decided,
-  tape: TapeSession | undefined,
-  logged: SessionLog | undefined,
+  { tape, logged }: { readonly tape: TapeSession | undefined; readonly logged: SessionLog | undefined },
 ): Promise<Decided> {
   const answers = tape?.answers ?? logged?.answers;
   if (!answers) return run;

@@ -156,12 +156,13 @@ export class TapeLane {
     const { program } = this.#session;
     const n = (this.#started.get(toolUseId) ?? 0) + 1;
     this.#started.set(toolUseId, n);
-    const [first, own] = [laneBelow(this.name, toolUseId), laneBelow(this.name, toolUseId, n)];
-    // Tapes were written on which all agents of a call share a lane.
-    const name = !program || program.tape.clocks.some(({ clock }) => clock === own) ? own : first;
     const wasHeard = () =>
       program?.tape.inboxes?.some(({ inbox, from }) => inbox === this.name && from.includes(toolUseId)) ?? false;
-    const below = this.#session.lane(name, this, background && this.#isReplayed && !wasHeard());
+    const below = this.#session.lane(
+      laneBelow(this.name, toolUseId, n),
+      this,
+      background && this.#isReplayed && !wasHeard(),
+    );
     this.#below.add(below);
     return below;
   }
