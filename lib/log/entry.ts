@@ -366,29 +366,29 @@ export type CallError = Omit<ErrorFact, "error">;
 /** The version of the lines; a reader refuses any other. */
 export const TAPE_VERSION = 1;
 
-/** The keys of each kind in the order they are written, each with what it must be and whether it must be there. */
+/** The keys of each kind in the order they are written, each with what it must be, and those that must be there. */
 const SHAPES = new Map(
-  Object.entries(ENTRIES).map(([kind, shape]) => [
-    kind,
-    new Map(
-      Object.entries(shape as { readonly [key: string]: Field<unknown> })
-        .map(([key, field]) => [key.replace("?", ""), { ...field, isNeeded: !key.endsWith("?") }]),
-    ),
-  ]),
+  Object.entries(ENTRIES).map(([kind, shape]) => {
+    const fields = Object.entries(shape as { readonly [key: string]: Field<unknown> });
+    return [kind, {
+      fields: new Map(fields.map(([key, field]) => [key.replace("?", ""), field])),
+      needed: fields.map(([key]) => key).filter((key) => !key.endsWith("?")),
+    }];
+  }),
 );
 
 /** A fact as its line, without the line's end: the same fact always gives the same bytes. */
 export function factLine(fact: Header | LogEntry): string {
   const given = fact as unknown as { [key: string]: unknown };
   const ordered: { [key: string]: unknown } = {};
-  for (const key of SHAPES.get(kindOf(fact)!)!.keys()) if (given[key] !== undefined) ordered[key] = given[key];
+  for (const key of SHAPES.get(kindOf(fact)!)!.fields.keys()) if (given[key] !== undefined) ordered[key] = given[key];
   return JSON.stringify(ordered);
 }
 
 /** The kind of a line: its first key. */
 export function kindOf(fact: object): string | undefined {
-  const [first = ""] = Object.keys(fact);
-  return SHAPES.has(first) ? first : undefined;
+  for (const first in fact) return SHAPES.has(first) ? first : undefined;
+  return undefined;
 }
 
 /** Why a value is not a line of a tape, or of a log; undefined if it is one. */
@@ -398,13 +398,16 @@ export function unknownFact(fact: unknown, of: "tape" | "log" = "tape"): string 
   if (kind === undefined || (of === "tape" && LOG_KINDS.includes(kind as LogKind))) {
     return `there is no line that begins with '${Object.keys(fact)[0] ?? ""}'`;
   }
-  const shape = SHAPES.get(kind)!;
-  const extra = Object.keys(fact).find((key) => !shape.has(key));
-  if (extra !== undefined) return `a line of kind '${kind}' has no '${extra}'`;
-  for (const [key, { is, test, isNeeded }] of shape) {
-    if (fact[key] === undefined) {
-      if (isNeeded || (key === "key" && of === "tape")) return `a line of kind '${kind}' needs '${key}'`;
-    } else if (!test(fact[key])) return `'${key}' of a line of kind '${kind}' is not ${is}`;
+  const { fields, needed } = SHAPES.get(kind)!;
+  for (const key in fact) {
+    const field = fields.get(key);
+    if (!field) return `a line of kind '${kind}' has no '${key}'`;
+    if (fact[key] !== undefined && !field.test(fact[key])) {
+      return `'${key}' of a line of kind '${kind}' is not ${field.is}`;
+    }
   }
-  return undefined;
+  const missing = kind === "call" && of === "tape" && fact.key === undefined
+    ? "key"
+    : needed.find((key) => fact[key] === undefined);
+  return missing === undefined ? undefined : `a line of kind '${kind}' needs '${missing}'`;
 }

@@ -34,6 +34,11 @@ export function packEvents(events: readonly TapeEvent[]): Pick<EventsFact, "ms" 
   return { ...(ms.length > 0 && { ms }), ...(pad.length > 0 && { pad }), list };
 }
 
+/** A list whose runs are one delta each: it gives the same reply. */
+export function joined(list: readonly Packed[]): Packed[] {
+  return list.map((item) => isRun(item) && typeof item.of !== "string" ? { ...item, of: [item.of.join("")] } : item);
+}
+
 /** Servers pad an event with a few dozen. */
 const MOST_BLANKS = 65_536;
 

@@ -1,11 +1,12 @@
 import { NOTHING } from "../core/fold.ts";
 import { replyFrom } from "../core/reply.ts";
 import { contentText, isToolUse, type Json, type Message, textOf } from "../core/messages.ts";
+import type { Reply } from "../core/model.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { isObject } from "../core/json.ts";
-import { unpackEvents } from "./pack.ts";
+import { joined, unpackEvents } from "./pack.ts";
 import { seamEvents } from "../tape/frames.ts";
-import type { Call, Tape, TapeRequest } from "../tape/tape.ts";
+import type { Call, Tape, TapeEvent, TapeRequest } from "../tape/tape.ts";
 import { MAIN } from "../tape/tape.ts";
 import { readLineLog } from "../transcript/line-log.ts";
 import type { Entry as Said } from "../transcript/store.ts";
@@ -15,13 +16,39 @@ import type { RolloutLine } from "../transcript/rollout.ts";
 
 export const LOG_VERSION = 2;
 
+/** Messages that are made when somebody looks at them: most readers want few. */
+class Conversation {
+  readonly #make: (() => Message)[];
+  readonly #made: Message[] = [];
+
+  constructor(make: (() => Message)[] = []) {
+    this.#make = make;
+  }
+
+  get length(): number {
+    return this.#make.length;
+  }
+
+  /** This with a message at an index; the same one, unless another stood there. */
+  with(index: number, message: () => Message): Conversation {
+    if (index < this.length) return new Conversation(this.#make.with(index, message));
+    this.#make.push(message);
+    return this;
+  }
+
+  slice(from: number, to: number): Message[] {
+    for (let i = this.#made.length; i < to; i++) this.#made.push(this.#make[i]!());
+    return this.#made.slice(from, to);
+  }
+}
+
 /** What is kept of one agent while its log is read. */
 interface Speaker {
   readonly id: string;
-  /** The conversation as requests name parts of it. */
-  messages: Message[];
+  /** As requests name parts of it. */
+  messages: Conversation;
   /** The facts of its transcript. */
-  readonly said: Said[];
+  readonly said: (() => Said)[];
 }
 
 type Part = { [kind in "tool" | "clock" | "inbox" | "refused" | "asked" | "hook" | "did" | "begun"]: EntryOf<kind>[] };
@@ -33,7 +60,6 @@ export class Log {
   readonly prompts: (string | readonly Message["content"][number][])[] = [];
   readonly models: { [prompt: number]: string } = {};
   readonly parts: Part = { tool: [], clock: [], inbox: [], refused: [], asked: [], hook: [], did: [], begun: [] };
-  readonly events: RolloutLine[] = [];
   readonly secrets: EntryOf<"secret">[] = [];
   /** The runs that began and ended, of the agent that no other started. */
   readonly begins: (EntryOf<"begin"> & { readonly index: number })[] = [];
@@ -44,8 +70,11 @@ export class Log {
   readonly #speakers = new Map<string, Speaker>();
   readonly #specs = new Map<string, TapeRequest["tools"][number]>();
   readonly #heads = new Map<number, Omit<TapeRequest, "messages">>();
-  readonly #replies = new Map<string, Message>();
+  /** What makes the message of a call's last attempt. */
+  readonly #replies = new Map<string, () => Message>();
   readonly #results = new Map<string, ToolFact["result"]>();
+  readonly #heard: { readonly event: () => Anonymous<RunEvent>; readonly agent_id: string; readonly at: number }[] = [];
+  #events: RolloutLine[] | undefined;
   #at = 0;
 
   readonly entries: readonly LogEntry[];
@@ -92,9 +121,10 @@ export class Log {
       case "events": {
         const { events: _, attempt: __, ms: ___, pad: ____, list, ...attempt } = entry as EntryOf<"events">;
         const open = this.calls.at(-1)!;
-        const events = list && unpackEvents(entry as EntryOf<"events">);
-        (open.attempts as unknown[]).push({ ...attempt, ...(events && { events }) });
-        if (events && !attempt.ended) this.#replies.delete(open.id);
+        (open.attempts as unknown[]).push(
+          list ? later(attempt, "events", () => this.#unpacked(entry as EntryOf<"events">, index)) : attempt,
+        );
+        if (list && !attempt.ended) this.#replies.set(open.id, once(() => replyOf(list).message));
         return;
       }
       case "error": {
@@ -115,14 +145,13 @@ export class Log {
       case "hook": {
         const { event, folded, about, lane } = entry as EntryOf<"hook">;
         this.parts.hook.push(entry as EntryOf<"hook">);
-        const ledger = { ...NOTHING, ...folded };
-        if (ledger.runs.length === 0) return;
-        return this.#event(lane, {
+        if (!folded.runs?.length) return;
+        return this.#event(lane, () => ({
           type: "fired",
           event,
-          folded: ledger,
+          folded: { ...NOTHING, ...folded },
           ...(about !== undefined && { tool_use_id: about }),
-        });
+        }));
       }
       case "ended":
         return this.#ended(entry as EntryOf<"ended">, index);
@@ -143,9 +172,9 @@ export class Log {
 
   #agent({ agent: lane, id, about }: EntryOf<"agent">): void {
     let speaker = this.#speakers.get(id);
-    if (!speaker) this.#speakers.set(id, speaker = { id, messages: [], said: [] });
+    if (!speaker) this.#speakers.set(id, speaker = { id, messages: new Conversation(), said: [] });
     this.#lanes.set(lane, speaker);
-    if (about) speaker.said.push({ type: "about", about });
+    if (about) speaker.said.push(() => ({ type: "about", about }));
   }
 
   #speaker(lane: string): Speaker {
@@ -173,25 +202,36 @@ export class Log {
     const asked = this.#heads.get(head);
     if (!asked) throw this.#damaged(index + 1, `names head ${head}, which is not described before it`);
     const own = this.#speaker(lane).messages;
-    const messages = add.flatMap((item) => {
-      if (typeof item !== "string") return [item as unknown as Message];
+    const parts = add.map((item) => {
+      if (typeof item !== "string") return item as unknown as Message;
       const [, from, to] = /^@(\d+)-(\d+)$/.exec(item) ?? [];
       if (from === undefined || Number(to) > own.length) throw this.#damaged(index + 1, `names messages ${item}`);
-      return own.slice(Number(from), Number(to));
+      return { from: Number(from), to: Number(to) };
     });
+    const messages = () => parts.flatMap((part) => "from" in part ? own.slice(part.from, part.to) : [part]);
     // One that was cut off in the midst of its lines was made again.
     const cut = this.calls.findLastIndex((call) => call.lane === lane);
     if (cut >= 0 && this.calls[cut]!.id === id) this.calls.splice(cut, 1);
-    this.calls.push({ id, lane, request: { ...asked, messages }, attempts: [], at });
+    this.calls.push({ id, lane, request: later({ ...asked }, "messages", messages), attempts: [], at });
   }
 
-  #reply(id: string): Message {
-    let reply = this.#replies.get(id);
-    if (!reply) {
-      const events = this.calls.findLast((call) => call.id === id)!.attempts.at(-1)!.events!;
-      this.#replies.set(id, reply = replyFrom(seamEvents(events).events, () => {}).message);
+  #unpacked(packed: EntryOf<"events">, index: number): TapeEvent[] {
+    try {
+      return unpackEvents(packed);
+    } catch (error) {
+      throw this.#damaged(index + 1, `has events that are none (${(error as Error).message})`);
     }
+  }
+
+  #reply(of: string, line: number): () => Message {
+    const reply = this.#replies.get(of);
+    if (!reply) throw this.#damaged(line + 1, `names reply ${of}, which does not stand before it`);
     return reply;
+  }
+
+  #written(lane: string, role: Message["role"], content: readonly Json[]): () => Message {
+    const blocks = content.map((block) => this.#block(lane, block));
+    return once(() => ({ role, content: blocks.map((block) => block()) }));
   }
 
   #message({ message: index, lane, of, role, content = [] }: EntryOf<"message">, line: number): void {
@@ -199,58 +239,63 @@ export class Log {
     if (index > speaker.messages.length) {
       throw this.#damaged(line + 1, `has message ${index} of ${speaker.messages.length}`);
     }
-    const message: Message = of !== undefined
-      ? this.#reply(of)
-      : { role: role!, content: content.map((block) => this.#block(lane, block)) };
-    speaker.messages[index] = message;
-    speaker.said.push({ type: "message", index, message });
-    this.#event(lane, { type: "message", message, index });
+    const message = of !== undefined ? this.#reply(of, line) : this.#written(lane, role!, content);
+    speaker.messages = speaker.messages.with(index, message);
+    speaker.said.push(() => ({ type: "message", index, message: message() }));
+    this.#event(lane, () => ({ type: "message", message: message(), index }));
   }
 
-  #block(lane: string, block: Json): Message["content"][number] {
-    if (!isObject(block) || typeof block.$of !== "string") return block as unknown as Message["content"][number];
+  #block(lane: string, block: Json): () => Message["content"][number] {
+    if (!isObject(block) || typeof block.$of !== "string") return () => block as unknown as Message["content"][number];
     const { $of: tool_use_id, ...rest } = block;
     const { content } = this.#results.get(`${lane} ${tool_use_id}`)!;
-    return { type: "tool_result", tool_use_id, content, ...rest } as Message["content"][number];
+    return () => ({ type: "tool_result", tool_use_id, content, ...rest }) as Message["content"][number];
   }
 
   #note({ note }: EntryOf<"note">): void {
     const lane = note.agent_id === undefined ? MAIN : this.#laneOf(note.agent_id);
     const speaker = this.#speaker(lane);
-    const event = this.#whole(lane, note as unknown as RunEvent);
+    const event = note as unknown as RunEvent;
     if (event.type === "compact") {
-      speaker.messages = [...event.messages];
-      speaker.said.push({ type: "compact", messages: event.messages });
-    } else if (event.type === "model") speaker.said.push({ type: "model", model: event.model });
+      speaker.messages = new Conversation(event.messages.map((message) => () => message));
+      speaker.said.push(() => ({ type: "compact", messages: event.messages }));
+    } else if (event.type === "model") speaker.said.push(() => ({ type: "model", model: event.model }));
     else if (event.type === "checkpoint") {
       const { id, at, kind } = event;
-      speaker.said.push({ type: "checkpoint", id, at, kind, time: this.#time() });
+      const time = this.#time();
+      speaker.said.push(() => ({ type: "checkpoint", id, at, kind, time }));
     }
-    this.#event(lane, event);
+    this.#event(lane, this.#whole(lane, event));
   }
 
-  /** An event with what was left out of its line. */
-  #whole(lane: string, event: RunEvent): RunEvent {
+  /** Makes an event with what was left out of its line. */
+  #whole(lane: string, event: RunEvent): () => RunEvent {
     if (event.type === "tool_start" && event.input === undefined) {
-      const use = this.#speaker(lane).messages.at(-1)?.content.find((block) =>
-        isToolUse(block) && block.id === event.id
-      );
-      return { ...event, input: (use as { input?: unknown } | undefined)?.input };
+      const { messages, messages: { length } } = this.#speaker(lane);
+      return () => {
+        const use = messages.slice(length - 1, length)[0]?.content.find((block) =>
+          isToolUse(block) && block.id === event.id
+        );
+        return { ...event, input: (use as { input?: unknown } | undefined)?.input };
+      };
     }
-    if (event.type !== "tool_end") return event;
-    const known = this.#results.get(`${lane} ${event.id}`);
-    if (!known) return event;
-    const { content = contentText(known.content as string), response = known.response ?? known.content, ...rest } =
-      event;
-    return { ...rest, content, response } as RunEvent;
+    const known = event.type === "tool_end" && this.#results.get(`${lane} ${event.id}`);
+    if (!known) return () => event;
+    return () => {
+      const { content = contentText(known.content as string), response = known.response ?? known.content } = event;
+      return { ...event, content, response };
+    };
   }
 
   #ended(entry: EntryOf<"ended">, index: number): void {
     const { ended: lane, ending } = entry;
     const speaker = this.#speaker(lane);
-    speaker.said.push({ type: "end", ...ending });
-    const text = ending.result?.text ?? textOf(speaker.messages.findLast(({ role }) => role === "assistant"));
-    this.#event(lane, { type: "end", stop: ending.stop, text });
+    speaker.said.push(() => ({ type: "end", ...ending }));
+    const { messages, messages: { length } } = speaker;
+    this.#event(lane, () => {
+      const last = messages.slice(0, length).findLast(({ role }) => role === "assistant");
+      return { type: "end", stop: ending.stop, text: ending.result?.text ?? textOf(last) };
+    });
     if (lane === MAIN) this.ends.push({ ...entry, index });
   }
 
@@ -259,17 +304,24 @@ export class Log {
     return id === this.header.id ? MAIN : id;
   }
 
-  #time(): string {
-    return new Date(Date.parse(this.header.at) + this.#at).toISOString();
+  #time(at = this.#at): string {
+    return new Date(Date.parse(this.header.at) + at).toISOString();
   }
 
-  #event(lane: string, event: Anonymous<RunEvent> | RunEvent): void {
-    this.events.push({ ...event, at: this.#time(), agent_id: this.#speaker(lane).id } as RolloutLine);
+  #event(lane: string, event: () => Anonymous<RunEvent>): void {
+    this.#heard.push({ event, agent_id: this.#speaker(lane).id, at: this.#at });
+  }
+
+  /** What the run reported. */
+  get events(): readonly RolloutLine[] {
+    return this.#events ??= this.#heard.map(({ event, agent_id, at }) =>
+      ({ ...event(), at: this.#time(at), agent_id }) as RolloutLine
+    );
   }
 
   /** The facts of an agent's transcript: that of the session, or of an agent below it. */
   transcript(id = this.header.id): readonly Said[] | undefined {
-    return this.#speakers.get(id)?.said;
+    return this.#speakers.get(id)?.said.map((one) => one());
   }
 
   /** The log as a tape, with the texts of this machine. */
@@ -307,6 +359,20 @@ export class Log {
 export function isWhole({ attempts, error }: Call): boolean {
   const last = attempts.at(-1);
   return last !== undefined && (last.ended === undefined || error !== undefined);
+}
+
+function replyOf(list: NonNullable<EntryOf<"events">["list"]>): Reply {
+  return replyFrom(seamEvents(unpackEvents({ list: joined(list) })).events, () => {});
+}
+
+/** Adds what is made when somebody first looks at it: all requests of a log are quadratic. */
+function later<T extends object, K extends string, V>(to: T, key: K, make: () => V): T & { readonly [key in K]: V } {
+  return Object.defineProperty(to, key, { get: once(make), enumerable: true }) as T & { readonly [key in K]: V };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
 }
 
 type Anonymous<T> = T extends unknown ? Omit<T, "agent_id"> : never;
