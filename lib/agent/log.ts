@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isBlank, type Prompt, promptText } from "../core/messages.ts";
@@ -6,13 +6,13 @@ import type { Asks } from "../core/model.ts";
 import type { SessionState } from "../core/run.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { workspacePath } from "../files/confine.ts";
-import { stateDir } from "../files/state-dir.ts";
+import { privateDir, stateDir } from "../files/state-dir.ts";
 import { crochetVersion, runtimeVersion } from "../files/version.ts";
 import type { AnswerFact } from "../log/entry.ts";
 import { plain } from "../log/hook-step.ts";
 import { type LoggedSession, LogLane } from "../log/lane.ts";
 import { isNoted } from "../log/lines.ts";
-import { noteOwnLog } from "../log/own.ts";
+import { answersOf, noteOwnLog, sweepLogs } from "../log/own.ts";
 import type { Past } from "../log/past.ts";
 import { RunLog } from "../log/run-log.ts";
 import type { PermissionAsker, PermissionReply } from "../permissions/gate.ts";
@@ -51,13 +51,19 @@ export interface SessionLog extends LoggedSession {
   close(): Promise<void>;
 }
 
+const projectLogs = (cwd: string): string => join(stateDir(cwd), "runs");
+
 /** Where a session is logged; undefined: nowhere. */
 function folderOf({ from }: AgentOptions, { log, durable, from: own }: RunOptions, cwd: string): string | undefined {
   const { CROCHET_LOG: named = "" } = process.env;
-  if (log === false || (named === "off" && log === undefined)) return undefined;
+  if (log === false || (named === "off" && log === undefined)) {
+    if (!durable && own === undefined) return undefined;
+    const fix = `leave out ${log === false ? "'log: false'" : "CROCHET_LOG=off"}`;
+    throw new TypeError(`Cannot run with '${durable ? "durable" : "from"}' as nothing is logged: ${fix}`);
+  }
   if (typeof log === "string") return log;
   if (named !== "") return resolve(cwd, named);
-  return log === true || durable || own !== undefined || isMain(from) ? join(stateDir(cwd), "runs") : undefined;
+  return log === true || durable || own !== undefined || isMain(from) ? privateDir(projectLogs(cwd)) : undefined;
 }
 
 function scriptOf(from: string): string {
@@ -174,6 +180,9 @@ interface Opening {
   readonly release: (() => Promise<void>) | undefined;
 }
 
+/** Once for all runs of a process: it looks at every log. */
+let swept = false;
+
 async function sessionLog({ files, known, past, options, own, cwd, ...opened }: Opening): Promise<SessionLog> {
   const seed = crypto.randomUUID().replaceAll("-", "").slice(0, 16);
   const id = known ?? new LaneClock({ lane: MAIN, epoch: 0, seed, live: false }).uuid();
@@ -190,6 +199,9 @@ async function sessionLog({ files, known, past, options, own, cwd, ...opened }: 
   const { durable = false } = own;
   // Who names the folder knows best whose logs are there.
   if (typeof own.log !== "string") noteOwnLog(files.pathOf!(id), process.env);
+  // In a folder that was named there may be other files.
+  if (!swept && opened.folder === projectLogs(cwd)) sweepLogs(files.pathOf!(id), process.env);
+  swept = true;
   const log = new RunLog({ path: files.pathOf!(id), header, past, sync: own.log !== undefined, durable });
   const session: LoggedSession = { log, again: durable, isRuled: false };
   const lane = new LogLane(session, MAIN);
@@ -259,6 +271,7 @@ async function sessionLog({ files, known, past, options, own, cwd, ...opened }: 
     async close() {
       if (prompts > (past?.runs ?? 0)) await noteSecrets(log, cwd);
       log.close();
+      if (durable) rmSync(answersOf(log.path), { recursive: true, force: true });
       await release();
     },
   });

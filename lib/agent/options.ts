@@ -111,7 +111,7 @@ export interface RunOptions extends CommonOptions {
   durable?: boolean;
   /** Goes another way from a model call on, with no prompt: `<id of a run>#7` or `fixtures/fix#3` serves what was before it. */
   from?: string;
-  /** The session's id. If a journal has an interrupted run of it, that run continues. @default a new one */
+  /** The session's id. If its log or journal has an interrupted run of it, that run continues. @default a new one */
   id?: string;
   /** A stored session to continue: its id, and optionally a checkpoint or number of messages to fork from. */
   resume?: string;

@@ -76,7 +76,7 @@ let logs: Promise<typeof import("./log.ts")> | undefined;
 /** The log of a session, if it has one: without, nothing of it is loaded. */
 async function sessionLogFor(...given: Parameters<typeof import("./log.ts").logFor>) {
   const [options, own] = given;
-  const isWanted = own.log ?? own.durable ?? own.from ?? process.env.CROCHET_LOG ?? options.from;
+  const isWanted = own.durable || (own.from ?? own.log ?? process.env.CROCHET_LOG ?? options.from);
   if (!isWanted) return undefined;
   return await (await (logs ??= import("./log.ts"))).logFor(...given);
 }

@@ -3,14 +3,13 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Agent, HookRunner } from "../agent/options.ts";
 import type { HookRecord } from "../core/hook.ts";
-import { stateDir } from "../files/state-dir.ts";
+import { privateDir, stateDir } from "../files/state-dir.ts";
 import type { HookHost } from "../hooks/process/host.ts";
 import { type Found, HookSources, type SourcesOptions } from "../hooks/sources.ts";
 import type { ExecRecord } from "../hooks/toml.ts";
 import type { Config } from "./_config.ts";
 import type { Flags } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
-import { privateDir } from "./_project.ts";
 
 /**
  * Finds hooks as `crochet run` does: in the working directory, if it is trusted, and where flags say. They are for one

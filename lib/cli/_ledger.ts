@@ -5,8 +5,8 @@ import type { Folded } from "../core/fold.ts";
 import type { HookRun } from "../core/hook.ts";
 import type { Environment } from "../hooks/file/places.ts";
 import { readRollout, type Rollout, rolloutWriter } from "../transcript/rollout.ts";
-import { stateDir } from "../files/state-dir.ts";
-import { newestFirst, privateDir, rolloutId, rolloutName, rollouts } from "./_project.ts";
+import { privateDir, stateDir } from "../files/state-dir.ts";
+import { newestFirst, rolloutId, rolloutName, rollouts } from "./_project.ts";
 
 /** One event of a run with everything that was decided at it. */
 export interface Fire {

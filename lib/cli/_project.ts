@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { stateDir } from "../files/state-dir.ts";
 import type { Environment } from "../hooks/file/places.ts";
@@ -10,19 +10,6 @@ export function projectOf({ cwd = "." }: Flags["flags"], io: Pick<Io, "cwd">): s
   const path = resolve(io.cwd, String(cwd));
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
   throw new UsageError(`Cannot work in '${path}' as there is no such directory`);
-}
-
-/** Makes a folder for state: git ignores it, and so do the agent's own searches. */
-export function privateDir(path: string): string {
-  try {
-    mkdirSync(path, { recursive: true });
-    const ignore = join(path, ".gitignore");
-    if (!existsSync(ignore)) writeFileSync(ignore, "*\n");
-    return path;
-  } catch (error) {
-    if (!["EACCES", "EPERM", "EROFS"].includes((error as { code?: string }).code ?? "")) throw error;
-    throw new Error(`Cannot write to ${path}: set CROCHET_HOME to a folder of yours`);
-  }
 }
 
 /** The runs of a project: transcripts and logs. */

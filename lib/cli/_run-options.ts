@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import type { Agent, RunOptions } from "../agent/options.ts";
 import type { Limits } from "../core/limits.ts";
-import { noteOwnLog, sweepLogs } from "../log/own.ts";
+import { privateDir } from "../files/state-dir.ts";
+import { noteOwnLog } from "../log/own.ts";
 import { monitored } from "../monitor/own-run.ts";
 import type { PermissionMode } from "../permissions/rules.ts";
 import type { TranscriptStore } from "../transcript/store.ts";
@@ -9,8 +10,8 @@ import { findServers, onPromptFor, readConfig } from "./_config.ts";
 import { findHooks, reportUnloaded } from "./_find-hooks.ts";
 import { budgetFlag, type Flags, numberFlag, type Usage } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
-import { privateDir, projectOf, rolloutId, runsDir } from "./_project.ts";
-import { expectOwn, lastId, logMeant, projectStore, rememberedRules } from "./_stored.ts";
+import { projectOf, rolloutId, runsDir } from "./_project.ts";
+import { expectNoJournal, expectOwn, lastId, logMeant, projectStore, rememberedRules } from "./_stored.ts";
 
 /** Part of `--help`: how a person is asked. */
 export const ASKING =
@@ -57,7 +58,11 @@ export async function runOptions(
   const runs = privateDir(runsDir(cwd, io.env));
   const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`));
   const resume = flags.resume === "last" ? lastId(cwd, io.env) : flags.resume as string | undefined;
-  if (resume !== undefined) expectOwn(store.pathOf!(pastFrom(resume).resume!), "resume", flags, io);
+  if (resume !== undefined) {
+    const path = store.pathOf!(pastFrom(resume).resume!);
+    if (flags.durable) expectNoJournal(path);
+    expectOwn(path, "resume", flags, io);
+  }
   const options: RunOptions = {
     signal: io.signal,
     cwd,
@@ -74,11 +79,7 @@ export async function runOptions(
     ...(flags.from !== undefined && { from: forkFrom(String(flags.from), cwd, flags, io) }),
   };
   const onPrompt = await onPromptFor(config, io.env);
-  const begun = (id: string) => {
-    const path = store.pathOf!(id);
-    noteOwnLog(path, io.env);
-    sweepLogs(path, io.env);
-  };
+  const begun = (id: string) => noteOwnLog(store.pathOf!(id), io.env);
   return { options, store, watched: monitored(agent, { env: io.env, workspace: cwd, onPrompt, begun }) };
 }
 

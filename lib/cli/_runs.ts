@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { BUILT_IN } from "../files/importing.ts";
+import { privateDir } from "../files/state-dir.ts";
 import { type Log, readLog } from "../log/read.ts";
 import { promoted } from "../log/promote.ts";
 import { type Fixture, fixtureAt, scriptOnTape } from "../tape/fixture.ts";
@@ -8,7 +9,7 @@ import { writeTape } from "../tape/write.ts";
 import type { Flags } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { expectOwn } from "./_stored.ts";
-import { privateDir, rolloutId } from "./_project.ts";
+import { rolloutId } from "./_project.ts";
 
 /**
  * Reads the log of a run that was written here: what a stranger's log names is run, so a person must trust it.

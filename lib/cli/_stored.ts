@@ -1,8 +1,10 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { type Environment, stateFile, writeWhole } from "../hooks/file/places.ts";
 import { isOwnLog } from "../log/own.ts";
 import { isRule } from "../permissions/parse-rule.ts";
 import { jsonlStore } from "../transcript/jsonl.ts";
+import { readLineLog } from "../transcript/line-log.ts";
 import type { Listed, TranscriptStore } from "../transcript/store.ts";
 import type { Flags } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
@@ -32,6 +34,17 @@ export function expectOwn(path: string, verb: string, { trust }: Flags["flags"],
     `Cannot ${verb} ${
       rolloutId(path)
     } as its log was not written here: look at it with 'crochet view ${path}', then add --trust`,
+  );
+}
+
+/** @throws {UsageError} if a durable run was cut off whose steps crochet 0.2 had in a journal, not in the log */
+export function expectNoJournal(path: string): void {
+  if (!existsSync(join(dirname(path), "steps.sqlite"))) return;
+  const lines = readLineLog<{ readonly type?: string }>(path)?.values;
+  // A log has no such lines, and a transcript of 0.2 an end after each run.
+  if (lines?.findLast(({ type }) => type === "message" || type === "end")?.type !== "message") return;
+  throw new UsageError(
+    `Cannot continue ${rolloutId(path)} as its journal is of crochet 0.2: finish it with that version`,
   );
 }
 

@@ -18,7 +18,7 @@ import type { RunLine } from "../eval/attempt.ts";
 import { BrokenGrader, EvalRuns } from "../eval/runs.ts";
 import { type Sight, sightOf } from "../eval/sight.ts";
 import type { Look } from "../eval/stats.ts";
-import { stateDir } from "../files/state-dir.ts";
+import { privateDir, stateDir } from "../files/state-dir.ts";
 import type { Price } from "../tape/drift/drift.ts";
 import type { Case } from "../tape/drift/report.ts";
 import { invariantsOf } from "../tape/fault/judge.ts";
@@ -35,7 +35,6 @@ import { expectTrusted, fixturesFor } from "./_fixtures.ts";
 import { budgetFlag, type Flags, numberFlag, refuseTogether, type Usage } from "./_flags.ts";
 import { type Annotation, githubCommand } from "./_github.ts";
 import { type Io, UsageError } from "./_io.ts";
-import { privateDir } from "./_project.ts";
 import { writeJunit } from "./_replay-table.ts";
 import { coloursFor, several } from "./show/text.ts";
 

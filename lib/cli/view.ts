@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import type { Summary } from "../eval/compare.ts";
 import type { EvalPlan } from "../eval/plan.ts";
 import { nearest } from "../files/nearest.ts";
-import { stateDir } from "../files/state-dir.ts";
+import { privateDir, stateDir } from "../files/state-dir.ts";
 import { findFixture, type Fixture, fixtureAt, FIXTURES, fixturesIn } from "../tape/fixture.ts";
 import { readTape } from "../tape/read.ts";
 import { readRollout } from "../transcript/rollout.ts";
@@ -15,7 +15,7 @@ import { viewOf } from "../view/view.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { several } from "./show/text.ts";
-import { newestFirst, privateDir, projectOf, rolloutId, rolloutName, rollouts, runMeant } from "./_project.ts";
+import { newestFirst, projectOf, rolloutId, rolloutName, rollouts, runMeant } from "./_project.ts";
 
 const USAGE: Usage = {
   name: "view",

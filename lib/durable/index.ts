@@ -1,3 +1,3 @@
-/** Runs that outlive their process: a journal for one machine, and what engines for many are made of. */
+/** Runs that outlive their process: the questions that they wait with, and what engines are made of. */
 export type { Engine, Step } from "../agent/engine.ts";
-export { type OpenQuestion, type SqliteSteps, sqliteSteps } from "./sqlite.ts";
+export { answerQuestion, type OpenQuestion, openQuestions } from "../log/questions.ts";

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
 /** Where a project's state lives: `.crochet` in it, or `CROCHET_HOME`. */
@@ -7,6 +7,19 @@ export function stateDir(
   { CROCHET_HOME: home }: { readonly [name: string]: string | undefined } = process.env,
 ): string {
   return home ? resolve(cwd, home) : join(cwd, ".crochet");
+}
+
+/** Makes a folder for state: git ignores it, and so do the agent's own searches. */
+export function privateDir(path: string): string {
+  try {
+    mkdirSync(path, { recursive: true });
+    const ignore = join(path, ".gitignore");
+    if (!existsSync(ignore)) writeFileSync(ignore, "*\n");
+    return path;
+  } catch (error) {
+    if (!["EACCES", "EPERM", "EROFS"].includes((error as { code?: string }).code ?? "")) throw error;
+    throw new Error(`Cannot write to ${path}: set CROCHET_HOME to a folder of yours`);
+  }
 }
 
 /** Makes a file that only its owner may read, or makes it so; what SQLite puts beside its file gets the same rights. */

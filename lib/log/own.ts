@@ -19,10 +19,17 @@ export function isOwnLog(path: string, env: Environment): boolean {
   return existsSync(noteOf(path, env));
 }
 
+/** Where the questions of a log wait for their answers. */
+export function answersOf(log: string): string {
+  return log.replace(/\.jsonl$/, ANSWERS);
+}
+
+export const ANSWERS = ".answers";
+
 /** Removes a log with all that belongs to it. */
 export function removeLog(path: string, env: Environment): void {
   rmSync(noteOf(path, env), { force: true });
-  rmSync(path.replace(/\.jsonl$/, ".answers"), { recursive: true, force: true });
+  rmSync(answersOf(path), { recursive: true, force: true });
   rmSync(path, { force: true });
 }
 

@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { sha256 } from "../files/sha256.ts";
 import { writeWhole } from "../tape/drafts.ts";
+import { ANSWERS, answersOf } from "./own.ts";
 
 /** A question that waits for a person, in whatever process the answer is given. */
 export interface OpenQuestion<T = unknown> {
@@ -15,9 +16,7 @@ export interface OpenQuestion<T = unknown> {
 /** How often a waiting run looks for an answer, which another process writes. */
 const LOOK_MS = 200;
 
-const ENDING = ".answers";
-
-/** Asks a question beside a log, and waits for its answer for as long as it takes. */
+/** Asks a question beside a log, and waits for its answer for as long as it takes. The answer stays there until the run ends. */
 export async function waitForAnswer<T>(
   log: string,
   name: string,
@@ -25,7 +24,7 @@ export async function waitForAnswer<T>(
   signal: AbortSignal,
   announce: (token: string) => void,
 ): Promise<T> {
-  const folder = `${log.replace(/\.jsonl$/, "")}${ENDING}`;
+  const folder = answersOf(log);
   const token = sha256().update(name).digest("hex").slice(0, 16);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const [asked, answered] = [join(folder, `${token}.json`), join(folder, `${token}.answer.json`)];
@@ -37,15 +36,25 @@ export async function waitForAnswer<T>(
     signal.throwIfAborted();
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
-  const answer = JSON.parse(readFileSync(answered, "utf8")) as T;
-  rmSync(folder, { recursive: true, force: true });
-  return answer;
+  return JSON.parse(readFileSync(answered, "utf8")) as T;
 }
 
-/** The open questions of the logs in a folder, oldest first. */
+/**
+ * The open questions of the logs in a folder, oldest first. The run that asks may have died: its answer waits for it.
+ *
+ * @example
+ * ```ts
+ * import { answerQuestion, openQuestions } from "crochet/durable";
+ *
+ * for (const question of openQuestions(".crochet/runs")) {
+ *   console.log(question.about);
+ *   answerQuestion(question, { behavior: "deny", reason: "not on a Friday" });
+ * }
+ * ```
+ */
 export function openQuestions<T>(folder: string): (OpenQuestion<T> & { readonly path: string })[] {
   if (!existsSync(folder)) return [];
-  const found = readdirSync(folder).filter((name) => name.endsWith(ENDING)).flatMap((name) =>
+  const found = readdirSync(folder).filter((name) => name.endsWith(ANSWERS)).flatMap((name) =>
     readdirSync(join(folder, name)).filter((file) => /^\w+\.json$/.test(file)).map((file) => {
       const path = join(folder, name, file);
       return { ...JSON.parse(readFileSync(path, "utf8")) as OpenQuestion<T>, path };

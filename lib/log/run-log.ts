@@ -12,6 +12,9 @@ import type { Past } from "./past.ts";
 /** When a line is to be safe: soon, or before what follows it. */
 export type Until = "tick" | "written";
 
+/** Lines that say of no step that it began or ended: they go to the disk with the next that does. */
+const BESIDE: ReadonlySet<string> = new Set(["note", "clock", "spec", "head", "call", "agent", "also"]);
+
 interface RunLogOptions {
   readonly path: string;
   readonly header: EntryOf<"log">;
@@ -19,7 +22,7 @@ interface RunLogOptions {
   readonly past?: Past | undefined;
   /** Whether messages survive a power cut, and not only the end of the process. */
   readonly sync: boolean;
-  /** Whether every line is on the disk before the run goes on. */
+  /** Whether every step is on the disk before the run goes on. */
   readonly durable: boolean;
 }
 
@@ -71,7 +74,7 @@ export class RunLog {
     if (!this.past?.has(entry)) this.#waiting.push(entry);
     // A session in which nothing was asked leaves no log.
     this.#isWanted ||= "begin" in entry;
-    if (this.#durable) this.flush(true);
+    if (this.#durable && !BESIDE.has(Object.keys(entry)[0]!)) this.flush(true);
     else if (until === "written") this.flush();
     else this.#timer ??= setImmediate(() => this.#quietly());
   }

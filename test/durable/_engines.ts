@@ -85,3 +85,10 @@ export async function untilDone<T>(
     if (end) return { result: end.result, engines };
   }
 }
+
+/** A result as it would be written down, without what its calls say of having run before: alone in that may it differ. */
+export function withoutMarks(result: unknown): unknown {
+  return JSON.parse(JSON.stringify(result).replace(MARK, ""));
+}
+
+const MARK = /\\n\\n\[This call ran again: [^\]]*\]|,\{"type":"text","text":"\[This call ran again: [^\]]*\]"\}/g;

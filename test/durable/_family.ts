@@ -2,7 +2,6 @@
 import { appendFileSync } from "node:fs";
 import { agent, tool } from "../../lib/index.ts";
 import type { Agent, AgentOptions } from "../../lib/agent/options.ts";
-import type { Engine } from "../../lib/agent/engine.ts";
 import type { TextBlock } from "../../lib/core/messages.ts";
 import type { Model, ModelRequest } from "../../lib/core/model.ts";
 import { scripted, type ScriptedReply } from "../../lib/testing/index.ts";
@@ -31,20 +30,6 @@ function write(log: string, line: object): void {
     log,
     `${JSON.stringify({ ...line, pid: process.pid, at: Date.now() })}\n`,
   );
-}
-
-/** An engine whose steps are written down when they are really run. */
-export function witnessed(engine: Engine, log: string): Engine {
-  return {
-    ...engine,
-    step: (name, work) =>
-      engine.step(name, async () => {
-        write(log, { step: name, phase: "start" });
-        const result = await work();
-        write(log, { step: name, phase: "end" });
-        return result;
-      }),
-  };
 }
 
 const INPUT = { type: "object", properties: { n: { type: "number" } } };

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { agent } from "../../lib/agent.ts";
 import { user } from "../../lib/core/messages.ts";
-import { sqliteSteps } from "../../lib/durable/sqlite.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
 import { scratch } from "../_scratch.ts";
 import { storeContract } from "../../lib/testing/store-contract.ts";
@@ -33,7 +32,7 @@ const STORES: Record<string, () => () => TranscriptStore> = {
   },
 };
 
-test("the files of a run are readable by their owner alone: JSONL, SQLite with its side files, rollouts, journals", async () => {
+test("the files of a run are readable by their owner alone: JSONL, SQLite with its side files, rollouts, logs", async () => {
   using folder = scratch();
   const before = process.umask(0);
   try {
@@ -43,14 +42,14 @@ test("the files of a run are readable by their owner alone: JSONL, SQLite with i
     using stack = new DisposableStack();
     const store = stack.adopt(sqliteStore(join(folder.path, "s.sqlite")), (store) => store.close());
     await store.append("s", [put]);
-    const steps = stack.adopt(sqliteSteps(join(folder.path, "steps.sqlite")), (steps) => steps.close());
-    await steps.step("a", () => Promise.resolve(1));
-    await agent({ model: scripted([{ text: "Hello" }]) }).run("hi", { rollout: join(folder.path, "r.jsonl") });
+    await agent({ model: scripted([{ text: "Hello" }]) }).run("hi", {
+      rollout: join(folder.path, "r.jsonl"),
+      log: folder.path,
+      id: "log",
+    });
     const files = readdirSync(folder.path);
-    assert.ok(
-      files.includes("s.sqlite-wal") && files.includes("steps.sqlite-wal") && files.includes("r.jsonl"),
-      String(files),
-    );
+    const made = ["s.sqlite-wal", "r.jsonl", "log.jsonl"];
+    assert.deepEqual(made.filter((name) => !files.includes(name)), []);
     for (const file of files) assert.equal(statSync(join(folder.path, file)).mode & 0o777, 0o600, file);
   } finally {
     process.umask(before);

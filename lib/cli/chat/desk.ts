@@ -1,8 +1,7 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { stateDir } from "../../files/state-dir.ts";
+import { privateDir, stateDir } from "../../files/state-dir.ts";
 import { EXIT } from "../_io.ts";
-import { privateDir } from "../_project.ts";
 import type { Cursor } from "../show/screen.ts";
 import { type Colours, cut, oneLine } from "../show/text.ts";
 import type { Key } from "./keys.ts";

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, utimesSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { ended } from "../_crochet.ts";
+import { place } from "../_place.ts";
+import { OUR_RUNTIME } from "../_runtime.ts";
+
+const LIB = fileURLToPath(new URL("../../lib/", import.meta.url));
+
+const SCRIPT = `
+import { agent } from "${LIB}index.ts";
+import { scripted } from "${LIB}testing/index.ts";
+await agent({ from: import.meta.url, model: scripted([{ text: "hi" }]) }).run("hello");
+`;
+
+test("agent.run() in a script is logged: git ignores it, and logs of more than 30 days go, but not from a folder that was named", async () => {
+  using here = place({ "agent.ts": SCRIPT, ".crochet/runs/old.jsonl": "{}\n", "data/old.jsonl": "{}\n" });
+  const at = (...path: string[]) => join(here.cwd, ...path);
+  const then = new Date(Date.now() - 31 * 24 * 3600_000);
+  for (const folder of [".crochet/runs", "data"]) utimesSync(at(folder, "old.jsonl"), then, then);
+  for (const env of [{}, { CROCHET_LOG: "data" }]) {
+    const { code, err } = await ended([...OUR_RUNTIME, "agent.ts"] as [string, ...string[]], {
+      cwd: here.cwd,
+      env: { HOME: here.home, NODE_ENV: "", ...env },
+    });
+    assert.equal(code, 0, err);
+  }
+  const runs = readdirSync(at(".crochet/runs")).sort();
+  assert.deepEqual([runs.length, runs.includes("old.jsonl")], [2, false], String(runs));
+  assert.equal(readFileSync(at(".crochet/runs/.gitignore"), "utf8"), "*\n");
+  const named = readdirSync(at("data"));
+  assert.deepEqual([named.length, named.includes("old.jsonl")], [2, true], String(named));
+  assert.ok(!existsSync(at("data/.gitignore")), "it may be a folder of the project");
+});
