@@ -16,11 +16,13 @@ type Fields = { [field: string]: unknown };
  */
 export function makeProject(project: string, { at, event, tools, name }: HookFile, cwd: string): string {
   const from = isInside(at, cwd) ? cwd : dirname(dirname(at));
-  const folder = relative(from, dirname(at));
-  const named = name.startsWith(event) || /^\d+-/.test(name) ? name : `${[event, ...tools].join("@")}.${name}`;
-  const { inside } = importsOf(from, [at], (path) => readFileSync(path));
-  for (const [path, to] of [[at, join(folder, named)], ...inside.map((file) => [join(from, file), file])]) {
-    cpSync(path!, join(project, to!), { recursive: true, dereference: true });
+  // A folder of hooks holds nothing else, which a project does.
+  const below = (path: string) => join(dirname(at) === from ? "hooks" : "", relative(from, path));
+  const isNamed = name.startsWith(event) || /^\d+-/.test(name);
+  const named = isNamed ? name : `${event}${tools.length > 0 ? `@${tools.join("+")}` : ""}.${name}`;
+  cpSync(at, join(project, below(dirname(at)), named), { dereference: true });
+  for (const path of importsOf(from, [at], (path) => readFileSync(path)).inside.map((file) => join(from, file))) {
+    cpSync(path, join(project, below(path)), { dereference: true });
   }
   // What a call of 'npm test' needs, which is the usual one.
   writeFileSync(join(project, "package.json"), `${JSON.stringify({ scripts: { test: "echo 12 passing" } })}\n`);
@@ -30,7 +32,7 @@ export function makeProject(project: string, { at, event, tools, name }: HookFil
     if (!one.startsWith(".") && one !== "crochet") symlinkSync(join(packages, one), join(project, "node_modules", one));
   }
   symlinkSync(ROOT, join(project, "node_modules/crochet"));
-  return folder;
+  return below(dirname(at));
 }
 
 /** Whether an example shows that a hook does something, by one event alone. */

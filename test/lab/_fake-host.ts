@@ -70,7 +70,7 @@ export function fakeHost(folder: string, fault: Fault = "none", version = "1.0.0
   chmodSync(join(folder, "claude"), 0o755);
 }
 
-const GUARD =
+export const GUARD =
   `export default ({ input }) => /^rm/.test(input.command) ? { action: "deny", reason: "NOT-THIS" } : undefined;`;
 const STOP = `export default (e) => e.stop_hook_active ? undefined : { action: "deny", reason: "GO-ON" };`;
 export const FILES = { "hooks/pre-tool-use@Bash.guard.ts": GUARD, "hooks/stop.again.ts": STOP };

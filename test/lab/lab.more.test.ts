@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import hooksTest from "../../lib/cli/hooks/test.ts";
 import type { Place } from "../_place.ts";
-import { CONFINED, fakeHost, guarded, RM, type StateRow, testState, withHost } from "./_fake-host.ts";
+import { CONFINED, fakeHost, GUARD, guarded, RM, type StateRow, testState, withHost } from "./_fake-host.ts";
 
 const TABLE: readonly StateRow[] = [
   ["asks with a wrong key", "refused", 3, /asked for something the scripted model refuses: messages\.0\.name/],
@@ -15,6 +15,22 @@ const TABLE: readonly StateRow[] = [
 ];
 
 for (const row of TABLE) testState(row);
+
+test(
+  "a hook whose name says no event is tested at --event, and one that only looks is expected to do nothing",
+  CONFINED,
+  async () => {
+    const looks =
+      `export const config = { mode: "observe" };\nexport default () => ({ action: "deny", reason: "NOT-HEARD" });`;
+    using here = withHost("none", { "guard.ts": GUARD, "hooks/pre-tool-use@Bash.look.ts": looks });
+    const named = await here.call(hooksTest, "guard.ts", "--event", "pre-tool-use@Bash", ...RM, "--in", "claude");
+    assert.match(named.out, /^guard\.ts {8}rm -r build\n.*\nclaude .* denied {2}NOT-THIS/);
+    assert.equal(named.code, 0, named.err);
+    const looked = await here.call(hooksTest, "hooks", ...RM, "--in", "claude");
+    assert.match(looked.out, /claude {2}1\.0\.0 {4}1 .* none {4}–\n1 of 1/);
+    assert.equal(looked.code, 0, looked.out);
+  },
+);
 
 /** An npm that knows nine versions of the fake host; from 1.0.6 on it does not read answers. It writes down its words. */
 function fakeNpm(here: Place, scripts = false): () => string[] {

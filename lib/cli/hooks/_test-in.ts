@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, relative, resolve } from "node:path";
+import { NOTHING } from "../../core/fold.ts";
 import { nearest } from "../../files/nearest.ts";
 import { discover, type HookFile } from "../../hooks/discover.ts";
 import { HOST_NAMES, type HostName, isHost } from "../../hooks/hosts/index.ts";
@@ -104,7 +105,7 @@ async function reportOn(
   const example = isSet ? undefined : (await readExamples(file)).find(showsSomething);
   const chosen = isSet || example !== undefined;
   let call: ToolCall | undefined;
-  const { fired, stdin, folded } = await fire(file, {
+  const { record, fired, stdin, folded: said } = await fire(file, {
     cwd: project,
     usual: example ? arrangeExample(example, project) : {},
     prepare: (stdin) => {
@@ -112,6 +113,8 @@ async function reportOn(
       if (call && event !== "post-tool-use-failure") putNamed(call, project);
     },
   });
+  // Hosts take no answer of a hook that only looks.
+  const folded = record.mode === "gate" ? said : NOTHING;
   const form = typeof flags.as === "string" ? ["--as", flags.as] : [];
   const result = await tryIn(wishes, {
     ...{ event, project, room, stdin, fired, folded, chosen, isMod: flags.as === "mod" },
@@ -122,7 +125,7 @@ async function reportOn(
     },
   }, options);
   const shown = call ? JSON.parse(JSON.stringify(call).replaceAll(`${project}/`, "")) as ToolCall : null;
-  const [run] = folded.runs;
+  const [run] = said.runs;
   return { hook: relative(cwd, path), event, call: shown, expected: run ? sayRun(run) : "–", ...result };
 }
 
