@@ -1,19 +1,19 @@
 import type { PreToolUseHook } from "crochet";
-
+// never: loses-history
 /** Git commands that throw away history or uncommitted work: the verbs, what is said with them, why not. */
 const RULES: readonly (readonly [verbs: string, said: RegExp, why: string])[] = [
-  ["push", / (?:--force|-\w*f\w*|\+\S+) /, "it overwrites what others have pushed: use --force-with-lease"],
+  ["push fetch", / (?:--force|-\w*f\w*|\+\S+) /, "it overwrites what others have pushed: use --force-with-lease"],
   ["push", / (?:--de\w*|-d|--m\w*|:\S+) /, "it deletes branches for everybody"],
   ["reset", / --h\w* /, "it throws away uncommitted work: commit or stash it first"],
   ["clean", /^(?!.* (?:-\w*n\w*|--d\S*) ).* (?:-\w*f\w*|--f\w*) /, "it deletes files that git does not know"],
   ["checkout restore", /^(?!.* --staged ).* (?:\.|:\/) /, "it throws away all uncommitted changes: name files"],
-  ["checkout switch", / (?:-\w*f\w*|--f\w*|--di\S*) /, "it throws away uncommitted changes: commit or stash them"],
-  ["branch", / -\w*D\w* /, "it deletes a branch even if it is not merged: use -d"],
+  ["checkout switch", / (?:-\w*[fBC]\w*|--f\w*|--di\S*) /, "it throws away changes or commits: commit or stash first"],
+  ["branch", / (?:-\w*[DMCf]\w*|--f\w*) /, "it deletes or moves a branch even if it is not merged: use -d"],
+  ["update-ref filter-branch", / /, "it rewrites history"],
   ["stash", /^ (?:drop|clear) /, "it throws away stashed work"],
   ["commit push merge", / --no-veri\w* /, "it skips the repository's own checks: fix what they report"],
   ["commit", / -\w*n\w* /, "it skips the repository's own checks: fix what they report"],
 ];
-
 const gitSafety: PreToolUseHook = ({ input }) => {
   for (const [verb = "", ...words] of gitCommands(String(input.command ?? ""))) {
     const said = ` ${words.join(" ")} `;

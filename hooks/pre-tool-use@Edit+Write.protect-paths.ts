@@ -1,5 +1,5 @@
 import type { PreToolUseHook } from "crochet";
-
+// never: changes:.env
 /** Paths that an agent must not write, each with the reason it gets. Every path begins with a slash here. Edit the list. */
 const PROTECTED: readonly (readonly [path: RegExp, why: string])[] = [
   [/\/\.env(?!\.(?:example|sample|template)$)(?:\.[^/]*)?$/, "it holds secrets"],

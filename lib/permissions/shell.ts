@@ -51,9 +51,13 @@ const BUILTINS = new Set(
 const RUNS_ARGUMENT = /^(?:find\0.*\0-(?:exec|ok)|(?:printf|wait)\0(?:.*\0)?-|test\0(?:.*\0)?-[vR]\0)/s;
 /** Programs that run what they read. */
 const SHELL = /^(?:(?:r?ba|d?a|r?z|[lmor]?k|pdk|ya?|fi|t?c|po|s)?sh[\d.]*|xargs|parallel)$/;
-/** The same of git's words: options before the sub-command, but for a folder and the pager, and what names a program behind it. */
-const GIT_RUNS =
-  /^(?:-C\0[^\0]*\0|-P\0|--no-pager\0)*(?!(?:-C|-P|--no-pager)\0)-|(?:^|\0)(?:(?:run|foreach|filter-branch)\0|-\w*x|--(?:ex|upl|rece|op)|-O[^\0])/;
+/** Words of git that only show settings, or set those that name no program, as an alias or a pager does. */
+const GIT_SHOWS = /(?:--(?:local|global)\0)?(?:--get(?:-all|-regexp)?|--list|-l|get|list|user\.(?:name|email))\0/;
+/** The same of git's words: options before the sub-command, but for a folder and the pager, settings, and what names a program behind it. */
+const GIT_RUNS = new RegExp(
+  `^(?:-C\\0[^\\0]*\\0|-P\\0|--no-pager\\0)*(?:(?!(?:-C|-P|--no-pager)\\0)-|config\\0(?!${GIT_SHOWS.source}))` +
+    "|(?:^|\\0)(?:(?:run|foreach|filter-branch)\\0|-\\w*x|--(?:ex|upl|rece|op)|-O[^\\0])",
+);
 
 /**
  * Reads a line of bash if it is literal simple commands joined by `&&`, `||`, `;`, `|` and newlines. This is a list of what is

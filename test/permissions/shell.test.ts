@@ -153,6 +153,7 @@ const UNREAD = [
     "git rebase -ix a",
   ],
   ...["git rebase --ex=a", "git submodule foreach a", "git difftool --extcmd=a", "git grep -Oa b"],
+  ...["git config alias.z '!rm x'", "git -C d config core.pager a", "git config --global core.editor a"],
 ];
 
 test("anything else is unread: no pattern allows it, and a deny or ask rule with a pattern makes it ask", () => {
