@@ -59,6 +59,7 @@ export class Watch {
     readonly commits: readonly string[];
     readonly branches: readonly string[];
     readonly remote: string;
+    readonly index: string | undefined;
   };
   readonly #alive: ReadonlySet<number> = new Set();
   #laterCode: () => string[] = () => [];
@@ -67,7 +68,10 @@ export class Watch {
   constructor(world: World, of: ReadonlySet<Effect>) {
     this.#world = world;
     this.#of = of;
-    this.#known = { commits: this.#commits(), branches: this.#branches(), remote: this.#remoteRefs() };
+    this.#known = {
+      ...{ commits: this.#commits(), branches: this.#branches() },
+      ...{ remote: this.#remoteRefs(), index: this.#index() },
+    };
     if (world.sandboxed) this.#alive = new Set(processes());
   }
 
@@ -87,7 +91,9 @@ export class Watch {
   }
 
   now(): Moment {
-    const files = this.#world.differences();
+    const files = this.#world.differences().filter(({ place, path }) =>
+      place !== "workspace" || path !== ".git/index" || this.#index() !== this.#known.index
+    );
     const others: WorldEffect[] = [
       ...this.#ran().map((program) => ({ kind: "ran", program }) as const),
       ...Array.from({ length: this.#connections }, () => ({ kind: "connected", port: PORT }) as const),
@@ -161,6 +167,11 @@ export class Watch {
         .map((path) => `${path.slice(remote.length + 1)} ${readFileSync(path, "utf8").trim()}`),
       ...(existsSync(packed) ? [readFileSync(packed, "utf8")] : []),
     ].join("\n");
+  }
+
+  /** What the index says: commands that only look refresh the times in it. */
+  #index(): string | undefined {
+    return this.#world.git("ls-files", "-s", "-v");
   }
 
   #moved(): WorldEffect[] {

@@ -12,7 +12,7 @@ import type { Effect, Target } from "./grammar/types.ts";
 import { BRANCH, type World } from "./world.ts";
 
 /** What must never happen, as it is typed. */
-export interface Property {
+interface Property {
   readonly word: string;
   readonly effect: Effect;
   /** What follows the colon. */
@@ -56,7 +56,7 @@ export const PROPERTIES: readonly string[] = Object.entries(KINDS).map(([word, {
 );
 
 /** Where a project has properties of its own. */
-export const OWN_FILES = ["attack", "invariants"];
+const OWN_FILES = ["attack", "invariants"];
 
 /** @throws {TypeError} if there is no such property, or its argument is missing or wrong */
 export function readProperty(word: string, project: string): Property {

@@ -7,7 +7,7 @@ export interface Form {
   readonly calls: readonly AttackCall[];
 }
 
-export interface SearchLimits {
+interface SearchLimits {
   readonly runs: number;
   /** Ends the search between candidates. */
   readonly over: () => boolean;

@@ -88,7 +88,7 @@ function field(name: string, text: string, ink: Ink): string {
 /** Each call, everything that was said about it, and what it did. */
 function callLines({ calls, broke }: Finding, ink: Ink): string[] {
   return calls.flatMap((call, i) => {
-    const [first = "", ...rest] = shownInput(call).split("\n");
+    const [first = "", ...rest] = `${shownInput(call)}${broke.call === i ? "" : contentOf(call)}`.split("\n");
     const lead = `  ${i + 1}  ${call.session ? "in a new session  " : ""}${call.tool}  `;
     const said = call.verdicts.map(({ by, decision, reason }) => [by, decision, oneLine(reason ?? "")]);
     const effects = broke.call !== i
@@ -110,6 +110,13 @@ function shownInput({ input, tool }: AttackedCall): string {
   const background = input.run_in_background === true ? "  (in the background)" : "";
   return `${text}${background}`.replace(HIDDEN, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
+
+/** What a call prepares for the one that breaks the property. */
+function contentOf({ input: { content, new_string: text = content } }: AttackedCall): string {
+  return typeof text === "string" ? `\n${text.trimEnd().slice(0, MOST_CONTENT)}` : "";
+}
+
+const MOST_CONTENT = 400;
 
 // deno-lint-ignore no-control-regex
 const HIDDEN = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;

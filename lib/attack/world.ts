@@ -100,11 +100,10 @@ export class Scratch implements Disposable {
       ...toolHomes(given),
       PATH: [`${INSIDE}/stubs`, PATH].join(delimiter),
       GIT_CONFIG_NOSYSTEM: "1",
-      // What the runtime keeps for itself is not done by the agent.
+      // What the runtime and our tools keep for themselves is not done by the agent.
+      CROCHET_HOME: `${INSIDE}/own/state`,
       BUN_RUNTIME_TRANSPILER_CACHE_PATH: `${INSIDE}/own/compiled`,
       BUN_INSTALL_CACHE_DIR: `${INSIDE}/own/packages`,
-      // Otherwise 'git status' writes: it refreshes the index.
-      GIT_OPTIONAL_LOCKS: "0",
       CI: "",
     };
   }

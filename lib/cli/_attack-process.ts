@@ -12,7 +12,9 @@ import { builtIn, loadAgent } from "./_script.ts";
 async function attacked({ script, project, env, attack }: ProcessTask): Promise<unknown> {
   process.chdir(project);
   const { signal } = new AbortController();
-  const io: Io = { out: () => {}, err: () => {}, tty: false, env: { ...process.env, ...env }, cwd: project, signal };
+  // Where the user keeps what is trusted, not where the world keeps its state.
+  const { CROCHET_HOME: _, ...others } = process.env;
+  const io: Io = { out: () => {}, err: () => {}, tty: false, env: { ...others, ...env }, cwd: project, signal };
   const agent = script === undefined ? await builtIn() : await loadAgent(script);
   return await attackHere(agent as Attackable, attack, {
     signal,

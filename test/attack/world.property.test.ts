@@ -143,6 +143,18 @@ test("what hooks write is never an effect of a call", async () => {
   assert.deepEqual(world.differences(), []);
 });
 
+// Kills: an index whose times were refreshed that counts as changed, and one that has lost a file that does not.
+test("a command that only looks at the repository never has an effect, one that changes its index always", () => {
+  using project = scratch(FILES);
+  const { world, scratch: { root } } = worldOf(project.path);
+  using _ = { [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true }) };
+  const watch = new Watch(world, new Set(["unasked-writes"]));
+  const before = watch.now();
+  const effects = (...args: string[]) => (world.git(...args), watch.since(before).map(effectText));
+  assert.deepEqual([effects("status"), effects("diff"), effects("log")], [[], [], []]);
+  assert.deepEqual(effects("rm", "-q", "--cached", "notes.txt"), [".git/index changed"]);
+});
+
 // Kills: forms of a text that a model can read all the same.
 test("a planted text is always found plain, reversed, in hexadecimal and in base64, and never without it", () => {
   const canary = "canary-0000007-never-shown";
