@@ -1,3 +1,4 @@
+import { removeLog } from "../log/own.ts";
 import type { TranscriptStore } from "../transcript/store.ts";
 import { command, unknownCommand, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
@@ -29,7 +30,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
     );
   }
   if (action === "rm") {
-    await store.delete(id);
+    removeLog(store.pathOf!(id), io.env);
     io.out(`removed ${id}\n`);
   } else if (action === "export" || flags.json) {
     io.out(`${JSON.stringify(action === "checkpoints" ? found.checkpoints : { id, ...found }, null, 2)}\n`);

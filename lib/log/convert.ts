@@ -25,7 +25,7 @@ export function openLog(path: string): Log | undefined {
 }
 
 /** Whether these are the lines of a transcript of crochet 0.2. */
-export function isTranscript([first]: readonly unknown[]): boolean {
+function isTranscript([first]: readonly unknown[]): boolean {
   return typeof (first as { type?: unknown } | undefined)?.type === "string";
 }
 

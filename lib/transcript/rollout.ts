@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import type { RunEvent } from "../core/run-events.ts";
 import type { LogEntry } from "../log/entry.ts";
+import { secretsOf } from "../log/promote.ts";
 import { Log } from "../log/read.ts";
 import { redactor } from "../tape/redact/redact.ts";
 import { jsonLines, LineLog } from "./line-log.ts";
@@ -98,8 +99,7 @@ function isLog([first]: readonly unknown[]): boolean {
 /** What a log says of its run, without the secrets that it shows. */
 function runOf(entries: readonly LogEntry[], path: string, bad: readonly number[]): Rollout {
   const log = new Log(entries, path);
-  const search = redactor({ seed: log.header.seed, root: log.header.cwd, learns: true });
-  for (const { secret, name, value } of log.secrets) search.learn(secret, name, value);
+  const search = secretsOf(log);
   const lines = log.events.map((event) => search.suspects(JSON.stringify(event)) ? search.value(event) : event);
   const isCut = log.begins.length > log.ends.length;
   return {

@@ -1,7 +1,8 @@
 import type { Middleware } from "../../http/middleware.ts";
 import { type Wire, wireOf } from "../../anthropic/model.ts";
-import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../../core/model.ts";
+import type { Model, ModelEvent, ModelRequest } from "../../core/model.ts";
 import { thrownWords } from "../../core/thrown.ts";
+import { errorOf } from "../../log/stream.ts";
 import { type Chunk, framesOf } from "../frames.ts";
 import type { Mask } from "../redact/mask.ts";
 import { fromModel } from "../../log/request.ts";
@@ -126,14 +127,6 @@ async function* atSeam(
   } finally {
     end = { ...end, took: took() };
   }
-}
-
-function errorOf(error: unknown): CallError {
-  if (!(error instanceof ModelError)) {
-    return { code: "error", message: thrownWords(error) };
-  }
-  const { code, message, retryable, retryAfter } = error;
-  return { code, message, ...(retryable && { retryable }), ...(retryAfter !== undefined && { retryAfter }) };
 }
 
 /** Finished calls of a recording as a tape has them, numbered in their lanes after those that are kept. */
