@@ -24,16 +24,19 @@ export const RUN_FLAGS: Usage["flags"] = [
   ["--cwd <dir>", "where the tools work"],
   ["--settings <file>", "a settings file in Claude Code's format: hooks and permissions"],
   ["--hooks <dir>", "a folder of hook files"],
-  ["--trust", "trust the hooks and settings of the directory, for this call"],
+  ["--trust", "trust the hooks and settings of the directory, and a log that was not written here, for this call"],
   ["--permission-mode <mode>", "default, acceptEdits, plan or bypassPermissions"],
   ["--max-iterations <n>", "the maximum number of model calls"],
   ["--budget <n>", "the maximum cost in dollars; or in tokens, as 500k or 2M"],
-  ["--resume <id>", "continue a stored session or checkpoint; 'last' is the newest"],
+  [
+    "--resume <id>",
+    "continue a session ('last' is the newest) or checkpoint; without a prompt, the run that was cut off",
+  ],
   [
     "--from <run#n>",
-    "go another way: serve a run or fixture (last#7, fixtures/fix#3) up to model call n, ask from there",
+    "go another way from model call n of a run (last#7) or fixture (fixtures/fix#3) on; all before it is served",
   ],
-  ["--rollout <file>", "where to log everything that happens"],
+  ["--rollout <file>", "write every event to this file too, without secrets"],
 ];
 
 /** A command line that runs an agent. */

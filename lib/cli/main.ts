@@ -10,7 +10,7 @@ export const commands = (): Actions => ({
   attack: ["search for a run of the worst model that breaks a property", () => import("./attack.ts")],
   eval: ["run recorded agents live and report how often they pass", () => import("./eval.ts")],
   tape: ["record and replay any other agent through a local server", () => import("./tape.ts")],
-  fixtures: ["list, show, import and scan recorded runs", () => import("./fixtures.ts")],
+  fixtures: ["add, list, show, import and scan recorded runs", () => import("./fixtures.ts")],
   tool: ["run one tool by hand", () => import("./tool.ts")],
   agent: ["prepare another host's agent to be watched", () => import("./agent.ts")],
   agents: ["what each running or watched agent is doing", () => import("./agents.ts")],

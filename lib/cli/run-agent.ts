@@ -14,15 +14,21 @@ import { coloursFor, cut, oneLine, plainText } from "./show/text.ts";
 const PIPED =
   "Piped input is added to the prompt; use - as the prompt for piped input alone. @shot.png and @paper.pdf attach these files.";
 
+const LOGGED =
+  "Every run is logged in .crochet/runs: 'crochet replay last' runs it again offline, 'crochet fixtures add last' keeps it.";
+
 /** How `crochet run` is called; a script with `agent.main()` takes the same flags. */
 export const USAGE: Usage = {
   name: "run",
   words: "[agent.ts] <prompt…>",
-  about: `Runs an agent: the script's default export, or the built-in coding agent. ${PIPED} ${ASKING}`,
+  about: `Runs an agent: the script's default export, or the built-in coding agent. ${PIPED} ${ASKING} ${LOGGED}`,
   flags: [
     ...RUN_FLAGS,
     ["--on <url>", "run on a durable engine at this ingress, and follow; with --resume and no prompt, follow again"],
-    ["--durable", "survive a crash: run the same command with --resume to continue; questions wait for an answer"],
+    [
+      "--durable",
+      "have each step on the disk before the next: --resume runs a call that was cut off again, and questions wait for an answer",
+    ],
     ["--output <form>", "text, json or stream-json"],
     ["--verbose", "show on stderr what hooks do, even if the output goes to a file or program"],
   ],
@@ -52,7 +58,7 @@ function scriptUsage(agent: Agent): Usage {
     ...USAGE,
     typed,
     words: "<prompt…>",
-    about: `Runs the agent '${agent.name}'. ${PIPED} ${ASKING}`,
+    about: `Runs the agent '${agent.name}'. ${PIPED} ${ASKING} ${LOGGED}`,
     example: `${typed} "say hello"`,
   };
 }

@@ -33,4 +33,12 @@ test("agent.run() in a script is logged: git ignores it, and logs of more than 3
   const named = readdirSync(at("data"));
   assert.deepEqual([named.length, named.includes("old.jsonl")], [2, true], String(named));
   assert.ok(!existsSync(at("data/.gitignore")), "it may be a folder of the project");
+  const noted = () => readdirSync(join(here.home, ".crochet/logs")).length;
+  assert.equal(noted(), 2);
+  assert.equal((await here.crochet(["transcripts", "rm", "last"])).code, 0);
+  assert.deepEqual(
+    [noted(), readdirSync(at(".crochet/runs"))],
+    [1, [".gitignore"]],
+    "what takes its place is not ours",
+  );
 });
