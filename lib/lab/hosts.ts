@@ -47,7 +47,8 @@ export const LAB_HOSTS: { readonly [H in HostName]?: LabHost } = {
         [`${home}/.claude.json`]: json({ hasCompletedOnboarding: true, projects: { [project]: CLAUDE_TRUST } }),
       },
       calls: [
-        ["-p", prompt, ...(allowed.length > 0 ? ["--allowedTools", ...allowed] : [])],
+        // Some versions let a model decide about calls, unless they are given the mode.
+        ["-p", prompt, "--permission-mode", "default", ...(allowed.length > 0 ? ["--allowedTools", ...allowed] : [])],
         ...(isCompact(event) ? [["--continue", "-p", "/compact"]] : []),
       ],
       env: {

@@ -6,7 +6,7 @@ import type { Opinion } from "../core/verdict.ts";
 import { type HostName, HOSTS } from "../hooks/hosts/index.ts";
 import { fitting } from "../hooks/hosts/write-answer.ts";
 import { offered, RESULT } from "./model.ts";
-import type { HookCall, Traces } from "./room.ts";
+import { type HookCall, movedTo, type Traces } from "./room.ts";
 import { MARK, type ToolCall } from "./script.ts";
 
 /** What a hook did to a session. `allowed`: a call ran that its twin was refused. */
@@ -99,9 +99,9 @@ export interface Pair {
   readonly expected: Expectation;
   /** Whether the hook is in a mod: that it ran is then seen only by what it does. */
   readonly isMod: boolean;
-  /** The call in a project at a path, and the same with the input that the hook gives it. */
-  readonly call: ((project: string) => ToolCall) | undefined;
-  readonly rewritten: ((project: string) => ToolCall) | undefined;
+  /** The call, and the project that its paths are of. */
+  readonly call: ToolCall | undefined;
+  readonly template: string;
 }
 
 export function judge(pair: Pair): Omit<LabRun, "host" | "version" | "network"> {
@@ -131,7 +131,7 @@ function stateOf(pair: Pair, effect: Effect, said: string): Found {
   const twin = failureOf(control);
   if (twin) return ["control differs", `${twin[1]} (without the hook)`];
   if (control.lacks) return ["not measured", "does not offer the tool that the call needs"];
-  const ranThere = event === "pre-tool-use" ? ran(control, call!(control.project)) : hasResult(control);
+  const ranThere = event === "pre-tool-use" ? did(pair, control) : hasResult(control);
   if (call && !ranThere) return ["control differs", "does not run the call without the hook either: nothing is shown"];
   if (expected.cannot !== undefined) return ["cannot", expected.cannot];
   if (pair.isMod && effect === "none" && expected.effect === "none") {
@@ -173,13 +173,14 @@ function hasResult({ asked }: Traces): boolean {
 const isTalk = ({ body }: Traces["asked"][number]) => offered(body).length > 0;
 
 /** All that a hook did. `isOwn`: the model read words of the hook. */
-function effectsIn({ event, call, rewritten, hooked, control }: Pair, isOwn: boolean): Effect[] {
+function effectsIn(pair: Pair, isOwn: boolean): Effect[] {
+  const { event, call, hooked, control, expected: { input } } = pair;
   const effects: Effect[] = [];
   if (call && (event === "pre-tool-use" || event === "permission-request")) {
-    const did = (session: Traces, made = call) => made !== undefined && ran(session, made(session.project));
-    if (rewritten && did(hooked, rewritten) && !did(control, rewritten)) effects.push("changed");
-    else if (!did(hooked) && (did(control) || isOwn)) effects.push("denied");
-    else if (did(hooked) && !did(control)) effects.push("allowed");
+    const [ran, twin] = [did(pair, hooked), did(pair, control)];
+    if (input && did(pair, hooked, input) && !did(pair, control, input)) effects.push("changed");
+    else if (!ran && (twin || isOwn)) effects.push("denied");
+    else if (ran && !twin) effects.push("allowed");
   }
   // At a stop only the words of the hook say that the agent was sent back by it.
   if (isOwn && /stop$/.test(event)) effects.push("sent back");
@@ -196,12 +197,13 @@ function talk({ asked }: Traces, event: string): number {
   return event === "pre-compact" ? asked.length : asked.filter((one) => own && tools(one) === tools(own)).length;
 }
 
-/** Whether a call ran, by what it left: in the words of shells, in the file it is about, or in what the model read. */
-function ran({ shells, asked }: Traces, { tool, input }: ToolCall): boolean {
+/** Whether the call ran, by what it left: in the words of shells, in the file it is about, or in what the model read. */
+function did({ call, template }: Pair, { shells, asked, project }: Traces, given = call!.input): boolean {
+  const input = movedTo(project, template, given);
   // Hosts quote a command in their own ways.
   const squeezed = (text: unknown) => String(text).replace(/['"\\\s]+/g, "");
-  if (tool === "Bash") return shells.some((words) => squeezed(words).includes(squeezed(input.command)));
-  if (tool === "Read") return asked.some(({ body }) => JSON.stringify(body).includes(MARK));
+  if (call!.tool === "Bash") return shells.some((words) => squeezed(words).includes(squeezed(input.command)));
+  if (call!.tool === "Read") return asked.some(({ body }) => JSON.stringify(body).includes(MARK));
   const path = String(input.file_path);
   return existsSync(path) && readFileSync(path, "utf8").includes(String(input.content ?? input.new_string).trim());
 }

@@ -2,9 +2,9 @@ import { join } from "node:path";
 import type { EventName, Fired } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
 import { hostEvent, type HostName } from "../hooks/hosts/index.ts";
-import { expectedIn, judge, type LabRun } from "./judge.ts";
+import { expectedIn, FAULTS, judge, type LabRun } from "./judge.ts";
 import { holdSession, type Session } from "./room.ts";
-import { callAt, scriptOf, type ToolCall, unmade } from "./script.ts";
+import { callAt, scriptOf, unmade } from "./script.ts";
 import { type Getting, hostProgram, type HostWish, NotInstalled, versionsIn } from "./versions.ts";
 
 type Fields = { readonly [field: string]: unknown };
@@ -59,7 +59,11 @@ export async function tryIn(wishes: readonly HostWish[], hook: LabHook, options:
   return { runs, differs };
 }
 
+const SEEN: readonly LabRun["state"][] = ["ok", "cannot", ...FAULTS];
+
 function difference(from: LabRun, to: LabRun): Difference[] {
+  // What was not seen is no difference.
+  if ([from, to].some(({ state }) => !SEEN.includes(state))) return [];
   const isOther = from.state !== to.state || from.effect !== to.effect;
   if (!isOther && from.read === to.read) return [];
   return [{ host: from.host, from: from.version, to: to.version, field: isOther ? "effect" : "words" }];
@@ -115,25 +119,17 @@ async function run(wish: HostWish, hook: LabHook, options: LabOptions): Promise<
   const program = await hostProgram(wish, options).catch((error) => notInstalled(wish, options, error));
   if ("state" in program) return program;
   options.say(`${host} ${program.version}`);
-  const there = <T>(value: T, path: string): T => JSON.parse(JSON.stringify(value).replaceAll(project, path));
   const session = (name: string, more: Partial<Session>) =>
     holdSession({
       ...{ folder: join(hook.room, `${host}-${program.version}-${name}`), template: project, host: program, event },
       ...{ timeout, confined, env, signal, packages: hook.packages, ...more },
-      script: (path) => there(scriptOf(host, event, stdin, call), path),
+      script: scriptOf(host, event, stdin, call),
     });
   const [hooked, control] = await Promise.all([
     session("hooked", { install: (path, home) => hook.install(host, path, home) }),
     session("control", {}),
   ]);
-  const at = (given: ToolCall | undefined) => given && ((path: string): ToolCall => there(given, path));
-  const rewritten = call && expected.input && { ...call, input: expected.input };
   const seenBy = { host, version: program.version, network: confined ? "none" as const : "by proxy" as const };
-  return {
-    ...seenBy,
-    ...judge({
-      ...{ ...seenBy, event, hooked, control, expected, isMod: hook.isMod },
-      ...{ call: at(call), rewritten: at(rewritten) },
-    }),
-  };
+  const pair = { ...seenBy, event, hooked, control, expected, call, template: project, isMod: hook.isMod };
+  return { ...seenBy, ...judge(pair) };
 }

@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  rmSync,
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -46,8 +47,8 @@ export interface Session extends Pick<SessionPlan, "event" | "confined"> {
   /** A folder of packages that it links to. */
   readonly packages: string;
   readonly host: HostProgram;
-  /** The script for a project at a path. */
-  readonly script: (project: string) => Script;
+  /** Of the template's paths. */
+  readonly script: Script;
   /** Writes the hook into the host's settings; absent in the twin session. */
   readonly install?: (project: string, home: string) => Promise<void>;
   /** Seconds. */
@@ -73,14 +74,23 @@ export async function holdSession(session: Session): Promise<Traces> {
   const { folder, template, host, event, script, install, timeout, confined, env, signal } = session;
   const below = (name: string) => join(folder, name);
   const [project, home, log, tmp] = [below("project"), below("home"), below("log"), below("tmp")] as const;
+  // The same version may have been asked for twice.
+  rmSync(folder, { recursive: true, force: true });
   for (const dir of [home, log, tmp]) mkdirSync(dir, { recursive: true });
   cpSync(template, project, { recursive: true, verbatimSymlinks: true });
   writeFileSync(join(project, "node_modules/.bin/crochet"), watching(log), { mode: 0o755 });
   await install?.(project, home);
   const before = filesIn(project);
   const plan: SessionPlan = {
-    ...{ host: host.host, event, program: host.program, script: script(project), confined, timeout: timeout * 1000 },
-    ...{ project: project, home: home, log: log },
+    ...{
+      host: host.host,
+      event,
+      program: host.program,
+      script: movedTo(project, template, script),
+      confined,
+      timeout: timeout * 1000,
+    },
+    ...{ project, home, log },
     env: {
       ...{ PATH: `${dirname(host.program)}:${env.PATH}`, HOME: home, TMPDIR: tmp, LANG: "C.UTF-8", TERM: "dumb" },
       // There is no network: retries would only take time.
@@ -101,13 +111,18 @@ export async function holdSession(session: Session): Promise<Traces> {
     throw new Error(`Cannot hold a session in ${host.host} as the lab failed: ${ran.stderr.trim().slice(-500)}`);
   }
   return {
-    ...{ ...end, project: project, files: filesIn(project).filter((file) => !before.includes(file)) },
+    ...{ ...end, project, files: filesIn(project).filter((file) => !before.includes(file)) },
     shells: globSync("shell-*", { cwd: log }).map(read),
-    fired: globSync("call-*", { cwd: log }).map((call) => {
+    fired: globSync("call-*", { cwd: log }).sort().map((call) => {
       const code = read(`${call}/code`);
       return { stdout: read(`${call}/stdout`), ...(code !== "" && { code: Number(code) }) };
     }),
   };
+}
+
+/** A value with the paths of one project as those of another. */
+export function movedTo<T>(project: string, from: string, value: T): T {
+  return JSON.parse(JSON.stringify(value).replaceAll(from, project));
 }
 
 /** Files of a project, but for packages. */
@@ -120,7 +135,7 @@ function filesIn(project: string): string[] {
 function watching(log: string): string {
   return `#!/bin/sh
 shift
-call=$(mktemp -d '${log}/call-XXXXXX')
+call=$(mktemp -d '${log}/call-'"$(date +%s%N)-XXXXXX")
 cat >"$call/stdin"
 ${ownCommand("cli/hook")} "$@" <"$call/stdin" >"$call/stdout" 2>"$call/stderr"
 code=$?

@@ -72,10 +72,10 @@ test("two sessions between which nothing differs are never ok, unless the hook r
   fc.assert(
     fc.property(effect, event, fc.nat(2), fc.boolean(), (effect, event, calls, isMod) => {
       const fired = Array.from({ length: calls }, () => ({ stdout: "", code: 0 }));
-      const call = () => ({ tool: "Bash", input: { command: "npm test" } });
+      const call = { tool: "Bash", input: { command: "npm test" } };
       const { state } = judge({
         ...{ host: "qwen", version: "1", event, isMod, hooked: { ...QUIET, fired }, control: QUIET },
-        ...{ expected: { effect, words: ["words of the hook"] }, call, rewritten: undefined },
+        ...{ expected: { effect, words: ["words of the hook"] }, call, template: "/t" },
       });
       assert.equal(state === "ok", effect === "none" && calls > 0 && !isMod, state);
     }),
