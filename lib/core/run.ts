@@ -462,13 +462,7 @@ export class Run implements HookEnv {
   }
 
   onHook(hook: string, event: EventName, run?: HookRun): void {
-    if (!run) return this.emit({ type: "hook_start", hook, event });
-    const { opinion, failure, ms = 0 } = run;
-    const said = failure !== undefined ? "failed" : actionOf(opinion);
-    const decision = EVENTS[event].deny === "ignored" && said === "deny" ? "ignored" : said;
-    const { reason } = opinion ?? {};
-    const why = { ...(reason !== undefined && { reason }), ...(failure !== undefined && { failure }) };
-    this.emit({ type: "hook_end", hook, event, decision, ...why, ms });
+    this.emit(run ? hookEnd(event, run) : { type: "hook_start", hook, event });
   }
 
   background(work: Promise<readonly Said[]>, hook: string): void {
@@ -498,3 +492,12 @@ function costOf({ price }: AgentSpec, { model, usage, cost }: Used, asked?: Mode
 const STARTS_TURNS: ReadonlySet<EventName> = new Set(["session-start", "turn-end"]);
 
 type DistributedOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+
+/** What a run reports of a hook that was asked. */
+export function hookEnd(event: EventName, { hook, opinion, failure, ms = 0 }: HookRun) {
+  const said = failure !== undefined ? "failed" : actionOf(opinion);
+  const decision = EVENTS[event].deny === "ignored" && said === "deny" ? "ignored" : said;
+  const { reason } = opinion ?? {};
+  const why = { ...(reason !== undefined && { reason }), ...(failure !== undefined && { failure }) };
+  return { type: "hook_end", hook, event, decision, ...why, ms } as const;
+}

@@ -213,6 +213,7 @@ export const ENTRIES = {
     effect: field<Effect>("a text"),
     /** Whether it may run in parallel although it writes. */
     "parallel?": yes,
+    /** In a log "@" if it is as the note says with which the call began. */
     input: any,
     result: object<ToolFactResult>(),
     /** Files of the workspace it changed: their text, `{"base64": …}`, or null if it removed one. */
@@ -292,12 +293,15 @@ export const ENTRIES = {
   begun: { begun: text, lane: text },
   /** What all hooks together said at an event. */
   hook: {
+    /** The run and turn, and the how manieth such event in it. */
     hook: text,
     lane: text,
     event: field<EventName>("a text"),
     "about?": text,
     folded: object<Partial<Folded>>(),
     left: object<HookLeft>(),
+    /** How many of the events of its hooks, two for each that was asked, stand in notes before it. @default 0 */
+    "noted?": number,
     at: number,
   },
   /** Other work whose outcome decided how the run went on. */

@@ -1,7 +1,7 @@
-import type { Fired } from "../core/events.ts";
+import type { EventName, Fired } from "../core/events.ts";
 import { type Folded, IN_BACKGROUND } from "../core/fold.ts";
-import type { Run } from "../core/run.ts";
-import type { HookLeft, HookSaid } from "./entry.ts";
+import { hookEnd, type Run } from "../core/run.ts";
+import type { EntryOf, HookLeft, HookSaid } from "./entry.ts";
 import { plainJson } from "./tools.ts";
 
 /** What hooks said, and what they left behind for others. */
@@ -14,6 +14,20 @@ export interface HookWords {
 export function hookName(run: Run, event: Fired): string {
   const { tool_use_id } = event as { tool_use_id?: string };
   return run.nameOf("hook", tool_use_id === undefined ? event.event : `${event.event}:${tool_use_id}`);
+}
+
+/** The step in which hooks are asked about an event, as a line has it: in a lane there is no other such. */
+export function hookStep(run: Run, fired: Fired): Pick<EntryOf<"hook">, "hook" | "event" | "about"> {
+  const { event, tool_use_id: about } = fired as Fired & { tool_use_id?: string };
+  const [, name = ""] = hookName(run, fired).split(`hook:${run.agent_id}:`);
+  const hook = name.replace(about === undefined ? `:${event}` : `:${event}:${about}`, "");
+  return { hook, event, ...(about !== undefined && { about }) };
+}
+
+/** What a run reports while it asks hooks: that each of them began and ended. */
+export function hookEvents(event: EventName, runs: Folded["runs"]) {
+  const asked = runs.filter(({ skipped }) => skipped === undefined);
+  return asked.flatMap((run) => [{ type: "hook_start", hook: run.hook, event } as const, hookEnd(event, run)]);
 }
 
 /** Asks the hooks of one event, and notes what changed meanwhile. */

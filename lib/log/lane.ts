@@ -7,7 +7,7 @@ import type { Said } from "../core/verdict.ts";
 import { LaneClock } from "../tape/clock.ts";
 import { type Call, hookLane, laneBelow, lateInbox, MAIN } from "../tape/tape.ts";
 import { Inbox, type Postman } from "../tools/inbox.ts";
-import { askedHooks, hookName, recalledHooks, withoutEmpty } from "./hook-step.ts";
+import { askedHooks, hookStep, recalledHooks, withoutEmpty } from "./hook-step.ts";
 import type { RunLog } from "./run-log.ts";
 import { KeptStream } from "./stream.ts";
 import { loggedTool } from "./tools.ts";
@@ -107,24 +107,24 @@ export class LogLane {
 
   readonly #hooks: NonNullable<Around["hooks"]> = async (run, event, next) => {
     const { log } = this.#session;
-    const name = hookName(run, event);
-    const known = log.past?.hook(name);
+    const step = hookStep(run, event);
+    const known = log.past?.hook(this.name, step);
     if (known) {
       recalledHooks(run, known.left);
-      log.line(known);
+      const { noted: _, ...line } = known;
+      log.line(line);
       return { ...NOTHING, ...known.folded };
     }
     this.#leave();
     const { folded, left } = await askedHooks(run, next);
-    const about = "tool_use_id" in event ? { about: event.tool_use_id } : {};
-    const said = withoutEmpty(folded);
-    log.line({ hook: name, lane: this.name, event: event.event, ...about, folded: said, left, at: log.now() });
+    const { hook, ...about } = step;
+    log.hooks(run.agent_id, { hook, lane: this.name, ...about, folded: withoutEmpty(folded), left });
     return folded;
   };
 
   async #step<T>(run: Run, kind: string, name: string, next: () => Promise<T>): Promise<T> {
     const { log } = this.#session;
-    const did = run.nameOf(kind, name);
+    const did = run.nameOf(kind, name).replace(`:${run.agent_id}:`, `:${this.name}:`);
     const known = log.past?.did(did);
     if (known) {
       log.line(known);

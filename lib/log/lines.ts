@@ -1,11 +1,11 @@
 import { replyFrom } from "../core/reply.ts";
 import { contentText, isToolResult, isToolUse, type Json, type Message, textOf } from "../core/messages.ts";
-import type { ModelEvent, ModelRequest } from "../core/model.ts";
+import type { ModelRequest, Reply } from "../core/model.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { hash, isSame } from "../tape/canonical.ts";
 import { packEvents } from "./pack.ts";
 import { fromModel } from "./request.ts";
-import { type Attempt, MAIN } from "../tape/tape.ts";
+import { type Attempt, MAIN, type TapeEvent } from "../tape/tape.ts";
 import type { CallError, EntryOf, LogEntry, LoggedEvent, ToolFact } from "./entry.ts";
 
 /** A model call that has ended. */
@@ -23,6 +23,9 @@ const STREAMED: ReadonlySet<string> = new Set(["text", "thinking", "tool_progres
 /** Events that other lines say. */
 const SAID: ReadonlySet<string> = new Set(["message", "fired", "end"]);
 
+/** Stands for the input of a call, which is an object, if that is as the note says with which it began. */
+export const AS_IT_BEGAN = "@";
+
 /** Whether an event stands in a log by itself. */
 export function isNoted(type: RunEvent["type"]): boolean {
   return !STREAMED.has(type) && !SAID.has(type);
@@ -34,7 +37,9 @@ export class LogLines {
   readonly #conversations = new Map<string, Message[]>();
   readonly #results = new Map<string, ToolFact["result"]>();
   /** The last reply of each lane, to be named by the message it becomes. */
-  readonly #replies = new Map<string, { readonly id: string; readonly events: readonly ModelEvent[] }>();
+  readonly #replies = new Map<string, { readonly id: string; readonly model: string; readonly reply: Reply }>();
+  /** The input with which each call began that has not ended. */
+  readonly #began = new Map<string, unknown>();
   readonly #heads = new Map<string, number>();
   readonly #specs = new Set<string>();
   #last: { readonly of: ModelRequest; readonly head: number } | undefined;
@@ -56,8 +61,10 @@ export class LogLines {
     yield { call: id, head, add: this.#named(request.messages, this.conversation(lane)), at };
     const { events, ...rest } = attempt;
     yield { events: id, attempt: 1, ...rest, ...(events && packEvents(events)) };
+    this.#replies.delete(lane);
+    const reply = events && !attempt.ended ? replyOf(events) : undefined;
     if (error) yield { error: id, ...error };
-    else if (events && !attempt.ended) this.#replies.set(lane, { id, events: events.map(({ event }) => event!) });
+    else if (reply) this.#replies.set(lane, { id, model: reply.model || request.model, reply });
   }
 
   *#head(request: ModelRequest): Generator<LogEntry, number> {
@@ -113,8 +120,11 @@ export class LogLines {
   }
 
   tool(fact: ToolFact): ToolFact {
-    this.#results.set(`${fact.lane} ${fact.tool}`, fact.result);
-    return fact;
+    const name = `${fact.lane} ${fact.tool}`;
+    this.#results.set(name, fact.result);
+    const isKnown = this.#began.has(name) && isSame(this.#began.get(name), fact.input);
+    this.#began.delete(name);
+    return isKnown ? { ...fact, input: AS_IT_BEGAN } : fact;
   }
 
   message(lane: string, index: number, message: Message, at: number): EntryOf<"message"> {
@@ -123,7 +133,7 @@ export class LogLines {
     const reply = role === "assistant" ? this.#replies.get(lane) : undefined;
     if (reply) {
       this.#replies.delete(lane);
-      if (isSame(replyFrom(reply.events, () => {}).message, message)) return { message: index, lane, of: reply.id, at };
+      if (isSame(reply.reply.message, message)) return { message: index, lane, of: reply.id, at };
     }
     return { message: index, lane, role, content: content.map((block) => this.#block(lane, block)), at };
   }
@@ -142,8 +152,14 @@ export class LogLines {
   }
 
   #note(lane: string, event: Anonymous): object {
+    if (event.type === "usage") {
+      const { usage, model, ...rest } = event;
+      const last = this.#replies.get(lane);
+      return last && !rest.hook && model === last.model && isSame(usage, last.reply.usage) ? rest : event;
+    }
     if (event.type === "tool_start") {
       const { input, ...rest } = event;
+      this.#began.set(`${lane} ${event.id}`, input);
       const use = this.conversation(lane).at(-1)?.content.find((block) => isToolUse(block) && block.id === event.id);
       return use && isSame((use as { input?: unknown }).input, input) ? rest : event;
     }
@@ -166,6 +182,14 @@ export class LogLines {
 }
 
 type Anonymous = RunEvent extends infer E ? E extends RunEvent ? Omit<E, "agent_id"> : never : never;
+
+function replyOf(events: readonly TapeEvent[]): Reply | undefined {
+  try {
+    return replyFrom(events.map(({ event }) => event!), () => {});
+  } catch {
+    return undefined; // the loop says what is wrong with it
+  }
+}
 
 /** By identity: within a run these stay the same objects. */
 function isSameHead(a: ModelRequest, b: ModelRequest): boolean {

@@ -20,7 +20,8 @@ export class Past {
   /** How many questions were answered in the run that goes on. */
   readonly answers: number;
   readonly #calls = new Map<string, Call>();
-  readonly #steps = new Map<string, EntryOf<"hook"> | EntryOf<"did">>();
+  readonly #hooks = new Map<string, EntryOf<"hook">>();
+  readonly #did = new Map<string, EntryOf<"did">>();
   readonly #tools = new Map<string, ToolFact[]>();
   readonly #known = new Map<string, number>();
   readonly #begun = new Set<string>();
@@ -58,13 +59,13 @@ export class Past {
     for (const entry of entries) {
       const key = keyOf(entry);
       if (!this.isCopied) this.#known.set(key, (this.#known.get(key) ?? 0) + 1);
-      if ("hook" in entry) this.#steps.set(entry.hook, entry);
-      else if ("did" in entry) this.#steps.set(entry.did, entry);
+      if ("hook" in entry) this.#hooks.set(hookKey(entry.lane, entry), entry);
+      else if ("did" in entry) this.#did.set(entry.did, entry);
       else if ("begun" in entry) this.#begun.add(`${entry.lane} ${entry.begun}`);
-      else if ("tool" in entry && "effect" in entry && !entry.aborted) {
-        const name = `${entry.lane} ${entry.tool}`;
-        this.#tools.set(name, [...this.#tools.get(name) ?? [], entry]);
-      }
+    }
+    for (const fact of this.log.parts.tool.slice(this.#before.parts.tool.length)) {
+      const name = `${fact.lane} ${fact.tool}`;
+      if (!fact.aborted) this.#tools.set(name, [...this.#tools.get(name) ?? [], fact]);
     }
   }
 
@@ -98,12 +99,12 @@ export class Past {
     return new SeamAnswer(answerOf(call), { signal, clock, isWatched: true });
   }
 
-  hook(name: string): EntryOf<"hook"> | undefined {
-    return this.#steps.get(name) as EntryOf<"hook"> | undefined;
+  hook(lane: string, step: Parameters<typeof hookKey>[1]): EntryOf<"hook"> | undefined {
+    return this.#hooks.get(hookKey(lane, step));
   }
 
   did(name: string): EntryOf<"did"> | undefined {
-    return this.#steps.get(name) as EntryOf<"did"> | undefined;
+    return this.#did.get(name);
   }
 
   /** What came of the next call of an id in a lane. */
@@ -130,10 +131,15 @@ export class Past {
   }
 }
 
+function hookKey(lane: string, { hook, event, about }: Pick<EntryOf<"hook">, "hook" | "event" | "about">): string {
+  return JSON.stringify([lane, hook, event, about]);
+}
+
 /** What a line is about: a run that goes on says again what it had said. */
 function keyOf(entry: LogEntry): string {
   const [kind, first] = Object.entries(entry)[0]!;
   const { lane, step, take, note } = entry as { lane?: string; step?: number; take?: number; note?: Noted };
+  if ("hook" in entry) return hookKey(entry.lane, entry);
   if (!note) return JSON.stringify([kind, first, lane, step, take]);
   return JSON.stringify([kind, note.agent_id, note.type, note.id, note.hook, note.event]);
 }

@@ -10,7 +10,8 @@ import type { Call, Tape, TapeEvent, TapeRequest } from "../tape/tape.ts";
 import { MAIN } from "../tape/tape.ts";
 import { readLineLog } from "../transcript/line-log.ts";
 import type { Entry as Said } from "../transcript/store.ts";
-import { hooksSaid } from "./hook-step.ts";
+import { hookEvents, hooksSaid } from "./hook-step.ts";
+import { AS_IT_BEGAN } from "./lines.ts";
 import { type CallFact, type EntryOf, kindOf, type LogEntry, type ToolFact, unknownFact } from "./entry.ts";
 import type { RolloutLine } from "../transcript/rollout.ts";
 
@@ -73,7 +74,10 @@ export class Log {
   /** What makes the message of a call's last attempt. */
   readonly #replies = new Map<string, () => Message>();
   readonly #results = new Map<string, ToolFact["result"]>();
-  readonly #heard: { readonly event: () => Anonymous<RunEvent>; readonly agent_id: string; readonly at: number }[] = [];
+  readonly #began = new Map<string, () => { readonly input?: unknown }>();
+  /** What answered last in each lane. */
+  readonly #answered = new Map<string, { readonly reply: () => Reply; readonly model: string }>();
+  readonly #heard: { readonly event: Heard; readonly agent_id: string; readonly at: number }[] = [];
   #events: RolloutLine[] | undefined;
   #at = 0;
 
@@ -124,7 +128,10 @@ export class Log {
         (open.attempts as unknown[]).push(
           list ? later(attempt, "events", () => this.#unpacked(entry as EntryOf<"events">, index)) : attempt,
         );
-        if (list && !attempt.ended) this.#replies.set(open.id, once(() => replyOf(list).message));
+        if (!list || attempt.ended) return;
+        const reply = once(() => replyOf(list));
+        this.#replies.set(open.id, () => reply().message);
+        this.#answered.set(open.lane, { reply, model: open.request.model });
         return;
       }
       case "error": {
@@ -136,22 +143,25 @@ export class Log {
       case "message":
         return this.#message(entry as EntryOf<"message">, index);
       case "tool": {
-        const fact = entry as ToolFact;
-        this.#results.set(`${fact.lane} ${fact.tool}`, fact.result);
-        return void this.parts.tool.push(fact);
+        const { input, ...fact } = entry as ToolFact;
+        const name = `${fact.lane} ${fact.tool}`;
+        this.#results.set(name, fact.result);
+        const began = this.#began.get(name);
+        return void this.parts.tool.push(
+          input === AS_IT_BEGAN && began ? later(fact, "input", () => began().input as Json) : entry as ToolFact,
+        );
       }
       case "note":
         return this.#note(entry as EntryOf<"note">);
       case "hook": {
-        const { event, folded, about, lane } = entry as EntryOf<"hook">;
+        const { event, folded: { runs = [] }, folded, about, lane, noted } = entry as EntryOf<"hook">;
         this.parts.hook.push(entry as EntryOf<"hook">);
-        if (!folded.runs?.length) return;
-        return this.#event(lane, () => ({
-          type: "fired",
-          event,
-          folded: { ...NOTHING, ...folded },
-          ...(about !== undefined && { tool_use_id: about }),
-        }));
+        if (runs.length === 0) return;
+        const call = about === undefined ? {} : { tool_use_id: about };
+        return this.#event(lane, () => [
+          ...hookEvents(event, runs).slice(noted),
+          { type: "fired", event, folded: { ...NOTHING, ...folded }, ...call },
+        ]);
       }
       case "ended":
         return this.#ended(entry as EntryOf<"ended">, index);
@@ -265,7 +275,9 @@ export class Log {
       const time = this.#time();
       speaker.said.push(() => ({ type: "checkpoint", id, at, kind, time }));
     }
-    this.#event(lane, this.#whole(lane, event));
+    const whole = this.#whole(lane, event);
+    if (event.type === "tool_start") this.#began.set(`${lane} ${event.id}`, () => whole() as typeof event);
+    this.#event(lane, whole);
   }
 
   /** Makes an event with what was left out of its line. */
@@ -278,6 +290,11 @@ export class Log {
         );
         return { ...event, input: (use as { input?: unknown } | undefined)?.input };
       };
+    }
+    const answered = event.type === "usage" && event.usage === undefined ? this.#answered.get(lane) : undefined;
+    if (answered) {
+      const { reply, model } = answered;
+      return () => ({ ...event, usage: reply().usage, model: reply().model || model }) as RunEvent;
     }
     const known = event.type === "tool_end" && this.#results.get(`${lane} ${event.id}`);
     if (!known) return () => event;
@@ -308,14 +325,14 @@ export class Log {
     return new Date(Date.parse(this.header.at) + at).toISOString();
   }
 
-  #event(lane: string, event: () => Anonymous<RunEvent>): void {
+  #event(lane: string, event: Heard): void {
     this.#heard.push({ event, agent_id: this.#speaker(lane).id, at: this.#at });
   }
 
   /** What the run reported. */
   get events(): readonly RolloutLine[] {
-    return this.#events ??= this.#heard.map(({ event, agent_id, at }) =>
-      ({ ...event(), at: this.#time(at), agent_id }) as RolloutLine
+    return this.#events ??= this.#heard.flatMap(({ event, agent_id, at }) =>
+      [event()].flat().map((one) => ({ ...one, at: this.#time(at), agent_id }) as RolloutLine)
     );
   }
 
@@ -375,6 +392,7 @@ function once<T>(make: () => T): () => T {
   return () => (made ??= { value: make() }).value;
 }
 
+type Heard = () => Anonymous<RunEvent> | readonly Anonymous<RunEvent>[];
 type Anonymous<T> = T extends unknown ? Omit<T, "agent_id"> : never;
 
 /** Reads a log, without the last line if that is not whole; undefined if there is none. */

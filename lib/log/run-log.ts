@@ -1,11 +1,13 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { RunEvent } from "../core/run-events.ts";
+import { isSame } from "../tape/canonical.ts";
 import { MAIN } from "../tape/tape.ts";
 import { LineLog } from "../transcript/line-log.ts";
 import type { SessionStore } from "../transcript/memory.ts";
 import { type Entry as Said, type Transcript, transcriptOf } from "../transcript/store.ts";
 import type { EntryOf, LogEntry, RunLeft, ToolFact } from "./entry.ts";
+import { hookEvents } from "./hook-step.ts";
 import { type EndedCall, isNoted, LogLines } from "./lines.ts";
 import type { Past } from "./past.ts";
 
@@ -126,7 +128,22 @@ export class RunLog {
   }
 
   tool(fact: ToolFact): void {
-    this.line(this.lines.tool(fact));
+    const line = this.lines.tool(fact);
+    // A run that goes on has begun its calls in notes of before.
+    this.line(this.past?.open ? fact : line);
+  }
+
+  /** What hooks of an agent said. It says as well that they began and ended: notes do only while one takes its time. */
+  hooks(agent_id: string, entry: Omit<EntryOf<"hook">, "noted" | "at">): void {
+    const said = hookEvents(entry.event, entry.folded.runs ?? []);
+    let noted = said.length;
+    for (; noted > 0; noted--) {
+      const last = this.#waiting.at(-1);
+      const one = this.lines.note(entry.lane, { agent_id, ...said[noted - 1]! });
+      if (!last || !("note" in last) || !isSame(last.note, one)) break;
+      this.#waiting.pop();
+    }
+    this.line({ ...entry, ...(noted > 0 && { noted }), at: this.now() });
   }
 
   /** An agent works in a lane from now on. */

@@ -85,8 +85,11 @@ function leader(world: World, cwd: string) {
         ctx.values.set("calls", ((ctx.values.get("calls") as number) ?? 0) + 1);
         return tool_name === "Put" && input.text === "one" ? modify({ text: "ONE" }) : undefined;
       }, { name: "shout" }),
-      hookOn("post-tool-use", ({ tool_use_id, event_id }: any, ctx) => {
+      hookOn("post-tool-use", async ({ tool_use_id, event_id }: any, ctx) => {
         world.hooks++;
+        // One that takes its time and says something meanwhile is noted as it goes on.
+        if (tool_use_id === "t2") await new Promise((resolve) => setTimeout(resolve, 2));
+        ctx.log(`sees ${tool_use_id}`);
         return tool_use_id === "t2" ? context(`${ctx.values.get("calls")} ${ctx.uuid()} ${event_id}`) : undefined;
       }, { name: "advise" }),
       hookOn("stop", ({ continuations }: any) => {
@@ -125,6 +128,12 @@ test("a run leaves one file that only its owner reads; its transcript and events
         return rest;
       });
     assert.deepEqual(shown(log.events), shown(events));
+    const noted = log.entries.flatMap((entry) => "note" in entry ? [entry.note] : []);
+    const begun = noted.filter(({ type }) => type === "hook_start").map(({ hook }) => hook);
+    assert.deepEqual([...new Set(begun)], ["advise"], "the line of a hook says the rest");
+    assert.ok(noted.every(({ type, usage }) => type !== "usage" || usage === undefined), "the reply says it");
+    assert.deepEqual(log.parts.tool.find(({ tool }) => tool === "t3")?.input, { text: "ONE" });
+    assert.ok(log.entries.every((entry) => !("tool" in entry && "input" in entry) || entry.input === "@"));
   });
 });
 
