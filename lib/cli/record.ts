@@ -93,7 +93,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   else {
     // From the tape: the result does not include the cost of sub-agents.
     const { calls } = await readTape(fixtureAt(folder).tape);
-    io.out(`recorded ${fixture}: ${result.stop}, ${priceText(await priceOf(calls))}\n`);
+    io.out(`recorded ${fixture}: ${result.stop}, ${priceText(priceOf(calls))}\n`);
     io.out(`crochet replay ${relative(join(io.cwd, FIXTURES), folder)}\n`);
   }
   if (result.stop === "denied" && !io.tty) io.err(`crochet: ${plainText(result.text)}\n`);

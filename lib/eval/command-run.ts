@@ -52,7 +52,7 @@ export async function runCommandLive(
         cost: undefined,
         denials: [],
       };
-      const price = await priceOf(calls);
+      const price = priceOf(calls);
       const came = { tape, before, results: [result], events: [], files: readFiles(root), price };
       await left(root, { ...came, ...(lost !== undefined && { lost }) });
     });

@@ -97,14 +97,14 @@ export async function planned(fixture: Fixture, project: string, model?: string)
     folder: relative(project, fixture.folder),
     hash,
     graders: graderHashes(fixture),
-    price: await priceWith(tape, model),
+    price: priceWith(tape, model),
     ...(tape.end && { stop: tape.end.end }),
     ...(tape.header.tools && fixture.files === undefined && { copies: true }),
   };
 }
 
 /** What a tape's calls cost if the main agent's model were another one. */
-function priceWith(tape: Tape, model: string | undefined): Promise<Price> {
+function priceWith(tape: Tape, model: string | undefined): Price {
   const calls = modelCalls(tape);
   const recorded = calls.find(({ lane }) => lane === MAIN)?.request.model;
   const change = { lane: MAIN, cause: "wire", path: "model", expected: recorded, actual: model, words: "" } as const;

@@ -174,7 +174,7 @@ export class Assembly {
     if (!this.#lacks && keys.at(-1) !== fact.key) {
       throw this.#refuse("the call does not fit its key, so it was changed by hand", line);
     }
-    const echo = sent ? undefined : await echoOf(call);
+    const echo = sent ? undefined : echoOf(call);
     this.#conversations.set(fact.call, { head: fact.head, messages, keys, echo });
     this.#calls.push(call);
   }

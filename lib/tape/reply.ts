@@ -1,31 +1,39 @@
 import { type Block, isToolUse, type Message, NO_USAGE, type Usage } from "../core/messages.ts";
 import type { ModelEvent, RawBlock, Reply } from "../core/model.ts";
 import { parsed } from "../core/json.ts";
-import { readReply } from "../core/reply.ts";
+import { replyFrom } from "../core/reply.ts";
 import { seamEvents } from "./frames.ts";
 import { answerEvents } from "./server/answers.ts";
 import type { Attempt, Call } from "./tape.ts";
 
 /** The agent's reply of a call's last attempt; undefined if it had none. */
-export async function replyOf({ attempts, error }: Pick<Call, "attempts" | "error">): Promise<Reply | undefined> {
+export function replyOf({ attempts, error }: Pick<Call, "attempts" | "error">): Reply | undefined {
   const last = attempts.at(-1);
   if (!last || error || last.ended) return undefined;
-  return await read(last).catch(() => undefined);
+  try {
+    return read(last);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Why a stream that ended by itself is not a reply: an error that the API sent in it, or what breaks it. */
-export async function brokenBy({ events, ended, ...rest }: Attempt): Promise<string | undefined> {
+export function brokenBy({ events, ended, ...rest }: Attempt): string | undefined {
   if (!events || ended) return undefined;
-  return await read({ events, ...rest }).then(() => undefined, (error) => (error as Error).message);
+  try {
+    return void read({ events, ...rest });
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
-function read(attempt: Attempt): Promise<Reply> {
-  return readReply(streamed(eventsOf(attempt).events), () => {});
+function read(attempt: Attempt): Reply {
+  return replyFrom(eventsOf(attempt).events, () => {});
 }
 
 /** The message a call's reply is in the next request. */
-export async function echoOf(call: Pick<Call, "attempts" | "error">): Promise<Message | undefined> {
-  return (await replyOf(call))?.message;
+export function echoOf(call: Pick<Call, "attempts" | "error">): Message | undefined {
+  return replyOf(call)?.message;
 }
 
 type Billed = Pick<Reply, "usage" | "cost">;
@@ -33,8 +41,8 @@ type Billed = Pick<Reply, "usage" | "cost">;
 const bills = new WeakMap<Pick<Call, "attempts" | "error">, Billed>();
 
 /** The tokens a call was billed for, and what its server said that it cost. */
-export async function billOf(call: Pick<Call, "attempts" | "error">): Promise<Billed> {
-  const bill = bills.get(call) ?? await replyOf(call) ?? { usage: NO_USAGE };
+export function billOf(call: Pick<Call, "attempts" | "error">): Billed {
+  const bill = bills.get(call) ?? replyOf(call) ?? { usage: NO_USAGE };
   bills.set(call, bill);
   return bill;
 }
@@ -45,10 +53,6 @@ export function eventsOf(attempt: Attempt): { events: readonly ModelEvent[]; err
   if (attempt.events) return seamEvents(attempt.events);
   const message = attempt.body === undefined ? undefined : messageIn(attempt.body);
   return { events: message ? messageEvents(message) : [] };
-}
-
-async function* streamed(events: readonly ModelEvent[]): AsyncGenerator<ModelEvent> {
-  yield* events;
 }
 
 /** A whole message of the API. */
@@ -112,7 +116,7 @@ export function blockEvents(
  * @throws {ModelError} if the stream is not a complete reply
  */
 export async function messageOf(events: readonly ModelEvent[]): Promise<ApiMessage> {
-  const reply = await readReply(streamed(events), () => {});
+  const reply = replyFrom(events, () => {});
   const start = events.find((e) => e.type === "message_start")?.message as ApiMessage | undefined;
   const last = events.findLast((e) => e.type === "message_delta");
   // The placeholder for an empty reply in a transcript was never sent.

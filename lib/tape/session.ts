@@ -332,8 +332,8 @@ export class TapeSession {
       ...(stale.length > 0 && { stale: stale.length }),
       normalise: header.normalise ?? [],
       price: {
-        update: await priceOf([...unused, ...stale], divergences),
-        whole: tape ? await wholePrice(tape) : await priceOf([]),
+        update: priceOf([...unused, ...stale], divergences),
+        whole: tape ? wholePrice(tape) : priceOf([]),
       },
       notes: [
         ...(ok ? this.#hookCause().map(({ words }) => `${words}, which the model never reads`) : []),

@@ -116,7 +116,7 @@ export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
       const { head, fresh } = heads.of(call);
       facts.push(...fresh);
       // What another program sends back of a reply is written as it was sent.
-      const echo = call.sent ? undefined : await echoOf(call);
+      const echo = call.sent ? undefined : echoOf(call);
       facts.push(known.add(call, head, echo), ...attemptFacts(call));
       if (!echo) continue;
       const ids = toolIds(echo);

@@ -1,7 +1,7 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Folded } from "../core/fold.ts";
 import { type Opinion, readNative } from "../core/verdict.ts";
 import { readRan } from "../hooks/process/read-ran.ts";
+import { callMatchers, isEqual, type Matched, type Matching } from "./call-matchers.ts";
 import { type Answered, type Did, type ExpectedAction, whatItDid } from "./examples/expectation.ts";
 
 /** What `expect(…)` is extended with: the types, for the declaration of the runner's own. */
@@ -20,22 +20,11 @@ export interface HookMatchers<R = void> {
   toPass(): R;
 }
 
-/** What a runner gives a matcher, as far as it is used. */
-interface Matching {
-  readonly isNot?: boolean;
-  readonly equals?: (a: unknown, b: unknown) => boolean;
-}
-
-interface Matched {
-  readonly pass: boolean;
-  readonly message: () => string;
-}
-
 type Words = string | RegExp | undefined;
 
 /**
  * Matchers for answers of hooks: of a hook function, of `askHook()`, of `HookRegistry.fire()`, or of a command that was
- * run (its exit code and output). For `expect.extend()` of bun:test, vitest and @std/expect.
+ * run (its exit code and output); and for the calls of a run, which `replay()` gives. For `expect.extend()` of bun:test, vitest and @std/expect.
  *
  * @example
  * ```ts
@@ -67,13 +56,12 @@ export const matchers = {
   toModify(this: Matching, answer: unknown, ...expected: readonly [value?: unknown]): Matched {
     const answered = answeredBy(answer);
     const did = whatItDid(answered);
-    // The runner's own equality knows its asymmetric matchers; called without its `this`, Bun's throws.
-    const equals = (a: unknown, b: unknown) => this?.equals ? this.equals(a, b) : isDeepStrictEqual(a, b);
     const pass = did.action === "modify" &&
-      (expected.length === 0 || equals(answered.opinion?.value?.to, expected[0]));
+      (expected.length === 0 || isEqual(this, answered.opinion?.value?.to, expected[0]));
     const to = expected.length === 0 ? "" : ` to ${JSON.stringify(expected[0])}`;
     return { pass, message: () => sentence(`change the event${to}`, did, pass) };
   },
+  ...callMatchers,
 };
 
 function decided(verb: string, action: ExpectedAction, answer: unknown, reason: Words): Matched {

@@ -53,12 +53,12 @@ async function logCall(
   for (const [i, attempt] of call.attempts.entries()) {
     const { status, ended, why } = attempt;
     const refused = status !== undefined && status >= 300 ? `HTTP status ${status}` : undefined;
-    const failed = ended ?? refused ?? await brokenBy(attempt);
+    const failed = ended ?? refused ?? brokenBy(attempt);
     if (failed === undefined) continue;
     const reason = why === undefined ? failed : `${failed}: ${why}`;
     add(call.at + took(call), { type: "retry", attempt: i + 1, reason, wait_ms: call.attempts[i + 1]?.waited ?? 0 });
   }
-  const reply = await replyOf(call);
+  const reply = replyOf(call);
   const end = call.at + took(call);
   lane.logged = texts;
   if (call.error) add(end, { type: "warning", message: call.error.message });

@@ -74,7 +74,7 @@ export const BUSY: Written = {
 };
 
 export async function textOf(call: Call | undefined): Promise<unknown> {
-  const reply = call && await echoOf(call);
+  const reply = call && echoOf(call);
   return (reply?.content[0] as { text?: string } | undefined)?.text;
 }
 

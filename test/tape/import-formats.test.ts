@@ -46,7 +46,7 @@ test("blocks, events, deltas and fields that are newer than the SDK are always k
     .replace('"stop_reason":"end_turn"', '"stop_reason":"quantum_turn"');
   const { tape } = await importRecording(Buffer.from(recorded("opencode", said(body))), "x");
   assert.deepEqual(tape.calls[0]!.attempts[0]!.events!.map(({ event }) => event), eventsIn(body));
-  assert.equal((await echoOf(tape.calls[0]!))?.content[1]?.type, "hologram");
+  assert.equal((echoOf(tape.calls[0]!))?.content[1]?.type, "hologram");
 });
 
 test("a call without a response and a redirect are left out, a cut one fails; notes name all of them", async () => {

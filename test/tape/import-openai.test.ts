@@ -33,7 +33,7 @@ test(
           assert.deepEqual([call.error?.code, call.error?.retryable], [want.error.code, want.error.retryable], file);
           continue;
         }
-        const reply = (await replyOf(call))!;
+        const reply = (replyOf(call))!;
         const content = compared(reply);
         const sameIds = want.content!.map((block, n) => block.id === null ? { ...block, id: content[n]?.id } : block);
         assert.deepEqual([content, reply.stop_reason], [sameIds, want.stop_reason], file);
@@ -53,7 +53,7 @@ test(
     assert.match(JSON.stringify(first!.request.system), /You are a precise assistant/);
     assert.deepEqual(first!.request.tools.map(({ name }) => name), ["lookup_harbor_label", "lookup_orchard_label"]);
     assert.deepEqual(second!.request.messages.slice(1), [
-      (await replyOf(first!))!.message,
+      (replyOf(first!))!.message,
       {
         role: "user",
         content: [
@@ -88,6 +88,6 @@ test("the stream, the events or the JSON of one answer are recognised without a 
   for (const [format, text] of files) {
     const { tape, format: found } = await importRecording(new TextEncoder().encode(text), "answer");
     assert.equal(found, format, text);
-    assert.deepEqual((await replyOf(tape.calls[0]!))?.message.content, [{ type: "text", text: "hi" }], text);
+    assert.deepEqual((replyOf(tape.calls[0]!))?.message.content, [{ type: "text", text: "hi" }], text);
   }
 });

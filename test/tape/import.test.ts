@@ -219,7 +219,7 @@ test("a reply that begins with content, as after a pause, is always kept whole: 
   const message = { id: "m", type: "message", role: "assistant", model: "m", content, stop_reason: "tool_use", usage };
   const events = [{ type: "message_start", message }, { type: "message_stop" }];
   const { tape } = await plain(events.map((event) => JSON.stringify(event)).join("\n"));
-  const reply = await replyOf(tape.calls[0]!);
+  const reply = replyOf(tape.calls[0]!);
   assert.deepEqual(reply?.message.content, content);
   assert.deepEqual(reply?.calls, [{ id: "toolu_1", name: "look", input: { at: "it" } }]);
   assert.equal(reply?.stop_reason, "tool_use");

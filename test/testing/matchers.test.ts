@@ -3,18 +3,9 @@ import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { allow, ask, context, deny, halt, HookRegistry, keepGoing, modify } from "../../lib/index.ts";
 import { matchers } from "../../lib/testing/index.ts";
+import { matched } from "./_matched.ts";
 
 type Name = keyof typeof matchers;
-
-/** What a runner makes of a matcher: whether it holds, and its words. */
-function matched(name: Name, answer: unknown, ...args: unknown[]): { pass: boolean; says: string } {
-  const matcher = matchers[name] as (this: object, answer: unknown, ...args: unknown[]) => {
-    pass: boolean;
-    message: () => string;
-  };
-  const { pass, message } = matcher.call({}, answer, ...args);
-  return { pass, says: message() };
-}
 
 const ALL: readonly Name[] = ["toDeny", "toContinueWork", "toAsk", "toAllow", "toModify", "toPass"];
 

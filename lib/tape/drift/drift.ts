@@ -75,24 +75,24 @@ export interface Price {
   readonly dollars: number | undefined;
 }
 
-const wholes = new WeakMap<Tape, Promise<Price>>();
+const wholes = new WeakMap<Tape, Price>();
 
 /** What it would cost to record a tape again; worked out once. */
-export function wholePrice(tape: Tape): Promise<Price> {
+export function wholePrice(tape: Tape): Price {
   const price = wholes.get(tape) ?? priceOf(tape.calls);
   wholes.set(tape, price);
   return price;
 }
 
 /** What calls cost when they were recorded, at today's list price: that of the current model, if it changed. */
-export async function priceOf(calls: Iterable<Call>, divergences: readonly Divergence[] = []): Promise<Price> {
+export function priceOf(calls: Iterable<Call>, divergences: readonly Divergence[] = []): Price {
   const asked = new Map(divergences.filter(({ path }) => path === "model").map((d) => [d.expected, String(d.actual)]));
   let usage: Usage = NO_USAGE;
   let dollars: number | undefined = 0;
   let count = 0;
   for (const call of calls) {
     count++;
-    const bill = await billOf(call);
+    const bill = billOf(call);
     const listed = () => price(asked.get(call.request.model) ?? call.request.model, bill.usage);
     const cost = bill.cost === null ? undefined : bill.cost ?? listed();
     usage = addUsage(usage, bill.usage);

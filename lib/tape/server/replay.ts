@@ -114,7 +114,7 @@ export class Replayer {
       calls: { recorded: served + unused.length, served, live: 0 },
       ...(stale > 0 && { stale }),
       normalise: header.normalise ?? [],
-      price: { update: await priceOf(unused, divergences), whole: await wholePrice(this.#tape) },
+      price: { update: priceOf(unused, divergences), whole: wholePrice(this.#tape) },
       notes: [...this.#notes, ...(rules.length > 0 ? [`not compared: ${rules.join(", ")}`] : [])],
       renew,
     };

@@ -234,7 +234,7 @@ for (const [name, { path, body, frames }] of Object.entries(STREAMS)) {
     );
     assert.match(again.stdout, /\/crochet-replay-\w+\/a\.md/);
     const { replyOf } = await import("../../../lib/tape/reply.ts");
-    const reply = await replyOf(tape.calls[0]!);
+    const reply = replyOf(tape.calls[0]!);
     assert.deepEqual(reply!.calls.map(({ name, input }) => [name, input]), [["read", { path: "{ROOT}/a.md" }]]);
   });
 }
