@@ -14,6 +14,7 @@ import {
   FIXTURES,
   fixturesIn,
   hasTape,
+  isAttack,
   nameIn,
   scriptFromTape,
 } from "../tape/fixture.ts";
@@ -236,7 +237,9 @@ export function noFixtures(verb: string): string {
 /** The fixtures that are named; without a name, all of them. */
 export function fixturesFor(words: readonly string[], io: Io, verb = "replay"): Fixture[] {
   if (words.length === 0) {
-    const all = verb === "evaluate" ? fixturesIn(resolve(io.cwd, FIXTURES)) : allFixtures(io);
+    const found = verb === "evaluate" ? fixturesIn(resolve(io.cwd, FIXTURES)) : allFixtures(io);
+    // A finding of an attack has no live run, and nothing to review.
+    const all = verb === "replay" ? found : found.filter((one) => !isAttack(one));
     if (all.length > 0) return all;
     throw new UsageError(noFixtures(verb));
   }

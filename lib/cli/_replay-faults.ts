@@ -63,7 +63,7 @@ type Sought = Omit<Searched, "seconds">;
 
 /** Searches fixtures, one after the other, for faults their agents do not survive. Exit code 1 if one was found. */
 export async function replayFaults(
-  fixtures: readonly Fixture[],
+  named: readonly Fixture[],
   asked: FaultsAsked,
   flags: Flags["flags"],
   io: Io,
@@ -71,6 +71,11 @@ export async function replayFaults(
 ): Promise<number> {
   const others = ["verify", "update", "normalise", "hooks", "on"];
   refuseTogether(flags, "faults", others, "a search compares and records nothing, and runs here");
+  const fixtures = named.filter((one) => !isAttack(one));
+  const left = named.filter(isAttack).map(({ name }) => name).join(", ");
+  const why = `${left} ${fixtures.length + 1 === named.length ? "is a finding" : "are findings"} of an attack`;
+  if (fixtures.length === 0) throw new UsageError(`Cannot search for faults as ${why}: crochet replay`);
+  if (left !== "") io.err(`crochet: not searched for faults, as ${why}\n`);
   const seed = numberFlag(flags, "seed") ?? newSeed();
   using trials = new FreshTrials(io);
   const ofAgent: TrialOf = (fixture, tape, tally) =>
@@ -111,7 +116,6 @@ async function searched(
 ): Promise<Sought> {
   const { name } = fixture;
   try {
-    if (isAttack(fixture)) throw new Error("Not searched: it is a finding of an attack, which 'crochet replay' judges");
     const tape = await readTape(fixture.tape);
     const tally = new Tally(await invariantsOf(fixture));
     const tried = trialOf(fixture, tape, tally);

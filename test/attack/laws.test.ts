@@ -44,6 +44,16 @@ test("a kept finding always fails with the old guard, and holds with the fixed o
   assert.match(again.out, /attack-changes-env {2}broken/);
   const { calls } = JSON.parse(readFileSync(join(here.cwd, "fixtures/attack-changes-env/attack.json"), "utf8"));
   assert.ok(calls.length >= 1 && existsSync(join(here.cwd, "fixtures/attack-changes-env/tape.jsonl")));
+  for (
+    const [flag, says] of [["--faults", /Cannot search for faults as attack-changes-env is a finding of an attack/], [
+      "--review",
+      /Cannot review as there is no fixture/,
+    ]] as const
+  ) {
+    const { code, err } = await here.call(replay, flag);
+    assert.equal(code, 2);
+    assert.match(err, says);
+  }
   here.put({ "hooks/pre-tool-use.env.ts": DENY_ALL });
   const fixed = await here.call(replay);
   assert.equal(fixed.code, 0, fixed.out + fixed.err);
