@@ -57,14 +57,18 @@ export async function testIn(firing: Firing): Promise<number> {
   };
   const reports: Report[] = [];
   try {
-    for (const path of files) reports.push(await reportOn(path, folder, wishes, firing, options));
+    for (const path of files) {
+      const report = await reportOn(path, folder, wishes, firing, options);
+      line.end();
+      io.out(flags.json ? `${JSON.stringify(report)}\n` : reportText(report));
+      reports.push(report);
+    }
   } catch (error) {
     if (!io.signal.aborted) throw error;
   } finally {
     line.end();
     if (kept === undefined) rmSync(folder, { recursive: true, force: true });
   }
-  for (const report of reports) io.out(flags.json ? `${JSON.stringify(report)}\n` : reportText(report));
   if (kept !== undefined) io.err(`crochet: the sessions are in ${kept}\n`);
   if (flags.junit !== undefined) writeJunit(reports.flatMap(casesOf), flags.junit, io, "crochet hooks test");
   return io.signal.aborted ? EXIT.interrupted : exitOf(reports, options.strict);
