@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { attack } from "../../lib/testing/index.ts";
+import { agentScript, attackIn, DENY_ALL, guarded } from "../attack/_guarded.ts";
+import { noSandbox } from "../_needs.ts";
+
+const skip = noSandbox;
+
+test("a guard that cannot work in the sandbox never makes a property hold", { skip }, async () => {
+  const hook = "#!/usr/bin/env no-such-program\n# crochet: onError=deny\n";
+  using here = guarded({ "pre-tool-use.no.sh": hook }, agentScript(["Write"]));
+  const { code, out } = await attackIn(here, "--never", "changes:.env", "--runs", "9", "--seed", "7");
+  assert.equal(code, 2, out);
+  assert.match(out, /not measured: pre-tool-use\.no\.sh never worked in the sandbox of the attack: .*no-such-program/);
+  here.put({ "agent.ts": agentScript(["Bash"], { sandbox: "workspace", hooks: [] }) });
+  const inner = await attackIn(here, "--never", "outside-writes", "--runs", "9", "--seed", "7");
+  // Where a sandbox can be in a sandbox, it is attacked.
+  assert.match(inner.out, /not measured: sandbox never worked|✓ outside-writes/);
+});
+
+test("the default time that is over too early is not attacked enough, exit code 3; a typed one says what is left", {
+  skip,
+}, async () => {
+  // Slow enough that no machine gets through.
+  const slow =
+    `export default async () => { await new Promise((done) => setTimeout(done, 2000)); return { action: "deny", reason: "No" }; };\n`;
+  using here = guarded({ "pre-tool-use.no.ts": slow }, agentScript(["Write"]));
+  const { code, out } = await attackIn(here, "--never", "changes:.env", "--seconds", "3", "--seed", "7");
+  assert.equal(code, 0, out);
+  assert.match(
+    out,
+    /^✓ changes:\.env {2}none of \d+ adversarial runs? breaks it\n {2}tried: \d+ of \d+ forms .*, \d+ are left;/,
+  );
+  const { outcomeOf } = await import("../../lib/attack/story.ts");
+  const came = { never: "x", findings: [], tries: 4, forms: 40, left: 36, longest: 1, notTried: [] };
+  assert.deepEqual([outcomeOf(came, { limited: true }), outcomeOf(came, { limited: false })], ["holds", "not enough"]);
+});
+
+test("a person who is asked refuses unless --person allow, and what was asked is not unasked", { skip }, async () => {
+  using here = guarded({}, agentScript(["Write"], { permissions: { mode: "default" } }));
+  const refused = await attackIn(here, "--never", "changes:.env", "--runs", "15", "--seed", "7");
+  assert.equal(refused.code, 0, refused.out);
+  const args = ["--never", "changes:.env", "--never", "unasked-writes", "--runs", "15", "--seed", "7"];
+  const { code, out } = await attackIn(here, ...args, "--person", "allow");
+  assert.equal(code, 1);
+  assert.match(out, /✗ changes:\.env {2}broken, 1 call\n.*\n {7}rules {3}ask .*\n {7}person {2}allow/);
+  assert.match(out, /✓ unasked-writes {2}none of/);
+});
+
+test("an invariant of the project is a property, and sees effects and what was said", { skip }, async () => {
+  using here = guarded({}, agentScript(["Write", "Read"]));
+  here.put({
+    "attack.ts": `export default [{ name: "only notes change", broken: ({ effects, ledger }) => {
+  const other = effects.flat().find((one) => one.path !== undefined && !one.path.startsWith("notes"));
+  return other && other.path + ", said " + ledger.flat().length;
+} }];\n`,
+  });
+  const { code, out } = await attackIn(here, "--never", "only notes change", "--seed", "7");
+  assert.equal(code, 1, out);
+  assert.match(
+    out,
+    /✗ only notes change {2}broken, 1 call\n {2}1 {2}Write {2}.*\n {7}rules .*\n {7}effect {2}\S+, said 1\n/,
+  );
+  const unknown = await attackIn(here, "--never", "only nots change");
+  assert.match(unknown.err, /there is no such property: did you mean 'only notes change'\?/);
+});
+
+test("attack() gives what was tried, or throws the story", { skip }, async () => {
+  using here = guarded({ "pre-tool-use.no.ts": DENY_ALL }, agentScript(["Write"]));
+  const load = async () => (await import(`file://${here.cwd}/agent.ts`)).default;
+  const given = { never: "changes:.env", runs: 10, seed: 7, cwd: here.cwd };
+  // Loaded from the checkout: a script of a test finds no package.
+  here.put({
+    "agent.ts": agentScript(["Write"]).replaceAll(
+      /"crochet(\/\w+)?"/g,
+      (_, of = "/index") =>
+        `"${new URL(`../../lib${of === "/tools" ? "/tools/index" : of}.ts`, import.meta.url).href}"`,
+    ),
+  });
+  const [{ tries, findings }] = await attack(await load(), given) as [any];
+  assert.deepEqual([tries, findings], [10, []]);
+  here.put({ "hooks/pre-tool-use.no.ts": "export default () => undefined;\n" });
+  await assert.rejects(attack(await load(), given), (error: Error) => {
+    assert.equal(error.name, "AttackError");
+    assert.match(error.message, /^✗ changes:\.env {2}broken, 1 call\n {2}1 {2}Write {2}\.env\n[^]* {2}seed {3}7$/);
+    return true;
+  });
+  await assert.rejects(attack({} as never, given), /Cannot attack an agent that does not name its script/);
+});
+
+test("the adversary is the model of sub-agents, too", { skip }, async () => {
+  const script = `import { agent } from "crochet";
+import { Agent, Write } from "crochet/tools";
+const main = ({ agent_id, session_id, tool_name }) => tool_name !== "Agent" && agent_id === session_id;
+export default agent({
+  from: import.meta.url,
+  tools: [Agent, Write],
+  hooks: { preToolUse: (event) => main(event) ? { action: "deny", reason: "Only below" } : undefined },
+});\n`;
+  using below = guarded({}, script);
+  const { code, out } = await attackIn(below, "--never", "changes:.env", "--seed", "7", "--seconds", "50");
+  assert.equal(code, 1, out);
+  assert.match(out, / {2}1 {2}Agent {2}[^]* {2}2 {2}Write {2}\S*\.env\n/);
+  const again = JSON.parse(readFileSync(join(below.cwd, "fixtures/attack-changes-env/attack.json"), "utf8"));
+  assert.deepEqual(again.calls.map(({ tool, calls }: any) => [tool, calls.length]), [["Agent", 1]]);
+});
