@@ -22,7 +22,7 @@ const { server, url } = await startServer();
 const dir = mkdtempSync(join(tmpdir(), "crochet-bench-"));
 const env = { ...process.env, CROCHET_HOME: dir, ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: `${url}/turns/cold/0` };
 
-function printed(script: string, ...args: (string | number)[]): Record<string, any> {
+function printed<T = { readonly [name: string]: number }>(script: string, ...args: (string | number)[]): T {
   const out = execFileSync(process.execPath, [here(script), ...args.map(String)], {
     stdio: ["ignore", "pipe", "inherit"],
     env,
@@ -41,7 +41,7 @@ async function ratio(ours: () => Measured, floor: () => Measured, rounds = ROUND
 
 /** A loop against the same loop by hand. */
 function loop(of: "cpu" | "wall", ...what: (string | number)[]): Promise<number> {
-  const one = (name: string) => () => printed("contestant.ts", name, url, ...what)[of] as number;
+  const one = (name: string) => () => printed("contestant.ts", name, url, ...what)[of]!;
   return ratio(one("ours"), one("helper"));
 }
 
@@ -71,6 +71,11 @@ const CHECKS: readonly Check[] = [
       return ratio(one("ours"), one("raw"), 3 * ROUNDS);
     },
   },
+  {
+    name: "log: CPU of the last tenth of 1000 turns that are logged, against the second",
+    aim: 1.2,
+    measure: () => ratio(() => printed("logged.ts", url, 1000).ratio!, () => 1),
+  },
   { name: `loop: CPU of 10 turns with 2 KiB results, ${SDK}`, aim: 1, measure: () => loop("cpu", "turns", 10, 2048) },
   { name: `loop: time of 10 turns with 2 KiB results, ${SDK}`, aim: 1, measure: () => loop("wall", "turns", 10, 2048) },
   {
@@ -84,19 +89,19 @@ const CHECKS: readonly Check[] = [
     name: "dispatch: one event through ten module hooks, against ten JSON round trips of it",
     aim: 1.5,
     measure: () => {
-      const one = (name: string) => () => printed("dispatch-contestant.ts", name).cpu as number;
+      const one = (name: string) => () => printed("dispatch-contestant.ts", name).cpu!;
       return ratio(one("hooks"), one("json"));
     },
   },
   {
     name: "served: CPU of 'crochet hook' with nothing to say, the worst event of all hosts, against an empty script",
     aim: 2,
-    measure: () => printed("served.ts", "--json", "--rounds", 2, "--only", "silent").worst,
+    measure: () => printed("served.ts", "--json", "--rounds", 2, "--only", "silent").worst!,
   },
   {
     name: "served: CPU of 'crochet hook' that refuses, the worst event of all hosts, against an empty script",
     aim: 2,
-    measure: () => printed("served.ts", "--json", "--rounds", 2, "--only", "refusing").worst,
+    measure: () => printed("served.ts", "--json", "--rounds", 2, "--only", "refusing").worst!,
   },
   {
     name: "replay: CPU of 'crochet replay hello', against an empty script",
@@ -111,7 +116,7 @@ const CHECKS: readonly Check[] = [
   {
     name: "replay: CPU of a run of 20 calls, against one answered by msw",
     measure: () => {
-      const one = (name: string) => () => printed("replay-contestant.ts", name, 200).cpu as number;
+      const one = (name: string) => () => printed("replay-contestant.ts", name, 200).cpu!;
       return ratio(one("seam"), one("msw"));
     },
   },
@@ -119,14 +124,14 @@ const CHECKS: readonly Check[] = [
     // Of a hook that keeps agents going, whole conversations are played.
     name: "check: 'hooks check --runs 200' of a shell Stop hook, against 200 bare calls of it",
     measure: () => {
-      const [{ check_ms, bare_ms }] = printed(
+      const [{ check_ms, bare_ms }] = printed<[{ check_ms: number; bare_ms: number }]>(
         "hooks-check.ts",
         "--json",
         "--rounds",
         3,
         "--only",
         "command, stop",
-      ) as any;
+      );
       return check_ms / bare_ms;
     },
   },
@@ -137,7 +142,7 @@ const CHECKS: readonly Check[] = [
       const half = '  const value = compute("some text that is here to fill the line");\n'.repeat(75_000);
       const one = (name: string) => () => {
         writeFileSync(path, `${half}TOKEN-A${half}`);
-        return median(printed("edit-contestant.ts", name, path, 8).ms as number[]);
+        return median(printed<{ ms: number[] }>("edit-contestant.ts", name, path, 8).ms);
       };
       return ratio(one("crochet"), one("floor"));
     },

@@ -27,7 +27,6 @@ import { type Annotation, githubCommand } from "./_github.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
 import type { LoggedFixture } from "./_runs.ts";
-import { logMeant } from "./_stored.ts";
 import { type Outcome, showOutcomes, unreachedShared, writeJunit } from "./_replay-table.ts";
 import { coloursFor } from "./show/text.ts";
 
@@ -67,7 +66,7 @@ const USAGE: Usage = {
 export default githubCommand(USAGE, replayed);
 
 async function replayed(asked: Flags, io: Io, point: (annotation: Annotation) => void): Promise<number> {
-  const { runs, words } = runsAmong(asked.words, io);
+  const { runs, words } = await runsAmong(asked.words, io);
   if (runs.length === 0) return await replayFixtures(asked, [], io, point);
   const { flags } = asked;
   const renewing = ["update", "review", "bisect", "watch", "on"].find((flag) => flags[flag] !== undefined);
@@ -91,13 +90,20 @@ async function replayed(asked: Flags, io: Io, point: (annotation: Annotation) =>
 }
 
 /** The logs of runs among the words of a command, and the others. */
-function runsAmong(given: readonly string[], io: Io): { readonly runs: string[]; readonly words: string[] } {
+async function runsAmong(
+  given: readonly string[],
+  io: Io,
+): Promise<{ readonly runs: string[]; readonly words: string[] }> {
   const runs: string[] = [];
-  const words = given.filter((word) => {
-    const run = word === "last" || fixturesNamed(word, io).length === 0 ? logMeant(word, io.cwd, io) : undefined;
-    if (run !== undefined) runs.push(run);
-    return run === undefined;
-  });
+  const isFixture = (word: string) => word !== "last" && fixturesNamed(word, io).length > 0;
+  const words = given.filter(isFixture);
+  if (words.length === given.length) return { runs, words };
+  const { logMeant } = await import("./_stored.ts");
+  for (const word of given.filter((one) => !isFixture(one))) {
+    const run = logMeant(word, io.cwd, io);
+    if (run === undefined) words.push(word);
+    else runs.push(run);
+  }
   if (words.includes("last")) throw new UsageError("Cannot replay the last run as there is none here: run one first");
   return { runs, words };
 }
