@@ -42,6 +42,7 @@ export {
 } from "./examples/run.ts";
 export { faults, rechunk } from "./faults.ts";
 export { type HookMatchers, matchers } from "./matchers.ts";
+export { recorded } from "./recorded.ts";
 export { replay, type Replayed, ReplayError, type ReplayTestOptions } from "./replay.ts";
 export { scripted, type ScriptedModel } from "./scripted.ts";
 export { searchFaults, type SearchOptions, type SearchResult } from "./search-faults.ts";

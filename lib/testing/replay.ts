@@ -11,6 +11,7 @@ import { scriptOf } from "../tape/record/keep-files.ts";
 import { reportLines } from "../tape/drift/report.ts";
 import { type FixtureRun, runFixture } from "../tape/run-fixture.ts";
 import type { Replayable } from "../tape/run-on-tape.ts";
+import { recordsHere, withoutDesk } from "./desk.ts";
 import { type RunSeen, runSeen, withRootNamed } from "../tape/seen.ts";
 
 export interface ReplayTestOptions {
@@ -43,11 +44,12 @@ export interface Replayed extends Result, RunSeen {
 export class ReplayError extends Error {
   override name = "ReplayError";
   declare readonly report: DriftReport;
-  constructor(message: string, report: DriftReport) {
+  /** `from` is the function that a test called. */
+  constructor(message: string, report: DriftReport, from: (...given: never[]) => unknown = replay) {
     super(message);
     // Runners show where an error was thrown and all it has: the line of the test says more than ours, the message all.
     Object.defineProperty(this, "report", { value: report });
-    Error.captureStackTrace(this, replay);
+    Error.captureStackTrace(this, from);
   }
 }
 
@@ -64,8 +66,8 @@ const OPTIONS: { readonly [option in keyof ReplayTestOptions]-?: OptionKind } = 
 
 /**
  * Runs an agent on a recorded run, in a scratch copy of the fixture's files: no key, no network. Fails if the agent
- * makes other requests than were recorded, or fewer. A missing fixture is recorded if there is a key, but never in CI;
- * its `files/` may exist before, otherwise the run begins in an empty folder.
+ * makes other requests than were recorded, or fewer. A missing fixture is recorded if there is a key, but never in CI; with
+ * `CROCHET_RECORD=1` what drifts is recorded again. Its `files/` may exist before, otherwise the run begins in an empty folder.
  *
  * @example
  * ```ts
@@ -89,19 +91,27 @@ export async function replay(agent: Replayable, name: string, options: ReplayTes
   const cwd = resolve(options.cwd ?? process.cwd());
   const fixture = findFixture(name, cwd);
   const missing = !existsSync(fixture.tape);
-  if (missing) refuseToRecord(fixture, agent, options, cwd);
+  const records = recordsHere(name);
+  if (missing) await withoutDesk(async () => refuseToRecord(fixture, agent, options, cwd, records));
   const { wire, cutAt, normalise, rollout, on } = options;
-  const run = await runFixture(fixture, agent, {
-    mode: missing ? "record" : options.verify ? "verify" : "replay",
-    keptFaults: !missing && !options.verify,
-    ...(missing && { project: fixtureProject(fixture.folder) }),
+  const given = {
     ...(options.prompt !== undefined && { prompts: [options.prompt] }),
     ...(wire !== undefined && { wire }),
     ...(cutAt !== undefined && { cutAt }),
     ...(normalise && { normalise }),
     ...(rollout !== undefined && { rollout }),
     ...(on && { on }),
+  };
+  const live = (mode: "record" | "update") =>
+    withoutDesk(() =>
+      runFixture(fixture, agent, { ...given, mode, ...(missing && { project: fixtureProject(fixture.folder) }) })
+    );
+  const first = missing ? await live("record") : await runFixture(fixture, agent, {
+    ...given,
+    mode: options.verify ? "verify" : "replay",
+    keptFaults: !options.verify,
   });
+  const run = !first.report.ok && records ? await live("update") : first;
   if (!run.report.ok) {
     throw new ReplayError(
       `The run of '${fixture.name}' is not the recorded one:\n${reportLines(run.report).join("\n")}`,
@@ -109,7 +119,7 @@ export async function replay(agent: Replayable, name: string, options: ReplayTes
     );
   }
   const { result } = run;
-  if (missing && result.stop === "error") {
+  if ((missing || run !== first) && result.stop === "error") {
     throw new ReplayError(
       `Cannot use the run just recorded as '${fixture.name}' as it failed (${result.error?.message}): ` +
         `the tape keeps this failure, to be replayed as it is; delete ${relative(cwd, fixture.tape)} to record another`,
@@ -120,7 +130,13 @@ export async function replay(agent: Replayable, name: string, options: ReplayTes
   return replayed(run);
 }
 
-function refuseToRecord({ name, tape }: Fixture, agent: Replayable, { prompt }: ReplayTestOptions, cwd: string): void {
+function refuseToRecord(
+  { name, tape }: Fixture,
+  agent: Replayable,
+  { prompt }: ReplayTestOptions,
+  cwd: string,
+  records: boolean,
+): void {
   const script = agent.from === undefined ? `<${agent.name}'s script>` : shellWord(relative(cwd, scriptOf(agent.from)));
   const asked = /^[^"$`\\!\n]*$/.test(prompt ?? "") ? `"${prompt ?? "<prompt>"}"` : shellWord(prompt!);
   const there = relative(process.cwd(), cwd);
@@ -138,7 +154,7 @@ function refuseToRecord({ name, tape }: Fixture, agent: Replayable, { prompt }: 
   }
   if (isCi(process.env)) throw refuse(" and CI does not record");
   const { ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENAI_BASE_URL } = process.env;
-  if (!ANTHROPIC_API_KEY && !OPENAI_API_KEY && !OPENAI_BASE_URL) {
+  if (!records && !ANTHROPIC_API_KEY && !OPENAI_API_KEY && !OPENAI_BASE_URL) {
     throw refuse(", and there is no ANTHROPIC_API_KEY to record it with");
   }
   if (prompt === undefined) throw refuse(", and no prompt is given to record it with");

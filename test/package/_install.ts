@@ -78,7 +78,7 @@ function projectWith(folder: string, name: string, ...packages: string[]): strin
   return project;
 }
 
-function add(cwd: string, ...packages: string[]): void {
+export function add(cwd: string, ...packages: string[]): void {
   try {
     run(cwd, join(BIN, "bun"), "add", ...packages);
   } catch (error) {

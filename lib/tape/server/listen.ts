@@ -35,12 +35,15 @@ interface ListenOptions {
   readonly token?: string;
   /** The largest body that is read, in bytes. @default 64 MiB, twice what any of the APIs takes */
   readonly largest?: number;
+  /** Lets the process end although it listens. @default false */
+  readonly unref?: boolean;
 }
 
 /** Listens on 127.0.0.1 for requests to the providers' APIs. */
 export async function listen(
   answer: (incoming: Incoming, response: ServerResponse) => Promise<void>,
-  { port = 0, token = crypto.randomUUID().replaceAll("-", ""), largest = 64 * 2 ** 20 }: ListenOptions = {},
+  { port = 0, token = crypto.randomUUID().replaceAll("-", ""), largest = 64 * 2 ** 20, unref = false }: ListenOptions =
+    {},
 ): Promise<Listening> {
   const base = `/${token}`;
   const server = createServer((request, response) => {
@@ -56,6 +59,7 @@ export async function listen(
     (_, socket) => socket.end("HTTP/1.1 426 Upgrade Required\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"),
   );
   const { url, close } = await opened(server, port);
+  if (unref) server.unref();
   return { url: `${url}${base}`, close: () => (server.closeAllConnections(), close()) };
 }
 

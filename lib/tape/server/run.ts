@@ -57,15 +57,15 @@ interface Writing {
   readonly unasked?: string;
 }
 
-/** A server that passes requests on and notes them, until it is stopped. */
-export async function startRecording(env: Env, root: string, redact: boolean) {
+/** A server, or another that can be made to, that passes requests on and notes them, until it is stopped. */
+export async function startRecording(env: Env, root: string, redact: boolean, serve: typeof listen = listen) {
   const seed = crypto.randomUUID().replaceAll("-", "").slice(0, 16);
   const search = redactor({ seed, root, env });
   const ids = redactor({ seed, root, env, learns: true, ...(!redact && { kinds: ["cookie", "organisation"] }) });
   const recorder = new Recorder(upstreamsIn(env), (...secret) => {
     for (const one of [search, ids]) one.learn(...secret);
   });
-  const server = await listen(recorder.answer);
+  const server = await serve(recorder.answer);
   return {
     server,
     /** @throws {Error} if there is nothing to keep, or it shows a secret */

@@ -1,0 +1,90 @@
+import type { ServerResponse } from "node:http";
+import { parsed } from "../core/json.ts";
+import { refuseInCi } from "../tape/options.ts";
+import { asksModel } from "../tape/server/api.ts";
+import { type Incoming, listen, sendError } from "../tape/server/listen.ts";
+import { type Env, placeholderKeys, variablesFor } from "../tape/server/pointing.ts";
+
+/** The one server of a process that SDKs find by their variables, and what it answers by. */
+export interface Desk {
+  readonly url: string;
+  /** The environment as it was: where requests go that are recorded. */
+  readonly env: Env;
+  /** The `recorded()` that runs: any other request is refused. */
+  running?: Running | undefined;
+}
+
+export interface Running {
+  readonly name: string;
+  answer?: (incoming: Incoming, response: ServerResponse) => Promise<void>;
+  /** Whether a model was asked anything. */
+  wasAsked: boolean;
+}
+
+/** On the process, as runners load modules again for each test file. */
+const KEY = Symbol.for("crochet.testing.desk");
+const here = process as { [KEY]?: Promise<Desk> };
+
+/** What the variables were that are set, for processes that this one starts: their own desk must not ask ours. */
+const BEFORE = "CROCHET_DESK_BEFORE";
+
+/** Opens it, once, and points this process at it. */
+export function openDesk(): Promise<Desk> {
+  return here[KEY] ??= opened();
+}
+
+async function opened(): Promise<Desk> {
+  const before = parsed(process.env[BEFORE] ?? "") as { [name: string]: string | null } | undefined;
+  set(before ?? {});
+  const env = { ...process.env };
+  const { url } = await listen((incoming, response) => answer(desk, incoming, response), { unref: true });
+  const desk: Desk = { url, env };
+  const pointed = { ...variablesFor(url, env), ...placeholderKeys(env) };
+  const was = Object.fromEntries(Object.keys(pointed).map((name) => [name, env[name] ?? null]));
+  set({ ...pointed, [BEFORE]: JSON.stringify(was) });
+  return desk;
+}
+
+function answer({ running }: Desk, incoming: Incoming, response: ServerResponse): Promise<void> {
+  response.setHeader("connection", "close"); // Deno counts what a test leaves open
+  if (running?.answer) {
+    running.wasAsked ||= asksModel(incoming.sent);
+    return running.answer(incoming, response);
+  }
+  const why = 'no recorded() runs: await recorded("<name>", () => …)';
+  return Promise.resolve(sendError(response, incoming.sent.api, 400, `Cannot ask a model here as ${why}`));
+}
+
+function set(env: { readonly [name: string]: string | null }): void {
+  for (const [name, value] of Object.entries(env)) {
+    if (value === null) delete process.env[name];
+    else process.env[name] = value;
+  }
+}
+
+/** Does something with the environment as it was, such as asking the real API. */
+export async function withoutDesk<T>(work: () => Promise<T>): Promise<T> {
+  const was = process.env[BEFORE];
+  if (was === undefined) return await work();
+  const names = [...Object.keys(parsed(was) as object), BEFORE];
+  const pointed = Object.fromEntries(names.map((name) => [name, process.env[name] ?? null]));
+  set({ ...parsed(was) as { [name: string]: string | null }, [BEFORE]: null });
+  try {
+    return await work();
+  } finally {
+    set(pointed);
+  }
+}
+
+/** Whether CROCHET_RECORD asks to record what is missing or drifts. @throws {TypeError} if it does in CI */
+export function recordsHere(name: string): boolean {
+  if (/^(?:0|false)?$/.test(process.env.CROCHET_RECORD ?? "")) return false;
+  refuseInCi("record", name, process.env);
+  return true;
+}
+
+/** The command that records, for the runner of these tests. */
+export function recordCommand(): string {
+  const own = "Bun" in globalThis ? "bun test" : "Deno" in globalThis ? "deno test -A" : "node --test";
+  return `CROCHET_RECORD=1 ${process.env.VITEST ? "npx vitest run" : own}`;
+}

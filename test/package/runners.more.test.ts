@@ -1,0 +1,111 @@
+/** The matchers and `recorded()` in every runner, from the package as it is installed. */
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { scriptedServer } from "../../lib/testing/index.ts";
+import { add, install, type Installed } from "./_install.ts";
+
+let made: Installed | undefined;
+let skip: string | false = "Deno" in globalThis ? "every runner is tried once, under Bun" : false;
+if (!skip) {
+  try {
+    made = install();
+    add(made.project, "vitest@5.1.0", "expect@30.5.2");
+  } catch (error) {
+    if (!/registry/.test((error as Error).message)) throw error;
+    skip = (error as Error).message;
+  }
+}
+after(() => made && spawn("rm", ["-rf", made.folder], { detached: true, stdio: "ignore" }).unref());
+
+const CLIENT = `
+const BASE = process.env.ANTHROPIC_BASE_URL;
+export async function ask(text) {
+  const headers = { "content-type": "application/json", "x-api-key": "none", "anthropic-version": "2023-06-01" };
+  const body = JSON.stringify({ model: "m", max_tokens: 9, messages: [{ role: "user", content: text }] });
+  return (await fetch(BASE + "/v1/messages", { method: "POST", headers, body })).status;
+}
+`;
+
+const source = (runner: string, asserting: string) => `
+import { test } from ${JSON.stringify(runner)};
+import { expect } from ${JSON.stringify(asserting)};
+import { matchers, recorded } from "crochet/testing";
+import { ask } from "./client.mjs";
+
+expect.extend(matchers);
+const run = [
+  { name: "Read", input: { file_path: "a.txt", limit: 5 }, outcome: "success" },
+  { name: "Bash", input: { command: "rm -r /" }, outcome: "denied" },
+];
+
+test("calls", () => {
+  expect(run).toHaveCalled("Read", { file_path: expect.stringContaining("a"), limit: expect.any(Number) });
+  expect(run).not.toHaveCalled("Read", { file_path: expect.stringContaining("b") });
+  expect(run).toHaveCalledInOrder([["Read", { file_path: /txt$/ }]]);
+  expect(run).toNeverHaveCalled("Bash");
+  expect(run).toHaveDenied("Bash", { command: /^rm/ });
+  expect(() => expect(run).toHaveCalled("Bash")).toThrow("Expected a run that calls Bash, but it called");
+});
+
+test("recorded", async () => {
+  expect(await recorded("greets", () => ask("hi"))).toBe(200);
+});
+`;
+
+const FILE = "x.test.mjs";
+const RUNNERS = [
+  {
+    runner: "bun test",
+    on: "bun",
+    args: ["bun", "test", "--preload", "crochet/testing/preload"],
+    from: ["bun:test", "bun:test"],
+  },
+  {
+    runner: "deno test",
+    on: "deno",
+    args: ["deno", "test", "-A", "--no-check", "--preload", "node_modules/crochet/dist/testing/preload.js"],
+    from: ["node:test", "expect"],
+  },
+  {
+    runner: "node --test",
+    on: "node",
+    args: ["node", "--import", "crochet/testing/preload", "--test"],
+    from: ["node:test", "expect"],
+  },
+  { runner: "vitest", on: "node", args: ["node", "node_modules/vitest/vitest.mjs", "run"], from: ["vitest", "vitest"] },
+] as const;
+
+for (const { runner, on, args: [program, ...args], from } of RUNNERS) {
+  const path = made?.only[on];
+  const missing = skip || (path === undefined && "there is no Node new enough, here or in the registry");
+  test(`${runner} records and replays, and takes the matchers`, { skip: missing, timeout: 180_000 }, async () => {
+    await using api = await scriptedServer([], { then: { text: "hello" } });
+    const { project } = made!;
+    rmSync(join(project, "fixtures"), { recursive: true, force: true });
+    writeFileSync(join(project, "client.mjs"), CLIENT);
+    writeFileSync(join(project, FILE), source(from[0], from[1]));
+    writeFileSync(
+      join(project, "vitest.config.mjs"),
+      `export default { test: { setupFiles: ["crochet/testing/preload"] } };
+`,
+    );
+    const play = (env: { [name: string]: string }) =>
+      new Promise<string | undefined>((resolve) => {
+        const { CI: _, ...rest } = process.env;
+        const all = { ...rest, PATH: path, ANTHROPIC_BASE_URL: api.url, ...env };
+        execFile(program, [...args, FILE], { cwd: project, env: all, timeout: 120_000 }, (error, stdout, stderr) => {
+          resolve(error ? stdout + stderr : undefined);
+        });
+      });
+    assert.match(await play({}) ?? "", /tape\.jsonl is missing: CROCHET_RECORD=1/);
+    assert.equal(api.requests.length, 0);
+    assert.equal(await play({ CROCHET_RECORD: "1" }), undefined);
+    assert.equal(api.requests.length, 1);
+    assert.ok(existsSync(join(project, "fixtures/greets/tape.jsonl")));
+    assert.equal(await play({}), undefined);
+    assert.equal(api.requests.length, 1, "the replay asks nobody");
+  });
+}
