@@ -25,8 +25,9 @@ export interface Running {
 const KEY = Symbol.for("crochet.testing.desk");
 const here = process as { [KEY]?: Promise<Desk> };
 
-/** What the variables were that are set, for processes that this one starts: their own desk must not ask ours. */
+/** What was set and what was there before, for processes that this one starts: their own desk must not ask ours. */
 const BEFORE = "CROCHET_DESK_BEFORE";
+type Values = { readonly [name: string]: string | null };
 
 /** Opens it, once, and points this process at it. */
 export function openDesk(): Promise<Desk> {
@@ -34,15 +35,21 @@ export function openDesk(): Promise<Desk> {
 }
 
 async function opened(): Promise<Desk> {
-  const before = parsed(process.env[BEFORE] ?? "") as { [name: string]: string | null } | undefined;
-  set(before ?? {});
+  set(before());
   const env = { ...process.env };
   const { url } = await listen((incoming, response) => answer(desk, incoming, response), { unref: true });
   const desk: Desk = { url, env };
   const pointed = { ...variablesFor(url, env), ...placeholderKeys(env) };
-  const was = Object.fromEntries(Object.keys(pointed).map((name) => [name, env[name] ?? null]));
-  set({ ...pointed, [BEFORE]: JSON.stringify(was) });
+  const both = Object.entries(pointed).map(([name, is]) => [name, { is, was: env[name] ?? null }]);
+  set({ ...pointed, [BEFORE]: JSON.stringify(Object.fromEntries(both)) });
   return desk;
+}
+
+/** The variables as they were before a desk set them, without those that were changed since. */
+function before(): Values {
+  const both = parsed(process.env[BEFORE] ?? "{}") as { [name: string]: { is: string; was: string | null } };
+  const own = Object.entries(both).filter(([name, { is }]) => process.env[name] === is);
+  return Object.fromEntries(own.map(([name, { was }]) => [name, was]));
 }
 
 function answer({ running }: Desk, incoming: Incoming, response: ServerResponse): Promise<void> {
@@ -55,8 +62,8 @@ function answer({ running }: Desk, incoming: Incoming, response: ServerResponse)
   return Promise.resolve(sendError(response, incoming.sent.api, 400, `Cannot ask a model here as ${why}`));
 }
 
-function set(env: { readonly [name: string]: string | null }): void {
-  for (const [name, value] of Object.entries(env)) {
+function set(values: Values): void {
+  for (const [name, value] of Object.entries(values)) {
     if (value === null) delete process.env[name];
     else process.env[name] = value;
   }
@@ -64,11 +71,9 @@ function set(env: { readonly [name: string]: string | null }): void {
 
 /** Does something with the environment as it was, such as asking the real API. */
 export async function withoutDesk<T>(work: () => Promise<T>): Promise<T> {
-  const was = process.env[BEFORE];
-  if (was === undefined) return await work();
-  const names = [...Object.keys(parsed(was) as object), BEFORE];
-  const pointed = Object.fromEntries(names.map((name) => [name, process.env[name] ?? null]));
-  set({ ...parsed(was) as { [name: string]: string | null }, [BEFORE]: null });
+  const was = before();
+  const pointed = Object.fromEntries(Object.keys(was).map((name) => [name, process.env[name] ?? null]));
+  set(was);
   try {
     return await work();
   } finally {

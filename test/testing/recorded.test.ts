@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -63,6 +63,7 @@ test("it greets", async () => {
   const tape = () => join(folder.path, "fixtures/greets/tape.jsonl");
   return {
     run,
+    url: api.url,
     tape,
     text: () => readFileSync(tape(), "utf8"),
     async [Symbol.asyncDispose]() {
@@ -171,16 +172,20 @@ test("a request outside of recorded() is refused, even while recording", async (
   }
 });
 
-test("a process that the test starts with a desk of its own records from the real API", async () => {
+test("a process that the test starts with a desk of its own records from the real API, or from where it is told", async () => {
   await using it = await project(`
   const { execFileSync } = await import("node:child_process");
   if (process.env.INNER) await recorded("greets", () => ask("hi"));
   else {
     const [program, ...args] = JSON.parse(process.env.AGAIN);
-    execFileSync(program, args, { env: { ...process.env, INNER: "1" } });
+    execFileSync(program, args, { env: { ...process.env, INNER: "1", ...JSON.parse(process.env.SET) } });
   }`);
-  const { ok, asked, said } = await it.run({ ...RECORD, AGAIN: JSON.stringify(RUNNER) });
-  assert.deepEqual([ok, asked], [true, 1], said);
+  const nowhere = { ANTHROPIC_BASE_URL: "http://127.0.0.1:9", SET: JSON.stringify({ ANTHROPIC_BASE_URL: it.url }) };
+  for (const given of [{ SET: "{}" }, nowhere]) {
+    rmSync(it.tape(), { force: true });
+    const { ok, asked, said } = await it.run({ ...RECORD, AGAIN: JSON.stringify(RUNNER), ...given });
+    assert.deepEqual([ok, asked], [true, 1], said);
+  }
 });
 
 test("replay() records what is missing or drifts if CROCHET_RECORD is set, beside a preload too", async () => {
