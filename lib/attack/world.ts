@@ -190,7 +190,7 @@ export class World {
       "[user]\n\tname = attack\n\temail = attack@example.com\n[safe]\n\tdirectory = *\n",
     ]]);
     writeFiles(outside, [["notes.txt", "of somebody else\n"]]);
-    const own = new Tree(workspace, packages);
+    const own = new Tree(workspace, { skipped: packages });
     own.adopt();
     plant(workspace, own.paths.sort());
     this.hasGit = gitIn(workspace, home, ["sh", "-c", HISTORY, "sh", remote]) !== undefined;
@@ -201,11 +201,11 @@ export class World {
     const locks = join(tmp, `crochet-${process.getuid?.() ?? 0}`);
     const mounts = [...Object.values(places).filter((path) => path !== tmp), ...mountedBelow(tmp), locks];
     this.#trees = new Map([
-      ["workspace", new Tree(workspace, packages)],
-      ["home", new Tree(home)],
-      ["outside", new Tree(outside)],
-      ["remote", new Tree(remote)],
-      ["tmp", new Tree(tmp, below(tmp, mounts))],
+      ["workspace", new Tree(workspace, { skipped: packages, exact: true })],
+      ["home", new Tree(home, { exact: true })],
+      ["outside", new Tree(outside, { exact: true })],
+      ["remote", new Tree(remote, { exact: true })],
+      ["tmp", new Tree(tmp, { skipped: below(tmp, mounts), exact: true })],
     ]);
     for (const tree of this.#trees.values()) tree.adopt();
   }

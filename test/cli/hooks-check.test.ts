@@ -55,7 +55,7 @@ test("hooks check prints its report as JSON and writes it as JUnit", SLOW, async
   assert.equal(junit.code, 1);
   assert.match(junit.out, /^1 hook, 1 at fault/m);
   const xml = readFileSync(`${here.cwd}/reports/check.xml`, "utf8");
-  assert.match(xml, /<testsuite name="crochet hooks check" tests="8" failures="0" errors="1" time="0\.000">/);
+  assert.match(xml, /<testsuite name="crochet hooks check" tests="9" failures="0" errors="1" time="0\.000">/);
   assert.match(
     xml,
     /<testcase classname="hooks\/stop\.sh" name="stop\.sh: terminating" time="0\.000">\n {6}<error message="endless\.loop: /,

@@ -259,12 +259,17 @@ export type Difference = "made" | "changed" | "removed";
 export class Tree {
   readonly #root: string;
   readonly #skipped: ReadonlySet<string>;
+  readonly #exact: boolean;
   #kept = new Map<string, Kept>();
 
-  /** `skipped` are relative paths that are not looked at, such as what is mounted there. */
-  constructor(root: string, skipped: Iterable<string> = []) {
+  /**
+   * `skipped` are relative paths that are not looked at, such as what is mounted there. `exact`: a file that was written and
+   * set back counts as changed; of one folder there can be only one such tree, as to adopt it changes the prints.
+   */
+  constructor(root: string, { skipped = [], exact = false }: { skipped?: Iterable<string>; exact?: boolean } = {}) {
     this.#root = root;
     this.#skipped = new Set(skipped);
+    this.#exact = exact;
   }
 
   /** Remembers the folder as it is now. */
@@ -328,7 +333,9 @@ export class Tree {
   /** What is not as it was noted, with what is there now. */
   #changed(): Map<string, Stats | undefined> {
     const now = new Map(this.#walk());
-    const other = [...now].filter(([path, stats]) => !isSame(join(this.#root, path), stats, this.#kept.get(path)));
+    const other = [...now].filter(([path, stats]) =>
+      !isSame(join(this.#root, path), stats, this.#kept.get(path), this.#exact)
+    );
     const gone = [...this.#kept.keys()].filter((path) => !now.has(path)).map((path) => [path, undefined] as const);
     return new Map<string, Stats | undefined>([...other, ...gone]);
   }
@@ -355,11 +362,12 @@ function keep(path: string, stats: Stats): Kept {
   return { mode, bytes: readFileSync(path), print: stamped(path) };
 }
 
-function isSame(path: string, stats: Stats, kept: Kept | undefined): boolean {
+function isSame(path: string, stats: Stats, kept: Kept | undefined, exact: boolean): boolean {
   if (!kept || kept.mode !== (stats.mode & 0o7777)) return false;
   if (stats.isSymbolicLink()) return kept.link === readlinkSync(path);
   if (!stats.isFile()) return stats.isDirectory() && isFolderOf(kept);
-  return kept.print === printOf(stats) && stats.mtimeMs === THEN.getTime();
+  if (exact && kept.print !== printOf(stats)) return false;
+  return kept.bytes?.length === stats.size && stats.mtimeMs === THEN.getTime();
 }
 
 /** Whether a file that was touched is still what it was. */
