@@ -134,7 +134,10 @@ test("recorded(): CI only replays", async () => {
 
 test("recorded(): fewer requests than were recorded are drift, and so is a request more", async () => {
   await using it = await project(`await recorded("greets", async () => {
-    for (let i = 0; i < Number(process.env.TIMES); i++) await ask("hi " + i).catch(() => {});
+    for (let i = 0; i < Number(process.env.TIMES); i++) {
+      await ask("hi " + i).catch(() => {});
+      if (process.env.FAIL) throw new Error("the body failed");
+    }
   });`);
   assert.equal((await it.run({ ...RECORD, TIMES: "2" })).ok, true);
   assert.equal((await it.run({ TIMES: "2" })).ok, true);
@@ -143,6 +146,9 @@ test("recorded(): fewer requests than were recorded are drift, and so is a reque
     assert.deepEqual([ok, asked], [false, 0], said);
     assert.match(said, /The run of 'greets' is not the recorded one/);
   }
+  const failed = await it.run({ TIMES: "2", FAIL: "1" });
+  assert.match(failed.said, /the body failed/);
+  assert.doesNotMatch(failed.said, /is not the recorded one/, "what it did not come to ask is not drift");
 });
 
 test("recorded(): one at a time, and what asks nothing has tested nothing", async () => {
