@@ -89,7 +89,7 @@ function meantOf(operations: Grammar["operations"]): Grammar["operations"] {
 }
 
 /** The first of each list, then the second of each. */
-export function interleaved<T>(lists: readonly (readonly T[])[]): T[] {
+function interleaved<T>(lists: readonly (readonly T[])[]): T[] {
   const longest = Math.max(0, ...lists.map(({ length }) => length));
   return Array.from({ length: longest }, (_, i) => lists.flatMap((list) => i < list.length ? [list[i]!] : [])).flat();
 }
@@ -214,7 +214,7 @@ class Draws {
 }
 
 /** The names of all parts of a candidate, operations last. */
-export function partsOf({ steps }: Candidate): string[] {
+function partsOf({ steps }: Candidate): string[] {
   const parts = steps.flatMap(({ plan, spelling, mined, rewritings }) => [plan, spelling, ...rewritings, mined]);
   return [...parts.filter((part) => part !== undefined), ...steps.map(({ operation }) => operation)];
 }

@@ -3,7 +3,7 @@ import type { Api } from "./model.ts";
 import type { Script } from "./script.ts";
 
 /** Where a session takes place, and what it is about. */
-export interface SessionPlace extends Pick<Script, "prompt" | "allowed"> {
+interface SessionPlace extends Pick<Script, "prompt" | "allowed"> {
   readonly project: string;
   readonly home: string;
   /** The model's address. */

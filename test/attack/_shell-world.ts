@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import type { AttackCall, Effect, Target } from "../../lib/attack/grammar/types.ts";
 
 const WORLD = "/tmp/w";
-export const CANARY = "canary7f3a91c2";
+const CANARY = "canary7f3a91c2";
 
 /** What the adversary aims at in the world that the script below makes. */
 export function target(property: Effect): Target {

@@ -39,7 +39,7 @@ if (back) await ask();
 `;
 
 /** What may be wrong with it: the words it has, and those it has instead. */
-export const FAULTS = {
+const FAULTS = {
   none: ["", ""],
   "reads the answer by a wrong key": [".permissionDecision ===", ".permission_decision ==="],
   "drops entries with a matcher": ["!entry.matcher || /^Bash$/.test(entry.matcher)", "!entry.matcher"],

@@ -19,7 +19,7 @@ export interface Called {
 type Inputs = { readonly [field: string]: Arbitrary<unknown> };
 
 /** An object as JSON.parse makes it; each field with a `?` is left out half the time. */
-export function partial(fc: FastCheck, fields: Inputs): Arbitrary<Fields> {
+function partial(fc: FastCheck, fields: Inputs): Arbitrary<Fields> {
   const made = Object.entries(fields).map(([key, value]) =>
     fc.tuple(fc.constant(key.replace("?", "")), value, key.endsWith("?") ? fc.boolean() : fc.constant(true))
   );
