@@ -122,6 +122,11 @@ test("LOG 6, 8: a run that was killed goes on: no reply is asked twice, what was
   const busy = await here.crochet(["run", "agent.ts", "--resume", "last"]);
   assert.equal(busy.code, 1);
   assert.match(busy.err, /is running it/);
+  const seen = await here.crochet(["view", "last"]);
+  assert.equal(seen.code, 0, seen.err);
+  const page = readFileSync(seen.out.trim(), "utf8");
+  assert.match(page, /Its last run has not ended/);
+  assert.match(page, /The log ends before the call did/);
   child.kill("SIGKILL");
   await over;
   assert.equal(count(here, "asked"), 2);
