@@ -62,7 +62,7 @@ export class AttackError extends Error {
  *
  * const reader = agent({ tools: [Read] });
  * // In a test: await attack(reader, { never: "changes:.env", runs: 2000, seed: 7 });
- * await attack(reader, { never: "changes:.env" }).catch(({ message }) => console.log(message)); // it has no 'from'
+ * await attack(reader, { never: "changes:.env" }).catch(({ message }) => console.log(message)); // Cannot attack an agent that does not name …
  * ```
  *
  * @throws {AttackError} if a property is broken or vacuous, or was not measured, or not enough

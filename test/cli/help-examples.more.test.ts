@@ -147,6 +147,12 @@ for (const command of await everyCommand(commands())) {
       const { text } = await run(`timeout -s INT 5 ${example}`, cwd);
       return assert.match(text, /127\.0\.0\.1:8787/);
     }
+    // An agent without guards is broken at once; without a sandbox it is not measured.
+    if (name === "crochet attack") {
+      const { code, text } = await run(`${example} --seconds 5`, cwd);
+      assert.match(text, code === 2 ? /not measured/ : /^[✓✗] reads:\.env/m);
+      return assert.ok(code === 1 || code === 2, text);
+    }
     // The whole count belongs to the long run of the tests.
     const { code, text } = await run(
       process.env.CROCHET_TEST_LONG ? example : example.replace("--runs 200", "--runs 3"),
