@@ -316,7 +316,12 @@ export class TapeSession {
     const header = tape?.header ?? await this.#header(kept);
     const stale = kept.filter((call) => call.stale);
     const found = causesOf([...this.#divergences.values()]);
-    const divergences = found.length > 0 ? [...this.#hookCause(), ...found] : found;
+    const [hook] = found.length > 0 ? this.#hookCause() : [];
+    // What the model reads of it is the same change once more.
+    const after = found.map(({ expected, actual, ...rest }): Divergence =>
+      hook && rest.words.includes(hook.path) ? rest : { ...rest, expected, actual }
+    );
+    const divergences = hook ? [hook, ...after] : found;
     const ok = this.mode === "update" ||
       (divergences.length === 0 && unused.length === 0 && this.toolDrifts.length === 0);
     return {

@@ -37,10 +37,11 @@ const CHANGES: { file: string; from: string; to: string; says: string[]; calls?:
     from: "on Fridays",
     to: "on Mondays",
     says: [
-      "prompt: messages.0.content.1.text, from hook user-prompt-submit.team.ts, is not what was recorded (at main#1)",
-      "  line 3",
+      "hook: user-prompt-submit.team.ts does not say at user-prompt-submit what it said (at main)",
+      "  line 2",
       "  - It ships on Fridays.",
       "  + It ships on Mondays.",
+      "prompt: messages.0.content.1.text, from hook user-prompt-submit.team.ts, is not what was recorded (at main#1)",
       "not requested: all 3 calls",
     ],
     calls: "1 kept, 2 new",

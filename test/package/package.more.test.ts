@@ -92,7 +92,7 @@ for (const { name, args, skip } of RUNTIMES) {
       for (const part of Object.keys(exports)) {
         if (part === "./package.json" || part === "./durable/restate") continue;
         const found = await import("crochet" + part.slice(1));
-        if (Object.keys(found).length === 0) throw new Error(part);
+        if (Object.keys(found).length === 0 && part !== "./testing/preload") throw new Error(part);
       }
       console.log("all");
     `;
