@@ -60,7 +60,13 @@ async function storeFor(
   logged: SessionLog | undefined,
 ): Promise<SessionStore> {
   if (logged && !own.store && !parts.options.store) return logged.store;
-  const kept = own.store ? sessionStore(own.store) : parts.store;
+  // What is on a tape or an engine has its own record: only its transcript is kept where logs are.
+  const isBeside = typeof own.log === "string" && !own.store && !parts.options.store;
+  const kept = own.store
+    ? sessionStore(own.store)
+    : isBeside
+    ? (await import("../transcript/jsonl.ts")).jsonlStore(own.log as string)
+    : parts.store;
   const given = own.store ?? parts.options.store;
   // An engine knows a run by how many the store has of it, which messages alone do not say.
   if (engineOf(own.step ?? parts.options.step) && given && !given.append) {

@@ -39,16 +39,18 @@ function logOf(said: readonly Said[], id: string): LogEntry[] {
     seed: id,
     versions: { crochet: "0.2" },
   }];
-  for (const one of said) {
-    const at = 0;
-    if (one.type === "about") entries.push({ agent: MAIN, id, about: one.about });
-    else if (one.type === "message") {
-      const { role, content } = one.message;
-      entries.push({ message: one.index, lane: MAIN, role, content: content as never, at });
-    } else if (one.type === "end") {
-      const { type: _, ...ending } = one;
-      entries.push({ ended: MAIN, ending, at });
-    } else entries.push({ note: { agent_id: id, ...one } as never, at });
+  return [...entries, ...said.map((one) => entryOf(one, id))];
+}
+
+/** A fact of a transcript as a line of the log of its session. */
+export function entryOf(one: Said, id: string): LogEntry {
+  const at = 0;
+  if (one.type === "about") return { agent: MAIN, id, about: one.about };
+  if (one.type === "message") {
+    const { role, content } = one.message;
+    return { message: one.index, lane: MAIN, role, content: content as never, at };
   }
-  return entries;
+  if (one.type !== "end") return { note: { agent_id: id, ...one } as never, at };
+  const { type: _, ...ending } = one;
+  return { ended: MAIN, ending, at };
 }

@@ -54,10 +54,19 @@ export async function waitForAnswer<T>(
  */
 export function openQuestions<T>(folder: string): (OpenQuestion<T> & { readonly path: string })[] {
   if (!existsSync(folder)) return [];
+  // A run that ends meanwhile takes its questions away.
+  const orNone = <V>(read: () => V[]): V[] => {
+    try {
+      return read();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+      throw error;
+    }
+  };
   const found = readdirSync(folder).filter((name) => name.endsWith(ANSWERS)).flatMap((name) =>
-    readdirSync(join(folder, name)).filter((file) => /^\w+\.json$/.test(file)).map((file) => {
+    orNone(() => readdirSync(join(folder, name))).filter((file) => /^\w+\.json$/.test(file)).flatMap((file) => {
       const path = join(folder, name, file);
-      return { ...JSON.parse(readFileSync(path, "utf8")) as OpenQuestion<T>, path };
+      return orNone(() => [{ ...JSON.parse(readFileSync(path, "utf8")) as OpenQuestion<T>, path }]);
     })
   );
   return found.filter(({ path }) => !existsSync(answerOf(path))).sort((a, b) => a.at - b.at);

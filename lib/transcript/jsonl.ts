@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { claim } from "../files/lock.ts";
 import type { LogEntry } from "../log/entry.ts";
@@ -23,6 +23,8 @@ export interface JsonlStoreOptions {
 /** Keeps each transcript as a file of JSON lines; exported through on-demand.ts. */
 export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): TranscriptStore {
   const logs = new Map<string, LineLog>();
+  /** Sessions that were logged: what is added to their transcripts becomes lines of their logs. */
+  const partsOfLogs = new Set<string>();
   const fileOf = (id: string): string => {
     checkId(id);
     return join(dir, `${id}${ENDING}`);
@@ -64,9 +66,11 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
       if (!log) {
         const file = fileOf(id);
         mkdirSync(dir, { recursive: true });
+        if (isLogAt(file)) partsOfLogs.add(id);
         logs.set(id, log = new LineLog(file));
       }
-      log.append(entries);
+      const { entryOf } = partsOfLogs.has(id) ? await import("../log/convert.ts") : {};
+      log.append(entryOf ? entries.map((entry) => entryOf(entry, id)) : entries);
       // The run is over: most sessions never write again, and open files are limited.
       if (entries.at(-1)?.type === "end") forget(id);
     },
@@ -91,6 +95,16 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
       };
     },
   };
+}
+
+/** Whether a file is a log, of which a transcript is a part. */
+function isLogAt(path: string): boolean {
+  if (!existsSync(path)) return false;
+  const file = openSync(path, "r");
+  const start = Buffer.alloc(7);
+  readSync(file, start, 0, 7, 0);
+  closeSync(file);
+  return start.toString() === '{"log":';
 }
 
 function idsIn(dir: string): string[] {

@@ -3,9 +3,15 @@ import { existsSync, readdirSync, readFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { textOf } from "../../lib/core/messages.ts";
+import { agent, jsonlStore } from "../../lib/index.ts";
+import { readLog } from "../../lib/log/read.ts";
+import { scripted } from "../../lib/testing/index.ts";
+import { transcriptOf } from "../../lib/transcript/store.ts";
 import { ended } from "../_crochet.ts";
 import { place } from "../_place.ts";
 import { OUR_RUNTIME } from "../_runtime.ts";
+import { scratch } from "../_scratch.ts";
 
 const LIB = fileURLToPath(new URL("../../lib/", import.meta.url));
 
@@ -41,4 +47,15 @@ test("agent.run() in a script is logged: git ignores it, and logs of more than 3
     [1, [".gitignore"]],
     "what takes its place is not ours",
   );
+});
+
+test("a session that was logged goes on in a store of its folder: what is added becomes lines of its log", async () => {
+  using folder = scratch();
+  const helper = (text: string) => agent({ model: scripted([{ text }]), cwd: folder.path });
+  const { id } = await helper("one").run("first", { log: folder.path });
+  const resumed = await helper("two").run("second", { store: jsonlStore(folder.path), resume: id });
+  assert.equal(resumed.stop, "done");
+  const log = readLog(join(folder.path, `${id}.jsonl`))!;
+  const said = transcriptOf(log.transcript()!).messages.map((message) => textOf(message));
+  assert.deepEqual(said, ["first", "one", "second", "two"]);
 });
