@@ -314,6 +314,10 @@ export class TapeLane {
         const queue = known.get(id);
         return queue && queue.length > 1 ? queue.shift() : queue?.[0];
       },
+      // What starts agents is not on a tape: they are.
+      lacks: (id) =>
+        session.isOffline && program!.tape.header.tools && !session.faults &&
+        !program!.tape.clocks.some(({ clock }) => clock === laneBelow(this.name, id)),
       isOver: () => mode === "update" && this.clock.isLive,
       note: (fact) => this.#session.recording.tools.push(fact),
       change: (fact, apply) => this.#session.served.change(fact, apply),

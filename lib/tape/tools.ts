@@ -24,6 +24,8 @@ export interface ToolTape {
   readonly mask: Mask;
   /** What was recorded of a call, by its id: of one that was made more than once, what came next. */
   readonly next: (toolUseId: string) => ToolFact | undefined;
+  /** Whether a call that has no result on the tape was never made: a replay that serves tools must not make it. */
+  readonly lacks: (toolUseId: string) => boolean;
   /** Whether the run has left what was recorded: a call is another one then, even of the same id. */
   readonly isOver: () => boolean;
   readonly note: (fact: ToolFact) => void;
@@ -39,7 +41,7 @@ export interface ToolTape {
 /** A tool whose calls are recorded or served. The model sees the same tool. */
 export function tapedTool(tool: Tool, tape: ToolTape): Tool {
   const alone = tool.effect === "write" && !tool.parallel;
-  if (!alone && !tape.record && tape.serve === "no") return tool;
+  if (tool.effect !== "write" && !tape.record && tape.serve === "no") return tool;
   const run = async (input: unknown, context: ToolContext): Promise<ToolReturn> => {
     try {
       const fact = tape.serve === "no" || tape.isOver() ? undefined : tape.next(context.toolUseId);
@@ -58,6 +60,11 @@ export function tapedTool(tool: Tool, tape: ToolTape): Tool {
           tape.note(fact);
           return output(tape.mask.off(fact.result));
         }
+      }
+      if (!fact && tool.effect === "write" && tape.lacks(context.toolUseId)) {
+        throw new ToolError(`Cannot replay ${tool.name} as the recorded run never made this call: nothing was run`, {
+          code: "tape_drift",
+        });
       }
       return tape.record ? await record(tool, input, context, tape) : await tool.run(input, context);
     } finally {

@@ -250,3 +250,14 @@ test("CROCHET_LOG=off leaves no log; a log that was not written here is looked a
   }
   assert.equal((await here.crochet(["replay", "stranger", "--trust"])).code, 0);
 });
+
+test("a replay never makes a call that a guard denied, once the guard is gone: it is drift", async () => {
+  using here = project();
+  here.put({ [HOOK]: `import { deny } from "${LIB}index.ts";\nexport default () => deny("never");\n` });
+  assert.equal((await run(here)).code, 0);
+  here.put({ [HOOK]: hook("take care") });
+  const { code, out } = await here.crochet(["replay", "last"]);
+  assert.equal(code, 1, out);
+  assert.match(out, /hook: pre-tool-use@Save\.advise\.ts/);
+  assert.match(out, /\+ Cannot replay Save as the recorded run never made this call: nothing was run/);
+});
