@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { frameOf } from "../lib/tape/frames.ts";
+import { frameOf } from "../lib/replay/frames.ts";
 import { replyEvents, type ScriptedReply } from "../lib/testing/scripted.ts";
 
 export const CALLS = 20;
@@ -115,7 +115,7 @@ function streamOf(frames: readonly string[]): ReadableStream<Uint8Array> {
 async function ours(wire: boolean): Promise<Contestant> {
   const { agent, tool } = await import("../lib/index.ts");
   const { scripted } = await import("../lib/testing/index.ts");
-  const { readTape } = await import("../lib/tape/read.ts");
+  const { readTape } = await import("../lib/replay/read.ts");
   const folder = mkdtempSync(join(tmpdir(), "crochet-bench-"));
   const options = {
     name: "bench",

@@ -3,8 +3,8 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { agent, tool } from "../lib/index.ts";
-import { fixtureAt } from "../lib/tape/fixture.ts";
-import { runFixture } from "../lib/tape/run-fixture.ts";
+import { fixtureAt } from "../lib/replay/fixture.ts";
+import { runFixture } from "../lib/replay/run-fixture.ts";
 import { scripted } from "../lib/testing/index.ts";
 
 const count = Number(process.argv[2] ?? 1000);

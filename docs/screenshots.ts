@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { fixtureAgent } from "../lib/cli/_fixtures.ts";
-import { findFixture } from "../lib/tape/fixture.ts";
-import { runFixture } from "../lib/tape/run-fixture.ts";
+import { findFixture } from "../lib/replay/fixture.ts";
+import { runFixture } from "../lib/replay/run-fixture.ts";
 import { rolloutWriter } from "../lib/transcript/rollout.ts";
 import { terminalPage } from "./_terminal.ts";
 

@@ -1,4 +1,4 @@
-export { agent } from "./agent.ts";
+export { agent } from "./agent/agent.ts";
 export type { Agent, AgentOptions, AgentSession, ResultOf, RunOptions, SandboxOption } from "./agent/options.ts";
 export type { OutputOption } from "./agent/output.ts";
 export type { AskOptions, Params } from "./agent/params.ts";
@@ -66,7 +66,7 @@ export type { Middleware } from "./http/middleware.ts";
 export type { McpOptions, McpProcess, McpRemote, McpServer } from "./mcp/servers.ts";
 export type { PermissionAsker, PermissionReply } from "./permissions/gate.ts";
 export type { PermissionMode, Permissions } from "./permissions/rules.ts";
-export type { TapeMode, TapeOptions } from "./tape/options.ts";
+export type { TapeMode, TapeOptions } from "./replay/options.ts";
 export { memoryStore } from "./transcript/memory.ts";
 export { jsonlStore, sqliteStore } from "./transcript/on-demand.ts";
 export type { MinimalStore } from "./transcript/memory.ts";

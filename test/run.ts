@@ -1,7 +1,7 @@
 /**
  * Runs the tests and ends with one line of counts, taken from the runners' own reports.
  *
- *     bun run test                  every test under Bun; core, hooks, process, tools, tape and one CLI file under Deno too
+ *     bun run test                  every test under Bun; core, hooks, process, tools, replay and one CLI file under Deno too
  *     bun run test --more           what takes longer (files named *.more.test.ts), and the rest under Deno
  *     bun run test --all            both
  *     bun run test test/core        these files or folders, under both
@@ -116,7 +116,7 @@ function runsUnder(runtime: Runtime, file: string): boolean {
   if (runtime === "deno" && once) return false;
   if (named.length > 0 || flags.all) return true;
   const quick = !file.endsWith(".more.test.ts") &&
-    (runtime === "bun" || /^test\/(?:(?:core|hooks|process|tools|tape)\/|cli\/init\.)/.test(file));
+    (runtime === "bun" || /^test\/(?:(?:core|hooks|process|tools|replay)\/|cli\/init\.)/.test(file));
   return quick !== Boolean(flags.more);
 }
 

@@ -21,7 +21,7 @@ import {
 import { price, type Prices } from "../anthropic/prices.ts";
 import { permitter } from "../permissions/permit.ts";
 import type { Tracing } from "../telemetry/telemetry.ts";
-import type { TapeLane } from "../tape/lane.ts";
+import type { TapeLane } from "../replay/lane.ts";
 import { hashOf } from "../transcript/store.ts";
 import { agentSession } from "./agent-session.ts";
 import { commandRules, hookExec, sessionSandbox } from "./command-rules.ts";
@@ -277,7 +277,7 @@ function specOf(
     ...(steps ? { around: steps.stepsOn(engine!, spans?.around) } : spans && { around: spans.around }),
     price: (name, usage, asked = model) => asked.isFree ? 0 : price(name, usage, prices),
     exec: hookExec(sandbox.hooks),
-    files: async (cwd) => (await import("../files/hook-files.ts")).hookFiles(cwd),
+    files: async (cwd) => (await import("../hooks/hook-files.ts")).hookFiles(cwd),
     ...(gate && { permit: permitter(gate) }),
     recovery: recovery(options.fallbackModel, compactor && ((run) => compactor.compact(run, true))),
     paramsOf,

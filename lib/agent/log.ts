@@ -7,7 +7,7 @@ import type { SessionState } from "../core/run.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { workspacePath } from "../files/confine.ts";
 import { privateDir, stateDir } from "../files/state-dir.ts";
-import { crochetVersion, runtimeVersion } from "../files/version.ts";
+import { crochetVersion, runtimeVersion } from "../runtime/version.ts";
 import type { AnswerFact } from "../log/entry.ts";
 import { plain } from "../log/hook-step.ts";
 import { type LoggedSession, LogLane } from "../log/lane.ts";
@@ -16,9 +16,9 @@ import { answersOf, noteOwnLog, sweepLogs } from "../log/own.ts";
 import type { Past } from "../log/past.ts";
 import { RunLog } from "../log/run-log.ts";
 import type { PermissionAsker, PermissionReply } from "../permissions/gate.ts";
-import type { Answers } from "../tape/people.ts";
-import { LaneClock } from "../tape/clock.ts";
-import { MAIN } from "../tape/tape.ts";
+import type { Answers } from "../replay/people.ts";
+import { LaneClock } from "../replay/clock.ts";
+import { MAIN } from "../replay/tape.ts";
 import { jsonlStore } from "../transcript/jsonl.ts";
 import type { SessionStore } from "../transcript/memory.ts";
 import type { AgentOptions, RunOptions } from "./options.ts";
@@ -156,7 +156,7 @@ async function pastOf(path: string, own: RunOptions, prompt: Prompt | undefined)
 
 /** Notes the secrets that a log shows, to be found when their variables are gone. */
 async function noteSecrets(log: RunLog, cwd: string): Promise<void> {
-  const { encodedForms, secretsOf, secretsOfFolder } = await import("../tape/redact/secrets.ts");
+  const { encodedForms, secretsOf, secretsOfFolder } = await import("../replay/redact/secrets.ts");
   const known = [...secretsOf(process.env), ...secretsOfFolder(cwd)];
   if (known.length === 0) return;
   log.flush();

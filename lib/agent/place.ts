@@ -5,7 +5,7 @@ import type { Limits } from "../core/limits.ts";
 import type { Prompt } from "../core/messages.ts";
 import type { ApiTool } from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
-import type { TapeSession } from "../tape/session.ts";
+import type { TapeSession } from "../replay/session.ts";
 import { claiming, memoryStore, type SessionStore, sessionStore } from "../transcript/memory.ts";
 import { engineOf } from "./engine.ts";
 import type { SessionLog } from "./log.ts";

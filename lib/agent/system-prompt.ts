@@ -3,8 +3,8 @@ import type { Clock } from "../core/clock.ts";
 import type { EventFields } from "../core/events.ts";
 import type { AgentSpec } from "../core/run.ts";
 import type { SessionLog } from "./log.ts";
-import type { TapeSession } from "../tape/session.ts";
-import { BUILT_IN } from "../files/importing.ts";
+import type { TapeSession } from "../replay/session.ts";
+import { BUILT_IN } from "../runtime/importing.ts";
 import { isOfEnvironment } from "./tape.ts";
 
 /** What a system prompt is made of: the agent's own text, and what is found in its directory. */

@@ -1,10 +1,10 @@
 import type { AgentOptions, RunOptions } from "./options.ts";
 import type { SessionLog } from "./log.ts";
-import type { Answers } from "../tape/people.ts";
-import type { DriftReport } from "../tape/drift/drift.ts";
+import type { Answers } from "../replay/people.ts";
+import type { DriftReport } from "../replay/drift/drift.ts";
 import type { Header } from "../log/entry.ts";
-import type { TapeOptions } from "../tape/options.ts";
-import type { TapeSession } from "../tape/session.ts";
+import type { TapeOptions } from "../replay/options.ts";
+import type { TapeSession } from "../replay/session.ts";
 
 /** The tape of a session, if it has one: that of its run, of the environment, or of its agent. */
 export async function tapeFor(
@@ -16,7 +16,7 @@ export async function tapeFor(
 ): Promise<TapeSession | undefined> {
   const { CROCHET_TAPE, CROCHET_TAPE_MODE } = process.env;
   if (agents === undefined && own === undefined && !CROCHET_TAPE && !CROCHET_TAPE_MODE) return undefined;
-  loaded ??= Promise.all([import("../tape/options.ts"), import("../tape/session.ts")]);
+  loaded ??= Promise.all([import("../replay/options.ts"), import("../replay/session.ts")]);
   const [{ nextTape, tapeOptions }, { openTape }] = await loaded;
   const by = own !== undefined ? "command" : CROCHET_TAPE ? "environment" : "agent";
   const given = tapeOptions(own, agents, process.env, resolve);
@@ -27,7 +27,7 @@ export async function tapeFor(
     return tape;
   };
   if (options?.mode !== "record" && options?.mode !== "update") return options && await open(options);
-  const { recordedFrom } = await import("../tape/record/keep-files.ts");
+  const { recordedFrom } = await import("../replay/record/keep-files.ts");
   const recorded = recordedFrom(options, from, cwd, by);
   try {
     const tape = await open(recorded);
@@ -80,7 +80,7 @@ export async function askerFor(
   answers: Answers | undefined,
 ): Promise<RunOptions["asker"]> {
   if (!answers || (!person && answers.known.length === 0)) return person;
-  return (await (people ??= import("../tape/people.ts"))).tapedAsker(answers, person);
+  return (await (people ??= import("../replay/people.ts"))).tapedAsker(answers, person);
 }
 
 type Decided = { readonly [part in "permissions" | "ask" | "sandbox"]?: RunOptions[part] | undefined };
@@ -98,7 +98,7 @@ export async function decidedBy(
   if (!answers) return run;
   const mayAsk = run.ask !== undefined && !answers.isOffline;
   const ask = mayAsk || answers.known.length > 0
-    ? (await (people ??= import("../tape/people.ts"))).tapedPermissions(answers, run.ask)
+    ? (await (people ??= import("../replay/people.ts"))).tapedPermissions(answers, run.ask)
     : undefined;
   const header = tape?.program?.tape.header;
   if (header) {
@@ -133,8 +133,8 @@ export function notedHooks(
 }
 
 /** Kept: to ask for a module again is quick, and to open a tape is to be quicker; and runs that begin at once keep their order. */
-let loaded: Promise<[typeof import("../tape/options.ts"), typeof import("../tape/session.ts")]> | undefined;
-let people: Promise<typeof import("../tape/people.ts")> | undefined;
+let loaded: Promise<[typeof import("../replay/options.ts"), typeof import("../replay/session.ts")]> | undefined;
+let people: Promise<typeof import("../replay/people.ts")> | undefined;
 
 /** What is left out of the workspace that is kept with a tape. */
 const leftOut = new WeakMap<TapeSession, readonly { readonly path: string; readonly why: string }[]>();
@@ -172,14 +172,14 @@ export async function closeTape(
   const left = leftOut.get(tape);
   for (const { path, why } of left ?? []) warn(`${path} is not kept with the fixture: ${why}`);
   if (left) {
-    const { gitIgnored } = await import("../tape/record/keep-files.ts");
+    const { gitIgnored } = await import("../replay/record/keep-files.ts");
     const ignored = gitIgnored(report.tape, process.cwd());
     if (ignored !== undefined) warn(ignored);
   }
   if (report.ok || tape.isReported) return;
   // What did not come to its end has not drifted.
   if (stop === "aborted" && report.divergences.length + report.tools.length === 0) return;
-  const { PLAIN, reportLines } = await import("../tape/drift/report.ts");
+  const { PLAIN, reportLines } = await import("../replay/drift/report.ts");
   // A script may ask something else by now, or export no agent: only who runs it can renew its tape.
   const renew = isOfEnvironment(tape) ? "CROCHET_TAPE_MODE=update" : undefined;
   warn(`Tape ${report.tape}: ${reportLines(report, PLAIN, renew).join("\n")}`);

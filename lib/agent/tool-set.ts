@@ -2,7 +2,7 @@ import { thrownWords } from "../core/thrown.ts";
 import { type Tool, ToolError, type ToolSession } from "../core/tool.ts";
 import type { McpServers } from "../mcp/mcp.ts";
 import type { McpOptions } from "../mcp/servers.ts";
-import type { TapeSession } from "../tape/session.ts";
+import type { TapeSession } from "../replay/session.ts";
 
 export interface ToolSetOptions {
   readonly own: readonly Tool[];

@@ -4,7 +4,7 @@ import { type Cache, requestWriter } from "./request-bytes.ts";
 import { type OpenReply, replyStream } from "../http/reply-stream.ts";
 import { type JsonSchema, type Model, ModelError, type ModelRequest } from "../core/model.ts";
 import { shown } from "../core/shown.ts";
-import { checkOptions, type OptionKind } from "../files/options.ts";
+import { checkOptions, type OptionKind } from "../input/options.ts";
 import type { Middleware } from "../http/middleware.ts";
 
 /** The model an agent talks to when none is named. */

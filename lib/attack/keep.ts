@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { BUILT_IN } from "../files/importing.ts";
-import { ATTACK_FILE, type Fixture, scriptOnTape } from "../tape/fixture.ts";
+import { BUILT_IN } from "../runtime/importing.ts";
+import { ATTACK_FILE, type Fixture, scriptOnTape } from "../replay/fixture.ts";
 import { type Attack, attackProperty, type AttackWork } from "./attack.ts";
 import type { AttackCall } from "./grammar/types.ts";
 import { placeholder } from "./properties.ts";

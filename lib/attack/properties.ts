@@ -1,11 +1,11 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { nearest } from "../files/nearest.ts";
+import { nearest } from "../input/nearest.ts";
 import { parseIgnoreLine } from "../tools/search/ignore.ts";
-import type { Invariant, Observed } from "../tape/fault/invariants.ts";
-import { invariantsFile, invariantsIn, judge } from "../tape/fault/judge.ts";
-import { runSeen } from "../tape/seen.ts";
-import type { Tape } from "../tape/tape.ts";
+import type { Invariant, Observed } from "../replay/fault/invariants.ts";
+import { invariantsFile, invariantsIn, judge } from "../replay/fault/judge.ts";
+import { runSeen } from "../replay/seen.ts";
+import type { Tape } from "../replay/tape.ts";
 import type { AttackedCall, Trial } from "./adversary.ts";
 import { PORT, type WorldEffect } from "./effects.ts";
 import type { Effect, Target } from "./grammar/types.ts";

@@ -1,4 +1,4 @@
-import { type Ink, PLAIN } from "../tape/drift/report.ts";
+import { type Ink, PLAIN } from "../replay/drift/report.ts";
 import type { AttackedCall } from "./adversary.ts";
 import { effectText } from "./effects.ts";
 import type { Attacked, Finding } from "./worker.ts";

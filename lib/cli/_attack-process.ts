@@ -1,7 +1,7 @@
 import { type ProcessTask, PROGRESS } from "../attack/attack.ts";
 import type { Attackable, SessionOptions } from "../attack/adversary.ts";
 import { attackHere } from "../attack/worker.ts";
-import { doTask } from "../tape/fresh.ts";
+import { doTask } from "../replay/fresh.ts";
 import { findServers } from "./_config.ts";
 import type { Io } from "./_io.ts";
 import { rulesHere } from "./_run-options.ts";

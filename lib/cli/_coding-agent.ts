@@ -1,6 +1,6 @@
-import { agent } from "../agent.ts";
+import { agent } from "../agent/agent.ts";
 import type { Agent } from "../agent/options.ts";
-import { BUILT_IN } from "../files/importing.ts";
+import { BUILT_IN } from "../runtime/importing.ts";
 import { Agent as AgentTool } from "../tools/agent.ts";
 import { AskUserQuestion, EnterPlanMode, ExitPlanMode } from "../tools/ask.ts";
 import { BashOutput, KillShell } from "../tools/background.ts";

@@ -5,7 +5,7 @@ import { isObject } from "../core/json.ts";
 import type { Limits } from "../core/limits.ts";
 import { limitsOf } from "../agent/limits.ts";
 import { readBrought } from "../files/confine.ts";
-import { nearest } from "../files/nearest.ts";
+import { nearest } from "../input/nearest.ts";
 import { userState } from "../hooks/file/places.ts";
 import { distrust } from "../hooks/trust.ts";
 import type { McpOptions, McpServer } from "../mcp/servers.ts";

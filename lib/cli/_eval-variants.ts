@@ -4,13 +4,13 @@ import { type Budget, keptEvals, readPlan, type Slot, slotName, type Variant } f
 import { type AgentOf, attempt, rehearse, type RunLine } from "../eval/attempt.ts";
 import type { Graded } from "../eval/grade.ts";
 import { type EvalPlace, whyNot } from "../eval/runs.ts";
-import type { Price } from "../tape/drift/drift.ts";
+import type { Price } from "../replay/drift/drift.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { realOr } from "../hooks/file/places.ts";
 import { git } from "../process/git.ts";
-import type { Fixture } from "../tape/fixture.ts";
-import { doTask, FreshProcesses } from "../tape/fresh.ts";
-import { BUILT_IN } from "../files/importing.ts";
+import type { Fixture } from "../replay/fixture.ts";
+import { doTask, FreshProcesses } from "../replay/fresh.ts";
+import { BUILT_IN } from "../runtime/importing.ts";
 import { fixtureScript } from "./_fixtures.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { builtIn, loadAgent } from "./_script.ts";

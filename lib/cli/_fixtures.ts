@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../agent/options.ts";
-import { nearest } from "../files/nearest.ts";
+import { nearest } from "../input/nearest.ts";
 import { shellWord } from "../core/shown.ts";
 import { isInside } from "../files/confine.ts";
 import { realOr } from "../hooks/file/places.ts";
@@ -17,9 +17,9 @@ import {
   isAttack,
   nameIn,
   scriptFromTape,
-} from "../tape/fixture.ts";
-import { readHeader } from "../tape/read.ts";
-import { BUILT_IN } from "../files/importing.ts";
+} from "../replay/fixture.ts";
+import { readHeader } from "../replay/read.ts";
+import { BUILT_IN } from "../runtime/importing.ts";
 import type { Flags } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { builtIn, loadAgent } from "./_script.ts";

@@ -1,4 +1,4 @@
-import { nearest } from "../files/nearest.ts";
+import { nearest } from "../input/nearest.ts";
 import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
 import { wrap } from "./show/text.ts";
 

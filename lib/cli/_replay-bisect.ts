@@ -5,7 +5,7 @@ import { realOr } from "../hooks/file/places.ts";
 import { ownArgv } from "../hooks/own-command.ts";
 import { git } from "../process/git.ts";
 import { runProcess } from "../process/process.ts";
-import type { Fixture } from "../tape/fixture.ts";
+import type { Fixture } from "../replay/fixture.ts";
 import { ProgressLine } from "./_each-of.ts";
 import { checkOut } from "./_eval-variants.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";

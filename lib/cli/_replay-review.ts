@@ -1,8 +1,8 @@
 import { createInterface } from "node:readline";
-import { type Fixture, fixtureProject } from "../tape/fixture.ts";
-import type { Normaliser } from "../tape/normalise.ts";
-import { readTape } from "../tape/read.ts";
-import { agentReview, type Change, type Review, reviewFixture } from "../tape/review.ts";
+import { type Fixture, fixtureProject } from "../replay/fixture.ts";
+import type { Normaliser } from "../replay/normalise.ts";
+import { readTape } from "../replay/read.ts";
+import { agentReview, type Change, type Review, reviewFixture } from "../replay/review.ts";
 import { fixtureAgent, isOfOthers } from "./_fixtures.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
@@ -24,7 +24,7 @@ export async function reviewFixtures(fixtures: readonly Fixture[], io: Io): Prom
     try {
       const tape = await readTape(fixture.tape);
       const reviewed = tape.header.command
-        ? (await import("../tape/server/review.ts")).commandReview(fixture, tape, {
+        ? (await import("../replay/server/review.ts")).commandReview(fixture, tape, {
           ...{ cwd: fixtureProject(fixture.folder), env: io.env, signal: io.signal },
           note: (line) => io.err(`${fixture.name}: ${line}\n`),
         })

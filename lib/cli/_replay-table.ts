@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { shellWord } from "../core/shown.ts";
-import type { DriftReport } from "../tape/drift/drift.ts";
-import { type Case, type Ink, junit, reportLines, shownOnce } from "../tape/drift/report.ts";
-import { neverReached } from "../tape/fault/judge.ts";
-import { type Fixture, fixturesIn } from "../tape/fixture.ts";
-import type { FixtureRun } from "../tape/run-fixture.ts";
+import type { DriftReport } from "../replay/drift/drift.ts";
+import { type Case, type Ink, junit, reportLines, shownOnce } from "../replay/drift/report.ts";
+import { neverReached } from "../replay/fault/judge.ts";
+import { type Fixture, fixturesIn } from "../replay/fixture.ts";
+import type { FixtureRun } from "../replay/run-fixture.ts";
 import { isOfOthers } from "./_fixtures.ts";
 import type { Flags } from "./_flags.ts";
 import type { Io } from "./_io.ts";

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
-import { BUILT_IN } from "../files/importing.ts";
+import { BUILT_IN } from "../runtime/importing.ts";
 import { privateDir } from "../files/state-dir.ts";
 import { type Log, readLog } from "../log/read.ts";
 import { promoted } from "../log/promote.ts";
-import { type Fixture, fixtureAt, scriptOnTape } from "../tape/fixture.ts";
-import { writeTape } from "../tape/write.ts";
+import { type Fixture, fixtureAt, scriptOnTape } from "../replay/fixture.ts";
+import { writeTape } from "../replay/write.ts";
 import type { Flags } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { expectOwn } from "./_stored.ts";

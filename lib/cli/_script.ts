@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../agent/options.ts";
-import { nearest } from "../files/nearest.ts";
-import { fileUrl, loadingScript } from "../files/importing.ts";
+import { nearest } from "../input/nearest.ts";
+import { fileUrl, loadingScript } from "../runtime/importing.ts";
 import { type Io, UsageError } from "./_io.ts";
 
 /**
@@ -57,7 +57,7 @@ async function imported(path: string, patience: Patience | undefined): Promise<{
     const until = patience && ((loaded: Promise<unknown>) => outOfPatience(path, patience, loaded));
     return await loadingScript(path, () => import(fileUrl(path)), until);
   } catch (error) {
-    const { importProblem } = await import("../files/importing.ts");
+    const { importProblem } = await import("../runtime/importing.ts");
     const { words, place } = importProblem(error);
     // The runtime knows the place of a mistake that keeps a script from being read; a stack has that of one it threw.
     const at = place ?? placeIn((error as Partial<Error>)?.stack ?? "", path);

@@ -1,10 +1,10 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { crochetVersion } from "../files/version.ts";
+import { crochetVersion } from "../runtime/version.ts";
 import { isSkipped } from "../hooks/file/file-name.ts";
 import { type Environment, shortPath } from "../hooks/file/places.ts";
 import { type Standing, standings } from "../hooks/trust.ts";
-import { FIXTURES, fixturesIn } from "../tape/fixture.ts";
+import { FIXTURES, fixturesIn } from "../replay/fixture.ts";
 import { agentScripts } from "./_find-hooks.ts";
 import type { Io } from "./_io.ts";
 import { coloursFor } from "./show/text.ts";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { EventFields } from "../core/events.ts";
-import { hookFiles } from "../files/hook-files.ts";
+import { hookFiles } from "../hooks/hook-files.ts";
 import { ownCommand } from "../hooks/own-command.ts";
 import { exec } from "../process/process.ts";
 import { HookRegistry } from "../hooks/registry.ts";

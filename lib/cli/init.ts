@@ -15,7 +15,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { shellWord } from "../core/shown.ts";
 import { runProcess } from "../process/process.ts";
 import { onPath } from "../process/program.ts";
-import { crochetVersion } from "../files/version.ts";
+import { crochetVersion } from "../runtime/version.ts";
 import { ownArgv } from "../hooks/own-command.ts";
 import { trust } from "../hooks/trust.ts";
 import { trustRecorded } from "./_fixtures.ts";

@@ -31,7 +31,7 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
   return await guarded(args, io, async () => {
     const [name, ...rest] = args;
     if (name === "--version") {
-      io.out(`${(await import("../files/version.ts")).crochetVersion()}\n`);
+      io.out(`${(await import("../runtime/version.ts")).crochetVersion()}\n`);
       return EXIT.ok;
     }
     if (name === undefined || name === "--json") {

@@ -1,5 +1,5 @@
 import { contentText } from "../core/messages.ts";
-import { nearest } from "../files/nearest.ts";
+import { nearest } from "../input/nearest.ts";
 import { type Tool, ToolError } from "../core/tool.ts";
 import { command, inLines, type Usage } from "./_flags.ts";
 import { EXIT, UsageError } from "./_io.ts";

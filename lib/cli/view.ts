@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import { basename, dirname, join, resolve } from "node:path";
 import type { Summary } from "../eval/compare.ts";
 import type { EvalPlan } from "../eval/plan.ts";
-import { nearest } from "../files/nearest.ts";
+import { nearest } from "../input/nearest.ts";
 import { privateDir, stateDir } from "../files/state-dir.ts";
-import { findFixture, type Fixture, fixtureAt, FIXTURES, fixturesIn } from "../tape/fixture.ts";
-import { readTape } from "../tape/read.ts";
+import { findFixture, type Fixture, fixtureAt, FIXTURES, fixturesIn } from "../replay/fixture.ts";
+import { readTape } from "../replay/read.ts";
 import { readRollout } from "../transcript/rollout.ts";
 import { pathFrom } from "../view/calls.ts";
 import { comparePage, runPage } from "../view/html.ts";

@@ -4,7 +4,7 @@ import type { TranscriptStore } from "../transcript/store.ts";
 import { agentObject } from "./_agent-object.ts";
 import { together } from "./_together.ts";
 import { addressOf, type Asked, DESK, FIXTURES_SERVICE, type Page, type Submitted } from "./_wire.ts";
-import { checkOptions, type OptionKind } from "../files/options.ts";
+import { checkOptions, type OptionKind } from "../input/options.ts";
 
 export { type Remote, remote, type RemoteOptions, type RemoteRun } from "./remote.ts";
 

@@ -1,13 +1,13 @@
 import type { Result } from "../core/run-events.ts";
 import { NO_USAGE } from "../core/messages.ts";
-import { type Price, priceOf } from "../tape/drift/drift.ts";
-import { type Fixture, inScratch } from "../tape/fixture.ts";
-import type { FixtureRun } from "../tape/run-fixture.ts";
-import { asksModel } from "../tape/server/api.ts";
-import { recordAgain } from "../tape/server/run.ts";
-import { inWorkspace } from "../tape/server/workspace.ts";
-import type { Call, Tape } from "../tape/tape.ts";
-import { readFiles } from "../tape/workspace.ts";
+import { type Price, priceOf } from "../replay/drift/drift.ts";
+import { type Fixture, inScratch } from "../replay/fixture.ts";
+import type { FixtureRun } from "../replay/run-fixture.ts";
+import { asksModel } from "../replay/server/api.ts";
+import { recordAgain } from "../replay/server/run.ts";
+import { inWorkspace } from "../replay/server/workspace.ts";
+import type { Call, Tape } from "../replay/tape.ts";
+import { readFiles } from "../replay/workspace.ts";
 
 /** A command that has not ended after half an hour hangs. */
 const MOST_SECONDS = 1800;

@@ -1,4 +1,4 @@
-import { type Price } from "../tape/drift/drift.ts";
+import { type Price } from "../replay/drift/drift.ts";
 import { costOf, type RunLine } from "./attempt.ts";
 import { concluded, type Conclusion } from "./conclusion.ts";
 import { addPrice, FREE } from "./grade.ts";

@@ -6,18 +6,18 @@ import { price } from "../anthropic/prices.ts";
 import { NO_USAGE, textOf, totalTokens, user } from "../core/messages.ts";
 import { readReply } from "../core/reply.ts";
 import { thrownWords } from "../core/thrown.ts";
-import { sha256 } from "../files/sha256.ts";
+import { sha256 } from "../runtime/sha256.ts";
 import { howEnded, runProcess } from "../process/process.ts";
 import { programAt } from "../process/program.ts";
 import { HOOK_MODEL, readPromptFile } from "../hooks/prompt.ts";
 import { jsonInText } from "../hooks/read-answer.ts";
-import { readFiles } from "../tape/workspace.ts";
-import type { Price } from "../tape/drift/drift.ts";
-import type { Invariant, Observed } from "../tape/fault/invariants.ts";
-import { invariantsOf, judge, type Judgement } from "../tape/fault/judge.ts";
-import type { Fixture } from "../tape/fixture.ts";
-import { withRootNamed } from "../tape/seen.ts";
-import { crashWords } from "../testing/check/laws/reliable.ts";
+import { readFiles } from "../replay/workspace.ts";
+import type { Price } from "../replay/drift/drift.ts";
+import type { Invariant, Observed } from "../replay/fault/invariants.ts";
+import { invariantsOf, judge, type Judgement } from "../replay/fault/judge.ts";
+import type { Fixture } from "../replay/fixture.ts";
+import { withRootNamed } from "../replay/seen.ts";
+import { crashWords } from "../check/laws/reliable.ts";
 import { LineLog, readLineLog } from "../transcript/line-log.ts";
 
 /** What one grader said of one run. */

@@ -1,11 +1,11 @@
 import { cpSync, existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fixtureAt, scriptFromTape, scriptOnTape } from "../tape/fixture.ts";
-import { ImportRefused } from "../tape/import/exchange.ts";
-import { readTape } from "../tape/read.ts";
-import type { Tape } from "../tape/tape.ts";
-import { BUILT_IN } from "../files/importing.ts";
-import { writeTape } from "../tape/write.ts";
+import { fixtureAt, scriptFromTape, scriptOnTape } from "../replay/fixture.ts";
+import { ImportRefused } from "../replay/import/exchange.ts";
+import { readTape } from "../replay/read.ts";
+import type { Tape } from "../replay/tape.ts";
+import { BUILT_IN } from "../runtime/importing.ts";
+import { writeTape } from "../replay/write.ts";
 import { KEPT } from "./attempt.ts";
 
 /** Whether a folder keeps a run of an eval. */

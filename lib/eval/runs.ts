@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { Price } from "../tape/drift/drift.ts";
+import type { Price } from "../replay/drift/drift.ts";
 import { LineLog, readLineLog } from "../transcript/line-log.ts";
 import { costOf, gradedAgain, KEPT, type RunLine, type RunPlace } from "./attempt.ts";
 import { addPrice, FREE, type Graded, OVER } from "./grade.ts";
@@ -261,7 +261,7 @@ export class EvalRuns {
     }
     this.#log.close();
     const path = join(this.#place.folder, "runs.jsonl");
-    const { writeWhole } = await import("../tape/drafts.ts");
+    const { writeWhole } = await import("../replay/drafts.ts");
     writeWhole(path, this.lines.map((line) => `${JSON.stringify(line)}\n`).join(""), { replace: true });
   }
 }

@@ -4,7 +4,7 @@ import { type FileHandle, mkdir, rmdir } from "node:fs/promises";
 import * as disk from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { hold } from "./confine.ts";
-import { isGone, thisOwner } from "./owner.ts";
+import { isGone, thisOwner } from "../process/owner.ts";
 import { pieces, type Splice, splicedLength } from "./splices.ts";
 
 /** The part of the file system a commit uses: tests pass one that fails at a chosen step. */

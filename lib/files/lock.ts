@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ToolError } from "../core/tool.ts";
-import { isGone, thisOwner } from "./owner.ts";
+import { isGone, thisOwner } from "../process/owner.ts";
 
 /**
  * Runs `work` while no other edit of this file runs, in this process or in another one of this user. `real` is

@@ -2,7 +2,7 @@ import { type AnyEvent, type EventName, type EventOf, EVENTS } from "../core/eve
 import { type Hook, type HookContext, type HookList, hookOn, type HookRecord } from "../core/hook.ts";
 import { compileMatcher } from "./match.ts";
 import { EVENT_NAMES, kebab, type ResolvedName } from "../core/names.ts";
-import { expectEvent } from "../files/nearest.ts";
+import { expectEvent } from "../input/nearest.ts";
 import { shown } from "../core/shown.ts";
 import type { Answer } from "../core/verdict.ts";
 

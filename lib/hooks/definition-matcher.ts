@@ -2,7 +2,7 @@ import { basename, isAbsolute, relative } from "node:path";
 import { EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import type { ResolvedName } from "../core/names.ts";
-import { expectEvent } from "../files/nearest.ts";
+import { expectEvent } from "../input/nearest.ts";
 import type { DefinitionMatcher } from "./definition.ts";
 import { listedNames, matcherOf } from "./file/record.ts";
 import { compileGlob } from "./glob.ts";

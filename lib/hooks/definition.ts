@@ -2,7 +2,7 @@ import type { EventName, EVENTS } from "../core/events.ts";
 import type { OnError } from "../core/hook.ts";
 import { isObject } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
-import { optionFault, type OptionKind } from "../files/options.ts";
+import { optionFault, type OptionKind } from "../input/options.ts";
 import type { Action, Operator } from "./rule.ts";
 import type { YamlText } from "./yaml.ts";
 

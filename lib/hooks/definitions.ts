@@ -4,7 +4,7 @@ import { type AnyEvent, type EventName, EVENTS } from "../core/events.ts";
 import type { Hook, HookRecord } from "../core/hook.ts";
 import { isObject } from "../core/json.ts";
 import { NO_OPINION, type Opinion, readNative } from "../core/verdict.ts";
-import { nearest } from "../files/nearest.ts";
+import { nearest } from "../input/nearest.ts";
 import { startOf } from "./command.ts";
 import { type Definition, fieldsOf, type HookDefinitions, type Path, readEntry } from "./definition.ts";
 import { conditionsOf, momentsOf } from "./definition-matcher.ts";

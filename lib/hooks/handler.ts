@@ -1,6 +1,6 @@
 import { isObject } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
-import { optionFault, type OptionKind } from "../files/options.ts";
+import { optionFault, type OptionKind } from "../input/options.ts";
 
 /** One hook of a settings file, checked: what its type needs is there, and every value fits. */
 export type Handler =

@@ -1,7 +1,7 @@
 import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { programOf } from "../process/program.ts";
-import { sha256 } from "../files/sha256.ts";
+import { sha256 } from "../runtime/sha256.ts";
 import { formatFileName, isSkipped } from "./file/file-name.ts";
 import { isGuard, readHeader } from "./file/record.ts";
 import { hostEvent, HOSTS } from "./hosts/index.ts";

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } fr
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { isObject, parsed } from "../core/json.ts";
-import { sha256 } from "../files/sha256.ts";
+import { sha256 } from "../runtime/sha256.ts";
 import { onPath } from "../process/program.ts";
 import { type Environment, writeWhole } from "./file/places.ts";
 import { HOSTS } from "./hosts/index.ts";

@@ -5,7 +5,7 @@ import { failurePolicy, type Folded, NOTHING } from "../core/fold.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { isInside, readBrought } from "../files/confine.ts";
-import { sha256 } from "../files/sha256.ts";
+import { sha256 } from "../runtime/sha256.ts";
 import type { HookFile } from "./discover.ts";
 import { type Environment, homeOf, realOr, stateFile, writeWhole } from "./file/places.ts";
 import { isGuard, type Listened } from "./file/record.ts";

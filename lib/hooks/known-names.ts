@@ -1,7 +1,7 @@
 import { EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { kebab } from "../core/names.ts";
-import { nearest } from "../files/nearest.ts";
+import { nearest } from "../input/nearest.ts";
 import { isAboutTool } from "./file/file-name.ts";
 import { sampleEvent } from "./samples.ts";
 

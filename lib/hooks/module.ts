@@ -1,6 +1,6 @@
 import type { HookRecord } from "../core/hook.ts";
-import { fileUrl } from "../files/importing.ts";
-import { sha256 } from "../files/sha256.ts";
+import { fileUrl } from "../runtime/importing.ts";
+import { sha256 } from "../runtime/sha256.ts";
 import type { HookFile } from "./discover.ts";
 import { type HookConfig, type KindParts, moduleRecord } from "./file/record.ts";
 import type { HookHost } from "./process/host.ts";
@@ -180,7 +180,7 @@ type Resolve = (
 
 /** What went wrong, in one line, without the names we gave to tell versions apart. */
 async function importMessage(error: unknown): Promise<string> {
-  const { importProblem } = await import("../files/importing.ts");
+  const { importProblem } = await import("../runtime/importing.ts");
   const errors: unknown[] = error instanceof AggregateError ? error.errors : [error];
   return errors.map((e) => {
     const { words, place } = importProblem(e);

@@ -3,7 +3,7 @@ import type { Model } from "../core/model.ts";
 import type { HookDefinitions } from "./definition.ts";
 import type { DefinitionsOptions } from "./definitions.ts";
 import type { PromptOptions } from "./prompt.ts";
-import { checkOptions, type OptionKind } from "../files/options.ts";
+import { checkOptions, type OptionKind } from "../input/options.ts";
 
 /**
  * A hook that lets a model judge each tool call (S4.20). The model answers `{"ok": true}` or

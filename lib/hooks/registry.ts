@@ -5,9 +5,9 @@ import type { Folded } from "../core/fold.ts";
 import { freeze, thaw } from "../core/frozen.ts";
 import type { HookEnv, HookRecord, HookRun } from "../core/hook.ts";
 import { actionOf } from "../core/verdict.ts";
-import { expectEvent } from "../files/nearest.ts";
+import { expectEvent } from "../input/nearest.ts";
 import { type CodeHooks, codeHooks } from "./code-hooks.ts";
-import { checkOptions } from "../files/options.ts";
+import { checkOptions } from "../input/options.ts";
 
 /** What one hook answered, for hosts that want each answer and not the sum. */
 export interface HookResult {
@@ -174,7 +174,7 @@ export class HookRegistry {
       values,
       signal: new AbortController().signal,
       exec: async (...args) => (await import("../process/process.ts")).exec(...args),
-      files: async (cwd) => (await import("../files/hook-files.ts")).hookFiles(cwd),
+      files: async (cwd) => (await import("./hook-files.ts")).hookFiles(cwd),
       ...where,
     };
   }

@@ -1,6 +1,6 @@
 import { isObject } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
-import { optionFault, type OptionKind } from "../files/options.ts";
+import { optionFault, type OptionKind } from "../input/options.ts";
 import { ACTIONS, type Condition, isFieldPath, MOST_NESTED, oneOf, OPERATORS, type Rule, scalarText } from "./rule.ts";
 import type { YamlText } from "./yaml.ts";
 

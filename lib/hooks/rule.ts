@@ -1,4 +1,4 @@
-import { nearest } from "../files/nearest.ts";
+import { nearest } from "../input/nearest.ts";
 import type { HookLoadError, Position } from "./file/load-error.ts";
 import type { Projection } from "./process/wire.ts";
 

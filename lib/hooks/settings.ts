@@ -3,7 +3,7 @@ import { EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { isObject } from "../core/json.ts";
 import { EVENT_NAMES, kebab, pascal, resolveEvent } from "../core/names.ts";
-import { nearest } from "../files/nearest.ts";
+import { nearest } from "../input/nearest.ts";
 import { decide, matchesIf, type Permissions } from "../permissions/rules.ts";
 import { type Environment, shortPath } from "./file/places.ts";
 import { asInHost, matcherOf } from "./file/record.ts";

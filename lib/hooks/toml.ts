@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import type { AnyEvent } from "../core/events.ts";
 import type { HookContext, HookRecord } from "../core/hook.ts";
 import { NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "../core/verdict.ts";
-import { optionFault, type OptionKind } from "../files/options.ts";
+import { optionFault, type OptionKind } from "../input/options.ts";
 import { HookLoadError } from "./file/load-error.ts";
 import { hookEnvironment, type HookHost, outputFolder, persisted } from "./process/host.ts";
 import { howEnded, type Ran, runProcess, type Stream } from "../process/process.ts";

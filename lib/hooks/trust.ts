@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync }
 import { basename, dirname, join } from "node:path";
 import { isObject } from "../core/json.ts";
 import { readBrought } from "../files/confine.ts";
-import { sha256 } from "../files/sha256.ts";
+import { sha256 } from "../runtime/sha256.ts";
 import { holdsHooks } from "./discover.ts";
 import { isSkipped, parseFileName } from "./file/file-name.ts";
 import { type Imports, importsOf } from "./file/imports.ts";

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { isObject, parsed } from "../core/json.ts";
-import { opened } from "../tape/server/listen.ts";
+import { opened } from "../replay/server/listen.ts";
 import { scriptedServer } from "../testing/server.ts";
 
 type Fields = { readonly [field: string]: unknown };

@@ -3,8 +3,8 @@ import { basename, dirname, join, relative } from "node:path";
 import { isInside } from "../files/confine.ts";
 import type { HookFile } from "../hooks/discover.ts";
 import { importsOf } from "../hooks/file/imports.ts";
-import type { Example } from "../testing/examples/example.ts";
-import { arrange } from "../testing/examples/play.ts";
+import type { Example } from "../check/examples/example.ts";
+import { arrange } from "../check/examples/play.ts";
 import { ROOT } from "./room.ts";
 import { MARK, type ToolCall } from "./script.ts";
 

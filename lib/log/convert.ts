@@ -1,6 +1,6 @@
 import { renameSync, rmSync } from "node:fs";
 import { basename } from "node:path";
-import { MAIN } from "../tape/tape.ts";
+import { MAIN } from "../replay/tape.ts";
 import { LineLog, readLineLog } from "../transcript/line-log.ts";
 import type { Entry as Said } from "../transcript/store.ts";
 import type { LogEntry } from "./entry.ts";

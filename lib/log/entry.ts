@@ -6,9 +6,9 @@ import type { Asks } from "../core/model.ts";
 import type { HookCall } from "../core/run.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import type { Effect } from "../core/tool.ts";
-import { KINDS } from "../files/options.ts";
-import type { Normaliser } from "../tape/normalise.ts";
-import type { SecretKind } from "../tape/redact/secrets.ts";
+import { KINDS } from "../input/options.ts";
+import type { Normaliser } from "../replay/normalise.ts";
+import type { SecretKind } from "../replay/redact/secrets.ts";
 import type { About, Ending } from "../transcript/store.ts";
 
 /** The four APIs that agents speak. */

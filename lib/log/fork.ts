@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { mask } from "../tape/redact/mask.ts";
-import { placer, placesHere } from "../tape/redact/places.ts";
-import { tapeFile } from "../tape/options.ts";
-import { readTape } from "../tape/read.ts";
-import { type Call, MAIN, type Tape } from "../tape/tape.ts";
+import { mask } from "../replay/redact/mask.ts";
+import { placer, placesHere } from "../replay/redact/places.ts";
+import { tapeFile } from "../replay/options.ts";
+import { readTape } from "../replay/read.ts";
+import { type Call, MAIN, type Tape } from "../replay/tape.ts";
 import type { LogEntry } from "./entry.ts";
 import { packEvents } from "./pack.ts";
 import { Log, LOG_VERSION, readLog } from "./read.ts";

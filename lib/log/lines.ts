@@ -2,10 +2,10 @@ import { replyFrom } from "../core/reply.ts";
 import { contentText, isToolResult, isToolUse, type Json, type Message, textOf } from "../core/messages.ts";
 import type { ModelRequest, Reply } from "../core/model.ts";
 import type { RunEvent } from "../core/run-events.ts";
-import { hash, isSame } from "../tape/canonical.ts";
+import { hash, isSame } from "../replay/canonical.ts";
 import { packEvents } from "./pack.ts";
 import { fromModel } from "./request.ts";
-import { type Attempt, MAIN, type TapeEvent } from "../tape/tape.ts";
+import { type Attempt, MAIN, type TapeEvent } from "../replay/tape.ts";
 import type { CallError, EntryOf, LogEntry, LoggedEvent, ToolFact } from "./entry.ts";
 
 /** A model call that has ended. */

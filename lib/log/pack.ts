@@ -1,7 +1,7 @@
 import type { Json } from "../core/messages.ts";
 import type { ModelEvent } from "../core/model.ts";
 import type { EventsFact, PackedRaw, PackedRun } from "./entry.ts";
-import type { TapeEvent } from "../tape/tape.ts";
+import type { TapeEvent } from "../replay/tape.ts";
 
 /** Texts longer than this many bytes are kept beside the tape, named by their hash and shared by all tapes there. */
 export const LONGEST = 16 * 1024;

@@ -1,7 +1,7 @@
 import type { Message } from "../core/messages.ts";
-import type { LaneClock } from "../tape/clock.ts";
-import { answerOf, SeamAnswer } from "../tape/replay.ts";
-import type { Call } from "../tape/tape.ts";
+import type { LaneClock } from "../replay/clock.ts";
+import { answerOf, SeamAnswer } from "../replay/replay.ts";
+import type { Call } from "../replay/tape.ts";
 import { type Entry as Said, resumable, transcriptOf } from "../transcript/store.ts";
 import type { ClockFact, EntryOf, LogEntry, ToolFact } from "./entry.ts";
 import { isWhole, Log } from "./read.ts";

@@ -1,10 +1,10 @@
 import type { Message } from "../core/messages.ts";
-import { type Mask, mask } from "../tape/redact/mask.ts";
-import { placer, placesHere } from "../tape/redact/places.ts";
-import { type Redactor, redactor } from "../tape/redact/redact.ts";
-import { withOtherTexts } from "../tape/tools.ts";
-import { sourceOf } from "../tape/record/recorded-tape.ts";
-import type { Call, Tape } from "../tape/tape.ts";
+import { type Mask, mask } from "../replay/redact/mask.ts";
+import { placer, placesHere } from "../replay/redact/places.ts";
+import { type Redactor, redactor } from "../replay/redact/redact.ts";
+import { withOtherTexts } from "../replay/tools.ts";
+import { sourceOf } from "../replay/record/recorded-tape.ts";
+import type { Call, Tape } from "../replay/tape.ts";
 import type { Header } from "./entry.ts";
 import type { Log } from "./read.ts";
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { sha256 } from "../files/sha256.ts";
-import { writeWhole } from "../tape/drafts.ts";
+import { sha256 } from "../runtime/sha256.ts";
+import { writeWhole } from "../replay/drafts.ts";
 import { ANSWERS, answersOf } from "./own.ts";
 
 /** A question that waits for a person, in whatever process the answer is given. */

@@ -1,5 +1,5 @@
 import type { ModelRequest } from "../core/model.ts";
-import type { TapeRequest } from "../tape/tape.ts";
+import type { TapeRequest } from "../replay/tape.ts";
 
 export type RequestFields = { readonly [key: string]: unknown };
 

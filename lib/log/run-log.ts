@@ -1,8 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { RunEvent } from "../core/run-events.ts";
-import { isSame } from "../tape/canonical.ts";
-import { MAIN } from "../tape/tape.ts";
+import { isSame } from "../replay/canonical.ts";
+import { MAIN } from "../replay/tape.ts";
 import { LineLog } from "../transcript/line-log.ts";
 import type { SessionStore } from "../transcript/memory.ts";
 import { type Entry as Said, type Transcript, transcriptOf } from "../transcript/store.ts";

@@ -1,6 +1,6 @@
 import { type ModelError, type ModelEvent } from "../core/model.ts";
 import { thrownWords } from "../core/thrown.ts";
-import type { Attempt, TapeEvent } from "../tape/tape.ts";
+import type { Attempt, TapeEvent } from "../replay/tape.ts";
 import type { CallError } from "./entry.ts";
 
 /** How a stream ended: what came of it, and what was thrown. */

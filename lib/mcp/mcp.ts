@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 import type { CallToolResult, Client, Tool as McpTool, Transport } from "@modelcontextprotocol/client";
 import type { JsonSchema } from "../core/model.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
-import { crochetVersion } from "../files/version.ts";
+import { crochetVersion } from "../runtime/version.ts";
 import { withoutSecrets } from "../hooks/process/host.ts";
 import { checkSchema } from "../tools/schema.ts";
 import { blocksOf, outputOf } from "./results.ts";

@@ -1,6 +1,6 @@
 import { isObject } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
-import { checkOptions, type OptionKind } from "../files/options.ts";
+import { checkOptions, type OptionKind } from "../input/options.ts";
 
 /** A server that is started as a process and spoken to over its stdin and stdout. */
 export interface McpProcess {

@@ -1,8 +1,8 @@
 import type { Agent, AgentSession, RunOptions } from "../agent/options.ts";
 import type { Stop } from "../core/events.ts";
 import type { RunEvent } from "../core/run-events.ts";
-import { thisOwner } from "../files/owner.ts";
-import { redact } from "../tape/redact/redact.ts";
+import { thisOwner } from "../process/owner.ts";
+import { redact } from "../replay/redact/redact.ts";
 import { type AgentEvent, appendEvent, beginLog, nextState, type PromptType } from "./log.ts";
 import { agentsDir, logOf, type OnPrompt, promptTypeOf, questionIn, startAction } from "./note.ts";
 

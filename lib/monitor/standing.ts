@@ -1,4 +1,4 @@
-import { isGone } from "../files/owner.ts";
+import { isGone } from "../process/owner.ts";
 import { type AgentEvent, agentIds, type AgentState, readEvents, stateOf } from "./log.ts";
 import { logOf } from "./note.ts";
 

@@ -1,5 +1,5 @@
 import type { Model } from "../core/model.ts";
-import { checkOptions, type OptionKind } from "../files/options.ts";
+import { checkOptions, type OptionKind } from "../input/options.ts";
 import type { Middleware } from "../http/middleware.ts";
 import { replyStream } from "../http/reply-stream.ts";
 

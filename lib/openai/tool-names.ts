@@ -1,6 +1,6 @@
 import { isToolUse } from "../core/messages.ts";
 import type { ModelRequest } from "../core/model.ts";
-import { sha256 } from "../files/sha256.ts";
+import { sha256 } from "../runtime/sha256.ts";
 
 /** The API takes no longer name. */
 const LONGEST = 64;

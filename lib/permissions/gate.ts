@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import type { Json } from "../core/messages.ts";
 import type { Effect } from "../core/tool.ts";
-import { checkOptions, type OptionKind } from "../files/options.ts";
+import { checkOptions, type OptionKind } from "../input/options.ts";
 import { inside, realPath } from "./_path-rule.ts";
 import { EDITS, isRule, parseRule } from "./parse-rule.ts";
 import { type BashCommand, readBash } from "./read-only.ts";

@@ -3,7 +3,7 @@ import { ToolError } from "../core/tool.ts";
 import { runProcess, type Wrap } from "../process/process.ts";
 import { onPath } from "../process/program.ts";
 import { inside, protectedIn } from "./_path-rule.ts";
-import { checkOptions, type OptionKind } from "../files/options.ts";
+import { checkOptions, type OptionKind } from "../input/options.ts";
 
 /** A sandbox for commands: the workspace can be written, the rest only read, the network is not there. */
 export interface Sandbox {

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { processStat } from "../files/owner.ts";
+import { processStat } from "./owner.ts";
 
 interface Process {
   readonly pid: number;

@@ -1,9 +1,9 @@
 import { isToolUse } from "../core/messages.ts";
-import { checkOptions } from "../files/options.ts";
-import { priceOf } from "../tape/drift/drift.ts";
-import type { Invariant, Observed } from "../tape/fault/invariants.ts";
-import { replyOf } from "../tape/reply.ts";
-import type { Tape } from "../tape/tape.ts";
+import { checkOptions } from "../input/options.ts";
+import { priceOf } from "../replay/drift/drift.ts";
+import type { Invariant, Observed } from "../replay/fault/invariants.ts";
+import { replyOf } from "../replay/reply.ts";
+import type { Tape } from "../replay/tape.ts";
 
 /** What a run may take, over all its lanes: sub-agents and the models of hooks count. */
 export interface Limits {

@@ -4,8 +4,8 @@ import { attackProperty, type AttackWork } from "../attack/attack.ts";
 import { readProperty } from "../attack/properties.ts";
 import { outcomeOf, storyLines } from "../attack/story.ts";
 import type { Attacked } from "../attack/worker.ts";
-import { fileUrl } from "../files/importing.ts";
-import { checkOptions, type OptionKind } from "../files/options.ts";
+import { fileUrl } from "../runtime/importing.ts";
+import { checkOptions, type OptionKind } from "../input/options.ts";
 import { newSeed } from "./search-faults.ts";
 
 export interface AttackOptions {

@@ -6,7 +6,7 @@ import type { HookEnv, HookRecord } from "../core/hook.ts";
 import { isObject } from "../core/json.ts";
 import { thrownWords } from "../core/thrown.ts";
 import type { Opinion } from "../core/verdict.ts";
-import { hookFiles } from "../files/hook-files.ts";
+import { hookFiles } from "../hooks/hook-files.ts";
 import { claude } from "../hooks/hosts/claude.ts";
 import { codex } from "../hooks/hosts/codex.ts";
 import { readEvent } from "../hooks/hosts/read-event.ts";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { isObject } from "../core/json.ts";
-import type { ReplayedCall, RunSeen } from "../tape/seen.ts";
+import type { ReplayedCall, RunSeen } from "../replay/seen.ts";
 import { shown } from "../core/shown.ts";
 
 /** What `expect(run)` is extended with: the types, for the declaration of the runner's own. */

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { CheckOptions } from "./check/check.ts";
-import type { CheckReport, Finding, Law } from "./check/report.ts";
+import type { CheckOptions } from "../check/check.ts";
+import type { CheckReport, Finding, Law } from "../check/report.ts";
 
 /** Thrown by a law that a hook breaks. Its message has the counterexample and the fix, `report` has everything. */
 export class BrokenLaw extends Error {
@@ -28,7 +28,7 @@ export class BrokenLaw extends Error {
  * ```
  */
 export async function checkHook(path: string | URL, options: CheckOptions = {}): Promise<CheckReport> {
-  const { check } = await import("./check/check.ts");
+  const { check } = await import("../check/check.ts");
   const full = typeof path === "string" ? resolve(options.cwd ?? ".", path) : fileURLToPath(path);
   const report = await check([full], options);
   if (report.hooks.length + report.problems.length > 0 || options.signal?.aborted) return report;

@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { parsed } from "../core/json.ts";
-import { refuseInCi } from "../tape/options.ts";
-import { asksModel } from "../tape/server/api.ts";
-import { type Incoming, listen, sendError } from "../tape/server/listen.ts";
-import { type Env, placeholderKeys, variablesFor } from "../tape/server/pointing.ts";
+import { refuseInCi } from "../replay/options.ts";
+import { asksModel } from "../replay/server/api.ts";
+import { type Incoming, listen, sendError } from "../replay/server/listen.ts";
+import { type Env, placeholderKeys, variablesFor } from "../replay/server/pointing.ts";
 
 /** The one server of a process that SDKs find by their variables, and what it answers by. */
 export interface Desk {

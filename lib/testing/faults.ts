@@ -1,10 +1,10 @@
 import type { Arbitrary, Random, Stream, Value } from "fast-check";
-import { blocksOf, type Fault, FAULTS, faultText, type NamedBlock } from "../tape/fault/fault.ts";
-import type { Observed } from "../tape/fault/invariants.ts";
-import type { UsedPlace } from "../tape/fault/seam-faults.ts";
-import { usedBy } from "../tape/fault/under-faults.ts";
-import { type Cuts, frameOf } from "../tape/frames.ts";
-import { expectTape, MAIN, type Tape } from "../tape/tape.ts";
+import { blocksOf, type Fault, FAULTS, faultText, type NamedBlock } from "../replay/fault/fault.ts";
+import type { Observed } from "../replay/fault/invariants.ts";
+import type { UsedPlace } from "../replay/fault/seam-faults.ts";
+import { usedBy } from "../replay/fault/under-faults.ts";
+import { type Cuts, frameOf } from "../replay/frames.ts";
+import { expectTape, MAIN, type Tape } from "../replay/tape.ts";
 import { fastCheck } from "./arbitraries/texts.ts";
 
 /**

@@ -1,15 +1,20 @@
 export type { ScriptedReply, ScriptedTool } from "./scripted.ts";
 export type { ScriptEntry, ScriptOptions, ScriptRoute } from "./scripted.ts";
-export type { Cuts } from "../tape/frames.ts";
-export type { Divergence, DriftReport } from "../tape/drift/drift.ts";
-export { type Fault, faultText, readFault } from "../tape/fault/fault.ts";
-export { type Imported, importRecording } from "../tape/import/import.ts";
-export { type Invariant, INVARIANTS, type Observed } from "../tape/fault/invariants.ts";
-export { readTape } from "../tape/read.ts";
-export { redact } from "../tape/redact/redact.ts";
-export type { ReplayedCall, ReplayedHook, RunSeen } from "../tape/seen.ts";
-export type { Tape } from "../tape/tape.ts";
-export { type Faultable, type UnderFaults, underFaults, type UnderFaultsOptions } from "../tape/fault/under-faults.ts";
+export type { Cuts } from "../replay/frames.ts";
+export type { Divergence, DriftReport } from "../replay/drift/drift.ts";
+export { type Fault, faultText, readFault } from "../replay/fault/fault.ts";
+export { type Imported, importRecording } from "../replay/import/import.ts";
+export { type Invariant, INVARIANTS, type Observed } from "../replay/fault/invariants.ts";
+export { readTape } from "../replay/read.ts";
+export { redact } from "../replay/redact/redact.ts";
+export type { ReplayedCall, ReplayedHook, RunSeen } from "../replay/seen.ts";
+export type { Tape } from "../replay/tape.ts";
+export {
+  type Faultable,
+  type UnderFaults,
+  underFaults,
+  type UnderFaultsOptions,
+} from "../replay/fault/under-faults.ts";
 export { atMost, type Limits } from "./at-most.ts";
 export { attack, AttackError, type AttackOptions } from "./attack.ts";
 export type { CallMatchers, CallPattern } from "./call-matchers.ts";
@@ -18,7 +23,7 @@ export { eventArbitrary, type EventArbitraryOptions } from "./arbitraries/event.
 export type { WireEvent } from "../hooks/hosts/host.ts";
 export { modelArbitrary, type ModelArbitraryOptions } from "./arbitraries/model.ts";
 export { BrokenLaw, checkHook, type HookLaw, laws } from "./check-hook.ts";
-export type { CheckOptions } from "./check/check.ts";
+export type { CheckOptions } from "../check/check.ts";
 export type {
   CheckReport,
   Finding,
@@ -28,10 +33,10 @@ export type {
   Severity,
   Termination,
   Timing,
-} from "./check/report.ts";
-export type { Example, HookExample, Workspace } from "./examples/example.ts";
-export type { Answered, Expected } from "./examples/expectation.ts";
-export type { ExampleResult } from "./examples/play.ts";
+} from "../check/report.ts";
+export type { Example, HookExample, Workspace } from "../check/examples/example.ts";
+export type { Answered, Expected } from "../check/examples/expectation.ts";
+export type { ExampleResult } from "../check/examples/play.ts";
 export {
   askHook,
   type AskOptions,
@@ -39,7 +44,7 @@ export {
   type RegisterTest,
   runExamples,
   testExamples,
-} from "./examples/run.ts";
+} from "../check/examples/run.ts";
 export { faults, rechunk } from "./faults.ts";
 export { type HookMatchers, matchers } from "./matchers.ts";
 export { recorded } from "./recorded.ts";

@@ -2,7 +2,7 @@ import type { Folded } from "../core/fold.ts";
 import { type Opinion, readNative } from "../core/verdict.ts";
 import { readRan } from "../hooks/process/read-ran.ts";
 import { callMatchers, isEqual, type Matched, type Matching } from "./call-matchers.ts";
-import { type Answered, type Did, type ExpectedAction, whatItDid } from "./examples/expectation.ts";
+import { type Answered, type Did, type ExpectedAction, whatItDid } from "../check/examples/expectation.ts";
 
 /** What `expect(…)` is extended with: the types, for the declaration of the runner's own. */
 export interface HookMatchers<R = void> {

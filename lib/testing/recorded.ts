@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import { shown } from "../core/shown.ts";
-import { findFixture, type Fixture } from "../tape/fixture.ts";
-import { placesHere } from "../tape/redact/places.ts";
-import { Replayer } from "../tape/server/replay.ts";
-import { recordedTape, startRecording } from "../tape/server/run.ts";
-import { reportLines } from "../tape/drift/report.ts";
+import { findFixture, type Fixture } from "../replay/fixture.ts";
+import { placesHere } from "../replay/redact/places.ts";
+import { Replayer } from "../replay/server/replay.ts";
+import { recordedTape, startRecording } from "../replay/server/run.ts";
+import { reportLines } from "../replay/drift/report.ts";
 import { type Desk, openDesk, recordCommand, recordsHere, type Running } from "./desk.ts";
 import { ReplayError } from "./replay.ts";
 

@@ -1,18 +1,18 @@
 import { existsSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import type { Result, RunEvent } from "../core/run-events.ts";
-import { checkOptions, type OptionKind } from "../files/options.ts";
+import { checkOptions, type OptionKind } from "../input/options.ts";
 import { shellWord, shown } from "../core/shown.ts";
-import type { Cuts } from "../tape/frames.ts";
-import type { DriftReport } from "../tape/drift/drift.ts";
-import { findFixture, type Fixture, fixtureProject } from "../tape/fixture.ts";
-import { isCi } from "../tape/options.ts";
-import { scriptOf } from "../tape/record/keep-files.ts";
-import { reportLines } from "../tape/drift/report.ts";
-import { type FixtureRun, runFixture } from "../tape/run-fixture.ts";
-import type { Replayable } from "../tape/run-on-tape.ts";
+import type { Cuts } from "../replay/frames.ts";
+import type { DriftReport } from "../replay/drift/drift.ts";
+import { findFixture, type Fixture, fixtureProject } from "../replay/fixture.ts";
+import { isCi } from "../replay/options.ts";
+import { scriptOf } from "../replay/record/keep-files.ts";
+import { reportLines } from "../replay/drift/report.ts";
+import { type FixtureRun, runFixture } from "../replay/run-fixture.ts";
+import type { Replayable } from "../replay/run-on-tape.ts";
 import { recordsHere, withoutDesk } from "./desk.ts";
-import { type RunSeen, runSeen, withRootNamed } from "../tape/seen.ts";
+import { type RunSeen, runSeen, withRootNamed } from "../replay/seen.ts";
 
 export interface ReplayTestOptions {
   /** The prompt; needed to record a fixture. @default what was recorded */

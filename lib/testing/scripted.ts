@@ -3,9 +3,9 @@ import { isObject } from "../core/json.ts";
 import type { Usage } from "../core/messages.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest, type RawBlock } from "../core/model.ts";
 import { shown } from "../core/shown.ts";
-import { checkOptions, type OptionKind } from "../files/options.ts";
+import { checkOptions, type OptionKind } from "../input/options.ts";
 import { abortedError, errorType } from "../http/errors.ts";
-import { blockEvents } from "../tape/reply.ts";
+import { blockEvents } from "../replay/reply.ts";
 
 /** A model that says what its script says. */
 export interface ScriptedModel extends Model {

@@ -1,16 +1,16 @@
-import { checkOptions, type OptionKind } from "../files/options.ts";
-import type { Fault } from "../tape/fault/fault.ts";
-import { readFaultFile, type SavedFaults, saveFaults } from "../tape/fault/kept-faults.ts";
+import { checkOptions, type OptionKind } from "../input/options.ts";
+import type { Fault } from "../replay/fault/fault.ts";
+import { readFaultFile, type SavedFaults, saveFaults } from "../replay/fault/kept-faults.ts";
 import {
   type Trial,
   type Tried,
   UNDER_FAULTS,
   underFaults,
   type UnderFaultsOptions,
-} from "../tape/fault/under-faults.ts";
-import { faultFile } from "../tape/fixture.ts";
-import { tapeFile } from "../tape/options.ts";
-import type { Tape } from "../tape/tape.ts";
+} from "../replay/fault/under-faults.ts";
+import { faultFile } from "../replay/fixture.ts";
+import { tapeFile } from "../replay/options.ts";
+import type { Tape } from "../replay/tape.ts";
 import { fastCheck } from "./arbitraries/texts.ts";
 import { schedules, singleFaults } from "./faults.ts";
 

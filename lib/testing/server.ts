@@ -6,10 +6,10 @@ import { parsed } from "../core/json.ts";
 import type { Block } from "../core/messages.ts";
 import { ModelError, type ModelRequest } from "../core/model.ts";
 import { goesOn } from "../core/reply.ts";
-import { checkOptions } from "../files/options.ts";
-import { checkCuts, cut, type Cuts } from "../tape/frames.ts";
-import { messageOf } from "../tape/reply.ts";
-import { opened } from "../tape/server/listen.ts";
+import { checkOptions } from "../input/options.ts";
+import { checkCuts, cut, type Cuts } from "../replay/frames.ts";
+import { messageOf } from "../replay/reply.ts";
+import { opened } from "../replay/server/listen.ts";
 import { asModelRequest, invalidRequest } from "./_check-request.ts";
 import {
   type Answer,

@@ -1,12 +1,12 @@
-import { checkOptions } from "../files/options.ts";
-import type { DriftReport } from "../tape/drift/drift.ts";
-import { findFixture } from "../tape/fixture.ts";
-import { refuseInCi } from "../tape/options.ts";
-import { placesHere } from "../tape/redact/places.ts";
-import { listen } from "../tape/server/listen.ts";
-import { placeholderKeys, variablesFor } from "../tape/server/pointing.ts";
-import { Replayer } from "../tape/server/replay.ts";
-import { recordedTape, startRecording } from "../tape/server/run.ts";
+import { checkOptions } from "../input/options.ts";
+import type { DriftReport } from "../replay/drift/drift.ts";
+import { findFixture } from "../replay/fixture.ts";
+import { refuseInCi } from "../replay/options.ts";
+import { placesHere } from "../replay/redact/places.ts";
+import { listen } from "../replay/server/listen.ts";
+import { placeholderKeys, variablesFor } from "../replay/server/pointing.ts";
+import { Replayer } from "../replay/server/replay.ts";
+import { recordedTape, startRecording } from "../replay/server/run.ts";
 
 export interface TapeServerOptions {
   /** `record` passes requests on to the real API and keeps them when it is closed. @default "replay" */

@@ -5,12 +5,12 @@ import type { Stop } from "../core/events.ts";
 import { text, totalTokens } from "../core/messages.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { readBrought } from "../files/confine.ts";
-import { nearest } from "../files/nearest.ts";
+import { nearest } from "../input/nearest.ts";
 import { type Tool, ToolError, type ToolOutput, type ToolSession } from "../core/tool.ts";
 import { tool } from "./make-tool.ts";
 import type { Spawned, ToolContext } from "./tool-context.ts";
 import { HAS_READ, PROJECT, workspaceOf } from "./tool-state.ts";
-import { checkOptions, optionFault, type OptionKind } from "../files/options.ts";
+import { checkOptions, optionFault, type OptionKind } from "../input/options.ts";
 
 /** An agent that another can start by name. */
 export interface AgentDefinition {
@@ -237,7 +237,7 @@ export async function readDefinition(
     throw fail(`it cannot be read: ${thrownWords(error)}`);
   }
   hasRead?.(path, text);
-  const { splitFrontMatter } = await import("../files/front-matter.ts");
+  const { splitFrontMatter } = await import("../hooks/front-matter.ts");
   const { head, body, unclosed } = splitFrontMatter(text);
   if (unclosed) throw fail("its front matter is never closed: end it with a line '---'");
   if (head === undefined) {

@@ -14,7 +14,7 @@ import {
 import type { Sandbox } from "../permissions/sandbox.ts";
 import type { AgentShell, BackgroundRun } from "./shell/agent-shell.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
-import { checkOptions } from "../files/options.ts";
+import { checkOptions } from "../input/options.ts";
 
 export interface BashInput {
   readonly command: string;

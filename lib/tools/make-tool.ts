@@ -12,7 +12,7 @@ import {
   standardToJson,
   validateJson,
 } from "./schema.ts";
-import { checkOptions, type OptionKind } from "../files/options.ts";
+import { checkOptions, type OptionKind } from "../input/options.ts";
 
 export interface ToolOptions<Input> {
   name: string;

@@ -5,7 +5,7 @@ import type { Block } from "../core/messages.ts";
 import { type Tool, type ToolContext, ToolError } from "../core/tool.ts";
 import { absolute, confine, type Place, readRegular, throwAs } from "../files/confine.ts";
 import { encodingOf } from "../files/encoding.ts";
-import { nearest } from "../files/nearest.ts";
+import { nearest } from "../input/nearest.ts";
 import { recordRead } from "../files/read-record.ts";
 import { tool } from "./make-tool.ts";
 import { type ImageFacts, imageFacts, imageProblem } from "./reading/image.ts";

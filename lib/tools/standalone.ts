@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { ROOTS, type ToolContext } from "../core/tool.ts";
-import { checkOptions, type OptionKind } from "../files/options.ts";
+import { checkOptions, type OptionKind } from "../input/options.ts";
 
 /** The id under which tools are called by hand. */
 export const STANDALONE = "standalone";

@@ -7,7 +7,7 @@ import { changeFile } from "../files/change-file.ts";
 import { withFileLock } from "../files/lock.ts";
 import { pieces, type Splice, spliceBetween } from "../files/splices.ts";
 import { type UndoEntry, undoLog } from "../files/undo-log.ts";
-import { checkOptions } from "../files/options.ts";
+import { checkOptions } from "../input/options.ts";
 
 export interface UndoOptions {
   /** Undo the last change of this file, not the last change of all. */

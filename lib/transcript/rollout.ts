@@ -4,7 +4,7 @@ import type { RunEvent } from "../core/run-events.ts";
 import type { LogEntry } from "../log/entry.ts";
 import { secretsOf } from "../log/promote.ts";
 import { Log } from "../log/read.ts";
-import { redactor } from "../tape/redact/redact.ts";
+import { redactor } from "../replay/redact/redact.ts";
 import { jsonLines, LineLog } from "./line-log.ts";
 
 const VERSION = 1;

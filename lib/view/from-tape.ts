@@ -1,7 +1,7 @@
 import { isToolUse, type Message, textOf } from "../core/messages.ts";
 import { price } from "../anthropic/prices.ts";
-import { brokenBy, replyOf } from "../tape/reply.ts";
-import { type Call, MAIN, type Tape } from "../tape/tape.ts";
+import { brokenBy, replyOf } from "../replay/reply.ts";
+import { type Call, MAIN, type Tape } from "../replay/tape.ts";
 import type { Rollout, RolloutLine } from "../transcript/rollout.ts";
 
 type Anonymous<T> = T extends unknown ? Omit<T, "at" | "agent_id"> : never;

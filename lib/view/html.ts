@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { sha256 } from "../files/sha256.ts";
+import { sha256 } from "../runtime/sha256.ts";
 import { endTone } from "./calls.ts";
 import type { PageData, Pair, Section, View, WholeView } from "./shape.ts";
 

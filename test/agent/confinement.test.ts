@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { agent } from "../../lib/agent.ts";
+import { agent } from "../../lib/agent/agent.ts";
 import { isToolResult } from "../../lib/core/messages.ts";
 import { tool } from "../../lib/tools/make-tool.ts";
 import { definitions } from "../../lib/hooks/definitions.ts";

@@ -6,11 +6,11 @@ import { agent, type Result, tool } from "crochet";
 import { scripted, type ScriptedReply, scriptedServer, searchFaults } from "crochet/testing";
 import { Agent } from "crochet/tools";
 import { anthropic } from "../../lib/anthropic/model.ts";
-import type { DriftReport } from "../../lib/tape/drift/drift.ts";
+import type { DriftReport } from "../../lib/replay/drift/drift.ts";
 import { tries } from "../_counts.ts";
-import type { Faultable } from "../../lib/tape/fault/under-faults.ts";
+import type { Faultable } from "../../lib/replay/fault/under-faults.ts";
 import { scratch } from "../_scratch.ts";
-import { taped } from "../tape/_taped.ts";
+import { taped } from "../replay/_taped.ts";
 
 const City = z.object({
   city: z.string(),

@@ -4,10 +4,10 @@ import { test } from "node:test";
 import { agent, type RunEvent } from "crochet";
 import { scripted } from "crochet/testing";
 import { gitLine } from "../../lib/agent/system-prompt.ts";
-import { BUILT_IN } from "../../lib/files/importing.ts";
+import { BUILT_IN } from "../../lib/runtime/importing.ts";
 import { memoryStore } from "../../lib/transcript/memory.ts";
 import { put, scratch } from "../_scratch.ts";
-import "../tape/_no-ci.ts";
+import "../replay/_no-ci.ts";
 
 const COMMIT = "0123456789abcdef0123456789abcdef01234567";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent } from "../../lib/agent.ts";
+import { agent } from "../../lib/agent/agent.ts";
 import { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "../../lib/anthropic/model.ts";
 import { assistant, textOf, toolResult, user } from "../../lib/core/messages.ts";
 import { readReply } from "../../lib/core/reply.ts";

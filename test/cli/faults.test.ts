@@ -3,7 +3,7 @@ import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import replay from "../../lib/cli/replay.ts";
-import { agent } from "../../lib/agent.ts";
+import { agent } from "../../lib/agent/agent.ts";
 import { runsIn } from "../../lib/cli/_fixtures.ts";
 import { trustFixtures } from "../../lib/hooks/trust.ts";
 import { replay as replayed, scripted } from "../../lib/testing/index.ts";

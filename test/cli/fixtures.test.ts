@@ -3,7 +3,7 @@ import { chmodSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import fixtures from "../../lib/cli/fixtures.ts";
-import { fixturesIn } from "../../lib/tape/fixture.ts";
+import { fixturesIn } from "../../lib/replay/fixture.ts";
 import { agent, anthropic, tool } from "../../lib/index.ts";
 import { scripted, scriptedServer } from "../../lib/testing/index.ts";
 import { CROCHET, ended } from "../_crochet.ts";

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, readFileSync, readlinkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { keepFiles } from "../../lib/tape/record/keep-files.ts";
+import { keepFiles } from "../../lib/replay/record/keep-files.ts";
 import { scriptedServer } from "../../lib/testing/index.ts";
 import { ended } from "../_crochet.ts";
 import { place } from "../_place.ts";

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import replay from "../../lib/cli/replay.ts";
-import { agent } from "../../lib/agent.ts";
+import { agent } from "../../lib/agent/agent.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { rounds } from "../_counts.ts";
 import { withEnv } from "../_env.ts";

@@ -9,7 +9,7 @@ import type { Limits } from "../../lib/core/limits.ts";
 import { limitsOf, limitWarning } from "../../lib/agent/limits.ts";
 import type { Block, Message } from "../../lib/core/messages.ts";
 import type { Model, ModelRequest } from "../../lib/core/model.ts";
-import { expectEvent } from "../../lib/files/nearest.ts";
+import { expectEvent } from "../../lib/input/nearest.ts";
 import type { Result, RunEvent } from "../../lib/core/run-events.ts";
 import { openSession } from "../../lib/agent/session.ts";
 import type { Effect, Tool, ToolContext, ToolReturn } from "../../lib/core/tool.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type AnyEvent, type EventName, type EventRow, EVENTS } from "../../lib/core/events.ts";
 import { compileMatcher, missing } from "../../lib/hooks/match.ts";
 import { EVENT_NAMES, pascal, resolveEvent } from "../../lib/core/names.ts";
-import { expectEvent, nearest } from "../../lib/files/nearest.ts";
+import { expectEvent, nearest } from "../../lib/input/nearest.ts";
 import type { HookConfig } from "../../lib/hooks/definition.ts";
 import { definitions } from "../../lib/hooks/definitions.ts";
 import { type Firing, HookRegistry } from "../../lib/hooks/registry.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { agent } from "../../lib/agent.ts";
+import { agent } from "../../lib/agent/agent.ts";
 import evaluate from "../../lib/cli/eval.ts";
 import { runsIn } from "../../lib/cli/_fixtures.ts";
 import { trustFixtures } from "../../lib/hooks/trust.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
-import { fileUrl } from "../../lib/files/importing.ts";
+import { fileUrl } from "../../lib/runtime/importing.ts";
 import { tries } from "../_counts.ts";
 
 const odd = fc.constantFrom(

@@ -3,7 +3,7 @@ import { fire } from "../../lib/core/dispatch.ts";
 import type { EventName, Fired } from "../../lib/core/events.ts";
 import type { Folded } from "../../lib/core/fold.ts";
 import type { HookEnv, HookRecord } from "../../lib/core/hook.ts";
-import { expectEvent } from "../../lib/files/nearest.ts";
+import { expectEvent } from "../../lib/input/nearest.ts";
 import { commandHook, type CommandOptions } from "../../lib/hooks/command.ts";
 import type { HookHost } from "../../lib/hooks/process/host.ts";
 import { scratch } from "../_scratch.ts";

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { agent } from "../../lib/agent.ts";
+import { agent } from "../../lib/agent/agent.ts";
 import { anthropic } from "../../lib/anthropic/model.ts";
 import { exitCode } from "../../lib/cli/run-agent.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";

@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { delimiter, dirname } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { check } from "../../lib/testing/check/check.ts";
+import { check } from "../../lib/check/check.ts";
 import type { CheckReport, Finding } from "../../lib/testing/index.ts";
 import { rounds } from "../_counts.ts";
 

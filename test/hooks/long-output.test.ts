@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { agent, type Message } from "crochet";
 import { scripted } from "crochet/testing";
 import { Read } from "crochet/tools";
-import { fixtureAt } from "../../lib/tape/fixture.ts";
-import { runFixture } from "../../lib/tape/run-fixture.ts";
+import { fixtureAt } from "../../lib/replay/fixture.ts";
+import { runFixture } from "../../lib/replay/run-fixture.ts";
 import { put, scratch } from "../_scratch.ts";
 
 const FILES = { "place/a.txt": "one\n", "hooks/user-prompt-submit.long.sh": "seq 1 9000\n" };

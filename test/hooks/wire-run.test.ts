@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { agent } from "../../lib/agent.ts";
+import { agent } from "../../lib/agent/agent.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { Agent, Bash, Edit, Read, Write } from "../../lib/tools/index.ts";
 import { scratch } from "../_scratch.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AnyEvent } from "../../lib/core/events.ts";
 import { ask, deny, modify } from "../../lib/core/verdict.ts";
-import { expectEvent } from "../../lib/files/nearest.ts";
+import { expectEvent } from "../../lib/input/nearest.ts";
 import type { CodeHooks } from "../../lib/hooks/code-hooks.ts";
 import { readDefinition } from "../../lib/hooks/read-answer.ts";
 import { HookRegistry, sessionHooks } from "../../lib/hooks/registry.ts";

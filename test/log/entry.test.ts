@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { factLine } from "../../lib/log/entry.ts";
-import { toBlobs } from "../../lib/tape/_blobs.ts";
-import { readTape } from "../../lib/tape/read.ts";
-import { factsOf } from "../../lib/tape/write.ts";
+import { toBlobs } from "../../lib/replay/_blobs.ts";
+import { readTape } from "../../lib/replay/read.ts";
+import { factsOf } from "../../lib/replay/write.ts";
 
 const FIXTURES = new URL("../../fixtures/", import.meta.url);
 

@@ -5,7 +5,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { agent } from "../../lib/agent.ts";
+import { agent } from "../../lib/agent/agent.ts";
 import { compilePath } from "../../lib/permissions/_path-rule.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { Glob, Grep } from "../../lib/tools/index.ts";

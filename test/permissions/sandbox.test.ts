@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { agent } from "../../lib/agent.ts";
+import { agent } from "../../lib/agent/agent.ts";
 import { openSandbox } from "../../lib/permissions/sandbox.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { BashOutput, type BashOutputResponse } from "../../lib/tools/background.ts";

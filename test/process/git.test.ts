@@ -4,7 +4,7 @@ import { chmodSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { git } from "../../lib/process/git.ts";
-import { gitIgnored } from "../../lib/tape/record/keep-files.ts";
+import { gitIgnored } from "../../lib/replay/record/keep-files.ts";
 import { filesUnder, LIB } from "../house/_files.ts";
 import { put, scratch } from "../_scratch.ts";
 

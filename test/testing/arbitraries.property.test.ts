@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
-import { agent } from "../../lib/agent.ts";
+import { agent } from "../../lib/agent/agent.ts";
 import { compileMatcher } from "../../lib/hooks/match.ts";
 import { invalidConversation } from "../../lib/core/messages.ts";
 import { EVENT_NAMES, resolveEvent } from "../../lib/core/names.ts";

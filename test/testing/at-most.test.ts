@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fixer from "../../fixtures/fix-typo/agent.ts";
-import { judge } from "../../lib/tape/fault/judge.ts";
-import { readTape } from "../../lib/tape/read.ts";
+import { judge } from "../../lib/replay/fault/judge.ts";
+import { readTape } from "../../lib/replay/read.ts";
 import { atMost, type Limits, type Observed, replay, type Tape } from "../../lib/testing/index.ts";
 import { put } from "../_scratch.ts";
-import { inFolder } from "../tape/_stage.ts";
+import { inFolder } from "../replay/_stage.ts";
 
 const FIXTURES = fileURLToPath(new URL("../../fixtures", import.meta.url));
 const TESTING = new URL("../../lib/testing/index.ts", import.meta.url).href;

@@ -5,12 +5,12 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fixer from "../../fixtures/fix-typo/agent.ts";
 import { agent, anthropic, context, tool } from "../../lib/index.ts";
-import { readHeader } from "../../lib/tape/read.ts";
+import { readHeader } from "../../lib/replay/read.ts";
 import { replay, ReplayError, scripted, scriptedServer } from "../../lib/testing/index.ts";
 import { Edit, Read } from "../../lib/tools/index.ts";
 import { withEnv } from "../_env.ts";
 import { put } from "../_scratch.ts";
-import { inFolder } from "../tape/_stage.ts";
+import { inFolder } from "../replay/_stage.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 

@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { ROOTS } from "../../lib/core/tool.ts";
 import { changeFile } from "../../lib/files/change-file.ts";
-import { thisOwner } from "../../lib/files/owner.ts";
+import { thisOwner } from "../../lib/process/owner.ts";
 import { recordRead, refreshRead } from "../../lib/files/read-record.ts";
 import { edit } from "../../lib/tools/index.ts";
 import { run, withFile } from "./_edit-file.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { thisOwner } from "../../lib/files/owner.ts";
+import { thisOwner } from "../../lib/process/owner.ts";
 import { tries } from "../_counts.ts";
 import { RUNTIME } from "../_runtime.ts";
 import { scratch } from "../_scratch.ts";

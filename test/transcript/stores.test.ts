@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { agent } from "../../lib/agent.ts";
+import { agent } from "../../lib/agent/agent.ts";
 import { user } from "../../lib/core/messages.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
 import { scratch } from "../_scratch.ts";

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
-import { findFixture } from "../../lib/tape/fixture.ts";
-import { runFixture } from "../../lib/tape/run-fixture.ts";
+import { findFixture } from "../../lib/replay/fixture.ts";
+import { runFixture } from "../../lib/replay/run-fixture.ts";
 import type { Rollout } from "../../lib/transcript/rollout.ts";
 import { fixtureAgent } from "../../lib/cli/_fixtures.ts";
 import type { WholeView } from "../../lib/view/shape.ts";

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } fr
 import { tmpdir } from "node:os";
 import { basename, join, relative, resolve } from "node:path";
 import { NOTHING } from "../../core/fold.ts";
-import { nearest } from "../../files/nearest.ts";
+import { nearest } from "../../input/nearest.ts";
 import { discover, type HookFile } from "../../hooks/discover.ts";
 import { HOST_NAMES, type HostName, isHost } from "../../hooks/hosts/index.ts";
 import { LAB_HOSTS } from "../../lab/hosts.ts";
@@ -12,8 +12,8 @@ import { arrangeExample, makeProject, putNamed, showsSomething } from "../../lab
 import { canConfine } from "../../lab/room.ts";
 import { callAt, type ToolCall } from "../../lab/script.ts";
 import type { HostWish } from "../../lab/versions.ts";
-import type { Case } from "../../tape/drift/report.ts";
-import { readExamples } from "../../testing/examples/example.ts";
+import type { Case } from "../../replay/drift/report.ts";
+import { readExamples } from "../../check/examples/example.ts";
 import { ProgressLine } from "../_each-of.ts";
 import { type Flags, numberFlag } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";

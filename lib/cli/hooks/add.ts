@@ -1,10 +1,10 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { nearest } from "../../files/nearest.ts";
+import { nearest } from "../../input/nearest.ts";
 import { isSkipped, parseFileName } from "../../hooks/file/file-name.ts";
 import { standings, trust } from "../../hooks/trust.ts";
-import { sidecarsOf } from "../../testing/examples/example.ts";
+import { sidecarsOf } from "../../check/examples/example.ts";
 import { command, type Usage } from "../_flags.ts";
 import { type Io, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";

@@ -3,17 +3,10 @@ import { resolve } from "node:path";
 import { isObject } from "../../core/json.ts";
 import { HOST_NAMES, isHost, SETTINGS_FILES } from "../../hooks/hosts/index.ts";
 import { standings } from "../../hooks/trust.ts";
-import type { Case } from "../../tape/drift/report.ts";
-import type { CheckOptions } from "../../testing/check/check.ts";
-import type {
-  CheckReport,
-  Finding,
-  HookReport,
-  MutantReport,
-  Survivor,
-  Termination,
-} from "../../testing/check/report.ts";
-import type { HookExample } from "../../testing/examples/example.ts";
+import type { Case } from "../../replay/drift/report.ts";
+import type { CheckOptions } from "../../check/check.ts";
+import type { CheckReport, Finding, HookReport, MutantReport, Survivor, Termination } from "../../check/report.ts";
+import type { HookExample } from "../../check/examples/example.ts";
 import { ProgressLine } from "../_each-of.ts";
 import { type Annotation, githubCommand } from "../_github.ts";
 import { type Flags, numberFlag, type Usage } from "../_flags.ts";
@@ -59,7 +52,7 @@ async function checked({ words, flags }: Flags, io: Io, point: (annotation: Anno
     );
   }
   const options = optionsOf(flags, cwd, io);
-  const { check } = await import("../../testing/check/check.ts");
+  const { check } = await import("../../check/check.ts");
   const began = performance.now();
   const line = new ProgressLine(io);
   const found = await check(paths, { ...options, ...progressOn(line) });

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { expectEvent } from "../../files/nearest.ts";
+import { expectEvent } from "../../input/nearest.ts";
 import { command, type Usage } from "../_flags.ts";
 import { type Io, UsageError } from "../_io.ts";
 import { type Fire, firesOf, ledgers, sayRun } from "../_ledger.ts";

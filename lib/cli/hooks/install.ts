@@ -1,5 +1,5 @@
 import { basename, join, resolve } from "node:path";
-import { nearest } from "../../files/nearest.ts";
+import { nearest } from "../../input/nearest.ts";
 import { HookFolder } from "../../hooks/folder.ts";
 import { homeOf } from "../../hooks/file/places.ts";
 import { HOST_NAMES, type HostName, HOSTS, isHost, isTried } from "../../hooks/hosts/index.ts";

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type FileName, parseFileName } from "../../hooks/file/file-name.ts";
-import { sidecarsOf } from "../../testing/examples/example.ts";
+import { sidecarsOf } from "../../check/examples/example.ts";
 import { command, type Usage } from "../_flags.ts";
 import { UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";

@@ -1,4 +1,4 @@
-import { nearest } from "../../files/nearest.ts";
+import { nearest } from "../../input/nearest.ts";
 import { Switches } from "../../hooks/switches.ts";
 import { hooksHere } from "../_find-hooks.ts";
 import { command, type Usage } from "../_flags.ts";

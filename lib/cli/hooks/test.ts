@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { watch } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { agent } from "../../agent.ts";
+import { agent } from "../../agent/agent.ts";
 import { systemClock } from "../../core/clock.ts";
 import { fire } from "../../core/dispatch.ts";
 import type { AnyEvent, EventName, Fired } from "../../core/events.ts";
@@ -10,7 +10,7 @@ import type { HookEnv, HookRecord } from "../../core/hook.ts";
 import { isObject, parsed } from "../../core/json.ts";
 import { type Block, isToolResult, textOf, type ToolResultBlock } from "../../core/messages.ts";
 import type { Opinion } from "../../core/verdict.ts";
-import { hookFiles } from "../../files/hook-files.ts";
+import { hookFiles } from "../../hooks/hook-files.ts";
 import { type HookFile, loadHook, loadMessage, readHookFile } from "../../hooks/discover.ts";
 import { claude } from "../../hooks/hosts/claude.ts";
 import { readEvent } from "../../hooks/hosts/read-event.ts";

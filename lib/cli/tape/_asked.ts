@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { findFixture, type Fixture } from "../../tape/fixture.ts";
+import { findFixture, type Fixture } from "../../replay/fixture.ts";
 import { type Io, UsageError } from "../_io.ts";
 import { noFixture } from "../_fixtures.ts";
 

@@ -1,9 +1,9 @@
 import { relative } from "node:path";
-import { priceOf } from "../../tape/drift/drift.ts";
-import { priceText } from "../../tape/drift/report.ts";
-import { fixtureAt, nameFor } from "../../tape/fixture.ts";
-import { CUT, recordCommand } from "../../tape/server/run.ts";
-import { asksModel } from "../../tape/server/api.ts";
+import { priceOf } from "../../replay/drift/drift.ts";
+import { priceText } from "../../replay/drift/report.ts";
+import { fixtureAt, nameFor } from "../../replay/fixture.ts";
+import { CUT, recordCommand } from "../../replay/server/run.ts";
+import { asksModel } from "../../replay/server/api.ts";
 import { folderOf, trustRecorded } from "../_fixtures.ts";
 import { command, numberFlag, refuseTogether, type Usage } from "../_flags.ts";
 import { EXIT } from "../_io.ts";

@@ -1,6 +1,6 @@
 import { type EventName, EVENTS } from "../../core/events.ts";
 import { EVENT_NAMES, kebab, type ResolvedName, resolveEvent } from "../../core/names.ts";
-import { nearest } from "../../files/nearest.ts";
+import { nearest } from "../../input/nearest.ts";
 
 /** The kinds a file can be, decided by its extension alone. */
 export type FileKind = "module" | "command" | "rules" | "prompt";

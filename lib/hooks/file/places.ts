@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
-import { sha256 } from "../../files/sha256.ts";
+import { sha256 } from "../../runtime/sha256.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -3,7 +3,7 @@ import type { Hook, HookRecord, OnError } from "../../core/hook.ts";
 import { isObject } from "../../core/json.ts";
 import type { ResolvedName } from "../../core/names.ts";
 import { readNative } from "../../core/verdict.ts";
-import { checkOptions, type OptionKind } from "../../files/options.ts";
+import { checkOptions, type OptionKind } from "../../input/options.ts";
 import { runaway } from "../../regex/runaway.ts";
 import type { HookFile } from "../discover.ts";
 import { compileMatcher, missing } from "../match.ts";

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { sha256 } from "../../files/sha256.ts";
+import { sha256 } from "../../runtime/sha256.ts";
 
 /** More than any hooks folder has, and less than a link to a whole disk. */
 const MOST_FILES = 10_000;

@@ -2,7 +2,7 @@ import { systemClock } from "../../core/clock.ts";
 import type { HookFiles, HookRecord } from "../../core/hook.ts";
 import { isThenable } from "../../core/settle.ts";
 import { OutOfTime } from "../../core/verdict.ts";
-import { absolute, filesOn, isAbsent } from "../../files/hook-files.ts";
+import { absolute, filesOn, isAbsent } from "../hook-files.ts";
 
 interface RunOptions {
   readonly cwd?: string;

@@ -30,7 +30,7 @@ function servedEnv({ fired: _, wireName: __, toolNames: ___, ...ids }: HostEvent
       return options.signal;
     },
     exec: async (...args) => (await import("../../process/process.ts")).exec(...args),
-    files: async (cwd) => (await import("../../files/hook-files.ts")).hookFiles(cwd),
+    files: async (cwd) => (await import("../hook-files.ts")).hookFiles(cwd),
     log: (hook, message) => void logged.push(`${hook}: ${message}\n`),
     /** Shared by all hooks of a session, though each event has its own process: what is JSON is kept between them. */
     get values() {

@@ -3,7 +3,7 @@ import { assistant, type Block, type Message, text, toolResult, type ToolUseBloc
 import { PROMPTS, SENTENCES } from "../../hooks/event-fields.ts";
 import { type FastCheck, fastCheck, FILES, recordArbitrary, textArbitrary } from "./texts.ts";
 import { callArbitrary, type Called } from "./tools.ts";
-import { checkOptions } from "../../files/options.ts";
+import { checkOptions } from "../../input/options.ts";
 
 export interface ConversationOptions {
   /** The tools that are called: a name or a matcher. @default every tool we know */

@@ -2,7 +2,7 @@ import type { Arbitrary } from "fast-check";
 import type { AnyEvent, EventFields, EventName, EventOf } from "../../core/events.ts";
 import { assistant, contentText, type Message, text, user } from "../../core/messages.ts";
 import type { ResolvedName } from "../../core/names.ts";
-import { expectEvent } from "../../files/nearest.ts";
+import { expectEvent } from "../../input/nearest.ts";
 import { type EventField, plainFields, SENTENCES } from "../../hooks/event-fields.ts";
 import type { EventSetting, WireEvent } from "../../hooks/hosts/host.ts";
 import { HOST_NAMES, type HostName, HOSTS, isHost } from "../../hooks/hosts/index.ts";
@@ -18,7 +18,7 @@ import {
   textArbitrary,
 } from "./texts.ts";
 import { callArbitrary, type Called } from "./tools.ts";
-import { checkOptions, type OptionKind } from "../../files/options.ts";
+import { checkOptions, type OptionKind } from "../../input/options.ts";
 
 export interface EventArbitraryOptions {
   /** The tools a tool event is about: a name or a matcher such as `Edit|Write` or `mcp__.*`. @default every tool we know */

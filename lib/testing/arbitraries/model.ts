@@ -1,6 +1,6 @@
 import type { Arbitrary } from "fast-check";
 import type { Tool } from "../../core/tool.ts";
-import { checkOptions, type OptionKind } from "../../files/options.ts";
+import { checkOptions, type OptionKind } from "../../input/options.ts";
 import { scripted, type ScriptedModel, type ScriptedReply } from "../scripted.ts";
 import { SENTENCES } from "../../hooks/event-fields.ts";
 import { type FastCheck, fastCheck, FILES, type Scene, textArbitrary } from "./texts.ts";

@@ -5,7 +5,7 @@ import type { EventName, Fired } from "../../../lib/core/events.ts";
 import type { Folded } from "../../../lib/core/fold.ts";
 import type { HookEnv } from "../../../lib/core/hook.ts";
 import type { Model } from "../../../lib/core/model.ts";
-import { hookFiles } from "../../../lib/files/hook-files.ts";
+import { hookFiles } from "../../../lib/hooks/hook-files.ts";
 import { loadHook, readHookFile } from "../../../lib/hooks/discover.ts";
 import { exec } from "../../../lib/process/process.ts";
 import { sampleEvent } from "../../../lib/hooks/samples.ts";

@@ -1,0 +1,193 @@
+import type { AgentParts } from "./place.ts";
+import { engineOf } from "./engine.ts";
+import { limitsOf } from "./limits.ts";
+import {
+  type Agent,
+  type AgentOptions,
+  type AgentSession,
+  checkGiven,
+  OPTIONS,
+  RUN_OPTIONS,
+  type RunOptions,
+} from "./options.ts";
+import { outputOf, type OutputOption } from "./output.ts";
+import { asksOf } from "./params.ts";
+import type { Prompt } from "../core/messages.ts";
+import type { Result } from "../core/run-events.ts";
+import type { Tool } from "../core/tool.ts";
+import { isLoadingScript } from "../runtime/importing.ts";
+import { type CodeHooks, liveHooks } from "../hooks/code-hooks.ts";
+import { asTool, isApiTool, type RunnableTool } from "../tools/make-tool.ts";
+import { memoryStore, sessionStore } from "../transcript/memory.ts";
+
+/**
+ * Makes an agent.
+ *
+ * @example
+ * ```ts
+ * import { agent } from "crochet";
+ * import { scripted } from "crochet/testing";
+ *
+ * const helper = agent({ model: scripted([{ text: "It is done" }]), system: "You help." });
+ * const { text, stop } = await helper.run("Do it");
+ * console.log(stop, text); // done It is done
+ * ```
+ */
+export function agent<O>(options: Omit<AgentOptions, "output"> & { output: OutputOption<O> }): Agent<O>;
+export function agent(options?: AgentOptions): Agent;
+export function agent(options: AgentOptions = {}): Agent {
+  checkGiven(options, OPTIONS, "make an agent");
+  asksOf(options);
+  engineOf(options.step);
+  const given = options.hooks === undefined ? [] : Array.isArray(options.hooks) ? options.hooks : [options.hooks];
+  const parts: AgentParts = {
+    options,
+    name: options.name ?? nameFrom(options.from),
+    ...toolsOf(options),
+    limits: limitsOf(options.limits),
+    cwd: pathFrom(options.from, options.cwd ?? process.cwd(), "cwd"),
+    hookFolders: given.filter((h): h is string => typeof h === "string").map((h) => folderOf(options.from, h)),
+    script: options.hooks === undefined && isPlace(options.from) ? pathFrom(options.from, "", "from") : undefined,
+    codeHooks: liveHooks(given.filter((h): h is CodeHooks => typeof h !== "string")),
+    store: sessionStore(options.store ?? memoryStore()),
+    resolve: (path) => pathFrom(options.from, path, "tape"),
+  };
+  /** A run that was cut off goes on with no `prompt` or its own. */
+  const opened = async (own: RunOptions, prompt?: Prompt): Promise<AgentSession> => {
+    checkGiven(own, RUN_OPTIONS, `run agent '${parts.name}'`);
+    asksOf(options, own);
+    const cwd = own.cwd === undefined ? parts.cwd : pathFrom(options.from, own.cwd, "cwd");
+    const { assemble } = await (assembling ??= import("./assemble.ts"));
+    return await assemble(parts, { ...own, cwd }, prompt);
+  };
+  const open = (own: RunOptions = {}) => opened(own);
+  const run = async (prompt: Prompt, own: RunOptions = {}): Promise<Result> => {
+    const session = await opened(own, prompt);
+    try {
+      return await session.prompt(prompt);
+    } finally {
+      await session.close();
+    }
+  };
+  const made: Agent = {
+    name: parts.name,
+    ...(options.from !== undefined && { from: options.from }),
+    ...(options.model !== undefined && { model: options.model }),
+    ...(options.permissions && { permissions: options.permissions }),
+    ownHooks: async () => {
+      const { hookFolders } = await import("./hook-list.ts");
+      return { inCode: parts.codeHooks.records, folders: await hookFolders(parts) };
+    },
+    unguarded: () => {
+      const { hooks: _, permissions: __, sandbox: ___, limits: ____, ...rest } = options;
+      return agent({ ...rest, hooks: [], limits: { iterations: Infinity, calls: Infinity } });
+    },
+    open,
+    run,
+    stream: (prompt, own = {}) =>
+      streamed((on, left) => {
+        checkGiven(own, RUN_OPTIONS, `run agent '${parts.name}'`);
+        const signal = own.signal ? AbortSignal.any([own.signal, left]) : left;
+        return run(prompt, { ...own, signal, on: both(own.on, on) });
+      }),
+    resume: (id, prompt, own = {}) => run(prompt, { ...own, resume: id }),
+    fork: (id, prompt, { at, ...own } = {}) => run(prompt, { ...own, resume: id, fork: at ?? true }),
+    main: async (args = process.argv.slice(2)) => {
+      if (isLoadingScript()) return;
+      const { runAsScript } = await import("../cli/run-agent.ts");
+      await runAsScript(made, args);
+    },
+  };
+  return made;
+}
+
+/** Kept: to ask for a module again takes longer than to open a session, and those who ask at once get it in any order. */
+let assembling: Promise<typeof import("./assemble.ts")> | undefined;
+
+function toolsOf(
+  { tools: given = [], mcp, output: wanted }: AgentOptions,
+): Pick<AgentParts, "tools" | "apiTools" | "output"> {
+  const apiTools = given.filter(isApiTool);
+  const own = given.filter((one): one is Tool | RunnableTool => !isApiTool(one)).map(asTool);
+  const output = wanted && outputOf(wanted, given.length > 0 || mcp !== undefined);
+  const tools = output?.tool ? [...own, output.tool] : own;
+  const names = new Set<string | undefined>();
+  for (const { name } of [...tools, ...apiTools.filter(({ name }) => name !== undefined)]) {
+    if (names.has(name)) {
+      throw new TypeError(`Cannot make an agent as two of its tools are named '${name}': rename one`);
+    }
+    names.add(name);
+  }
+  return { tools, apiTools, ...(output && { output }) };
+}
+
+function nameFrom(from: string | undefined): string {
+  const file = from?.split(/[/\\]/).pop()?.replace(/\.\w+$/, "");
+  return file || "agent";
+}
+
+/** A folder of hooks that is named; one that is not there would leave an agent that nothing guards. */
+function folderOf(from: string | undefined, named: string): string {
+  const folder = pathFrom(from, named, "hooks");
+  const { statSync } = process.getBuiltinModule("node:fs");
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
+  throw new TypeError(
+    `Cannot make an agent as there is no folder of hooks '${folder}': correct 'hooks', or say [] if there are none`,
+  );
+}
+
+/** Whether a script is a file, which has a folder: one may also be loaded over the network. */
+function isPlace(from: string | undefined): boolean {
+  return from !== undefined && /^(?:file:|\/)/.test(from);
+}
+
+/** Without node:path and node:url, which cost more to load than the rest of this file. */
+function pathFrom(from: string | undefined, path: string, option: string): string {
+  if (path.startsWith("/")) return path;
+  if (from === undefined) {
+    throw new TypeError(
+      `Cannot resolve ${option} '${path}' as the agent does not know where it is: add from: import.meta.url`,
+    );
+  }
+  const base = from.startsWith("file:") ? from : `file://${asUrl(from)}`;
+  return decodeURIComponent(new URL(asUrl(path), base).pathname).replace(/(.)\/$/, "$1");
+}
+
+function asUrl(path: string): string {
+  return encodeURI(path).replace(/[?#]/g, encodeURIComponent);
+}
+
+function both<T>(a: ((value: T) => void) | undefined, b: (value: T) => void): (value: T) => void {
+  return a === undefined ? b : (value) => {
+    a(value);
+    b(value);
+  };
+}
+
+/** Turns a run that calls back into one that is iterated; a reader who leaves ends the run. */
+async function* streamed<T, R>(
+  start: (on: (event: T) => void, left: AbortSignal) => Promise<R>,
+): AsyncGenerator<T, R> {
+  const queue: T[] = [];
+  const leaving = new AbortController();
+  let wake: (() => void) | undefined;
+  let ended = false;
+  const running = start((event) => {
+    queue.push(event);
+    wake?.();
+  }, leaving.signal).finally(() => {
+    ended = true;
+    wake?.();
+  });
+  running.catch(() => {}); // thrown to the reader below, once what came before is read
+  try {
+    while (!ended || queue.length > 0) {
+      if (queue.length > 0) yield queue.shift()!;
+      else await new Promise<void>((resolve) => wake = resolve);
+    }
+    return await running;
+  } finally {
+    leaving.abort(new Error("The reader left"));
+    await running.catch(() => {});
+  }
+}

@@ -1,0 +1,191 @@
+import { availableParallelism } from "node:os";
+import { checkOptions, type OptionKind } from "../input/options.ts";
+import { shellWord } from "../core/shown.ts";
+import { HOST_NAMES, type HostName } from "../hooks/hosts/index.ts";
+import type { Checked } from "./engine.ts";
+import { againLine } from "./findings.ts";
+import { findSubjects } from "./find.ts";
+import { sandboxWorks, Time } from "./lane.ts";
+import { sameFields } from "./laws/order.ts";
+import { plantedSecrets, Scratch } from "./place.ts";
+import { type CheckReport, type HookReport, type Law, LAWS } from "./report.ts";
+import type { Subject } from "./subject.ts";
+
+export interface CheckOptions {
+  /** Where relative paths begin. @default the process's directory */
+  readonly cwd?: string;
+  /** Events for each hook, at least half of them generated; all dangerous calls are among them. @default 100 */
+  readonly runs?: number;
+  /** The same seed makes the same events. @default a new one each time */
+  readonly seed?: number;
+  /** The host whose protocol command hooks speak. @default by the path, else claude */
+  readonly host?: HostName | undefined;
+  /** Seconds a hook has for one answer. @default 5 */
+  readonly timeout?: number;
+  /** Seconds for the whole check; what is not asked then was not checked enough. @default 60 for each hook */
+  readonly time?: number;
+  /** How often a hook may keep an agent going before it counts as endless. @default 50 */
+  readonly rounds?: number;
+  /** The laws to hold hooks to. @default all */
+  readonly laws?: readonly Law[];
+  /** Whether each hook is also changed a little at a time, to see whether its examples notice. @default false */
+  readonly mutants?: boolean;
+  /** Whether examples that were found missing, and events that break a law, are written beside the hook. @default false */
+  readonly save?: boolean;
+  /** The event of a file whose name does not say it: `stop`, `pre-tool-use@Bash`. */
+  readonly event?: string | undefined;
+  /** @default the environment of the process */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly signal?: AbortSignal;
+  /** Gets the number of events each hook was asked about so far. */
+  readonly onProgress?: (hook: string, runs: number) => void;
+  /** Gets the report of each hook when it is done. */
+  readonly onHook?: (report: HookReport) => void;
+}
+
+/** Types of the options; numbers and laws are checked more closely. */
+const OPTIONS: { readonly [option in keyof CheckOptions]-?: OptionKind } = {
+  cwd: "a text",
+  runs: "any",
+  seed: "any",
+  host: HOST_NAMES,
+  timeout: "any",
+  time: "any",
+  rounds: "any",
+  laws: "a list",
+  mutants: "true or false",
+  save: "true or false",
+  event: "a text",
+  env: "an object",
+  signal: "an AbortSignal",
+  onProgress: "a function",
+  onHook: "a function",
+};
+
+type Settled = "runs" | "seed" | "timeout" | "rounds" | "mutants" | "save" | "cwd" | "env" | "signal";
+
+/** What holds for every hook of a check. */
+export interface Session extends Required<Pick<CheckOptions, Settled>> {
+  readonly laws: ReadonlySet<Law>;
+  readonly scratch: Scratch;
+  readonly sandbox: boolean;
+  readonly secrets: { readonly [name: string]: string };
+  /** The flags that repeat this check, beside path, seed and runs. */
+  readonly flags: string;
+  readonly onProgress: CheckOptions["onProgress"];
+}
+
+/** Checks the hooks at some paths. What is wrong with a hook is in the report, never thrown. */
+export async function check(paths: readonly string[], options: CheckOptions = {}): Promise<CheckReport> {
+  const { cwd = process.cwd(), env = process.env, host, event } = options;
+  refuseWrong(options);
+  const sandbox = await sandboxWorks();
+  const found = await Promise.all(paths.map((path) => findSubjects(path, { cwd, env, host, event })));
+  const subjects = found.flatMap((one) => one.subjects);
+  const problems = found.flatMap((one, i) =>
+    paths.length > 1 && one.subjects.length + one.problems.length === 0
+      ? [`Cannot check '${paths[i]}': there is no hook in it`]
+      : one.problems
+  );
+  const scratch = new Scratch();
+  try {
+    const session = sessionOf(options, { cwd, env, scratch, sandbox });
+    const { checkSubject } = await import("./engine.ts");
+    const checked = await pooled(subjects, session, options, checkSubject);
+    const { seed, runs, laws } = session;
+    const rewrites = checked.flatMap((one) => one.rewrites);
+    const ordered = laws.has("order") ? sameFields(rewrites, seed, againLine(paths, session)) : [];
+    const hooks = checked.map(({ report }): HookReport => ({
+      ...report,
+      findings: [...report.findings, ...ordered.filter(({ hook }) => hook === report.hook)],
+    }));
+    const isOk = ({ findings, unchecked, skipped }: HookReport) =>
+      unchecked === undefined && skipped === undefined && findings.every(({ severity }) => severity === "warning");
+    return {
+      ok: hooks.every(isOk) && problems.length === 0,
+      ...{ seed, runs, hooks, problems },
+      host: host ?? "claude",
+      sandbox: sandbox ? "bubblewrap" : "none",
+    };
+  } finally {
+    scratch.close();
+  }
+}
+
+/** The least whole number that an option may be. */
+const LEAST = { runs: 0, rounds: 2, seed: -0x8000_0000 } as const;
+
+/** @throws {TypeError} that names the option: a check that checks nothing must not pass */
+function refuseWrong(options: CheckOptions): void {
+  checkOptions(options, OPTIONS, "check");
+  const { timeout = 5, time = 1, laws = LAWS } = options;
+  for (const [name, least] of Object.entries(LEAST)) {
+    const value = options[name as keyof typeof LEAST] ?? least;
+    if (Number.isSafeInteger(value) && value >= least) continue;
+    throw new TypeError(
+      `Cannot check as '${name}' must be a whole number of ${least} or more: current value is ${value}`,
+    );
+  }
+  for (const [name, value] of Object.entries({ timeout, time })) {
+    if (value > 0) continue;
+    throw new TypeError(`Cannot check as '${name}' must be seconds above 0: current value is ${value}`);
+  }
+  const stray = laws.find((law) => !LAWS.includes(law));
+  if (stray !== undefined || laws.length === 0) {
+    throw new TypeError(
+      `Cannot check as 'laws' ${stray === undefined ? "is empty" : `has '${stray}'`}: expected some of ${
+        LAWS.join(", ")
+      }`,
+    );
+  }
+}
+
+function sessionOf(
+  options: CheckOptions,
+  given: Pick<Session, "cwd" | "env" | "scratch" | "sandbox">,
+): Session {
+  const { runs = 100, seed = Math.floor(Math.random() * 0x7fff_ffff), timeout = 5, time, rounds = 50 } = options;
+  const { host, event, mutants = false, save = false, signal = new AbortController().signal, onProgress } = options;
+  const flags = [
+    host === undefined ? "" : ` --for ${host}`,
+    event === undefined ? "" : ` --event ${shellWord(event)}`,
+    timeout === 5 ? "" : ` --timeout ${timeout}`,
+    time === undefined ? "" : ` --time ${time}`,
+    rounds === 50 ? "" : ` --rounds ${rounds}`,
+    mutants ? " --mutants" : "",
+  ].join("");
+  return {
+    ...given,
+    ...{ runs, seed, timeout, rounds, flags, mutants, save, signal, onProgress },
+    laws: new Set(options.laws ?? LAWS),
+    secrets: plantedSecrets(),
+  };
+}
+
+const SECONDS_EACH = 60;
+
+/**
+ * As many at once as there are cores; the reports are in the order of the hooks. What one hook leaves of its time is for
+ * those after it.
+ */
+async function pooled(
+  subjects: readonly Subject[],
+  session: Session,
+  { onHook, time }: CheckOptions,
+  checkSubject: (subject: Subject, session: Session, time: Time) => Promise<Checked>,
+): Promise<Checked[]> {
+  const done: Checked[] = [];
+  const workers = Math.min(availableParallelism(), subjects.length);
+  const end = performance.now() + 1000 * (time ?? SECONDS_EACH * subjects.length / workers);
+  let next = 0;
+  const work = async () => {
+    for (let i = next++; i < subjects.length && !session.signal.aborted; i = next++) {
+      const left = subjects.length - i;
+      const own = new Time((end - performance.now()) * Math.min(workers, left) / left);
+      done[i] = await checkSubject(subjects[i]!, session, own);
+      onHook?.(done[i]!.report);
+    }
+  };
+  await Promise.all(Array.from({ length: workers }, work));
+  return done.filter((one) => one !== undefined);
+}

@@ -1,0 +1,119 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import type { AnyEvent } from "../core/events.ts";
+import { shellWord } from "../core/shown.ts";
+import { wireInput } from "../hooks/process/wire.ts";
+import type { Session } from "./check.ts";
+import { isWire, type Probe } from "./events.ts";
+import { eventName } from "./laws/judged.ts";
+import type { Finding, Violation } from "./report.ts";
+import type { Subject } from "./subject.ts";
+
+/** A longer event is not pasted. */
+const MOST_PASTED = 1500;
+/** What only the check can tell about an event: the hook itself shows nothing. */
+const ONLY_CHECKED = ["protocol.unsupported-by-host", "protocol.never-runs"];
+
+/** What was found of one hook: each fault once, with the first event that showed it. */
+export class Findings {
+  readonly #subject: Subject;
+  readonly #session: Session;
+  readonly #found = new Map<string, Finding>();
+
+  constructor(subject: Subject, session: Session) {
+    this.#subject = subject;
+    this.#session = session;
+  }
+
+  has(code: string): boolean {
+    return this.#found.has(code);
+  }
+
+  all(): Finding[] {
+    const all = [...this.#found.values()];
+    return [...all.filter((f) => f.severity === "fault"), ...all.filter((f) => f.severity === "warning")];
+  }
+
+  /** Whether it is new: a fault counts more than a warning of the same name. */
+  add(violation: Violation, probe?: Probe): boolean {
+    const known = this.#found.get(violation.code);
+    if (known && !(known.severity === "warning" && violation.severity === "fault")) return false;
+    this.replace(violation, probe);
+    return true;
+  }
+
+  /** The same with a better example. */
+  replace(violation: Violation, probe?: Probe): void {
+    this.#found.set(violation.code, this.#finding(violation, probe));
+  }
+
+  /** Adds what is shown by more than one event, or by none of the check's; `of` tells it from others of its code. */
+  addShown(violation: Violation, of: string, by: Pick<Finding, "counterexample" | "trace" | "event">): void {
+    const shown = JSON.parse(this.#shown(JSON.stringify(by)));
+    this.#found.set(`${violation.code} ${of}`, { ...this.#finding(violation), ...shown });
+  }
+
+  #finding({ law, code, severity, message, fix, event, declared }: Violation, probe?: Probe): Finding {
+    const pasted = probe && !ONLY_CHECKED.includes(code) ? this.#pasted(probe) : undefined;
+    return {
+      ...{ law, code, severity, fix },
+      hook: this.#subject.name,
+      ...(probe ? { event: eventName(probe) } : event !== undefined && { event }),
+      ...this.#place(declared),
+      message: this.#shown(message),
+      counterexample: probe ? JSON.parse(this.#shown(JSON.stringify(probe.event))) : null,
+      seed: this.#session.seed,
+      reproduce: pasted ?? againLine([this.#subject.path], this.#session),
+    };
+  }
+
+  /** The first line of the hook's file with a name in it: a name in the file's own name has no line. */
+  #place(declared: string | undefined): { place?: string } {
+    const { path } = this.#subject;
+    if (declared === undefined) return {};
+    const line = readFileSync(resolve(this.#session.cwd, path), "utf8").split("\n").findIndex((text) =>
+      text.includes(declared)
+    );
+    return line < 0 ? {} : { place: `${path}:${line + 1}` };
+  }
+
+  /** Paths of the scratch place as they would be in the user's own project. */
+  #shown(text: string): string {
+    const { cwd, env } = this.#session;
+    const places: { readonly [folder: string]: string } = { project: cwd, home: env.HOME ?? "~", outside: "/tmp" };
+    return text
+      .replaceAll(
+        /\/[^\s"':]*crochet-check-[A-Za-z0-9]+\/\d+\/here\/(project|home|tmp|outside|canary)/g,
+        (_, folder: string) => places[folder] ?? `/tmp/${folder}`,
+      )
+      .replaceAll(/-[\w-]*crochet-check-[A-Za-z0-9]+-\d+-here-project/g, cwd.replaceAll(/[^A-Za-z0-9]/g, "-"))
+      .replaceAll(/crochet-check-[A-Za-z0-9]+\/\d+\/here\/?/g, "");
+  }
+
+  /** The variables that its host sets, as a person would type them. */
+  #variables(): string {
+    const { host, env: { CLAUDE_PLUGIN_ROOT: plugin } } = this.#subject;
+    const root = plugin === undefined ? "" : `CLAUDE_PLUGIN_ROOT=${shellWord(plugin)} `;
+    return `${host === "gemini" ? "GEMINI" : "CLAUDE"}_PROJECT_DIR="$PWD" ${root}`;
+  }
+
+  /** A shell line that asks the hook about the one event; undefined if it cannot be pasted. */
+  #pasted(probe: Probe): string | undefined {
+    const { runs, path, target } = this.#subject;
+    if (target.type === "definition" || probe.says !== undefined) return undefined;
+    const wire = isWire(this.#subject) ? probe.event : wireInput(probe.event as unknown as AnyEvent, this.#session.cwd);
+    const text = this.#shown(JSON.stringify(wire));
+    // deno-lint-ignore no-control-regex
+    if (text.length > MOST_PASTED || /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202f\ufeff]/.test(text)) {
+      return undefined;
+    }
+    const into = runs === undefined
+      ? `crochet hooks test ${shellWord(path)} --input -`
+      : `${this.#variables()}${runs}; echo "exit code $?"`;
+    return `printf '%s\\n' ${shellWord(text)} | ${into}`;
+  }
+}
+
+export function againLine(paths: readonly string[], { seed, runs, flags }: Session): string {
+  return `crochet hooks check ${paths.map(shellWord).join(" ")} --seed ${seed} --runs ${runs}${flags}`;
+}

@@ -1,0 +1,193 @@
+import { isObject } from "../../core/json.ts";
+import { nearest } from "../../input/nearest.ts";
+import { CLAUDE_SPECIFIC, CLAUDE_TOP } from "../../hooks/hosts/claude-answer.ts";
+import { type HostName, HOSTS } from "../../hooks/hosts/index.ts";
+import type { Violation } from "../report.ts";
+import { violationsOf } from "./judged.ts";
+import type { Json } from "./printed.ts";
+
+const { fault, warning } = violationsOf("protocol", "protocol");
+
+const DROPPED = "the whole answer is dropped";
+
+/** What is wrong with an object as an answer to an event of a host: the first fault, else the first warning. */
+export function answerShape(json: Json, given: Json, event: string, host: HostName): Violation[] {
+  const inside = isObject(json.hookSpecificOutput) ? json.hookSpecificOutput : undefined;
+  const found = [
+    ...types(json, ""),
+    ...(inside ? types(inside, "hookSpecificOutput.") : []),
+    ...topKeys(json, given, event, host),
+    ...(inside ? specific(inside, event, host) : []),
+    ...decision(json, event, host),
+    ...(inside ? permission(inside, event, host) : []),
+    ...(inside ? replaced(inside, given, event) : []),
+    ...(host === "codex" && event === "PreToolUse" ? codexOnly(json, inside) : []),
+  ];
+  return [found.find((one) => one.severity === "fault") ?? found[0]].filter((one) => one !== undefined);
+}
+
+function types(object: Json, at: string): Violation[] {
+  return Object.entries(object).flatMap(([key, value]) => {
+    const type = Object.hasOwn(TYPES, key) ? TYPES[key]! : undefined;
+    if (type === undefined || (typeof value === type && value !== null)) return [];
+    const message = `Its '${at}${key}' is ${JSON.stringify(value)}, not a ${type}: ${DROPPED}`;
+    return [fault("wrong-value", message, `make it a ${type}, or leave it out`)];
+  });
+}
+
+/** Keys that belong into hookSpecificOutput. */
+const INSIDE = [...Object.keys(CLAUDE_SPECIFIC), "updatedToolOutput"];
+
+function topKeys(json: Json, given: Json, event: string, host: HostName): Violation[] {
+  const { top, strict } = HOSTS[host].commands!;
+  return Object.keys(json).filter((key) => !top.includes(key)).flatMap((key): Violation[] => {
+    if (Object.hasOwn(given, key) && !strict) return [];
+    const camel = key.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+    if (INSIDE.includes(camel)) {
+      const fix = `put it into hookSpecificOutput as ${camel}, beside "hookEventName": "${event}"`;
+      return [fault("misplaced-key", `Its '${key}' is at the top, where ${host} does not read it`, fix)];
+    }
+    const meant = nearest(camel, top, 2);
+    const message = `${host} does not know its key '${key}'${strict ? " and drops the whole answer" : ""}`;
+    const fix = meant === undefined ? "leave it out" : `did you mean ${meant}?`;
+    // Some host reads such a key: the author expects it to do something.
+    const isMeant = strict || meant !== undefined || TELLING.includes(key);
+    return [(isMeant ? fault : warning)("unknown-key", message, fix)];
+  });
+}
+
+function specific(inside: Json, event: string, host: HostName): Violation[] {
+  const { events, commands } = HOSTS[host];
+  const known = Object.hasOwn(events, event) ? events[event]!.output : undefined;
+  const { hookEventName: named } = inside;
+  const found: Violation[] = [];
+  if (named === undefined && commands!.namesEvent) {
+    const message = `Its hookSpecificOutput has no "hookEventName": ${DROPPED}`;
+    found.push(fault("wrong-event-name", message, `add "hookEventName": "${event}"`));
+  } else if (typeof named === "string" && named !== event) {
+    const message = `Its hookEventName is '${named}', but the event is ${event}: ${DROPPED}`;
+    found.push(fault("wrong-event-name", message, "repeat the hook_event_name of the input"));
+  }
+  for (const key of known === undefined ? [] : Object.keys(inside)) {
+    if (key === "hookEventName" || known!.includes(key)) continue;
+    const others = Object.keys(events).filter((name) => events[name]!.output?.includes(key));
+    found.push(
+      others.length > 0
+        ? fault(
+          "misplaced-key",
+          `Its '${key}' is for ${others.slice(0, 3).join(", ")} and does nothing at ${event}`,
+          insteadAt(event, key, known!),
+        )
+        : fault(
+          "unknown-key",
+          `${host} does not know its key 'hookSpecificOutput.${key}'`,
+          `known there: ${known!.join(", ") || "nothing"}`,
+        ),
+    );
+  }
+  return found;
+}
+
+function insteadAt(event: string, key: string, known: readonly string[]): string {
+  if (event === "PermissionRequest") {
+    return 'use "decision": {"behavior": "allow"} or {"behavior": "deny", "message": "…"}';
+  }
+  if (key.startsWith("permissionDecision")) return 'use "decision": "block" with a "reason" at the top';
+  return known.length > 0 ? `use ${known.join(", ")}` : "leave it out";
+}
+
+function decision({ decision: given, reason }: Json, event: string, host: HostName): Violation[] {
+  if (given === undefined) return [];
+  const { events } = HOSTS[host];
+  const { decisions } = HOSTS[host].commands!;
+  if (!decisions.includes(given as string)) {
+    const message = `Its decision ${JSON.stringify(given)} is not one of ${decisions.join(", ")}: ${DROPPED}`;
+    return [fault("wrong-value", message, `write one of ${decisions.join(", ")}, or leave it out`)];
+  }
+  if (given === "approve" && event !== "PermissionRequest" || given === "allow") return [];
+  if (Object.hasOwn(events, event) && !events[event]!.blocks && events[event]!.output !== undefined) {
+    const request = event === "PermissionRequest";
+    const fix = request ? 'use hookSpecificOutput.decision: {"behavior": "deny"}' : "leave it out";
+    return [fault("no-effect", `Its decision '${given}' does nothing at ${event}`, fix)];
+  }
+  if (typeof reason === "string" && reason.trim() !== "") return [];
+  return [
+    host === "codex"
+      ? fault("no-reason", "It blocks without a reason, which codex treats as a failure", "give a reason")
+      : warning("no-reason", "It blocks without a reason: the model reads 'Blocked by hook'", "give a reason"),
+  ];
+}
+
+function permission(inside: Json, event: string, host: HostName): Violation[] {
+  const { permissions } = HOSTS[host].commands!;
+  const { permissionDecision: given, decision: behavior } = inside;
+  if (given !== undefined && permissions.length > 0 && !permissions.includes(given as string)) {
+    const message = `Its permissionDecision ${JSON.stringify(given)} is not one of ${
+      permissions.join(", ")
+    }: ${DROPPED}`;
+    return [fault("wrong-value", message, `write one of ${permissions.join(", ")}`)];
+  }
+  if (event === "PermissionRequest" && behavior !== undefined) {
+    const said = (behavior as { behavior?: unknown } | null)?.behavior;
+    if (said !== "allow" && said !== "deny") {
+      const message = `Its decision ${JSON.stringify(behavior)} has no behavior 'allow' or 'deny'`;
+      return [fault("wrong-value", message, 'write "decision": {"behavior": "deny", "message": "…"}')];
+    }
+  }
+  if (given !== "deny" || inside.permissionDecisionReason) return [];
+  const message = "It denies without a reason: the model reads 'Blocked by hook'";
+  return [warning("no-reason", message, "give permissionDecisionReason")];
+}
+
+/** A new input replaces the whole old one; a new output must have the type of the old one. */
+function replaced({ updatedInput, updatedToolOutput: output }: Json, given: Json, event: string): Violation[] {
+  if (isObject(updatedInput) && event === "PreToolUse") {
+    const gone = (REQUIRED[String(given.tool_name)] ?? []).find((key) => !Object.hasOwn(updatedInput, key));
+    if (gone !== undefined) {
+      const message = `Its updatedInput lacks '${gone}': it replaces the whole input, so the call fails`;
+      return [fault("incomplete-input", message, "return all of tool_input with the change in it")];
+    }
+  }
+  const kind = (value: unknown) => Array.isArray(value) ? "list" : value === null ? "null" : typeof value;
+  const [was, is] = [kind(given.tool_response), kind(output)];
+  if (output === undefined || given.tool_response === undefined || is === was) return [];
+  const message = `Its updatedToolOutput is a ${is}, but ${given.tool_name} returns a ${was}: it is ignored`;
+  return [fault("wrong-output-type", message, "change the tool_response it was given, and return that")];
+}
+
+function codexOnly(json: Json, inside: Json | undefined): Violation[] {
+  if (inside?.permissionDecision === "allow" && inside.updatedInput === undefined) {
+    const message = "codex treats permissionDecision 'allow' without updatedInput as a failure";
+    return [fault("wrong-value", message, "print nothing to let the call through")];
+  }
+  if (json.continue !== false && json.suppressOutput === undefined) return [];
+  const message = "codex supports neither 'continue' nor 'suppressOutput' at PreToolUse";
+  return [fault("no-effect", message, "deny with a reason instead")];
+}
+
+const { decision: _, ...top } = CLAUDE_TOP;
+
+/** The types of the keys that have one, wherever they stand. */
+const TYPES: Readonly<Record<string, string>> = {
+  ...{ ...top, ...CLAUDE_SPECIFIC },
+  ...{ sessionTitle: "string", initialUserMessage: "string" },
+};
+
+/** What a call of a tool cannot be without. */
+const REQUIRED: { readonly [tool: string]: readonly string[] } = {
+  Bash: ["command"],
+  Read: ["file_path"],
+  Write: ["file_path", "content"],
+  Edit: ["file_path", "old_string", "new_string"],
+  MultiEdit: ["file_path", "edits"],
+  Glob: ["pattern"],
+  Grep: ["pattern"],
+  WebFetch: ["url"],
+  WebSearch: ["query"],
+};
+
+/** Keys that say something in an answer: an object with one of them was meant as one. */
+export const TELLING: readonly string[] = [
+  ...["decision", "hookSpecificOutput", "continue", "permissionDecision", "additionalContext", "systemMessage"],
+  ...["stopReason", "permission", "block", "action", "updatedInput", "additional_context", "modified_data"],
+];

@@ -1,0 +1,85 @@
+import { isObject } from "../../core/json.ts";
+import { inputOf, type Probe } from "../events.ts";
+import type { Asker } from "../lane.ts";
+import type { Finding, Violation } from "../report.ts";
+import type { Probed } from "../subject.ts";
+import { brief, claudeName, eventName, violationsOf } from "./judged.ts";
+
+export interface Rewrite {
+  readonly hook: string;
+  /** The event, with its tool: `PreToolUse:Bash`. */
+  readonly at: string;
+  readonly field: string;
+}
+
+export function changedFields(before: unknown, after: unknown): string[] {
+  if (!isObject(before) || !isObject(after)) return JSON.stringify(before) === JSON.stringify(after) ? [] : [""];
+  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...keys].filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
+}
+
+const { warning } = violationsOf("order", "conflict");
+
+/** How many rewritings are asked about again. */
+const MOST_AGAIN = 20;
+
+/** The first event whose rewriting the hook rewrites again. */
+export async function rewritesAgain(
+  asker: Asker,
+  answers: ReadonlyMap<Probe, Probed>,
+): Promise<{ readonly violation: Violation; readonly probe: Probe } | undefined> {
+  const rewritings = [...answers].flatMap(([probe, { opinion }]) => {
+    const again = opinion?.value && rewrittenEvent(probe, opinion.value.to);
+    return again ? [again] : [];
+  });
+  for await (const [probe, { opinion }] of asker.askAll(rewritings.slice(0, MOST_AGAIN))) {
+    const before = probe.event.prompt ?? inputOf(probe);
+    const fields = opinion?.value ? changedFields(before, opinion.value.to) : [];
+    if (fields.length > 0) return { violation: notIdempotent(before, opinion!.value!.to), probe };
+  }
+  return undefined;
+}
+
+/** The event after a rewriting, as the next hook or the next try sees it; undefined if that is not known. */
+function rewrittenEvent(probe: Probe, to: unknown): Probe | undefined {
+  const { event } = probe;
+  if (typeof event.prompt === "string" && typeof to === "string") return { ...probe, event: { ...event, prompt: to } };
+  if (claudeName(eventName(probe)) !== "PreToolUse" || !isObject(to)) return undefined;
+  const changed = "tool_input" in event ? { tool_input: to } : { input: to, original_input: to };
+  return { ...probe, event: { ...event, ...changed } };
+}
+
+function notIdempotent(first: unknown, second: unknown): Violation {
+  const message = `It rewrites its own rewriting: ${shown(first)} becomes ${shown(second)}`;
+  const fix = "leave what it has rewritten as it is: a call that is tried again, or asked about twice, grows each time";
+  return warning("not-idempotent", message, fix);
+}
+
+function shown(value: unknown): string {
+  return brief(JSON.stringify(value), 120);
+}
+
+/** Order: pairs of hooks that rewrite the same field, reported with the later one. */
+export function sameFields(rewrites: readonly Rewrite[], seed: number, reproduce: string): Finding[] {
+  const found = new Map<string, Finding>();
+  for (const [i, a] of rewrites.entries()) {
+    for (const b of rewrites.slice(i + 1)) {
+      const pair = `${a.hook}\0${b.hook}`;
+      if (a.hook === b.hook || a.at !== b.at || a.field !== b.field || found.has(pair)) continue;
+      const what = a.field === "" ? "the value" : `'${a.field}'`;
+      found.set(pair, {
+        law: "order",
+        code: "conflict.same-field",
+        severity: "warning",
+        hook: b.hook,
+        event: a.at.split(":")[0]!,
+        message:
+          `It rewrites ${what} at ${a.at}, and so does ${a.hook}: here the later hook sees the change of the earlier one, in other hosts the last to finish wins`,
+        counterexample: { hooks: [a.hook, b.hook], at: a.at, field: a.field },
+        ...{ seed, reproduce },
+        fix: "join the two, or let each rewrite another field",
+      });
+    }
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,152 @@
+import { triedToExit } from "../../hooks/module.ts";
+import { isVerdict } from "../events.ts";
+import type { Violation } from "../report.ts";
+import type { Probed, RanCommand } from "../subject.ts";
+import { brief, canBlock, eventName, isGate, type Judge, type Judged, violationsOf } from "./judged.ts";
+
+const { fault, warning } = violationsOf("reliable", "fails");
+
+/** Reliable: it answers every event, in time, without a crash, and leaves nothing running. */
+export const reliable: Judge = (judged) => {
+  const { probed } = judged;
+  return [...late(judged), ...leftOver(probed), ...(probed.timedOut ? [] : crashed(judged))];
+};
+
+function late({ probed, limit, loaded }: Judged): Violation[] {
+  // A hook that waits for the network has a finding of its own.
+  if (!probed.timedOut || isSandboxed(probed.ran?.stderr ?? "")) return [];
+  const seconds = limit / 1000;
+  const own = loaded.timeout;
+  const said = own !== undefined && own > seconds
+    ? `It did not answer within ${seconds} s, the limit of this check (its own limit is ${own} s, and the agent would wait that long)`
+    : `It did not answer within its limit of ${seconds} s`;
+  const fix = "answer sooner, or do the work in the background; --timeout raises the limit of the check";
+  return [fault("timeout", said, fix)];
+}
+
+function leftOver({ survivors }: Probed): Violation[] {
+  if (!survivors?.length) return [];
+  const count = survivors.length === 1 ? "a process" : `${survivors.length} processes`;
+  const message = `It leaves ${count} running: ${brief(survivors[0]!, 60)}`;
+  return [fault("leftover-process", message, "wait for what it starts, or end it")];
+}
+
+function crashed(judged: Judged): Violation[] {
+  const { probed: { failure, ran }, probe, subject } = judged;
+  if (!failure) return ran ? ofProcess(ran, judged) : [];
+  // That a model gives no verdict is not the fault of the prompt.
+  if (failure.at === "read" || (subject.kind === "prompt" && !isVerdict(probe.says))) return [];
+  if (isSandboxed(failure.message)) return [];
+  if (failure.at === "start") return [cannotStart(failure.message)];
+  if (failure.at === "exit" || triedToExit(failure.message)) {
+    const message = `It ends the process it runs in: ${brief(failure.message)}`;
+    return [fault("ends-process", message, "return, never call process.exit()")];
+  }
+  const message = `It throws: ${brief(failure.message)}${consequence(judged)}`;
+  return [fault("crash", message, "check that a field is there before it is read")];
+}
+
+function ofProcess({ code, signal, stderr, stdout }: RanCommand, judged: Judged): Violation[] {
+  if (signal !== null || (code !== null && code > 128 && code < 160)) {
+    const how = signal ?? `signal ${code! - 128}`;
+    return [fault("crash", `It is ended by ${how}${consequence(judged)}`, "find out what ends it")];
+  }
+  const needed = missing(stderr);
+  if (needed !== undefined && code !== 2) {
+    // At exit code 0 it goes on without the answer of the program: a guard then lets everything through.
+    const message = `It needs '${needed}', which is not installed here${consequence(judged)}`;
+    const fix = `install ${needed}, or look for it first (command -v ${needed})`;
+    return [(code === 0 ? warning : fault)("missing-program", message, fix)];
+  }
+  if (code === 126 || code === 127) {
+    return [cannotStart(brief(stderr) || brief(stdout) || `exit code ${code}`, consequence(judged))];
+  }
+  if (code === 2 && canBlock(eventName(judged.probe))) {
+    const whose = OWN_EXIT.map((pattern) => pattern.exec(stderr)?.[0]).find((found) => found !== undefined);
+    if (whose === undefined) return [];
+    const words = brief(whose.trim().split("\n").at(-1)!, 80);
+    const message = `Exit code 2 comes from its interpreter (${words}) and blocks all the same: it can lock a session`;
+    return [fault("interpreter-exit-2", message, "correct that error, and exit 2 only to block")];
+  }
+  if (code === 0 || isSandboxed(stderr)) return [];
+  const crash = crashWords(stderr);
+  if (crash !== undefined) {
+    const message = `It exits with code ${code}: ${brief(crash)}${consequence(judged)}`;
+    return [fault("crash", message, "check that a field is there before it is read, and parse stdin as UTF-8 JSON")];
+  }
+  if (stderr.trim() !== "" || stdout.trim() !== "") return [];
+  const message = `It exits with code ${code} and says nothing: the host shows an error and goes on`;
+  const fix = "end with exit 0 if there is nothing to say (a last line such as `[ … ] && …` leaves its own code)";
+  return [fault("silent-exit", message, `${fix}; to block, exit 2 with the reason on stderr`)];
+}
+
+/** The program that a shell or env did not find. */
+function missing(stderr: string): string | undefined {
+  const shell = /: (?:line )?\d+: ([\w.+-]+): (?:command )?not found$/m.exec(stderr);
+  const env = /\benv: .?([\w.+-]+).?: No such file or directory$/m.exec(stderr);
+  return (shell ?? env)?.[1];
+}
+
+function cannotStart(why: string, more = ""): Violation {
+  const message = `It cannot be started: ${brief(why)}${more}`;
+  return fault("cannot-start", message, "correct the command, the path or the executable bit");
+}
+
+/** What a crash means if the hook guards something. */
+function consequence({ probe, loaded, subject }: Judged): string {
+  if (!isGate(eventName(probe))) return "";
+  const denies = loaded.onError === "deny" || (subject.kind === "module" && loaded.onError === undefined);
+  return denies ? "; what it guards is refused" : "; what it guards is let through: it fails open";
+}
+
+/** What interpreters and programs print when they exit with 2 by themselves. */
+const OWN_EXIT = [
+  /can't open file .*: \[Errno \d+\].*|Can't open perl script .*/,
+  /^usage: .*\n(?:.*\n)*.*: error: .*/m,
+  /.*[Ss]yntax error.*|.*unexpected EOF while looking for matching.*/,
+  /.*: (?:0: )?(?:[Ii]llegal option|Illegal number|invalid option|[Bb]ad substitution|parameter not set).*/,
+  /.*: (?:integer|unary|binary|arithmetic) (?:expression|operator) expected.*|.*arithmetic expression: .*/,
+  /.*: \d+: (?:cannot open|cannot create) .*|^.{0,80}: (?:cannot access|can't open|No such file or directory).*/m,
+  /^(?:grep|egrep|ls|diff|make|sed|awk|jq|tr|cmp|rg)(?:\[\d+\])?: .*|^Unknown option: .*/m,
+  /^goroutine \d+ \[running\].*|^panic: .*/m,
+];
+
+/** What runtimes print when a program crashes, and shells when a line fails. */
+const CRASHES = [
+  /Traceback \(most recent call last\)|^\s+at .+:\d+:\d+\)?$/m,
+  /^(?:Uncaught )?[A-Z]\w+(?:Error|Exception)\b.*:|\bat \S+ line \d+[.,]|\((?:\w+::)?\w+Error\)/m,
+  /^.*: line \d+: .*|^\S+: \d+: .*(?:not found|parameter not set|[Ss]yntax error|bad substitution|Illegal number|cannot open|arithmetic)/m,
+  /^(?:jq|sed|awk|grep|node|python3?|ruby|perl|bash|sh|tr|cut|xargs|git|cat|mkdir|touch|date|head|env|realpath)(?:\[\d+\])?: /m,
+  /^panic: |^fatal: |^thread '.*' panicked|No such file or directory|command not found|Permission denied/m,
+];
+
+/**
+ * What a program says of its own crash: an uncaught error, a syntax error, a program that it did not find. Undefined if
+ * it ended by its own will.
+ */
+export function crashWords(stderr: string): string | undefined {
+  if (!CRASHES.some((pattern) => pattern.test(stderr))) return undefined;
+  const lines = stderr.trim().split("\n").filter((line) => line.trim() !== "");
+  return lines.findLast((line) => /Error|Exception|error|not found|denied|cannot|line \d+/.test(line)) ??
+    lines.at(-1);
+}
+
+const SANDBOXED = new RegExp(
+  [
+    ...["Read-only file system", "EROFS", "Network is unreachable", "ENETUNREACH", "EAI_AGAIN", "ENOTFOUND"],
+    ...["getaddrinfo", "[Cc]ould not resolve", "Temporary failure in name resolution", "ECONNREFUSED", "fetch failed"],
+    ...[
+      "[Nn]ame or service not known",
+      "ConnectionRefused",
+      "Connection refused",
+      "Unable to connect",
+      "urlopen error",
+    ],
+    ...["error sending request", "Failed to connect", "Couldn't connect", "wget: unable to resolve"],
+  ].join("|"),
+);
+
+/** Whether a program fails only because a check has no network and a read-only machine. */
+export function isSandboxed(words: string): boolean {
+  return SANDBOXED.test(words);
+}

@@ -1,0 +1,282 @@
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { assistant, type Message, text, toolResult, user } from "../../core/messages.ts";
+import { momentEvent, type Probe } from "../events.ts";
+import { type Asker, refuses } from "../lane.ts";
+import { OPEN_WORK, writeFiles, writeTranscript } from "../place.ts";
+import type { LettingGo, Termination, Violation } from "../report.ts";
+import type { Probed } from "../subject.ts";
+import { brief, type Keeper } from "./judged.ts";
+
+/** A state of the project that a hook is played from. */
+export interface State {
+  /** Who asks the hook: with the environment that the state needs. */
+  readonly asker: Asker;
+  readonly arrange?: () => void;
+  /** What it is, if messages should say so. */
+  readonly about?: string;
+}
+
+interface TerminatingOptions {
+  readonly rounds: number;
+  /** Answers of a model that the hook was seen to block at. */
+  readonly texts: readonly string[];
+  readonly states: readonly State[];
+  /** What a good agent does about a refusal, if an example says so. */
+  readonly fix?: (() => void) | undefined;
+  /** Judges each answer by the other laws. */
+  readonly judge: (probe: Probe, probed: Probed) => void;
+}
+
+interface Terminated {
+  readonly termination: Termination;
+  readonly violation?: Violation & { readonly trace: readonly string[]; readonly event: string };
+}
+
+const DONE =
+  "Done. Everything is complete, all tests pass, nothing is left to do. <promise>DONE</promise> <promise>COMPLETE</promise> TASK COMPLETE";
+/** How many blocking states are played with every model. */
+const MOST_STARTS = 2;
+
+/** What a model does in one round: it may call a tool first, and says something. */
+interface Move {
+  readonly tool?: boolean;
+  readonly text: string;
+}
+
+interface Strategy {
+  readonly label: string;
+  readonly tools: boolean;
+  /** What it does next, given what the hook said last. */
+  readonly move: (feedback: string) => Move;
+  /** What its tool calls do to the project. */
+  readonly work?: (() => void) | undefined;
+}
+
+/** One time the hook was asked whether the agent may end. */
+interface Round {
+  readonly move: Move;
+  readonly blocked: boolean;
+  readonly reason: string;
+}
+
+interface Played {
+  readonly strategy: Strategy;
+  readonly start: Start;
+  readonly rounds: readonly Round[];
+  /** Whether it blocked to the last of all rounds. */
+  readonly stuck: boolean;
+}
+
+interface Start extends State {
+  readonly text: string;
+}
+
+/**
+ * Terminating: the hook lets every model end. Plays it against models that do nothing, call a tool each time, say that
+ * they are done, repeat what the hook said, or apply the fix of an example; in the project as it is, in the states of its
+ * examples, and in a project with open work. Undefined if the time was over before.
+ */
+export async function terminating(
+  asker: Asker,
+  name: Keeper,
+  options: TerminatingOptions,
+): Promise<Terminated | undefined> {
+  const { rounds } = options;
+  const { project } = asker.lane.place;
+  const openWork = { asker, arrange: () => writeFiles(project, Object.entries(OPEN_WORK)) };
+  const texts = ["Okay.", ...options.texts].slice(0, 3);
+  const starts: readonly Start[] = [
+    ...texts.map((said) => ({ asker, text: said })),
+    ...options.states.map((state) => ({ ...state, text: "Okay." })),
+    ...texts.map((said) => ({ ...openWork, about: "open work in the project", text: said })),
+  ];
+  const plays: Played[] = [];
+  const blocking: Start[] = [];
+  for (const start of starts) {
+    if (blocking.length >= MOST_STARTS || blocking.some(({ arrange }) => arrange === start.arrange)) continue;
+    const play = (strategy: Strategy, most: number) => playOne(name, start, strategy, most, options.judge);
+    const idle = await play({ label: "does nothing", tools: false, move: () => ({ text: start.text }) }, rounds);
+    if (!idle.rounds[0]?.blocked) continue;
+    blocking.push(start);
+    plays.push(idle);
+    // A hook that let every model go from one state is tried from another with the first.
+    const all = strategiesFor(start.text, options.fix);
+    for (const strategy of blocking.length > 1 ? all.slice(0, 1) : all) {
+      // Once two models were kept for good, others only show whether anything makes it let go.
+      const enough = plays.filter(({ stuck }) => stuck).length > 1;
+      const played = await play(strategy, enough ? Math.min(6, rounds) : rounds);
+      plays.push(enough ? { ...played, stuck: played.stuck && played.rounds.length === rounds } : played);
+    }
+    if (plays.some(({ stuck }) => stuck)) break;
+  }
+  // Plays that were cut say nothing of what the others would have shown.
+  return asker.time.wasOver ? undefined : await concluded(asker, name, plays, rounds);
+}
+
+function strategiesFor(okay: string, fix: TerminatingOptions["fix"]): Strategy[] {
+  return [
+    { label: "calls a tool each time", tools: true, move: () => ({ tool: true, text: okay }) },
+    { label: "says that it is done", tools: false, move: () => ({ text: DONE }) },
+    { label: "repeats what the hook said", tools: false, move: (feedback) => ({ text: feedback || okay }) },
+    ...(fix
+      ? [{
+        label: "applies the fix of an example",
+        tools: true,
+        move: () => ({ tool: true, text: "Fixed." }),
+        work: fix,
+      }]
+      : []),
+  ];
+}
+
+async function concluded(asker: Asker, name: Keeper, plays: readonly Played[], rounds: number): Promise<Terminated> {
+  if (plays.length === 0) return { termination: { verdict: "not refuted", rounds, letsGo: "never blocks" } };
+  const stuck = plays.filter((play) => play.stuck);
+  if (stuck.length === 0) {
+    return { termination: { verdict: "not refuted", rounds, letsGo: await howItLetsGo(name, plays) } };
+  }
+  const worst = stuck.find(({ strategy }) => strategy.tools) ?? stuck[0]!;
+  const mayEnd = plays.some(({ rounds: played }) => !played.at(-1)!.blocked) || worst.start.arrange !== undefined;
+  const letsGo: LettingGo = mayEnd || !worst.strategy.tools ? "relies on the cap" : "still blocking";
+  return {
+    termination: { verdict: "refuted", rounds, letsGo },
+    violation: loops(asker, name, letsGo, worst, rounds),
+  };
+}
+
+function loops(
+  asker: Asker,
+  name: Keeper,
+  letsGo: LettingGo,
+  { strategy, rounds: played, start }: Played,
+  rounds: number,
+): NonNullable<Terminated["violation"]> {
+  const judged = asker.subject.kind === "prompt";
+  const flag = name === "turn-end" ? "its trigger is hook_input" : "stop_hook_active is true";
+  const between = strategy.tools ? " (tools used in between reset the caps of hosts)" : "";
+  const tried = start.about === undefined ? "" : `; tried with ${start.about}`;
+  const how = letsGo === "relies on the cap"
+    ? `It lets go only when it is satisfied: a model that ${strategy.label} is kept for ${rounds} rounds${between}, and only a cap of the host would end that`
+    : `It is still blocking after ${rounds} rounds with a model that ${strategy.label}${between}`;
+  return {
+    law: "terminating",
+    code: letsGo === "relies on the cap" ? "endless.until-cap" : "endless.loop",
+    severity: judged ? "warning" : "fault",
+    message: `${how}${tried}: refuted`,
+    fix: judged
+      ? "show the judge {{stop_hook_active}}, and tell it to let go then"
+      : `let go when ${flag}, or count in a file and let go after a few rounds`,
+    trace: traceOf(played),
+    event: wireName(name),
+  };
+}
+
+function wireName(name: Keeper): string {
+  return name === "turn-end" ? "TurnEnd" : name === "stop" ? "Stop" : "SubagentStop";
+}
+
+const SHOWN = 3;
+
+function traceOf(rounds: readonly Round[]): string[] {
+  const lines = rounds.slice(0, SHOWN).map(({ move, reason, blocked }, i) => {
+    const does = `${move.tool ? "calls Edit, " : ""}says '${brief(move.text, 40)}'`;
+    return `round ${i + 1}  model ${does} → ${blocked ? `blocked: ${brief(reason, 60)}` : "let go"}`;
+  });
+  return rounds.length > SHOWN ? [...lines, `… and so on, to round ${rounds.length}`] : lines;
+}
+
+const NOTES = "project/notes.txt";
+
+/** Plays one model against the hook until it lets go or the rounds are over. What the hook writes stays between rounds. */
+async function playOne(
+  name: Keeper,
+  start: Start,
+  strategy: Strategy,
+  most: number,
+  judge: TerminatingOptions["judge"],
+): Promise<Played> {
+  const { asker } = start;
+  const { lane } = asker;
+  const { place } = lane;
+  const messages: Message[] = [user([text("Fix the failing test")])];
+  const rounds: Round[] = [];
+  let feedback = "";
+  let stalled = 0;
+  asker.forget();
+  try {
+    // The process remembers the place as it was before.
+    await lane.open();
+    start.arrange?.();
+    while (rounds.length < most && (rounds.at(-1)?.blocked ?? true) && !asker.time.isOver) {
+      const move = strategy.move(feedback);
+      stalled = move.tool ? 0 : stalled + 1;
+      if (move.tool) {
+        appendFileSync(join(place.root, NOTES), "changed\n");
+        strategy.work?.();
+        messages.push(...toolCall(rounds.length, join(place.root, NOTES)));
+      }
+      messages.push(assistant([text(move.text)]));
+      writeTranscript(place, messages, "check");
+      const probe = stopProbe(asker, name, { messages: [...messages], said: move.text, round: rounds.length, stalled });
+      const probed = await asker.ask(probe, { keep: true });
+      if (rounds.length === 0) judge(probe, probed);
+      feedback = reasonOf(probed);
+      rounds.push({ move, blocked: refuses(probed), reason: feedback });
+      messages.push(user([text(feedback || "Go on")]));
+    }
+  } finally {
+    lane.restore();
+  }
+  const stuck = rounds.length === most && rounds.at(-1)!.blocked;
+  return { strategy, start, rounds, stuck };
+}
+
+function toolCall(n: number, file_path: string): Message[] {
+  const id = `toolu_${String(n).padStart(4, "0")}`;
+  const use = { type: "tool_use", id, name: "Edit", input: { file_path } } as const;
+  return [
+    assistant([text("I will look."), use]),
+    user([toolResult(id, `The file ${file_path} has been updated successfully.`)]),
+  ];
+}
+
+interface Asking {
+  readonly messages: readonly Message[];
+  readonly said: string;
+  readonly round: number;
+  readonly stalled: number;
+}
+
+function stopProbe({ subject, lane }: Asker, name: Keeper, { messages, said, round, stalled }: Asking): Probe {
+  const fields = name === "turn-end" ? { trigger: round === 0 ? "user" : "hook_input", stop: "done" } : {
+    stop_hook_active: round > 0,
+    continuations: round,
+    stalled: Math.min(stalled, round),
+    remaining: null,
+  };
+  const event = momentEvent(subject, name, lane.place, { ...fields, last_assistant_message: said, messages });
+  return { event, ...(subject.kind === "prompt" && { says: '{"ok": false, "reason": "Not yet"}' }) };
+}
+
+function reasonOf({ opinion, inputs }: Probed): string {
+  const said = opinion?.reason ?? opinion?.contexts?.map(({ text }) => text).join("\n") ?? inputs?.join("\n") ?? "";
+  return said.replace(/^\[hook\]: /, "").trim();
+}
+
+/** Why a hook that blocked no longer does. */
+async function howItLetsGo(name: Keeper, plays: readonly Played[]): Promise<LettingGo> {
+  if (name === "turn-end" || plays.some(({ rounds }) => rounds.length > 2)) return "by itself";
+  // Asked twice as if it had not blocked before: a hook that counts lets go all the same.
+  const { asker, arrange, text: said } = plays[0]!.start;
+  asker.forget();
+  try {
+    await asker.lane.open();
+    arrange?.();
+    const probe = stopProbe(asker, name, { messages: [], said, round: 0, stalled: 0 });
+    await asker.ask(probe, { keep: true });
+    return refuses(await asker.ask(probe, { keep: true })) ? "on stop_hook_active" : "by itself";
+  } finally {
+    asker.lane.restore();
+  }
+}

@@ -1,0 +1,85 @@
+import { EVENTS } from "../core/events.ts";
+import { compileMatcher } from "../hooks/match.ts";
+import { resolveEvent } from "../core/names.ts";
+import { HOST_TOOLS as TOOLS, type Misnamed, nearTool } from "../hooks/known-names.ts";
+import type { HostName } from "../hooks/hosts/index.ts";
+import { violationsOf } from "./laws/judged.ts";
+import type { Violation } from "./report.ts";
+
+const { fault, warning } = violationsOf("protocol", "protocol");
+
+/** What a matcher of SessionStart is compared with. */
+export const SOURCES = ["startup", "resume", "clear", "compact", "fork"];
+
+/** What is wrong with a matcher: it cannot be read, it misspells a tool, or its event has nothing to match. */
+export function matcherMistake(event: string, matcher: string | undefined, host: HostName): readonly Violation[] {
+  if (matcher === undefined) return [];
+  try {
+    compileMatcher(matcher);
+  } catch (error) {
+    return [neverMatches(matcher, (error as Error).message, MATCHER_FIX)];
+  }
+  return mistakesOf(event, matcher, host).map((found) => ({ ...found, event }));
+}
+
+export const MATCHER_FIX = "write names with | between them, or a regular expression";
+
+function mistakesOf(event: string, matcher: string, host: HostName): readonly Violation[] {
+  if (host !== "claude") return [];
+  const on = resolveEvent(event);
+  if (!on) return [];
+  const field = EVENTS[on.event].match;
+  if (field === null || on.event === "stop" && on.scope === "root") {
+    const message = `Its matcher '${matcher}' is ignored: ${event} has nothing to match`;
+    return [warning("matcher-ignored", message, "leave the matcher out, and decide in the hook")];
+  }
+  if (on.event === "session-start" && !SOURCES.some(compileMatcher(matcher))) {
+    const why = `a session starts by ${SOURCES.join(", ")}`;
+    return [neverMatches(matcher, why, "write one of these, or leave the matcher out")];
+  }
+  if (field !== "tool_name") return [];
+  if (!/^[\w\- ,|]+$/.test(matcher)) return ruleMistake(matcher);
+  const names = matcher.split(/[|,]/).map((part) => part.trim());
+  return names.flatMap((name) => nameMistake(name, event) ?? []).slice(0, 1);
+}
+
+/** A permission rule in the place of a matcher. */
+function ruleMistake(matcher: string): readonly Violation[] {
+  const tool = /^(\w+)\(.*\)$/.exec(matcher)?.[1];
+  if (tool === undefined || !TOOLS.includes(tool) || compileMatcher(matcher)(tool)) return [];
+  const fix = `match ${tool}, and look at its input in the hook, or in settings by "if"`;
+  return [neverMatches(matcher, "it is a permission rule, and a matcher is compared with names of tools", fix)];
+}
+
+export function unknownName({ name, message }: Misnamed, event: string | undefined): Violation {
+  const found = { ...warning("unknown-name", message, "correct the name"), declared: name };
+  return event === undefined ? found : { ...found, event };
+}
+
+export function neverMatches(matcher: string, why: string, fix: string): Violation {
+  return {
+    ...fault("matcher-never-matches", `Its matcher '${matcher}' never matches: ${why}`, fix),
+    declared: matcher,
+  };
+}
+
+/** What is wrong with one name of a tool. */
+function nameMistake(name: string, event: string): Violation | undefined {
+  const meant = TOOLS.find((tool) => tool.toLowerCase() === name.toLowerCase());
+  if (meant === name) return undefined;
+  if (meant !== undefined) {
+    return neverMatches(name, `names are compared exactly, and the tool is called ${meant}`, `write ${meant}`);
+  }
+  if (/^mcp__[^_]+(?:__)?$/.test(name)) {
+    const fix = `write ${name.replace(/_*$/, "")}__.*`;
+    return neverMatches(name, "the tools of a server are called mcp__<server>__<tool>", fix);
+  }
+  if (name !== "Notification" && resolveEvent(name)) {
+    const fix = `put the hook under "${name}", or name the tools it is for`;
+    return neverMatches(name, `it is an event, and ${event} is matched with names of tools`, fix);
+  }
+  const near = nearTool(name);
+  if (near === undefined) return undefined;
+  const message = `Its matcher names '${name}', which is not a tool`;
+  return { ...warning("unknown-tool", message, `did you mean ${near}?`), declared: name };
+}

@@ -1,0 +1,61 @@
+import { closeSync, linkSync, lstatSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { isGone, thisOwner } from "../process/owner.ts";
+
+const MARK = ".draft-";
+
+/** A run takes hours at most: what another machine has begun before this was left behind. */
+const LONGEST_RUN = 24 * 60 * 60 * 1000;
+
+/** Where a file or a folder is made that is whole only under its own name. It says whose it is: a killed process leaves it. */
+export function draftIn(folder: string): string {
+  return join(folder, `${MARK}${thisOwner()}-${crypto.randomUUID().slice(0, 8)}`);
+}
+
+/** Removes what ended processes left in a folder, as far as it may be: what is written next is worth more. */
+export function sweep(folder: string): void {
+  for (const name of readdirSync(folder).filter((name) => name.startsWith(MARK))) {
+    const path = join(folder, name);
+    try {
+      const tooOld = Date.now() - lstatSync(path).mtimeMs - LONGEST_RUN;
+      if (isGone(name.slice(MARK.length), tooOld)) rmSync(path, { recursive: true, force: true });
+    } catch {
+      continue;
+    }
+  }
+}
+
+/**
+ * Writes a file that others see whole or not at all.
+ *
+ * @throws {Error} if it cannot be written; with the code `EEXIST` if it exists and must not be replaced
+ */
+export function writeWhole(path: string, text: string, { replace }: { readonly replace: boolean }): void {
+  const draft = draftIn(dirname(path));
+  try {
+    writeFileSync(draft, text);
+    if (replace) renameSync(draft, path);
+    else name(draft, path);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") throw error;
+    const why = code === "ENOSPC" || code === "EDQUOT" ? "the disk is full: make room, then try again" : message;
+    throw new Error(`Cannot write ${path} as ${why}`);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** Gives a file its name, unless another process took the name meanwhile. */
+function name(draft: string, path: string): void {
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if (!NO_LINKS.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    closeSync(openSync(path, "wx"));
+    renameSync(draft, path);
+  }
+}
+
+/** What file systems say that have no second names, as those of memory sticks and virtual machines. */
+const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);

@@ -1,0 +1,180 @@
+import { existsSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Cuts } from "./frames.ts";
+import type { DriftReport } from "./drift/drift.ts";
+import type { FaultRun } from "./fault/fault-run.ts";
+import type { Normaliser } from "./normalise.ts";
+import type { Tape } from "./tape.ts";
+import { checkOptions, type OptionKind } from "../input/options.ts";
+
+/**
+ * What a tape is for: `replay` answers from it and never calls a model; `record` makes a new one; `update` answers from
+ * it up to the first difference and records from there; `live` leaves it alone; `verify` runs the tools for real beside
+ * a replay and reports what they do otherwise.
+ */
+export type TapeMode = "replay" | "record" | "update" | "live" | "verify";
+
+const TAPE_MODES: readonly TapeMode[] = ["replay", "record", "update", "live", "verify"];
+
+export interface TapeOptions {
+  /** A fixture's folder, or a tape's own file (`.jsonl`). */
+  readonly path?: string;
+  /** A tape in memory, in place of a path; it can only be replayed. */
+  readonly tape?: Tape;
+  /** @default the environment variable CROCHET_TAPE_MODE, else "replay" */
+  readonly mode?: TapeMode;
+  /** Records tool results too, which are then served in place of running tools that read or write. @default false */
+  readonly tools?: boolean;
+  /** Replays through the SDK, byte for byte, in place of the Model seam. @default whether `cutAt` is given */
+  readonly wire?: boolean;
+  /** Differences that do not count; they become part of what is recorded. */
+  readonly normalise?: readonly Normaliser[];
+  /** Records in CI too, as an eval does within its budget. @default false */
+  readonly inCi?: boolean;
+  /** Records placeholders for secrets; otherwise a run that shows one is not written. @default false */
+  readonly redact?: boolean;
+  /** The agent's script relative to the fixture, for the header. */
+  readonly agent?: string;
+  /** The project whose memory files and agents count, as far as it has them: they are part of the program. @default the workspace */
+  readonly project?: string | undefined;
+  /** Where streamed bodies are cut on the wire. @default one event a piece */
+  readonly cutAt?: Cuts;
+  /** A run under faults: whatever is asked is answered, and nothing is compared. */
+  readonly faults?: FaultRun;
+  /** Hashes of the files the run left, each of its text as a tape would have it, for the tape's end. */
+  readonly files?: (onTape: (text: string) => string) => { readonly [path: string]: string };
+  /**
+   * The workspace as it was before the run, to lie beside the tape: brought there before that is written, so that a full
+   * disk leaves both as they were, kept afterwards, dropped in any case.
+   */
+  readonly workspace?: {
+    /** Files it does without, and why: they may show a secret. */
+    readonly leftOut?: readonly { readonly path: string; readonly why: string }[];
+    ready(): void;
+    keep(): void;
+    drop(): void;
+  };
+  /** Called with the report when the session is closed. */
+  readonly onReport?: (report: DriftReport) => void;
+  /** Called with the error if a recording was not written. @default a warning of the run */
+  readonly onError?: (error: unknown) => void;
+}
+
+const OPTIONS: { readonly [option in keyof TapeOptions]-?: OptionKind } = {
+  path: "a text",
+  tape: "an object",
+  mode: "any",
+  tools: "true or false",
+  wire: "true or false",
+  normalise: "a list",
+  inCi: "true or false",
+  redact: "true or false",
+  agent: "a text",
+  project: "a text",
+  cutAt: "any",
+  faults: "an object",
+  files: "a function",
+  workspace: "an object",
+  onReport: "a function",
+  onError: "a function",
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The tape of a run: what it was given, else what the environment names (`CROCHET_TAPE`), else what its agent names.
+ * `base` is where the agent's own relative path counts from.
+ */
+export function tapeOptions(
+  own: string | TapeOptions | undefined,
+  agents: string | TapeOptions | undefined,
+  env: Environment,
+  base: (path: string) => string,
+): TapeOptions | undefined {
+  const mode = (env.CROCHET_TAPE_MODE || undefined) as TapeMode | undefined;
+  if (mode !== undefined) expectMode(mode, "CROCHET_TAPE_MODE");
+  const named: TapeOptions | undefined = env.CROCHET_TAPE ? { path: resolve(env.CROCHET_TAPE) } : undefined;
+  const mine = asOptions(own, base);
+  const given = mine ?? named ?? asOptions(agents, base);
+  if (!given) {
+    if (mode === undefined || mode === "live") return undefined;
+    // Without a tape the run would call the real model, and cost money.
+    throw new TypeError(
+      `Cannot ${mode} as CROCHET_TAPE_MODE is '${mode}' and no tape is named: set CROCHET_TAPE=fixtures/<name>`,
+    );
+  }
+  const options: TapeOptions = { ...given, mode: mine?.mode ?? mode ?? given.mode ?? "replay" };
+  checkMode(options, env);
+  return options.mode === "live" ? undefined : options;
+}
+
+/**
+ * The tape of a run that the environment names: a script that runs agents again has one for each run, `x`, `x-2`, `x-3`,
+ * in the order they begin. If there is only the first one, it is replayed again; an update records the missing ones.
+ *
+ * @throws {TypeError} if other runs have a tape and this one does not
+ */
+export function nextTape(options: TapeOptions): TapeOptions {
+  const { mode, path = "" } = options;
+  const asked = `${mode} ${path}`;
+  const nth = (begun.get(asked) ?? 0) + 1;
+  begun.set(asked, nth);
+  if (nth === 1) return options;
+  const pathOf = (n: number) => path.replace(/(?:\.jsonl)?$/, (end) => `-${n}${end}`);
+  const own = pathOf(nth);
+  if (mode === "record" || existsSync(tapeFile(own))) return { ...options, path: own };
+  if (mode === "update") return { ...options, path: own, mode: "record" };
+  if (!existsSync(tapeFile(pathOf(2)))) return options;
+  throw new TypeError(`Cannot ${mode} run ${nth} as there is no tape ${own}: record it with CROCHET_TAPE_MODE=update`);
+}
+
+/** How many runs of this process each tape was for. */
+const begun = new Map<string, number>();
+
+function asOptions(given: string | TapeOptions | undefined, base: (path: string) => string): TapeOptions | undefined {
+  if (given === undefined) return undefined;
+  const options = typeof given === "string" ? { path: given } : given;
+  checkOptions(options, OPTIONS, "use a tape");
+  if (options.tape === undefined && (typeof options.path !== "string" || options.path === "")) {
+    throw new TypeError("Cannot use a tape as it has no path: tape: 'fixtures/<name>'");
+  }
+  return options.path === undefined ? options : { ...options, path: base(options.path) };
+}
+
+function expectMode(mode: TapeMode, name: string): void {
+  if (TAPE_MODES.includes(mode)) return;
+  throw new TypeError(`Cannot use ${name} '${mode}' as there is no such mode: expected ${TAPE_MODES.join(", ")}`);
+}
+
+function checkMode({ mode, tape, path, inCi }: TapeOptions, env: Environment): void {
+  expectMode(mode!, "tape mode");
+  if (mode === "replay" || mode === "verify") return;
+  if (!inCi) refuseInCi(mode!, path, env);
+  if (tape !== undefined && mode !== "live") {
+    throw new TypeError(`Cannot ${mode} a tape in memory as there is no file to write: pass a path`);
+  }
+}
+
+/** @throws {TypeError} if CI is set: CI only replays */
+export function refuseInCi(mode: TapeMode | "review", path: string | undefined, env: Environment): void {
+  if (!isCi(env)) return;
+  const [does, it] = mode === "live" ? ["run live", "run it live"] : [mode, `${mode} ${path ?? "it"}`];
+  throw new TypeError(`Cannot ${does} as CI is set, and CI only replays tapes: ${it} on your machine`);
+}
+
+/** Whether a replay goes through the SDK: only there is something to cut. */
+export function isOverWire({ wire, cutAt }: Pick<TapeOptions, "wire" | "cutAt">): boolean {
+  return wire ?? cutAt !== undefined;
+}
+
+/** Whether this runs in CI, which never records. */
+export function isCi({ CI }: Environment): boolean {
+  return CI !== undefined && CI !== "" && CI !== "false" && CI !== "0";
+}
+
+/** The file of a tape that is named by it or by its fixture's folder. */
+export function tapeFile(path: string): string {
+  return path.endsWith(".jsonl") && !(existsSync(path) && statSync(path).isDirectory())
+    ? path
+    : join(path, "tape.jsonl");
+}

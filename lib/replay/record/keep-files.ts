@@ -1,0 +1,227 @@
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { SKIPPED } from "../workspace.ts";
+import { draftIn } from "../drafts.ts";
+import { fixtureAt, FIXTURES, scriptOnTape } from "../fixture.ts";
+import type { TapeOptions } from "../options.ts";
+import { TapeError } from "../read.ts";
+import { type Redactor, redactor } from "../redact/redact.ts";
+import { whatIs } from "../redact/scan.ts";
+import { BUILT_IN } from "../../runtime/importing.ts";
+import { git } from "../../process/git.ts";
+
+/** What is never part of a recorded workspace. */
+export const LEFT_OUT = new Set([...SKIPPED, FIXTURES]);
+/** Where people keep secrets; templates of such files hold no secrets. */
+const ENV_FILE = /^\.env(?!.*\.(?:example|sample|template)$)(?:\.|$)/;
+export const MOST_FILES = 2000;
+export const MOST_BYTES = 10 * 1024 * 1024;
+
+/** A file that a fixture does without, and why. */
+export interface LeftOut {
+  readonly path: string;
+  readonly why: string;
+}
+
+/**
+ * Copies a workspace as it is into a fixture, but for what ran (`except`), for files that show a secret, for links that
+ * lead out of it, as fixtures are published, and for what cannot be read. Returns the last three.
+ *
+ * @throws {TapeError} if it is too large to be kept with a test
+ */
+export function keepFiles(workspace: string, fixture: string, except: readonly string[]): LeftOut[] {
+  const search = redactor();
+  const leftOut: LeftOut[] = [];
+  const leave = (path: string, why: string) => leftOut.push({ path: relative(workspace, path), why });
+  const kept = filesOf(workspace, except, leave).filter(({ path, isLink }) =>
+    readable(path, leave, () => {
+      const why = secretIn(relative(workspace, path), search, "its name") ??
+        (isLink ? whyNoLink(path, workspace, search) : whyNoFile(path, search));
+      if (why !== undefined) leave(path, why);
+      return why === undefined;
+    })
+  );
+  for (const { path, isLink } of kept) {
+    const to = join(fixture, "files", relative(workspace, path));
+    mkdirSync(dirname(to), { recursive: true });
+    if (isLink) symlinkSync(readlinkSync(path), to);
+    else cpSync(path, to);
+  }
+  return leftOut;
+}
+
+/** What is read of a path; undefined if it cannot be read, which is reported unless it was removed meanwhile. */
+export function readable<T>(path: string, leave: (path: string, why: string) => void, read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EACCES" || code === "EPERM") leave(path, "you have no permission to read it");
+    else if (code !== "ENOENT") throw error;
+    else if (path.includes("\ufffd")) leave(path, "its name is not in UTF-8");
+    return undefined;
+  }
+}
+
+export function secretIn(text: string, search: Redactor, what = "it"): string | undefined {
+  const [found] = search.find(text);
+  return found && `${what} shows ${whatIs(found)}`;
+}
+
+function whyNoFile(path: string, search: Redactor): string | undefined {
+  return ENV_FILE.test(basename(path)) ? "it is a file for secrets" : secretIn(readFileSync(path, "utf8"), search);
+}
+
+/** A link is kept if it leads to the same file of a copy: within the workspace, by a relative path. */
+function whyNoLink(path: string, workspace: string, search: Redactor): string | undefined {
+  const words = readlinkSync(path);
+  const to = resolve(dirname(path), words);
+  const real = existsSync(path) ? relative(realpathSync(workspace), realpathSync(path)) : "";
+  if (isAbsolute(words) || [relative(workspace, to), real].some(leadsOut)) return `it is a link to ${to}`;
+  return secretIn(words, search);
+}
+
+function leadsOut(path: string): boolean {
+  return path === ".." || path.startsWith("../");
+}
+
+interface Kept {
+  readonly path: string;
+  readonly isLink: boolean;
+}
+
+function filesOf(workspace: string, except: readonly string[], leave: (path: string, why: string) => void): Kept[] {
+  const kept: Kept[] = [];
+  let bytes = 0;
+  const walk = (folder: string) => {
+    for (const entry of readable(folder, leave, () => readdirSync(folder, { withFileTypes: true })) ?? []) {
+      const path = join(folder, entry.name);
+      if (LEFT_OUT.has(entry.name) || except.includes(path)) continue;
+      if (entry.isDirectory()) walk(path);
+      else if (entry.isFile() || entry.isSymbolicLink()) {
+        const size = readable(path, leave, () => lstatSync(path).size);
+        if (size === undefined) continue;
+        kept.push({ path, isLink: entry.isSymbolicLink() });
+        bytes += size;
+        if (kept.length > MOST_FILES || bytes > MOST_BYTES) {
+          throw new TapeError(
+            `Cannot keep ${workspace} with the fixture as it has more than ${MOST_FILES} files or ${
+              MOST_BYTES / 2 ** 20
+            } MB: give a smaller --cwd, or record with --tools`,
+          );
+        }
+      }
+    }
+  };
+  walk(workspace);
+  return kept;
+}
+
+/**
+ * Warns of files of a fixture that git would not commit, such as a build that a run began with: here they are there, and
+ * in a clone the replay drifts. Undefined if there are none, or without git.
+ */
+export function gitIgnored(fixture: string, cwd: string): string | undefined {
+  const ignored = git(fixture, "ls-files", "--others", "--ignored", "--exclude-standard", "-z") ?? "";
+  const [first, ...more] = ignored.split("\0").filter((path) => path !== "");
+  if (first === undefined) return undefined;
+  const folder = relative(cwd, fixture) || ".";
+  const others = more.length === 0 ? "" : ` and ${more.length} more`;
+  return `git ignores ${folder}/${first}${others}, without which a clone cannot replay it: git add --force ${folder}`;
+}
+
+/** The script an agent was made in, as a path. */
+export function scriptOf(from: string): string {
+  return from.startsWith("file:") ? fileURLToPath(from) : from;
+}
+
+/**
+ * What a recording that no command began needs so that `crochet replay` can run it again: the agent's script, unless
+ * that is a test, and the workspace as it is before the run. A new recording has it if the environment names the tape, an
+ * update if the tape had one before.
+ */
+export function recordedFrom(
+  options: TapeOptions,
+  from: string | undefined,
+  cwd: string,
+  by: "command" | "environment" | "agent",
+): TapeOptions {
+  const { path, agent, mode } = options;
+  if (path === undefined || path.endsWith(".jsonl") || agent !== undefined || from === undefined) return options;
+  const script = from === BUILT_IN ? undefined : scriptOf(from);
+  if (script !== undefined && /[._](?:test|spec)\.\w+$/.test(script)) return options;
+  const has = fixtureAt(path).files !== undefined;
+  const keeps = mode === "update" ? by !== "command" && has : by === "environment" && !has && !options.tools;
+  return {
+    ...options,
+    agent: script === undefined ? BUILT_IN : scriptOnTape(path, script),
+    ...(keeps && {
+      workspace: taken(cwd, path, script === undefined ? [] : [script, join(dirname(script), "hooks")]),
+    }),
+  };
+}
+
+/**
+ * A workspace as it is now, out of sight of the tools that work in it. Too large a one is still recorded: it can be
+ * replayed in this directory.
+ */
+function taken(cwd: string, fixture: string, except: readonly string[]): NonNullable<TapeOptions["workspace"]> {
+  const copy = mkdtempSync(join(tmpdir(), "crochet-files-"));
+  const { ready, keep, drop } = besideTape(fixture, copy);
+  let whole = true;
+  let leftOut: ReturnType<typeof keepFiles> = [];
+  try {
+    leftOut = keepFiles(cwd, copy, except);
+  } catch (error) {
+    if (!(error instanceof TapeError)) throw error;
+    whole = false;
+  }
+  return {
+    leftOut,
+    ready: () => whole && ready(),
+    keep: () => whole && keep(),
+    drop() {
+      rmSync(copy, { recursive: true, force: true });
+      drop();
+    },
+  };
+}
+
+/** The `files/` of a folder, which come to lie beside a tape in place of those of an earlier one. */
+export function besideTape(fixture: string, folder: string): NonNullable<TapeOptions["workspace"]> {
+  const draft = draftIn(fixture);
+  const files = join(fixture, "files");
+  return {
+    ready() {
+      mkdirSync(draft, { recursive: true });
+      if (existsSync(join(folder, "files"))) {
+        cpSync(join(folder, "files"), join(draft, "files"), { recursive: true, verbatimSymlinks: true });
+      }
+    },
+    keep() {
+      if (existsSync(files)) renameSync(files, join(draft, "before"));
+      if (existsSync(join(draft, "files"))) renameSync(join(draft, "files"), files);
+    },
+    drop() {
+      if (!existsSync(draft)) return;
+      rmSync(draft, { recursive: true });
+      if (readdirSync(fixture).length === 0) rmdirSync(fixture);
+    },
+  };
+}

@@ -1,0 +1,171 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { sha256 } from "../runtime/sha256.ts";
+import type { Json } from "../core/messages.ts";
+
+/** Folders that are not part of a workspace's content. */
+export const SKIPPED = new Set([".git", "node_modules", ".crochet"]);
+
+/** Our own unfinished writes: another agent may list the folder at that moment. */
+const BEGUN = /^\.crochet-\d+-\w+-\w+-\d+\.tmp$/;
+
+/** What each file looked like from outside, by path: enough to see that it changed without reading it. */
+type Snapshot = ReadonlyMap<string, string>;
+
+/** A larger file is never taken for a text: no runtime has texts that long. */
+const MOST_TEXT = 256 * 2 ** 20;
+
+/**
+ * Every file of a workspace by its path from the root, with `/` between parts, in the order of their names: Bun lists a
+ * folder in any. Links are not followed. Unreadable files are left out, unless the workspace is ours (`own`): then
+ * they are made readable.
+ */
+function walk(root: string, own: boolean, found: (path: string) => void, below = ""): void {
+  const folder = join(root, below);
+  const entries = ifReadable(() => readdirSync(folder, { withFileTypes: true }), own ? folder : undefined) ?? [];
+  for (const entry of entries.sort((a, b) => a.name < b.name ? -1 : 1)) {
+    const path = below === "" ? entry.name : `${below}/${entry.name}`;
+    if (entry.isDirectory()) {
+      if (!SKIPPED.has(entry.name)) walk(root, own, found, path);
+    } else if (entry.isFile() && !BEGUN.test(entry.name)) found(path);
+  }
+}
+
+/**
+ * What is read; undefined if it may not be read, or was removed meanwhile by a process the run left behind. A path of our
+ * own is made readable.
+ */
+function ifReadable<T>(read: () => T, own?: string): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (code === "EACCES" && own !== undefined) {
+      chmodSync(own, 0o700);
+      return read();
+    }
+    if (["ENOENT", "ENOTDIR", "EACCES"].includes(code)) return undefined;
+    throw error;
+  }
+}
+
+/** Removes a scratch workspace, whatever a run has locked in it. */
+export function removeScratch(root: string): void {
+  const remove = () => rmSync(root, { recursive: true, force: true });
+  try {
+    remove();
+  } catch {
+    walk(root, true, () => {});
+    remove();
+  }
+}
+
+export function snapshot(root: string): Snapshot {
+  const files = new Map<string, string>();
+  walk(root, false, (path) => {
+    const stat = ifReadable(() => statSync(join(root, path)));
+    if (stat) files.set(path, `${stat.size} ${stat.mtimeMs} ${stat.ino}`);
+  });
+  return files;
+}
+
+/** How files are hashed that are texts. */
+interface Hashing {
+  /** What a tape would have of a text. */
+  readonly shown: (text: string) => string;
+  /** The files as they were before: one that is still the same may name places, and is the same everywhere. */
+  readonly before?: string | undefined;
+}
+
+/** The files of a scratch workspace by the hash of their bytes, or of what is shown of those that are texts. */
+export function hashFiles(root: string, as?: Hashing): { [path: string]: string } {
+  const files: [path: string, hash: string][] = [];
+  walk(root, true, (path) => {
+    const file = join(root, path);
+    const hash = ifReadable(() => {
+      const content = as && statSync(file).size <= MOST_TEXT ? contentOf(file) : undefined;
+      if (typeof content !== "string") return hashOf(file);
+      const plain = sha256().update(content).digest("hex").slice(0, HASH_LENGTH);
+      const old = as!.before === undefined ? undefined : join(as!.before, path);
+      if (old !== undefined && existsSync(old) && hashOf(old) === plain) return plain;
+      return sha256().update(as!.shown(content)).digest("hex").slice(0, HASH_LENGTH);
+    }, file);
+    if (hash !== undefined) files.push([path, hash]);
+  });
+  return Object.fromEntries(files.sort(([a], [b]) => a < b ? -1 : 1));
+}
+
+const HASH_LENGTH = 16;
+
+function hashOf(path: string): string {
+  return sha256().update(readFileSync(path)).digest("hex").slice(0, HASH_LENGTH);
+}
+
+/** The texts of a scratch workspace's files. */
+export function readFiles(root: string): Map<string, string> {
+  const files = new Map<string, string>();
+  walk(root, true, (path) => {
+    const file = join(root, path);
+    const text = ifReadable(() => statSync(file).size > MOST_TEXT ? undefined : readFileSync(file, "utf8"), file);
+    if (text !== undefined) files.set(path, text);
+  });
+  return files;
+}
+
+/** What has changed since a snapshot: new content by path, null for what is gone. What no tape could hold is left out. */
+export function changesSince(root: string, before: Snapshot): { [path: string]: Json } {
+  const now = snapshot(root);
+  const changed: [path: string, content: Json][] = [];
+  for (const [path, sign] of now) {
+    const isKept = before.get(path) !== sign && Number.parseInt(sign) <= MOST_TEXT;
+    const content = isKept ? ifReadable(() => contentOf(join(root, path))) : undefined;
+    if (content !== undefined) changed.push([path, content]);
+  }
+  for (const path of before.keys()) if (!now.has(path)) changed.push([path, null]);
+  return Object.fromEntries(changed);
+}
+
+/** Changes of files with other texts. Bytes stay: with a text in them changed they would be a broken file. */
+export function withTexts<C extends { readonly [path: string]: Json }>(files: C, change: <T>(value: T) => T): C {
+  const texts = Object.entries(files).map(([path, content]) => [
+    change(path),
+    typeof content === "string" ? change(content) : content,
+  ]);
+  return Object.fromEntries(texts);
+}
+
+function contentOf(path: string): string | { base64: string } {
+  const bytes = readFileSync(path);
+  const text = bytes.toString("utf8");
+  return Buffer.from(text, "utf8").equals(bytes) ? text : { base64: bytes.toString("base64") };
+}
+
+/** Makes a folder that was there when a run was recorded; one outside the workspace is ignored. */
+export async function makeFolder(root: string, path: string): Promise<void> {
+  const { confine } = await import("../files/confine.ts");
+  const inside = await confine(path, { cwd: root, state: new Map() }).catch(() => undefined);
+  if (inside) mkdirSync(inside.real, { recursive: true });
+}
+
+/**
+ * Puts recorded changes into a workspace, and nowhere else: the paths come from the tape, which may be anyone's.
+ *
+ * @throws {ToolError} if one of them leads out of it, also through a link; then nothing is changed
+ */
+export async function applyChanges(root: string, changes: { readonly [path: string]: Json }): Promise<void> {
+  const { confine } = await import("../files/confine.ts");
+  const workspace = { cwd: root, state: new Map() };
+  const placed = await Promise.all(
+    Object.entries(changes).map(async ([path, content]) => ({ ...await confine(path, workspace), content })),
+  );
+  for (const { path, real, content } of placed) {
+    if (content === null) rmSync(path, { force: true });
+    else {
+      mkdirSync(dirname(real), { recursive: true });
+      writeFileSync(
+        real,
+        typeof content === "string" ? content : Buffer.from((content as { base64: string }).base64, "base64"),
+      );
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { asksModel } from "../../../lib/replay/server/api.ts";
+import { SentMatcher } from "../../../lib/replay/server/match.ts";
+import { compared } from "../../../lib/replay/server/rules.ts";
+import { noRecordings } from "../../_data.ts";
+import { asked, recordedRuns, tapeOfRecorded } from "./_pairs.ts";
+
+test("every recorded pair of runs is judged as its index says", { skip: noRecordings }, () => {
+  const runs = recordedRuns();
+  const wrong: string[] = [];
+  let judged = 0;
+  for (const run of runs) {
+    if (run.against === undefined) continue;
+    const { client, scenario, variant, against } = run;
+    const other = runs.find((one) => one.client === client && one.scenario === scenario && one.variant === against)!;
+    const matcher = new SentMatcher(tapeOfRecorded(other));
+    let matched = 0;
+    let call = 0;
+    let first: { call: number; path: string } | undefined;
+    for (const { sent, lane } of asked(run)) {
+      const found = matcher.find(sent);
+      if (!asksModel(sent)) continue;
+      call++;
+      if (found) matched += first ? 0 : 1;
+      else first ??= { call, path: matcher.explain(sent, lane).path };
+    }
+    judged++;
+    const got = first ? "drift" : "same";
+    const isAt = !run.first || (first?.call === run.first.call && run.first.paths.map(dotted).includes(first.path));
+    if (got !== run.expect || !isAt || (got === "same" && matched !== run.matched)) {
+      wrong.push(
+        `${client}/${scenario}/${variant}: ${got} ${matched} ${JSON.stringify(first)}, not ${JSON.stringify(run)}`,
+      );
+    }
+  }
+  assert.deepEqual(wrong, []);
+  assert.ok(judged > 40);
+});
+
+/** A path of the index as ours are written. */
+function dotted(path: string): string {
+  return path.replace(/\[(\d+)\]/g, ".$1");
+}
+
+const CLAUDE = "claude-cli/2.1.197 (external, sdk-cli)";
+
+/** What a request of a program reads as, with this text in its system prompt, its first message and a tool. */
+function readAs(agent: string, text: string): string[] {
+  const body = { system: [{ type: "text", text }], messages: [{ role: "user", content: text }], tools: [{ text }] };
+  const sent = {
+    api: "anthropic",
+    method: "POST",
+    path: "/v1/messages",
+    headers: { "user-agent": agent },
+    body,
+  } as const;
+  return JSON.stringify(compared(sent, { elsewhere: true }).sent.body).match(/"text":"(?:[^"\\]|\\.)*"/g)!;
+}
+
+test("a date is not compared wherever and however a program writes it, and the words around it are", () => {
+  const dates = [
+    ["Today's date is ", "2026-11-17", "2027-01-02"],
+    ["Today's date is ", "Tuesday, November 17, 2026", "Saturday, January 2, 2027"],
+    ["Today's date: ", "Tue Nov 17 2026", "Sat Jan 02 2027"],
+    ["Current date: ", "2026-11-17", "2027-01-02"],
+    ["The current month is ", "November 2026", "January 2027"],
+    ["<current_date>", "2026-11-17", "2027-01-02"],
+  ] as const;
+  for (const [before, one, other] of dates) {
+    assert.deepEqual(readAs("x/1", `${before}${one}. Go`), readAs("x/1", `${before}${other}. Go`), before);
+    assert.notDeepEqual(readAs("x/1", `${before}${one}. Go`), readAs("x/1", `${before}${one}. Gone`), before);
+  }
+});
+
+test("git's status is known by its lines, before or behind a heading, and ends with the last of them", () => {
+  const intro = "This is the git status at the start of the conversation. Note that this is a snapshot.\n\n";
+  const one =
+    "Current branch: main\n\nMain branch (for PRs): main\n\nStatus:\n?? a.md\n M b\n\nRecent commits:\n3975a7f one";
+  const other =
+    "Current branch: x\n\nMain branch (for PRs): main\n\nGit user: ada\n\nStatus:\n(clean)\n\nRecent commits:\n";
+  for (
+    const frame of [
+      (lines: string) => `# gitStatus\n${intro}${lines}\n\nMore`,
+      (lines: string) => `gitStatus: ${intro}${lines}`,
+    ]
+  ) {
+    const read = readAs(CLAUDE, frame(one)).slice(0, 2);
+    assert.deepEqual(read, readAs(CLAUDE, frame(other)).slice(0, 2));
+    assert.notDeepEqual(read, readAs(CLAUDE, frame(`${one}\n\nNever use tabs`)).slice(0, 2));
+  }
+  const snapshot =
+    "\n\nGit snapshot at conversation start. Frozen.\n```text\ngit: Current branch: main\ngit: Status:\n```";
+  const [system] = readAs("QwenCode/0.24.4 (linux; arm64)", `Be short.${snapshot}\n\nEnd`);
+  assert.equal(system, readAs("QwenCode/0.24.4 (linux; arm64)", "Be short.\n\nEnd")[0]);
+  assert.notEqual(system, readAs("QwenCode/0.24.4 (linux; arm64)", `Be short.${snapshot}\n\nEnds`)[0]);
+});
+
+test("how many tokens Codex counts in a result, of which paths are a part, is not compared; the result is", () => {
+  const read = (output: string) => {
+    const body = { input: [{ type: "function_call_output", call_id: "c1", output }] };
+    const headers = { "user-agent": "codex_exec/0.166.0" };
+    return compared({ api: "responses", method: "POST", path: "/v1/responses", headers, body }).sent.body;
+  };
+  assert.deepEqual(read("Original token count: 17\n{ROOT}"), read("Original token count: 19\n{ROOT}"));
+  assert.notDeepEqual(read("Original token count: 17\n{ROOT}"), read("Original token count: 17\n{HOME}"));
+});
