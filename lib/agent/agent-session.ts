@@ -1,5 +1,5 @@
 import { isBlank, isContent, programInput, programText, type Prompt, promptText } from "../core/messages.ts";
-import type { Asks } from "../core/model.ts";
+import type { ModelParams } from "../core/model.ts";
 import type { AgentSpec, SessionState } from "../core/run.ts";
 import type { openSession } from "./session.ts";
 import { shown } from "../core/shown.ts";
@@ -40,7 +40,7 @@ export interface SessionParts {
   /** Whatever ends all its runs. */
   readonly signals: readonly AbortSignal[];
   /** What a prompt asks of the model, with what it says itself. */
-  readonly asking: (own: AskOptions) => Promise<Asks>;
+  readonly asking: (own: AskOptions) => Promise<ModelParams>;
   /** Called with each prompt's id, which hooks outside this process get too. */
   readonly onPrompt: (id: string) => void;
   /** Lets go of everything, once the session is closed; `stop` is how its last run ended. */

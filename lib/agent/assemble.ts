@@ -30,7 +30,7 @@ import { hookFolders, hookList, withNameWarnings } from "./hook-list.ts";
 import { apiOf, isReachable, modelOf } from "./named-model.ts";
 import { isKept, keeper } from "./persist.ts";
 import { type Past, pastFor } from "./past.ts";
-import { type AgentParts, openPlace, type Place } from "./place.ts";
+import { type AgentParts, openPlace, type SessionPlace } from "./place.ts";
 import { boxesOf, hadShell, spawning } from "./spawn.ts";
 import { recovery } from "./recovery.ts";
 import { systemOf } from "./system-prompt.ts";
@@ -69,7 +69,7 @@ export async function assemble(parts: AgentParts, own: RunOptions, prompt?: Prom
 type Chosen = Awaited<ReturnType<typeof choose>>;
 
 /** The model, its limits and what is asked of it: as the run says, else as it was recorded, else as the agent says. */
-async function choose({ parts, options, own, tape, logged }: Place) {
+async function choose({ parts, options, own, tape, logged }: SessionPlace) {
   const { model: named, memory } = choicesOf(options, own, tape, logged);
   const { model, modelName, isNamed } = modelOf(named, tape?.isOffline);
   if (tape?.wire && apiOf(model, modelName) === "openai") {
@@ -93,7 +93,10 @@ async function choose({ parts, options, own, tape, logged }: Place) {
 type Bus = Awaited<ReturnType<typeof openBus>>;
 
 /** Passes on everything that happens: to the log, a rollout, spans and listeners; to `first` before all others. */
-async function openBus({ options, own, id, tape, lane, logged }: Place, { model, modelName, asks, compactor }: Chosen) {
+async function openBus(
+  { options, own, id, tape, lane, logged }: SessionPlace,
+  { model, modelName, asks, compactor }: Chosen,
+) {
   const path = typeof own.rollout === "function" ? own.rollout(id) : own.rollout;
   const now = tape ? () => tape.epoch + (lane as TapeLane).clock.elapsed() : Date.now;
   const rollout = path ? (await import("../transcript/rollout.ts")).rolloutWriter(path, id, now) : undefined;
@@ -118,7 +121,7 @@ async function openBus({ options, own, id, tape, lane, logged }: Place, { model,
 
 /** What the session keeps while it lasts, and what keeps its transcript. */
 async function openState(
-  { parts, own, cwd, clock, steps, engine, store, lane, logged, id }: Place,
+  { parts, own, cwd, clock, steps, engine, store, lane, logged, id }: SessionPlace,
   past: Past | undefined,
   { modelName }: Chosen,
   { emit, hears, first }: Bus,
@@ -159,7 +162,7 @@ async function openState(
 type Rules = Awaited<ReturnType<typeof openRules>>;
 
 /** What decides whether calls run, and where they are confined to. */
-async function openRules({ options, own, cwd, tape, engine, steps, logged }: Place, { emit }: Bus) {
+async function openRules({ options, own, cwd, tape, engine, steps, logged }: SessionPlace, { emit }: Bus) {
   const asked = steps ? steps.askerOn(engine!, own.ask, emit) : own.ask ?? logged?.waiting(emit);
   const { permissions, ask, sandbox: confined } = await decidedBy(options, {
     permissions: rulesOf(options.permissions, own.permissions),
@@ -175,7 +178,7 @@ type Tools = Awaited<ReturnType<typeof openTools>>;
 
 /** The tools, and what they share while the session lasts. */
 async function openTools(
-  { parts, options, own, cwd, tape, engine, logged, signals }: Place,
+  { parts, options, own, cwd, tape, engine, logged, signals }: SessionPlace,
   past: Past | undefined,
   { toolState }: SessionState,
   { gate, sandbox: { sandbox } }: Rules,
@@ -208,7 +211,7 @@ async function openTools(
 
 /** The agent's hooks, bound to the session: those in code, its folders, and what was found elsewhere. */
 async function openHooks(
-  { parts, own, cwd, tape, logged, id, store }: Place,
+  { parts, own, cwd, tape, logged, id, store }: SessionPlace,
   { model, isNamed }: Chosen,
   state: SessionState,
   { gate, sandbox }: Rules,
@@ -257,7 +260,7 @@ type SpecParts = Text & Rules & Tools & { readonly hooks: Hooks; readonly bus: B
 
 /** The agent as the loop sees it. */
 function specOf(
-  { parts, options, lane, engine, steps }: Place,
+  { parts, options, lane, engine, steps }: SessionPlace,
   { model, limits, prices, asks, compactor }: Chosen,
   { system, afterWrite, gate, sandbox, set, hooks, bus: { spans } }: SpecParts,
 ): AgentSpec {
@@ -291,7 +294,7 @@ type Kept = Awaited<ReturnType<typeof openState>>;
 
 /** The session as its caller has it. */
 function openAgent(
-  { engine, tape, logged, lane, store, signals }: Place,
+  { engine, tape, logged, lane, store, signals }: SessionPlace,
   past: Past | undefined,
   { asking }: Chosen,
   { spec, state, keep, about, stored, gate, hooks, bus, closeTools, instructions }: SpecParts & Kept & {

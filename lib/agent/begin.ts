@@ -1,6 +1,6 @@
 import { type Message, NO_USAGE, type Prompt, promptText, textOf } from "../core/messages.ts";
 import type { Result } from "../core/run-events.ts";
-import type { Asks } from "../core/model.ts";
+import type { ModelParams } from "../core/model.ts";
 import type { SessionState } from "../core/run.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { resumable, type Transcript } from "../transcript/store.ts";
@@ -8,7 +8,7 @@ import type { SessionEngine } from "./engine.ts";
 import type { Keeper } from "./persist.ts";
 
 /** The position of a conversation in its transcript. */
-export interface Place {
+export interface TranscriptPosition {
   /** How many messages there ever were, and how many of them are left to be sent. */
   readonly full: number;
   readonly kept: number;
@@ -17,23 +17,27 @@ export interface Place {
 }
 
 /** What a run began with: its first step. Not the conversation, which the store has, but where it stood. */
-export interface Begin extends Place {
+export interface Begin extends TranscriptPosition {
   readonly prompt: Prompt;
   /** What it asks of the model. */
-  readonly asks?: Asks | undefined;
+  readonly asks?: ModelParams | undefined;
   readonly trigger: "user" | "resume";
   readonly model: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
 }
 
-export function placeOf(messages: readonly Message[], compacted: number): Place {
+export function placeOf(messages: readonly Message[], compacted: number): TranscriptPosition {
   const kept = messages.length;
   return { full: compacted + kept, kept, blocks: messages.at(-1)?.content.length ?? 0 };
 }
 
 /** The conversation as it stood there, whatever was added since. */
-export function messagesAt({ full, kept, blocks }: Place, stored: Transcript | undefined, id: string): Message[] {
+export function messagesAt(
+  { full, kept, blocks }: TranscriptPosition,
+  stored: Transcript | undefined,
+  id: string,
+): Message[] {
   if (kept === 0) return [];
   const messages = resumable(stored?.full.slice(full - kept, full) ?? []);
   const last = messages.at(-1);
@@ -45,7 +49,7 @@ export function messagesAt({ full, kept, blocks }: Place, stored: Transcript | u
   return [...messages.slice(0, -1), { ...last!, content: last!.content.slice(0, blocks) }];
 }
 
-function isAt(a: Place, b: Place): boolean {
+function isAt(a: TranscriptPosition, b: TranscriptPosition): boolean {
   return a.full === b.full && a.kept === b.kept && a.blocks === b.blocks;
 }
 

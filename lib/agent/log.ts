@@ -2,7 +2,7 @@ import { existsSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isBlank, type Prompt, promptText } from "../core/messages.ts";
-import type { Asks } from "../core/model.ts";
+import type { ModelParams } from "../core/model.ts";
 import type { SessionState } from "../core/run.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { workspacePath } from "../files/confine.ts";
@@ -26,7 +26,7 @@ import type { AgentOptions, RunOptions } from "./options.ts";
 /** What a run begins with. */
 export interface LoggedBegin {
   readonly prompt: Prompt;
-  readonly asks: Asks | undefined;
+  readonly asks: ModelParams | undefined;
   readonly trigger: "user" | "resume";
 }
 

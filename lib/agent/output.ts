@@ -1,7 +1,7 @@
 import { reducedSchema } from "../anthropic/model.ts";
 import { isObject } from "../core/json.ts";
 import { textOf } from "../core/messages.ts";
-import { type Asks, type JsonSchema, ModelError, type Reply } from "../core/model.ts";
+import { type JsonSchema, ModelError, type ModelParams, type Reply } from "../core/model.ts";
 import type { AgentSpec, Run } from "../core/run.ts";
 import type { Tool } from "../core/tool.ts";
 import { tool } from "../tools/make-tool.ts";
@@ -19,7 +19,7 @@ export type OutputOption<O = unknown> =
 export interface Output {
   /** By a tool of this schema that ends the turn; absent: by the form of its answer. */
   readonly tool?: Tool;
-  readonly asks: (asks: Asks) => Promise<Asks>;
+  readonly asks: (asks: ModelParams) => Promise<ModelParams>;
   readonly finish: NonNullable<AgentSpec["finish"]>;
 }
 

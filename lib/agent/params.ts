@@ -1,5 +1,5 @@
 import { isObject } from "../core/json.ts";
-import { type Asks, DEFAULT_MAX_TOKENS, type Effort } from "../core/model.ts";
+import { DEFAULT_MAX_TOKENS, type Effort, type ModelParams } from "../core/model.ts";
 import type { Run } from "../core/run.ts";
 import { shown } from "../core/shown.ts";
 
@@ -84,7 +84,7 @@ export function checkAsks({ maxTokens, params }: AskOptions, doing: string): voi
 }
 
 /** What is asked, of one after the other: a later one's parameters replace those of one before, key by key. */
-export function asksOf(...given: readonly (AskOptions | undefined)[]): Asks {
+export function asksOf(...given: readonly (AskOptions | undefined)[]): ModelParams {
   const { maxTokens = DEFAULT_MAX_TOKENS, effort, ...rest }: AskOptions = Object.assign({}, ...given.map(defined));
   const params: Params | undefined = rest.params && Object.assign({}, ...given.map((one) => one?.params));
   if (effort !== undefined && params?.output_config?.effort !== undefined) {
@@ -100,14 +100,14 @@ function defined({ maxTokens, effort, params }: AskOptions = {}): AskOptions {
 }
 
 /** What is asked for a summary: nothing that would give it another form or end it early. */
-export function asksForSummary(asks: Asks): Asks {
+export function asksForSummary(asks: ModelParams): ModelParams {
   const { params, ...rest } = withoutFormat(asks);
   const { tool_choice: _, stop_sequences: __, ...left } = params ?? {};
   return { ...rest, ...(Object.keys(left).length > 0 && { params: left }) };
 }
 
 /** What is asked without the form of an answer. The asks may be a whole agent. */
-export function withoutFormat({ maxTokens, effort, params }: Asks): Asks {
+export function withoutFormat({ maxTokens, effort, params }: ModelParams): ModelParams {
   const { output_config, ...others } = (params ?? {}) as Params;
   const { format: _, ...config } = output_config ?? {};
   const left = { ...others, ...(Object.keys(config).length > 0 && { output_config: config }) };
@@ -118,7 +118,7 @@ export function withoutFormat({ maxTokens, effort, params }: Asks): Asks {
  * The parameters of a call. The API goes on in the container of the last reply; a tool that is forced in every call
  * would never let the turn end.
  */
-export function paramsOf({ asks: { params }, state: { container } }: Run, isFirst: boolean): Asks["params"] {
+export function paramsOf({ asks: { params }, state: { container } }: Run, isFirst: boolean): ModelParams["params"] {
   const { type, disable_parallel_tool_use }: Partial<Params["tool_choice"]> = (params as Params)?.tool_choice ?? {};
   const free = !isFirst && (type === "any" || type === "tool");
   // As it is if nothing changes: requests keep their bytes by it.

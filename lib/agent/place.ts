@@ -30,7 +30,7 @@ export interface AgentParts {
   readonly resolve: (path: string) => string;
 }
 
-export type Place = Awaited<ReturnType<typeof openPlace>>;
+export type SessionPlace = Awaited<ReturnType<typeof openPlace>>;
 
 /** Where a session works and what it is kept in: a tape, an engine, a log, a store. */
 export async function openPlace(parts: AgentParts, own: RunOptions, prompt: Prompt | undefined) {

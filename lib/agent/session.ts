@@ -3,7 +3,7 @@ import type { Folded } from "../core/fold.ts";
 import { Ended } from "../core/limits.ts";
 import type { Prompt } from "../core/messages.ts";
 import { runPrompt } from "../core/prompt.ts";
-import type { Asks } from "../core/model.ts";
+import type { ModelParams } from "../core/model.ts";
 import { type AgentSpec, Run, type SessionState } from "../core/run.ts";
 import type { Result } from "../core/run-events.ts";
 import { NEVER, settle } from "../core/settle.ts";
@@ -12,7 +12,7 @@ import { switchModel } from "./recovery.ts";
 interface PromptBy {
   readonly signal?: AbortSignal;
   readonly trigger?: "user" | "resume";
-  readonly asks?: Asks;
+  readonly asks?: ModelParams;
   /** Whether the session is opened again, as it was in another process. */
   readonly reopens?: boolean;
 }
@@ -35,7 +35,7 @@ export function openSession(agent: AgentSpec, state: SessionState, start?: Sessi
   const stopping = new AbortController();
   const closing = new AbortController();
   let last: Run | undefined;
-  const newRun = (signal?: AbortSignal, asks?: Asks) =>
+  const newRun = (signal?: AbortSignal, asks?: ModelParams) =>
     new Run(agent, state, { signal, closing: closing.signal, asks });
   const between = async (signal?: AbortSignal) => {
     const run = newRun(signal);

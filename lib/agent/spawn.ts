@@ -1,9 +1,9 @@
 import type { Clock } from "../core/clock.ts";
-import type { Said } from "../core/verdict.ts";
+import type { HookText } from "../core/verdict.ts";
 import type { Limits, Spent } from "../core/limits.ts";
 import { contentText, isToolResult, isToolUse, type Message, NO_USAGE } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
-import type { Asks } from "../core/model.ts";
+import type { ModelParams } from "../core/model.ts";
 import { type AgentSpec, newSessionState, type Run, type SessionState } from "../core/run.ts";
 import { findTool, ToolError, type ToolRun } from "../core/tool.ts";
 import { openSession } from "./session.ts";
@@ -15,7 +15,7 @@ import type { Spawned, SpawnRequest, ToolContext } from "../tools/tool-context.t
 import { HAD_SHELL, INHERITED, listTasks, SHELL, shellCwd } from "../tools/tool-state.ts";
 import type { SessionStore } from "../transcript/memory.ts";
 import { hashOf, resumable, type Transcript } from "../transcript/store.ts";
-import { messagesAt, type Place, placeOf } from "./begin.ts";
+import { messagesAt, placeOf, type TranscriptPosition } from "./begin.ts";
 import type { Engine } from "./engine.ts";
 import { asksOf, withoutFormat } from "./params.ts";
 import { keeper } from "./persist.ts";
@@ -23,8 +23,8 @@ import { keeper } from "./persist.ts";
 /** An agent below another as an engine's `spawn` is asked for it: plain data, for wherever it runs. */
 export interface AskedBelow {
   readonly request: SpawnRequest;
-  readonly call: Call;
-  readonly asks: Asks;
+  readonly call: SpawnCall;
+  readonly asks: ModelParams;
   /** The agent that asks. */
   readonly parent: Pick<SessionState, "id" | "agentId" | "depth" | "model" | "spent">;
 }
@@ -34,7 +34,7 @@ export type Below =
   | { readonly spawned: Spawned; readonly spent: Spent }
   | { readonly failed: { readonly message: string; readonly code: string }; readonly spent: Spent };
 
-interface Call {
+interface SpawnCall {
   readonly toolUseId: string;
   /** Names the agent among all that were ever started. */
   readonly key: string;
@@ -46,7 +46,7 @@ interface Call {
  */
 export function spawning(by: Spawning): (run: Run, call: ToolRun) => Pick<ToolContext, "spawn" | "typeOf"> {
   const { agent, parent, store, engine, inbox } = by;
-  const spawn = async (request: SpawnRequest, run: Run, call: Call): Promise<Spawned> => {
+  const spawn = async (request: SpawnRequest, run: Run, call: SpawnCall): Promise<Spawned> => {
     const { depth, model } = parent();
     if (depth + 1 > agent.limits.depth) {
       const why = `${depth} are nested already and the limit is ${agent.limits.depth}`;
@@ -100,7 +100,7 @@ function listAgent(
 }
 
 /** The id of an agent on an engine: the same one when its parent is run again. */
-function idOf({ resume }: SpawnRequest, { key }: Call): string {
+function idOf({ resume }: SpawnRequest, { key }: SpawnCall): string {
   return resume ?? `a${sha256().update(key).digest("hex").slice(0, 16)}`;
 }
 
@@ -170,7 +170,7 @@ type Home = Omit<Spawning, "inbox"> & { readonly signal: AbortSignal };
 /** Where an agent keeps what comes from the background: on an engine and on a tape, what is taken when is not left to chance. */
 export function boxesOf(steps: typeof import("./steps.ts") | undefined, lane: TapeLane | LogLane | undefined) {
   const inbox = lane?.inbox ?? new Inbox();
-  const late = lane?.late ?? new Inbox<readonly Said[]>();
+  const late = lane?.late ?? new Inbox<readonly HookText[]>();
   return {
     inbox,
     boxes: {
@@ -184,8 +184,8 @@ export function boxesOf(steps: typeof import("./steps.ts") | undefined, lane: Ta
 async function spawnHere(
   home: Home,
   request: SpawnRequest,
-  call: Call,
-  asks: Asks,
+  call: SpawnCall,
+  asks: ModelParams,
 ): Promise<{ readonly id: string; readonly working: Promise<Spawned> }> {
   const { agent, parent, store, engine } = home;
   await refuseUnknownTools(agent, request);
@@ -235,7 +235,7 @@ async function live(
     readonly spec: AgentSpec;
     readonly clock: Clock;
     readonly request: SpawnRequest;
-    readonly call: Call;
+    readonly call: SpawnCall;
     readonly stored: Transcript | undefined;
   },
 ): Promise<Spawned> {
@@ -314,9 +314,9 @@ function withQuestion({ text, messages }: Result): string {
 /** Where a resumed agent stood when it was resumed: a step, as it may have gone further by now. */
 async function beginBelow(
   engine: Engine | undefined,
-  { key }: Call,
+  { key }: SpawnCall,
   stored: Transcript,
-): Promise<Place & { readonly runs: number }> {
+): Promise<TranscriptPosition & { readonly runs: number }> {
   const now = async () => {
     const messages = resumable(stored.messages);
     return { runs: stored.endings.length, ...placeOf(messages, stored.full.length - stored.messages.length) };
@@ -340,12 +340,12 @@ export function hadShell(messages: readonly Message[]): boolean {
 }
 
 /** What an agent asks of its model: what its parent asks, unless that is another one, which may not take it. */
-function asksBelow({ agent, asks }: Run, request: SpawnRequest, model: string): Asks {
+function asksBelow({ agent, asks }: Run, request: SpawnRequest, model: string): ModelParams {
   if ((request.model ?? model) !== model) return asksOf();
   return asksOf(agent.finish ? withoutFormat(asks) : asks);
 }
 
-function specFor(agent: AgentSpec, { type, system, tools }: SpawnRequest, asks: Asks): AgentSpec {
+function specFor(agent: AgentSpec, { type, system, tools }: SpawnRequest, asks: ModelParams): AgentSpec {
   const { maxTokens: _, effort: __, params: ___, finish: ____, tools: all, apiTools, ...rest } = agent;
   const isNamed = (one: { readonly name?: string }) => !tools || tools.includes(one.name ?? "");
   return {

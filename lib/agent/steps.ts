@@ -1,10 +1,10 @@
 import type { Fired } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
-import type { Said } from "../core/verdict.ts";
+import type { HookText } from "../core/verdict.ts";
 import { text, type TextBlock } from "../core/messages.ts";
 import { ModelError, type Reply } from "../core/model.ts";
 import type { PartlyUsed } from "../core/reply.ts";
-import type { Around, LateWords, Reports, Run } from "../core/run.ts";
+import type { Interceptor, LateWords, Reports, Run } from "../core/run.ts";
 import { type ToolEnd, ToolError, type ToolRun } from "../core/tool.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { asError, thrownWords } from "../core/thrown.ts";
@@ -17,7 +17,7 @@ import type { PermissionAsker, PermissionReply } from "../permissions/gate.ts";
 import type { Engine } from "./engine.ts";
 
 /** The calls of an agent as steps of an engine; `inner` intercepts those that are really made. */
-export function stepsOn(engine: Engine, inner: Around = {}): Around {
+export function stepsOn(engine: Engine, inner: Interceptor = {}): Interceptor {
   return {
     ...inner,
     isOrdered: true,
@@ -107,7 +107,7 @@ async function hookStep(
 }
 
 /** Takes what hooks in the background have said as a step. */
-export function lateSteps(inbox: Inbox<readonly Said[]>): LateWords {
+export function lateSteps(inbox: Inbox<readonly HookText[]>): LateWords {
   return {
     add: (hook, said) => inbox.awaitNext(hook, said),
     take: (run) => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { userState } from "../hooks/file/places.ts";
 import { ownArgv } from "../hooks/own-command.ts";
 import { ToolError } from "../core/tool.ts";
-import { type Ran, runProcess, type Wrap } from "../process/process.ts";
+import { type ProcessResult, runProcess, type Wrap } from "../process/process.ts";
 import type { Attackable } from "./adversary.ts";
 import { readProperty } from "./properties.ts";
 import { type Attacked, attackHere, type AttackTask } from "./worker.ts";
@@ -87,7 +87,7 @@ async function started(
   task: ProcessTask,
   scratch: Scratch,
   { env, signal, tried }: Required<Pick<Attack, "env" | "signal" | "tried">>,
-): Promise<Ran> {
+): Promise<ProcessResult> {
   const argv = ownArgv("cli/_attack-process", join(scratch.mounted.own, "came.json"));
   const [command, ...args] = wrap(argv, "/");
 
@@ -106,7 +106,7 @@ async function started(
   });
 }
 
-function failureOf({ stderr, ended, signal }: Ran): string {
+function failureOf({ stderr, ended, signal }: ProcessResult): string {
   if (ended !== undefined) return "Cannot report the attack as it was interrupted: run it again";
   return stderr.trim().split("\n").at(-1) || `Cannot report the attack as its process was ended by ${signal}`;
 }

@@ -7,12 +7,12 @@ import type { Attacked, Finding } from "./worker.ts";
 export type Outcome = "holds" | "broken" | "vacuous" | "not measured" | "not enough";
 
 /** What a person was told how long to search, or how often. */
-interface Asked {
+interface SearchLimits {
   /** Whether the limits of the search were chosen: what is left then is reported, and not a failure. */
   readonly limited: boolean;
 }
 
-export function outcomeOf({ findings, vacuous, unmeasured, left }: Attacked, { limited }: Asked): Outcome {
+export function outcomeOf({ findings, vacuous, unmeasured, left }: Attacked, { limited }: SearchLimits): Outcome {
   if (unmeasured !== undefined) return "not measured";
   if (vacuous !== undefined) return "vacuous";
   if (findings.length > 0) return "broken";
@@ -25,7 +25,7 @@ const several = (value: number, one: string) => `${number(value)} ${value === 1 
 /** What was found about a property, as a person reads it. */
 export function storyLines(
   attacked: Attacked,
-  asked: Asked,
+  asked: SearchLimits,
   { ink = PLAIN, kept = [], again }: {
     readonly ink?: Ink;
     /** Where each finding is kept. */
@@ -126,7 +126,7 @@ function oneLine(text: string): string {
 }
 
 /** How all properties came out, in one line. */
-export function summaryLine(all: readonly Attacked[], asked: Asked, seed: number): string {
+export function summaryLine(all: readonly Attacked[], asked: SearchLimits, seed: number): string {
   const broken = all.filter((one) => outcomeOf(one, asked) === "broken").length;
   const tries = all.reduce((sum, one) => sum + one.tries, 0);
   const properties = `${all.length} ${all.length === 1 ? "property" : "properties"}`;

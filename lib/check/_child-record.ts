@@ -9,7 +9,7 @@ import { type HookConfig, readHeader } from "../hooks/file/record.ts";
 import type { HookHost } from "../hooks/process/host.ts";
 import type { Example } from "./examples/example.ts";
 import { scripted } from "../testing/scripted.ts";
-import type { Asked } from "./_child.ts";
+import type { HookProbe } from "./_child.ts";
 import {
   type Loaded,
   loadedOf,
@@ -24,7 +24,7 @@ import {
 const STAMPED = ["event_id", "timestamp", "session_id", "agent_id", "parent_agent_id", "turn_id"];
 
 /** Loads a hook by the front end it is for, and asks it as the loop would. */
-export async function askerFor(setup: Setup): Promise<Asked> {
+export async function askerFor(setup: Setup): Promise<HookProbe> {
   for (const name of Object.keys(process.env)) if (!Object.hasOwn(setup.env, name)) delete process.env[name];
   Object.assign(process.env, setup.env);
   const wait = setup.env.CROCHET_DELAYS === undefined ? undefined : await waitsIn(setup);

@@ -10,7 +10,7 @@ import type { Answering, Loaded, Probed, Question, Setup, Target } from "./subje
  * answer per line. It can be killed at any moment, so a hook that never returns is found.
  */
 
-export interface Asked {
+export interface HookProbe {
   readonly ask: (question: Question) => Promise<Probed>;
   /** What it says about itself, if loading it is what tells. */
   readonly loaded?: Loaded;
@@ -55,10 +55,10 @@ async function begin(setup: Setup): Promise<(question: Question) => Promise<Answ
 }
 
 /** Runs a command as its host would: the event on stdin, in a session and group of its own. */
-function command({ target, place, host, env }: Setup): Asked {
+function command({ target, place, host, env }: Setup): HookProbe {
   const { command, args } = target as Target & { type: "command" };
   const { sessionVariable, noLineFeed } = HOSTS[host].commands!;
-  const ask: Asked["ask"] = async ({ event, limit }) => {
+  const ask: HookProbe["ask"] = async ({ event, limit }) => {
     const session = String(event.session_id ?? "");
     const own = {
       ...env,

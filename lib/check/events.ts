@@ -11,7 +11,7 @@ import { eventArbitrary } from "../testing/arbitraries/event.ts";
 import { type FastCheck, FILES } from "../testing/arbitraries/texts.ts";
 import { DANGEROUS } from "../testing/arbitraries/tools.ts";
 import { claudeName } from "./laws/judged.ts";
-import type { Place } from "./place.ts";
+import type { ScratchFolders } from "./place.ts";
 import { SOURCES } from "./static-faults.ts";
 import type { Moment, Subject } from "./subject.ts";
 
@@ -49,7 +49,7 @@ export function probeArbitrary(
   fc: FastCheck,
   subject: Subject,
   moments: readonly Moment[],
-  place: Place,
+  place: ScratchFolders,
   words: readonly string[],
 ): Arbitrary<Probe> {
   const host = isWire(subject) ? subject.host : "crochet";
@@ -71,7 +71,7 @@ function isAboutTool(event: string): boolean {
 }
 
 /** One plain event of each moment and tool: what fails on these is best shown with them. */
-export function plainProbes(subject: Subject, moments: readonly Moment[], place: Place): Probe[] {
+export function plainProbes(subject: Subject, moments: readonly Moment[], place: ScratchFolders): Probe[] {
   const says = subject.kind === "prompt" ? { says: VERDICTS[0]! } : {};
   return moments.flatMap(({ event, matcher }) => {
     const name = claudeName(event);
@@ -87,7 +87,7 @@ export function plainProbes(subject: Subject, moments: readonly Moment[], place:
 export function momentEvent(
   subject: Subject,
   name: string,
-  { project, transcript }: Place,
+  { project, transcript }: ScratchFolders,
   fields: Event,
   tool = "Bash",
 ): Event {
@@ -112,7 +112,7 @@ export function momentEvent(
 }
 
 /** An event that the hook's matcher and `if` let through. */
-function narrowed(event: Event, matcher: string | undefined, { rule }: Subject, place: Place): Event {
+function narrowed(event: Event, matcher: string | undefined, { rule }: Subject, place: ScratchFolders): Event {
   const starts = event.hook_event_name === "SessionStart" || event.event === "session-start";
   let made = withTranscript(event, place);
   if (starts && matcher !== undefined && !compileMatcher(matcher)(String(event.source))) {
@@ -124,14 +124,14 @@ function narrowed(event: Event, matcher: string | undefined, { rule }: Subject, 
 }
 
 /** The conversation exists, except for a session that is just beginning. */
-function withTranscript(event: Event, { transcript }: Place): Event {
+function withTranscript(event: Event, { transcript }: ScratchFolders): Event {
   if (typeof event.transcript_path !== "string" || event.hook_event_name === "SessionStart") return event;
   const own = typeof event.agent_transcript_path === "string" ? { agent_transcript_path: transcript } : {};
   return { ...event, transcript_path: transcript, ...own };
 }
 
 /** A call that a rule such as `Bash(git *)` is about. */
-function fitted(event: Event, rule: string, { project }: Place): Event {
+function fitted(event: Event, rule: string, { project }: ScratchFolders): Event {
   const [, tool = rule, content] = /^([^(]+)\((.*)\)$/s.exec(rule) ?? [];
   const input = event.tool_input as Event;
   const example = content?.replaceAll("**", "x").replaceAll(/:?\*/g, " x").replaceAll(/\s+/g, " ").trim() ?? "";
@@ -161,7 +161,7 @@ function rewritten(probe: Probe, change: (text: string, field: string) => string
 }
 
 /** Events whose texts leave a mark if a shell runs them, however they are pasted into a command. */
-export function canaries(plain: readonly Probe[], { canary, project }: Place): Probe[] {
+export function canaries(plain: readonly Probe[], { canary, project }: ScratchFolders): Probe[] {
   const touch = `touch ${canary}`;
   const payload = `x $(${touch}) \`${touch}\` ; ${touch} ; '; ${touch}; ' "; ${touch}; "`;
   return plain.slice(0, 4).map((probe) =>
@@ -182,7 +182,7 @@ export function laced(probe: Probe): Probe[] {
   );
 }
 
-export function withoutTranscript(plain: readonly Probe[], { transcript }: Place): Probe[] {
+export function withoutTranscript(plain: readonly Probe[], { transcript }: ScratchFolders): Probe[] {
   const path = transcript.replace(/[^/]*$/, "not-there.jsonl");
   return plain.filter(({ event }) => event.transcript_path === transcript).slice(0, 1)
     .map((probe) => ({ ...probe, event: { ...probe.event, transcript_path: path } }));
@@ -196,7 +196,7 @@ const SECRETS = [
 ];
 
 /** Calls that guards are made for, of the tools the hook is asked about. */
-export function dangers(plain: readonly Probe[], { project }: Place): Probe[] {
+export function dangers(plain: readonly Probe[], { project }: ScratchFolders): Probe[] {
   return plain.filter(({ event }) => event.tool_name !== undefined && !("result" in event || "tool_response" in event))
     .flatMap((probe) => {
       const file = (name: string) => withInput(probe, { file_path: `${project}/${name}` });
@@ -214,7 +214,7 @@ export function dangers(plain: readonly Probe[], { project }: Place): Probe[] {
 }
 
 /** The events again with each of some texts in them; one that has a path, also with each as that path. */
-export function withOwn(plain: readonly Probe[], texts: readonly string[], { project }: Place): Probe[] {
+export function withOwn(plain: readonly Probe[], texts: readonly string[], { project }: ScratchFolders): Probe[] {
   const filed = plain.findLast((probe) => typeof inputOf(probe).file_path === "string");
   return texts.flatMap((own) => [
     ...plain.map((probe) => rewritten(probe, (text, field) => TEXTS.includes(field) ? own : text)),

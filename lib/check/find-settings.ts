@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { HookRecord } from "../core/hook.ts";
-import { isObject } from "../core/json.ts";
+import { isObject, type JsonObject } from "../core/json.ts";
 import { resolveEvent } from "../core/names.ts";
 import { shellWord } from "../core/shown.ts";
 import { splitFrontMatter } from "../hooks/front-matter.ts";
@@ -19,8 +19,6 @@ import { isSmall } from "./place.ts";
 import type { Violation } from "./report.ts";
 import { matcherMistake } from "./static-faults.ts";
 import { type Copy, type FoundSubjects, loadedOf, shortened, type Subject } from "./subject.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 type Command = Handler & { readonly type: "command" };
 
 interface Owner {
@@ -61,7 +59,7 @@ export async function settingsSubjects(path: string, options: FindOptions): Prom
 }
 
 /** Events that are not under "hooks", where the host does not look. */
-function unwrapped(settings: Fields, { shown, host }: Owner): string[] {
+function unwrapped(settings: JsonObject, { shown, host }: Owner): string[] {
   const event = Object.keys(settings).find((name) => Array.isArray(settings[name]) && isEvent(name, host));
   return event === undefined
     ? []
@@ -69,7 +67,7 @@ function unwrapped(settings: Fields, { shown, host }: Owner): string[] {
 }
 
 /** @throws {Error} that names the file and the place in it */
-async function readAny(path: string, shown: string): Promise<Fields> {
+async function readAny(path: string, shown: string): Promise<JsonObject> {
   if (path.endsWith(".toml")) {
     const settings = await readToml(readFileSync(path, "utf8"), shown);
     if (!isObject(settings.hooks)) return settings;
@@ -85,7 +83,7 @@ async function readAny(path: string, shown: string): Promise<Fields> {
 }
 
 /** The head of a skill or an agent. The Stop of an agent is SubagentStop, as in its host. */
-async function readFrontMatter(path: string, shown: string): Promise<Fields> {
+async function readFrontMatter(path: string, shown: string): Promise<JsonObject> {
   const { head = "" } = splitFrontMatter(readFileSync(path, "utf8"));
   // The empty first line replaces the mark, so that lines are those of the file.
   const { value } = await readYaml(`\n${head}`, shown);

@@ -6,7 +6,7 @@ import { LineProcess } from "../process/line-process.ts";
 import { type GroupOptions, startedBy, type Wrap } from "../process/process.ts";
 import { openSandbox } from "../permissions/sandbox.ts";
 import type { Probe } from "./events.ts";
-import { hookEnv, type Place, randomHex, Tree } from "./place.ts";
+import { hookEnv, randomHex, type ScratchFolders, Tree } from "./place.ts";
 import {
   type Answering,
   type Loaded,
@@ -19,7 +19,7 @@ import {
 
 interface LaneOptions {
   readonly target: Target;
-  readonly place: Place;
+  readonly place: ScratchFolders;
   readonly host: Setup["host"];
   /** The environment of the person who checks. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -43,7 +43,7 @@ const START_MS = 20_000;
 /** One hook in a process of its own, asked one question at a time. A process that does not answer is replaced. */
 export class Lane {
   readonly options: LaneOptions;
-  readonly place: Place;
+  readonly place: ScratchFolders;
   readonly #tree: Tree;
   readonly #token = randomHex(9);
   readonly #process = new LineProcess(this.#token);

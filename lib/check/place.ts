@@ -21,10 +21,10 @@ import { basename, dirname, join } from "node:path";
 import type { Copy } from "./subject.ts";
 
 /** A project with a home, where hooks run. */
-export type Surroundings = Pick<Place, "project" | "home" | "tmp">;
+export type Surroundings = Pick<ScratchFolders, "project" | "home" | "tmp">;
 
 /** The folders of one scratch workspace. Everything a hook may write is under `root`. */
-export interface Place {
+export interface ScratchFolders {
   readonly root: string;
   /** A git repository with a few files; hooks run in it. */
   readonly project: string;
@@ -83,7 +83,7 @@ const CONVERSATION = [
 
 /** Writes a conversation as hosts do: hooks look into it. */
 export function writeTranscript(
-  { transcript, project }: Place,
+  { transcript, project }: ScratchFolders,
   messages: readonly { readonly role: string }[],
   sessionId: string,
 ): void {
@@ -128,7 +128,7 @@ const MOST_BYTES = 5_000_000;
 
 /** Fills a place: a repository with one commit, the conversation so far, and what the hook brings. */
 export async function fill(
-  place: Place,
+  place: ScratchFolders,
   { project: own, copies = [] }: { readonly project?: string; readonly copies?: readonly Copy[] } = {},
 ): Promise<void> {
   writeFiles(place.project, await (project ??= committed()));
@@ -160,11 +160,11 @@ export class Scratch {
   #places = 0;
 
   /** The empty folders of a new place. */
-  place(): Place {
+  place(): ScratchFolders {
     const root = join(this.#root, String(++this.#places));
     const here = join(root, "here");
     const inside = { project: join(here, "project"), home: join(here, "home"), tmp: join(here, "tmp") };
-    const place: Place = {
+    const place: ScratchFolders = {
       ...inside,
       root: here,
       outside: join(here, "outside"),
@@ -181,7 +181,7 @@ export class Scratch {
   }
 
   /** Removes all places of the check that has this one. */
-  static remove({ kept }: Place): void {
+  static remove({ kept }: ScratchFolders): void {
     rmSync(join(kept, "..", ".."), { recursive: true, force: true });
   }
 }

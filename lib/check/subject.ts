@@ -5,9 +5,9 @@ import type { HookConfig } from "../hooks/file/record.ts";
 import { type Misnamed, misnamed } from "../hooks/known-names.ts";
 import type { HostName } from "../hooks/hosts/index.ts";
 import type { matchesIf } from "../permissions/rules.ts";
-import type { Ran } from "../process/process.ts";
+import type { ProcessResult } from "../process/process.ts";
 import type { Example } from "./examples/example.ts";
-import type { Place } from "./place.ts";
+import type { ScratchFolders } from "./place.ts";
 import type { Violation } from "./report.ts";
 
 /** One moment a hook is for. */
@@ -124,7 +124,7 @@ export interface Question {
   readonly beside?: readonly Question["event"][];
 }
 
-export type RanCommand = Pick<Ran, "code" | "signal" | "stdout" | "stderr">;
+export type RanCommand = Pick<ProcessResult, "code" | "signal" | "stdout" | "stderr">;
 
 export interface Probed {
   readonly ms: number;
@@ -153,7 +153,7 @@ export interface Setup {
   /** Every line of an answer begins with this. */
   readonly token: string;
   readonly target: Target;
-  readonly place: Place;
+  readonly place: ScratchFolders;
   readonly host: HostName;
   readonly env: { readonly [name: string]: string };
   /** Whether it has a process namespace of its own. */

@@ -27,7 +27,7 @@ export interface Flags {
 }
 
 /** What was typed, read and as it was. */
-interface Asked extends Flags {
+interface TypedFlags extends Flags {
   readonly args: readonly string[];
 }
 
@@ -40,7 +40,7 @@ interface Answer {
 }
 
 /** A command that does `work` with its words and flags, or says how it is called. */
-export function command(usage: Usage, work: (asked: Asked, io: Io) => Promise<number | Answer>): Command {
+export function command(usage: Usage, work: (asked: TypedFlags, io: Io) => Promise<number | Answer>): Command {
   const run: Command = async (args, io) => {
     const read = await readFlags(usage, args);
     if (!read.flags.help) {

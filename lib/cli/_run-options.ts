@@ -40,7 +40,7 @@ export const RUN_FLAGS: Usage["flags"] = [
 ];
 
 /** A command line that runs an agent. */
-export interface Call {
+export interface RunCommand {
   readonly flags: Flags["flags"];
   readonly io: Io;
   /** Whether the agent is a script: it names its own hooks folder. */
@@ -52,7 +52,7 @@ export interface Call {
  * whose runs `crochet agents` shows.
  */
 export async function runOptions(
-  { flags, io, script }: Call,
+  { flags, io, script }: RunCommand,
   agent: Agent,
 ): Promise<{ readonly options: RunOptions; readonly watched: Agent; readonly store: TranscriptStore }> {
   const cwd = projectOf(flags, io);
@@ -90,7 +90,7 @@ export async function runOptions(
  * What decides about the calls of an agent here: flag, script, trusted config and settings, what a person said 'always'
  * to. The model is that of the flag, else the script's own, else the one of the environment or the config.
  */
-export async function rulesHere({ flags, io, script }: Call, agent: Agent) {
+export async function rulesHere({ flags, io, script }: RunCommand, agent: Agent) {
   const cwd = projectOf(flags, io);
   const config = await readConfig(cwd, io, flags.trust === true);
   const found = await findHooks(cwd, flags, config, io, script ? (await agent.ownHooks()).folders : undefined);

@@ -62,12 +62,12 @@ async function print(served: Served | undefined, args: readonly string[], io: Io
   return served.code;
 }
 
-interface Asked extends Pick<ServeOptions, "host" | "event"> {
+interface HookArgs extends Pick<ServeOptions, "host" | "event"> {
   readonly file: string;
 }
 
 /** Reads the arguments without loading the parser of all commands; undefined if that has to answer. */
-async function readArgs(args: readonly string[]): Promise<Asked | undefined> {
+async function readArgs(args: readonly string[]): Promise<HookArgs | undefined> {
   const words: string[] = [];
   const flags: Record<string, string> = {};
   for (let i = 0; i < args.length; i++) {

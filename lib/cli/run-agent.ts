@@ -7,7 +7,7 @@ import { callSubject } from "../view/calls.ts";
 import { command, helpText, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { endAtSecondInterrupt, guarded, processIo } from "./_process.ts";
-import { ASKING, type Call, promptOf, RUN_FLAGS, runOptions } from "./_run-options.ts";
+import { ASKING, promptOf, RUN_FLAGS, type RunCommand, runOptions } from "./_run-options.ts";
 import { consoleAside } from "./_runtime.ts";
 import { coloursFor, cut, oneLine, plainText } from "./show/text.ts";
 
@@ -64,14 +64,14 @@ function scriptUsage(agent: Agent): Usage {
 }
 
 /** The prompt of a call; undefined if it is missing. */
-export async function promptFor(words: readonly string[], { flags, io }: Call): Promise<string | undefined> {
+export async function promptFor(words: readonly string[], { flags, io }: RunCommand): Promise<string | undefined> {
   const goesOn = (flags.durable === true || flags.on !== undefined) && flags.resume !== undefined;
   if (goesOn && words.length === 0) return "";
   const prompt = await promptOf(words, io);
   return prompt.trim() === "" && (flags.resume ?? flags.from) === undefined ? undefined : prompt;
 }
 
-export async function runPrompt(agent: Agent, prompt: string, call: Call): Promise<number> {
+export async function runPrompt(agent: Agent, prompt: string, call: RunCommand): Promise<number> {
   const { flags, io } = call;
   const output = outputForm(flags.output);
   const seen = output === "text" && io.tty;
@@ -100,7 +100,7 @@ function outputForm(given: string | boolean | undefined): OutputForm {
 }
 
 /** Starts a run on this machine. */
-async function startHere(agent: Agent, prompt: string, call: Call) {
+async function startHere(agent: Agent, prompt: string, call: RunCommand) {
   const { options, watched } = await runOptions(call, agent);
   const asked = prompt.includes("@") ? await (await import("./_attach.ts")).withAttached(prompt, call.io.cwd) : prompt;
   const start = call.flags.durable

@@ -2,10 +2,10 @@ import { isThenable, settle } from "./settle.ts";
 import { thrownWords } from "./thrown.ts";
 import type { AnyEvent } from "./events.ts";
 import { Context, type HookEnv, type HookRecord, type HookRun } from "./hook.ts";
-import { NO_OPINION, type Opinion, OutOfTime, type Said, UnusableAnswer } from "./verdict.ts";
+import { type HookText, NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "./verdict.ts";
 
 /** One hook's answer to one event, with what it did through its context. */
-export interface Asked {
+export interface HookReply {
   readonly hook: HookRecord;
   readonly ctx: Context;
   readonly opinion: Opinion;
@@ -25,18 +25,23 @@ export interface AskOptions {
  * Asks one hook. A hook that answers at once is answered at once, and one that answers within its first
  * microtask costs no timer: most hooks are that quick, and there are many of them.
  */
-export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: AskOptions): Asked | Promise<Asked> {
+export function ask(
+  hook: HookRecord,
+  event: AnyEvent,
+  env: HookEnv,
+  options: AskOptions,
+): HookReply | Promise<HookReply> {
   env.onHook?.(hook.name, event.event);
   const ctx = new Context(env, hook.name, options.decision, event);
   const start = env.clock.tick();
-  const end = (opinion: Opinion, failure?: string, error?: unknown): Asked => {
+  const end = (opinion: Opinion, failure?: string, error?: unknown): HookReply => {
     const ms = env.clock.tick() - start;
     const run: HookRun = failure === undefined ? { hook: hook.name, opinion, ms } : { hook: hook.name, failure, ms };
     env.onHook?.(hook.name, event.event, run);
     hook.ended?.(run);
     return { hook, ctx, opinion, run, error };
   };
-  const failed = (error: unknown): Asked => end(NO_OPINION, thrownWords(error), error);
+  const failed = (error: unknown): HookReply => end(NO_OPINION, thrownWords(error), error);
   const answered = (raw: unknown) => {
     let opinion: Opinion;
     try {
@@ -71,6 +76,6 @@ export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: As
   });
 }
 
-export function saidBy(hook: string, contexts: readonly Said[]): Said[] {
+export function saidBy(hook: string, contexts: readonly HookText[]): HookText[] {
   return contexts.map((context) => ({ ...context, hook }));
 }

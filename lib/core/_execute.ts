@@ -10,7 +10,7 @@ import type { CallOutcome } from "./run-events.ts";
 import { type Refusal, wordings } from "./said.ts";
 import { shown } from "./shown.ts";
 import { asError, thrownWords } from "./thrown.ts";
-import { type Said, UnusableAnswer } from "./verdict.ts";
+import { type HookText, UnusableAnswer } from "./verdict.ts";
 
 /** How long the loop waits for a tool that was asked to stop. */
 const GRACE_MS = 2000;
@@ -23,7 +23,7 @@ export interface Ready {
   readonly original: Input;
   /** What the gates said beside their verdict. */
   readonly after: readonly Block[];
-  readonly contexts: readonly Said[];
+  readonly contexts: readonly HookText[];
 }
 
 export interface Ending extends ToolEnd {
@@ -32,7 +32,7 @@ export interface Ending extends ToolEnd {
   /** What hooks said of it: stands after all tool_results of the message. */
   readonly after?: readonly Block[];
   /** The same, and what they said inside the result or for one request only, in their own words. */
-  readonly contexts?: readonly Said[];
+  readonly contexts?: readonly HookText[];
   readonly refused?: Omit<Refusal, "words">;
 }
 
@@ -180,7 +180,7 @@ async function reviewed(run: Run, ready: Ready, ending: Ending): Promise<Ending>
 }
 
 /** A call's end with what hooks said of it, inside its result or after it. */
-export function withContexts(run: Run, ending: Ending, contexts: readonly Said[]): Ending {
+export function withContexts(run: Run, ending: Ending, contexts: readonly HookText[]): Ending {
   const inside = wordings(contexts.filter((c) => c.place === "result"));
   const beside = run.heard(contexts.filter((c) => c.place !== "result"));
   return {

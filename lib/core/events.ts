@@ -136,9 +136,9 @@ export interface ToolResult {
 }
 
 /** The fields each event adds to what every event has. */
-export type EventFields = { readonly [N in keyof Fields]: Readonly<Fields[N]> };
+export type EventFields = { readonly [N in keyof FieldsByEvent]: Readonly<FieldsByEvent[N]> };
 
-interface Fields {
+interface FieldsByEvent {
   "session-start": {
     source: "startup" | "resume" | "fork" | "clear" | "compact";
     model: string;
@@ -211,7 +211,7 @@ interface Fields {
     profile: string | null;
     triggered_by: "user" | "automatic" | "fallback";
   };
-  "post-model-switch": Pick<Fields["model-switch"], "old_model" | "new_model" | "reason" | "triggered_by">;
+  "post-model-switch": Pick<FieldsByEvent["model-switch"], "old_model" | "new_model" | "reason" | "triggered_by">;
   "error": {
     error_type: string;
     error_message: string;

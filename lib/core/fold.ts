@@ -1,8 +1,8 @@
-import type { Asked } from "./_ask.ts";
+import type { HookReply } from "./_ask.ts";
 import { withSubject } from "./_event.ts";
 import { type AnyEvent, type EventName, type EventRow, EVENTS } from "./events.ts";
 import type { HookRecord, HookRun, OnError } from "./hook.ts";
-import { NO_OPINION, type Said } from "./verdict.ts";
+import { type HookText, NO_OPINION } from "./verdict.ts";
 
 /** What all hooks together decided at one event (U5). */
 export interface Folded {
@@ -16,7 +16,7 @@ export interface Folded {
   /** The subject as the hooks left it; meaningless unless `modified`. */
   readonly value?: unknown;
   readonly modified: boolean;
-  readonly contexts: readonly (Said & { readonly hook: string })[];
+  readonly contexts: readonly (HookText & { readonly hook: string })[];
   readonly inputs: readonly { readonly hook: string; readonly text: string; readonly persist?: true }[];
   readonly systemMessages: readonly { readonly hook: string; readonly text: string }[];
   readonly halt?: { readonly hook: string; readonly reason: string };
@@ -80,14 +80,14 @@ export class Fold {
   }
 
   /** Weighs a gate's answer; after an interrupt only what holds anyway is kept. */
-  take(asked: Asked, interrupted: boolean): void {
+  take(asked: HookReply, interrupted: boolean): void {
     this.#keepBeside(asked);
     if (interrupted) return;
     if (asked.run.failure !== undefined) this.#fail(asked, asked.run.failure);
     else if (asked.opinion !== NO_OPINION) this.#weigh(asked);
   }
 
-  observe(asked: Asked): void {
+  observe(asked: HookReply): void {
     this.#keepBeside(asked);
     const { hook, opinion, run: { failure } } = asked;
     if (failure !== undefined) this.#folded.warnings.push(failedWords(hook, this.event, failure));
@@ -97,7 +97,7 @@ export class Fold {
   }
 
   /** What holds whatever is decided. */
-  #keepBeside({ hook: { name: hook }, ctx, opinion, run }: Asked): void {
+  #keepBeside({ hook: { name: hook }, ctx, opinion, run }: HookReply): void {
     const folded = this.#folded;
     folded.runs.push(run);
     if (ctx.said) { for (const said of ctx.said) folded.contexts.push({ ...said, hook }); }
@@ -108,7 +108,7 @@ export class Fold {
     if (reason !== undefined) folded.abort ??= { hook, reason };
   }
 
-  #weigh({ hook: { name: hook }, opinion }: Asked): void {
+  #weigh({ hook: { name: hook }, opinion }: HookReply): void {
     const folded = this.#folded;
     const { decision, reason, text, value } = opinion;
     if (opinion.halt !== undefined) {
@@ -152,7 +152,7 @@ export class Fold {
     delete folded.value;
   }
 
-  #fail({ hook, error }: Asked, failure: string): void {
+  #fail({ hook, error }: HookReply, failure: string): void {
     const words = failedWords(hook, this.event, failure);
     this.#folded.warnings.push(words);
     const policy = failurePolicy(hook, this.event.event);

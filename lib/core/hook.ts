@@ -2,7 +2,7 @@ import type { Clock } from "./clock.ts";
 import type { AnyEvent, EventName, EventOf } from "./events.ts";
 import type { Model, Reply } from "./model.ts";
 import { type ResolvedName, resolveEvent } from "./names.ts";
-import { type Answer, type Opinion, readNative, type Said } from "./verdict.ts";
+import { type Answer, type HookText, type Opinion, readNative } from "./verdict.ts";
 
 /** A hook as a function of its event. */
 export type Hook<N extends EventName = EventName> = (
@@ -165,7 +165,7 @@ export interface HookEnv {
   /** Called when a hook begins, and when it has ended, with what became of it. */
   onHook?(hook: string, event: EventName, run?: HookRun): void;
   /** Called with work of a hook that continues after the event, and with what it says in the end. It never rejects. */
-  background?(work: Promise<readonly Said[]>, hook: string): void;
+  background?(work: Promise<readonly HookText[]>, hook: string): void;
 }
 
 /** Numbers the events of one agent: the order of events of several agents is not known. */
@@ -194,7 +194,7 @@ export class Context implements HookContext {
   readonly #name: string;
   readonly #event: AnyEvent | undefined;
   readonly decision?: "continue" | "allow" | "deny" | "ask";
-  said: Said[] | undefined;
+  said: HookText[] | undefined;
   inputs: { text: string; persist?: true }[] | undefined;
   aborted: string | undefined;
   #stop: AbortController | undefined;

@@ -26,7 +26,7 @@ export { DEFAULT_LIMITS, type Limits } from "./limits.ts";
 export type { Block, Message, Usage } from "./messages.ts";
 export { type ApiTool, type Effort, type Model, ModelError, type ModelEvent, type ModelRequest } from "./model.ts";
 export { type PromptOptions, runPrompt } from "./prompt.ts";
-export { type AgentSpec, type Around, newSessionState, Run, type SessionState } from "./run.ts";
+export { type AgentSpec, type Interceptor, newSessionState, Run, type SessionState } from "./run.ts";
 export type { Result, RunEvent } from "./run-events.ts";
 export { type Effect, type Tool, type ToolContext, ToolError, type ToolOutput } from "./tool.ts";
 export { allow, type Answer, ask, context, deny, halt, keepGoing, modify, type Verdict } from "./verdict.ts";

@@ -11,3 +11,6 @@ export function parsed(text: string): unknown {
 export function isObject(value: unknown): value is { readonly [key: string]: unknown } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** Any object by its keys, as JSON has it. */
+export type JsonObject = { readonly [key: string]: unknown };

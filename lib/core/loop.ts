@@ -20,7 +20,7 @@ import {
 import type { Reply } from "./model.ts";
 import { goesOn, isCut } from "./reply.ts";
 import { hookInput, NOT_KEPT } from "./said.ts";
-import { type Said, UnusableAnswer } from "./verdict.ts";
+import { type HookText, UnusableAnswer } from "./verdict.ts";
 
 /** What sets a turn off. */
 export interface TurnInput {
@@ -29,8 +29,8 @@ export interface TurnInput {
   /** The prompt as it was given, if that was not a text. */
   readonly content?: readonly Block[] | undefined;
   /** What goes to the model before the prompt, and after it. */
-  readonly before?: readonly Said[];
-  readonly after?: readonly Said[];
+  readonly before?: readonly HookText[];
+  readonly after?: readonly HookText[];
   /** Whose input this is, a hook's or the program's; its text is shown in this turn and not kept, unless it persists. */
   readonly from?: "turn-end" | "program";
   readonly persist?: boolean;

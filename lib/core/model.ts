@@ -127,7 +127,7 @@ export interface Reply {
 export type ReplyDelta = { readonly type: "text" | "thinking"; readonly text: string };
 
 /** What is asked of the model beside the conversation. */
-export type Asks = { readonly maxTokens: number } & Pick<ModelRequest, "effort" | "params">;
+export type ModelParams = { readonly maxTokens: number } & Pick<ModelRequest, "effort" | "params">;
 
 /** How a model call ended: with a reply, or an error. */
 export type CallEnd = { readonly reply: Reply; readonly error?: undefined } | {

@@ -6,17 +6,25 @@ import { freeze } from "./frozen.ts";
 import type { HookEnv, HookList, HookRun, Sequence } from "./hook.ts";
 import { type AtLimit, Ended, forbidsCall, type Limits, newCount, newSpent, spend, type Spent } from "./limits.ts";
 import { addUsage, type Block, isToolResult, type Message, NO_USAGE, type TextBlock, type Usage } from "./messages.ts";
-import { type ApiTool, type Asks, type CallEnd, type Model, ModelError, type Reply, type Used } from "./model.ts";
+import {
+  type ApiTool,
+  type CallEnd,
+  type Model,
+  ModelError,
+  type ModelParams,
+  type Reply,
+  type Used,
+} from "./model.ts";
 import type { PartlyUsed } from "./reply.ts";
 import type { Result, RunEvent } from "./run-events.ts";
 import { contextBlocks, hookInput, type Refusal, unread } from "./said.ts";
 import { NEVER, settle } from "./settle.ts";
 import { thrownWords } from "./thrown.ts";
 import type { GatedCall, Permitted, Thrown, Tool, ToolEnd, ToolRun } from "./tool.ts";
-import { actionOf, type Said } from "./verdict.ts";
+import { actionOf, type HookText } from "./verdict.ts";
 
 /** An agent as the loop sees it: nothing here changes while it runs. */
-export interface AgentSpec extends Asks {
+export interface AgentSpec extends ModelParams {
   readonly type: string;
   readonly model: Model;
   readonly system: string;
@@ -34,7 +42,7 @@ export interface AgentSpec extends Asks {
   readonly exec?: NonNullable<HookEnv["exec"]>;
   readonly files?: NonNullable<HookEnv["files"]>;
   /** What intercepts its calls: an engine, a recorder, a tracer. */
-  readonly around?: Around;
+  readonly around?: Interceptor;
   /** Makes room before a model call if the context is nearly full. */
   readonly compact?: (run: Run) => Promise<unknown>;
   /**
@@ -43,7 +51,7 @@ export interface AgentSpec extends Asks {
    */
   readonly recovery?: (run: Run, mayMakeRoom: boolean) => (end: CallEnd) => Promise<boolean>;
   /** The parameters of a call. `isFirst`: it is the first of its turn. @default as asked */
-  readonly paramsOf?: (run: Run, isFirst: boolean) => Asks["params"];
+  readonly paramsOf?: (run: Run, isFirst: boolean) => ModelParams["params"];
   /**
    * Asked when the model is done, before the stop hooks: what the run gives back, or the words that send the model back
    * to work. `given` is the response of a tool that ended the turn.
@@ -57,7 +65,7 @@ export interface AgentSpec extends Asks {
  * Intercepts what an agent does: an engine that gives calls their old results, a recorder, a tracer. Each function gets
  * `next`, which makes the call; an absent one leaves the call as it is.
  */
-export interface Around {
+export interface Interceptor {
   /** One attempt to get a reply. A failed attempt leaves in `partial` what had arrived. */
   model?(run: Run, partial: PartlyUsed, next: () => Reply | Promise<Reply>): Reply | Promise<Reply>;
   /** One run of a tool, which never throws. `next` can be given what its context is to have instead. */
@@ -91,8 +99,8 @@ export interface Reports {
 
 /** What hooks in the background say, until the agent takes it: at moments that are the same if the run is run again. */
 export interface LateWords {
-  add(hook: string, said: Promise<readonly Said[] | undefined>): void;
-  take(run: Run): void | readonly Said[] | Promise<readonly Said[]>;
+  add(hook: string, said: Promise<readonly HookText[] | undefined>): void;
+  take(run: Run): void | readonly HookText[] | Promise<readonly HookText[]>;
 }
 
 /** What one agent keeps for its whole session. */
@@ -119,7 +127,7 @@ export interface SessionState {
   /** Whether a listener wants events of a kind. @default yes */
   readonly hears?: (type: RunEvent["type"]) => boolean;
   /** Contexts that wait for the next user message. */
-  readonly waiting: Said[];
+  readonly waiting: HookText[];
   /** Writes a message to a store; the run continues when that is done. */
   readonly save?: (message: Message, index: number, run: Run) => Promise<void>;
   /** What a tool's context has for a call beside what the loop puts into it. */
@@ -169,14 +177,14 @@ interface RunBy {
   /** Aborted once the session is over: until then what cleans up may run. @default never */
   readonly closing?: AbortSignal;
   /** What is asked of the model in this run. @default as the agent says */
-  readonly asks?: Asks | undefined;
+  readonly asks?: ModelParams | undefined;
 }
 
 /** One run of one agent: the loop's locals, shared by its parts. */
 export class Run implements HookEnv {
   readonly agent: AgentSpec;
   readonly state: SessionState;
-  readonly asks: Asks;
+  readonly asks: ModelParams;
   readonly #ending = new AbortController();
   readonly signal: AbortSignal;
   readonly closing: AbortSignal;
@@ -390,7 +398,7 @@ export class Run implements HookEnv {
   }
 
   /** What hooks said, as blocks for the next user message; what is only for this turn waits apart. */
-  heard(contexts: readonly Said[]): TextBlock[] {
+  heard(contexts: readonly HookText[]): TextBlock[] {
     if (contexts.length === 0) return [];
     this.ephemeral.push(...contextBlocks(contexts.filter((c) => c.ephemeral)));
     return contextBlocks(contexts.filter((c) => !c.ephemeral));
@@ -465,7 +473,7 @@ export class Run implements HookEnv {
     this.emit(run ? hookEnd(event, run) : { type: "hook_start", hook, event });
   }
 
-  background(work: Promise<readonly Said[]>, hook: string): void {
+  background(work: Promise<readonly HookText[]>, hook: string): void {
     const { background, late, waiting } = this.state;
     const done = work.then((said) => {
       if (!late) waiting.push(...said);
@@ -476,7 +484,7 @@ export class Run implements HookEnv {
   }
 
   /** Takes what waits for the next user message, with what hooks in the background have said by now. */
-  async takeWaiting(): Promise<readonly Said[]> {
+  async takeWaiting(): Promise<readonly HookText[]> {
     const { late, waiting } = this.state;
     waiting.push(...await late?.take(this) ?? []);
     return waiting.splice(0);

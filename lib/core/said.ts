@@ -2,14 +2,14 @@ import { type EventName, EVENTS } from "./events.ts";
 import type { Folded } from "./fold.ts";
 import { type Block, text, type TextBlock } from "./messages.ts";
 import { pascal } from "./names.ts";
-import type { Said } from "./verdict.ts";
+import type { HookText } from "./verdict.ts";
 
 /**
  * The words in which the model reads what hooks said: always marked as theirs, so that a hook's text is never
  * taken for a person's. Neighbours under one label of a host share one mark, as they do there.
  */
-export function wordings(contexts: readonly Said[]): string[] {
-  const joined: Said[] = [];
+export function wordings(contexts: readonly HookText[]): string[] {
+  const joined: HookText[] = [];
   for (const said of contexts) {
     const last = joined.at(-1);
     if (last?.label === undefined || last.label !== said.label) joined.push(said);
@@ -20,7 +20,7 @@ export function wordings(contexts: readonly Said[]): string[] {
   );
 }
 
-export function contextBlocks(contexts: readonly Said[]): TextBlock[] {
+export function contextBlocks(contexts: readonly HookText[]): TextBlock[] {
   return wordings(contexts).filter((words) => words.trim() !== "").map(text);
 }
 

@@ -99,17 +99,17 @@ export interface Opinion {
   readonly value?: { readonly to: unknown };
   readonly halt?: string;
   readonly abort?: string;
-  readonly contexts?: readonly Said[];
+  readonly contexts?: readonly HookText[];
   readonly systemMessage?: string;
   /** What a hook that went on in the background says once it has ended; it never rejects. */
-  readonly later?: Promise<readonly Said[]>;
+  readonly later?: Promise<readonly HookText[]>;
 }
 
 /**
  * A text for the model. A `label` marks it as the host's dialect does, neighbours of one label together; `place`
  * overrides where the event would put it; `ephemeral` keeps it out of the transcript.
  */
-export interface Said {
+export interface HookText {
   readonly text: string;
   /** Whose it is; a hook need not say it itself. */
   readonly hook?: string;

@@ -24,7 +24,7 @@ export interface BelowRequest extends Omit<RunRequest, "prompt"> {
 }
 
 /** A question of an agent's, at the desk. */
-export interface Asked {
+export interface DeskQuestion {
   /** With it the engine resumes the agent. */
   readonly token: string;
   readonly about: unknown;

@@ -1,6 +1,14 @@
 import type { Result, RunEvent } from "../core/run-events.ts";
 import type { PermissionReply } from "../permissions/gate.ts";
-import { addressOf, type Asked, DESK, FIXTURES_SERVICE, type Page, type RemoteOptions, serviceOf } from "./_wire.ts";
+import {
+  addressOf,
+  DESK,
+  type DeskQuestion,
+  FIXTURES_SERVICE,
+  type Page,
+  type RemoteOptions,
+  serviceOf,
+} from "./_wire.ts";
 
 export type { RemoteOptions } from "./_wire.ts";
 
@@ -119,7 +127,7 @@ export function remote(ingress: string): Remote {
       if (invocation !== null) return await followed(invocation, session);
       throw new Error(`Cannot follow session '${session.id}' as no run of it was submitted at ${base}: give a prompt`);
     },
-    question: async (agentId) => (await call<Asked | null>(path(DESK, agentId, "question"), null))?.about,
+    question: async (agentId) => (await call<DeskQuestion | null>(path(DESK, agentId, "question"), null))?.about,
     answer: (agentId, reply) => call<boolean>(path(DESK, agentId, "answer"), reply),
     replay: (request) => call(path(FIXTURES_SERVICE, "replay"), request, FIXTURES),
   };

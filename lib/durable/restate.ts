@@ -3,7 +3,7 @@ import type { Agent } from "../agent/options.ts";
 import type { TranscriptStore } from "../transcript/store.ts";
 import { agentObject } from "./_agent-object.ts";
 import { together } from "./_together.ts";
-import { addressOf, type Asked, DESK, FIXTURES_SERVICE, type Page, type Submitted } from "./_wire.ts";
+import { addressOf, DESK, type DeskQuestion, FIXTURES_SERVICE, type Page, type Submitted } from "./_wire.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
 
 export { type Remote, remote, type RemoteOptions, type RemoteRun } from "./remote.ts";
@@ -221,13 +221,15 @@ function desk(sdk: typeof Sdk) {
         for (let n = first; n < before; n++) ctx.clear(`page ${n}`);
         ctx.set("first", Math.max(first, before));
       },
-      async ask(ctx: Sdk.ObjectContext, question: Asked): Promise<void> {
+      async ask(ctx: Sdk.ObjectContext, question: DeskQuestion): Promise<void> {
         ctx.set("question", question);
       },
-      question: shared(async (ctx: Sdk.ObjectSharedContext): Promise<Asked | null> => await ctx.get<Asked>("question")),
+      question: shared(async (ctx: Sdk.ObjectSharedContext): Promise<DeskQuestion | null> =>
+        await ctx.get<DeskQuestion>("question")
+      ),
       /** Answers the open question; whether there was one. */
       async answer(ctx: Sdk.ObjectContext, reply: unknown): Promise<boolean> {
-        const question = await ctx.get<Asked>("question");
+        const question = await ctx.get<DeskQuestion>("question");
         if (!question) return false;
         ctx.resolveAwakeable(question.token, reply);
         ctx.clear("question");

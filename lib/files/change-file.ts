@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { type ToolContext, ToolError } from "../core/tool.ts";
 import { commit, makeParents, type Original } from "./commit.ts";
-import { confine, type Place, readRegular, throwAs } from "./confine.ts";
+import { confine, type FilePlace, readRegular, throwAs } from "./confine.ts";
 import { withFileLock } from "./lock.ts";
 import { changedSinceRead, recordRead } from "./read-record.ts";
 import { pieces, type Splice } from "./splices.ts";
@@ -21,13 +21,13 @@ export interface ChangeOptions<Plan> {
   /** Whether the model knows all of the new bytes without reading them. @default false */
   readonly known?: boolean;
   /** What to change. Called with the file's bytes, inside its lock; a throw leaves everything as it is. */
-  readonly plan: (bytes: Uint8Array | undefined, place: Place) => Plan;
+  readonly plan: (bytes: Uint8Array | undefined, place: FilePlace) => Plan;
   /** Work on a plan that can be done while the system writes. */
   readonly meanwhile?: (bytes: Uint8Array | undefined, plan: Plan) => void;
 }
 
 export interface Changed<Plan> {
-  readonly place: Place;
+  readonly place: FilePlace;
   readonly plan: Plan;
   /** The old bytes; undefined for a new file. */
   readonly before: Uint8Array | undefined;
@@ -68,7 +68,7 @@ export async function changeFile<Plan extends { readonly splices: readonly Splic
 }
 
 async function attemptChange<Plan extends { readonly splices: readonly Splice[] }>(
-  place: Place,
+  place: FilePlace,
   context: FileContext,
   options: ChangeOptions<Plan>,
 ): Promise<Changed<Plan> | undefined> {
@@ -119,7 +119,7 @@ async function attemptChange<Plan extends { readonly splices: readonly Splice[] 
 const GIB = 2 ** 30;
 
 /** Undefined if the file does not exist and may be created. */
-async function readOriginal(place: Place, verb: string, create: boolean): Promise<Original | undefined> {
+async function readOriginal(place: FilePlace, verb: string, create: boolean): Promise<Original | undefined> {
   const { path, real } = place;
   try {
     const original = await readRegular(place, verb, GIB);

@@ -21,7 +21,7 @@ export interface Workspace {
   readonly state: ReadonlyMap<string, unknown>;
 }
 
-export interface Place {
+export interface FilePlace {
   /** The absolute path as it was asked for: what results and hooks show. */
   readonly path: string;
   /** The same with every symbolic link resolved: what is locked, read and written. */
@@ -39,7 +39,7 @@ export function absolute(path: string, cwd: string): string {
 }
 
 /** Resolves a path to its real place, or refuses it with a ToolError when that is outside every root. */
-export async function confine(path: string, workspace: Workspace): Promise<Place> {
+export async function confine(path: string, workspace: Workspace): Promise<FilePlace> {
   const full = absolute(path, workspace.cwd);
   const { real, exists } = await resolveLinks(full, 0);
   const roots = await rootsOf(workspace);
@@ -146,7 +146,7 @@ function openPath(fd: number): string {
 
 /** A whole regular file of at most so many bytes. Looks before it opens: opening a FIFO would wait for a writer. */
 export async function readRegular(
-  { path, real }: Place,
+  { path, real }: FilePlace,
   verb: string,
   most: number,
 ): Promise<{ bytes: Buffer; stat: Stats }> {
@@ -181,7 +181,7 @@ export async function readRegular(
 }
 
 /** Throws an error of the system as a refusal of the tool. */
-export function throwAs(verb: string, { path }: Place, error: unknown): never {
+export function throwAs(verb: string, { path }: FilePlace, error: unknown): never {
   if (error instanceof ToolError) throw error;
   const { code, message } = error as NodeJS.ErrnoException;
   throw new ToolError(`Cannot ${verb} '${path}' as the system refused: ${message}`, { code: code ?? "failed" });

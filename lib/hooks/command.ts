@@ -1,7 +1,7 @@
 import type { AnyEvent } from "../core/events.ts";
 import type { HookContext, HookRecord } from "../core/hook.ts";
 import { thrownWords } from "../core/thrown.ts";
-import { type Opinion, OutOfTime, type Said } from "../core/verdict.ts";
+import { type HookText, type Opinion, OutOfTime } from "../core/verdict.ts";
 import type { KindParts } from "./file/record.ts";
 import { asyncLine } from "./hosts/claude-answer.ts";
 import { answerOf, type Called, lateAnswer, listeningTo, refusalWords, speakerOf } from "./process/answer.ts";
@@ -17,7 +17,7 @@ import { LineProcess, type Question } from "../process/line-process.ts";
 import {
   type GroupOptions,
   type ProcessOptions,
-  type Ran,
+  type ProcessResult,
   runProcess,
   startedBy,
   type Stream,
@@ -78,7 +78,7 @@ export function commandHook(options: CommandOptions, host: HookHost): HookKindPa
   };
 }
 
-const NOTHING: readonly Said[] = [];
+const NOTHING: readonly HookText[] = [];
 
 /** The refusal that a failure makes, in the host's words. */
 export function failureWords(error: unknown, event: AnyEvent, called: Called, blocking = 'onError is "deny"'): string {
@@ -124,7 +124,7 @@ export async function startOf(
 async function untilGone(
   call: Call,
   limit: number | undefined,
-): Promise<{ ran: Ran; gone?: undefined } | { ran?: undefined; gone: Promise<Ran> }> {
+): Promise<{ ran: ProcessResult; gone?: undefined } | { ran?: undefined; gone: Promise<ProcessResult> }> {
   const over = new AbortController();
   let first: string | undefined = "";
   let leave: (gone: { timeout: number | undefined }) => void;
@@ -148,7 +148,11 @@ async function untilGone(
 }
 
 /** One process a session, ended with the session. */
-async function askWarm(sessions: Map<string, LineProcess>, question: Question, event: AnyEvent): Promise<Ran> {
+async function askWarm(
+  sessions: Map<string, LineProcess>,
+  question: Question,
+  event: AnyEvent,
+): Promise<ProcessResult> {
   const id = event.session_id;
   let warm = sessions.get(id);
   if (!warm) {

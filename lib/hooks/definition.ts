@@ -1,6 +1,6 @@
 import type { EventName, EVENTS } from "../core/events.ts";
 import type { OnError } from "../core/hook.ts";
-import { isObject } from "../core/json.ts";
+import { isObject, type JsonObject } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
 import { optionFault, type OptionKind } from "../input/options.ts";
 import type { Action, Operator } from "./rule.ts";
@@ -74,8 +74,6 @@ export interface HookDefinitions {
 }
 
 export type Path = readonly (string | number)[];
-type Fields = { readonly [key: string]: unknown };
-
 /** The default time limit, in seconds. */
 const TIMEOUT = 30;
 
@@ -166,7 +164,7 @@ export function readEntry(given: unknown, path: Path, fallbackName: string, yaml
 }
 
 /** The fields of an object, without those that are left empty: each is known and fits. */
-export function fieldsOf(given: unknown, path: Path, what: string, kinds: Kinds, yaml: YamlText): Fields {
+export function fieldsOf(given: unknown, path: Path, what: string, kinds: Kinds, yaml: YamlText): JsonObject {
   if (!isObject(given)) throw yaml.mistake(path, `${shown(given)} is not an object: expected ${what}`);
   const found = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
   const fault = optionFault(found, kinds);

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { type AnyEvent, type EventName, EVENTS } from "../core/events.ts";
 import type { Hook, HookRecord } from "../core/hook.ts";
-import { isObject } from "../core/json.ts";
+import { isObject, type JsonObject } from "../core/json.ts";
 import { NO_OPINION, type Opinion, readNative } from "../core/verdict.ts";
 import { nearest } from "../input/nearest.ts";
 import { startOf } from "./command.ts";
@@ -10,10 +10,9 @@ import { type Definition, fieldsOf, type HookDefinitions, type Path, readEntry }
 import { conditionsOf, momentsOf } from "./definition-matcher.ts";
 import { HookLoadError } from "./file/load-error.ts";
 import { type KindParts, listedNames } from "./file/record.ts";
-import type { Json } from "./hosts/claude-answer.ts";
 import { nameWarnings, SEED_TOOLS } from "./known-names.ts";
 import type { HookHost } from "./process/host.ts";
-import { type Ran, runProcess } from "../process/process.ts";
+import { type ProcessResult, runProcess } from "../process/process.ts";
 import { programAt } from "../process/program.ts";
 import { readRan } from "./process/read-ran.ts";
 import { projection } from "./process/wire.ts";
@@ -114,7 +113,7 @@ function recordsOf(
   return records;
 }
 
-interface Place extends DefinitionsOptions {
+interface DefinitionContext extends DefinitionsOptions {
   readonly workspace: string;
   readonly host: HookHost;
   readonly yaml: YamlText;
@@ -127,7 +126,7 @@ interface Place extends DefinitionsOptions {
 
 type Parts = KindParts & Pick<HookRecord, "misses" | "namedTools" | "namedFields">;
 
-function recordOf(definition: Definition, place: Place): HookRecord | undefined {
+function recordOf(definition: Definition, place: DefinitionContext): HookRecord | undefined {
   const { name, timeout, priority, enabled, onError, matcher } = definition;
   const mistake = (key: string, { message }: Error) =>
     place.yaml.mistake([...place.path, "matcher", key], `definition '${name}' has a mistake: ${message}`);
@@ -158,7 +157,7 @@ function partsOf(
   definition: Definition,
   on: HookRecord["on"],
   misses: HookRecord["misses"],
-  place: Place,
+  place: DefinitionContext,
 ): Parts | undefined {
   const { name } = definition;
   const { file, host, warn = warnOnConsole, by } = place;
@@ -191,7 +190,7 @@ function partsOf(
 }
 
 /** A script is a file that is started without a shell. */
-function scriptOf({ name, script }: Definition, { workspace, yaml, path }: Place) {
+function scriptOf({ name, script }: Definition, { workspace, yaml, path }: DefinitionContext) {
   try {
     return { name, ...programAt(resolve(workspace, script!)) };
   } catch (error) {
@@ -204,7 +203,7 @@ function scriptOf({ name, script }: Definition, { workspace, yaml, path }: Place
  * Rules as a list, or as a text in their one-line form (S3.30). One that cannot be read leaves the others as they are: it
  * is reported, and unless it only allows or changes something, it denies whatever its definition matches.
  */
-function readInline(path: Path, events: readonly EventName[], place: Place): Rule[] {
+function readInline(path: Path, events: readonly EventName[], place: DefinitionContext): Rule[] {
   const { yaml, file, onProblem: report = place.warn ?? warnOnConsole } = place;
   const readable = (read: () => Rule, action?: unknown): readonly Rule[] => {
     try {
@@ -250,7 +249,7 @@ function withSeedTools(when: Condition): Condition {
   return tool === undefined ? when : { or: [when, { ...when, value: tool }] };
 }
 
-function internalParts(name: string, { internal = {}, yaml, path }: Place): Parts {
+function internalParts(name: string, { internal = {}, yaml, path }: DefinitionContext): Parts {
   const hook = Object.hasOwn(internal, name) ? internal[name] : undefined;
   if (!hook) {
     const known = Object.keys(internal);
@@ -286,7 +285,7 @@ function definitionCommand(
       const { place, ...watched } = await startOf(command, { host, event, ctx });
       return runProcess({ ...place(), ...watched, input: `${JSON.stringify(written(event))}\n` });
     },
-    read: (raw, event) => readRan(raw as Ran, (json) => readAnswer(json, event)).opinion,
+    read: (raw, event) => readRan(raw as ProcessResult, (json) => readAnswer(json, event)).opinion,
   };
 }
 
@@ -300,6 +299,6 @@ function written(event: AnyEvent): object {
   return { ...JSON.parse(JSON.stringify(projected)), ...named };
 }
 
-function readAnswer(json: Json, { event }: AnyEvent): Opinion {
+function readAnswer(json: JsonObject, { event }: AnyEvent): Opinion {
   return Object.keys(json).length === 0 ? NO_OPINION : readDefinition(json, event);
 }

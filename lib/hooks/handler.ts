@@ -1,4 +1,4 @@
-import { isObject } from "../core/json.ts";
+import { isObject, type JsonObject } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
 import { optionFault, type OptionKind } from "../input/options.ts";
 
@@ -81,8 +81,6 @@ interface Unsupported {
   readonly unsupported: string;
 }
 
-type Given = Readonly<Record<string, unknown>>;
-
 type Kinds = { readonly [field: string]: OptionKind };
 
 /** The fields of each type, first the one that it needs. Others are tolerated. */
@@ -127,7 +125,7 @@ function readHandler(entry: unknown, at: string): Handler | Unsupported | Mistak
   return handlerOf(entry);
 }
 
-function handlerOf(entry: Given): Handler {
+function handlerOf(entry: JsonObject): Handler {
   const asyncRewake = entry.asyncRewake === true;
   return {
     onFailure: "continue",

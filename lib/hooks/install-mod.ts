@@ -5,7 +5,7 @@ import { sha256 } from "../runtime/sha256.ts";
 import { formatFileName, isSkipped } from "./file/file-name.ts";
 import { isGuard, readHeader } from "./file/record.ts";
 import { hostEvent, HOSTS } from "./hosts/index.ts";
-import { type Installable, type Moment, momentsOf, type Place, refusalTo } from "./install.ts";
+import { type Installable, type InstallPlace, type Moment, momentsOf, refusalTo } from "./install.ts";
 import type { HostEntry } from "./install-line.ts";
 import { COPIES, pluginName, pluginOf, type PluginPlan } from "./install-plugin.ts";
 import { childBundle, IMPORTS, modBundle } from "./mod/bundle.ts";
@@ -47,7 +47,7 @@ interface Unfit {
 export async function planMod(
   hooks: readonly Installable[],
   to: string,
-  place: Place,
+  place: InstallPlace,
   { runtime, belt }: ModOptions,
 ): Promise<PluginPlan> {
   if (!("Bun" in globalThis)) throw new Error("Cannot make a mod as only Bun bundles hooks: npm install --global bun");

@@ -10,8 +10,8 @@ import { HOSTS } from "./hosts/index.ts";
 import {
   type Installable,
   type Installation,
+  type InstallPlace,
   momentsOf,
-  type Place,
   planEntries,
   removeEmpty,
   writable,
@@ -46,7 +46,7 @@ export interface PluginPlan extends Pick<Installation, "settings" | "entries" | 
 }
 
 /** Works out the plugin. Nothing is written. @throws {Error} if the folder holds a plugin that is not ours */
-export async function planPlugin(hooks: readonly Installable[], to: string, place: Place): Promise<PluginPlan> {
+export async function planPlugin(hooks: readonly Installable[], to: string, place: InstallPlace): Promise<PluginPlan> {
   const plugin = { root: "$CLAUDE_PLUGIN_ROOT", folder: COPIES };
   const { entries, left } = planEntries(hooks, { ...place, scope: "project", plugin });
   const how = "which Claude Code starts by crochet: npm install crochet";
@@ -68,7 +68,7 @@ interface PluginParts extends Pick<PluginPlan, "entries" | "left" | "isCopied"> 
 export async function pluginOf(
   hooks: readonly Installable[],
   to: string,
-  place: Place,
+  place: InstallPlace,
   { how, entries, left, isCopied, listed, list = {}, notes = [], files = [] }: PluginParts,
 ): Promise<PluginPlan> {
   checkPlace(to, place.cwd);

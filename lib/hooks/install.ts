@@ -22,7 +22,7 @@ export interface Installable {
   readonly record: HookRecord;
 }
 
-export interface Place {
+export interface InstallPlace {
   readonly host: HostName;
   /** `project` is shared, so its lines hold on every machine; the other two name this one's paths. */
   readonly scope: "project" | "local" | "user";
@@ -47,7 +47,7 @@ export interface Installation {
 const MARGIN_SECONDS = 5;
 
 /** Works out what the host's settings would be with these hooks in them. Nothing is written. */
-export async function planInstall(hooks: readonly Installable[], place: Place): Promise<Installation> {
+export async function planInstall(hooks: readonly Installable[], place: InstallPlace): Promise<Installation> {
   const settings = settingsPath(place);
   const before = readOr(settings);
   const { entries, left } = planEntries(hooks, place);
@@ -73,7 +73,7 @@ async function changedText(
   before: string | undefined,
   isGone: (entry: HostEntry) => boolean,
   entries: readonly HostEntry[],
-  place: Place,
+  place: InstallPlace,
 ): Promise<string | undefined> {
   const { flat, adapter } = HOSTS[place.host].settings;
   if (!adapter) return await withEntries(await withoutEntries(before ?? "", isGone, flat), entries, flat);
@@ -88,7 +88,10 @@ async function changedText(
  *
  * @throws {Error} if a guard is among those, or nothing is left: a project must not look guarded if it is not
  */
-export function planEntries(hooks: readonly Installable[], place: Place): Pick<Installation, "entries" | "left"> {
+export function planEntries(
+  hooks: readonly Installable[],
+  place: InstallPlace,
+): Pick<Installation, "entries" | "left"> {
   const { host } = place;
   const moments = hooks.flatMap(momentsOf).map((moment) => ({ ...moment, why: unmappable(moment, host) }));
   const lost = moments.filter(({ why }) => why !== undefined);
@@ -111,7 +114,7 @@ function unmappable({ event, on: { tools = [] } }: Moment, host: HostName): stri
 }
 
 /** Works out the settings without the hooks of a folder. Nothing is written. */
-export async function planUninstall(folder: string, place: Place): Promise<Installation> {
+export async function planUninstall(folder: string, place: InstallPlace): Promise<Installation> {
   const settings = settingsPath(place);
   const before = readOr(settings);
   const plan = { root: rootOf(place), settings, entries: [], left: [], before };
@@ -173,7 +176,7 @@ export function momentsOf({ file, record }: Installable): Moment[] {
   });
 }
 
-function entryOf({ file, record, on, event }: Moment, { host, scope, cwd, plugin }: Place): HostEntry {
+function entryOf({ file, record, on, event }: Moment, { host, scope, cwd, plugin }: InstallPlace): HostEntry {
   const { toolMatcher, patternMatcher, second, named, async, onFailure, adapter } = HOSTS[host].settings;
   // By its own name, which says when it runs: the target of a link may have any name.
   const below = plugin ? `${plugin.folder}/${file.name}` : scope === "project" ? belowProject(file.at, cwd) : undefined;
@@ -243,7 +246,7 @@ function nameOf({ event, outcome, scope }: Listened): string {
 }
 
 /** @throws {TypeError} if the host has no settings of that scope */
-function settingsPath(place: Place): string {
+function settingsPath(place: InstallPlace): string {
   const { host, scope } = place;
   const { files, local, adapter } = HOSTS[host].settings;
   if (scope === "user" && adapter) {
@@ -274,7 +277,7 @@ export function writable(path: string, cwd: string): string {
   }
 }
 
-function rootOf({ scope, cwd, env }: Place): string {
+function rootOf({ scope, cwd, env }: InstallPlace): string {
   return scope === "user" ? homeOf(env) : realOr(cwd);
 }
 

@@ -1,5 +1,5 @@
 import { type EventName, EVENTS } from "../core/events.ts";
-import { isObject, parsed } from "../core/json.ts";
+import { isObject, type JsonObject, parsed } from "../core/json.ts";
 import { pascal } from "../core/names.ts";
 import { fromAction, NO_OPINION, type Opinion, unusable } from "../core/verdict.ts";
 
@@ -45,8 +45,6 @@ function expectObject(raw: unknown, event: EventName): Record<string, unknown> {
   return raw;
 }
 
-type Fields = { readonly [key: string]: unknown };
-
 /** More characters than an answer has; what looks through text must end soon whatever the text is. */
 const MOST_STEPS = 5_000_000;
 
@@ -54,8 +52,8 @@ const MOST_STEPS = 5_000_000;
  * The JSON objects of a text that `wanted` accepts, in order: the text is one, or one is in a fence, or among
  * other words. What is inside an accepted object is part of it.
  */
-export function jsonInText(text: string, wanted: (object: Fields) => boolean): Fields[] {
-  const found: Fields[] = [];
+export function jsonInText(text: string, wanted: (object: JsonObject) => boolean): JsonObject[] {
+  const found: JsonObject[] = [];
   let steps = 0;
   for (let start = text.indexOf("{"); start >= 0 && steps < MOST_STEPS;) {
     const end = closing(text, start);

@@ -232,7 +232,7 @@ export function warningFire(hooks: HookRegistry, session: SessionLike): Fire {
   };
 }
 
-type Given<N extends keyof EventFields> = Partial<EventFields[N]>;
+type PartialEvent<N extends keyof EventFields> = Partial<EventFields[N]>;
 
 /**
  * The moments of a session that a host passes to its hooks. Without hooks each is a no-op.
@@ -299,13 +299,17 @@ export interface SessionHooks {
   onSessionStart(given?: { profile?: string | null; config?: EventFields["session-start"]["config"] }): Promise<void>;
   onSessionEnd(duration_ms: number, reason: string): Promise<void>;
   /** Whether a hook refuses to go on, and whether one asks for another try. */
-  onError(error: Error, tool?: string | null, given?: Given<"error">): Promise<OnErrorReply>;
-  onCheckpoint(checkpoint_id: string, given?: Given<"checkpoint">): Promise<void>;
+  onError(error: Error, tool?: string | null, given?: PartialEvent<"error">): Promise<OnErrorReply>;
+  onCheckpoint(checkpoint_id: string, given?: PartialEvent<"checkpoint">): Promise<void>;
   /** The model to use: the new one, what a hook made of it, or the old one if a hook refused. */
-  onModelSwitch(old_model: string | null, new_model: string, given?: Given<"model-switch">): Promise<string | null>;
+  onModelSwitch(
+    old_model: string | null,
+    new_model: string,
+    given?: PartialEvent<"model-switch">,
+  ): Promise<string | null>;
   onMemoryUpdate(
     file_path: string,
     update_type?: EventFields["memory-update"]["update_type"],
-    given?: Given<"memory-update">,
+    given?: PartialEvent<"memory-update">,
   ): Promise<void>;
 }

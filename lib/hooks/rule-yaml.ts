@@ -1,11 +1,10 @@
-import { isObject } from "../core/json.ts";
+import { isObject, type JsonObject } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
 import { optionFault, type OptionKind } from "../input/options.ts";
 import { ACTIONS, type Condition, isFieldPath, MOST_NESTED, oneOf, OPERATORS, type Rule, scalarText } from "./rule.ts";
 import type { YamlText } from "./yaml.ts";
 
 type Path = readonly (string | number)[];
-type Fields = { readonly [key: string]: unknown };
 type Kinds = { readonly [key: string]: OptionKind };
 
 const TEST: Kinds = { field: "a text", operator: "any", value: "any", and: "a list", or: "a list", not: "an object" };
@@ -36,7 +35,7 @@ function ruleOf(given: unknown, path: Path, yaml: YamlText): Rule {
   return { when, action, at: yaml.at(path), ...(typeof reason === "string" && { reason }), ...change };
 }
 
-function changeOf(rule: Fields, path: Path, yaml: YamlText): NonNullable<Rule["change"]> {
+function changeOf(rule: JsonObject, path: Path, yaml: YamlText): NonNullable<Rule["change"]> {
   const { modify_field: field, modify_value: value } = rule;
   if (typeof field !== "string" || !isFieldPath(field)) {
     throw yaml.mistake(
@@ -48,7 +47,7 @@ function changeOf(rule: Fields, path: Path, yaml: YamlText): NonNullable<Rule["c
   return { field, value, at: yaml.at([...path, "modify_field"]) };
 }
 
-function conditionOf(given: Fields, path: Path, yaml: YamlText): Condition {
+function conditionOf(given: JsonObject, path: Path, yaml: YamlText): Condition {
   const kinds = ["field", "and", "or", "not"].filter((key) => key in given);
   if (kinds.length !== 1) {
     const why = kinds.length === 0 ? "it has no 'field'" : `'${kinds.join("' and '")}' exclude each other`;
@@ -69,7 +68,7 @@ function conditionOf(given: Fields, path: Path, yaml: YamlText): Condition {
   return kind === "and" ? { and: all } : { or: all };
 }
 
-function testOf({ field, operator, value }: Fields, path: Path, yaml: YamlText): Condition {
+function testOf({ field, operator, value }: JsonObject, path: Path, yaml: YamlText): Condition {
   const mistake = (key: string) => (why: string) => yaml.mistake([...path, key], why);
   if (typeof field !== "string" || !isFieldPath(field)) {
     throw mistake("field")(`${shown(field)} is not a field: write names joined by dots, such as args.command`);
@@ -82,7 +81,7 @@ function testOf({ field, operator, value }: Fields, path: Path, yaml: YamlText):
   return { field, operator: known, value: compared, at: yaml.at([...path, "value"]) };
 }
 
-function fieldsOf(given: unknown, path: Path, kinds: Kinds, yaml: YamlText): Fields {
+function fieldsOf(given: unknown, path: Path, kinds: Kinds, yaml: YamlText): JsonObject {
   if (!isObject(given)) {
     throw yaml.mistake(path, `${shown(given)} is not a rule with field, operator, value and action`);
   }

@@ -1,6 +1,6 @@
 import { type AnyEvent, type EventName, EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
-import { isObject } from "../core/json.ts";
+import { isObject, type JsonObject } from "../core/json.ts";
 import { fromAction, NO_OPINION, type Opinion } from "../core/verdict.ts";
 import { boundedSearch } from "../regex/bounded-search.ts";
 import { runaway } from "../regex/runaway.ts";
@@ -187,8 +187,6 @@ function search(pattern: string, mistake: (why: string) => HookLoadError): Compa
   return boundedSearch(regex);
 }
 
-type Fields = { readonly [key: string]: unknown };
-
 /**
  * How `modify` sets one field of an event: the function gives the changed subject and leaves the event alone.
  * A text in place of the function says why it cannot be set there.
@@ -210,7 +208,7 @@ function subjectSetter(
   switch (subject) {
     case "input":
       if (whole && !isObject(value)) return expected("the tool's whole input, an object,");
-      return (fired) => put((fired as unknown as Fields).input, rest, value);
+      return (fired) => put((fired as unknown as JsonObject).input, rest, value);
     case "result":
       if (whole && !isResult(value)) return expected("a result, a text or an object with 'content',");
       return (fired) => whole ? structuredClone(value) : { response: put(responseOf(fired), rest, value) };

@@ -1,10 +1,9 @@
 import { type EventFields, type EventName, EVENTS, type Fired } from "../core/events.ts";
 import { type EventField, plainFields } from "./event-fields.ts";
-
-type Input = { readonly [field: string]: unknown };
+import type { JsonObject } from "../core/json.ts";
 
 /** What a call of each tool looks like, and what the model reads of its result. */
-const CALLS: { readonly [tool: string]: { readonly input: Input; readonly text: string } } = {
+const CALLS: { readonly [tool: string]: { readonly input: JsonObject; readonly text: string } } = {
   Bash: { input: { command: "npm test", description: "Run the tests" }, text: "12 passing" },
   Read: { input: { file_path: "src/app.ts" }, text: "1\texport {};\n" },
   Edit: {
@@ -24,7 +23,7 @@ const CALLS: { readonly [tool: string]: { readonly input: Input; readonly text: 
 const OTHER: (typeof CALLS)[string] = { input: { query: "example" }, text: "an example" };
 
 /** The result of a call as hooks read it, in the form of Claude Code; a text for a tool that is not known. */
-export function sampleResponse(tool: string, input: Input, text: string): unknown {
+export function sampleResponse(tool: string, input: JsonObject, text: string): unknown {
   const { file_path: filePath, content } = input;
   switch (tool) {
     case "Bash":

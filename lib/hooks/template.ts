@@ -14,7 +14,7 @@ export interface Template {
 /** The names of another design for what it passes to a template (S4.20). */
 const ALIASES: { readonly [name: string]: string } = { ".ToolName": "tool", ".Input": "args" };
 
-interface Place {
+interface TemplateHole {
   readonly read: (event: Projection) => unknown;
   readonly length: boolean;
 }
@@ -24,7 +24,7 @@ interface Place {
  * pieces once, so what a field holds is never taken for a place.
  */
 export function compileTemplate(source: string): Template {
-  const pieces: (string | Place)[] = [];
+  const pieces: (string | TemplateHole)[] = [];
   const warnings: string[] = [];
   const leave = (offset: number, what: string) => {
     const { line, column } = positionOf(source, offset);
@@ -63,7 +63,7 @@ export function compileTemplate(source: string): Template {
   };
 }
 
-function placeOf(inside: string): Place | undefined {
+function placeOf(inside: string): TemplateHole | undefined {
   const [, written, filter] = /^\s*([\w.-]+)\s*(\|\s*length\s*)?$/.exec(inside) ?? [];
   if (written === undefined) return undefined;
   const [alias] = /^\.\w+/.exec(written) ?? [];
@@ -71,7 +71,7 @@ function placeOf(inside: string): Place | undefined {
   return isFieldPath(path) ? { read: fieldReader(path), length: filter !== undefined } : undefined;
 }
 
-function shown({ read, length }: Place, event: Projection): string {
+function shown({ read, length }: TemplateHole, event: Projection): string {
   const value = read(event);
   const text = fieldText(value);
   if (text === undefined) return "";

@@ -6,7 +6,7 @@ import { NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "../core/ver
 import { optionFault, type OptionKind } from "../input/options.ts";
 import { HookLoadError } from "./file/load-error.ts";
 import { hookEnvironment, type HookHost, outputFolder, persisted } from "./process/host.ts";
-import { howEnded, type Ran, runProcess, type Stream } from "../process/process.ts";
+import { howEnded, type ProcessResult, runProcess, type Stream } from "../process/process.ts";
 
 /** Where a workspace keeps its commands for turns. */
 export const TOML_FILE = ".agent/hook.toml";
@@ -102,7 +102,7 @@ async function runTurn(name: string, turn: TurnCommand, workspace: string, optio
   const base = { id: ctx.uuid(), hook: name, title, turn_id: event.turn_id } as const;
   const report: Report = (record) => onExec?.({ ...base, ...record });
   const written = [turn.command, ...turn.args];
-  let ran: Ran;
+  let ran: ProcessResult;
   try {
     ran = await execute(written, workspaceFolder(workspace, turn.cwd), turn.timeout, options, report);
     const input = (turn.json ? jsonInput(ran.stdout) : ran.stderr).trim();
@@ -144,14 +144,14 @@ async function execute(
   timeout: number | undefined,
   turn: Turn,
   report: Report,
-): Promise<Ran> {
+): Promise<ProcessResult> {
   const { host, forbids, confine, event, ctx } = turn;
   // Each reading of `ctx.signal` is a signal of its own: listeners come and go on one.
   const { signal } = ctx;
   const started = ctx.now().getTime();
   const shown = { stdout: "", stderr: "" };
   let open = true;
-  const end = (status: ExecStatus, ran?: Ran) => {
+  const end = (status: ExecStatus, ran?: ProcessResult) => {
     if (!open) return;
     open = false;
     signal.removeEventListener("abort", cancelled);

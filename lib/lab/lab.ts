@@ -6,8 +6,7 @@ import { expectedIn, FAULTS, judge, type LabRun } from "./judge.ts";
 import { holdSession, type Session } from "./room.ts";
 import { callAt, scriptOf, unmade } from "./script.ts";
 import { type Getting, hostProgram, type HostWish, NotInstalled, versionsIn } from "./versions.ts";
-
-type Fields = { readonly [field: string]: unknown };
+import type { JsonObject } from "../core/json.ts";
 
 /** A hook that was fired here, in the project in which hosts will fire it. */
 export interface LabHook {
@@ -15,7 +14,7 @@ export interface LabHook {
   /** The project, and the folder beside which sessions are held. */
   readonly project: string;
   readonly room: string;
-  readonly stdin: Fields;
+  readonly stdin: JsonObject;
   readonly fired: Fired<EventName>;
   readonly folded: Folded;
   /** Whether a person or an example chose the call. */

@@ -1,18 +1,15 @@
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
-import { isObject, parsed } from "../core/json.ts";
+import { isObject, type JsonObject, parsed } from "../core/json.ts";
 import { opened } from "../replay/server/listen.ts";
 import { scriptedServer } from "../testing/server.ts";
-
-type Fields = { readonly [field: string]: unknown };
-
 /** The protocols that hosts ask their models in. */
 export type Api = "messages" | "responses" | "gemini" | "chat";
 
 /** A call of a tool, by the host's names. */
 export interface ModelCall {
   readonly name: string;
-  readonly input: Fields;
+  readonly input: JsonObject;
   /** Where Codex keeps a tool that is not on its list. */
   readonly namespace?: string;
   /** The one text that a tool without fields takes. */
@@ -37,15 +34,15 @@ export interface Seen {
 }
 
 /** One request, and what was wrong with it. */
-export interface Asked {
-  readonly body: Fields;
+export interface ReceivedRequest {
+  readonly body: JsonObject;
   readonly refused?: string;
 }
 
 /** A model on 127.0.0.1 in the protocol of a host. */
 export interface ModelServer extends AsyncDisposable {
   readonly url: string;
-  readonly asked: () => readonly Asked[];
+  readonly asked: () => readonly ReceivedRequest[];
 }
 
 type Next = (seen: Seen) => Promise<Step>;
@@ -56,20 +53,20 @@ const CONVERSATION = { messages: "messages", responses: "input", gemini: "conten
 /** How the result of a call begins, in any of them. */
 export const RESULT = /"type":"(?:tool_result|\w+_output)"|"functionResponse":|"role":"tool"/g;
 
-function seenIn(api: Api, body: Fields): Seen {
+function seenIn(api: Api, body: JsonObject): Seen {
   const conversation = JSON.stringify(body[CONVERSATION[api]]);
   return { results: conversation.match(RESULT)?.length ?? 0, conversation, tools: offered(body) };
 }
 
 /** The names of the tools that a request offers. */
-export function offered({ tools = [] }: Fields): string[] {
+export function offered({ tools = [] }: JsonObject): string[] {
   return [...JSON.stringify(tools).matchAll(/"name":"([^"]+)"/g)].map(([, name]) => name!);
 }
 
 /** Starts a model that says what `next` says; Messages are checked as the API would. */
 export async function scriptedModel(api: Api, next: Next): Promise<ModelServer> {
   if (api === "messages") return await messagesModel(next);
-  const asked: Asked[] = [];
+  const asked: ReceivedRequest[] = [];
   const server = createServer(async (request, response) => {
     const body = parsed(await text(request));
     if (request.method !== "POST" || !isObject(body)) return void response.writeHead(404).end();
@@ -97,7 +94,7 @@ async function messagesModel(next: Next): Promise<ModelServer> {
   return { url: server.url, asked, [Symbol.asyncDispose]: () => server.close() };
 }
 
-const sse = (events: readonly Fields[]) =>
+const sse = (events: readonly JsonObject[]) =>
   events.map((event) => `${event.type ? `event: ${event.type}\n` : ""}data: ${JSON.stringify(event)}\n\n`).join("");
 
 const REPLIES: { readonly [A in Exclude<Api, "messages">]: (step: Step, n: number, streams: boolean) => string } = {
@@ -131,8 +128,11 @@ const REPLIES: { readonly [A in Exclude<Api, "messages">]: (step: Step, n: numbe
 };
 
 /** A streamed reply of Chat Completions. */
-export function chatChunks({ text, thinking, tools = [] }: Step & { readonly thinking?: string }, n: number): Fields[] {
-  const chunk = (delta: Fields, more: Fields = {}) => ({
+export function chatChunks(
+  { text, thinking, tools = [] }: Step & { readonly thinking?: string },
+  n: number,
+): JsonObject[] {
+  const chunk = (delta: JsonObject, more: JsonObject = {}) => ({
     id: `chatcmpl-${n}`,
     model: "served",
     choices: [{ index: 0, delta, finish_reason: null, ...more }],

@@ -8,7 +8,7 @@ import { arrange } from "../check/examples/play.ts";
 import { ROOT } from "./room.ts";
 import { MARK, type ToolCall } from "./script.ts";
 
-type Fields = { [field: string]: unknown };
+type MutableObject = { [field: string]: unknown };
 
 /**
  * Makes the project in which a hook is tried: the hook with what it imports, and the packages of the person's project.
@@ -41,7 +41,7 @@ export function showsSomething({ expect: { action }, after }: Example): boolean 
 }
 
 /** The fields of an example's event, by the names on the wire; its files are put into the project. */
-export function arrangeExample({ event, given }: Example, project: string): Fields {
+export function arrangeExample({ event, given }: Example, project: string): MutableObject {
   if (given !== undefined) arrange(given, { project, home: dirname(project), tmp: dirname(project) });
   const { input, args, tool, tool_input = input ?? args, tool_name = tool, event: _, ...rest } = event;
   return { ...rest, ...(tool_input !== undefined && { tool_input }), ...(tool_name !== undefined && { tool_name }) };

@@ -2,13 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type HostName, HOSTS } from "../hooks/hosts/index.ts";
 import { inverse, keysFor, renamed } from "../hooks/hosts/keys.ts";
 import type { ModelCall, Seen, Step } from "./model.ts";
-
-type Fields = { readonly [field: string]: unknown };
+import type { JsonObject } from "../core/json.ts";
 
 /** A call of a tool, by our names. */
 export interface ToolCall {
   readonly tool: string;
-  readonly input: Fields;
+  readonly input: JsonObject;
 }
 
 /** What makes an event happen: what the person and the model say. */
@@ -53,16 +52,16 @@ export function unmade(host: HostName, event: string, tool: string): string | un
 }
 
 /** The call that an event is about; undefined for an event without one. */
-export function callAt(event: string, wire: Fields, isSet: boolean, host: HostName): ToolCall | undefined {
+export function callAt(event: string, wire: JsonObject, isSet: boolean, host: HostName): ToolCall | undefined {
   if (WITH_AGENT.includes(event)) {
     return { tool: "Agent", input: { description: "report", prompt: TASK, subagent_type: "general-purpose" } };
   }
   // It compacts between two requests of one turn.
   if (COMPACTING.includes(event) && host === "codex") return { tool: "Bash", input: { command: "true" } };
   if (!WITH_CALL.includes(event)) return undefined;
-  const [batched] = (wire.tool_calls ?? []) as readonly Fields[];
+  const [batched] = (wire.tool_calls ?? []) as readonly JsonObject[];
   const { tool_name, tool_input } = batched ?? wire;
-  const call = { tool: String(tool_name), input: (tool_input ?? {}) as Fields };
+  const call = { tool: String(tool_name), input: (tool_input ?? {}) as JsonObject };
   if (event !== "post-tool-use-failure" || isSet) return call;
   // Gemini takes a command that ends with an error for one that worked.
   return host === "gemini" || call.tool === "Read"
@@ -70,7 +69,7 @@ export function callAt(event: string, wire: Fields, isSet: boolean, host: HostNa
     : { tool: "Bash", input: { command: "exit 3", description: "a command" } };
 }
 
-export function scriptOf(host: HostName, event: string, wire: Fields, call: ToolCall | undefined): Script {
+export function scriptOf(host: HostName, event: string, wire: JsonObject, call: ToolCall | undefined): Script {
   return {
     prompt: event === "user-prompt-submit" ? String(wire.prompt) : "go",
     ...(call && { calls: callsOf(host, call) }),
@@ -83,12 +82,12 @@ export function scriptOf(host: HostName, event: string, wire: Fields, call: Tool
 function callsOf(host: HostName, { tool, input }: ToolCall): ModelCall[] {
   if (host === "codex") return codexCalls(tool, input);
   const { tools } = HOSTS[host];
-  const theirs = renamed(input, inverse(keysFor(tool, HOSTS[host]))) as Fields;
+  const theirs = renamed(input, inverse(keysFor(tool, HOSTS[host]))) as JsonObject;
   return [...Object.keys(tools).filter((name) => tools[name] === tool), tool].map((name) => ({ name, input: theirs }));
 }
 
 /** Its tools have neither our names nor our fields. */
-function codexCalls(tool: string, input: Fields): ModelCall[] {
+function codexCalls(tool: string, input: JsonObject): ModelCall[] {
   const { command, file_path, content, old_string, new_string, prompt } = input;
   if (tool === "Agent") return [{ name: "spawn_agent", namespace: "multi_agent_v1", input: { message: prompt } }];
   if (tool === "Bash") {

@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HostName } from "../hooks/hosts/index.ts";
-import { type ProcessOptions, type Ran, runProcess } from "../process/process.ts";
+import { type ProcessOptions, type ProcessResult, runProcess } from "../process/process.ts";
 import { LAB_HOSTS } from "./hosts.ts";
-import { type Asked, scriptedModel } from "./model.ts";
+import { type ReceivedRequest, scriptedModel } from "./model.ts";
 import { modelOf, type Script } from "./script.ts";
 
 /** What a session is told; its files are below one folder. */
@@ -26,10 +26,10 @@ export interface SessionPlan {
 
 /** What a session leaves in its log. */
 export interface SessionEnd {
-  readonly asked: readonly Asked[];
+  readonly asked: readonly ReceivedRequest[];
   /** Whether the host did not offer the tool that was to be called. */
   readonly lacks: boolean;
-  readonly ran: Pick<Ran, "code" | "signal" | "ended" | "stderr">;
+  readonly ran: Pick<ProcessResult, "code" | "signal" | "ended" | "stderr">;
   readonly ms: number;
   /** The command lines of processes that were still there. */
   readonly alive: readonly string[];
@@ -64,7 +64,12 @@ async function hold(plan: SessionPlan): Promise<SessionEnd> {
 }
 
 /** A session with the server of opencode: its `run` ends before the agent can be sent back. */
-async function serving(options: ProcessOptions, prompt: string, log: string, asked: () => number): Promise<Ran> {
+async function serving(
+  options: ProcessOptions,
+  prompt: string,
+  log: string,
+  asked: () => number,
+): Promise<ProcessResult> {
   const over = new AbortController();
   const { signal } = over;
   const listens = Promise.withResolvers<string>();

@@ -2,7 +2,7 @@ import { isObject } from "../core/json.ts";
 import type { EventName } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
 import type { Json, Message } from "../core/messages.ts";
-import type { Asks } from "../core/model.ts";
+import type { ModelParams } from "../core/model.ts";
 import type { HookCall } from "../core/run.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import type { Effect } from "../core/tool.ts";
@@ -28,7 +28,7 @@ function field<T>(is: keyof typeof KINDS | { readonly [is: string]: (value: unkn
   return { is: name, test };
 }
 
-type Fields = { readonly [key: string]: Json };
+type LineFields = { readonly [key: string]: Json };
 
 const text = field<string>("a text");
 const number = field<number>({ "a number": (value) => typeof value === "number" });
@@ -37,7 +37,7 @@ const flag = field<boolean>("true or false");
 const yes = field<true>("true or false");
 const texts = field<readonly string[]>("a list of texts");
 const any = field<Json>("any");
-const fields = field<Fields>("an object");
+const fields = field<LineFields>("an object");
 const textByName = field<{ readonly [name: string]: string }>("an object");
 const textOrList = field<string | readonly Json[]>({
   "a text or a list": (value) => typeof value === "string" || Array.isArray(value),
@@ -75,7 +75,7 @@ interface ToolFactResult {
 export type Resumed = "opens" | "follows";
 
 /** What one hook said at an event. */
-export type HookSaid = { readonly hook: string } & Fields;
+export type HookSaid = { readonly hook: string } & LineFields;
 
 /** What a hook step left behind beside its answer. */
 export interface HookLeft {
@@ -198,7 +198,7 @@ export const ENTRIES = {
     /** Spaces before the last brace of each event's JSON, as the wire had them; what is missing at the end is 0. */
     "pad?": list<number>(),
     /** Events, runs of deltas, and frames in an unusual form. */
-    "list?": list<PackedRun | PackedRaw | Fields>(),
+    "list?": list<PackedRun | PackedRaw | LineFields>(),
     /** The body of an answer that is not a stream. */
     "body?": text,
   },
@@ -277,7 +277,7 @@ export const ENTRIES = {
     /** Whether it is the first of a session that was resumed. */
     "opens?": yes,
     model: text,
-    "asks?": object<Asks>(),
+    "asks?": object<ModelParams>(),
     at: number,
   },
   /** A message at its index: the reply of a call, or content in which `{"$of": id}` is the result of a tool. */
@@ -315,15 +315,15 @@ export const ENTRIES = {
 } as const;
 
 /** A RunEvent as a line has it. */
-export type LoggedEvent = { readonly type: RunEvent["type"]; readonly agent_id?: string } & Fields;
+export type LoggedEvent = { readonly type: RunEvent["type"]; readonly agent_id?: string } & LineFields;
 
 type HeaderFields = {
   source: string;
   url: string;
   chosen: readonly string[];
   hooks: readonly string[];
-  permissions: Fields;
-  sandbox: Fields;
+  permissions: LineFields;
+  sandbox: LineFields;
 };
 
 type Table = typeof ENTRIES;

@@ -1,9 +1,9 @@
 import { NOTHING } from "../core/fold.ts";
 import type { Model, ModelRequest } from "../core/model.ts";
-import type { AgentSpec, Around, Run } from "../core/run.ts";
+import type { AgentSpec, Interceptor, Run } from "../core/run.ts";
 import type { Refusal } from "../core/said.ts";
 import type { Tool } from "../core/tool.ts";
-import type { Said } from "../core/verdict.ts";
+import type { HookText } from "../core/verdict.ts";
 import { LaneClock } from "../replay/clock.ts";
 import { type Call, hookLane, laneBelow, lateInbox, MAIN } from "../replay/tape.ts";
 import { Inbox, type Postman } from "../tools/inbox.ts";
@@ -29,7 +29,7 @@ export class LogLane {
   readonly name: string;
   readonly clock: LaneClock;
   readonly inbox: Inbox;
-  readonly late: Inbox<readonly Said[]>;
+  readonly late: Inbox<readonly HookText[]>;
   readonly #session: LoggedSession;
   readonly #started = new Map<string, number>();
   readonly #hookModels = new WeakMap<Model, Model>();
@@ -105,7 +105,7 @@ export class LogLane {
     return logged;
   }
 
-  readonly #hooks: NonNullable<Around["hooks"]> = async (run, event, next) => {
+  readonly #hooks: NonNullable<Interceptor["hooks"]> = async (run, event, next) => {
     const { log } = this.#session;
     const step = hookStep(run, event);
     const known = log.past?.hook(this.name, step);

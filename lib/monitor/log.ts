@@ -107,14 +107,14 @@ export function nextState(now: AgentState | undefined, event: AgentEvent): Agent
   }
 }
 
-type Asked = { readonly prompt_type: PromptType; readonly message: string };
+type PromptShown = { readonly prompt_type: PromptType; readonly message: string };
 
-function isSame(a: Asked, b: Asked): boolean {
+function isSame(a: PromptShown, b: PromptShown): boolean {
   return a.prompt_type === b.prompt_type && a.message === b.message;
 }
 
 /** A permission prompt never replaces a question or a plan. */
-function yields(asked: Asked, now: Asked): boolean {
+function yields(asked: PromptShown, now: PromptShown): boolean {
   return asked.prompt_type === "permission" && now.prompt_type !== "permission";
 }
 

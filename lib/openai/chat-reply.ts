@@ -1,11 +1,8 @@
-import { isObject, parsed } from "../core/json.ts";
+import { isObject, type JsonObject, parsed } from "../core/json.ts";
 import { ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
 import { DONE } from "../http/sse.ts";
 import { cutError, errorIn, replyError } from "./errors.ts";
 import { ReplyEvents, type ReplyReader } from "./reply-events.ts";
-
-type Given = { readonly [key: string]: unknown };
-
 /** Where the blocks of a reply stand, whatever came first; calls follow. */
 const THINKING = 0;
 const TEXT = 1;
@@ -44,7 +41,7 @@ export function chatReader(request: ModelRequest, emit: (event: ModelEvent) => v
     reply.delta(TEXT, { type: "text_delta", text });
   }
 
-  function addReasoning(piece: Given): void {
+  function addReasoning(piece: JsonObject): void {
     const given = Array.isArray(piece.reasoning_details) ? piece.reasoning_details.filter(isObject) : [];
     for (const detail of given) addDetail(details, detail);
     const field = ["reasoning_content", "reasoning"].find((name) => isText(piece[name]));
@@ -67,8 +64,8 @@ export function chatReader(request: ModelRequest, emit: (event: ModelEvent) => v
     say(text);
   }
 
-  function addCall(piece: Given): void {
-    const { name, arguments: json } = isObject(piece.function) ? piece.function : {} as Given;
+  function addCall(piece: JsonObject): void {
+    const { name, arguments: json } = isObject(piece.function) ? piece.function : {} as JsonObject;
     const given = { id: isText(piece.id) ? piece.id : "", name: isText(name) ? name : undefined, index: piece.index };
     let call = callOf(calls, given);
     if (!call) calls.push(call = { ...given, json: "" });
@@ -78,7 +75,7 @@ export function chatReader(request: ModelRequest, emit: (event: ModelEvent) => v
     if (piece.extra_content !== undefined) call.extra = piece.extra_content;
   }
 
-  function addChoice(choice: Given, isWhole: boolean): void {
+  function addChoice(choice: JsonObject, isWhole: boolean): void {
     const error = errorIn(choice, "");
     if (error) throw error;
     const piece = [choice.delta, choice.message].find(isObject) ?? {};
@@ -91,7 +88,7 @@ export function chatReader(request: ModelRequest, emit: (event: ModelEvent) => v
     if (finish === "error") throw replyError({ message: "the reply ended with an error" });
   }
 
-  function add(value: Given, isWhole: boolean): void {
+  function add(value: JsonObject, isWhole: boolean): void {
     const error = errorIn(value, "");
     if (error) throw error;
     const choices = Array.isArray(value.choices) ? value.choices.filter(isObject) : [];
@@ -153,7 +150,7 @@ function callOf(calls: readonly Growing[], { id, name, index }: Pick<Growing, "i
 }
 
 /** Pieces of one detail have its index, or follow it. */
-function addDetail(details: { [key: string]: unknown }[], piece: Given): void {
+function addDetail(details: { [key: string]: unknown }[], piece: JsonObject): void {
   const { text, summary, ...rest } = piece;
   const same = details.findLast((known) => known.index === piece.index && known.type === piece.type);
   const detail = same && (isText(text) || isText(summary) || isText(piece.signature)) ? same : undefined;
@@ -167,7 +164,7 @@ function addDetail(details: { [key: string]: unknown }[], piece: Given): void {
   }
 }
 
-function detailText({ text, summary }: Given): string {
+function detailText({ text, summary }: JsonObject): string {
   return isText(text) ? text : isText(summary) ? summary : "";
 }
 

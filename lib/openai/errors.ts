@@ -3,14 +3,14 @@ import { ModelError } from "../core/model.ts";
 import { callError, errorType, type FailedCall, wait } from "../http/errors.ts";
 
 /** What a server says went wrong, in any of the shapes that servers give it. */
-interface Said {
+interface ErrorBody {
   readonly message: string;
   readonly code: string;
   readonly type: string;
   readonly status: number | undefined;
 }
 
-function said(value: unknown): Said {
+function said(value: unknown): ErrorBody {
   const top = Array.isArray(value) ? value[0] : value;
   const inner = isObject(top) && top.error ? top.error : top;
   if (!isObject(inner)) return { message: String(inner ?? "no words"), code: "", type: "", status: undefined };
@@ -39,7 +39,7 @@ const STATUSES: readonly (readonly [RegExp, number])[] = [
   [/invalid|context_(length|size)|too_many_prompt_tokens|tool_use_failed|bad_?request/i, 400],
 ];
 
-function kindOf({ code, type, status }: Said, given: number | undefined): { code: string; retryable: boolean } {
+function kindOf({ code, type, status }: ErrorBody, given: number | undefined): { code: string; retryable: boolean } {
   const words = `${code} ${type}`;
   if (/insufficient_quota/.test(words)) return { code: "billing_error", retryable: false };
   const known = given ?? status ?? STATUSES.find(([kind]) => kind.test(words))?.[1] ?? 500;

@@ -1,4 +1,4 @@
-import { isObject } from "../core/json.ts";
+import { isObject, type JsonObject } from "../core/json.ts";
 import { isToolUse, type Usage } from "../core/messages.ts";
 import type { ModelEvent, ModelRequest, RawBlock } from "../core/model.ts";
 import { toolNames } from "./tool-names.ts";
@@ -99,10 +99,8 @@ export class ReplyEvents {
   }
 }
 
-type Given = { readonly [key: string]: unknown };
-
 /** Tokens as both APIs and their many imitations count them. */
-function usageOf(given: Given): Usage & { cost?: number } {
+function usageOf(given: JsonObject): Usage & { cost?: number } {
   const prompt = count(given.prompt_tokens ?? given.input_tokens);
   const completion = count(given.completion_tokens ?? given.output_tokens);
   const details = [given.prompt_tokens_details, given.input_tokens_details].find(isObject) ?? {};

@@ -1,15 +1,12 @@
-import { isObject } from "../core/json.ts";
+import { isObject, type JsonObject } from "../core/json.ts";
 import { type Block, contentText, isToolUse, type ToolResultBlock } from "../core/messages.ts";
 import { ModelError, type ModelRequest } from "../core/model.ts";
-
-type Given = { readonly [key: string]: unknown };
-
-const CHOICES: Given = { auto: "auto", any: "required", none: "none" };
+const CHOICES: JsonObject = { auto: "auto", any: "required", none: "none" };
 
 /** What Crochet knows of a request beside the conversation, in words that both APIs share; `rest` is sent as it is. */
 export function askedOf({ effort, params = {} }: ModelRequest) {
   const { tool_choice, output_config, betas: _, ...rest } = params;
-  const { effort: sameEffort, format } = isObject(output_config) ? output_config : {} as Given;
+  const { effort: sameEffort, format } = isObject(output_config) ? output_config : {} as JsonObject;
   const wanted = effort ?? sameEffort;
   return {
     rest,
@@ -31,14 +28,14 @@ interface Choice {
 
 function choiceOf(given: unknown): Choice {
   if (given === undefined) return {};
-  const { type, name, disable_parallel_tool_use } = isObject(given) ? given : {} as Given;
+  const { type, name, disable_parallel_tool_use } = isObject(given) ? given : {} as JsonObject;
   const parallel = disable_parallel_tool_use === true ? false : undefined;
   if (type === "tool" && typeof name === "string") return { choice: { name }, parallel };
   return { choice: { word: CHOICES[String(type)] ?? given }, parallel };
 }
 
 /** A schema may be enforced strictly only if it leaves nothing open. */
-function formatOf(schema: Given) {
+function formatOf(schema: JsonObject) {
   return { name: "output", schema, ...(isClosed(schema) && { strict: true }) };
 }
 
@@ -61,7 +58,7 @@ export function isForeign(block: Block): boolean {
 }
 
 /** What `openai()` keeps in a block to send it back as it came. */
-export function keptIn(block: Block): Given {
+export function keptIn(block: Block): JsonObject {
   const { openai } = block as { openai?: unknown };
   return isObject(openai) ? openai : {};
 }
@@ -81,7 +78,7 @@ export type Media =
 /** @throws {ModelError} if the API has nothing for such a block */
 export function mediaOf(block: Block): Media {
   const { type, source, title } = block as { type: string; source?: unknown; title?: unknown };
-  const { type: from, media_type, data, url, file_id, content } = isObject(source) ? source : {} as Given;
+  const { type: from, media_type, data, url, file_id, content } = isObject(source) ? source : {} as JsonObject;
   if (type === "image" || type === "document") {
     const name = typeof title === "string" ? title : type === "image" ? "image" : "document.pdf";
     if (from === "base64") {

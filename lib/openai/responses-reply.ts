@@ -1,10 +1,8 @@
-import { isObject } from "../core/json.ts";
+import { isObject, type JsonObject } from "../core/json.ts";
 import type { ModelEvent, ModelRequest, RawBlock } from "../core/model.ts";
 import { DONE } from "../http/sse.ts";
 import { cutError, errorIn, replyError } from "./errors.ts";
 import { ReplyEvents, type ReplyReader } from "./reply-events.ts";
-
-type Given = { readonly [key: string]: unknown };
 
 /** A block that is shown while it comes in. */
 interface Live {
@@ -16,8 +14,8 @@ interface Live {
 /** What a finished reply holds, block by block. */
 type Final =
   | { readonly kind: "text" | "thinking"; readonly text: string; readonly openai?: object }
-  | { readonly kind: "call"; readonly item: Given }
-  | { readonly kind: "other"; readonly item: Given };
+  | { readonly kind: "call"; readonly item: JsonObject }
+  | { readonly kind: "other"; readonly item: JsonObject };
 
 /** The room between two live blocks, for what the finished reply has between them. */
 const ROOM = 1000;
@@ -26,9 +24,9 @@ const ROOM = 1000;
 export function responsesReader(request: ModelRequest, emit: (event: ModelEvent) => void): ReplyReader {
   const reply = new ReplyEvents(request, emit);
   const live = new Map<string, Live>();
-  const done: { readonly at: number; readonly item: Given }[] = [];
+  const done: { readonly at: number; readonly item: JsonObject }[] = [];
 
-  function show(kind: Live["kind"], event: Given, part: string): void {
+  function show(kind: Live["kind"], event: JsonObject, part: string): void {
     if (typeof event.delta !== "string" || event.delta === "") return;
     const item = `${event.item_id ?? event.output_index ?? ""}`;
     const key = `${kind} ${item} ${kind === "text" ? event.content_index ?? 0 : ""}`;
@@ -51,7 +49,7 @@ export function responsesReader(request: ModelRequest, emit: (event: ModelEvent)
   }
 
   /** The finished blocks, in order; one that was shown already gets what it still lacks. */
-  function close(output: readonly Given[], stop: string): void {
+  function close(output: readonly JsonObject[], stop: string): void {
     const shown = [...live.values()];
     const finals = output.flatMap(blocksOf);
     let at = 0;
@@ -82,7 +80,7 @@ export function responsesReader(request: ModelRequest, emit: (event: ModelEvent)
     reply.finish(stop === "end_turn" && calls ? "tool_use" : stop);
   }
 
-  function finish(response: Given): void {
+  function finish(response: JsonObject): void {
     const error = response.status === "failed" ? replyError(response) : errorIn(response, "");
     if (error) throw error;
     reply.note(response, response.usage);
@@ -92,7 +90,7 @@ export function responsesReader(request: ModelRequest, emit: (event: ModelEvent)
     close(output, stopOf(response, output));
   }
 
-  function take(event: Given): void {
+  function take(event: JsonObject): void {
     const { type, response, item } = event;
     if (isObject(response)) reply.note(response, response.usage);
     switch (type) {
@@ -138,13 +136,13 @@ export function responsesReader(request: ModelRequest, emit: (event: ModelEvent)
   };
 }
 
-function stopOf({ status, incomplete_details }: Given, output: readonly Given[]): string {
-  const { reason } = isObject(incomplete_details) ? incomplete_details : {} as Given;
+function stopOf({ status, incomplete_details }: JsonObject, output: readonly JsonObject[]): string {
+  const { reason } = isObject(incomplete_details) ? incomplete_details : {} as JsonObject;
   if (status === "incomplete") return reason === "content_filter" ? "refusal" : "max_tokens";
   return output.flatMap(partsOf).some(({ type }) => type === "refusal") ? "refusal" : "end_turn";
 }
 
-function blocksOf(item: Given): Final[] {
+function blocksOf(item: JsonObject): Final[] {
   switch (item.type) {
     case "function_call":
       return [{ kind: "call", item }];
@@ -159,7 +157,7 @@ function blocksOf(item: Given): Final[] {
   }
 }
 
-function thinkingOf({ summary = [], content, encrypted_content }: Given): Final {
+function thinkingOf({ summary = [], content, encrypted_content }: JsonObject): Final {
   const texts = textsOf(summary);
   return {
     kind: "thinking",
@@ -173,10 +171,10 @@ function textsOf(list: unknown): string[] {
   return (Array.isArray(list) ? list.filter(isObject) : []).map(textIn).filter((text) => text !== "");
 }
 
-function partsOf({ content }: Given): Given[] {
+function partsOf({ content }: JsonObject): JsonObject[] {
   return Array.isArray(content) ? content.filter(isObject) : [];
 }
 
-function textIn({ text, refusal }: Given): string {
+function textIn({ text, refusal }: JsonObject): string {
   return typeof text === "string" ? text : typeof refusal === "string" ? refusal : "";
 }

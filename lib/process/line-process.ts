@@ -1,4 +1,4 @@
-import { type Group, type GroupOptions, type Ran, startGroup, type Stream } from "./process.ts";
+import { type Group, type GroupOptions, type ProcessResult, startGroup, type Stream } from "./process.ts";
 
 /** The longest answer, in bytes. */
 const LINE_BYTES = 8 * 1024 * 1024;
@@ -16,10 +16,10 @@ export interface Question {
 }
 
 /** `stdout` is the line it answered with; or the process has ended instead. */
-type LineAnswer = Ran & { readonly isLine: boolean };
+type LineAnswer = ProcessResult & { readonly isLine: boolean };
 
 /** The question a process is at, and what it has said so far. */
-interface Asked {
+interface PendingLine {
   readonly group: Group;
   readonly onOutput: Question["onOutput"];
   readonly stdout: Uint8Array[];
@@ -39,7 +39,7 @@ interface Asked {
 export class LineProcess {
   readonly #token: string | undefined;
   #group: Group | undefined;
-  #asked: Asked | undefined;
+  #asked: PendingLine | undefined;
   #queue: Promise<unknown> | undefined;
 
   constructor(token?: string) {
@@ -79,7 +79,7 @@ export class LineProcess {
         group.child.unref();
         work();
       };
-      const asked: Asked = this.#asked = {
+      const asked: PendingLine = this.#asked = {
         group,
         onOutput,
         stdout: [],
@@ -145,11 +145,11 @@ export class LineProcess {
     asked.fail(`Cannot use the hook's answer as its line is longer than ${LINE_BYTES} bytes`);
   }
 
-  #isAnswer({ stdout }: Asked): boolean {
+  #isAnswer({ stdout }: PendingLine): boolean {
     return this.#token === undefined || text(stdout).startsWith(this.#token);
   }
 
-  #askedOf(group: Group): Asked | undefined {
+  #askedOf(group: Group): PendingLine | undefined {
     return this.#asked?.group === group ? this.#asked : undefined;
   }
 

@@ -120,7 +120,7 @@ export interface ProcessOptions extends GroupOptions {
 type EndedFor = "timeout" | "aborted" | "enough";
 
 /** How a process ended and what it said. */
-export interface Ran {
+export interface ProcessResult {
   /** Null if a signal ended it. */
   readonly code: number | null;
   readonly signal: string | null;
@@ -133,7 +133,7 @@ export interface Ran {
 }
 
 /** How it ended, in words that follow "it" or the name of the command. */
-export function howEnded({ code, signal }: Pick<Ran, "code" | "signal">): string {
+export function howEnded({ code, signal }: Pick<ProcessResult, "code" | "signal">): string {
   return code === null ? `was ended by ${signal}` : `exited with code ${code}`;
 }
 
@@ -147,7 +147,7 @@ const DRAIN_MS = 1000;
  *
  * @throws {Error} if it cannot be started
  */
-export function runProcess(options: ProcessOptions): Promise<Ran> {
+export function runProcess(options: ProcessOptions): Promise<ProcessResult> {
   return new Promise((resolve, reject) => {
     let group: ReturnType<typeof startGroup>;
     try {

@@ -46,7 +46,7 @@ function loops(tree: RegexTree): number {
 }
 
 /** A place in the expression: it reads a character, splits, looks at where it is, or is the end. */
-type Place =
+type NfaState =
   | { readonly kind: "set"; readonly has: (code: number) => boolean; next: number }
   | { readonly kind: "split"; to: readonly number[] }
   | (Edge & { next: number })
@@ -76,14 +76,14 @@ export function linearSearch(tree: RegexTree, { source, ignoreCase }: RegExp): (
 class Machine {
   /** Whether nothing was taken to hold that may not. */
   isSure = true;
-  readonly #places: Place[] = [];
+  readonly #places: NfaState[] = [];
   readonly #folds: boolean;
 
   constructor(folds: boolean) {
     this.#folds = folds;
   }
 
-  put(place: Place): number {
+  put(place: NfaState): number {
     return this.#places.push(place) - 1;
   }
 
@@ -126,7 +126,7 @@ class Machine {
 
   /** Any number of times, also none. */
   #endless(body: RegexTree, next: number): number {
-    const split: Place = { kind: "split", to: [] };
+    const split: NfaState = { kind: "split", to: [] };
     const at = this.put(split);
     split.to = [this.add(body, at), next];
     return at;
@@ -156,7 +156,7 @@ class Machine {
       const code = text.charCodeAt(index);
       then.length = 0;
       for (const at of now) {
-        const place = this.#places[at] as Place & { kind: "set" };
+        const place = this.#places[at] as NfaState & { kind: "set" };
         if (place.has(code) && reach(place.next, index + 1, then)) return true;
       }
       [now, then] = [then, now];

@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { thrownWords } from "../core/thrown.ts";
 import { ownArgv, type OwnScript } from "../hooks/own-command.ts";
-import { type Ran, runProcess } from "../process/process.ts";
+import { type ProcessResult, runProcess } from "../process/process.ts";
 
 /** A process that waits for its task. */
 interface Waiting {
   readonly give: (task: string) => void;
   /** The file that it leaves what came of the task in. */
   readonly came: string;
-  readonly ran: Promise<Ran>;
+  readonly ran: Promise<ProcessResult>;
 }
 
 /**

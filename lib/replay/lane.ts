@@ -1,11 +1,11 @@
 import { abortedError } from "../http/errors.ts";
 import { wireOf } from "../anthropic/model.ts";
 import { systemClock } from "../core/clock.ts";
-import type { Said } from "../core/verdict.ts";
+import type { HookText } from "../core/verdict.ts";
 import { Inbox, type Postman } from "../tools/inbox.ts";
 import type { Fired } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
-import type { AgentSpec, Around } from "../core/run.ts";
+import type { AgentSpec, Interceptor } from "../core/run.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
 import { type Difference, differs, explain } from "./drift/difference.ts";
@@ -29,7 +29,7 @@ export class TapeLane {
   readonly name: string;
   readonly clock: LaneClock;
   readonly inbox: Inbox;
-  readonly late: Inbox<readonly Said[]>;
+  readonly late: Inbox<readonly HookText[]>;
   readonly #session: TapeSession;
   readonly #above: TapeLane | undefined;
   readonly #matcher: LaneMatcher | undefined;
@@ -98,7 +98,7 @@ export class TapeLane {
     this.#isAtRest = false;
     const isBudgeted = (agent.limits.tokens ?? agent.limits.dollars) !== undefined && !this.#session.faults;
     const { faults } = this.#session;
-    const ask: NonNullable<Around["hooks"]> = agent.around?.hooks ?? ((_run, _event, next) => next());
+    const ask: NonNullable<Interceptor["hooks"]> = agent.around?.hooks ?? ((_run, _event, next) => next());
     faults?.meet(agent.tools);
     return {
       ...agent,

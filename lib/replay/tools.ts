@@ -1,5 +1,5 @@
 import { isToolResult, type ToolResultBlock } from "../core/messages.ts";
-import type { Around } from "../core/run.ts";
+import type { Interceptor } from "../core/run.ts";
 import { type Tool, ToolError, type ToolReturn } from "../core/tool.ts";
 import type { ToolContext } from "../tools/tool-context.ts";
 import { CWD, shellCwd } from "../tools/tool-state.ts";
@@ -207,7 +207,7 @@ export class Verification {
    * What the model read about a call whose own result is not on the tape, compared with what it would read now: hooks
    * may change a tool's result.
    */
-  readonly retell: NonNullable<Around["result"]> = (tool, id, now) => {
+  readonly retell: NonNullable<Interceptor["result"]> = (tool, id, now) => {
     const { tools } = this.#program.tape;
     const known = this.#shown.get(id);
     if (!known || tools.some((fact) => fact.lane === this.#lane && fact.tool === id)) return now;

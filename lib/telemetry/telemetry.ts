@@ -3,7 +3,7 @@ import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api";
 import { ModelError, type Reply } from "../core/model.ts";
 import { addUsage, NO_USAGE, type Usage } from "../core/messages.ts";
 import type { RunEvent } from "../core/run-events.ts";
-import type { Around } from "../core/run.ts";
+import type { Interceptor } from "../core/run.ts";
 import type { ToolEnd } from "../core/tool.ts";
 
 type Api = Pick<typeof import("@opentelemetry/api"), "context" | "SpanKind" | "SpanStatusCode" | "trace">;
@@ -84,7 +84,7 @@ class Tracing {
   }
 
   /** Runs each model call and tool call in a span, so that what they do is below it. */
-  readonly around: Around = {
+  readonly around: Interceptor = {
     model: ({ agent_id }, _, next) => {
       const lane = this.#lanes.get(agent_id);
       return lane ? this.#chat(lane, async () => await next()) : next();

@@ -3,7 +3,7 @@ import { fire } from "../core/dispatch.ts";
 import { failurePolicy } from "../core/fold.ts";
 import { type AnyEvent, type EventName, EVENTS, type Fired } from "../core/events.ts";
 import type { HookEnv, HookRecord } from "../core/hook.ts";
-import { isObject } from "../core/json.ts";
+import { isObject, type JsonObject } from "../core/json.ts";
 import { thrownWords } from "../core/thrown.ts";
 import type { Opinion } from "../core/verdict.ts";
 import { hookFiles } from "../hooks/hook-files.ts";
@@ -13,7 +13,7 @@ import { readEvent } from "../hooks/hosts/read-event.ts";
 import { underHostNames } from "../hooks/hosts/fit-record.ts";
 import type { LogProblem } from "../transcript/sessions/find.ts";
 import type { Session } from "../transcript/sessions/read.ts";
-import { type Fields, fieldsOf, type Moment, textIn, type ToolCall } from "../transcript/sessions/session.ts";
+import { fieldsOf, type Moment, textIn, type ToolCall } from "../transcript/sessions/session.ts";
 
 /** What a hook would have done, and at what. */
 export interface Finding {
@@ -82,7 +82,7 @@ export class Backtest {
     return problems;
   }
 
-  async #fire(wire: Fields, moment: Moment, session: Session, values: HookEnv["values"]): Promise<void> {
+  async #fire(wire: JsonObject, moment: Moment, session: Session, values: HookEnv["values"]): Promise<void> {
     const heard = readEvent(wire, HOSTS[session.host])!;
     const { fired, toolNames: _, ...ids } = heard;
     const at = Number.isNaN(moment.at) ? Date.now() : moment.at;
@@ -168,7 +168,7 @@ export function leftOut({ mode, kind, enabled }: HookRecord): string | undefined
 }
 
 /** A moment as its host would have described it to hooks. */
-function* wireEvents(moment: Moment, { host, id, path, logs }: Session): Generator<Fields> {
+function* wireEvents(moment: Moment, { host, id, path, logs }: Session): Generator<JsonObject> {
   const { lane, cwd, turn, mode = "default" } = moment;
   const { agent, agentType } = logs.find((log) => log.lane === lane)!;
   const base = {
@@ -195,7 +195,7 @@ function* wireEvents(moment: Moment, { host, id, path, logs }: Session): Generat
 
 interface ToolWire {
   readonly tool_name: string;
-  readonly tool_input: Fields;
+  readonly tool_input: JsonObject;
   readonly tool_response: unknown;
 }
 

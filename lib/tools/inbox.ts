@@ -1,4 +1,4 @@
-import type { Said } from "../core/verdict.ts";
+import type { HookText } from "../core/verdict.ts";
 import type { LateWords } from "../core/run.ts";
 
 /** Decides which reports are taken at a moment: a recorder notes them, a replay waits for those that were noted. */
@@ -111,7 +111,7 @@ export class Inbox<Words = string> {
 const NONE: readonly never[] = [];
 
 /** Words of hooks in the background that are taken as they arrive; a replay waits for those that were taken then. */
-export function lateWords(inbox: Inbox<readonly Said[]>): LateWords {
+export function lateWords(inbox: Inbox<readonly HookText[]>): LateWords {
   return {
     add: (hook, said) => inbox.awaitNext(hook, said),
     take: (run) => {

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import type { Block } from "../core/messages.ts";
 import { type Tool, type ToolContext, ToolError } from "../core/tool.ts";
-import { absolute, confine, type Place, readRegular, throwAs } from "../files/confine.ts";
+import { absolute, confine, type FilePlace, readRegular, throwAs } from "../files/confine.ts";
 import { encodingOf } from "../files/encoding.ts";
 import { nearest } from "../input/nearest.ts";
 import { recordRead } from "../files/read-record.ts";
@@ -111,7 +111,7 @@ function responseOf(path: string, bytes: Buffer, input: ReadInput): ReadResponse
   return notebook ? { type: "notebook", file: notebook } : { type: "text", file: textFile(path, bytes, input) };
 }
 
-async function bytesOf(place: Place, cwd: string): Promise<Buffer> {
+async function bytesOf(place: FilePlace, cwd: string): Promise<Buffer> {
   try {
     return (await readRegular(place, "read", MOST_BYTES)).bytes;
   } catch (error) {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { HookRecord, HookRun } from "../../lib/core/hook.ts";
 import { compileMatcher, missing } from "../../lib/hooks/match.ts";
 import { expectEvent } from "../../lib/input/nearest.ts";
-import { allow, deny, halt, modify, type Said } from "../../lib/core/verdict.ts";
+import { allow, deny, halt, type HookText, modify } from "../../lib/core/verdict.ts";
 import { type Answering, env, folded, POST, post, PRE, pre, ran, STOP, stop } from "./_fired.ts";
 import { named, record, within } from "./_stage.ts";
 
@@ -105,7 +105,7 @@ test("U5: an async hook is not waited for; its verdict is void and its context c
   const work: Promise<unknown>[] = [];
   const logged: string[] = [];
   const where = env({
-    background: (w: Promise<readonly Said[]>) => work.push(w.then((said) => delivered.push(...said))),
+    background: (w: Promise<readonly HookText[]>) => work.push(w.then((said) => delivered.push(...said))),
     log: (hook, message) => logged.push(`${hook}: ${message}`),
   });
   const f = await folded(

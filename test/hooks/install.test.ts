@@ -17,7 +17,7 @@ import { test } from "node:test";
 import { install } from "../../lib/cli/hooks/install.ts";
 import { HookFolder } from "../../lib/hooks/folder.ts";
 import { HOST_NAMES, HOSTS } from "../../lib/hooks/hosts/index.ts";
-import { carryOut, type Place, planInstall, planUninstall } from "../../lib/hooks/install.ts";
+import { carryOut, type InstallPlace, planInstall, planUninstall } from "../../lib/hooks/install.ts";
 import { absoluteLine, installedFile, portableLine } from "../../lib/hooks/install-line.ts";
 import { place } from "../_place.ts";
 
@@ -25,8 +25,13 @@ import { place } from "../_place.ts";
 function project(files: Record<string, string>) {
   const here = place(Object.fromEntries(Object.entries(files).map(([name, text]) => [`hooks/${name}`, text])));
   const { cwd, env } = here;
-  const at = (host: Place["host"], scope: Place["scope"] = "project"): Place => ({ host, scope, cwd, env });
-  const install = async (where: Place) => {
+  const at = (host: InstallPlace["host"], scope: InstallPlace["scope"] = "project"): InstallPlace => ({
+    host,
+    scope,
+    cwd,
+    env,
+  });
+  const install = async (where: InstallPlace) => {
     const hooks = new HookFolder(`${cwd}/hooks`);
     const records = await hooks.load();
     assert.deepEqual(hooks.problems, []);
@@ -34,7 +39,7 @@ function project(files: Record<string, string>) {
     carryOut(plan, env);
     return plan;
   };
-  const uninstall = async (where: Place) => carryOut(await planUninstall(`${cwd}/hooks`, where), env);
+  const uninstall = async (where: InstallPlace) => carryOut(await planUninstall(`${cwd}/hooks`, where), env);
   return { ...here, at, install, uninstall };
 }
 
@@ -211,7 +216,7 @@ test("codex is given no matcher that it would read otherwise: the hook looks its
 
 test("a time limit is written in whole units, which is all that Codex reads", async () => {
   using p = project({ "stop.a.ts": `${MODULE} export const config = { timeout: 0.25 };` });
-  const written = async (host: Place["host"]) => (await p.install(p.at(host))).entries[0]!.hook.timeout;
+  const written = async (host: InstallPlace["host"]) => (await p.install(p.at(host))).entries[0]!.hook.timeout;
   assert.deepEqual([await written("claude"), await written("codex"), await written("gemini")], [6, 6, 5250]);
 });
 

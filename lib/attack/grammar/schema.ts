@@ -80,10 +80,10 @@ function made(
   return { name: `${tool.name}.${field}: ${what}`, effects, tool: tool.name, call };
 }
 
-type Fields = Readonly<Record<string, Record<string, unknown>>>;
+type PropertySchemas = Readonly<Record<string, Record<string, unknown>>>;
 
 const fieldsOf = (schema: ToolSchema["input_schema"]) =>
-  (isObject(schema.properties) ? schema.properties : {}) as Fields;
+  (isObject(schema.properties) ? schema.properties : {}) as PropertySchemas;
 
 /** The text fields of a tool, lists of texts too, with the words that are allowed if there is a choice. */
 function textFields(schema: ToolSchema["input_schema"]): Map<string, readonly unknown[]> {

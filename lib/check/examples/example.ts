@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { isObject } from "../../core/json.ts";
+import { isObject, type JsonObject } from "../../core/json.ts";
 import { kebab, resolveEvent } from "../../core/names.ts";
 import { nearest } from "../../input/nearest.ts";
 import { sha256 } from "../../runtime/sha256.ts";
@@ -11,9 +11,6 @@ import { realOr } from "../../hooks/file/places.ts";
 import { importModule } from "../../hooks/module.ts";
 import { readYaml } from "../../hooks/yaml.ts";
 import { type Expected, readExpected, readWords, sayExpected, type Words } from "./expectation.ts";
-
-type Fields = { readonly [field: string]: unknown };
-
 /** Files of the project by their paths in it, null for one that is not there; or a line for the shell. */
 export type Workspace = { readonly [path: string]: string | null } | string;
 
@@ -47,8 +44,8 @@ export interface Example {
   readonly name: string;
   /** The file and which of its examples this is, for messages. */
   readonly where: string;
-  readonly event: Fields;
-  readonly after: readonly Fields[];
+  readonly event: JsonObject;
+  readonly after: readonly JsonObject[];
   readonly expect: Expected;
   readonly given?: Workspace;
   readonly fix?: Workspace;
@@ -138,7 +135,7 @@ function readExample(given: unknown, i: number, file: string): Example {
   };
 }
 
-function readLeaves(leaves: Fields, i: number): NonNullable<Example["leaves"]> {
+function readLeaves(leaves: JsonObject, i: number): NonNullable<Example["leaves"]> {
   return Object.fromEntries(
     Object.entries(leaves).map(([path, words]) => {
       try {
@@ -151,7 +148,7 @@ function readLeaves(leaves: Fields, i: number): NonNullable<Example["leaves"]> {
 }
 
 /** An event that names itself names one that exists. */
-function checkedEvent(fields: Fields, path: readonly (string | number)[]): Fields {
+function checkedEvent(fields: JsonObject, path: readonly (string | number)[]): JsonObject {
   const { event = fields.hook_event_name } = fields;
   if (event !== undefined && (typeof event !== "string" || resolveEvent(event) === undefined)) {
     throw new BadExample(
@@ -163,7 +160,7 @@ function checkedEvent(fields: Fields, path: readonly (string | number)[]): Field
 }
 
 /** What an event is about, in a few words: its tool or its name, and the first text it gives. */
-function sayEvent(fields: Fields): string {
+function sayEvent(fields: JsonObject): string {
   const { event, hook_event_name, tool_name, tool, input, tool_input, args, ...rest } = fields;
   const called = tool_name ?? tool ?? event ?? hook_event_name;
   const name = typeof called === "string" ? (resolveEvent(called) ? kebab(called) : called) : undefined;

@@ -1,5 +1,6 @@
 import type { Opinion } from "../../core/verdict.ts";
 import { runaway } from "../../regex/runaway.ts";
+import type { JsonObject } from "../../core/json.ts";
 
 /** Words that are looked for: `/force/i` is a regular expression, anything else a text that must be in there. */
 export type Words = string;
@@ -27,8 +28,6 @@ export interface Answered {
   readonly skipped?: string | undefined;
 }
 
-type Fields = { readonly [field: string]: unknown };
-
 const SHAPE = `a verdict such as { action: "deny", reason: /words/ }, or { deny: /words/ }, or one of ${
   ACTIONS.join(", ")
 }`;
@@ -44,7 +43,7 @@ export function readExpected(given: unknown): Expected {
   if (typeof given !== "object" || Array.isArray(given)) {
     throw new TypeError(`it is ${JSON.stringify(given)}: expected ${SHAPE}`);
   }
-  const fields = given as Fields;
+  const fields = given as JsonObject;
   return "action" in fields ? verdict(fields) : short(fields);
 }
 
@@ -53,12 +52,12 @@ function actionOf(word: unknown): ExpectedAction {
   throw new TypeError(`${JSON.stringify(word)} is not a verdict: expected ${SHAPE}`);
 }
 
-function verdict({ action, value, ...rest }: Fields): Expected {
+function verdict({ action, value, ...rest }: JsonObject): Expected {
   return { action: actionOf(action), ...words(rest), ...(value !== undefined && { value: plain(value) }) };
 }
 
 /** `{ deny: words }`, with `context` and `systemMessage` beside it or alone. */
-function short(fields: Fields): Expected {
+function short(fields: JsonObject): Expected {
   const { context, systemMessage, ...rest } = fields;
   const beside = words({ context, systemMessage });
   const [[word, what] = [undefined, undefined], second] = Object.entries(rest);
@@ -76,7 +75,7 @@ function short(fields: Fields): Expected {
 
 const WORDS = ["reason", "context", "systemMessage"];
 
-function words(fields: Fields): Pick<Expected, "reason" | "context" | "systemMessage"> {
+function words(fields: JsonObject): Pick<Expected, "reason" | "context" | "systemMessage"> {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given.map(([field, value]) => {
     if (!WORDS.includes(field)) {
@@ -205,7 +204,7 @@ function covers(expected: unknown, value: unknown): boolean {
   if (typeof expected !== "object" || expected === null) return Object.is(expected, value);
   if (typeof value !== "object" || value === null) return false;
   return Object.entries(expected).every(([key, one]) =>
-    Object.hasOwn(value, key) && covers(one, (value as Fields)[key])
+    Object.hasOwn(value, key) && covers(one, (value as JsonObject)[key])
   );
 }
 

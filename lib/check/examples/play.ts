@@ -11,6 +11,7 @@ import { hookEnv, type Surroundings } from "../place.ts";
 import type { Question } from "../subject.ts";
 import type { Example, Workspace } from "./example.ts";
 import { leftOtherwise, mismatch } from "./expectation.ts";
+import type { JsonObject } from "../../core/json.ts";
 
 export interface ExampleResult {
   readonly hook: string;
@@ -117,8 +118,6 @@ function runLine(line: string, place: Surroundings): void {
   throw new TypeError(`'${line}' ended with ${signal ?? `code ${status}`}${said && `: ${said}`}`);
 }
 
-type Fields = { readonly [field: string]: unknown };
-
 /** Other names for fields of ours, from the wire and from rules. */
 const ALIASES: { readonly [field: string]: string } = {
   tool: "tool_name",
@@ -149,7 +148,7 @@ interface FillOptions {
  *
  * @throws {TypeError} for a field the event does not have
  */
-export function fillEvent(given: Fields, { cwd, on, tool }: FillOptions): Fields {
+export function fillEvent(given: JsonObject, { cwd, on, tool }: FillOptions): JsonObject {
   const { event: named = given.hook_event_name, hook_event_name: _, ...rest } = given;
   const moment = typeof named === "string" ? resolveEvent(named)! : on;
   const called = rest.tool_name ?? rest.tool ?? tool;
@@ -159,8 +158,8 @@ export function fillEvent(given: Fields, { cwd, on, tool }: FillOptions): Fields
     Object.entries(rest).map(([field, value]) => [ALIASES[field] ?? snake(field), value]),
   );
   const { tool_response, ...own } = fields;
-  for (const field of Object.keys(own)) check(field, moment.event, sample as unknown as Fields);
-  const input = inputOf(own.input, (sample as unknown as Fields).input as Fields | undefined, cwd);
+  for (const field of Object.keys(own)) check(field, moment.event, sample as unknown as JsonObject);
+  const input = inputOf(own.input, (sample as unknown as JsonObject).input as JsonObject | undefined, cwd);
   const sub = moment.scope === "sub" ? { parent_agent_id: "sample-session", agent_id: "sample-agent" } : {};
   return {
     session_id: "sample-session",
@@ -170,8 +169,8 @@ export function fillEvent(given: Fields, { cwd, on, tool }: FillOptions): Fields
     ...sub,
     ...own,
     ...(input && { input, original_input: own.original_input ?? input }),
-    ...outcome(own, tool_response, sample as unknown as Fields),
-    ...stopCounts(own, sample as unknown as Fields),
+    ...outcome(own, tool_response, sample as unknown as JsonObject),
+    ...stopCounts(own, sample as unknown as JsonObject),
   };
 }
 
@@ -180,19 +179,21 @@ function snake(field: string): string {
   return kebab(field).replaceAll("-", "_");
 }
 
-function check(field: string, event: EventName, sample: Fields): void {
+function check(field: string, event: EventName, sample: JsonObject): void {
   const known = [...Object.keys(sample), ...STAMPED, ...AROUND];
   if (known.includes(field)) return;
   const meant = nearest(field, [...known, ...Object.keys(ALIASES).filter((name) => known.includes(ALIASES[name]!))]);
   throw new TypeError(`'${field}' is not a field of ${pascal(event)}: did you mean '${meant}'?`);
 }
 
-function inputOf(given: unknown, usual: Fields | undefined, cwd: string): Fields | undefined {
+function inputOf(given: unknown, usual: JsonObject | undefined, cwd: string): JsonObject | undefined {
   if (usual === undefined) return undefined;
   if (given !== undefined && (typeof given !== "object" || given === null)) {
     throw new TypeError(`its input is ${JSON.stringify(given)}: expected an object`);
   }
-  const input = Object.entries({ ...usual, ...given as Fields | undefined }).filter(([, value]) => value !== undefined);
+  const input = Object.entries({ ...usual, ...given as JsonObject | undefined }).filter(([, value]) =>
+    value !== undefined
+  );
   return Object.fromEntries(input.map(([field, value]) => {
     const isPath = (field === "file_path" || field === "notebook_path") && typeof value === "string";
     return [field, isPath && !isAbsolute(value) ? join(cwd, value) : value];
@@ -200,11 +201,13 @@ function inputOf(given: unknown, usual: Fields | undefined, cwd: string): Fields
 }
 
 /** A call that has an error has failed; what it gave back can be said in one text. */
-function outcome(own: Fields, response: unknown, sample: Fields): Fields {
+function outcome(own: JsonObject, response: unknown, sample: JsonObject): JsonObject {
   if (sample.event !== "post-tool-use") return {};
   const { error = sample.error, result = sample.result } = own;
   const failed = typeof error === "string";
-  const given = typeof result === "string" ? { content: result, is_error: failed, response: result } : result as Fields;
+  const given = typeof result === "string"
+    ? { content: result, is_error: failed, response: result }
+    : result as JsonObject;
   const said = typeof response === "string" ? { content: response } : {};
   return {
     failed,
@@ -219,7 +222,7 @@ function outcome(own: Fields, response: unknown, sample: Fields): Fields {
 }
 
 /** Fields of a stop that depend on each other: an agent that was sent back was sent back once, and used no tool since. */
-function stopCounts(own: Fields, { event, remaining: most }: Fields): Fields {
+function stopCounts(own: JsonObject, { event, remaining: most }: JsonObject): JsonObject {
   if (event !== "stop") return {};
   const { stop_hook_active = Number(own.continuations ?? 0) > 0 } = own;
   const { stalled = own.continuations === undefined && stop_hook_active === true ? 1 : 0 } = own;

@@ -1,17 +1,15 @@
-import { isObject } from "../../core/json.ts";
+import { isObject, type JsonObject } from "../../core/json.ts";
 import { nearest } from "../../input/nearest.ts";
 import { CLAUDE_SPECIFIC, CLAUDE_TOP } from "../../hooks/hosts/claude-answer.ts";
 import { type HostName, HOSTS } from "../../hooks/hosts/index.ts";
 import type { Violation } from "../report.ts";
 import { violationsOf } from "./judged.ts";
-import type { Json } from "./printed.ts";
-
 const { fault, warning } = violationsOf("protocol", "protocol");
 
 const DROPPED = "the whole answer is dropped";
 
 /** What is wrong with an object as an answer to an event of a host: the first fault, else the first warning. */
-export function answerShape(json: Json, given: Json, event: string, host: HostName): Violation[] {
+export function answerShape(json: JsonObject, given: JsonObject, event: string, host: HostName): Violation[] {
   const inside = isObject(json.hookSpecificOutput) ? json.hookSpecificOutput : undefined;
   const found = [
     ...types(json, ""),
@@ -26,7 +24,7 @@ export function answerShape(json: Json, given: Json, event: string, host: HostNa
   return [found.find((one) => one.severity === "fault") ?? found[0]].filter((one) => one !== undefined);
 }
 
-function types(object: Json, at: string): Violation[] {
+function types(object: JsonObject, at: string): Violation[] {
   return Object.entries(object).flatMap(([key, value]) => {
     const type = Object.hasOwn(TYPES, key) ? TYPES[key]! : undefined;
     if (type === undefined || (typeof value === type && value !== null)) return [];
@@ -38,7 +36,7 @@ function types(object: Json, at: string): Violation[] {
 /** Keys that belong into hookSpecificOutput. */
 const INSIDE = [...Object.keys(CLAUDE_SPECIFIC), "updatedToolOutput"];
 
-function topKeys(json: Json, given: Json, event: string, host: HostName): Violation[] {
+function topKeys(json: JsonObject, given: JsonObject, event: string, host: HostName): Violation[] {
   const { top, strict } = HOSTS[host].commands!;
   return Object.keys(json).filter((key) => !top.includes(key)).flatMap((key): Violation[] => {
     if (Object.hasOwn(given, key) && !strict) return [];
@@ -56,7 +54,7 @@ function topKeys(json: Json, given: Json, event: string, host: HostName): Violat
   });
 }
 
-function specific(inside: Json, event: string, host: HostName): Violation[] {
+function specific(inside: JsonObject, event: string, host: HostName): Violation[] {
   const { events, commands } = HOSTS[host];
   const known = Object.hasOwn(events, event) ? events[event]!.output : undefined;
   const { hookEventName: named } = inside;
@@ -96,7 +94,7 @@ function insteadAt(event: string, key: string, known: readonly string[]): string
   return known.length > 0 ? `use ${known.join(", ")}` : "leave it out";
 }
 
-function decision({ decision: given, reason }: Json, event: string, host: HostName): Violation[] {
+function decision({ decision: given, reason }: JsonObject, event: string, host: HostName): Violation[] {
   if (given === undefined) return [];
   const { events } = HOSTS[host];
   const { decisions } = HOSTS[host].commands!;
@@ -118,7 +116,7 @@ function decision({ decision: given, reason }: Json, event: string, host: HostNa
   ];
 }
 
-function permission(inside: Json, event: string, host: HostName): Violation[] {
+function permission(inside: JsonObject, event: string, host: HostName): Violation[] {
   const { permissions } = HOSTS[host].commands!;
   const { permissionDecision: given, decision: behavior } = inside;
   if (given !== undefined && permissions.length > 0 && !permissions.includes(given as string)) {
@@ -140,7 +138,11 @@ function permission(inside: Json, event: string, host: HostName): Violation[] {
 }
 
 /** A new input replaces the whole old one; a new output must have the type of the old one. */
-function replaced({ updatedInput, updatedToolOutput: output }: Json, given: Json, event: string): Violation[] {
+function replaced(
+  { updatedInput, updatedToolOutput: output }: JsonObject,
+  given: JsonObject,
+  event: string,
+): Violation[] {
   if (isObject(updatedInput) && event === "PreToolUse") {
     const gone = (REQUIRED[String(given.tool_name)] ?? []).find((key) => !Object.hasOwn(updatedInput, key));
     if (gone !== undefined) {
@@ -155,7 +157,7 @@ function replaced({ updatedInput, updatedToolOutput: output }: Json, given: Json
   return [fault("wrong-output-type", message, "change the tool_response it was given, and return that")];
 }
 
-function codexOnly(json: Json, inside: Json | undefined): Violation[] {
+function codexOnly(json: JsonObject, inside: JsonObject | undefined): Violation[] {
   if (inside?.permissionDecision === "allow" && inside.updatedInput === undefined) {
     const message = "codex treats permissionDecision 'allow' without updatedInput as a failure";
     return [fault("wrong-value", message, "print nothing to let the call through")];

@@ -5,7 +5,7 @@ import { COMMANDS } from "../../testing/arbitraries/tools.ts";
 import { inputOf, isWire, type Probe, withInput } from "../events.ts";
 import { examplesOf } from "../examples/of-hook.ts";
 import { type Asker, refuses } from "../lane.ts";
-import type { Place } from "../place.ts";
+import type { ScratchFolders } from "../place.ts";
 import type { Violation } from "../report.ts";
 import type { Probed } from "../subject.ts";
 import { claudeName, eventName, violationsOf } from "./judged.ts";
@@ -107,7 +107,7 @@ function commandRewritings(command: string): Rewriting[] {
 }
 
 /** Paths of the same file; makes the link that one leads through. A host that `resolves` passes on absolute paths only. */
-function pathRewritings(path: string, { project }: Place, resolves: boolean): Rewriting[] {
+function pathRewritings(path: string, { project }: ScratchFolders, resolves: boolean): Rewriting[] {
   const folder = dirname(path);
   const name = basename(path);
   const inside = relative(project, path);

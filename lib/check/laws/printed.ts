@@ -1,5 +1,5 @@
 import type { AnyEvent } from "../../core/events.ts";
-import { isObject, parsed } from "../../core/json.ts";
+import { isObject, type JsonObject, parsed } from "../../core/json.ts";
 import type { Opinion } from "../../core/verdict.ts";
 import { type HostName, HOSTS } from "../../hooks/hosts/index.ts";
 import { closing } from "../../hooks/read-answer.ts";
@@ -8,21 +8,18 @@ import { readCommand, readLate } from "../../hooks/process/read-ran.ts";
 import type { RanCommand, Subject } from "../subject.ts";
 import { TELLING } from "./answer-shape.ts";
 import { canBlock } from "./judged.ts";
-
-export type Json = { readonly [key: string]: unknown };
-
 export type Printed =
   | { readonly form: "nothing" | "words" }
-  | { readonly form: "answer"; readonly json: Json }
+  | { readonly form: "answer"; readonly json: JsonObject }
   /** An answer with text before or after it: the host reads it as plain text, or not at all. */
-  | { readonly form: "surrounded"; readonly json: Json; readonly where: "before" | "after" }
+  | { readonly form: "surrounded"; readonly json: JsonObject; readonly where: "before" | "after" }
   /** It looks like an answer and is not JSON. */
   | { readonly form: "broken" }
   /** A piece of the event: its author decides what it says. */
   | { readonly form: "echo" };
 
 /** Reads output as hosts do, and sees what they ignore. */
-export function readPrinted(text: string, event: Json): Printed {
+export function readPrinted(text: string, event: JsonObject): Printed {
   const said = text.replace(/^\uFEFF/, "").trim();
   if (said === "") return { form: "nothing" };
   const whole = parsedObject(said);
@@ -48,11 +45,11 @@ export function readPrinted(text: string, event: Json): Printed {
   return { form: "words" };
 }
 
-export function isTelling(json: Json): boolean {
+export function isTelling(json: JsonObject): boolean {
   return TELLING.some((key) => Object.hasOwn(json, key));
 }
 
-export function parsedObject(text: string): Json | undefined {
+export function parsedObject(text: string): JsonObject | undefined {
   if (!text.startsWith("{") || !text.endsWith("}")) return undefined;
   const value = parsed(text);
   return isObject(value) ? value : undefined;
@@ -63,7 +60,7 @@ function starts(text: string): number[] {
   return [...text.matchAll(/\{/g)].slice(0, 8).map(({ index }) => index);
 }
 
-function leading(text: string): { readonly text: string; readonly json: Json } | undefined {
+function leading(text: string): { readonly text: string; readonly json: JsonObject } | undefined {
   const found = text.slice(0, closing(text.slice(0, 100_000), 0) ?? 0);
   const json = parsedObject(found);
   return json && { text: found, json };
@@ -76,7 +73,11 @@ function isPiece(text: string, event: unknown): boolean {
 }
 
 /** What a host makes of how a command ended; why, if that is not an answer. */
-export function opinionOf(ran: RanCommand, event: Json, { host, servedTo }: Subject): Omit<Opinion, "later"> | Error {
+export function opinionOf(
+  ran: RanCommand,
+  event: JsonObject,
+  { host, servedTo }: Subject,
+): Omit<Opinion, "later"> | Error {
   if (servedTo === undefined && !HOSTS[host].likeClaude) return asOther(ran, event, host);
   const asked = ourEvent(event, host);
   const name = String(event.hook_event_name);
@@ -88,18 +89,18 @@ export function opinionOf(ran: RanCommand, event: Json, { host, servedTo }: Subj
 }
 
 /** An event of a host as ours; undefined if we have no such event. */
-export function ourEvent(event: Json, host: HostName): AnyEvent | undefined {
+export function ourEvent(event: JsonObject, host: HostName): AnyEvent | undefined {
   const { fired, toolNames: _, wireName: __, ...ids } = readEvent(event, HOSTS[host]) ?? {};
   return fired && { ...fired, ...ids, event_id: "check:0", timestamp: "" } as unknown as AnyEvent;
 }
 
-function asOther({ code, stdout, stderr }: RanCommand, event: Json, host: HostName): Opinion {
+function asOther({ code, stdout, stderr }: RanCommand, event: JsonObject, host: HostName): Opinion {
   const name = String(event.hook_event_name);
   if (code === 2) return canBlock(name) ? { decision: "deny", reason: stderr } : {};
   const printed = readPrinted(stdout, event);
   if (printed.form !== "answer") return {};
   const { decision, reason, hookSpecificOutput, continue: goOn, stopReason } = printed.json;
-  const inside = (hookSpecificOutput ?? {}) as Json;
+  const inside = (hookSpecificOutput ?? {}) as JsonObject;
   const text = (value: unknown) => typeof value === "string" ? value : "";
   const input = inside[HOSTS[host].commands!.newInput];
   const denied = decision === "block" || decision === "deny" || inside.permissionDecision === "deny";

@@ -1,6 +1,6 @@
 import { chmodSync, cpSync, existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { isObject } from "../../core/json.ts";
+import { isObject, type JsonObject } from "../../core/json.ts";
 import type { HookFile } from "../../hooks/discover.ts";
 import { fastCheck } from "../../testing/arbitraries/texts.ts";
 import type { Example, HookExample } from "../examples/example.ts";
@@ -147,7 +147,7 @@ class Bench implements Disposable {
   }
 
   /** An event as an example says it: paths begin in the project. */
-  #fields({ input, ...event }: Probe["event"]): Fields {
+  #fields({ input, ...event }: Probe["event"]): JsonObject {
     const own = Object.entries(event).filter(([field]) => !OF_THE_CHECK.includes(field));
     const fields = { ...Object.fromEntries(own), ...(input !== undefined && { tool_input: input }) };
     return JSON.parse(JSON.stringify(fields).replaceAll(`${this.#own.asker.lane.place.project}/`, ""));
@@ -183,10 +183,8 @@ async function holds({ asker, lanes }: Copy, example: Example): Promise<boolean>
 /** Fields that no hook decides by. */
 const OF_THE_CHECK = "event_id timestamp session_id agent_id turn_id tool_use_id original_input messages".split(" ");
 
-type Fields = { readonly [field: string]: unknown };
-
 /** The same fields with one left out, or with fewer words in one. */
-function* smaller(fields: Fields): Generator<Fields> {
+function* smaller(fields: JsonObject): Generator<JsonObject> {
   for (const [field, value] of Object.entries(fields)) {
     const { [field]: _, ...rest } = fields;
     yield rest;

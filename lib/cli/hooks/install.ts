@@ -3,7 +3,7 @@ import { nearest } from "../../input/nearest.ts";
 import { HookFolder } from "../../hooks/folder.ts";
 import { homeOf } from "../../hooks/file/places.ts";
 import { HOST_NAMES, type HostName, HOSTS, isHost, isTried } from "../../hooks/hosts/index.ts";
-import { carryOut, type Installation, type Place, planInstall, planUninstall } from "../../hooks/install.ts";
+import { carryOut, type Installation, type InstallPlace, planInstall, planUninstall } from "../../hooks/install.ts";
 import { planMod, RUNTIMES } from "../../hooks/install-mod.ts";
 import { planPlugin, removePlugin, writePlugin } from "../../hooks/install-plugin.ts";
 import { distrust, standings, trust } from "../../hooks/trust.ts";
@@ -27,16 +27,16 @@ const FLAGS: Usage["flags"] = [
 ];
 
 /** What an install command is about. */
-interface Asked {
+interface InstallRequest {
   readonly folder: string;
   /** Whether the folder was typed: it is then trusted for this call. */
   readonly typed: boolean;
-  readonly place: Place;
+  readonly place: InstallPlace;
   /** The plugin to make. */
   readonly plugin?: { readonly form: "plugin" | "mod"; readonly to: string };
 }
 
-function readAsked({ words, flags }: Flags, io: Io): Asked {
+function readAsked({ words, flags }: Flags, io: Io): InstallRequest {
   const host = flags.for;
   if (!isHost(host)) {
     const hint = typeof host === "string"
@@ -61,7 +61,7 @@ function readPlugin(
   usual: (root: string) => string,
   cwd: string,
   io: Io,
-): Asked["plugin"] {
+): InstallRequest["plugin"] {
   const { as: form, to, scope, runtime, noBelt } = flags;
   if (form !== "mod" && (runtime !== undefined || noBelt !== undefined)) {
     throw new UsageError(`Cannot use --${runtime === undefined ? "no-belt" : "runtime"} without --as mod`);
@@ -85,7 +85,7 @@ function readPlugin(
 }
 
 /** Writes the plan unless it is only to be shown, and says what it comes to. */
-function finish(plan: Installation, { place }: Asked, flags: Flags["flags"], done: string) {
+function finish(plan: Installation, { place }: InstallRequest, flags: Flags["flags"], done: string) {
   const dry = flags.dryRun === true;
   const changed = plan.before !== plan.after;
   const { host, scope, cwd, env } = place;

@@ -1,16 +1,16 @@
-import { ask, type Asked, refill } from "./asking.ts";
+import { ask, type HostEvent, refill } from "./asking.ts";
 
-type Fields = Record<string, unknown>;
+type OpencodeFields = Record<string, unknown>;
 
 /** What opencode gives a plugin, as far as it is used here. */
-interface Given {
+interface OpencodePlugin {
   readonly client: {
     readonly tui: { showToast(options: object): Promise<unknown> };
     readonly session: { promptAsync(options: object): Promise<unknown> };
   };
 }
 
-interface Part extends Fields {
+interface Part extends OpencodeFields {
   readonly id: string;
   readonly type: string;
   text?: string;
@@ -28,15 +28,15 @@ interface Call {
   readonly tool: string;
   readonly sessionID: string;
   readonly callID: string;
-  readonly args?: Fields;
+  readonly args?: OpencodeFields;
 }
 
 /** The hooks of this project as a plugin of opencode. */
-export const Crochet = async ({ client }: Given) => {
+export const Crochet = async ({ client }: OpencodePlugin) => {
   const warn = (message: string) =>
     void client.tui.showToast({ body: { message, variant: "warning" } }).catch(() => console.error(message));
-  const fire = (name: string, session_id: string, fields: Fields, field = "") =>
-    ask({ hook_event_name: name, session_id, ...fields } as Asked, field, warn);
+  const fire = (name: string, session_id: string, fields: OpencodeFields, field = "") =>
+    ask({ hook_event_name: name, session_id, ...fields } as HostEvent, field, warn);
   /** Sub-agents have sessions of their own. */
   const children = new Set<string>();
   /** What the model said last, and what a Stop hook sent it back with. */
@@ -75,7 +75,7 @@ export const Crochet = async ({ client }: Given) => {
     "experimental.text.complete": async ({ sessionID }: { sessionID: string }, { text }: { text: string }) => {
       await Promise.resolve(last.set(sessionID, text));
     },
-    "tool.execute.before": async ({ tool, sessionID, callID }: Call, { args }: { args: Fields }) => {
+    "tool.execute.before": async ({ tool, sessionID, callID }: Call, { args }: { args: OpencodeFields }) => {
       const fields = { tool_name: tool, tool_input: args, tool_use_id: callID };
       const { deny, value } = await fire("tool.execute.before", sessionID, fields, "tool_input");
       if (deny !== undefined) throw new Error(deny);

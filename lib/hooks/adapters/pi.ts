@@ -1,6 +1,6 @@
-import { ask, type Asked, refill } from "./asking.ts";
+import { ask, type HostEvent, refill } from "./asking.ts";
 
-type Fields = Record<string, unknown>;
+type PiFields = Record<string, unknown>;
 
 /** What pi gives an extension, as far as it is used here. */
 interface Context {
@@ -9,16 +9,16 @@ interface Context {
   readonly sessionManager: { getSessionId(): string };
 }
 
-type Handler = (event: Fields, context: Context) => Promise<object | undefined>;
+type Handler = (event: PiFields, context: Context) => Promise<object | undefined>;
 
 /** The hooks of this project as an extension of pi. */
 export default function (pi: { on(event: string, handler: Handler): void }): void {
   let last = "";
   let sentBack = false;
-  const fire = (name: string, context: Context, fields: Fields, field = "") => {
+  const fire = (name: string, context: Context, fields: PiFields, field = "") => {
     const warn = (text: string) => context.hasUI ? context.ui.notify(text, "warning") : console.error(text);
     const session_id = context.sessionManager.getSessionId();
-    return ask({ hook_event_name: name, session_id, ...fields } as Asked, field, warn);
+    return ask({ hook_event_name: name, session_id, ...fields } as HostEvent, field, warn);
   };
 
   pi.on("session_start", async ({ reason }, context) => {
@@ -50,7 +50,7 @@ export default function (pi: { on(event: string, handler: Handler): void }): voi
     const fields = { tool_name: toolName, tool_input: input, tool_use_id: toolCallId };
     const { deny, value } = await fire("tool_call", context, fields, "tool_input");
     if (deny !== undefined) return { block: true, reason: deny };
-    if (value !== undefined) refill(input as Fields, value);
+    if (value !== undefined) refill(input as PiFields, value);
     return undefined;
   });
   pi.on("tool_result", async ({ toolName, toolCallId, input, content, isError }, context) => {
@@ -63,7 +63,7 @@ export default function (pi: { on(event: string, handler: Handler): void }): voi
     return { content: [...kept, ...(more === undefined ? [] : [{ type: "text", text: more }])] };
   });
   pi.on("turn_end", async ({ message }) => {
-    last = await Promise.resolve(textOf((message as Fields | undefined)?.content));
+    last = await Promise.resolve(textOf((message as PiFields | undefined)?.content));
     return undefined;
   });
   pi.on("agent_before_settle", async ({ outcome }, context) => {

@@ -1,11 +1,9 @@
 import { type EventName, EVENTS } from "../../core/events.ts";
-import { isObject, parsed } from "../../core/json.ts";
+import { isObject, type JsonObject, parsed } from "../../core/json.ts";
 import { pascal, resolveEvent } from "../../core/names.ts";
 import { shown } from "../../core/shown.ts";
-import { NO_OPINION, type Opinion, type Said, unusable, UnusableAnswer } from "../../core/verdict.ts";
-
-export type Json = Readonly<Record<string, unknown>>;
-type Printed = { readonly json: Json } | { readonly plain: string };
+import { type HookText, NO_OPINION, type Opinion, unusable, UnusableAnswer } from "../../core/verdict.ts";
+type Printed = { readonly json: JsonObject } | { readonly plain: string };
 
 /**
  * Tells an answer from plain words. What looks like an answer and cannot be read as one is a failure: taken for
@@ -125,7 +123,7 @@ function readSpecific(specific: Record<string, unknown> | undefined, event: Even
       `Hook returned incorrect event name: expected '${wireName}' but got '${specific.hookEventName}'`,
     );
   }
-  const contexts: Said[] = typeof specific.additionalContext === "string" && specific.additionalContext !== ""
+  const contexts: HookText[] = typeof specific.additionalContext === "string" && specific.additionalContext !== ""
     ? [{ text: specific.additionalContext }]
     : [];
   const found: Opinion = contexts.length > 0 ? { contexts } : NO_OPINION;

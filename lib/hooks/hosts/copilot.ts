@@ -1,13 +1,12 @@
 import type { Host } from "./host.ts";
 import { resultText, theirNames } from "./keys.ts";
+import type { JsonObject } from "../../core/json.ts";
 
 const tools = { bash: "Bash", view: "Read", create: "Write", edit: "Edit", grep: "Grep", glob: "Glob", task: "Agent" };
 const inputKeys = { path: "file_path", file_text: "content", old_str: "old_string", new_str: "new_string" };
 
-type Input = { readonly [field: string]: unknown };
-
 /** Its own entries are not given the name of their event: each event has a field that no other has. */
-function eventOf(input: Input): string | undefined {
+function eventOf(input: JsonObject): string | undefined {
   if (input.hookName !== undefined) return String(input.hookName);
   if (input.toolResult !== undefined) return "postToolUse";
   if (input.toolName !== undefined) return input.error === undefined ? "preToolUse" : "postToolUseFailure";
@@ -28,14 +27,14 @@ const CLAUDE_NAMES: { readonly [name: string]: string } = {
 };
 
 /** Both forms in which it writes: its own, and that of entries for Claude Code. */
-function read(input: Input): Input | undefined {
+function read(input: JsonObject): JsonObject | undefined {
   const claude = typeof input.hook_event_name === "string" ? input.hook_event_name : undefined;
   const name = claude === undefined
     ? eventOf(input)
     : CLAUDE_NAMES[claude] ?? `${claude[0]!.toLowerCase()}${claude.slice(1)}`;
   if (name === undefined) return undefined;
   const path = input.transcript_path ?? input.transcriptPath;
-  const result = (input.tool_result ?? input.toolResult) as Input | undefined;
+  const result = (input.tool_result ?? input.toolResult) as JsonObject | undefined;
   const words = result?.text_result_for_llm ?? result?.textResultForLlm;
   const failed = /fail|deni|reject/.test(String(result?.result_type ?? result?.resultType ?? ""));
   return {

@@ -2,6 +2,7 @@ import type { EventFields, EventName, Fired } from "../../core/events.ts";
 import type { Host } from "./host.ts";
 import { type EventField, OWN_EVENTS, plainFields } from "../event-fields.ts";
 import { keysFor, renamed } from "./keys.ts";
+import type { JsonObject } from "../../core/json.ts";
 
 export interface HostEvent {
   readonly fired: Fired<EventName>;
@@ -19,10 +20,8 @@ export interface HostEvent {
   readonly cwd: string;
 }
 
-type Input = { readonly [field: string]: unknown };
-
 /** Reads what a host wrote to a hook's stdin, in Claude Code's names of fields; undefined for an event that no hook file can have. */
-export function readEvent(input: Input, host: Host): HostEvent | undefined {
+export function readEvent(input: JsonObject, host: Host): HostEvent | undefined {
   const { events, tools, toolAliases, inputKeys } = host;
   const wireName = text(input.hook_event_name);
   const name = events[wireName]?.ours?.[0] ?? kebab(wireName);
@@ -52,11 +51,11 @@ export function readEvent(input: Input, host: Host): HostEvent | undefined {
 
 /** Only Gemini sends `mcp_context`: its names for tools of MCP servers differ between versions. */
 function mcpName(context: unknown): string | undefined {
-  const { server_name, tool_name } = (context ?? {}) as Input;
+  const { server_name, tool_name } = (context ?? {}) as JsonObject;
   return text(server_name) && text(tool_name) ? `mcp__${server_name}__${tool_name}` : undefined;
 }
 
-function eventOf(name: string, tool: string, input: Input): Fired<EventName> | undefined {
+function eventOf(name: string, tool: string, input: JsonObject): Fired<EventName> | undefined {
   switch (name) {
     case "subagent-start":
       return made("agent-start", { task: "", agent_type: text(input.agent_type) });
@@ -79,7 +78,7 @@ function eventOf(name: string, tool: string, input: Input): Fired<EventName> | u
     case "post-model-switch":
       return made(name, switched(input));
     case "post-tool-batch":
-      return made(name, { tool_calls: ((input.tool_calls ?? []) as readonly Input[]).map(batched) });
+      return made(name, { tool_calls: ((input.tool_calls ?? []) as readonly JsonObject[]).map(batched) });
     case "tool-denied":
     case "permission-denied":
       return made("tool-denied", {
@@ -114,7 +113,7 @@ const WIRE_FIELDS = [
   "hook_event_name",
 ];
 
-function ownFields(input: Input): Input {
+function ownFields(input: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(input).filter(([field]) => !WIRE_FIELDS.includes(field)));
 }
 
@@ -122,25 +121,25 @@ function made<N extends EventName>(event: N, fields: EventFields[N]): Fired<Even
   return { event, ...fields } as unknown as Fired<EventName>;
 }
 
-function call(tool_name: string, input: Input): EventFields["pre-tool-use"] {
-  const given = (input.tool_input ?? {}) as Input;
+function call(tool_name: string, input: JsonObject): EventFields["pre-tool-use"] {
+  const given = (input.tool_input ?? {}) as JsonObject;
   return { tool_name, input: given, original_input: given, tool_use_id: text(input.tool_use_id) };
 }
 
 /** Hosts do not say which of the calls failed. */
-function batched(one: Input): EventFields["post-tool-batch"]["tool_calls"][number] {
+function batched(one: JsonObject): EventFields["post-tool-batch"]["tool_calls"][number] {
   const { tool_name, input, tool_use_id } = call(text(one.tool_name), one);
   return { tool_name, input, tool_use_id, response: shown(one.tool_response), is_error: false };
 }
 
-function switched({ from_model, to_model, source }: Input): EventFields["post-model-switch"] {
+function switched({ from_model, to_model, source }: JsonObject): EventFields["post-model-switch"] {
   const triggered_by = source === "command" || source === "picker" ? "user" : "automatic";
   return { old_model: text(from_model) || null, new_model: text(to_model), reason: null, triggered_by };
 }
 
-function afterCall(name: string, tool: string, input: Input): EventFields["post-tool-use"] {
+function afterCall(name: string, tool: string, input: JsonObject): EventFields["post-tool-use"] {
   const response = input.tool_response;
-  const inside = (typeof response === "object" && response !== null ? response : {}) as Input;
+  const inside = (typeof response === "object" && response !== null ? response : {}) as JsonObject;
   const error = name === "post-tool-use-failure" ? text(input.error) : shown(inside.error) || null;
   return {
     ...call(tool, input),
@@ -153,14 +152,14 @@ function afterCall(name: string, tool: string, input: Input): EventFields["post-
 }
 
 /** A result as the model reads it, as far as its structured form shows it. */
-function content(response: unknown, inside: Input): string {
+function content(response: unknown, inside: JsonObject): string {
   if (typeof response === "string") return response;
   if (typeof inside.stdout === "string") return [inside.stdout, text(inside.stderr)].filter((t) => t !== "").join("\n");
   return shown(inside.llmContent ?? response);
 }
 
 /** Hosts do not say how often the agent was sent back, or how often it still can be. */
-function atStop(input: Input): EventFields["stop"] {
+function atStop(input: JsonObject): EventFields["stop"] {
   const active = input.stop_hook_active === true;
   return {
     last_assistant_message: text(input.last_assistant_message) || text(input.prompt_response),

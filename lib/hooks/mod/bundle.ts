@@ -14,7 +14,7 @@ const MISSING =
     "File URLPattern setImmediate ReadableStream FinalizationRegistry SharedArrayBuffer WebSocket navigator global " +
     "BroadcastChannel MessageChannel WebAssembly Atomics CompressionStream DOMException").split(" ");
 
-interface Asked {
+interface PathRequest {
   readonly path: string;
 }
 
@@ -40,10 +40,10 @@ export async function modBundle(source: string, minify = false): Promise<Bundle>
       name: "mod",
       setup(build: any) {
         build.onResolve({ filter: /^crochet(?:\/core)?$/ }, () => ({ path: CORE }));
-        build.onResolve({ filter: /^[a-z]/ }, ({ path }: Asked) => {
+        build.onResolve({ filter: /^[a-z]/ }, ({ path }: PathRequest) => {
           return isBuiltin(path) || /^(?:bun|deno):/.test(path) ? { path, namespace: "builtin" } : undefined;
         });
-        build.onLoad({ filter: /^/, namespace: "builtin" }, ({ path }: Asked) => {
+        build.onLoad({ filter: /^/, namespace: "builtin" }, ({ path }: PathRequest) => {
           const named = `/* @__PURE__ */ CROCHET_BUILTIN_${builtins.push(path) - 1}()`;
           const names = Object.keys(process.getBuiltinModule(path) ?? {}).filter((name) =>
             /^(?!default$)\w+$/.test(name)

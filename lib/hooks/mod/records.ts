@@ -1,7 +1,7 @@
 import type { HookRecord } from "../../core/hook.ts";
 import { textOf } from "../../core/messages.ts";
 import type { Model, ModelEvent } from "../../core/model.ts";
-import type { Ran } from "../../process/process.ts";
+import type { ProcessResult } from "../../process/process.ts";
 import type { HookFile } from "../discover.ts";
 import { parseFileName } from "../file/file-name.ts";
 import { type HookConfig, isGuard, moduleRecord, recordBase } from "../file/record.ts";
@@ -52,7 +52,7 @@ export function boundHook(
     ...base,
     kind: isChild ? "module" : "command",
     dialect: "claude",
-    run: async (event): Promise<Ran> => {
+    run: async (event): Promise<ProcessResult> => {
       const { cwd } = await engine.session();
       const words = argv.map((word) => word.startsWith("crochet/") ? `${engine.root}/${word}` : word);
       // As the hooks before this one have left it.
@@ -69,7 +69,7 @@ export function boundHook(
         return { code: 2, signal: null, stdout: "", stderr: `Hook ${name} failed, so this is refused: ${message}` };
       }
     },
-    read: (raw, event) => opinionOf(raw as Ran, event, file.event),
+    read: (raw, event) => opinionOf(raw as ProcessResult, event, file.event),
   });
 }
 

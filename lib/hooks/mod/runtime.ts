@@ -13,10 +13,10 @@ import type { Host } from "../hosts/host.ts";
 import { readEvent } from "../hosts/read-event.ts";
 import { diskOf, type Engine, ownTime, watched } from "./engine.ts";
 import { type Bound, boundHook, type ModHook } from "./records.ts";
+import type { JsonObject } from "../../core/json.ts";
 
-type Fields = { readonly [field: string]: unknown };
-type Event = Fields & { readonly tool?: string; readonly agentId?: string; readonly turnId?: string };
-type Next = (e: unknown) => Promise<Fields>;
+type Event = JsonObject & { readonly tool?: string; readonly agentId?: string; readonly turnId?: string };
+type Next = (e: unknown) => Promise<JsonObject>;
 
 const { events } = claude;
 
@@ -41,7 +41,7 @@ const sequence = { next: 0 };
 const values = new Map<string, Map<string, unknown>>();
 
 /** Asks the hooks of an event, which is in the form of a settings hook's stdin. */
-async function ask(wire: Fields, given: Engine): Promise<{ folded: Folded; event: AnyEvent }> {
+async function ask(wire: JsonObject, given: Engine): Promise<{ folded: Folded; event: AnyEvent }> {
   const heard = readEvent(wire, MOD);
   if (!heard) return { folded: NOTHING, event: {} as AnyEvent };
   const { fired, toolNames: _, ...ids } = heard;
@@ -83,7 +83,7 @@ function texts({ contexts }: Pick<Folded, "contexts">): string[] {
 }
 
 /** A list of texts with more at its end, as a field that is absent if there are none. */
-function joined(field: string, old: unknown, more: readonly string[]): Fields {
+function joined(field: string, old: unknown, more: readonly string[]): JsonObject {
   return more.length > 0 ? { [field]: [...(old ?? []) as string[], ...more] } : {};
 }
 
@@ -91,13 +91,13 @@ function joined(field: string, old: unknown, more: readonly string[]): Fields {
 const OWN = ["tool", "tool_use_id", "agentId", "requestMeta", "consent", "$shadowed"];
 
 /** The flat input of `tool.call` as the tool's own input. */
-export function inputOf(e: Fields): Fields {
+export function inputOf(e: JsonObject): JsonObject {
   const rest = Object.entries(e).filter(([key]) => !OWN.includes(key));
-  return { ...Object.fromEntries(rest), ...e.$shadowed as Fields | undefined };
+  return { ...Object.fromEntries(rest), ...e.$shadowed as JsonObject | undefined };
 }
 
 /** A tool's input as the event that `next` takes: the inverse of `inputOf`. */
-export function flat(e: Fields, input: Fields): Fields {
+export function flat(e: JsonObject, input: JsonObject): JsonObject {
   const kept = Object.entries(e).filter(([key]) => OWN.includes(key) && key !== "$shadowed");
   const shadowed = Object.entries(input).filter(([key]) => OWN.includes(key));
   const rest = Object.entries(input).filter(([key]) => !OWN.includes(key));
@@ -112,7 +112,7 @@ const turns = new Map<string, string>();
 /** What hooks said of a call before its permission was checked. */
 const verdicts = new Map<unknown, Folded>();
 
-export function turnStart(e: Event, next: Next): Promise<Fields> {
+export function turnStart(e: Event, next: Next): Promise<JsonObject> {
   turns.set(e.agentId ?? "", e.turnId!);
   return next(e);
 }
@@ -121,12 +121,12 @@ async function endTurn(e: Event, engine: Engine, folded: Folded): Promise<void> 
   if (ends(folded)) await engine.abort({ turnId: turns.get(e.agentId ?? "") });
 }
 
-async function baseOf(e: Event, engine: Engine): Promise<Fields> {
+async function baseOf(e: Event, engine: Engine): Promise<JsonObject> {
   const { id, cwd } = await engine.session();
   return { session_id: id, cwd, ...(e.agentId !== undefined && { agent_id: e.agentId }) };
 }
 
-export async function toolCall(e: Event, next: Next, engine: Engine): Promise<Fields> {
+export async function toolCall(e: Event, next: Next, engine: Engine): Promise<JsonObject> {
   const base = await baseOf(e, engine);
   const call = { tool_name: e.tool, tool_use_id: e.tool_use_id };
   const wire = { ...base, hook_event_name: "PreToolUse", ...call, tool_input: inputOf(e) };
@@ -134,7 +134,7 @@ export async function toolCall(e: Event, next: Next, engine: Engine): Promise<Fi
   await endTurn(e, engine, pre);
   const deny = against(pre);
   if (deny !== undefined) return { deny };
-  const given = pre.modified ? flat(e, pre.value as Fields) : e;
+  const given = pre.modified ? flat(e, pre.value as JsonObject) : e;
   if (pre.decision !== "continue") verdicts.set(e.tool_use_id, pre);
   const start = Date.now();
   const ran = await next(given).finally(() => verdicts.delete(e.tool_use_id));
@@ -151,7 +151,7 @@ export async function toolCall(e: Event, next: Next, engine: Engine): Promise<Fi
   return { ...out, ...joined("context", ran.context, [...texts(pre), ...said]) };
 }
 
-export async function toolCheck(e: Event, next: Next, engine: Engine): Promise<Fields> {
+export async function toolCheck(e: Event, next: Next, engine: Engine): Promise<JsonObject> {
   const below = await next(e);
   const { decision = "continue", reason } = below.decision === "deny" ? {} : verdicts.get(e.tool_use_id) ?? {};
   const verdict = decision === "continue" ? below : { decision, ...(reason !== undefined && { reason }) };
@@ -171,7 +171,7 @@ export async function toolCheck(e: Event, next: Next, engine: Engine): Promise<F
 let startHeard = false;
 let started = "";
 
-export async function promptSubmit(e: Event, next: Next, engine: Engine): Promise<Fields> {
+export async function promptSubmit(e: Event, next: Next, engine: Engine): Promise<JsonObject> {
   const base = await baseOf(e, engine);
   await engine.mark(base.session_id as string);
   const said: string[] = [];
@@ -189,7 +189,7 @@ export async function promptSubmit(e: Event, next: Next, engine: Engine): Promis
 }
 
 /** Marks the session as one in which the mod is loaded: `/clear` begins another without an event. */
-export async function sessionStart(e: Event, next: Next, engine: Engine): Promise<Fields> {
+export async function sessionStart(e: Event, next: Next, engine: Engine): Promise<JsonObject> {
   await engine.mark((await engine.session()).id);
   return await next(e);
 }
@@ -203,7 +203,7 @@ function sendsBack(folded: Folded): string | undefined {
 }
 
 /** An event in the form of a settings hook's, which is skipped on a machine with managed settings. */
-export async function classic(e: Event, next: Next, engine: Engine): Promise<Fields> {
+export async function classic(e: Event, next: Next, engine: Engine): Promise<JsonObject> {
   const name = e.hook_event_name;
   if (name === "SessionStart") startHeard = true;
   if (name === "Stop") stopHeard = true;
@@ -220,7 +220,7 @@ export async function classic(e: Event, next: Next, engine: Engine): Promise<Fie
 const MOST_SENT_BACK = 8;
 
 /** Stands in for `classic.Stop` where that does not come. */
-export async function turnComplete(e: Event, next: Next, engine: Engine): Promise<Fields> {
+export async function turnComplete(e: Event, next: Next, engine: Engine): Promise<JsonObject> {
   const done = await next(e);
   if (e.agentId !== undefined) return done;
   const isHeard = stopHeard;
@@ -234,7 +234,7 @@ export async function turnComplete(e: Event, next: Next, engine: Engine): Promis
   return done;
 }
 
-export async function compact(e: Event, next: Next, engine: Engine): Promise<Fields> {
+export async function compact(e: Event, next: Next, engine: Engine): Promise<JsonObject> {
   // What is only prepared may never be used.
   if (e.trigger === "precompute") return await next(e);
   const about = { trigger: e.trigger, custom_instructions: e.instructions ?? "" };
@@ -243,7 +243,7 @@ export async function compact(e: Event, next: Next, engine: Engine): Promise<Fie
   return skip === undefined ? await next(e) : { skip };
 }
 
-export async function sessionEnd(e: Event, next: Next, engine: Engine): Promise<Fields> {
+export async function sessionEnd(e: Event, next: Next, engine: Engine): Promise<JsonObject> {
   const base = await baseOf(e, engine);
   const session_id = (e.sessionId ?? base.session_id) as string;
   await ask({ ...base, session_id, hook_event_name: "SessionEnd", reason: e.reason }, engine);

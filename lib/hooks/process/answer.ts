@@ -2,12 +2,12 @@ import { join } from "node:path";
 import type { AnyEvent } from "../../core/events.ts";
 import type { HookContext } from "../../core/hook.ts";
 import { reminder } from "../../core/said.ts";
-import type { Opinion, Said } from "../../core/verdict.ts";
-import type { Json } from "../hosts/claude-answer.ts";
+import type { HookText, Opinion } from "../../core/verdict.ts";
 import { type HookHost, outputFolder, persisted } from "./host.ts";
-import type { Ran } from "../../process/process.ts";
+import type { ProcessResult } from "../../process/process.ts";
 import { PASSED_ON, readCommand, readLate, specificOf } from "./read-ran.ts";
 import { wireLabel, wireName } from "./wire.ts";
+import type { JsonObject } from "../../core/json.ts";
 
 interface Listening extends Speaker {
   readonly registered: string | undefined;
@@ -38,7 +38,7 @@ function fileFor({ event, ctx, host }: Listening, what: string): string {
  *
  * @throws {UnusableAnswer} if that is not an answer
  */
-export function answerOf(ran: Ran, about: Listening): Opinion {
+export function answerOf(ran: ProcessResult, about: Listening): Opinion {
   const { opinion, json, words, exit = false } = readCommand(ran, about.event, about.registered);
   if (words !== undefined) return fromWords(words, ran, about);
   const specific = specificOf(json);
@@ -62,14 +62,14 @@ function withStderr(opinion: Opinion, words: string): Opinion {
  *
  * @throws {UnusableAnswer} if its output looks like an answer but cannot be read
  */
-export function lateAnswer(ran: Ran, about: Listening, rewake = false): readonly Said[] {
+export function lateAnswer(ran: ProcessResult, about: Listening, rewake = false): readonly HookText[] {
   if (ran.ended) return [];
   if (rewake && ran.code === 2) return [complaint(about, ran.stderr || ran.stdout)];
   return lateWords(shortened(readLate(ran, about.event, about.registered, true)!, about));
 }
 
 /** What a hook gives beside its verdict: a prompt to begin with, and rules for the session. */
-function takeAlong(specific: Json, { event, ctx, host }: Listening): void {
+function takeAlong(specific: JsonObject, { event, ctx, host }: Listening): void {
   if (event.event === "session-start" && typeof specific.initialUserMessage === "string") {
     ctx.hookInput(specific.initialUserMessage);
   }
@@ -96,7 +96,7 @@ function shortened(opinion: Opinion, about: Listening): Opinion {
 }
 
 /** Plain text counts if the host passes it on, and as further instructions for a summary. */
-function fromWords(text: string, ran: Ran, about: Listening): Opinion {
+function fromWords(text: string, ran: ProcessResult, about: Listening): Opinion {
   const { event, name } = about;
   if (text === "") return {};
   if (event.event === "pre-compact") {
@@ -139,7 +139,7 @@ export function inHostWords(
     case "stop":
       return denied ? sentBack(opinion, who, from.exit ?? false) : labelled(opinion, who);
     case "user-prompt-submit": {
-      const contexts = opinion.contexts?.map(({ text }): Said => ({
+      const contexts = opinion.contexts?.map(({ text }): HookText => ({
         text: reminder(`${name} hook additional context: ${text}`),
         verbatim: true,
         place: "before",
@@ -180,7 +180,7 @@ export function refusalWords({ event, name, command }: Speaker, reason: string, 
 function sentBack(opinion: Opinion, who: Speaker, exit: boolean): Opinion {
   const { name, command } = who;
   const reason = opinion.reason ?? "";
-  const blocking: Said = { text: reason, label: `${name} hook blocking error from command: "${command}"` };
+  const blocking: HookText = { text: reason, label: `${name} hook blocking error from command: "${command}"` };
   const contexts = [...(exit ? [] : [blocking]), ...labelled(opinion, who).contexts ?? []];
   return { ...opinion, ...(contexts.length > 0 && { contexts }), text: refusalWords(who, reason) };
 }
@@ -205,7 +205,7 @@ function blockingError(label: string, command: string, reason: string): string {
 }
 
 /** What a hook in the background complains of when it ends. */
-function complaint(who: Speaker, words: string): Said {
+function complaint(who: Speaker, words: string): HookText {
   const { event, name, command } = who;
   return {
     text: reminder(blockingError(wireLabel(event, name), command, stderrWords(who, words))),
@@ -214,7 +214,7 @@ function complaint(who: Speaker, words: string): Said {
 }
 
 /** What a hook in the background says in the end: bare, a mark each. */
-function lateWords({ systemMessage, contexts }: Opinion): Said[] {
+function lateWords({ systemMessage, contexts }: Opinion): HookText[] {
   return [...(systemMessage === undefined ? [] : [systemMessage]), ...(contexts ?? []).map((c) => c.text)]
     .map((text) => ({ text: reminder(text), verbatim: true }));
 }

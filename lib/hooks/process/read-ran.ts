@@ -1,9 +1,10 @@
 import { type AnyEvent, EVENTS } from "../../core/events.ts";
 import { kebab } from "../../core/names.ts";
 import { type Opinion, unusable, UnusableAnswer } from "../../core/verdict.ts";
-import { asyncLine, type Json, readClaude, readStdout } from "../hosts/claude-answer.ts";
-import { howEnded, type Ran } from "../../process/process.ts";
+import { asyncLine, readClaude, readStdout } from "../hosts/claude-answer.ts";
+import { howEnded, type ProcessResult } from "../../process/process.ts";
 import { wireName } from "./wire.ts";
+import type { JsonObject } from "../../core/json.ts";
 
 /** A process that gave no answer. `stderr` is what it wrote there. */
 export class FailedCommand extends UnusableAnswer {
@@ -18,7 +19,7 @@ export class FailedCommand extends UnusableAnswer {
 /** What a process said, without the words in which a host shows it. */
 export interface Answered {
   readonly opinion: Opinion;
-  readonly json?: Json;
+  readonly json?: JsonObject;
   /** What it printed, if that is not JSON. */
   readonly words?: string;
   /** Whether it speaks by exit code 2: the reason, or the message for the person, is its stderr. */
@@ -31,7 +32,7 @@ export interface Answered {
  *
  * @throws {UnusableAnswer} if that is not an answer
  */
-export function readRan(ran: Ran, read: (json: Json) => Opinion, mayDeny = true): Answered {
+export function readRan(ran: ProcessResult, read: (json: JsonObject) => Opinion, mayDeny = true): Answered {
   if (ran.code === 2) return refused(ran, read, mayDeny);
   const printed = printedBy(ran);
   if ("json" in printed) return { opinion: read(printed.json), json: printed.json };
@@ -40,7 +41,7 @@ export function readRan(ran: Ran, read: (json: Json) => Opinion, mayDeny = true)
   throw new FailedCommand(`Cannot use the hook's answer as it ${howEnded(ran)}${first && `: ${first}`}`, ran.stderr);
 }
 
-function refused(ran: Ran, read: (json: Json) => Opinion, mayDeny: boolean): Answered {
+function refused(ran: ProcessResult, read: (json: JsonObject) => Opinion, mayDeny: boolean): Answered {
   let said: Answered = { opinion: {} };
   try {
     said = readRan({ ...ran, code: 0 }, read);
@@ -65,7 +66,7 @@ function refused(ran: Ran, read: (json: Json) => Opinion, mayDeny: boolean): Ans
   return { opinion: { ...beside, decision: "deny" }, ...(json && { json }), exit: true };
 }
 
-function printedBy({ stdout, stdoutFile }: Ran): ReturnType<typeof readStdout> {
+function printedBy({ stdout, stdoutFile }: ProcessResult): ReturnType<typeof readStdout> {
   if (stdoutFile !== undefined && stdout.trimStart().startsWith("{")) {
     throw new UnusableAnswer(`Cannot use the hook's output as it is too long: the whole of it is in ${stdoutFile}`);
   }
@@ -76,7 +77,7 @@ function printedBy({ stdout, stdoutFile }: Ran): ReturnType<typeof readStdout> {
 export const PASSED_ON: ReadonlySet<string> = new Set(["session-start", "user-prompt-submit", "post-model-switch"]);
 
 /** Reads what a command hook in the protocol of Claude Code answers to an event that it is `registered` for. */
-export function readCommand(ran: Ran, event: AnyEvent, registered?: string): Answered {
+export function readCommand(ran: ProcessResult, event: AnyEvent, registered?: string): Answered {
   const mayDeny = exitDenies(event, registered);
   const answered = readRan(ran, (json) => readJson(json, event, registered, mayDeny), mayDeny);
   const { words = "" } = answered;
@@ -92,7 +93,7 @@ function exitDenies(event: AnyEvent, registered: string | undefined): boolean {
   return !(subOnly && wireName(event, registered) === "SubagentStart") && EVENTS[event.event].deny !== "ignored";
 }
 
-function readJson(json: Json, event: AnyEvent, registered: string | undefined, mayDeny: boolean): Opinion {
+function readJson(json: JsonObject, event: AnyEvent, registered: string | undefined, mayDeny: boolean): Opinion {
   const opinion = readClaude(json, event.event, wireName(event, registered));
   if (event.event === "agent-start" && !mayDeny) {
     const { decision: _decision, reason: _reason, ...rest } = opinion;
@@ -101,12 +102,12 @@ function readJson(json: Json, event: AnyEvent, registered: string | undefined, m
   return event.event === "post-tool-use" ? withOutput(opinion, specificOf(json), event) : opinion;
 }
 
-export function specificOf(json: Json | undefined): Json {
-  return (json?.hookSpecificOutput ?? {}) as Json;
+export function specificOf(json: JsonObject | undefined): JsonObject {
+  return (json?.hookSpecificOutput ?? {}) as JsonObject;
 }
 
 /** A new result must be of the kind the tool gave; that of a tool of another server is taken as it is. */
-function withOutput(opinion: Opinion, specific: Json, event: AnyEvent & { event: "post-tool-use" }): Opinion {
+function withOutput(opinion: Opinion, specific: JsonObject, event: AnyEvent & { event: "post-tool-use" }): Opinion {
   if (event.tool_name.startsWith("mcp__") && specific.updatedMCPToolOutput !== undefined) {
     return { ...opinion, value: { to: contentOf(specific.updatedMCPToolOutput) } };
   }
@@ -128,7 +129,12 @@ function kindOf(value: unknown): string {
  * What a hook in the background says: it has no verdict, but may have text for the model. Undefined for a hook that is
  * not in the background, by its first line or by `isLate`.
  */
-export function readLate(ran: Ran, event: AnyEvent, registered?: string, isLate = false): Opinion | undefined {
+export function readLate(
+  ran: ProcessResult,
+  event: AnyEvent,
+  registered?: string,
+  isLate = false,
+): Opinion | undefined {
   const [first, ...rest] = ran.stdout.trimStart().split("\n");
   const announced = asyncLine(first!) !== undefined;
   if (!announced && !isLate) return undefined;

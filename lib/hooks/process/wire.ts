@@ -21,7 +21,7 @@ export interface WireFacts {
 /** Looks up, by an event's ids, what else hooks outside this process get. Supplied by the agent. */
 export type WireContext = (event: AnyEvent) => WireFacts;
 
-type Fields = Record<string, unknown>;
+type WireFields = Record<string, unknown>;
 
 /**
  * The name of an event on the wire. If one moment has several names, the hook reads the one it was
@@ -72,7 +72,7 @@ const MODELESS = new Set([
 ]);
 
 /** The object a hook outside this process reads: keys and their order are the host's. */
-export function wireInput(event: AnyEvent, cwd: string, facts: WireFacts = {}, registered?: string): Fields {
+export function wireInput(event: AnyEvent, cwd: string, facts: WireFacts = {}, registered?: string): WireFields {
   const name = wireName(event, registered);
   const sub = event.parent_agent_id !== undefined;
   return {
@@ -99,7 +99,7 @@ function hasMode({ event }: AnyEvent, name: string): boolean {
 }
 
 /** An event's own fields in the host's order; events the host does not have keep ours, in the table's order. */
-function eventFields(event: AnyEvent, name: string, facts: WireFacts): Fields {
+function eventFields(event: AnyEvent, name: string, facts: WireFacts): WireFields {
   switch (event.event) {
     case "pre-tool-use":
       return { tool_name: event.tool_name, tool_input: event.input, tool_use_id: event.tool_use_id };
@@ -142,8 +142,8 @@ function eventFields(event: AnyEvent, name: string, facts: WireFacts): Fields {
 }
 
 /** The fields as the table says; an event that no other host has carries the turn and the time too. */
-function plain(event: AnyEvent, isOwn = false): Fields {
-  const own = event as AnyEvent & Fields;
+function plain(event: AnyEvent, isOwn = false): WireFields {
+  const own = event as AnyEvent & WireFields;
   const sent = plainFields(event.event)!.filter(([name, { wire, isSent }]) =>
     wire !== null && (isSent?.(own[name], own) ?? true)
   );
@@ -153,19 +153,19 @@ function plain(event: AnyEvent, isOwn = false): Fields {
 
 function afterTool(
   { tool_name, input, tool_use_id, failed, error, duration_ms, result }: EventOf<"post-tool-use">,
-): Fields {
+): WireFields {
   const tool_input = input;
   return failed
     ? { tool_name, tool_input, tool_use_id, error: error ?? "", is_interrupt: false, duration_ms }
     : { tool_name, tool_input, tool_response: result.response, tool_use_id, duration_ms };
 }
 
-function switched({ old_model, new_model, triggered_by }: EventOf<"model-switch" | "post-model-switch">): Fields {
+function switched({ old_model, new_model, triggered_by }: EventOf<"model-switch" | "post-model-switch">): WireFields {
   const source = triggered_by === "user" ? "command" : "sdk";
   return { from_model: old_model, to_model: new_model, requested_model: new_model, source };
 }
 
-function stamped({ turn_id, timestamp }: AnyEvent): Fields {
+function stamped({ turn_id, timestamp }: AnyEvent): WireFields {
   return { turn_id, timestamp };
 }
 
@@ -182,9 +182,9 @@ export function projection(event: AnyEvent): Projection {
   return Object.create(event, aliasesOf(event));
 }
 
-const of = (projected: unknown) => Object.getPrototypeOf(projected) as AnyEvent & Fields;
+const of = (projected: unknown) => Object.getPrototypeOf(projected) as AnyEvent & WireFields;
 
-function alias(read: (event: AnyEvent & Fields) => unknown): PropertyDescriptor {
+function alias(read: (event: AnyEvent & WireFields) => unknown): PropertyDescriptor {
   return {
     get() {
       return read(of(this));
@@ -231,7 +231,7 @@ const TOOL_ALIASES: PropertyDescriptorMap = {
   result: response,
   tool_response: response,
   path: alias((event) => {
-    const given = event.input as Fields;
+    const given = event.input as WireFields;
     return given.path ?? given.file_path;
   }),
 };

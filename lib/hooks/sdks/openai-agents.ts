@@ -1,10 +1,9 @@
-import { parsed } from "../../core/json.ts";
+import { type JsonObject, parsed } from "../../core/json.ts";
 import type { Folded } from "../../core/fold.ts";
 import { ToolDeniedError } from "../wrap-tool-call.ts";
 import { hooksOf, TOOL_EVENTS, ToolCalls } from "./load.ts";
 
 type AgentTool = { readonly type: string; readonly name: string };
-type Input = { readonly [key: string]: unknown };
 type Details = { readonly toolCall?: { readonly callId: string } };
 
 interface FunctionTool extends AgentTool {
@@ -23,7 +22,7 @@ export async function openaiAgents(folder: string): Promise<OpenAiAgentsHooks> {
   const calls = new ToolCalls(await hooksOf(folder, sdk, (event) => TOOL_EVENTS.includes(event)), sdk);
   /** What hooks said when the SDK asked whether a call needs a person, so that each is asked once. */
   const judged = new Map<string, Folded>();
-  const judge = async (tool_name: string, input: Input, id: string): Promise<Folded> => {
+  const judge = async (tool_name: string, input: JsonObject, id: string): Promise<Folded> => {
     const said = judged.get(id) ?? await calls.fire({ event: "pre-tool-use", tool_name, input, tool_use_id: id });
     judged.set(id, said);
     return said;
@@ -31,9 +30,10 @@ export async function openaiAgents(folder: string): Promise<OpenAiAgentsHooks> {
   const hooked = (tool: FunctionTool): FunctionTool => ({
     ...tool,
     needsApproval: async (context, input, id = "") =>
-      (await judge(tool.name, input as Input, id)).decision === "ask" || await tool.needsApproval(context, input, id),
+      (await judge(tool.name, input as JsonObject, id)).decision === "ask" ||
+      await tool.needsApproval(context, input, id),
     invoke: async (context, text, details) => {
-      const input = (parsed(text) ?? {}) as Input;
+      const input = (parsed(text) ?? {}) as JsonObject;
       const id = details?.toolCall?.callId ?? "";
       const said = await judge(tool.name, input, id);
       judged.delete(id);

@@ -7,7 +7,7 @@ import { moduleRecord } from "../file/record.ts";
 import { fitted } from "../hosts/fit-record.ts";
 import { type Served, writeAnswer } from "../hosts/write-answer.ts";
 import type { HookFile } from "../discover.ts";
-import type { Ran } from "../../process/process.ts";
+import type { ProcessResult } from "../../process/process.ts";
 import type { AskedModule, Serving } from "../serve.ts";
 import type { ServedCommand } from "./command.ts";
 
@@ -98,7 +98,7 @@ function repeated(asked: NonNullable<AskedModule["asked"]>, ctx: Context): Retur
   return asked.answer as ReturnType<Hook>;
 }
 
-function unchanged({ stdout, stderr, code, signal }: Ran): Served {
+function unchanged({ stdout, stderr, code, signal }: ProcessResult): Served {
   const { signals } = process.getBuiltinModule("node:os").constants;
   return { stdout, stderr, code: code ?? 128 + (signals[signal as NodeJS.Signals] ?? 0) };
 }

@@ -6,7 +6,7 @@ import type { HookFile } from "../discover.ts";
 import { readHeader, recordBase } from "../file/record.ts";
 import type { Host } from "../hosts/host.ts";
 import type { HostEvent } from "../hosts/read-event.ts";
-import { type Ran, runProcess } from "../../process/process.ts";
+import { type ProcessResult, runProcess } from "../../process/process.ts";
 import { programOf } from "../../process/program.ts";
 import { readCommand, readLate, specificOf } from "../process/read-ran.ts";
 import { wireInput } from "../process/wire.ts";
@@ -15,7 +15,7 @@ import type { ServeOptions } from "../serve.ts";
 export interface ServedCommand {
   readonly record: HookRecord;
   /** How its process ended, once it has. */
-  readonly ran: () => Ran | undefined;
+  readonly ran: () => ProcessResult | undefined;
 }
 
 /** The script gets what a hook of Claude Code gets: the host's own bytes if the host is like Claude Code. */
@@ -26,9 +26,9 @@ export function servedCommand(
   host: Host,
   options: ServeOptions,
 ): ServedCommand {
-  let ended: Ran | undefined;
+  let ended: ProcessResult | undefined;
   const facts = factsOf(stdin);
-  const run = async (event: AnyEvent, ctx: HookContext): Promise<Ran> => {
+  const run = async (event: AnyEvent, ctx: HookContext): Promise<ProcessResult> => {
     const input = !host.likeClaude
       ? `${JSON.stringify(wireInput(event, heard.cwd, facts, file.event))}\n`
       : stdin.endsWith("\n")
@@ -40,7 +40,7 @@ export function servedCommand(
     return ended = await runProcess({ ...programOf(file), cwd, env, input, signal: ctx.signal });
   };
   const base = recordBase(file, readHeader(file.text), file.path);
-  const read: HookRecord["read"] = (raw, event) => opinionOf(raw as Ran, event, file.event);
+  const read: HookRecord["read"] = (raw, event) => opinionOf(raw as ProcessResult, event, file.event);
   return { record: { ...base, kind: "command", dialect: "claude", run, read }, ran: () => ended };
 }
 
@@ -50,7 +50,7 @@ function factsOf(stdin: string): { transcript_path: string } {
 }
 
 /** What a script said. Only Claude Code takes a prompt to begin with: for the others it is text for the model. */
-export function opinionOf(ran: Ran, event: AnyEvent, registered: string): Opinion {
+export function opinionOf(ran: ProcessResult, event: AnyEvent, registered: string): Opinion {
   const late = readLate(ran, event, registered);
   if (late) return late;
   const { opinion, json } = readCommand(ran, event, registered);

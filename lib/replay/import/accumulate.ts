@@ -1,6 +1,6 @@
 import type * as Sdk from "@anthropic-ai/sdk/resources/beta/messages";
-import { isObject, parsed } from "../../core/json.ts";
-import { type Exchange, ImportRefused, type JsonObject, objectOf } from "./exchange.ts";
+import { isObject, type JsonObject, parsed } from "../../core/json.ts";
+import { type Exchange, ImportRefused, objectOf } from "./exchange.ts";
 
 /** The kinds of piece that a block of the API is streamed in, as the SDK's types have them. */
 const DELTAS: readonly string[] = [

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { brotliDecompressSync, constants, gunzipSync, inflateSync } from "node:zlib";
 import * as zlib from "node:zlib";
-import { isObject } from "../../core/json.ts";
+import { isObject, type JsonObject } from "../../core/json.ts";
 
 /** One recorded request and its response. Header names are in lower case. */
 export interface Exchange {
@@ -40,8 +40,6 @@ export interface RecordingFile {
 
 /** Reads a file by its path from the folder of a recording; undefined if there is none. */
 export type ReadBeside = (path: string) => Uint8Array | undefined;
-
-export type JsonObject = { readonly [key: string]: unknown };
 
 /** The value if it is an object, otherwise an empty object. */
 export function objectOf(value: unknown): JsonObject {

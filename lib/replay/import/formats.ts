@@ -1,9 +1,9 @@
 import { Buffer } from "node:buffer";
 import { errorStatus } from "../../http/errors.ts";
-import { isObject, parsed } from "../../core/json.ts";
+import { isObject, type JsonObject, parsed } from "../../core/json.ts";
 import { sha256 } from "../../runtime/sha256.ts";
 import { beginsAsStream } from "./accumulate.ts";
-import { type Exchange, exchangeOf, ImportRefused, type JsonObject, objectOf, type RecordingFile } from "./exchange.ts";
+import { type Exchange, exchangeOf, ImportRefused, objectOf, type RecordingFile } from "./exchange.ts";
 
 /** Reads a file of one format; undefined if it is not one. @throws {ImportRefused} if the file is broken */
 type Read = (file: RecordingFile) => Exchange[] | undefined;

@@ -6,9 +6,10 @@ import { placer, placesHere } from "../redact/places.ts";
 import { placeholdersIn, redactor } from "../redact/redact.ts";
 import type { Attempt, Tape } from "../tape.ts";
 import { accumulate, type Accumulated, UNTYPED } from "./accumulate.ts";
-import { type Exchange, ImportRefused, type JsonObject, objectOf, type ReadBeside } from "./exchange.ts";
+import { type Exchange, ImportRefused, objectOf, type ReadBeside } from "./exchange.ts";
 import { readRecording } from "./read.ts";
 import { toTape } from "./to-tape.ts";
+import type { JsonObject } from "../../core/json.ts";
 
 /** A recording of another tool that became a tape. */
 export interface Imported {

@@ -1,9 +1,9 @@
 import { basename } from "node:path";
-import { isObject } from "../../core/json.ts";
+import { isObject, type JsonObject } from "../../core/json.ts";
 import { sha256 } from "../../runtime/sha256.ts";
 import { hostName, type SessionFiles } from "../../transcript/sessions/find.ts";
 import { readSession, type Session } from "../../transcript/sessions/read.ts";
-import { type Fields, fieldsOf, type LogLine, textIn } from "../../transcript/sessions/session.ts";
+import { fieldsOf, type LogLine, textIn } from "../../transcript/sessions/session.ts";
 import { canonical } from "../canonical.ts";
 import { placesHere } from "../redact/places.ts";
 import { placeholdersIn, redactor } from "../redact/redact.ts";
@@ -109,8 +109,8 @@ function hashOf(text: string): string {
 
 /** Puts requests together: each has its messages as hashes, after a part of an earlier one. */
 class Bodies {
-  readonly #shapes = new Map<string, Fields>();
-  readonly #messages = new Map<string, Fields>();
+  readonly #shapes = new Map<string, JsonObject>();
+  readonly #messages = new Map<string, JsonObject>();
   /** Of each request, whose base was logged before it. */
   readonly #hashes = new Map<string, readonly string[]>();
 
@@ -126,7 +126,7 @@ class Bodies {
   }
 
   /** The body of a request; undefined if a part of it is not in the log. */
-  of(request: Fields): Fields | undefined {
+  of(request: JsonObject): JsonObject | undefined {
     const { betas: _, ...params } = fieldsOf(request.params);
     const shape = this.#shapes.get(textIn(request.shapeHash));
     const messages = this.#hashes.get(textIn(request.id))?.map((hash) => this.#messages.get(hash));
@@ -140,7 +140,7 @@ class Bodies {
     return { ...body, system: [billingBlock(), ...body.system] };
   }
 
-  #note({ id, base, keep, tail }: Fields): void {
+  #note({ id, base, keep, tail }: JsonObject): void {
     const before = base === undefined ? [] : this.#hashes.get(textIn(base));
     if (!before || before.length < Number(keep ?? 0)) return;
     const kept = before.slice(0, Number(keep ?? 0));
@@ -149,7 +149,7 @@ class Bodies {
 }
 
 /** The messages of a conversation as they are sent: a reply's blocks together, and results that follow each other. */
-function* transcript(lines: readonly LogLine[]): Generator<Fields> {
+function* transcript(lines: readonly LogLine[]): Generator<JsonObject> {
   const replies = new Map<unknown, unknown[]>();
   let results: unknown[] = [];
   for (const { value } of lines) {
@@ -171,7 +171,7 @@ function* transcript(lines: readonly LogLine[]): Generator<Fields> {
 
 /** The answer to each request, by its id: one message, as its stream is not in the log. */
 function repliesIn(lines: readonly LogLine[]): Map<string, Attempt> {
-  const found = new Map<string, { message: Fields; content: unknown[]; requestId: string }>();
+  const found = new Map<string, { message: JsonObject; content: unknown[]; requestId: string }>();
   for (const { value } of lines) {
     if (value.type !== "assistant" || typeof value.requestRef !== "string") continue;
     const message = fieldsOf(value.message);

@@ -1,4 +1,4 @@
-import { isObject, parsed } from "../../core/json.ts";
+import { isObject, type JsonObject, parsed } from "../../core/json.ts";
 import type { ModelEvent, ModelRequest } from "../../core/model.ts";
 import { DONE } from "../../http/sse.ts";
 import { chatReader } from "../../openai/chat-reply.ts";
@@ -7,10 +7,9 @@ import { responsesReader } from "../../openai/responses-reply.ts";
 import type { Piece } from "../redact/mask.ts";
 import type { Attempt, TapeEvent } from "../tape.ts";
 import type { Api } from "../../log/entry.ts";
-import type { Fields } from "./api.ts";
 
 /** The JSON of a frame; undefined for one without JSON, as `data: [DONE]`. */
-export function dataOf({ event, raw = "" }: Pick<TapeEvent, "event" | "raw">): Fields | undefined {
+export function dataOf({ event, raw = "" }: Pick<TapeEvent, "event" | "raw">): JsonObject | undefined {
   const data = event ?? parsed(/^data:(.*)$/m.exec(raw)?.[1] ?? "");
   return isObject(data) ? data : undefined;
 }
@@ -71,7 +70,7 @@ function geminiReader(request: ModelRequest, emit: (event: ModelEvent) => void):
 }
 
 /** The pieces of texts in a frame. */
-export function piecesOf(api: Api, data: Fields): Piece[] {
+export function piecesOf(api: Api, data: JsonObject): Piece[] {
   const pieces: Piece[] = [];
   const add = (key: string, path: Piece["path"], text: unknown, form: Piece["form"] = "plain") => {
     if (typeof text === "string") pieces.push({ key, path, text, form });

@@ -1,10 +1,8 @@
-import { isObject } from "../../core/json.ts";
+import { isObject, type JsonObject } from "../../core/json.ts";
 import { errorType } from "../../http/errors.ts";
 import type { Api } from "../../log/entry.ts";
 import { type Cause, differs } from "../drift/difference.ts";
 import { normalised } from "../normalise.ts";
-
-export type Fields = { readonly [key: string]: unknown };
 
 /** A request of another program, as it was sent: without its credentials and the prefix of our server. */
 export interface Sent {
@@ -16,7 +14,7 @@ export interface Sent {
   /** The headers that say which program, which version of the API and which agent it is. */
   readonly headers: { readonly [name: string]: string };
   /** Absent if there was none, as in a GET. */
-  readonly body?: Fields;
+  readonly body?: JsonObject;
 }
 
 /** The field of a body that holds the conversation. */
@@ -41,7 +39,7 @@ export function asksModel({ method, path }: Pick<Sent, "method" | "path">): bool
 }
 
 /** The items of a conversation; none if it is a single text, or there is none. */
-export function itemsOf({ api, body }: Pick<Sent, "api" | "body">): readonly Fields[] {
+export function itemsOf({ api, body }: Pick<Sent, "api" | "body">): readonly JsonObject[] {
   const items = body?.[ITEMS[api]];
   return Array.isArray(items) && items.every(isObject) ? items : [];
 }
@@ -50,7 +48,7 @@ export function itemsOf({ api, body }: Pick<Sent, "api" | "body">): readonly Fie
 export type Part = "system" | "opening" | "user" | "result" | "model" | "tools" | "params";
 
 /** Who an item of the conversation comes from. */
-function whose(api: Api, { role, type }: Fields): Part {
+function whose(api: Api, { role, type }: JsonObject): Part {
   if (api === "responses" && typeof type === "string" && type !== "message") {
     if (type.endsWith("_output")) return "result";
     return type.endsWith("_tools") ? "tools" : "model";
@@ -77,7 +75,7 @@ export function partsOf(sent: Pick<Sent, "api" | "body">): (path: string) => Par
     if (!item) return "user"; // the whole conversation as one text
     const part = whose(api, item);
     if (part !== "user") return part;
-    const inside = (item[inner!] as readonly Fields[] | undefined)?.[Number(block)];
+    const inside = (item[inner!] as readonly JsonObject[] | undefined)?.[Number(block)];
     const isResult = isObject(inside) &&
       (/tool_result$/.test(String(inside.type)) || isObject(inside.functionResponse));
     return isResult ? "result" : isOpening(Number(at)) ? "opening" : "user";

@@ -1,11 +1,11 @@
-import { isObject } from "../../core/json.ts";
+import { isObject, type JsonObject } from "../../core/json.ts";
 import { canonical } from "../canonical.ts";
 import type { HeadFact } from "../../log/entry.ts";
-import { type Fields, ITEMS, itemsOf, type Sent } from "./api.ts";
+import { ITEMS, itemsOf, type Sent } from "./api.ts";
 import { modelOf } from "./readable.ts";
 
 /** A request as a tape's lines have it, without the items of its conversation, each of which is written once. */
-export function splitSent(sent: Sent): Omit<HeadFact, "head" | "tools"> & { readonly tools?: readonly Fields[] } {
+export function splitSent(sent: Sent): Omit<HeadFact, "head" | "tools"> & { readonly tools?: readonly JsonObject[] } {
   const { api, method, path, query, headers, body = {} } = sent;
   const { model, system, tools, [ITEMS[api]]: items, ...rest } = body;
   const isSystem = typeof system === "string" || isBlocks(system);
@@ -29,14 +29,14 @@ export function splitSent(sent: Sent): Omit<HeadFact, "head" | "tools"> & { read
   };
 }
 
-function isBlocks(value: unknown): value is readonly Fields[] {
+function isBlocks(value: unknown): value is readonly JsonObject[] {
   return Array.isArray(value) && value.length > 0 && value.every(isObject);
 }
 
 /** What `splitSent` took apart, as one request again. */
 export function joinSent(
   { api, method = "POST", path = "", query, model, params, system, wire = {} }: HeadFact,
-  tools: readonly Fields[],
+  tools: readonly JsonObject[],
   items: readonly unknown[],
 ): Sent {
   const sent = { api: api!, method, path, ...(query !== undefined && { query }), headers: wire };
@@ -59,7 +59,7 @@ export function sentHead(sent: Sent): string {
 }
 
 /** What a line calls a tool. */
-export function toolName(tool: Fields): string {
+export function toolName(tool: JsonObject): string {
   const { name, function: called, type } = tool;
   return String(name ?? (isObject(called) ? called.name : undefined) ?? type ?? Object.keys(tool)[0]);
 }

@@ -1,9 +1,9 @@
 import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, createServer as createSocketServer, type Server, type Socket } from "node:net";
-import { isObject, parsed } from "../../core/json.ts";
+import { isObject, type JsonObject, parsed } from "../../core/json.ts";
 import { decompressed } from "../import/exchange.ts";
-import { apiOf, errorBody, type Fields, type Sent } from "./api.ts";
+import { apiOf, errorBody, type Sent } from "./api.ts";
 import { keptHeaders } from "./program.ts";
 
 /** The providers, each by the first part of the paths below which it is served. */
@@ -147,7 +147,7 @@ function withoutKey(query: string): string {
 }
 
 /** A body as a value; one that is not a JSON object is kept as a text. */
-function bodyOf(bytes: Uint8Array, encoding = ""): Fields {
+function bodyOf(bytes: Uint8Array, encoding = ""): JsonObject {
   const text = new TextDecoder().decode(decompressed(bytes, encoding));
   const value = parsed(text);
   return isObject(value) ? value : text === "" ? {} : { $body: value ?? text };

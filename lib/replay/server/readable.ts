@@ -1,7 +1,7 @@
-import { isObject, parsed } from "../../core/json.ts";
+import { isObject, type JsonObject, parsed } from "../../core/json.ts";
 import { type Block, type Message, textOf } from "../../core/messages.ts";
 import type { TapeRequest } from "../tape.ts";
-import { type Fields, ITEMS, itemsOf, type Sent } from "./api.ts";
+import { ITEMS, itemsOf, type Sent } from "./api.ts";
 
 /** A request of any API as a tape shows it: for people, totals and faults, never to be compared. */
 export function readable(sent: Sent): TapeRequest {
@@ -14,7 +14,7 @@ export function readable(sent: Sent): TapeRequest {
     model: modelOf(sent) || (typeof model === "string" ? model : sent.path),
     params,
     system: [
-      ...blocksOf(system ?? instructions ?? (systemInstruction as Fields | undefined)?.parts),
+      ...blocksOf(system ?? instructions ?? (systemInstruction as JsonObject | undefined)?.parts),
       ...messages.filter(({ role }) => role === "system").flatMap(({ content }) => content),
     ],
     tools: (Array.isArray(tools) ? tools : []).flatMap(toolsIn),
@@ -31,7 +31,7 @@ export function modelOf({ api, path, body }: Sent): string {
 type AnyMessage = { readonly role: "user" | "assistant" | "system"; readonly content: Block[] };
 
 /** The tools that one entry of a list describes. */
-function toolsIn(tool: unknown): Fields[] {
+function toolsIn(tool: unknown): JsonObject[] {
   if (!isObject(tool)) return [];
   if (Array.isArray(tool.functionDeclarations)) return tool.functionDeclarations.filter(isObject);
   return [isObject(tool.function) ? tool.function : tool];
@@ -55,7 +55,7 @@ function roleOf(role: unknown): AnyMessage["role"] {
   return role === "system" || role === "developer" ? "system" : "user";
 }
 
-function anthropicMessage({ role, content }: Fields): AnyMessage {
+function anthropicMessage({ role, content }: JsonObject): AnyMessage {
   const blocks = Array.isArray(content) ? content.filter(isObject) as unknown as Block[] : blocksOf(content);
   return { role: roleOf(role), content: blocks };
 }
@@ -78,7 +78,7 @@ function toolResult(id: unknown, said: unknown): Block {
   return { type: "tool_result", tool_use_id: String(id), content } as Block;
 }
 
-function chatMessage({ role, content, tool_calls, tool_call_id }: Fields): AnyMessage {
+function chatMessage({ role, content, tool_calls, tool_call_id }: JsonObject): AnyMessage {
   if (role === "tool") return { role: "user", content: [toolResult(tool_call_id, content)] };
   const calls = (Array.isArray(tool_calls) ? tool_calls : []).filter(isObject).map(({ id, function: called }) => {
     const { name, arguments: input } = isObject(called) ? called : {};
@@ -87,7 +87,7 @@ function chatMessage({ role, content, tool_calls, tool_call_id }: Fields): AnyMe
   return { role: roleOf(role), content: [...blocksOf(content), ...calls] };
 }
 
-function responsesItem(item: Fields): AnyMessage {
+function responsesItem(item: JsonObject): AnyMessage {
   const { type = "message", role, content, call_id, name, output } = item;
   if (type === "message") return { role: roleOf(role), content: blocksOf(content) };
   if (String(type).endsWith("_output")) return { role: "user", content: [toolResult(call_id, output)] };
@@ -98,7 +98,7 @@ function responsesItem(item: Fields): AnyMessage {
   return { role: "assistant", content: [toolUse(call_id ?? item.id, name ?? type, input)] };
 }
 
-function geminiContent({ role, parts }: Fields): AnyMessage {
+function geminiContent({ role, parts }: JsonObject): AnyMessage {
   const content = (Array.isArray(parts) ? parts : []).filter(isObject).flatMap((part): Block[] => {
     const { functionCall: call, functionResponse: response } = part;
     if (isObject(call)) return [toolUse(call.id, call.name, call.args)];

@@ -1,7 +1,7 @@
-import { isObject } from "../../core/json.ts";
+import { isObject, type JsonObject } from "../../core/json.ts";
 import { normalised } from "../normalise.ts";
 import type { Api } from "../../log/entry.ts";
-import { type Fields, ITEMS, itemsOf, mapSent, type Part, partsOf, type Sent } from "./api.ts";
+import { ITEMS, itemsOf, mapSent, type Part, partsOf, type Sent } from "./api.ts";
 
 /** The programs whose requests are known to differ from run to run. */
 const CLIENTS: { readonly [client: string]: RegExp } = {
@@ -34,7 +34,7 @@ interface Rule {
   readonly needs?: RegExp;
   /** Fields of the body that say who asks: a tape has no texts in them. */
   readonly anonymous?: readonly string[];
-  readonly shape?: (sent: Sent) => Fields;
+  readonly shape?: (sent: Sent) => JsonObject;
   /** Only if the run is not in the workspace it was recorded in. */
   readonly elsewhere?: true;
 }
@@ -170,7 +170,7 @@ export const RULES: { readonly [name: string]: Rule } = {
 };
 
 /** Stands for the billing line, if its text is not known. */
-export function billingBlock(): Fields {
+export function billingBlock(): JsonObject {
   return { type: "text", text: "{billing}" };
 }
 
@@ -241,13 +241,16 @@ function without<T>(value: T, [key, ...rest]: readonly string[]): T {
   return others as T;
 }
 
-function withItems({ api, body }: Sent, change: (item: Fields, at: number, all: readonly Fields[]) => Fields): Fields {
+function withItems(
+  { api, body }: Sent,
+  change: (item: JsonObject, at: number, all: readonly JsonObject[]) => JsonObject,
+): JsonObject {
   const items = itemsOf({ api, body: body! });
   const changed = items.map(change);
   return changed.some((item, i) => item !== items[i]) ? { ...body, [ITEMS[api]]: changed } : body!;
 }
 
-function asBlocks(sent: Sent): Fields {
+function asBlocks(sent: Sent): JsonObject {
   const block = (text: string) => [{ type: "text", text }];
   const body = withItems(
     sent,
@@ -257,8 +260,8 @@ function asBlocks(sent: Sent): Fields {
 }
 
 /** Results of calls that ran in parallel come in any order. */
-function inCallOrder(sent: Sent): Fields {
-  const idsOf = (item: Fields | undefined, key: string) =>
+function inCallOrder(sent: Sent): JsonObject {
+  const idsOf = (item: JsonObject | undefined, key: string) =>
     Array.isArray(item?.content)
       ? item.content.flatMap((b) => isObject(b) && typeof b[key] === "string" ? [b[key]] : [])
       : [];
@@ -266,7 +269,7 @@ function inCallOrder(sent: Sent): Fields {
     const results = idsOf(item, "tool_use_id");
     const calls = idsOf(all.slice(0, at).findLast(({ role }) => role === "assistant"), "id");
     if (results.length < 2 || results.some((id) => !calls.includes(id))) return item;
-    const content = item.content as readonly Fields[];
+    const content = item.content as readonly JsonObject[];
     const sorted = content.filter((block) => "tool_use_id" in block)
       .toSorted((a, b) => calls.indexOf(a.tool_use_id as string) - calls.indexOf(b.tool_use_id as string));
     if (sorted.every((block, i) => block.tool_use_id === results[i])) return item;
@@ -275,7 +278,7 @@ function inCallOrder(sent: Sent): Fields {
 }
 
 /** Ids by the order in which they first appear: a call and its result keep the same one. */
-function callsNumbered(sent: Sent): Fields {
+function callsNumbered(sent: Sent): JsonObject {
   const numbers = new Map<unknown, string>();
   const number = (id: unknown) => numbers.get(id) ?? numbers.set(id, `{call-${numbers.size + 1}}`).get(id)!;
   return withItems(sent, (item) => {

@@ -60,9 +60,9 @@ export function conversationArbitrary(options: ConversationOptions = {}): Arbitr
   ).map(([before, last, answered]) => messagesOf([...before, { ...last, calls: [] }], answered));
 }
 
-type Fields<T> = { [K in keyof T]: Arbitrary<T[K]> };
+type FieldArbitraries<T> = { [K in keyof T]: Arbitrary<T[K]> };
 
-function talkFields(fc: FastCheck): Fields<Talk> {
+function talkFields(fc: FastCheck): FieldArbitraries<Talk> {
   const words = textArbitrary(fc, SENTENCES).map(spoken);
   const prompt = textArbitrary(fc, PROMPTS).map((said): Block => text(spoken(said)));
   const thinking = words.map((thought): Block => ({ type: "thinking", thinking: thought, signature: "c2lnbmF0dXJl" }));

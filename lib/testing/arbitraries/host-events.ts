@@ -4,7 +4,7 @@ import type { EventSetting, WireEvent } from "../../hooks/hosts/host.ts";
 import { hostEvent, type HostName, HOSTS } from "../../hooks/hosts/index.ts";
 import { wireInput } from "../../hooks/process/wire.ts";
 
-type Fields = Record<string, unknown>;
+type HostFields = Record<string, unknown>;
 
 /** Fields that versions of the host and its settings leave out. */
 const MAY_LACK = [
@@ -39,7 +39,7 @@ export function asClaude(
 }
 
 /** What the host knows and our events do not say. */
-function beside(event: AnyEvent): Fields {
+function beside(event: AnyEvent): HostFields {
   if ("tool_name" in event && event.tool_name.startsWith("mcp__")) {
     return { mcp_server: { name: event.tool_name.split("__")[1], source: "dynamic" } };
   }
@@ -56,7 +56,7 @@ function beside(event: AnyEvent): Fields {
   return {};
 }
 
-function without(fields: Fields, gone: readonly string[]): Fields {
+function without(fields: HostFields, gone: readonly string[]): HostFields {
   return Object.fromEntries(Object.entries(fields).filter(([field]) => !gone.includes(field)));
 }
 

@@ -3,12 +3,11 @@ import { compileMatcher } from "../../hooks/match.ts";
 import { sampleResponse } from "../../hooks/samples.ts";
 import { PROMPTS, SENTENCES } from "../../hooks/event-fields.ts";
 import { type FastCheck, pathArbitrary, type Scene, textArbitrary } from "./texts.ts";
-
-type Fields = { readonly [field: string]: unknown };
+import type { JsonObject } from "../../core/json.ts";
 
 export interface Called {
   readonly tool_name: string;
-  readonly input: Fields;
+  readonly input: JsonObject;
   /** The tool's structured result, in the form its host gives it. */
   readonly response: unknown;
   /** The same as the model reads it. */
@@ -19,7 +18,7 @@ export interface Called {
 type Inputs = { readonly [field: string]: Arbitrary<unknown> };
 
 /** An object as JSON.parse makes it; each field with a `?` is left out half the time. */
-function partial(fc: FastCheck, fields: Inputs): Arbitrary<Fields> {
+function partial(fc: FastCheck, fields: Inputs): Arbitrary<JsonObject> {
   const made = Object.entries(fields).map(([key, value]) =>
     fc.tuple(fc.constant(key.replace("?", "")), value, key.endsWith("?") ? fc.boolean() : fc.constant(true))
   );

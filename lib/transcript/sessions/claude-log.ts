@@ -1,7 +1,6 @@
 import {
   type AgentLog,
   type CallOutcome,
-  type Fields,
   fieldsOf,
   type Moment,
   type ReadLane,
@@ -9,6 +8,7 @@ import {
   textsOf,
   type ToolCall,
 } from "./session.ts";
+import type { JsonObject } from "../../core/json.ts";
 
 /** A reply is logged block by block: its lines are known by the message's id. */
 interface Reply {
@@ -84,7 +84,7 @@ export function readClaude({ path, lines, agent, lane }: AgentLog): ReadLane {
   return { moments, modelCalls: [...replies.values()].filter(({ ended }) => ended).length, version };
 }
 
-function blocksOf({ content }: Fields): Fields[] {
+function blocksOf({ content }: JsonObject): JsonObject[] {
   return Array.isArray(content)
     ? content.map(fieldsOf)
     : typeof content === "string"
@@ -94,7 +94,7 @@ function blocksOf({ content }: Fields): Fields[] {
 
 /** Whether a person typed it: versions that do not say so mark only what was made otherwise. */
 function isTyped(
-  { promptSource, isMeta, isCompactSummary, isSidechain }: Fields,
+  { promptSource, isMeta, isCompactSummary, isSidechain }: JsonObject,
   text: string,
   says: boolean,
 ): boolean {
@@ -102,7 +102,7 @@ function isTyped(
   return says ? promptSource === "typed" || promptSource === "sdk" : text !== "";
 }
 
-function outcomeOf({ permissionDecision, toolDenialKind }: Fields, block: Fields, text: string): CallOutcome {
+function outcomeOf({ permissionDecision, toolDenialKind }: JsonObject, block: JsonObject, text: string): CallOutcome {
   const { decision, source } = fieldsOf(permissionDecision);
   if (decision === "reject") return /^user/.test(textIn(source)) ? "interrupted" : "denied";
   if (block.is_error !== true) return "ok";

@@ -1,9 +1,8 @@
 import { relative } from "node:path";
-import { isObject, parsed } from "../../core/json.ts";
+import { isObject, type JsonObject, parsed } from "../../core/json.ts";
 import {
   type AgentLog,
   type CallOutcome,
-  type Fields,
   fieldsOf,
   type Moment,
   type Nested,
@@ -91,12 +90,12 @@ export function readCodex({ path, lines, agent, lane }: AgentLog): ReadLane {
   return { moments, modelCalls, version };
 }
 
-function partsOf({ content }: Fields): readonly unknown[] {
+function partsOf({ content }: JsonObject): readonly unknown[] {
   return Array.isArray(content) ? content : [];
 }
 
 /** What each part of a message is, by its client. */
-function kindsOf({ internal_chat_message_metadata_passthrough: metadata }: Fields): readonly unknown[] {
+function kindsOf({ internal_chat_message_metadata_passthrough: metadata }: JsonObject): readonly unknown[] {
   const { content_item_kinds: kinds } = fieldsOf(metadata);
   return Array.isArray(kinds) ? kinds : [];
 }
@@ -114,7 +113,10 @@ function outcomeOf({ name, result }: ToolCall, failed: boolean): CallOutcome {
 }
 
 /** A command or patch that ran, as the client noted it. */
-function nestedIn({ type, command, exit_code, aggregated_output, changes }: Fields, cwd: string): Nested | undefined {
+function nestedIn(
+  { type, command, exit_code, aggregated_output, changes }: JsonObject,
+  cwd: string,
+): Nested | undefined {
   if (type === "CommandExecution") {
     const line = Array.isArray(command) ? textIn(command.at(-1)) : textIn(command);
     return { command: line, exit_code: Number(exit_code), output: textIn(aggregated_output) };
@@ -128,7 +130,7 @@ function nestedIn({ type, command, exit_code, aggregated_output, changes }: Fiel
 }
 
 /** A change in the words of a patch, as hooks read one. */
-function patchText(path: string, { type, unified_diff, content, move_path }: Fields): string {
+function patchText(path: string, { type, unified_diff, content, move_path }: JsonObject): string {
   const what = { add: "Add", delete: "Delete" }[textIn(type)] ?? "Update";
   const moved = typeof move_path === "string" ? `\n*** Move to: ${move_path}` : "";
   const body = textIn(unified_diff) || textIn(content).replace(/\n$/, "").replace(/^/gm, type === "delete" ? "-" : "+");

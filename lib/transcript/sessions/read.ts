@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
-import { isObject, parsed } from "../../core/json.ts";
+import { isObject, type JsonObject, parsed } from "../../core/json.ts";
 import { thrownWords } from "../../core/thrown.ts";
 import { readClaude } from "./claude-log.ts";
 import { readCodex } from "./codex-log.ts";
 import type { LogHost, LogProblem, SessionFiles } from "./find.ts";
-import { type AgentLog, type Fields, fieldsOf, type LogLine, type Moment, textIn } from "./session.ts";
+import { type AgentLog, fieldsOf, type LogLine, type Moment, textIn } from "./session.ts";
 
 /** A session that already happened, as its logs tell it. */
 export interface Session {
@@ -93,7 +93,7 @@ function agentOf(host: LogHost, path: string, lines: readonly LogLine[]): Pick<A
   return { agent: textIn(id), agentType: textIn(fieldsOf(fieldsOf(subagent).thread_spawn).agent_role) || "default" };
 }
 
-function metaOf(path: string): Fields {
+function metaOf(path: string): JsonObject {
   const meta = path.replace(/\.jsonl$/, ".meta.json");
   return existsSync(meta) ? fieldsOf(parsed(readFileSync(meta, "utf8"))) : {};
 }

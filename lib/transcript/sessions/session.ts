@@ -1,10 +1,8 @@
-import { isObject } from "../../core/json.ts";
-
-export type Fields = { readonly [key: string]: unknown };
+import { isObject, type JsonObject } from "../../core/json.ts";
 
 /** A line of a session log, and where it stands. */
 export interface LogLine {
-  readonly value: Fields;
+  readonly value: JsonObject;
   readonly line: number;
 }
 
@@ -79,7 +77,7 @@ export interface ReadLane {
   readonly version?: string | undefined;
 }
 
-export function fieldsOf(value: unknown): Fields {
+export function fieldsOf(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
