@@ -115,7 +115,7 @@ function streamOf(frames: readonly string[]): ReadableStream<Uint8Array> {
 async function ours(wire: boolean): Promise<Contestant> {
   const { agent, tool } = await import("../lib/index.ts");
   const { scripted } = await import("../lib/testing/index.ts");
-  const { readTape } = await import("../lib/replay/read.ts");
+  const { readTape } = await import("../lib/replay/read-tape.ts");
   const folder = mkdtempSync(join(tmpdir(), "crochet-bench-"));
   const options = {
     name: "bench",

@@ -1,9 +1,9 @@
 export { agent } from "./agent/agent.ts";
 export type { Agent, AgentOptions, AgentSession, ResultOf, RunOptions, SandboxOption } from "./agent/options.ts";
-export type { OutputOption } from "./agent/output.ts";
+export type { OutputOption } from "./agent/typed-output.ts";
 export type { AskOptions, Params } from "./agent/params.ts";
-export { anthropic, type AnthropicClient, type AnthropicOptions, DEFAULT_MODEL } from "./anthropic/model.ts";
-export { openai, type OpenAIHeaders, type OpenAIOptions } from "./openai/model.ts";
+export { anthropic, type AnthropicClient, type AnthropicOptions, DEFAULT_MODEL } from "./anthropic/anthropic-model.ts";
+export { openai, type OpenAIHeaders, type OpenAIOptions } from "./openai/openai-model.ts";
 export { hookToml } from "./agent/hook-toml.ts";
 export {
   type CodeHooks,
@@ -60,14 +60,14 @@ export type {
   HookType,
 } from "./hooks/definition.ts";
 export type { DefinitionsOptions } from "./hooks/definitions.ts";
-export { definitions, hookFolder, type HookFolderOptions, promptGate, promptStop } from "./hooks/on-demand.ts";
-export type { PromptOptions } from "./hooks/prompt.ts";
+export { definitions, hookFolder, type HookFolderOptions, promptGate, promptStop } from "./hooks/loaded-when-called.ts";
+export type { PromptOptions } from "./hooks/prompt-hook.ts";
 export type { Middleware } from "./http/middleware.ts";
 export type { McpOptions, McpProcess, McpRemote, McpServer } from "./mcp/servers.ts";
 export type { PermissionAsker, PermissionReply } from "./permissions/gate.ts";
 export type { PermissionMode, Permissions } from "./permissions/rules.ts";
-export type { TapeMode, TapeOptions } from "./replay/options.ts";
-export { memoryStore } from "./transcript/memory.ts";
-export { jsonlStore, sqliteStore } from "./transcript/on-demand.ts";
-export type { MinimalStore } from "./transcript/memory.ts";
+export type { TapeMode, TapeOptions } from "./replay/tape-options.ts";
+export { memoryStore } from "./transcript/memory-store.ts";
+export { jsonlStore, sqliteStore } from "./transcript/stores.ts";
+export type { MinimalStore } from "./transcript/memory-store.ts";
 export type { Checkpoint, Transcript, TranscriptStore } from "./transcript/store.ts";

@@ -1,6 +1,6 @@
-import type { AgentParts } from "./place.ts";
+import type { AgentParts } from "./session-place.ts";
 import { engineOf } from "./engine.ts";
-import { limitsOf } from "./limits.ts";
+import { limitsOf } from "./given-limits.ts";
 import {
   type Agent,
   type AgentOptions,
@@ -10,7 +10,7 @@ import {
   RUN_OPTIONS,
   type RunOptions,
 } from "./options.ts";
-import { outputOf, type OutputOption } from "./output.ts";
+import { outputOf, type OutputOption } from "./typed-output.ts";
 import { asksOf } from "./params.ts";
 import type { Prompt } from "../core/messages.ts";
 import type { Result } from "../core/run-events.ts";
@@ -18,7 +18,7 @@ import type { Tool } from "../core/tool.ts";
 import { isLoadingScript } from "../runtime/importing.ts";
 import { type CodeHooks, liveHooks } from "../hooks/code-hooks.ts";
 import { asTool, isApiTool, type RunnableTool } from "../tools/make-tool.ts";
-import { memoryStore, sessionStore } from "../transcript/memory.ts";
+import { memoryStore, sessionStore } from "../transcript/memory-store.ts";
 
 /**
  * Makes an agent.

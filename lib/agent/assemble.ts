@@ -1,6 +1,6 @@
 import type { AgentSession, RunOptions } from "./options.ts";
 import { type AgentSpec, newSessionState, type SessionState } from "../core/run.ts";
-import { limitsOf, limitWarning } from "./limits.ts";
+import { limitsOf, limitWarning } from "./given-limits.ts";
 import { NO_USAGE, type Prompt } from "../core/messages.ts";
 import { compactorFor } from "./compact.ts";
 import { type AskOptions, asksOf, paramsOf } from "./params.ts";
@@ -21,20 +21,20 @@ import {
 import { price, type Prices } from "../anthropic/prices.ts";
 import { permitter } from "../permissions/permit.ts";
 import type { Tracing } from "../telemetry/telemetry.ts";
-import type { TapeLane } from "../replay/lane.ts";
+import type { TapeLane } from "../replay/tape-lane.ts";
 import { hashOf } from "../transcript/store.ts";
 import { agentSession } from "./agent-session.ts";
 import { commandRules, hookExec, sessionSandbox } from "./command-rules.ts";
-import { hookHost, sessionEnvFile } from "./hook-host.ts";
+import { hookHost, sessionEnvFile } from "./hook-services.ts";
 import { hookFolders, hookList, withNameWarnings } from "./hook-list.ts";
 import { apiOf, isReachable, modelOf } from "./named-model.ts";
 import { isKept, keeper } from "./persist.ts";
-import { type Past, pastFor } from "./past.ts";
-import { type AgentParts, openPlace, type SessionPlace } from "./place.ts";
+import { type Past, pastFor } from "./session-past.ts";
+import { type AgentParts, openPlace, type SessionPlace } from "./session-place.ts";
 import { boxesOf, hadShell, spawning } from "./spawn.ts";
 import { recovery } from "./recovery.ts";
 import { systemOf } from "./system-prompt.ts";
-import { askerFor, choicesOf, closeTape, decidedBy, notedHooks } from "./tape.ts";
+import { askerFor, choicesOf, closeTape, decidedBy, notedHooks } from "./session-tape.ts";
 import { toolSet } from "./tool-set.ts";
 
 /**

@@ -1,6 +1,6 @@
-import { anthropic, DEFAULT_MODEL, warm, wireOf } from "../anthropic/model.ts";
+import { anthropic, DEFAULT_MODEL, warm, wireOf } from "../anthropic/anthropic-model.ts";
 import type { Model } from "../core/model.ts";
-import { isOpenAI, openai, OPENAI_NAME } from "../openai/model.ts";
+import { isOpenAI, openai, OPENAI_NAME } from "../openai/openai-model.ts";
 
 /** One client for all agents of the process: it holds nothing of a conversation but its bytes. */
 const shared: { anthropic?: Model; openai?: Model } = {};

@@ -2,7 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { type Message, textOf } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import type { Run } from "../core/run.ts";
-import type { SessionStore } from "../transcript/memory.ts";
+import type { SessionStore } from "../transcript/memory-store.ts";
 import type { About, Entry, Transcript } from "../transcript/store.ts";
 
 /** A checkpoint comes by itself after this many messages, or this long after the last one. */

@@ -8,12 +8,12 @@ import { type AgentSpec, newSessionState, type Run, type SessionState } from "..
 import { findTool, ToolError, type ToolRun } from "../core/tool.ts";
 import { openSession } from "./session.ts";
 import { sha256 } from "../runtime/sha256.ts";
-import type { LogLane } from "../log/lane.ts";
-import type { TapeLane } from "../replay/lane.ts";
+import type { LogLane } from "../log/log-lane.ts";
+import type { TapeLane } from "../replay/tape-lane.ts";
 import { Inbox, lateWords } from "../tools/inbox.ts";
 import type { Spawned, SpawnRequest, ToolContext } from "../tools/tool-context.ts";
 import { HAD_SHELL, INHERITED, listTasks, SHELL, shellCwd } from "../tools/tool-state.ts";
-import type { SessionStore } from "../transcript/memory.ts";
+import type { SessionStore } from "../transcript/memory-store.ts";
 import { hashOf, resumable, type Transcript } from "../transcript/store.ts";
 import { messagesAt, placeOf, type TranscriptPosition } from "./begin.ts";
 import type { Engine } from "./engine.ts";

@@ -9,7 +9,7 @@ import { type ToolEnd, ToolError, type ToolRun } from "../core/tool.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { asError, thrownWords } from "../core/thrown.ts";
 import { askedHooks, hookName, recalledHooks, worksOn } from "../log/hook-step.ts";
-import { RAN_AGAIN } from "../log/tools.ts";
+import { RAN_AGAIN } from "../log/logged-tools.ts";
 import type { Inbox } from "../tools/inbox.ts";
 import type { Spawned, SpawnRequest, ToolContext } from "../tools/tool-context.ts";
 import { CWD, shellCwd } from "../tools/tool-state.ts";

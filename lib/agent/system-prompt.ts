@@ -2,10 +2,10 @@ import type { AgentOptions, RunOptions } from "./options.ts";
 import type { Clock } from "../core/clock.ts";
 import type { EventFields } from "../core/events.ts";
 import type { AgentSpec } from "../core/run.ts";
-import type { SessionLog } from "./log.ts";
-import type { TapeSession } from "../replay/session.ts";
+import type { SessionLog } from "./session-log.ts";
+import type { TapeSession } from "../replay/tape-session.ts";
 import { BUILT_IN } from "../runtime/importing.ts";
-import { isOfEnvironment } from "./tape.ts";
+import { isOfEnvironment } from "./session-tape.ts";
 
 /** What a system prompt is made of: the agent's own text, and what is found in its directory. */
 interface PromptBasis {
@@ -90,7 +90,9 @@ async function memoryOf(
   { own, cwd, memory, tape, logged }: PromptBasis,
 ): Promise<{ found: string } & Memory> {
   if (memory === false) return { found: "", instructions: [], refused: [] };
-  const { currentMemory, findMemory, isBelow, memoryPrompt, memoryWatch, MEMORY_FILES } = await import("./memory.ts");
+  const { currentMemory, findMemory, isBelow, memoryPrompt, memoryWatch, MEMORY_FILES } = await import(
+    "./memory-files.ts"
+  );
   const names = memory === true ? MEMORY_FILES : memory;
   const recorded = tape?.program?.tape;
   const isInPlace = tape !== undefined && isOfEnvironment(tape);

@@ -2,7 +2,7 @@ import { thrownWords } from "../core/thrown.ts";
 import { type Tool, ToolError, type ToolSession } from "../core/tool.ts";
 import type { McpServers } from "../mcp/mcp.ts";
 import type { McpOptions } from "../mcp/servers.ts";
-import type { TapeSession } from "../replay/session.ts";
+import type { TapeSession } from "../replay/tape-session.ts";
 
 export interface ToolSetOptions {
   readonly own: readonly Tool[];
@@ -100,7 +100,10 @@ function joined(own: readonly Tool[], connected: McpServers, warn: (message: str
 
 /** If results come from a tape, no server is started: the tools are as they were sent to the recorded model. */
 async function fromTape(tape: TapeSession): Promise<Tool[]> {
-  const [{ inputParser }, { blocksOf }] = await Promise.all([import("../mcp/schema.ts"), import("../mcp/results.ts")]);
+  const [{ inputParser }, { blocksOf }] = await Promise.all([
+    import("../mcp/mcp-schema.ts"),
+    import("../mcp/results.ts"),
+  ]);
   const { calls, tools } = tape.program!.tape;
   const sent = (calls[0]?.request.tools ?? []) as readonly Pick<Tool, "name" | "description" | "input_schema">[];
   return sent.filter(({ name }) => name.startsWith("mcp__")).map((spec) => ({

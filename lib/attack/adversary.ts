@@ -5,10 +5,10 @@ import type { Result, RunEvent } from "../core/run-events.ts";
 import { actionOf } from "../core/verdict.ts";
 import type { PermissionAsker } from "../permissions/gate.ts";
 import { decide, type Permissions } from "../permissions/rules.ts";
-import type { TapeOptions } from "../replay/options.ts";
-import { readFiles } from "../replay/workspace.ts";
+import type { TapeOptions } from "../replay/tape-options.ts";
+import { readFiles } from "../replay/scratch.ts";
 import { scripted, type ScriptedReply } from "../testing/scripted.ts";
-import { memoryStore } from "../transcript/memory.ts";
+import { memoryStore } from "../transcript/memory-store.ts";
 import { shows, type Watch, type WorldEffect } from "./effects.ts";
 import type { AttackCall, ToolSchema } from "./grammar/types.ts";
 

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { userState } from "../hooks/file/places.ts";
+import { userState } from "../hooks/file/user-places.ts";
 import { ownArgv } from "../hooks/own-command.ts";
 import { ToolError } from "../core/tool.ts";
 import { type ProcessResult, runProcess, type Wrap } from "../process/process.ts";
 import type { Attackable } from "./adversary.ts";
 import { readProperty } from "./properties.ts";
-import { type Attacked, attackHere, type AttackTask } from "./worker.ts";
+import { type Attacked, attackHere, type AttackTask } from "./attack-worker.ts";
 import { neededFiles, Scratch } from "./world.ts";
 
 /** What is attacked: a script, or the built-in agent, in a project. */

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { watchLaterCode } from "../permissions/later-code.ts";
-import type { Difference } from "../check/place.ts";
+import type { Difference } from "../check/scratch-project.ts";
 import type { Effect } from "./grammar/types.ts";
 import { type Places, WORK, World } from "./world.ts";
 

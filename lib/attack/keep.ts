@@ -5,7 +5,7 @@ import { ATTACK_FILE, type Fixture, scriptOnTape } from "../replay/fixture.ts";
 import { type Attack, attackProperty, type AttackWork } from "./attack.ts";
 import type { AttackCall } from "./grammar/types.ts";
 import { placeholder } from "./properties.ts";
-import type { Attacked, Finding } from "./worker.ts";
+import type { Attacked, Finding } from "./attack-worker.ts";
 
 /** What a fixture of an attack says of it, beside its tape. */
 interface KeptAttack {

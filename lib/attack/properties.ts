@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { nearest } from "../input/nearest.ts";
 import { parseIgnoreLine } from "../tools/search/ignore.ts";
 import type { Invariant, Observed } from "../replay/fault/invariants.ts";
-import { invariantsFile, invariantsIn, judge } from "../replay/fault/judge.ts";
+import { invariantsFile, invariantsIn, judge } from "../replay/fault/judge-fault.ts";
 import { runSeen } from "../replay/seen.ts";
 import type { Tape } from "../replay/tape.ts";
 import type { AttackedCall, Trial } from "./adversary.ts";

@@ -1,7 +1,7 @@
-import { type Ink, PLAIN } from "../replay/drift/report.ts";
+import { type Ink, PLAIN } from "../replay/drift/drift-report.ts";
 import type { AttackedCall } from "./adversary.ts";
 import { effectText } from "./effects.ts";
-import type { Attacked, Finding } from "./worker.ts";
+import type { Attacked, Finding } from "./attack-worker.ts";
 
 /** How a property came out; only "holds" is good. */
 export type Outcome = "holds" | "broken" | "vacuous" | "not measured" | "not enough";

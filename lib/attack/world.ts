@@ -17,7 +17,7 @@ import { basename, delimiter, dirname, join, relative, resolve } from "node:path
 import { isInside } from "../files/confine.ts";
 import { openSandbox } from "../permissions/sandbox.ts";
 import type { Wrap } from "../process/process.ts";
-import { toolHomes, Tree, writeFiles } from "../check/place.ts";
+import { toolHomes, Tree, writeFiles } from "../check/scratch-project.ts";
 
 /** The folders of a scratch world. In the sandbox the workspace has the path of the project, and `/tmp` is the world's. */
 export interface Places {

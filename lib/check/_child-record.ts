@@ -5,8 +5,8 @@ import { fire } from "../core/dispatch.ts";
 import type { EventName, Fired } from "../core/events.ts";
 import type { HookEnv, HookRecord } from "../core/hook.ts";
 import { loadHook, readHookFile } from "../hooks/discover.ts";
-import { type HookConfig, readHeader } from "../hooks/file/record.ts";
-import type { HookHost } from "../hooks/process/host.ts";
+import { type HookConfig, readHeader } from "../hooks/file/hook-record.ts";
+import type { HookHost } from "../hooks/process/hook-host.ts";
 import type { Example } from "./examples/example.ts";
 import { scripted } from "../testing/scripted.ts";
 import type { HookProbe } from "./_child.ts";
@@ -127,7 +127,7 @@ async function configOf({ kind }: HookRecord, path: string): Promise<HookConfig>
   if (kind === "module") return (await import(realpathSync(path))).config ?? {};
   const text = readFileSync(path, "utf8");
   if (kind !== "prompt") return readHeader(text);
-  const { fields } = await (await import("../hooks/prompt.ts")).readPromptFile(text, path);
+  const { fields } = await (await import("../hooks/prompt-hook.ts")).readPromptFile(text, path);
   return { ...fields, ...readHeader(text) };
 }
 

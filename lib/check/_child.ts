@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { HOSTS } from "../hooks/hosts/index.ts";
-import { withPlaceholders } from "../hooks/process/host.ts";
+import { withPlaceholders } from "../hooks/process/hook-host.ts";
 import { runProcess } from "../process/process.ts";
-import { Scratch } from "./place.ts";
+import { Scratch } from "./scratch-project.ts";
 import type { Answering, Loaded, Probed, Question, Setup, Target } from "./subject.ts";
 
 /**

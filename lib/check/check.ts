@@ -2,13 +2,13 @@ import { availableParallelism } from "node:os";
 import { checkOptions, type OptionKind } from "../input/options.ts";
 import { shellWord } from "../core/shown.ts";
 import { HOST_NAMES, type HostName } from "../hooks/hosts/index.ts";
-import type { Checked } from "./engine.ts";
+import type { Checked } from "./check-one.ts";
 import { againLine } from "./findings.ts";
-import { findSubjects } from "./find.ts";
-import { sandboxWorks, Time } from "./lane.ts";
+import { findSubjects } from "./find-subjects.ts";
+import { sandboxWorks, Time } from "./hook-lane.ts";
 import { sameFields } from "./laws/order.ts";
-import { plantedSecrets, Scratch } from "./place.ts";
-import { type CheckReport, type HookReport, type Law, LAWS } from "./report.ts";
+import { plantedSecrets, Scratch } from "./scratch-project.ts";
+import { type CheckReport, type HookReport, type Law, LAWS } from "./check-report.ts";
 import type { Subject } from "./subject.ts";
 
 export interface CheckOptions {
@@ -90,7 +90,7 @@ export async function check(paths: readonly string[], options: CheckOptions = {}
   const scratch = new Scratch();
   try {
     const session = sessionOf(options, { cwd, env, scratch, sandbox });
-    const { checkSubject } = await import("./engine.ts");
+    const { checkSubject } = await import("./check-one.ts");
     const checked = await pooled(subjects, session, options, checkSubject);
     const { seed, runs, laws } = session;
     const rewrites = checked.flatMap((one) => one.rewrites);

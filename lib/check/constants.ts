@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
-import { type CharSet, type RegexTree, regexTree } from "../regex/tree.ts";
+import { type CharSet, type RegexTree, regexTree } from "../regex/regex-tree.ts";
 import { maskedModule } from "./mutants/mutate.ts";
 import type { Subject } from "./subject.ts";
 

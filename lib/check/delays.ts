@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { onPath } from "../process/program.ts";
+import { onPath } from "../process/programs.ts";
 
 /** Wraps `fs`: waits before what is done with a file, but for files of code, which every program reads. */
 const NODE = String.raw`

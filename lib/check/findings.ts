@@ -4,9 +4,9 @@ import type { AnyEvent } from "../core/events.ts";
 import { shellWord } from "../core/shown.ts";
 import { wireInput } from "../hooks/process/wire.ts";
 import type { Session } from "./check.ts";
-import { isWire, type Probe } from "./events.ts";
+import { isWire, type Probe } from "./sample-events.ts";
 import { eventName } from "./laws/judged.ts";
-import type { Finding, Violation } from "./report.ts";
+import type { Finding, Violation } from "./check-report.ts";
 import type { Subject } from "./subject.ts";
 
 /** A longer event is not pasted. */

@@ -1,10 +1,10 @@
 import { EVENTS } from "../core/events.ts";
-import { compileMatcher } from "../hooks/match.ts";
+import { compileMatcher } from "../hooks/hook-matcher.ts";
 import { resolveEvent } from "../core/names.ts";
 import { HOST_TOOLS as TOOLS, type Misnamed, nearTool } from "../hooks/known-names.ts";
 import type { HostName } from "../hooks/hosts/index.ts";
 import { violationsOf } from "./laws/judged.ts";
-import type { Violation } from "./report.ts";
+import type { Violation } from "./check-report.ts";
 
 const { fault, warning } = violationsOf("protocol", "protocol");
 

@@ -1,14 +1,14 @@
 import type { HookKind, HookRecord } from "../core/hook.ts";
 import { narrowestName, type ResolvedName } from "../core/names.ts";
 import type { Opinion } from "../core/verdict.ts";
-import type { HookConfig } from "../hooks/file/record.ts";
+import type { HookConfig } from "../hooks/file/hook-record.ts";
 import { type Misnamed, misnamed } from "../hooks/known-names.ts";
 import type { HostName } from "../hooks/hosts/index.ts";
 import type { matchesIf } from "../permissions/rules.ts";
 import type { ProcessResult } from "../process/process.ts";
 import type { Example } from "./examples/example.ts";
-import type { ScratchFolders } from "./place.ts";
-import type { Violation } from "./report.ts";
+import type { ScratchFolders } from "./scratch-project.ts";
+import type { Violation } from "./check-report.ts";
 
 /** One moment a hook is for. */
 export interface Moment {

@@ -1,6 +1,6 @@
 import { type ProcessTask, PROGRESS } from "../attack/attack.ts";
 import type { Attackable, SessionOptions } from "../attack/adversary.ts";
-import { attackHere } from "../attack/worker.ts";
+import { attackHere } from "../attack/attack-worker.ts";
 import { doTask } from "../replay/fresh.ts";
 import { findServers } from "./_config.ts";
 import type { Io } from "./_io.ts";

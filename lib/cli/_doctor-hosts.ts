@@ -3,13 +3,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isObject } from "../core/json.ts";
 import { codexHooks } from "../hooks/codex-trust.ts";
-import { homeOf, realOr, shortPath } from "../hooks/file/places.ts";
+import { homeOf, realOr, shortPath } from "../hooks/file/user-places.ts";
 import { HOST_NAMES, type HostName, HOSTS } from "../hooks/hosts/index.ts";
 import { adapterEntries, adapterText, isAdapter } from "../hooks/install-adapter.ts";
 import { installedFile, isAbsoluteLine } from "../hooks/install-line.ts";
 import { FIRST_WITH_MODS, modsIn } from "../hooks/install-plugin.ts";
-import { loadSettings, readSettings } from "../hooks/settings.ts";
-import { onPath } from "../process/program.ts";
+import { loadSettings, readSettings } from "../hooks/hook-settings.ts";
+import { onPath } from "../process/programs.ts";
 import type { Io } from "./_io.ts";
 import { several } from "./show/text.ts";
 

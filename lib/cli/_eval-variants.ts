@@ -6,7 +6,7 @@ import type { Graded } from "../eval/grade.ts";
 import { type EvalPlace, whyNot } from "../eval/runs.ts";
 import type { Price } from "../replay/drift/drift.ts";
 import { thrownWords } from "../core/thrown.ts";
-import { realOr } from "../hooks/file/places.ts";
+import { realOr } from "../hooks/file/user-places.ts";
 import { git } from "../process/git.ts";
 import type { Fixture } from "../replay/fixture.ts";
 import { doTask, FreshProcesses } from "../replay/fresh.ts";

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import type { Agent, HookRunner } from "../agent/options.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { privateDir, stateDir } from "../files/state-dir.ts";
-import type { HookHost } from "../hooks/process/host.ts";
+import type { HookHost } from "../hooks/process/hook-host.ts";
 import { type Found, HookSources, type SourcesOptions } from "../hooks/sources.ts";
 import type { ExecRecord } from "../hooks/toml.ts";
 import type { Config } from "./_config.ts";
@@ -92,7 +92,7 @@ async function expectTyped(cwd: string, { settings, hooks }: Flags["flags"]): Pr
   if (typeof settings !== "string") return;
   const inline = settings.trimStart().startsWith("{");
   const path = inline ? "--settings" : resolve(cwd, settings);
-  const { readSettings } = await import("../hooks/settings.ts");
+  const { readSettings } = await import("../hooks/hook-settings.ts");
   try {
     await readSettings({ path, required: true, ...(inline && { text: settings }) });
   } catch (error) {

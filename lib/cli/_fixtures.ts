@@ -4,8 +4,8 @@ import type { Agent } from "../agent/options.ts";
 import { nearest } from "../input/nearest.ts";
 import { shellWord } from "../core/shown.ts";
 import { isInside } from "../files/confine.ts";
-import { realOr } from "../hooks/file/places.ts";
-import { isFixtureTrusted, type Runs, trustFixtures } from "../hooks/trust.ts";
+import { realOr } from "../hooks/file/user-places.ts";
+import { isFixtureTrusted, type Runs, trustFixtures } from "../hooks/hook-trust.ts";
 import {
   findFixture,
   type Fixture,
@@ -18,7 +18,7 @@ import {
   nameIn,
   scriptFromTape,
 } from "../replay/fixture.ts";
-import { readHeader } from "../replay/read.ts";
+import { readHeader } from "../replay/read-tape.ts";
 import { BUILT_IN } from "../runtime/importing.ts";
 import type { Flags } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";

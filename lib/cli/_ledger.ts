@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { EventName } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
 import type { HookRun } from "../core/hook.ts";
-import type { Environment } from "../hooks/file/places.ts";
+import type { Environment } from "../hooks/file/user-places.ts";
 import { readRollout, type Rollout, rolloutWriter } from "../transcript/rollout.ts";
 import { privateDir, stateDir } from "../files/state-dir.ts";
 import { newestFirst, rolloutId, rolloutName, rollouts } from "./_project.ts";

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { stateDir } from "../files/state-dir.ts";
-import type { Environment } from "../hooks/file/places.ts";
+import type { Environment } from "../hooks/file/user-places.ts";
 import type { Flags } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
 

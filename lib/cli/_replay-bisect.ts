@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { realOr } from "../hooks/file/places.ts";
+import { realOr } from "../hooks/file/user-places.ts";
 import { ownArgv } from "../hooks/own-command.ts";
 import { git } from "../process/git.ts";
 import { runProcess } from "../process/process.ts";

@@ -1,11 +1,11 @@
 import { relative } from "node:path";
-import type { Case } from "../replay/drift/report.ts";
+import type { Case } from "../replay/drift/drift-report.ts";
 import { faultText, PRESETS } from "../replay/fault/fault.ts";
-import { invariantsOf, Tally } from "../replay/fault/judge.ts";
+import { invariantsOf, Tally } from "../replay/fault/judge-fault.ts";
 import { notSurvived, readFaultFile, type SavedFaults, saveFaults, stillBroken } from "../replay/fault/kept-faults.ts";
 import type { Trial } from "../replay/fault/under-faults.ts";
 import { type Fixture, isAttack } from "../replay/fixture.ts";
-import { readTape } from "../replay/read.ts";
+import { readTape } from "../replay/read-tape.ts";
 import type { Tape } from "../replay/tape.ts";
 import { newSeed, search, type SearchResult } from "../testing/search-faults.ts";
 import { ProgressLine } from "./_each-of.ts";

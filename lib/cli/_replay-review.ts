@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import { type Fixture, fixtureProject } from "../replay/fixture.ts";
 import type { Normaliser } from "../replay/normalise.ts";
-import { readTape } from "../replay/read.ts";
+import { readTape } from "../replay/read-tape.ts";
 import { agentReview, type Change, type Review, reviewFixture } from "../replay/review.ts";
 import { fixtureAgent, isOfOthers } from "./_fixtures.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";

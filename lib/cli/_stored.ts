@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Environment, stateFile, writeWhole } from "../hooks/file/places.ts";
+import { type Environment, stateFile, writeWhole } from "../hooks/file/user-places.ts";
 import { isOwnLog } from "../log/own.ts";
 import { isRule } from "../permissions/parse-rule.ts";
 import { jsonlStore } from "../transcript/jsonl.ts";

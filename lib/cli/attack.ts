@@ -5,9 +5,9 @@ import { type Attack, attackProperty, type AttackWork } from "../attack/attack.t
 import { attackName, keepFinding } from "../attack/keep.ts";
 import { PROPERTIES, readProperty } from "../attack/properties.ts";
 import { type Outcome, outcomeOf, storyLines, summaryLine } from "../attack/story.ts";
-import type { Attacked } from "../attack/worker.ts";
+import type { Attacked } from "../attack/attack-worker.ts";
 import { shellWord } from "../core/shown.ts";
-import type { Case } from "../replay/drift/report.ts";
+import type { Case } from "../replay/drift/drift-report.ts";
 import { findFixture, isAttack } from "../replay/fixture.ts";
 import { newSeed } from "../testing/search-faults.ts";
 import { ProgressLine } from "./_each-of.ts";

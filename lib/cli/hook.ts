@@ -1,5 +1,5 @@
 import type { Served } from "../hooks/hosts/write-answer.ts";
-import type { ServeOptions } from "../hooks/serve.ts";
+import type { ServeOptions } from "../hooks/serve-hook.ts";
 import { keepCompiled, outliveStrays, printAside } from "./_runtime.ts";
 import type { Usage } from "./_flags.ts";
 import type { Command, Io } from "./_io.ts";
@@ -27,7 +27,7 @@ async function answer(args: readonly string[], around: Surroundings): Promise<Se
   const { file, host, event } = asked;
   const path = file.startsWith("/") ? file : `${around.cwd}/${file}`;
   const { env } = around;
-  const { serve } = await import("../hooks/serve.ts");
+  const { serve } = await import("../hooks/serve-hook.ts");
   return await serve(path, await stdinText(), {
     host,
     event,

@@ -1,13 +1,13 @@
 import { existsSync, statSync, watch } from "node:fs";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
-import { renewalText, reportLines, withoutStale } from "../replay/drift/report.ts";
+import { renewalText, reportLines, withoutStale } from "../replay/drift/drift-report.ts";
 import { ownArgv } from "../hooks/own-command.ts";
 import { runProcess } from "../process/process.ts";
 import type { Agent } from "../agent/options.ts";
 import { type Fixture, fixtureProject, FIXTURES, inScratch, isAttack } from "../replay/fixture.ts";
-import { refuseInCi } from "../replay/options.ts";
-import { readHeader } from "../replay/read.ts";
+import { refuseInCi } from "../replay/tape-options.ts";
+import { readHeader } from "../replay/read-tape.ts";
 import { type FixtureRun, type ReplayOptions, runFixture } from "../replay/run-fixture.ts";
 import type { ReplayHooks } from "../replay/run-on-tape.ts";
 import { BUILT_IN } from "../runtime/importing.ts";
@@ -267,7 +267,7 @@ async function replayLogged(fixture: LoggedFixture, agent: Agent, options: Repla
   const { found } = await rulesHere({ flags: { cwd }, io, script }, agent);
   const hooks = found.hooks as unknown as ReplayHooks;
   return await inScratch(undefined, async (copy) => {
-    const { copyDirectory } = await import("../replay/server/workspace.ts");
+    const { copyDirectory } = await import("../replay/server/working-copy.ts");
     copyDirectory(cwd, copy, folder);
     const done = await runFixture(fixture, agent, { hooks, ...options, cwd: copy, project: cwd });
     return { ...done, report: { ...done.report, renew: "run it again" } };

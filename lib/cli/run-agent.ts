@@ -3,7 +3,7 @@ import type { Agent, RunOptions } from "../agent/options.ts";
 import type { Stop } from "../core/events.ts";
 import { isToolUse } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
-import { callSubject } from "../view/calls.ts";
+import { callSubject } from "../view/view-calls.ts";
 import { command, helpText, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { endAtSecondInterrupt, guarded, processIo } from "./_process.ts";
@@ -111,7 +111,7 @@ async function startHere(agent: Agent, prompt: string, call: RunCommand) {
 
 /** Shows what hooks run, write, answer and pass to the model. */
 async function hookView(io: Io): Promise<(event: RunEvent) => void> {
-  const { terminalView } = await import("./show/view.ts");
+  const { terminalView } = await import("./show/terminal-view.ts");
   const see = terminalView(io.err, coloursFor(false, io.env));
   const shown: readonly RunEvent["type"][] = ["exec", "hook_output", "hook_end", "hook_input", "system_message"];
   return (event) => void (shown.includes(event.type) && see(event));

@@ -11,7 +11,7 @@ import {
   trustedFiles,
   trustedThings,
   trustFixtures,
-} from "../hooks/trust.ts";
+} from "../hooks/hook-trust.ts";
 import { fixtureScripts, runsIn } from "./_fixtures.ts";
 import { command, type Usage } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";

@@ -3,7 +3,7 @@ import type { Engine } from "../agent/engine.ts";
 import type { Agent, AgentSession } from "../agent/options.ts";
 import type { Below } from "../agent/spawn.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
-import type { MinimalStore } from "../transcript/memory.ts";
+import type { MinimalStore } from "../transcript/memory-store.ts";
 import { type Entry, transcriptOf, type TranscriptStore } from "../transcript/store.ts";
 import { Pump } from "./_pump.ts";
 import { type BelowRequest, DESK, type RemoteOptions, type RunRequest, serviceOf } from "./_wire.ts";

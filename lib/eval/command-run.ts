@@ -4,10 +4,10 @@ import { type Price, priceOf } from "../replay/drift/drift.ts";
 import { type Fixture, inScratch } from "../replay/fixture.ts";
 import type { FixtureRun } from "../replay/run-fixture.ts";
 import { asksModel } from "../replay/server/api.ts";
-import { recordAgain } from "../replay/server/run.ts";
-import { inWorkspace } from "../replay/server/workspace.ts";
+import { recordAgain } from "../replay/server/run-command.ts";
+import { inWorkspace } from "../replay/server/working-copy.ts";
 import type { Call, Tape } from "../replay/tape.ts";
-import { readFiles } from "../replay/workspace.ts";
+import { readFiles } from "../replay/scratch.ts";
 
 /** A command that has not ended after half an hour hangs. */
 const MOST_SECONDS = 1800;

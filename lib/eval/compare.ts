@@ -24,7 +24,7 @@ import {
   pWorseBeyond,
   type Rate,
   SUITE_LEVEL,
-} from "./stats.ts";
+} from "./exact-stats.ts";
 
 /** What came of the runs of one fixture and variant. */
 export interface Cell extends Rate {

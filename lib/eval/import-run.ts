@@ -2,10 +2,10 @@ import { cpSync, existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fixtureAt, scriptFromTape, scriptOnTape } from "../replay/fixture.ts";
 import { ImportRefused } from "../replay/import/exchange.ts";
-import { readTape } from "../replay/read.ts";
+import { readTape } from "../replay/read-tape.ts";
 import type { Tape } from "../replay/tape.ts";
 import { BUILT_IN } from "../runtime/importing.ts";
-import { writeTape } from "../replay/write.ts";
+import { writeTape } from "../replay/write-tape.ts";
 import { KEPT } from "./attempt.ts";
 
 /** Whether a folder keeps a run of an eval. */

@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { sha256 } from "../runtime/sha256.ts";
-import { hashFiles } from "../replay/workspace.ts";
+import { hashFiles } from "../replay/scratch.ts";
 import { type Price, priceOf } from "../replay/drift/drift.ts";
 import { type Fixture, fixtureAt } from "../replay/fixture.ts";
-import { readTape } from "../replay/read.ts";
+import { readTape } from "../replay/read-tape.ts";
 import { MAIN, type Tape } from "../replay/tape.ts";
 import { modelCalls } from "./command-run.ts";
 import { graderHashes } from "./grade.ts";

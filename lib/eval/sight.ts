@@ -1,7 +1,7 @@
 import type { RunLine } from "./attempt.ts";
 import { isGated, linesOf, looksOf } from "./compare.ts";
 import type { EvalPlan } from "./plan.ts";
-import { FIXTURE_LEVEL, LEAST_LEVEL, LEVEL, power, powerBelow } from "./stats.ts";
+import { FIXTURE_LEVEL, LEAST_LEVEL, LEVEL, power, powerBelow } from "./exact-stats.ts";
 
 /** Of which rate a drop is looked for if nothing better is known. */
 const USUAL = 0.9;

@@ -1,6 +1,6 @@
 import { type AnyEvent, type EventName, type EventOf, EVENTS } from "../core/events.ts";
 import { type Hook, type HookContext, type HookList, hookOn, type HookRecord } from "../core/hook.ts";
-import { compileMatcher } from "./match.ts";
+import { compileMatcher } from "./hook-matcher.ts";
 import { EVENT_NAMES, kebab, type ResolvedName } from "../core/names.ts";
 import { expectEvent } from "../input/nearest.ts";
 import { shown } from "../core/shown.ts";

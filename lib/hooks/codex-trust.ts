@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { parsed } from "../core/json.ts";
-import type { Environment } from "./file/places.ts";
+import type { Environment } from "./file/user-places.ts";
 
 export interface CodexHook {
   readonly command: string;

@@ -4,8 +4,8 @@ import type { HookRecord } from "../core/hook.ts";
 import type { ResolvedName } from "../core/names.ts";
 import { expectEvent } from "../input/nearest.ts";
 import type { DefinitionMatcher } from "./definition.ts";
-import { listedNames, matcherOf } from "./file/record.ts";
-import { compileGlob } from "./glob.ts";
+import { listedNames, matcherOf } from "./file/hook-record.ts";
+import { compileGlob } from "./name-glob.ts";
 import { SEED_TOOLS } from "./known-names.ts";
 import { type Projection, projection } from "./process/wire.ts";
 

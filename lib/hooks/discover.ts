@@ -14,7 +14,7 @@ import type { HookRecord, OnError } from "../core/hook.ts";
 import { kebab } from "../core/names.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { NO_OPINION } from "../core/verdict.ts";
-import { isExecutable, programOf } from "../process/program.ts";
+import { isExecutable, programOf } from "../process/programs.ts";
 import {
   BadFileName,
   beginsWithEvent,
@@ -26,10 +26,10 @@ import {
   parseFileName,
   parseMoment,
 } from "./file/file-name.ts";
-import { readHeader, recordBase } from "./file/record.ts";
-import type { ModuleFolder } from "./module.ts";
-import type { HookHost } from "./process/host.ts";
-import type { PromptModel } from "./prompt.ts";
+import { readHeader, recordBase } from "./file/hook-record.ts";
+import type { ModuleFolder } from "./module-hook.ts";
+import type { HookHost } from "./process/hook-host.ts";
+import type { PromptModel } from "./prompt-hook.ts";
 
 /** A hook file as it was found: named and read, nothing of it run. */
 export interface HookFile extends FileName {
@@ -198,24 +198,24 @@ export async function loadHook(file: HookFile, options: LoadOptions): Promise<Ho
   const { folder, source, host, prompt, warn, isolates } = options;
   switch (file.kind) {
     case "module": {
-      const { loadModule } = await import("./module.ts");
+      const { loadModule } = await import("./module-hook.ts");
       return await loadModule(file, folder, source, isolates ? host : undefined);
     }
     case "command":
       return await loadCommand(file, source, host);
     case "rules": {
-      const { loadRules } = await import("./rules.ts");
+      const { loadRules } = await import("./hook-rules.ts");
       return await loadRules(file, source);
     }
     case "prompt": {
-      const { loadPrompt } = await import("./prompt.ts");
+      const { loadPrompt } = await import("./prompt-hook.ts");
       return await loadPrompt(file, source, prompt ?? NO_MODEL, warn);
     }
   }
 }
 
 async function loadCommand(file: HookFile, source: string, host: HookHost): Promise<HookRecord> {
-  const { commandHook } = await import("./command.ts");
+  const { commandHook } = await import("./command-hook.ts");
   const config = readHeader(file.text);
   const base = recordBase(file, config, source);
   const { command, args } = programOf(file);

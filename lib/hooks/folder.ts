@@ -13,10 +13,10 @@ import {
   problemHook,
 } from "./discover.ts";
 import { isSkipped } from "./file/file-name.ts";
-import { sharedFiles, treeHash } from "./file/tree.ts";
-import type { ModuleFolder } from "./module.ts";
-import type { HookHost } from "./process/host.ts";
-import type { PromptModel } from "./prompt.ts";
+import { sharedFiles, treeHash } from "./file/hook-tree.ts";
+import type { ModuleFolder } from "./module-hook.ts";
+import type { HookHost } from "./process/hook-host.ts";
+import type { PromptModel } from "./prompt-hook.ts";
 
 /** Why a file of a folder may not be run; undefined if it may. */
 export type Gatekeeper = (file: string) => string | undefined;

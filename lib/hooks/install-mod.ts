@@ -1,18 +1,18 @@
 import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { programOf } from "../process/program.ts";
+import { programOf } from "../process/programs.ts";
 import { sha256 } from "../runtime/sha256.ts";
 import { formatFileName, isSkipped } from "./file/file-name.ts";
-import { isGuard, readHeader } from "./file/record.ts";
+import { isGuard, readHeader } from "./file/hook-record.ts";
 import { hostEvent, HOSTS } from "./hosts/index.ts";
 import { type Installable, type InstallPlace, type Moment, momentsOf, refusalTo } from "./install.ts";
 import type { HostEntry } from "./install-line.ts";
 import { COPIES, pluginName, pluginOf, type PluginPlan } from "./install-plugin.ts";
 import { childBundle, IMPORTS, modBundle } from "./mod/bundle.ts";
-import { MOST_OWN_SECONDS } from "./mod/engine.ts";
+import { MOST_OWN_SECONDS } from "./mod/mod-engine.ts";
 import { beltLine, isClassic, registerText } from "./mod/register.ts";
-import { readPromptFile } from "./prompt.ts";
-import { rulesIn } from "./rules.ts";
+import { readPromptFile } from "./prompt-hook.ts";
+import { rulesIn } from "./hook-rules.ts";
 
 export const RUNTIMES = { bun: ["bun"], deno: ["deno", "run", "-A"], node: ["node"] } as const;
 

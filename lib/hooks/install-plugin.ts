@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { isObject, parsed } from "../core/json.ts";
 import { sha256 } from "../runtime/sha256.ts";
-import { onPath } from "../process/program.ts";
-import { type Environment, writeWhole } from "./file/places.ts";
+import { onPath } from "../process/programs.ts";
+import { type Environment, writeWhole } from "./file/user-places.ts";
 import { HOSTS } from "./hosts/index.ts";
 import {
   type Installable,

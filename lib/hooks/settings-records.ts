@@ -2,16 +2,16 @@ import { type AnyEvent, type EventName, EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import type { ResolvedName } from "../core/names.ts";
 import { matchesIf } from "../permissions/rules.ts";
-import { commandHook, type HookKindParts } from "./command.ts";
+import { commandHook, type HookKindParts } from "./command-hook.ts";
 import { isAboutTool } from "./file/file-name.ts";
-import { listedNames } from "./file/record.ts";
+import { listedNames } from "./file/hook-record.ts";
 import { type Handler, identityOf } from "./handler.ts";
-import { httpHook } from "./http.ts";
-import { missing } from "./match.ts";
-import { inHostWords, speakerOf } from "./process/answer.ts";
-import type { HookHost } from "./process/host.ts";
+import { httpHook } from "./http-hook.ts";
+import { missing } from "./hook-matcher.ts";
+import { inHostWords, speakerOf } from "./process/command-answer.ts";
+import type { HookHost } from "./process/hook-host.ts";
 import { wireInput } from "./process/wire.ts";
-import { type PromptModel, promptRecord, withoutModel } from "./prompt.ts";
+import { type PromptModel, promptRecord, withoutModel } from "./prompt-hook.ts";
 
 /** A hook of a settings file before it is a record. */
 export interface Draft {

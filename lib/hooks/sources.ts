@@ -5,12 +5,12 @@ import { readBrought } from "../files/confine.ts";
 import type { Permissions } from "../permissions/rules.ts";
 import { holdsHooks } from "./discover.ts";
 import { parseFileName } from "./file/file-name.ts";
-import { type Environment, homeOf, realOr, shortPath, userState } from "./file/places.ts";
+import { type Environment, homeOf, realOr, shortPath, userState } from "./file/user-places.ts";
 import { HookFolder, type Runner } from "./folder.ts";
-import type { HookHost } from "./process/host.ts";
+import type { HookHost } from "./process/hook-host.ts";
 import type { TomlOptions } from "./toml.ts";
 import { switched, Switches } from "./switches.ts";
-import { changedGuards, distrust, hooksKeeper, type Trustable } from "./trust.ts";
+import { changedGuards, distrust, hooksKeeper, type Trustable } from "./hook-trust.ts";
 
 export interface SourcesOptions extends Runner {
   /** The working directory: what it brings along counts when it is trusted. */
@@ -268,7 +268,7 @@ export class HookSources {
     { listed, unloaded, problems }: Finding,
   ): Promise<{ permissions: Permissions; off: boolean }> {
     if (texts.length === 0) return { permissions: {}, off: false };
-    const { loadSettings } = await import("./settings.ts");
+    const { loadSettings } = await import("./hook-settings.ts");
     const { host, prompt, warn } = this.#options;
     const { installedFile } = texts.some(({ text }) => text.includes(" --dialect "))
       ? await import("./install-line.ts")

@@ -1,6 +1,6 @@
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import type { HookRecord } from "../core/hook.ts";
-import { type Environment, stateFile, writeWhole } from "./file/places.ts";
+import { type Environment, stateFile, writeWhole } from "./file/user-places.ts";
 
 /**
  * Which hooks a person has switched off in a project. Kept with the person and not in the project: neither a

@@ -5,7 +5,7 @@ import type { HookContext, HookRecord } from "../core/hook.ts";
 import { NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "../core/verdict.ts";
 import { optionFault, type OptionKind } from "../input/options.ts";
 import { HookLoadError } from "./file/load-error.ts";
-import { hookEnvironment, type HookHost, outputFolder, persisted } from "./process/host.ts";
+import { hookEnvironment, type HookHost, outputFolder, persisted } from "./process/hook-host.ts";
 import { howEnded, type ProcessResult, runProcess, type Stream } from "../process/process.ts";
 
 /** Where a workspace keeps its commands for turns. */

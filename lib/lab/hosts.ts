@@ -1,5 +1,5 @@
 import type { HostName } from "../hooks/hosts/index.ts";
-import type { Api } from "./model.ts";
+import type { Api } from "./lab-model.ts";
 import type { Script } from "./script.ts";
 
 /** Where a session takes place, and what it is about. */

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { EventName, Fired } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
 import { hostEvent, type HostName } from "../hooks/hosts/index.ts";
-import { expectedIn, FAULTS, judge, type LabRun } from "./judge.ts";
+import { expectedIn, FAULTS, judge, type LabRun } from "./lab-judge.ts";
 import { holdSession, type Session } from "./room.ts";
 import { callAt, scriptOf, unmade } from "./script.ts";
 import { type Getting, hostProgram, type HostWish, NotInstalled, versionsIn } from "./versions.ts";

@@ -13,13 +13,13 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parsed } from "../core/json.ts";
 import { isInside } from "../files/confine.ts";
-import { type Environment, homeOf } from "../hooks/file/places.ts";
+import { type Environment, homeOf } from "../hooks/file/user-places.ts";
 import { ownArgv, ownCommand } from "../hooks/own-command.ts";
 import { openSandbox } from "../permissions/sandbox.ts";
 import { runProcess, type Wrap } from "../process/process.ts";
-import { onPath } from "../process/program.ts";
+import { onPath } from "../process/programs.ts";
 import type { Script } from "./script.ts";
-import type { SessionEnd, SessionPlan } from "./session.ts";
+import type { SessionEnd, SessionPlan } from "./host-session.ts";
 import type { HostProgram } from "./versions.ts";
 
 /** One call of a hook, as it was written down. */

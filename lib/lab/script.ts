@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type HostName, HOSTS } from "../hooks/hosts/index.ts";
 import { inverse, keysFor, renamed } from "../hooks/hosts/keys.ts";
-import type { ModelCall, Seen, Step } from "./model.ts";
+import type { ModelCall, Seen, Step } from "./lab-model.ts";
 import type { JsonObject } from "../core/json.ts";
 
 /** A call of a tool, by our names. */

@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync }
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { parsed } from "../core/json.ts";
-import { type Environment, homeOf } from "../hooks/file/places.ts";
+import { type Environment, homeOf } from "../hooks/file/user-places.ts";
 import type { HostName } from "../hooks/hosts/index.ts";
 import { runProcess } from "../process/process.ts";
-import { onPath } from "../process/program.ts";
+import { onPath } from "../process/programs.ts";
 import { LAB_HOSTS } from "./hosts.ts";
 
 /** A host as it was asked for: `claude`, `claude@2.1.325`, `claude@newest`, `claude@2.1.286..2.1.325`. */

@@ -4,7 +4,7 @@ import { MAIN } from "../replay/tape.ts";
 import { LineLog, readLineLog } from "../transcript/line-log.ts";
 import type { Entry as Said } from "../transcript/store.ts";
 import type { LogEntry } from "./entry.ts";
-import { Log, LOG_VERSION } from "./read.ts";
+import { Log, LOG_VERSION } from "./read-log.ts";
 
 /** Opens a log to go on with; a transcript of crochet 0.2 becomes one. */
 export function openLog(path: string): Log | undefined {

@@ -2,12 +2,12 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { mask } from "../replay/redact/mask.ts";
 import { placer, placesHere } from "../replay/redact/places.ts";
-import { tapeFile } from "../replay/options.ts";
-import { readTape } from "../replay/read.ts";
+import { tapeFile } from "../replay/tape-options.ts";
+import { readTape } from "../replay/read-tape.ts";
 import { type Call, MAIN, type Tape } from "../replay/tape.ts";
 import type { LogEntry } from "./entry.ts";
 import { packEvents } from "./pack.ts";
-import { Log, LOG_VERSION, readLog } from "./read.ts";
+import { Log, LOG_VERSION, readLog } from "./read-log.ts";
 
 interface ForkOptions {
   /** Where logs are. */

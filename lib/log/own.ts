@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Environment, realOr, stateFile, writeWhole } from "../hooks/file/places.ts";
+import { type Environment, realOr, stateFile, writeWhole } from "../hooks/file/user-places.ts";
 
 /** How long logs are kept, and how many of them. */
 const [MOST_DAYS, MOST_LOGS] = [30, 500];

@@ -1,10 +1,10 @@
 import type { Message } from "../core/messages.ts";
-import type { LaneClock } from "../replay/clock.ts";
-import { answerOf, SeamAnswer } from "../replay/replay.ts";
+import type { LaneClock } from "../replay/tape-clock.ts";
+import { answerOf, SeamAnswer } from "../replay/tape-answer.ts";
 import type { Call } from "../replay/tape.ts";
 import { type Entry as Said, resumable, transcriptOf } from "../transcript/store.ts";
 import type { ClockFact, EntryOf, LogEntry, ToolFact } from "./entry.ts";
-import { isWhole, Log } from "./read.ts";
+import { isWhole, Log } from "./read-log.ts";
 
 /** What the log of a session that is resumed has: where it stands, and the steps of a run that was cut off. */
 export class Past {

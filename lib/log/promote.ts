@@ -2,11 +2,11 @@ import type { Message } from "../core/messages.ts";
 import { type Mask, mask } from "../replay/redact/mask.ts";
 import { placer, placesHere } from "../replay/redact/places.ts";
 import { type Redactor, redactor } from "../replay/redact/redact.ts";
-import { withOtherTexts } from "../replay/tools.ts";
+import { withOtherTexts } from "../replay/tape-tools.ts";
 import { sourceOf } from "../replay/record/recorded-tape.ts";
 import type { Call, Tape } from "../replay/tape.ts";
 import type { Header } from "./entry.ts";
-import type { Log } from "./read.ts";
+import type { Log } from "./read-log.ts";
 
 interface Promotion {
   /** What its header says of the fixture it becomes part of. */

@@ -4,11 +4,11 @@ import type { RunEvent } from "../core/run-events.ts";
 import { isSame } from "../replay/canonical.ts";
 import { MAIN } from "../replay/tape.ts";
 import { LineLog } from "../transcript/line-log.ts";
-import type { SessionStore } from "../transcript/memory.ts";
+import type { SessionStore } from "../transcript/memory-store.ts";
 import { type Entry as Said, type Transcript, transcriptOf } from "../transcript/store.ts";
 import type { EntryOf, LogEntry, RunLeft, ToolFact } from "./entry.ts";
 import { hookEvents } from "./hook-step.ts";
-import { type EndedCall, isNoted, LogLines } from "./lines.ts";
+import { type EndedCall, isNoted, LogLines } from "./log-lines.ts";
 import type { Past } from "./past.ts";
 
 /** When a line is to be safe: soon, or before what follows it. */

@@ -3,10 +3,10 @@ import type { CallToolResult, Client, Tool as McpTool, Transport } from "@modelc
 import type { JsonSchema } from "../core/model.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 import { crochetVersion } from "../runtime/version.ts";
-import { withoutSecrets } from "../hooks/process/host.ts";
+import { withoutSecrets } from "../hooks/process/hook-host.ts";
 import { checkSchema } from "../tools/schema.ts";
 import { blocksOf, outputOf } from "./results.ts";
-import { inputParser } from "./schema.ts";
+import { inputParser } from "./mcp-schema.ts";
 import { isRemote, type McpOptions, type McpServer, serverPart, toolNames } from "./servers.ts";
 import { StdioTransport } from "./stdio.ts";
 

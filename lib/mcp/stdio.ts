@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, ReadBuffer, Transport } from "@modelcontextprotocol/client";
 import { type Group, startGroup } from "../process/process.ts";
-import { endTree } from "../process/tree.ts";
+import { endTree } from "../process/process-tree.ts";
 
 export interface StdioOptions {
   readonly command: string;

@@ -3,8 +3,8 @@
  * the agent (S2.8). A watched agent's settings start this file for each event, and loading is nearly all it does, so it
  * imports nothing (node:fs alone takes more than half as long to load as the runtime).
  */
-import type { AgentLog } from "./log.ts";
-import type { AgentEvent, PromptType } from "./log.ts";
+import type { AgentLog } from "./monitor-log.ts";
+import type { AgentEvent, PromptType } from "./monitor-log.ts";
 
 /** What happens when an agent begins to wait for a decision: notify a person, run a command, or nothing. */
 export type OnPrompt = "escalate" | "none" | { readonly command: string };
@@ -54,7 +54,7 @@ export async function noteEvent([name, id]: readonly string[], env: Environment)
     const log = logOf(dir, id);
     const event = eventOf(name, await readInput());
     if (!event) return;
-    const counts = event.type === "prompt" && (await import("./log.ts")).isNews(log, event);
+    const counts = event.type === "prompt" && (await import("./monitor-log.ts")).isNews(log, event);
     const file = `${log.notes}/${event.at}-${process.pid}.json`;
     await writeNote(file, JSON.stringify(event)).catch(() => {});
     if (!counts) return;

@@ -3,7 +3,7 @@ import type { Stop } from "../core/events.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { thisOwner } from "../process/owner.ts";
 import { redact } from "../replay/redact/redact.ts";
-import { type AgentEvent, appendEvent, beginLog, nextState, type PromptType } from "./log.ts";
+import { type AgentEvent, appendEvent, beginLog, nextState, type PromptType } from "./monitor-log.ts";
 import { agentsDir, logOf, type OnPrompt, promptTypeOf, questionIn, startAction } from "./note.ts";
 
 interface OwnRunOptions {

@@ -1,5 +1,5 @@
 import { isGone } from "../process/owner.ts";
-import { type AgentEvent, agentIds, type AgentState, readEvents, stateOf } from "./log.ts";
+import { type AgentEvent, agentIds, type AgentState, readEvents, stateOf } from "./monitor-log.ts";
 import { logOf } from "./note.ts";
 
 /** The state of one watched agent. */

@@ -6,8 +6,8 @@ import { notAStream, type OpenReply, type ReplyParser } from "../http/reply-stre
 import { afterMistakes, eventParser } from "../http/sse.ts";
 import { chatBody } from "./chat-request.ts";
 import { chatReader } from "./chat-reply.ts";
-import { refusal } from "./errors.ts";
-import type { OpenAIOptions } from "./model.ts";
+import { refusal } from "./openai-errors.ts";
+import type { OpenAIOptions } from "./openai-model.ts";
 import { responsesBody } from "./responses-request.ts";
 import { responsesReader } from "./responses-reply.ts";
 

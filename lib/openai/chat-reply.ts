@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, parsed } from "../core/json.ts";
 import { ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
 import { DONE } from "../http/sse.ts";
-import { cutError, errorIn, replyError } from "./errors.ts";
+import { cutError, errorIn, replyError } from "./openai-errors.ts";
 import { ReplyEvents, type ReplyReader } from "./reply-events.ts";
 /** Where the blocks of a reply stand, whatever came first; calls follow. */
 const THINKING = 0;

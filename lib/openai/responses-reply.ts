@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "../core/json.ts";
 import type { ModelEvent, ModelRequest, RawBlock } from "../core/model.ts";
 import { DONE } from "../http/sse.ts";
-import { cutError, errorIn, replyError } from "./errors.ts";
+import { cutError, errorIn, replyError } from "./openai-errors.ts";
 import { ReplyEvents, type ReplyReader } from "./reply-events.ts";
 
 /** A block that is shown while it comes in. */

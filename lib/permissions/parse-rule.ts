@@ -1,5 +1,5 @@
 import { compilePath, type PathRule } from "./_path-rule.ts";
-import { piecesOf, programOf } from "./shell.ts";
+import { piecesOf, programOf } from "./shell-lines.ts";
 
 /** A permission rule that was read: `Bash(git *)`, `Edit(src/**)`, `mcp__srv__*`, `WebFetch(domain:example.com)`. */
 export interface Rule {

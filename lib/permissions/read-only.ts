@@ -1,7 +1,7 @@
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { entriesIn, entryAt, inside, isOfProcess, LONGEST_PATH, realPath } from "./_path-rule.ts";
 import { wildcard } from "./parse-rule.ts";
-import { hiddenIn, programOf, readLine, type ShellWord } from "./shell.ts";
+import { hiddenIn, programOf, readLine, type ShellWord } from "./shell-lines.ts";
 
 /** What a command that only reads opens. */
 interface Reading {

@@ -3,7 +3,7 @@ import type { Effect } from "../core/tool.ts";
 import { hasNameIn, hold, inside, isOfProcess, isProtected, realPath } from "./_path-rule.ts";
 import { concernsCommand, EDITS, matchesCommand, namesCommand, parseRule, READS, type Rule } from "./parse-rule.ts";
 import { type BashCommand, type BashLine, readBash } from "./read-only.ts";
-import { programOf } from "./shell.ts";
+import { programOf } from "./shell-lines.ts";
 
 /** `default` asks before anything that changes something; `bypass` is short for `bypassPermissions`. */
 export type PermissionMode = "default" | "acceptEdits" | "plan" | "bypassPermissions" | "bypass";

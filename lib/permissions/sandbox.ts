@@ -1,7 +1,7 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { ToolError } from "../core/tool.ts";
 import { runProcess, type Wrap } from "../process/process.ts";
-import { onPath } from "../process/program.ts";
+import { onPath } from "../process/programs.ts";
 import { inside, protectedIn } from "./_path-rule.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
 

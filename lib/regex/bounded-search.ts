@@ -1,4 +1,4 @@
-import { ANY, type CharSet, type RegexTree, regexTree, WORDS } from "./tree.ts";
+import { ANY, type CharSet, type RegexTree, regexTree, WORDS } from "./regex-tree.ts";
 
 /** Steps that are not noticed, and steps that are taken if there is no other way to be sure. */
 const CHEAP = 1e6;

@@ -1,4 +1,4 @@
-import { ANY, type CharSet, overlap, type RegexTree, regexTree, TooNested } from "./tree.ts";
+import { ANY, type CharSet, overlap, type RegexTree, regexTree, TooNested } from "./regex-tree.ts";
 
 /** How often a piece is written out before it counts as one that repeats without end. */
 const WRITTEN_OUT = 4;

@@ -15,8 +15,8 @@ import {
 } from "../log/entry.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { unpackEvents } from "../log/pack.ts";
-import { echoOf } from "./reply.ts";
-import { joinSent, sentHead } from "./server/lines.ts";
+import { echoOf } from "./recorded-reply.ts";
+import { joinSent, sentHead } from "./server/request-lines.ts";
 import { readable } from "./server/readable.ts";
 import { type Attempt, type Call, isImported, type Tape } from "./tape.ts";
 

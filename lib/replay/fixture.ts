@@ -2,9 +2,9 @@ import { copyFileSync, cpSync, existsSync, mkdtempSync, readdirSync, realpathSyn
 import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { isInside } from "../files/confine.ts";
-import { realOr } from "../hooks/file/places.ts";
-import { applyChanges, removeScratch } from "./workspace.ts";
-import { tapeFile } from "./options.ts";
+import { realOr } from "../hooks/file/user-places.ts";
+import { applyChanges, removeScratch } from "./scratch.ts";
+import { tapeFile } from "./tape-options.ts";
 
 /** A recorded run kept with what it was recorded from. */
 export interface Fixture {

@@ -1,5 +1,5 @@
 import type { Refusal } from "../core/said.ts";
-import type { TapeSession } from "./session.ts";
+import type { TapeSession } from "./tape-session.ts";
 import type { Json } from "../core/messages.ts";
 import type { PermissionAsker } from "../permissions/gate.ts";
 import type { Asker } from "../tools/asker.ts";

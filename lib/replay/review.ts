@@ -2,15 +2,15 @@ import { isToolResult, isToolUse, type Message, textOf } from "../core/messages.
 import { differs, firstDifference, memoryIn } from "./drift/difference.ts";
 import { FaultRun, type TakenCall } from "./fault/fault-run.ts";
 import { type Fixture, inScratch, programFolder } from "./fixture.ts";
-import { programOf } from "./match.ts";
+import { programOf } from "./match-call.ts";
 import { type Normalise, type Normaliser, withNormalisers } from "./normalise.ts";
-import type { TapeOptions } from "./options.ts";
-import { TapeError } from "./read.ts";
+import type { TapeOptions } from "./tape-options.ts";
+import { TapeError } from "./read-tape.ts";
 import { fileDrifts, maskFor, withPlaces } from "./run-fixture.ts";
 import { type Replayable, runOnTape, type RunSoFar } from "./run-on-tape.ts";
 import type { Call, Tape, TapeRequest } from "./tape.ts";
-import { hashFiles } from "./workspace.ts";
-import { writeTape } from "./write.ts";
+import { hashFiles } from "./scratch.ts";
+import { writeTape } from "./write-tape.ts";
 
 /** One difference from what was recorded, however many calls show it. */
 export interface Change {

@@ -5,8 +5,8 @@ import type { McpOptions } from "../mcp/servers.ts";
 import type { PermissionAsker } from "../permissions/gate.ts";
 import type { Permissions } from "../permissions/rules.ts";
 import type { Asker } from "../tools/asker.ts";
-import type { MinimalStore } from "../transcript/memory.ts";
-import type { TapeOptions } from "./options.ts";
+import type { MinimalStore } from "../transcript/memory-store.ts";
+import type { TapeOptions } from "./tape-options.ts";
 
 /** The part of an agent that a run on a tape needs: `agent({...})` has it. */
 export interface Replayable {

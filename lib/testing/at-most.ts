@@ -2,7 +2,7 @@ import { isToolUse } from "../core/messages.ts";
 import { checkOptions } from "../input/options.ts";
 import { priceOf } from "../replay/drift/drift.ts";
 import type { Invariant, Observed } from "../replay/fault/invariants.ts";
-import { replyOf } from "../replay/reply.ts";
+import { replyOf } from "../replay/recorded-reply.ts";
 import type { Tape } from "../replay/tape.ts";
 
 /** What a run may take, over all its lanes: sub-agents and the models of hooks count. */

@@ -11,9 +11,9 @@ import { claude } from "../hooks/hosts/claude.ts";
 import { codex } from "../hooks/hosts/codex.ts";
 import { readEvent } from "../hooks/hosts/read-event.ts";
 import { underHostNames } from "../hooks/hosts/fit-record.ts";
-import type { LogProblem } from "../transcript/sessions/find.ts";
-import type { Session } from "../transcript/sessions/read.ts";
-import { fieldsOf, type Moment, textIn, type ToolCall } from "../transcript/sessions/session.ts";
+import type { LogProblem } from "../transcript/sessions/find-session.ts";
+import type { Session } from "../transcript/sessions/read-session.ts";
+import { fieldsOf, type Moment, textIn, type ToolCall } from "../transcript/sessions/session-kinds.ts";
 
 /** What a hook would have done, and at what. */
 export interface Finding {

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { CheckOptions } from "../check/check.ts";
-import type { CheckReport, Finding, Law } from "../check/report.ts";
+import type { CheckReport, Finding, Law } from "../check/check-report.ts";
 
 /** Thrown by a law that a hook breaks. Its message has the counterexample and the fix, `report` has everything. */
 export class BrokenLaw extends Error {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { parsed } from "../core/json.ts";
-import { refuseInCi } from "../replay/options.ts";
+import { refuseInCi } from "../replay/tape-options.ts";
 import { asksModel } from "../replay/server/api.ts";
 import { type Incoming, listen, sendError } from "../replay/server/listen.ts";
 import { type Env, placeholderKeys, variablesFor } from "../replay/server/pointing.ts";

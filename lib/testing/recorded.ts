@@ -3,11 +3,11 @@ import { relative } from "node:path";
 import { shown } from "../core/shown.ts";
 import { findFixture, type Fixture } from "../replay/fixture.ts";
 import { placesHere } from "../replay/redact/places.ts";
-import { Replayer } from "../replay/server/replay.ts";
-import { recordedTape, startRecording } from "../replay/server/run.ts";
-import { reportLines } from "../replay/drift/report.ts";
+import { Replayer } from "../replay/server/answer-requests.ts";
+import { recordedTape, startRecording } from "../replay/server/run-command.ts";
+import { reportLines } from "../replay/drift/drift-report.ts";
 import { type Desk, openDesk, recordCommand, recordsHere, type Running } from "./desk.ts";
-import { ReplayError } from "./replay.ts";
+import { ReplayError } from "./replay-fixture.ts";
 
 /**
  * Runs what asks models by any SDK on the tape of a fixture: no key, no network. Fails if it asks something else than was

@@ -5,7 +5,7 @@ import { type Model, ModelError, type ModelEvent, type ModelRequest, type RawBlo
 import { shown } from "../core/shown.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
 import { abortedError, errorType } from "../http/errors.ts";
-import { blockEvents } from "../replay/reply.ts";
+import { blockEvents } from "../replay/recorded-reply.ts";
 
 /** A model that says what its script says. */
 export interface ScriptedModel extends Model {

@@ -9,10 +9,10 @@ import {
   type UnderFaultsOptions,
 } from "../replay/fault/under-faults.ts";
 import { faultFile } from "../replay/fixture.ts";
-import { tapeFile } from "../replay/options.ts";
+import { tapeFile } from "../replay/tape-options.ts";
 import type { Tape } from "../replay/tape.ts";
 import { fastCheck } from "./arbitraries/texts.ts";
-import { schedules, singleFaults } from "./faults.ts";
+import { schedules, singleFaults } from "./server-faults.ts";
 
 export interface SearchOptions extends UnderFaultsOptions {
   /** How many schedules are tried. @default 100 */

@@ -8,7 +8,7 @@ import { ModelError, type ModelRequest } from "../core/model.ts";
 import { goesOn } from "../core/reply.ts";
 import { checkOptions } from "../input/options.ts";
 import { checkCuts, cut, type Cuts } from "../replay/frames.ts";
-import { messageOf } from "../replay/reply.ts";
+import { messageOf } from "../replay/recorded-reply.ts";
 import { opened } from "../replay/server/listen.ts";
 import { asModelRequest, invalidRequest } from "./_check-request.ts";
 import {

@@ -1,12 +1,12 @@
 import { checkOptions } from "../input/options.ts";
 import type { DriftReport } from "../replay/drift/drift.ts";
 import { findFixture } from "../replay/fixture.ts";
-import { refuseInCi } from "../replay/options.ts";
+import { refuseInCi } from "../replay/tape-options.ts";
 import { placesHere } from "../replay/redact/places.ts";
 import { listen } from "../replay/server/listen.ts";
 import { placeholderKeys, variablesFor } from "../replay/server/pointing.ts";
-import { Replayer } from "../replay/server/replay.ts";
-import { recordedTape, startRecording } from "../replay/server/run.ts";
+import { Replayer } from "../replay/server/answer-requests.ts";
+import { recordedTape, startRecording } from "../replay/server/run-command.ts";
 
 export interface TapeServerOptions {
   /** `record` passes requests on to the real API and keeps them when it is closed. @default "replay" */

@@ -216,7 +216,7 @@ async function run(
   context: ToolContext,
   confined: Sandbox | undefined,
 ): Promise<ToolOutput> {
-  const { capture } = await import("./shell/output.ts");
+  const { capture } = await import("./shell/shell-output.ts");
   // Wherever the shell goes, output is kept where Read may look.
   const output = capture({ cwd: workspaceOf(context), name: context.toolUseId, show: context.progress });
   const timeout = input.timeout ?? DEFAULT_MS;

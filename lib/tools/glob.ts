@@ -4,7 +4,7 @@ import { type Tool, ToolError } from "../core/tool.ts";
 import { tool } from "./make-tool.ts";
 import { absolute, confine } from "../files/confine.ts";
 import { selectGlobs, splitGlobs } from "./search/ignore.ts";
-import type { SearchContext } from "./search/place.ts";
+import type { SearchContext } from "./search/search-place.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
 export interface GlobInput {
@@ -72,7 +72,7 @@ export async function glob(input: GlobInput, options: StandaloneOptions = {}): P
 }
 
 async function globFiles(given: GlobInput, context: SearchContext): Promise<GlobResponse> {
-  const { searchPlace, withoutHidden } = await import("./search/place.ts");
+  const { searchPlace, withoutHidden } = await import("./search/search-place.ts");
   const { walk } = await import("./search/walk.ts");
   const { pattern, path } = await splitAbsolute(given, context);
   const place = await searchPlace(path, context);

@@ -2,8 +2,8 @@ import { type Tool, ToolError } from "../core/tool.ts";
 import { tool } from "./make-tool.ts";
 import { absolute } from "../files/confine.ts";
 import { selectGlobs, splitGlobs } from "./search/ignore.ts";
-import type { SearchContext, SearchPlace } from "./search/place.ts";
-import type { Found, SearchRequest } from "./search/search.ts";
+import type { SearchContext, SearchPlace } from "./search/search-place.ts";
+import type { Found, SearchRequest } from "./search/search-files.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
 export interface GrepInput {
@@ -135,7 +135,7 @@ async function grepFiles(
   if (input.pattern.includes("\0")) {
     throw new ToolError("Cannot search for a NUL character as files with one are binary", { code: "invalid_input" });
   }
-  const { searchPlace, withoutHidden } = await import("./search/place.ts");
+  const { searchPlace, withoutHidden } = await import("./search/search-place.ts");
   const place = await searchPlace(input.path, context);
   const mode = input.output_mode ?? "files_with_matches";
   const { offset = 0, head_limit: limit = DEFAULT_LIMIT } = input;
@@ -156,7 +156,7 @@ async function grepFiles(
     signal: context.signal,
   };
   const { needRipgrep } = await import("./search/ripgrep.ts");
-  const { search } = await import("./search/search.ts");
+  const { search } = await import("./search/search-files.ts");
   const found = await search(ripgrep ?? await needRipgrep(), request);
   const { files, withheld } = withoutHidden("Grep", found.files, ({ path }) => path, place, context);
   const gaps = request.before + request.after > 0;

@@ -35,7 +35,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
     if (lines.torn > 0) options.onTorn?.(id, lines.torn);
     const isLog = lines.values[0] !== undefined && "log" in lines.values[0];
     const entries = isLog
-      ? new (await import("../log/read.ts")).Log(lines.values as LogEntry[], fileOf(id)).transcript() ?? []
+      ? new (await import("../log/read-log.ts")).Log(lines.values as LogEntry[], fileOf(id)).transcript() ?? []
       : lines.values as Entry[];
     return transcriptOf(entries, fileOf(id));
   };

@@ -3,7 +3,7 @@ import { basename, dirname } from "node:path";
 import type { RunEvent } from "../core/run-events.ts";
 import type { LogEntry } from "../log/entry.ts";
 import { secretsOf } from "../log/promote.ts";
-import { Log } from "../log/read.ts";
+import { Log } from "../log/read-log.ts";
 import { redactor } from "../replay/redact/redact.ts";
 import { jsonLines, LineLog } from "./line-log.ts";
 

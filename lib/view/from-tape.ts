@@ -1,6 +1,6 @@
 import { isToolUse, type Message, textOf } from "../core/messages.ts";
 import { price } from "../anthropic/prices.ts";
-import { brokenBy, replyOf } from "../replay/reply.ts";
+import { brokenBy, replyOf } from "../replay/recorded-reply.ts";
 import { type Call, MAIN, type Tape } from "../replay/tape.ts";
 import type { Rollout, RolloutLine } from "../transcript/rollout.ts";
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { sha256 } from "../runtime/sha256.ts";
-import { endTone } from "./calls.ts";
+import { endTone } from "./view-calls.ts";
 import type { PageData, Pair, Section, View, WholeView } from "./shape.ts";
 
 /** How many rows come before the script: enough for the first screen, however long the run. */

@@ -2,7 +2,7 @@ import { type EventName, EVENTS } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
 import type { HookRun } from "../core/hook.ts";
 import { actionOf } from "../core/verdict.ts";
-import { shownText } from "./calls.ts";
+import { shownText } from "./view-calls.ts";
 import type { HookLedger, HookOutcome, LedgerLine, Tone } from "./shape.ts";
 
 /** At most this many rows are linked from one outcome; the rest are counted. */

@@ -12,7 +12,7 @@ import {
   type OpenCall,
   shownText,
   startedBy,
-} from "./calls.ts";
+} from "./view-calls.ts";
 import { hasActed, HookLedgers, ledgerLines } from "./ledger.ts";
 import type { Row, RowKind, Section, Tone } from "./shape.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { test } from "node:test";
-import { anthropic } from "../../lib/anthropic/model.ts";
+import { anthropic } from "../../lib/anthropic/anthropic-model.ts";
 import { textOf } from "../../lib/core/messages.ts";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { ask, failure, request } from "../_ask.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent } from "../../lib/agent/agent.ts";
-import { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "../../lib/anthropic/model.ts";
+import { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "../../lib/anthropic/anthropic-model.ts";
 import { assistant, textOf, toolResult, user } from "../../lib/core/messages.ts";
 import { readReply } from "../../lib/core/reply.ts";
 import { scriptedServer } from "../../lib/testing/index.ts";

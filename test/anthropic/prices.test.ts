@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { agent, type Model } from "crochet";
 import { test } from "node:test";
-import { DEFAULT_MODEL } from "../../lib/anthropic/model.ts";
+import { DEFAULT_MODEL } from "../../lib/anthropic/anthropic-model.ts";
 import { NO_USAGE } from "../../lib/core/messages.ts";
 import { price, PRICES_AS_OF } from "../../lib/anthropic/prices.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import Anthropic, { betaRefusalFallbackMiddleware } from "@anthropic-ai/sdk";
 import type { Middleware as SdkMiddleware, MiddlewareContext as SdkContext } from "@anthropic-ai/sdk/client";
-import { anthropic } from "../../lib/anthropic/model.ts";
+import { anthropic } from "../../lib/anthropic/anthropic-model.ts";
 import type { Middleware, MiddlewareContext } from "../../lib/http/middleware.ts";
 import { besideCopy } from "../_copy.ts";
 
@@ -39,7 +39,7 @@ const installed = (version: string, client: string) => ({
 
 /** Says which SDK a first call loads, beside a copy that has these files. */
 const FIRST_CALL = `
-  import { anthropic } from "./lib/anthropic/model.ts";
+  import { anthropic } from "./lib/anthropic/anthropic-model.ts";
   const request = { model: "m", system: "", messages: [], tools: [], max_tokens: 1 };
   try {
     for await (const _ of anthropic({ apiKey: "k" })(request, new AbortController().signal));
@@ -64,7 +64,7 @@ test("the bundle of the SDK is used only if it is whole and of exactly the versi
 
 test("warm() loads the SDK before any call is made, and importing us does not", () => {
   const script = `
-    import { warm } from "./lib/anthropic/model.ts";
+    import { warm } from "./lib/anthropic/anthropic-model.ts";
     await new Promise((resolve) => setTimeout(resolve, 20));
     console.log(globalThis.loaded === undefined);
     const loaded = new Promise((resolve) => globalThis.loaded = resolve);

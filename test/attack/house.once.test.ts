@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { attackProperty, type AttackWork } from "../../lib/attack/attack.ts";
-import type { Attacked } from "../../lib/attack/worker.ts";
+import type { Attacked } from "../../lib/attack/attack-worker.ts";
 import { parse } from "yaml";
 import { rounds } from "../_counts.ts";
 import { noSandbox } from "../_needs.ts";

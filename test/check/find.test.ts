@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { findSubjects } from "../../lib/check/find.ts";
+import { findSubjects } from "../../lib/check/find-subjects.ts";
 import { hookFiles, settings, sh } from "./_check-files.ts";
 
 /** What is found in a project, as the events of each hook, what was seen without running it, and problems. */

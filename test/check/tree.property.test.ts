@@ -13,7 +13,7 @@ import {
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Tree } from "../../lib/check/place.ts";
+import { Tree } from "../../lib/check/scratch-project.ts";
 import { tries } from "../_counts.ts";
 import { scratch } from "../_scratch.ts";
 

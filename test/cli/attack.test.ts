@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { onPath } from "../../lib/process/program.ts";
+import { onPath } from "../../lib/process/programs.ts";
 import { agentScript, attackIn, DENY_ALL, guarded, NO_ENV } from "../attack/_guarded.ts";
 import { noSandbox } from "../_needs.ts";
 

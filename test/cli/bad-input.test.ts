@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { loadAgent } from "../../lib/cli/_script.ts";
 import { main } from "../../lib/cli/main.ts";
-import { trust } from "../../lib/hooks/trust.ts";
+import { trust } from "../../lib/hooks/hook-trust.ts";
 import { CROCHET, ended, type Exit } from "../_crochet.ts";
 import { place } from "../_place.ts";
 

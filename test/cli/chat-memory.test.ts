@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFi
 import { join } from "node:path";
 import { test } from "node:test";
 import { forgetRule, rememberedRules, rememberRules } from "../../lib/cli/_stored.ts";
-import { History } from "../../lib/cli/chat/desk.ts";
+import { History } from "../../lib/cli/chat/chat-desk.ts";
 import { place } from "../_place.ts";
 
 /** What the arrow up brings, from the newest on. */

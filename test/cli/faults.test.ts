@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import replay from "../../lib/cli/replay.ts";
 import { agent } from "../../lib/agent/agent.ts";
 import { runsIn } from "../../lib/cli/_fixtures.ts";
-import { trustFixtures } from "../../lib/hooks/trust.ts";
+import { trustFixtures } from "../../lib/hooks/hook-trust.ts";
 import { replay as replayed, scripted } from "../../lib/testing/index.ts";
 import { Write } from "../../lib/tools/index.ts";
 import { withEnv } from "../_env.ts";

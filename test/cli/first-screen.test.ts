@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { test } from "node:test";
 import { main } from "../../lib/cli/main.ts";
-import { trust } from "../../lib/hooks/trust.ts";
+import { trust } from "../../lib/hooks/hook-trust.ts";
 import { place } from "../_place.ts";
 
 test("crochet alone says what it is, what it found and what to type next, in plain text on a pipe", async () => {

@@ -6,7 +6,7 @@ import { agent, type RunEvent } from "crochet";
 import { scripted, type ScriptedReply, scriptedServer } from "crochet/testing";
 import { Agent, Glob } from "crochet/tools";
 import { coloursFor } from "../../lib/cli/show/text.ts";
-import { terminalView } from "../../lib/cli/show/view.ts";
+import { terminalView } from "../../lib/cli/show/terminal-view.ts";
 import { CROCHET } from "../_crochet.ts";
 import { place } from "../_place.ts";
 import { NO_PTY, Pty } from "../_pty.ts";

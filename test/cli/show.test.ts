@@ -6,7 +6,7 @@ import { messageLines } from "../../lib/cli/show/message.ts";
 import { RefusedCalls } from "../../lib/cli/run-agent.ts";
 import { Screen } from "../../lib/cli/show/screen.ts";
 import { coloursFor, harmless } from "../../lib/cli/show/text.ts";
-import { RunView, terminalView } from "../../lib/cli/show/view.ts";
+import { RunView, terminalView } from "../../lib/cli/show/terminal-view.ts";
 
 const PLAIN = coloursFor(false, {});
 

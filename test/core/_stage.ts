@@ -6,7 +6,7 @@ import type { AnyEvent } from "../../lib/core/events.ts";
 import type { HookContext, HookRecord } from "../../lib/core/hook.ts";
 import { type AgentSpec, newSessionState, type SessionState } from "../../lib/core/run.ts";
 import type { Limits } from "../../lib/core/limits.ts";
-import { limitsOf, limitWarning } from "../../lib/agent/limits.ts";
+import { limitsOf, limitWarning } from "../../lib/agent/given-limits.ts";
 import type { Block, Message } from "../../lib/core/messages.ts";
 import type { Model, ModelRequest } from "../../lib/core/model.ts";
 import { expectEvent } from "../../lib/input/nearest.ts";

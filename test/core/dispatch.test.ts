@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { HookRecord, HookRun } from "../../lib/core/hook.ts";
-import { compileMatcher, missing } from "../../lib/hooks/match.ts";
+import { compileMatcher, missing } from "../../lib/hooks/hook-matcher.ts";
 import { expectEvent } from "../../lib/input/nearest.ts";
 import { allow, deny, halt, type HookText, modify } from "../../lib/core/verdict.ts";
 import { type Answering, env, folded, POST, post, PRE, pre, ran, STOP, stop } from "./_fired.ts";

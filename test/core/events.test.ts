@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type AnyEvent, type EventName, type EventRow, EVENTS } from "../../lib/core/events.ts";
-import { compileMatcher, missing } from "../../lib/hooks/match.ts";
+import { compileMatcher, missing } from "../../lib/hooks/hook-matcher.ts";
 import { EVENT_NAMES, pascal, resolveEvent } from "../../lib/core/names.ts";
 import { expectEvent, nearest } from "../../lib/input/nearest.ts";
 import type { HookConfig } from "../../lib/hooks/definition.ts";

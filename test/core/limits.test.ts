@@ -12,7 +12,7 @@ import {
   spend,
   type Spent,
 } from "../../lib/core/limits.ts";
-import { limitsOf } from "../../lib/agent/limits.ts";
+import { limitsOf } from "../../lib/agent/given-limits.ts";
 import { deny, keepGoing } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { calls, echo, fail, stage, watch } from "./_stage.ts";

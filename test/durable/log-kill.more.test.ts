@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { TextBlock } from "../../lib/core/messages.ts";
 import { answerQuestion, openQuestions } from "../../lib/durable/index.ts";
-import { isWhole, readLog } from "../../lib/log/read.ts";
+import { isWhole, readLog } from "../../lib/log/read-log.ts";
 import { rounds } from "../_counts.ts";
 import { scratch } from "../_scratch.ts";
 import { until } from "../_until.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "no
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent, type RunOptions } from "../../lib/index.ts";
-import { memoryStore } from "../../lib/transcript/memory.ts";
+import { memoryStore } from "../../lib/transcript/memory-store.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { Bash } from "../../lib/tools/index.ts";
 import type { ToolResultBlock } from "../../lib/core/messages.ts";

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { agent } from "../../lib/agent/agent.ts";
 import evaluate from "../../lib/cli/eval.ts";
 import { runsIn } from "../../lib/cli/_fixtures.ts";
-import { trustFixtures } from "../../lib/hooks/trust.ts";
+import { trustFixtures } from "../../lib/hooks/hook-trust.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { withEnv } from "../_env.ts";
 import { type Place, place } from "../_place.ts";

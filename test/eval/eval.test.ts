@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import evaluate from "../../lib/cli/eval.ts";
 import type { RunLine } from "../../lib/eval/attempt.ts";
-import { revoke } from "../../lib/hooks/trust.ts";
+import { revoke } from "../../lib/hooks/hook-trust.ts";
 import { ended } from "../_crochet.ts";
 import type { Place } from "../_place.ts";
 import { OUR_RUNTIME } from "../_runtime.ts";

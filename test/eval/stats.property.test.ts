@@ -20,7 +20,7 @@ import {
   pWorseBeyond,
   type Rate,
   SUITE_LEVEL,
-} from "../../lib/eval/stats.ts";
+} from "../../lib/eval/exact-stats.ts";
 import { rounds } from "../_counts.ts";
 
 const outcomes = (runs: number): Rate[] => Array.from({ length: runs + 1 }, (_, passed) => ({ passed, runs }));

@@ -4,8 +4,8 @@ import type { EventName, Fired } from "../../lib/core/events.ts";
 import type { Folded } from "../../lib/core/fold.ts";
 import type { HookEnv, HookRecord } from "../../lib/core/hook.ts";
 import { expectEvent } from "../../lib/input/nearest.ts";
-import { commandHook, type CommandOptions } from "../../lib/hooks/command.ts";
-import type { HookHost } from "../../lib/hooks/process/host.ts";
+import { commandHook, type CommandOptions } from "../../lib/hooks/command-hook.ts";
+import type { HookHost } from "../../lib/hooks/process/hook-host.ts";
 import { scratch } from "../_scratch.ts";
 import { testEnv } from "./_events.ts";
 

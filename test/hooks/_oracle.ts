@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { agent } from "../../lib/agent/agent.ts";
-import { anthropic } from "../../lib/anthropic/model.ts";
+import { anthropic } from "../../lib/anthropic/anthropic-model.ts";
 import { exitCode } from "../../lib/cli/run-agent.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
 import type { Block, Message } from "../../lib/core/messages.ts";
-import type { HookHost } from "../../lib/hooks/process/host.ts";
-import { loadSettings } from "../../lib/hooks/settings.ts";
+import type { HookHost } from "../../lib/hooks/process/hook-host.ts";
+import { loadSettings } from "../../lib/hooks/hook-settings.ts";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { Agent, Bash, Edit, Read, Write } from "../../lib/tools/index.ts";
 import { scratch } from "../_scratch.ts";

@@ -1,5 +1,5 @@
 import type { HostName } from "../../lib/hooks/hosts/index.ts";
-import { serve } from "../../lib/hooks/serve.ts";
+import { serve } from "../../lib/hooks/serve-hook.ts";
 import { scratch } from "../_scratch.ts";
 
 export type Json = Record<string, unknown>;

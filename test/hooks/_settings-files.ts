@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { HookRecord } from "../../lib/core/hook.ts";
-import type { HookHost } from "../../lib/hooks/process/host.ts";
-import { loadSettings, type SettingsFile } from "../../lib/hooks/settings.ts";
+import type { HookHost } from "../../lib/hooks/process/hook-host.ts";
+import { loadSettings, type SettingsFile } from "../../lib/hooks/hook-settings.ts";
 
 /** Where Claude Code's settings of a person and a project lie, in the order in which they count. */
 export function settingsFiles(projectDir: string, home: string): { path: string }[] {

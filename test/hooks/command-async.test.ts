@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { commandHook, type CommandOptions } from "../../lib/hooks/command.ts";
+import { commandHook, type CommandOptions } from "../../lib/hooks/command-hook.ts";
 import { scratch } from "../_scratch.ts";
 import { environment, fireHook, POST, PRE, record } from "./_fire.ts";
 

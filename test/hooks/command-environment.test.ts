@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { commandHook } from "../../lib/hooks/command.ts";
-import { type HookHost, withoutSecrets } from "../../lib/hooks/process/host.ts";
+import { commandHook } from "../../lib/hooks/command-hook.ts";
+import { type HookHost, withoutSecrets } from "../../lib/hooks/process/hook-host.ts";
 import { scratch } from "../_scratch.ts";
 import { environment, fireHook, PRE, record, START } from "./_fire.ts";
 

@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { commandHook } from "../../lib/hooks/command.ts";
-import type { HookHost } from "../../lib/hooks/process/host.ts";
+import { commandHook } from "../../lib/hooks/command-hook.ts";
+import type { HookHost } from "../../lib/hooks/process/hook-host.ts";
 import { scratch } from "../_scratch.ts";
 import { environment, fireCommand, fireHook, PRE, record } from "./_fire.ts";
 

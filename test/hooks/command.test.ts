@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { commandHook } from "../../lib/hooks/command.ts";
+import { commandHook } from "../../lib/hooks/command-hook.ts";
 import { scratch } from "../_scratch.ts";
 import { environment, fireCommand, fireHook, POST, PRE, PROMPT, record, START, STOP } from "./_fire.ts";
 

@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, symlinkSync } from "node:fs";
 import { basename } from "node:path";
 import { test } from "node:test";
 import { discover, readHookFile } from "../../lib/hooks/discover.ts";
-import { readHeader } from "../../lib/hooks/file/record.ts";
-import { programOf } from "../../lib/process/program.ts";
+import { readHeader } from "../../lib/hooks/file/hook-record.ts";
+import { programOf } from "../../lib/process/programs.ts";
 import { scratch } from "../_scratch.ts";
 
 test("U4: files come in the order of priority, then name", () => {

@@ -7,7 +7,7 @@ import type { HookRecord } from "../../lib/core/hook.ts";
 import type { HookRunner } from "../../lib/agent/options.ts";
 import { hookList } from "../../lib/agent/hook-list.ts";
 import { HookFolder, hookFolders } from "../../lib/hooks/folder.ts";
-import { hookFolder } from "../../lib/hooks/on-demand.ts";
+import { hookFolder } from "../../lib/hooks/loaded-when-called.ts";
 import { HookRegistry } from "../../lib/hooks/registry.ts";
 import { put, scratch } from "../_scratch.ts";
 import { environment, POST, PRE, STOP } from "./_fire.ts";

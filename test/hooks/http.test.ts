@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Folded } from "../../lib/core/fold.ts";
 import type { HookRecord } from "../../lib/core/hook.ts";
-import { httpHook, type HttpOptions, isLocalAddress } from "../../lib/hooks/http.ts";
-import type { HookHost } from "../../lib/hooks/process/host.ts";
+import { httpHook, type HttpOptions, isLocalAddress } from "../../lib/hooks/http-hook.ts";
+import type { HookHost } from "../../lib/hooks/process/hook-host.ts";
 import { answering } from "./_answering.ts";
 import { environment, fireHook, PRE, PROMPT, record } from "./_fire.ts";
 

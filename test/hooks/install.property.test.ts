@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { test } from "node:test";
 import type { HookRecord } from "../../lib/core/hook.ts";
 import { readHookFile } from "../../lib/hooks/discover.ts";
-import { recordBase } from "../../lib/hooks/file/record.ts";
+import { recordBase } from "../../lib/hooks/file/hook-record.ts";
 import { carryOut, planInstall, planUninstall } from "../../lib/hooks/install.ts";
 import { withEntries, withoutEntries } from "../../lib/hooks/install-text.ts";
 import { tries } from "../_counts.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EventName, Fired } from "../../lib/core/events.ts";
-import { compileMatcher, missing } from "../../lib/hooks/match.ts";
+import { compileMatcher, missing } from "../../lib/hooks/hook-matcher.ts";
 import { env, folded, PRE, pre, ran, STOP } from "../core/_fired.ts";
 import { named } from "../core/_stage.ts";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ResponseCache } from "../../lib/hooks/answer-cache.ts";
-import { askModel } from "../../lib/hooks/prompt.ts";
+import { askModel } from "../../lib/hooks/prompt-hook.ts";
 import { jsonInText } from "../../lib/hooks/read-answer.ts";
 import { compileTemplate } from "../../lib/hooks/template.ts";
 import { scripted } from "../../lib/testing/scripted.ts";

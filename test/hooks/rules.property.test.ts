@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compileGlob } from "../../lib/hooks/glob.ts";
-import { rulesHook } from "../../lib/hooks/rules.ts";
+import { compileGlob } from "../../lib/hooks/name-glob.ts";
+import { rulesHook } from "../../lib/hooks/hook-rules.ts";
 import { runaway } from "../../lib/regex/runaway.ts";
 import { tries } from "../_counts.ts";
 import { call, testContext } from "./_events.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { EventName } from "../../lib/core/events.ts";
 import { readHookFile } from "../../lib/hooks/discover.ts";
-import { loadRules, rulesHook } from "../../lib/hooks/rules.ts";
+import { loadRules, rulesHook } from "../../lib/hooks/hook-rules.ts";
 import { scratch } from "../_scratch.ts";
 import { call, fired, testContext, testEnv } from "./_events.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { HostName } from "../../lib/hooks/hosts/index.ts";
-import { serve } from "../../lib/hooks/serve.ts";
+import { serve } from "../../lib/hooks/serve-hook.ts";
 import { CROCHET, ended } from "../_crochet.ts";
 import { NO_PTY, Pty } from "../_pty.ts";
 import { scratch } from "../_scratch.ts";

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from "node:path";
 import { test } from "node:test";
 import { newSessionState } from "../../lib/core/run.ts";
-import { limitsOf, limitWarning } from "../../lib/agent/limits.ts";
+import { limitsOf, limitWarning } from "../../lib/agent/given-limits.ts";
 import { textOf } from "../../lib/core/messages.ts";
 import type { ModelRequest } from "../../lib/core/model.ts";
 import type { RunEvent } from "../../lib/core/run-events.ts";

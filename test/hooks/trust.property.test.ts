@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { fire } from "../../lib/core/dispatch.ts";
 import { HookSources } from "../../lib/hooks/sources.ts";
-import { revoke, trust } from "../../lib/hooks/trust.ts";
+import { revoke, trust } from "../../lib/hooks/hook-trust.ts";
 import { tries } from "../_counts.ts";
 import { scratch } from "../_scratch.ts";
 import { environment, STOP } from "./_fire.ts";

@@ -17,9 +17,9 @@ import { test } from "node:test";
 import { dirname } from "node:path";
 import { fire } from "../../lib/core/dispatch.ts";
 import type { EventName, Fired } from "../../lib/core/events.ts";
-import { userState } from "../../lib/hooks/file/places.ts";
+import { userState } from "../../lib/hooks/file/user-places.ts";
 import { HookSources } from "../../lib/hooks/sources.ts";
-import { allTrusted, distrust, hookImports, revoke, standings, trust } from "../../lib/hooks/trust.ts";
+import { allTrusted, distrust, hookImports, revoke, standings, trust } from "../../lib/hooks/hook-trust.ts";
 import { place } from "../_place.ts";
 import { environment, PRE, STOP } from "./_fire.ts";
 

@@ -120,7 +120,7 @@ test("a file whose name begins with _ is never imported from outside its folder"
 });
 
 /** Who may name the SDK as a value: the model, and the proof that an imported tape says to the SDK what was recorded. */
-const OF_THE_SDK = ["anthropic/model.ts", "replay/import/import.ts"];
+const OF_THE_SDK = ["anthropic/anthropic-model.ts", "replay/import/import.ts"];
 
 test("only the model and the proof of an import ever name the SDK as a value", () => {
   const naming = filesUnder(LIB, ".ts")

@@ -6,7 +6,7 @@ import type { EventName, Fired } from "../../lib/core/events.ts";
 import { hostEvent, type HostName, HOSTS } from "../../lib/hooks/hosts/index.ts";
 import { sampleEvent } from "../../lib/hooks/samples.ts";
 import { LAB_HOSTS } from "../../lib/lab/hosts.ts";
-import { type Effect, expectedIn, judge } from "../../lib/lab/judge.ts";
+import { type Effect, expectedIn, judge } from "../../lib/lab/lab-judge.ts";
 import type { Traces } from "../../lib/lab/room.ts";
 import { modelOf } from "../../lib/lab/script.ts";
 import { tries } from "../_counts.ts";

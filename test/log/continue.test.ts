@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { agent, context, keepGoing, type Message, modify, type RunEvent, tool } from "../../lib/index.ts";
 import { hookOn } from "../../lib/core/hook.ts";
 import { type Model, ModelError } from "../../lib/core/model.ts";
-import { isWhole, readLog } from "../../lib/log/read.ts";
+import { isWhole, readLog } from "../../lib/log/read-log.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
 import { transcriptOf } from "../../lib/transcript/store.ts";
 

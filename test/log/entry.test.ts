@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { factLine } from "../../lib/log/entry.ts";
 import { toBlobs } from "../../lib/replay/_blobs.ts";
-import { readTape } from "../../lib/replay/read.ts";
-import { factsOf } from "../../lib/replay/write.ts";
+import { readTape } from "../../lib/replay/read-tape.ts";
+import { factsOf } from "../../lib/replay/write-tape.ts";
 
 const FIXTURES = new URL("../../fixtures/", import.meta.url);
 

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { textOf } from "../../lib/core/messages.ts";
 import { agent, jsonlStore } from "../../lib/index.ts";
-import { readLog } from "../../lib/log/read.ts";
+import { readLog } from "../../lib/log/read-log.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { transcriptOf } from "../../lib/transcript/store.ts";
 import { ended } from "../_crochet.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonSchema } from "../../lib/core/model.ts";
-import { inputParser } from "../../lib/mcp/schema.ts";
+import { inputParser } from "../../lib/mcp/mcp-schema.ts";
 
 /** Whether input that does not fit is refused here, or left to the server to judge. */
 async function refuses(schema: JsonSchema, input: unknown): Promise<boolean> {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { promptTypeOf } from "../../lib/monitor/note.ts";
-import { type AgentEvent, type AgentState, nextState, stateOf } from "../../lib/monitor/log.ts";
+import { type AgentEvent, type AgentState, nextState, stateOf } from "../../lib/monitor/monitor-log.ts";
 import { tries } from "../_counts.ts";
 
 const at = fc.constant("2026-01-01T00:00:00.000Z");

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { agentsTable } from "../../lib/cli/agents.ts";
 import { coloursFor, displayWidth } from "../../lib/cli/show/text.ts";
-import { appendEvent } from "../../lib/monitor/log.ts";
+import { appendEvent } from "../../lib/monitor/monitor-log.ts";
 import { logOf } from "../../lib/monitor/note.ts";
 import type { Standing } from "../../lib/monitor/standing.ts";
 import { rounds } from "../_counts.ts";

@@ -1,5 +1,5 @@
 import { text } from "node:stream/consumers";
-import { chatChunks } from "../../lib/lab/model.ts";
+import { chatChunks } from "../../lib/lab/lab-model.ts";
 import { serve } from "../_server.ts";
 
 type Json = { readonly [key: string]: unknown };

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Reply } from "../../lib/core/model.ts";
 import type { Exchange } from "../../lib/replay/import/exchange.ts";
-import { readRecording } from "../../lib/replay/import/read.ts";
+import { readRecording } from "../../lib/replay/import/read-recording.ts";
 import { recordings } from "../_data.ts";
 
 /** What an answer must come to, as the manifest of the recordings says it. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readLine } from "../../lib/permissions/shell.ts";
+import { readLine } from "../../lib/permissions/shell-lines.ts";
 import { assertLinear } from "../_processor-time.ts";
 import { ofBash } from "./_call.ts";
 

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rulesHook } from "../../lib/hooks/rules.ts";
+import { rulesHook } from "../../lib/hooks/hook-rules.ts";
 import { parseRule } from "../../lib/permissions/parse-rule.ts";
 import { boundedSearch, linearSearch } from "../../lib/regex/bounded-search.ts";
 import { runaway } from "../../lib/regex/runaway.ts";
-import { regexTree } from "../../lib/regex/tree.ts";
+import { regexTree } from "../../lib/regex/regex-tree.ts";
 import { compileGlob } from "../../lib/tools/search/ignore.ts";
 import { tries } from "../_counts.ts";
 import { call, testContext } from "../hooks/_events.ts";

@@ -2,7 +2,7 @@ import { type Message, promptText } from "../../lib/core/messages.ts";
 import type { Model, ModelEvent } from "../../lib/core/model.ts";
 import { EMPTY_REPLY } from "../../lib/core/reply.ts";
 import type { Result } from "../../lib/core/run-events.ts";
-import { TapeSession } from "../../lib/replay/session.ts";
+import { TapeSession } from "../../lib/replay/tape-session.ts";
 import type { Faultable } from "../../lib/replay/fault/under-faults.ts";
 
 /** What a loop gets wrong that somebody wrote in an afternoon. */

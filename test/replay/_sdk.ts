@@ -1,8 +1,8 @@
 import Anthropic from "@anthropic-ai/sdk";
 import type { Middleware } from "../../lib/http/middleware.ts";
-import { LaneClock } from "../../lib/replay/clock.ts";
+import { LaneClock } from "../../lib/replay/tape-clock.ts";
 import type { Call } from "../../lib/replay/tape.ts";
-import { serveAttempts } from "../../lib/replay/wire.ts";
+import { serveAttempts } from "../../lib/replay/serve-attempts.ts";
 
 /** What answers the attempts at one call, from its tape. */
 export function wireOf(call: Call): Middleware {

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { agent } from "../../lib/agent/agent.ts";
 import type { AgentOptions } from "../../lib/agent/options.ts";
-import { readTape } from "../../lib/replay/read.ts";
+import { readTape } from "../../lib/replay/read-tape.ts";
 import type { Tape } from "../../lib/replay/tape.ts";
 import { scripted, type ScriptEntry, type ScriptOptions } from "../../lib/testing/index.ts";
 import { scratch } from "../_scratch.ts";

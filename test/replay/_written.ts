@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { importRecording } from "../../lib/replay/import/import.ts";
-import { parseTape } from "../../lib/replay/read.ts";
-import { echoOf } from "../../lib/replay/reply.ts";
-import { factsOf } from "../../lib/replay/write.ts";
+import { parseTape } from "../../lib/replay/read-tape.ts";
+import { echoOf } from "../../lib/replay/recorded-reply.ts";
+import { factsOf } from "../../lib/replay/write-tape.ts";
 import { factLine } from "../../lib/log/entry.ts";
 import type { Call, Tape } from "../../lib/replay/tape.ts";
 

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { fixtureAt } from "../../lib/replay/fixture.ts";
-import { readTape } from "../../lib/replay/read.ts";
+import { readTape } from "../../lib/replay/read-tape.ts";
 import { BOTH_RUNTIMES, oneIsMissing } from "../_both-runtimes.ts";
 
 const FIXTURES = fileURLToPath(new URL("../../fixtures", import.meta.url));

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { agent, type AgentOptions, anthropic, type Model, type Result } from "../../lib/index.ts";
 import type { Middleware } from "../../lib/http/middleware.ts";
-import { readTape } from "../../lib/replay/read.ts";
+import { readTape } from "../../lib/replay/read-tape.ts";
 import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { serve } from "../_server.ts";
 import { inFolder, Look, take, tapeIn, type Told } from "./_stage.ts";

@@ -12,7 +12,7 @@ import { deny, modify } from "../../lib/core/verdict.ts";
 import { FAULTS, faultText, readFault } from "../../lib/replay/fault/fault.ts";
 import { type Invariant, INVARIANTS, type Observed } from "../../lib/replay/fault/invariants.ts";
 import { type Faultable, underFaults } from "../../lib/replay/fault/under-faults.ts";
-import { faults } from "../../lib/testing/faults.ts";
+import { faults } from "../../lib/testing/server-faults.ts";
 import { searchFaults } from "../../lib/testing/search-faults.ts";
 import { Write } from "../../lib/tools/index.ts";
 import { tool } from "../../lib/tools/make-tool.ts";

@@ -8,7 +8,7 @@ import { type Fault, FAULTS, faultText, readFault } from "../../lib/replay/fault
 import { faultFile } from "../../lib/replay/fixture.ts";
 import type { Observed } from "../../lib/replay/fault/invariants.ts";
 import { type Faultable, underFaults } from "../../lib/replay/fault/under-faults.ts";
-import { faults, rechunk } from "../../lib/testing/faults.ts";
+import { faults, rechunk } from "../../lib/testing/server-faults.ts";
 import { search, searchFaults } from "../../lib/testing/search-faults.ts";
 import { Read, Write } from "../../lib/tools/index.ts";
 import { rounds } from "../_counts.ts";

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { isToolResult } from "../../lib/core/messages.ts";
 import { agent, matchTool, promptGate } from "../../lib/index.ts";
 import { blocksOf, type Fault, FAULTS, faultText, PRESETS, readFault } from "../../lib/replay/fault/fault.ts";
-import { choicesOf, faults, simplerSchedules } from "../../lib/testing/faults.ts";
+import { choicesOf, faults, simplerSchedules } from "../../lib/testing/server-faults.ts";
 import { readFaultFile, saveFaults } from "../../lib/replay/fault/kept-faults.ts";
 import { faultFile } from "../../lib/replay/fixture.ts";
 import { FaultRun } from "../../lib/replay/fault/fault-run.ts";

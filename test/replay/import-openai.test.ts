@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { importRecording } from "../../lib/replay/import/import.ts";
-import { replyOf } from "../../lib/replay/reply.ts";
+import { replyOf } from "../../lib/replay/recorded-reply.ts";
 import { noRecordings } from "../_data.ts";
 import { compared, type Expected, manifest } from "../openai/_recorded.ts";
 import { throughFile } from "./_written.ts";

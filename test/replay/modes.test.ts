@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { agent, type AgentOptions, anthropic } from "../../lib/index.ts";
 import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
-import { reportLines } from "../../lib/replay/drift/report.ts";
-import { readTape } from "../../lib/replay/read.ts";
+import { reportLines } from "../../lib/replay/drift/drift-report.ts";
+import { readTape } from "../../lib/replay/read-tape.ts";
 import { withEnv } from "../_env.ts";
 import { Fail, inFolder, Look, look, Note, note, offline, recordWire, take, tapeIn } from "./_stage.ts";
 

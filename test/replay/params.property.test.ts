@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { agent, anthropic, type AskOptions, type Block, type Middleware, type Params } from "../../lib/index.ts";
 import type { DriftReport } from "../../lib/replay/drift/drift.ts";
-import { readTape } from "../../lib/replay/read.ts";
+import { readTape } from "../../lib/replay/read-tape.ts";
 import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { tries } from "../_counts.ts";
 import { scratch } from "../_scratch.ts";

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { programOf } from "../../lib/replay/match.ts";
+import { programOf } from "../../lib/replay/match-call.ts";
 import { mask } from "../../lib/replay/redact/mask.ts";
 import { asNamedHere, placer, placesHere } from "../../lib/replay/redact/places.ts";
 import { redactor } from "../../lib/replay/redact/redact.ts";

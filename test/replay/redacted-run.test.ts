@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { TypedHooks } from "../../lib/hooks/code-hooks.ts";
 import { agent, type AgentOptions, anthropic, tool } from "../../lib/index.ts";
 import { fixtureAt } from "../../lib/replay/fixture.ts";
-import { readTape } from "../../lib/replay/read.ts";
+import { readTape } from "../../lib/replay/read-tape.ts";
 import { type ReplayOptions, runFixture } from "../../lib/replay/run-fixture.ts";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { Grep } from "../../lib/tools/index.ts";

@@ -10,13 +10,13 @@ import {
   type Middleware,
   type ToolContext,
 } from "../../lib/index.ts";
-import { DEFAULT_MODEL } from "../../lib/anthropic/model.ts";
+import { DEFAULT_MODEL } from "../../lib/anthropic/anthropic-model.ts";
 import { NO_USAGE } from "../../lib/core/messages.ts";
 import { price } from "../../lib/anthropic/prices.ts";
 import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
-import { reportLines } from "../../lib/replay/drift/report.ts";
+import { reportLines } from "../../lib/replay/drift/drift-report.ts";
 import { fixtureAt } from "../../lib/replay/fixture.ts";
-import { readTape } from "../../lib/replay/read.ts";
+import { readTape } from "../../lib/replay/read-tape.ts";
 import { runFixture } from "../../lib/replay/run-fixture.ts";
 import { Fail, inFolder, Look, look, Note, note, offline, readLines, recordWire, take, tapeIn } from "./_stage.ts";
 

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { changesSince, hashFiles, readFiles, snapshot } from "../../lib/replay/workspace.ts";
+import { changesSince, hashFiles, readFiles, snapshot } from "../../lib/replay/scratch.ts";
 import { inScratch } from "../../lib/replay/fixture.ts";
 import { inFolder } from "./_stage.ts";
 

@@ -7,7 +7,7 @@ import { agent, type AgentOptions, anthropic, type Model, tool } from "../../lib
 import type { RunEvent } from "../../lib/core/run-events.ts";
 import { fixtureAt } from "../../lib/replay/fixture.ts";
 import { keepFiles } from "../../lib/replay/record/keep-files.ts";
-import type { TapeOptions } from "../../lib/replay/options.ts";
+import type { TapeOptions } from "../../lib/replay/tape-options.ts";
 import { runFixture } from "../../lib/replay/run-fixture.ts";
 import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import {

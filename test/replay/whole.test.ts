@@ -5,10 +5,10 @@ import { test } from "node:test";
 import { thisOwner } from "../../lib/process/owner.ts";
 import { agent, type AgentOptions } from "../../lib/index.ts";
 import { draftIn, sweep } from "../../lib/replay/drafts.ts";
-import { parseTape, readTape } from "../../lib/replay/read.ts";
+import { parseTape, readTape } from "../../lib/replay/read-tape.ts";
 import { runFixture } from "../../lib/replay/run-fixture.ts";
 import { fixtureAt } from "../../lib/replay/fixture.ts";
-import { writeTape } from "../../lib/replay/write.ts";
+import { writeTape } from "../../lib/replay/write-tape.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { inFolder, Look, look, Note, recordWire, tapeIn } from "./_stage.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type Anthropic from "@anthropic-ai/sdk";
 import { frameOf } from "../../lib/replay/frames.ts";
-import { readTape } from "../../lib/replay/read.ts";
+import { readTape } from "../../lib/replay/read-tape.ts";
 import type { Attempt, Call } from "../../lib/replay/tape.ts";
 import { sdkOn, wireOf } from "./_sdk.ts";
 import { inFolder, Look, recordWire, tapeIn } from "./_stage.ts";

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 import { agent } from "../../lib/agent/agent.ts";
-import { compileMatcher } from "../../lib/hooks/match.ts";
+import { compileMatcher } from "../../lib/hooks/hook-matcher.ts";
 import { invalidConversation } from "../../lib/core/messages.ts";
 import { EVENT_NAMES, resolveEvent } from "../../lib/core/names.ts";
 import { HOSTS as TABLES } from "../../lib/hooks/hosts/index.ts";

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fixer from "../../fixtures/fix-typo/agent.ts";
 import { agent, anthropic, context, tool } from "../../lib/index.ts";
-import { readHeader } from "../../lib/replay/read.ts";
+import { readHeader } from "../../lib/replay/read-tape.ts";
 import { replay, ReplayError, scripted, scriptedServer } from "../../lib/testing/index.ts";
 import { Edit, Read } from "../../lib/tools/index.ts";
 import { withEnv } from "../_env.ts";

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { shellCwd } from "../../lib/tools/tool-state.ts";
 import { Bash, bash, type BashResponse, closeShell } from "../../lib/tools/bash.ts";
-import { openShell } from "../../lib/tools/shell/shell.ts";
+import { openShell } from "../../lib/tools/shell/shells.ts";
 import { scratch } from "../_scratch.ts";
 import { testData } from "../_data.ts";
 import { bench, eventually, running, sleeper, token } from "./_bash.ts";

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { user } from "../../lib/core/messages.ts";
-import { jsonlStore } from "../../lib/transcript/on-demand.ts";
+import { jsonlStore } from "../../lib/transcript/stores.ts";
 import { scratch } from "../_scratch.ts";
 
 const OPEN = "/proc/self/fd";

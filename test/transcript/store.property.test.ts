@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import fc from "fast-check";
 import { type Block, invalidConversation, type Message } from "../../lib/core/messages.ts";
 import { jsonlStore } from "../../lib/transcript/jsonl.ts";
-import { memoryStore } from "../../lib/transcript/memory.ts";
+import { memoryStore } from "../../lib/transcript/memory-store.ts";
 import { sqliteStore } from "../../lib/transcript/sqlite.ts";
 import { resumable } from "../../lib/transcript/store.ts";
 import { tries } from "../_counts.ts";

@@ -9,7 +9,7 @@ import { scripted } from "../../lib/testing/scripted.ts";
 import { scratch } from "../_scratch.ts";
 import { storeContract } from "../../lib/testing/store-contract.ts";
 import { jsonlStore } from "../../lib/transcript/jsonl.ts";
-import { memoryStore } from "../../lib/transcript/memory.ts";
+import { memoryStore } from "../../lib/transcript/memory-store.ts";
 import { sqliteStore } from "../../lib/transcript/sqlite.ts";
 import type { Entry, TranscriptStore } from "../../lib/transcript/store.ts";
 

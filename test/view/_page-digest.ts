@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { alignRuns } from "../../lib/view/align.ts";
 import { comparePage, runPage } from "../../lib/view/html.ts";
-import { viewOf } from "../../lib/view/view.ts";
+import { viewOf } from "../../lib/view/view-of-run.ts";
 import { longRollout } from "./_long-run.ts";
 import { logOf } from "./_runs.ts";
 

@@ -4,7 +4,7 @@ import { runFixture } from "../../lib/replay/run-fixture.ts";
 import type { Rollout } from "../../lib/transcript/rollout.ts";
 import { fixtureAgent } from "../../lib/cli/_fixtures.ts";
 import type { WholeView } from "../../lib/view/shape.ts";
-import { viewOf } from "../../lib/view/view.ts";
+import { viewOf } from "../../lib/view/view-of-run.ts";
 
 /** The events of a fixture's replay as a log, a millisecond apart. */
 export async function logOfReplay(name: string): Promise<Rollout> {

@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import type { Page } from "playwright-core";
 import { alignRuns } from "../../lib/view/align.ts";
 import { comparePage, runPage } from "../../lib/view/html.ts";
-import { viewOf } from "../../lib/view/view.ts";
+import { viewOf } from "../../lib/view/view-of-run.ts";
 import { noBrowser } from "../_needs.ts";
 import { closeBrowser, open } from "./_browser.ts";
 import { longRollout } from "./_long-run.ts";

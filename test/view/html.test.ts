@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { comparePage, pageAssets, runPage } from "../../lib/view/html.ts";
-import { viewOf } from "../../lib/view/view.ts";
+import { viewOf } from "../../lib/view/view-of-run.ts";
 import { longRollout } from "./_long-run.ts";
 import { logOf } from "./_runs.ts";
 

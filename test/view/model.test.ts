@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { firstLine } from "../../lib/view/calls.ts";
-import { viewOf } from "../../lib/view/view.ts";
+import { firstLine } from "../../lib/view/view-calls.ts";
+import { viewOf } from "../../lib/view/view-of-run.ts";
 import { alignRuns } from "../../lib/view/align.ts";
 import type { Row, Section, WholeView } from "../../lib/view/shape.ts";
 import { longRollout } from "./_long-run.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { rounds } from "../_counts.ts";
 import { runPage } from "../../lib/view/html.ts";
-import { viewOf } from "../../lib/view/view.ts";
+import { viewOf } from "../../lib/view/view-of-run.ts";
 import { noBrowser } from "../_needs.ts";
 import { closeBrowser, open } from "./_browser.ts";
 import { longRollout } from "./_long-run.ts";

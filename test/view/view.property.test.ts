@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { tries } from "../_counts.ts";
 import { runPage } from "../../lib/view/html.ts";
-import { viewOf } from "../../lib/view/view.ts";
+import { viewOf } from "../../lib/view/view-of-run.ts";
 import type { WholeView } from "../../lib/view/shape.ts";
 import { longRollout } from "./_long-run.ts";
 import { logOf, logOfReplay } from "./_runs.ts";

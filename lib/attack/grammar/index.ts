@@ -4,7 +4,7 @@ import { OPERATIONS } from "./operations.ts";
 import { SPELLINGS, word } from "./paths.ts";
 import { PLANS } from "./plans.ts";
 import { REWRITINGS, wrapped } from "./rewritings.ts";
-import { operationsOf } from "./schema.ts";
+import { operationsOf } from "./schema-inputs.ts";
 import type { AttackCall, CandidateStep, Grammar, Operation, Target, ToolSchema } from "./types.ts";
 
 export interface GrammarOptions {

@@ -1,4 +1,4 @@
-import { type RegexTree, regexTree } from "../../regex/tree.ts";
+import { type RegexTree, regexTree } from "../../regex/regex-tree.ts";
 import type { Mined } from "./types.ts";
 
 /** More of a guard's words than these are not tried: each costs a run for each operation. */

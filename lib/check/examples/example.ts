@@ -7,8 +7,8 @@ import { sha256 } from "../../runtime/sha256.ts";
 import type { HookFile } from "../../hooks/discover.ts";
 import { extensionOf } from "../../hooks/file/file-name.ts";
 import { HookLoadError } from "../../hooks/file/load-error.ts";
-import { realOr } from "../../hooks/file/places.ts";
-import { importModule } from "../../hooks/module.ts";
+import { realOr } from "../../hooks/file/user-places.ts";
+import { importModule } from "../../hooks/module-hook.ts";
 import { readYaml } from "../../hooks/yaml.ts";
 import { type Expected, readExpected, readWords, sayExpected, type Words } from "./expectation.ts";
 /** Files of the project by their paths in it, null for one that is not there; or a line for the shell. */

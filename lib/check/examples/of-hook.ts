@@ -4,7 +4,7 @@ import { readHookFile } from "../../hooks/discover.ts";
 import { type Example, readExamples, sidecarsOf, type Workspace } from "./example.ts";
 import { arrange, type ExampleResult, playExample } from "./play.ts";
 import type { Findings } from "../findings.ts";
-import { Asker, type Lane, type Lanes } from "../lane.ts";
+import { Asker, type Lane, type Lanes } from "../hook-lane.ts";
 import { violationsOf } from "../laws/judged.ts";
 import type { State } from "../laws/terminating.ts";
 

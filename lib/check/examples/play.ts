@@ -6,8 +6,8 @@ import { kebab, pascal, type ResolvedName, resolveEvent } from "../../core/names
 import { nearest } from "../../input/nearest.ts";
 import type { HookFile } from "../../hooks/discover.ts";
 import { sampleEvent } from "../../hooks/samples.ts";
-import type { Lane } from "../lane.ts";
-import { hookEnv, type Surroundings } from "../place.ts";
+import type { Lane } from "../hook-lane.ts";
+import { hookEnv, type Surroundings } from "../scratch-project.ts";
 import type { Question } from "../subject.ts";
 import type { Example, Workspace } from "./example.ts";
 import { leftOtherwise, mismatch } from "./expectation.ts";

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from "../../core/json.ts";
 import { nearest } from "../../input/nearest.ts";
 import { CLAUDE_SPECIFIC, CLAUDE_TOP } from "../../hooks/hosts/claude-answer.ts";
 import { type HostName, HOSTS } from "../../hooks/hosts/index.ts";
-import type { Violation } from "../report.ts";
+import type { Violation } from "../check-report.ts";
 import { violationsOf } from "./judged.ts";
 const { fault, warning } = violationsOf("protocol", "protocol");
 

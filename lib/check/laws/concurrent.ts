@@ -1,10 +1,10 @@
 import { readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import type { Probe } from "../events.ts";
-import { Asker, type Lanes } from "../lane.ts";
+import type { Probe } from "../sample-events.ts";
+import { Asker, type Lanes } from "../hook-lane.ts";
 import { delaysIn } from "../delays.ts";
-import type { Violation } from "../report.ts";
+import type { Violation } from "../check-report.ts";
 import type { Probed } from "../subject.ts";
 import { verdictOf } from "./deterministic.ts";
 import { brief, canBlock, eventName, violationsOf } from "./judged.ts";

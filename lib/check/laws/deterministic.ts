@@ -1,6 +1,6 @@
-import type { Probe } from "../events.ts";
-import type { Asker } from "../lane.ts";
-import type { Violation } from "../report.ts";
+import type { Probe } from "../sample-events.ts";
+import type { Asker } from "../hook-lane.ts";
+import type { Violation } from "../check-report.ts";
 import type { Probed } from "../subject.ts";
 import { brief, keepers, violationsOf } from "./judged.ts";
 

@@ -1,12 +1,12 @@
 import { Buffer } from "node:buffer";
 import { existsSync, symlinkSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
-import { COMMANDS } from "../../testing/arbitraries/tools.ts";
-import { inputOf, isWire, type Probe, withInput } from "../events.ts";
+import { COMMANDS } from "../../testing/arbitraries/tool-inputs.ts";
+import { inputOf, isWire, type Probe, withInput } from "../sample-events.ts";
 import { examplesOf } from "../examples/of-hook.ts";
-import { type Asker, refuses } from "../lane.ts";
-import type { ScratchFolders } from "../place.ts";
-import type { Violation } from "../report.ts";
+import { type Asker, refuses } from "../hook-lane.ts";
+import type { ScratchFolders } from "../scratch-project.ts";
+import type { Violation } from "../check-report.ts";
 import type { Probed } from "../subject.ts";
 import { claudeName, eventName, violationsOf } from "./judged.ts";
 

@@ -2,8 +2,8 @@ import { type AnyEvent, EVENTS } from "../../core/events.ts";
 import { pascal, resolveEvent } from "../../core/names.ts";
 import { HOSTS } from "../../hooks/hosts/index.ts";
 import { wireName } from "../../hooks/process/wire.ts";
-import type { Probe } from "../events.ts";
-import type { Law, Severity, Violation } from "../report.ts";
+import type { Probe } from "../sample-events.ts";
+import type { Law, Severity, Violation } from "../check-report.ts";
 import type { Loaded, Moment, Probed, Subject } from "../subject.ts";
 
 /** How a law reports: its codes begin with one word that names the kind of fault. */

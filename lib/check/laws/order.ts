@@ -1,7 +1,7 @@
 import { isObject } from "../../core/json.ts";
-import { inputOf, type Probe } from "../events.ts";
-import type { Asker } from "../lane.ts";
-import type { Finding, Violation } from "../report.ts";
+import { inputOf, type Probe } from "../sample-events.ts";
+import type { Asker } from "../hook-lane.ts";
+import type { Finding, Violation } from "../check-report.ts";
 import type { Probed } from "../subject.ts";
 import { brief, claudeName, eventName, violationsOf } from "./judged.ts";
 

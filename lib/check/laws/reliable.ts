@@ -1,6 +1,6 @@
-import { triedToExit } from "../../hooks/module.ts";
-import { isVerdict } from "../events.ts";
-import type { Violation } from "../report.ts";
+import { triedToExit } from "../../hooks/module-hook.ts";
+import { isVerdict } from "../sample-events.ts";
+import type { Violation } from "../check-report.ts";
 import type { Probed, RanCommand } from "../subject.ts";
 import { brief, canBlock, eventName, isGate, type Judge, type Judged, violationsOf } from "./judged.ts";
 

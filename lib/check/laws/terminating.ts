@@ -1,10 +1,10 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { assistant, type Message, text, toolResult, user } from "../../core/messages.ts";
-import { momentEvent, type Probe } from "../events.ts";
-import { type Asker, refuses } from "../lane.ts";
-import { OPEN_WORK, writeFiles, writeTranscript } from "../place.ts";
-import type { LettingGo, Termination, Violation } from "../report.ts";
+import { momentEvent, type Probe } from "../sample-events.ts";
+import { type Asker, refuses } from "../hook-lane.ts";
+import { OPEN_WORK, writeFiles, writeTranscript } from "../scratch-project.ts";
+import type { LettingGo, Termination, Violation } from "../check-report.ts";
 import type { Probed } from "../subject.ts";
 import { brief, type Keeper } from "./judged.ts";
 

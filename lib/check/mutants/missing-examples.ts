@@ -5,8 +5,8 @@ import { readHookFile } from "../../hooks/discover.ts";
 import { type HookExample, sidecarsOf } from "../examples/example.ts";
 import type { Session } from "../check.ts";
 import { examplesOf, played } from "../examples/of-hook.ts";
-import { type Asker, Lanes } from "../lane.ts";
-import type { Finding, HookReport } from "../report.ts";
+import { type Asker, Lanes } from "../hook-lane.ts";
+import type { Finding, HookReport } from "../check-report.ts";
 import { shortened } from "../subject.ts";
 import { plainExample, tryMutants } from "./mutants.ts";
 

@@ -7,11 +7,11 @@ import type { Example, HookExample } from "../examples/example.ts";
 import { type Expected, whatItDid } from "../examples/expectation.ts";
 import type { Session } from "../check.ts";
 import { ownTexts } from "../constants.ts";
-import { plainProbes, type Probe, probeArbitrary, withOwn } from "../events.ts";
+import { plainProbes, type Probe, probeArbitrary, withOwn } from "../sample-events.ts";
 import { exampleTexts, played } from "../examples/of-hook.ts";
-import { Asker, Lane, Lanes } from "../lane.ts";
-import { isSmall } from "../place.ts";
-import type { MutantReport, Survivor } from "../report.ts";
+import { Asker, Lane, Lanes } from "../hook-lane.ts";
+import { isSmall } from "../scratch-project.ts";
+import type { MutantReport, Survivor } from "../check-report.ts";
 import type { Probed, Subject } from "../subject.ts";
 import { type Mutant, mutantsOf } from "./mutate.ts";
 

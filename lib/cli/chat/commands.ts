@@ -3,7 +3,7 @@ import { price, PRICED_MODELS } from "../../anthropic/prices.ts";
 import { NO_USAGE } from "../../core/messages.ts";
 import { narrowestName } from "../../core/names.ts";
 import { nearest } from "../../input/nearest.ts";
-import { OPENAI_NAME } from "../../openai/model.ts";
+import { OPENAI_NAME } from "../../openai/openai-model.ts";
 import type { Listed, TranscriptStore } from "../../transcript/store.ts";
 import { kindWords } from "../_find-hooks.ts";
 import { UsageError } from "../_io.ts";

@@ -2,7 +2,7 @@ import type { RunEvent } from "../../core/run-events.ts";
 import type { Io } from "../_io.ts";
 import { type Cursor, Screen } from "../show/screen.ts";
 import { type Colours, coloursFor } from "../show/text.ts";
-import { RunView } from "../show/view.ts";
+import { RunView } from "../show/terminal-view.ts";
 import { type Key, type Keyboard, openKeyboard } from "./keys.ts";
 import type { Widget } from "./widgets.ts";
 

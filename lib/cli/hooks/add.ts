@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { nearest } from "../../input/nearest.ts";
 import { isSkipped, parseFileName } from "../../hooks/file/file-name.ts";
-import { standings, trust } from "../../hooks/trust.ts";
+import { standings, trust } from "../../hooks/hook-trust.ts";
 import { sidecarsOf } from "../../check/examples/example.ts";
 import { command, type Usage } from "../_flags.ts";
 import { type Io, UsageError } from "../_io.ts";

@@ -2,10 +2,17 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isObject } from "../../core/json.ts";
 import { HOST_NAMES, isHost, SETTINGS_FILES } from "../../hooks/hosts/index.ts";
-import { standings } from "../../hooks/trust.ts";
-import type { Case } from "../../replay/drift/report.ts";
+import { standings } from "../../hooks/hook-trust.ts";
+import type { Case } from "../../replay/drift/drift-report.ts";
 import type { CheckOptions } from "../../check/check.ts";
-import type { CheckReport, Finding, HookReport, MutantReport, Survivor, Termination } from "../../check/report.ts";
+import type {
+  CheckReport,
+  Finding,
+  HookReport,
+  MutantReport,
+  Survivor,
+  Termination,
+} from "../../check/check-report.ts";
 import type { HookExample } from "../../check/examples/example.ts";
 import { ProgressLine } from "../_each-of.ts";
 import { type Annotation, githubCommand } from "../_github.ts";

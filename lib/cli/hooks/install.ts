@@ -1,12 +1,12 @@
 import { basename, join, resolve } from "node:path";
 import { nearest } from "../../input/nearest.ts";
 import { HookFolder } from "../../hooks/folder.ts";
-import { homeOf } from "../../hooks/file/places.ts";
+import { homeOf } from "../../hooks/file/user-places.ts";
 import { HOST_NAMES, type HostName, HOSTS, isHost, isTried } from "../../hooks/hosts/index.ts";
 import { carryOut, type Installation, type InstallPlace, planInstall, planUninstall } from "../../hooks/install.ts";
 import { planMod, RUNTIMES } from "../../hooks/install-mod.ts";
 import { planPlugin, removePlugin, writePlugin } from "../../hooks/install-plugin.ts";
-import { distrust, standings, trust } from "../../hooks/trust.ts";
+import { distrust, standings, trust } from "../../hooks/hook-trust.ts";
 import { command, type Flags, type Usage } from "../_flags.ts";
 import { type Io, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";

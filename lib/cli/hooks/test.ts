@@ -14,7 +14,7 @@ import { hookFiles } from "../../hooks/hook-files.ts";
 import { type HookFile, loadHook, loadMessage, readHookFile } from "../../hooks/discover.ts";
 import { claude } from "../../hooks/hosts/claude.ts";
 import { readEvent } from "../../hooks/hosts/read-event.ts";
-import type { HookHost } from "../../hooks/process/host.ts";
+import type { HookHost } from "../../hooks/process/hook-host.ts";
 import { exec } from "../../process/process.ts";
 import { type WireFacts, wireInput } from "../../hooks/process/wire.ts";
 import { sampleEvent } from "../../hooks/samples.ts";

@@ -1,12 +1,12 @@
 import type { RunOptions } from "../../agent/options.ts";
 import type { Result } from "../../core/run-events.ts";
 import type { Io } from "../_io.ts";
-import { permissionAsker, personAsker } from "../chat/asking.ts";
+import { permissionAsker, personAsker } from "../chat/chat-asking.ts";
 import { hasPerson } from "../chat/keys.ts";
 import { Stage } from "../chat/stage.ts";
 import { closing, takenBy } from "./tally.ts";
 import { coloursFor, plainText, wrap } from "./text.ts";
-import { terminalView } from "./view.ts";
+import { terminalView } from "./terminal-view.ts";
 
 /** Shows one run on the terminal while it happens, asks the user if there is one, and ends with what it cost. */
 export async function watchRun(

@@ -1,8 +1,8 @@
 import { relative } from "node:path";
 import { priceOf } from "../../replay/drift/drift.ts";
-import { priceText } from "../../replay/drift/report.ts";
+import { priceText } from "../../replay/drift/drift-report.ts";
 import { fixtureAt, nameFor } from "../../replay/fixture.ts";
-import { CUT, recordCommand } from "../../replay/server/run.ts";
+import { CUT, recordCommand } from "../../replay/server/run-command.ts";
 import { asksModel } from "../../replay/server/api.ts";
 import { folderOf, trustRecorded } from "../_fixtures.ts";
 import { command, numberFlag, refuseTogether, type Usage } from "../_flags.ts";

@@ -1,7 +1,7 @@
-import { reportLines, withoutStale } from "../../replay/drift/report.ts";
-import { replayCommand } from "../../replay/server/run.ts";
-import { RULES } from "../../replay/server/rules.ts";
-import { TapeError } from "../../replay/read.ts";
+import { reportLines, withoutStale } from "../../replay/drift/drift-report.ts";
+import { replayCommand } from "../../replay/server/run-command.ts";
+import { RULES } from "../../replay/server/compare-rules.ts";
+import { TapeError } from "../../replay/read-tape.ts";
 import { expectTrusted } from "../_fixtures.ts";
 import { command, inLines, numberFlag, refuseTogether, type Usage } from "../_flags.ts";
 import { EXIT, UsageError } from "../_io.ts";

@@ -1,9 +1,9 @@
 import { once } from "node:events";
-import { reportLines } from "../../replay/drift/report.ts";
+import { reportLines } from "../../replay/drift/drift-report.ts";
 import { placesHere } from "../../replay/redact/places.ts";
 import { listen } from "../../replay/server/listen.ts";
-import { Replayer } from "../../replay/server/replay.ts";
-import { recordedTape } from "../../replay/server/run.ts";
+import { Replayer } from "../../replay/server/answer-requests.ts";
+import { recordedTape } from "../../replay/server/run-command.ts";
 import { command, numberFlag, PORT, type Usage } from "../_flags.ts";
 import { EXIT, UsageError } from "../_io.ts";
 import { fixtureAsked } from "./_asked.ts";

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { isInside } from "../../files/confine.ts";
-import { realOr } from "./places.ts";
+import { realOr } from "./user-places.ts";
 
 /** What modules import: files of the project, and everything else by the name it is imported by. */
 export interface Imports {

@@ -3,7 +3,7 @@ import { fire } from "../../core/dispatch.ts";
 import type { AnyEvent } from "../../core/events.ts";
 import type { HookRecord } from "../../core/hook.ts";
 import { parseFileName } from "../file/file-name.ts";
-import { moduleRecord } from "../file/record.ts";
+import { moduleRecord } from "../file/hook-record.ts";
 import { claude } from "../hosts/claude.ts";
 import { fitted } from "../hosts/fit-record.ts";
 import { readEvent } from "../hosts/read-event.ts";

@@ -4,14 +4,14 @@ import type { Model, ModelEvent } from "../../core/model.ts";
 import type { ProcessResult } from "../../process/process.ts";
 import type { HookFile } from "../discover.ts";
 import { parseFileName } from "../file/file-name.ts";
-import { type HookConfig, isGuard, moduleRecord, recordBase } from "../file/record.ts";
+import { type HookConfig, isGuard, moduleRecord, recordBase } from "../file/hook-record.ts";
 import { wireInput } from "../process/wire.ts";
-import { promptRecord } from "../prompt.ts";
+import { promptRecord } from "../prompt-hook.ts";
 import type { Rule } from "../rule.ts";
-import { compileRules } from "../rules.ts";
-import { opinionOf } from "../serving/command.ts";
+import { compileRules } from "../hook-rules.ts";
+import { opinionOf } from "../serving/serve-command.ts";
 import { compileTemplate } from "../template.ts";
-import type { Engine } from "./engine.ts";
+import type { Engine } from "./mod-engine.ts";
 
 /** A hook as the mod's code holds it, read when the mod was made: what it has says what it is. */
 export interface ModHook {

@@ -11,7 +11,7 @@ import { claude, claudeResult } from "../hosts/claude.ts";
 import { fitted } from "../hosts/fit-record.ts";
 import type { Host } from "../hosts/host.ts";
 import { readEvent } from "../hosts/read-event.ts";
-import { diskOf, type Engine, ownTime, watched } from "./engine.ts";
+import { diskOf, type Engine, ownTime, watched } from "./mod-engine.ts";
 import { type Bound, boundHook, type ModHook } from "./records.ts";
 import type { JsonObject } from "../../core/json.ts";
 

@@ -1,7 +1,7 @@
 import { systemClock } from "../../core/clock.ts";
 import { Context, type HookEnv } from "../../core/hook.ts";
 import type { HostEvent } from "../hosts/read-event.ts";
-import type { ServeOptions } from "../serve.ts";
+import type { ServeOptions } from "../serve-hook.ts";
 
 /** What a hook runs in when another host asks it. */
 export interface ServedEnv extends HookEnv {

@@ -1,7 +1,7 @@
 import { isObject } from "../../core/json.ts";
 import { isToolResult, isToolUse, type Message } from "../../core/messages.ts";
 import { comparable, isSame, unmarked } from "../canonical.ts";
-import type { Match, Program, Served } from "../match.ts";
+import type { Match, Program, Served } from "../match-call.ts";
 import { comparedText, isPlain, type Normalise, normalised, normalisedHead } from "../normalise.ts";
 import type { Call, TapeRequest } from "../tape.ts";
 import type { Divergence } from "./drift.ts";

@@ -3,7 +3,7 @@ import { price } from "../../anthropic/prices.ts";
 import type { Difference, ValueDifference } from "./difference.ts";
 import type { Header } from "../../log/entry.ts";
 import type { Normaliser } from "../normalise.ts";
-import { billOf } from "../reply.ts";
+import { billOf } from "../recorded-reply.ts";
 import type { Call, Tape } from "../tape.ts";
 
 /** Where a lane first left its tape; values are as the tape would have them. */

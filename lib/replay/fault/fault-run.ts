@@ -3,7 +3,7 @@ import type { ModelEvent } from "../../core/model.ts";
 import type { Tool } from "../../core/tool.ts";
 import { keyOf } from "../canonical.ts";
 import type { Sent } from "../server/api.ts";
-import { sentKey } from "../server/match.ts";
+import { sentKey } from "../server/match-request.ts";
 import { callsUnder, isForGood } from "./_apply.ts";
 import { blocksOf, checkFault, type Fault, faultText } from "./fault.ts";
 import { type KeptSeams, SeamFaults } from "./seam-faults.ts";

@@ -1,7 +1,7 @@
 import type { ModelEvent } from "../../core/model.ts";
 import { nearest } from "../../input/nearest.ts";
 import { shown } from "../../core/shown.ts";
-import { eventsOf } from "../reply.ts";
+import { eventsOf } from "../recorded-reply.ts";
 import { type Call, MAIN, type Tape } from "../tape.ts";
 
 /**

@@ -3,7 +3,7 @@ import { shellWord } from "../../core/shown.ts";
 import { type Fault, faultText, readFault } from "./fault.ts";
 import { FaultRun } from "./fault-run.ts";
 import type { Fixture } from "../fixture.ts";
-import { readTape } from "../read.ts";
+import { readTape } from "../read-tape.ts";
 import { expectUsed } from "./seam-faults.ts";
 import type { Tape } from "../tape.ts";
 import { type Faultable, type Trial, underFaults, type UnderFaultsOptions } from "./under-faults.ts";

@@ -4,7 +4,7 @@ import type { HookContext, HookList, HookRecord } from "../../core/hook.ts";
 import type { AgentSpec } from "../../core/run.ts";
 import { type Tool, ToolError } from "../../core/tool.ts";
 import { NO_OPINION, OutOfTime, UnusableAnswer } from "../../core/verdict.ts";
-import { memoryStore, type MinimalStore } from "../../transcript/memory.ts";
+import { memoryStore, type MinimalStore } from "../../transcript/memory-store.ts";
 import type { Entry } from "../../transcript/store.ts";
 import { MAIN } from "../tape.ts";
 import { type Fault, faultText } from "./fault.ts";

@@ -7,7 +7,7 @@ import { placeholdersIn, redactor } from "../redact/redact.ts";
 import type { Attempt, Tape } from "../tape.ts";
 import { accumulate, type Accumulated, UNTYPED } from "./accumulate.ts";
 import { type Exchange, ImportRefused, objectOf, type ReadBeside } from "./exchange.ts";
-import { readRecording } from "./read.ts";
+import { readRecording } from "./read-recording.ts";
 import { toTape } from "./to-tape.ts";
 import type { JsonObject } from "../../core/json.ts";
 

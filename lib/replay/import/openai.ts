@@ -2,7 +2,7 @@ import { type Message, textOf } from "../../core/messages.ts";
 import { ModelError, type ModelEvent, type ModelRequest } from "../../core/model.ts";
 import { replyFrom } from "../../core/reply.ts";
 import { parserFor } from "../../openai/call.ts";
-import { refusal } from "../../openai/errors.ts";
+import { refusal } from "../../openai/openai-errors.ts";
 import type { CallError } from "../../log/entry.ts";
 import type { Attempt, TapeRequest } from "../tape.ts";
 import { readable } from "../server/readable.ts";

@@ -5,12 +5,12 @@ import type { Message } from "../../core/messages.ts";
 import { canonical, messageText } from "../canonical.ts";
 import { type Header, TAPE_VERSION } from "../../log/entry.ts";
 import { framesOf } from "../frames.ts";
-import { fromBody, noRequest } from "../request.ts";
+import { fromBody, noRequest } from "../tape-request.ts";
 import { type Attempt, type Call, KEPT_HEADERS, MAIN, type Tape, type TapeEvent, type TapeRequest } from "../tape.ts";
 import { accumulate, isStream, streamed } from "./accumulate.ts";
 import { type Exchange, ImportRefused } from "./exchange.ts";
 import { answerOf, apiOf, requestOf as openaiRequest } from "./openai.ts";
-import type { Recording } from "./read.ts";
+import type { Recording } from "./read-recording.ts";
 
 interface Converted {
   readonly tape: Tape;

@@ -16,11 +16,11 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { SKIPPED } from "../workspace.ts";
+import { SKIPPED } from "../scratch.ts";
 import { draftIn } from "../drafts.ts";
 import { fixtureAt, FIXTURES, scriptOnTape } from "../fixture.ts";
-import type { TapeOptions } from "../options.ts";
-import { TapeError } from "../read.ts";
+import type { TapeOptions } from "../tape-options.ts";
+import { TapeError } from "../read-tape.ts";
 import { type Redactor, redactor } from "../redact/redact.ts";
 import { whatIs } from "../redact/scan.ts";
 import { BUILT_IN } from "../../runtime/importing.ts";

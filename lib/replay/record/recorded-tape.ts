@@ -2,12 +2,12 @@ import { relative } from "node:path";
 import type { Message } from "../../core/messages.ts";
 import { crochetVersion, runtimeVersion } from "../../runtime/version.ts";
 import { type ClockFact, type EndFact, type Header, TAPE_VERSION, type ToolFact } from "../../log/entry.ts";
-import { realOr } from "../../hooks/file/places.ts";
+import { realOr } from "../../hooks/file/user-places.ts";
 import { fixtureProject } from "../fixture.ts";
 import { differs } from "../drift/difference.ts";
 import type { Mask } from "../redact/mask.ts";
-import type { TapeOptions } from "../options.ts";
-import { finishedCalls } from "./record.ts";
+import type { TapeOptions } from "../tape-options.ts";
+import { finishedCalls } from "./record-tape.ts";
 import type { Recording } from "./recording.ts";
 import type { Call, Tape, TapeRequest } from "../tape.ts";
 

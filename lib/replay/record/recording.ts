@@ -1,9 +1,9 @@
 import type { Block } from "../../core/messages.ts";
 import type { AnswerFact, Header, InboxFact, MemoryFact, RefusalFact, SaidFact, ToolFact } from "../../log/entry.ts";
-import type { LiveCall, WireFacts } from "./record.ts";
+import type { LiveCall, WireFacts } from "./record-tape.ts";
 import { workspacePath } from "../../files/confine.ts";
 import type { SecretKind } from "../redact/secrets.ts";
-import { withOtherTexts } from "../tools.ts";
+import { withOtherTexts } from "../tape-tools.ts";
 
 /** What is known of the wire a run went over. */
 interface SeenWire {

@@ -4,17 +4,17 @@ import type { Result } from "../../core/run-events.ts";
 import type { FaultRun } from "../fault/fault-run.ts";
 import type { Invariant } from "../fault/invariants.ts";
 import type { Faultable } from "../fault/under-faults.ts";
-import { TapeError } from "../read.ts";
+import { TapeError } from "../read-tape.ts";
 import type { Attempt, Tape } from "../tape.ts";
 import { asksModel } from "./api.ts";
-import { type CommandEnd, endedEarly, runCommand } from "./command.ts";
+import { type CommandEnd, endedEarly, runCommand } from "./start-command.ts";
 import { type Incoming, listen, refusingProxy, sendError } from "./listen.ts";
 import { sentMasks } from "./mask.ts";
-import { sentKey } from "./match.ts";
+import { sentKey } from "./match-request.ts";
 import { type Env, placesOf, pointedAt } from "./pointing.ts";
-import { installFolder, Program } from "./program.ts";
+import { installFolder, Program } from "./compared-program.ts";
 import { readable } from "./readable.ts";
-import { secretsOf, serveAttempt } from "./replay.ts";
+import { secretsOf, serveAttempt } from "./answer-requests.ts";
 
 /** How a command ended, and what it was served last: invariants look it up by the run. */
 const ends = new WeakMap<object, { readonly end: CommandEnd; readonly last: Attempt | undefined }>();

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer as createSocketServer, type Ser
 import { isObject, type JsonObject, parsed } from "../../core/json.ts";
 import { decompressed } from "../import/exchange.ts";
 import { apiOf, errorBody, type Sent } from "./api.ts";
-import { keptHeaders } from "./program.ts";
+import { keptHeaders } from "./compared-program.ts";
 
 /** The providers, each by the first part of the paths below which it is served. */
 const PREFIXES = ["anthropic", "openai", "gemini"] as const;

@@ -6,8 +6,8 @@ import type { Attempt } from "../tape.ts";
 import { dataOf, piecesOf } from "./answers.ts";
 import type { Api } from "../../log/entry.ts";
 import type { Sent } from "./api.ts";
-import type { Program } from "./program.ts";
-import { anonymous } from "./rules.ts";
+import type { Program } from "./compared-program.ts";
+import { anonymous } from "./compare-rules.ts";
 
 /** What stands between the texts of another program and a tape's. */
 export interface SentMask extends Pick<Mask, "on" | "off"> {

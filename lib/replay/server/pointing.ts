@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { basename, delimiter, join } from "node:path";
 import { isObject, parsed } from "../../core/json.ts";
 import { type Places, placesHere } from "../redact/places.ts";
-import type { Upstreams } from "./record.ts";
+import type { Upstreams } from "./forward-requests.ts";
 import { claudeRules, trustOfCopy } from "./trusting.ts";
 
 export type Env = { readonly [name: string]: string | undefined };

@@ -1,14 +1,14 @@
 import { type Change, changesIn, Refused, type Reviewable } from "../review.ts";
 import type { Fixture } from "../fixture.ts";
 import { normaliserOf } from "../normalise.ts";
-import { TapeError } from "../read.ts";
+import { TapeError } from "../read-tape.ts";
 import type { Call, Tape } from "../tape.ts";
 import { asksModel, leavesOf, mapSent, partsOf, type Sent, sentDiffers } from "./api.ts";
 import { commandAgent } from "./faults.ts";
 import { readable } from "./readable.ts";
-import { commandFor, replayIn, type ReplayOptions } from "./run.ts";
-import { compared } from "./rules.ts";
-import { inWorkspace, keepsAll } from "./workspace.ts";
+import { commandFor, replayIn, type ReplayOptions } from "./run-command.ts";
+import { compared } from "./compare-rules.ts";
+import { inWorkspace, keepsAll } from "./working-copy.ts";
 
 /** A command that `crochet tape record` recorded, to be reviewed. The caller has seen to it that the fixture is trusted. */
 export function commandReview(

@@ -2,7 +2,7 @@ import type { Arbitrary } from "fast-check";
 import { assistant, type Block, type Message, text, toolResult, type ToolUseBlock, user } from "../../core/messages.ts";
 import { PROMPTS, SENTENCES } from "../../hooks/event-fields.ts";
 import { type FastCheck, fastCheck, FILES, recordArbitrary, textArbitrary } from "./texts.ts";
-import { callArbitrary, type Called } from "./tools.ts";
+import { callArbitrary, type Called } from "./tool-inputs.ts";
 import { checkOptions } from "../../input/options.ts";
 
 export interface ConversationOptions {

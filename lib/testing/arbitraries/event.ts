@@ -17,7 +17,7 @@ import {
   type Scene,
   textArbitrary,
 } from "./texts.ts";
-import { callArbitrary, type Called } from "./tools.ts";
+import { callArbitrary, type Called } from "./tool-inputs.ts";
 import { checkOptions, type OptionKind } from "../../input/options.ts";
 
 export interface EventArbitraryOptions {

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { shellWord } from "../../core/shown.ts";
 import type { Sandbox } from "../../permissions/sandbox.ts";
-import { capture, type Captured } from "./output.ts";
-import { type CommandEnd, type OnOutput, openShell, type RunOptions, type Shell } from "./shell.ts";
+import { capture, type Captured } from "./shell-output.ts";
+import { type CommandEnd, type OnOutput, openShell, type RunOptions, type Shell } from "./shells.ts";
 
 /** A command that runs in the background. */
 export interface BackgroundRun {

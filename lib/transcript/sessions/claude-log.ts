@@ -7,7 +7,7 @@ import {
   textIn,
   textsOf,
   type ToolCall,
-} from "./session.ts";
+} from "./session-kinds.ts";
 import type { JsonObject } from "../../core/json.ts";
 
 /** A reply is logged block by block: its lines are known by the message's id. */

@@ -10,7 +10,7 @@ import {
   textIn,
   textsOf,
   type ToolCall,
-} from "./session.ts";
+} from "./session-kinds.ts";
 
 /** Reads the rollout of one agent of Codex. */
 export function readCodex({ path, lines, agent, lane }: AgentLog): ReadLane {

@@ -9,7 +9,7 @@ import { hookFiles } from "../../../lib/hooks/hook-files.ts";
 import { loadHook, readHookFile } from "../../../lib/hooks/discover.ts";
 import { exec } from "../../../lib/process/process.ts";
 import { sampleEvent } from "../../../lib/hooks/samples.ts";
-import { serve } from "../../../lib/hooks/serve.ts";
+import { serve } from "../../../lib/hooks/serve-hook.ts";
 import { environment, fireHook } from "../_fire.ts";
 
 export const SHIPPED = fileURLToPath(new URL("../../../hooks", import.meta.url));

@@ -6,7 +6,7 @@ import { delimiter, join } from "node:path";
 import { test } from "node:test";
 import type { DriftReport } from "../../../lib/replay/drift/drift.ts";
 import { fixtureAt } from "../../../lib/replay/fixture.ts";
-import { recordCommand } from "../../../lib/replay/server/run.ts";
+import { recordCommand } from "../../../lib/replay/server/run-command.ts";
 import { CROCHET, ended } from "../../_crochet.ts";
 import { put, scratch } from "../../_scratch.ts";
 import { type Calls, upstream } from "./_upstream.ts";

@@ -7,7 +7,7 @@ import { INVARIANTS } from "../../../lib/replay/fault/invariants.ts";
 import { underFaults } from "../../../lib/replay/fault/under-faults.ts";
 import { fixtureAt } from "../../../lib/replay/fixture.ts";
 import { COMMAND_INVARIANTS, commandAgent } from "../../../lib/replay/server/faults.ts";
-import { recordCommand } from "../../../lib/replay/server/run.ts";
+import { recordCommand } from "../../../lib/replay/server/run-command.ts";
 import { searchFaults } from "../../../lib/testing/search-faults.ts";
 import { RUNTIME } from "../../_runtime.ts";
 import { scratch } from "../../_scratch.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { asksModel, leavesOf, type Sent } from "../../../lib/replay/server/api.ts";
-import { sentKey, SentMatcher } from "../../../lib/replay/server/match.ts";
+import { sentKey, SentMatcher } from "../../../lib/replay/server/match-request.ts";
 import { rounds } from "../../_counts.ts";
 import { noRecordings } from "../../_data.ts";
 import { recordedRuns, tapeOfRecorded } from "./_pairs.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { asksModel } from "../../../lib/replay/server/api.ts";
-import { SentMatcher } from "../../../lib/replay/server/match.ts";
-import { compared } from "../../../lib/replay/server/rules.ts";
+import { SentMatcher } from "../../../lib/replay/server/match-request.ts";
+import { compared } from "../../../lib/replay/server/compare-rules.ts";
 import { noRecordings } from "../../_data.ts";
 import { asked, recordedRuns, tapeOfRecorded } from "./_pairs.ts";
 

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { test } from "node:test";
 import { fixtureAt } from "../../../lib/replay/fixture.ts";
-import { recordCommand, replayCommand } from "../../../lib/replay/server/run.ts";
+import { recordCommand, replayCommand } from "../../../lib/replay/server/run-command.ts";
 import { RUNTIME } from "../../_runtime.ts";
 import { put, scratch } from "../../_scratch.ts";
 import { serve } from "../../_server.ts";

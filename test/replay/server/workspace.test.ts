@@ -14,13 +14,13 @@ import {
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Fixture, fixtureAt } from "../../../lib/replay/fixture.ts";
-import { readTape } from "../../../lib/replay/read.ts";
+import { readTape } from "../../../lib/replay/read-tape.ts";
 import {
   recordCommand,
   type RecordOptions,
   replayCommand,
   type ReplayOptions,
-} from "../../../lib/replay/server/run.ts";
+} from "../../../lib/replay/server/run-command.ts";
 import { RUNTIME } from "../../_runtime.ts";
 import { put, scratch } from "../../_scratch.ts";
 import { serve } from "../../_server.ts";

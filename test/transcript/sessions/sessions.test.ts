@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { findSessions } from "../../../lib/transcript/sessions/find.ts";
-import { readSession, type Session } from "../../../lib/transcript/sessions/read.ts";
-import type { CallOutcome, ToolCall } from "../../../lib/transcript/sessions/session.ts";
+import { findSessions } from "../../../lib/transcript/sessions/find-session.ts";
+import { readSession, type Session } from "../../../lib/transcript/sessions/read-session.ts";
+import type { CallOutcome, ToolCall } from "../../../lib/transcript/sessions/session-kinds.ts";
 import { put, scratch } from "../../_scratch.ts";
 import { noRecordings, recordings } from "../../_data.ts";
 import {

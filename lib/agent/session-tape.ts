@@ -1,0 +1,188 @@
+import type { AgentOptions, RunOptions } from "./options.ts";
+import type { SessionLog } from "./session-log.ts";
+import type { Answers } from "../replay/people.ts";
+import type { DriftReport } from "../replay/drift/drift.ts";
+import type { Header } from "../log/entry.ts";
+import type { TapeOptions } from "../replay/tape-options.ts";
+import type { TapeSession } from "../replay/tape-session.ts";
+
+/** The tape of a session, if it has one: that of its run, of the environment, or of its agent. */
+export async function tapeFor(
+  agents: AgentOptions["tape"],
+  own: RunOptions["tape"],
+  cwd: string,
+  resolve: (path: string) => string,
+  from?: string,
+): Promise<TapeSession | undefined> {
+  const { CROCHET_TAPE, CROCHET_TAPE_MODE } = process.env;
+  if (agents === undefined && own === undefined && !CROCHET_TAPE && !CROCHET_TAPE_MODE) return undefined;
+  loaded ??= Promise.all([import("../replay/tape-options.ts"), import("../replay/tape-session.ts")]);
+  const [{ nextTape, tapeOptions }, { openTape }] = await loaded;
+  const by = own !== undefined ? "command" : CROCHET_TAPE ? "environment" : "agent";
+  const given = tapeOptions(own, agents, process.env, resolve);
+  const options = given && by === "environment" ? nextTape(given) : given;
+  const open = async (options: TapeOptions) => {
+    const tape = await openTape(options, cwd);
+    if (by === "environment") ofEnvironment.add(tape);
+    return tape;
+  };
+  if (options?.mode !== "record" && options?.mode !== "update") return options && await open(options);
+  const { recordedFrom } = await import("../replay/record/keep-files.ts");
+  const recorded = recordedFrom(options, from, cwd, by);
+  try {
+    const tape = await open(recorded);
+    if (recorded.workspace) leftOut.set(tape, recorded.workspace.leftOut ?? []);
+    return tape;
+  } catch (error) {
+    recorded.workspace?.drop();
+    throw error;
+  }
+}
+
+/**
+ * The model and the memory of a run: its own, else what a recorded run chose in place of its agent, who may ask for
+ * others, else the agent's.
+ */
+export function choicesOf(
+  agents: AgentOptions,
+  own: RunOptions,
+  tape: TapeSession | undefined,
+  logged: SessionLog | undefined,
+): Pick<RunOptions, "model"> & { memory: NonNullable<RunOptions["memory"]> } {
+  const { chosen } = tape?.recording ?? { chosen: new Set<string>() };
+  for (const choice of tape?.program?.tape.header.chosen ?? []) chosen.add(choice);
+  const asked = memoryOf(own.memory, agents.memory);
+  if (tape?.mode === "record" || logged) {
+    if (typeof own.model === "string" && agents.model !== undefined) chosen.add("model");
+    if (asked !== (agents.memory ?? false)) chosen.add("memory");
+    if (Object.keys(own.limits ?? {}).length > 0) chosen.add("limits");
+    if (own.mcp) chosen.add("mcp");
+    if (own.maxTokens ?? own.effort ?? own.params) chosen.add("params");
+    if (own.resume !== undefined && (tape || own.fork !== undefined)) chosen.add("past");
+    if (chosen.size > 0) logged?.log.also({ chosen: [...chosen] });
+  }
+  const model = own.model ?? (chosen.has("model") ? tape?.model : agents.model ?? tape?.model);
+  // A run that chose no memory recorded none.
+  const memoryFact = tape?.program?.tape.memory;
+  const recorded = memoryFact?.names ? tape!.mask.off(memoryFact.names) : memoryFact !== undefined;
+  const memory = chosen.has("memory") ? memoryOf(own.memory, recorded) : asked;
+  return { ...(model !== undefined && { model }), memory };
+}
+
+/** A run that only asks for memory has it of the files that its agent names. */
+function memoryOf(own: RunOptions["memory"], agents: AgentOptions["memory"] = false) {
+  return own === undefined || (own === true && agents) ? agents : own;
+}
+
+/** Answers the tools' questions: on a tape, answers are recorded and replayed. */
+export async function askerFor(
+  person: RunOptions["asker"],
+  answers: Answers | undefined,
+): Promise<RunOptions["asker"]> {
+  if (!answers || (!person && answers.known.length === 0)) return person;
+  return (await (people ??= import("../replay/people.ts"))).tapedAsker(answers, person);
+}
+
+type Decided = { readonly [part in "permissions" | "ask" | "sandbox"]?: RunOptions[part] | undefined };
+
+/**
+ * What decides whether calls run, and where. A tape keeps it: a replay decides by its header and by the answers on it,
+ * or by the agent's own rules if the tape is older, and never by what the run brings along.
+ */
+export async function decidedBy(
+  agents: Decided,
+  run: Decided,
+  { tape, logged }: { readonly tape: TapeSession | undefined; readonly logged: SessionLog | undefined },
+): Promise<Decided> {
+  const answers = tape?.answers ?? logged?.answers;
+  if (!answers) return run;
+  const mayAsk = run.ask !== undefined && !answers.isOffline;
+  const ask = mayAsk || answers.known.length > 0
+    ? (await (people ??= import("../replay/people.ts"))).tapedPermissions(answers, run.ask)
+    : undefined;
+  const header = tape?.program?.tape.header;
+  if (header) {
+    const { permissions, sandbox } = tape!.mask.off(header) as Decided;
+    return { permissions: permissions ?? agents.permissions, ask, sandbox: sandbox ?? agents.sandbox };
+  }
+  const { permissions, sandbox } = run;
+  const { roots: _, ...rules } = permissions ?? {};
+  const known = {
+    ...(permissions && { permissions: answers.mask.on(rules) as NonNullable<Header["permissions"]> }),
+    ...(sandbox && { sandbox: typeof sandbox === "string" ? { mode: sandbox } : { ...sandbox } as { git: boolean } }),
+  };
+  if (tape) Object.assign(tape.recording, known);
+  else logged!.log.also(known);
+  return { ...run, ask };
+}
+
+/** Hooks that a run adds. The tape notes that there are some, as a replay has only the agent's own. */
+export function notedHooks(
+  found: RunOptions["hooks"],
+  tape: TapeSession | undefined,
+): RunOptions["hooks"] {
+  if (tape?.mode !== "record" || !found) return found;
+  return (runner) => {
+    const list = found(runner);
+    return async () => {
+      const hooks = await list();
+      if (hooks.length > 0) tape.recording.chosen.add("hooks");
+      return hooks;
+    };
+  };
+}
+
+/** Kept: to ask for a module again is quick, and to open a tape is to be quicker; and runs that begin at once keep their order. */
+let loaded:
+  | Promise<[typeof import("../replay/tape-options.ts"), typeof import("../replay/tape-session.ts")]>
+  | undefined;
+let people: Promise<typeof import("../replay/people.ts")> | undefined;
+
+/** What is left out of the workspace that is kept with a tape. */
+const leftOut = new WeakMap<TapeSession, readonly { readonly path: string; readonly why: string }[]>();
+
+/** Tapes that the environment names. */
+const ofEnvironment = new WeakSet<TapeSession>();
+
+/** Whether a tape is for a run as it always is, in its own directory: the environment names it. */
+export function isOfEnvironment(tape: TapeSession): boolean {
+  return ofEnvironment.has(tape);
+}
+
+/** Ends a tape with its session. Errors are reported as warnings; the Result stays. */
+export async function closeTape(
+  tape: TapeSession,
+  stop: string | undefined,
+  onWarning: (message: string) => void,
+): Promise<void> {
+  // A script that does not know of the tape listens to no warnings; the user who set the variable sees what it prints.
+  const warn = isOfEnvironment(tape) && !tape.isWatched
+    ? (message: string) => console.error(`crochet: ${message}`)
+    : onWarning;
+  let report: DriftReport;
+  try {
+    report = await tape.close(stop);
+  } catch (error) {
+    if (!tape.failed(error)) warn((error as Error).message);
+    return;
+  }
+  const changed = [...tape.recording.changed].join(", ");
+  if (changed !== "") {
+    const why = `The model's middleware or headers change ${changed}, which only a replay with --wire compares`;
+    warn(`${why}: set that by the agent's options or its params instead`);
+  }
+  const left = leftOut.get(tape);
+  for (const { path, why } of left ?? []) warn(`${path} is not kept with the fixture: ${why}`);
+  if (left) {
+    const { gitIgnored } = await import("../replay/record/keep-files.ts");
+    const ignored = gitIgnored(report.tape, process.cwd());
+    if (ignored !== undefined) warn(ignored);
+  }
+  if (report.ok || tape.isReported) return;
+  // What did not come to its end has not drifted.
+  if (stop === "aborted" && report.divergences.length + report.tools.length === 0) return;
+  const { PLAIN, reportLines } = await import("../replay/drift/drift-report.ts");
+  // A script may ask something else by now, or export no agent: only who runs it can renew its tape.
+  const renew = isOfEnvironment(tape) ? "CROCHET_TAPE_MODE=update" : undefined;
+  warn(`Tape ${report.tape}: ${reportLines(report, PLAIN, renew).join("\n")}`);
+}

@@ -1,0 +1,376 @@
+import { cpSync, existsSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fastCheck } from "../testing/arbitraries/texts.ts";
+import { NoSuchTool } from "../testing/arbitraries/tool-inputs.ts";
+import type { Session } from "./check.ts";
+import { pascal } from "../core/names.ts";
+import { ownTexts } from "./constants.ts";
+import {
+  canaries,
+  dangers,
+  laced,
+  plainProbes,
+  type Probe,
+  probeArbitrary,
+  withoutTranscript,
+  withOwn,
+} from "./sample-events.ts";
+import { exampleTexts, playExamples, statesOf } from "./examples/of-hook.ts";
+import { Findings } from "./findings.ts";
+import { Asker, Interrupted, Lane, Lanes, refuses, type Time } from "./hook-lane.ts";
+import { bypassViolation, guardStrength, neverDenies } from "./laws/guard.ts";
+import { concurrent } from "./laws/concurrent.ts";
+import { deterministic } from "./laws/deterministic.ts";
+import { eventName, type Judge, type Judged, keepers, violationsOf } from "./laws/judged.ts";
+import { changedFields, type Rewrite, rewritesAgain } from "./laws/order.ts";
+import { protocol, safe } from "./laws/protocol.ts";
+import { reliable } from "./laws/reliable.ts";
+import { terminating } from "./laws/terminating.ts";
+import { fill } from "./scratch-project.ts";
+import type { HookReport, Law, Severity, Termination, Timing, Violation } from "./check-report.ts";
+import { MATCHER_FIX, matcherMistake, neverMatches, unknownName } from "./static-faults.ts";
+import type { Loaded, Probed, Subject } from "./subject.ts";
+
+/** The report of one hook, and what is compared with other hooks. */
+export interface Checked {
+  readonly report: HookReport;
+  readonly rewrites: readonly Rewrite[];
+}
+
+const JUDGES: readonly (readonly [law: Law, judge: Judge])[] = [
+  ["reliable", reliable],
+  ["protocol", protocol],
+  ["safe", safe],
+];
+const MOST_SAME = 20;
+const MOST_EXITS = 3;
+const SLOW_MS = 1000;
+const INTERRUPTED = "the check was interrupted";
+
+/** Checks one hook in a scratch place and a process of its own, for so long. */
+export async function checkSubject(subject: Subject, session: Session, time: Time): Promise<Checked> {
+  const findings = new Findings(subject, session);
+  for (const seen of subject.seen) findings.add(seen);
+  const { name: hook, path, kind } = subject;
+  const ended = (more: Partial<HookReport>): Checked => ({
+    report: {
+      hook,
+      path,
+      kind,
+      events: [],
+      runs: 0,
+      asked: session.runs,
+      laws: [...session.laws],
+      ...more,
+      findings: findings.all(),
+    },
+    rewrites: [],
+  });
+  if (subject.skip !== undefined) return ended({ skipped: subject.skip });
+  const lane = await laneFor(subject, session);
+  const interrupt = () => lane.shut();
+  session.signal.addEventListener("abort", interrupt, { once: true });
+  try {
+    const loaded = await lane.open().catch((error: Error) => error);
+    if (loaded instanceof Interrupted) return ended({ skipped: INTERRUPTED });
+    if (loaded instanceof Error) {
+      findings.add(cannotLoad(loaded.message));
+      return ended({});
+    }
+    const known = subject.loaded ?? loaded!;
+    const [first] = known.moments;
+    for (const misnamed of known.warnings ?? []) findings.add(unknownName(misnamed, first && pascal(first.event)));
+    for (const { event, matcher } of subject.file === undefined || known.warnings?.length ? [] : known.moments) {
+      // An application may have a tool of that name: a hook file does not say where it is used.
+      const mistakes = matcherMistake(event, matcher, subject.host);
+      for (const mistake of mistakes) findings.add({ ...mistake, severity: "warning" });
+    }
+    copyState(known, subject, lane);
+    const seconds = Math.min(known.timeout ?? Infinity, session.timeout);
+    const asker = new Asker(subject, known, lane, seconds * 1000, time);
+    const engine = new Engine(asker, session, findings);
+    const more = await engine.check();
+    const missing = time.wasOver ? "law" : "mutant";
+    const found = session.mutants || session.save
+      ? await (await import("./mutants/missing-examples.ts")).missingExamples(asker, session, findings.all())
+      : {};
+    const unchecked = time.wasOver ? { unchecked: notEnough(more, missing) } : {};
+    return { ...ended({ ...more, ...found, ...unchecked }), rewrites: engine.rewrites };
+  } catch (error) {
+    if (error instanceof Interrupted) return ended({ skipped: INTERRUPTED });
+    if (!(error instanceof NoSuchTool)) throw error;
+    findings.add(neverMatches(error.matcher, "no tool has such a name", MATCHER_FIX));
+    return ended({ skipped: "its matcher never matches" });
+  } finally {
+    session.signal.removeEventListener("abort", interrupt);
+    lane.close();
+  }
+}
+
+async function laneFor(subject: Subject, { scratch, env, secrets, sandbox }: Session): Promise<Lane> {
+  const place = scratch.place();
+  await fill(place, subject);
+  const more = { ...secrets, ...subject.env };
+  const data = "CLAUDE_PLUGIN_DATA" in subject.env ? { CLAUDE_PLUGIN_DATA: place.tmp } : {};
+  const { target, host, visible } = subject;
+  return new Lane({ target, place, host, env, more: { ...more, ...data }, sandbox, visible });
+}
+
+/** Files that the hook's config names come from the project. */
+function copyState({ state = [] }: Loaded, { project }: Subject, lane: Lane): void {
+  for (const path of state) {
+    const to = join(lane.place.project, path);
+    if (!existsSync(join(project, path))) continue;
+    mkdirSync(dirname(to), { recursive: true });
+    cpSync(join(project, path), to, { recursive: true, dereference: true });
+  }
+  if (state.length > 0) lane.adopt();
+}
+
+function notEnough({ runs = 0, asked = 0 }: Partial<HookReport>, missing: string): string {
+  return `${runs} of ${asked} events${runs < asked ? "" : `, but not every ${missing}`}: not checked enough`;
+}
+
+function cannotLoad(message: string): Violation {
+  const said = message.startsWith("Cannot") ? message : `It cannot be loaded: ${message}`;
+  return violationsOf("reliable", "fails").fault("load", said, "correct the error above");
+}
+
+class Engine {
+  readonly #asker: Asker;
+  readonly #session: Session;
+  readonly #findings: Findings;
+  readonly rewrites: Rewrite[] = [];
+  readonly #answers = new Map<Probe, Probed>();
+  #exits = 0;
+  /** It timed out or ended its process: every further question would cost as much. */
+  #over = false;
+  #runs = 0;
+  #asked = 0;
+
+  constructor(asker: Asker, session: Session, findings: Findings) {
+    this.#asker = asker;
+    this.#session = session;
+    this.#findings = findings;
+  }
+
+  async check(): Promise<Partial<HookReport>> {
+    const { subject, loaded, lane: { place } } = this.#asker;
+    const plain = plainProbes(subject, loaded.moments, place);
+    const first = [...plain, ...canaries(plain, place)];
+    const dangerous = this.#isGuard() ? dangers(plain, place) : [];
+    const own = [...dangerous, ...withOwn(plain, ownTexts(subject), place)];
+    const { runs } = this.#session;
+    const generated = Math.max(runs - first.length - own.length, Math.ceil(runs / 2));
+    this.#asked = first.length + own.length + generated;
+    // A hook that runs text of its events must not get the dangerous ones.
+    await this.#play(first);
+    let termination: Termination | undefined;
+    if (!this.#findings.has("unsafe.shell-injection")) {
+      await this.#play(own);
+      await this.#generated(generated);
+      await this.#askAll([...new Set([...plain.slice(0, 2), ...this.#telling()])].flatMap(laced));
+      await this.#askAll(withoutTranscript(plain, place), "warning");
+      if (!this.#over) termination = await this.#whole();
+    }
+    const timing = timingOf(this.#asker.times);
+    if (timing && timing.p50 > SLOW_MS) this.#findings.add(slow(timing));
+    return {
+      ...{ runs: this.#runs, asked: this.#asked },
+      events: [...new Set([...this.#answers.keys()].map(eventName))],
+      ...(timing && { timing }),
+      ...(termination && { termination }),
+    };
+  }
+
+  async #whole(): Promise<Termination | undefined> {
+    const { laws } = this.#session;
+    using lanes = new Lanes(this.#asker.lane);
+    if (laws.has("deterministic")) await this.#twice();
+    if (laws.has("concurrent")) await this.#atOnce(lanes);
+    const termination = laws.has("terminating") ? await this.#ends(lanes) : undefined;
+    if (laws.has("guard")) await this.#guards();
+    const again = laws.has("order") ? await rewritesAgain(this.#asker, this.#answers) : undefined;
+    if (again) this.#findings.add(again.violation, again.probe);
+    if (laws.has("examples")) await playExamples(this.#asker, lanes, this.#findings);
+    return termination;
+  }
+
+  /** Whether it may refuse something, by a rule that does not change. */
+  #isGuard(): boolean {
+    const { loaded, subject } = this.#asker;
+    return loaded.mode === "gate" && subject.kind !== "prompt";
+  }
+
+  async #play(probes: readonly Probe[]): Promise<void> {
+    const before = this.#answers.size;
+    await this.#askAll(probes);
+    this.#runs += this.#answers.size - before;
+  }
+
+  async #askAll(probes: readonly Probe[], most: Severity = "fault"): Promise<void> {
+    if (this.#over) return;
+    for await (const [probe, probed] of this.#asker.askAll(probes)) {
+      this.#take(probe, probed, most);
+      if (this.#over) return;
+    }
+  }
+
+  /** Asks about generated events, and looks for the smallest one that shows what was found. */
+  async #generated(count: number): Promise<void> {
+    if (this.#over) return;
+    const { subject, loaded, lane } = this.#asker;
+    const { seed, onProgress, signal } = this.#session;
+    const fc = fastCheck();
+    const words = await exampleTexts(this.#asker);
+    const arbitrary = probeArbitrary(fc, subject, loaded.moments, lane.place, words);
+    const made = fc.sample(arbitrary, { seed, numRuns: count });
+    let index = 0;
+    for await (const [probe, probed] of this.#asker.askAll(made)) {
+      if (signal.aborted) return;
+      const path = String(index++);
+      this.#runs++;
+      const fresh = this.#take(probe, probed);
+      onProgress?.(subject.name, this.#runs);
+      for (const { code, severity } of fresh) {
+        if (severity !== "fault" || /timeout|leftover|ends-process/.test(code)) continue;
+        let last: Promise<Violation | undefined> | undefined;
+        const shows = (tried: Probe) =>
+          last = this.#asker.ask(tried).then((probed) =>
+            this.#violations(probed, tried).find((one) => one.code === code)
+          );
+        const property = fc.asyncProperty(arbitrary, async (tried) => !await shows(tried));
+        const limits = { interruptAfterTimeLimit: SHRINK_MS, numRuns: 1 };
+        const { counterexample: [small = probe] = [] } = await fc.check(property, { seed, path, ...limits }) as {
+          counterexample?: [Probe?];
+        };
+        // Shrinking ends at its time limit, perhaps while the hook is still answering.
+        await last;
+        const shown = await shows(small);
+        if (shown) this.#findings.replace(shown, small);
+      }
+      if (this.#over) return;
+    }
+  }
+
+  /** Judges an answer and keeps it; gives what is new. */
+  #take(probe: Probe, probed: Probed, most: Severity = "fault"): readonly Violation[] {
+    if (probed.skipped !== undefined) return [];
+    this.#answers.set(probe, probed);
+    if (probed.timedOut || (probed.failure?.at === "exit" && ++this.#exits >= MOST_EXITS)) this.#over = true;
+    this.#remember(probe, probed.opinion?.value);
+    return this.#violations(probed, probe).filter((one) =>
+      this.#findings.add(most === "fault" ? one : { ...one, severity: most }, probe)
+    );
+  }
+
+  #violations(probed: Probed, probe: Probe): readonly Violation[] {
+    const { subject, loaded, limit } = this.#asker;
+    const { secrets, laws } = this.#session;
+    const judged: Judged = { subject, loaded, probe, probed, limit, secrets: Object.values(secrets) };
+    return probed.skipped === undefined ? JUDGES.flatMap(([law, judge]) => laws.has(law) ? judge(judged) : []) : [];
+  }
+
+  #remember(probe: Probe, value: { readonly to: unknown } | undefined): void {
+    if (!value) return;
+    const { tool_name, tool_input, input } = probe.event;
+    const at = typeof tool_name === "string" ? `${eventName(probe)}:${tool_name}` : eventName(probe);
+    for (const field of changedFields(tool_input ?? input, value.to)) {
+      const known = this.rewrites.some((one) => one.at === at && one.field === field);
+      if (!known) this.rewrites.push({ hook: this.#asker.subject.name, at, field });
+    }
+  }
+
+  #denied(): Probe[] {
+    return [...this.#answers].filter(([, probed]) => refuses(probed)).map(([probe]) => probe);
+  }
+
+  /** The shortest events that the hook had something to say to, each with another kind of answer. */
+  #telling(): Probe[] {
+    const kinds = new Map<string, Probe>();
+    const size = ({ event }: Probe) => JSON.stringify(event).length;
+    for (const [probe, { opinion, ran }] of this.#answers) {
+      const { decision, contexts, value } = opinion ?? {};
+      if (decision === undefined && !contexts?.length && value === undefined) continue;
+      const kind = `${decision} ${ran?.code} ${contexts?.length} ${value === undefined}`;
+      const known = kinds.get(kind);
+      if (!known || size(probe) < size(known)) kinds.set(kind, probe);
+    }
+    return [...kinds.values()].slice(0, 3);
+  }
+
+  async #twice(): Promise<void> {
+    if (this.#asker.loaded.nondeterministic || this.#answers.size === 0) return;
+    const denied = this.#denied();
+    const others = [...this.#answers.keys()].filter((probe) => !denied.includes(probe));
+    const few = [...spread(denied, MOST_SAME / 2), ...spread(others, MOST_SAME / 2)];
+    const found = await deterministic(this.#asker, few, (probe) => this.#answers.get(probe)!);
+    if (found) this.#findings.add(found.violation, found.probe);
+  }
+
+  /** Asks copies at once about one event of each moment, if possible one at which it writes something. */
+  async #atOnce(lanes: Lanes): Promise<void> {
+    if (this.#asker.loaded.nondeterministic || this.#asker.subject.kind === "prompt") return;
+    const events = Map.groupBy(this.#answers, ([probe]) => eventName(probe));
+    const probes = [...events.values()].map((all) => (all.find(([, { changed }]) => changed) ?? all[0]!)[0]);
+    const found = await concurrent(this.#asker, lanes, probes, this.#session);
+    if (found) this.#findings.add(found.violation, found.probe);
+  }
+
+  /** Plays the hook at each event at which it can keep an agent going. The worst result counts. */
+  async #ends(lanes: Lanes): Promise<Termination | undefined> {
+    if (this.#asker.loaded.mode !== "gate") return undefined;
+    const texts = this.#denied().map(({ event }) => event.last_assistant_message ?? event.prompt_response)
+      .filter((said): said is string => typeof said === "string" && said !== "").slice(0, 2);
+    const { rounds } = this.#session;
+    let worst: Termination | undefined;
+    for (const name of keepers(this.#asker.loaded.moments)) {
+      const states = await statesOf(this.#asker, lanes);
+      const judge = (probe: Probe, probed: Probed) => void this.#take(probe, probed);
+      const played = await terminating(this.#asker, name, { ...states, texts, rounds, judge });
+      if (!played) return undefined;
+      const { termination, violation } = played;
+      if (violation) {
+        const { trace, event, ...rest } = violation;
+        this.#findings.addShown(rest, event, { event, trace, counterexample: trace });
+      }
+      if (worst === undefined || termination.verdict === "refuted") worst = termination;
+    }
+    return worst;
+  }
+
+  async #guards(): Promise<void> {
+    // If verdicts are not deterministic, a pass means nothing.
+    if (!this.#isGuard() || this.#findings.has("nondeterministic.verdict")) return;
+    const silent = this.#asker.time.wasOver ? undefined : await neverDenies(this.#asker, this.#answers, this.#runs);
+    if (silent) this.#findings.add(silent);
+    for (const bypass of await guardStrength(this.#asker, this.#denied())) {
+      const trace = bypass.passes.map(({ how, text }) => `${how}: ${text.replaceAll("\n", "⏎")}`);
+      const shown = { event: "PreToolUse", trace, counterexample: bypass };
+      this.#findings.addShown(bypassViolation(bypass), bypass.denied, shown);
+    }
+  }
+}
+
+const SHRINK_MS = 3000;
+
+function spread<T>(all: readonly T[], most: number): T[] {
+  if (all.length <= most) return [...all];
+  return Array.from({ length: most }, (_, i) => all[Math.floor((i * all.length) / most)]!);
+}
+
+function slow({ p50 }: Timing): Violation {
+  const message = `Half of its calls take longer than ${(p50 / 1000).toFixed(1)} s, and the agent waits for each`;
+  return violationsOf("safe", "slow").warning(
+    "answers",
+    message,
+    "do less, cache what does not change, or make it async",
+  );
+}
+
+function timingOf(times: readonly number[]): Timing | undefined {
+  if (times.length === 0) return undefined;
+  const sorted = times.toSorted((a, b) => a - b);
+  const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))]!;
+  return { calls: times.length, p50: at(0.5), p95: at(0.95) };
+}

@@ -1,0 +1,189 @@
+import type { HookRecord } from "../core/hook.ts";
+import { fileUrl } from "../runtime/importing.ts";
+import { sha256 } from "../runtime/sha256.ts";
+import type { HookFile } from "./discover.ts";
+import { type HookConfig, type KindParts, moduleRecord } from "./file/hook-record.ts";
+import type { HookHost } from "./process/hook-host.ts";
+
+export async function loadModule(
+  file: HookFile,
+  folder: ModuleFolder,
+  source: string,
+  isolatedIn?: HookHost,
+): Promise<HookRecord> {
+  const loaded = await importModule(folder, file.path, versionOf(file)) as { default?: unknown; config?: unknown };
+  const inside = asking ??= watched();
+  const record = moduleRecord(file, loaded, source, (hook) => (event, ctx) => inside.run(true, hook, event, ctx));
+  const { isolate } = (loaded.config ?? {}) as HookConfig;
+  return isolate && isolatedIn ? { ...record, ...await isolated(file, record, isolatedIn) } : record;
+}
+
+/** A module in a process of its own, asked as other hosts ask it; it fails as a module does. */
+async function isolated(
+  file: HookFile,
+  { mode, timeout }: Pick<HookRecord, "mode" | "timeout">,
+  host: HookHost,
+): Promise<KindParts> {
+  const { commandHook } = await import("./command-hook.ts");
+  const { ownArgv } = await import("./own-command.ts");
+  const [command, ...args] = ownArgv("cli/hook", file.path);
+  const call = { name: file.name, command, args, label: file.name, registered: file.event, timeout };
+  return { ...commandHook({ ...call, async: mode === "async" }, host), kind: "module" };
+}
+
+/** Marks calls made by hooks: only they must not end the process. */
+let asking: Asking | undefined;
+
+type Asking = InstanceType<typeof import("node:async_hooks").AsyncLocalStorage<true>>;
+
+function watched(): Asking {
+  const { AsyncLocalStorage } = process.getBuiltinModule("node:async_hooks");
+  const inside: Asking = new AsyncLocalStorage();
+  refuseExit(() => inside.getStore() === true);
+  return inside;
+}
+
+function versionOf({ text }: HookFile): string {
+  return sha256().update(text).digest("hex").slice(0, 16);
+}
+
+const CALLED = "Cannot call process.exit";
+
+/** Whether these are the words of a hook that tried to end the process. */
+export function triedToExit(failure: string): boolean {
+  return failure.startsWith(CALLED);
+}
+
+/**
+ * Makes ending the process an error wherever `inHook` says so. A hook answers by what it returns: one that ended the
+ * process would end the run in silence.
+ */
+function refuseExit(inHook: () => boolean): void {
+  const { Deno } = globalThis as unknown as { Deno?: Exits };
+  for (const place of [process as Exits, ...(Deno ? [Deno] : [])]) {
+    const own = place.exit;
+    place.exit = (code) => {
+      if (inHook()) throw new Error(`${CALLED}(${code ?? ""}) in a hook as that ends the run: return a verdict`);
+      return own.call(place, code);
+    };
+  }
+}
+
+interface Exits {
+  exit(code?: number | string | null): never;
+}
+
+export interface ModuleFolder {
+  /** Real path. */
+  readonly root: string;
+  /** Tells two states of what the modules share (`_` files) apart. */
+  readonly shared: string;
+  /** Real paths of those files. */
+  readonly sharedFiles: readonly string[];
+}
+
+/**
+ * Imports a module of the folder as it is on disk; `version` distinguishes two states of the file. Runtimes keep a
+ * module for good: an edited one is asked for under another name (Deno) or forgotten first (Bun), and so is what
+ * it imports of its own folder.
+ */
+export async function importModule(folder: ModuleFolder, path: string, version: string): Promise<unknown> {
+  if (loading.push(path) === 1) process.on("exit", tellEnded);
+  try {
+    return await (isBun ? fromBun : fromDeno)(folder, path, version);
+  } catch (error) {
+    throw new Error(await importMessage(error));
+  } finally {
+    loading.splice(loading.indexOf(path), 1);
+    if (loading.length === 0) process.off("exit", tellEnded);
+  }
+}
+
+/** What is being imported now, by all sessions of the process: they share one listener, as runtimes warn of many. */
+const loading: string[] = [];
+
+function tellEnded(code: number): void {
+  const hooks = [...new Set(loading)].map((path) => `'${path}'`).join(" or ");
+  console.error(
+    `Cannot load hook ${hooks} as it ended the process while loading: export a function that returns a verdict`,
+  );
+  if (code === 0) process.exitCode = 1;
+}
+
+const isBun = "Bun" in globalThis;
+
+/** Which state the process has of each folder's shared files and of each module. One list for all: so is the runtime's. */
+const present = new Map<string, string>();
+
+async function fromBun(folder: ModuleFolder, path: string, version: string): Promise<unknown> {
+  const shared = present.get(folder.root);
+  if (shared !== undefined && shared !== folder.shared) await forget(folder.sharedFiles);
+  present.set(folder.root, folder.shared);
+  const key = `${folder.shared}.${version}`;
+  const before = present.get(path);
+  if (before !== undefined && before !== key) await forget([path]);
+  present.set(path, key);
+  return await import(path);
+}
+
+/** Bun reads a module again once it is out of this cache. One that failed is in it too, though not among its keys. */
+async function forget(paths: readonly string[]): Promise<void> {
+  const { createRequire } = await import("node:module");
+  const { cache } = createRequire(import.meta.url);
+  for (const path of paths) delete cache[path];
+}
+
+/** The address under which each state of a module was imported. */
+const addresses = new Map<string, string>();
+
+async function fromDeno(folder: ModuleFolder, path: string, version: string): Promise<unknown> {
+  const first = present.get(folder.root) ?? folder.shared;
+  present.set(folder.root, first);
+  const plain = fileUrl(path);
+  const state = `${path} ${folder.shared}.${version}`;
+  let address = addresses.get(state);
+  if (address === undefined) {
+    const isFirst = folder.shared === first && !present.has(path);
+    address = isFirst ? plain : `${plain}?crochet=${folder.shared === first ? "" : folder.shared}.${version}`;
+    addresses.set(state, address);
+    present.set(path, version);
+    if (!isFirst) await passOnVersions(folder.root);
+  }
+  return await import(address);
+}
+
+const passing = new Set<string>();
+
+/** Deno identifies modules by their whole address: the state of the shared files is passed on to what a module imports. */
+async function passOnVersions(root: string): Promise<void> {
+  if (passing.has(root)) return;
+  passing.add(root);
+  const { registerHooks } = await import("node:module") as unknown as {
+    registerHooks(hooks: { resolve: Resolve }): void;
+  };
+  const inside = `${fileUrl(root)}/`;
+  registerHooks({
+    resolve(specifier, context, next) {
+      const found = next(specifier, context);
+      const shared = /[?]crochet=(\w+)\./.exec(context.parentURL ?? "")?.[1];
+      if (shared === undefined || !found.url.startsWith(inside) || found.url.includes("?")) return found;
+      return { ...found, url: `${found.url}?crochet=${shared}.` };
+    },
+  });
+}
+
+type Resolve = (
+  specifier: string,
+  context: { readonly parentURL?: string },
+  next: (specifier: string, context: unknown) => { readonly url: string },
+) => { readonly url: string };
+
+/** What went wrong, in one line, without the names we gave to tell versions apart. */
+async function importMessage(error: unknown): Promise<string> {
+  const { importProblem } = await import("../runtime/importing.ts");
+  const errors: unknown[] = error instanceof AggregateError ? error.errors : [error];
+  return errors.map((e) => {
+    const { words, place } = importProblem(e);
+    return place === undefined ? words : `${words} at ${place}`;
+  }).join("; ").replaceAll(/[?]crochet=[\w.]*/g, "");
+}

@@ -1,0 +1,224 @@
+import type { AnyEvent } from "../core/events.ts";
+import type { Context, Hook, HookContext } from "../core/hook.ts";
+import { type Host, type HostName, loadHost, speakerOf } from "./hosts/host.ts";
+import { type HostEvent, readEvent } from "./hosts/read-event.ts";
+import type { Served } from "./hosts/write-answer.ts";
+import type { PromptModel } from "./prompt-hook.ts";
+import type { ServedEnv } from "./serving/env.ts";
+
+export interface ServeOptions {
+  readonly host: HostName;
+  /** For a file whose name does not say it: `stop`, `pre-tool-use@Bash`. */
+  readonly event?: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Read only when needed: asking for it may be what starts listening for signals. */
+  readonly signal: AbortSignal;
+  /** Whether the host has a terminal, so that a person can be asked. @default true */
+  readonly isAttended?: () => boolean;
+  /** Gives the model for prompt hooks. They are off if absent. */
+  readonly prompt?: () => Promise<PromptModel>;
+}
+
+export interface Serving {
+  readonly path: string;
+  readonly stdin: string;
+  readonly heard: HostEvent;
+  readonly host: Host;
+  readonly env: ServedEnv;
+  readonly options: ServeOptions;
+}
+
+/** A module that was imported, and what it did when it was asked. */
+export interface AskedModule {
+  readonly loaded: { readonly default?: unknown; readonly config?: unknown };
+  /** Absent if it was not asked, as its config may rule out the event. */
+  readonly asked?: { readonly ctx: Context | undefined; readonly answer?: unknown; readonly error?: unknown };
+}
+
+const SILENCE: Served = { stdout: "", stderr: "", code: 0 };
+
+/**
+ * Serves one hook file in the protocol of a host: takes what the host wrote to stdin, gives what it reads back. A
+ * process is started for each event, and most of its time is loading: a module is asked first, and the rest is loaded
+ * only if it has something to say.
+ */
+export async function serve(path: string, stdin: string, asked: ServeOptions): Promise<Served> {
+  let options = asked;
+  let host: Host;
+  let heard: HostEvent | undefined;
+  try {
+    const input = JSON.parse(stdin);
+    const speaker = asked.host === "claude" ? speakerOf(input, asked.env) : asked.host;
+    // Not a copy: that would read `signal`.
+    if (speaker !== asked.host) options = Object.create(asked, { host: { value: speaker } }) as ServeOptions;
+    host = await loadHost(options.host);
+    const given = host.read ? host.read(input) : input;
+    if (!given) return SILENCE;
+    if (typeof given.hook_event_name !== "string") throw new TypeError("it has no hook_event_name");
+    heard = readEvent(given, host);
+    if (!heard && !Object.hasOwn(host.events, given.hook_event_name)) {
+      throw new TypeError(`${options.host} has no event '${given.hook_event_name}'`);
+    }
+  } catch (error) {
+    const stderr = `Cannot serve ${path}: stdin is not an event: ${(error as Error).message}\n`;
+    // A guard that cannot understand what it is asked refuses it.
+    return { stdout: "", stderr, code: isGuard(asked.event ?? path) ? 2 : 1 };
+  }
+  if (!heard) return SILENCE;
+  const context = new LazyContext(heard, options, path.slice(path.lastIndexOf("/") + 1));
+  const module = await askModule(path, heard, context, options);
+  const silent = isSilent(module) && !context.made?.env.logged.length;
+  const served = silent
+    ? SILENCE
+    : await answerOf(module, { path, stdin, heard, host, options, env: await context.env() });
+  const lost = context.made?.env.keepValues() ?? "";
+  return lost === "" ? served : { ...served, stderr: served.stderr + lost };
+}
+
+/** Whether a file is a guard, as far as its name says. */
+function isGuard(path: string): boolean {
+  return /(^|\/|\d-)(pre-tool-use|permission-request|user-prompt-submit)(?=[@.]|$)[^/]*$/.test(path);
+}
+
+async function answerOf(module: AskedModule | undefined, serving: Serving): Promise<Served> {
+  return await (await import("./serving/serve-answer.ts")).answered(serving, module);
+}
+
+/** The context of a hook, loaded when the hook first uses it: most do not. */
+class LazyContext {
+  readonly #make: (from: typeof import("./serving/env.ts")) => { readonly env: ServedEnv; readonly ctx: Context };
+  made: { readonly env: ServedEnv; readonly ctx: Context } | undefined;
+
+  constructor(heard: HostEvent, options: ServeOptions, hook: string) {
+    this.#make = ({ servedContext }) => this.made ??= servedContext(heard, options, hook);
+  }
+
+  async env(): Promise<ServedEnv> {
+    return this.#make(await import("./serving/env.ts")).env;
+  }
+
+  get ctx(): HookContext {
+    return new Proxy({} as HookContext, { get: (_, key) => Reflect.get(this.#now().ctx, key) });
+  }
+
+  /** A hook does not wait for its context, so it is not imported. */
+  #now(): { readonly ctx: Context } {
+    const load = process.getBuiltinModule("node:module").createRequire(import.meta.url);
+    return this.made ?? this.#make(load(`./serving/env${import.meta.url.slice(-3)}`));
+  }
+}
+
+/** Imports a module and asks it, if its file name says that it listens; undefined for any other hook file. */
+async function askModule(
+  path: string,
+  heard: HostEvent,
+  context: LazyContext,
+  options: ServeOptions,
+): Promise<AskedModule | undefined> {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  // An import would read the characters ? # % as parts of a URL.
+  if (!isModule(name) || path.includes("?") || path.includes("#") || path.includes("%")) return undefined;
+  if (!listens(options.event ?? name, heard)) return undefined;
+  let loaded: AskedModule["loaded"];
+  try {
+    loaded = await import(path);
+  } catch {
+    return undefined; // loading it again gives the error a place
+  }
+  const { default: hook, config = {} } = loaded;
+  if (typeof hook !== "function" || !isPlain(config)) return { loaded };
+  try {
+    const given = (hook as Hook)(stamped(heard), context.ctx) as unknown;
+    const later = typeof (given as Promise<unknown> | undefined)?.then === "function";
+    const answer = later ? await inTime(given, context, options.signal, config.timeout ?? 60) : given;
+    return { loaded, asked: { ctx: context.made?.ctx, answer } };
+  } catch (error) {
+    return { loaded, asked: { ctx: context.made?.ctx, error } };
+  }
+}
+
+function isModule(file: string): boolean {
+  return file.endsWith(".ts") || file.endsWith(".js") || file.endsWith(".mjs");
+}
+
+/** Whether a file of this name listens to the event, as far as the name alone decides it. */
+function listens(file: string, { fired, name, parent_agent_id, toolNames }: HostEvent): boolean {
+  const dot = file.indexOf(".");
+  const stem = dot < 0 ? file : file.slice(0, dot);
+  const dash = stem.indexOf("-");
+  const head = dash > 0 && dash <= 4 && Number(stem.slice(0, dash)) >= 0 ? stem.slice(dash + 1) : stem;
+  const at = head.indexOf("@");
+  const event = at < 0 ? head : head.slice(0, at);
+  if (at >= 0 && !head.slice(at + 1).split("+").some((tool) => toolNames.includes(tool))) return false;
+  const sub = parent_agent_id !== undefined;
+  switch (fired.event) {
+    case "pre-tool-use":
+    case "permission-request":
+      return event === fired.event;
+    case "post-tool-use":
+      return event === ((fired as { failed?: boolean }).failed ? "post-tool-use-failure" : "post-tool-use");
+    case "stop":
+      return event === (sub ? "subagent-stop" : "stop");
+    case "agent-start":
+      return sub && event === "subagent-start";
+    default:
+      return !sub && (event === fired.event || event === name);
+  }
+}
+
+/** Config keys that do not change whether a hook listens, with what they may hold. */
+const PLAIN_CONFIG: { readonly [key: string]: (value: unknown) => boolean } = {
+  timeout: (value) => typeof value === "number" && value > 0 && value < Infinity,
+  onError: (value) => value === "continue" || value === "deny" || value === "abort",
+  nondeterministic: (value) => typeof value === "boolean",
+  isolate: (value) => typeof value === "boolean",
+  also: Array.isArray,
+};
+
+function isPlain(config: unknown): config is { readonly timeout?: number } {
+  return typeof config === "object" && config !== null && !Array.isArray(config) &&
+    Object.entries(config).every(([key, value]) => PLAIN_CONFIG[key]?.(value));
+}
+
+/** The event with what every event has, frozen: only its answer speaks for a hook. */
+function stamped({ fired, session_id, agent_id, parent_agent_id, agent_type, turn_id }: HostEvent): AnyEvent {
+  return frozen({
+    ...fired,
+    event_id: `${agent_id}:0`,
+    timestamp: new Date().toISOString(),
+    ...{ session_id, agent_id },
+    ...(parent_agent_id !== undefined && { parent_agent_id, agent_type }),
+    turn_id,
+  }) as AnyEvent;
+}
+
+function frozen(value: object): object {
+  for (const part of Object.values(value)) if (typeof part === "object" && part !== null) frozen(part);
+  return Object.freeze(value);
+}
+
+async function inTime(answer: unknown, context: LazyContext, signal: AbortSignal, seconds: number): Promise<unknown> {
+  const over = new AbortController();
+  const end = new Promise<never>((_, reject) => {
+    const giveUp = (why: string) => {
+      const error = new Error(why);
+      context.made?.ctx.expire(error);
+      reject(error);
+    };
+    const timer = setTimeout(() => giveUp(`it took longer than its limit of ${seconds} s`), seconds * 1000);
+    over.signal.addEventListener("abort", () => clearTimeout(timer));
+    signal.addEventListener("abort", () => giveUp("it was interrupted"), { signal: over.signal });
+  });
+  try {
+    return await Promise.race([answer, end]);
+  } finally {
+    over.abort();
+  }
+}
+
+function isSilent(module: AskedModule | undefined): boolean {
+  const { asked } = module ?? {};
+  if (!asked || "error" in asked || (asked.answer !== undefined && asked.answer !== null)) return false;
+  const { said, inputs, aborted } = asked.ctx ?? {};
+  return !said && !inputs && aborted === undefined;
+}

@@ -1,0 +1,60 @@
+import { existsSync } from "node:fs";
+import type { AnyEvent } from "../../core/events.ts";
+import type { HookContext, HookRecord } from "../../core/hook.ts";
+import type { Opinion } from "../../core/verdict.ts";
+import type { HookFile } from "../discover.ts";
+import { readHeader, recordBase } from "../file/hook-record.ts";
+import type { Host } from "../hosts/host.ts";
+import type { HostEvent } from "../hosts/read-event.ts";
+import { type ProcessResult, runProcess } from "../../process/process.ts";
+import { programOf } from "../../process/programs.ts";
+import { readCommand, readLate, specificOf } from "../process/read-ran.ts";
+import { wireInput } from "../process/wire.ts";
+import type { ServeOptions } from "../serve-hook.ts";
+
+export interface ServedCommand {
+  readonly record: HookRecord;
+  /** How its process ended, once it has. */
+  readonly ran: () => ProcessResult | undefined;
+}
+
+/** The script gets what a hook of Claude Code gets: the host's own bytes if the host is like Claude Code. */
+export function servedCommand(
+  file: HookFile,
+  stdin: string,
+  heard: HostEvent,
+  host: Host,
+  options: ServeOptions,
+): ServedCommand {
+  let ended: ProcessResult | undefined;
+  const facts = factsOf(stdin);
+  const run = async (event: AnyEvent, ctx: HookContext): Promise<ProcessResult> => {
+    const input = !host.likeClaude
+      ? `${JSON.stringify(wireInput(event, heard.cwd, facts, file.event))}\n`
+      : stdin.endsWith("\n")
+      ? stdin
+      : `${stdin}\n`;
+    const env = { CLAUDE_PROJECT_DIR: heard.cwd, ...options.env };
+    // The agent's directory may be gone; ours is where the host started us.
+    const cwd = existsSync(ctx.cwd) ? ctx.cwd : process.cwd();
+    return ended = await runProcess({ ...programOf(file), cwd, env, input, signal: ctx.signal });
+  };
+  const base = recordBase(file, readHeader(file.text), file.path);
+  const read: HookRecord["read"] = (raw, event) => opinionOf(raw as ProcessResult, event, file.event);
+  return { record: { ...base, kind: "command", dialect: "claude", run, read }, ran: () => ended };
+}
+
+function factsOf(stdin: string): { transcript_path: string } {
+  const { transcript_path } = JSON.parse(stdin) as { transcript_path?: unknown };
+  return { transcript_path: typeof transcript_path === "string" ? transcript_path : "" };
+}
+
+/** What a script said. Only Claude Code takes a prompt to begin with: for the others it is text for the model. */
+export function opinionOf(ran: ProcessResult, event: AnyEvent, registered: string): Opinion {
+  const late = readLate(ran, event, registered);
+  if (late) return late;
+  const { opinion, json } = readCommand(ran, event, registered);
+  const { initialUserMessage: text } = specificOf(json);
+  if (event.event !== "session-start" || typeof text !== "string") return opinion;
+  return { ...opinion, contexts: [...opinion.contexts ?? [], { text }] };
+}

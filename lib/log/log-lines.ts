@@ -1,0 +1,198 @@
+import { replyFrom } from "../core/reply.ts";
+import { contentText, isToolResult, isToolUse, type Json, type Message, textOf } from "../core/messages.ts";
+import type { ModelRequest, Reply } from "../core/model.ts";
+import type { RunEvent } from "../core/run-events.ts";
+import { hash, isSame } from "../replay/canonical.ts";
+import { packEvents } from "./pack.ts";
+import { fromModel } from "./logged-request.ts";
+import { type Attempt, MAIN, type TapeEvent } from "../replay/tape.ts";
+import type { CallError, EntryOf, LogEntry, LoggedEvent, ToolFact } from "./entry.ts";
+
+/** A model call that has ended. */
+export interface EndedCall {
+  readonly id: string;
+  readonly lane: string;
+  readonly request: ModelRequest;
+  readonly attempt: Attempt;
+  readonly error?: CallError;
+  readonly at: number;
+}
+
+/** Events that a log does not have: the reply repeats what they stream. */
+const STREAMED: ReadonlySet<string> = new Set(["text", "thinking", "tool_progress", "hook_output"]);
+/** Events that other lines say. */
+const SAID: ReadonlySet<string> = new Set(["message", "fired", "end"]);
+
+/** Stands for the input of a call, which is an object, if that is as the note says with which it began. */
+export const AS_IT_BEGAN = "@";
+
+/** Whether an event stands in a log by itself. */
+export function isNoted(type: RunEvent["type"]): boolean {
+  return !STREAMED.has(type) && !SAID.has(type);
+}
+
+/** Makes lines of what happens in a run: what stands in an earlier line is named there, and not written again. */
+export class LogLines {
+  /** The conversation of each agent, by lane: one that is resumed has its old one. */
+  readonly #conversations = new Map<string, Message[]>();
+  readonly #results = new Map<string, ToolFact["result"]>();
+  /** The last reply of each lane, to be named by the message it becomes. */
+  readonly #replies = new Map<string, { readonly id: string; readonly model: string; readonly reply: Reply }>();
+  /** The input with which each call began that has not ended. */
+  readonly #began = new Map<string, unknown>();
+  readonly #heads = new Map<string, number>();
+  readonly #specs = new Set<string>();
+  #last: { readonly of: ModelRequest; readonly head: number } | undefined;
+
+  /** The conversation of a lane, of which requests and messages name parts. */
+  conversation(lane: string): Message[] {
+    let known = this.#conversations.get(lane);
+    if (!known) this.#conversations.set(lane, known = []);
+    return known;
+  }
+
+  /** An agent goes on in a lane with these messages. */
+  begins(lane: string, messages: readonly Message[]): void {
+    this.#conversations.set(lane, [...messages]);
+  }
+
+  *call({ id, lane, request, attempt, error, at }: EndedCall): Generator<LogEntry> {
+    const head = yield* this.#head(request);
+    yield { call: id, head, add: this.#named(request.messages, this.conversation(lane)), at };
+    const { events, ...rest } = attempt;
+    yield { events: id, attempt: 1, ...rest, ...(events && packEvents(events)) };
+    this.#replies.delete(lane);
+    const reply = events && !attempt.ended ? replyOf(events) : undefined;
+    if (error) yield { error: id, ...error };
+    else if (reply) this.#replies.set(lane, { id, model: reply.model || request.model, reply });
+  }
+
+  *#head(request: ModelRequest): Generator<LogEntry, number> {
+    const last = this.#last;
+    if (last && isSameHead(last.of, request)) return last.head;
+    const { model, params, system, tools } = fromModel(request);
+    const specs = tools.map((tool) => {
+      const text = JSON.stringify(tool);
+      return {
+        spec: `${String(tool.name ?? tool.type)}@${hash(text).slice(0, 8)}`,
+        tool: tool as { [key: string]: Json },
+      };
+    });
+    const rest = {
+      model,
+      params: params as { [key: string]: Json },
+      ...(system.length > 0 && { system: (system[0] as { text: string }).text }),
+      ...(specs.length > 0 && { tools: specs.map(({ spec }) => spec) }),
+    };
+    const text = JSON.stringify(rest);
+    const known = this.#heads.get(text);
+    const head = known ?? this.#heads.size + 1;
+    if (known === undefined) {
+      this.#heads.set(text, head);
+      for (const one of specs) {
+        if (this.#specs.has(one.spec)) continue;
+        this.#specs.add(one.spec);
+        yield one;
+      }
+      yield { head, ...rest };
+    }
+    this.#last = { of: request, head };
+    return head;
+  }
+
+  /** The messages of a request: runs of those that the lane's conversation has, and the others as they are. */
+  #named(messages: readonly Message[], own: readonly Message[]): Json[] {
+    const named: Json[] = [];
+    // What stands in for the history before a turn moves the rest of it.
+    const moved = own.length - messages.length;
+    const placeOf = (i: number) => own[i] === messages[i] ? i : own[i + moved] === messages[i] ? i + moved : -1;
+    for (let i = 0; i < messages.length;) {
+      const from = placeOf(i);
+      if (from < 0) {
+        named.push(messages[i++] as unknown as Json);
+        continue;
+      }
+      const begin = i;
+      while (i < messages.length && own[from + i - begin] === messages[i]) i++;
+      named.push(`@${from}-${from + i - begin}`);
+    }
+    return named;
+  }
+
+  tool(fact: ToolFact): ToolFact {
+    const name = `${fact.lane} ${fact.tool}`;
+    this.#results.set(name, fact.result);
+    const isKnown = this.#began.has(name) && isSame(this.#began.get(name), fact.input);
+    this.#began.delete(name);
+    return isKnown ? { ...fact, input: AS_IT_BEGAN } : fact;
+  }
+
+  message(lane: string, index: number, message: Message, at: number): EntryOf<"message"> {
+    this.conversation(lane)[index] = message;
+    const { role, content } = message;
+    const reply = role === "assistant" ? this.#replies.get(lane) : undefined;
+    if (reply) {
+      this.#replies.delete(lane);
+      if (isSame(reply.reply.message, message)) return { message: index, lane, of: reply.id, at };
+    }
+    return { message: index, lane, role, content: content.map((block) => this.#block(lane, block)), at };
+  }
+
+  #block(lane: string, block: Message["content"][number]): Json {
+    const known = isToolResult(block) ? this.#results.get(`${lane} ${block.tool_use_id}`) : undefined;
+    if (!known || !isToolResult(block) || !isSame(known.content, block.content)) return block as Json;
+    const { type: _, tool_use_id, content: __, ...rest } = block;
+    return { $of: tool_use_id, ...rest };
+  }
+
+  /** An event without what can be read elsewhere: the id of the session's own agent, too. */
+  note(lane: string, { agent_id, ...event }: RunEvent): LoggedEvent {
+    const by = lane === MAIN ? {} : { agent_id };
+    return { ...by, ...this.#note(lane, event as Anonymous) } as LoggedEvent;
+  }
+
+  #note(lane: string, event: Anonymous): object {
+    if (event.type === "usage") {
+      const { usage, model, ...rest } = event;
+      const last = this.#replies.get(lane);
+      return last && !rest.hook && model === last.model && isSame(usage, last.reply.usage) ? rest : event;
+    }
+    if (event.type === "tool_start") {
+      const { input, ...rest } = event;
+      this.#began.set(`${lane} ${event.id}`, input);
+      const use = this.conversation(lane).at(-1)?.content.find((block) => isToolUse(block) && block.id === event.id);
+      return use && isSame((use as { input?: unknown }).input, input) ? rest : event;
+    }
+    if (event.type !== "tool_end") return event;
+    const { content, response, ...rest } = event;
+    const known = this.#results.get(`${lane} ${event.id}`);
+    const isKnown = known && contentText(known.content as string) === content;
+    const isTold = known && isSame(known.response ?? known.content, response);
+    return {
+      ...rest,
+      ...(!isKnown && { content }),
+      ...(!isTold && response !== undefined && { response }),
+    } as LoggedEvent;
+  }
+
+  /** Whether the words a run ended with are those of its last reply. */
+  isLastReply(lane: string, text: string): boolean {
+    return text === textOf(this.conversation(lane).findLast(({ role }) => role === "assistant"));
+  }
+}
+
+type Anonymous = RunEvent extends infer E ? E extends RunEvent ? Omit<E, "agent_id"> : never : never;
+
+function replyOf(events: readonly TapeEvent[]): Reply | undefined {
+  try {
+    return replyFrom(events.map(({ event }) => event!), () => {});
+  } catch {
+    return undefined; // the loop says what is wrong with it
+  }
+}
+
+/** By identity: within a run these stay the same objects. */
+function isSameHead(a: ModelRequest, b: ModelRequest): boolean {
+  return a.model === b.model && a.system === b.system && a.tools === b.tools && a.max_tokens === b.max_tokens &&
+    a.effort === b.effort && a.params === b.params;
+}

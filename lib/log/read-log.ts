@@ -1,0 +1,402 @@
+import { NOTHING } from "../core/fold.ts";
+import { replyFrom } from "../core/reply.ts";
+import { contentText, isToolUse, type Json, type Message, textOf } from "../core/messages.ts";
+import type { Reply } from "../core/model.ts";
+import type { RunEvent } from "../core/run-events.ts";
+import { isObject } from "../core/json.ts";
+import { joined, unpackEvents } from "./pack.ts";
+import { seamEvents } from "../replay/frames.ts";
+import type { Call, Tape, TapeEvent, TapeRequest } from "../replay/tape.ts";
+import { MAIN } from "../replay/tape.ts";
+import { readLineLog } from "../transcript/line-log.ts";
+import type { Entry as Said } from "../transcript/store.ts";
+import { hookEvents, hooksSaid } from "./hook-step.ts";
+import { AS_IT_BEGAN } from "./log-lines.ts";
+import { type CallFact, type EntryOf, kindOf, type LogEntry, type ToolFact, unknownFact } from "./entry.ts";
+import type { RolloutLine } from "../transcript/rollout.ts";
+
+export const LOG_VERSION = 2;
+
+/** Messages that are made when somebody looks at them: most readers want few. */
+class Conversation {
+  readonly #make: (() => Message)[];
+  readonly #made: Message[] = [];
+
+  constructor(make: (() => Message)[] = []) {
+    this.#make = make;
+  }
+
+  get length(): number {
+    return this.#make.length;
+  }
+
+  /** This with a message at an index; the same one, unless another stood there. */
+  with(index: number, message: () => Message): Conversation {
+    if (index < this.length) return new Conversation(this.#make.with(index, message));
+    this.#make.push(message);
+    return this;
+  }
+
+  slice(from: number, to: number): Message[] {
+    for (let i = this.#made.length; i < to; i++) this.#made.push(this.#make[i]!());
+    return this.#made.slice(from, to);
+  }
+}
+
+/** What is kept of one agent while its log is read. */
+interface Speaker {
+  readonly id: string;
+  /** As requests name parts of it. */
+  messages: Conversation;
+  /** The facts of its transcript. */
+  readonly said: (() => Said)[];
+}
+
+type Part = { [kind in "tool" | "clock" | "inbox" | "refused" | "asked" | "hook" | "did" | "begun"]: EntryOf<kind>[] };
+
+/** A log as its readers have it: a tape, transcripts, the events of the run, and what a run that goes on is given. */
+export class Log {
+  readonly header: EntryOf<"log">;
+  readonly calls: Call[] = [];
+  readonly prompts: (string | readonly Message["content"][number][])[] = [];
+  readonly models: { [prompt: number]: string } = {};
+  readonly parts: Part = { tool: [], clock: [], inbox: [], refused: [], asked: [], hook: [], did: [], begun: [] };
+  readonly secrets: EntryOf<"secret">[] = [];
+  /** The runs that began and ended, of the agent that no other started. */
+  readonly begins: (EntryOf<"begin"> & { readonly index: number })[] = [];
+  readonly ends: (EntryOf<"ended"> & { readonly index: number })[] = [];
+  readonly #also: EntryOf<"also">["also"] & { memory?: EntryOf<"memory">; git?: string } = {};
+  readonly #files: { [path: string]: string } = {};
+  readonly #lanes = new Map<string, Speaker>();
+  readonly #speakers = new Map<string, Speaker>();
+  readonly #specs = new Map<string, TapeRequest["tools"][number]>();
+  readonly #heads = new Map<number, Omit<TapeRequest, "messages">>();
+  /** What makes the message of a call's last attempt. */
+  readonly #replies = new Map<string, () => Message>();
+  readonly #results = new Map<string, ToolFact["result"]>();
+  readonly #began = new Map<string, () => { readonly input?: unknown }>();
+  /** What answered last in each lane. */
+  readonly #answered = new Map<string, { readonly reply: () => Reply; readonly model: string }>();
+  readonly #heard: { readonly event: Heard; readonly agent_id: string; readonly at: number }[] = [];
+  #events: RolloutLine[] | undefined;
+  #at = 0;
+
+  readonly entries: readonly LogEntry[];
+  readonly where: string;
+
+  /** @throws {Error} that names `where` and the line, if one is not a log's */
+  constructor(entries: readonly LogEntry[], where = "the log") {
+    this.entries = entries;
+    this.where = where;
+    const [header] = entries;
+    if (!header || !("log" in header)) throw this.#damaged(1, "is not the header of a log");
+    if (header.log !== LOG_VERSION) {
+      throw new Error(`Cannot read ${where} as its version is ${header.log}: update crochet`);
+    }
+    this.header = header;
+    for (const [index, entry] of entries.entries()) {
+      const why = unknownFact(entry, "log");
+      if (why !== undefined) throw this.#damaged(index + 1, `is not a log's: ${why}`);
+      this.#take(entry, index);
+    }
+  }
+
+  #damaged(line: number, why: string): Error {
+    return new Error(`Cannot read ${this.where} as its line ${line} ${why}: it was changed from outside`);
+  }
+
+  #take(entry: LogEntry, index: number): void {
+    if ("at" in entry && typeof entry.at === "number") this.#at = entry.at;
+    if ("call" in entry) return this.#call(entry, index);
+    switch (kindOf(entry)) {
+      case "also":
+        return void Object.assign(this.#also, (entry as EntryOf<"also">).also);
+      case "prompt": {
+        const { prompt, model } = entry as EntryOf<"prompt">;
+        if (model !== undefined) this.models[this.prompts.length] = model;
+        return void this.prompts.push(prompt as string);
+      }
+      case "begin":
+        return void this.begins.push({ ...entry as EntryOf<"begin">, index });
+      case "spec":
+        return void this.#specs.set((entry as EntryOf<"spec">).spec, (entry as EntryOf<"spec">).tool);
+      case "head":
+        return this.#head(entry as EntryOf<"head">, index);
+      case "events": {
+        const { events: _, attempt: __, ms: ___, pad: ____, list, ...attempt } = entry as EntryOf<"events">;
+        const open = this.calls.at(-1)!;
+        (open.attempts as unknown[]).push(
+          list ? later(attempt, "events", () => this.#unpacked(entry as EntryOf<"events">, index)) : attempt,
+        );
+        if (!list || attempt.ended) return;
+        const reply = once(() => replyOf(list));
+        this.#replies.set(open.id, () => reply().message);
+        this.#answered.set(open.lane, { reply, model: open.request.model });
+        return;
+      }
+      case "error": {
+        const { error: _, ...error } = entry as EntryOf<"error">;
+        return void Object.assign(this.calls.at(-1)!, { error });
+      }
+      case "agent":
+        return this.#agent(entry as EntryOf<"agent">);
+      case "message":
+        return this.#message(entry as EntryOf<"message">, index);
+      case "tool": {
+        const { input, ...fact } = entry as ToolFact;
+        const name = `${fact.lane} ${fact.tool}`;
+        this.#results.set(name, fact.result);
+        const began = this.#began.get(name);
+        return void this.parts.tool.push(
+          input === AS_IT_BEGAN && began ? later(fact, "input", () => began().input as Json) : entry as ToolFact,
+        );
+      }
+      case "note":
+        return this.#note(entry as EntryOf<"note">);
+      case "hook": {
+        const { event, folded: { runs = [] }, folded, about, lane, noted } = entry as EntryOf<"hook">;
+        this.parts.hook.push(entry as EntryOf<"hook">);
+        if (runs.length === 0) return;
+        const call = about === undefined ? {} : { tool_use_id: about };
+        return this.#event(lane, () => [
+          ...hookEvents(event, runs).slice(noted),
+          { type: "fired", event, folded: { ...NOTHING, ...folded }, ...call },
+        ]);
+      }
+      case "ended":
+        return this.#ended(entry as EntryOf<"ended">, index);
+      case "memory":
+        return void Object.assign(this.#also, { memory: entry });
+      case "git":
+        return void Object.assign(this.#also, entry);
+      case "file":
+        return void (this.#files[(entry as EntryOf<"file">).file] = (entry as EntryOf<"file">).text);
+      case "secret":
+        return void this.secrets.push(entry as EntryOf<"secret">);
+      case "log":
+        return;
+      default:
+        (this.parts[kindOf(entry) as keyof Part] as LogEntry[]).push(entry);
+    }
+  }
+
+  #agent({ agent: lane, id, about }: EntryOf<"agent">): void {
+    let speaker = this.#speakers.get(id);
+    if (!speaker) this.#speakers.set(id, speaker = { id, messages: new Conversation(), said: [] });
+    this.#lanes.set(lane, speaker);
+    if (about) speaker.said.push(() => ({ type: "about", about }));
+  }
+
+  #speaker(lane: string): Speaker {
+    const known = this.#lanes.get(lane);
+    if (known) return known;
+    this.#agent({ agent: lane, id: lane === MAIN ? this.header.id : lane });
+    return this.#lanes.get(lane)!;
+  }
+
+  #head({ head, model, params, system, tools = [] }: EntryOf<"head">, index: number): void {
+    this.#heads.set(head, {
+      model,
+      params,
+      system: system === undefined ? [] : [{ type: "text", text: system as string }],
+      tools: tools.map((name) => {
+        const spec = this.#specs.get(name);
+        if (!spec) throw this.#damaged(index + 1, `names tool '${name}', which is not described before it`);
+        return spec;
+      }),
+    });
+  }
+
+  #call({ call: id, head, add, at }: CallFact, index: number): void {
+    const lane = id.slice(0, id.lastIndexOf("#"));
+    const asked = this.#heads.get(head);
+    if (!asked) throw this.#damaged(index + 1, `names head ${head}, which is not described before it`);
+    const own = this.#speaker(lane).messages;
+    const parts = add.map((item) => {
+      if (typeof item !== "string") return item as unknown as Message;
+      const [, from, to] = /^@(\d+)-(\d+)$/.exec(item) ?? [];
+      if (from === undefined || Number(to) > own.length) throw this.#damaged(index + 1, `names messages ${item}`);
+      return { from: Number(from), to: Number(to) };
+    });
+    const messages = () => parts.flatMap((part) => "from" in part ? own.slice(part.from, part.to) : [part]);
+    // One that was cut off in the midst of its lines was made again.
+    const cut = this.calls.findLastIndex((call) => call.lane === lane);
+    if (cut >= 0 && this.calls[cut]!.id === id) this.calls.splice(cut, 1);
+    this.calls.push({ id, lane, request: later({ ...asked }, "messages", messages), attempts: [], at });
+  }
+
+  #unpacked(packed: EntryOf<"events">, index: number): TapeEvent[] {
+    try {
+      return unpackEvents(packed);
+    } catch (error) {
+      throw this.#damaged(index + 1, `has events that are none (${(error as Error).message})`);
+    }
+  }
+
+  #reply(of: string, line: number): () => Message {
+    const reply = this.#replies.get(of);
+    if (!reply) throw this.#damaged(line + 1, `names reply ${of}, which does not stand before it`);
+    return reply;
+  }
+
+  #written(lane: string, role: Message["role"], content: readonly Json[]): () => Message {
+    const blocks = content.map((block) => this.#block(lane, block));
+    return once(() => ({ role, content: blocks.map((block) => block()) }));
+  }
+
+  #message({ message: index, lane, of, role, content = [] }: EntryOf<"message">, line: number): void {
+    const speaker = this.#speaker(lane);
+    if (index > speaker.messages.length) {
+      throw this.#damaged(line + 1, `has message ${index} of ${speaker.messages.length}`);
+    }
+    const message = of !== undefined ? this.#reply(of, line) : this.#written(lane, role!, content);
+    speaker.messages = speaker.messages.with(index, message);
+    speaker.said.push(() => ({ type: "message", index, message: message() }));
+    this.#event(lane, () => ({ type: "message", message: message(), index }));
+  }
+
+  #block(lane: string, block: Json): () => Message["content"][number] {
+    if (!isObject(block) || typeof block.$of !== "string") return () => block as unknown as Message["content"][number];
+    const { $of: tool_use_id, ...rest } = block;
+    const { content } = this.#results.get(`${lane} ${tool_use_id}`)!;
+    return () => ({ type: "tool_result", tool_use_id, content, ...rest }) as Message["content"][number];
+  }
+
+  #note({ note }: EntryOf<"note">): void {
+    const lane = note.agent_id === undefined ? MAIN : this.#laneOf(note.agent_id);
+    const speaker = this.#speaker(lane);
+    const event = note as unknown as RunEvent;
+    if (event.type === "compact") {
+      speaker.messages = new Conversation(event.messages.map((message) => () => message));
+      speaker.said.push(() => ({ type: "compact", messages: event.messages }));
+    } else if (event.type === "model") speaker.said.push(() => ({ type: "model", model: event.model }));
+    else if (event.type === "checkpoint") {
+      const { id, at, kind } = event;
+      const time = this.#time();
+      speaker.said.push(() => ({ type: "checkpoint", id, at, kind, time }));
+    }
+    const whole = this.#whole(lane, event);
+    if (event.type === "tool_start") this.#began.set(`${lane} ${event.id}`, () => whole() as typeof event);
+    this.#event(lane, whole);
+  }
+
+  /** Makes an event with what was left out of its line. */
+  #whole(lane: string, event: RunEvent): () => RunEvent {
+    if (event.type === "tool_start" && event.input === undefined) {
+      const { messages, messages: { length } } = this.#speaker(lane);
+      return () => {
+        const use = messages.slice(length - 1, length)[0]?.content.find((block) =>
+          isToolUse(block) && block.id === event.id
+        );
+        return { ...event, input: (use as { input?: unknown } | undefined)?.input };
+      };
+    }
+    const answered = event.type === "usage" && event.usage === undefined ? this.#answered.get(lane) : undefined;
+    if (answered) {
+      const { reply, model } = answered;
+      return () => ({ ...event, usage: reply().usage, model: reply().model || model }) as RunEvent;
+    }
+    const known = event.type === "tool_end" && this.#results.get(`${lane} ${event.id}`);
+    if (!known) return () => event;
+    return () => {
+      const { content = contentText(known.content as string), response = known.response ?? known.content } = event;
+      return { ...event, content, response };
+    };
+  }
+
+  #ended(entry: EntryOf<"ended">, index: number): void {
+    const { ended: lane, ending } = entry;
+    const speaker = this.#speaker(lane);
+    speaker.said.push(() => ({ type: "end", ...ending }));
+    const { messages, messages: { length } } = speaker;
+    this.#event(lane, () => {
+      const last = messages.slice(0, length).findLast(({ role }) => role === "assistant");
+      return { type: "end", stop: ending.stop, text: ending.result?.text ?? textOf(last) };
+    });
+    if (lane === MAIN) this.ends.push({ ...entry, index });
+  }
+
+  #laneOf(id: string): string {
+    for (const [lane, speaker] of [...this.#lanes].reverse()) if (speaker.id === id) return lane;
+    return id === this.header.id ? MAIN : id;
+  }
+
+  #time(at = this.#at): string {
+    return new Date(Date.parse(this.header.at) + at).toISOString();
+  }
+
+  #event(lane: string, event: Heard): void {
+    this.#heard.push({ event, agent_id: this.#speaker(lane).id, at: this.#at });
+  }
+
+  /** What the run reported. */
+  get events(): readonly RolloutLine[] {
+    return this.#events ??= this.#heard.flatMap(({ event, agent_id, at }) =>
+      [event()].flat().map((one) => ({ ...one, at: this.#time(at), agent_id }) as RolloutLine)
+    );
+  }
+
+  /** The facts of an agent's transcript: that of the session, or of an agent below it. */
+  transcript(id = this.header.id): readonly Said[] | undefined {
+    return this.#speakers.get(id)?.said.map((one) => one());
+  }
+
+  /** The log as a tape, with the texts of this machine. */
+  get tape(): Tape {
+    const { id: _, cwd: __, from: ___, log: ____, ...header } = this.header;
+    const { memory, git, source = "model", ...also } = this.#also;
+    const { tool, clock, inbox, refused, asked } = this.parts;
+    const end = this.ends.at(-1)?.ending.stop;
+    return {
+      header: { tape: 1, source, ...header, ...also, tools: true },
+      prompts: this.prompts,
+      ...(Object.keys(this.models).length > 0 && { models: this.models }),
+      ...(this.begins.some(({ trigger }) => trigger === "resume") && {
+        resumed: this.begins.map(({ trigger, opens }) => trigger !== "resume" ? null : opens ? "opens" : "follows"),
+      }),
+      calls: this.calls,
+      tools: tool.filter(({ spawned }) => !spawned),
+      clocks: clock,
+      inboxes: inbox,
+      ...(refused.length > 0 && { refusals: refused }),
+      ...(asked.length > 0 && { answers: asked }),
+      said: this.parts.hook.flatMap(({ lane, event, about, folded }) => {
+        const said = hooksSaid(folded);
+        return said.length === 0 ? [] : [{ said, lane, event, ...(about !== undefined && { about }) }];
+      }),
+      ...(memory && { memory }),
+      ...(git !== undefined && { git }),
+      ...(Object.keys(this.#files).length > 0 && { files: this.#files }),
+      ...(end !== undefined && { end: { end } }),
+    };
+  }
+}
+
+/** Whether all lines of a call are there. */
+export function isWhole({ attempts, error }: Call): boolean {
+  const last = attempts.at(-1);
+  return last !== undefined && (last.ended === undefined || error !== undefined);
+}
+
+function replyOf(list: NonNullable<EntryOf<"events">["list"]>): Reply {
+  return replyFrom(seamEvents(unpackEvents({ list: joined(list) })).events, () => {});
+}
+
+/** Adds what is made when somebody first looks at it: all requests of a log are quadratic. */
+function later<T extends object, K extends string, V>(to: T, key: K, make: () => V): T & { readonly [key in K]: V } {
+  return Object.defineProperty(to, key, { get: once(make), enumerable: true }) as T & { readonly [key in K]: V };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
+type Heard = () => Anonymous<RunEvent> | readonly Anonymous<RunEvent>[];
+type Anonymous<T> = T extends unknown ? Omit<T, "agent_id"> : never;
+
+/** Reads a log, without the last line if that is not whole; undefined if there is none. */
+export function readLog(path: string): Log | undefined {
+  const lines = readLineLog<LogEntry>(path);
+  return lines && lines.values.length > 0 ? new Log(lines.values, path) : undefined;
+}

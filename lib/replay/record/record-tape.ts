@@ -1,0 +1,270 @@
+import type { Middleware } from "../../http/middleware.ts";
+import { type Wire, wireOf } from "../../anthropic/anthropic-model.ts";
+import type { Model, ModelEvent, ModelRequest } from "../../core/model.ts";
+import { thrownWords } from "../../core/thrown.ts";
+import { errorOf } from "../../log/stream.ts";
+import { type Chunk, framesOf } from "../frames.ts";
+import type { Mask } from "../redact/mask.ts";
+import { fromModel } from "../../log/logged-request.ts";
+import { changedOnTheWay } from "../tape-request.ts";
+import type { CallError } from "../../log/entry.ts";
+import { type Attempt, type Call, KEPT_HEADERS, type TapeEvent, type TapeRequest } from "../tape.ts";
+
+/** A call while it is recorded; nothing of it is masked yet. */
+export interface LiveCall {
+  readonly lane: string;
+  request: TapeRequest;
+  readonly at: number;
+  readonly attempts: (() => Attempt)[];
+  /** How long since its last attempt, if its agent was ended in the call, or the call is still under way. */
+  left?: number | (() => number) | undefined;
+  error?: CallError;
+}
+
+/** What a recording learns from the wire. */
+export interface WireFacts {
+  url(url: string): void;
+  requestHeaders(headers: Headers): void;
+  responseHeaders(headers: Headers): void;
+  /** Fields of a request that were changed on the way. */
+  changed(fields: readonly string[]): void;
+}
+
+/** Headers that say which API was spoken to. */
+const WIRE_HEADERS = ["anthropic-version", "anthropic-beta"];
+
+export function wireHeaders(headers: Headers): { [name: string]: string } {
+  return headersNamed(WIRE_HEADERS, headers);
+}
+
+/**
+ * Asks a model and notes the call: each HTTP attempt if the model is the SDK's, its events if it is a
+ * function. The events are passed on as they come.
+ */
+export async function* recordCall(
+  model: Model,
+  request: ModelRequest,
+  signal: AbortSignal,
+  to: { lane: string; at: number; facts: WireFacts; note: (call: LiveCall) => void; ended: () => void },
+): AsyncGenerator<ModelEvent> {
+  const call: LiveCall = { lane: to.lane, request: fromModel(request), at: to.at, attempts: [] };
+  to.note(call);
+  const wire = wireOf(model.named?.(request.model) ?? model);
+  try {
+    if (wire) yield* overWire(wire, request, signal, call, to.facts);
+    else yield* atSeam(model, request, signal, call.attempts);
+  } catch (error) {
+    call.error = errorOf(error);
+    throw error;
+  } finally {
+    // An agent that is ended in its call is over before the call is: that begins no step.
+    if (!signal.aborted) to.ended();
+  }
+}
+
+async function* overWire(
+  wire: Wire,
+  request: ModelRequest,
+  signal: AbortSignal,
+  call: LiveCall,
+  facts: WireFacts,
+): AsyncGenerator<ModelEvent> {
+  const listener: WireListener = {
+    request(url, headers, written, body) {
+      facts.url(url);
+      facts.requestHeaders(headers);
+      const sent = changedOnTheWay(written, body);
+      const betas = (request.params?.betas ?? []) as readonly string[];
+      const hasOther = headers.get("anthropic-beta")?.split(",").some((beta) => !betas.includes(beta.trim()));
+      facts.changed([...Object.keys(sent ?? {}), ...(hasOther ? ["betas"] : [])]);
+      call.request = { ...call.request, wire: wireHeaders(headers), ...(sent && { sent }) };
+    },
+    response: (headers) => facts.responseHeaders(headers),
+    attempt: (attempt) => call.attempts.push(attempt),
+  };
+  const began = performance.now();
+  const sinceLast = () =>
+    Math.round(performance.now() - began) - call.attempts.reduce((sum, made) => sum + taken(made()), 0);
+  // The agent may be ended before an answer comes: while the SDK loads, or waits to try again.
+  call.left = sinceLast;
+  let wait: number | undefined;
+  try {
+    yield* wire.call(request, signal, [recordAttempts(listener, signal)]);
+  } catch (error) {
+    if (signal.aborted) wait = sinceLast();
+    throw error;
+  } finally {
+    call.left = wait;
+  }
+}
+
+function taken({ waited = 0, took }: Attempt): number {
+  return waited + took;
+}
+
+async function* atSeam(
+  model: Model,
+  request: ModelRequest,
+  signal: AbortSignal,
+  attempts: (() => Attempt)[],
+): AsyncGenerator<ModelEvent> {
+  const began = performance.now();
+  const took = () => Math.round(performance.now() - began);
+  const events: TapeEvent[] = [];
+  let last = 0;
+  let end: Attempt = { events, took: 0 };
+  attempts.push(() => end);
+  try {
+    for await (const event of model(request, signal)) {
+      const now = took();
+      events.push({ ms: now - last, event });
+      last = now;
+      yield event;
+    }
+  } catch (error) {
+    end = { ...end, ended: signal.aborted ? "aborted" : "cut", why: thrownWords(error) };
+    throw error;
+  } finally {
+    end = { ...end, took: took() };
+  }
+}
+
+/** Finished calls of a recording as a tape has them, numbered in their lanes after those that are kept. */
+export function finishedCalls(
+  live: readonly LiveCall[],
+  kept: readonly Call[],
+  { on, attemptOn }: Pick<Mask, "on" | "attemptOn">,
+  requestOn: (request: TapeRequest) => TapeRequest,
+): Call[] {
+  const counts = new Map<string, number>();
+  for (const { lane, id } of kept) counts.set(lane, Math.max(counts.get(lane) ?? 0, Number(id.slice(lane.length + 1))));
+  const fresh = live.map(({ lane, request, attempts, left, error, at }): Call => {
+    const number = (counts.get(lane) ?? 0) + 1;
+    counts.set(lane, number);
+    return {
+      id: `${lane}#${number}`,
+      lane,
+      request: requestOn(request),
+      attempts: asTheyEnded(attempts.map((attempt) => attempt()), left, error).map((attempt) => attemptOn(attempt)),
+      ...(error && { error: on(error) }),
+      at,
+    };
+  });
+  return [...kept, ...fresh];
+}
+
+/**
+ * A reader may leave a stream early when it has the whole reply or an unusable one: only a failed call was
+ * stalled. An agent that is ended between two attempts is ended in one that sends nothing.
+ */
+function asTheyEnded(
+  attempts: readonly Attempt[],
+  left: LiveCall["left"],
+  error: CallError | undefined,
+): readonly Attempt[] {
+  const seen = attempts.map(({ ended, ...rest }): Attempt =>
+    ended && (ended !== "stall" || error) ? { ...rest, ended } : rest
+  );
+  if (left === undefined || seen.at(-1)?.ended === "aborted") return seen;
+  return [...seen, { ended: "aborted", took: Math.max(0, typeof left === "number" ? left : left()) }];
+}
+
+/** Called with what goes over the wire for one call. */
+interface WireListener {
+  /** `written` is the body before any middleware, `sent` after all. */
+  request(url: string, headers: Headers, written: unknown, sent: unknown): void;
+  response(headers: Headers): void;
+  /** An attempt that has begun to be answered; what follows is added to it. */
+  attempt(attempt: () => Attempt): void;
+}
+
+/** Sees every attempt of one call without changing it. Milliseconds are whole: a tape need not know more. */
+function recordAttempts(listener: WireListener, signal: AbortSignal): Middleware {
+  // The first attempt may wait as well: for the SDK to be loaded.
+  let over = performance.now();
+  return async (request, next, { options }) => {
+    const began = performance.now();
+    const ms = Math.round(began - over);
+    const waited = ms > 0 ? { waited: ms } : {};
+    const took = () => {
+      over = performance.now();
+      return Math.round(over - began);
+    };
+    listener.request(request.url, request.headers as Headers, options?.body, request.body);
+    let response: Response;
+    try {
+      response = await next(request);
+    } catch (error) {
+      const failed: Attempt = { ...waited, ended: failureOf(error, signal), why: rootWords(error), took: took() };
+      listener.attempt(() => failed);
+      throw error;
+    }
+    listener.response(response.headers);
+    const answer = { ...waited, status: response.status, headers: headersNamed(KEPT_HEADERS, response.headers) };
+    const { body } = response;
+    if (response.ok && body && !/json|html/.test(response.headers.get("content-type") ?? "")) {
+      const watched = watch(body, took, signal);
+      listener.attempt(() => ({ ...answer, ...watched.attempt() }));
+      return new Response(watched.body, { status: response.status, headers: response.headers });
+    }
+    const text = body ? await response.text() : "";
+    const whole: Attempt = { ...answer, body: text, took: took() };
+    listener.attempt(() => whole);
+    return new Response(body ? text : null, { status: response.status, headers: response.headers });
+  };
+}
+
+/** Those headers of a list of names that are there. */
+export function headersNamed(names: readonly string[], headers: Headers): { [name: string]: string } {
+  return Object.fromEntries(names.flatMap((name) => {
+    const value = headers.get(name);
+    return value === null ? [] : [[name, value]];
+  }));
+}
+
+/** Hands a body on and keeps what passes. */
+function watch(body: ReadableStream<Uint8Array>, took: () => number, signal: AbortSignal) {
+  const reader = body.getReader();
+  const chunks: Chunk[] = [];
+  let end: Pick<Attempt, "ended" | "why" | "took"> | undefined;
+  const passed = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (done) {
+          end ??= { took: took() };
+          return controller.close();
+        }
+        chunks.push({ ms: took(), bytes: value.slice() });
+        controller.enqueue(value);
+      } catch (error) {
+        end ??= { ended: signal.aborted ? "aborted" : "cut", why: rootWords(error), took: took() };
+        controller.error(error);
+      }
+    },
+    async cancel(reason) {
+      end ??= { ended: signal.aborted ? "aborted" : "stall", took: took() };
+      await reader.cancel(reason).catch(() => {});
+    },
+  }, { highWaterMark: 0 });
+  return {
+    body: passed,
+    attempt: (): Pick<Attempt, "events" | "ended" | "why" | "took"> => {
+      const events = framesOf(chunks);
+      const { ended, ...rest } = end ?? { ended: "aborted" as const, took: took() };
+      return { events, ...(ended && { ended }), ...rest };
+    },
+  };
+}
+
+function failureOf(error: unknown, signal: AbortSignal): NonNullable<Attempt["ended"]> {
+  if (signal.aborted) return "aborted";
+  const { name, message } = error as Error;
+  return name === "AbortError" || /timed? ?out/i.test(message) ? "timeout" : "reset";
+}
+
+function rootWords(error: unknown): string {
+  let cause = error;
+  while (cause instanceof Error && cause.cause instanceof Error) cause = cause.cause;
+  return thrownWords(cause);
+}

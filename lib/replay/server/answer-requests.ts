@@ -1,0 +1,155 @@
+import type { ServerResponse } from "node:http";
+import { setImmediate as nextTick } from "node:timers/promises";
+import { type Divergence, type DriftReport, OFF_TAPE, priceOf, type ToolDrift, wholePrice } from "../drift/drift.ts";
+import { frameOf } from "../frames.ts";
+import { asNamedHere, type Places } from "../redact/places.ts";
+import { placeholdersIn, type Redactor, redactor } from "../redact/redact.ts";
+import { inForm } from "../recorded-reply.ts";
+import type { Attempt, Tape } from "../tape.ts";
+import { asksModel, mapSent, type Sent } from "./api.ts";
+import { type Incoming, sendError } from "./listen.ts";
+import { sentMasks } from "./mask.ts";
+import { type Found, type MatchOptions, SentMatcher } from "./match-request.ts";
+import type { Env } from "./pointing.ts";
+import { Program } from "./compared-program.ts";
+import { RULES } from "./compare-rules.ts";
+
+export interface ReplayerOptions extends MatchOptions {
+  /** How the report names the tape. */
+  readonly name: string;
+  readonly places: Places;
+  /** Where the program is installed. */
+  readonly folder?: string | undefined;
+  /** The program's environment, for secrets that were taken out. @default that of this process */
+  readonly env?: Env;
+  /** Called when every recorded call was served. */
+  readonly onUsedUp?: () => void;
+}
+
+/** Answers requests from a tape, and never from anywhere else. */
+export class Replayer {
+  readonly #tape: Tape;
+  readonly #options: ReplayerOptions;
+  readonly #program: Program;
+  readonly #masks: ReturnType<typeof sentMasks>;
+  readonly #matcher: SentMatcher;
+  readonly #divergences = new Map<string, Divergence>();
+  readonly #tools = new Map<string, ToolDrift>();
+  readonly #notes = new Set<string>();
+  #wasAsked = false;
+
+  constructor(tape: Tape, options: ReplayerOptions) {
+    this.#tape = tape;
+    this.#options = options;
+    this.#program = new Program(options.folder);
+    const { env = process.env, places } = options;
+    this.#masks = sentMasks(places, this.#program, secretsOf(tape, places, env));
+    const named = asNamedHere(places);
+    const calls = tape.calls.map((call) => call.sent ? { ...call, sent: mapSent(call.sent, named) } : call);
+    this.#matcher = new SentMatcher({ ...tape, calls }, options);
+  }
+
+  answer = async ({ sent, headers }: Incoming, response: ServerResponse): Promise<void> => {
+    const lane = this.#program.learn(headers);
+    const mask = this.#masks();
+    const asked = mask.sentOn(sent);
+    this.#wasAsked ||= asksModel(asked);
+    this.#noteClient(asked);
+    const found = this.#divergences.has(lane) ? undefined : this.#matcher.find(asked);
+    if (!found) return this.#refuse(asked, lane, response);
+    if (found.tool) this.#noteTool(found, lane);
+    const more = found.attempt !== found.call.attempts.at(-1);
+    await serveAttempt(mask.attemptOff(sent.api, found.attempt), sent, response, more);
+    if (this.#matcher.unused.length === 0) this.#options.onUsedUp?.();
+  };
+
+  /** Whether a model was asked anything. */
+  get wasAsked(): boolean {
+    return this.#wasAsked;
+  }
+
+  #refuse(asked: Sent, lane: string, response: ServerResponse): void {
+    if (!asksModel(asked)) return sendError(response, asked.api, 404, `${OFF_TAPE}${this.#options.name}: not recorded`);
+    // The tape ends here, and so does the program in a moment.
+    if (this.#options.onUsedUp && this.#matcher.unused.length === 0) return void response.destroy();
+    const known = this.#divergences.get(lane);
+    const divergence = known ?? this.#matcher.explain(asked, lane);
+    this.#divergences.set(lane, divergence);
+    sendError(response, asked.api, 400, `${OFF_TAPE}${this.#options.name}: ${divergence.words}`);
+  }
+
+  #noteClient({ headers }: Sent): void {
+    const was = this.#tape.header.versions.client;
+    const is = headers["user-agent"];
+    if (was !== undefined && is !== undefined && is !== was && /^[^/]*/.exec(is)![0] === /^[^/]*/.exec(was)![0]) {
+      this.#notes.add(`the program is now ${is}, and was ${was} when this was recorded`);
+    }
+  }
+
+  #noteTool({ call, tool }: Found, lane: string): void {
+    const { path, ...change } = tool!;
+    if (!this.#tools.has(path)) this.#tools.set(path, { lane, tool: "a tool", id: call.id, path, ...change });
+  }
+
+  /** Adds a line to the report. */
+  note(line: string): void {
+    this.#notes.add(line);
+  }
+
+  async report(renew: string): Promise<DriftReport> {
+    const { header } = this.#tape;
+    const divergences = [...this.#divergences.values()];
+    const { unused, served, by } = this.#matcher;
+    const stale = this.#matcher.stale.length;
+    const rules = [...by].map((name) => `${name} (${RULES[name]!.about})`);
+    return {
+      tape: this.#options.name,
+      ok: divergences.length === 0 && unused.length === 0 && this.#tools.size === 0,
+      mode: "replay",
+      source: header.source,
+      divergences,
+      tools: [...this.#tools.values()],
+      files: [],
+      unused: unused.map(({ id }) => id),
+      calls: { recorded: served + unused.length, served, live: 0 },
+      ...(stale > 0 && { stale }),
+      normalise: header.normalise ?? [],
+      price: { update: priceOf(unused, divergences), whole: wholePrice(this.#tape) },
+      notes: [...this.#notes, ...(rules.length > 0 ? [`not compared: ${rules.join(", ")}`] : [])],
+      renew,
+    };
+  }
+}
+
+/** Finds the secrets that a tape has placeholders for; undefined if it has no placeholders. */
+export function secretsOf({ calls, header: { seed } }: Tape, { root }: Places, env: Env): Redactor | undefined {
+  const placeholders = placeholdersIn(JSON.stringify(calls.map(({ sent }) => sent)));
+  return placeholders.size > 0 ? redactor({ env, ...(root !== undefined && { root }), seed, placeholders }) : undefined;
+}
+
+/** Sends an attempt as it was recorded: one frame a write. `more` if another attempt follows, for which no wait is served. */
+export async function serveAttempt(
+  attempt: Attempt,
+  sent: Sent,
+  response: ServerResponse,
+  more: boolean,
+): Promise<void> {
+  const isOurs = sent.api === "anthropic";
+  const { status, ended, headers, events, body = "" } = isOurs
+    ? await inForm(attempt, sent.body?.stream === true)
+    : attempt;
+  if (status === undefined && ended !== undefined) {
+    if (ended === "reset" || ended === "cut") response.destroy();
+    return; // else nothing was answered: the connection is held
+  }
+  response.writeHead(status ?? 200, { ...headers, ...(more && { "retry-after-ms": "1" }) });
+  if (sent.method === "HEAD") return void response.end();
+  for (const event of events ?? []) {
+    if (response.destroyed) return;
+    response.write(frameOf(event));
+    await nextTick(); // lets the frame leave by itself
+  }
+  if (!events) response.write(body);
+  if (ended === undefined) response.end();
+  else if (ended === "cut" || ended === "reset") response.destroy();
+}

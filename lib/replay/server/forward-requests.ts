@@ -1,0 +1,148 @@
+import { Buffer } from "node:buffer";
+import type { ServerResponse } from "node:http";
+import { thrownWords } from "../../core/thrown.ts";
+import { type Chunk, framesOf } from "../frames.ts";
+import { headersNamed } from "../record/record-tape.ts";
+import { Recording } from "../record/recording.ts";
+import type { Redactor } from "../redact/redact.ts";
+import { type Attempt, KEPT_HEADERS } from "../tape.ts";
+import { type Incoming, type Prefix, sendError } from "./listen.ts";
+import type { Exchange } from "./tape-of-run.ts";
+
+/** Where each provider's requests go. */
+export type Upstreams = { readonly [prefix in Prefix]: string };
+
+/** What is between one hop and the next, and what we decide ourselves. */
+const DROPPED = new Set([
+  ...["connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer"],
+  ...["transfer-encoding", "upgrade", "host", "content-length", "accept-encoding"],
+]);
+
+const MOST_WAITING = 2_000;
+
+/** Passes requests on to the real API and notes what went over the wire. */
+export class Recorder {
+  readonly exchanges: Exchange[] = [];
+  readonly began: number = Date.now();
+  readonly #upstreams: Upstreams;
+  readonly #secret: Redactor["learn"];
+  readonly #recording: Recording;
+  readonly #underWay = new Set<Promise<void>>();
+
+  /** `secret` gets what must not be shown on a tape. */
+  constructor(upstreams: Upstreams, secret: Redactor["learn"]) {
+    this.#upstreams = upstreams;
+    this.#secret = secret;
+    this.#recording = new Recording(secret);
+  }
+
+  /** What answered, as far as the wire shows. */
+  get seen(): Recording["seen"] {
+    return this.#recording.seen;
+  }
+
+  /** Waits a moment for answers that are under way: the program that asked for them has ended. */
+  async settled(): Promise<void> {
+    const all = Promise.allSettled(this.#underWay);
+    await Promise.race([all, new Promise((resolve) => setTimeout(resolve, MOST_WAITING).unref())]);
+  }
+
+  answer = (incoming: Incoming, response: ServerResponse): Promise<void> => {
+    const passed = this.#pass(incoming, response).finally(() => this.#underWay.delete(passed));
+    this.#underWay.add(passed);
+    return passed;
+  };
+
+  async #pass({ prefix, sent, headers, query, bytes }: Incoming, response: ServerResponse): Promise<void> {
+    const began = performance.now();
+    const at = Date.now() - this.began;
+    const exchange: Exchange = { sent, headers, at, attempt: { ended: "aborted", took: 0 } };
+    this.exchanges.push(exchange);
+    this.#learn(headers, query);
+    const url = upstreamUrl(this.#upstreams[prefix], prefix, sent.path) + query;
+    const gone = new AbortController();
+    response.on("close", () => setTimeout(() => gone.abort(), A_MOMENT));
+    const { answered, chunks, broken } = await passedOn(url, sent.method, headers, bytes, response, gone.signal, began);
+    const took = Math.round(performance.now() - began);
+    exchange.attempt = { ...(answered && answerOf(answered, chunks)), ...broken, took };
+    if (answered) {
+      this.#recording.wireFacts.url(url);
+      this.#recording.wireFacts.responseHeaders(answered.headers);
+    } else if (!gone.signal.aborted) {
+      const why = `Cannot reach ${new URL(url).origin}: ${broken!.why}`;
+      exchange.attempt = { status: 502, body: why, took };
+      sendError(response, sent.api, 502, why);
+    }
+  }
+
+  #learn(headers: Incoming["headers"], query: string): void {
+    this.#recording.wireFacts.requestHeaders(new Headers(headers));
+    for (const key of [headers["x-goog-api-key"], new URLSearchParams(query).get("key")]) {
+      if (key) this.#secret("key", "api-key", key);
+    }
+  }
+}
+
+/** A program that has read all it wants may leave before the end of its answer is seen here. */
+const A_MOMENT = 100;
+
+/** A path below our prefix at a provider: the base that OpenAI's clients are given ends with `/v1`. */
+function upstreamUrl(base: string, prefix: Prefix, path: string): string {
+  const bare = base.replace(/\/+$/, "");
+  const hasVersion = prefix === "openai" || bare.endsWith("/v1");
+  return bare + (hasVersion ? path.replace(/^\/v1(?=\/)/, "") : path);
+}
+
+interface Passed {
+  readonly answered: Response | undefined;
+  readonly chunks: readonly Chunk[];
+  /** How it broke off, if it did. */
+  readonly broken?: Pick<Attempt, "ended" | "why">;
+}
+
+async function passedOn(
+  url: string,
+  method: string,
+  headers: Incoming["headers"],
+  bytes: Uint8Array,
+  response: ServerResponse,
+  signal: AbortSignal,
+  began: number,
+): Promise<Passed> {
+  const kept = Object.entries(headers).filter(([name]) => !DROPPED.has(name));
+  const chunks: Chunk[] = [];
+  let answered: Response | undefined;
+  try {
+    answered = await fetch(url, {
+      method,
+      headers: [...kept, ["accept-encoding", "identity"]] as [string, string][],
+      ...(bytes.length > 0 && { body: new Uint8Array(bytes) }),
+      redirect: "manual",
+      signal,
+      ...{ timeout: false }, // Bun would give up after five minutes
+    });
+    const passed = [...answered.headers].filter(([name]) => !DROPPED.has(name) && name !== "content-encoding");
+    response.writeHead(answered.status, Object.fromEntries(passed));
+    response.flushHeaders();
+    for await (const chunk of answered.body ?? []) {
+      chunks.push({ ms: Math.round(performance.now() - began), bytes: chunk });
+      if (!response.destroyed && !response.write(chunk)) {
+        await new Promise<void>((resolve) => {
+          response.once("drain", resolve);
+          signal.addEventListener("abort", () => resolve(), { once: true });
+        });
+      }
+    }
+    response.end();
+    return { answered, chunks };
+  } catch (error) {
+    if (answered) response.destroy();
+    return { answered, chunks, broken: { ended: signal.aborted ? "aborted" : "cut", why: thrownWords(error) } };
+  }
+}
+
+function answerOf({ status, headers }: Response, chunks: readonly Chunk[]): Omit<Attempt, "took"> {
+  const head = { status, headers: headersNamed(KEPT_HEADERS, headers) };
+  if (/event-stream/.test(headers.get("content-type") ?? "")) return { ...head, events: framesOf(chunks) };
+  return chunks.length === 0 ? head : { ...head, body: Buffer.concat(chunks.map(({ bytes }) => bytes)).toString() };
+}

@@ -1,0 +1,308 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { shellWord } from "../../core/shown.ts";
+import { git } from "../../process/git.ts";
+import type { DriftReport } from "../drift/drift.ts";
+import { type Fixture, fixtureAt, inScratch } from "../fixture.ts";
+import type { Header } from "../../log/entry.ts";
+import type { Normaliser } from "../normalise.ts";
+import { tapeFile } from "../tape-options.ts";
+import { readTape, TapeError } from "../read-tape.ts";
+import { besideTape, keepFiles, type LeftOut, secretIn } from "../record/keep-files.ts";
+import { sourceOf } from "../record/recorded-tape.ts";
+import { placer, placesHere } from "../redact/places.ts";
+import { redactor } from "../redact/redact.ts";
+import type { Tape } from "../tape.ts";
+import { checkWritable, writeTape } from "../write-tape.ts";
+import { asksModel } from "./api.ts";
+import { type CommandEnd, endedEarly, runCommand } from "./start-command.ts";
+import { listen, type Listening, refusingProxy } from "./listen.ts";
+import { type Env, placesOf, pointedAt, shownVariables, upstreamsIn } from "./pointing.ts";
+import { installFolder } from "./compared-program.ts";
+import { Recorder } from "./forward-requests.ts";
+import { tapeOfRun } from "./tape-of-run.ts";
+import { Replayer, type ReplayerOptions } from "./answer-requests.ts";
+import { claudeTrusts } from "./trusting.ts";
+import { changedSince, commandBeside, commandIn, copyDirectory, inWorkspace, keepsAll } from "./working-copy.ts";
+
+interface RunOptions {
+  /** Where it was typed: its program is that of this directory. */
+  readonly cwd: string;
+  readonly env: Env;
+  readonly signal?: AbortSignal;
+  readonly timeout?: number | undefined;
+  /** Keeps what it prints in place of showing it. @default false */
+  readonly quiet?: boolean;
+}
+
+export interface RecordOptions extends RunOptions {
+  readonly command: readonly string[];
+  /** What the fixture keeps of the directory, as it was before. @default what the run changes or removes */
+  readonly keeps?: "changed" | "all" | "nothing";
+  /** A folder whose copy it works in, all of which is kept. */
+  readonly files?: string | undefined;
+  readonly normalise?: readonly Normaliser[];
+  /** Writes placeholders for secrets. @default false: a run that shows one is not kept */
+  readonly redact?: boolean;
+  /** Replaces the fixture. @default false */
+  readonly replace?: boolean;
+  readonly onLeftOut?: (path: string, why: string) => void;
+}
+
+interface Writing {
+  /** Where the program is installed. */
+  readonly folder?: string | undefined;
+  readonly replace?: boolean;
+  /** Why there is nothing to write, if no model was asked. */
+  readonly unasked?: string;
+}
+
+/** A server, or another that can be made to, that passes requests on and notes them, until it is stopped. */
+export async function startRecording(env: Env, root: string, redact: boolean, serve: typeof listen = listen) {
+  const seed = crypto.randomUUID().replaceAll("-", "").slice(0, 16);
+  const search = redactor({ seed, root, env });
+  const ids = redactor({ seed, root, env, learns: true, ...(!redact && { kinds: ["cookie", "organisation"] }) });
+  const recorder = new Recorder(upstreamsIn(env), (...secret) => {
+    for (const one of [search, ids]) one.learn(...secret);
+  });
+  const server = await serve(recorder.answer);
+  return {
+    server,
+    /** @throws {Error} if there is nothing to keep, or it shows a secret */
+    async write(fixture: Fixture, end: string, header: Partial<Header> = {}, how: Writing = {}): Promise<Tape> {
+      const { folder, replace = false, unasked = "no model was asked through it" } = how;
+      await recorder.settled();
+      const { exchanges, began, seen } = recorder;
+      const refuse = (why: string) => new TapeError(`Cannot record ${fixture.name} as ${why}`);
+      const asked = exchanges.filter(({ sent }) => asksModel(sent));
+      if (asked.length === 0) throw refuse(`${unasked}\n  to find the server: see 'crochet tape record --help'`);
+      if (asked.every(({ attempt }) => attempt.status === 502)) throw refuse(asked[0]!.attempt.body!);
+      const url = seen.url;
+      const tape = tapeOfRun({
+        exchanges,
+        places: placesOf(root, env),
+        folder,
+        redactor: ids,
+        header: {
+          source: url === undefined ? "nothing" : sourceOf(url, seen.answer?.requestId),
+          ...(url !== undefined && { url }),
+          ...{ at: new Date(began).toISOString(), seed, ...header },
+        },
+        end,
+      });
+      await writeTape(tapeFile(fixture.folder), tape, { replace, redactor: redact ? ids : search });
+      return tape;
+    },
+  };
+}
+
+/** What came of a recorded command. */
+export interface RecordedCommand {
+  readonly tape: Tape;
+  readonly end: CommandEnd;
+}
+
+/** Runs a command before the real API and keeps what it asked, with what it changed as it was before. */
+export async function recordCommand(fixture: Fixture, options: RecordOptions): Promise<RecordedCommand> {
+  const { command, cwd, files, onLeftOut } = options;
+  if (files === undefined) return await recordIn(cwd, command, fixture, options);
+  const run = commandBeside(files, cwd, command);
+  return await inScratch(undefined, async (draft) => {
+    for (const { path, why } of keepFiles(files, draft, [])) onLeftOut?.(path, why);
+    return await inScratch(
+      fixtureAt(draft).files,
+      (copy) => recordIn(copy, run, fixture, { ...options, keeps: "all" }),
+    );
+  });
+}
+
+/**
+ * Runs the command of a tape before the real API, in the workspace of a replay, and records it into another fixture or in
+ * place of its own. The caller has seen to it that the fixture is trusted.
+ */
+export async function recordAgain(
+  workspace: string,
+  fixture: Fixture,
+  tape: Tape,
+  into: Fixture,
+  options: Omit<RecordOptions, "command" | "keeps" | "files">,
+): Promise<RecordedCommand> {
+  const { header } = tape;
+  const command = commandIn(workspace, header.command ?? []);
+  return await recordIn(workspace, commandFor(tape, options.cwd)(workspace), into, {
+    ...{ ...options, command, keeps: keepsAll(fixture, header) ? "all" : "changed" },
+    ...(header.input && { files: fixture.folder }),
+    ...(header.normalise && { normalise: header.normalise }),
+  });
+}
+
+/** Records a command in a folder; `run` are its words there. */
+async function recordIn(
+  cwd: string,
+  run: readonly string[],
+  fixture: Fixture,
+  options: RecordOptions,
+): Promise<RecordedCommand> {
+  const { command, env, keeps = "changed", files, normalise = [], redact = false, replace = false, onLeftOut } =
+    options;
+  const leave = ({ path, why }: LeftOut) => onLeftOut?.(path, why);
+  checkWritable(fixture.tape);
+  return await inScratch(undefined, async (draft) => {
+    const before = join(draft, "before");
+    const leftOut = keeps === "changed" ? copyDirectory(cwd, before, fixture.folder) : [];
+    if (keeps === "all") keepFiles(cwd, draft, []).forEach(leave);
+    const isRepository = git(cwd, "rev-parse", "--is-inside-work-tree") !== undefined;
+    const { server, write } = await startRecording(env, cwd, redact);
+    const kept = besideTape(fixture.folder, draft);
+    try {
+      const copyOf = cwd === options.cwd || keeps === "all" ? undefined : options.cwd;
+      using pointed = pointedAt(server.url, run, { env, copyOf });
+      const end = await runCommand(pointed.command, { ...options, cwd, env: pointed.env });
+      const made = keeps === "changed" ? changedSince(before, cwd, leftOut, fixture.folder) : undefined;
+      if (made) [...leftOut, ...keepFiles(before, draft, [])].forEach(leave);
+      const search = redactor();
+      const shown = made?.filter((name) => {
+        const why = secretIn(name, search, "its name");
+        if (why !== undefined) leave({ path: name, why });
+        return why === undefined;
+      });
+      const header = {
+        ...{ command, env: shownVariables(env), ...(isRepository && { git: true }) },
+        ...(shown && { made: shown }),
+        ...(files !== undefined && { input: true }),
+        ...(normalise.length > 0 && { normalise }),
+      };
+      kept.ready();
+      const unasked = endedEarly(end, cwd);
+      const tape = await write(fixture, end.end, header, { folder: installFolder(run, env), replace, unasked });
+      kept.keep();
+      return { tape, end };
+    } finally {
+      kept.drop();
+      await server.close();
+    }
+  });
+}
+
+export interface ReplayOptions extends RunOptions, Pick<ReplayerOptions, "loose" | "without"> {
+  /** @default the command of the tape: the caller has seen to it that the fixture is trusted */
+  readonly command?: readonly string[];
+  /** Works in `cwd` itself. @default in a copy of it */
+  readonly here?: boolean;
+  /** Gets what is to be said of the copy. @default the report says it */
+  readonly note?: (line: string) => void;
+}
+
+/** What came of a command on a tape. */
+export interface ReplayedCommand {
+  readonly report: DriftReport;
+  readonly end: CommandEnd;
+  readonly code: number;
+}
+
+/** Exit codes of a replay: the command's own says too little, as some end with 0 after an error. */
+const CODES = { same: 0, drift: 1, otherEnd: 3, timeout: 124 } as const;
+
+/** How a command ends that does not end by itself. */
+export const CUT = /^(?:SIG\w+|timeout|aborted)$/;
+
+/** Runs a command again, as its program is now, on what it was recorded with and without the network. */
+export async function replayCommand(fixture: Fixture, options: ReplayOptions): Promise<ReplayedCommand> {
+  const tape = await recordedTape(fixture);
+  const words = commandFor(tape, options.cwd, options.command);
+  const notes: string[] = [];
+  return await inWorkspace(fixture, tape.header, { note: (line) => notes.push(line), ...options }, async (cwd) => {
+    const { report, ...rest } = await replayIn(cwd, words(cwd), tape, fixture, options).catch((error) => {
+      throw error instanceof TapeError ? new TapeError([error.message, ...notes].join("\n  ")) : error;
+    });
+    return { ...rest, report: { ...report, notes: [...notes, ...report.notes] } };
+  });
+}
+
+/** The words of a command for the folder that it runs in: those that were typed in a directory, else those of its tape. */
+export function commandFor(
+  { header }: Tape,
+  cwd: string,
+  typed?: readonly string[],
+): (copy: string) => readonly string[] {
+  const { place } = placer(placesHere(cwd));
+  const onTape = typed?.map((word) => place(word)) ?? header.command ?? [];
+  return (copy) => {
+    const words = commandIn(copy, onTape);
+    return header.input && copy !== cwd ? commandBeside(copy, cwd, words) : words;
+  };
+}
+
+/** @throws {TapeError} if there is no tape, or it is not one of another program */
+export async function recordedTape({ name, tape: path }: Fixture): Promise<Tape> {
+  if (!existsSync(path)) {
+    throw new TapeError(
+      `Cannot serve ${name} as there is no tape: crochet tape record --fixture ${shellWord(name)} -- <command>`,
+    );
+  }
+  const tape = await readTape(path);
+  if (tape.calls.some(({ sent }) => sent)) return tape;
+  throw new TapeError(
+    `Cannot serve ${name} as it was recorded from an agent of crochet: crochet replay ${shellWord(name)}`,
+  );
+}
+
+const NO_NETWORK = "refused, as a replay uses no network";
+
+const UNTRUSTED = "Claude Code does not trust this directory here: if it did where this was recorded, that differs";
+
+/** Runs a command on a tape in a folder. */
+export async function replayIn(
+  cwd: string,
+  command: readonly string[],
+  tape: Tape,
+  fixture: Fixture,
+  options: ReplayOptions,
+): Promise<ReplayedCommand> {
+  const { env } = options;
+  const over = new AbortController();
+  const was = tape.end?.end;
+  // What ended the program then is not there now: its tape ends where it was ended.
+  const isCut = was !== undefined && CUT.test(was);
+  const replayer = new Replayer(tape, {
+    ...options,
+    ...(isCut && { onUsedUp: () => over.abort() }),
+    name: fixture.name,
+    places: placesOf(cwd, env),
+    folder: installFolder(command, env),
+    elsewhere: !options.here,
+  });
+  const hosts = new Set<string>();
+  const open: Listening[] = [];
+  try {
+    const server = await listen(replayer.answer);
+    open.push(server);
+    const proxy = await refusingProxy(server.url, (host) => hosts.add(host));
+    open.push(proxy);
+    const copyOf = options.here || keepsAll(fixture, tape.header) ? undefined : options.cwd;
+    const { env: shown = {}, versions, input } = tape.header;
+    using pointed = pointedAt(server.url, command, { env, shown, proxy: proxy.url, copyOf });
+    const isTrusted = options.here || input || (copyOf !== undefined && claudeTrusts(copyOf, env));
+    if (!isTrusted && /^claude-cli\b/.test(versions.client ?? "")) replayer.note(UNTRUSTED);
+    const ended = await runCommand(pointed.command, { ...options, cwd, env: pointed.env, over: over.signal });
+    const end = over.signal.aborted ? { ...ended, end: was! } : ended;
+    const isSame = was === undefined || end.end === was; // an imported tape does not say
+    const refused = [...hosts].sort().join(", ");
+    if (refused !== "") replayer.note(`${NO_NETWORK}: ${refused}`);
+    if (!replayer.wasAsked && end.end !== "timeout" && end.end !== "aborted") {
+      const network = refused === "" ? "" : `\n  ${NO_NETWORK}: ${refused}`;
+      throw new TapeError(`Cannot replay ${fixture.name} as ${endedEarly(end, cwd)}${network}`);
+    }
+    if (!isSame) replayer.note(`it ended with '${end.end}', but was recorded with '${was}'`);
+    const found = await replayer.report(renewal(fixture, command));
+    const code = end.end === "timeout" ? CODES.timeout : !found.ok ? CODES.drift : isSame ? CODES.same : CODES.otherEnd;
+    return { report: { ...found, ok: code === CODES.same }, end, code };
+  } finally {
+    for (const one of open) await one.close();
+  }
+}
+
+/** The command that records a tape again. */
+function renewal({ name }: Fixture, command: readonly string[]): string {
+  return `delete it, then crochet tape record --fixture ${shellWord(name)} -- ${command.map(shellWord).join(" ")}`;
+}

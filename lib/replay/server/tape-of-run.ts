@@ -1,0 +1,81 @@
+import { crochetVersion, runtimeVersion } from "../../runtime/version.ts";
+import { type Header, TAPE_VERSION } from "../../log/entry.ts";
+import type { Places } from "../redact/places.ts";
+import type { Redactor } from "../redact/redact.ts";
+import type { Attempt, Call, Tape } from "../tape.ts";
+import { asksModel, type Sent, wireOf } from "./api.ts";
+import { sentMasks } from "./mask.ts";
+import { sentKey } from "./match-request.ts";
+import { Program } from "./compared-program.ts";
+import { readable } from "./readable.ts";
+
+/** One request and its answer, as they went over the wire. */
+export interface Exchange {
+  readonly sent: Sent;
+  /** All its headers, to learn ids and secrets from: none of them is written. */
+  readonly headers: { readonly [name: string]: string | undefined };
+  /** Milliseconds since the recording began. */
+  readonly at: number;
+  attempt: Attempt;
+}
+
+export interface RecordedRun {
+  readonly exchanges: readonly Exchange[];
+  readonly places: Places;
+  /** Where the program is installed. */
+  readonly folder?: string | undefined;
+  readonly redactor?: Redactor | undefined;
+  readonly header: Pick<Header, "source" | "at" | "seed"> & Partial<Header>;
+  /** How the command ended. */
+  readonly end: string;
+}
+
+/** A tape of what a program asked: attempts at the same request after a failure are one call. */
+export function tapeOfRun({ exchanges, places, folder, redactor, header, end }: RecordedRun): Tape {
+  const program = new Program(folder);
+  const masks = sentMasks(places, program, redactor);
+  const counts = new Map<string, number>();
+  const calls: (Call & { attempts: Attempt[] })[] = [];
+  const last = new Map<string, Call & { attempts: Attempt[] }>();
+  for (const { sent: given, headers, at, attempt: raw } of exchanges) {
+    const lane = asksModel(given) ? program.learn(headers) : OTHER;
+    const mask = masks();
+    const sent = mask.sentOn(given);
+    const key = `${sentKey(sent)} ${JSON.stringify(wireOf(sent))}`;
+    const attempt = { ...mask.attemptOn(sent.api, raw), ...(sent.api !== "anthropic" && { api: sent.api }) };
+    const before = last.get(key);
+    if (before && hasFailed(before.attempts.at(-1)!)) {
+      const waited = at - before.at - before.attempts.reduce((sum, one) => sum + one.took + (one.waited ?? 0), 0);
+      before.attempts.push({ ...attempt, ...(waited > 0 && { waited }) });
+      continue;
+    }
+    const number = (counts.get(lane) ?? 0) + 1;
+    counts.set(lane, number);
+    const call = { id: `${lane}#${number}`, lane, request: readable(sent), sent, attempts: [attempt], at };
+    calls.push(call);
+    last.set(key, call);
+  }
+  const agent = exchanges.map(({ sent }) => sent.headers["user-agent"]).find((name) => name !== undefined);
+  const versions = {
+    crochet: crochetVersion(),
+    ...(agent !== undefined && { client: masks().on(agent) }),
+    runtime: runtimeVersion(),
+  };
+  // Where the program is installed, only its command says.
+  const command = header.command && sentMasks(places, new Program(), redactor)().on(header.command);
+  return {
+    header: { tape: TAPE_VERSION, versions, tools: false, ...masks().on(header), ...(command && { command }) },
+    prompts: [],
+    calls,
+    tools: [],
+    clocks: [],
+    end: { end },
+  };
+}
+
+/** The lane of requests that no model answers. */
+const OTHER = "other";
+
+function hasFailed({ status = 0, ended }: Attempt): boolean {
+  return status >= 400 || ended !== undefined;
+}

@@ -1,0 +1,359 @@
+import { abortedError } from "../http/errors.ts";
+import { wireOf } from "../anthropic/anthropic-model.ts";
+import { systemClock } from "../core/clock.ts";
+import type { HookText } from "../core/verdict.ts";
+import { Inbox, type Postman } from "../tools/inbox.ts";
+import type { Fired } from "../core/events.ts";
+import type { Folded } from "../core/fold.ts";
+import type { AgentSpec, Interceptor } from "../core/run.ts";
+import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
+import type { Tool } from "../core/tool.ts";
+import { type Difference, differs, explain } from "./drift/difference.ts";
+import { LaneClock } from "./tape-clock.ts";
+import type { Divergence, ToolDrift } from "./drift/drift.ts";
+import type { HookSaid, SaidFact, ToolFact } from "../log/entry.ts";
+import { hooksSaid } from "../log/hook-step.ts";
+import { LaneMatcher } from "./match-call.ts";
+import { IS_REFUSED, laneRefusals } from "./people.ts";
+import { failing, ROUNDED, SeamAnswer } from "./tape-answer.ts";
+import { fromModel } from "../log/logged-request.ts";
+import type { TapeSession } from "./tape-session.ts";
+import { type Call, hookLane, laneBelow, lateInbox } from "./tape.ts";
+import { tapedTool, type ToolTape, Verification } from "./tape-tools.ts";
+
+/** What a taped thing stands for: an agent below begins with its parent's. */
+const originals = { models: new WeakMap<Model, Model>(), tools: new WeakMap<Tool, Tool>() };
+
+/** One agent on the tape: its model, its tools and its clock, apart from those of every other. */
+export class TapeLane {
+  readonly name: string;
+  readonly clock: LaneClock;
+  readonly inbox: Inbox;
+  readonly late: Inbox<readonly HookText[]>;
+  readonly #session: TapeSession;
+  readonly #above: TapeLane | undefined;
+  readonly #matcher: LaneMatcher | undefined;
+  readonly #verification: Verification | undefined;
+  readonly #hookModels = new WeakMap<Model, Model>();
+  readonly #refusals: ReturnType<typeof laneRefusals>;
+  /** What its hooks said when it was recorded. */
+  readonly #said: SaidFact[] | undefined;
+  /** How many agents each tool call has started. */
+  readonly #started = new Map<string, number>();
+  /** The lanes of agents it has started that work. */
+  readonly #below = new Set<TapeLane>();
+  /** Whether no agent of it is working: it has ended, waits to be ended, or only hooks are left. */
+  #isAtRest = true;
+  /** Whether the session ended before the agent's report was read: it makes its recorded calls and is then ended. */
+  readonly #isLeft: boolean;
+
+  constructor(session: TapeSession, name: string, above: TapeLane | undefined, isLeft = false) {
+    this.name = name;
+    this.#session = session;
+    this.#above = above;
+    this.#isLeft = isLeft || (above !== undefined && above.#isLeft);
+    const { program, replays } = session;
+    // What an agent starts that has left its tape was never recorded.
+    const live = !replays || (above !== undefined && above.clock.isLive);
+    this.clock = new LaneClock({
+      lane: name,
+      epoch: session.epoch,
+      seed: session.seed,
+      live,
+      recorded: live ? [] : program!.tape.clocks.filter((fact) => fact.clock === name),
+      ...(above && { above: above.clock }),
+    });
+    this.inbox = new Inbox({
+      ...this.#postman(name),
+      ending: () => this.#isReplayed ? session.catchUp(name) : undefined,
+    });
+    this.#refusals = laneRefusals(session, name, () => this.clock.isLive);
+    this.late = new Inbox(this.#postman(lateInbox(name)));
+    this.#said = program?.tape.said?.filter((fact) => fact.lane === name);
+    this.#matcher = program && new LaneMatcher(program, name, session.toTape);
+    const drifted = (drift: ToolDrift) => session.toolDrifts.push(drift);
+    this.#verification = session.mode === "verify"
+      ? new Verification(program!, name, () => session.mask, drifted)
+      : undefined;
+  }
+
+  #postman(inbox: string): Postman {
+    const { program, recording } = this.#session;
+    const facts = program?.tape.inboxes?.filter((fact) => fact.inbox === inbox);
+    const recorded = new Map(facts?.map(({ take, from }) => [take, from]));
+    return {
+      wanted: (n) => this.#isReplayed ? recorded.get(n) ?? [] : undefined,
+      took: (take, from) => recording.inboxes.push({ inbox, take, from }),
+    };
+  }
+
+  /** Whether the lane still does what was recorded: an agent under faults or one that went live may do anything. */
+  get #isReplayed(): boolean {
+    return this.#session.replays && !this.#session.faults && !this.clock.isLive;
+  }
+
+  /** An agent as it runs in this lane. */
+  spec(agent: AgentSpec): AgentSpec {
+    const tape = this.#toolTape();
+    this.#isAtRest = false;
+    const isBudgeted = (agent.limits.tokens ?? agent.limits.dollars) !== undefined && !this.#session.faults;
+    const { faults } = this.#session;
+    const ask: NonNullable<Interceptor["hooks"]> = agent.around?.hooks ?? ((_run, _event, next) => next());
+    faults?.meet(agent.tools);
+    return {
+      ...agent,
+      // Agents below have the hooks of the one above them.
+      ...(faults && !this.#above && { hooks: faults.seams.hooks(agent.hooks) }),
+      model: this.model(agent.model),
+      tools: agent.tools.map((tool) => {
+        const original = originals.tools.get(tool) ?? tool;
+        const plain = tapedTool(original, tape);
+        const taped = faults?.seams.tool(plain, this.name, this.clock) ?? plain;
+        originals.tools.set(taped, original);
+        return taped;
+      }),
+      around: {
+        ...agent.around,
+        isOrdered: true,
+        hookModel: (model) => this.hookModel(model),
+        refusals: this.#refusals,
+        ...((this.#said ?? this.#notesHooks) &&
+          { hooks: async (run, event, next) => this.#heard(event, await ask(run, event, next)) }),
+        ...(isBudgeted && { spent: (now) => this.clock.spent(now) }),
+        ...(this.#verification && { result: this.#verification.retell }),
+      },
+    };
+  }
+
+  /** Compares what hooks say with what they said, until the run leaves its tape. */
+  #heard(event: Fired, folded: Folded): Folded {
+    const about = "tool_use_id" in event ? event.tool_use_id : undefined;
+    const now = hooksSaid(folded);
+    if (this.#notesHooks && now.length > 0) {
+      const at = { lane: this.name, event: event.event, ...(about !== undefined && { about }) };
+      this.#session.recording.said.push({ said: now, ...at });
+    }
+    if (this.#said && this.#isReplayed) this.#compareHooks(event, about, this.#session.mask.on(now));
+    return folded;
+  }
+
+  /** Whether what hooks say becomes part of a tape. */
+  get #notesHooks(): boolean {
+    return this.#session.mode === "record" || this.#session.mode === "update";
+  }
+
+  #compareHooks(event: Fired, about: string | undefined, now: readonly HookSaid[]): void {
+    const at = this.#said!.findIndex((one) => one.event === event.event && one.about === about);
+    // What says nothing has no line.
+    const [was] = at < 0 ? [] : this.#said!.splice(at, 1);
+    const before = was?.said ?? [];
+    const i = [...now, ...before].findIndex((_, i) => differs(before[i], now[i], "") !== undefined);
+    if (i >= 0) this.#session.hookDrifts.push({ lane: this.name, event: event.event, was: before[i], is: now[i] });
+  }
+
+  /** The lane of the next agent that a call starts; nothing waits for one in the background. */
+  below(toolUseId: string, background: boolean): TapeLane {
+    const { program } = this.#session;
+    const n = (this.#started.get(toolUseId) ?? 0) + 1;
+    this.#started.set(toolUseId, n);
+    const wasHeard = () =>
+      program?.tape.inboxes?.some(({ inbox, from }) => inbox === this.name && from.includes(toolUseId)) ?? false;
+    const below = this.#session.lane(
+      laneBelow(this.name, toolUseId, n),
+      this,
+      background && this.#isReplayed && !wasHeard(),
+    );
+    this.#below.add(below);
+    return below;
+  }
+
+  /** Its agent has ended. */
+  ended(): void {
+    if (this.#above) this.#above.#below.delete(this);
+    this.#isAtRest = true;
+  }
+
+  /** Whether all its calls were made that were recorded. */
+  get isSpent(): boolean {
+    const { program, served } = this.#session;
+    return program?.tape.calls.every((call) => call.lane !== this.name || served.calls.has(call)) ?? true;
+  }
+
+  /** Whether its agent has come as far as it did when it was recorded. An agent that waits for others is as far as they are. */
+  get hasCaughtUp(): boolean {
+    return this.isSpent && (this.#isAtRest || this.#below.size > 0);
+  }
+
+  /** The model a hook asks, in the lane of this one's hooks; the same one each time. */
+  hookModel(model: Model): Model {
+    let taped = this.#hookModels.get(model);
+    if (!taped) {
+      taped = this.#session.lane(hookLane(this.name), this).model(model);
+      this.#hookModels.set(model, taped);
+    }
+    return taped;
+  }
+
+  /** A model that answers from the tape, and is called itself if the mode allows it. */
+  model(given: Model): Model {
+    const real = originals.models.get(given) ?? given;
+    const taped: Model = (request, signal) => {
+      if (this.#isLeft && this.isSpent) return this.#unanswered(request, signal, real);
+      const call = this.#take(request);
+      if (call) {
+        const answer = this.#serve(call, request, signal, real);
+        return this.#session.faults?.listen(this.name, answer) ?? answer;
+      }
+      if (this.#session.isOffline) {
+        this.clock.nextStep();
+        return failing(this.#session.driftError(this.name));
+      }
+      return this.#ask(real, request, signal);
+    };
+    Object.defineProperty(taped, "name", { value: real.name });
+    originals.models.set(taped, real);
+    return taped;
+  }
+
+  #take(request: ModelRequest): Call | undefined {
+    const { program, served, faults, toTape } = this.#session;
+    if (!this.#matcher || !program) return undefined;
+    const asked = () => toTape ? toTape(fromModel(request)) : fromModel(request);
+    if (faults) return faults.take(this.name, fromModel(request), asked());
+    const match = this.#matcher.find(request, served);
+    if (match && "call" in match) return match.call;
+    this.#session.diverged(this.name, (): Divergence => {
+      const found = explain(program, this.name, asked(), served, match);
+      return this.#refusals.wereShown(found.actual) ? { ...found, words: `${found.words}, ${IS_REFUSED}` } : found;
+    });
+    return undefined;
+  }
+
+  #serve(call: Call, request: ModelRequest, signal: AbortSignal, real: Model): ReturnType<Model> {
+    const session = this.#session;
+    this.clock.advance(call.at);
+    if (this.#isLeft && isUnfinished(call)) return this.#unanswered(request, signal, real);
+    const seen = call.attempts.some(({ status, events }) => status !== undefined || !events);
+    if (!session.wire || (!seen && call.error)) {
+      const { clock } = this;
+      return new SeamAnswer(session.answer(call), { signal, clock, isWatched: session.isWatched });
+    }
+    return this.#overWire(call, request, signal, real);
+  }
+
+  /** No answer, as an agent was ended before it had one: it is ended here, too, unless the run takes another way. */
+  async *#unanswered(request: ModelRequest, signal: AbortSignal, real: Model): AsyncGenerator<ModelEvent> {
+    this.#isAtRest = true;
+    await Promise.race([aborted(signal), this.#session.hasLeft.promise]);
+    if (!signal.aborted) return yield* this.#ask(real, request, signal);
+    throw abortedError(signal);
+  }
+
+  /** A reply through the SDK. If the SDK sends another request, the reply is not served; an update calls the model instead. */
+  async *#overWire(call: Call, request: ModelRequest, signal: AbortSignal, real: Model): AsyncGenerator<ModelEvent> {
+    const session = this.#session;
+    const { options } = wireOf(real.named?.(request.model) ?? real) ?? NO_WIRE;
+    let asksAnew = false;
+    const middleware = session.parts.wire!.serveAttempts(call, {
+      mask: session.restores(call) || session.toTape ? session.mask : undefined,
+      normalise: session.program!.normalise,
+      clock: this.clock,
+      cutAt: session.cutAt ?? (session.isWatched ? undefined : WHOLE),
+      diverged: (difference) => {
+        asksAnew = !session.isOffline;
+        session.served.calls.delete(call);
+        return this.#wireDiverged(call, difference);
+      },
+    });
+    try {
+      yield* session.wireFor(options).call(request, signal, [middleware]);
+    } catch (error) {
+      if (!asksAnew) throw error;
+    } finally {
+      if (!asksAnew && !signal.aborted) this.clock.nextStep();
+    }
+    if (asksAnew) yield* this.#ask(real, request, signal);
+  }
+
+  /** Asks the model itself, and notes what it says. */
+  #ask(real: Model, request: ModelRequest, signal: AbortSignal): ReturnType<Model> {
+    this.clock.goLive();
+    this.#session.hasLeft.resolve();
+    return this.#session.parts.record!.recordCall(real, request, signal, {
+      lane: this.name,
+      at: this.clock.elapsed(),
+      facts: this.#session.recording.wireFacts,
+      note: (live) => this.#session.recording.calls.push(live),
+      ended: () => this.clock.nextStep(),
+    });
+  }
+
+  #wireDiverged(call: Call, difference: Difference): Error {
+    const words = difference.cause === "order"
+      ? `the SDK makes ${difference.actual} attempts, ${difference.expected} were recorded`
+      : `what the SDK sends differs at ${difference.path}`;
+    this.#session.diverged(this.name, () => ({ lane: this.name, call: call.id, words, ...difference }));
+    return this.#session.driftError(this.name);
+  }
+
+  #toolTape(): ToolTape {
+    const session = this.#session;
+    const { program, mode, root } = session;
+    const facts = program?.tape.tools.filter((fact) => fact.lane === this.name) ?? [];
+    const known = new Map<string, ToolFact[]>();
+    for (const fact of facts) known.set(fact.tool, [...known.get(fact.tool) ?? [], fact]);
+    return {
+      lane: this.name,
+      root,
+      record: this.#session.recordsTools,
+      serve: mode === "verify" ? mode : known.size === 0 ? "no" : mode === "update" ? mode : "recorded",
+      get mask() {
+        return session.mask;
+      },
+      next: (id) => {
+        const queue = known.get(id);
+        return queue && queue.length > 1 ? queue.shift() : queue?.[0];
+      },
+      // What starts agents is not on a tape: they are.
+      lacks: (id) =>
+        session.isOffline && program!.tape.header.tools && !session.faults &&
+        !program!.tape.clocks.some(({ clock }) => clock === laneBelow(this.name, id)),
+      isOver: () => mode === "update" && this.clock.isLive,
+      note: (fact) => this.#session.recording.tools.push(fact),
+      change: (fact, apply) => this.#session.served.change(fact, apply),
+      verification: this.#verification,
+      ended: () => this.clock.nextStep(),
+      untilAborted: async (signal, ms) => {
+        await session.catchUp(this.name);
+        await this.clock.pass(ms + ROUNDED);
+        this.#isAtRest = true;
+        // If the limit that ended it is gone, nothing ends it now, and the replay must report that.
+        await (this.#isLeft ? aborted(signal) : Promise.race([aborted(signal), systemClock.sleep(PATIENCE, signal)]));
+      },
+    };
+  }
+}
+
+const PATIENCE = 1000;
+
+/** Whether its agent was ended before the answer came to an end. */
+function isUnfinished({ attempts, error }: Call): boolean {
+  return error ? error.code === "aborted" : attempts.length === 0 || attempts.at(-1)!.ended === "aborted";
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+/** A model without a wire of its own is replayed over a plain one. */
+const NO_WIRE = { options: {} };
+/** If no listener sees the pieces of a body, it comes in one. */
+const WHOLE = Number.MAX_SAFE_INTEGER;
+
+/** What an agent is thrown that asks for something a tape does not have. */
+export class TapeDrift extends ModelError {
+  override name = "TapeDrift";
+}
