@@ -13,7 +13,7 @@ import { place } from "../_place.ts";
 
 const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.meta.url));
 
-const AGENT = `import { agent } from "${lib("agent.ts")}";
+const AGENT = `import { agent } from "${lib("agent/agent.ts")}";
 import { Write } from "${lib("tools/index.ts")}";
 export default agent({ name: "writer", system: "You write.", tools: [Write] });
 `;

@@ -19,7 +19,7 @@ test("a script's own model wins over CROCHET_MODEL and config.yaml, and --model 
   using server = await chatServer([{ text: "named" }]);
   const lib = (path: string) => new URL(`../../lib/${path}`, import.meta.url);
   using here = place({
-    "agent.ts": `import { agent } from "${lib("agent.ts")}";
+    "agent.ts": `import { agent } from "${lib("agent/agent.ts")}";
 import { scripted } from "${lib("testing/index.ts")}";
 export default agent({ from: import.meta.url, model: scripted([{ text: "own" }]) });`,
     ".crochet/config.yaml": "model: openai:qwen3\n",

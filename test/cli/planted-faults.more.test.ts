@@ -19,7 +19,7 @@ import { join } from "node:path";
 import { hookOn } from "${lib("core/hook.ts")}";
 import { deny, modify } from "${lib("core/verdict.ts")}";
 import { tool } from "${lib("tools/make-tool.ts")}";
-export { agent } from "${lib("agent.ts")}";
+export { agent } from "${lib("agent/agent.ts")}";
 export { hookOn, modify, tool };
 
 const object = (properties, required) => ({ type: "object", properties, required });

@@ -22,7 +22,7 @@ const GOOD = `export default [{
  */
 export const tosser = (outcomes: string, more = "") => `
 import { existsSync, readFileSync } from "node:fs";
-import { agent } from "${lib("agent.ts")}";
+import { agent } from "${lib("agent/agent.ts")}";
 import { scripted } from "${lib("testing/index.ts")}";
 const log = new URL("${more}.crochet/evals/last/runs.jsonl", import.meta.url);
 const ended = () => existsSync(log) ? readFileSync(log, "utf8").split("\\n").length - 1 : 0;

@@ -49,7 +49,7 @@ test(
     const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.meta.url));
     w.put({
       "agent.ts": `
-import { agent } from "${lib("agent.ts")}";
+import { agent } from "${lib("agent/agent.ts")}";
 import { scripted } from "${lib("testing/index.ts")}";
 let runs = 0;
 const then = () => ({ text: ++runs > 3 ? "bad" : "good" });
@@ -81,7 +81,7 @@ test("a run of an eval becomes a fixture, which replays with real tools and the 
   const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.meta.url));
   w.put({
     "agent.ts": `
-import { agent } from "${lib("agent.ts")}";
+import { agent } from "${lib("agent/agent.ts")}";
 import { scripted } from "${lib("testing/index.ts")}";
 import { Write } from "${lib("tools/index.ts")}";
 const input = { file_path: "a.txt", content: "a\\n" };
@@ -108,7 +108,7 @@ test("calls are decided by the rules on the tape, never by the settings of this 
   const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.meta.url));
   const asks = `[{ tools: [{ name: "Write", input: { file_path: "a", content: "a" } }] }, { text: "done" }]`;
   const script = (model: string) => `
-import { agent } from "${lib("agent.ts")}";
+import { agent } from "${lib("agent/agent.ts")}";
 import { scripted } from "${lib("testing/index.ts")}";
 import { Write } from "${lib("tools/index.ts")}";
 let n = 0;

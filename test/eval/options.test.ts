@@ -15,7 +15,7 @@ const planOf = (w: Place) => JSON.parse(readFileSync(`${w.cwd}/.crochet/evals/la
 /** Its own model says "good", any other "bad". */
 const OWN = "claude-opus-4-5";
 const NAMED = `
-import { agent } from "${lib("agent.ts")}";
+import { agent } from "${lib("agent/agent.ts")}";
 export default agent({ from: import.meta.url, name: "tosser", system: "You toss.", model: "${OWN}" });
 `;
 
@@ -47,7 +47,7 @@ test("--model evaluates the agent with another model, and '.' compares that with
 
 /** Reads a file of the project, and writes one. */
 const WRITER = `
-import { agent } from "${lib("agent.ts")}";
+import { agent } from "${lib("agent/agent.ts")}";
 import { scripted } from "${lib("testing/index.ts")}";
 import { Read, Write } from "${lib("tools/index.ts")}";
 const asks = [
