@@ -6,7 +6,7 @@ import { filesUnder, LIB } from "./_files.ts";
 
 /** Folders whose comments and strings are in plain English; the others follow. */
 const PLAIN =
-  ("agent anthropic cli core durable files hooks http mcp monitor openai permissions regex tape telemetry testing tools " +
+  ("agent anthropic cli core durable files hooks http mcp monitor openai permissions regex replay telemetry testing tools " +
     "transcript view").split(" ");
 
 /** Old-fashioned words: write fix, forever, installed, and name the user, the model or the process. */
