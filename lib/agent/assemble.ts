@@ -334,7 +334,7 @@ function checkPriced(model: string, prices: Prices): void {
   if (price(model, NO_USAGE, prices) !== undefined) return;
   const one = `prices: { ${JSON.stringify(model)}: { input, output, cacheRead, cacheWrite } }`;
   throw new TypeError(
-    `Cannot keep limits.dollars as the price of model '${model}' is unknown: set ${one}, in dollars per million tokens, or use limits.tokens`,
+    `Cannot keep a limit in dollars as the price of model '${model}' is unknown: limit tokens (limits.tokens, --budget 500k), or set ${one}, in dollars per million tokens, in the agent or in .crochet/config.yaml`,
   );
 }
 

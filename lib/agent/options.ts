@@ -228,8 +228,9 @@ export const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind 
 
 const SANDBOX_OPTIONS = { mode: ["workspace", "hooks"], git: "true or false" } as const;
 
-export function checkGiven({ sandbox, ...given }: RunOptions | AgentOptions, kinds: Kinds, doing: string): void {
-  checkOptions(given, kinds, doing);
+export function checkGiven(options: RunOptions | AgentOptions, kinds: Kinds, doing: string): void {
+  const { sandbox, ...given } = options;
+  checkOptions(typeof options === "object" ? given : options, kinds, doing);
   checkAsks(given, doing);
   if (given.mcp) checkMcp(given.mcp);
   if (given.prices) checkPrices(given.prices);

@@ -208,7 +208,9 @@ async function newPlan(words: readonly string[], flags: Flags["flags"], evals: s
   const fixtures = await Promise.all(live.map((fixture) => planned(fixture, io.cwd, model)));
   const unpriced = budget && "dollars" in budget && fixtures.find(({ price }) => price.dollars === undefined);
   if (unpriced) {
-    throw new UsageError(`Cannot keep a budget in dollars as the price of ${unpriced.name} is unknown: --budget 500k`);
+    throw new UsageError(
+      `Cannot keep a budget in dollars as the price of ${unpriced.name} is unknown: --budget 500k limits tokens, or set the option prices of its agent`,
+    );
   }
   const folders = new Set(live.map(({ folder }) => dirname(folder)));
   return {

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Summary } from "../eval/compare.ts";
-import type { EvalPlan } from "../eval/plan.ts";
+import { type EvalPlan, keptEvals } from "../eval/plan.ts";
 import { nearest } from "../input/nearest.ts";
 import { privateDir, stateDir } from "../files/state-dir.ts";
 import { findFixture, type Fixture, fixtureAt, FIXTURES, fixturesIn } from "../replay/fixture.ts";
@@ -21,7 +21,7 @@ const USAGE: Usage = {
   name: "view",
   words: "[run | fixture | rollout | eval] [another]",
   about:
-    "Draws a run as one HTML file: timeline, conversation, diffs, hooks, tokens. Without a name: the newest run. " +
+    "Draws a run as one HTML file: timeline, conversation, diffs, hooks, tokens. Without a name, or with 'last': the newest run, recording or eval. " +
     "Of an eval: its report, with the pages of its failed runs beside it.",
   flags: [
     ["--out <file>", "where to write it"],
@@ -57,9 +57,10 @@ interface Drawn {
 }
 
 async function drawn(given: string | undefined, cwd: string, io: Io): Promise<Drawn> {
-  const evaluated = given === undefined ? undefined : evalFolder(given, cwd, io);
+  const meant = given === undefined || given === "last" ? newest(cwd, io, evalsIn(cwd, io)) : given;
+  const evaluated = evalFolder(meant, cwd, io);
   if (evaluated !== undefined) return drawnEval(evaluated);
-  const { name, view } = await findView(given, cwd, io);
+  const { name, view } = await findView(meant, cwd, io);
   return { name, html: runPage(view) };
 }
 
@@ -100,8 +101,8 @@ async function drawnEval(folder: string): Promise<Drawn> {
 
 async function compared([a, b]: readonly string[], cwd: string, io: Io): Promise<Drawn> {
   const { alignRuns } = await import("../view/align.ts");
-  const one = await findView(a, cwd, io);
-  const other = await findView(b, cwd, io);
+  const find = (given: string) => findView(given === "last" ? newest(cwd, io, []) : given, cwd, io);
+  const [one, other] = [await find(a!), await find(b!)];
   const pairs = await alignRuns(one.view, other.view);
   return { name: `${one.name}-and-${other.name}`, html: comparePage(one.view, other.view, pairs) };
 }
@@ -155,9 +156,8 @@ interface Viewed {
   readonly view: WholeView;
 }
 
-/** Finds what a person means: a run by its id or the beginning of it, a fixture, a rollout; nothing: the newest run. */
-async function findView(given: string | undefined, cwd: string, io: Io): Promise<Viewed> {
-  if (given === undefined || given === "last") return viewOfRollout(newestRun(cwd, io));
+/** Finds what a person means: a run by its id or the beginning of it, a fixture, a rollout. */
+async function findView(given: string, cwd: string, io: Io): Promise<Viewed> {
   const path = resolve(cwd, given);
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
   if (isFile && basename(path) !== "tape.jsonl") return viewOfRollout(path);
@@ -169,12 +169,18 @@ async function findView(given: string | undefined, cwd: string, io: Io): Promise
   throw new UsageError(`Cannot view '${given}' as there is no such ${what}: ${viewHint(given, cwd, io)}`);
 }
 
-function newestRun(cwd: string, io: Io): string {
-  const [newest] = newestFirst(rollouts(cwd, io.env));
-  if (newest !== undefined) return newest;
-  const [fixture] = fixturesIn(join(cwd, FIXTURES));
-  const other = fixture ? `or name a fixture: crochet view ${fixture.name}` : "or name a rollout";
-  throw new UsageError(`Cannot view a run as there is no run here yet: 'crochet run "<prompt>"' makes one, ${other}`);
+/** The summaries of the evals that have ended. */
+function evalsIn(cwd: string, io: Io): string[] {
+  const evals = join(stateDir(cwd, io.env), "evals");
+  return keptEvals(evals).map((id) => join(evals, id, "summary.json"));
+}
+
+/** What was written last: the log of a run, the tape of a fixture, the folder of an eval. */
+function newest(cwd: string, io: Io, evals: readonly string[]): string {
+  const tapes = fixturesIn(join(cwd, FIXTURES)).map(({ tape }) => tape);
+  const [path] = newestFirst([...rollouts(cwd, io.env), ...tapes, ...evals]);
+  if (path !== undefined) return evals.includes(path) ? dirname(path) : path;
+  throw new UsageError(`Cannot view a run as there is no run here yet: 'crochet run "<prompt>"' makes one`);
 }
 
 function viewHint(given: string, cwd: string, io: Io): string {

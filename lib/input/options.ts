@@ -40,6 +40,7 @@ export function checkOptions(
   kinds: { readonly [option: string]: OptionKind },
   doing: string,
 ): void {
+  if (!isObject(given)) throw new TypeError(`Cannot ${doing} as its options are ${shown(given)}: give an object`);
   const fault = optionFault(given, kinds);
   if (fault) throw new TypeError(`Cannot ${doing} as ${fault.why}`);
 }

@@ -74,12 +74,18 @@ export function importProblem(error: unknown): ImportProblem {
   if (code === "ERR_UNKNOWN_FILE_EXTENSION" && /\.[cm]?ts\b/.test(message)) {
     return { words: "this Node reads no TypeScript: run it with Bun, Deno, or Node 22.18 or newer" };
   }
-  const words = message.split("\n", 1)[0]!;
+  const first = message.split("\n", 1)[0]!;
+  const wrong = /^SyntaxError: (.*)/.exec(first)?.[1] ??
+    ((error as Error | undefined)?.name === "BuildMessage" ? first : undefined);
+  const words = wrong === undefined ? first : `it has a syntax error: ${wrong}`;
   if (
     error instanceof SyntaxError &&
     /^(Cannot use import statement outside a module|Unexpected token 'export')$/.test(words)
   ) {
     return { words: `Node takes it for CommonJS: put "type": "module" into package.json, or name it .mts or .mjs` };
   }
-  return position ? { words, place: `${position.file}:${position.line}:${position.column}` } : { words };
+  const place = position
+    ? `${position.file}:${position.line}:${position.column}`
+    : /\n\s+at file:\/\/(\S+:\d+:\d+)$/.exec(message)?.[1]; // as Deno says it
+  return place === undefined ? { words } : { words, place };
 }

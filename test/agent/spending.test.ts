@@ -38,7 +38,7 @@ test("a model without a known price costs undefined, a price of one's own counts
 test("a limit in dollars is refused at the start if a model has no known price, with the option that sets one", async () => {
   const limits = { dollars: 3 };
   const refused =
-    /limits\.dollars as the price of model 'mine' is unknown: set prices: \{ "mine": \{ input, output, cacheRead, cacheWrite \} \}/;
+    /the price of model 'mine' is unknown: limit tokens \(limits\.tokens, --budget 500k\), or set prices: \{ "mine": \{ input, output, cacheRead, cacheWrite \} \}/;
   const asks = () => paid("mine", [{ text: "hi" }]);
   await assert.rejects(agent({ model: asks(), limits }).run("go"), refused);
   await assert.rejects(agent({ model: "mine", limits }).run("go"), refused);

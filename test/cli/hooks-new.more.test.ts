@@ -13,7 +13,7 @@ const NEW: readonly (readonly [lang: string, ...moments: string[]])[] = [
   ["sh", "pre-tool-use@Edit", "stop", "permission-request@Bash", "session-start"],
   ["py", "pre-tool-use@Bash", "subagent-stop", "permission-request@Write", "post-tool-batch"],
   ["rules", "pre-tool-use@Bash", "stop", "post-tool-use@Read"],
-  ["prompt", "pre-tool-use@Bash", "user-prompt-submit"],
+  ["prompt", "pre-tool-use@Bash", "stop", "user-prompt-submit"],
 ];
 
 test("hooks new writes hooks that pass their examples and the check as they are", SLOW, async () => {

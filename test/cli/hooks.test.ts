@@ -67,6 +67,9 @@ test("hooks ls exits 1 and shows the fix if a file should be a hook and is not",
   assert.equal(code, 1);
   assert.match(out, /^1 +stp\.sh +hooks\s+broken /m, "no event that its name does not have");
   assert.match(out, /^2 +stop\.a\.ts +stop\s+module\s+hooks\s+broken /m);
+  w.put({ "hooks/notes.txt": "", "hooks/words.json": "" });
+  const beside = (await w.call(hooks)).out;
+  for (const file of ["notes.txt", "words.json"]) assert.ok(beside.includes(`'${file}' as it is not a hook: `), beside);
   assert.match(out, /Wrong:\n.*\n {2}Cannot load hook 'stp\.sh' as 'stp' is not an event: did you mean 'stop\.sh'\?/);
 });
 
@@ -87,6 +90,18 @@ test("hooks test changes the event as asked, takes one from a file, and shows wh
   assert.match(input.out, /would see\n +<system-reminder>\n +Context from hook pre-tool-use@Bash\.a\.ts: Bash8/);
   const piped = await w.crochet(["hooks", "test", file, "--input", "-", "--json"], {}, `{ "tool_input": { "n": 1 } }`);
   assert.deepEqual(JSON.parse(piped.out).stdin.tool_input, { n: 1 });
+});
+
+test("hooks test --set refuses a field that the event does not have, and names those that it has", async () => {
+  using w = place({ "hooks/pre-tool-use@Bash.a.ts": "export default () => {};" });
+  for (const set of ["inputt.command=rm", "command=rm", "tool=Bash"]) {
+    const { code, err } = await w.call(hooks, "test", "hooks/pre-tool-use@Bash.a.ts", "--set", set);
+    assert.equal(code, 2, err);
+    assert.match(err, /Cannot set '\w+' as PreToolUse has no such field: expected .*tool_name, tool_input, /);
+  }
+  for (const set of ["tool_input.own=1", "agent_id=a", "permission_mode=plan"]) {
+    assert.equal((await w.call(hooks, "test", "hooks/pre-tool-use@Bash.a.ts", "--set", set)).code, 0, set);
+  }
 });
 
 test("hooks test fires every event a file can be named after", async () => {
@@ -253,7 +268,7 @@ test("hooks install refuses what is not trusted or broken, and a dry run writes 
   const dry = await w.call(hooks, "install", "--for", "codex", "--dry-run");
   assert.match(
     dry.out,
-    /Stop: .*exec crochet hook "\$r\/hooks\/stop\.a\.ts" --dialect codex'\n {2}left out turn-start\.b\.ts: codex has no event like turn-start\n.*would be written\nCodex runs none of these hooks until a person trusts them/,
+    /Stop: crochet hook hooks\/stop\.a\.ts\n {2}left out turn-start\.b\.ts: codex has no event like turn-start\n.*would be written\nCodex runs none of these hooks until a person trusts them/,
   );
   assert.equal(existsSync(`${w.cwd}/.codex`), false);
   assert.equal((await w.call(hooks, "install")).code, 2);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, statSync, utimesSync } from "node:fs";
+import { existsSync, readFileSync, statSync, symlinkSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -24,6 +24,26 @@ test("view draws the newest run of the project into a file that only its user ca
   assert.equal(out.trim(), join(here.cwd, ".crochet/views/bbbb-2.html"));
   assert.equal(titleOf(out.trim()), "The new one");
   assert.equal(statSync(out.trim()).mode & 0o777, 0o600);
+});
+
+test("view last draws what was written last: a run, a recording or an eval", async () => {
+  const tape = "fixtures/two/tape.jsonl";
+  const summary = ".crochet/evals/20260101-000000-0001/summary.json";
+  using here = place({
+    [RUN]: runOf("A run"),
+    [tape]: readFileSync(new URL("../../fixtures/keep-going/tape.jsonl", import.meta.url), "utf8"),
+    [summary]: "{}",
+    ".crochet/evals/20260101-000000-0001/eval.json": "{}",
+  });
+  symlinkSync("20260101-000000-0001", join(here.cwd, ".crochet/evals/last"));
+  const shown = async (newest: string) => {
+    for (const path of [RUN, tape, summary]) utimesSync(join(here.cwd, path), 1, path === newest ? 9 : 1);
+    const { out, err } = await here.call(view, "last");
+    return out.trim() === "" ? err : out.trim();
+  };
+  assert.match(await shown(RUN), /\/aaaa-1\.html$/);
+  assert.match(await shown(tape), /\/two\.html$/);
+  assert.match(await shown(summary), /20260101-000000-0001 as another release made it/);
 });
 
 test("view takes a run by the beginning of its id, a rollout by its path, and writes to --out", async () => {

@@ -116,7 +116,7 @@ test("an event that is given stands in for what the name does not say", () => {
   // Of the file that was named, never of the name that stands in for it.
   assert.throws(
     () => readHookFile(`${folder.path}/notes.json`, "stop"),
-    /hook 'notes\.json' as hooks do not have the extension/,
+    /hook 'notes\.json' as it is not a hook: /,
   );
   assert.throws(() => readHookFile(folder.path), /as it is a folder: name one file of it; 'crochet hooks check' tries/);
   assert.throws(() => readHookFile(`${folder.path}/none.sh`), /hook 'none\.sh' as there is no such file: /);

@@ -65,7 +65,7 @@ test("a name that names no hook is an error with the nearest name that does", ()
     ],
     ["hook.toml", /it is a list of hooks: it is read as \.agent\/hook\.toml; /],
     ["hooks.yaml", /it is a list of hooks: it is read as hooks\.yaml of the project; /],
-    ["notes.txt", /did you mean/],
+    ["notes.txt", /it is not a hook: begin its name with .?_/],
     [".sh", /it names no event/],
   ];
   for (const [file, message] of cases) {

@@ -60,6 +60,10 @@ test("an agent that names a folder of hooks which is not there is refused when i
 });
 
 test("an option that is like none is refused with those there are", () => {
+  assert.throws(
+    () => agent("hi" as never),
+    /^TypeError: Cannot make an agent as its options are .?hi.?: give an object/,
+  );
   const words = /option 'model' is unknown: expected workspace, internal, by, host, onProblem, warn$/;
   assert.throws(() => definitions("hooks.yaml", { model } as object), { name: "TypeError", message: words });
 });

@@ -434,3 +434,22 @@ test("U16: a known secret is masked in hex and in base64 too, however short, and
   assert.ok(found.length >= 2);
   assert.ok(!JSON.stringify(found).includes(secret), JSON.stringify(found));
 });
+
+test("the digests of lock files are not secrets, in whole files, in JSON and in differences", () => {
+  const search = redactor({ env: {} });
+  const digest = (length: number) =>
+    `${chance(length, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")}=`;
+  const lines = [
+    readFileSync("bun.lock", "utf8"),
+    `      "integrity": "sha512-${digest(86)}="`,
+    `+    resolution: {integrity: sha512-${digest(86)}=}`,
+    `  integrity sha1-${digest(27)}`,
+    `github.com/davecgh/go-spew v1.1.1 h1:${digest(43)}\ngolang.org/x/text v0.3.0/go.mod h1:${digest(43)}`,
+    `"narHash": "sha256-${digest(43)}"`,
+  ];
+  for (const text of lines) {
+    assert.deepEqual(search.find(text), [], text.slice(0, 60));
+    assert.deepEqual(search.find(JSON.stringify({ text })), [], text.slice(0, 60));
+  }
+  assert.equal(search.find(`sha512-short ${chance(40)}`).length, 1, "what stands behind is still looked at");
+});

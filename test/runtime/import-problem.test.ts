@@ -32,6 +32,19 @@ const PROBLEMS: readonly (readonly [what: string, error: unknown, problem: objec
       words: `Node takes it for CommonJS: put "type": "module" into package.json, or name it .mts or .mjs`,
     }] as const
   ),
+  [
+    "a syntax error, as Bun says it",
+    Object.assign(new Error("Unterminated string literal"), {
+      name: "BuildMessage",
+      position: { file: "/a.ts", line: 1, column: 33 },
+    }),
+    { words: "it has a syntax error: Unterminated string literal", place: "/a.ts:1:33" },
+  ],
+  [
+    "a syntax error, as Deno says it",
+    new TypeError('SyntaxError: Unterminated string constant\n  |\n1 | "x\n  | ~~\n    at file:///a.ts:1:33'),
+    { words: "it has a syntax error: Unterminated string constant", place: "/a.ts:1:33" },
+  ],
   ["another mistake in a script", new SyntaxError("Unexpected token 'expert'"), { words: "Unexpected token 'expert'" }],
   ["another kind of file", unread(".txt"), { words: 'Unknown file extension ".txt" for /repo/a.txt' }],
 ];

@@ -1,4 +1,4 @@
-import { appendFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { assistant, type Message, text, toolResult, user } from "../../core/messages.ts";
 import { momentEvent, type Probe } from "../sample-events.ts";
@@ -256,7 +256,13 @@ function stopProbe({ subject, lane }: Asker, name: Keeper, { messages, said, rou
     remaining: null,
   };
   const event = momentEvent(subject, name, lane.place, { ...fields, last_assistant_message: said, messages });
-  return { event, ...(subject.kind === "prompt" && { says: '{"ok": false, "reason": "Not yet"}' }) };
+  if (subject.kind !== "prompt") return { event };
+  return { event, says: round > 0 && showsFlag(subject) ? '{"ok": true}' : '{"ok": false, "reason": "Not yet"}' };
+}
+
+/** Whether a judge reads that it has blocked before; the one that is played then lets go. */
+function showsFlag({ file }: Asker["subject"]): boolean {
+  return file !== undefined && /\{\{\s*stop_hook_active\s*\}\}/.test(readFileSync(file, "utf8"));
 }
 
 function reasonOf({ opinion, inputs }: Probed): string {

@@ -1,12 +1,15 @@
 import { basename, join, resolve } from "node:path";
+import { shellWord } from "../../core/shown.ts";
 import { nearest } from "../../input/nearest.ts";
 import { HookFolder } from "../../hooks/folder.ts";
-import { homeOf } from "../../hooks/file/user-places.ts";
+import { homeOf, realOr } from "../../hooks/file/user-places.ts";
 import { HOST_NAMES, type HostName, HOSTS, isHost, isTried } from "../../hooks/hosts/index.ts";
 import { carryOut, type Installation, type InstallPlace, planInstall, planUninstall } from "../../hooks/install.ts";
+import { installedFile } from "../../hooks/install-line.ts";
 import { planMod, RUNTIMES } from "../../hooks/install-mod.ts";
 import { planPlugin, removePlugin, writePlugin } from "../../hooks/install-plugin.ts";
 import { distrust, standings, trust } from "../../hooks/hook-trust.ts";
+import { pathFrom } from "../../view/view-calls.ts";
 import { command, type Flags, type Usage } from "../_flags.ts";
 import { type Io, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";
@@ -96,7 +99,7 @@ function finish(plan: Installation, { place }: InstallRequest, flags: Flags["fla
     (plan.before === undefined || standings(cwd, env).some((s) => s.thing === thing && s.state === "trusted"));
   if (!dry) carryOut(plan, env);
   if (keepTrust) trust(cwd, env, thing);
-  return answer({ ...plan, changed }, host, flags, done);
+  return answer({ ...plan, changed }, place, flags, done);
 }
 
 interface Planned extends Pick<Installation, "settings" | "entries" | "left"> {
@@ -106,19 +109,27 @@ interface Planned extends Pick<Installation, "settings" | "entries" | "left"> {
 
 function answer(
   { settings, entries, left, changed, notes = [] }: Planned,
-  host: HostName,
+  { host, cwd }: InstallPlace,
   { dryRun: dry }: Flags["flags"],
   done: string,
 ) {
   const untried = [...new Set(entries.map(({ event }) => event))].filter((event) => !isTried(host, event));
   const lines = [
-    ...entries.map(({ event, matcher, hook }) => `  ${[event, matcher].filter(Boolean).join(" ")}: ${hook.command}\n`),
+    ...entries.map(({ event, matcher, hook }) =>
+      `  ${[event, matcher].filter(Boolean).join(" ")}: ${shortLine(hook.command, cwd)}\n`
+    ),
     ...left.map(({ name, why }) => `  left out ${name}: ${why}\n`),
     ...untried.map((event) => `  ${event} is known by the documents of ${host} alone: no run here has shown it\n`),
     ...notes.map((note) => `  ${note}\n`),
     `${settings}: ${!changed ? "nothing to change" : dry ? `would be ${done}` : done}\n`,
   ];
   return { data: { settings, changed, written: changed && !dry, entries, left, untried, notes }, text: lines.join("") };
+}
+
+/** A line as a person reads it: how it finds crochet, and what it says without, is in the file and in --json. */
+function shortLine(line: string, cwd: string): string {
+  const file = installedFile(line, realOr(cwd));
+  return file === undefined ? line : `crochet hook ${shellWord(pathFrom(realOr(cwd), file))}`;
 }
 
 const INSTALL: Usage = {
@@ -146,7 +157,7 @@ export const install = {
       const how = { runtime: runtime as keyof typeof RUNTIMES | undefined, belt: noBelt !== true };
       const plan = form === "mod" ? await planMod(found, to, place, how) : await planPlugin(found, to, place);
       const notes = read.flags.dryRun ? plan.notes : writePlugin(plan, folder, to, io.env);
-      return answer({ ...plan, notes, changed: true }, place.host, read.flags, "written");
+      return answer({ ...plan, notes, changed: true }, place, read.flags, "written");
     }
     const plan = await planInstall(found, place);
     const { data, text } = finish(plan, asked, read.flags, "written");
@@ -171,7 +182,7 @@ export const uninstall = {
       const { to } = asked.plugin;
       const changed = removePlugin(to, asked.place.cwd, read.flags.dryRun === true);
       const plan = { settings: to, entries: [], left: [], changed };
-      return answer(plan, asked.place.host, read.flags, "removed");
+      return answer(plan, asked.place, read.flags, "removed");
     }
     return finish(await planUninstall(asked.folder, asked.place), asked, read.flags, "restored");
   }),

@@ -10,6 +10,7 @@ import type { HookEnv, HookRecord } from "../../core/hook.ts";
 import { isObject, parsed } from "../../core/json.ts";
 import { type Block, isToolResult, textOf, type ToolResultBlock } from "../../core/messages.ts";
 import type { Opinion } from "../../core/verdict.ts";
+import { plainFields } from "../../hooks/event-fields.ts";
 import { hookFiles } from "../../hooks/hook-files.ts";
 import { type HookFile, loadHook, loadMessage, readHookFile } from "../../hooks/discover.ts";
 import { claude } from "../../hooks/hosts/claude.ts";
@@ -223,8 +224,13 @@ function eventFor(
     ...(sub && { parent_agent_id: ids.session_id }),
   };
   const base = wireInput({ ...sample, ...stamp } as unknown as AnyEvent, cwd, {}, file.event);
+  const fields = [
+    ...Object.keys({ ...base, ...given }),
+    ...plainFields(file.on.event)?.map(([name, { wire }]) => wire ?? name) ?? [],
+    ...SETTABLE,
+  ];
   const wire = structuredClone({ ...base, ...given }) as Json;
-  for (const set of sets) change(wire, set);
+  for (const set of sets) change(wire, set, fields);
   const heard = readEvent(wire, claude);
   if (!heard) throw new UsageError(`Cannot fire '${wire.hook_event_name}' as there is no such event`);
   const { transcript_path, prompt_id, permission_mode } = wire;
@@ -233,10 +239,17 @@ function eventFor(
   return { fired, stdin: wire };
 }
 
-function change(wire: Json, set: string): void {
+/** What hosts send with an event at times. */
+const SETTABLE = ["prompt_id", "permission_mode", "effort", "agent_id", "agent_type", "error", "is_interrupt"];
+
+function change(wire: Json, set: string, fields: readonly string[]): void {
   const at = set.indexOf("=");
   if (at < 1) throw new UsageError(`Cannot read --set ${set} as it is not path=value: tool_input.command='ls'`);
   const keys = set.slice(0, at).split(".");
+  if (!fields.includes(keys[0]!)) {
+    const all = [...new Set(fields)].join(", ");
+    throw new UsageError(`Cannot set '${keys[0]}' as ${wire.hook_event_name} has no such field: expected ${all}`);
+  }
   const last = keys.pop()!;
   let inside = wire;
   for (const key of keys) {

@@ -111,6 +111,9 @@ export function parseFileName(file: string, options: { executable?: boolean } = 
   if (read) {
     throw bad("it is a list of hooks", `it is read ${read}; 'crochet hooks check' tries each hook that it lists`);
   }
+  if (!known && isData(file) && (!options.executable || file.includes("."))) {
+    throw bad("it is not a hook", "begin its name with '_', or keep it elsewhere");
+  }
   if (!known && !options.executable) {
     const ext = /\.[^.]*$/.exec(file)?.[0];
     throw bad(

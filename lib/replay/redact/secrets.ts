@@ -242,7 +242,9 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
   {
     kind: "key",
     name: "random word",
-    find: /(?:(?<![\w+=\\-]|sha\d{1,3}-[\w+/=]*)|(?<=\\[nrtbf]))[A-Za-z0-9][\w+=-]{19,255}(?![\w+=-])/,
+    // The digests of lock files (`sha512-…`, `h1:…` of go.sum) are public.
+    find:
+      /(?:(?<![\w+=\\-]|(?:sha\d{1,3}-|\bh1:)[\w+/=]*)|(?<=\\[nrtbf]))(?!sha\d{1,3}-[\w+/=]{27})[A-Za-z0-9][\w+=-]{19,255}(?![\w+=-])/,
     accepts: (found) => looksRandom(found) && !isPublic(found) && !isStandIn(found),
   },
 ];
