@@ -1,12 +1,11 @@
 import { readFileSync } from "node:fs";
 import { sha256 } from "../runtime/sha256.ts";
 import { endTone } from "./view-calls.ts";
-import type { PageData, Pair, Section, View, WholeView } from "./shape.ts";
+import type { Pair, View, WholeView } from "./shape.ts";
 
-/** How many rows come before the script: enough for the first screen, however long the run. */
+/** How many rows, and about how many characters of them, come before the script: enough for the first screen. */
 const FIRST_ROWS = 60;
-/** Sections of neighbouring rows are parsed together, about this many characters at a time. */
-const CHUNK = 100_000;
+const FIRST_LENGTH = 100_000;
 
 /** A run as one self-contained HTML file. */
 export function runPage(view: WholeView): string {
@@ -33,18 +32,16 @@ interface Page {
  */
 function page({ entry, title, frame, runs, pairs }: Page): string {
   const { style, script } = pageAssets(entry);
-  const parts = runs.map((run) => chunks(run.sections));
-  const sections = (from: number, to?: number) =>
-    parts.flatMap((part, i) => part.slice(from, to).map(([at, rows]) => json(`sections-${i}-${at}`, rows)));
+  const part = ({ rows, sections }: WholeView, from: number, to?: number) => ({
+    rows: rows.slice(from, to),
+    sections: sections.slice(from, to),
+  });
   return wholePage({ title, style, script }, [
     frame,
-    ...runs.map((run, i) => json(`view-${i}`, headOf(run))),
-    ...sections(0, 1),
-    json("starts", parts.map((part) => part.map(([at]) => at))),
+    ...runs.map((run, i) => json(`view-${i}`, { ...run, ...part(run, 0, firstRows(run)) })),
     ...(pairs ? [json("pairs", pairs)] : []),
     `<script>${script}</script>`,
-    ...runs.map((run, i) => json(`rows-${i}`, run.rows.slice(FIRST_ROWS))),
-    ...sections(1),
+    ...runs.map((run, i) => json(`rest-${i}`, part(run, firstRows(run)))),
   ]);
 }
 
@@ -81,27 +78,14 @@ export function wholePage(
   ].join("\n");
 }
 
-function headOf({ sections: _, rows, ...view }: WholeView): PageData {
-  return { ...view, rows: rows.slice(0, FIRST_ROWS), count: rows.length };
-}
-
-/** Neighbouring rows' sections, with the index of the first row of each chunk. */
-function chunks(sections: WholeView["sections"]): [number, (readonly Section[])[]][] {
-  const all: [number, (readonly Section[])[]][] = [];
-  let size = CHUNK;
+/** How many rows stand before the script. */
+function firstRows({ sections }: WholeView): number {
+  let length = 0;
   for (const [i, row] of sections.entries()) {
-    if (size >= CHUNK) {
-      all.push([i, []]);
-      size = 0;
-    }
-    all.at(-1)![1].push(row);
-    size += row.reduce((sum, section) => sum + sizeOf(section), 0);
+    if (i === FIRST_ROWS || length > FIRST_LENGTH) return i;
+    length += JSON.stringify(row).length;
   }
-  return all;
-}
-
-function sizeOf(section: Section): number {
-  return "text" in section ? section.text.length + 40 : JSON.stringify(section).length;
+  return sections.length;
 }
 
 /** Data for the script, without any `<`, so that no text can end the element or open a comment. */
@@ -166,6 +150,7 @@ ${notes(view)}
 </section>
 <div class="bar"><div class="tabs" role="tablist" id="tabs"></div><div class="filters" id="filters"></div></div>
 <div id="list"></div>
+<p class="empty" id="no-edits" hidden>No file was changed by a tool in this run</p>
 <div id="hooks" hidden></div>
 </main>
 ${foot()}`;
@@ -192,13 +177,12 @@ function head(title: string, status: string): string {
 ${LOGO}
 <h1 title="${escapeHtml(title)}">${escapeHtml(title)}</h1>
 ${status}
-<div class="search"><input id="search" type="search" placeholder="Search" aria-label="Search the run" autocomplete="off" spellcheck="false"><kbd>/</kbd><output id="found"></output></div>
-<button type="button" id="help-open" title="Keys (?)" aria-label="Keys">?</button>
+<button type="button" popovertarget="help" title="Keys (?)" aria-label="Keys">?</button>
 </header>`;
 }
 
 function foot(): string {
-  return `<dialog id="help" aria-label="Keys"></dialog>
+  return `<div id="help" popover aria-label="Keys"></div>
 <noscript><p class="note">Allow scripts on this page to see the run</p></noscript>`;
 }
 

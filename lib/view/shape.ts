@@ -137,13 +137,7 @@ export interface View {
   readonly totals: Totals;
 }
 
-/** The part of a view that the page's script reads first. */
-export interface PageData extends View {
-  /** How many rows there are; most of them come after the script. */
-  readonly count: number;
-}
-
-/** A view with the sections of each row, in the rows' order. */
+/** A view with the sections of each row, in the rows' order. On a page: of the first rows. */
 export interface WholeView extends View {
   readonly sections: readonly (readonly Section[])[];
 }

@@ -61,17 +61,12 @@ function drawMeasures() {
 whenWhole(() => {
   for (const run of runs) run.complete();
   const pairs = new Pairs(runs);
-  pairs.begin();
   startKeys([
     [["j", "ArrowDown"], "next pair", () => pairs.step(1)],
     [["k", "ArrowUp"], "previous pair", () => pairs.step(-1)],
     [["x", "d"], "next difference", () => pairs.step(1, true)],
     [["X", "D"], "previous difference", () => pairs.step(-1, true)],
     [["Enter", "o"], "open or close the pair", () => pairs.toggleSelected()],
-    [["/"], "search", () => byId("search").focus()],
-    [["n"], "next match", () => pairs.search.step(1)],
-    [["N"], "previous match", () => pairs.search.step(-1)],
-    [["Escape"], "clear the search", () => pairs.search.clear()],
   ]);
   performance.mark("whole");
 });

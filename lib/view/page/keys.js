@@ -5,18 +5,17 @@ import { byId, el } from "./dom.js";
  */
 
 /** @type {Record<string, string>} */
-const SHOWN = { ArrowDown: "↓", ArrowUp: "↑", Escape: "Esc" };
+const SHOWN = { ArrowDown: "↓", ArrowUp: "↑" };
 
 /**
- * Handles keys and lists them under `?`. Keys typed into a field belong to the field.
+ * Handles keys and lists them under `?`.
  *
  * @param {readonly Key[]} keys
  */
 export function startKeys(keys) {
-  const help = /** @type {HTMLDialogElement} */ (byId("help"));
-  const toggle = () => help.open ? help.close() : help.showModal();
+  const help = byId("help");
   /** @type {readonly Key[]} */
-  const all = [...keys, [["?"], "this list", toggle]];
+  const all = [...keys, [["?"], "this list", () => help.togglePopover()]];
   help.replaceChildren(
     el("h2", {}, "Keys"),
     el(
@@ -28,18 +27,13 @@ export function startKeys(keys) {
       ]),
     ),
   );
-  help.addEventListener("click", (event) => event.target === help && help.close());
-  byId("help-open").addEventListener("click", toggle);
   const acts = new Map(all.flatMap(([names, , act]) => names.map((name) => /** @type {const} */ ([name, act]))));
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
-    if (typing && event.key !== "Escape") return;
-    if (help.open && event.key !== "?") return;
-    // Enter presses a focused button anyway.
-    if (event.key === "Enter" && event.target instanceof HTMLElement && event.target.closest("button, a, summary")) {
-      return;
-    }
+    if (help.matches(":popover-open") && event.key !== "?") return;
+    // These have keys of their own.
+    const focused = event.target instanceof HTMLElement && event.target.closest("button, a, summary, input, select");
+    if (focused && (event.key === "Enter" || focused instanceof HTMLSelectElement)) return;
     const act = acts.get(event.key);
     if (!act) return;
     event.preventDefault();

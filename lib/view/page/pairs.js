@@ -1,7 +1,6 @@
 import { byId, el, many } from "./dom.js";
 import { List } from "./list.js";
 import { drawRow } from "./row.js";
-import { findRows, highlight, Search } from "./search.js";
 
 /** @import { RunData } from "./data.js" */
 /** @import { Pair } from "../shape.ts" */
@@ -11,100 +10,51 @@ export class Pairs {
   #runs;
   /** @type {readonly Pair[]} */
   #pairs = JSON.parse(byId("pairs").textContent ?? "[]");
-  /** @type {List} */
-  #list;
-  #onlyDifferences = false;
+  #list = new List();
 
   /** @param {readonly [RunData, RunData]} runs */
   constructor(runs) {
     this.#runs = runs;
-    this.#list = new List(byId("list"), {
-      draw: (index) => this.#draw(index),
-      open: (index) => {
-        const { a, b, same } = /** @type {Pair} */ (this.#pairs[index]);
-        return !same || (runs[0].rows[a]?.open ?? runs[1].rows[b]?.open ?? false);
-      },
-    });
-    this.#list.onDrawn = () => this.#markSoon();
-    this.search = new Search({
-      find: (wanted) => this.#find(wanted),
-      found: () => this.#markSoon(),
-      go: (index) => this.#go(index),
-      selected: () => this.#list.selected,
-    });
-  }
-
-  /** @param {string} wanted */
-  #find(wanted) {
-    const [a, b] = this.#runs.map((run) => new Set(findRows(run, wanted)));
-    return [...this.#pairs.keys()].filter((index) => {
-      const pair = /** @type {Pair} */ (this.#pairs[index]);
-      return a?.has(pair.a) || b?.has(pair.b);
-    });
-  }
-
-  begin() {
     const differing = this.#pairs.filter(({ same }) => !same).length;
-    const box = el("input", {
-      type: "checkbox",
-      change: () => {
-        this.#onlyDifferences = !this.#onlyDifferences;
-        this.show();
-      },
-    });
-    byId("filters").replaceChildren(el("label", {}, box, "differences only"));
+    /** @param {{ target: HTMLInputElement }} event */
+    const change = ({ target }) => this.#show(target.checked);
+    byId("filters").replaceChildren(el("label", {}, el("input", { type: "checkbox", change }), "differences only"));
     byId("tabs").replaceChildren(
       el("p", { class: "verdict" }, differing === 0 ? "No differences" : many(differing, "difference")),
     );
-    this.search.begin();
-    byId("list").addEventListener("click", (event) => {
-      const pair = event.target instanceof Element && event.target.closest(".pair");
-      if (pair) this.#list.select(Number(pair.id.slice("pair-".length)) - 1);
-    });
+    this.#list.draw(new Map(this.#pairs.map((pair, index) => [index, this.#draw(pair, index)])));
+    if ("highlights" in CSS) CSS.highlights.set("differs", new Highlight(...differingLines(byId("list"))));
     addEventListener("hashchange", () => this.#follow());
-    this.show();
     this.#follow();
   }
 
-  show() {
-    this.#list.show(
-      [...this.#pairs.keys()].filter((index) => !this.#onlyDifferences || this.#pairs[index]?.same === false),
-    );
+  /** @param {boolean} onlyDifferences */
+  #show(onlyDifferences) {
+    this.#list.show((index) => !onlyDifferences || this.#pairs[index]?.same === false);
   }
 
   /**
+   * @param {Pair} pair
    * @param {number} index
-   * @returns {HTMLElement}
    */
-  #draw(index) {
-    const { a, b, same } = /** @type {Pair} */ (this.#pairs[index]);
-    const sides = /** @type {const} */ ([a, b]).map((row, side) =>
-      row < 0 ? el("div", { class: "none" }) : drawRow(/** @type {RunData} */ (this.#runs[side]), row, {
-        open: this.#list.isOpen(index),
-        toggle: () => this.#list.toggle(index),
-        anchor: `pair-${index + 1}`,
-      })
+  #draw({ a, b, same }, index) {
+    const open = !same || (this.#runs[0].rows[a]?.open ?? this.#runs[1].rows[b]?.open ?? false);
+    const id = `pair-${index + 1}`;
+    const sides = [a, b].map((row, side) =>
+      row < 0
+        ? el("div", { class: "none" })
+        : drawRow(/** @type {RunData} */ (this.#runs[side]), row, { open, anchor: id })
     );
+    const bodies = sides.map((side) => /** @type {HTMLDetailsElement | null} */ (side.querySelector(".row-body")));
+    for (const [one, other] of [bodies, bodies.toReversed()]) {
+      one?.addEventListener("toggle", () => other && (other.open = one.open));
+    }
     const kind = same ? "same" : a < 0 ? "differs only-b" : b < 0 ? "differs only-a" : "differs";
-    return el("div", { class: `pair ${kind}`, id: `pair-${index + 1}` }, ...sides);
+    return el("div", { class: `pair ${kind}`, id }, ...sides);
   }
 
   toggleSelected() {
-    this.#list.toggle(this.#list.selected);
-  }
-
-  /**
-   * @param {number} index
-   * @param {ScrollLogicalPosition} [where]
-   */
-  #go(index, where = "center") {
-    if (!this.#list.has(index)) {
-      this.#onlyDifferences = false;
-      this.show();
-    }
-    this.#list.select(index);
-    this.#list.reveal(index, where);
-    history.replaceState(null, "", `#pair-${index + 1}`);
+    this.#list.toggleSelected();
   }
 
   /**
@@ -112,24 +62,13 @@ export class Pairs {
    * @param {boolean} [differing]
    */
   step(by, differing = false) {
-    const next = this.#list.next(by, (index) => !differing || this.#pairs[index]?.same === false);
-    if (next !== undefined) this.#go(next, differing ? "center" : "nearest");
-  }
-
-  #pending = 0;
-
-  /** Marks what was searched for, and the lines that only one side of a pair has. */
-  #markSoon() {
-    cancelAnimationFrame(this.#pending);
-    this.#pending = requestAnimationFrame(() => {
-      highlight(byId("list"), this.search.wanted);
-      if ("highlights" in CSS) CSS.highlights.set("differs", new Highlight(...differingLines(byId("list"))));
-    });
+    this.#list.step(by, (index) => !differing || this.#pairs[index]?.same === false);
   }
 
   #follow() {
     const number = Number(/^#pair-(\d+)$/.exec(location.hash)?.[1] ?? 0);
-    if (number > 0 && number <= this.#pairs.length) this.#go(number - 1);
+    if (byId(`pair-${number}`)?.hidden) byId("filters").querySelector("input")?.click();
+    this.#list.go(number - 1);
   }
 }
 

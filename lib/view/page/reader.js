@@ -2,7 +2,6 @@ import { byId, el } from "./dom.js";
 import { drawHooks } from "./hooks.js";
 import { List } from "./list.js";
 import { drawRow } from "./row.js";
-import { findRows, highlight, Search } from "./search.js";
 
 /** @import { RunData } from "./data.js" */
 /** @import { Row } from "../shape.ts" */
@@ -14,42 +13,29 @@ export class Reader {
   #data;
   /** @type {Tab} */
   #tab = "conversation";
-  /** @type {List} */
-  #list;
   #quiet = false;
   /** @type {number | undefined} only the rows of this agent */
   #agent;
-  /** @type {(row: number) => void} */
-  onSelect = () => {};
+  list = new List();
 
   /** @param {RunData} data */
   constructor(data) {
     this.#data = data;
-    this.#list = new List(byId("list"), {
-      draw: (index) => this.#draw(index),
-      open: (index) => this.#tab === "edits" || /** @type {Row} */ (data.rows[index]).open,
-    });
-    this.#list.onDrawn = () => this.#highlightSoon();
-    this.search = new Search({
-      find: (wanted) => findRows(data, wanted),
-      found: () => highlight(byId("list"), this.search.wanted),
-      go: (row) => {
-        this.go(row);
-        this.#list.toggle(row, true);
-      },
-      selected: () => this.#list.selected,
-    });
+    this.draw();
   }
 
-  /** Handles clicks, search and links, once all rows are loaded. */
-  begin() {
+  /** Draws the rows that are loaded. */
+  draw() {
+    const { rows } = this.#data;
+    const indexes = [...rows.keys()].filter((index) => rows[index]?.about === undefined);
+    this.list.draw(new Map(indexes.map((index) => [index, drawRow(this.#data, index)])));
     this.show(this.#tab);
-    this.search.begin();
+  }
+
+  /** Follows links, once all rows are loaded. */
+  begin() {
+    this.draw();
     addEventListener("hashchange", () => this.#follow());
-    byId("list").addEventListener("click", (event) => {
-      const row = event.target instanceof Element && event.target.closest("[data-row]");
-      if (row) this.select(Number(row.getAttribute("data-row")));
-    });
     this.#follow();
   }
 
@@ -60,9 +46,12 @@ export class Reader {
     byId("list").hidden = tab === "hooks";
     byId("hooks").hidden = tab !== "hooks";
     if (tab === "hooks") byId("hooks").replaceChildren(...drawHooks(this.#data));
-    else this.#list.show([...rows.keys()].filter((index) => this.#isShown(/** @type {Row} */ (rows[index]))));
-    if (tab === "edits" && this.#list.items.length === 0) {
-      byId("list").replaceChildren(el("p", { class: "empty" }, "No file was changed by a tool in this run"));
+    else this.list.show((index) => this.#isShown(/** @type {Row} */ (rows[index])));
+    byId("no-edits").hidden = tab !== "edits" || view.totals.edits > 0;
+    if (tab === "edits") {
+      for (const details of byId("list").querySelectorAll(".row:not([hidden]) > .what > details")) {
+        details.setAttribute("open", "");
+      }
     }
     /** @param {Tab} name @param {string} words @param {number} [count] */
     const button = (name, words, count) =>
@@ -78,7 +67,6 @@ export class Reader {
       button("hooks", "Hooks", view.hooks.length),
     );
     byId("filters").replaceChildren(...this.#filters());
-    this.#highlightSoon();
   }
 
   #filters() {
@@ -109,50 +97,26 @@ export class Reader {
   /** @param {Row} row */
   #isShown(row) {
     if (this.#agent !== undefined && row.agent !== this.#agent) return false;
-    if (this.#tab === "edits") return row.edit !== undefined;
-    return row.about === undefined && (this.#quiet || row.tone !== "quiet");
-  }
-
-  /**
-   * @param {number} index
-   * @returns {HTMLElement}
-   */
-  #draw(index) {
-    return drawRow(this.#data, index, {
-      open: this.#list.isOpen(index),
-      toggle: () => this.#list.toggle(index),
-    });
-  }
-
-  toggleSelected() {
-    if (this.#tab !== "hooks") this.#list.toggle(this.#list.selected);
-  }
-
-  /** @param {number} index */
-  select(index) {
-    if (index === this.#list.selected) return;
-    this.#list.select(index);
-    this.onSelect(index);
+    return this.#tab === "edits" ? row.edit !== undefined : this.#quiet || row.tone !== "quiet";
   }
 
   /**
    * Shows a row, and changes the tab and filters that hide it.
    *
    * @param {number} index
-   * @param {ScrollLogicalPosition} where
    * @returns {void}
    */
-  go(index, where = "center") {
+  go(index) {
     const row = this.#data.rows[index];
     if (!row) return;
-    if (row.about !== undefined) return this.go(row.about, where);
-    if (this.#tab === "hooks" || (this.#tab === "edits" && row.edit === undefined)) this.#tab = "conversation";
-    if (row.tone === "quiet") this.#quiet = true;
-    if (row.agent !== this.#agent) this.#agent = undefined;
-    if (!this.#list.has(index) || byId("list").hidden) this.show(this.#tab);
-    this.select(index);
-    this.#list.reveal(index, where);
-    history.replaceState(null, "", `#${row.key}`);
+    if (row.about !== undefined) return this.go(row.about);
+    if (this.#tab === "hooks" || !this.#isShown(row)) {
+      if (row.edit === undefined || this.#tab === "hooks") this.#tab = "conversation";
+      if (row.tone === "quiet") this.#quiet = true;
+      if (row.agent !== this.#agent) this.#agent = undefined;
+      this.show(this.#tab);
+    }
+    this.list.go(index);
   }
 
   /**
@@ -161,16 +125,7 @@ export class Reader {
    */
   step(by, wanted = () => true) {
     if (this.#tab === "hooks") this.show("conversation");
-    const next = this.#list.next(by, (index) => wanted(/** @type {Row} */ (this.#data.rows[index])));
-    if (next !== undefined) this.go(next, "nearest");
-  }
-
-  #pending = 0;
-
-  #highlightSoon() {
-    if (this.search.wanted === "") return;
-    cancelAnimationFrame(this.#pending);
-    this.#pending = requestAnimationFrame(() => highlight(byId("list"), this.search.wanted));
+    this.list.step(by, (index) => wanted(/** @type {Row} */ (this.#data.rows[index])));
   }
 
   /** Goes to the row or hook in the address. */
@@ -179,10 +134,7 @@ export class Reader {
     if (key.startsWith("hook-")) {
       this.show("hooks");
       document.getElementById(key)?.scrollIntoView({ block: "center" });
-      return;
-    }
-    const index = this.#data.keys.get(key);
-    if (index !== undefined) this.go(index);
+    } else this.go(this.#data.rows.findIndex((row) => row.key === key));
   }
 }
 

@@ -5,38 +5,33 @@ import { drawLedger, drawSection } from "./sections.js";
 /** @import { Row } from "../shape.ts" */
 
 /**
- * @typedef {object} RowOptions
- * @property {boolean} open
- * @property {() => void} toggle
- * @property {string} [anchor] the target of a link to the row, if it is not the row itself
- */
-
-/**
- * Draws one row: a line that says what happened and, if it is open, its sections.
+ * Draws one row: a line that says what happened, which opens its sections.
  *
  * @param {RunData} data
  * @param {number} index
- * @param {RowOptions} options
+ * @param {{ open?: boolean, anchor?: string }} [options] the anchor is the target of a link to the row, if it is not the row itself
  */
-export function drawRow(data, index, options) {
+export function drawRow(data, index, { open, anchor } = {}) {
   const row = /** @type {Row} */ (data.rows[index]);
-  const { open } = options;
   const line = el(
-    "div",
+    "summary",
     // A click that selects text must not close the row.
-    { class: "line", click: () => getSelection()?.toString() || options.toggle() },
-    ...headOf(data, row, open),
-    el("span", { class: "meta" }, ...metaOf(row)),
+    { click: (event) => getSelection()?.toString() && event.preventDefault() },
+    el("div", { class: "line" }, ...headOf(data, row), el("span", { class: "meta" }, ...metaOf(row))),
+    ...hooksOf(data, row),
   );
   const box = el(
     "article",
     {
       class: `row ${row.kind === "note" ? "remark" : row.kind} ${row.tone}`,
-      id: options.anchor === undefined ? row.key : undefined,
-      "data-row": index,
+      id: anchor === undefined ? row.key : undefined,
     },
-    el("a", { class: "at", href: `#${options.anchor ?? row.key}`, title: "Link to this row" }, clock(row.at)),
-    el("div", { class: "what" }, line, ...hooksOf(data, row), open && bodyOf(data, index)),
+    el("a", { class: "at", href: `#${anchor ?? row.key}`, title: "Link to this row" }, clock(row.at)),
+    el(
+      "div",
+      { class: "what" },
+      el("details", { class: "row-body", open: open ?? row.open }, line, bodyOf(data, index)),
+    ),
   );
   if (row.agent > 0) {
     box.classList.add("sub");
@@ -49,10 +44,9 @@ export function drawRow(data, index, options) {
 /**
  * @param {RunData} data
  * @param {Row} row
- * @param {boolean} open
  * @returns {(Node | string | false | undefined)[]}
  */
-function headOf(data, row, open) {
+function headOf(data, row) {
   const agent = row.agent > 0 && el("span", { class: "agent" }, data.view.agents[row.agent]?.name);
   const name = el("b", { class: "name" }, row.name);
   switch (row.kind) {
@@ -73,8 +67,7 @@ function headOf(data, row, open) {
         agent,
         name,
         el("span", { class: "text" }, row.line),
-        // What an open row shows in full.
-        !open && !row.edit && row.result && el("span", { class: "text result" }, row.result),
+        !row.edit && row.result && el("span", { class: "text result" }, row.result),
       ];
   }
 }
@@ -128,9 +121,8 @@ function hooksOf(data, row) {
  */
 function bodyOf(data, index) {
   const row = /** @type {Row} */ (data.rows[index]);
-  const sections = data.sections(index);
-  if (!sections) return el("div", { class: "body" }, "…");
-  const ledgers = (row.fires ?? []).flatMap((fire) => data.sections(fire) ?? []);
+  const sections = data.sections[index] ?? [];
+  const ledgers = (row.fires ?? []).flatMap((fire) => data.sections[fire] ?? []);
   if (sections.length + ledgers.length === 0) return undefined;
   return el(
     "div",

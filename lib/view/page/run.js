@@ -11,7 +11,6 @@ const TABS = /** @type {const} */ (["conversation", "edits", "hooks"]);
 const data = new RunData(0);
 byId("stats").replaceChildren(...drawStats());
 const reader = new Reader(data);
-reader.show("conversation");
 performance.mark("first-rows");
 
 whenWhole(() => {
@@ -20,7 +19,7 @@ whenWhole(() => {
   const go = (row) => reader.go(row);
   const timeline = new Timeline(data, go);
   const chart = new Chart(data, go);
-  reader.onSelect = (row) => {
+  reader.list.onSelect = (row) => {
     timeline.select(row);
     chart.select(row);
   };
@@ -32,13 +31,9 @@ whenWhole(() => {
     [["K"], "previous model call", () => reader.step(-1, (row) => row.kind === "call")],
     [["e"], "next edit", () => reader.step(1, (row) => row.edit !== undefined)],
     [["x"], "next problem or denial", () => reader.step(1, (row) => row.tone === "bad" || row.tone === "denied")],
-    [["Enter", "o"], "open or close the row", () => reader.toggleSelected()],
-    [["/"], "search", () => byId("search").focus()],
-    [["n"], "next match", () => reader.search.step(1)],
-    [["N"], "previous match", () => reader.search.step(-1)],
+    [["Enter", "o"], "open or close the row", () => reader.list.toggleSelected()],
     [["1", "2", "3"], TABS.join(", "), (key) => reader.show(TABS[Number(key) - 1] ?? "conversation")],
     [["0"], "the whole timeline", () => timeline.whole()],
-    [["Escape"], "clear the search", () => reader.search.clear()],
   ]);
   performance.mark("whole");
 });

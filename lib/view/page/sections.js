@@ -2,9 +2,9 @@ import { duration, el } from "./dom.js";
 
 /** @import { DiffHunk, Section } from "../shape.ts" */
 
-/** Longer texts are cut until the user clicks for the rest. */
+/** Of longer texts the beginning is shown until the reader opens the rest. */
 const SHOWN_LINES = 14;
-const SHOWN_LENGTH = 4000;
+const SHOWN_LENGTH = 1500;
 
 /**
  * @param {Section} section
@@ -17,7 +17,7 @@ export function drawSection(section) {
     case "thinking":
       return el("details", { class: "thinking" }, el("summary", {}, "Thinking"), drawWords(section.text));
     case "output":
-      return titled(section.title, section.bad ? "output failed" : "output", clipped(section.text));
+      return titled(section.title, section.bad ? "output failed" : "output", printed(section.text));
     case "fields":
       return foldable(section.title, drawFields(section.fields), section.fields);
     case "diff":
@@ -56,39 +56,32 @@ const CONTROLS =
   /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])|[\u0000-\u0008\u000b-\u001f\u007f]/g;
 
 /**
- * A text as it was printed, cut if it is long.
+ * A text as it was printed.
  *
  * @param {string} raw
  */
-function clipped(raw) {
+function printed(raw) {
   const text = raw.replace(CONTROLS, "");
   if (text === "") return el("pre", {}, el("i", {}, "nothing"));
-  const end = Math.min(SHOWN_LENGTH, text.split("\n", SHOWN_LINES).join("\n").length);
-  const pre = el("pre", {}, text.slice(0, end));
-  return el("div", {}, pre, end < text.length && showAll(() => pre.replaceChildren(text)));
+  const isLong = text.length > SHOWN_LENGTH || text.split("\n", SHOWN_LINES + 1).length > SHOWN_LINES;
+  return clipped(el("pre", {}, text), isLong);
 }
 
 /**
- * The button below a text that is cut: it shows the rest and is gone.
+ * A long content is cut by the style until the reader opens it; all of it is on the page, for the browser to find.
  *
- * @param {() => void} show
+ * @param {HTMLElement} content
+ * @param {boolean} isLong
  */
-function showAll(show) {
-  const button = el("button", {
-    type: "button",
-    class: "more",
-    click: () => {
-      button.remove();
-      show();
-    },
-  }, "Show all");
-  return button;
+function clipped(content, isLong) {
+  if (!isLong) return content;
+  return el("div", { class: "clipped" }, content, el("details", {}, el("summary", {}, "Show all")));
 }
 
 /** @param {readonly (readonly [string, string])[]} fields */
 function drawFields(fields) {
   if (fields.length === 0) return el("pre", {}, el("i", {}, "nothing"));
-  return el("dl", {}, ...fields.flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, clipped(text))]));
+  return el("dl", {}, ...fields.flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, printed(text))]));
 }
 
 /** @param {Extract<Section, { as: "diff" }>} diff */
@@ -111,21 +104,16 @@ const SHOWN_CHANGES = 60;
 function drawHunk({ oldStart, newStart, lines }, index) {
   const box = el("div", { class: index > 0 ? "hunk next" : "hunk" });
   let old = oldStart, now = newStart;
-  /** @param {readonly string[]} part */
-  const add = (part) => {
-    for (const line of part) {
-      const sign = line[0] ?? " ";
-      const kind = sign === "+" ? "added" : sign === "-" ? "removed" : sign === "\\" ? "about" : "kept";
-      const number = sign === "+" ? now : old;
-      if (sign !== "+") old++;
-      if (sign !== "-") now++;
-      const shown = (sign === "+" ? newStart : oldStart) > 0 && sign !== "\\" ? String(number) : "";
-      box.append(el("div", { class: kind, "data-line": shown, "data-sign": sign }, line.slice(1) || "\u200b"));
-    }
-  };
-  add(lines.slice(0, SHOWN_CHANGES));
-  if (lines.length > SHOWN_CHANGES) box.append(showAll(() => add(lines.slice(SHOWN_CHANGES))));
-  return box;
+  for (const line of lines) {
+    const sign = line[0] ?? " ";
+    const kind = sign === "+" ? "added" : sign === "-" ? "removed" : sign === "\\" ? "about" : "kept";
+    const number = sign === "+" ? now : old;
+    if (sign !== "+") old++;
+    if (sign !== "-") now++;
+    const shown = (sign === "+" ? newStart : oldStart) > 0 && sign !== "\\" ? String(number) : "";
+    box.append(el("div", { class: kind, "data-line": shown, "data-sign": sign }, line.slice(1) || "\u200b"));
+  }
+  return clipped(box, lines.length > SHOWN_CHANGES);
 }
 
 /**
@@ -165,20 +153,7 @@ export function drawLedger({ event, runs }, open) {
  * @returns {HTMLElement}
  */
 function drawWords(text) {
-  const box = el("div", { class: "words" }, ...drawParts(text.slice(0, LONG_WORDS)));
-  if (text.length > LONG_WORDS) box.append(showAll(() => box.replaceChildren(...drawParts(text))));
-  return box;
-}
-
-/** A prompt may be a whole file: its beginning is shown until the user clicks for the rest. */
-const LONG_WORDS = 20_000;
-
-/**
- * @param {string} text
- * @returns {Node[]}
- */
-function drawParts(text) {
-  const box = el("div");
+  const box = el("div", { class: "words" });
   const parts = text.split(/^(?:```|~~~)(.*)$/m);
   // Between the fences: text, language, code, rest of the fence, text …
   for (let i = 0; i < parts.length; i += 4) {
@@ -186,8 +161,11 @@ function drawParts(text) {
     const code = parts[i + 2];
     if (code !== undefined) box.append(el("pre", { class: "code" }, code.replace(/^\n|\n$/g, "")));
   }
-  return [...box.childNodes];
+  return clipped(box, text.length > LONG_WORDS);
 }
+
+/** A prompt may be a whole file. */
+const LONG_WORDS = 20_000;
 
 /**
  * @param {HTMLElement} box
