@@ -10,7 +10,7 @@ import { EXIT, type Io, UsageError } from "./_io.ts";
 import { ASKING, RUN_FLAGS, runOptions } from "./_run-options.ts";
 import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
 import { permissionAsker, personAsker } from "./chat/chat-asking.ts";
-import { type ChatState, completed, isCommand, runCommand, worksAtOnce } from "./chat/commands.ts";
+import { type ChatState, isCommand, runCommand, worksAtOnce } from "./chat/commands.ts";
 import { History, PromptDesk } from "./chat/chat-desk.ts";
 import { hasPerson, type Key } from "./chat/keys.ts";
 import { Stage } from "./chat/stage.ts";
@@ -75,10 +75,7 @@ class Conversation {
       busy: () => this.#work !== undefined,
       interrupt,
       quit: (code) => this.#leave(code),
-      wipe: () => this.#stage.wipe(),
-      suspend: () => this.#stage.suspend(),
       atOnce: (line) => this.#atOnce(line),
-      complete: completed,
     });
     const onInterrupt = (key: Key) => key.name === "ctrl-c" ? this.#desk.press(key) : interrupt();
     this.#stage = new Stage({ io, cwd, onInterrupt, onGone: gone }, this.#desk);

@@ -15,13 +15,8 @@ interface PromptDeskOptions {
   readonly busy: () => boolean;
   readonly interrupt: () => void;
   readonly quit: (code: number) => void;
-  /** Wipes the screen. */
-  readonly wipe: () => void;
-  readonly suspend: () => void;
   /** Runs a command that needs no turn of its own; returns whether it did. */
   readonly atOnce: (text: string) => boolean;
-  /** Completes the beginning of a command. */
-  readonly complete: (text: string) => string | undefined;
 }
 
 /** A second Ctrl-C within this time quits. */
@@ -98,13 +93,6 @@ export class PromptDesk implements Desk {
         if (this.#editor.text !== "") break;
         if (!busy()) quit(EXIT.ok);
         else this.#note = "Esc interrupts, /quit leaves";
-        return;
-      case "ctrl-l":
-        return this.#options.wipe();
-      case "ctrl-z":
-        return this.#options.suspend();
-      case "tab":
-        this.#editor.set(this.#options.complete(this.#editor.text) ?? this.#editor.text);
         return;
       default:
     }

@@ -67,12 +67,6 @@ export function worksAtOnce(line: string): boolean {
   return found !== undefined && Object.hasOwn(COMMANDS, found.name) && COMMANDS[found.name]!.atOnce === true;
 }
 
-/** The command that a line begins, if only one matches. */
-export function completed(line: string): string | undefined {
-  const meant = Object.keys(COMMANDS).filter((name) => `/${name}`.startsWith(line));
-  return line.startsWith("/") && meant.length === 1 ? `/${meant[0]} ` : undefined;
-}
-
 /** Does what a line says, and prints what came of it; what goes wrong is one line. */
 export async function runCommand(line: string, chat: ChatState, signal: AbortSignal): Promise<void> {
   const { name, rest } = parse(line)!;

@@ -17,7 +17,6 @@ const ALSO: { readonly [name: string]: string } = {
 export class LineEditor {
   #text = "";
   #at = 0;
-  #killed = "";
 
   get text(): string {
     return this.#text;
@@ -40,7 +39,6 @@ export class LineEditor {
     const actions: { readonly [name: string]: () => void } = {
       text: () => insert(text),
       newline: () => insert("\n"),
-      "ctrl-y": () => insert(this.#killed),
       backspace: () => this.#replace(this.#before(), this.#at, ""),
       delete: () => this.#replace(this.#at, this.#after(), ""),
       left: () => this.#at = this.#before(),
@@ -49,9 +47,9 @@ export class LineEditor {
       "word-right": () => this.#at += /^\s*\S*/.exec(this.#text.slice(this.#at))![0].length,
       home: () => this.#at = this.#lineStart(),
       end: () => this.#at = this.#lineEnd(),
-      "ctrl-u": () => this.#kill(this.#lineStart(), this.#at),
-      "ctrl-k": () => this.#kill(this.#at, this.#lineEnd()),
-      "ctrl-w": () => this.#kill(this.#wordBefore(), this.#at),
+      "ctrl-u": () => this.#replace(this.#lineStart(), this.#at, ""),
+      "ctrl-k": () => this.#replace(this.#at, this.#lineEnd(), ""),
+      "ctrl-w": () => this.#replace(this.#wordBefore(), this.#at, ""),
     };
     actions[meant]?.();
     return meant in actions;
@@ -86,12 +84,6 @@ export class LineEditor {
   #replace(from: number, to: number, text: string): void {
     this.#text = this.#text.slice(0, from) + text + this.#text.slice(to);
     this.#at = from + text.length;
-  }
-
-  #kill(from: number, to: number): void {
-    if (from === to) return;
-    this.#killed = this.#text.slice(from, to);
-    this.#replace(from, to, "");
   }
 
   /** Where the character before the cursor begins: what a person sees as one is one. */

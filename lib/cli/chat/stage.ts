@@ -130,30 +130,6 @@ export class Stage {
     this.refresh();
   }
 
-  /** An empty screen. */
-  wipe(): void {
-    this.#screen.clear();
-    const { io } = this.#options;
-    (io.draw ?? io.out)("\u001b[2J\u001b[H");
-    this.refresh();
-  }
-
-  /** Gives the terminal to the shell until the process is called back. */
-  suspend(): void {
-    this.#keyboard?.close();
-    this.#screen.clear();
-    const back = () => {
-      clearTimeout(timer);
-      process.off("SIGCONT", back);
-      this.#keyboard = this.#listen();
-      this.refresh();
-    };
-    // Without a shell to return to, this process would never be continued.
-    const timer = setTimeout(back, 200);
-    process.once("SIGCONT", back);
-    process.kill(0, "SIGTSTP"); // The whole group: the process that started us must stop too, or the shell does not notice.
-  }
-
   /** Wipes what changes and gives the terminal back. */
   close(): void {
     clearInterval(this.#timer);
