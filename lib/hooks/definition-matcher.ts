@@ -5,7 +5,7 @@ import type { ResolvedName } from "../core/names.ts";
 import { expectEvent } from "../input/nearest.ts";
 import type { DefinitionMatcher } from "./definition.ts";
 import { listedNames, matcherOf } from "./file/hook-record.ts";
-import { compileGlob } from "./name-glob.ts";
+import { compileNameGlob } from "./name-glob.ts";
 import { SEED_TOOLS } from "./known-names.ts";
 import { type Projection, projection } from "./process/wire.ts";
 
@@ -29,7 +29,7 @@ export function conditionsOf(matcher: DefinitionMatcher, workspace: string, mist
   const conditions = [
     on("tool", "tools", (pattern) => matcherOf(withSeedNames(pattern))),
     on("path", "path_patterns", (glob) => pathGlob(glob, workspace)),
-    on("new_model", "model_patterns", compileGlob),
+    on("new_model", "model_patterns", compileNameGlob),
   ].filter((c) => c !== undefined);
   if (conditions.length === 0) return undefined;
   return (event) => {
@@ -74,7 +74,7 @@ function condition(field: string, patterns: readonly string[], tests: readonly T
 
 /** A pattern without '/' also means the file's own name; one that is not absolute also means a path from the workspace. */
 function pathGlob(pattern: string, workspace: string): TextTest {
-  const test = compileGlob(pattern);
+  const test = compileNameGlob(pattern);
   const byName = !pattern.includes("/");
   return (path) => {
     if (test(path) || (byName && test(basename(path)))) return true;

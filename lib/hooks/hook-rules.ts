@@ -7,7 +7,7 @@ import { runaway } from "../regex/runaway.ts";
 import type { HookFile } from "./discover.ts";
 import { HookLoadError } from "./file/load-error.ts";
 import { type KindParts, readHeader, recordBase } from "./file/hook-record.ts";
-import { compileGlob } from "./name-glob.ts";
+import { compileNameGlob } from "./name-glob.ts";
 import { type Projection, projection } from "./process/wire.ts";
 import { namesOf } from "./read-answer.ts";
 import { type Condition, fieldReader, type FieldTest, fieldText, isToolTest, type Rule } from "./rule.ts";
@@ -163,7 +163,7 @@ function comparison(test: FieldTest, file: string): Comparison {
       return (text) => text.includes(value);
     case "glob":
       try {
-        return compileGlob(value);
+        return compileNameGlob(value);
       } catch (error) {
         throw new HookLoadError(file, at, `it has a mistake: ${(error as Error).message}`);
       }

@@ -7,7 +7,7 @@ import { runaway } from "../regex/runaway.ts";
  *
  * @throws {TypeError} if a bracket is not closed, or its alternatives could take forever
  */
-export function compileGlob(pattern: string): (text: string) => boolean {
+export function compileNameGlob(pattern: string): (text: string) => boolean {
   const regex = new RegExp(`^(?:${translated(pattern)})$`);
   const why = runaway(regex);
   if (why !== undefined) throw new TypeError(`Cannot use glob '${pattern}' as ${why}`);

@@ -73,7 +73,8 @@ export async function glob(input: GlobInput, options: StandaloneOptions = {}): P
 
 async function globFiles(given: GlobInput, context: SearchContext): Promise<GlobResponse> {
   const { searchPlace, withoutHidden } = await import("./search/search-place.ts");
-  const { walk } = await import("./search/walk.ts");
+  const { needRipgrep } = await import("./search/ripgrep.ts");
+  const { listFiles } = await import("./search/search-files.ts");
   const { pattern, path } = await splitAbsolute(given, context);
   const place = await searchPlace(path, context);
   if (place.file !== undefined) {
@@ -82,11 +83,7 @@ async function globFiles(given: GlobInput, context: SearchContext): Promise<Glob
     });
   }
   const selection = selectGlobs([pattern]);
-  const found: string[] = [];
-  const { requireGit } = place;
-  for await (const path of walk(place.directory, { requireGit, signal: context.signal, enters: selection.enters })) {
-    if (selection.selects(path)) found.push(path);
-  }
+  const found = await listFiles(await needRipgrep(), { ...place, selection, signal: context.signal });
   const { files, withheld } = withoutHidden("Glob", found, (path) => path, place, context);
   const filenames = files.slice(0, MOST_FILES).map(place.shown);
   const truncated = files.length > MOST_FILES;

@@ -10,21 +10,7 @@ interface IgnoreRule {
 }
 
 /** What an ignore file says of a path: nothing (undefined), that it is ignored, or that it is kept (`!`). */
-export type IgnoreDecision = "ignore" | "keep" | undefined;
-
-/** The rules of an ignore file's text; a line that is not a glob is skipped, as by ripgrep. */
-export function parseIgnore(text: string): IgnoreRule[] {
-  const rules: IgnoreRule[] = [];
-  for (const line of text.replace(/^\uFEFF/, "").split("\n")) {
-    try {
-      const rule = parseIgnoreLine(line.replace(/\r$/, ""));
-      if (rule) rules.push(rule);
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error;
-    }
-  }
-  return rules;
-}
+type IgnoreDecision = "ignore" | "keep" | undefined;
 
 /** One line of an ignore file, undefined for a comment or an empty line; a throw says what is wrong with its glob. */
 export function parseIgnoreLine(given: string): IgnoreRule | undefined {
@@ -51,11 +37,11 @@ export function parseIgnoreLine(given: string): IgnoreRule | undefined {
   if (!anchored && !line.includes("/") && line !== "**") line = `**/${line}`;
   // `folder/**` is what the folder holds, not the folder itself.
   if (line.endsWith("/**")) line += "/*";
-  return { keep, onlyDirectories, matches: compileGlob(line) };
+  return { keep, onlyDirectories, matches: compilePathGlob(line) };
 }
 
 /** The last rule that fits decides, as in git. `path` is relative to the folder of the ignore file. */
-export function decide(rules: readonly IgnoreRule[], path: string, isDirectory: boolean): IgnoreDecision {
+function decide(rules: readonly IgnoreRule[], path: string, isDirectory: boolean): IgnoreDecision {
   for (let i = rules.length - 1; i >= 0; i--) {
     const rule = rules[i]!;
     if ((!rule.onlyDirectories || isDirectory) && rule.matches(path)) return rule.keep ? "keep" : "ignore";
@@ -67,8 +53,6 @@ export function decide(rules: readonly IgnoreRule[], path: string, isDirectory: 
 export interface GlobSelection {
   /** The same selection as lines of an ignore file, by which ripgrep can pass over the rest. */
   readonly lines: readonly string[];
-  /** Whether a folder may hold selected files. */
-  readonly enters: (path: string) => boolean;
   /** Whether a file is selected, its folders looked at too. */
   readonly selects: (path: string) => boolean;
 }
@@ -95,7 +79,6 @@ function selectionOf(globs: readonly string[]): GlobSelection {
   const enters = (path: string) => decide(rules, path, true) !== "ignore";
   return {
     lines,
-    enters,
     selects: (path) => {
       if (decide(rules, path, false) === "ignore") return false;
       for (let slash = path.indexOf("/"); slash >= 0; slash = path.indexOf("/", slash + 1)) {
@@ -144,7 +127,7 @@ const ANY = "[^/]", STAR = "[^/]*", PREFIX = "(?:/?|[^]*/)", SUFFIX = "/[^]*", I
  * stop at '/', `**` spans folders, `{a,b}` and `[a-z]`, backslash escapes. Other glob libraries speak other dialects, and
  * here two engines must agree.
  */
-export function compileGlob(glob: string): (path: string) => boolean {
+export function compilePathGlob(glob: string): (path: string) => boolean {
   const parts = parse([...bytewise(glob)]);
   const source = parts.length === 1 && parts[0] === PREFIX ? "[^]*" : parts.join("");
   const search = boundedSearch(new RegExp(`^(?:${source})$`));

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { ToolError } from "../../core/tool.ts";
 import type { GlobSelection } from "./ignore.ts";
 import { type RipgrepRun, runRipgrep } from "./ripgrep.ts";
-import { comparePaths, VERSION_CONTROL } from "./walk.ts";
 
 /** What to look for, where, and how much of it to give back. */
 export interface SearchRequest {
@@ -61,6 +60,22 @@ const LONGEST_LINE = 500;
 /** Bytes after which ripgrep may cut a line: no shorter line reaches LONGEST_LINE units. */
 const LONGEST_LINE_BYTES = 4 * LONGEST_LINE;
 
+/** Folders of version control: never searched, listed or descended into, not even when hidden files are. */
+const VERSION_CONTROL = [".git", ".hg", ".jj", ".svn"];
+
+/** The files that ignore files leave and globs select, as '/'-separated paths, sorted: hidden files too, links never followed. */
+export async function listFiles(
+  binary: string,
+  request: Pick<SearchRequest, "directory" | "requireGit" | "signal"> & { readonly selection: GlobSelection },
+): Promise<string[]> {
+  return await withSelection(request.selection, async (selection) => {
+    const args = ["--files", "--null", "--hidden", "--no-ignore-messages", ...selection, ...visible(request), "./"];
+    const run = await runRipgrep(binary, args, { cwd: request.directory, signal: request.signal });
+    refuse(run, {});
+    return pathsOf(run).map((path) => path.slice(2)).filter(request.selection.selects).sort(comparePaths);
+  });
+}
+
 /** Searches with ripgrep in parallel and sorts by path here: `--sort` would use one core only. */
 export async function search(binary: string, request: SearchRequest): Promise<Found> {
   return await withSelection(request.selection, async (selection) => {
@@ -102,15 +117,22 @@ async function withSelection<T>(
   }
 }
 
+/** Which files are looked at: neither version control nor what ignore files of the place leave out. */
+function visible({ requireGit }: Pick<SearchRequest, "requireGit">): string[] {
+  return [
+    "--no-ignore-global",
+    "--no-ignore-exclude",
+    ...(requireGit ? [] : ["--no-require-git"]),
+    ...VERSION_CONTROL.map((name) => `--glob=!${name}`),
+  ];
+}
+
 function searchArguments(request: SearchRequest): string[] {
   const { mode, file } = request;
   return [
     // A named file is searched like any other, so that binary files are recognised in one way.
     ...(file !== undefined ? ["--no-ignore", "--max-depth=1", `--glob=/${file.replace(/[^A-Za-z0-9]/g, "\\$&")}`] : [
-      "--no-ignore-global",
-      "--no-ignore-exclude",
-      ...(request.requireGit ? [] : ["--no-require-git"]),
-      ...VERSION_CONTROL.map((name) => `--glob=!${name}`),
+      ...visible(request),
       ...(request.type === undefined ? [] : [`--type=${request.type}`]),
     ]),
     "--hidden",
@@ -140,11 +162,7 @@ function collect(run: RipgrepRun, request: SearchRequest): Found {
     ? contentOf(run.stdout)
     : request.mode === "count"
     ? countsOf(run.stdout)
-    : run.stdout.toString("utf8").split("\0").filter((path) => path !== "").map((path) => ({
-      path,
-      count: 0,
-      lines: [],
-    }));
+    : pathsOf(run).map((path) => ({ path, count: 0, lines: [] }));
   const files = found
     .map((file) => ({ ...file, path: file.path.slice(2) }))
     .filter((file) => request.selection?.selects(file.path) ?? true);
@@ -153,6 +171,10 @@ function collect(run: RipgrepRun, request: SearchRequest): Found {
     complete,
     problems: problemsOf(run),
   };
+}
+
+function pathsOf({ stdout }: RipgrepRun): string[] {
+  return stdout.toString("utf8").split("\0").filter((path) => path !== "");
 }
 
 function countsOf(stdout: Buffer): FoundFile[] {
@@ -221,7 +243,7 @@ function problemsOf(run: RipgrepRun): string[] {
 }
 
 /** Throws an error of the whole search. */
-function refuse({ code, stderr }: RipgrepRun, { type, pattern }: SearchRequest): void {
+function refuse({ code, stderr }: RipgrepRun, { type, pattern }: Partial<SearchRequest>): void {
   const lines = code === 2 ? stderr.split("\n").filter((line) => line !== "" && !FILE_PROBLEM.test(line)) : [];
   if (lines.length === 0) return;
   // An old ripgrep on PATH may not know every flag: the pattern is not at fault.
@@ -233,6 +255,8 @@ function refuse({ code, stderr }: RipgrepRun, { type, pattern }: SearchRequest):
   const reason = (lines.find((line) => line.startsWith("error: ")) ?? lines[0]!).replace(/^(error|rg): /, "");
   const why = /unrecognized file type/.test(stderr)
     ? `files of type '${type}' as ripgrep does not know it: use glob`
+    : pattern === undefined
+    ? `as ripgrep fails: ${reason}`
     : `for '${pattern}' as it is not a regular expression of ripgrep: ${reason}`;
   throw new ToolError(`Cannot search ${why}`, { code: "invalid_input" });
 }
@@ -242,4 +266,20 @@ function shownLine(text: string): string {
   const line = text.endsWith("\r") ? text.slice(0, -1) : text;
   if (line.length <= LONGEST_LINE) return line;
   return `${line.slice(0, LONGEST_LINE).replace(/[\uD800-\uDBFF]$/, "")} [line cut at ${LONGEST_LINE} characters]`;
+}
+
+/** Orders paths as ripgrep's `--sort path` does: name by name, by the bytes of UTF-8. */
+export function comparePaths(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    if (x !== y) return rank(x) - rank(y);
+  }
+  return a.length - b.length;
+}
+
+/** A name ends before any other character, and surrogates are the highest characters of all. */
+function rank(unit: number): number {
+  return unit === 0x2f ? -1 : (unit & 0xf800) === 0xd800 ? unit + 0x10000 : unit;
 }

@@ -1,10 +1,10 @@
+import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { type ToolContext, ToolError } from "../../core/tool.ts";
 import { HIDES } from "../tool-state.ts";
 import { confine } from "../../files/confine.ts";
 import type { PermissionGate } from "../../permissions/gate.ts";
-import { insideRepository } from "./walk.ts";
 
 /** What Grep and Glob need of a tool's context. */
 export type SearchContext = Pick<ToolContext, "cwd" | "state" | "signal">;
@@ -46,6 +46,14 @@ export async function searchPlace(path: string | undefined, context: SearchConte
     requireGit: insideRepository(directory),
     shown: (name) => prefix + name,
   };
+}
+
+/** Whether a folder lies in a git repository: it or a folder above it holds `.git`. */
+function insideRepository(directory: string): boolean {
+  for (let at = directory;; at = dirname(at)) {
+    if (existsSync(join(at, ".git"))) return true;
+    if (dirname(at) === at) return false;
+  }
 }
 
 /** What was found without the files that the agent's rules keep to themselves, and a sentence about those. */
