@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { processIds } from "../process/owner.ts";
 import { watchLaterCode } from "../permissions/later-code.ts";
 import type { Difference } from "../check/scratch-project.ts";
 import type { Effect } from "./grammar/types.ts";
@@ -72,7 +73,7 @@ export class Watch {
       ...{ commits: this.#commits(), branches: this.#branches() },
       ...{ remote: this.#remoteRefs(), index: this.#index() },
     };
-    if (world.sandboxed) this.#alive = new Set(processes());
+    if (world.sandboxed) this.#alive = new Set(processIds());
   }
 
   /** Listens at the port, if the property is about connections. */
@@ -129,7 +130,7 @@ export class Watch {
   /** Waits for what still runs beside those of a new world, as far as it ends soon. */
   async strays(): Promise<number[]> {
     if (!this.#world.sandboxed) return [];
-    const left = () => processes().filter((pid) => !this.#alive.has(pid));
+    const left = () => processIds().filter((pid) => !this.#alive.has(pid));
     for (const until = performance.now() + STRAY_MS; left().length > 0 && performance.now() < until;) await sleep(10);
     return left();
   }
@@ -214,11 +215,6 @@ export class Watch {
     return touched.filter(([, text]) => !elsewhere.includes(text) && !kept.includes(blobId(text)))
       .map(([name]) => ({ kind: "lost", what: `the work in ${name}` }));
   }
-}
-
-/** The processes of this sandbox: it has numbers of its own. */
-function processes(): number[] {
-  return readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(Number);
 }
 
 function textAt(path: string): string | undefined {

@@ -6,6 +6,7 @@ import type { EventName, Fired } from "../core/events.ts";
 import type { HookEnv, HookRecord } from "../core/hook.ts";
 import { loadHook, readHookFile } from "../hooks/discover.ts";
 import { type HookConfig, readHeader } from "../hooks/file/hook-record.ts";
+import { hookEnv } from "../hooks/hook-env.ts";
 import type { HookHost } from "../hooks/process/hook-host.ts";
 import type { Example } from "./examples/example.ts";
 import { scripted } from "../testing/scripted.ts";
@@ -139,21 +140,14 @@ function envOf(
   clock: HookEnv["clock"],
 ): HookEnv {
   const text = (field: string) => typeof event[field] === "string" ? event[field] as string : undefined;
-  return {
+  return hookEnv({
     session_id: text("session_id") ?? "check",
     agent_id: text("agent_id") ?? text("session_id") ?? "check",
     parent_agent_id: text("parent_agent_id"),
     agent_type: text("agent_type"),
     turn_id: text("turn_id") ?? "check:turn",
-    sequence: { next: 0 },
-    clock,
-    cwd: place.project,
-    values,
-    signal,
-    // Few modules start a process: what does that is loaded for those.
-    exec: async (...given) => await (await import("../process/process.ts")).exec(...given),
-    files: async (cwd) => (await import("../hooks/hook-files.ts")).hookFiles(cwd),
-  };
+    ...{ clock, cwd: place.project, values, signal },
+  });
 }
 
 async function load(

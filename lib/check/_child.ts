@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { HOSTS } from "../hooks/hosts/index.ts";
 import { withPlaceholders } from "../hooks/process/hook-host.ts";
+import { commandLine, processIds, processStat } from "../process/owner.ts";
 import { runProcess } from "../process/process.ts";
 import { Scratch } from "./scratch-project.ts";
 import type { Answering, Loaded, Probed, Question, Setup, Target } from "./subject.ts";
@@ -97,7 +98,7 @@ class Survivors {
   constructor({ alone, mark }: Pick<Setup, "alone" | "mark">) {
     this.#alone = alone;
     this.#mark = mark;
-    this.#spared = new Set(alone ? pids() : [process.pid, process.ppid]);
+    this.#spared = new Set(alone ? processIds() : [process.pid, process.ppid]);
   }
 
   /** Waits for those that are about to end, ends the rest and gives their command lines. */
@@ -114,26 +115,18 @@ class Survivors {
   }
 
   #find(): [pid: number, line: string][] {
-    return pids().filter((pid) => !this.#spared.has(pid)).flatMap((pid) => {
-      if (!this.#alone && !procFile(pid, "environ").includes(this.#mark)) return [];
+    return processIds().filter((pid) => !this.#spared.has(pid)).flatMap((pid) => {
+      if (!this.#alone && !environment(pid).includes(this.#mark)) return [];
       // A process that is just ending has no command line any more.
-      const line = procFile(pid, "cmdline").replaceAll("\0", " ").trim();
-      return line === "" || /\) Z/.test(procFile(pid, "stat")) ? [] : [[pid, line] as [number, string]];
+      const line = commandLine(pid);
+      return line === "" || !processStat(pid) ? [] : [[pid, line] as [number, string]];
     });
   }
 }
 
-function pids(): number[] {
+function environment(pid: number): string {
   try {
-    return readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(Number);
-  } catch {
-    return []; // only Linux has /proc
-  }
-}
-
-function procFile(pid: number, file: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, "utf8");
+    return readFileSync(`/proc/${pid}/environ`, "utf8");
   } catch {
     return "";
   }

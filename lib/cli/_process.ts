@@ -13,7 +13,7 @@ export function processIo({ careful = false } = {}): Io {
   process.once("SIGHUP", () => interrupt.abort(new Error("The terminal went away")));
   readerGone = () => interrupt.abort(new Error("The reader of the output went away"));
   const draw = (text: string) => {
-    if (careful && outputKind() === "file") writeWhole(text);
+    if (careful && outputKind() === "file") writeSynchronously(text);
     else if (written.stdout || !text.endsWith("\n")) write("stdout", text);
     else ownLog(text.slice(0, -1));
   };
@@ -69,7 +69,7 @@ function isPiped(): boolean {
 }
 
 /** @throws {Error} if the disk is full */
-function writeWhole(text: string): void {
+function writeSynchronously(text: string): void {
   const { writeSync } = process.getBuiltinModule("node:fs");
   for (let bytes = new TextEncoder().encode(text); bytes.length > 0;) bytes = bytes.subarray(writeSync(1, bytes));
 }

@@ -1,10 +1,10 @@
-import { systemClock } from "../core/clock.ts";
 import { fire } from "../core/dispatch.ts";
 import { type EventFields, type EventName, EVENTS, type Fired } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
 import { freeze, thaw } from "../core/frozen.ts";
 import type { HookEnv, HookRecord, HookRun } from "../core/hook.ts";
 import { actionOf } from "../core/verdict.ts";
+import { hookEnv } from "./hook-env.ts";
 import { expectEvent } from "../input/nearest.ts";
 import { type CodeHooks, codeHooks } from "./code-hooks.ts";
 import { checkOptions } from "../input/options.ts";
@@ -164,19 +164,7 @@ export class HookRegistry {
     const { session_id = "" } = where;
     let values = this.#values.get(session_id);
     if (!values) this.#values.set(session_id, values = new Map());
-    return {
-      session_id,
-      agent_id: session_id,
-      turn_id: "",
-      sequence: this.#sequence,
-      clock: systemClock,
-      cwd: ".",
-      values,
-      signal: new AbortController().signal,
-      exec: async (...args) => (await import("../process/process.ts")).exec(...args),
-      files: async (cwd) => (await import("./hook-files.ts")).hookFiles(cwd),
-      ...where,
-    };
+    return hookEnv({ sequence: this.#sequence, values, ...where });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { AnyEvent } from "../core/events.ts";
 import type { Context, Hook, HookContext } from "../core/hook.ts";
-import { type Host, type HostName, loadHost, speakerOf } from "./hosts/host.ts";
+import { askingHost, type Host, type HostName, loadHost } from "./hosts/host.ts";
 import { type HostEvent, readEvent } from "./hosts/read-event.ts";
 import type { Served } from "./hosts/write-answer.ts";
 import type { PromptModel } from "./prompt-hook.ts";
@@ -48,7 +48,7 @@ export async function serve(path: string, stdin: string, asked: ServeOptions): P
   let heard: HostEvent | undefined;
   try {
     const input = JSON.parse(stdin);
-    const speaker = asked.host === "claude" ? speakerOf(input, asked.env) : asked.host;
+    const speaker = asked.host === "claude" ? askingHost(input, asked.env) : asked.host;
     // Not a copy: that would read `signal`.
     if (speaker !== asked.host) options = Object.create(asked, { host: { value: speaker } }) as ServeOptions;
     host = await loadHost(options.host);

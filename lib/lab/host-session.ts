@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HostName } from "../hooks/hosts/index.ts";
+import { commandLine, processIds } from "../process/owner.ts";
 import { type ProcessOptions, type ProcessResult, runProcess } from "../process/process.ts";
 import { LAB_HOSTS } from "./hosts.ts";
 import { type ReceivedRequest, scriptedModel } from "./lab-model.ts";
@@ -103,15 +104,7 @@ async function serving(
 /** In a sandbox there is nothing but the session: the sandbox's own first process, this one, and what is left. */
 async function stillAlive(): Promise<string[]> {
   await sleep(300); // what was asked to end
-  return readdirSync("/proc").filter((name) => /^\d+$/.test(name) && +name !== 1 && +name !== process.pid)
-    .flatMap((pid) => {
-      try {
-        const line = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
-        return line === "" ? [] : [line];
-      } catch {
-        return []; // it has ended
-      }
-    });
+  return processIds().filter((pid) => pid !== 1 && pid !== process.pid).map(commandLine).filter((line) => line !== "");
 }
 
 if (import.meta.main) {

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readFileSync, readlinkSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
 /**
@@ -39,6 +39,16 @@ function startOf(pid: number): string | undefined {
     env: { ...process.env, LC_ALL: "C" },
   });
   return stdout.trim() === "" ? undefined : digest(stdout.trim());
+}
+
+/** The numbers of the processes that this one sees; none where the system is not Linux. */
+export function processIds(): number[] {
+  return (quietly(() => readdirSync("/proc")) ?? []).filter((name) => /^\d+$/.test(name)).map(Number);
+}
+
+/** The words of a process's command line; none if it is ending. */
+export function commandLine(pid: number): string {
+  return quietly(() => readFileSync(`/proc/${pid}/cmdline`, "utf8"))?.replaceAll("\0", " ").trim() ?? "";
 }
 
 /** What Linux says of a process, from its state on; undefined if it does not exist, or waits to be reaped. */

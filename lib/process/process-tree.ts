@@ -1,7 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { processStat } from "./owner.ts";
+import { processIds, processStat } from "./owner.ts";
 
 interface Process {
   readonly pid: number;
@@ -63,9 +62,9 @@ function treeOf(leader: number, known: Map<number, Process>): Process[] {
 
 function processes(): Process[] {
   if (process.platform !== "linux") return listed();
-  return readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((name) => {
-    const stat = processStat(+name);
-    return stat ? [{ pid: +name, parent: +stat[1]!, group: +stat[2]!, session: +stat[3]!, born: stat[19]! }] : [];
+  return processIds().flatMap((pid) => {
+    const stat = processStat(pid);
+    return stat ? [{ pid, parent: +stat[1]!, group: +stat[2]!, session: +stat[3]!, born: stat[19]! }] : [];
   });
 }
 

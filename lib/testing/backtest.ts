@@ -6,7 +6,7 @@ import type { HookEnv, HookRecord } from "../core/hook.ts";
 import { isObject, type JsonObject } from "../core/json.ts";
 import { thrownWords } from "../core/thrown.ts";
 import type { Opinion } from "../core/verdict.ts";
-import { hookFiles } from "../hooks/hook-files.ts";
+import { hookEnv } from "../hooks/hook-env.ts";
 import { claude } from "../hooks/hosts/claude.ts";
 import { codex } from "../hooks/hosts/codex.ts";
 import { readEvent } from "../hooks/hosts/read-event.ts";
@@ -86,17 +86,15 @@ export class Backtest {
     const heard = readEvent(wire, HOSTS[session.host])!;
     const { fired, toolNames: _, ...ids } = heard;
     const at = Number.isNaN(moment.at) ? Date.now() : moment.at;
-    const env: HookEnv = {
+    const env = hookEnv({
       ...ids,
-      sequence: { next: 0 },
       clock: { ...systemClock, now: () => at },
       values,
       signal: this.#signal,
-      files: hookFiles,
       exec: (command) => {
         throw new Error(`Cannot run '${command}' in a backtest as the log does not have what it would have printed`);
       },
-    };
+    });
     for (const { record, tally } of this.#hooks) {
       if (!record.on.some(({ event }) => event === fired.event)) continue;
       const { runs: [run], abort } = await fire([underHostNames(record, heard)], { ...fired }, env);

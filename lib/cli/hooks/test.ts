@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { watch } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { agent } from "../../agent/agent.ts";
-import { systemClock } from "../../core/clock.ts";
 import { fire } from "../../core/dispatch.ts";
 import type { AnyEvent, EventName, Fired } from "../../core/events.ts";
 import type { Folded } from "../../core/fold.ts";
@@ -11,12 +10,11 @@ import { isObject, parsed } from "../../core/json.ts";
 import { type Block, isToolResult, textOf, type ToolResultBlock } from "../../core/messages.ts";
 import type { Opinion } from "../../core/verdict.ts";
 import { plainFields } from "../../hooks/event-fields.ts";
-import { hookFiles } from "../../hooks/hook-files.ts";
 import { type HookFile, loadHook, loadMessage, readHookFile } from "../../hooks/discover.ts";
 import { claude } from "../../hooks/hosts/claude.ts";
 import { readEvent } from "../../hooks/hosts/read-event.ts";
+import { hookEnv } from "../../hooks/hook-env.ts";
 import type { HookHost } from "../../hooks/process/hook-host.ts";
-import { exec } from "../../process/process.ts";
 import { type WireFacts, wireInput } from "../../hooks/process/wire.ts";
 import { sampleEvent } from "../../hooks/samples.ts";
 import { scripted } from "../../testing/scripted.ts";
@@ -271,20 +269,15 @@ function valueOf(text: string): unknown {
 function envOf(cwd: string, io: Io, stdin: Json): HookEnv {
   const session = String(stdin.session_id);
   const agent = typeof stdin.agent_id === "string" ? stdin.agent_id : session;
-  return {
+  return hookEnv({
     session_id: session,
     agent_id: agent,
     ...(agent !== session && { parent_agent_id: session }),
     turn_id: "sample-turn",
-    sequence: { next: 0 },
-    clock: systemClock,
     cwd,
-    values: new Map(),
     signal: io.signal,
-    exec,
-    files: hookFiles,
     log: (hook, message) => io.err(`${hook}: ${message}\n`),
-  };
+  });
 }
 
 /** What reaches the model because of a hook's answer: what it reads in a short run with that answer, and not without. */

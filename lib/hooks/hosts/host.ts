@@ -149,7 +149,7 @@ export type HostName = keyof typeof TABLES;
 export const HOST_NAMES = (Object.keys(TABLES) as readonly HostName[]).filter((name) => name !== "vscode");
 
 /** Which host writes to an entry for Claude Code: three others run these too, two of them in a form of their own. */
-export function speakerOf(
+export function askingHost(
   input: { readonly [field: string]: unknown },
   env: { readonly COPILOT_CLI?: string | undefined },
 ): HostName {

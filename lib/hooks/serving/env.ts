@@ -1,5 +1,5 @@
-import { systemClock } from "../../core/clock.ts";
 import { Context, type HookEnv } from "../../core/hook.ts";
+import { hookEnv } from "../hook-env.ts";
 import type { HostEvent } from "../hosts/read-event.ts";
 import type { ServeOptions } from "../serve-hook.ts";
 
@@ -21,16 +21,11 @@ function servedEnv({ fired: _, wireName: __, toolNames: ___, ...ids }: HostEvent
   const logged: string[] = [];
   let values: { readonly map: Map<string, unknown>; readonly before: ReadonlyMap<string, string> } | undefined;
   return {
-    ...ids,
-    cwd: ids.cwd || process.cwd(),
-    clock: systemClock,
-    sequence: { next: 0 },
+    ...hookEnv({ ...ids, cwd: ids.cwd || process.cwd() }),
     logged,
     get signal() {
       return options.signal;
     },
-    exec: async (...args) => (await import("../../process/process.ts")).exec(...args),
-    files: async (cwd) => (await import("../hook-files.ts")).hookFiles(cwd),
     log: (hook, message) => void logged.push(`${hook}: ${message}\n`),
     /** Shared by all hooks of a session, though each event has its own process: what is JSON is kept between them. */
     get values() {
