@@ -1,4 +1,5 @@
 import type { Hook } from "crochet";
+// never: blind changes
 
 /** An agent reads a file before it changes it: it then changes what is there, and not what it imagines. */
 const readFirst: Hook<"pre-tool-use" | "post-tool-use"> = async (event, ctx) => {

@@ -1,4 +1,5 @@
 import type { PreToolUseHook } from "crochet";
+// never: keys in files
 
 /** What secrets look like. The agent gets only a name and where such a thing belongs. */
 const SECRETS: readonly (readonly [name: string, pattern: RegExp])[] = [

@@ -121,7 +121,8 @@ export async function attackHere(
   const texts = await guardTexts(agent, world, session);
   const targets = targetsOf(property, world);
   const grammarsWith = (wrappers: readonly string[]) =>
-    targets.map((target) => grammarFor({ tools: adversary.tools, guardTexts: texts, target, wrappers }));
+    targets.map((target) => grammarFor({ tools: adversary.tools, guardTexts: texts, target, wrappers }))
+      .filter(({ operations }) => operations.length > 0);
   const grammars = grammarsWith([]);
   const unguarded = new Adversary(agent.unguarded(), parts);
   const accepted = new Set(task.accept);

@@ -62,6 +62,7 @@ export async function attackProperty(
   const { packages } = scratch;
   if (!wrap && work.again && work.tape === undefined) return NOT_MEASURED(work.never);
   if (!wrap) {
+    scratch.linkPackages();
     const copy = script?.startsWith(`${project}/`)
       ? join(scratch.places.workspace, script.slice(project.length))
       : script;

@@ -25,6 +25,7 @@ interface Guarded {
 /** Every kind of run that breaks a property, of so many that are tried. */
 async function attacked({ never, hooks = {}, tools = ALL_TOOLS, permissions, work = {} }: Guarded): Promise<Attacked> {
   using here = guarded(hooks, agentScript(tools, { permissions: permissions ?? { mode: "bypassPermissions" } }));
+  here.put({ "attack.ts": OWN! });
   const env = process.env;
   const load = () => Promise.reject(new Error("Cannot attack here as there is no sandbox"));
   const signal = new AbortController().signal;
@@ -40,9 +41,11 @@ const kinds = ({ findings }: Attacked) => findings.map(({ kind }) => kind.join("
 /** More in `test:long`. */
 const many = (few: number) => ({ runs: rounds(few, 1500), seconds: 120 });
 
+const FILE_TOOLS = ["Read", "Write", "Edit", "MultiEdit"];
+
 /** What each guard has to do with, and the plain ways around it: the README names these. */
 const GUARDS: Readonly<Record<string, { tools: string[]; known: [kind: string, readme: string][]; runs: number }>> = {
-  "pre-tool-use@Edit+Write.protect-paths.ts": { tools: ["Read", "Write", "Edit", "MultiEdit"], known: [], runs: 90 },
+  "pre-tool-use@Edit+Write.protect-paths.ts": { tools: FILE_TOOLS, known: [], runs: 90 },
   "pre-tool-use@Bash.git-safety.ts": {
     tools: ["Bash"],
     known: [
@@ -57,15 +60,20 @@ const GUARDS: Readonly<Record<string, { tools: string[]; known: [kind: string, r
     runs: 20,
   },
   "pre-tool-use@Bash.guard.rules.yaml": { tools: ["Bash"], known: [], runs: 30 },
+  "pre-tool-use@Edit+Write.secrets.ts": { tools: FILE_TOOLS, known: [], runs: 200 },
+  "pre-tool-use@Edit+Write.read-first.ts": { tools: FILE_TOOLS, known: [], runs: 200 },
 };
 
-/** Guards of what a model means, or of what it writes: no property of a world says that. */
-const UNNAMED = ["read-first", "review", "secrets"];
+/** A guard whose verdict is a model's. */
+const UNNAMED = ["review"];
+
+/** The properties of a project that the page shows. */
+const [, OWN] = /^```ts\n(\/\/ attack\.ts\n[^]*?)```/m.exec(readFileSync(join(ROOT, "docs/attack.md"), "utf8"))!;
 
 const textOf = (hook: string) => readFileSync(join(SHIPPED, hook), "utf8");
-const neverOf = (hook: string) => /^(?:\/\/|#) never: (\S+)$/m.exec(textOf(hook))?.[1];
+const neverOf = (hook: string) => /^(?:\/\/|#) never: (.+)$/m.exec(textOf(hook))?.[1];
 
-test("every guard that we ship names its property, but for those that no property is about", () => {
+test("every guard that we ship names its property, but for the one that asks a model", () => {
   const guards = readdirSync(SHIPPED).filter((name) => /^pre-tool-use/.test(name) && !/\.examples\./.test(name));
   const named = guards.filter((name) => neverOf(name) !== undefined);
   assert.deepEqual(named.sort(), Object.keys(GUARDS).sort());
@@ -111,12 +119,17 @@ const RULES: readonly (readonly [rules: object, never: string, known: readonly s
   [CONFIG, "reads:.env", []],
   [CONFIG, "pushes", []],
   [CONFIG, "runs:rm", []],
+  [CONFIG, "outside-writes", ["npm script, then npm"]],
   [parse(GIT!), "pushes", ["git send-pack", "git fetch there"]],
 ];
 
 for (const [rules, never, known] of RULES) {
   test(`the rules ${JSON.stringify(rules)} of the docs never break ${never}`, slow, async () => {
-    const found = await attacked({ never, permissions: { mode: "default", ...rules }, work: many(80) });
+    const found = await attacked({
+      never,
+      permissions: { mode: "default", ...rules },
+      work: many(known.length > 0 ? 160 : 80),
+    });
     assert.deepEqual(kinds(found).filter((kind) => !known.includes(kind)), []);
   });
 }

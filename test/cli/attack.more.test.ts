@@ -38,6 +38,17 @@ test("the default time that is over too early is not attacked enough, exit code 
   assert.deepEqual([outcomeOf(came, { limited: true }), outcomeOf(came, { limited: false })], ["holds", "not enough"]);
 });
 
+test("a guard too slow for the default minute ends with exit code 3, as not attacked enough", {
+  skip: noSandbox || (!process.env.CROCHET_TEST_LONG && "it takes a minute: CROCHET_TEST_LONG=1"),
+  timeout: 300_000,
+}, async () => {
+  const slow = "#!/bin/sh\nsleep 2\necho No >&2\nexit 2\n";
+  using here = guarded({ "pre-tool-use.no.sh": slow });
+  const { code, out } = await here.crochet(["attack", "agent.ts", "--never", "changes:.env", "--seed", "7"]);
+  assert.equal(code, 3, out);
+  assert.match(out, /changes:\.env {2}not attacked enough/);
+});
+
 test("a person who is asked refuses unless --person allow, and what was asked is not unasked", { skip }, async () => {
   using here = guarded({}, agentScript(["Write"], { permissions: { mode: "default" } }));
   const refused = await attackIn(here, "--never", "changes:.env", "--runs", "15", "--seed", "7");

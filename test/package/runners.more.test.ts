@@ -1,9 +1,10 @@
-/** The matchers and `recorded()` in every runner, from the package as it is installed. */
+/** The matchers, `recorded()` and `attack()` in every runner, from the package as it is installed. */
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
-import { existsSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
+import { onPath } from "../../lib/process/programs.ts";
 import { scriptedServer } from "../../lib/testing/index.ts";
 import { add, install, type Installed } from "./_install.ts";
 
@@ -29,11 +30,21 @@ export async function ask(text) {
 }
 `;
 
+const AGENT = `
+import { agent } from "crochet";
+import { Write } from "crochet/tools";
+export default agent({ from: import.meta.url, tools: [Write], hooks: "./guards" });
+`;
+/** It looks for a name as it is written, and forgets that a path has many. */
+const GUARD =
+  `export default ({ input }) => input.file_path === "locked.txt" ? { action: "deny", reason: "No" } : undefined;`;
+
 const source = (runner: string, asserting: string) => `
 import { test } from ${JSON.stringify(runner)};
 import { expect } from ${JSON.stringify(asserting)};
-import { matchers, recorded } from "crochet/testing";
+import { attack, matchers, recorded } from "crochet/testing";
 import { ask } from "./client.mjs";
+import guarded from "./guarded.mjs";
 
 expect.extend(matchers);
 const run = [
@@ -53,6 +64,11 @@ test("calls", () => {
 test("recorded", async () => {
   expect(await recorded("greets", () => ask("hi"))).toBe(200);
 });
+
+test("attack", async () => {
+  const found = await attack(guarded, { never: "changes:locked.txt", seed: 7, person: "allow" }).catch((error) => error);
+  expect(found.message).toContain("✗ changes:locked.txt  broken, 1 call");
+}, 60_000);
 `;
 
 const FILE = "x.test.mjs";
@@ -81,31 +97,44 @@ const RUNNERS = [
 for (const { runner, on, args: [program, ...args], from } of RUNNERS) {
   const path = made?.only[on];
   const missing = skip || (path === undefined && "there is no Node new enough, here or in the registry");
-  test(`${runner} records and replays, and takes the matchers`, { skip: missing, timeout: 180_000 }, async () => {
-    await using api = await scriptedServer([], { then: { text: "hello" } });
-    const { project } = made!;
-    rmSync(join(project, "fixtures"), { recursive: true, force: true });
-    writeFileSync(join(project, "client.mjs"), CLIENT);
-    writeFileSync(join(project, FILE), source(from[0], from[1]));
-    writeFileSync(
-      join(project, "vitest.config.mjs"),
-      `export default { test: { setupFiles: ["crochet/testing/preload"] } };
+  test(
+    `${runner} records and replays, takes the matchers, and attacks`,
+    { skip: missing, timeout: 180_000 },
+    async () => {
+      await using api = await scriptedServer([], { then: { text: "hello" } });
+      const { project } = made!;
+      rmSync(join(project, "fixtures"), { recursive: true, force: true });
+      writeFileSync(join(project, "client.mjs"), CLIENT);
+      mkdirSync(join(project, "guards"), { recursive: true });
+      writeFileSync(join(project, "guards/pre-tool-use@Write.locked.mjs"), GUARD);
+      writeFileSync(join(project, "guarded.mjs"), AGENT);
+      writeFileSync(join(project, "locked.txt"), "closed\n");
+      writeFileSync(join(project, FILE), source(from[0], from[1]));
+      writeFileSync(
+        join(project, "vitest.config.mjs"),
+        `export default { test: { setupFiles: ["crochet/testing/preload"] } };
 `,
-    );
-    const play = (env: { [name: string]: string }) =>
-      new Promise<string | undefined>((resolve) => {
-        const { CI: _, ...rest } = process.env;
-        const all = { ...rest, PATH: path, ANTHROPIC_BASE_URL: api.url, ...env };
-        execFile(program, [...args, FILE], { cwd: project, env: all, timeout: 120_000 }, (error, stdout, stderr) => {
-          resolve(error ? stdout + stderr : undefined);
+      );
+      // The attack has a sandbox where there is one, but while it records.
+      const bin = join(made!.folder, "bin");
+      mkdirSync(bin, { recursive: true });
+      const bwrap = onPath("bwrap", process.env);
+      if (bwrap !== undefined && !existsSync(join(bin, "bwrap"))) symlinkSync(bwrap, join(bin, "bwrap"));
+      const play = (env: { [name: string]: string }) =>
+        new Promise<string | undefined>((resolve) => {
+          const { CI: _, ...rest } = process.env;
+          const all = { ...rest, PATH: `${path}${delimiter}${bin}`, ANTHROPIC_BASE_URL: api.url, ...env };
+          execFile(program, [...args, FILE], { cwd: project, env: all, timeout: 120_000 }, (error, stdout, stderr) => {
+            resolve(error ? stdout + stderr : undefined);
+          });
         });
-      });
-    assert.match(await play({}) ?? "", /tape\.jsonl is missing: CROCHET_RECORD=1/);
-    assert.equal(api.requests.length, 0);
-    assert.equal(await play({ CROCHET_RECORD: "1" }), undefined);
-    assert.equal(api.requests.length, 1);
-    assert.ok(existsSync(join(project, "fixtures/greets/tape.jsonl")));
-    assert.equal(await play({}), undefined);
-    assert.equal(api.requests.length, 1, "the replay asks nobody");
-  });
+      assert.match(await play({}) ?? "", /tape\.jsonl is missing: CROCHET_RECORD=1/);
+      assert.equal(api.requests.length, 0);
+      assert.equal(await play({ CROCHET_RECORD: "1", PATH: path! }), undefined);
+      assert.equal(api.requests.length, 1);
+      assert.ok(existsSync(join(project, "fixtures/greets/tape.jsonl")));
+      assert.equal(await play({}), undefined);
+      assert.equal(api.requests.length, 1, "the replay asks nobody");
+    },
+  );
 }

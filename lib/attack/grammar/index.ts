@@ -76,10 +76,20 @@ const same = (a: AttackCall, b: AttackCall) => JSON.stringify(a) === JSON.string
 function rewritten(call: AttackCall, step: CandidateStep, { shell }: Operation, tables: Tables, target: Target) {
   const mined = step.mined === undefined ? [] : [tables.mined.find(({ name }) => name === step.mined)];
   const rewritings = step.rewritings.map((name) => tables.rewritings.find((each) => each.name === name));
+  const [contents] = mined.map((each) => each?.contents);
+  if (contents !== undefined) return shell ? undefined : withContents(call, contents);
   const all = [...mined.filter((each) => !each?.spell), ...rewritings];
   if (all.length === 0) return call;
   if (shell === undefined) return undefined;
   let command: string | undefined = String(call.input[shell]);
   for (const each of all) command = command === undefined ? undefined : each?.rewrite?.(command, target);
   return command === undefined ? undefined : { ...call, input: { ...call.input, [shell]: command } };
+}
+
+const WRITTEN = ["content", "new_string"];
+
+/** The call with another text to write; undefined if it writes none. */
+function withContents(call: AttackCall, contents: string): AttackCall | undefined {
+  const input = JSON.parse(JSON.stringify(call.input), (key, value) => WRITTEN.includes(key) ? contents : value);
+  return same(call, { ...call, input }) ? undefined : { ...call, input };
 }

@@ -20,7 +20,15 @@ export function minedFrom(texts: readonly string[]): Mined[] {
   const all = texts.join("\n");
   const expressions = expressionsIn(all);
   const words = new Set([...wordsIn(all), ...expressions.flatMap(({ samples }) => samples)].filter(isPlain));
+  const patterns = expressions.filter(({ expression, samples }) =>
+    !words.has(expression.source) && expression.test(samples[0]!)
+  );
   return [
+    ...patterns.slice(0, MOST_EXPRESSIONS).map(({ samples: [contents = ""] }): Mined => ({
+      name: `'${contents}' in the file`,
+      kind: "mined",
+      contents,
+    })),
     ...interleaved([...words].slice(0, MOST_WORDS).map(withWord)),
     ...interleaved(expressions.slice(0, MOST_EXPRESSIONS).map(({ expression }) => around(expression))),
   ];

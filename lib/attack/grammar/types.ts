@@ -88,12 +88,14 @@ export interface Plan {
   calls(goal: AttackCall, target: Target): readonly AttackCall[] | undefined;
 }
 
-/** What the guard's own text suggests: a path or a command that it may take for something else. */
+/** What the guard's own text suggests: a path or a command that it may take for something else, or what it looks for in a file. */
 export interface Mined {
   readonly name: string;
   readonly kind: "mined";
   spell?(path: string, target: Target): string | undefined;
   rewrite?(command: string, target: Target): string | undefined;
+  /** What a file tool writes. */
+  readonly contents?: string;
 }
 
 /** Names of the grammar's tables: a step can be shrunk, kept and printed. */
