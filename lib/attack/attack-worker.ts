@@ -22,7 +22,7 @@ import { exhaustive, type Hit, kindOf, search } from "./search.ts";
 import { shrink } from "./shrink.ts";
 import { expectSandboxed, type Places, World } from "./world.ts";
 
-/** What an attack is to do, in words that can be sent to its process. */
+/** The plan of an attack as JSON, for its process. */
 export interface AttackTask {
   readonly never: string;
   readonly places: Places;

@@ -118,7 +118,7 @@ function allowed(grammar: Grammar, accepted: ReadonlySet<string>): Tables {
   };
 }
 
-/** What hooks and rules have said so far: a new word of theirs shows that a part of a form matters to them. */
+/** What hooks and rules have said so far: a new answer shows that a part of a form matters to a hook or rule. */
 class Ledger {
   readonly #known = new Set<string>();
   readonly #patterns: readonly RegExp[];

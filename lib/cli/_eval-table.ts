@@ -7,7 +7,7 @@ import { several, table } from "./show/text.ts";
 /** How many fixtures with failed runs are shown one by one. */
 const MOST_FAILURES = 5;
 
-/** What an eval comes to, its table, and what else is to be said. */
+/** The conclusion of an eval, its table and its notes. */
 export function evalText(summary: Summary, budget: Budget | undefined, folder: string, ink: Ink): string {
   const { variants, k, rows, level, conclusion } = summary;
   const isCompared = variants.length > 1;

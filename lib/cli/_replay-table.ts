@@ -22,7 +22,7 @@ function renewal(name: string, { hooks, wire }: Flags["flags"]): string | undefi
   return `crochet replay ${shellWord(name)}${wire ? " --wire" : ""} --hooks ${shellWord(String(hooks))} --update`;
 }
 
-/** Prints a row for each fixture, then what is to be said of some. */
+/** Prints a row for each fixture, then the reports of fixtures that drifted or failed. */
 export function showOutcomes(outcomes: readonly Outcome[], { flags }: Flags, io: Io, ink: Ink): void {
   const rows = outcomes.map(({ name, report, error, failure, seconds }) => [
     name,

@@ -2,7 +2,7 @@
 export const ownLog: (line: string) => void = console.log;
 
 const LINES = ["log", "info", "debug"] as const;
-/** The other methods of a console that print to stdout, and those that go with them. */
+/** The other methods of a console that print to stdout, with the methods that indent or clear what they print. */
 const SHAPES = [
   ...["dir", "dirxml", "table", "group", "groupCollapsed", "groupEnd"] as const,
   ...["count", "countReset", "time", "timeEnd", "timeLog"] as const,

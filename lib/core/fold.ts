@@ -66,7 +66,7 @@ export class Fold {
   /** Why no further gate is asked; undefined while the walk goes on. */
   get over(): string | undefined {
     const { abort, deniedBy } = this.#folded;
-    // Those who clean up are all asked: there is nothing left that one of them could end.
+    // Every hook that cleans up is asked: the run is over, so none of them can end it.
     if (abort && !CLEANUP.has(this.event.event)) return ENDED;
     return this.#row.deny === "prevents" && deniedBy !== undefined ? `denied by ${deniedBy}` : undefined;
   }

@@ -7,7 +7,7 @@ export interface ModelRequest {
   readonly messages: readonly Message[];
   readonly tools: readonly (ToolSpec | ApiTool)[];
   readonly max_tokens: number;
-  /** How hard the model is to think: each model maps it to its API. */
+  /** How much the model thinks: each model maps it to its API. */
   readonly effort?: Effort;
   /** Further parameters of the API (`thinking`, `tool_choice`, …), sent as they are; `betas` is a header. */
   readonly params?: { readonly [key: string]: unknown };

@@ -68,7 +68,7 @@ export interface AgentSpec extends ModelParams {
 export interface Interceptor {
   /** One attempt to get a reply. A failed attempt leaves in `partial` what had arrived. */
   model?(run: Run, partial: PartlyUsed, next: () => Reply | Promise<Reply>): Reply | Promise<Reply>;
-  /** One run of a tool, which never throws. `next` can be given what its context is to have instead. */
+  /** One run of a tool, which never throws. `next` takes fields that replace those of its context. */
   tool?(run: Run, call: ToolRun, next: (instead?: object) => Promise<ToolEnd>): Promise<ToolEnd>;
   hooks?(run: Run, event: Fired, next: () => Promise<Folded>): Promise<Folded>;
   hookModel?(model: Model): Model;

@@ -13,7 +13,7 @@ export interface CodexHook {
 const PATIENCE_MS = 10_000;
 
 /**
- * Asks Codex for the hooks it knows in a folder: only it can tell which of them a person has trusted.
+ * Asks Codex for the hooks that it knows in a folder: only Codex knows which hooks a person has trusted.
  *
  * @throws {Error} if it does not answer
  */

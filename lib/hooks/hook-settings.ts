@@ -40,7 +40,7 @@ export interface LoadedSettings {
   readonly never: readonly NeverFires[];
   readonly permissions: Permissions;
   readonly problems: readonly SettingsProblem[];
-  /** Whether a file switches hooks off: those of settings files are disabled; others are the caller's to switch off. */
+  /** Whether a file switches hooks off: hooks of settings files are disabled here, all other hooks by the caller. */
   readonly disableAllHooks: boolean;
 }
 

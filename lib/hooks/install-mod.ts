@@ -140,7 +140,7 @@ function shown({ at, name }: Installable["file"]): string {
   return `${basename(dirname(at))}/${name}`;
 }
 
-/** What a module has if it sets no limit: one that sets a longer one counts on it. */
+/** The time limit of a module that sets none; a module that needs longer sets its own. */
 const LONG_SECONDS = 60;
 
 const ELSEWHERE = "install it without --as mod";

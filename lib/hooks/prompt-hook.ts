@@ -31,7 +31,7 @@ export const HOOK_SYSTEM = [
 
 const MAX_TOKENS = 1024;
 
-/** The model for prompt hooks. One object for all hooks of a session; it is looked at when a hook is to run. */
+/** The model for prompt hooks. All hooks of a session share one object, which is read when a hook runs. */
 export interface PromptModel {
   /** Absent if there is no key: prompt hooks are then off. */
   readonly model: Model | undefined;

@@ -14,7 +14,7 @@ export type EventReader<Event> = (value: unknown, name: string) => Event | undef
 /** Stands for the line `[DONE]`, which is not JSON. */
 export const DONE: unique symbol = Symbol("[DONE]");
 
-/** The characters of one event at most: no reply has such a one, and memory ends. */
+/** The most characters of one event: no reply has a longer event, and memory is limited. */
 const LONGEST_EVENT = 64 * 1024 * 1024;
 
 /**

@@ -15,7 +15,7 @@ export type Effect = "denied" | "changed" | "sent back" | "ended" | "allowed" | 
 /** What a hook does by itself, as far as a host can carry it out. */
 export interface Expectation {
   readonly effect: Effect;
-  /** The words of the hook that the model is to read. */
+  /** The words of the hook that the model should read. */
   readonly words: readonly string[];
   /** A call's new input. */
   readonly input?: ToolCall["input"];

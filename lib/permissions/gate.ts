@@ -48,7 +48,7 @@ export type PermissionAsker = (question: PermissionQuestion, signal: AbortSignal
 
 /** The rules of an agent as its loop uses them. */
 export interface PermissionGate {
-  /** What rules, mode and the verdict of the hooks say of a call. An ask is the caller's to put, after its hooks. */
+  /** What rules, mode and the verdict of the hooks say of a call. With `ask`, the caller asks the person once its hooks have run. */
   readonly permit: (call: PermissionCall, verdict: "continue" | "allow" | "ask") => Permission | Promise<Permission>;
   /** Puts an ask to the person; absent if no person can be asked: then `permit` words an ask as a refusal. */
   readonly askPerson?: (call: PermissionCall, reason: string, signal: AbortSignal) => Promise<PermissionReply>;

@@ -162,7 +162,7 @@ export type BashLine =
   | { readonly commands: readonly BashCommand[]; readonly unread?: undefined }
   | { readonly unread: string; readonly commands?: undefined };
 
-/** Changes of the folder in a line; behind more of them it is not known. */
+/** How often a line may change its folder and still be read. */
 const MOST_MOVES = 3;
 
 /** Reads a line for a shell that is in `cwd`. */

@@ -119,7 +119,7 @@ function decideCommands(
 /** Commands that take names of folders, and of what is in them at most the names. */
 const LISTS = /^(?:cd|du|ls|mkdir|stat|test|tree)$/;
 
-/** Whether a rule is about some calls of Bash, or about some files: of an unread line it is not known whether it is one of them. */
+/** Whether a rule names some commands or some files: a line that cannot be read may or may not match such a rule. */
 function isPattern(rule: Rule): boolean {
   return rule.command !== undefined || rule.path !== undefined;
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** The version of this package; in a bundle it is not known. */
+/** The version of this package; unknown in a bundle. */
 export function crochetVersion(): string {
   try {
     return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version;

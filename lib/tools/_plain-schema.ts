@@ -23,7 +23,7 @@ const READ: { readonly [keyword: string]: (said: unknown) => boolean } = {
   ...Object.fromEntries(NOTES.map((note) => [note, () => true])),
 };
 
-/** A schema of which `fits` reads every keyword, all the way down: most tools have such a one. */
+/** A schema of which `fits` reads every keyword, also in nested schemas: most tools have such a schema. */
 export interface PlainSchema extends JsonSchema {
   readonly type: string;
   readonly properties?: { readonly [key: string]: PlainSchema };

@@ -113,7 +113,7 @@ export function agentTool(options: AgentToolOptions = {}): Tool<AgentInput> {
 /** The tool that starts agents: general ones, and those described in `agents/<name>.md`. */
 export const Agent: Tool<AgentInput> = agentTool();
 
-/** What the model reads: with agents of one's own, which those are and when to use them. */
+/** What the model reads: which agents the user has defined, and when to use each. */
 function descriptionOf(kinds: { readonly [name: string]: AgentDefinition }): string {
   if (Object.keys(kinds).length === 0) return DESCRIPTION;
   const all = { [GENERAL]: { description: "Any task" }, ...kinds };

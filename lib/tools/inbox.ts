@@ -67,7 +67,7 @@ export class Inbox<Words = string> {
     return this.#tasks.size === 0 && this.#reports.length === 0;
   }
 
-  /** Whose reports have arrived; with `wait`, at least one if any is to come. */
+  /** The agents whose reports have arrived; with `wait`, at least one if an agent still works. */
   async senders(wait: boolean): Promise<readonly string[]> {
     if (wait && this.#reports.length === 0) await Promise.race(this.#tasks);
     return this.#reports.map(({ from }) => from);
@@ -78,7 +78,7 @@ export class Inbox<Words = string> {
     return this.#those(this.#taken++, senders);
   }
 
-  /** The reports that have arrived; with `wait`, at least one if any is to come. */
+  /** The reports that have arrived; with `wait`, at least one if an agent still works. */
   take(wait: boolean): readonly Words[] | Promise<readonly Words[]> {
     const n = this.#taken++;
     const wanted = this.#postman?.wanted(n);

@@ -20,7 +20,7 @@ export interface SpawnRequest {
   readonly model?: string;
   /** The names of the tools it may use; all of its parent's if absent. */
   readonly tools?: readonly string[];
-  /** The id of an agent that is to go on. */
+  /** The id of the agent to continue. */
   readonly resume?: string;
   /** Not waited for: its result comes as a later message. */
   readonly background?: boolean;

@@ -110,7 +110,7 @@ export function leftOtherwise(
   return undefined;
 }
 
-/** The value as data: what is to be compared by a regular expression is its text. */
+/** The value as data; a regular expression is compared with its text. */
 function plain(value: unknown): unknown {
   if (value instanceof RegExp) return String(value);
   if (Array.isArray(value)) return value.map(plain);

@@ -180,7 +180,7 @@ const SHELL: readonly Mutator[] = [
   ONE_MORE,
 ];
 
-/** Comments and what stands in single quotes are not the shell's to read. */
+/** Edits of a shell script, but not in comments and single-quoted text, which the shell does not expand. */
 function shellEdits(text: string): Edit[] {
   const exits = (edit: Edit) => /\bexit $/.test(text.slice(0, edit.from));
   return applied(text.replaceAll(/(?<=^|\s)#[^\n]*|'[^']*'/g, blank), SHELL).filter((edit) => !exits(edit));

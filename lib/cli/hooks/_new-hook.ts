@@ -24,7 +24,7 @@ interface Refused {
   readonly passes: string;
 }
 
-/** A hook with examples: a guard at a call or a prompt, one that asks once more at the end, else one that only looks. */
+/** A hook with examples: a guard at a call or a prompt, a hook that sends the agent back at the end, else a hook that only logs. */
 export function newHook(name: FileName, lang: Lang): NewHook {
   const { event } = name.on;
   if (event === "stop") return atStop(lang);

@@ -18,7 +18,7 @@ type RecordBase = Omit<HookRecord, keyof KindParts>;
 /** Time limits of files that set none, in seconds. Rules take no time. */
 const TIMEOUTS: { readonly [K in FileKind]?: number } = { module: 60, command: 600, prompt: 30 };
 
-/** What a hook file is to the bus, before its kind has a say. */
+/** The fields of a hook record that do not depend on the kind of its file. */
 export function recordBase(file: HookFile, config: HookConfig, source: string): RecordBase {
   if (file.tools.length > 0 && config.matcher !== undefined) {
     throw new TypeError(

@@ -89,7 +89,7 @@ export function wireInput(event: AnyEvent, cwd: string, facts: WireFacts = {}, r
   };
 }
 
-/** Whether no prompt has come yet, whatever is known of the one that is to come. */
+/** Whether the session has no prompt yet, also if its first prompt is already known. */
 function opens(event: AnyEvent): boolean {
   return event.event === "setup" || (event.event === "session-start" && event.source !== "compact");
 }

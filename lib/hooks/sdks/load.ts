@@ -40,7 +40,7 @@ export async function hooksOf(
 export class ToolCalls {
   readonly #hooks: HookRegistry;
   readonly #sdk: string;
-  /** Why the run is to end, once a hook has said so. */
+  /** Why the run ends, once a hook has ended it. */
   #ended: string | undefined;
   /** Fires an event of this program's one session. */
   readonly fire: Fire;
