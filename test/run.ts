@@ -5,14 +5,16 @@
  *     bun run test --more           what takes longer (files named *.more.test.ts), and the rest under Deno
  *     bun run test --all            both
  *     bun run test test/core        these files or folders, under both
+ *     bun run test --since main     of all these, those that a change since that commit reaches by imports, and the house rules
  *     bun run test --all --times    also writes how long each file took to test/times.json, slowest first
  */
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { existsSync, globSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { noRecordings } from "./_data.ts";
+import { importsIn, reaching } from "./_imports.ts";
 import { noBrowser, noSandbox } from "./_needs.ts";
 import "./_runtime.ts";
 
@@ -45,13 +47,17 @@ const TIMES = "test/times.json";
 const PASSED = /^(?:\(pass\) .*|.* \.\.\. ok .*)\n|^test\/\S+:\n(?:\(pass\) .*\n)*\n(?=test\/|\n)/gm;
 
 const { values: flags, positionals: named } = parseArgs({
-  options: { more: { type: "boolean" }, all: { type: "boolean" }, times: { type: "boolean" } },
+  options: {
+    ...{ more: { type: "boolean" }, all: { type: "boolean" }, times: { type: "boolean" } },
+    since: { type: "string" },
+  },
   allowPositionals: true,
 });
 for (const path of named.filter((path) => !existsSync(path))) {
   console.error(`Cannot find '${path}'`);
   process.exit(2);
 }
+const reached = flags.since === undefined ? undefined : reachedSince(flags.since);
 const recorded: Record<string, number> = JSON.parse(readFileSync(TIMES, "utf8"));
 const out = mkdtempSync(join(tmpdir(), "crochet-test-"));
 const timeout = process.env.CROCHET_TEST_LONG ? 3_600_000 : 600_000;
@@ -107,7 +113,25 @@ function inParts(runtime: Runtime): Part[] {
 
 function testFiles(): string[] {
   const paths = named.length > 0 ? named : ["test"];
-  return paths.flatMap((path) => statSync(path).isDirectory() ? globSync(`${path}/**/*.test.ts`) : path);
+  const all = paths.flatMap((path) => statSync(path).isDirectory() ? globSync(`${path}/**/*.test.ts`) : path);
+  return reached ? all.filter((file) => reached.has(file) || file.startsWith("test/house/")) : all;
+}
+
+/** The files that a change reaches; undefined, which is all, if what changed is not imported but may be read by any test. */
+function reachedSince(commit: string): ReadonlySet<string> | undefined {
+  const git = (...args: string[]) => execFileSync("git", args, { encoding: "utf8" }).split("\n").filter(Boolean);
+  let changed: string[];
+  try {
+    changed = [...git("diff", "--name-only", commit, "--"), ...git("ls-files", "--others", "--exclude-standard")];
+  } catch {
+    process.exit(2); // Git has said why.
+  }
+  const other = changed.find((file) => !/\.(?:ts|md)$/.test(file) || /^(?:fixtures|hooks|test\/data)\//.test(file));
+  if (other !== undefined) return void say(`All tests are run, as any may read ${other}`);
+  const found = reaching(changed, importsIn("lib", "test", "fixtures", "hooks"));
+  const pages = changed.some((file) => file.endsWith(".md")) ? globSync("test/docs/*.test.ts") : [];
+  say(`${changed.length} files changed since ${commit}`);
+  return new Set([...found, ...pages]);
 }
 
 function runsUnder(runtime: Runtime, file: string): boolean {

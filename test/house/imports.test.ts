@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { test } from "node:test";
+import { importsIn, reaching } from "../_imports.ts";
 import { filesUnder, LIB } from "./_files.ts";
 
 /** Layers from the ground up: a file may import from its own layer's folder and from layers below. */
@@ -40,17 +41,11 @@ function layerOf(path: string): number {
   return layer;
 }
 
-/** Any import, static or dynamic, with what shows that it is one of types only. */
-const IMPORT = /((?:import|export) type [^;]*?|typeof )?\b(?:from|import)\s*\(?\s*"(\.[^"]+)"/g;
-
-const imports = filesUnder(LIB, ".ts").flatMap((file) => {
-  const text = readFileSync(file, "utf8").replace(/\/\*[\s\S]*?\*\//g, "");
-  return [...text.matchAll(IMPORT)].map(([, types, to]) => ({
-    from: relative(LIB, file),
-    to: relative(LIB, join(dirname(file), to!)),
-    isType: types !== undefined,
-  }));
-}).filter(({ to }) => existsSync(join(LIB, to)));
+const imports = importsIn("lib").map(({ from, to, isType }) => ({
+  from: relative("lib", from),
+  to: relative("lib", to),
+  isType,
+}));
 
 test("imports always point down the layers, but for those that are meant", () => {
   assert.ok(imports.length > 500, "the search sees imports");
@@ -148,4 +143,10 @@ test("crochet and a run never load a package or a module of node: all that is he
   visit(join(LIB, "agent/assemble.ts"));
   assert.ok(seen.size > 20, "the walk saw the library");
   assert.deepEqual(heavy, []);
+});
+
+test("a change always reaches the tests that import it, by whatever way, and never one that does not", () => {
+  const found = reaching(["lib/attack/shrink.ts"], importsIn("lib", "test"));
+  assert.ok(found.has("test/cli/attack.more.test.ts"), "by the command, which starts lib/attack");
+  assert.ok(!found.has("test/house/english.test.ts") && !found.has("lib/core/fold.ts"));
 });
