@@ -3,13 +3,15 @@
  * exports, and a bundle of the SDK that loads faster. With `--if-older`, only if something in `lib/` is newer.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const LIB = join(ROOT, "lib");
-const DIST = join(ROOT, "dist");
+const DONE = join(ROOT, "dist");
+/** Made beside, and put in place as a whole: others read what is there meanwhile. */
+const DIST = join(ROOT, `.dist-${process.pid}`);
 
 /** Node before 24.2 has no import.meta.main: a gate that took itself for imported would stay open. */
 const IS_MAIN =
@@ -20,26 +22,30 @@ const NO_SPANS =
   "export const trace = { getTracerProvider: () => ({ getTracer() {} }) }, context = {}, propagation = {}, SpanKind = {}, SpanStatusCode = {};";
 
 if (!process.argv.includes("--if-older") || isOlder()) {
-  rmSync(DIST, { recursive: true, force: true });
-  compile("--removeComments");
-  compile("--declaration", "--emitDeclarationOnly");
-  keepExported();
-  fixNames();
-  writeImports();
-  await bundleSdk();
+  try {
+    compile("--removeComments");
+    compile("--declaration", "--emitDeclarationOnly");
+    keepExported();
+    fixNames();
+    writeImports();
+    await bundleSdk();
+    if (existsSync(DONE)) renameSync(DONE, `${DIST}-old`);
+    renameSync(DIST, DONE);
+  } finally {
+    for (const left of [DIST, `${DIST}-old`]) rmSync(left, { recursive: true, force: true });
+  }
 }
 
 function isOlder(): boolean {
-  const built = statSync(join(DIST, "index.js"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const built = statSync(join(DONE, "index.js"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   return globSync("**/*", { cwd: LIB }).some((name) => statSync(join(LIB, name)).mtimeMs > built);
 }
 
 function compile(...flags: string[]): void {
   const tsc = join(ROOT, "node_modules/.bin/tsc");
-  execFileSync(tsc, ["-p", join(ROOT, ".ci/tsconfig.build.json"), "--noCheck", ...flags], {
-    stdio: "inherit",
-    cwd: ROOT,
-  });
+  // By the runtime that runs this: the compiler's own first line asks for Node.
+  const args = [tsc, "-p", join(ROOT, ".ci/tsconfig.build.json"), "--noCheck", "--outDir", DIST, ...flags];
+  execFileSync(process.execPath, args, { stdio: "inherit", cwd: ROOT });
 }
 
 /** An import map by which Deno finds this package for scripts outside any project. */
@@ -62,7 +68,7 @@ function keepExported(): void {
     const names = readFileSync(file, "utf8").matchAll(/(?:from |import\()"(\.[^"]*)\.[jt]s"/g);
     for (const [, path] of names) keep(join(dirname(file), `${path}.d.ts`));
   };
-  for (const { types } of Object.values(exported())) if (types) keep(join(ROOT, types));
+  for (const { types } of Object.values(exported())) if (types) keep(types.replace("./dist", DIST));
   for (const name of globSync("**/*.d.ts", { cwd: DIST })) if (!kept.has(join(DIST, name))) rmSync(join(DIST, name));
 }
 

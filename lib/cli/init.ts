@@ -1,5 +1,6 @@
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -33,6 +34,8 @@ import {
   templates,
   WORKFLOW,
 } from "./init/_templates.ts";
+import { FOLDER, type Supply, supply } from "./init/_supply.ts";
+import { setJson, upgrade } from "./init/_upgrade.ts";
 
 const USAGE: Usage = {
   name: "init",
@@ -40,6 +43,7 @@ const USAGE: Usage = {
   about: "Scaffolds an agent, a hook with its examples and a test with a recorded run; existing files are kept.",
   flags: [
     ["--ci <host>", "only write a CI workflow: github"],
+    ["--upgrade", "only replace the crochet that is in vendor/ by this one"],
     ["--json", "print JSON"],
   ],
   example: "crochet init my-agent",
@@ -51,6 +55,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
     throw new UsageError(`Cannot scaffold in '${words[0]}' as it is a file: name a directory`);
   }
   if (flags.ci !== undefined) return writeWorkflow(dir, flags.ci);
+  if (flags.upgrade) return await upgrade(dir, io);
   const origin = ownOrigin(dir);
   const made = await scaffold(dir, origin, io);
   return { data: { dir, ...made }, text: summary(relative(io.cwd, dir), made, origin) };
@@ -76,10 +81,11 @@ interface Scaffold {
 
 async function scaffold(dir: string, origin: Origin, io: Io): Promise<Scaffold> {
   const name = basename(dir);
+  const given = await supply(origin.root, origin.runtime === "deno" && !origin.found ? "folder" : "tarball", io);
   const all: { readonly [path: string]: string } = {
     ...templates(name),
-    "package.json": packageJson(name, origin),
-    "deno.json": denoJson(origin),
+    "package.json": packageJson(name, origin, given),
+    "deno.json": denoJson(origin, given),
   };
   // The user's own agent; a scaffold that 'init' left unfinished is completed.
   const own = existsSync(join(dir, "agent.ts")) && readFileSync(join(dir, "agent.ts"), "utf8") !== all["agent.ts"];
@@ -94,11 +100,15 @@ async function scaffold(dir: string, origin: Origin, io: Io): Promise<Scaffold> 
   const kept: string[] = own ? ["agent.ts"] : [];
   const undo: (() => void)[] = [];
   try {
+    if (given.vendored !== undefined && needs(dir, given)) {
+      for (const { path, bytes, executable } of given.files) writeNew(join(dir, path), bytes, undo, executable);
+      written.push(given.vendored);
+    }
     for (const [path, text] of files) (writeNew(join(dir, path), text, undo) ? written : kept).push(path);
     if (!own) (record ? written : kept).push(tape);
     if (record) writeNew(join(dir, tape), await recordRun(all, tape, origin, io), undo);
-    // A package may be in a cache that is emptied, and npm takes a link for an install.
-    if (origin.clone) undo.push(linkPackages(dir, origin, (name) => isFound(dir, name)));
+    // A package may be in a cache that is emptied, and npm takes a link for an install; Deno installs by itself.
+    if (origin.clone && origin.runtime !== "deno") undo.push(linkPackages(dir, origin, (name) => isFound(dir, name)));
   } catch (error) {
     for (const step of undo.reverse()) step();
     throw error;
@@ -107,16 +117,23 @@ async function scaffold(dir: string, origin: Origin, io: Io): Promise<Scaffold> 
   if (onlyOurHooks) trust(dir, io.env, "hooks");
   if (record) await trustRecorded(join(dir, dirname(tape)), io);
   const notes = own ? ['agent.ts was there, so no run was recorded: crochet record agent.ts "<prompt>"'] : [];
-  if (kept.includes("package.json")) notes.push(...await addDependency(dir, origin, io));
+  if (kept.includes("package.json")) notes.push(...await addDependency(dir, given, io));
+  if (
+    given.vendored === FOLDER && kept.includes("deno.json") &&
+    !readFileSync(join(dir, "deno.json"), "utf8").includes(FOLDER)
+  ) {
+    const { links, imports } = JSON.parse(all["deno.json"]!);
+    notes.push(`deno.json does not name crochet: add ${JSON.stringify({ links, imports }).slice(1, -1)}`);
+  }
   return { written, kept, notes };
 }
 
 /** Writes a file unless one is there; `undo` gets what removes it, and the folders made for it. */
-function writeNew(path: string, text: string, undo: (() => void)[]): boolean {
+function writeNew(path: string, text: string | Uint8Array, undo: (() => void)[], executable = false): boolean {
   const made = mkdirSync(dirname(path), { recursive: true });
   if (made !== undefined) undo.push(() => rmSync(made, { recursive: true, force: true }));
   try {
-    writeFileSync(path, text, { flag: "wx" });
+    writeFileSync(path, text, { flag: "wx", mode: executable ? 0o777 : 0o666 });
     undo.push(() => rmSync(path, { force: true }));
     return true;
   } catch (error) {
@@ -125,20 +142,23 @@ function writeNew(path: string, text: string, undo: (() => void)[]): boolean {
   }
 }
 
+/** Whether the project is to have the files: not if it names a crochet of another place. */
+function needs(dir: string, { dependency }: Supply): boolean {
+  const file = join(dir, "package.json");
+  const text = existsSync(file) ? readFileSync(file, "utf8") : "";
+  return !text.includes('"crochet"') || text.includes(JSON.stringify(dependency));
+}
+
 /** Names crochet in the user's package.json, if they agree; what is left for them to do. */
-async function addDependency(dir: string, origin: Origin, io: Io): Promise<string[]> {
+async function addDependency(dir: string, { dependency: crochet }: Supply, io: Io): Promise<string[]> {
   const file = join(dir, "package.json");
   const text = readFileSync(file, "utf8");
   if (text.includes('"crochet"')) return [];
-  const { crochet } = JSON.parse(packageJson(basename(dir), origin)).dependencies;
   const line = `"crochet": ${JSON.stringify(crochet)}`;
   if (!await agreed(`Add ${line} to the dependencies of package.json? [Y/n] `, io)) {
     return [`package.json does not name crochet: add ${line} to its dependencies`];
   }
-  const { applyEdits, modify } = await import("jsonc-parser");
-  const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
-  const formattingOptions = { insertSpaces: !indent.startsWith("\t"), tabSize: indent.length };
-  writeFileSync(file, applyEdits(text, modify(text, ["dependencies", "crochet"], crochet, { formattingOptions })));
+  await setJson(file, ["dependencies", "crochet"], crochet);
   return [`package.json: added ${line}`];
 }
 
@@ -190,7 +210,8 @@ async function recordRun(
     const { CI: _, CROCHET_MODEL: __, CROCHET_TAPE: ___, CROCHET_TAPE_MODE: ____, ...rest } = io.env;
     const state = { CROCHET_HOME: join(dir, ".state") };
     const env = { ...rest, ...state, ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "not-a-key" };
-    for (const [path, text] of Object.entries(files)) writeNew(join(dir, path), text, []);
+    const alone = { ...files, "deno.json": '{ "nodeModulesDir": "manual" }' };
+    for (const [path, text] of Object.entries(alone)) writeNew(join(dir, path), text, []);
     linkPackages(dir, origin);
     const [runtime, ...args] = ownArgv("cli/main", "record", "agent.ts", PROMPT, "--fixture", FIXTURE);
     const { code, stderr } = await runProcess({ command: runtime, args, cwd: dir, env, signal: io.signal });
@@ -241,10 +262,16 @@ function linkPackages(
   const missing = Object.entries(packages).filter(([name, from]) => existsSync(from) && !isThere(name));
   for (const [name, from] of missing) {
     mkdirSync(dirname(join(modules, name)), { recursive: true });
+    if (isDangling(join(modules, name))) rmSync(join(modules, name));
     symlinkSync(from, join(modules, name), "dir");
   }
   return () => {
     for (const [name] of missing) rmSync(join(modules, name), { force: true });
     if (!had) rmSync(modules, { recursive: true, force: true });
   };
+}
+
+/** Whether it is a link to what is no longer there. */
+function isDangling(path: string): boolean {
+  return !existsSync(path) && lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -1,14 +1,27 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { scriptedServer } from "crochet/testing";
 import { CROCHET, crochet, ended } from "../_crochet.ts";
 import { NO_PTY, Pty } from "../_pty.ts";
-import { scratch } from "../_scratch.ts";
+import { put, scratch } from "../_scratch.ts";
 
 const DENO = "Deno" in globalThis;
+
+/** With the settings of this clone Deno fetches nothing: what it fetches with the project's own is in test/package. */
+const OURS = `--config=${fileURLToPath(new URL("../../deno.json", import.meta.url))}`;
 
 /** Runs what a person would type in the new project, on the runtime the test runs on. */
 async function run(cwd: string, args: readonly string[], env: Record<string, string> = {}) {
@@ -16,12 +29,26 @@ async function run(cwd: string, args: readonly string[], env: Record<string, str
   return { code, text: out + err };
 }
 
+/** Runs the tests of the new project. */
+function runTests(cwd: string) {
+  return run(cwd, DENO ? ["test", "-A", "--no-check", OURS, "agent.test.ts", "hooks.test.ts"] : ["test"]);
+}
+
 test("crochet init makes a project whose tests are green at once, without a key", { timeout: 300_000 }, async () => {
   using folder = scratch();
   const made = await crochet(["init", "greeter"], { cwd: folder.path, env: { HOME: folder.path, CI: "1" } });
   assert.equal(made.code, 0, made.err);
   const dir = join(folder.path, "greeter");
-  for (const path of ["agent.ts", "agent.test.ts", "hooks.test.ts", "package.json", "deno.json", "bunfig.toml"]) {
+  const plain = [
+    "agent.ts",
+    "agent.test.ts",
+    "hooks.test.ts",
+    "package.json",
+    "deno.json",
+    "tsconfig.json",
+    "bunfig.toml",
+  ];
+  for (const path of plain) {
     assert.ok(existsSync(join(dir, path)), path);
     assert.match(made.out, new RegExp(`^\\+ ${path}$`, "m"));
   }
@@ -32,15 +59,13 @@ test("crochet init makes a project whose tests are green at once, without a key"
   mkdirSync(join(dir, "fixtures/later/files"), { recursive: true });
   writeFileSync(join(dir, "fixtures/later/files/agent.test.ts"), 'throw new Error("it is not mine");\n');
 
-  // Deno checks the sources of a clone with the project's own, which takes longer than all the rest.
-  const noCheck = process.env.CROCHET_TEST_LONG ? [] : ["--no-check"];
-  const tested = await run(dir, DENO ? ["test", "-A", ...noCheck] : ["test"]);
+  const tested = await runTests(dir);
   assert.equal(tested.code, 0, tested.text);
   assert.match(tested.text, DENO ? /5 passed \| 0 failed/ : /5 pass\n\s+0 fail/);
 
   // The agent runs as a script against whatever model is there.
   await using server = await scriptedServer([{ text: "Good day" }]);
-  const said = await run(dir, DENO ? ["run", "-A", "--no-check", "agent.ts", "hi"] : ["run", "agent.ts", "hi"], {
+  const said = await run(dir, DENO ? ["run", "-A", "--no-check", OURS, "agent.ts", "hi"] : ["run", "agent.ts", "hi"], {
     ANTHROPIC_API_KEY: "none",
     ANTHROPIC_BASE_URL: server.url,
   });
@@ -66,7 +91,10 @@ test("what crochet init makes replays in a clone that changes line ends", {
   const git = (...args: string[]) =>
     execFileSync("git", args, { cwd: dir, env: { ...process.env, ...env }, stdio: "ignore" });
   git("init");
+  put(dir, { ".crochet/config.yaml": "", ".crochet/runs/a.jsonl": "" });
   git("add", ".");
+  const added = execFileSync("git", ["ls-files"], { cwd: dir, encoding: "utf8" }).split("\n");
+  assert.deepEqual(added.filter((path) => /^(\.crochet|node_modules)\b/.test(path)), [".crochet/config.yaml"]);
   git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-m", "first");
   git("clone", "--config", "core.autocrlf=true", dir, clone);
   symlinkSync(join(dir, "node_modules"), join(clone, "node_modules"));
@@ -80,10 +108,99 @@ test("a test of the scaffold fails if its hook lets a forced push pass", { timeo
   await crochet(["init"], { cwd: folder.path, env: { HOME: folder.path } });
   const hook = join(folder.path, "hooks/pre-tool-use@Bash.no-force-push.ts");
   writeFileSync(hook, readFileSync(hook, "utf8").replace("git\\s+push", "git\\s+shove"));
-  const tested = await run(folder.path, DENO ? ["test", "-A", "--no-check"] : ["test"]);
+  const tested = await runTests(folder.path);
   assert.equal(tested.code, 1);
   assert.match(tested.text, /a forced push/);
 });
+
+test("what crochet init makes names no place of this machine, and brings its crochet along", {
+  timeout: 60_000,
+}, async () => {
+  using folder = scratch();
+  const env = { HOME: folder.path };
+  for (const name of ["one", "two"]) await crochet(["init", name], { cwd: folder.path, env });
+  const [one, two] = ["one", "two"].map((name) => join(folder.path, name)) as [string, string];
+  const { dependencies } = JSON.parse(readFileSync(join(one, "package.json"), "utf8"));
+  const vendored = dependencies.crochet.slice("file:".length);
+  assert.match(vendored, DENO ? /^vendor\/crochet$/ : /^vendor\/crochet-\d+\.\d+\.\d+-[0-9a-f]{8}\.tgz$/);
+  const unpacked = join(folder.path, "unpacked");
+  mkdirSync(unpacked);
+  if (!DENO) {
+    assert.deepEqual(readFileSync(join(one, vendored)), readFileSync(join(two, vendored)), "the same bytes twice");
+    execFileSync("tar", ["xzf", join(one, vendored), "-C", unpacked]);
+  }
+  const at = DENO ? join(one, vendored) : join(unpacked, "package");
+  const manifest = JSON.parse(readFileSync(join(at, "package.json"), "utf8"));
+  assert.deepEqual([manifest.scripts, manifest.devDependencies, manifest.exports["."].bun], [
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  assert.ok(statSync(join(at, "lib/cli/crochet")).mode & 0o100, "the launcher can be started");
+  for (const { default: path } of Object.values<{ default?: string }>(manifest.exports)) {
+    if (path) assert.ok(existsSync(join(at, path)), path);
+  }
+  for (const path of readdirSync(one, { recursive: true }) as string[]) {
+    const file = join(one, path);
+    if (/^(node_modules|vendor)\b/.test(path) || !statSync(file).isFile()) continue;
+    assert.ok(!readFileSync(file, "utf8").includes(folder.path), path);
+    assert.ok(!readFileSync(file, "utf8").includes(fileURLToPath(new URL("../..", import.meta.url))), path);
+  }
+});
+
+test("crochet init --upgrade replaces the crochet that a project brings along, and no other", {
+  timeout: 60_000,
+}, async () => {
+  using folder = scratch();
+  const env = { HOME: folder.path };
+  const upgrade = () => crochet(["init", "--upgrade", "--json"], { cwd: folder.path, env });
+  assert.match((await upgrade()).err, /no package\.json here names crochet/);
+  await crochet(["init"], { cwd: folder.path, env });
+  const file = join(folder.path, "package.json");
+  const text = readFileSync(file, "utf8");
+  const now = JSON.parse(text).dependencies.crochet.slice("file:".length);
+  assert.equal(JSON.parse((await upgrade()).out).changed, false);
+
+  const old = DENO ? now : "vendor/crochet-0.1.0.tgz";
+  if (DENO) {
+    put(folder.path, { [`${now}/dist/gone.js`]: "", [`${now}/dist/index.js`]: "old" });
+    const deno = join(folder.path, "deno.json");
+    writeFileSync(deno, readFileSync(deno, "utf8").replaceAll(/crochet@[\d.]+/g, "crochet@0.1.0"));
+  } else {
+    rmSync(join(folder.path, now));
+    put(folder.path, { [old]: "old" });
+    writeFileSync(file, text.replace(now, old));
+  }
+  const { code, out, err } = await upgrade();
+  assert.equal(code, 0, err);
+  assert.deepEqual(JSON.parse(out), { dir: folder.path, from: old, to: now, changed: true });
+  assert.equal(readFileSync(file, "utf8"), text);
+  assert.deepEqual(readdirSync(join(folder.path, "vendor")), [now.slice("vendor/".length)]);
+  if (DENO) {
+    assert.ok(!existsSync(join(folder.path, now, "dist/gone.js")));
+    assert.doesNotMatch(readFileSync(join(folder.path, "deno.json"), "utf8"), /@0\.1\.0/);
+  }
+
+  writeFileSync(file, text.replace(`file:${now}`, "^0.2.0"));
+  const refused = await upgrade();
+  assert.deepEqual([refused.code, refused.out], [2, ""]);
+  assert.match(refused.err, /has crochet from '\^0\.2\.0', not from vendor\//);
+  writeFileSync(file, "{");
+  assert.match((await upgrade()).err, /package\.json is not JSON/);
+});
+
+test(
+  "crochet init replaces a link to a crochet that is gone",
+  { timeout: 60_000, skip: DENO && "it links nothing" },
+  async () => {
+    using folder = scratch();
+    mkdirSync(join(folder.path, "node_modules"));
+    symlinkSync(join(folder.path, "gone"), join(folder.path, "node_modules/crochet"));
+    const { code, err } = await crochet(["init"], { cwd: folder.path, env: { HOME: folder.path } });
+    assert.equal(code, 0, err);
+    assert.ok(existsSync(join(folder.path, "node_modules/crochet/package.json")));
+  },
+);
 
 test("crochet init never writes over a file, and says which were there", { timeout: 60_000 }, async () => {
   using folder = scratch();

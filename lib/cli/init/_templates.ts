@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import type { ScriptedReply } from "../../testing/index.ts";
+import { FOLDER, type Supply } from "./_supply.ts";
 
 /** The prompt of the recorded run. */
 export const PROMPT = "Fix the spelling in hello.txt and publish it";
@@ -21,6 +21,25 @@ export const REPLIES: readonly ScriptedReply[] = [
   { text: "Now I publish it.", tools: [{ name: "Bash", input: { command: "git push --force origin main" } }] },
   { text: "hello.txt is spelled right now. I have not published it, as a forced push is not allowed here." },
 ];
+
+/** Folders whose files are not the project's own. */
+const NOT_OURS = ["fixtures", "vendor"];
+
+/** For editors and `tsc`: what Bun, Deno and Node run as it is. */
+const TSCONFIG = {
+  compilerOptions: {
+    module: "Preserve",
+    target: "ESNext",
+    types: ["node"],
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    allowImportingTsExtensions: true,
+    verbatimModuleSyntax: true,
+    erasableSyntaxOnly: true,
+  },
+  exclude: ["node_modules", ...NOT_OURS],
+};
 
 /** The files of a new project, by path; what a person writes. */
 export function templates(name: string): { readonly [path: string]: string } {
@@ -72,10 +91,11 @@ test("the agent fixes the file and cannot force a push", async () => {
 
 await testExamples(new URL("./hooks", import.meta.url)); // a test for each example of each hook
 `,
-    ".gitignore": "node_modules/\n.crochet/\n",
+    ".gitignore": "node_modules/\n.crochet/*\n!.crochet/config.yaml\n",
+    "tsconfig.json": `${JSON.stringify(TSCONFIG, null, 2)}\n`,
     "bunfig.toml": `[test]
 # What a recorded run began with may have tests in it, which are not this project's.
-pathIgnorePatterns = ["fixtures/**"]
+pathIgnorePatterns = ["fixtures/**", "vendor/**"]
 `,
     "fixtures/.gitattributes":
       `# A replay compares bytes: git must not change line ends, as it does where core.autocrlf is set.
@@ -121,43 +141,49 @@ const COMMANDS: { readonly [runtime in Origin["runtime"]]: Commands } = {
 const BY_NPM: Commands = { install: "npm install", test: "npm test", crochet: "npx crochet", start: "npm start --" };
 
 /** What a person types in the new project; no `install` if nothing has to be installed. */
-export function commands({ clone, runtime, found, nodeTypes, isBunOnPath }: Origin): Commands {
+export function commands({ clone, version, runtime, found, nodeTypes, isBunOnPath }: Origin): Commands {
   if (runtime === "bun" && !isBunOnPath) return BY_NPM;
   const { test, crochet, start } = COMMANDS[runtime];
+  // With its version: another one may be that of a stranger.
+  if (runtime === "deno" && !found) return { test, crochet: `${crochet}@${version}`, start };
   if (clone) return { test, crochet: "crochet", start };
   if (!found) return COMMANDS[runtime];
   // Where others have installed what is there, Deno gets no types for 'node:test'.
   return { test: runtime === "deno" && !nodeTypes ? `${test} --no-check` : test, crochet, start };
 }
 
-export function packageJson(name: string, origin: Origin): string {
-  const { root, version, clone, runtime } = origin;
+export function packageJson(name: string, origin: Origin, { dependency }: Supply): string {
   const { start, test } = commands({ ...origin, isBunOnPath: true });
   const made = {
     name: name.toLowerCase().replace(/[^a-z0-9._-]+/g, "-").replace(/^[._-]+/, "") || "agent",
     private: true,
     type: "module",
     scripts: { start, test },
-    dependencies: { crochet: clone ? `file:${root}` : `^${version}` },
+    dependencies: { crochet: dependency },
     // For editors, and for Deno, which checks the types of tests before it runs them.
     // The package 'bun' needs Node to install; without Node there is a Bun already.
-    devDependencies: { "@types/node": "*", ...(runtime === "bun" && origin.isNodeOnPath && { bun: "^1.4.0" }) },
+    devDependencies: {
+      "@types/node": "*",
+      ...(origin.runtime === "bun" && origin.isNodeOnPath && { bun: "^1.4.0" }),
+    },
   };
   return `${JSON.stringify(made, null, 2)}\n`;
 }
 
-/** For Deno, which takes no TypeScript out of node_modules: a clone is named by its path. */
-export function denoJson({ root, clone, found }: Origin): string {
-  const imports = {
-    crochet: `${root}/lib/index.ts`,
-    "crochet/tools": `${root}/lib/tools/index.ts`,
-    "crochet/testing": `${root}/lib/testing/index.ts`,
+/** For Deno, which installs what a registry or a folder has, and no tarball: that npm or Bun has to install. */
+export function denoJson({ version, found }: Origin, { vendored }: Supply): string {
+  const linked = {
+    links: [`./${FOLDER}`],
+    imports: { crochet: `npm:crochet@${version}`, "crochet/": `npm:/crochet@${version}/` },
   };
-  // Its sources are checked with the project's own, so by the rules they are written to.
-  const { compilerOptions } = clone ? JSON.parse(readFileSync(`${root}/deno.json`, "utf8")) : {};
-  const nodeModulesDir = clone || found ? "manual" : "auto";
-  const test = { exclude: ["fixtures/"] };
-  return `${JSON.stringify({ nodeModulesDir, test, ...(clone && { imports, compilerOptions }) }, null, 2)}\n`;
+  const { test, start } = COMMANDS.deno;
+  const made = {
+    nodeModulesDir: found || (vendored && vendored !== FOLDER) ? "manual" : "auto",
+    ...(vendored === FOLDER && linked),
+    tasks: { test, start, check: "deno check" },
+    exclude: NOT_OURS.map((folder) => `${folder}/`),
+  };
+  return `${JSON.stringify(made, null, 2)}\n`;
 }
 
 /** For GitHub Actions. Pull requests of forks get no secret, so their label evaluates nothing. */

@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { type Packed, tar } from "../files/tar.ts";
+
+/** What the package holds, besides what npm always packs: what was built, and the sources that are used as they are. */
+const FILES = ["dist", "hooks", "lib/cli/crochet", "lib/hooks/adapters", "lib/view/page"];
+const ALWAYS = /^(README|LICENSE)/;
+
+/**
+ * The package.json of the package. It has no sources: in it Bun reads what was built, as every runtime does, no export
+ * may name a source, and there is nothing for scripts to do. `published`: a registry has it under its name.
+ */
+export function packedManifest(text: string, published = false): string {
+  const { scripts: _, devDependencies: __, ...manifest } = JSON.parse(text);
+  const packed = { ...manifest, files: FILES, ...(published && { crochet: { published } }) };
+  return `${JSON.stringify(packed, (key, value) => key === "bun" ? undefined : value, 2)}\n`;
+}
+
+/** The files of the package, of a clone that was built or of an installed copy, in order. */
+export function packedFiles(root: string): Packed[] {
+  const paths = [
+    ...readdirSync(root).filter((name) => ALWAYS.test(name)),
+    ...FILES.flatMap((name) => below(root, name)),
+  ];
+  const files = paths.sort().map((path): Packed => {
+    const file = join(root, path);
+    return { path, executable: (statSync(file).mode & 0o111) !== 0, bytes: readFileSync(file) };
+  });
+  const manifest = Buffer.from(packedManifest(readFileSync(join(root, "package.json"), "utf8")));
+  return [{ path: "package.json", executable: false, bytes: manifest }, ...files];
+}
+
+/** The same as the tarball that `npm pack` makes, but for its order. */
+export function packedTarball(root: string): Uint8Array {
+  return gzipSync(tar(packedFiles(root).map((file) => ({ ...file, path: `package/${file.path}` }))), { level: 9 });
+}
+
+function below(root: string, path: string): string[] {
+  if (statSync(join(root, path)).isFile()) return path.endsWith(".orig") ? [] : [path];
+  return readdirSync(join(root, path)).flatMap((name) => below(root, `${path}/${name}`));
+}
