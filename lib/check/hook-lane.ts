@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { denoFlags } from "../runtime/own-copy.ts";
 import { LineProcess } from "../process/line-process.ts";
 import { type GroupOptions, startedBy, type Wrap } from "../process/process.ts";
 import { openSandbox } from "../permissions/sandbox.ts";
@@ -265,10 +266,7 @@ export function refuses({ opinion, inputs }: Probed): boolean {
 function childArgv({ type }: Target): string[] {
   const script = [fileURLToPath(new URL("./_child.ts", import.meta.url)), type];
   if (!("Deno" in globalThis)) return [process.execPath, ...script];
-  const config = fileURLToPath(new URL("../../deno.json", import.meta.url));
-  // The package has no deno.json: there Deno uses the settings of the project.
-  const by = existsSync(config) ? ["--config", config] : [];
-  return [process.execPath, "run", "-A", "--quiet", "--no-lock", "--no-code-cache", ...by, ...script];
+  return [process.execPath, "run", "-A", "--quiet", "--no-lock", "--no-code-cache", ...denoFlags(), ...script];
 }
 
 let works: Promise<boolean> | undefined;

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../agent/options.ts";
 import { nearest } from "../input/nearest.ts";
@@ -53,7 +53,7 @@ export async function loadAgent(path: string, patience?: Patience): Promise<Agen
 
 async function imported(path: string, patience: Patience | undefined): Promise<{ default?: Agent }> {
   try {
-    offerOwnCopy(path);
+    (await import("../runtime/own-copy.ts")).offerOwnCopy(path);
     const until = patience && ((loaded: Promise<unknown>) => outOfPatience(path, patience, loaded));
     return await loadingScript(path, () => import(fileUrl(path)), until);
   } catch (error) {
@@ -97,53 +97,4 @@ function placeIn(stack: string, path: string): string | undefined {
 /** The agent of a command that names no script. */
 export async function builtIn(): Promise<Agent> {
   return (await import("./_coding-agent.ts")).codingAgent();
-}
-
-/** The folder of this package. */
-export const PACKAGE = join(import.meta.dirname!, "../..");
-
-/** Whether a package is installed here or in a folder above. */
-export function isFound(dir: string, name: string): boolean {
-  if (existsSync(join(dir, "node_modules", name, "package.json"))) return true;
-  return dir !== dirname(dir) && isFound(dirname(dir), name);
-}
-
-/** Lets a script without an installed crochet import this copy. Deno gets an import map from the launcher instead. */
-function offerOwnCopy(script: string): void {
-  if ("Deno" in globalThis || script.startsWith(`${PACKAGE}/`) || isFound(dirname(script), "crochet")) return;
-  const { exports } = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"));
-  const own = new Map(
-    Object.entries<{ bun?: string; default: string }>(exports)
-      .filter(([, file]) => file.default !== undefined)
-      .map(([path, file]) => {
-        const code = "Bun" in globalThis ? file.bun ?? file.default : file.default;
-        return [`crochet${path.slice(1)}`, fileUrl(join(PACKAGE, code))];
-      }),
-  );
-  const { Bun } = globalThis as { Bun?: Plugins };
-  if (Bun) return provide(Bun, own);
-  const { registerHooks } = process.getBuiltinModule("node:module");
-  registerHooks?.({
-    resolve: (name, context, next) => {
-      const url = own.get(name);
-      return url === undefined ? next(name, context) : { url, shortCircuit: true };
-    },
-  });
-}
-
-interface Plugins {
-  plugin(options: { name: string; setup(build: Build): void }): void;
-}
-
-interface Build {
-  module(name: string, load: () => Promise<{ exports: object; loader: "object" }>): void;
-}
-
-function provide(bun: Plugins, own: ReadonlyMap<string, string>): void {
-  bun.plugin({
-    name: "crochet for scripts outside any project",
-    setup(build) {
-      for (const [name, url] of own) build.module(name, async () => ({ exports: await import(url), loader: "object" }));
-    },
-  });
 }

@@ -16,13 +16,13 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { shellWord } from "../core/shown.ts";
 import { runProcess } from "../process/process.ts";
 import { onPath } from "../process/programs.ts";
+import { isFound, PACKAGE } from "../runtime/own-copy.ts";
 import { crochetVersion } from "../runtime/version.ts";
 import { ownArgv } from "../hooks/own-command.ts";
 import { trust } from "../hooks/hook-trust.ts";
 import { trustRecorded } from "./_fixtures.ts";
 import { command, type Usage } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
-import { isFound, PACKAGE } from "./_script.ts";
 import {
   commands,
   denoJson,

@@ -1,5 +1,6 @@
 import type { HookRecord } from "../core/hook.ts";
 import { fileUrl } from "../runtime/importing.ts";
+import { offerOwnCopy } from "../runtime/own-copy.ts";
 import { sha256 } from "../runtime/sha256.ts";
 import type { HookFile } from "./discover.ts";
 import { type HookConfig, type KindParts, moduleRecord } from "./file/hook-record.ts";
@@ -90,6 +91,7 @@ export interface ModuleFolder {
 export async function importModule(folder: ModuleFolder, path: string, version: string): Promise<unknown> {
   if (loading.push(path) === 1) process.on("exit", tellEnded);
   try {
+    offerOwnCopy(path);
     return await (isBun ? fromBun : fromDeno)(folder, path, version);
   } catch (error) {
     throw new Error(await importMessage(error));

@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { shellWord } from "../core/shown.ts";
+import { denoFlags } from "../runtime/own-copy.ts";
 
 /** A script of ours that is started in a process of its own. */
 export type OwnScript =
@@ -20,11 +21,9 @@ export function ownArgv(script: OwnScript, ...args: readonly string[]): [runtime
   if ("Bun" in globalThis) return [process.execPath, ...alone(root), file, ...args];
   if (!("Deno" in globalThis)) return [process.execPath, file, ...args];
   const run: [string, ...string[]] = [process.execPath, "run", "-A", "--quiet"];
-  // Deno would take the settings of whatever project it is started in.
-  const config = join(root, "deno.json");
-  if (existsSync(config)) return [...run, "--config", config, file, ...args];
   const words = WORDS[script];
-  if (words === undefined || root.includes("/node_modules/")) return [...run, file, ...args];
+  const flags = denoFlags();
+  if (words === undefined || flags.length > 0) return [...run, ...flags, file, ...args];
   // In its cache Deno finds the packages that ours needs only if it is asked for ours by name.
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   return [...run, `npm:crochet@${version}`, ...words, ...args];

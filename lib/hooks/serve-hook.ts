@@ -4,6 +4,7 @@ import { askingHost, type Host, type HostName, loadHost } from "./hosts/host.ts"
 import { type HostEvent, readEvent } from "./hosts/read-event.ts";
 import type { Served } from "./hosts/write-answer.ts";
 import type { PromptModel } from "./prompt-hook.ts";
+import { offerOwnCopy } from "../runtime/own-copy.ts";
 import type { ServedEnv } from "./serving/env.ts";
 
 export interface ServeOptions {
@@ -121,6 +122,7 @@ async function askModule(
   if (!listens(options.event ?? name, heard)) return undefined;
   let loaded: AskedModule["loaded"];
   try {
+    offerOwnCopy(path);
     loaded = await import(path);
   } catch {
     return undefined; // loading it again gives the error a place

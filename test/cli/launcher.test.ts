@@ -80,10 +80,10 @@ test("crochet hands over to bun of its package, then bun on PATH, then deno, and
   const started = () => launch(here.path, bin).out.replaceAll(`${dirname(bin)}/../../`, "");
   assert.equal(
     started(),
-    "bin/deno run -A --quiet --import-map=dist/imports.json dist/cli/main.js replay two words\n",
+    "bin/deno run -A --quiet --node-modules-dir=manual --import-map=dist/imports.json dist/cli/main.js replay two words\n",
   );
-  writeFileSync(join(here.path, "package.json"), "{}");
-  assert.equal(started(), "bin/deno run -A --quiet dist/cli/main.js replay two words\n");
+  writeFileSync(join(here.path, "deno.jsonc"), "{}");
+  assert.equal(started(), "bin/deno run -A --quiet --node-modules-dir=manual dist/cli/main.js replay two words\n");
   writeFileSync(join(here.path, "package/deno.json"), "{}");
   assert.match(started(), /^bin\/deno run -A --quiet --config deno\.json \S+\/main\.ts replay two words\n$/);
   rmSync(join(here.path, "bin/deno"));

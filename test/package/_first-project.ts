@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { packedManifest } from "../../lib/runtime/packed.ts";
 import { type Installed, run, runIn } from "./_install.ts";
 
 /** The lines that `crochet init` ends with, without the last one: that needs a key. */
@@ -21,12 +22,19 @@ export function stranger(home: string, path: string, registry: string) {
     runIn(cwd, path, "env", "-u", "CROCHET_HOME", "-u", "DENO_DIR", ...known, "sh", "-c", line);
 }
 
-/** Begins a registry that has our tarball. */
+/** Begins a registry that has our package, as npm publishes it. */
 export async function registryOf({ folder, tarball, only }: Installed): Promise<{ url: string; close(): void }> {
   const script = fileURLToPath(new URL("./_registry.ts", import.meta.url));
   const others = run(folder, "npm", "config", "get", "registry").trim();
   const manifest = join(dirname(tarball), "package.json");
-  const child = spawn(join(only.bun, "bun"), [script, tarball, manifest, others], {
+  const unpublished = readFileSync(manifest, "utf8");
+  writeFileSync(manifest, packedManifest(unpublished, true));
+  const published = join(
+    folder,
+    run(dirname(tarball), "npm", "pack", "--ignore-scripts", "--pack-destination", folder).trim(),
+  );
+  writeFileSync(manifest, unpublished);
+  const child = spawn(join(only.bun, "bun"), [script, published, manifest, others], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const [first] = await once(child.stdout, "data");

@@ -132,7 +132,7 @@ function node(folder: string, which: keyof typeof NODES): string | undefined {
 }
 
 /** A folder for PATH in which a runtime is, and beside it what a shell script may call. */
-function alone(folder: string, which: string, binary: string, name = which): string {
+export function alone(folder: string, which: string, binary: string, name = which): string {
   const place = join(folder, `only-${which}`);
   mkdirSync(place);
   symlinkSync(binary, join(place, name));

@@ -1,11 +1,12 @@
 /** What `crochet init` makes in one place, committed, is whole in any other, where the clone that made it is not. */
 import assert from "node:assert/strict";
-import { renameSync, symlinkSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync, renameSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { scratch } from "../_scratch.ts";
-import { clone, run, runIn } from "./_install.ts";
+import { npmFolder } from "./_first-project.ts";
+import { alone, clone, run, runIn } from "./_install.ts";
 
 const MODULES = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const skip = "Deno" in globalThis
@@ -19,7 +20,7 @@ const WAYS = [
     way: "deno",
     lines: ["deno test -A --quiet", "deno task check", "deno run -A --quiet npm:crochet@VERSION replay --trust"],
   },
-];
+] as const;
 
 for (const { way, lines } of WAYS) {
   test(
@@ -30,19 +31,23 @@ for (const { way, lines } of WAYS) {
       const copy = clone(join(folder.path, "crochet"));
       symlinkSync(MODULES, join(copy, "node_modules"));
       const deno = run(copy, join(MODULES, ".bin/deno"), "eval", "console.log(Deno.execPath())").trim();
-      const npm = dirname(run(copy, "sh", "-c", "command -v npm").trim());
-      const path = { bun: join(MODULES, "bun/bin"), npm, deno: dirname(deno) }[way]!;
+      const paths = {
+        bun: () => alone(folder.path, "bun", join(MODULES, ".bin/bun")),
+        npm: () => `${npmFolder()}:/usr/bin:/bin`,
+        deno: () => alone(folder.path, "deno", deno),
+      };
+      const path = paths[way]();
       const started = way === "deno"
         ? [deno, "run", "-A", "--quiet", "--config", join(copy, "deno.json")]
         : [process.execPath, "run"];
-      const here = (cwd: string, line: string) => runIn(cwd, `${path}:/usr/bin:/bin`, "sh", "-c", line);
+      const here = (cwd: string, line: string) => runIn(cwd, path, "sh", "-c", line);
       const bot = join(folder.path, "bot");
       here(folder.path, [...started, join(copy, "lib/cli/main.ts"), "init", "bot"].join(" "));
       here(bot, "git init -q && git add . && git -c user.name=a -c user.email=a@b commit -qm first");
-      assert.throws(() => here(folder.path, `grep -rI "${folder.path}" bot`), "no file names this machine");
+      assert.throws(() => run(folder.path, "grep", "-rI", folder.path, "bot"), "no file names this machine");
       renameSync(copy, join(folder.path, "gone"));
       here(folder.path, "git clone -q bot mate");
-      const version = JSON.parse(run(copy.replace(/crochet$/, "gone"), "cat", "package.json")).version;
+      const { version } = JSON.parse(readFileSync(join(folder.path, "gone/package.json"), "utf8"));
       const outs = lines.map((line) => here(join(folder.path, "mate"), `${line.replace("VERSION", version)} 2>&1`));
       assert.match(outs[way === "deno" ? 0 : 1]!, /5 pass/);
       assert.match(outs[2]!, /fix-spelling +ok/);

@@ -4,6 +4,7 @@ import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { put, scratch } from "../_scratch.ts";
 import { installedCommands, nextLines, npmFolder, registryOf, stranger } from "./_first-project.ts";
 import { clone, install, type Installed, run, runIn } from "./_install.ts";
 import { AGENT, HOOK, PLAIN, SCRIPTED, STREAM, WIRED } from "./_sources.ts";
@@ -209,6 +210,50 @@ for (const { name, skip } of RUNTIMES) {
     const crochet = join(made!.project, "node_modules/.bin/crochet");
     assert.equal(runIn(outside, made!.only[name]!, crochet, "run", "scripted.ts", "go"), "Hello from a script\n");
   });
+}
+
+/** A hook that imports a value, which only crochet itself can give it. */
+const DENIES = `import { deny } from "crochet";
+export default ({ input }) => /rm/.test(input.command) ? deny("not here") : undefined;
+export const examples = [{ event: { tool_input: { command: "rm -rf /" } }, expect: "deny" }];
+`;
+const CALL = JSON.stringify({
+  session_id: "s",
+  hook_event_name: "PreToolUse",
+  tool_name: "Bash",
+  tool_input: { command: "rm -rf /" },
+  tool_use_id: "t",
+});
+const FILE = "hooks/pre-tool-use@Bash.no.ts";
+const OUTSIDE = [
+  { line: `printf %s '${CALL}' | CROCHET hook ${FILE}`, expected: /"permissionDecision":"deny"/ },
+  { line: `CROCHET hooks test ${FILE} --set tool_input.command=rm`, expected: /deny/ },
+  { line: `CROCHET hooks check ${FILE} --runs 5 --trust`, expected: /1 hook, none at fault/ },
+];
+for (const { name, skip } of RUNTIMES.slice(0, 2)) {
+  for (
+    const [where, files] of Object.entries({
+      "outside any project": {},
+      "with only a package.json": { "package.json": "{}" },
+    })
+  ) {
+    test(`a hook ${where} imports values of the crochet that runs it, on ${name}`, { skip, ...LONG }, () => {
+      using folder = scratch({ ...files, [FILE]: DENIES });
+      const crochet = join(made!.project, "node_modules/.bin/crochet");
+      for (const { line, expected } of OUTSIDE) {
+        const typed = line.replace("CROCHET", `HOME='${folder.path}' '${crochet}'`);
+        assert.match(runIn(folder.path, made!.only[name]!, "sh", "-c", typed), expected, line);
+      }
+      // A project's own crochet wins.
+      put(folder.path, {
+        "node_modules/crochet/package.json": '{ "name": "crochet", "type": "module", "exports": "./own.js" }',
+        "node_modules/crochet/own.js": 'export const deny = () => ({ action: "deny", reason: "its own crochet" });',
+        "deno.json": '{ "nodeModulesDir": "manual" }',
+      });
+      const typed = OUTSIDE[0]!.line.replace("CROCHET", `'${crochet}'`);
+      assert.match(runIn(folder.path, made!.only[name]!, "sh", "-c", typed), /its own crochet/);
+    });
+  }
 }
 
 const FIRST = {

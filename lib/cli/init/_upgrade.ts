@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { PACKAGE } from "../../runtime/own-copy.ts";
 import { type Io, UsageError } from "../_io.ts";
-import { PACKAGE } from "../_script.ts";
 import { FOLDER, type Supply, supply } from "./_supply.ts";
 
 /** Replaces the crochet that a project brings along by this one; what a person does then. */

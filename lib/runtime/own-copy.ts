@@ -1,0 +1,77 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileUrl } from "./importing.ts";
+
+/** The folder of this package. */
+export const PACKAGE = join(import.meta.dirname ?? "/", "../..");
+
+/** Whether a package is installed here or in a folder above. */
+export function isFound(dir: string, name: string): boolean {
+  if (existsSync(join(dir, "node_modules", name, "package.json"))) return true;
+  return dir !== dirname(dir) && isFound(dirname(dir), name);
+}
+
+let offered = false;
+
+/**
+ * Lets a script or a hook without an installed crochet import this copy. To be called before it is imported, as Bun
+ * remembers what it could not find. Deno can be told only when it starts: `denoFlags`.
+ */
+export function offerOwnCopy(file: string): void {
+  if (offered || "Deno" in globalThis || file.startsWith(`${PACKAGE}/`) || isFound(dirname(file), "crochet")) return;
+  offered = true;
+  const manifest = join(PACKAGE, "package.json");
+  if (!existsSync(manifest)) return; // in a bundle
+  const own = new Map(
+    Object.entries<{ bun?: string; default: string }>(JSON.parse(readFileSync(manifest, "utf8")).exports ?? {})
+      .filter(([, file]) => file.default !== undefined)
+      .map(([path, file]) => {
+        const code = "Bun" in globalThis ? file.bun ?? file.default : file.default;
+        return [`crochet${path.slice(1)}`, fileUrl(join(PACKAGE, code))];
+      }),
+  );
+  const { Bun } = globalThis as { Bun?: Plugins };
+  if (Bun) return provide(Bun, own);
+  const { registerHooks } = process.getBuiltinModule("node:module");
+  registerHooks?.({
+    resolve: (name, context, next) => {
+      const url = own.get(name);
+      return url === undefined ? next(name, context) : { url, shortCircuit: true };
+    },
+  });
+}
+
+interface Plugins {
+  plugin(options: { name: string; setup(build: Build): void }): void;
+}
+
+interface Build {
+  module(name: string, load: () => Promise<{ exports: object; loader: "object" }>): void;
+}
+
+function provide(bun: Plugins, own: ReadonlyMap<string, string>): void {
+  bun.plugin({
+    name: "crochet for what is outside any project",
+    setup(build) {
+      for (const [name, url] of own) build.module(name, async () => ({ exports: await import(url), loader: "object" }));
+    },
+  });
+}
+
+/**
+ * The flags by which Deno runs a file of this package in a directory, as the launcher has them: a clone has settings of
+ * its own, an installed package finds its packages beside itself, and where no project says what 'crochet' is, it is this
+ * copy. What Deno has in its cache it finds by name alone.
+ */
+export function denoFlags(dir: string = process.cwd()): string[] {
+  const config = join(PACKAGE, "deno.json");
+  if (existsSync(config)) return ["--config", config];
+  if (!PACKAGE.includes("/node_modules/")) return [];
+  const map = isFound(dir, "crochet") || hasSettings(dir) ? [] : [`--import-map=${join(PACKAGE, "dist/imports.json")}`];
+  return ["--node-modules-dir=manual", ...map];
+}
+
+function hasSettings(dir: string): boolean {
+  if (existsSync(join(dir, "deno.json")) || existsSync(join(dir, "deno.jsonc"))) return true;
+  return dir !== dirname(dir) && hasSettings(dirname(dir));
+}
