@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { shellWord } from "../core/shown.ts";
@@ -12,12 +12,19 @@ export type OwnScript =
 /** The scripts that need packages, as words of the package's command. */
 const WORDS: { readonly [script in OwnScript]?: readonly string[] } = { "cli/main": [], "cli/hook": ["hook"] };
 
-/** The command that starts a script of ours: runtime and script by their absolute paths, so that no PATH has a say. */
+/**
+ * The command that starts a script of ours: runtime and script by their absolute paths, so that no PATH has a say.
+ *
+ * @throws {Error} in a program that was bundled: its runtime is the program itself, which would start itself without end
+ */
 export function ownArgv(script: OwnScript, ...args: readonly string[]): [runtime: string, ...args: string[]] {
   const self = fileURLToPath(import.meta.url);
   const lib = dirname(dirname(self));
   const root = dirname(lib);
   const file = join(lib, `${script}${self.endsWith(".ts") ? ".ts" : ".js"}`);
+  if (!existsSync(file)) {
+    throw new Error(`Cannot start '${script}' as this program was bundled without it: run the script itself`);
+  }
   if ("Bun" in globalThis) return [process.execPath, ...alone(root), file, ...args];
   if (!("Deno" in globalThis)) return [process.execPath, file, ...args];
   const run: [string, ...string[]] = [process.execPath, "run", "-A", "--quiet"];

@@ -12,9 +12,10 @@ const ALWAYS = /^(README|LICENSE)/;
  * may name a source, and there is nothing for scripts to do. `published`: a registry has it under its name.
  */
 export function packedManifest(text: string, published = false): string {
-  const { scripts: _, devDependencies: __, ...manifest } = JSON.parse(text);
-  const packed = { ...manifest, files: FILES, ...(published && { crochet: { published } }) };
-  return `${JSON.stringify(packed, (key, value) => key === "bun" ? undefined : value, 2)}\n`;
+  const { scripts: _, devDependencies: __, exports, ...manifest } = JSON.parse(text);
+  const built = JSON.parse(JSON.stringify(exports, (key, value) => key === "bun" ? undefined : value));
+  const packed = { ...manifest, exports: built, files: FILES, ...(published && { crochet: { published } }) };
+  return `${JSON.stringify(packed, null, 2)}\n`;
 }
 
 /** The files of the package, of a clone that was built or of an installed copy, in order. */

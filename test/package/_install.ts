@@ -156,5 +156,5 @@ export function run(cwd: string, command: string, ...args: string[]): string {
 /** The same where only what is in `path` can be called. */
 export function runIn(cwd: string, path: string, command: string, ...args: string[]): string {
   const env = { ...process.env, PATH: path, NO_COLOR: "1", CROCHET_HOME: join(cwd, ".crochet"), ANTHROPIC_API_KEY: "" };
-  return execFileSync(command, args, { cwd, env, encoding: "utf8", stdio: "pipe", timeout: 120_000 });
+  return execFileSync(command, args, { cwd, env, encoding: "utf8", stdio: "pipe", timeout: 400_000 });
 }

@@ -25,7 +25,7 @@ const WAYS = [
 for (const { way, lines } of WAYS) {
   test(
     `a project of crochet init works in a clone of it elsewhere, by ${way} alone`,
-    { skip, timeout: 600_000 },
+    { skip, timeout: 1_200_000 },
     () => {
       using folder = scratch();
       const copy = clone(join(folder.path, "crochet"));
