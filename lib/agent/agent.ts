@@ -73,6 +73,7 @@ export function agent(options: AgentOptions = {}): Agent {
     name: parts.name,
     ...(options.from !== undefined && { from: options.from }),
     ...(options.model !== undefined && { model: options.model }),
+    ...(options.prices && { prices: options.prices }),
     ...(options.permissions && { permissions: options.permissions }),
     ownHooks: async () => {
       const { hookFolders } = await import("./hook-list.ts");

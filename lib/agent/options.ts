@@ -150,8 +150,9 @@ export interface Agent<O = unknown> {
   readonly name: string;
   /** The script it was made in, if it said so. */
   readonly from?: string;
-  /** The model and the rules it was made with. */
+  /** The model, the prices and the rules it was made with. */
   readonly model?: string | Model;
+  readonly prices?: Prices;
   readonly permissions?: Permissions;
   /** The hooks it brings itself: in code, and the folders a session that begins now would load. */
   ownHooks(): Promise<{ readonly inCode: readonly HookRecord[]; readonly folders: readonly string[] }>;

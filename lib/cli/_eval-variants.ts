@@ -1,6 +1,14 @@
 import { existsSync, symlinkSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { type Budget, keptEvals, readPlan, type Slot, slotName, type Variant } from "../eval/plan.ts";
+import {
+  type Budget,
+  keptEvals,
+  type PlannedFixture,
+  readPlan,
+  type Slot,
+  slotName,
+  type Variant,
+} from "../eval/plan.ts";
 import { type AgentOf, attempt, rehearse, type RunLine } from "../eval/attempt.ts";
 import type { Graded } from "../eval/grade.ts";
 import { type EvalPlace, whyNot } from "../eval/runs.ts";
@@ -39,9 +47,14 @@ export function against(what: string, model: string | undefined, evals: string, 
 }
 
 /** Gives the agent of a fixture and variant; that of a ref is in its worktree. */
-function agentsIn(folder: string, io: Pick<Io, "cwd" | "signal">): AgentOf {
+function agentsIn(folder: string, { case: of }: PlannedFixture, io: Pick<Io, "cwd" | "signal">): AgentOf {
   const scriptFor = (fixture: Fixture, { kind, name, commit }: Variant): string => {
     if (kind === "script") return resolve(io.cwd, name);
+    if (of?.agent === BUILT_IN) return BUILT_IN;
+    if (of) {
+      const below = git(io.cwd, "rev-parse", "--show-prefix") ?? "";
+      return resolve(kind === "ref" ? join(treeIn(folder, commit!), below) : io.cwd, of.agent);
+    }
     if (kind !== "ref") return fixtureScript(fixture);
     const root = git(io.cwd, "rev-parse", "--show-toplevel")!;
     return fixtureScript({ ...fixture, folder: join(treeIn(folder, commit!), relative(root, realOr(fixture.folder))) });
@@ -119,7 +132,7 @@ interface RunTask {
 async function makeRun({ folder, project, slot, rehearsal, left }: RunTask): Promise<RunLine | Graded | null> {
   const { signal } = new AbortController();
   const place = { project, folder, signal };
-  const agentOf = agentsIn(folder, { cwd: project, signal });
+  const agentOf = agentsIn(folder, slot.fixture, { cwd: project, signal });
   const refuses = (about: Price) => whyNot(left, about);
   const came = rehearsal === "recorded"
     ? await rehearse(slot, place, agentOf, refuses)

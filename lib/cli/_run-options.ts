@@ -134,7 +134,7 @@ export function limitsFrom(flags: Flags["flags"]): Partial<Limits> {
 type Rules = NonNullable<RunOptions["permissions"]>;
 
 /** The mode of the first source that has one, flag and script before the rest, and the rules of all of them. */
-function permissionsFrom(flags: Flags["flags"], ...given: readonly (Rules | undefined)[]): Rules {
+export function permissionsFrom(flags: Flags["flags"], ...given: readonly (Rules | undefined)[]): Rules {
   const all = (kind: "allow" | "ask" | "deny") => given.flatMap((rules) => rules?.[kind] ?? []);
   const first = <K extends keyof Rules>(key: K) => given.find((rules) => rules?.[key] !== undefined)?.[key];
   const mode = flags.permissionMode ?? first("mode") ?? "default";

@@ -7,11 +7,14 @@ import {
   type Budget,
   changedSince,
   type EvalPlan,
+  fixtureOf,
   newId,
   planned,
+  type PlannedFixture,
   readPlan,
   running,
   slotName,
+  type Variant,
   writePlan,
 } from "../eval/plan.ts";
 import type { RunLine } from "../eval/attempt.ts";
@@ -22,13 +25,14 @@ import { privateDir, stateDir } from "../files/state-dir.ts";
 import type { Price } from "../replay/drift/drift.ts";
 import type { Case } from "../replay/drift/drift-report.ts";
 import { invariantsOf } from "../replay/fault/judge-fault.ts";
-import { type Fixture, fixtureAt, fixturesIn } from "../replay/fixture.ts";
+import { type Fixture, fixturesIn } from "../replay/fixture.ts";
 import { isCi } from "../replay/tape-options.ts";
 import { readHeader } from "../replay/read-tape.ts";
 import { keepFiles } from "../replay/record/keep-files.ts";
 import { readLineLog } from "../transcript/line-log.ts";
 import { pathFrom } from "../view/view-calls.ts";
 import { ProgressLine } from "./_each-of.ts";
+import { makeCases } from "./_eval-cases.ts";
 import { costText, evalText } from "./_eval-table.ts";
 import { against, freshRuns, here } from "./_eval-variants.ts";
 import { expectTrusted, fixturesFor } from "./_fixtures.ts";
@@ -45,6 +49,10 @@ const USAGE: Usage = {
     "Runs agents live on the prompts and files of their fixtures, grades each run, and reports how often they pass " +
     "and whether they are worse than others. Exit code 1: worse, or below --at-least; 3: not measured.",
   flags: [
+    [
+      "--cases <file>",
+      "run the cases of a YAML file, which need no recording, in place of fixtures; words choose some",
+    ],
     ["--runs <n>", "live runs of each fixture (10)"],
     ["--detect <d>", "as many runs as find such a drop of a rate in 80 of 100 evals: 0.2"],
     [
@@ -76,18 +84,30 @@ const COUNT = { least: 1, most: 999_999, whole: true };
 
 export default githubCommand(USAGE, evaluated);
 
-async function evaluated({ words, flags }: Flags, io: Io, point: (annotation: Annotation) => void): Promise<number> {
+type Point = (annotation: Annotation) => void;
+
+/** An eval that has no plan leaves nothing. */
+async function evaluated(asked: Flags, io: Io, point: Point): Promise<number> {
   const evals = join(stateDir(io.cwd, io.env), "evals");
+  const id = newId(new Date());
+  try {
+    return await evaluatedAs(id, evals, asked, io, point);
+  } finally {
+    if (!existsSync(join(evals, id, "eval.json"))) rmSync(join(evals, id), { recursive: true, force: true });
+  }
+}
+
+async function evaluatedAs(id: string, evals: string, { words, flags }: Flags, io: Io, point: Point): Promise<number> {
   const isKept = flags.resume !== undefined || flags.regrade !== undefined;
   if (flags.regrade !== undefined) {
-    refuseTogether(flags, "regrade", ["resume", "runs", "against", "model", "atLeast"], "no agent runs");
+    refuseTogether(flags, "regrade", ["resume", "runs", "against", "model", "atLeast", "cases"], "no agent runs");
   }
   if (isKept && words.length > 0) {
     throw new UsageError(`Cannot choose '${words[0]}' as an eval that is kept has its fixtures: leave it out`);
   }
   if (flags.detect !== undefined) refuseTogether(flags, "detect", ["runs", "resume", "regrade"], "it chooses the runs");
   const drop = flags.detect === undefined ? DROP : shareOf("detect", flags.detect);
-  const asked = isKept ? await keptPlan(evals, flags, io) : await newPlan(words, flags, evals, io);
+  const asked = isKept ? await keptPlan(evals, flags, io) : await newPlan(id, words, flags, evals, io);
   const kept = keptLines(asked, evals);
   const sight = flags.regrade === undefined ? sightOf(asked, drop, kept) : undefined;
   const plan = flags.detect === undefined ? asked : { ...asked, runs: runsFor(drop, sight) };
@@ -134,7 +154,7 @@ async function evaluated({ words, flags }: Flags, io: Io, point: (annotation: An
     }
     summary = summarise(plan, [...runs.lines, ...kept], came, runs.judged);
   } catch (error) {
-    if (!isKept && runs.lines.length === 0) rmSync(folder, { recursive: true, force: true });
+    if (!isKept && runs.lines.length === 0) rmSync(join(folder, "eval.json"), { force: true });
     throw error instanceof BrokenGrader ? new UsageError(error.message) : error;
   } finally {
     runs.close();
@@ -144,7 +164,7 @@ async function evaluated({ words, flags }: Flags, io: Io, point: (annotation: An
   for (const { name, failure } of show(summary, plan, folder, flags, io)) {
     if (failure === undefined) continue;
     const { folder } = plan.fixtures.find((one) => one.name === name)!;
-    point({ file: join(folder, "tape.jsonl"), title: `eval of ${name}`, message: failure });
+    point({ file: plan.cases ?? join(folder, "tape.jsonl"), title: `eval of ${name}`, message: failure });
   }
   return exitCode(summary);
 }
@@ -180,7 +200,13 @@ async function inLooks(
   return { ended: "done", part: looks.at(-1)!.part, measured: true };
 }
 
-async function newPlan(words: readonly string[], flags: Flags["flags"], evals: string, io: Io): Promise<EvalPlan> {
+async function newPlan(
+  id: string,
+  words: readonly string[],
+  flags: Flags["flags"],
+  evals: string,
+  io: Io,
+): Promise<EvalPlan> {
   const budget = budgetOf(flags, io);
   const model = flags.model === undefined ? undefined : String(flags.model);
   const atLeast = flags.atLeast === undefined ? undefined : shareOf("at-least", flags.atLeast);
@@ -189,6 +215,42 @@ async function newPlan(words: readonly string[], flags: Flags["flags"], evals: s
     here(model, io.cwd),
     ...(flags.against === undefined ? [] : [against(String(flags.against), model, evals, io)]),
   ];
+  const { fixtures, whole } = flags.cases === undefined
+    ? await plannedHere(words, flags, variants, io)
+    : { fixtures: await makeCases(casesFile(flags), words, join(privateDir(evals), id), io, { model }), whole: true };
+  const unpriced = budget && "dollars" in budget && fixtures.find(({ price }) => price.dollars === undefined);
+  if (unpriced) {
+    throw new UsageError(
+      `Cannot keep a budget in dollars as the price of ${unpriced.name} is unknown: --budget 500k limits tokens, or set the option prices of its agent`,
+    );
+  }
+  return {
+    eval: 1,
+    id,
+    at: new Date().toISOString(),
+    runs,
+    ...(atLeast !== undefined && { atLeast }),
+    ...(budget && { budget }),
+    whole,
+    ...(flags.cases !== undefined && { cases: String(flags.cases) }),
+    fixtures,
+    variants,
+  };
+}
+
+function casesFile(flags: Flags["flags"]): string {
+  refuseTogether(flags, "cases", ["tools", "trust"], "a case is not recorded");
+  return String(flags.cases);
+}
+
+/** What is to be done with the fixtures of this directory. */
+async function plannedHere(
+  words: readonly string[],
+  flags: Flags["flags"],
+  variants: readonly Variant[],
+  io: Io,
+): Promise<Required<Pick<EvalPlan, "fixtures" | "whole">>> {
+  const [{ model }] = variants as [Variant];
   const chosen = fixturesFor(words, io, "evaluate");
   expectTrusted(chosen, flags, io, "evaluate");
   const [live, left] = [chosen.filter((one) => flags.tools || !isRecorded(one)), chosen.filter(isRecorded)];
@@ -206,24 +268,8 @@ async function newPlan(words: readonly string[], flags: Flags["flags"], evals: s
   }
   for (const fixture of live) await invariantsOf(fixture); // a wrong file is reported before anything is paid
   const fixtures = await Promise.all(live.map((fixture) => planned(fixture, io.cwd, model)));
-  const unpriced = budget && "dollars" in budget && fixtures.find(({ price }) => price.dollars === undefined);
-  if (unpriced) {
-    throw new UsageError(
-      `Cannot keep a budget in dollars as the price of ${unpriced.name} is unknown: --budget 500k limits tokens, or set the option prices of its agent`,
-    );
-  }
   const folders = new Set(live.map(({ folder }) => dirname(folder)));
-  return {
-    eval: 1,
-    id: newId(new Date()),
-    at: new Date().toISOString(),
-    runs,
-    ...(atLeast !== undefined && { atLeast }),
-    ...(budget && { budget }),
-    whole: live.length === [...folders].flatMap((folder) => fixturesIn(folder)).length,
-    fixtures,
-    variants,
-  };
+  return { fixtures, whole: live.length === [...folders].flatMap((folder) => fixturesIn(folder)).length };
 }
 
 function isRecorded({ tape }: Fixture): boolean {
@@ -232,14 +278,12 @@ function isRecorded({ tape }: Fixture): boolean {
 
 /** The plan of an eval that is kept, with what the flags change. */
 async function keptPlan(evals: string, flags: Flags["flags"], io: Io): Promise<EvalPlan> {
+  refuseTogether(flags, "resume", ["against", "model", "atLeast", "tools", "cases"], "the eval has its own");
   const given = flags.resume ?? flags.regrade;
   const plan = readPlan(evals, typeof given === "string" ? given : "last");
-  refuseTogether(flags, "resume", ["against", "model", "atLeast", "tools"], "the eval has its own");
-  const fixtures = plan.fixtures.map(({ folder, name }) => ({ ...fixtureAt(join(io.cwd, folder)), name }));
-  expectTrusted(fixtures, flags, io, "evaluate");
-  const changed = await changedSince(plan, io.cwd);
-  if (changed !== undefined) throw new UsageError(`Cannot continue ${plan.id} as ${changed}: start a new eval`);
-  const now = await Promise.all(fixtures.map((fixture) => planned(fixture, io.cwd)));
+  const now = plan.cases === undefined
+    ? await stillPlanned(plan, flags, io)
+    : await makeCases(plan.cases, plan.fixtures.map(({ name }) => name), join(evals, plan.id), io, { was: plan });
   const today = plan.fixtures.map((one, i) => ({ ...one, graders: now[i]!.graders }));
   const budget = flags.budget === undefined && plan.budget ? plan.budget : budgetOf(flags, io);
   if (flags.regrade !== undefined) return { ...plan, fixtures: today, ...(budget && { budget }) };
@@ -265,6 +309,15 @@ async function keptPlan(evals: string, flags: Flags["flags"], io: Io): Promise<E
     ...(runs > plan.runs && { first: plan.first ?? plan.runs }),
     ...(budget && { budget }),
   };
+}
+
+/** The fixtures of an eval that is kept, as they are now. */
+async function stillPlanned(plan: EvalPlan, flags: Flags["flags"], io: Io): Promise<readonly PlannedFixture[]> {
+  const fixtures = plan.fixtures.map((one) => fixtureOf(one, io.cwd));
+  expectTrusted(fixtures, flags, io, "evaluate");
+  const changed = await changedSince(plan, io.cwd);
+  if (changed !== undefined) throw new UsageError(`Cannot continue ${plan.id} as ${changed}: start a new eval`);
+  return await Promise.all(fixtures.map((fixture) => planned(fixture, io.cwd)));
 }
 
 /** The runs of a kept eval that this one is compared with, under the name they have here. */
@@ -337,6 +390,9 @@ function priceLine(plan: EvalPlan, judges: Price): string {
   const bare = fixtures.filter(({ graders }) => Object.keys(graders).length === 0).map(({ name }) => name);
   const note = bare.length === 0 ? "" : `\nwithout graders, so a run passes if it ends as recorded: ${bare.join(", ")}`;
   const judged = judges.calls === 0 ? "" : `, of which judges ${times(judges)}`;
+  if (plan.cases !== undefined) {
+    return `${several(fixtures.length, "case")}${by} x ${several(runs, "run")}: the first run will show what one costs`;
+  }
   return `${several(fixtures.length, "fixture")}${by} x ${several(runs, "run")}: about ${times(all)} by their tapes` +
     `${judged}${note}`;
 }

@@ -17,7 +17,7 @@ import { inWorkspace } from "../replay/server/working-copy.ts";
 import { hashFiles, readFiles } from "../replay/scratch.ts";
 import { type LiveRun, runCommandLive } from "./command-run.ts";
 import { addPrice, FREE, type Grade, type Graded, gradeRun, type Grading } from "./grade.ts";
-import { type PlannedFixture, type Slot, slotName, type Variant } from "./plan.ts";
+import { fixtureOf, type PlannedFixture, type Slot, slotName, type Variant } from "./plan.ts";
 
 /** A line of `runs.jsonl`: a run that has ended, or was lost. */
 export interface RunLine {
@@ -88,7 +88,7 @@ export async function attempt(
       const { stop } = done.results.at(-1)!;
       if (place.signal.aborted) return;
       if (lost !== undefined) return void (graded = line({ lost, stop }));
-      const fixture = { ...fixtureOf(slot.fixture, place), ...(before !== undefined && { files: before }) };
+      const fixture = { ...fixtureIn(slot.fixture, place), ...(before !== undefined && { files: before }) };
       const observed = observedOn(done.tape, { root, files: done.files, ...keepRun(folder, root, done, fixture) });
       const run = { observed, root, folder, signal: place.signal };
       graded = line({ stop, ...gradesOf(await gradeRun(fixture, run, slot.fixture.stop, how)) });
@@ -117,7 +117,7 @@ export async function rehearse(
   agentOf: AgentOf,
   refuses: NonNullable<Grading["refuses"]>,
 ): Promise<Graded | undefined> {
-  const fixture = fixtureOf(slot.fixture, place);
+  const fixture = fixtureIn(slot.fixture, place);
   const tape = await readTape(fixture.tape);
   if (tape.header.command || tape.header.tools || tape.calls.length === 0) return undefined;
   const { agent } = await agentOf(fixture, slot.variant);
@@ -145,7 +145,7 @@ async function runLive(
   left: (root: string, run: LiveRun) => Promise<void>,
 ): Promise<void> {
   const { signal } = place;
-  const fixture = fixtureOf(slot.fixture, place);
+  const fixture = fixtureIn(slot.fixture, place);
   const like = await readTape(fixture.tape);
   const into = fixtureAt(folder);
   if (like.header.command) return await runCommandLive(fixture, into, like, { cwd: place.project, signal }, left);
@@ -169,15 +169,15 @@ async function runLive(
   });
 }
 
-function fixtureOf({ folder, name, copies }: PlannedFixture, place: RunPlace): Fixture {
-  const fixture = fixtureAt(join(place.project, folder));
-  return { ...fixture, name, ...(copies && { files: join(place.folder, "files") }) };
+function fixtureIn(planned: PlannedFixture, place: RunPlace): Fixture {
+  const fixture = fixtureOf(planned, place.project);
+  return planned.copies ? { ...fixture, files: join(place.folder, "files") } : fixture;
 }
 
 /** The line of a kept run that is graded once more. */
 export async function gradedAgain(line: RunLine, slot: Slot, place: RunPlace, how: Grading): Promise<RunLine> {
   const folder = join(place.folder, line.run);
-  const fixture = fixtureOf(slot.fixture, place);
+  const fixture = fixtureIn(slot.fixture, place);
   const tape = await readTape(fixtureAt(folder).tape);
   const graded = (before = fixture.files) =>
     inScratch(before, async (root) => {

@@ -75,7 +75,7 @@ class Broken extends Error {
 }
 
 /** The files beside a fixture, and beside all fixtures, by which its runs are graded. */
-function graderFiles({ folder }: Fixture): string[] {
+export function graderFiles({ folder }: Pick<Fixture, "folder">): string[] {
   return [folder, dirname(folder)].flatMap((dir) =>
     readdirSync(dir).filter((name) => /^(grade\..+|invariants\.(ts|js|mjs))$/.test(name)).sort()
       .map((name) => join(dir, name))

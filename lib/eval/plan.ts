@@ -36,6 +36,8 @@ export interface PlannedFixture {
   readonly stop?: string;
   /** Whether it has no files, as it was recorded with `--tools`: its runs begin with a copy of the project. */
   readonly copies?: boolean;
+  /** Of a case: the folder in which the eval keeps its tape and files, and its agent's script, both from the project. */
+  readonly case?: { readonly kept: string; readonly agent: string };
 }
 
 /** What an eval is to do: `eval.json`. */
@@ -51,6 +53,8 @@ export interface EvalPlan {
   readonly budget?: Budget;
   /** Whether these are all fixtures of their folders, so that invariants they share must be put to the test. */
   readonly whole?: boolean;
+  /** The file whose cases are run, from the project. */
+  readonly cases?: string;
   readonly fixtures: readonly PlannedFixture[];
   readonly variants: readonly Variant[];
 }
@@ -109,6 +113,14 @@ function priceWith(tape: Tape, model: string | undefined): Price {
   const recorded = calls.find(({ lane }) => lane === MAIN)?.request.model;
   const change = { lane: MAIN, cause: "wire", path: "model", expected: recorded, actual: model, words: "" } as const;
   return priceOf(calls, model === undefined ? [] : [change]);
+}
+
+/** The fixture that is planned with. */
+export function fixtureOf({ folder, name, case: of }: PlannedFixture, project: string): Fixture {
+  const fixture = { ...fixtureAt(join(project, folder)), name };
+  if (!of) return fixture;
+  const { tape, files } = fixtureAt(join(project, of.kept));
+  return { ...fixture, tape, files };
 }
 
 /** Why a fixture is not the one that was planned with. */

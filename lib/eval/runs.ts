@@ -123,7 +123,7 @@ export class EvalRuns {
    * @throws {BrokenGrader} if one crashes there
    */
   async rehearse(): Promise<void> {
-    for (const slot of this.#unrehearsed()) {
+    for (const slot of this.#unrehearsed().filter(({ fixture }) => !fixture.case)) {
       const graded = await this.#place.rehearse(slot, this.#left());
       if (graded?.broken !== undefined) throw broken(slot, graded.broken, "the recorded run");
       if (graded?.ungraded === OVER) this.#isOver = true;
@@ -205,7 +205,9 @@ export class EvalRuns {
 
   /** What a run may cost with its judges: as much as the dearest so far. */
   #dearest(slot: Slot): Price {
-    const lines = this.lines.filter(({ run }) => isRunOf(run, slot));
+    const own = this.lines.filter(({ run }) => isRunOf(run, slot));
+    // No tape says what a case costs.
+    const lines = own.length === 0 && slot.fixture.case ? this.lines : own;
     const judged = lines.flatMap(({ judged }) => judged ?? []);
     const run = lines.length === 0 ? slot.fixture.price : lines.map(costOf).reduce(dearer);
     return addPrice(run, judged.reduce(dearer, this.#judgesOf(slot.fixture)));

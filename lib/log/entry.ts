@@ -104,7 +104,7 @@ export const ENTRIES = {
   /** The first line of a tape: what it was recorded from. */
   tape: {
     tape: number,
-    /** What answered: "live API", "scripted server", "gateway <host>", "model" (a Model function), or the file imported. */
+    /** What answered: "live API", "scripted server", "gateway <host>", "model" (a Model function), the file imported, or "case". */
     source: text,
     /** Where the requests went; absent if no HTTP was seen. */
     "url?": text,

@@ -1,0 +1,149 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { modelOf } from "../agent/named-model.ts";
+import { price } from "../anthropic/prices.ts";
+import { isObject } from "../core/json.ts";
+import { NO_USAGE } from "../core/messages.ts";
+import { isInside } from "../files/confine.ts";
+import { graderFiles } from "../eval/grade.ts";
+import { type EvalPlan, planned, type PlannedFixture } from "../eval/plan.ts";
+import { readYaml } from "../hooks/yaml.ts";
+import { nearest } from "../input/nearest.ts";
+import { optionFault } from "../input/options.ts";
+import { TAPE_VERSION } from "../log/entry.ts";
+import type { Permissions } from "../permissions/rules.ts";
+import { fixtureAt } from "../replay/fixture.ts";
+import { applyChanges, hashFiles } from "../replay/scratch.ts";
+import { writeTape } from "../replay/write-tape.ts";
+import { BUILT_IN } from "../runtime/importing.ts";
+import { sha256 } from "../runtime/sha256.ts";
+import { type Io, UsageError } from "./_io.ts";
+import { permissionsFrom } from "./_run-options.ts";
+import { builtIn, loadAgent } from "./_script.ts";
+
+const TEXTS = "a list of texts";
+const FILE = { agent: "a text", permissions: "an object", cases: "a list" } as const;
+const CASE = { name: "a text", prompt: "a text", prompts: TEXTS, files: "any", grade: "a text" } as const;
+const TEXT_FILES = { files: "texts by name" } as const;
+const MODES = ["default", "acceptEdits", "plan", "bypassPermissions"];
+const RULES = { mode: MODES, allow: TEXTS, ask: TEXTS, deny: TEXTS } as const;
+
+/** What an agent is to do, with no recording of it. */
+interface Case {
+  readonly name: string;
+  readonly prompts: readonly string[];
+  /** A folder, or texts by path. */
+  readonly files: string | { readonly [path: string]: string };
+  /** A shell line. @default the graders in `cases/NAME` */
+  readonly grade?: string;
+}
+
+interface CaseFile {
+  readonly agent?: string;
+  readonly permissions?: Permissions;
+  readonly cases: readonly Case[];
+}
+
+/**
+ * Makes fixtures of the cases of a file, all or those named: tapes without calls, which the eval keeps in its folder.
+ *
+ * @throws {UsageError} that says what is wrong with the file, or that a case is not what it `was`
+ */
+export async function makeCases(
+  file: string,
+  names: readonly string[],
+  folder: string,
+  { cwd, signal }: Pick<Io, "cwd" | "signal">,
+  { was, model }: { readonly was?: EvalPlan; readonly model?: string | undefined },
+): Promise<readonly PlannedFixture[]> {
+  const beside = dirname(resolve(cwd, file));
+  const { agent: script, cases, ...rules } = await readCases(resolve(cwd, file), file);
+  const chosen = names.length === 0 ? cases : names.map((name) => {
+    const near = nearest(name, cases.map((one) => one.name));
+    const found = cases.find((one) => one.name === name);
+    if (found) return found;
+    throw new UsageError(`Cannot find case '${name}' in ${file}: did you mean '${near}'?`);
+  });
+  const from = script === undefined ? BUILT_IN : resolve(beside, script);
+  const agent = await (from === BUILT_IN ? builtIn() : loadAgent(from, { signal })).catch((error) => {
+    throw new UsageError(error.message); // exit code 1 would mean that it is worse
+  });
+  const permissions = { ...permissionsFrom({}, rules.permissions, agent.permissions) };
+  const dollars = price(model ?? modelOf(agent.model, true).modelName, NO_USAGE, agent.prices);
+  const all = chosen.map((one) => {
+    const { name, prompts, files } = one;
+    const graders = gradersOf(one, beside, file);
+    const content = typeof files === "string" ? hashFiles(resolve(beside, files)) : files;
+    const hash = sha256().update(JSON.stringify([rules, prompts, content])).digest("hex").slice(0, 16);
+    if (!was || was.fixtures.some((then) => then.name === name && then.hash === hash)) {
+      return { ...one, hash, kept: join(folder, ".cases", name), graders };
+    }
+    throw new UsageError(`Cannot continue ${was.id} as ${name} has changed since: start a new eval`);
+  });
+  return await Promise.all(all.map(async ({ name, prompts, files, grade, hash, kept, graders }) => {
+    rmSync(kept, { recursive: true, force: true });
+    mkdirSync(join(kept, "files"), { recursive: true });
+    if (typeof files !== "string") await applyChanges(join(kept, "files"), files);
+    else cpSync(resolve(beside, files), join(kept, "files"), { recursive: true, verbatimSymlinks: true });
+    if (grade !== undefined) writeFileSync(join(kept, "grade.sh"), `${grade}\n`);
+    const tape = { tape: TAPE_VERSION, source: "case", at: new Date(0).toISOString(), seed: "", versions: {} };
+    const header = { ...tape, permissions, tools: false };
+    await writeTape(fixtureAt(kept).tape, { header, prompts, calls: [], tools: [], clocks: [], end: { end: "done" } });
+    return {
+      ...await planned({ ...fixtureAt(kept), name, folder: graders ?? kept }, cwd),
+      ...{ hash, price: { calls: 0, tokens: 0, dollars } },
+      case: { kept: relative(cwd, kept), agent: from === BUILT_IN ? from : relative(cwd, from) },
+    };
+  }));
+}
+
+/** The folder of a case's graders, if they are not a line. */
+function gradersOf({ name, grade, files }: Case, beside: string, file: string): string | undefined {
+  const refuse = (why: string, fix: string) => new UsageError(`Cannot evaluate '${name}' of ${file} as ${why}: ${fix}`);
+  if (typeof files === "string" && !statSync(resolve(beside, files), { throwIfNoEntry: false })?.isDirectory()) {
+    throw refuse(`its files, ${files}, are not a folder`, "name one, or write 'path: text'");
+  }
+  const own = join(beside, "cases", name);
+  const has = existsSync(own) && graderFiles({ folder: own }).some((path) => dirname(path) === own);
+  if (!has && grade === undefined) {
+    throw refuse("nothing says when it passes", `add 'grade: <shell line>', or put graders into cases/${name}`);
+  }
+  if (has && grade !== undefined) throw refuse(`cases/${name} has graders too`, "keep one of them");
+  if (has && typeof files === "string" && resolve(beside, files) === own) {
+    throw refuse(`its agent would see its graders in ${files}`, "put its files into another folder");
+  }
+  return has ? own : undefined;
+}
+
+async function readCases(path: string, file: string): Promise<CaseFile> {
+  if (!existsSync(path)) throw new UsageError(`Cannot find '${file}': name a file of cases`);
+  const { value, mistake } = await readYaml(readFileSync(path, "utf8"), file).catch((error) => {
+    throw new UsageError(error.message);
+  });
+  const refuse = (at: readonly (string | number)[], why: string) => new UsageError(mistake(at, why).message);
+  const check = (given: unknown, kinds: Parameters<typeof optionFault>[1], ...at: (string | number)[]) => {
+    if (!isObject(given)) throw refuse(at, `these are not lines 'key: value': ${Object.keys(kinds).join(", ")}`);
+    const fault = optionFault(given, kinds);
+    if (fault) throw refuse([...at, fault.option], fault.why);
+  };
+  check(value, FILE);
+  const { permissions, cases = [], ...rest } = value as Omit<CaseFile, "cases"> & { cases?: readonly unknown[] };
+  if (permissions) check(permissions, RULES, "permissions");
+  if (cases.length === 0) throw refuse([], "it has no cases: write 'cases:' and a list of them");
+  const names = new Set<string>();
+  const readCase = (given: unknown, i: number): Case => {
+    check(given, CASE, "cases", i);
+    const { name = "", prompt, prompts = [], files = {}, ...more } = given as Partial<Case> & { prompt?: string };
+    const wrong = (why: string) => refuse(["cases", i], why);
+    if (!/^\w[\w.-]{0,99}$/.test(name)) throw wrong("its 'name' must be letters, digits, '.', '_' and '-'");
+    if (names.has(name)) throw wrong(`there are two cases '${name}': each needs a name of its own`);
+    names.add(name);
+    if ((prompt === undefined) === (prompts.length === 0)) throw wrong("it needs either 'prompt' or 'prompts'");
+    const isOut = (path: string) => !isInside(resolve("/files", path), "/files");
+    if (typeof files !== "string" && (optionFault({ files }, TEXT_FILES) || Object.keys(files).some(isOut))) {
+      throw wrong("its 'files' are neither a folder nor texts by paths in one");
+    }
+    return { name, prompts: prompt === undefined ? prompts : [prompt], files, ...more };
+  };
+  return { ...rest, ...(permissions && { permissions }), cases: cases.map(readCase) };
+}
