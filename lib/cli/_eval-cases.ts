@@ -1,6 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { modelOf } from "../agent/named-model.ts";
+import { readUser } from "../agent/simulated-user.ts";
 import { price } from "../anthropic/prices.ts";
 import { isObject } from "../core/json.ts";
 import { NO_USAGE } from "../core/messages.ts";
@@ -13,17 +14,25 @@ import { optionFault } from "../input/options.ts";
 import { TAPE_VERSION } from "../log/entry.ts";
 import type { Permissions } from "../permissions/rules.ts";
 import { fixtureAt } from "../replay/fixture.ts";
+import { type SimulatedUser, USER_FILE } from "../replay/run-on-tape.ts";
 import { applyChanges, hashFiles } from "../replay/scratch.ts";
 import { writeTape } from "../replay/write-tape.ts";
 import { BUILT_IN } from "../runtime/importing.ts";
 import { sha256 } from "../runtime/sha256.ts";
-import { type Io, UsageError } from "./_io.ts";
+import { asUsage, type Io, UsageError } from "./_io.ts";
 import { permissionsFrom } from "./_run-options.ts";
 import { builtIn, loadAgent } from "./_script.ts";
 
 const TEXTS = "a list of texts";
 const FILE = { agent: "a text", permissions: "an object", cases: "a list" } as const;
-const CASE = { name: "a text", prompt: "a text", prompts: TEXTS, files: "any", grade: "a text" } as const;
+const CASE = {
+  name: "a text",
+  prompt: "a text",
+  prompts: TEXTS,
+  user: "a text",
+  files: "any",
+  grade: "a text",
+} as const;
 const TEXT_FILES = { files: "texts by name" } as const;
 const MODES = ["default", "acceptEdits", "plan", "bypassPermissions"];
 const RULES = { mode: MODES, allow: TEXTS, ask: TEXTS, deny: TEXTS } as const;
@@ -32,6 +41,8 @@ const RULES = { mode: MODES, allow: TEXTS, ask: TEXTS, deny: TEXTS } as const;
 interface Case {
   readonly name: string;
   readonly prompts: readonly string[];
+  /** The file of a simulated user, in place of prompts. */
+  readonly user?: string;
   /** A folder, or texts by path. */
   readonly files: string | { readonly [path: string]: string };
   /** A shell line. @default the graders in `cases/NAME` */
@@ -65,33 +76,38 @@ export async function makeCases(
     throw new UsageError(`Cannot find case '${name}' in ${file}: did you mean '${near}'?`);
   });
   const from = script === undefined ? BUILT_IN : resolve(beside, script);
-  const agent = await (from === BUILT_IN ? builtIn() : loadAgent(from, { signal })).catch((error) => {
-    throw new UsageError(error.message); // exit code 1 would mean that it is worse
-  });
+  const agent = await (from === BUILT_IN ? builtIn() : loadAgent(from, { signal })).catch(asUsage);
   const permissions = { ...permissionsFrom({}, rules.permissions, agent.permissions) };
-  const dollars = price(model ?? modelOf(agent.model, true).modelName, NO_USAGE, agent.prices);
-  const all = chosen.map((one) => {
+  const asked = model ?? modelOf(agent.model, true).modelName;
+  /** 0, or undefined if one of its models has no price. */
+  const dollarsOf = (user: SimulatedUser | undefined) =>
+    price(asked, NO_USAGE, agent.prices) === undefined
+      ? undefined
+      : price(user?.modelName ?? asked, NO_USAGE, agent.prices);
+  const all = await Promise.all(chosen.map(async (one) => {
     const { name, prompts, files } = one;
     const graders = gradersOf(one, beside, file);
     const content = typeof files === "string" ? hashFiles(resolve(beside, files)) : files;
-    const hash = sha256().update(JSON.stringify([rules, prompts, content])).digest("hex").slice(0, 16);
+    const user = one.user === undefined ? undefined : await readUser(resolve(beside, one.user)).catch(asUsage);
+    const hash = sha256().update(JSON.stringify([rules, prompts, content, user?.text])).digest("hex").slice(0, 16);
     if (!was || was.fixtures.some((then) => then.name === name && then.hash === hash)) {
-      return { ...one, hash, kept: join(folder, ".cases", name), graders };
+      return { ...one, hash, kept: join(folder, ".cases", name), graders, user };
     }
     throw new UsageError(`Cannot continue ${was.id} as ${name} has changed since: start a new eval`);
-  });
-  return await Promise.all(all.map(async ({ name, prompts, files, grade, hash, kept, graders }) => {
+  }));
+  return await Promise.all(all.map(async ({ name, prompts, files, grade, user, hash, kept, graders }) => {
     rmSync(kept, { recursive: true, force: true });
     mkdirSync(join(kept, "files"), { recursive: true });
     if (typeof files !== "string") await applyChanges(join(kept, "files"), files);
     else cpSync(resolve(beside, files), join(kept, "files"), { recursive: true, verbatimSymlinks: true });
+    if (user) writeFileSync(join(kept, USER_FILE), user.text);
     if (grade !== undefined) writeFileSync(join(kept, "grade.sh"), `${grade}\n`);
     const tape = { tape: TAPE_VERSION, source: "case", at: new Date(0).toISOString(), seed: "", versions: {} };
     const header = { ...tape, permissions, tools: false };
     await writeTape(fixtureAt(kept).tape, { header, prompts, calls: [], tools: [], clocks: [], end: { end: "done" } });
     return {
       ...await planned({ ...fixtureAt(kept), name, folder: graders ?? kept }, cwd),
-      ...{ hash, price: { calls: 0, tokens: 0, dollars } },
+      ...{ hash, price: { calls: 0, tokens: 0, dollars: dollarsOf(user) } },
       case: { kept: relative(cwd, kept), agent: from === BUILT_IN ? from : relative(cwd, from) },
     };
   }));
@@ -117,9 +133,7 @@ function gradersOf({ name, grade, files }: Case, beside: string, file: string): 
 
 async function readCases(path: string, file: string): Promise<CaseFile> {
   if (!existsSync(path)) throw new UsageError(`Cannot find '${file}': name a file of cases`);
-  const { value, mistake } = await readYaml(readFileSync(path, "utf8"), file).catch((error) => {
-    throw new UsageError(error.message);
-  });
+  const { value, mistake } = await readYaml(readFileSync(path, "utf8"), file).catch(asUsage);
   const refuse = (at: readonly (string | number)[], why: string) => new UsageError(mistake(at, why).message);
   const check = (given: unknown, kinds: Parameters<typeof optionFault>[1], ...at: (string | number)[]) => {
     if (!isObject(given)) throw refuse(at, `these are not lines 'key: value': ${Object.keys(kinds).join(", ")}`);
@@ -138,7 +152,8 @@ async function readCases(path: string, file: string): Promise<CaseFile> {
     if (!/^\w[\w.-]{0,99}$/.test(name)) throw wrong("its 'name' must be letters, digits, '.', '_' and '-'");
     if (names.has(name)) throw wrong(`there are two cases '${name}': each needs a name of its own`);
     names.add(name);
-    if ((prompt === undefined) === (prompts.length === 0)) throw wrong("it needs either 'prompt' or 'prompts'");
+    const speakers = [prompt, prompts[0], more.user].filter((one) => one !== undefined);
+    if (speakers.length !== 1) throw wrong("it needs one of 'prompt', 'prompts' and 'user'");
     const isOut = (path: string) => !isInside(resolve("/files", path), "/files");
     if (typeof files !== "string" && (optionFault({ files }, TEXT_FILES) || Object.keys(files).some(isOut))) {
       throw wrong("its 'files' are neither a folder nor texts by paths in one");

@@ -30,3 +30,8 @@ export const EXIT = { ok: 0, failed: 1, usage: 2, notEnough: 3, interrupted: 130
 export class UsageError extends Error {
   override name = "UsageError";
 }
+
+/** Says that what was thrown is such a mistake. */
+export function asUsage(error: Error): never {
+  throw new UsageError(error.message);
+}

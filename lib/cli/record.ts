@@ -1,5 +1,5 @@
-import { accessSync, constants, existsSync, lstatSync, statSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { accessSync, constants, existsSync, lstatSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../agent/options.ts";
 import { isInside } from "../files/confine.ts";
 import { realOr } from "../hooks/file/user-places.ts";
@@ -12,11 +12,12 @@ import { readTape } from "../replay/read-tape.ts";
 import { besideTape, keepFiles } from "../replay/record/keep-files.ts";
 import { redactor } from "../replay/redact/redact.ts";
 import { type FixtureRun, type ReplayOptions, runFixture } from "../replay/run-fixture.ts";
+import { USER_FILE } from "../replay/run-on-tape.ts";
 import { BUILT_IN } from "../runtime/importing.ts";
 import { checkWritable } from "../replay/write-tape.ts";
 import { trustRecorded } from "./_fixtures.ts";
-import { command, type Usage } from "./_flags.ts";
-import { EXIT, type Io, UsageError } from "./_io.ts";
+import { command, type Flags, refuseTogether, type Usage } from "./_flags.ts";
+import { asUsage, EXIT, type Io, UsageError } from "./_io.ts";
 import { projectOf } from "./_project.ts";
 import { withAttached } from "./_attach.ts";
 import { promptOf, rulesHere, RUN_FLAGS } from "./_run-options.ts";
@@ -46,6 +47,8 @@ const USAGE: Usage = {
     "Permissions work as in 'crochet run'; the tape keeps mode, rules and answers, and a replay uses them.",
   flags: [
     ["--fixture <name>", "its name in fixtures/; default: made from the prompt"],
+    ["--turns <file>", "the prompts of one session, one after the other: a YAML list of texts"],
+    ["--user <file>", "a model plays the user: a prompt.md with persona and goal, and 'model' and 'turns' (10) on top"],
     ["--tools", "record tool results too, in this directory itself: a replay then runs no tool that reads or writes"],
     ["--redact", "write placeholders for secrets; without it, a run that shows one is not kept"],
     ["--normalise <rule>", NORMALISE],
@@ -57,26 +60,26 @@ const USAGE: Usage = {
 
 export default command(USAGE, async ({ words, flags, args }, io) => {
   const { script, words: said } = scriptAndWords(words, args, io);
-  const prompt = await promptOf(said, io);
-  if (prompt.trim() === "") throw new UsageError(`Cannot record a run as there is no prompt: ${USAGE.example}`);
+  const { name, ...spoken } = await spokenBy(said, flags, io);
   if (script !== undefined && !isInside(realOr(script), realOr(io.cwd))) {
     throw new UsageError(`Cannot record ${script}: a replay runs only scripts of the project, so record inside it`);
   }
   const workspace = projectOf(flags, io);
-  const folder = folderFor(String(flags.fixture ?? nameFor(redactor().text(prompt))), io);
+  const folder = folderFor(String(flags.fixture ?? name), io);
   const normalise = flags.normalise === undefined ? {} : normaliserAsked(flags.normalise);
   const agent = script === undefined ? await builtIn() : await loadAgent(script, io);
   const tools = flags.tools === true;
   const refused = new RefusedCalls(io.cwd);
   const { permissions, model } = await rulesHere({ flags, io, script: script !== undefined }, agent);
   const options: ReplayOptions = {
-    prompts: [await withAttached(prompt, io.cwd)],
+    ...spoken,
     redact: flags.redact === true,
     permissions,
     ...normalise,
     ...(model !== undefined && { model }),
   };
-  const place = { workspace, script, tools, io };
+  const persona = flags.user === undefined ? [] : [resolve(io.cwd, String(flags.user))];
+  const place = { workspace, script, persona, tools, io };
   const isSeen = io.tty && !flags.json;
   const { result, report, ms } = isSeen
     ? await watched((more) => recordInto(folder, agent, place, { ...options, ...more }), io)
@@ -87,6 +90,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
         if (line !== undefined) io.err(`crochet: ${line}\n`);
       },
     });
+  if (spoken.user) writeFileSync(join(folder, USER_FILE), spoken.user.text);
   await trustRecorded(folder, io);
   const fixture = relative(io.cwd, folder);
   if (flags.json) io.out(`${JSON.stringify({ fixture, stop: result.stop, calls: report.calls.live, ms })}\n`);
@@ -103,6 +107,38 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   }
   return result.stop === "error" || result.stop === "aborted" ? EXIT.failed : EXIT.ok;
 });
+
+/** What is said to the agent, or who says it; and a name for that. */
+async function spokenBy(
+  words: readonly string[],
+  flags: Flags["flags"],
+  io: Io,
+): Promise<Pick<ReplayOptions, "prompts" | "user"> & { readonly name: string }> {
+  if (flags.user !== undefined) refuseTogether(flags, "user", ["turns"], "one of them speaks");
+  const prompt = await promptOf(words, io);
+  const [flag, why] = flags.user ? ["user", "the simulated user begins"] : ["turns", "write it into the file"];
+  if ((flags.user ?? flags.turns) !== undefined && prompt.trim() !== "") {
+    throw new UsageError(`Cannot record with --${flag} and a prompt: ${why}`);
+  }
+  if (flags.user !== undefined) {
+    const { readUser } = await import("../agent/simulated-user.ts");
+    const user = await readUser(resolve(io.cwd, String(flags.user))).catch(asUsage);
+    return { user, name: nameFor(basename(String(flags.user)).replace(/(\.prompt)?\.md$/, "")) };
+  }
+  const turns = flags.turns === undefined ? [prompt] : await turnsIn(String(flags.turns), io);
+  if (turns[0]!.trim() === "") throw new UsageError(`Cannot record a run as there is no prompt: ${USAGE.example}`);
+  const prompts = await Promise.all(turns.map((text) => withAttached(text, io.cwd)));
+  return { prompts, name: nameFor(redactor().text(turns[0]!)) };
+}
+
+async function turnsIn(file: string, { cwd }: Io): Promise<readonly string[]> {
+  if (!existsSync(resolve(cwd, file))) throw new UsageError(`Cannot find '${file}': name a list of texts`);
+  const { readYaml } = await import("../hooks/yaml.ts");
+  const { value } = await readYaml(readFileSync(resolve(cwd, file), "utf8"), file).catch(asUsage);
+  const isText = (one: unknown) => typeof one === "string" && one.trim() !== "";
+  if (Array.isArray(value) && value.length > 0 && value.every(isText)) return value;
+  throw new UsageError(`Cannot read ${file} as it is not a list of texts: '- fix the typo', a line for each turn`);
+}
 
 /** Shows the run on the terminal, and asks there. */
 async function watched(record: (more: Partial<ReplayOptions>) => Promise<FixtureRun>, io: Io): Promise<FixtureRun> {
@@ -164,6 +200,8 @@ function isThere(path: string): boolean {
 interface RecordedRun {
   readonly workspace: string;
   readonly script: string | undefined;
+  /** The file of the simulated user, which the agent does not see. */
+  readonly persona: readonly string[];
   /** Whether tools work in the workspace itself, and their results are recorded. */
   readonly tools: boolean;
   readonly io: Io;
@@ -176,11 +214,11 @@ interface RecordedRun {
 async function recordInto(
   folder: string,
   agent: Agent,
-  { workspace, script, tools, io }: RecordedRun,
+  { workspace, script, persona, tools, io }: RecordedRun,
   options: ReplayOptions,
 ): Promise<FixtureRun> {
   const keeps = !tools && fixtureAt(folder).files === undefined && script !== join(folder, "agent.ts");
-  const ran = script === undefined ? [] : [script, join(dirname(script), "hooks")];
+  const ran = [...(script === undefined ? [] : [script, join(dirname(script), "hooks")]), ...persona];
   expectFolder(folder);
   return await inScratch(undefined, async (draft) => {
     for (const { path, why } of keeps ? keepFiles(workspace, draft, ran) : []) {

@@ -248,7 +248,9 @@ async function outcomeOf(
       const here = fixture.files === undefined && readHeader(fixture.tape).tools ? { cwd: io.cwd } : {};
       const where = here.cwd === undefined ? "" : " in this directory";
       if (!report.ok || report.stale) io.err(`recording ${fixture.name} again${where}: ${renewalText(report)}\n`);
-      const update = () => runFixture(fixture, agent, { ...options, mode: "update", ...here });
+      const { userBeside } = await import("../agent/simulated-user.ts");
+      const user = await userBeside(fixture.folder);
+      const update = () => runFixture(fixture, agent, { ...options, mode: "update", user, ...here });
       ({ report, ms, broke, shared } = await (here.cwd === undefined ? update() : oneByOne(update)));
     }
     if (broke !== undefined) throw new Error(broke);

@@ -1,5 +1,6 @@
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { userBeside } from "../agent/simulated-user.ts";
 import { totalTokens } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { thrownWords } from "../core/thrown.ts";
@@ -11,7 +12,7 @@ import { readTape } from "../replay/read-tape.ts";
 import { redactor } from "../replay/redact/redact.ts";
 import { fileDrifts, type FixtureRun, observedOn, runFixture } from "../replay/run-fixture.ts";
 import { played } from "../replay/review.ts";
-import type { Replayable } from "../replay/run-on-tape.ts";
+import { type Replayable, USER_FILE } from "../replay/run-on-tape.ts";
 import { withRootNamed } from "../replay/seen.ts";
 import { inWorkspace } from "../replay/server/working-copy.ts";
 import { hashFiles, readFiles } from "../replay/scratch.ts";
@@ -75,6 +76,7 @@ export async function attempt(
   const folder = join(place.folder, run);
   const began = performance.now();
   let cost = FREE;
+  const events: RunEvent[] = [];
   const line = (came: Omit<RunLine, "run" | "calls" | "tokens" | "ms">): RunLine => {
     const { calls, tokens, dollars } = cost;
     const ms = Math.round(performance.now() - began);
@@ -83,7 +85,7 @@ export async function attempt(
   try {
     rmSync(folder, { recursive: true, force: true }); // what an ended attempt left
     let graded: RunLine | undefined;
-    await runLive(slot, folder, place, agentOf, async (root, { lost, price, before, ...done }) => {
+    await runLive(slot, folder, place, agentOf, events, async (root, { lost, price, before, ...done }) => {
       cost = price;
       const { stop } = done.results.at(-1)!;
       if (place.signal.aborted) return;
@@ -95,6 +97,7 @@ export async function attempt(
     });
     return graded;
   } catch (error) {
+    if (cost === FREE) cost = costIn(events); // what it was paid for before it was lost
     return place.signal.aborted ? undefined : line({ lost: thrownWords(error) });
   }
 }
@@ -142,6 +145,7 @@ async function runLive(
   folder: string,
   place: RunPlace,
   agentOf: AgentOf,
+  events: RunEvent[],
   left: (root: string, run: LiveRun) => Promise<void>,
 ): Promise<void> {
   const { signal } = place;
@@ -150,7 +154,9 @@ async function runLive(
   const into = fixtureAt(folder);
   if (like.header.command) return await runCommandLive(fixture, into, like, { cwd: place.project, signal }, left);
   const { agent, script } = await agentOf(fixture, slot.variant);
+  const user = await userBeside(dirname(fixture.tape));
   mkdirSync(folder, { recursive: true });
+  if (user) writeFileSync(join(folder, USER_FILE), user.text);
   // With the files it began with beside it, a run is a fixture that can be replayed.
   if (fixture.files !== undefined) symlinkSync(fixture.files, join(folder, "files"));
   await runFixture({ ...into, files: fixture.files }, agent, {
@@ -160,7 +166,9 @@ async function runLive(
     redact: true,
     agent: script === undefined ? BUILT_IN : scriptOnTape(folder, script),
     ...(slot.variant.model !== undefined && { model: slot.variant.model }),
+    user,
     signal,
+    on: (event) => void events.push(event),
     left: async (root, { results, events, files }) => {
       const { error } = results.at(-1)!;
       const lost = isLost(results.at(-1)!) ? { lost: error!.message } : {};

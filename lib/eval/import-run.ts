@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { fixtureAt, scriptFromTape, scriptOnTape } from "../replay/fixture.ts";
 import { ImportRefused } from "../replay/import/exchange.ts";
 import { readTape } from "../replay/read-tape.ts";
+import { USER_FILE } from "../replay/run-on-tape.ts";
 import type { Tape } from "../replay/tape.ts";
 import { BUILT_IN } from "../runtime/importing.ts";
 import { writeTape } from "../replay/write-tape.ts";
@@ -42,5 +43,7 @@ export async function importRun(run: string, tapePath: string, { replace }: { re
   };
   await writeTape(tapePath, tape, { replace });
   if (files !== undefined) cpSync(realpathSync(files), join(dirname(tapePath), "files"), { recursive: true });
+  const user = join(folder, USER_FILE);
+  if (existsSync(user)) cpSync(user, join(dirname(tapePath), USER_FILE));
   return tape;
 }

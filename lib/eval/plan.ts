@@ -1,10 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { sha256 } from "../runtime/sha256.ts";
 import { hashFiles } from "../replay/scratch.ts";
 import { type Price, priceOf } from "../replay/drift/drift.ts";
 import { type Fixture, fixtureAt } from "../replay/fixture.ts";
 import { readTape } from "../replay/read-tape.ts";
+import { USER_FILE } from "../replay/run-on-tape.ts";
 import { MAIN, type Tape } from "../replay/tape.ts";
 import { modelCalls } from "./command-run.ts";
 import { graderHashes } from "./grade.ts";
@@ -95,7 +96,9 @@ export function roundOf(plan: EvalPlan, round: number): Slot[] {
 export async function planned(fixture: Fixture, project: string, model?: string): Promise<PlannedFixture> {
   const tape = await readTape(fixture.tape);
   const files = fixture.files === undefined ? {} : hashFiles(fixture.files);
-  const hash = sha256().update(readFileSync(fixture.tape)).update(JSON.stringify(files)).digest("hex").slice(0, 16);
+  const user = join(dirname(fixture.tape), USER_FILE);
+  const parts = [readFileSync(fixture.tape), JSON.stringify(files), existsSync(user) ? readFileSync(user) : ""];
+  const hash = parts.reduce((sum, part) => sum.update(part), sha256()).digest("hex").slice(0, 16);
   return {
     name: fixture.name,
     folder: relative(project, fixture.folder),

@@ -15,7 +15,7 @@ import { type Mask, mask } from "./redact/mask.ts";
 import { namesPlace, placer, placesHere } from "./redact/places.ts";
 import { mapTexts, redactor } from "./redact/redact.ts";
 import { eventsOf } from "./recorded-reply.ts";
-import { type OnTapeOptions, type Replayable, runOnTape, type RunSoFar } from "./run-on-tape.ts";
+import { type OnTapeOptions, type Replayable, runOnTape, type RunSoFar, type SimulatedUser } from "./run-on-tape.ts";
 import { runSeen, withRootNamed } from "./seen.ts";
 import { MAIN, type Tape } from "./tape.ts";
 
@@ -29,6 +29,8 @@ export interface ReplayOptions
   readonly mode?: Exclude<TapeMode, "live">;
   /** The prompts of a new recording. */
   readonly prompts?: Tape["prompts"];
+  /** Who says them in place of those that are not recorded. */
+  readonly user?: SimulatedUser | undefined;
   /**
    * The tape of a run that is to be made anew, in place of prompts: with its prompts, files, model, permissions and
    * sandbox, and never by the settings of this machine. CI may do that too.
@@ -79,8 +81,9 @@ export async function runFixture(
   }
   const tape = mode === "record" ? options.like : await knownTape(fixture);
   if (tape?.header.sandbox) await expectSandbox(fixture);
-  const prompts = options.prompts ?? tape?.prompts ?? [];
-  if (prompts.length === 0) {
+  const isSpoken = mode === "record" && options.user !== undefined;
+  const prompts = options.prompts ?? (isSpoken ? [] : tape?.prompts ?? []);
+  if (prompts.length === 0 && !isSpoken) {
     const why = tape // which has prompts, unless it was imported
       ? `no single run makes all the calls on its tape: see 'crochet fixtures show ${fixture.name}'`
       : "it has no prompt: pass one";
@@ -198,6 +201,7 @@ async function runIn(
       onReport: (report) => ended.report = report,
       onError: (error) => ended.error = error,
     },
+    user: options.user,
     ...(options.like && decidedAs(options.like, cwd)),
     ...given(options, ...FOR_RUN),
   }, run);

@@ -4,6 +4,7 @@ import type { Cuts } from "./frames.ts";
 import type { DriftReport } from "./drift/drift.ts";
 import type { FaultRun } from "./fault/fault-run.ts";
 import type { Normaliser } from "./normalise.ts";
+import type { TapeSession } from "./tape-session.ts";
 import type { Tape } from "./tape.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
 
@@ -54,6 +55,8 @@ export interface TapeOptions {
     keep(): void;
     drop(): void;
   };
+  /** Called with the session on the tape, before anything is asked. */
+  readonly onOpen?: (session: TapeSession) => void;
   /** Called with the report when the session is closed. */
   readonly onReport?: (report: DriftReport) => void;
   /** Called with the error if a recording was not written. @default a warning of the run */
@@ -75,6 +78,7 @@ const OPTIONS: { readonly [option in keyof TapeOptions]-?: OptionKind } = {
   faults: "an object",
   files: "a function",
   workspace: "an object",
+  onOpen: "a function",
   onReport: "a function",
   onError: "a function",
 };

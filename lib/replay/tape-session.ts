@@ -25,7 +25,7 @@ import { Recording } from "./record/recording.ts";
 import { type Redactor, redactor } from "./redact/redact.ts";
 import { answerOf, inOnePiece, type TapeAnswer } from "./tape-answer.ts";
 import { shortText } from "./drift/drift-report.ts";
-import { type Call, MAIN, type Tape } from "./tape.ts";
+import { type Call, MAIN, type Tape, USER } from "./tape.ts";
 
 /** One session of an agent on a tape: opened with it, closed with it. */
 export class TapeSession {
@@ -79,8 +79,11 @@ export class TapeSession {
     this.program = tape && programOf(withNormalisers(this.#usable(tape), options.normalise ?? []));
   }
 
-  /** An update asks again what was answered before the question changed, and all that follows. */
-  #usable(tape: Tape): Tape {
+  /** A replay has the prompts, and never asks the simulated user. An update asks again what was answered before the question changed, and all that follows. */
+  #usable(given: Tape): Tape {
+    const tape = this.isOffline && given.calls.some(isOfUser)
+      ? { ...given, calls: given.calls.filter((call) => !isOfUser(call)) }
+      : given;
     const stale = this.mode === "update" ? tape.calls.filter((call) => call.stale) : [];
     if (stale.length === 0) return tape;
     const first = Math.min(...stale.map(({ at }) => at));
@@ -348,6 +351,10 @@ export class TapeSession {
   }
 }
 
+function isOfUser({ lane }: Call): boolean {
+  return lane === USER;
+}
+
 /** A hook that says something else than it said. */
 interface HookDrift {
   readonly lane: string;
@@ -382,10 +389,12 @@ export async function openTape(options: TapeOptions, root: string): Promise<Tape
   const tape = options.tape ?? (mode === "record" ? noTape(path!) : await tapeAt(path!, mode));
   const writes = mode === "record" || mode === "update";
   if (writes) (await import("./write-tape.ts")).checkWritable(tapeFile(path!));
-  return new TapeSession(options, tape, root, {
+  const session = new TapeSession(options, tape, root, {
     ...(writes && { record: await import("./record/record-tape.ts") }),
     ...(isOverWire(options) && { wire: await import("./serve-attempts.ts") }),
   });
+  options.onOpen?.(session);
+  return session;
 }
 
 function noTape(path: string): undefined {

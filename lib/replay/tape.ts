@@ -104,6 +104,9 @@ export interface TapeEvent {
 /** The lane of an agent that no other agent started. */
 export const MAIN = "main";
 
+/** The lane of the simulated user, who is never asked in a replay. */
+export const USER = "user";
+
 /** The lane of the n-th agent that a tool call of a lane started. */
 export function laneBelow(lane: string, toolUseId: string, n = 1): string {
   return n === 1 ? `${lane}/${toolUseId}` : `${lane}/${toolUseId}.${n}`;
