@@ -7,6 +7,7 @@ const ACTIONS: Actions = {
     "run it again from its tape, without the network, and report what changed",
     () => import("./tape/replay.ts"),
   ],
+  mcp: ["stand before an MCP server: record it, or answer in its place", () => import("./tape/mcp.ts")],
   serve: ["serve a tape to programs that are started elsewhere", () => import("./tape/serve.ts")],
 };
 

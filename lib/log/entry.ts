@@ -242,6 +242,27 @@ export const ENTRIES = {
   refused: { refused: text, lane: text, words: text, by: text },
   /** A person's answer to a tool: the questions, or what was to be agreed to. There is no person in a replay. */
   asked: { asked: any, answer: field<Json>("an object") },
+  /**
+   * What a client asked an MCP server, and what came of it: `result`, `error`, or `unanswered` as the server ended; none of
+   * them if it was still open at the end.
+   */
+  mcp: {
+    /** The server's name. */
+    mcp: text,
+    method: text,
+    /** Without `_meta`; of `initialize` only the version. */
+    "params?": fields,
+    "result?": any,
+    "error?": fields,
+    "unanswered?": yes,
+    /** Notifications and questions of the server while it was open: `{"method","params"}`. */
+    "between?": list<Json>(),
+    /** Whether the server said it by itself, outside of a request. */
+    "own?": yes,
+    /** How many requests had come to models when the answer came. */
+    after: number,
+    ms: number,
+  },
   /** The text of memory files in the agent's prompt, if these files are not kept with the tape, and their names if only the run named them. */
   memory: { memory: text, "names?": texts },
   /** What the built-in agent's prompt said about its git repository; a replay works in a copy without one. */
@@ -348,6 +369,7 @@ export type RefusalFact = EntryOf<"refused">;
 export type AnswerFact = EntryOf<"asked">;
 export type MemoryFact = EntryOf<"memory">;
 export type SaidFact = EntryOf<"said">;
+export type McpFact = EntryOf<"mcp">;
 export type EndFact = EntryOf<"end">;
 /** The kinds of line that only logs have. */
 const LOG_KINDS = [

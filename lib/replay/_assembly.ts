@@ -68,7 +68,7 @@ export class Assembly {
       const line = i + 2;
       if (lines.end) throw this.#refuse("it comes after the line that ends the tape", line);
       if ("events" in fact) this.#attempt(fact, line);
-      else if ("error" in fact) this.#failed(fact, line);
+      else if ("error" in fact && !("mcp" in fact)) this.#failed(fact, line);
       else {
         await this.#close();
         if ("spec" in fact) this.#specs.set(fact.spec, fact.tool);
@@ -81,7 +81,7 @@ export class Assembly {
       }
     }
     await this.#close();
-    const { prompt = [], tool = [], clock = [], inbox = [], refused, asked, memory, git, file, said, end } = lines;
+    const { prompt = [], tool = [], clock = [], inbox = [], refused, asked, memory, git, file, said, mcp, end } = lines;
     if (!end && !isImported(this.#header)) throw this.#refuse("its last line is not an 'end' line, so it was cut off");
     const models = prompt.flatMap(({ model }, i) => model === undefined ? [] : [[i, model]]);
     return {
@@ -96,6 +96,7 @@ export class Assembly {
       ...(refused && { refusals: refused }),
       ...(asked && { answers: asked }),
       ...(said && { said }),
+      ...(mcp && { mcp }),
       ...(memory && { memory: memory[0] }),
       ...(git && { git: git[0].git }),
       ...(file && { files: Object.fromEntries(file.map(({ file, text }) => [file, text])) }),

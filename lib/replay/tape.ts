@@ -9,6 +9,7 @@ import type {
   EndFact,
   Header,
   InboxFact,
+  McpFact,
   MemoryFact,
   RefusalFact,
   Resumed,
@@ -41,6 +42,8 @@ export interface Tape {
   readonly answers?: readonly AnswerFact[];
   /** What hooks said; absent on a tape of crochet 0.2. */
   readonly said?: readonly SaidFact[];
+  /** What a program asked its MCP servers, server by server. */
+  readonly mcp?: readonly McpFact[];
   readonly end?: EndFact;
 }
 

@@ -128,6 +128,7 @@ export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
     const said = tape.said?.filter((fact) => fact.lane === lane) ?? [];
     facts.push(...clocks, ...tools, ...refusals, ...inboxes, ...said);
   }
+  facts.push(...tape.mcp ?? []);
   if (tape.end) facts.push(tape.end);
   return facts;
 }

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { findFixture, type Fixture } from "../../replay/fixture.ts";
 import { type Io, UsageError } from "../_io.ts";
+import type { Flags } from "../_flags.ts";
 import { noFixture } from "../_fixtures.ts";
 
 /** The words before `--`, and the command after it. */
@@ -14,6 +15,12 @@ export function commandAsked(args: readonly string[], words: readonly string[], 
     throw new UsageError(`Cannot run a command as none is named: put it behind '--', as in ${example}`);
   }
   return { words: words.slice(0, words.length - command.length), command };
+}
+
+/** Whether MCP servers run for real. */
+export function mcpAsked({ mcp }: Flags["flags"]): "live" | undefined {
+  if (mcp === undefined || mcp === "live") return mcp;
+  throw new UsageError(`Cannot use MCP servers '${mcp}': write --mcp live, or leave it out`);
 }
 
 /** The fixture that is named, which must be there. */

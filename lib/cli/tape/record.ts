@@ -8,7 +8,7 @@ import { folderOf, trustRecorded } from "../_fixtures.ts";
 import { command, numberFlag, refuseTogether, type Usage } from "../_flags.ts";
 import { EXIT } from "../_io.ts";
 import { folderFor, NORMALISE, normaliserAsked } from "../record.ts";
-import { commandAsked, started } from "./_asked.ts";
+import { commandAsked, mcpAsked, started } from "./_asked.ts";
 
 const USAGE: Usage = {
   name: "tape record",
@@ -24,6 +24,7 @@ const USAGE: Usage = {
     ["--here", "keep nothing of this directory, for one that is too large: a replay needs --here too"],
     ["--redact", "write placeholders for secrets; without it, a run that shows one is not kept"],
     ["--normalise <rule>", NORMALISE],
+    ["--mcp <how>", "'live': MCP servers are not recorded, and run for real in a replay too"],
     ["--timeout <seconds>", "end the command after this time"],
     ["--json", "print JSON"],
   ],
@@ -41,6 +42,8 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
       ...(flags.here && { keeps: "nothing" }),
       ...(flags.normalise === undefined ? {} : normaliserAsked(flags.normalise)),
       redact: flags.redact === true,
+      mcp: mcpAsked(flags),
+      note: (line) => io.err(`${line}\n`),
       timeout: numberFlag(flags, "timeout"),
       onLeftOut: (path, why) => io.err(`${path} is not kept with the fixture: ${why}\n`),
     }));

@@ -6,7 +6,7 @@ import { expectTrusted } from "../_fixtures.ts";
 import { command, inLines, numberFlag, refuseTogether, type Usage } from "../_flags.ts";
 import { EXIT, UsageError } from "../_io.ts";
 import { coloursFor } from "../show/text.ts";
-import { commandAsked, fixtureAsked, started } from "./_asked.ts";
+import { commandAsked, fixtureAsked, mcpAsked, started } from "./_asked.ts";
 import { commandSearch } from "./recorded.ts";
 
 const USAGE: Usage = {
@@ -19,6 +19,7 @@ const USAGE: Usage = {
   flags: [
     ["--tools <how>", "'loose': results of tools may differ; they are still reported"],
     ["--without <rules>", "switch off these rules: names separated by commas"],
+    ["--mcp <how>", "'live': MCP servers run for real, though they are on the tape"],
     ["--no-stale", "fail if a reply is stale"],
     ["--here", "work in this directory itself"],
     ["--faults [n]", "search n fault schedules (100) for one that the command does not survive; or a preset"],
@@ -47,6 +48,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
     const { asked: wanted, word } = faultsAsked(flags.faults);
     if (word !== undefined) throw noPreset(word, io);
     refuseTogether(flags, "faults", ["here"], "a search works in copies of the directory");
+    refuseTogether(flags, "faults", ["mcp"], "a search starts no recorded server");
     refuseTogether(flags, "faults", ["noStale"], "a search changes the replies");
     return await replayFaults([fixture], wanted, flags, io, search);
   }
@@ -56,6 +58,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
       ...{ command: asked.command, cwd: io.cwd, env: io.env, signal: io.signal },
       ...rulesAsked(flags),
       here: flags.here === true,
+      mcp: mcpAsked(flags),
       timeout: numberFlag(flags, "timeout"),
     })).then((done) => {
       const report = flags.noStale ? withoutStale(done.report) : done.report;
@@ -81,7 +84,8 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const mark = report.ok ? ink.green("✓") : ink.red("✗");
   const lines = reportLines(report, ink).map((line) => `  ${line}\n`).join("");
   const stale = report.stale === undefined ? "" : `, ${report.stale} stale`;
-  io.err(`${mark} ${ink.bold(fixture.name)} ${served}/${recorded} calls${stale}\n${lines}`);
+  const mcp = Object.entries(report.mcp?.served ?? {}).map(([server, count]) => `, ${count} of ${server}`).join("");
+  io.err(`${mark} ${ink.bold(fixture.name)} ${served}/${recorded} calls${mcp}${stale}\n${lines}`);
   const broke = report.ok ? await search.brokenAgain() : undefined;
   if (broke === undefined) return code;
   io.err(`  ${broke}\n`);

@@ -19,6 +19,11 @@ export function reportLines(report: DriftReport, ink: Ink = PLAIN, renew?: strin
   const wire = divergences.some(({ cause }) => cause === "wire") ? " --wire" : "";
   const again = renew ?? report.renew ?? `crochet replay ${nameOf(report)}${wire} --update`;
   return [
+    ...(report.mcp?.differs ?? []).flatMap(({ words, expected, actual }) => [
+      `${ink.red("mcp")}: ${words}`,
+      ...changeLines(expected, actual, ink),
+    ]),
+    ...(report.mcp?.unused ?? []).map((call) => `not called: ${call}`),
     ...divergences.flatMap((d) => divergenceLines(d, ink)),
     ...tools.flatMap((d) => toolLines(d, ink)),
     ...files.map(({ path, how }) => `${ink.bold(path)} is ${how === "new" ? "a new file" : how}`),

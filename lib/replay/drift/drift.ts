@@ -4,6 +4,7 @@ import type { Difference, ValueDifference } from "./difference.ts";
 import type { Header } from "../../log/entry.ts";
 import type { Normaliser } from "../normalise.ts";
 import { billOf } from "../recorded-reply.ts";
+import type { McpReport } from "../server/mcp-answers.ts";
 import type { Call, Tape } from "../tape.ts";
 
 /** Where a lane first left its tape; values are as the tape would have them. */
@@ -18,10 +19,10 @@ export interface Divergence extends Difference {
 /** How an error begins when a tape has no answer; the report of a sub-agent with that error contains it. */
 export const OFF_TAPE = "Cannot answer from tape ";
 
-/** Divergences without those that only follow from another: a lead differs as an agent it started did. */
-export function causesOf(all: readonly Divergence[]): readonly Divergence[] {
+/** Divergences without those that only follow from another, known or not: a lead differs as an agent it started did. */
+export function causesOf(all: readonly Divergence[], isKnown = false): readonly Divergence[] {
   const found = all.filter(({ actual }) => !JSON.stringify(actual ?? "").includes(OFF_TAPE));
-  return found.length > 0 ? found : all;
+  return isKnown || found.length > 0 ? found : all;
 }
 
 /** Scripts load the hooks beside them, which older releases did not: that alone can make a run differ. */
@@ -56,6 +57,8 @@ export interface DriftReport {
   readonly files: readonly FileDrift[];
   /** Calls that were recorded and never asked for. */
   readonly unused: readonly string[];
+  /** Calls of MCP servers, if any are on the tape. */
+  readonly mcp?: McpReport;
   readonly calls: { readonly recorded: number; readonly served: number; readonly live: number };
   /** How many calls have replies to an earlier question: a review accepted what is asked now. Absent if there are none. */
   readonly stale?: number;

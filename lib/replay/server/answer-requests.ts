@@ -1,15 +1,24 @@
 import type { ServerResponse } from "node:http";
 import { setImmediate as nextTick } from "node:timers/promises";
-import { type Divergence, type DriftReport, OFF_TAPE, priceOf, type ToolDrift, wholePrice } from "../drift/drift.ts";
+import {
+  causesOf,
+  type Divergence,
+  type DriftReport,
+  OFF_TAPE,
+  priceOf,
+  type ToolDrift,
+  wholePrice,
+} from "../drift/drift.ts";
 import { frameOf } from "../frames.ts";
 import { asNamedHere, type Places } from "../redact/places.ts";
-import { placeholdersIn, type Redactor, redactor } from "../redact/redact.ts";
+import { mapTexts, placeholdersIn, type Redactor, redactor } from "../redact/redact.ts";
 import { inForm } from "../recorded-reply.ts";
 import type { Attempt, Tape } from "../tape.ts";
 import { asksModel, mapSent, type Sent } from "./api.ts";
 import { type Incoming, sendError } from "./listen.ts";
 import { sentMasks } from "./mask.ts";
 import { type Found, type MatchOptions, SentMatcher } from "./match-request.ts";
+import { McpReplayer } from "./mcp-answers.ts";
 import type { Env } from "./pointing.ts";
 import { Program } from "./compared-program.ts";
 import { RULES } from "./compare-rules.ts";
@@ -33,6 +42,7 @@ export class Replayer {
   readonly #program: Program;
   readonly #masks: ReturnType<typeof sentMasks>;
   readonly #matcher: SentMatcher;
+  readonly #mcp: McpReplayer;
   readonly #divergences = new Map<string, Divergence>();
   readonly #tools = new Map<string, ToolDrift>();
   readonly #notes = new Set<string>();
@@ -47,9 +57,16 @@ export class Replayer {
     const named = asNamedHere(places);
     const calls = tape.calls.map((call) => call.sent ? { ...call, sent: mapSent(call.sent, named) } : call);
     this.#matcher = new SentMatcher({ ...tape, calls }, options);
+    this.#mcp = new McpReplayer(tape.mcp ?? [], {
+      ...{ name: options.name, mask: this.#masks, named: (value) => mapTexts(value, named) },
+      note: (line) => this.note(line),
+    });
   }
 
-  answer = async ({ sent, headers }: Incoming, response: ServerResponse): Promise<void> => {
+  answer = async (incoming: Incoming, response: ServerResponse): Promise<void> => {
+    if (incoming.prefix === "mcp") return await this.#mcp.answer(incoming, response);
+    const { sent, headers } = incoming;
+    if (asksModel(sent)) this.#mcp.asked();
     const lane = this.#program.learn(headers);
     const mask = this.#masks();
     const asked = mask.sentOn(sent);
@@ -98,19 +115,23 @@ export class Replayer {
 
   async report(renew: string): Promise<DriftReport> {
     const { header } = this.#tape;
-    const divergences = [...this.#divergences.values()];
+    const mcp = this.#mcp.report;
+    const isMcp = mcp !== undefined && mcp.differs.length > 0;
+    const all = [...this.#divergences.values()];
+    const divergences = isMcp ? causesOf(all, true) : all;
     const { unused, served, by } = this.#matcher;
     const stale = this.#matcher.stale.length;
     const rules = [...by].map((name) => `${name} (${RULES[name]!.about})`);
     return {
       tape: this.#options.name,
-      ok: divergences.length === 0 && unused.length === 0 && this.#tools.size === 0,
+      ok: all.length === 0 && unused.length === 0 && this.#tools.size === 0 && !isMcp && !mcp?.unused.length,
       mode: "replay",
       source: header.source,
       divergences,
       tools: [...this.#tools.values()],
       files: [],
       unused: unused.map(({ id }) => id),
+      ...(mcp && { mcp }),
       calls: { recorded: served + unused.length, served, live: 0 },
       ...(stale > 0 && { stale }),
       normalise: header.normalise ?? [],

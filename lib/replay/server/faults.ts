@@ -10,6 +10,7 @@ import { asksModel } from "./api.ts";
 import { type CommandEnd, endedEarly, runCommand } from "./start-command.ts";
 import { type Incoming, listen, refusingProxy, sendError } from "./listen.ts";
 import { sentMasks } from "./mask.ts";
+import { McpReplayer } from "./mcp-answers.ts";
 import { sentKey } from "./match-request.ts";
 import { type Env, placesOf, pointedAt } from "./pointing.ts";
 import { installFolder, Program } from "./compared-program.ts";
@@ -69,8 +70,12 @@ async function runUnder(run: FaultRun, tape: Tape, options: UnderOptions): Promi
   /** What is still to be served for the last request of a lane: a client asks again by itself after a failure. */
   const left = new Map<string, { readonly key: string; readonly attempts: Attempt[] }>();
   let last: Attempt | undefined;
-  const answer = async ({ sent, headers }: Incoming, response: ServerResponse) => {
+  const mcp = new McpReplayer(tape.mcp ?? [], { name: "", mask: masks, named: (value) => value, note: () => {} });
+  const answer = async (incoming: Incoming, response: ServerResponse) => {
+    if (incoming.prefix === "mcp") return await mcp.answer(incoming, response);
+    const { sent, headers } = incoming;
     if (!asksModel(sent)) return sendError(response, sent.api, 404, "Not recorded");
+    mcp.asked();
     const lane = program.learn(headers);
     const mask = masks();
     const asked = mask.sentOn(sent);
@@ -97,7 +102,8 @@ async function runUnder(run: FaultRun, tape: Tape, options: UnderOptions): Promi
   const proxy = await refusingProxy(server.url, () => {});
   try {
     const shown = tape.header.env ?? {};
-    using pointed = pointedAt(server.url, command, { env, shown, proxy: proxy.url, copyOf });
+    const isServed = { cwd, copyOf, mcp: tape.mcp !== undefined };
+    using pointed = await pointedAt(server.url, command, { env, shown, proxy: proxy.url, ...isServed });
     const end = await runCommand(pointed.command, { cwd, env: pointed.env, signal, quiet: true });
     ends.set(run, { end, last });
     if (run.taken.length === 0 && !signal?.aborted) throw new TapeError(`Cannot go on as ${endedEarly(end, cwd)}`);

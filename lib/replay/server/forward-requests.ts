@@ -6,11 +6,13 @@ import { headersNamed } from "../record/record-tape.ts";
 import { Recording } from "../record/recording.ts";
 import type { Redactor } from "../redact/redact.ts";
 import { type Attempt, KEPT_HEADERS } from "../tape.ts";
-import { type Incoming, type Prefix, sendError } from "./listen.ts";
+import { asksModel } from "./api.ts";
+import { type Incoming, type Provider, sendError } from "./listen.ts";
+import { McpRecorder } from "./mcp.ts";
 import type { Exchange } from "./tape-of-run.ts";
 
 /** Where each provider's requests go. */
-export type Upstreams = { readonly [prefix in Prefix]: string };
+export type Upstreams = { readonly [prefix in Provider]: string };
 
 /** What is between one hop and the next, and what we decide ourselves. */
 const DROPPED = new Set([
@@ -24,6 +26,7 @@ const MOST_WAITING = 2_000;
 export class Recorder {
   readonly exchanges: Exchange[] = [];
   readonly began: number = Date.now();
+  readonly mcp: McpRecorder;
   readonly #upstreams: Upstreams;
   readonly #secret: Redactor["learn"];
   readonly #recording: Recording;
@@ -33,6 +36,7 @@ export class Recorder {
   constructor(upstreams: Upstreams, secret: Redactor["learn"]) {
     this.#upstreams = upstreams;
     this.#secret = secret;
+    this.mcp = new McpRecorder(secret);
     this.#recording = new Recording(secret);
   }
 
@@ -48,12 +52,42 @@ export class Recorder {
   }
 
   answer = (incoming: Incoming, response: ServerResponse): Promise<void> => {
-    const passed = this.#pass(incoming, response).finally(() => this.#underWay.delete(passed));
+    if (incoming.prefix === "mcp") return this.#passMcp(incoming, response);
+    const passed = this.#pass(incoming, incoming.prefix, response).finally(() => this.#underWay.delete(passed));
     this.#underWay.add(passed);
     return passed;
   };
 
-  async #pass({ prefix, sent, headers, query, bytes }: Incoming, response: ServerResponse): Promise<void> {
+  /** An MCP server that is reached over HTTP; what one that is a process says comes from `crochet tape mcp`. */
+  async #passMcp(incoming: Incoming, response: ServerResponse): Promise<void> {
+    if (this.mcp.hears(incoming, response)) return;
+    const { sent, bytes } = incoming;
+    const { to, headers, talk } = this.mcp.sends(incoming);
+    const gone = new AbortController();
+    response.on("close", () => gone.abort());
+    let text = "";
+    const decoder = new TextDecoder();
+    const hear = (chunk: Uint8Array) => {
+      const frames = (text += decoder.decode(chunk, { stream: true })).split(/\r?\n\r?\n/);
+      text = frames.pop()!;
+      for (const frame of frames) talk.hears(frame.replace(/^(?:data: ?|(?:event|id|retry):.*\n?)/gm, ""));
+    };
+    const { answered, broken } = await passedOn(
+      ...[to, sent.method, headers, bytes, response, gone.signal, performance.now(), hear] as const,
+    );
+    talk.hears(text);
+    const isLocked = answered?.status === 401 &&
+      /resource_metadata/.test(answered.headers.get("www-authenticate") ?? "");
+    if (isLocked) this.mcp.locked = talk.server;
+    if (!answered && !gone.signal.aborted) sendError(response, "anthropic", 502, `Cannot reach ${to}: ${broken!.why}`);
+    const status = answered?.status ?? 502;
+    if (sent.method === "POST" && !gone.signal.aborted) {
+      talk.ends(status < 400 ? undefined : { code: status, message: text.slice(0, 200) });
+    }
+  }
+
+  async #pass({ sent, headers, query, bytes }: Incoming, prefix: Provider, response: ServerResponse): Promise<void> {
+    if (asksModel(sent)) this.mcp.requests++;
     const began = performance.now();
     const at = Date.now() - this.began;
     const exchange: Exchange = { sent, headers, at, attempt: { ended: "aborted", took: 0 } };
@@ -87,7 +121,7 @@ export class Recorder {
 const A_MOMENT = 100;
 
 /** A path below our prefix at a provider: the base that OpenAI's clients are given ends with `/v1`. */
-function upstreamUrl(base: string, prefix: Prefix, path: string): string {
+function upstreamUrl(base: string, prefix: Provider, path: string): string {
   const bare = base.replace(/\/+$/, "");
   const hasVersion = prefix === "openai" || bare.endsWith("/v1");
   return bare + (hasVersion ? path.replace(/^\/v1(?=\/)/, "") : path);
@@ -108,6 +142,7 @@ async function passedOn(
   response: ServerResponse,
   signal: AbortSignal,
   began: number,
+  hear?: (chunk: Uint8Array) => void,
 ): Promise<Passed> {
   const kept = Object.entries(headers).filter(([name]) => !DROPPED.has(name));
   const chunks: Chunk[] = [];
@@ -126,6 +161,7 @@ async function passedOn(
     response.flushHeaders();
     for await (const chunk of answered.body ?? []) {
       chunks.push({ ms: Math.round(performance.now() - began), bytes: chunk });
+      hear?.(chunk);
       if (!response.destroyed && !response.write(chunk)) {
         await new Promise<void>((resolve) => {
           response.once("drain", resolve);

@@ -6,9 +6,10 @@ import { decompressed } from "../import/exchange.ts";
 import { apiOf, errorBody, type Sent } from "./api.ts";
 import { keptHeaders } from "./compared-program.ts";
 
-/** The providers, each by the first part of the paths below which it is served. */
-const PREFIXES = ["anthropic", "openai", "gemini"] as const;
-export type Prefix = typeof PREFIXES[number];
+/** The providers, each by the first part of the paths below which it is served, and MCP servers. */
+const PREFIXES = ["anthropic", "openai", "gemini", "mcp"] as const;
+type Prefix = typeof PREFIXES[number];
+export type Provider = Exclude<Prefix, "mcp">;
 
 /** A request that came in. */
 export interface Incoming {
@@ -22,7 +23,7 @@ export interface Incoming {
 }
 
 export interface Listening {
-  /** Where providers are served: `<url>/anthropic`, `<url>/openai/v1`, `<url>/gemini`. */
+  /** Where providers are served: `<url>/anthropic`, `<url>/openai/v1`, `<url>/gemini`; MCP servers: `<url>/mcp/<name>`. */
   readonly url: string;
   /** Ends every connection at once. */
   close(): Promise<void>;

@@ -4,6 +4,7 @@ import { basename, delimiter, join } from "node:path";
 import { isObject, parsed } from "../../core/json.ts";
 import { type Places, placesHere } from "../redact/places.ts";
 import type { Upstreams } from "./forward-requests.ts";
+import { type McpShims, mcpShims } from "./mcp-config.ts";
 import { claudeRules, trustOfCopy } from "./trusting.ts";
 
 export type Env = { readonly [name: string]: string | undefined };
@@ -56,6 +57,8 @@ export function shownVariables(env: { readonly [name: string]: unknown }): { [na
 interface Pointed extends Disposable {
   readonly env: { readonly [name: string]: string };
   readonly command: readonly string[];
+  /** MCP servers that run for real, and why. */
+  readonly notes: readonly string[];
 }
 
 interface PointOptions {
@@ -64,26 +67,40 @@ interface PointOptions {
   readonly shown?: { readonly [name: string]: string };
   /** A proxy for everything else, in a replay. */
   readonly proxy?: string;
+  /** Where it works. */
+  readonly cwd: string;
   /** The directory that it works in a copy of. */
   readonly copyOf?: string | undefined;
+  /** Puts our command before its MCP servers. */
+  readonly mcp: boolean;
+}
+
+/** Arguments that a program gets before those of the user, and behind them. */
+interface Added {
+  readonly first: readonly string[];
+  readonly last?: readonly string[];
 }
 
 /** A command and its environment, so that it finds the server: each program by the one way it takes. */
-export function pointedAt(url: string, command: readonly string[], options: PointOptions): Pointed {
+export async function pointedAt(url: string, command: readonly string[], options: PointOptions): Promise<Pointed> {
   const home = join(options.env.HOME || homedir(), ".crochet", "tape");
   mkdirSync(home, { recursive: true, mode: 0o700 });
   // Gemini CLI reads settings only from a folder that others cannot write to.
   const folder = mkdtempSync(join(home, "run-"));
-  const programs = shims(url, folder, options);
-  for (const [name, args] of Object.entries(programs)) shim(join(folder, "bin"), name, args, options.env);
+  const { env } = options;
+  const directory = options.copyOf ?? options.cwd;
   const [program = "", ...rest] = command;
+  const path = program.includes("/") ? program : undefined;
+  const find = (name: string) => path !== undefined && basename(path) === name ? path : onPath(name, env);
+  const mcp = options.mcp ? await mcpShims({ url, command, directory, env, find }) : undefined;
+  const programs = shims(url, folder, options, mcp);
+  for (const [name, args] of Object.entries(programs)) shim(join(folder, "bin"), name, args, env);
   // One that is named by its path is not looked for.
-  const direct = program.includes("/") && Object.hasOwn(programs, basename(program))
-    ? programs[basename(program)]!
-    : [];
+  const { first = [], last = [] } = path === undefined ? {} : programs[basename(path)] ?? {};
   return {
-    env: environment(url, folder, options),
-    command: [program, ...direct, ...rest],
+    env: environment(url, folder, options, mcp),
+    command: [program, ...first, ...rest, ...last],
+    notes: mcp?.notes ?? [],
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
@@ -102,10 +119,16 @@ export function variablesFor(url: string, env: Env): { [name: string]: string } 
   };
 }
 
-function environment(url: string, folder: string, options: PointOptions): { [name: string]: string } {
-  const { env, shown, proxy, copyOf } = options;
+function environment(
+  url: string,
+  folder: string,
+  { env, shown, proxy, copyOf }: PointOptions,
+  mcp: McpShims | undefined,
+): { [name: string]: string } {
   const settings = join(folder, "gemini.json");
   writeFileSync(settings, JSON.stringify({ security: { auth: { selectedType: "gemini-api-key" } } }), { mode: 0o600 });
+  const servers = join(folder, "gemini-mcp.json");
+  if (mcp?.gemini) writeFileSync(servers, JSON.stringify(mcp.gemini), { mode: 0o600 });
   const names = Object.keys(SHOWN_VARIABLES);
   const then = shown && { ...Object.fromEntries(names.map((name) => [name, undefined])), ...shownVariables(shown) };
   const all: Env = {
@@ -113,6 +136,7 @@ function environment(url: string, folder: string, options: PointOptions): { [nam
     ...then,
     ...variablesFor(url, env),
     ...(env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH === undefined && { GEMINI_CLI_SYSTEM_DEFAULTS_PATH: settings }),
+    ...(mcp?.gemini && { GEMINI_CLI_SYSTEM_SETTINGS_PATH: servers }),
     ...(copyOf !== undefined && trustOfCopy(copyOf, env)),
     PATH: `${join(folder, "bin")}${delimiter}${env.PATH ?? ""}`,
     ...(proxy !== undefined && alone(proxy, env)),
@@ -154,7 +178,8 @@ function shims(
   url: string,
   folder: string,
   { env, copyOf }: PointOptions,
-): { readonly [program: string]: readonly string[] } {
+  mcp: McpShims | undefined,
+): { readonly [program: string]: Added } {
   const rules = copyOf === undefined ? undefined : claudeRules(copyOf, env);
   const extension = join(folder, "pi.ts");
   const bases = { anthropic: `${url}/anthropic`, openai: `${url}/openai/v1`, google: `${url}/gemini/v1beta` };
@@ -162,19 +187,32 @@ function shims(
     `  pi.registerProvider("${name}", { baseUrl: "${baseUrl}" });`
   );
   writeFileSync(extension, `export default (pi: any) => {\n${lines.join("\n")}\n};\n`, { mode: 0o600 });
+  const servers = join(folder, "claude-mcp.json");
+  const hasServers = Object.keys(mcp?.claude ?? {}).length > 0;
+  if (hasServers) writeFileSync(servers, JSON.stringify({ mcpServers: mcp!.claude }), { mode: 0o600 });
   return {
-    codex: ["-c", `openai_base_url="${url}/openai/v1"`],
-    pi: ["-e", extension],
-    ...(rules && { claude: ["--settings", JSON.stringify(rules)] }),
+    codex: { first: ["-c", `openai_base_url="${url}/openai/v1"`, ...mcp?.codex ?? []] },
+    pi: { first: ["-e", extension] },
+    ...((rules || hasServers) && {
+      claude: {
+        first: rules ? ["--settings", JSON.stringify(rules)] : [],
+        // The last definition of a name wins; as two words it would take a prompt behind it for a file.
+        ...(hasServers && { last: [`--mcp-config=${servers}`] }),
+      },
+    }),
   };
 }
 
+function onPath(name: string, env: Env): string | undefined {
+  return (env.PATH ?? "").split(delimiter).filter(Boolean).map((path) => join(path, name)).find(existsSync);
+}
+
 /** Puts a script before a program on the path that adds arguments. */
-function shim(folder: string, name: string, args: readonly string[], env: Env): void {
-  const real = (env.PATH ?? "").split(delimiter).filter(Boolean).map((path) => join(path, name)).find(existsSync);
+function shim(folder: string, name: string, { first, last = [] }: Added, env: Env): void {
+  const real = onPath(name, env);
   if (real === undefined) return;
   mkdirSync(folder, { recursive: true });
-  const quoted = [real, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
-  writeFileSync(join(folder, name), `#!/bin/sh\nexec ${quoted} "$@"\n`);
+  const quoted = (words: readonly string[]) => words.map((word) => ` '${word.replaceAll("'", `'\\''`)}'`).join("");
+  writeFileSync(join(folder, name), `#!/bin/sh\nexec${quoted([real, ...first])} "$@"${quoted(last)}\n`);
   chmodSync(join(folder, name), 0o700);
 }

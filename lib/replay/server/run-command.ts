@@ -33,6 +33,10 @@ interface RunOptions {
   readonly timeout?: number | undefined;
   /** Keeps what it prints in place of showing it. @default false */
   readonly quiet?: boolean;
+  /** Lets MCP servers run for real. @default they are recorded, and answered from a tape that has them */
+  readonly mcp?: "live" | undefined;
+  /** Gets what is to be said of the run. @default the report says it */
+  readonly note?: (line: string) => void;
 }
 
 export interface RecordOptions extends RunOptions {
@@ -58,13 +62,20 @@ interface Writing {
 }
 
 /** A server, or another that can be made to, that passes requests on and notes them, until it is stopped. */
-export async function startRecording(env: Env, root: string, redact: boolean, serve: typeof listen = listen) {
+export async function startRecording(
+  env: Env,
+  root: string,
+  redact: boolean,
+  serve: typeof listen = listen,
+  mcp?: RunOptions["mcp"],
+) {
   const seed = crypto.randomUUID().replaceAll("-", "").slice(0, 16);
   const search = redactor({ seed, root, env });
   const ids = redactor({ seed, root, env, learns: true, ...(!redact && { kinds: ["cookie", "organisation"] }) });
   const recorder = new Recorder(upstreamsIn(env), (...secret) => {
     for (const one of [search, ids]) one.learn(...secret);
   });
+  recorder.mcp.isOff = mcp === "live";
   const server = await serve(recorder.answer);
   return {
     server,
@@ -72,14 +83,19 @@ export async function startRecording(env: Env, root: string, redact: boolean, se
     async write(fixture: Fixture, end: string, header: Partial<Header> = {}, how: Writing = {}): Promise<Tape> {
       const { folder, replace = false, unasked = "no model was asked through it" } = how;
       await recorder.settled();
-      const { exchanges, began, seen } = recorder;
+      const { exchanges, began, seen, mcp } = recorder;
       const refuse = (why: string) => new TapeError(`Cannot record ${fixture.name} as ${why}`);
+      if (mcp.locked !== undefined) {
+        const fix = "give it a token in headers, or --mcp live";
+        throw new TapeError(`Cannot record MCP server '${mcp.locked}' as it asks for a login: ${fix}`);
+      }
       const asked = exchanges.filter(({ sent }) => asksModel(sent));
       if (asked.length === 0) throw refuse(`${unasked}\n  to find the server: see 'crochet tape record --help'`);
       if (asked.every(({ attempt }) => attempt.status === 502)) throw refuse(asked[0]!.attempt.body!);
       const url = seen.url;
       const tape = tapeOfRun({
         exchanges,
+        mcp: mcp.facts,
         places: placesOf(root, env),
         folder,
         redactor: ids,
@@ -130,6 +146,7 @@ export async function recordAgain(
   const { header } = tape;
   const command = commandIn(workspace, header.command ?? []);
   return await recordIn(workspace, commandFor(tape, options.cwd)(workspace), into, {
+    ...(!tape.mcp && { mcp: "live" }),
     ...{ ...options, command, keeps: keepsAll(fixture, header) ? "all" : "changed" },
     ...(header.input && { files: fixture.folder }),
     ...(header.normalise && { normalise: header.normalise }),
@@ -152,11 +169,12 @@ async function recordIn(
     const leftOut = keeps === "changed" ? copyDirectory(cwd, before, fixture.folder) : [];
     if (keeps === "all") keepFiles(cwd, draft, []).forEach(leave);
     const isRepository = git(cwd, "rev-parse", "--is-inside-work-tree") !== undefined;
-    const { server, write } = await startRecording(env, cwd, redact);
+    const { server, write } = await startRecording(env, cwd, redact, listen, options.mcp);
     const kept = besideTape(fixture.folder, draft);
     try {
       const copyOf = cwd === options.cwd || keeps === "all" ? undefined : options.cwd;
-      using pointed = pointedAt(server.url, run, { env, copyOf });
+      using pointed = await pointedAt(server.url, run, { env, cwd, copyOf, mcp: options.mcp !== "live" });
+      for (const line of pointed.notes) options.note?.(line);
       const end = await runCommand(pointed.command, { ...options, cwd, env: pointed.env });
       const made = keeps === "changed" ? changedSince(before, cwd, leftOut, fixture.folder) : undefined;
       if (made) [...leftOut, ...keepFiles(before, draft, [])].forEach(leave);
@@ -189,8 +207,6 @@ export interface ReplayOptions extends RunOptions, Pick<ReplayerOptions, "loose"
   readonly command?: readonly string[];
   /** Works in `cwd` itself. @default in a copy of it */
   readonly here?: boolean;
-  /** Gets what is to be said of the copy. @default the report says it */
-  readonly note?: (line: string) => void;
 }
 
 /** What came of a command on a tape. */
@@ -208,7 +224,8 @@ export const CUT = /^(?:SIG\w+|timeout|aborted)$/;
 
 /** Runs a command again, as its program is now, on what it was recorded with and without the network. */
 export async function replayCommand(fixture: Fixture, options: ReplayOptions): Promise<ReplayedCommand> {
-  const tape = await recordedTape(fixture);
+  const { mcp, ...rest } = await recordedTape(fixture);
+  const tape = { ...rest, ...(mcp && options.mcp !== "live" && { mcp }) };
   const words = commandFor(tape, options.cwd, options.command);
   const notes: string[] = [];
   return await inWorkspace(fixture, tape.header, { note: (line) => notes.push(line), ...options }, async (cwd) => {
@@ -281,7 +298,9 @@ export async function replayIn(
     open.push(proxy);
     const copyOf = options.here || keepsAll(fixture, tape.header) ? undefined : options.cwd;
     const { env: shown = {}, versions, input } = tape.header;
-    using pointed = pointedAt(server.url, command, { env, shown, proxy: proxy.url, copyOf });
+    const mcp = tape.mcp !== undefined;
+    using pointed = await pointedAt(server.url, command, { env, shown, proxy: proxy.url, cwd, copyOf, mcp });
+    for (const line of pointed.notes) replayer.note(line);
     const isTrusted = options.here || input || (copyOf !== undefined && claudeTrusts(copyOf, env));
     if (!isTrusted && /^claude-cli\b/.test(versions.client ?? "")) replayer.note(UNTRUSTED);
     const ended = await runCommand(pointed.command, { ...options, cwd, env: pointed.env, over: over.signal });

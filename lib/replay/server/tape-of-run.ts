@@ -1,5 +1,5 @@
 import { crochetVersion, runtimeVersion } from "../../runtime/version.ts";
-import { type Header, TAPE_VERSION } from "../../log/entry.ts";
+import { type Header, type McpFact, TAPE_VERSION } from "../../log/entry.ts";
 import type { Places } from "../redact/places.ts";
 import type { Redactor } from "../redact/redact.ts";
 import type { Attempt, Call, Tape } from "../tape.ts";
@@ -21,6 +21,8 @@ export interface Exchange {
 
 export interface RecordedRun {
   readonly exchanges: readonly Exchange[];
+  /** What it asked its MCP servers. */
+  readonly mcp?: readonly McpFact[];
   readonly places: Places;
   /** Where the program is installed. */
   readonly folder?: string | undefined;
@@ -31,7 +33,7 @@ export interface RecordedRun {
 }
 
 /** A tape of what a program asked: attempts at the same request after a failure are one call. */
-export function tapeOfRun({ exchanges, places, folder, redactor, header, end }: RecordedRun): Tape {
+export function tapeOfRun({ exchanges, mcp = [], places, folder, redactor, header, end }: RecordedRun): Tape {
   const program = new Program(folder);
   const masks = sentMasks(places, program, redactor);
   const counts = new Map<string, number>();
@@ -69,6 +71,7 @@ export function tapeOfRun({ exchanges, places, folder, redactor, header, end }: 
     calls,
     tools: [],
     clocks: [],
+    ...(mcp.length > 0 && { mcp: masks().on(mcp).toSorted((a, b) => a.mcp < b.mcp ? -1 : a.mcp > b.mcp ? 1 : 0) }),
     end: { end },
   };
 }

@@ -37,7 +37,7 @@ export function claudeTrusts(directory: string, env: Env): boolean {
 }
 
 /** In Gemini CLI the rule of the longest path decides; one may be for the folder above. */
-function geminiTrusts(directory: string, env: Env): boolean {
+export function geminiTrusts(directory: string, env: Env): boolean {
   const file = env.GEMINI_CLI_TRUSTED_FOLDERS_PATH || join(homeOf(env), ".gemini", "trustedFolders.json");
   const rules = Object.entries(settings(file))
     .map(([path, rule]) => ({ folder: rule === "TRUST_PARENT" ? dirname(path) : path, rule }))

@@ -1,14 +1,25 @@
 import type { Server } from "node:http";
 import { serve } from "../../_server.ts";
 
-/** What the model of an upstream does: calls one tool, by the API it is asked over, then says that it is done. */
-export type Calls = { readonly [path: string]: { readonly name: string; readonly input: object } };
+/** What the model of an upstream does: calls a tool, or one after the other, by the API it is asked over, then says that it is done. */
+export type Calls = { readonly [path: string]: ToolCall | readonly ToolCall[] };
+
+interface ToolCall {
+  readonly name: string;
+  readonly input: object;
+  /** Codex has the tools of a server in one. */
+  readonly namespace?: string;
+  /** How often it is called at once, by the Messages API. @default 1 */
+  readonly times?: number;
+}
 
 const frame = (data: object, name = "") => `${name === "" ? "" : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`;
 const typed = (data: { type: string; [key: string]: unknown }) => frame(data, data.type);
 
-function anthropic(model: string, call: Calls[string] | undefined): string {
-  const block = call ? { type: "tool_use", id: "toolu_1", name: call.name, input: {} } : { type: "text", text: "" };
+function anthropic(model: string, call: ToolCall | undefined): string {
+  const ids = Array.from({ length: call?.times ?? 1 }, (_, i) => i);
+  const block = (i: number) =>
+    call ? { type: "tool_use", id: `toolu_${i + 1}`, name: call.name, input: {} } : { type: "text", text: "" };
   const delta = call
     ? { type: "input_json_delta", partial_json: JSON.stringify(call.input) }
     : { type: "text_delta", text: "Done." };
@@ -27,9 +38,11 @@ function anthropic(model: string, call: Calls[string] | undefined): string {
         usage,
       },
     },
-    { type: "content_block_start", index: 0, content_block: block },
-    { type: "content_block_delta", index: 0, delta },
-    { type: "content_block_stop", index: 0 },
+    ...ids.flatMap((index) => [
+      { type: "content_block_start", index, content_block: block(index) },
+      { type: "content_block_delta", index, delta },
+      { type: "content_block_stop", index },
+    ]),
     {
       type: "message_delta",
       delta: { stop_reason: call ? "tool_use" : "end_turn", stop_sequence: null },
@@ -39,12 +52,13 @@ function anthropic(model: string, call: Calls[string] | undefined): string {
   ].map(typed).join("");
 }
 
-function responses(model: string, call: Calls[string] | undefined): string {
+function responses(model: string, call: ToolCall | undefined, number: number): string {
   const item = call
     ? {
       type: "function_call",
-      id: "fc_1",
-      call_id: "call_1",
+      id: `fc_${number}`,
+      call_id: `call_${number}`,
+      ...(call.namespace !== undefined && { namespace: call.namespace }),
       name: call.name,
       arguments: JSON.stringify(call.input),
       status: "completed",
@@ -89,7 +103,7 @@ function responses(model: string, call: Calls[string] | undefined): string {
   ].map(typed).join("");
 }
 
-function gemini(call: Calls[string] | undefined, text: string): object {
+function gemini(call: ToolCall | undefined, text: string): object {
   const part = call ? { functionCall: { name: call.name, args: call.input } } : { text };
   const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 };
   return {
@@ -100,9 +114,9 @@ function gemini(call: Calls[string] | undefined, text: string): object {
   };
 }
 
-function chat(model: string, call: Calls[string] | undefined): string {
+function chat(model: string, call: ToolCall | undefined): string {
   const head = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model };
-  const called = (c: Calls[string]) => ({ name: c.name, arguments: JSON.stringify(c.input) });
+  const called = (c: ToolCall) => ({ name: c.name, arguments: JSON.stringify(c.input) });
   const said = call
     ? { tool_calls: [{ index: 0, id: "call_1", type: "function", function: called(call) }] }
     : { content: "Done." };
@@ -128,8 +142,8 @@ export async function upstream(calls: Calls): Promise<{ url: string; server: Ser
     if (request.method !== "POST") return send("application/json", "{}", 404);
     const body = JSON.parse(text || "{}");
     const hasTools = (body.tools?.length ?? 0) > 0 || JSON.stringify(body.input ?? "").includes('"additional_tools"');
-    const isAnswered = /"(?:tool_result|function_call_output|custom_tool_call_output|functionResponse|tool_call_id)"/
-      .test(text);
+    const answered =
+      text.match(/"(?:tool_result|function_call_output|custom_tool_call_output|functionResponse|tool_call_id)"/g) ?? [];
     const api = path.endsWith("/messages")
       ? "anthropic"
       : path.endsWith("/responses")
@@ -137,9 +151,9 @@ export async function upstream(calls: Calls): Promise<{ url: string; server: Ser
       : path.endsWith("/completions")
       ? "chat"
       : "gemini";
-    const call = hasTools && !isAnswered ? calls[api] : undefined;
+    const call = hasTools ? [calls[api] ?? []].flat()[answered.length] : undefined;
     if (api === "anthropic") return send("text/event-stream", anthropic(body.model, call));
-    if (api === "responses") return send("text/event-stream", responses(body.model, call));
+    if (api === "responses") return send("text/event-stream", responses(body.model, call, answered.length + 1));
     if (api === "chat") return send("text/event-stream", chat(body.model, call));
     if (path.endsWith(":generateContent")) {
       return send(

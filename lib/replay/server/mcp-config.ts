@@ -1,0 +1,225 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { basename, join } from "node:path";
+import { isObject, type JsonObject, parsed } from "../../core/json.ts";
+import { parseJsonc } from "../../hooks/jsonc.ts";
+import { ownArgv } from "../../hooks/own-command.ts";
+import { TapeError } from "../read-tape.ts";
+import { TO } from "./mcp.ts";
+import type { Env } from "./pointing.ts";
+import { claudeTrusts, geminiTrusts } from "./trusting.ts";
+
+type Servers = { readonly [name: string]: JsonObject };
+
+/** How the servers of each client are given to it again, with our command before each. No file of the user's is changed. */
+export interface McpShims {
+  /** For a file of Claude Code's `--mcp-config`. */
+  readonly claude: Servers;
+  /** Arguments of Codex. */
+  readonly codex: readonly string[];
+  /** The settings that Gemini CLI takes as the system's. */
+  readonly gemini: JsonObject | undefined;
+  /** Servers that stay as they are, and why. */
+  readonly notes: readonly string[];
+}
+
+interface Asked {
+  /** Where the tape is served. */
+  readonly url: string;
+  readonly command: readonly string[];
+  /** The directory whose settings count. */
+  readonly directory: string;
+  readonly env: Env;
+  /** The program of a name, as the command would find it. */
+  readonly find: (name: string) => string | undefined;
+}
+
+/** The servers that clients would start for a command: the table of where each client has them. */
+export async function mcpShims(asked: Asked): Promise<McpShims> {
+  const notes: string[] = [];
+  const read = await reader(notes);
+  const put = (servers: Servers) => {
+    const made = Object.entries(servers).map(([name, server]) => [name, before(name, server, asked.url, notes)]);
+    return Object.fromEntries(made.filter(([, server]) => server !== undefined)) as Servers;
+  };
+  return {
+    claude: put(claudeServers(asked, read)),
+    codex: Object.entries(put(codexServers(asked))).flatMap(([name, server]) => codexWords(name, server)),
+    gemini: geminiSettings(asked, read, put, notes),
+    notes,
+  };
+}
+
+type Read = (path: string) => JsonObject;
+
+/** Reads settings, in which clients allow comments; what is not there is empty. */
+async function reader(notes: string[]): Promise<Read> {
+  const jsonc = await import("jsonc-parser");
+  return (path) => {
+    if (!existsSync(path)) return {};
+    try {
+      const found = parseJsonc(readFileSync(path, "utf8"), jsonc, `Cannot read ${path} as`);
+      return isObject(found) ? found : {};
+    } catch (error) {
+      notes.push(`${(error as Error).message}: MCP servers in it run for real`);
+      return {};
+    }
+  };
+}
+
+/** A server's definition with our command in place of its own; undefined if it is of a kind that is not recorded. */
+function before(name: string, server: JsonObject, url: string, notes: string[]): JsonObject | undefined {
+  const { command, args, env, type, url: address, httpUrl } = server;
+  if (typeof command === "string") {
+    const names = Object.keys(isObject(env) ? env : {}).join(",");
+    const words = [command, ...Array.isArray(args) ? args.map(String) : []];
+    const secrets = names === "" ? [] : ["--env", names];
+    const [program, ...rest] = ownArgv("cli/main", "tape", "mcp", name, "--url", url, ...secrets, "--", ...words);
+    return { ...server, command: program, args: rest };
+  }
+  const to = httpUrl ?? (HTTP.test(String(type)) ? address : undefined);
+  if (typeof to === "string") {
+    const here = `${url}/mcp/${encodeURIComponent(name)}`;
+    const headers = { ...isObject(server.headers) ? server.headers : {}, [TO]: to };
+    return { ...server, ...(httpUrl === undefined ? { url: here } : { httpUrl: here }), headers };
+  }
+  notes.push(`MCP server '${name}' runs for real: only processes and streamable HTTP are recorded`);
+  return undefined;
+}
+
+const HTTP = /^(?:streamable[-_])?http$/;
+
+const objectsIn = (value: unknown): Servers =>
+  Object.fromEntries(Object.entries(isObject(value) ? value : {}).filter(([, one]) => isObject(one))) as Servers;
+
+/** Names in lists of settings. */
+const namesIn = (all: readonly JsonObject[], key: string) =>
+  all.flatMap(({ [key]: list }) => Array.isArray(list) ? list : []);
+
+/** Of two scopes with one name the later counts; a server that Claude Code would not start without a question is left out. */
+function claudeServers({ command, directory, env }: Asked, read: Read): Servers {
+  const home = env.HOME || homedir();
+  const config = env.CLAUDE_CONFIG_DIR || join(home, ".claude");
+  const all = read(join(env.CLAUDE_CONFIG_DIR || home, ".claude.json"));
+  const project = objectsIn(all.projects)[directory] ?? {};
+  const own = ["settings.json", "settings.local.json"].map((name) => read(join(directory, ".claude", name)));
+  const settings = [read(join(config, "settings.json")), ...own, project];
+  const enabled = namesIn(settings, "enabledMcpjsonServers");
+  // Without a person to ask, trust of the directory is enough for it.
+  const isAlone = (command.includes("-p") || command.includes("--print")) && claudeTrusts(directory, env);
+  const isEnabled = (name: string) =>
+    isAlone || enabled.includes(name) || settings.some(({ enableAllProjectMcpServers: every }) => every === true);
+  const disabled = [...namesIn(settings, "disabledMcpjsonServers"), ...namesIn([project], "disabledMcpServers")];
+  const files = valuesOf(command, "--mcp-config").map((value) =>
+    objectsIn((parsed(value) as JsonObject ?? read(value)).mcpServers)
+  );
+  const shared = Object.entries(objectsIn(read(join(directory, ".mcp.json")).mcpServers));
+  const scopes = [
+    ...pluginFolders(command, config, settings, read).map((folder) => pluginServers(folder, read)),
+    objectsIn(all.mcpServers),
+    Object.fromEntries(shared.filter(([name]) => isEnabled(name) && !disabled.includes(name))),
+    objectsIn(project.mcpServers),
+  ];
+  const found = Object.assign({}, ...command.includes("--strict-mcp-config") ? [] : scopes, ...files) as Servers;
+  return Object.fromEntries(
+    Object.entries(found).filter(([name]) => !namesIn([project], "disabledMcpServers").includes(name)),
+  );
+}
+
+/** The values of a flag that takes several, or is given several times. */
+function valuesOf(command: readonly string[], flag: string): string[] {
+  const found: string[] = [];
+  let isOpen = false;
+  for (const word of command) {
+    if (word.startsWith(`${flag}=`)) found.push(word.slice(flag.length + 1));
+    else if (isOpen && !word.startsWith("-")) found.push(word);
+    isOpen = word === flag || (isOpen && !word.startsWith("-"));
+  }
+  return found;
+}
+
+/** Plugins of this command, and those that are installed and switched on. */
+function pluginFolders(
+  command: readonly string[],
+  config: string,
+  settings: readonly JsonObject[],
+  read: Read,
+): string[] {
+  const { plugins } = read(join(config, "plugins", "installed_plugins.json"));
+  const on = Object.assign({}, ...settings.map(({ enabledPlugins }) => enabledPlugins)) as JsonObject;
+  const installed = Object.entries(isObject(plugins) ? plugins : {}).filter(([name]) => on[name] === true)
+    .flatMap(([, places]) => [places].flat()).map((place) => (place as JsonObject | undefined)?.installPath);
+  return [...valuesOf(command, "--plugin-dir"), ...installed].filter((path) => typeof path === "string");
+}
+
+function pluginServers(folder: string, read: Read): Servers {
+  const { name = basename(folder), mcpServers } = read(join(folder, ".claude-plugin", "plugin.json"));
+  const files = [mcpServers ?? ".mcp.json"].flat().map((one) =>
+    typeof one === "string" ? read(join(folder, one)) : one
+  );
+  return Object.fromEntries(
+    files.flatMap((one) => Object.entries(objectsIn((one as JsonObject).mcpServers ?? one))).map(([server, given]) => {
+      const text = JSON.stringify(given).replaceAll("${CLAUDE_PLUGIN_ROOT}", JSON.stringify(folder).slice(1, -1));
+      const { env, ...rest } = JSON.parse(text) as JsonObject;
+      return [`plugin:${name}:${server}`, {
+        ...rest,
+        env: { CLAUDE_PLUGIN_ROOT: folder, ...isObject(env) ? env : {} },
+      }];
+    }),
+  );
+}
+
+/** Codex itself says which it has, and starts none of them. */
+function codexServers({ command, directory, env, find }: Asked): Servers {
+  const codex = find("codex");
+  if (codex === undefined) return {};
+  const chosen = ["-c", "--config", "-p", "--profile"].flatMap((flag) =>
+    command.flatMap((word, i) =>
+      command[i - 1] === flag && command.some((one) => basename(one) === "codex") ? [flag, word] : []
+    )
+  );
+  const { stdout, stderr } = spawnSync(codex, ["mcp", "list", "--json", ...chosen], {
+    ...{ cwd: directory, env: { ...env } as NodeJS.ProcessEnv, encoding: "utf8", timeout: 60_000 },
+  });
+  const list = parsed(stdout ?? "");
+  if (!Array.isArray(list)) {
+    if (!command.some((word) => basename(word) === "codex")) return {};
+    const why = stderr?.trim().split("\n").at(-1) || "it took too long";
+    throw new TapeError(
+      `Cannot find the MCP servers of Codex as 'codex mcp list --json' failed (${why}): try it, or --mcp live`,
+    );
+  }
+  const enabled = list.filter(isObject).filter((one) => one.enabled === true && isObject(one.transport));
+  return Object.fromEntries(enabled.map(({ name, transport }) => [String(name), transport as JsonObject]));
+}
+
+/** Only what differs from the user's own: the rest stays. */
+function codexWords(name: string, { command, args, url, headers }: JsonObject): string[] {
+  const to = isObject(headers) ? headers[TO] : undefined;
+  const set = command === undefined ? { url, [`http_headers.${TO}`]: to } : { command, args };
+  return Object.entries(set).flatMap(([key, value]) => ["-c", `mcp_servers.${name}.${key}=${JSON.stringify(value)}`]);
+}
+
+/** Later files win, by the name of a server; the system's is the last. */
+function geminiSettings(
+  { directory, env }: Asked,
+  read: Read,
+  put: (servers: Servers) => Servers,
+  notes: string[],
+): JsonObject | undefined {
+  const system = process.platform === "darwin" ? "/Library/Application Support/GeminiCli" : "/etc/gemini-cli";
+  const last = read(env.GEMINI_CLI_SYSTEM_SETTINGS_PATH || join(system, "settings.json"));
+  const first = read(env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH || join(system, "system-defaults.json"));
+  const here = objectsIn(read(join(directory, ".gemini", "settings.json")).mcpServers);
+  const isTrusted = env.GEMINI_CLI_TRUST_WORKSPACE === "true" || geminiTrusts(directory, env);
+  for (const name of isTrusted ? [] : Object.keys(here)) {
+    notes.push(
+      `MCP server '${name}' of .gemini/settings.json is left to Gemini CLI, which does not trust this directory`,
+    );
+  }
+  const user = objectsIn(read(join(env.HOME || homedir(), ".gemini", "settings.json")).mcpServers);
+  const servers = put({ ...objectsIn(first.mcpServers), ...user, ...isTrusted && here, ...objectsIn(last.mcpServers) });
+  if (Object.keys(servers).length === 0) return undefined;
+  return { ...last, mcpServers: { ...objectsIn(last.mcpServers), ...servers } };
+}
