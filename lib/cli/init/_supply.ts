@@ -41,7 +41,7 @@ export async function supply(root: string, form: Form, io: Io): Promise<Supply> 
   return { dependency: `file:${vendored}`, vendored, files: [{ path: vendored, executable: false, bytes }] };
 }
 
-/** Builds a clone if its sources are newer than what was built of them; an installed package has none. */
+/** Builds a clone if a source is newer than what was built. In an installed package there are no sources. */
 async function build(root: string, io: Io): Promise<void> {
   if (!existsSync(join(root, ".ci/build.ts"))) return;
   if (io.tty) io.err("Packing crochet …\n");
