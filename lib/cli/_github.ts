@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, statSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import { command, type Flags, type Usage } from "./_flags.ts";
-import type { Command, Io } from "./_io.ts";
+import { command, type Flags, refuseTogether, type Usage } from "./_flags.ts";
+import { type Command, type Io, UsageError } from "./_io.ts";
 
 /** What GitHub shows at a line of a change. */
 export interface Annotation {
@@ -21,21 +21,41 @@ type Work = (asked: Flags, io: Io, point: (annotation: Annotation) => void) => P
 
 /**
  * A command that may be a step of GitHub Actions: then what it prints becomes the summary of the step, and its faults
- * annotations. Nothing that an agent or a tape says is taken for a command of GitHub.
+ * annotations. `--summary` keeps the same text, for a
+ * comment or another host. Nothing that an agent or a tape says is taken for a command of GitHub.
  */
 export function githubCommand(usage: Usage, work: Work): Command {
-  return command(usage, async (asked, io) => {
+  return command({ ...usage, flags: [...usage.flags, SUMMARY] }, async (asked, io) => {
+    const { json, summary } = asked.flags;
+    if (json) refuseTogether(asked.flags, "json", ["summary"], "a summary is what a person would read");
     // Data is for a program, which may read nothing else.
-    if (io.env.GITHUB_ACTIONS !== "true" || asked.flags.json) return await work(asked, io, () => {});
-    return await asStep(`crochet ${usage.name}`, asked, io, work);
+    if (json || io.env.GITHUB_ACTIONS !== "true" && summary === undefined) return await work(asked, io, () => {});
+    const { GITHUB_ACTIONS, GITHUB_STEP_SUMMARY = "" } = io.env;
+    const files = [GITHUB_ACTIONS === "true" ? GITHUB_STEP_SUMMARY : "", summaryFile(summary, io)];
+    return await asStep(`crochet ${usage.name}`, asked, io, work, files.filter((file) => file !== ""));
   });
 }
 
-async function asStep(title: string, asked: Flags, io: Io, work: Work): Promise<number> {
+const SUMMARY = ["--summary <file>", "add what is printed to this file, as Markdown"] as const;
+
+/** @throws {UsageError} if it cannot be written, before anything is paid */
+function summaryFile(given: string | boolean | undefined, { cwd }: Io): string {
+  if (given === undefined) return "";
+  const file = resolve(cwd, String(given));
+  try {
+    appendFileSync(file, "");
+  } catch (error) {
+    throw new UsageError(`Cannot write --summary ${given} as ${(error as Error).message}`);
+  }
+  return file;
+}
+
+async function asStep(title: string, asked: Flags, io: Io, work: Work, summaries: readonly string[]): Promise<number> {
+  const isAction = io.env.GITHUB_ACTIONS === "true";
   const found: Annotation[] = [];
   const token = crypto.randomUUID();
   let text = "";
-  io.out(`::stop-commands::${token}\n`);
+  if (isAction) io.out(`::stop-commands::${token}\n`);
   try {
     const out = (words: string) => {
       if (text.length < MOST_SUMMARY) text += words;
@@ -43,9 +63,11 @@ async function asStep(title: string, asked: Flags, io: Io, work: Work): Promise<
     };
     return await work(asked, { ...io, out }, (annotation) => found.push(annotation));
   } finally {
-    io.out(`::${token}::\n`);
-    for (const one of found.slice(0, MOST_ANNOTATIONS)) io.out(errorLine(one, io));
-    summarise(title, text, io);
+    if (isAction) {
+      io.out(`::${token}::\n`);
+      for (const one of found.slice(0, MOST_ANNOTATIONS)) io.out(errorLine(one, io));
+    }
+    for (const file of summaries) summarise(file, title, text, io);
   }
 }
 
@@ -71,10 +93,8 @@ function property(text: string): string {
   return escaped(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 }
 
-/** Adds to the summary of the step; what is printed in a fence that it cannot close. */
-function summarise(title: string, text: string, { env, err }: Io): void {
-  const file = env.GITHUB_STEP_SUMMARY;
-  if (file === undefined || file === "") return;
+/** Adds to a summary; what is printed in a fence that it cannot close. */
+function summarise(file: string, title: string, text: string, { err }: Io): void {
   const bytes = new TextEncoder().encode(
     process.getBuiltinModule("node:util").stripVTControlCharacters(text).trimEnd(),
   );
@@ -85,6 +105,6 @@ function summarise(title: string, text: string, { env, err }: Io): void {
   try {
     appendFileSync(file, `### ${title}\n\n${fence}\n${shown}${cut}\n${fence}\n\n`);
   } catch (error) {
-    err(`crochet: Cannot write the summary of the step as ${(error as Error).message}\n`);
+    err(`crochet: Cannot write the summary ${file} as ${(error as Error).message}\n`);
   }
 }

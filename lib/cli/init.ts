@@ -32,7 +32,6 @@ import {
   PROMPT,
   REPLIES,
   templates,
-  WORKFLOW,
 } from "./init/_templates.ts";
 import { FOLDER, type Supply, supply } from "./init/_supply.ts";
 import { setJson, upgrade } from "./init/_upgrade.ts";
@@ -42,7 +41,7 @@ const USAGE: Usage = {
   words: "[dir]",
   about: "Scaffolds an agent, a hook with its examples and a test with a recorded run; existing files are kept.",
   flags: [
-    ["--ci <host>", "only write a CI workflow: github"],
+    ["--ci <host>", "only write a CI workflow: github, gitlab"],
     ["--upgrade", "only replace the crochet that is in vendor/ by this one"],
     ["--json", "print JSON"],
   ],
@@ -54,23 +53,15 @@ export default command(USAGE, async ({ words, flags }, io) => {
   if (existsSync(dir) && !statSync(dir).isDirectory()) {
     throw new UsageError(`Cannot scaffold in '${words[0]}' as it is a file: name a directory`);
   }
-  if (flags.ci !== undefined) return writeWorkflow(dir, flags.ci);
+  if (flags.ci !== undefined) {
+    const { writeWorkflow } = await import("./init/_ci.ts");
+    return writeWorkflow(dir, flags.ci, (path, text) => writeNew(path, text, []));
+  }
   if (flags.upgrade) return await upgrade(dir, io);
   const origin = ownOrigin(dir);
   const made = await scaffold(dir, origin, io);
   return { data: { dir, ...made }, text: summary(relative(io.cwd, dir), made, origin) };
 });
-
-/** A workflow that replays and checks every pull request, and evaluates those with the label and each night. */
-function writeWorkflow(dir: string, ci: string | boolean) {
-  if (ci !== "github") throw new UsageError(`Cannot write a workflow for '${ci}': expected github`);
-  const path = ".github/workflows/crochet.yaml";
-  if (!writeNew(join(dir, path), WORKFLOW, [])) {
-    throw new UsageError(`Cannot write ${path} as it exists: delete it to have it written anew`);
-  }
-  const next = "add the secret ANTHROPIC_API_KEY to the repository for evals, and see their --budget in the file";
-  return { data: { dir, written: [path], kept: [], notes: [next] }, text: `wrote ${path}: ${next}\n` };
-}
 
 interface Scaffold {
   readonly written: readonly string[];

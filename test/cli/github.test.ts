@@ -1,13 +1,19 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Annotation, githubCommand } from "../../lib/cli/_github.ts";
 import hooks from "../../lib/cli/hooks.ts";
 import init from "../../lib/cli/init.ts";
+import { BUN } from "../../lib/cli/init/_ci.ts";
 import type { Io } from "../../lib/cli/_io.ts";
+import replay from "../../lib/cli/replay.ts";
+import { shellWord } from "../../lib/core/shown.ts";
+import { ownArgv } from "../../lib/hooks/own-command.ts";
+import { runProcess } from "../../lib/process/process.ts";
 import { parse } from "yaml";
-import { place } from "../_place.ts";
+import { type Place, place } from "../_place.ts";
+import { put } from "../_scratch.ts";
 import { agentScript, LONG, recorded } from "./_recorded.ts";
 
 /** What a step prints, and its summary. */
@@ -106,24 +112,154 @@ test("a replay annotates the line of the script whose words changed", LONG, asyn
   );
 });
 
-test("init --ci github writes a workflow once, which replays and checks, and evaluates within a budget", async () => {
-  using here = place();
+/** A program that writes down how it was called, and what it was given as the text of a comment. */
+const CALLED = `#!/bin/sh
+echo "$(basename "$0") $*" >> "$CALLS"
+case "$*" in *--paginate*) cat "$COMMENTS" 2>/dev/null; esac
+exit 0
+`;
+
+/** Runs the lines of a job one after the other, as its host does; what they print, and the exit codes. */
+async function runLines(here: Place, lines: readonly string[], env: Record<string, string> = {}) {
+  const bin = join(here.home, "bin");
+  const ours = `#!/bin/sh\nexec ${ownArgv("cli/main").map(shellWord).join(" ")} "$@"\n`;
+  for (const [path, text] of [["bin/npm", CALLED], ["bin/bun", CALLED], ["bin/gh", CALLED]] as const) {
+    put(here.home, { [path]: text });
+    chmodSync(join(here.home, path), 0o755);
+  }
+  here.put({ "node_modules/.bin/crochet": ours });
+  chmodSync(join(here.cwd, "node_modules/.bin/crochet"), 0o755);
+  const all = { ...process.env, HOME: here.home, PATH: `${bin}:${process.env.PATH}`, ...env };
+  const codes: (number | null)[] = [];
+  let out = "";
+  for (const line of lines) {
+    const args = ["-e", "-o", "pipefail", "-c", line];
+    const ran = await runProcess({
+      command: "bash",
+      args,
+      cwd: here.cwd,
+      env: { ...all, CALLS: join(here.home, "calls") },
+    });
+    codes.push(ran.code);
+    out += ran.stdout + ran.stderr;
+  }
+  return { codes, out, calls: readFileSync(join(here.home, "calls"), "utf8") };
+}
+
+const PACKAGE_JSON = '{ "devDependencies": { "crochet": "^0.2.0" } }';
+const linesOf = (job: { steps: { run?: string }[] }) => job.steps.flatMap(({ run }) => run ?? []);
+
+test(
+  "the lines of the workflow for GitHub pass on a recorded project, and a drift fails them, annotated",
+  LONG,
+  async () => {
+    using here = place({ "package.json": PACKAGE_JSON });
+    await recorded(here);
+    assert.equal((await here.call(init, "--ci", "github")).code, 0);
+    const { jobs } = parse(readFileSync(join(here.cwd, ".github/workflows/crochet.yaml"), "utf8"));
+    const action = { GITHUB_ACTIONS: "true", GITHUB_WORKSPACE: here.cwd };
+    const passed = await runLines(here, linesOf(jobs.replay), action);
+    assert.deepEqual(passed.codes, [0, 0, 0, 0], passed.out);
+    assert.equal(passed.calls, `npm install -g bun@${BUN}\nbun install --frozen-lockfile\n`);
+    for (const file of ["replay.xml", "hooks.xml"]) assert.ok(existsSync(join(here.cwd, file)), file);
+    const summary = readFileSync(join(here.cwd, "summary.md"), "utf8");
+    assert.match(summary, /^### crochet replay\n[^]*\n### crochet hooks check\n/);
+
+    const [comment] = linesOf(jobs.comment) as [string];
+    const env = { REPO: "a/b", NUMBER: "7", COMMENTS: join(here.home, "comments") };
+    assert.match(
+      (await runLines(here, [comment], env)).calls,
+      /gh api --silent --method POST repos\/a\/b\/issues\/7\/comments/,
+    );
+    put(here.home, { comments: "42\n" });
+    assert.match(
+      (await runLines(here, [comment], env)).calls,
+      /--method PATCH repos\/a\/b\/issues\/comments\/42 -F body=@comment\.md/,
+    );
+    assert.equal(readFileSync(join(here.cwd, "comment.md"), "utf8"), `<!-- crochet -->\n${summary}`);
+
+    here.put({ "agent.ts": agentScript("You are rude.") });
+    const drifted = await runLines(here, linesOf(jobs.replay).slice(2, 3), action);
+    assert.deepEqual(drifted.codes, [1], drifted.out);
+    assert.equal(drifted.out.match(/^::error file=agent\.ts,line=/gm)?.length, 1);
+    assert.match(readFileSync(join(here.cwd, "replay.xml"), "utf8"), /<failure/);
+    assert.match(
+      readFileSync(join(here.cwd, "summary.md"), "utf8").slice(summary.length),
+      /^### crochet replay\n[^]*prompt/,
+    );
+  },
+);
+
+test("the lines of the jobs for GitLab pass on a recorded project, and are those for GitHub", LONG, async () => {
+  using here = place({ "package.json": PACKAGE_JSON });
+  await recorded(here);
+  assert.equal((await here.call(init, "--ci", "gitlab")).code, 0);
+  assert.equal((await here.call(init, "--ci", "github")).code, 0);
+  const ci = parse(readFileSync(join(here.cwd, ".gitlab-ci.yml"), "utf8"));
+  const jobs = parse(readFileSync(join(here.cwd, ci.include[0].local), "utf8"));
+  const all = [".crochet", "crochet-replay", "crochet-hooks"].flatMap((job) => [
+    ...jobs[job].before_script ?? [],
+    ...jobs[job].script ?? [],
+  ]);
+  const { jobs: github } = parse(readFileSync(join(here.cwd, ".github/workflows/crochet.yaml"), "utf8"));
+  assert.deepEqual(all, linesOf(github.replay));
+  assert.deepEqual(jobs["crochet-eval"].script, linesOf(github.eval).slice(2));
+  assert.equal(jobs[".crochet"].artifacts.reports.junit, "*.xml");
+  const { codes, out } = await runLines(here, all);
+  assert.deepEqual(codes, [0, 0, 0, 0], out);
+});
+
+test("workflows let no job write but the one that runs nothing, and put no name of a branch into a line", async () => {
+  using here = place({ "package.json": PACKAGE_JSON });
   const made = await here.call(init, "--ci", "github");
-  assert.deepEqual([made.code, made.err], [0, ""]);
-  const path = join(here.cwd, ".github/workflows/crochet.yaml");
-  const { on, permissions, jobs } = parse(readFileSync(path, "utf8"));
-  assert.deepEqual(Object.keys(on), ["pull_request", "schedule"]);
-  assert.deepEqual(permissions, { contents: "read" });
-  const lines = (job: string): string[] => jobs[job].steps.flatMap(({ run }: { run?: string }) => run ?? []);
-  assert.deepEqual(lines("replay").slice(1), ["bunx crochet replay --trust", "bunx crochet hooks check --trust"]);
-  const [, , command, ...args] = lines("replay")[1]!.split(" ");
-  const nothing = await here.crochet([command!, ...args]);
-  assert.deepEqual([nothing.code, /there is no fixture/.test(nothing.out)], [1, true], "nothing was replayed");
-  assert.match(lines("eval").at(-1)!, /^bunx crochet eval .*--budget 5/);
-  // What is in ${{ }} is put into the line before the shell reads it: a branch's name must not be.
-  for (const line of [...lines("replay"), ...lines("eval")]) assert.doesNotMatch(line, /\$\{\{/);
+  assert.match(
+    made.out,
+    /^\+ \.github\/workflows\/crochet\.yaml\n! add the secret ANTHROPIC_API_KEY .*\n! commit the bun\.lock/,
+  );
+  const { permissions, jobs } = parse(readFileSync(join(here.cwd, ".github/workflows/crochet.yaml"), "utf8"));
+  assert.deepEqual(permissions, {});
+  for (const [name, job] of Object.entries<{ permissions: object; steps: Record<string, unknown>[] }>(jobs)) {
+    const uses = job.steps.flatMap((step) => step.uses ?? []) as string[];
+    assert.ok(uses.every((action) => action.startsWith("actions/")), `${name} uses only GitHub's own actions`);
+    assert.deepEqual(job.permissions, name === "comment" ? { "pull-requests": "write" } : { contents: "read" });
+    assert.equal(uses.some((action) => action.includes("checkout")), name !== "comment");
+    for (const { run = "", env = {}, uses, with: given } of job.steps as Record<string, string>[]) {
+      // What is in ${{ }} is put into the line before the shell reads it.
+      assert.doesNotMatch(run, /\$\{\{|bunx|npx/);
+      assert.equal(JSON.stringify(env).includes("ANTHROPIC_API_KEY"), / eval /.test(run));
+      if (uses?.includes("checkout")) {
+        assert.equal((given as unknown as Record<string, unknown>)["persist-credentials"], false);
+      }
+    }
+  }
+  assert.match(linesOf(jobs.eval).at(-1)!, /crochet eval .*--budget 5/);
   assert.ok(!existsSync(join(here.cwd, "agent.ts")), "nothing else is written");
-  const again = await here.call(init, "--ci", "github");
-  assert.deepEqual([again.code, /as it exists/.test(again.err)], [2, true]);
-  assert.equal((await here.call(init, "--ci", "gitlab")).code, 2);
+});
+
+test("init --ci refuses a host it does not know, a file that is there, and a project without crochet", async () => {
+  using here = place({ "package.json": PACKAGE_JSON, ".gitlab-ci.yml": "stages: []\n" });
+  assert.match((await here.call(init, "--ci", "gitlab")).out, /! add to \.gitlab-ci\.yml: include: \{ local: /);
+  assert.equal(readFileSync(join(here.cwd, ".gitlab-ci.yml"), "utf8"), "stages: []\n");
+  for (const [ci, words] of [["gitlab", /as it exists/], ["jenkins", /'jenkins': expected github, gitlab/]] as const) {
+    const { code, err } = await here.call(init, "--ci", ci);
+    assert.deepEqual([code, words.test(err)], [2, true], err);
+  }
+  here.put({ "package.json": "{}" });
+  const without = await here.call(init, "--ci", "github");
+  assert.deepEqual([without.code, /names no dependency 'crochet'/.test(without.err)], [2, true]);
+  assert.equal(BUN, JSON.parse(readFileSync("package.json", "utf8")).devDependencies.bun);
+});
+
+test("--summary is written outside GitHub too, and refused where it cannot be", async () => {
+  using here = place();
+  const { code, out } = await here.call(replay, "--summary", "s.md");
+  assert.equal(code, 1, "nothing is replayed");
+  assert.doesNotMatch(out, /::stop-commands/);
+  assert.equal(
+    readFileSync(join(here.cwd, "s.md"), "utf8"),
+    `### crochet replay\n\n\`\`\`\n${out.trimEnd()}\n\`\`\`\n\n`,
+  );
+  for (const args of [["--summary", "no/s.md"], ["--summary", "s.md", "--json"]]) {
+    assert.equal((await here.call(replay, ...args)).code, 2, args.join(" "));
+  }
 });

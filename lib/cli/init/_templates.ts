@@ -185,39 +185,3 @@ export function denoJson({ version, found }: Origin, { vendored }: Supply): stri
   };
   return `${JSON.stringify(made, null, 2)}\n`;
 }
-
-/** For GitHub Actions. Pull requests of forks get no secret, so their label evaluates nothing. */
-export const WORKFLOW = `name: crochet
-on:
-  pull_request:
-    types: [opened, synchronize, reopened, labeled]
-  schedule:
-    - cron: "0 3 * * *"
-permissions:
-  contents: read
-jobs:
-  replay:
-    if: github.event_name == 'pull_request' && github.event.action != 'labeled'
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v5
-      - uses: oven-sh/setup-bun@v2
-      - run: bun install
-      - run: bunx crochet replay --trust # fails too if no fixture was replayed
-      - run: bunx crochet hooks check --trust
-        if: always()
-  # Live runs cost money: each night, and for pull requests with the label 'eval'.
-  eval:
-    if: github.event_name == 'schedule' || github.event.label.name == 'eval'
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v5
-        with:
-          fetch-depth: 0
-      - uses: oven-sh/setup-bun@v2
-      - run: bun install
-      - run: bunx crochet eval --trust --runs 10 --budget 5 \${BASE:+--against "origin/$BASE"}
-        env:
-          BASE: \${{ github.base_ref }}
-          ANTHROPIC_API_KEY: \${{ secrets.ANTHROPIC_API_KEY }}
-`;
