@@ -35,19 +35,19 @@ export function reportLeft(left: number, all: number, done: string, { err }: Pic
 
 /** A line of progress on stderr that is overwritten; shown only on a terminal that can do that. */
 export class ProgressLine {
-  readonly #write: (text: string) => void;
+  readonly #write: ((text: string) => void) | undefined;
 
   constructor(io: Io) {
     const isShown = io.tty && process.stderr.isTTY === true && io.env.TERM !== "dumb";
-    this.#write = isShown ? (text) => io.err(`\r\u001b[K${text}`) : () => {};
+    this.#write = isShown ? (text) => io.err(`\r\u001b[K${text}`) : undefined;
   }
 
-  /** What does not fit is cut off: a row too long could not be written over. */
+  /** What does not fit is cut off: a row too long could not be written over. A line that is not shown asks for no width, as node's streams take longer to load than a replay. */
   show(text: string): void {
-    this.#write(cut(oneLine(text), (process.stderr.columns || 80) - 1));
+    this.#write?.(cut(oneLine(text), (process.stderr.columns || 80) - 1));
   }
 
   end(): void {
-    this.#write("");
+    this.#write?.("");
   }
 }
