@@ -1,6 +1,8 @@
 import type { Cell, Row, Summary } from "../eval/compare.ts";
 import { notesOf, percent, pText } from "../eval/conclusion.ts";
 import type { Budget } from "../eval/plan.ts";
+import { addPrice, FREE } from "../eval/grade.ts";
+import type { Price } from "../replay/drift/drift.ts";
 import { dollarsText, type Ink } from "../replay/drift/drift-report.ts";
 import { several, table } from "./show/text.ts";
 
@@ -10,6 +12,7 @@ const MOST_FAILURES = 5;
 /** The conclusion of an eval, its table and its notes. */
 export function evalText(summary: Summary, budget: Budget | undefined, folder: string, ink: Ink): string {
   const { variants, k, rows, level, conclusion } = summary;
+  if (summary.hooks || rows.some(({ fork }) => fork)) return hooksText(summary, budget, ink);
   const isCompared = variants.length > 1;
   const head = [
     "fixture",
@@ -26,6 +29,25 @@ export function evalText(summary: Summary, budget: Budget | undefined, folder: s
   const first = `${conclusion.is === "good" ? "" : `${ink.red("✗")} `}${conclusion.words}\n`;
   const notes = notesOf(summary).map((note) => `${note}\n`).join("");
   return `${first}\n${table(head, body)}\n${notes}${failures(summary, folder)}${closing(summary, budget)}`;
+}
+
+/** What hooks change: the fixtures they change, those they do not, and the one claim that is about all. */
+function hooksText(summary: Summary, budget: Budget | undefined, ink: Ink): string {
+  const { rows, hooks, conclusion } = summary;
+  const quiet = Object.entries(hooks?.unchanged ?? {});
+  const width = Math.max(0, ...rows.map(({ fixture }) => fixture.length), ...quiet.map(([name]) => name.length));
+  const body = rows.map((row) => {
+    const [now, then] = row.cells.map(({ passed, runs }) => `${passed}/${runs}`);
+    return [row.fixture.padEnd(width), row.fork!.from ?? "end", now!, then!, ...changes(row)];
+  });
+  const shown = rows.length === 0 ? "" : table(["fixture", "from", "with", "without", "cost", "calls"], body);
+  const still = quiet.map(([name, how]) =>
+    `${name.padEnd(Math.max(width, "fixture".length))}  ${how}
+`
+  ).join("");
+  const words = `${conclusion.is === "good" ? "" : `${ink.red("✗")} `}${conclusion.words}
+`;
+  return `${shown}${still}\n${words}${rows.length === 0 ? "" : closing(summary, budget)}`;
 }
 
 function cellTexts({ passed, runs, interval: [low, high], passAll }: Cell): string[] {
@@ -51,9 +73,10 @@ interface Unit {
   readonly times?: number;
 }
 
-/** How much more one run costs and calls than one of the other variant. */
-function changes({ cells: [now, then] }: Row): string[] {
-  const [a, b] = [now!.mean, then!.mean];
+/** How much more one run costs and calls than one of the other variant, with what it was served. */
+function changes({ cells: [now, then], fork }: Row): string[] {
+  const served = fork?.served ?? FREE;
+  const [a, b] = [now!, then!].map(({ mean }) => addPrice({ dollars: undefined, ...mean }, served)) as [Price, Price];
   const [cost, before] = a.dollars && b.dollars ? [a.dollars, b.dollars] : [a.tokens, b.tokens];
   const sign = (n: number, text: string) => n > 0 ? `+${text}` : text;
   const more = before === 0 ? 0 : Math.round((cost / before - 1) * 100);

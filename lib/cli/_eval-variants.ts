@@ -9,8 +9,9 @@ import {
   slotName,
   type Variant,
 } from "../eval/plan.ts";
-import { type AgentOf, attempt, rehearse, type RunLine } from "../eval/attempt.ts";
+import { type AgentOf, attempt, fixtureIn, rehearse, type RunLine } from "../eval/attempt.ts";
 import type { Graded } from "../eval/grade.ts";
+import { effectOf, type HookEffect, type HooksAsked } from "../eval/hook-fork.ts";
 import { type EvalPlace, whyNot } from "../eval/runs.ts";
 import type { Price } from "../replay/drift/drift.ts";
 import { thrownWords } from "../core/thrown.ts";
@@ -74,7 +75,10 @@ function treeIn(folder: string, commit: string): string {
 export function freshRuns(
   folder: string,
   { cwd, signal }: Pick<Io, "cwd" | "signal">,
-): Disposable & Pick<EvalPlace, "fresh" | "rehearse"> {
+): Disposable & Pick<EvalPlace, "fresh" | "rehearse"> & {
+  /** What hooks do in the recorded run of a fixture. */
+  readonly effect: (slot: Slot, hooks: HooksAsked) => Promise<HookEffect>;
+} {
   const trees = new Set<string>();
   const processes = new FreshProcesses("cli/_eval-variants", signal);
   const placeOf = ({ kind, commit }: Variant): string => {
@@ -97,6 +101,14 @@ export function freshRuns(
       const task: RunTask = { folder, project: cwd, slot, rehearsal: "recorded", left };
       // An agent that does not even load says so in its first run.
       return (await processes.run<Graded | null>(task, placeOf(slot.variant)).catch(() => null)) ?? undefined;
+    },
+    effect: async (slot, hooks) => {
+      const left = (why: string): HookEffect => ({ how: "left out", why });
+      try {
+        return await processes.run<HookEffect>({ folder, project: cwd, slot, hooks }, cwd) ?? left("interrupted");
+      } catch (error) {
+        return left(thrownWords(error));
+      }
     },
     [Symbol.dispose]() {
       processes[Symbol.dispose]();
@@ -126,13 +138,20 @@ interface RunTask {
   readonly rehearsal?: "recorded" | "run";
   /** What a rehearsal may cost. */
   readonly left?: Budget | undefined;
+  /** Hooks of which it is to be found what they do, in place of a run. */
+  readonly hooks?: HooksAsked;
 }
 
 /** What the process of a run does. */
-async function makeRun({ folder, project, slot, rehearsal, left }: RunTask): Promise<RunLine | Graded | null> {
+async function makeRun(task: RunTask): Promise<RunLine | Graded | HookEffect | null> {
+  const { folder, project, slot, rehearsal, left, hooks } = task;
   const { signal } = new AbortController();
   const place = { project, folder, signal };
   const agentOf = agentsIn(folder, slot.fixture, { cwd: project, signal });
+  if (hooks) {
+    const fixture = fixtureIn(slot.fixture, place);
+    return await effectOf(fixture, (await agentOf(fixture, slot.variant)).agent, hooks, place);
+  }
   const refuses = (about: Price) => whyNot(left, about);
   const came = rehearsal === "recorded"
     ? await rehearse(slot, place, agentOf, refuses)

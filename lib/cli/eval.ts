@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { basename, dirname, join } from "node:path";
 import { type Ended, exitCode, isGated, looksOf, refuted, summarise, type Summary } from "../eval/compare.ts";
 import { pText } from "../eval/conclusion.ts";
+import type { HooksAsked } from "../eval/hook-fork.ts";
 import { addPrice, FREE } from "../eval/grade.ts";
 import {
   type Budget,
@@ -34,11 +35,12 @@ import { pathFrom } from "../view/view-calls.ts";
 import { ProgressLine } from "./_each-of.ts";
 import { makeCases } from "./_eval-cases.ts";
 import { costText, evalText } from "./_eval-table.ts";
+import { forkLines, type HookForks, hookForks, hooksAsked, whyUnforked } from "./_eval-hooks.ts";
 import { against, freshRuns, here } from "./_eval-variants.ts";
 import { expectTrusted, fixturesFor } from "./_fixtures.ts";
 import { budgetFlag, type Flags, numberFlag, refuseTogether, type Usage } from "./_flags.ts";
 import { type Annotation, githubCommand } from "./_github.ts";
-import { type Io, UsageError } from "./_io.ts";
+import { EXIT, type Io, UsageError } from "./_io.ts";
 import { writeJunit } from "./_replay-table.ts";
 import { coloursFor, several } from "./show/text.ts";
 
@@ -59,6 +61,8 @@ const USAGE: Usage = {
       "--against <what>",
       "compare with a git ref, an agent.ts, '.' (this directory without --model: an A/A test) or an earlier eval",
     ],
+    ["--with <path>", "what a hook, or a folder of hooks, changes: replays until it speaks, then runs both ways live"],
+    ["--without <name>", "the same of a hook that the fixtures were recorded with"],
     ["--model <name>", "the model to use"],
     ["--at-least <p>", "fail if the pass rate of a fixture is below this, beyond chance: 0.9"],
     ["--budget <n>", "at most this many dollars, or tokens as 500k; required if CI is set"],
@@ -100,7 +104,12 @@ async function evaluated(asked: Flags, io: Io, point: Point): Promise<number> {
 async function evaluatedAs(id: string, evals: string, { words, flags }: Flags, io: Io, point: Point): Promise<number> {
   const isKept = flags.resume !== undefined || flags.regrade !== undefined;
   if (flags.regrade !== undefined) {
-    refuseTogether(flags, "regrade", ["resume", "runs", "against", "model", "atLeast", "cases"], "no agent runs");
+    refuseTogether(
+      flags,
+      "regrade",
+      ["resume", "runs", "against", "model", "atLeast", "cases", "with", "without"],
+      "no agent runs",
+    );
   }
   if (isKept && words.length > 0) {
     throw new UsageError(`Cannot choose '${words[0]}' as an eval that is kept has its fixtures: leave it out`);
@@ -108,6 +117,7 @@ async function evaluatedAs(id: string, evals: string, { words, flags }: Flags, i
   if (flags.detect !== undefined) refuseTogether(flags, "detect", ["runs", "resume", "regrade"], "it chooses the runs");
   const drop = flags.detect === undefined ? DROP : shareOf("detect", flags.detect);
   const asked = isKept ? await keptPlan(evals, flags, io) : await newPlan(id, words, flags, evals, io);
+  if (!asked) return EXIT.interrupted;
   const kept = keptLines(asked, evals);
   const sight = flags.regrade === undefined ? sightOf(asked, drop, kept) : undefined;
   const plan = flags.detect === undefined ? asked : { ...asked, runs: runsFor(drop, sight) };
@@ -145,7 +155,10 @@ async function evaluatedAs(id: string, evals: string, { words, flags }: Flags, i
       if (isKept) await runs.regrade("what is new");
       await runs.rehearse();
       writePlan(evals, plan);
-      if (!flags.json) io.err(`${priceLine(plan, runs.judges)}\n${sight ? `${sightLine(plan, sight)}\n` : ""}`);
+      const priced = plan.unchanged ? forkLines : priceLine;
+      if (!flags.json) {
+        io.err(`${priced(plan, runs.judges)}${bareLine(plan)}\n${sight ? `${sightLine(plan, sight)}\n` : ""}`);
+      }
       came = await inLooks(plan, runs, looks, kept);
     } else {
       await runs.regrade("all");
@@ -200,13 +213,15 @@ async function inLooks(
   return { ended: "done", part: looks.at(-1)!.part, measured: true };
 }
 
+/** What an eval is to do; undefined if it was interrupted while that was found. */
 async function newPlan(
   id: string,
   words: readonly string[],
   flags: Flags["flags"],
   evals: string,
   io: Io,
-): Promise<EvalPlan> {
+): Promise<EvalPlan | undefined> {
+  const hooks = hooksAsked(flags, io);
   const budget = budgetOf(flags, io);
   const model = flags.model === undefined ? undefined : String(flags.model);
   const atLeast = flags.atLeast === undefined ? undefined : shareOf("at-least", flags.atLeast);
@@ -215,9 +230,13 @@ async function newPlan(
     here(model, io.cwd),
     ...(flags.against === undefined ? [] : [against(String(flags.against), model, evals, io)]),
   ];
-  const { fixtures, whole } = flags.cases === undefined
-    ? await plannedHere(words, flags, variants, io)
-    : { fixtures: await makeCases(casesFile(flags), words, join(privateDir(evals), id), io, { model }), whole: true };
+  const { whole, forks, ...all } = flags.cases === undefined ? await plannedHere(words, flags, variants, hooks, io) : {
+    forks: undefined,
+    fixtures: await makeCases(casesFile(flags), words, join(privateDir(evals), id), io, { model }),
+    whole: true,
+  };
+  if (io.signal.aborted) return undefined;
+  const { fixtures } = forks ?? all;
   const unpriced = budget && "dollars" in budget && fixtures.find(({ price }) => price.dollars === undefined);
   if (unpriced) {
     throw new UsageError(
@@ -235,6 +254,7 @@ async function newPlan(
     ...(flags.cases !== undefined && { cases: String(flags.cases) }),
     fixtures,
     variants,
+    ...forks,
   };
 }
 
@@ -248,11 +268,14 @@ async function plannedHere(
   words: readonly string[],
   flags: Flags["flags"],
   variants: readonly Variant[],
+  hooks: HooksAsked | undefined,
   io: Io,
-): Promise<Required<Pick<EvalPlan, "fixtures" | "whole">>> {
+): Promise<Required<Pick<EvalPlan, "fixtures" | "whole">> & { readonly forks: HookForks | undefined }> {
   const [{ model }] = variants as [Variant];
-  const chosen = fixturesFor(words, io, "evaluate");
-  expectTrusted(chosen, flags, io, "evaluate");
+  const found = fixturesFor(words, io, "evaluate");
+  expectTrusted(found, flags, io, "evaluate");
+  const unforked = hooks ? found.map((one) => [one, whyUnforked(one)] as const).filter(([, why]) => why) : [];
+  const chosen = found.filter((one) => !unforked.some(([other]) => other === one));
   const [live, left] = [chosen.filter((one) => flags.tools || !isRecorded(one)), chosen.filter(isRecorded)];
   if (!flags.tools && left.length > 0) {
     const names = left.map(({ name }) => name).join(", ");
@@ -268,8 +291,11 @@ async function plannedHere(
   }
   for (const fixture of live) await invariantsOf(fixture); // a wrong file is reported before anything is paid
   const fixtures = await Promise.all(live.map((fixture) => planned(fixture, io.cwd, model)));
+  const leftOut = unforked.map(([{ name }, why]) => `${name} (${why})`);
+  const forks = hooks && await hookForks(fixtures, hooks, leftOut, io);
   const folders = new Set(live.map(({ folder }) => dirname(folder)));
-  return { fixtures, whole: live.length === [...folders].flatMap((folder) => fixturesIn(folder)).length };
+  const whole = live.length === [...folders].flatMap((folder) => fixturesIn(folder)).length;
+  return { fixtures, whole, forks };
 }
 
 function isRecorded({ tape }: Fixture): boolean {
@@ -278,7 +304,12 @@ function isRecorded({ tape }: Fixture): boolean {
 
 /** The plan of an eval that is kept, with what the flags change. */
 async function keptPlan(evals: string, flags: Flags["flags"], io: Io): Promise<EvalPlan> {
-  refuseTogether(flags, "resume", ["against", "model", "atLeast", "tools", "cases"], "the eval has its own");
+  refuseTogether(
+    flags,
+    "resume",
+    ["against", "model", "atLeast", "tools", "cases", "with", "without"],
+    "the eval has its own",
+  );
   const given = flags.resume ?? flags.regrade;
   const plan = readPlan(evals, typeof given === "string" ? given : "last");
   const now = plan.cases === undefined
@@ -387,14 +418,18 @@ function priceLine(plan: EvalPlan, judges: Price): string {
   const all = addPrice(fixtures.map(({ price }) => price).reduce(addPrice, FREE), judges);
   const times = (price: Price) => costText(price, { budget, of: all, times: runs * variants.length });
   const by = variants.length > 1 ? ` x ${variants.length}` : "";
-  const bare = fixtures.filter(({ graders }) => Object.keys(graders).length === 0).map(({ name }) => name);
-  const note = bare.length === 0 ? "" : `\nwithout graders, so a run passes if it ends as recorded: ${bare.join(", ")}`;
   const judged = judges.calls === 0 ? "" : `, of which judges ${times(judges)}`;
   if (plan.cases !== undefined) {
     return `${several(fixtures.length, "case")}${by} x ${several(runs, "run")}: the first run will show what one costs`;
   }
-  return `${several(fixtures.length, "fixture")}${by} x ${several(runs, "run")}: about ${times(all)} by their tapes` +
-    `${judged}${note}`;
+  return `${several(fixtures.length, "fixture")}${by} x ${several(runs, "run")}: about ${
+    times(all)
+  } by their tapes${judged}`;
+}
+
+function bareLine({ fixtures }: EvalPlan): string {
+  const bare = fixtures.filter(({ graders }) => Object.keys(graders).length === 0).map(({ name }) => name);
+  return bare.length === 0 ? "" : `\nwithout graders, so a run passes if it ends as recorded: ${bare.join(", ")}`;
 }
 
 function show(summary: Summary, plan: EvalPlan, folder: string, flags: Flags["flags"], io: Io): readonly Case[] {

@@ -235,7 +235,7 @@ async function outcomeOf(
         ((tape, note) => trials.of(fixture, tape, flags.wire === true, note)),
       ...await serversNow(fixture, flags, io),
       ...declared,
-      ...(folder !== undefined && { hooks: await hooksOf(folder) }),
+      ...(folder !== undefined && { hooks: (await import("../hooks/folder.ts")).hooksAt(folder) }),
     };
     let { report, ms, broke, shared } = "cwd" in fixture
       ? await replayLogged(fixture as LoggedFixture, agent, options, io)
@@ -346,14 +346,6 @@ function oneByOne<T>(work: () => Promise<T>): Promise<T> {
   return mine;
 }
 let turn: Promise<unknown> = Promise.resolve();
-
-async function hooksOf(folder: string): Promise<ReplayHooks> {
-  const { HookFolder } = await import("../hooks/folder.ts");
-  return (runner) => {
-    const hooks = new HookFolder(folder, runner);
-    return () => hooks.load();
-  };
-}
 
 /** Replays fixtures side by side: agents wait for processes, and a fixture's files are copied. */
 async function replayHere(

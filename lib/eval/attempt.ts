@@ -1,5 +1,6 @@
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import type { Agent } from "../agent/options.ts";
 import { userBeside } from "../agent/simulated-user.ts";
 import { totalTokens } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
@@ -12,12 +13,14 @@ import { readTape } from "../replay/read-tape.ts";
 import { redactor } from "../replay/redact/redact.ts";
 import { fileDrifts, type FixtureRun, observedOn, runFixture } from "../replay/run-fixture.ts";
 import { played } from "../replay/review.ts";
-import { type Replayable, USER_FILE } from "../replay/run-on-tape.ts";
+import { USER_FILE } from "../replay/run-on-tape.ts";
 import { withRootNamed } from "../replay/seen.ts";
 import { inWorkspace } from "../replay/server/working-copy.ts";
 import { hashFiles, readFiles } from "../replay/scratch.ts";
+import { writeTape } from "../replay/write-tape.ts";
 import { type LiveRun, runCommandLive } from "./command-run.ts";
 import { addPrice, FREE, type Grade, type Graded, gradeRun, type Grading } from "./grade.ts";
+import { armed, liveOf, tapeIn } from "./hook-fork.ts";
 import { fixtureOf, type PlannedFixture, type Slot, slotName, type Variant } from "./plan.ts";
 
 /** A line of `runs.jsonl`: a run that has ended, or was lost. */
@@ -45,7 +48,7 @@ export interface RunLine {
 export type AgentOf = (
   fixture: Fixture,
   variant: Variant,
-) => Promise<{ readonly agent: Replayable; readonly script: string | undefined }>;
+) => Promise<{ readonly agent: Agent; readonly script: string | undefined }>;
 
 /** Where the runs of an eval are made and kept. */
 export interface RunPlace {
@@ -159,25 +162,37 @@ async function runLive(
   if (user) writeFileSync(join(folder, USER_FILE), user.text);
   // With the files it began with beside it, a run is a fixture that can be replayed.
   if (fixture.files !== undefined) symlinkSync(fixture.files, join(folder, "files"));
-  await runFixture({ ...into, files: fixture.files }, agent, {
-    mode: "record",
+  const { fork } = slot.fixture;
+  const arm = await armed(agent, slot.variant.hooks, place.project);
+  const named = script === undefined ? BUILT_IN : scriptOnTape(folder, script);
+  const cut = fork && tapeIn(folder, fixture, like, fork.from, named);
+  if (cut) await writeTape(into.tape, cut);
+  await runFixture({ ...into, files: fixture.files }, arm.agent, {
+    ...(cut ? { mode: "update", project: programFolder(fixture.folder, like.header.project) } : { mode: "record" }),
     like,
     tools: true,
     redact: true,
-    agent: script === undefined ? BUILT_IN : scriptOnTape(folder, script),
+    agent: named,
+    ...(arm.hooks && { hooks: arm.hooks }),
     ...(slot.variant.model !== undefined && { model: slot.variant.model }),
     user,
     signal,
     on: (event) => void events.push(event),
     left: async (root, { results, events, files }) => {
       const { error } = results.at(-1)!;
-      const lost = isLost(results.at(-1)!) ? { lost: error!.message } : {};
-      await left(root, { tape: await readTape(into.tape), results, events, files, price: costIn(events), ...lost });
+      const tape = await readTape(into.tape);
+      const live = cut && liveOf(tape, cut);
+      const lost = isLost(results.at(-1)!)
+        ? { lost: error!.message }
+        : live?.isEarly
+        ? { lost: `it left its recording before ${fork!.from ?? "its end"}` }
+        : {};
+      await left(root, { tape, results, events, files, price: live?.price ?? costIn(events), ...lost });
     },
   });
 }
 
-function fixtureIn(planned: PlannedFixture, place: RunPlace): Fixture {
+export function fixtureIn(planned: PlannedFixture, place: RunPlace): Fixture {
   const fixture = fixtureOf(planned, place.project);
   return planned.copies ? { ...fixture, files: join(place.folder, "files") } : fixture;
 }

@@ -2,7 +2,9 @@ import { type Price } from "../replay/drift/drift.ts";
 import { costOf, type RunLine } from "./attempt.ts";
 import { concluded, type Conclusion } from "./conclusion.ts";
 import { addPrice, FREE } from "./grade.ts";
-import { type EvalPlan, isRunOf, type PlannedFixture, roundOf, type Variant } from "./plan.ts";
+import type { Fork } from "./hook-fork.ts";
+import { type HookDelta, hookDelta, leastChange } from "./hook-delta.ts";
+import { type EvalPlan, isRunOf, type PlannedFixture, roundOf, slotName, type Variant } from "./plan.ts";
 
 import {
   anyTimeInterval,
@@ -49,6 +51,8 @@ export interface Row {
   readonly below?: boolean;
   /** How much the rate differs, if this is the only fixture: all of the interval is below 0 if and only if it is worse. */
   readonly difference?: { readonly rate: number; readonly interval: Interval; readonly level: number };
+  /** Where its runs leave the recorded one, and what was served before. */
+  readonly fork?: Fork;
 }
 
 /** Why an eval ended. */
@@ -66,6 +70,8 @@ export interface Summary {
   readonly k: number;
   readonly rows: readonly Row[];
   readonly suite?: { readonly p: number; readonly worse: boolean };
+  /** What hooks change where they speak, and the fixtures in which they change nothing; only of an eval about hooks. */
+  readonly hooks?: HookDelta & { readonly unchanged: NonNullable<EvalPlan["unchanged"]> };
   /** The same for fixtures of this kind, if there are enough of them. */
   readonly beyond?: { readonly p: number; readonly worse: boolean };
   readonly ended: Ended;
@@ -114,8 +120,8 @@ interface Gate {
 }
 
 /** What rates say at a look that spends a part of each level. A p of at most `LEVEL` is worse, whatever was spent on it. */
-function gateOf({ atLeast }: Pick<EvalPlan, "atLeast">, cells: Cells, part: number): Gate {
-  const pairs = cells.flatMap(([now, then]): Pair[] => now && then ? [[now, then]] : []);
+function gateOf({ atLeast, unchanged }: EvalPlan, cells: Cells, part: number): Gate {
+  const pairs = unchanged ? [] : cells.flatMap(([now, then]): Pair[] => now && then ? [[now, then]] : []);
   const spent = (p: number, level: number) => Math.min(1, p * LEVEL / (level * part));
   const isOne = pairs.length === 1;
   const ps = holm(pairs.map((pair) => pDrop(pair))).map((p) => spent(p, isOne ? LEVEL : FIXTURE_LEVEL));
@@ -146,7 +152,10 @@ export function isGated({ variants, atLeast }: EvalPlan): boolean {
 
 /** The looks of an eval; without something to compare with there is only the last. Undefined if no outcome could tell anything. */
 export function looksOf(plan: EvalPlan, kept: readonly RunLine[] = []): Look[] | undefined {
-  if (!isGated(plan)) return [{ rounds: plan.runs, part: 1 }];
+  const isPaired = plan.unchanged !== undefined;
+  const pairs = isPaired ? plan.runs * plan.fixtures.length : 0;
+  if (pairs > 0 && leastChange(pairs) === undefined) return undefined;
+  if (!isGated(plan) || isPaired) return [{ rounds: plan.runs, part: 1 }];
   const couldTell = (runs: number, part: number) => {
     const worst = plan.fixtures.map((fixture) =>
       plan.variants.map((variant, i): Rate => {
@@ -176,15 +185,17 @@ export function summarise(
   const between = (rate: Rate) => plan.atLeast === undefined && !isFixed ? anyTimeInterval(rate) : interval(rate, miss);
   const rows = plan.fixtures.map((fixture, i): Row => {
     const [now, then] = rates[i]!;
-    const isCompared = plan.fixtures.length === 1 && now!.runs > 0 && then !== undefined && then.runs > 0;
+    const isCompared = plan.fixtures.length === 1 && !plan.unchanged && now!.runs > 0 && then !== undefined &&
+      then.runs > 0;
     return {
       fixture: fixture.name,
       cells: plan.variants.map((variant) => cellOf(linesOf(lines, fixture, variant), k, between)),
       ...gate.fixtures[i],
       ...(isCompared && { difference: differenceOf([now!, then], part) }),
+      ...(fixture.fork && { fork: fixture.fork }),
     };
   });
-  const pairs = rates.flatMap(([now, then]): Pair[] => now?.runs && then?.runs ? [[now, then]] : []);
+  const pairs = rates.flatMap(([now, then]): Pair[] => gate.suite && now?.runs && then?.runs ? [[now, then]] : []);
   const chance = pWorseBeyond(pairs);
   const beyond = chance === undefined ? undefined : Math.min(1, chance / part);
   const { tokens, dollars } = [...own.map(costOf), judged].reduce(addPrice, FREE);
@@ -198,6 +209,7 @@ export function summarise(
     k,
     rows,
     ...(gate.suite && { suite: gate.suite }),
+    ...(plan.unchanged && measured && { hooks: { ...hookDelta(pairedRuns(plan, lines)), unchanged: plan.unchanged } }),
     ...(beyond !== undefined && { beyond: { p: beyond, worse: gate.suite!.worse && beyond <= LEVEL } }),
     ...{ ended, part, measured },
     ...reaches(plan, lines),
@@ -213,6 +225,17 @@ export function summarise(
     ...(judged.calls > 0 && { judged }),
   };
   return { ...summary, conclusion: concluded(summary, plan.atLeast) };
+}
+
+/** Of each round in which both runs of a fixture were graded, whether they passed: what is lost of one is left out of the other. */
+function pairedRuns(plan: EvalPlan, lines: readonly RunLine[]): [boolean, boolean][] {
+  const passed = new Map(lines.flatMap(({ run, pass }) => pass === undefined ? [] : [[run, pass]]));
+  return plan.fixtures.flatMap((fixture) =>
+    Array.from({ length: plan.runs }, (_, i) => i + 1).flatMap((round): [boolean, boolean][] => {
+      const [now, then] = plan.variants.map((variant) => passed.get(slotName({ fixture, variant, round })));
+      return now === undefined || then === undefined ? [] : [[now, then]];
+    })
+  );
 }
 
 function differenceOf(pair: Pair, part: number): NonNullable<Row["difference"]> {
@@ -243,6 +266,7 @@ function cellOf(lines: readonly RunLine[], k: number, between: (rate: Rate) => I
 
 /** Which invariants with `when` or `sometimes` the runs of the first variant put to the test: own ones in each fixture, shared ones in any. */
 function reaches(plan: EvalPlan, lines: readonly RunLine[]): Pick<Summary, "unreached" | "reached"> {
+  if (plan.unchanged) return { unreached: [], reached: [] }; // these runs are about hooks
   const counts = new Map<string, { reached: number; of: number }>();
   for (const fixture of plan.fixtures) {
     for (
@@ -264,8 +288,10 @@ function reaches(plan: EvalPlan, lines: readonly RunLine[]): Pick<Summary, "unre
 }
 
 /** Exit codes: 0 not refuted, 1 worse or below, 3 not measured, 130 interrupted. */
-export function exitCode({ ended, measured, suite, rows, unreached }: Summary): number {
+export function exitCode({ ended, measured, suite, hooks, rows, unreached }: Summary): number {
   if (ended === "aborted") return 130;
   if (ended === "lost" || !measured) return 3;
-  return suite?.worse || rows.some(({ below }) => below) || unreached.length > 0 ? 1 : 0;
+  return suite?.worse || (hooks && hooks.interval[1] < 0) || rows.some(({ below }) => below) || unreached.length > 0
+    ? 1
+    : 0;
 }

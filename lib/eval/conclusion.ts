@@ -11,14 +11,19 @@ export interface Conclusion {
 
 /** One sentence, in which each p says what its words do. */
 export function concluded(summary: Omit<Summary, "conclusion">, atLeast: number | undefined): Conclusion {
-  const { ended, measured, rows, suite, variants: [, other], unreached, runs, ungraded, ungradedAs, lostAs } = summary;
+  const { ended, measured, rows, suite, variants: [, other], unreached, runs, hooks } = summary;
+  const { ungraded, ungradedAs, lostAs } = summary;
   const not = (words: string): Conclusion => ({ is: "not measured", badge: words.split(":")[0]!, words });
   if (ended === "aborted") return not("interrupted: not all runs were made");
   if (ended === "lost") {
     const share = `more than 10 % of the runs were lost${ungraded > 0 ? " or not graded" : ""}`;
     return not(`not measured: ${share}, the last as ${ungradedAs ?? lostAs}`);
   }
-  if (!measured) return not("not measured: the budget ended before the first look");
+  if (!measured) {
+    const isPaired = rows.some(({ fork }) => fork);
+    return not(`not measured: the budget ended before ${isPaired ? "all pairs were run" : "the first look"}`);
+  }
+  if (hooks) return hooksConclusion(hooks, rows.length);
   const worse = rows.filter((row) => row.worse).map(({ fixture, p }) => `${fixture} (p ${pText(p!)})`);
   const together = `these ${rows.length} fixtures together (p ${pText(suite?.p ?? 1)})`;
   const below = rows.filter((row) => row.below).map(({ fixture }) => fixture);
@@ -40,6 +45,31 @@ export function concluded(summary: Omit<Summary, "conclusion">, atLeast: number 
   return { is: "good", badge: shown[0]![0]!, words: shown.map((parts) => parts.join("")).join("; ") };
 }
 
+/** What hooks change, in one sentence. */
+function hooksConclusion({ rate, interval: [low, high], unchanged }: Hooks, changed: number): Conclusion {
+  const all = changed + Object.keys(unchanged).length;
+  const fixtures = `${all} ${all === 1 ? "fixture" : "fixtures"}`;
+  if (changed === 0) {
+    return { is: "good", badge: "decoration", words: `decoration: it changes 0 of ${fixtures}` };
+  }
+  const between = `${Math.round(low * 100)} to ${Math.round(high * 100)}`;
+  if (low <= 0 && high >= 0) {
+    const badge = "no difference shown";
+    return { is: "good", badge, words: `${badge}: ${points(rate)} points (${between})` };
+  }
+  const badge = low > 0 ? "helps" : "hurts";
+  const words = `${badge}: ${points(rate)} points where it speaks (${between}), ${
+    points(rate * changed / all)
+  } over all ${fixtures}, given what was recorded before`;
+  return { is: low > 0 ? "good" : "bad", badge, words };
+}
+
+type Hooks = NonNullable<Summary["hooks"]>;
+
+function points(rate: number): string {
+  return `${rate > 0 ? "+" : ""}${Math.round(rate * 100)}`;
+}
+
 /** Rounded up: a p that is shown as 0.050 is at most that. */
 export function pText(p: number): string {
   return p < 0.001 ? "< 0.001" : (Math.ceil(p * 1000 - 1e-9) / 1000).toFixed(3);
@@ -52,7 +82,6 @@ export function percent(level: number): string {
 
 /** What is to be said beside the conclusion and the table, in the terminal and on the page. */
 export function notesOf({ variants: [, other], beyond, rows, reached, ended }: Summary): string[] {
-  const points = (rate: number) => `${rate > 0 ? "+" : ""}${Math.round(rate * 100)}`;
   return [
     ...rows.flatMap(({ difference }) => {
       if (!difference) return [];

@@ -9,6 +9,7 @@ import { USER_FILE } from "../replay/run-on-tape.ts";
 import { MAIN, type Tape } from "../replay/tape.ts";
 import { modelCalls } from "./command-run.ts";
 import { graderHashes } from "./grade.ts";
+import { type Arm, type Fork, hooksNamed } from "./hook-fork.ts";
 
 /** At most so many dollars, or so many tokens. */
 export type Budget = { readonly dollars: number } | { readonly tokens: number };
@@ -22,6 +23,8 @@ export interface Variant {
   readonly commit?: string;
   /** The model it is to use. @default its own */
   readonly model?: string;
+  /** Hooks that it is to have, or to be without. @default those it has */
+  readonly hooks?: Arm;
 }
 
 export interface PlannedFixture {
@@ -39,6 +42,8 @@ export interface PlannedFixture {
   readonly copies?: boolean;
   /** Of a case: the folder in which the eval keeps its tape and files, and its agent's script, both from the project. */
   readonly case?: { readonly kept: string; readonly agent: string };
+  /** Where its runs leave the recorded one. @default they begin anew */
+  readonly fork?: Fork;
 }
 
 /** What an eval is to do: `eval.json`. */
@@ -58,6 +63,8 @@ export interface EvalPlan {
   readonly cases?: string;
   readonly fixtures: readonly PlannedFixture[];
   readonly variants: readonly Variant[];
+  /** The fixtures in which the hooks in question change nothing, and how; only of an eval about hooks. */
+  readonly unchanged?: { readonly [fixture: string]: string };
 }
 
 /** One run of an eval. */
@@ -128,6 +135,11 @@ export function fixtureOf({ folder, name, case: of }: PlannedFixture, project: s
 
 /** Why a fixture is not the one that was planned with. */
 export async function changedSince(plan: EvalPlan, project: string): Promise<string | undefined> {
+  const { path, hash } = plan.variants[0]?.hooks ?? {};
+  if (path !== undefined) {
+    if (!existsSync(join(project, path))) return `${path} is gone`;
+    if (hooksNamed(path, project).asked.hash !== hash) return `${path} has changed since`;
+  }
   for (const { name, folder, hash } of plan.fixtures) {
     const fixture = fixtureAt(join(project, folder));
     if (!existsSync(fixture.tape)) return `${name} is gone`;

@@ -22,7 +22,7 @@ export interface Sight {
 
 /** How often an eval finds a drop of one fixture, and how many runs it takes to find it often; undefined if it compares nothing. */
 export function sightOf(plan: EvalPlan, drop: number, kept: readonly RunLine[] = []): Sight | undefined {
-  if (!isGated(plan)) return undefined;
+  if (!isGated(plan) || plan.unchanged) return undefined;
   const { fixtures, variants, atLeast } = plan;
   const from = variants.length > 1 ? USUAL : atLeast!;
   const to = Math.max(0, from - drop);

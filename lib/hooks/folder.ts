@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import { EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { thrownWords } from "../core/thrown.ts";
@@ -144,6 +145,16 @@ function unchanged(record: HookRecord, { name, path }: HookFile, { root, shared 
       if (EVENTS[event.event].deny !== "prevents") throw new Error(why);
       return { decision: "deny", reason: why };
     },
+  };
+}
+
+/** The hooks of a folder, or one file of it, as a run is given them. */
+export function hooksAt(path: string): (runner: Runner) => () => Promise<readonly HookRecord[]> {
+  const file = statSync(path).isDirectory() ? undefined : basename(path);
+  const keeper = () => (name: string) => file === undefined || name === file ? undefined : "it is not asked for";
+  return (runner) => {
+    const hooks = new HookFolder(file === undefined ? path : dirname(path), { ...runner, keeper });
+    return () => hooks.load();
   };
 }
 
