@@ -85,6 +85,7 @@ for (const [step, ...rest] of JSON.parse(steps)) {
     console.log(all.join("\\n"));
     await ask(all.join(", "));
   } else if (step === "send") console.log(said(await send(...rest)));
+  else if (step === "pause") await new Promise((resolve) => setTimeout(resolve, rest[0]));
   else if (step === "meanwhile") send(...rest).then((message) => console.log("late", said(message)));
 }
 server.stdin.end();

@@ -156,12 +156,18 @@ test("what a server says by itself is said again", async () => {
 });
 
 test("an answer is held until as many requests have come to models as then", async () => {
-  using here = await project({ SLOW: "700" });
-  const steps = [["meanwhile", "initialize", { protocolVersion: "1" }], ["ask", "one"], ["ask", "two"], [
-    "send",
-    "tools/list",
-    {},
-  ]];
+  using here = await project({ SLOW: "2000" });
+  const steps = [
+    ["meanwhile", "initialize", { protocolVersion: "1" }],
+    ["pause", 1000],
+    ["ask", "one"],
+    ["ask", "two"],
+    [
+      "send",
+      "tools/list",
+      {},
+    ],
+  ];
   await here.record(steps);
   const [first] = await here.mcp();
   assert.equal(first!.after, 2);
