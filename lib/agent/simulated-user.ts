@@ -58,7 +58,7 @@ export async function readUser(path: string): Promise<SimulatedUser> {
   };
 }
 
-/** The simulated user of a fixture; undefined if it has none. */
+/** The simulated user of a fixture; undefined if there is no such file. */
 export async function userBeside(folder: string): Promise<SimulatedUser | undefined> {
   const path = join(folder, USER_FILE);
   return existsSync(path) ? await readUser(path) : undefined;
