@@ -5,7 +5,6 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import evaluate from "../../lib/cli/eval.ts";
 import fixtures from "../../lib/cli/fixtures.ts";
-import record from "../../lib/cli/record.ts";
 import replay from "../../lib/cli/replay.ts";
 import { scriptedServer } from "../../lib/testing/index.ts";
 import { withEnv } from "../_env.ts";
@@ -46,6 +45,9 @@ const FILES = {
     `if (!existsSync(who)) { console.error("who left"); process.exit(1); }\n`,
   "cases/greet/_who.ts": `export const who = "who.txt";\n`,
 };
+
+/** For a process of its own: the clients of this one may be of other tests. */
+const keys = () => ({ ANTHROPIC_BASE_URL: process.env.ANTHROPIC_BASE_URL!, ANTHROPIC_API_KEY: "not-a-key" });
 
 /** A server that refunds whatever it is asked to. */
 function desk() {
@@ -185,7 +187,7 @@ test("a recorded fixture and its case give the same requests", LONG, async () =>
       assert.equal(bodies.length, 2, "it wrote, and ended");
       return JSON.stringify(bodies).replaceAll(/crochet-(replay|scripted)-\w+|toolu_\w+/g, "…");
     };
-    await bodies(() => w.call(record, "agent.ts", "refund 17", "--fixture", "a", "--cwd", "notes"));
+    await bodies(() => w.crochet(["record", "agent.ts", "refund 17", "--fixture", "a", "--cwd", "notes"], keys()));
     const recorded = await bodies(() => evaluated(w, "a", "--runs", "1"));
     const cased = await bodies(() => evaluated(w, "--cases", "cases.yaml", "--runs", "1"));
     assert.equal(cased, recorded);
