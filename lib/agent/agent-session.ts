@@ -5,8 +5,8 @@ import type { openSession } from "./session.ts";
 import { shown } from "../core/shown.ts";
 import { checkOptions } from "../input/options.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
-import type { LogLane } from "../log/log-lane.ts";
-import type { TapeLane } from "../replay/tape-lane.ts";
+import type { Lane } from "../log/lane.ts";
+import type { SessionRecord } from "../replay/people.ts";
 import type { TapeSession } from "../replay/tape-session.ts";
 import type { SessionStore } from "../transcript/memory-store.ts";
 import { type About, changesSince, type Transcript } from "../transcript/store.ts";
@@ -35,7 +35,8 @@ export interface SessionParts {
   readonly gate: PermissionGate | undefined;
   readonly tape: TapeSession | undefined;
   readonly logged: SessionLog | undefined;
-  readonly lane: TapeLane | LogLane | undefined;
+  readonly record: SessionRecord | undefined;
+  readonly lane: Lane | undefined;
   readonly hasModel: boolean;
   /** Whatever ends all its runs. */
   readonly signals: readonly AbortSignal[];
@@ -49,7 +50,7 @@ export interface SessionParts {
 
 /** The session as its caller has it. */
 export function agentSession(parts: SessionParts): AgentSession {
-  const { spec, state, session, store, keep, about, past, stored, engine, gate, tape, logged, lane } = parts;
+  const { spec, state, session, store, keep, about, past, stored, engine, gate, tape, logged, record, lane } = parts;
   let hasBegun = false;
   let hasGoneOn = false;
   let lastStop: string | undefined;
@@ -117,7 +118,7 @@ export function agentSession(parts: SessionParts): AgentSession {
     },
     setModel: async (name) => {
       const changed = await session.setModel(name);
-      if (tape && changed) tape.recording.models[tape.recording.prompts.length] = name;
+      if (record && changed) record.switched = name;
       return changed;
     },
     below: (asked) =>

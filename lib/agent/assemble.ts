@@ -21,7 +21,6 @@ import {
 import { price, type Prices } from "../anthropic/prices.ts";
 import { permitter } from "../permissions/permit.ts";
 import type { Tracing } from "../telemetry/telemetry.ts";
-import type { TapeLane } from "../replay/tape-lane.ts";
 import { hashOf } from "../transcript/store.ts";
 import { agentSession } from "./agent-session.ts";
 import { commandRules, hookExec, sessionSandbox } from "./command-rules.ts";
@@ -69,8 +68,8 @@ export async function assemble(parts: AgentParts, own: RunOptions, prompt?: Prom
 type Chosen = Awaited<ReturnType<typeof choose>>;
 
 /** The model, its limits and what is asked of it: as the run says, else as it was recorded, else as the agent says. */
-async function choose({ parts, options, own, tape, logged }: SessionPlace) {
-  const { model: named, memory } = choicesOf(options, own, tape, logged);
+async function choose({ parts, options, own, tape, record }: SessionPlace) {
+  const { model: named, memory } = choicesOf(options, own, tape, record);
   const { model, modelName, isNamed } = modelOf(named, tape?.isOffline);
   if (tape?.wire && apiOf(model, modelName) === "openai") {
     throw new TypeError(
@@ -98,7 +97,7 @@ async function openBus(
   { model, modelName, asks, compactor }: Chosen,
 ) {
   const path = typeof own.rollout === "function" ? own.rollout(id) : own.rollout;
-  const now = tape ? () => tape.epoch + (lane as TapeLane).clock.elapsed() : Date.now;
+  const now = tape ? () => tape.epoch + lane!.clock.elapsed() : Date.now;
   const rollout = path ? (await import("../transcript/rollout.ts")).rolloutWriter(path, id, now) : undefined;
   const spans = await spansOf(apiOf(model, modelName), asks.maxTokens);
   const isWatched = own.on !== undefined || options.on !== undefined;
@@ -162,15 +161,14 @@ async function openState(
 type Rules = Awaited<ReturnType<typeof openRules>>;
 
 /** What decides whether calls run, and where they are confined to. */
-async function openRules({ options, own, cwd, tape, engine, steps, logged }: SessionPlace, { emit }: Bus) {
+async function openRules({ options, own, cwd, tape, engine, steps, logged, record }: SessionPlace, { emit }: Bus) {
   const asked = steps ? steps.askerOn(engine!, own.ask, emit) : own.ask ?? logged?.waiting(emit);
   const { permissions, ask, sandbox: confined } = await decidedBy(options, {
     permissions: rulesOf(options.permissions, own.permissions),
     ask: asked,
     sandbox: own.sandbox ?? options.sandbox,
-  }, { tape, logged });
-  const isRuled = own.permissions !== undefined || own.ask !== undefined;
-  for (const record of [tape, logged]) if (record) record.isRuled = isRuled;
+  }, { tape, record });
+  if (record) record.isRuled = own.permissions !== undefined || own.ask !== undefined;
   return { gate: await gateOf(permissions, ask, cwd), sandbox: sessionSandbox(confined, cwd) };
 }
 
@@ -178,19 +176,16 @@ type Tools = Awaited<ReturnType<typeof openTools>>;
 
 /** The tools, and what they share while the session lasts. */
 async function openTools(
-  { parts, options, own, cwd, tape, engine, logged, signals }: SessionPlace,
+  { parts, options, own, cwd, tape, engine, record, signals }: SessionPlace,
   past: Past | undefined,
   { toolState }: SessionState,
   { gate, sandbox: { sandbox } }: Rules,
   { warn }: Bus,
 ) {
   const envFile = sessionEnvFile(toolState);
-  const asker = await askerFor(own.asker, tape?.answers ?? logged?.answers);
-  const hasRead = tape?.recordsTools
-    ? (path: string, text: string) => tape.recording.hasRead(cwd, path, text)
-    : logged?.hasRead;
+  const asker = await askerFor(own.asker, record?.answers);
   if (asker) toolState.set(ASKER, asker);
-  if (hasRead) toolState.set(HAS_READ, hasRead);
+  if (record && (!tape || tape.recordsTools)) toolState.set(HAS_READ, record.hasRead);
   if (tape?.project !== undefined) toolState.set(PROJECT, tape.project);
   if (gate) toolState.set(PLAN_MODE, gate.plan).set(HIDES, gate.hides);
   if (sandbox) toolState.set(SANDBOX, sandbox);
@@ -211,7 +206,7 @@ async function openTools(
 
 /** The agent's hooks, bound to the session: those in code, its folders, and what was found elsewhere. */
 async function openHooks(
-  { parts, own, cwd, tape, logged, id, store }: SessionPlace,
+  { parts, own, cwd, tape, record, id, store }: SessionPlace,
   { model, isNamed }: Chosen,
   state: SessionState,
   { gate, sandbox }: Rules,
@@ -227,9 +222,7 @@ async function openHooks(
     folders: await hookFolders(parts),
     found: notedHooks(own.hooks, tape),
     onFiles: (files) => {
-      const names = files.map(({ name }) => name);
-      if (tape) tape.recording.hooks = names;
-      else if (names.length > 0) logged?.log.also({ hooks: names });
+      if (files.length > 0) record?.also({ hooks: files.map(({ name }) => name) });
     },
     runner: {
       host: hookHost({
@@ -294,7 +287,7 @@ type Kept = Awaited<ReturnType<typeof openState>>;
 
 /** The session as its caller has it. */
 function openAgent(
-  { engine, tape, logged, lane, store, signals }: SessionPlace,
+  { engine, tape, logged, record, lane, store, signals }: SessionPlace,
   past: Past | undefined,
   { asking }: Chosen,
   { spec, state, keep, about, stored, gate, hooks, bus, closeTools, instructions }: SpecParts & Kept & {
@@ -305,7 +298,24 @@ function openAgent(
   const source = past ? (past.forked ? "fork" : "resume") : "startup";
   const session = openSession(spec, state, { source, instructions });
   return agentSession({
-    ...{ spec, state, session, store, keep, about, past, stored, engine, gate, tape, logged, lane, signals, asking },
+    ...{
+      spec,
+      state,
+      session,
+      store,
+      keep,
+      about,
+      past,
+      stored,
+      engine,
+      gate,
+      tape,
+      logged,
+      record,
+      lane,
+      signals,
+      asking,
+    },
     hasModel: hooks.hasModel,
     onPrompt: (id) => hooks.current.promptId = id,
     release: async (stop) => {

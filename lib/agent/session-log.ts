@@ -5,10 +5,9 @@ import { isBlank, type Prompt, promptText } from "../core/messages.ts";
 import type { ModelParams } from "../core/model.ts";
 import type { SessionState } from "../core/run.ts";
 import type { RunEvent } from "../core/run-events.ts";
-import { workspacePath } from "../files/confine.ts";
 import { privateDir, stateDir } from "../files/state-dir.ts";
 import { crochetVersion, runtimeVersion } from "../runtime/version.ts";
-import type { AnswerFact } from "../log/entry.ts";
+import type { AnswerFact, LogEntry } from "../log/entry.ts";
 import { plain } from "../log/hook-step.ts";
 import { type LoggedSession, LogLane } from "../log/log-lane.ts";
 import { isNoted } from "../log/log-lines.ts";
@@ -16,7 +15,8 @@ import { answersOf, noteOwnLog, sweepLogs } from "../log/own.ts";
 import type { Past } from "../log/past.ts";
 import { RunLog } from "../log/run-log.ts";
 import type { PermissionAsker, PermissionReply } from "../permissions/gate.ts";
-import type { Answers } from "../replay/people.ts";
+import type { SessionRecord } from "../replay/people.ts";
+import { filesRead } from "../replay/record/recording.ts";
 import { LaneClock } from "../replay/tape-clock.ts";
 import { MAIN } from "../replay/tape.ts";
 import { jsonlStore } from "../transcript/jsonl.ts";
@@ -31,13 +31,9 @@ export interface LoggedBegin {
 }
 
 /** The log of a session, with the lane of its agent. */
-export interface SessionLog extends LoggedSession {
+export interface SessionLog extends LoggedSession, SessionRecord {
   readonly id: string;
-  readonly lane: LogLane;
   readonly store: SessionStore;
-  readonly answers: Answers;
-  /** Notes what a file of the workspace said when the agent itself first read it. */
-  hasRead(path: string, text: string): void;
   /** Whether a run that was cut off goes on with the next prompt. */
   readonly goesOn: boolean;
   /** A run begins; one that goes on begins as it did. */
@@ -207,7 +203,6 @@ async function sessionLog({ files, known, past, options, own, cwd, ...opened }: 
   const lane = new LogLane(session, MAIN);
   // A replay draws its id first: what is drawn after it must be the same.
   if (!past || (past.open && past.runs === 0)) lane.clock.uuid();
-  const read = new Set<string>();
   let state: SessionState | undefined;
   let open = past?.open;
   let prompts = past?.runs ?? 0;
@@ -221,7 +216,7 @@ async function sessionLog({ files, known, past, options, own, cwd, ...opened }: 
   }));
   return Object.assign(session, {
     id,
-    lane,
+    mainLane: lane,
     hears: isNoted,
     goesOn: past?.open !== undefined,
     answers: {
@@ -230,12 +225,13 @@ async function sessionLog({ files, known, past, options, own, cwd, ...opened }: 
       note: (fact: AnswerFact) => log.line(fact),
       mask: { on: <T>(value: T) => value, off: <T>(value: T) => value },
     },
-    hasRead(path: string, text: string) {
-      const file = workspacePath(cwd, path);
-      if (file === undefined || read.has(file)) return;
-      read.add(file);
-      log.line({ file, text });
+    hasRead: filesRead(cwd, (entry) => log.line(entry)),
+    line: (entry: LogEntry) => log.line(entry),
+    also: (known: typeof log.known) => log.also(known),
+    get known() {
+      return log.known;
     },
+    switched: undefined as string | undefined,
     left: past?.left && { sequence: { next: past.left.next }, values: new Map(past.left.values) },
     store: {
       ...ofLog,
@@ -253,7 +249,8 @@ async function sessionLog({ files, known, past, options, own, cwd, ...opened }: 
         const { prompt, asks, trigger } = begun;
         const opens = past !== undefined && !past.isCopied && prompts === past.runs + 1;
         const about = { ...(opens && { opens }), model: now.model, ...(asks && { asks }) };
-        log.line({ prompt: prompt as string });
+        log.line({ prompt: prompt as string, ...(this.switched !== undefined && { model: this.switched }) });
+        this.switched = undefined;
         log.line({ begin: now.runs, trigger, ...about, at: log.now() }, "written");
       }
       // After the run has begun: its first step is its own.

@@ -9,6 +9,7 @@ import type { TapeSession } from "../replay/tape-session.ts";
 import { claiming, memoryStore, type SessionStore, sessionStore } from "../transcript/memory-store.ts";
 import { engineOf } from "./engine.ts";
 import type { SessionLog } from "./session-log.ts";
+import type { SessionRecord } from "../replay/people.ts";
 import type { Output } from "./typed-output.ts";
 import { isOfEnvironment, tapeFor } from "./session-tape.ts";
 
@@ -39,14 +40,15 @@ export async function openPlace(parts: AgentParts, own: RunOptions, prompt: Prom
   const tape = await tapeFor(options.tape, own.tape, cwd, parts.resolve, options.from);
   const engine = engineOf(own.step ?? options.step);
   const logged = tape || engine ? undefined : await sessionLogFor(options, own, cwd, prompt, parts.resolve);
-  const lane = tape?.lane("main") ?? logged?.lane;
+  const record: SessionRecord | undefined = tape ?? logged;
+  const lane = record?.mainLane;
   const clock = lane?.clock ?? systemClock;
   const store = claiming(await storeFor(parts, own, tape, logged));
   // A fork has no place in the recording of what it forks from.
   const id = logged?.id ?? (own.fork === undefined ? own.resume ?? own.id ?? clock.uuid() : systemClock.uuid());
   const steps = engine && await import("./steps.ts");
   const signals = [options.signal, own.signal].filter((signal) => signal !== undefined);
-  return { parts, options, own, cwd, tape, engine, steps, logged, lane, clock, store, id, signals };
+  return { parts, options, own, cwd, tape, engine, steps, logged, record, lane, clock, store, id, signals };
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { AgentOptions, RunOptions } from "./options.ts";
-import type { SessionLog } from "./session-log.ts";
-import type { Answers } from "../replay/people.ts";
+import type { Answers, SessionRecord } from "../replay/people.ts";
 import type { DriftReport } from "../replay/drift/drift.ts";
 import type { Header } from "../log/entry.ts";
 import type { TapeOptions } from "../replay/tape-options.ts";
@@ -47,20 +46,19 @@ export function choicesOf(
   agents: AgentOptions,
   own: RunOptions,
   tape: TapeSession | undefined,
-  logged: SessionLog | undefined,
+  record: SessionRecord | undefined,
 ): Pick<RunOptions, "model"> & { memory: NonNullable<RunOptions["memory"]> } {
-  const { chosen } = tape?.recording ?? { chosen: new Set<string>() };
-  for (const choice of tape?.program?.tape.header.chosen ?? []) chosen.add(choice);
+  const chosen = new Set(tape?.program?.tape.header.chosen);
   const asked = memoryOf(own.memory, agents.memory);
-  if (tape?.mode === "record" || logged) {
+  if (record && (!tape || tape.mode === "record")) {
     if (typeof own.model === "string" && agents.model !== undefined) chosen.add("model");
     if (asked !== (agents.memory ?? false)) chosen.add("memory");
     if (Object.keys(own.limits ?? {}).length > 0) chosen.add("limits");
     if (own.mcp) chosen.add("mcp");
     if (own.maxTokens ?? own.effort ?? own.params) chosen.add("params");
     if (own.resume !== undefined && (tape || own.fork !== undefined)) chosen.add("past");
-    if (chosen.size > 0) logged?.log.also({ chosen: [...chosen] });
   }
+  if (chosen.size > 0) record?.also({ chosen: [...chosen] });
   const model = own.model ?? (chosen.has("model") ? tape?.model : agents.model ?? tape?.model);
   // A run that chose no memory recorded none.
   const memoryFact = tape?.program?.tape.memory;
@@ -92,10 +90,10 @@ type Decided = { readonly [part in "permissions" | "ask" | "sandbox"]?: RunOptio
 export async function decidedBy(
   agents: Decided,
   run: Decided,
-  { tape, logged }: { readonly tape: TapeSession | undefined; readonly logged: SessionLog | undefined },
+  { tape, record }: { readonly tape: TapeSession | undefined; readonly record: SessionRecord | undefined },
 ): Promise<Decided> {
-  const answers = tape?.answers ?? logged?.answers;
-  if (!answers) return run;
+  if (!record) return run;
+  const { answers } = record;
   const mayAsk = run.ask !== undefined && !answers.isOffline;
   const ask = mayAsk || answers.known.length > 0
     ? (await (people ??= import("../replay/people.ts"))).tapedPermissions(answers, run.ask)
@@ -111,8 +109,7 @@ export async function decidedBy(
     ...(permissions && { permissions: answers.mask.on(rules) as NonNullable<Header["permissions"]> }),
     ...(sandbox && { sandbox: typeof sandbox === "string" ? { mode: sandbox } : { ...sandbox } as { git: boolean } }),
   };
-  if (tape) Object.assign(tape.recording, known);
-  else logged!.log.also(known);
+  record.also(known);
   return { ...run, ask };
 }
 
@@ -126,7 +123,7 @@ export function notedHooks(
     const list = found(runner);
     return async () => {
       const hooks = await list();
-      if (hooks.length > 0) tape.recording.chosen.add("hooks");
+      if (hooks.length > 0) tape.also({ chosen: [...new Set([...tape.known.chosen ?? [], "hooks"])] });
       return hooks;
     };
   };
@@ -166,7 +163,7 @@ export async function closeTape(
     if (!tape.failed(error)) warn((error as Error).message);
     return;
   }
-  const changed = [...tape.recording.changed].join(", ");
+  const changed = [...tape.seen.fields].join(", ");
   if (changed !== "") {
     const why = `The model's middleware or headers change ${changed}, which only a replay with --wire compares`;
     warn(`${why}: set that by the agent's options or its params instead`);

@@ -8,8 +8,7 @@ import { type AgentSpec, newSessionState, type Run, type SessionState } from "..
 import { findTool, ToolError, type ToolRun } from "../core/tool.ts";
 import { openSession } from "./session.ts";
 import { sha256 } from "../runtime/sha256.ts";
-import type { LogLane } from "../log/log-lane.ts";
-import type { TapeLane } from "../replay/tape-lane.ts";
+import type { Lane } from "../log/lane.ts";
 import { Inbox, lateWords } from "../tools/inbox.ts";
 import type { Spawned, SpawnRequest, ToolContext } from "../tools/tool-context.ts";
 import { HAD_SHELL, INHERITED, listTasks, SHELL, shellCwd } from "../tools/tool-state.ts";
@@ -160,7 +159,7 @@ export interface Spawning {
   readonly store: SessionStore;
   readonly engine: Engine | undefined;
   /** Its lane, if it is on a tape. */
-  readonly lane: TapeLane | LogLane | undefined;
+  readonly lane: Lane | undefined;
   /** Where those that work in the background report. */
   readonly inbox: Inbox;
 }
@@ -168,7 +167,7 @@ export interface Spawning {
 type Home = Omit<Spawning, "inbox"> & { readonly signal: AbortSignal };
 
 /** Where an agent keeps what comes from the background: on an engine and on a tape, what is taken when is not left to chance. */
-export function boxesOf(steps: typeof import("./steps.ts") | undefined, lane: TapeLane | LogLane | undefined) {
+export function boxesOf(steps: typeof import("./steps.ts") | undefined, lane: Lane | undefined) {
   const inbox = lane?.inbox ?? new Inbox();
   const late = lane?.late ?? new Inbox<readonly HookText[]>();
   return {
@@ -196,7 +195,7 @@ async function spawnHere(
   const clock = lane?.clock ?? parent().clock;
   const id = engine ? idOf(request, call) : request.resume ?? `a${clock.uuid().replaceAll("-", "").slice(0, 16)}`;
   const { stored, release } = resumed ?? { stored: undefined, release: await store.lock(id) };
-  if (lane && "names" in lane) lane.names(id);
+  lane?.names(id);
   return { id, working: live({ ...home, lane }, { id, spec, clock, request, call, stored }).finally(release) };
 }
 

@@ -1,7 +1,7 @@
 import type { Fired } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
 import type { HookText } from "../core/verdict.ts";
-import { text, type TextBlock } from "../core/messages.ts";
+import type { TextBlock } from "../core/messages.ts";
 import { ModelError, type Reply } from "../core/model.ts";
 import type { PartlyUsed } from "../core/reply.ts";
 import type { Interceptor, LateWords, Reports, Run } from "../core/run.ts";
@@ -9,7 +9,7 @@ import { type ToolEnd, ToolError, type ToolRun } from "../core/tool.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { asError, thrownWords } from "../core/thrown.ts";
 import { askedHooks, hookName, recalledHooks, worksOn } from "../log/hook-step.ts";
-import { RAN_AGAIN } from "../log/logged-tools.ts";
+import { withMark } from "../log/tool-step.ts";
 import type { Inbox } from "../tools/inbox.ts";
 import type { Spawned, SpawnRequest, ToolContext } from "../tools/tool-context.ts";
 import { CWD, shellCwd } from "../tools/tool-state.ts";
@@ -158,7 +158,9 @@ async function toolStep(engine: Engine, run: Run, toolRun: ToolRun, next: NextRu
   for (;;) {
     const end = await placed(engine, run, reports.length === 0 ? key : `${key}:${reports.length}`, async () => {
       const ended: SteppedEnd = await (spawn ? untilItWants(next, reports) : next());
-      return begun === mine || reports.length > 0 || ended.wants ? ended : twice(ended);
+      return begun === mine || reports.length > 0 || ended.wants
+        ? ended
+        : { ...ended, content: withMark(ended.content) };
     });
     if (!end.wants) return end;
     reports.push(
@@ -172,15 +174,6 @@ async function toolStep(engine: Engine, run: Run, toolRun: ToolRun, next: NextRu
       })),
     );
   }
-}
-
-/** Says in a result that its effect may have happened twice. */
-function twice(end: SteppedEnd): SteppedEnd {
-  const { content } = end;
-  return {
-    ...end,
-    content: typeof content === "string" ? `${content}\n\n${RAN_AGAIN}` : [...content, text(RAN_AGAIN)],
-  };
 }
 
 /** A step that leaves the shell in the same directory, whether it is run or comes from the journal. */

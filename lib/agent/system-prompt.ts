@@ -2,7 +2,7 @@ import type { AgentOptions, RunOptions } from "./options.ts";
 import type { Clock } from "../core/clock.ts";
 import type { EventFields } from "../core/events.ts";
 import type { AgentSpec } from "../core/run.ts";
-import type { SessionLog } from "./session-log.ts";
+import type { SessionRecord } from "../replay/people.ts";
 import type { TapeSession } from "../replay/tape-session.ts";
 import { BUILT_IN } from "../runtime/importing.ts";
 import { isOfEnvironment } from "./session-tape.ts";
@@ -16,7 +16,7 @@ interface PromptBasis {
   /** Whether to look for memory files, or their names. */
   readonly memory: boolean | readonly string[];
   readonly tape: TapeSession | undefined;
-  readonly logged: SessionLog | undefined;
+  readonly record: SessionRecord | undefined;
 }
 
 interface Memory {
@@ -45,12 +45,11 @@ export async function systemOf(
 }
 
 /** When and where the built-in agent works. The day is that of UTC: a tape has no time zone. */
-async function surroundingsOf({ cwd, clock, tape, logged }: PromptBasis): Promise<string> {
+async function surroundingsOf({ cwd, clock, tape, record }: PromptBasis): Promise<string> {
   const onTape = tape?.program?.tape.git;
   if (tape?.replays && onTape === undefined) return "";
   const git = onTape === undefined ? await gitLine(cwd) : tape!.mask.off(onTape);
-  if (tape) tape.recording.git = git;
-  logged?.log.line({ git });
+  record?.line({ git });
   const day = `Today is ${new Date(clock.now()).toISOString().slice(0, 10)} (UTC).`;
   return git === "" ? day : `${day}\n${git}`;
 }
@@ -87,7 +86,7 @@ async function headOf(git: string): Promise<string | undefined> {
 }
 
 async function memoryOf(
-  { own, cwd, memory, tape, logged }: PromptBasis,
+  { own, cwd, memory, tape, record }: PromptBasis,
 ): Promise<{ found: string } & Memory> {
   if (memory === false) return { found: "", instructions: [], refused: [] };
   const { currentMemory, findMemory, isBelow, memoryPrompt, memoryWatch, MEMORY_FILES } = await import(
@@ -105,16 +104,13 @@ async function memoryOf(
   const files = all.filter(({ text }) => text.trim() !== "");
   // A replay works in a copy of the workspace, which has no memory files above it.
   const isOutside = isInPlace && !isBelow(cwd, files);
-  const isChosen = tape?.recording.chosen.has("memory") ?? false;
+  const isChosen = record?.known.chosen?.includes("memory") ?? false;
   const text = onTape === undefined ? memoryPrompt(files, cwd) : tape!.mask.off(onTape);
   const found = onTape === undefined || project === undefined ? text : currentMemory(text, names, project);
-  if (tape?.recordsTools || isChosen || isOutside || onTape !== undefined) {
-    tape!.recording.memory = { memory: found, ...(isChosen && memory !== true && { names: memory }) };
+  if (!tape || tape.recordsTools || isChosen || isOutside || onTape !== undefined) {
+    record?.line({ memory: found, ...((isChosen || !tape) && memory !== true && { names: memory }) });
   }
-  logged?.log.line({ memory: found, ...(memory !== true && { names: memory }) });
-  if (tape?.recordsTools) {
-    for (const { path, text } of files) tape.recording.hasRead(cwd, path, text);
-  }
+  if (tape?.recordsTools) { for (const { path, text } of files) tape.hasRead(path, text); }
   const instructions = files.map(({ path: file_path }) => {
     return { file_path, memory_type: "Project", load_reason: "session_start" } as const;
   });

@@ -2,7 +2,7 @@ import type { EventName, Fired } from "../core/events.ts";
 import { type Folded, IN_BACKGROUND } from "../core/fold.ts";
 import { hookEnd, type Run } from "../core/run.ts";
 import type { EntryOf, HookLeft, HookSaid } from "./entry.ts";
-import { plainJson } from "./logged-tools.ts";
+import { plainJson } from "./tool-step.ts";
 
 /** What hooks said, and what they left behind for others. */
 export interface HookWords {

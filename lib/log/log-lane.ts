@@ -1,19 +1,16 @@
 import { NOTHING } from "../core/fold.ts";
 import type { Model, ModelRequest } from "../core/model.ts";
 import type { AgentSpec, Interceptor, Run } from "../core/run.ts";
-import type { Refusal } from "../core/said.ts";
-import type { Tool } from "../core/tool.ts";
-import type { HookText } from "../core/verdict.ts";
+import { ToolError } from "../core/tool.ts";
 import { LaneClock } from "../replay/tape-clock.ts";
-import { type Call, hookLane, laneBelow, lateInbox, MAIN } from "../replay/tape.ts";
-import { Inbox, type Postman } from "../tools/inbox.ts";
+import { type Call, MAIN } from "../replay/tape.ts";
+import { CWD } from "../tools/tool-state.ts";
+import type { LogEntry } from "./entry.ts";
 import { askedHooks, hookStep, recalledHooks, withoutEmpty } from "./hook-step.ts";
+import { Lane } from "./lane.ts";
 import type { RunLog } from "./run-log.ts";
 import { KeptStream } from "./stream.ts";
-import { loggedTool } from "./logged-tools.ts";
-
-/** What a logged thing stands for: an agent below begins with its parent's. */
-const originals = { models: new WeakMap<Model, Model>(), tools: new WeakMap<Tool, Tool>() };
+import { marked, output, type ToolSteps } from "./tool-step.ts";
 
 /** What the lanes of one session share. */
 export interface LoggedSession {
@@ -24,25 +21,18 @@ export interface LoggedSession {
   isRuled: boolean;
 }
 
-/** One agent in a log: what its log has is served, all else is done and written. A live run is one with an empty log. */
-export class LogLane {
-  readonly name: string;
-  readonly clock: LaneClock;
-  readonly inbox: Inbox;
-  readonly late: Inbox<readonly HookText[]>;
+/** One agent in a log: what its log has is served, hooks too, all else is done and written. A live run is one with an empty log. */
+export class LogLane extends Lane {
   readonly #session: LoggedSession;
-  readonly #started = new Map<string, number>();
-  readonly #hookModels = new WeakMap<Model, Model>();
+  readonly #takes = new Map<string, ReadonlyMap<number, readonly string[]>>();
 
-  constructor(session: LoggedSession, name: string, above?: LogLane) {
-    this.#session = session;
-    this.name = name;
+  constructor(session: LoggedSession, name: string, above?: Lane) {
     const { log } = session;
     const { epoch, header: { seed }, past } = log;
     const known = past?.clocks(name) ?? { facts: [], from: 0 };
     // A lane that no run has yet to pass through again is live from its beginning.
     const live = !past?.open || (above !== undefined && above.clock.isLive);
-    this.clock = new LaneClock({
+    const clock = new LaneClock({
       lane: name,
       epoch,
       seed,
@@ -53,20 +43,41 @@ export class LogLane {
       ...(above && { above: above.clock }),
       noted: (fact) => log.line(fact),
     });
+    super(name, clock, name === MAIN ? past?.left?.taken : []);
+    this.#session = session;
     if (past?.isCopied && !live) {
       for (const fact of known.facts.filter(({ step }) => step >= known.from)) log.line(fact);
     }
-    const [taken = 0, late = 0] = name === MAIN ? past?.left?.taken ?? [] : [];
-    this.inbox = new Inbox(this.#postman(name), taken);
-    this.late = new Inbox(this.#postman(lateInbox(name)), late);
   }
 
-  #postman(inbox: string): Postman {
-    const { log } = this.#session;
-    const known = log.past?.inbox(inbox) ?? new Map<number, readonly string[]>();
+  protected line(entry: LogEntry): void {
+    this.#session.log.line(entry);
+  }
+
+  protected wanted(inbox: string, look: number): readonly string[] | undefined {
+    let known = this.#takes.get(inbox);
+    if (!known) this.#takes.set(inbox, known = this.#session.log.past?.inbox(inbox) ?? new Map());
+    return known.get(look) ?? (this.clock.isLive ? undefined : []);
+  }
+
+  protected lower(name: string): LogLane {
+    return new LogLane(this.#session, name, this);
+  }
+
+  override names(id: string): void {
+    this.#session.log.agent(id, this.name);
+  }
+
+  protected around(): Interceptor {
     return {
-      wanted: (n) => known.get(n) ?? (this.clock.isLive ? undefined : []),
-      took: (take, from) => log.line({ inbox, take, from }),
+      hooks: this.#hooks,
+      step: (run, kind, name, next) => this.#step(run, kind, name, next),
+      refusals: {
+        note: (refused, { words, by }) => {
+          if (this.#session.isRuled) this.line({ refused, lane: this.name, words, by });
+        },
+        recall: () => undefined,
+      },
     };
   }
 
@@ -75,34 +86,31 @@ export class LogLane {
     this.clock.goLive();
   }
 
-  /** An agent as it runs in this lane. */
-  spec(agent: AgentSpec): AgentSpec {
-    const isBudgeted = (agent.limits.tokens ?? agent.limits.dollars) !== undefined;
-    const inner = agent.around ?? {};
-    return {
-      ...agent,
-      model: this.model(agent.model),
-      tools: agent.tools.map((tool) => this.#tool(originals.tools.get(tool) ?? tool)),
-      around: {
-        ...inner,
-        hooks: this.#hooks,
-        step: (run, kind, name, next) => this.#step(run, kind, name, next),
-        hookModel: (model) => this.hookModel(model),
-        refusals: this.#refusals,
-        ...(isBudgeted && { spent: (now) => this.clock.spent(now) }),
-      },
-    };
-  }
-
-  #tool(original: Tool): Tool {
+  protected toolSteps(): ToolSteps {
     const { log, again } = this.#session;
-    const logged = loggedTool(original, {
-      ...{ log, lane: this.name, again },
-      leave: () => this.#leave(),
+    const lane = this.name;
+    /** Calls that were logged and are made again, as they start agents. */
+    const known = new Set<string>();
+    return {
+      lane,
+      serve: (_tool, _input, { toolUseId: id, state }) => {
+        const fact = log.past?.tool(lane, id);
+        if (fact?.spawned) known.add(id);
+        if (!fact || fact.spawned) return undefined;
+        const { result, cwd } = fact;
+        log.tool(fact);
+        if (cwd !== undefined) state.set(CWD, () => cwd);
+        return output(result);
+      },
+      begins: ({ effect }, _input, { toolUseId: id }) => {
+        const isKnown = known.delete(id);
+        const wasCut = effect === "write" && !isKnown && log.past?.hasBegun(lane, id);
+        if (!isKnown) this.#leave();
+        if (effect === "write") log.line({ begun: id, lane }, "written");
+        return { note: (fact) => log.tool(fact), ...(wasCut && { made: again ? marked : cutOff }) };
+      },
       ended: () => this.clock.nextStep(),
-    });
-    originals.tools.set(logged, original);
-    return logged;
+    };
   }
 
   readonly #hooks: NonNullable<Interceptor["hooks"]> = async (run, event, next) => {
@@ -135,47 +143,11 @@ export class LogLane {
     return value;
   }
 
-  readonly #refusals = {
-    note: (refused: string, { words, by }: Refusal) => {
-      if (this.#session.isRuled) this.#session.log.line({ refused, lane: this.name, words, by });
-    },
-    recall: (_toolUseId: string) => undefined,
-  };
-
-  /** The lane of the next agent that a call starts. */
-  below(toolUseId: string): LogLane {
-    const n = (this.#started.get(toolUseId) ?? 0) + 1;
-    this.#started.set(toolUseId, n);
-    return new LogLane(this.#session, laneBelow(this.name, toolUseId, n), this);
-  }
-
-  ended(): void {}
-
-  /** An agent works in this lane. */
-  names(id: string): void {
-    this.#session.log.agent(id, this.name);
-  }
-
-  hookModel(model: Model): Model {
-    let logged = this.#hookModels.get(model);
-    if (!logged) {
-      logged = new LogLane(this.#session, hookLane(this.name), this).model(model);
-      this.#hookModels.set(model, logged);
-    }
-    return logged;
-  }
-
-  model(given: Model): Model {
-    const real = originals.models.get(given) ?? given;
+  protected reply(real: Model, request: ModelRequest, signal: AbortSignal): ReturnType<Model> {
     const { log } = this.#session;
-    const logged: Model = (request, signal) => {
-      const id = log.nextCall(this.name);
-      const known = log.past?.call(id);
-      return known ? this.#served(known, request, signal) : this.#ask(id, real, request, signal);
-    };
-    Object.defineProperty(logged, "name", { value: real.name });
-    originals.models.set(logged, real);
-    return logged;
+    const id = log.nextCall(this.name);
+    const known = log.past?.call(id);
+    return known ? this.#served(known, request, signal) : this.#ask(id, real, request, signal);
   }
 
   #served(call: Call, request: ModelRequest, signal: AbortSignal): ReturnType<Model> {
@@ -196,4 +168,9 @@ export class LogLane {
       if (!signal.aborted) this.clock.nextStep();
     });
   }
+}
+
+/** A call that a process began which then ended: the model has to look what has become of it. */
+function cutOff(): never {
+  throw new ToolError("The run was ended before this call's result was written: it may have happened or not");
 }

@@ -4,7 +4,7 @@ import type { ModelRequest, Reply } from "../core/model.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { hash, isSame } from "../replay/canonical.ts";
 import { packEvents } from "./pack.ts";
-import { fromModel } from "./logged-request.ts";
+import { fromModel, isSameHead } from "./logged-request.ts";
 import { type Attempt, MAIN, type TapeEvent } from "../replay/tape.ts";
 import type { CallError, EntryOf, LogEntry, LoggedEvent, ToolFact } from "./entry.ts";
 
@@ -189,10 +189,4 @@ function replyOf(events: readonly TapeEvent[]): Reply | undefined {
   } catch {
     return undefined; // the loop says what is wrong with it
   }
-}
-
-/** By identity: within a run these stay the same objects. */
-function isSameHead(a: ModelRequest, b: ModelRequest): boolean {
-  return a.model === b.model && a.system === b.system && a.tools === b.tools && a.max_tokens === b.max_tokens &&
-    a.effort === b.effort && a.params === b.params;
 }

@@ -23,3 +23,9 @@ export function paramsOf(given: RequestFields): RequestFields {
     Object.entries(given).filter(([key, value]) => !NO_PARAMS.has(key) && value !== undefined),
   );
 }
+
+/** Whether two requests differ in their messages alone. By identity: within a run the rest stays the same objects. */
+export function isSameHead(a: ModelRequest, b: ModelRequest): boolean {
+  return a.model === b.model && a.system === b.system && a.tools === b.tools && a.max_tokens === b.max_tokens &&
+    a.effort === b.effort && a.params === b.params;
+}

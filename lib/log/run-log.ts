@@ -46,7 +46,7 @@ export class RunLog {
   /** Lanes by the ids of agents, and what each agent has said, for one that is resumed in this session. */
   readonly #lanes = new Map<string, string>();
   readonly #said = new Map<string, Said[]>();
-  #also: EntryOf<"also">["also"] = {};
+  known: EntryOf<"also">["also"] = {};
   #waiting: LogEntry[] = [];
   #timer: ReturnType<typeof setImmediate> | undefined;
   #isBegun: boolean;
@@ -107,12 +107,12 @@ export class RunLog {
   }
 
   /** What is known of the run by now that a tape has in its first line. */
-  also(known: EntryOf<"also">["also"]): void {
+  also(known: RunLog["known"]): void {
     const fresh = Object.entries(known).filter(([key, value]) =>
-      JSON.stringify(this.#also[key as keyof typeof known]) !== JSON.stringify(value)
+      JSON.stringify(this.known[key as keyof typeof known]) !== JSON.stringify(value)
     );
     if (fresh.length === 0) return;
-    this.#also = { ...this.#also, ...known };
+    this.known = { ...this.known, ...known };
     this.line({ also: Object.fromEntries(fresh) });
   }
 

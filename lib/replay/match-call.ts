@@ -5,7 +5,7 @@ import type { ToolFact } from "../log/entry.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { namesPlace } from "./redact/places.ts";
 import { isRedacted, placeholdersIn } from "./redact/redact.ts";
-import { fromModel } from "../log/logged-request.ts";
+import { fromModel, isSameHead } from "../log/logged-request.ts";
 import type { Call, Tape } from "./tape.ts";
 
 /** A position in a conversation: one node for each chain of head and messages that was recorded. */
@@ -184,7 +184,7 @@ export class LaneMatcher {
   /** `known`: the head is the last one's, so the last one's nodes hold. */
   #headNode(request: ModelRequest): { node: TapeNode; known: boolean } | undefined {
     const last = this.#head;
-    if (last && sameHead(last.of, request)) return last.node && { node: last.node, known: true };
+    if (last && isSameHead(last.of, request)) return last.node && { node: last.node, known: true };
     const head = { ...fromModel(request), messages: [] };
     const asTape = this.#toTape ? this.#toTape(head) : head;
     const node = this.#program.heads.get(headText(normalisedHead(asTape, this.#program.normalise)));
@@ -199,10 +199,4 @@ export class LaneMatcher {
     if (first && isSame(first.message, message)) return first.node;
     return from.next.get(comparedText(message, at, this.#program.normalise));
   }
-}
-
-/** By identity: within a run these stay the same objects. */
-function sameHead(a: ModelRequest, b: ModelRequest): boolean {
-  return a.model === b.model && a.system === b.system && a.tools === b.tools && a.max_tokens === b.max_tokens &&
-    a.effort === b.effort && a.params === b.params;
 }

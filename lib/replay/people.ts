@@ -3,7 +3,8 @@ import type { TapeSession } from "./tape-session.ts";
 import type { Json } from "../core/messages.ts";
 import type { PermissionAsker } from "../permissions/gate.ts";
 import type { Asker } from "../tools/asker.ts";
-import type { AnswerFact } from "../log/entry.ts";
+import type { AnswerFact, EntryOf, LogEntry } from "../log/entry.ts";
+import type { Lane } from "../log/lane.ts";
 import { canonical } from "./canonical.ts";
 import type { Mask } from "./redact/mask.ts";
 
@@ -19,18 +20,34 @@ export function laneRefusals(session: TapeSession, lane: string, isLive: () => b
   return {
     note(refused: string, { words, by }: Refusal): void {
       if (session.replays) shown.add(session.mask.on(words));
-      if (session.isRuled) recording.refusals.push({ refused, lane, words, by });
+      if (session.isRuled) recording.line({ refused, lane, words, by });
     },
     recall(toolUseId: string): Refusal | undefined {
       const fact = program?.tape.refusals?.find((one) => one.lane === lane && one.refused === toolUseId);
       if (!fact || isLive()) return undefined;
       const here = session.mask.off(fact);
-      recording.refusals.push(here);
+      recording.line(here);
       return { words: here.words, reason: here.words, by: here.by };
     },
     /** Whether this is what the model read about a call that was refused here. */
     wereShown: (words: unknown) => shown.has(words),
   };
+}
+
+/** What a session is recorded in: a log, or a tape. */
+export interface SessionRecord {
+  readonly mainLane: Lane;
+  readonly answers: Answers;
+  /** What the first line of a tape says of the run. */
+  readonly known: EntryOf<"also">["also"];
+  /** Whether rules or a person that are not the agent's own may refuse its calls. */
+  isRuled: boolean;
+  /** The model that a person changed to since the last prompt. */
+  switched: string | undefined;
+  line(entry: LogEntry): void;
+  also(known: SessionRecord["known"]): void;
+  /** Notes what a file of the workspace said when the agent itself first read it. */
+  hasRead(path: string, text: string): void;
 }
 
 /** What is known of a person's answers, and where new ones are noted. */

@@ -1,8 +1,7 @@
 import { abortedError } from "../http/errors.ts";
 import { wireOf } from "../anthropic/anthropic-model.ts";
 import { systemClock } from "../core/clock.ts";
-import type { HookText } from "../core/verdict.ts";
-import { Inbox, type Postman } from "../tools/inbox.ts";
+import type { Spent } from "../core/limits.ts";
 import type { Fired } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
 import type { AgentSpec, Interceptor } from "../core/run.ts";
@@ -11,35 +10,27 @@ import type { Tool } from "../core/tool.ts";
 import { type Difference, differs, explain } from "./drift/difference.ts";
 import { LaneClock } from "./tape-clock.ts";
 import type { Divergence, ToolDrift } from "./drift/drift.ts";
-import type { HookSaid, SaidFact, ToolFact } from "../log/entry.ts";
+import type { HookSaid, LogEntry, SaidFact } from "../log/entry.ts";
 import { hooksSaid } from "../log/hook-step.ts";
+import { Lane } from "../log/lane.ts";
+import type { ToolSteps } from "../log/tool-step.ts";
 import { LaneMatcher } from "./match-call.ts";
 import { IS_REFUSED, laneRefusals } from "./people.ts";
 import { failing, ROUNDED, SeamAnswer } from "./tape-answer.ts";
 import { fromModel } from "../log/logged-request.ts";
 import type { TapeSession } from "./tape-session.ts";
-import { type Call, hookLane, laneBelow, lateInbox } from "./tape.ts";
-import { tapedTool, type ToolTape, Verification } from "./tape-tools.ts";
+import type { Call } from "./tape.ts";
+import { TapeTools, Verification } from "./tape-tools.ts";
 
-/** What a taped thing stands for: an agent below begins with its parent's. */
-const originals = { models: new WeakMap<Model, Model>(), tools: new WeakMap<Tool, Tool>() };
-
-/** One agent on the tape: its model, its tools and its clock, apart from those of every other. */
-export class TapeLane {
-  readonly name: string;
-  readonly clock: LaneClock;
-  readonly inbox: Inbox;
-  readonly late: Inbox<readonly HookText[]>;
+/** One agent on a tape: it answers what was recorded, hooks are asked again; what it lacks is drift, or recorded. */
+export class TapeLane extends Lane {
   readonly #session: TapeSession;
   readonly #above: TapeLane | undefined;
   readonly #matcher: LaneMatcher | undefined;
   readonly #verification: Verification | undefined;
-  readonly #hookModels = new WeakMap<Model, Model>();
   readonly #refusals: ReturnType<typeof laneRefusals>;
   /** What its hooks said when it was recorded. */
   readonly #said: SaidFact[] | undefined;
-  /** How many agents each tool call has started. */
-  readonly #started = new Map<string, number>();
   /** The lanes of agents it has started that work. */
   readonly #below = new Set<TapeLane>();
   /** Whether no agent of it is working: it has ended, waits to be ended, or only hooks are left. */
@@ -48,27 +39,15 @@ export class TapeLane {
   readonly #isLeft: boolean;
 
   constructor(session: TapeSession, name: string, above: TapeLane | undefined, isLeft = false) {
-    this.name = name;
+    const { program, replays, epoch, seed } = session;
+    // What an agent starts that has left its tape was never recorded.
+    const live = !replays || (above !== undefined && above.clock.isLive);
+    const recorded = live ? [] : program!.tape.clocks.filter((fact) => fact.clock === name);
+    super(name, new LaneClock({ lane: name, epoch, seed, live, recorded, ...(above && { above: above.clock }) }));
     this.#session = session;
     this.#above = above;
     this.#isLeft = isLeft || (above !== undefined && above.#isLeft);
-    const { program, replays } = session;
-    // What an agent starts that has left its tape was never recorded.
-    const live = !replays || (above !== undefined && above.clock.isLive);
-    this.clock = new LaneClock({
-      lane: name,
-      epoch: session.epoch,
-      seed: session.seed,
-      live,
-      recorded: live ? [] : program!.tape.clocks.filter((fact) => fact.clock === name),
-      ...(above && { above: above.clock }),
-    });
-    this.inbox = new Inbox({
-      ...this.#postman(name),
-      ending: () => this.#isReplayed ? session.catchUp(name) : undefined,
-    });
     this.#refusals = laneRefusals(session, name, () => this.clock.isLive);
-    this.late = new Inbox(this.#postman(lateInbox(name)));
     this.#said = program?.tape.said?.filter((fact) => fact.lane === name);
     this.#matcher = program && new LaneMatcher(program, name, session.toTape);
     const drifted = (drift: ToolDrift) => session.toolDrifts.push(drift);
@@ -77,14 +56,16 @@ export class TapeLane {
       : undefined;
   }
 
-  #postman(inbox: string): Postman {
-    const { program, recording } = this.#session;
-    const facts = program?.tape.inboxes?.filter((fact) => fact.inbox === inbox);
-    const recorded = new Map(facts?.map(({ take, from }) => [take, from]));
-    return {
-      wanted: (n) => this.#isReplayed ? recorded.get(n) ?? [] : undefined,
-      took: (take, from) => recording.inboxes.push({ inbox, take, from }),
-    };
+  protected line(entry: LogEntry): void {
+    this.#session.recording.line(entry);
+  }
+
+  protected wanted(inbox: string, look: number): readonly string[] | undefined {
+    return this.#isReplayed ? this.#session.taken(inbox, look) : undefined;
+  }
+
+  protected override ending(): void | Promise<void> {
+    if (this.#isReplayed) return this.#session.catchUp(this.name);
   }
 
   /** Whether the lane still does what was recorded: an agent under faults or one that went live may do anything. */
@@ -92,36 +73,29 @@ export class TapeLane {
     return this.#session.replays && !this.#session.faults && !this.clock.isLive;
   }
 
-  /** An agent as it runs in this lane. */
-  spec(agent: AgentSpec): AgentSpec {
-    const tape = this.#toolTape();
-    this.#isAtRest = false;
-    const isBudgeted = (agent.limits.tokens ?? agent.limits.dollars) !== undefined && !this.#session.faults;
+  override spec(agent: AgentSpec): AgentSpec {
     const { faults } = this.#session;
-    const ask: NonNullable<Interceptor["hooks"]> = agent.around?.hooks ?? ((_run, _event, next) => next());
+    this.#isAtRest = false;
     faults?.meet(agent.tools);
+    // Agents below have the hooks of the one above them.
+    return super.spec(faults && !this.#above ? { ...agent, hooks: faults.seams.hooks(agent.hooks) } : agent);
+  }
+
+  protected override tool(stepped: Tool): Tool {
+    return this.#session.faults?.seams.tool(stepped, this.name, this.clock) ?? stepped;
+  }
+
+  protected override spent(now: Spent): Pick<Spent, "tokens" | "dollars"> {
+    return this.#session.faults ? now : super.spent(now);
+  }
+
+  protected around({ hooks: ask = (_run, _event, next) => next() }: Interceptor): Interceptor {
     return {
-      ...agent,
-      // Agents below have the hooks of the one above them.
-      ...(faults && !this.#above && { hooks: faults.seams.hooks(agent.hooks) }),
-      model: this.model(agent.model),
-      tools: agent.tools.map((tool) => {
-        const original = originals.tools.get(tool) ?? tool;
-        const plain = tapedTool(original, tape);
-        const taped = faults?.seams.tool(plain, this.name, this.clock) ?? plain;
-        originals.tools.set(taped, original);
-        return taped;
-      }),
-      around: {
-        ...agent.around,
-        isOrdered: true,
-        hookModel: (model) => this.hookModel(model),
-        refusals: this.#refusals,
-        ...((this.#said ?? this.#notesHooks) &&
-          { hooks: async (run, event, next) => this.#heard(event, await ask(run, event, next)) }),
-        ...(isBudgeted && { spent: (now) => this.clock.spent(now) }),
-        ...(this.#verification && { result: this.#verification.retell }),
-      },
+      isOrdered: true,
+      refusals: this.#refusals,
+      ...((this.#said ?? this.#notesHooks) &&
+        { hooks: async (run, event, next) => this.#heard(event, await ask(run, event, next)) }),
+      ...(this.#verification && { result: this.#verification.retell }),
     };
   }
 
@@ -131,7 +105,7 @@ export class TapeLane {
     const now = hooksSaid(folded);
     if (this.#notesHooks && now.length > 0) {
       const at = { lane: this.name, event: event.event, ...(about !== undefined && { about }) };
-      this.#session.recording.said.push({ said: now, ...at });
+      this.line({ said: now, ...at });
     }
     if (this.#said && this.#isReplayed) this.#compareHooks(event, about, this.#session.mask.on(now));
     return folded;
@@ -151,24 +125,16 @@ export class TapeLane {
     if (i >= 0) this.#session.hookDrifts.push({ lane: this.name, event: event.event, was: before[i], is: now[i] });
   }
 
-  /** The lane of the next agent that a call starts; nothing waits for one in the background. */
-  below(toolUseId: string, background: boolean): TapeLane {
-    const { program } = this.#session;
-    const n = (this.#started.get(toolUseId) ?? 0) + 1;
-    this.#started.set(toolUseId, n);
-    const wasHeard = () =>
-      program?.tape.inboxes?.some(({ inbox, from }) => inbox === this.name && from.includes(toolUseId)) ?? false;
-    const below = this.#session.lane(
-      laneBelow(this.name, toolUseId, n),
-      this,
-      background && this.#isReplayed && !wasHeard(),
-    );
+  protected lower(name: string, by?: { readonly call: string; readonly background: boolean }): TapeLane {
+    if (!by) return this.#session.lane(name, this);
+    const { inboxes } = this.#session.program?.tape ?? {};
+    const wasHeard = () => inboxes?.some(({ inbox, from }) => inbox === this.name && from.includes(by.call)) ?? false;
+    const below = this.#session.lane(name, this, by.background && this.#isReplayed && !wasHeard());
     this.#below.add(below);
     return below;
   }
 
-  /** Its agent has ended. */
-  ended(): void {
+  override ended(): void {
     if (this.#above) this.#above.#below.delete(this);
     this.#isAtRest = true;
   }
@@ -184,35 +150,19 @@ export class TapeLane {
     return this.isSpent && (this.#isAtRest || this.#below.size > 0);
   }
 
-  /** The model a hook asks, in the lane of this one's hooks; the same one each time. */
-  hookModel(model: Model): Model {
-    let taped = this.#hookModels.get(model);
-    if (!taped) {
-      taped = this.#session.lane(hookLane(this.name), this).model(model);
-      this.#hookModels.set(model, taped);
+  /** From the tape; the model is called itself if the mode allows it. */
+  protected reply(real: Model, request: ModelRequest, signal: AbortSignal): ReturnType<Model> {
+    if (this.#isLeft && this.isSpent) return this.#unanswered(request, signal, real);
+    const call = this.#take(request);
+    if (call) {
+      const answer = this.#serve(call, request, signal, real);
+      return this.#session.faults?.listen(this.name, answer) ?? answer;
     }
-    return taped;
-  }
-
-  /** A model that answers from the tape, and is called itself if the mode allows it. */
-  model(given: Model): Model {
-    const real = originals.models.get(given) ?? given;
-    const taped: Model = (request, signal) => {
-      if (this.#isLeft && this.isSpent) return this.#unanswered(request, signal, real);
-      const call = this.#take(request);
-      if (call) {
-        const answer = this.#serve(call, request, signal, real);
-        return this.#session.faults?.listen(this.name, answer) ?? answer;
-      }
-      if (this.#session.isOffline) {
-        this.clock.nextStep();
-        return failing(this.#session.driftError(this.name));
-      }
-      return this.#ask(real, request, signal);
-    };
-    Object.defineProperty(taped, "name", { value: real.name });
-    originals.models.set(taped, real);
-    return taped;
+    if (this.#session.isOffline) {
+      this.clock.nextStep();
+      return failing(this.#session.driftError(this.name));
+    }
+    return this.#ask(real, request, signal);
   }
 
   #take(request: ModelRequest): Call | undefined {
@@ -282,7 +232,7 @@ export class TapeLane {
     return this.#session.parts.record!.recordCall(real, request, signal, {
       lane: this.name,
       at: this.clock.elapsed(),
-      facts: this.#session.recording.wireFacts,
+      facts: this.#session.seen,
       note: (live) => this.#session.recording.calls.push(live),
       ended: () => this.clock.nextStep(),
     });
@@ -296,41 +246,17 @@ export class TapeLane {
     return this.#session.driftError(this.name);
   }
 
-  #toolTape(): ToolTape {
-    const session = this.#session;
-    const { program, mode, root } = session;
-    const facts = program?.tape.tools.filter((fact) => fact.lane === this.name) ?? [];
-    const known = new Map<string, ToolFact[]>();
-    for (const fact of facts) known.set(fact.tool, [...known.get(fact.tool) ?? [], fact]);
-    return {
-      lane: this.name,
-      root,
-      record: this.#session.recordsTools,
-      serve: mode === "verify" ? mode : known.size === 0 ? "no" : mode === "update" ? mode : "recorded",
-      get mask() {
-        return session.mask;
-      },
-      next: (id) => {
-        const queue = known.get(id);
-        return queue && queue.length > 1 ? queue.shift() : queue?.[0];
-      },
-      // What starts agents is not on a tape: they are.
-      lacks: (id) =>
-        session.isOffline && program!.tape.header.tools && !session.faults &&
-        !program!.tape.clocks.some(({ clock }) => clock === laneBelow(this.name, id)),
-      isOver: () => mode === "update" && this.clock.isLive,
-      note: (fact) => this.#session.recording.tools.push(fact),
-      change: (fact, apply) => this.#session.served.change(fact, apply),
-      verification: this.#verification,
-      ended: () => this.clock.nextStep(),
-      untilAborted: async (signal, ms) => {
-        await session.catchUp(this.name);
-        await this.clock.pass(ms + ROUNDED);
-        this.#isAtRest = true;
-        // If the limit that ended it is gone, nothing ends it now, and the replay must report that.
-        await (this.#isLeft ? aborted(signal) : Promise.race([aborted(signal), systemClock.sleep(PATIENCE, signal)]));
-      },
-    };
+  protected toolSteps(): ToolSteps {
+    return new TapeTools(this.#session, this, this.#verification);
+  }
+
+  /** Waits for the run to be aborted, as it was recorded. */
+  async untilAborted(signal: AbortSignal, ms: number): Promise<void> {
+    await this.#session.catchUp(this.name);
+    await this.clock.pass(ms + ROUNDED);
+    this.#isAtRest = true;
+    // If the limit that ended it is gone, nothing ends it now, and the replay must report that.
+    await (this.#isLeft ? aborted(signal) : Promise.race([aborted(signal), systemClock.sleep(PATIENCE, signal)]));
   }
 }
 

@@ -12,23 +12,23 @@ import {
   type ToolDrift,
   wholePrice,
 } from "./drift/drift.ts";
-import type { Header, HookSaid, Resumed } from "../log/entry.ts";
+import type { EntryOf, Header, HookSaid, LogEntry, Resumed } from "../log/entry.ts";
 import { TapeDrift, TapeLane } from "./tape-lane.ts";
 import { type Mask, mask } from "./redact/mask.ts";
 import { type Program, programOf, Served, type ToTape } from "./match-call.ts";
 import { isOverWire, tapeFile, type TapeMode, type TapeOptions } from "./tape-options.ts";
 import { normaliserOf, withNormalisers } from "./normalise.ts";
 import { namesPlace, placer, placesHere } from "./redact/places.ts";
-import type { Answers } from "./people.ts";
+import type { Answers, SessionRecord } from "./people.ts";
 import { readTape, TapeError } from "./read-tape.ts";
-import { Recording } from "./record/recording.ts";
+import { filesRead, Recording, SeenWire } from "./record/recording.ts";
 import { type Redactor, redactor } from "./redact/redact.ts";
 import { answerOf, inOnePiece, type TapeAnswer } from "./tape-answer.ts";
 import { shortText } from "./drift/drift-report.ts";
 import { type Call, MAIN, type Tape, USER } from "./tape.ts";
 
 /** One session of an agent on a tape: opened with it, closed with it. */
-export class TapeSession {
+export class TapeSession implements SessionRecord {
   readonly mode: TapeMode;
   readonly root: string;
   readonly epoch: number;
@@ -40,7 +40,8 @@ export class TapeSession {
   readonly project: TapeOptions["project"];
   readonly faults: TapeOptions["faults"];
   readonly served = new Served();
-  readonly recording = new Recording((kind, name, value) => {
+  readonly recording = new Recording();
+  readonly seen = new SeenWire((kind, name, value) => {
     for (const one of [this.#search, this.#ids]) one.learn(kind, name, value);
   });
   readonly toolDrifts: ToolDrift[] = [];
@@ -50,6 +51,8 @@ export class TapeSession {
   readonly hasLeft = Promise.withResolvers<void>();
   /** Whether rules or a person that are not the agent's own may refuse its calls. */
   isRuled = false;
+  switched: string | undefined;
+  readonly hasRead: SessionRecord["hasRead"];
   /** Whether a listener sees the reply as it streams: then it comes in its recorded pieces. */
   isWatched = true;
   /** Whether the agent's hook folder is the one beside its script, which it does not name. */
@@ -58,6 +61,7 @@ export class TapeSession {
   readonly #tape: Tape | undefined;
   readonly #lanes = new Map<string, TapeLane>();
   readonly #divergences = new Map<string, Divergence>();
+  #takes: Map<string, readonly string[]> | undefined;
   #everySecret: Redactor | undefined;
   #taken: Redactor | undefined;
   #mask: Mask | undefined;
@@ -68,6 +72,7 @@ export class TapeSession {
     this.parts = parts;
     this.mode = options.mode ?? "replay";
     this.root = root;
+    this.hasRead = filesRead(root, (entry) => this.line(entry));
     this.wire = isOverWire(options);
     this.cutAt = options.cutAt;
     this.project = options.project;
@@ -122,11 +127,33 @@ export class TapeSession {
     return {
       known: program?.tape.answers ?? [],
       isOffline,
-      note: (fact) => recording.answers.push(fact),
+      note: (fact) => recording.line(fact),
       get mask() {
         return session.mask;
       },
     };
+  }
+
+  get mainLane(): TapeLane {
+    return this.lane(MAIN);
+  }
+
+  line(entry: LogEntry): void {
+    this.recording.line(entry);
+  }
+
+  also(known: EntryOf<"also">["also"]): void {
+    this.recording.also(known);
+  }
+
+  get known(): EntryOf<"also">["also"] {
+    return this.recording.known;
+  }
+
+  /** Whose reports an agent took at a look. */
+  taken(inbox: string, look: number): readonly string[] {
+    this.#takes ??= new Map(this.program!.tape.inboxes?.map((fact) => [`${fact.inbox} ${fact.take}`, fact.from]));
+    return this.#takes.get(`${inbox} ${look}`) ?? [];
   }
 
   /** Whether answers come from a tape. */
@@ -173,8 +200,10 @@ export class TapeSession {
 
   /** A person's next prompt: it begins a step, for time has passed since the run before. Whether a session was resumed for it. */
   prompted(words: string | readonly Block[]): Resumed | undefined {
-    if (this.recording.prompts.length > 0) this.lane(MAIN).clock.nextStep();
-    const nth = this.recording.prompts.push(words) - 1;
+    const nth = this.recording.lines.prompt.length;
+    if (nth > 0) this.lane(MAIN).clock.nextStep();
+    this.line({ prompt: words as string, ...(this.switched !== undefined && { model: this.switched }) });
+    this.switched = undefined;
     return this.program?.tape.resumed?.[nth] ?? undefined;
   }
 
@@ -289,7 +318,7 @@ export class TapeSession {
   /** The header of the tape that was; of one that is renewed whole, with what answered now. */
   async #header(kept: readonly Call[]): Promise<Header> {
     const { headerOf } = await import("./record/recorded-tape.ts");
-    const fresh = headerOf(this.recording, this.seed, this.epoch, this.#options);
+    const fresh = headerOf(this.recording, this.seen, this.seed, this.epoch, this.#options);
     const was = this.program?.tape.header;
     if (!was) return fresh;
     const { source, url, versions, hooks } = fresh;
@@ -345,7 +374,7 @@ export class TapeSession {
       },
       notes: [
         ...(ok ? this.#hookCause().map(({ words }) => `${words}, which the model never reads`) : []),
-        ...(ok || !this.loadsBeside ? [] : hooksAdded(tape?.header, this.recording.hooks)),
+        ...(ok || !this.loadsBeside ? [] : hooksAdded(tape?.header, this.known.hooks ?? [])),
       ],
     };
   }

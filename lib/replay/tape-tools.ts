@@ -2,153 +2,137 @@ import { isToolResult, type ToolResultBlock } from "../core/messages.ts";
 import type { Interceptor } from "../core/run.ts";
 import { type Tool, ToolError, type ToolReturn } from "../core/tool.ts";
 import type { ToolContext } from "../tools/tool-context.ts";
-import { CWD, shellCwd } from "../tools/tool-state.ts";
+import { CWD } from "../tools/tool-state.ts";
 import { applyChanges, changesSince, makeFolder, snapshot, withTexts } from "./scratch.ts";
 import { canonical } from "./canonical.ts";
 import { differs } from "./drift/difference.ts";
 import type { ToolDrift } from "./drift/drift.ts";
 import type { ToolFact } from "../log/entry.ts";
-import { failureOf, output, plainJson, resultOf } from "../log/logged-tools.ts";
+import { type BegunCall, failureOf, output, plainJson, resultOf, type ToolSteps } from "../log/tool-step.ts";
 import type { Program } from "./match-call.ts";
 import { normalised } from "./normalise.ts";
 import type { Mask } from "./redact/mask.ts";
+import { laneBelow } from "./tape.ts";
+import type { TapeLane } from "./tape-lane.ts";
+import type { TapeSession } from "./tape-session.ts";
 
-/** What the tools of a lane are given of its recording or replay. */
-export interface ToolTape {
+/** The calls of a lane on a tape: recorded, or served; to verify or renew it the tools run too. */
+export class TapeTools implements ToolSteps {
   readonly lane: string;
-  readonly root: string;
-  /** Whether results are written down; the agent's own clock is moved either way. */
-  readonly record: boolean;
-  /** Whether recorded results are served; with `verify` and `update` the tools run too. */
-  readonly serve: "no" | "recorded" | "verify" | "update";
-  readonly mask: Mask;
-  /** What was recorded of a call, by its id: of one that was made more than once, what came next. */
-  readonly next: (toolUseId: string) => ToolFact | undefined;
-  /** Whether a call that has no result on the tape was never made: a replay that serves tools must not make it. */
-  readonly lacks: (toolUseId: string) => boolean;
-  /** Whether the run has left what was recorded: a call is another one then, even of the same id. */
-  readonly isOver: () => boolean;
-  readonly note: (fact: ToolFact) => void;
-  /** Makes those changes of a call that no later one has made already. */
-  readonly change: (fact: ToolFact, apply: (files: NonNullable<ToolFact["files"]>) => Promise<void>) => Promise<void>;
-  readonly verification: Verification | undefined;
-  /** A call that runs alone has ended. */
-  readonly ended: () => void;
-  /** Waits for the run to be aborted, as it was recorded. */
-  readonly untilAborted: (signal: AbortSignal, ms: number) => Promise<void>;
-}
+  readonly #session: TapeSession;
+  readonly #of: TapeLane;
+  readonly #verification: Verification | undefined;
+  /** What was recorded of each call, by its id. */
+  readonly #known = new Map<string, ToolFact[]>();
 
-/** A tool whose calls are recorded or served. The model sees the same tool. */
-export function tapedTool(tool: Tool, tape: ToolTape): Tool {
-  const alone = tool.effect === "write" && !tool.parallel;
-  if (tool.effect !== "write" && !tape.record && tape.serve === "no") return tool;
-  const run = async (input: unknown, context: ToolContext): Promise<ToolReturn> => {
-    try {
-      const fact = tape.serve === "no" || tape.isOver() ? undefined : tape.next(context.toolUseId);
-      if (fact && tape.serve === "verify") {
-        const real = await reallyRun(tool, input, context);
-        // An aborted call has no result to compare.
-        if (!context.signal.aborted) tape.verification?.result(tool.name, context.toolUseId, fact.result, real);
-        const { response } = real;
-        return output({ ...(response !== undefined && { response }), ...tape.mask.off(fact.result) });
-      }
-      if (fact && tool.effect !== "none") {
-        if (tape.serve === "recorded") return await serve(fact, input, context, tape);
-        if (isFor(fact, input, tape)) {
-          // What follows may build on what the tool does; a tape is renewed from its first difference on, not from here.
-          await reallyRun(tool, input, context);
-          tape.note(fact);
-          return output(tape.mask.off(fact.result));
-        }
-      }
-      if (!fact && tool.effect === "write" && tape.lacks(context.toolUseId)) {
-        throw new ToolError(`Cannot replay ${tool.name} as the recorded run never made this call: nothing was run`, {
-          code: "tape_drift",
-        });
-      }
-      return tape.record ? await record(tool, input, context, tape) : await tool.run(input, context);
-    } finally {
-      if (alone) tape.ended();
+  constructor(session: TapeSession, lane: TapeLane, verification: Verification | undefined) {
+    this.lane = lane.name;
+    this.#session = session;
+    this.#of = lane;
+    this.#verification = verification;
+    for (const fact of session.program?.tape.tools ?? []) {
+      if (fact.lane === lane.name) this.#known.set(fact.tool, [...this.#known.get(fact.tool) ?? [], fact]);
     }
-  };
-  return { ...tool, run };
-}
+  }
 
-/** Runs a call and notes its result. One that starts agents is not noted: they have lanes of their own, so it runs again on replay. */
-async function record(tool: Tool, input: unknown, context: ToolContext, tape: ToolTape): Promise<ToolReturn> {
-  const began = performance.now();
-  const given = tape.mask.on(plainJson(input));
-  const before = tool.effect === "write" ? snapshot(tape.root) : undefined;
-  const { spawn, state, signal, cwd: place } = context;
-  let spawned = false;
-  const watched = !spawn ? context : {
-    ...context,
-    spawn: (request: Parameters<typeof spawn>[0]) => {
-      spawned = true;
-      return spawn(request);
-    },
-  };
-  const note = (result: ToolFact["result"]) => {
-    if (spawned) return;
-    const files = before ? withTexts(changesSince(tape.root, before), tape.mask.on) : {};
-    const cwd = shellCwd(state);
-    tape.note({
-      tool: context.toolUseId,
-      lane: tape.lane,
-      name: tool.name,
-      effect: tool.effect,
-      ...(tool.parallel && { parallel: true }),
-      input: given,
-      result: tape.mask.on(result),
-      ...(Object.keys(files).length > 0 && { files }),
-      ...(cwd !== undefined && cwd !== place && { cwd: tape.mask.on(cwd) }),
-      ...(signal.aborted && { aborted: true }),
-      ms: Math.round(performance.now() - began),
-    });
-  };
-  try {
-    const returned = await tool.run(input, watched);
-    note(resultOf(returned));
-    return returned;
-  } catch (error) {
-    note(failureOf(error));
-    throw error;
+  async serve(tool: Tool, input: unknown, context: ToolContext): Promise<ToolReturn | undefined> {
+    const session = this.#session;
+    const { mode } = session;
+    const fact = this.#next(context.toolUseId);
+    if (fact && mode === "verify") {
+      const real = await reallyRun(tool, input, context);
+      // An aborted call has no result to compare.
+      if (!context.signal.aborted) this.#verification?.result(tool.name, context.toolUseId, fact.result, real);
+      const { response } = real;
+      return output({ ...(response !== undefined && { response }), ...session.mask.off(fact.result) });
+    }
+    if (fact && tool.effect !== "none") {
+      if (mode !== "update") return await this.#recorded(fact, input, context);
+      if (this.#isFor(fact, input)) {
+        // What follows may build on what the tool does; a tape is renewed from its first difference on, not from here.
+        await reallyRun(tool, input, context);
+        session.recording.line(fact);
+        return output(session.mask.off(fact.result));
+      }
+    }
+    if (!fact && tool.effect === "write" && this.#lacks(context.toolUseId)) {
+      throw new ToolError(`Cannot replay ${tool.name} as the recorded run never made this call: nothing was run`, {
+        code: "tape_drift",
+      });
+    }
+    return undefined;
+  }
+
+  /** What came next of a call that was made more than once. A run that has left its tape makes other calls, even of the same id. */
+  #next(toolUseId: string): ToolFact | undefined {
+    if (this.#session.mode === "update" && this.#of.clock.isLive) return undefined;
+    const queue = this.#known.get(toolUseId);
+    return queue && queue.length > 1 ? queue.shift() : queue?.[0];
+  }
+
+  /** Whether a call that has no result on the tape was never made: a replay that serves tools must not make it. */
+  #lacks(toolUseId: string): boolean {
+    const { isOffline, faults, program } = this.#session;
+    if (!isOffline || faults || !program!.tape.header.tools) return false;
+    // What starts agents is not on a tape: they are.
+    return !program!.tape.clocks.some(({ clock }) => clock === laneBelow(this.lane, toolUseId));
+  }
+
+  #isFor({ input: recorded }: ToolFact, input: unknown): boolean {
+    return canonical(this.#session.mask.on(plainJson(input))) === canonical(recorded);
+  }
+
+  async #recorded(fact: ToolFact, input: unknown, { state, signal }: ToolContext): Promise<ToolReturn> {
+    const { mask, root, served } = this.#session;
+    const { name, result, cwd, aborted, ms } = fact;
+    if (!this.#isFor(fact, input)) {
+      const { path } = differs(fact.input, mask.on(plainJson(input)), "input")!;
+      throw new ToolError(
+        `Cannot replay ${name} as its ${path} is not the recorded one: run it for real, or record again`,
+        { code: "tape_drift" },
+      );
+    }
+    if (aborted) await this.#of.untilAborted(signal, ms);
+    // Those changes that no later call has made already.
+    if (fact.files) await served.change(fact, (files) => applyChanges(root, withTexts(files, mask.off)));
+    if (cwd !== undefined) {
+      const place = mask.off(cwd);
+      await makeFolder(root, place);
+      state.set(CWD, () => place);
+    }
+    return output(mask.off(result));
+  }
+
+  /** One that starts agents is not noted: they have lanes of their own, so it runs again on replay. */
+  begins({ effect }: Tool, given: unknown): BegunCall | undefined {
+    const { recordsTools, recording, root } = this.#session;
+    if (!recordsTools) return undefined;
+    const { on } = this.#session.mask;
+    const input = on(plainJson(given));
+    const before = effect === "write" ? snapshot(root) : undefined;
+    return {
+      note: ({ spawned, cwd, ...fact }) => {
+        if (spawned) return;
+        const files = before ? withTexts(changesSince(root, before), on) : {};
+        recording.line({
+          ...fact,
+          input,
+          result: on(fact.result),
+          ...(Object.keys(files).length > 0 && { files }),
+          ...(cwd !== undefined && { cwd: on(cwd) }),
+        });
+      },
+    };
+  }
+
+  ended(): void {
+    this.#of.clock.nextStep();
   }
 }
 
 /** A call with all of its texts changed, those of its files too. */
 export function withOtherTexts({ files, ...fact }: ToolFact, change: <T>(value: T) => T): ToolFact {
   return { ...change(fact), ...(files && { files: withTexts(files, change) }) };
-}
-
-function isFor({ input: recorded }: ToolFact, input: unknown, tape: ToolTape): boolean {
-  return canonical(tape.mask.on(plainJson(input))) === canonical(recorded);
-}
-
-async function serve(
-  fact: ToolFact,
-  input: unknown,
-  { state, signal }: ToolContext,
-  tape: ToolTape,
-): Promise<ToolReturn> {
-  const { name, result, cwd, aborted, ms } = fact;
-  if (!isFor(fact, input, tape)) {
-    const { path } = differs(fact.input, tape.mask.on(plainJson(input)), "input")!;
-    throw new ToolError(
-      `Cannot replay ${name} as its ${path} is not the recorded one: run it for real, or record again`,
-      {
-        code: "tape_drift",
-      },
-    );
-  }
-  if (aborted) await tape.untilAborted(signal, ms);
-  if (fact.files) await tape.change(fact, (files) => applyChanges(tape.root, withTexts(files, tape.mask.off)));
-  if (cwd !== undefined) {
-    const place = tape.mask.off(cwd);
-    await makeFolder(tape.root, place);
-    state.set(CWD, () => place);
-  }
-  return output(tape.mask.off(result));
 }
 
 async function reallyRun(tool: Tool, input: unknown, context: ToolContext): Promise<ToolFact["result"]> {

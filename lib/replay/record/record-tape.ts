@@ -23,7 +23,8 @@ export interface LiveCall {
 
 /** What a recording learns from the wire. */
 export interface WireFacts {
-  url(url: string): void;
+  /** Where a request goes. */
+  went(url: string): void;
   requestHeaders(headers: Headers): void;
   responseHeaders(headers: Headers): void;
   /** Fields of a request that were changed on the way. */
@@ -71,7 +72,7 @@ async function* overWire(
 ): AsyncGenerator<ModelEvent> {
   const listener: WireListener = {
     request(url, headers, written, body) {
-      facts.url(url);
+      facts.went(url);
       facts.requestHeaders(headers);
       const sent = changedOnTheWay(written, body);
       const betas = (request.params?.betas ?? []) as readonly string[];

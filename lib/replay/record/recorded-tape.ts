@@ -8,7 +8,7 @@ import { differs } from "../drift/difference.ts";
 import type { Mask } from "../redact/mask.ts";
 import type { TapeOptions } from "../tape-options.ts";
 import { finishedCalls } from "./record-tape.ts";
-import type { Recording } from "./recording.ts";
+import type { Recording, SeenWire } from "./recording.ts";
 import type { Call, Tape, TapeRequest } from "../tape.ts";
 
 /**
@@ -40,7 +40,8 @@ export function refusal(
 
 /** The header of a new tape. */
 export function headerOf(
-  { seen: { url, answer, sdk, api }, chosen, hooks, permissions, sandbox }: Recording,
+  { known }: Recording,
+  { url, answer, sdk, api }: SeenWire,
   seed: string,
   epoch: number,
   { path, agent, project, tools = false, normalise = [] }: TapeOptions,
@@ -60,10 +61,7 @@ export function headerOf(
     },
     ...(agent !== undefined && { agent }),
     ...(isElsewhere && { project: relative(realOr(path), realOr(project)) }),
-    ...(chosen.size > 0 && { chosen: [...chosen] }),
-    ...(hooks.length > 0 && { hooks }),
-    ...(permissions && { permissions }),
-    ...(sandbox && { sandbox }),
+    ...Object.fromEntries(Object.entries(known).filter(([, value]) => !Array.isArray(value) || value.length > 0)),
     tools,
     ...(normalise.length > 0 && { normalise }),
   };
@@ -94,20 +92,23 @@ export function tapeOf(
     ...mask.on(head),
     messages: messages.map(message),
   });
+  const { prompt, tool, inbox, refused, asked, said, memory, git, file } = recording.lines;
+  const models = Object.fromEntries(prompt.flatMap(({ model }, i) => model === undefined ? [] : [[i, model]]));
   return {
     header,
-    prompts: mask.on(recording.prompts),
-    ...(Object.keys(recording.models).length > 0 && { models: recording.models }),
+    prompts: mask.on(prompt.map((one) => one.prompt as string)),
+    ...(Object.keys(models).length > 0 && { models }),
     calls: finishedCalls(recording.calls, kept, mask, request),
-    tools: ordered(recording.tools),
+    tools: ordered(tool),
     clocks,
-    inboxes: recording.inboxes,
-    ...(recording.refusals.length > 0 && { refusals: mask.on(recording.refusals) }),
-    ...(recording.answers.length > 0 && { answers: mask.on(recording.answers) }),
-    ...(recording.said.length > 0 && { said: mask.on(recording.said) }),
-    ...(recording.memory && { memory: mask.on(recording.memory) }),
-    ...(recording.git !== undefined && { git: mask.on(recording.git) }),
-    ...(recording.files.size > 0 && { files: mask.on(Object.fromEntries([...recording.files].sort(byPath))) }),
+    inboxes: inbox,
+    ...(refused.length > 0 && { refusals: mask.on(refused) }),
+    ...(asked.length > 0 && { answers: mask.on(asked) }),
+    ...(said.length > 0 && { said: mask.on(said) }),
+    ...(memory.length > 0 && { memory: mask.on(memory.at(-1)!) }),
+    ...(git.length > 0 && { git: mask.on(git.at(-1)!.git) }),
+    ...(file.length > 0 &&
+      { files: mask.on(Object.fromEntries(file.map((one) => [one.file, one.text] as const).sort(byPath))) }),
     ...(stop !== undefined && { end: { end: stop, ...(files && { files: mask.on(files) }) } }),
   };
 }

@@ -1,44 +1,45 @@
-import type { Block } from "../../core/messages.ts";
-import type { AnswerFact, Header, InboxFact, MemoryFact, RefusalFact, SaidFact, ToolFact } from "../../log/entry.ts";
-import type { LiveCall, WireFacts } from "./record-tape.ts";
 import { workspacePath } from "../../files/confine.ts";
+import { type EntryOf, kindOf, type LogEntry } from "../../log/entry.ts";
 import type { SecretKind } from "../redact/secrets.ts";
 import { withOtherTexts } from "../tape-tools.ts";
+import type { LiveCall, WireFacts } from "./record-tape.ts";
+
+const KINDS = ["prompt", "tool", "inbox", "refused", "asked", "said", "memory", "git", "file"] as const;
+type Lines = { readonly [Kind in typeof KINDS[number]]: EntryOf<Kind>[] };
+
+/** What a session notes of a run while it happens. Nothing is masked before the end, when `recorded-tape.ts` makes a tape of it. */
+export class Recording {
+  readonly calls: LiveCall[] = [];
+  readonly lines = Object.fromEntries(KINDS.map((kind) => [kind, []])) as unknown as Lines;
+  /** What the tape's first line says of the run. */
+  readonly known: EntryOf<"also">["also"] = {};
+  /** Whether a person ended one of the session's runs. */
+  isInterrupted = false;
+
+  line(entry: LogEntry): void {
+    this.lines[kindOf(entry) as keyof Lines].push(entry as never);
+  }
+
+  also(known: EntryOf<"also">["also"]): void {
+    Object.assign(this.known, known);
+  }
+
+  /** Changes all texts of tool calls, which are masked as they are noted: what is known only now is to be taken out too. */
+  changeTools(change: <T>(value: T) => T): void {
+    const { tool } = this.lines;
+    tool.splice(0, Infinity, ...tool.map((fact) => withOtherTexts(fact, change)));
+  }
+}
 
 /** What is known of the wire a run went over. */
-interface SeenWire {
+export class SeenWire implements WireFacts {
   url?: string;
   /** Whether anything answered, and the first answer's id. */
   answer?: { readonly requestId: string | null };
   sdk?: string;
   api?: string;
-}
-
-/** What a session notes of a run while it happens. Nothing is masked before the end, when `recorded-tape.ts` makes a tape of it. */
-export class Recording {
-  readonly calls: LiveCall[] = [];
-  readonly tools: ToolFact[] = [];
-  readonly prompts: (string | readonly Block[])[] = [];
-  readonly models: { [prompt: number]: string } = {};
-  readonly inboxes: InboxFact[] = [];
-  readonly refusals: RefusalFact[] = [];
-  readonly answers: AnswerFact[] = [];
-  readonly said: SaidFact[] = [];
-  /** What the run chose in place of its agent. */
-  readonly chosen = new Set<string>();
-  /** The files of the agent's own hook folders, by name. */
-  hooks: readonly string[] = [];
-  /** By what calls were decided, masked. */
-  permissions?: Header["permissions"];
-  sandbox?: Header["sandbox"];
-  memory?: MemoryFact;
-  git?: string;
-  readonly files = new Map<string, string>();
-  /** Whether a person ended one of the session's runs. */
-  isInterrupted = false;
-  readonly seen: SeenWire = {};
   /** Fields of requests that middleware or headers of the model changed. */
-  readonly changed = new Set<string>();
+  readonly fields = new Set<string>();
   readonly #learn: (kind: SecretKind, name: string, value: string) => void;
 
   /** `learn` gets the secrets in headers, which must not be shown anywhere else. */
@@ -46,40 +47,41 @@ export class Recording {
     this.#learn = learn;
   }
 
-  /** Notes what a file of the workspace said when the agent itself first read it. */
-  hasRead(root: string, path: string, text: string): void {
-    const from = workspacePath(root, path);
-    if (from !== undefined && !this.files.has(from)) this.files.set(from, text);
+  went(url: string): void {
+    this.url ??= new URL(url).origin;
   }
 
-  /** Changes all texts of tool calls, which are masked as they are noted: what is known only now is to be taken out too. */
-  changeTools(change: <T>(value: T) => T): void {
-    this.tools.splice(0, Infinity, ...this.tools.map((fact) => withOtherTexts(fact, change)));
+  requestHeaders(headers: Headers): void {
+    this.sdk ??= headers.get("x-stainless-package-version") ?? "unknown";
+    this.api ??= headers.get("anthropic-version") ?? "unknown";
+    const key = headers.get("x-api-key") ?? headers.get("authorization")?.replace(/^Bearer /, "");
+    if (key) this.#learn("key", "api-key", key);
   }
 
-  readonly wireFacts: WireFacts = {
-    url: (url) => {
-      this.seen.url ??= new URL(url).origin;
-    },
-    requestHeaders: (headers) => {
-      this.seen.sdk ??= headers.get("x-stainless-package-version") ?? "unknown";
-      this.seen.api ??= headers.get("anthropic-version") ?? "unknown";
-      const key = headers.get("x-api-key") ?? headers.get("authorization")?.replace(/^Bearer /, "");
-      if (key) this.#learn("key", "api-key", key);
-    },
-    changed: (fields) => {
-      for (const field of fields) this.changed.add(field);
-    },
-    responseHeaders: (headers) => {
-      this.seen.answer ??= { requestId: headers.get("request-id") };
-      for (const name of ["anthropic-organization-id", "anthropic-workspace-id"]) {
-        const id = headers.get(name);
-        if (id) this.#learn("organisation", name, id);
-      }
-      for (const cookie of headers.getSetCookie()) {
-        const value = /^[^=]*=([^;]+)/.exec(cookie)?.[1];
-        if (value) this.#learn("cookie", "set-cookie", value);
-      }
-    },
+  changed(fields: readonly string[]): void {
+    for (const field of fields) this.fields.add(field);
+  }
+
+  responseHeaders(headers: Headers): void {
+    this.answer ??= { requestId: headers.get("request-id") };
+    for (const name of ["anthropic-organization-id", "anthropic-workspace-id"]) {
+      const id = headers.get(name);
+      if (id) this.#learn("organisation", name, id);
+    }
+    for (const cookie of headers.getSetCookie()) {
+      const value = /^[^=]*=([^;]+)/.exec(cookie)?.[1];
+      if (value) this.#learn("cookie", "set-cookie", value);
+    }
+  }
+}
+
+/** Notes what each file of a workspace said when the agent itself first read it. */
+export function filesRead(root: string, line: (entry: EntryOf<"file">) => void): (path: string, text: string) => void {
+  const read = new Set<string>();
+  return (path, text) => {
+    const file = workspacePath(root, path);
+    if (file === undefined || read.has(file)) return;
+    read.add(file);
+    line({ file, text });
   };
 }

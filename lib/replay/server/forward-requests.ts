@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { thrownWords } from "../../core/thrown.ts";
 import { type Chunk, framesOf } from "../frames.ts";
 import { headersNamed } from "../record/record-tape.ts";
-import { Recording } from "../record/recording.ts";
+import { SeenWire } from "../record/recording.ts";
 import type { Redactor } from "../redact/redact.ts";
 import { type Attempt, KEPT_HEADERS } from "../tape.ts";
 import { asksModel } from "./api.ts";
@@ -27,9 +27,10 @@ export class Recorder {
   readonly exchanges: Exchange[] = [];
   readonly began: number = Date.now();
   readonly mcp: McpRecorder;
+  /** What answered, as far as the wire shows. */
+  readonly seen: SeenWire;
   readonly #upstreams: Upstreams;
   readonly #secret: Redactor["learn"];
-  readonly #recording: Recording;
   readonly #underWay = new Set<Promise<void>>();
 
   /** `secret` gets what must not be shown on a tape. */
@@ -37,12 +38,7 @@ export class Recorder {
     this.#upstreams = upstreams;
     this.#secret = secret;
     this.mcp = new McpRecorder(secret);
-    this.#recording = new Recording(secret);
-  }
-
-  /** What answered, as far as the wire shows. */
-  get seen(): Recording["seen"] {
-    return this.#recording.seen;
+    this.seen = new SeenWire(secret);
   }
 
   /** Waits a moment for answers that are under way: the program that asked for them has ended. */
@@ -100,8 +96,8 @@ export class Recorder {
     const took = Math.round(performance.now() - began);
     exchange.attempt = { ...(answered && answerOf(answered, chunks)), ...broken, took };
     if (answered) {
-      this.#recording.wireFacts.url(url);
-      this.#recording.wireFacts.responseHeaders(answered.headers);
+      this.seen.went(url);
+      this.seen.responseHeaders(answered.headers);
     } else if (!gone.signal.aborted) {
       const why = `Cannot reach ${new URL(url).origin}: ${broken!.why}`;
       exchange.attempt = { status: 502, body: why, took };
@@ -110,7 +106,7 @@ export class Recorder {
   }
 
   #learn(headers: Incoming["headers"], query: string): void {
-    this.#recording.wireFacts.requestHeaders(new Headers(headers));
+    this.seen.requestHeaders(new Headers(headers));
     for (const key of [headers["x-goog-api-key"], new URLSearchParams(query).get("key")]) {
       if (key) this.#secret("key", "api-key", key);
     }

@@ -1,63 +1,52 @@
-import type { Json } from "../core/messages.ts";
+import { type Json, text } from "../core/messages.ts";
 import { thrownWords } from "../core/thrown.ts";
-import { text } from "../core/messages.ts";
 import { type Tool, ToolError, type ToolOutput, type ToolReturn } from "../core/tool.ts";
 import type { ToolContext } from "../tools/tool-context.ts";
-import { CWD, shellCwd } from "../tools/tool-state.ts";
+import { shellCwd } from "../tools/tool-state.ts";
 import type { ToolFact } from "./entry.ts";
-import type { RunLog } from "./run-log.ts";
 
-/** What the tools of a lane are given of its log. */
-interface ToolLog {
-  readonly log: RunLog;
+/** How the calls of a lane are served, or made and written down. */
+export interface ToolSteps {
   readonly lane: string;
-  /** Whether a call that was cut off runs again. */
-  readonly again: boolean;
-  /** What is done now was never logged. */
-  readonly leave: () => void;
+  /** What takes the place of a call; undefined: it is made. */
+  serve(tool: Tool, input: unknown, context: ToolContext): ToolReturn | undefined | Promise<ToolReturn | undefined>;
+  /** A call begins; undefined if nothing is written of it. */
+  begins(tool: Tool, input: unknown, context: ToolContext): BegunCall | undefined;
   /** A call that runs alone has ended. */
-  readonly ended: () => void;
+  ended(): void;
 }
 
-/** A tool whose calls are logged, and served if the log has them. The model sees the same tool. */
-export function loggedTool(tool: Tool, { log, lane, again, leave, ended }: ToolLog): Tool {
+export interface BegunCall {
+  /** What came of it. */
+  note(fact: ToolFact): void;
+  /** How it is made. @default as always */
+  readonly made?: (run: () => ToolReturn | Promise<ToolReturn>) => Promise<ToolReturn>;
+}
+
+/** A tool whose calls are steps. The model sees the same tool. */
+export function steppedTool(tool: Tool, steps: ToolSteps): Tool {
   const alone = tool.effect === "write" && !tool.parallel;
   const run = async (input: unknown, context: ToolContext): Promise<ToolReturn> => {
     try {
-      const { toolUseId: id } = context;
-      const known = log.past?.tool(lane, id);
-      if (known && !known.spawned) return served(known, context, log);
-      const hadBegun = tool.effect === "write" && log.past?.hasBegun(lane, id);
-      if (!known) leave();
-      if (tool.effect === "write") log.line({ begun: id, lane }, "written");
-      const wasCut = hadBegun && !known;
-      return await logged(tool, input, context, { log, lane }, wasCut ? again ? marked : cutOff : undefined);
+      const asked = steps.serve(tool, input, context);
+      const served = asked instanceof Promise ? await asked : asked;
+      if (served !== undefined) return served;
+      const begun = steps.begins(tool, input, context);
+      return await (begun ? noted(tool, input, context, steps.lane, begun) : tool.run(input, context));
     } finally {
-      if (alone) ended();
+      if (alone) steps.ended();
     }
   };
   return { ...tool, run };
 }
 
-/** A call that a process began which then ended: the model has to look what has become of it. */
-function cutOff(): never {
-  throw new ToolError("The run was ended before this call's result was written: it may have happened or not");
-}
-
-function served(fact: ToolFact, { state }: ToolContext, log: RunLog): ToolReturn {
-  const { result, cwd } = fact;
-  log.tool(fact);
-  if (cwd !== undefined) state.set(CWD, () => cwd);
-  return output(result);
-}
-
-/** Runs a call and writes down what came of it. */
-async function logged(
+/** Makes a call and writes down what came of it. */
+async function noted(
   tool: Tool,
   input: unknown,
   context: ToolContext,
-  { log, lane }: Pick<ToolLog, "log" | "lane">,
-  change?: (run: () => ToolReturn | Promise<ToolReturn>) => Promise<ToolReturn>,
+  lane: string,
+  begun: BegunCall,
 ): Promise<ToolReturn> {
   const began = performance.now();
   const { spawn, state, signal, cwd: place } = context;
@@ -71,7 +60,7 @@ async function logged(
   };
   const note = (result: ToolFact["result"]) => {
     const cwd = shellCwd(state);
-    log.tool({
+    begun.note({
       tool: context.toolUseId,
       lane,
       name: tool.name,
@@ -87,7 +76,7 @@ async function logged(
   };
   try {
     const run = () => tool.run(input, watched);
-    const returned = await (change ? change(run) : run());
+    const returned = await (begun.made ? begun.made(run) : run());
     note(resultOf(returned));
     return returned;
   } catch (error) {
@@ -97,16 +86,17 @@ async function logged(
 }
 
 /** Says in a result that its effect may have happened twice. */
-async function marked(run: () => ToolReturn | Promise<ToolReturn>): Promise<ToolReturn> {
+export async function marked(run: () => ToolReturn | Promise<ToolReturn>): Promise<ToolReturn> {
   const returned = await run();
   const { content, ...rest } = isOutput(returned) ? returned : { content: returned };
-  return {
-    ...rest,
-    content: typeof content === "string" ? `${content}\n\n${RAN_AGAIN}` : [...content, text(RAN_AGAIN)],
-  };
+  return { ...rest, content: withMark(content) };
 }
 
-export const RAN_AGAIN =
+export function withMark(content: ToolOutput["content"]): ToolOutput["content"] {
+  return typeof content === "string" ? `${content}\n\n${RAN_AGAIN}` : [...content, text(RAN_AGAIN)];
+}
+
+const RAN_AGAIN =
   "[This call ran again: a process ended while it ran this call before, so its effect may have happened twice]";
 
 function isOutput(returned: ToolReturn): returned is ToolOutput {
