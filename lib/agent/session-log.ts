@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, realpathSync, rmSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isBlank, type Prompt, promptText } from "../core/messages.ts";
 import type { ModelParams } from "../core/model.ts";
 import type { SessionState } from "../core/run.ts";
 import type { RunEvent } from "../core/run-events.ts";
-import { privateDir, stateDir } from "../files/state-dir.ts";
+import { logsDir, stateDir } from "../files/state-dir.ts";
 import { crochetVersion, runtimeVersion } from "../runtime/version.ts";
 import type { AnswerFact, LogEntry } from "../log/entry.ts";
 import { plain } from "../log/hook-step.ts";
@@ -14,9 +14,9 @@ import { isNoted } from "../log/log-lines.ts";
 import { answersOf, noteOwnLog, sweepLogs } from "../log/own.ts";
 import type { Past } from "../log/past.ts";
 import { RunLog } from "../log/run-log.ts";
+import { filesRead } from "../log/tool-step.ts";
 import type { PermissionAsker, PermissionReply } from "../permissions/gate.ts";
 import type { SessionRecord } from "../replay/people.ts";
-import { filesRead } from "../replay/record/recording.ts";
 import { LaneClock } from "../replay/tape-clock.ts";
 import { MAIN } from "../replay/tape.ts";
 import { jsonlStore } from "../transcript/jsonl.ts";
@@ -47,8 +47,6 @@ export interface SessionLog extends LoggedSession, SessionRecord {
   close(): Promise<void>;
 }
 
-const projectLogs = (cwd: string): string => join(stateDir(cwd), "runs");
-
 /** Where a session is logged; undefined: nowhere. */
 function folderOf({ from }: AgentOptions, { log, durable, from: own }: RunOptions, cwd: string): string | undefined {
   const { CROCHET_LOG: named = "" } = process.env;
@@ -58,8 +56,8 @@ function folderOf({ from }: AgentOptions, { log, durable, from: own }: RunOption
     throw new TypeError(`Cannot run with '${durable ? "durable" : "from"}' as nothing is logged: ${fix}`);
   }
   if (typeof log === "string") return log;
-  if (named !== "") return resolve(cwd, named);
-  return log === true || durable || own !== undefined || isMain(from) ? privateDir(projectLogs(cwd)) : undefined;
+  const isLogged = named !== "" || log === true || durable || own !== undefined || isMain(from);
+  return isLogged ? logsDir(cwd, process.env, true) : undefined;
 }
 
 function scriptOf(from: string): string {
@@ -196,7 +194,7 @@ async function sessionLog({ files, known, past, options, own, cwd, ...opened }: 
   // Who names the folder knows best whose logs are there.
   if (typeof own.log !== "string") noteOwnLog(files.pathOf!(id), process.env);
   // In a folder that was named there may be other files.
-  if (!swept && opened.folder === projectLogs(cwd)) sweepLogs(files.pathOf!(id), process.env);
+  if (!swept && opened.folder === join(stateDir(cwd), "runs")) sweepLogs(files.pathOf!(id), process.env);
   swept = true;
   const log = new RunLog({ path: files.pathOf!(id), header, past, sync: own.log !== undefined, durable });
   const session: LoggedSession = { log, again: durable, isRuled: false };

@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { stateDir } from "../files/state-dir.ts";
+import { logsDir } from "../files/state-dir.ts";
 import type { Environment } from "../hooks/file/user-places.ts";
 import type { Flags } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
@@ -10,11 +10,6 @@ export function projectOf({ cwd = "." }: Flags["flags"], io: Pick<Io, "cwd">): s
   const path = resolve(io.cwd, String(cwd));
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
   throw new UsageError(`Cannot work in '${path}' as there is no such directory`);
-}
-
-/** The runs of a project: transcripts and logs. */
-export function runsDir(cwd: string, env: Environment): string {
-  return join(stateDir(cwd, env), "runs");
 }
 
 const ENDING = ".jsonl";
@@ -31,7 +26,7 @@ export function rolloutId(path: string): string {
 
 /** The logs of a project's runs. */
 export function rollouts(cwd: string, env: Environment): string[] {
-  const dir = runsDir(cwd, env);
+  const dir = logsDir(cwd, env);
   try {
     return readdirSync(dir)
       .filter((name) => name.endsWith(ENDING) && !name.endsWith(`.rollout${ENDING}`))

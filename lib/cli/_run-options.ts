@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Agent, RunOptions } from "../agent/options.ts";
 import type { Limits } from "../core/limits.ts";
-import { privateDir } from "../files/state-dir.ts";
+import { logsDir } from "../files/state-dir.ts";
 import { noteOwnLog } from "../log/own.ts";
 import { monitored } from "../monitor/own-run.ts";
 import type { PermissionMode } from "../permissions/rules.ts";
@@ -10,7 +10,7 @@ import { findServers, onPromptFor, readConfig } from "./_config.ts";
 import { findHooks, reportUnloaded } from "./_find-hooks.ts";
 import { budgetFlag, type Flags, numberFlag, type Usage } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
-import { projectOf, rolloutId, runsDir } from "./_project.ts";
+import { projectOf, rolloutId } from "./_project.ts";
 import { expectNoJournal, expectOwn, lastId, logMeant, projectStore, rememberedRules } from "./_stored.ts";
 
 /** Part of `--help`: how a person is asked. */
@@ -58,7 +58,7 @@ export async function runOptions(
   const cwd = projectOf(flags, io);
   const { config, found, permissions, model } = await rulesHere({ flags, io, script }, agent);
   const mcp = await findServers(cwd, config, io, flags.trust === true);
-  const runs = privateDir(runsDir(cwd, io.env));
+  const runs = logsDir(cwd, io.env, true);
   const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`));
   const resume = flags.resume === "last" ? lastId(cwd, io.env) : flags.resume as string | undefined;
   if (resume !== undefined) {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { BUILT_IN } from "../runtime/importing.ts";
-import { privateDir } from "../files/state-dir.ts";
+import { privateDir, stateDir } from "../files/state-dir.ts";
 import { type Log, readLog } from "../log/read-log.ts";
 import { promoted } from "../log/promote.ts";
 import { type Fixture, fixtureAt, scriptOnTape } from "../replay/fixture.ts";
@@ -53,7 +53,7 @@ export async function asFixture(path: string, flags: Flags["flags"], io: Io, ver
   expectEnded(log, verb);
   const { cwd } = log.header;
   const folder = mkdtempSync(
-    join(privateDir(join(cwd, ".crochet", "replays")), `${basename(path, ".jsonl").slice(0, 8)}-`),
+    join(privateDir(join(stateDir(cwd, io.env), "replays")), `${basename(path, ".jsonl").slice(0, 8)}-`),
   );
   const { tape } = promoted(log, { header: { agent: agentOnTape(log, folder) }, redact: false });
   const fixture = fixtureAt(folder);

@@ -2,17 +2,18 @@ import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Environment, stateFile, writeWhole } from "../hooks/file/user-places.ts";
 import { isOwnLog } from "../log/own.ts";
+import { logsDir } from "../files/state-dir.ts";
 import { isRule } from "../permissions/parse-rule.ts";
 import { jsonlStore } from "../transcript/jsonl.ts";
 import { readLineLog } from "../transcript/line-log.ts";
 import type { Listed, TranscriptStore } from "../transcript/store.ts";
 import type { Flags } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
-import { newestFirst, rolloutId, rollouts, runMeant, runsDir } from "./_project.ts";
+import { newestFirst, rolloutId, rollouts, runMeant } from "./_project.ts";
 
 /** The transcripts of a project, as `crochet run` keeps them. */
 export function projectStore(cwd: string, env: Environment, warn: (message: string) => void): TranscriptStore {
-  return jsonlStore(runsDir(cwd, env), {
+  return jsonlStore(logsDir(cwd, env), {
     onTorn: (id, bytes) => warn(`The last line of session ${id} was torn by a crash: ${bytes} bytes are left out`),
   });
 }

@@ -9,6 +9,18 @@ export function stateDir(
   return home ? resolve(cwd, home) : join(cwd, ".crochet");
 }
 
+/** Where the runs of a project are logged: a folder that `CROCHET_LOG` names, or one with its state, which can be made. */
+export function logsDir(
+  cwd: string,
+  env: { readonly [name: string]: string | undefined } = process.env,
+  make = false,
+): string {
+  const { CROCHET_LOG: named = "" } = env;
+  if (named !== "" && named !== "off") return resolve(cwd, named);
+  const own = join(stateDir(cwd, env), "runs");
+  return make ? privateDir(own) : own;
+}
+
 /** Makes a folder for state: git ignores it, and so do the agent's own searches. */
 export function privateDir(path: string): string {
   try {

@@ -270,7 +270,7 @@ export const ENTRIES = {
   /** A file of the workspace that the agent itself read, if no other files are kept with the tape. */
   file: { file: text, text },
   /** What each hook said at an event, of those that said something: not compared, but it says why a run differs. */
-  said: { said: list<HookSaid>(), lane: text, event: field<EventName>("a text"), "about?": text },
+  said: { said: list<HookSaid>(), lane: text, step: text, event: field<EventName>("a text"), "about?": text },
   /** How the run ended, and the files it left, by the hash of their bytes. */
   end: { end: text, "files?": textByName },
 

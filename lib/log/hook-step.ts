@@ -17,7 +17,9 @@ export function hookName(run: Run, event: Fired): string {
 }
 
 /** The step in which hooks are asked about an event, as a line has it: in a lane there is no other such. */
-export function hookStep(run: Run, fired: Fired): Pick<EntryOf<"hook">, "hook" | "event" | "about"> {
+export type HookStep = Pick<EntryOf<"hook">, "hook" | "event" | "about">;
+
+export function hookStep(run: Run, fired: Fired): HookStep {
   const { event, tool_use_id: about } = fired as Fired & { tool_use_id?: string };
   const [, name = ""] = hookName(run, fired).split(`hook:${run.agent_id}:`);
   const hook = name.replace(about === undefined ? `:${event}` : `:${event}:${about}`, "");

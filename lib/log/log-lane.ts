@@ -1,6 +1,6 @@
 import { NOTHING } from "../core/fold.ts";
 import type { Model, ModelRequest } from "../core/model.ts";
-import type { AgentSpec, Interceptor, Run } from "../core/run.ts";
+import type { Interceptor, Run } from "../core/run.ts";
 import { ToolError } from "../core/tool.ts";
 import { LaneClock } from "../replay/tape-clock.ts";
 import { type Call, MAIN } from "../replay/tape.ts";

@@ -4,8 +4,7 @@ import type { ModelRequest, Reply } from "../core/model.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { hash, isSame } from "../replay/canonical.ts";
 import { packEvents } from "./pack.ts";
-import { fromModel, isSameHead } from "./logged-request.ts";
-import { type Attempt, MAIN, type TapeEvent } from "../replay/tape.ts";
+import { type Attempt, fromModel, isSameHead, MAIN, type TapeEvent } from "../replay/tape.ts";
 import type { CallError, EntryOf, LogEntry, LoggedEvent, ToolFact } from "./entry.ts";
 
 /** A model call that has ended. */

@@ -4,6 +4,7 @@ import { answerOf, SeamAnswer } from "../replay/tape-answer.ts";
 import type { Call } from "../replay/tape.ts";
 import { type Entry as Said, resumable, transcriptOf } from "../transcript/store.ts";
 import type { ClockFact, EntryOf, LogEntry, ToolFact } from "./entry.ts";
+import type { HookStep } from "./hook-step.ts";
 import { isWhole, Log } from "./read-log.ts";
 
 /** What the log of a session that is resumed has: where it stands, and the steps of a run that was cut off. */
@@ -99,7 +100,7 @@ export class Past {
     return new SeamAnswer(answerOf(call), { signal, clock, isWatched: true });
   }
 
-  hook(lane: string, step: Parameters<typeof hookKey>[1]): EntryOf<"hook"> | undefined {
+  hook(lane: string, step: HookStep): EntryOf<"hook"> | undefined {
     return this.#hooks.get(hookKey(lane, step));
   }
 
@@ -131,7 +132,7 @@ export class Past {
   }
 }
 
-function hookKey(lane: string, { hook, event, about }: Pick<EntryOf<"hook">, "hook" | "event" | "about">): string {
+function hookKey(lane: string, { hook, event, about }: HookStep): string {
   return JSON.stringify([lane, hook, event, about]);
 }
 

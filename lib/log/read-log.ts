@@ -360,9 +360,9 @@ export class Log {
       inboxes: inbox,
       ...(refused.length > 0 && { refusals: refused }),
       ...(asked.length > 0 && { answers: asked }),
-      said: this.parts.hook.flatMap(({ lane, event, about, folded }) => {
+      said: this.parts.hook.flatMap(({ hook: step, lane, event, about, folded }) => {
         const said = hooksSaid(folded);
-        return said.length === 0 ? [] : [{ said, lane, event, ...(about !== undefined && { about }) }];
+        return said.length === 0 ? [] : [{ said, lane, step, event, ...(about !== undefined && { about }) }];
       }),
       ...(memory && { memory }),
       ...(git !== undefined && { git }),

@@ -3,7 +3,8 @@ import { thrownWords } from "../core/thrown.ts";
 import { type Tool, ToolError, type ToolOutput, type ToolReturn } from "../core/tool.ts";
 import type { ToolContext } from "../tools/tool-context.ts";
 import { shellCwd } from "../tools/tool-state.ts";
-import type { ToolFact } from "./entry.ts";
+import { workspacePath } from "../files/confine.ts";
+import type { EntryOf, ToolFact } from "./entry.ts";
 
 /** How the calls of a lane are served, or made and written down. */
 export interface ToolSteps {
@@ -140,4 +141,15 @@ export function output({ content, is_error, response, wait, threw }: ToolFact["r
 
 export function plainJson(value: unknown): Json {
   return JSON.parse(JSON.stringify(value) ?? "null");
+}
+
+/** Notes what each file of a workspace said when the agent itself first read it. */
+export function filesRead(root: string, line: (entry: EntryOf<"file">) => void): (path: string, text: string) => void {
+  const read = new Set<string>();
+  return (path, text) => {
+    const file = workspacePath(root, path);
+    if (file === undefined || read.has(file)) return;
+    read.add(file);
+    line({ file, text });
+  };
 }

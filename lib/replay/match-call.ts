@@ -5,8 +5,7 @@ import type { ToolFact } from "../log/entry.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { namesPlace } from "./redact/places.ts";
 import { isRedacted, placeholdersIn } from "./redact/redact.ts";
-import { fromModel, isSameHead } from "../log/logged-request.ts";
-import type { Call, Tape } from "./tape.ts";
+import { type Call, fromModel, isSameHead, type Tape } from "./tape.ts";
 
 /** A position in a conversation: one node for each chain of head and messages that was recorded. */
 interface TapeNode {

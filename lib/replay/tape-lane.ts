@@ -2,7 +2,6 @@ import { abortedError } from "../http/errors.ts";
 import { wireOf } from "../anthropic/anthropic-model.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Spent } from "../core/limits.ts";
-import type { Fired } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
 import type { AgentSpec, Interceptor } from "../core/run.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
@@ -10,16 +9,15 @@ import type { Tool } from "../core/tool.ts";
 import { type Difference, differs, explain } from "./drift/difference.ts";
 import { LaneClock } from "./tape-clock.ts";
 import type { Divergence, ToolDrift } from "./drift/drift.ts";
-import type { HookSaid, LogEntry, SaidFact } from "../log/entry.ts";
-import { hooksSaid } from "../log/hook-step.ts";
+import type { LogEntry, SaidFact } from "../log/entry.ts";
+import { hooksSaid, type HookStep, hookStep } from "../log/hook-step.ts";
 import { Lane } from "../log/lane.ts";
 import type { ToolSteps } from "../log/tool-step.ts";
 import { LaneMatcher } from "./match-call.ts";
 import { IS_REFUSED, laneRefusals } from "./people.ts";
 import { failing, ROUNDED, SeamAnswer } from "./tape-answer.ts";
-import { fromModel } from "../log/logged-request.ts";
+import { type Call, fromModel } from "./tape.ts";
 import type { TapeSession } from "./tape-session.ts";
-import type { Call } from "./tape.ts";
 import { TapeTools, Verification } from "./tape-tools.ts";
 
 /** One agent on a tape: it answers what was recorded, hooks are asked again; what it lacks is drift, or recorded. */
@@ -30,7 +28,7 @@ export class TapeLane extends Lane {
   readonly #verification: Verification | undefined;
   readonly #refusals: ReturnType<typeof laneRefusals>;
   /** What its hooks said when it was recorded. */
-  readonly #said: SaidFact[] | undefined;
+  readonly #said: readonly SaidFact[] | undefined;
   /** The lanes of agents it has started that work. */
   readonly #below = new Set<TapeLane>();
   /** Whether no agent of it is working: it has ended, waits to be ended, or only hooks are left. */
@@ -77,6 +75,7 @@ export class TapeLane extends Lane {
     const { faults } = this.#session;
     this.#isAtRest = false;
     faults?.meet(agent.tools);
+    this.#session.hooks ??= agent.hooks;
     // Agents below have the hooks of the one above them.
     return super.spec(faults && !this.#above ? { ...agent, hooks: faults.seams.hooks(agent.hooks) } : agent);
   }
@@ -94,35 +93,32 @@ export class TapeLane extends Lane {
       isOrdered: true,
       refusals: this.#refusals,
       ...((this.#said ?? this.#notesHooks) &&
-        { hooks: async (run, event, next) => this.#heard(event, await ask(run, event, next)) }),
+        { hooks: async (run, event, next) => this.#heard(hookStep(run, event), await ask(run, event, next)) }),
       ...(this.#verification && { result: this.#verification.retell }),
     };
   }
 
   /** Compares what hooks say with what they said, until the run leaves its tape. */
-  #heard(event: Fired, folded: Folded): Folded {
-    const about = "tool_use_id" in event ? event.tool_use_id : undefined;
-    const now = hooksSaid(folded);
-    if (this.#notesHooks && now.length > 0) {
-      const at = { lane: this.name, event: event.event, ...(about !== undefined && { about }) };
-      this.line({ said: now, ...at });
+  #heard({ hook: step, event, about }: HookStep, folded: Folded): Folded {
+    const said = hooksSaid(folded);
+    const at = { lane: this.name, step, event, ...(about !== undefined && { about }) };
+    if (this.#notesHooks && said.length > 0) this.line({ said, ...at });
+    if (!this.#said || !this.#isReplayed) return folded;
+    // What says nothing has no line.
+    const fact = this.#said.find((one) => one.step === step && one.event === event && one.about === about);
+    const [was, now] = [fact?.said ?? [], this.#session.mask.on(said)];
+    for (const { hook } of [...was, ...now]) {
+      const [before, is] = [was, now].map((all) => all.find((one) => one.hook === hook));
+      if (differs(before, is, "") === undefined) continue;
+      this.#session.hookDrifts.push({ lane: this.name, event, hook, fact, was: before, is });
+      break;
     }
-    if (this.#said && this.#isReplayed) this.#compareHooks(event, about, this.#session.mask.on(now));
     return folded;
   }
 
   /** Whether what hooks say becomes part of a tape. */
   get #notesHooks(): boolean {
     return this.#session.mode === "record" || this.#session.mode === "update";
-  }
-
-  #compareHooks(event: Fired, about: string | undefined, now: readonly HookSaid[]): void {
-    const at = this.#said!.findIndex((one) => one.event === event.event && one.about === about);
-    // What says nothing has no line.
-    const [was] = at < 0 ? [] : this.#said!.splice(at, 1);
-    const before = was?.said ?? [];
-    const i = [...now, ...before].findIndex((_, i) => differs(before[i], now[i], "") !== undefined);
-    if (i >= 0) this.#session.hookDrifts.push({ lane: this.name, event: event.event, was: before[i], is: now[i] });
   }
 
   protected lower(name: string, by?: { readonly call: string; readonly background: boolean }): TapeLane {

@@ -1,9 +1,8 @@
 import { bodyMessage, bodyParams } from "../anthropic/request-bytes.ts";
 import { isObject } from "../core/json.ts";
 import type { Block, Message } from "../core/messages.ts";
-import { paramsOf, type RequestFields } from "../log/logged-request.ts";
+import { paramsOf, type RequestFields, type TapeRequest } from "./tape.ts";
 import { differs, firstDifference } from "./drift/difference.ts";
-import type { TapeRequest } from "./tape.ts";
 
 /**
  * What the SDK sends, as a tape has it.

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { type AnthropicOptions, offlineWire, type Wire } from "../anthropic/anthropic-model.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Block } from "../core/messages.ts";
+import type { AgentSpec } from "../core/run.ts";
 import {
   causesOf,
   type Divergence,
@@ -12,7 +13,7 @@ import {
   type ToolDrift,
   wholePrice,
 } from "./drift/drift.ts";
-import type { EntryOf, Header, HookSaid, LogEntry, Resumed } from "../log/entry.ts";
+import type { EntryOf, Header, HookSaid, LogEntry, Resumed, SaidFact } from "../log/entry.ts";
 import { TapeDrift, TapeLane } from "./tape-lane.ts";
 import { type Mask, mask } from "./redact/mask.ts";
 import { type Program, programOf, Served, type ToTape } from "./match-call.ts";
@@ -21,9 +22,10 @@ import { normaliserOf, withNormalisers } from "./normalise.ts";
 import { namesPlace, placer, placesHere } from "./redact/places.ts";
 import type { Answers, SessionRecord } from "./people.ts";
 import { readTape, TapeError } from "./read-tape.ts";
-import { filesRead, Recording, SeenWire } from "./record/recording.ts";
+import { Recording, SeenWire } from "./record/recording.ts";
 import { type Redactor, redactor } from "./redact/redact.ts";
 import { answerOf, inOnePiece, type TapeAnswer } from "./tape-answer.ts";
+import { filesRead } from "../log/tool-step.ts";
 import { shortText } from "./drift/drift-report.ts";
 import { type Call, MAIN, type Tape, USER } from "./tape.ts";
 
@@ -47,6 +49,8 @@ export class TapeSession implements SessionRecord {
   readonly toolDrifts: ToolDrift[] = [];
   /** Hooks that say something else than they said, in the order in which they were asked. */
   readonly hookDrifts: HookDrift[] = [];
+  /** The hooks of the agent as it is now. */
+  hooks: AgentSpec["hooks"] | undefined;
   /** Settled once a model is asked: the run has left its tape. */
   readonly hasLeft = Promise.withResolvers<void>();
   /** Whether rules or a person that are not the agent's own may refuse its calls. */
@@ -329,14 +333,25 @@ export class TapeSession implements SessionRecord {
     return { ...rest, source, ...(url !== undefined && { url }), versions };
   }
 
-  /** The first hook that says something else: what differs after it differs for that. */
-  #hookCause(): Divergence[] {
-    const [first] = this.hookDrifts;
+  /** The first hook that says something else, or is gone: what differs after it differs for that. */
+  async #hookCause(): Promise<Divergence[]> {
+    const said = this.program?.tape.said ?? [];
+    if (said.length + this.hookDrifts.length === 0) return [];
+    const names = new Set((await this.hooks?.())?.records.map(({ name }) => name));
+    const gone = said.flatMap(({ lane, event, said: all }, nth) =>
+      all.filter(({ hook }) => !names.has(hook)).map((was): HookDrift & { nth: number } => {
+        return { lane, event, hook: was.hook, was, is: undefined, nth };
+      })
+    );
+    // What was never said has no place.
+    const placed = this.hookDrifts.map((one) => ({ ...one, nth: one.fact ? said.indexOf(one.fact) : Infinity }));
+    const [first] = [...gone, ...placed].sort((a, b) => a.nth - b.nth);
     if (!first) return [];
-    const { lane, event, was, is } = first;
-    const { hook } = (is ?? was)!;
-    const words = !was || was.hook !== hook
+    const { lane, event, hook, was, is } = first;
+    const words = !was
       ? `${hook} says something at ${event}, and did not`
+      : !names.has(hook)
+      ? `${hook} is gone, which said something at ${event}`
       : `${hook} ${is ? "does not say" : "says nothing, and not"} at ${event} what it said`;
     const shown = (said: HookSaid | undefined) => said && this.#search.value(sayingOf(said));
     return [{ cause: "hook", lane, path: hook, words, expected: shown(was), actual: shown(is) }];
@@ -348,7 +363,8 @@ export class TapeSession implements SessionRecord {
     const header = tape?.header ?? await this.#header(kept);
     const stale = kept.filter((call) => call.stale);
     const found = causesOf([...this.#divergences.values()]);
-    const [hook] = found.length > 0 ? this.#hookCause() : [];
+    const causes = await this.#hookCause();
+    const [hook] = found.length > 0 ? causes : [];
     // What the model reads of it is the same change once more.
     const after = found.map(({ expected, actual, ...rest }): Divergence =>
       hook && rest.words.includes(hook.path) ? rest : { ...rest, expected, actual }
@@ -373,7 +389,7 @@ export class TapeSession implements SessionRecord {
         whole: tape ? wholePrice(tape) : priceOf([]),
       },
       notes: [
-        ...(ok ? this.#hookCause().map(({ words }) => `${words}, which the model never reads`) : []),
+        ...(ok ? causes.map(({ words }) => `${words}, which the model never reads`) : []),
         ...(ok || !this.loadsBeside ? [] : hooksAdded(tape?.header, this.known.hooks ?? [])),
       ],
     };
@@ -388,6 +404,9 @@ function isOfUser({ lane }: Call): boolean {
 interface HookDrift {
   readonly lane: string;
   readonly event: string;
+  readonly hook: string;
+  /** What the tape has of the event. */
+  readonly fact?: SaidFact | undefined;
   readonly was: HookSaid | undefined;
   readonly is: HookSaid | undefined;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -234,10 +234,14 @@ test("LOG 18: a transcript of crochet 0.2 is resumed, and becomes a log", async 
   assert.match(readFileSync(join(here.cwd, ".crochet/runs/old-one.jsonl"), "utf8"), /^\{"log":2,/);
 });
 
-test("CROCHET_LOG=off leaves no log; a log that was not written here is looked at and not run", async () => {
+test("CROCHET_LOG names where logs are, or that there are none; a log that was not written here is looked at and not run", async () => {
   using here = project();
   assert.equal((await run(here, ["save it"], { CROCHET_LOG: "off" })).code, 0);
   assert.deepEqual(existsSync(join(here.cwd, ".crochet/runs")) ? logs(here) : [], []);
+  const elsewhere = { CROCHET_LOG: "kept" };
+  assert.equal((await here.crochet(["run", "agent.ts", "save it"], elsewhere)).code, 0);
+  assert.deepEqual(readdirSync(join(here.cwd, "kept")).map((file) => file.endsWith(".jsonl")), [true]);
+  assert.equal((await here.crochet(["replay", "last"], elsewhere)).code, 0);
   await run(here);
   const [name] = logs(here);
   writeFileSync(join(here.cwd, ".crochet/runs/stranger.jsonl"), readFileSync(join(here.cwd, ".crochet/runs", name!)));
@@ -260,4 +264,6 @@ test("a replay never makes a call that a guard denied, once the guard is gone: i
   assert.equal(code, 1, out);
   assert.match(out, /hook: pre-tool-use@Save\.advise\.ts/);
   assert.match(out, /\+ Cannot replay Save as the recorded run never made this call: nothing was run/);
+  rmSync(join(here.cwd, HOOK));
+  assert.match((await here.crochet(["replay", "last"])).out, /hook: pre-tool-use@Save\.advise\.ts is gone/);
 });

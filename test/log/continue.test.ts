@@ -173,18 +173,23 @@ test("a run that is cut off anywhere goes on: nothing that ended is paid or done
 test("a log is a tape: its run is replayed with no model and no tool, all hooks are asked, and nothing drifts", async () => {
   await inFolder(async (dir) => {
     const whole = newWorld();
-    const result = await leader(whole, dir).run("Do it", { log: dir });
-    const log = readLog(join(dir, `${result.id}.jsonl`))!;
+    const first = await leader(whole, dir).open({ log: dir });
+    await first.prompt("Do it");
+    await first.setModel("another");
+    const result = await first.prompt("More");
+    await first.close();
+    const { tape } = readLog(join(dir, `${first.id}.jsonl`))!;
+    assert.deepEqual(tape.models, { 1: "another" });
     const world = newWorld();
     let report: any;
-    const again = await leader(world, dir).run("Do it", {
-      log: false,
-      tape: { tape: log.tape, onReport: (r) => report = r },
-    });
-    assert.deepEqual(report.divergences, []);
-    assert.ok(report.ok);
+    const again = await leader(world, dir).open({ log: false, tape: { tape, onReport: (r) => report = r } });
+    await again.prompt("Do it");
+    await again.setModel("another");
+    assert.deepEqual(plain((await again.prompt("More")).messages), plain(result.messages));
+    await again.close();
+    // What hooks of the agent below said is compared in its lane, and in no other.
+    assert.deepEqual([report.ok, report.divergences, report.notes], [true, [], []]);
     assert.deepEqual({ ...world }, { wrote: [], looked: 0, models: 0, hooks: whole.hooks });
-    assert.deepEqual(plain(again.messages), plain(result.messages));
   });
 });
 
@@ -276,6 +281,6 @@ test("the second run of a resumed session goes on after a cut anywhere, with fai
     });
     for (const prompt of log.prompts) await session.prompt(prompt as string);
     await session.close();
-    assert.deepEqual([report.ok, report.divergences], [true, []]);
+    assert.deepEqual([report.ok, report.divergences, report.notes], [true, [], []]);
   });
 });

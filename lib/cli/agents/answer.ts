@@ -2,7 +2,8 @@ import { answerQuestion, openQuestions } from "../../log/questions.ts";
 import type { PermissionReply } from "../../permissions/gate.ts";
 import { command, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
-import { projectOf, runsDir } from "../_project.ts";
+import { projectOf } from "../_project.ts";
+import { logsDir } from "../../files/state-dir.ts";
 import { plainText } from "../show/text.ts";
 
 const USAGE: Usage = {
@@ -81,7 +82,7 @@ async function onEngine(url: string): Promise<Questions> {
 /** The questions of a project's own durable runs. */
 function ofProject(cwd: string, io: Io): Questions {
   const of = (id: string | undefined) =>
-    openQuestions<Question>(runsDir(cwd, io.env)).filter(({ about }) => id === undefined || about.agent_id === id);
+    openQuestions<Question>(logsDir(cwd, io.env)).filter(({ about }) => id === undefined || about.agent_id === id);
   return {
     open: async (id) => of(id).map(({ about }) => about),
     answer: async (id, reply) => {

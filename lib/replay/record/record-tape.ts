@@ -5,10 +5,9 @@ import { thrownWords } from "../../core/thrown.ts";
 import { errorOf } from "../../log/stream.ts";
 import { type Chunk, framesOf } from "../frames.ts";
 import type { Mask } from "../redact/mask.ts";
-import { fromModel } from "../../log/logged-request.ts";
+import { type Attempt, type Call, fromModel, KEPT_HEADERS, type TapeEvent, type TapeRequest } from "../tape.ts";
 import { changedOnTheWay } from "../tape-request.ts";
 import type { CallError } from "../../log/entry.ts";
-import { type Attempt, type Call, KEPT_HEADERS, type TapeEvent, type TapeRequest } from "../tape.ts";
 
 /** A call while it is recorded; nothing of it is masked yet. */
 export interface LiveCall {

@@ -1,4 +1,3 @@
-import { workspacePath } from "../../files/confine.ts";
 import { type EntryOf, kindOf, type LogEntry } from "../../log/entry.ts";
 import type { SecretKind } from "../redact/secrets.ts";
 import { withOtherTexts } from "../tape-tools.ts";
@@ -73,15 +72,4 @@ export class SeenWire implements WireFacts {
       if (value) this.#learn("cookie", "set-cookie", value);
     }
   }
-}
-
-/** Notes what each file of a workspace said when the agent itself first read it. */
-export function filesRead(root: string, line: (entry: EntryOf<"file">) => void): (path: string, text: string) => void {
-  const read = new Set<string>();
-  return (path, text) => {
-    const file = workspacePath(root, path);
-    if (file === undefined || read.has(file)) return;
-    read.add(file);
-    line({ file, text });
-  };
 }
