@@ -16,6 +16,7 @@ import type { CallMatchers } from "./call-matchers.ts";
 import { type HookMatchers, matchers } from "./matchers.ts";
 import "./preload.ts";
 
+// @ts-ignore: Deno, which checks types here too, does not know it
 declare module "bun:test" {
   interface Matchers<T> extends HookMatchers, CallMatchers {}
 }

@@ -64,12 +64,15 @@ test("a deep link opens a long run at its row", options, async () => {
   assert.deepEqual(trouble, []);
 });
 
-test("the browser's own find reaches a text in a closed row of a long run, and opens the row", options, async () => {
-  const row = viewOf(logOf(LONG), "").rows.find(({ key }) => key === "tool-1804");
-  assert.equal(row?.open, false);
-  // A link to a text finds it as Ctrl+F does.
-  const { page } = await open(longPage(), "#:~:text=NEEDLE-1803");
-  await page.waitForSelector("#tool-1804 > .what > details[open]");
+test("the browser's own find reaches a text in a closed row of a long run", options, async () => {
+  const view = viewOf(
+    logOf(LONG.replace(/("toolu_1807","name":"Grep","outcome":"success","content":".{80})/, "$1crocheted ")),
+    "",
+  );
+  assert.equal(view.rows.find(({ key }) => key === "tool-1808")?.open, false);
+  const { page } = await open(runPage(view));
+  assert.equal(await page.evaluate("find('crocheted')"), true);
+  assert.equal(await page.evaluate("find('crotcheted')"), false);
 });
 
 test(
@@ -176,9 +179,9 @@ test("two runs are drawn beside each other, and a key leads from difference to d
   await page.keyboard.press("x");
   assert.match(await page.textContent(".pair.selected") ?? "", /make test-201.*make check-201/s);
   await page.keyboard.press("o");
-  await page.waitForFunction(() => !document.querySelector(".pair.selected details.row-body[open]"));
+  await page.waitForFunction("!document.querySelector('.pair.selected details.row-body[open]')");
   await page.locator(".pair.selected .row").first().locator(".line").click();
-  await page.waitForFunction(() => document.querySelectorAll(".pair.selected details.row-body[open]").length === 2);
+  await page.waitForFunction("document.querySelectorAll('.pair.selected details.row-body[open]').length === 2");
   await page.click("text=differences only");
   assert.equal(await page.locator(".pair:visible").count(), 2);
   const hash = await page.evaluate<string>("location.hash");
