@@ -337,9 +337,11 @@ export class TapeSession implements SessionRecord {
   async #hookCause(): Promise<Divergence[]> {
     const said = this.program?.tape.said ?? [];
     if (said.length + this.hookDrifts.length === 0) return [];
-    const names = new Set((await this.hooks?.())?.records.map(({ name }) => name));
+    // Hooks that do not load have ended the run, and are not gone.
+    const now = await (async () => await this.hooks?.())().catch(() => undefined);
+    const isGone = (hook: string) => now !== undefined && !now.records.some(({ name }) => name === hook);
     const gone = said.flatMap(({ lane, event, said: all }, nth) =>
-      all.filter(({ hook }) => !names.has(hook)).map((was): HookDrift & { nth: number } => {
+      all.filter(({ hook }) => isGone(hook)).map((was): HookDrift & { nth: number } => {
         return { lane, event, hook: was.hook, was, is: undefined, nth };
       })
     );
@@ -350,7 +352,7 @@ export class TapeSession implements SessionRecord {
     const { lane, event, hook, was, is } = first;
     const words = !was
       ? `${hook} says something at ${event}, and did not`
-      : !names.has(hook)
+      : isGone(hook)
       ? `${hook} is gone, which said something at ${event}`
       : `${hook} ${is ? "does not say" : "says nothing, and not"} at ${event} what it said`;
     const shown = (said: HookSaid | undefined) => said && this.#search.value(sayingOf(said));

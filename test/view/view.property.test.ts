@@ -39,7 +39,8 @@ test("a page always holds every text exactly, and no text ever becomes markup", 
   fc.assert(
     fc.property(hostile, hostile, hostile, (prompt, result, hook) => {
       const html = runPage(viewOf(logOf(runSaying(prompt, result, hook)), prompt));
-      const sections = dataOf(html, "sections-0-0") as { text?: string }[][];
+      const parts = ["view-0", "rest-0"].map((id) => dataOf(html, id) as { sections: { text?: string }[][] });
+      const sections = parts.flatMap((part) => part.sections);
       const texts = sections.flat().map((section) => section.text);
       assert.ok(texts.includes(prompt), "the prompt is there as it was");
       assert.ok(texts.includes(result), "the result is there as it was");
