@@ -7,7 +7,7 @@ import { denoFlags } from "../runtime/own-copy.ts";
 /** A script of ours that is started in a process of its own. */
 export type OwnScript =
   | ("cli/main" | "cli/hook" | "cli/_attack-process" | "cli/_eval-variants" | "cli/_fault-process")
-  | ("monitor/note" | "lab/session");
+  | ("monitor/note" | "lab/host-session");
 
 /** The scripts that need packages, as words of the package's command. */
 const WORDS: { readonly [script in OwnScript]?: readonly string[] } = { "cli/main": [], "cli/hook": ["hook"] };

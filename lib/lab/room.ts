@@ -101,7 +101,7 @@ export async function holdSession(session: Session): Promise<Traces> {
   const given = join(folder, "plan.json");
   writeFileSync(given, JSON.stringify(plan));
   const wrap = confined ? await confinement(session, log) : (argv: readonly string[]) => [...argv];
-  const [command, ...args] = wrap(ownArgv("lab/session", given), folder);
+  const [command, ...args] = wrap(ownArgv("lab/host-session", given), folder);
   // A session may start its program twice.
   const limit = 2 * plan.timeout + 30_000;
   const ran = await runProcess({ command: command!, args, cwd: folder, env: plan.env, timeout: limit, signal });
