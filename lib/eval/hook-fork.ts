@@ -169,7 +169,7 @@ function firstAsked(tape: Tape, events: readonly RunEvent[], { names }: HooksAsk
 }
 
 /** A tape up to a call; all of it if none is named. It ends as if it had failed there, so that any end may follow. */
-export function cutTape(tape: Tape, from: string | undefined): Tape {
+function cutTape(tape: Tape, from: string | undefined): Tape {
   const at = tape.calls.find(({ id }) => id === from);
   const lane = at && tape.calls.filter((call) => call.lane === at.lane);
   const isBefore = (call: Call): boolean => {

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { watch } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { agent } from "../../agent/agent.ts";
@@ -63,10 +63,14 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   if (flags.in !== undefined) {
     refuseTogether(flags, "in", ["watch"], "a host is started for each event");
     const { testIn } = await import("./_test-in.ts");
+    const isMany = words.length !== 1 || statSync(resolve(io.cwd, path!), { throwIfNoEntry: false })?.isDirectory();
+    // Of many hooks, those of no call are fired without what is set of the call.
+    const setsFor = ({ on }: HookFile) =>
+      isMany && plainFields(on.event) ? sets.filter((set) => !/^tool_/.test(set)) : sets;
     return await testIn({
       ...{ words, flags, io, isSet: sets.length > 0 || flags.input !== undefined },
       read: (file) => hookFile(file, flags.event),
-      fire: (file, at) => firedAt(file, at, flags, sets, io),
+      fire: (file, at) => firedAt(file, at, flags, setsFor(file), io),
     });
   }
   const alone = IN_FLAGS.find(([flag]) => flags[/\w+/.exec(flag)![0]] !== undefined)?.[0];
