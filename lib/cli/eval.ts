@@ -67,6 +67,7 @@ const USAGE: Usage = {
     ["--at-least <p>", "fail if the pass rate of a fixture is below this, beyond chance: 0.9"],
     ["--budget <n>", "at most this many dollars, or tokens as 500k; required if CI is set"],
     ["--at-once <n>", "how many runs at the same time (4)"],
+    ["--on <url>", "have the workers of the durable engine at this ingress make the runs; all else stays here"],
     ["--tools", "also run fixtures recorded with --tools: their tools run for real and may spend money or send data"],
     ["--resume [id]", "continue an interrupted eval; with --runs, add runs to it"],
     ["--regrade [id]", "grade the kept runs again; no agent runs"],
@@ -115,6 +116,9 @@ async function evaluatedAs(id: string, evals: string, { words, flags }: Flags, i
     throw new UsageError(`Cannot choose '${words[0]}' as an eval that is kept has its fixtures: leave it out`);
   }
   if (flags.detect !== undefined) refuseTogether(flags, "detect", ["runs", "resume", "regrade"], "it chooses the runs");
+  if (flags.on !== undefined) {
+    refuseTogether(flags, "on", ["with", "without", "tools", "regrade"], "workers make whole runs of what they have");
+  }
   const drop = flags.detect === undefined ? DROP : shareOf("detect", flags.detect);
   const asked = isKept ? await keptPlan(evals, flags, io) : await newPlan(id, words, flags, evals, io);
   if (!asked) return EXIT.interrupted;
@@ -128,19 +132,24 @@ async function evaluatedAs(id: string, evals: string, { words, flags }: Flags, i
         "whatever comes of them: raise --runs",
     );
   }
-  const atOnce = numberFlag(flags, "atOnce", COUNT) ?? AT_ONCE;
+  const atOnce = numberFlag(flags, "atOnce", COUNT);
   const folder = join(privateDir(evals), plan.id);
   mkdirSync(folder, { recursive: true });
   if (plan.fixtures.some(({ copies }) => copies) && !existsSync(join(folder, "files"))) keepFiles(io.cwd, folder, []);
   using fresh = freshRuns(folder, io);
+  const shared = flags.on === undefined
+    ? undefined
+    : (await import("./_eval-workers.ts")).runsOn(String(flags.on), plan, () => runs, { folder, atOnce, io });
   const total = plan.runs * plan.fixtures.length * running(plan).length;
   const progress = new ProgressLine(io);
   const runs = new EvalRuns(plan, {
     project: io.cwd,
     folder,
-    fresh: fresh.fresh,
+    fresh: shared?.fresh ?? fresh.fresh,
     rehearse: fresh.rehearse,
-    atOnce,
+    get atOnce() {
+      return shared?.atOnce ?? atOnce ?? AT_ONCE;
+    },
     signal: io.signal,
     onRun: ({ run, pass }) => {
       const done = new Set(runs.lines.map((line) => line.run)).size;

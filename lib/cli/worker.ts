@@ -18,7 +18,7 @@ const USAGE: Usage = {
     ["--host <address>", "the address to listen at (127.0.0.1); anyone who can reach it can run the agents"],
     ["--url <url>", "the address of this worker as seen by the server, if it differs"],
     ["--key <publickeyv1_…>", "only accept requests signed by a server with this key"],
-    ["--fixtures", "replay fixtures of this directory for 'crochet replay --on'"],
+    ["--fixtures", "replay fixtures of this directory for 'crochet replay --on', and run them for 'crochet eval --on'"],
     ["--trust", "with --fixtures: trust them, as 'crochet replay --trust' does"],
   ],
   example: "crochet worker agent.ts --admin http://127.0.0.1:9070",
@@ -33,7 +33,11 @@ export default command(USAGE, async ({ words, flags }, io) => {
     ...(flags.host !== undefined && { host: String(flags.host) }),
     ...(flags.ingress !== undefined && { ingress: String(flags.ingress) }),
     ...(flags.key !== undefined && { identityKeys: [String(flags.key)] }),
-    ...(flags.fixtures === true && { replay: (request) => replayed(request, flags.trust === true, io) }),
+    ...(flags.fixtures === true && {
+      replay: (request) => replayed(request, flags.trust === true, io),
+      attempt: async (request) =>
+        await (await import("./_eval-workers.ts")).attemptFor(request, flags.trust === true, io),
+    }),
   });
   const admin = String(flags.admin ?? "http://127.0.0.1:9070");
   try {

@@ -39,6 +39,10 @@ export interface Remote {
   answer(agentId: string, reply: PermissionReply): Promise<boolean>;
   /** Has a worker replay a fixture of its own checkout. */
   replay(request: unknown): Promise<unknown>;
+  /** Has a worker make a run of an eval, once for each key; undefined if that was aborted. An engine that is away comes back. */
+  attempt(request: unknown, key: string, signal: AbortSignal): Promise<unknown>;
+  /** Says that what has a key was begun; how often it was. */
+  began(key: string): Promise<number>;
 }
 
 /** What a request is for, and how that is started: for the error if it is not running. */
@@ -52,6 +56,12 @@ const FIXTURES: Target = { what: "a checkout with fixtures", start: "'crochet wo
 
 /** How often a follower asks for new events. */
 const LOOK_MS = 150;
+
+/** How long an engine is left alone that does not answer. */
+const AWAY_MS = 1000;
+
+/** No engine answers, now. */
+class EngineAway extends Error {}
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -68,11 +78,11 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 export function remote(ingress: string): Remote {
   const base = addressOf(ingress, "http://127.0.0.1:8080");
   const path = (...parts: readonly string[]) => `${base}/${parts.map(encodeURIComponent).join("/")}`;
-  const call = async <T>(url: string, body: unknown, target: Target = ANY_AGENT): Promise<T> => {
-    const headers = { "content-type": "application/json" };
+  const call = async <T>(url: string, body: unknown, target: Target = ANY_AGENT, key?: string): Promise<T> => {
+    const headers = { "content-type": "application/json", ...(key !== undefined && { "idempotency-key": key }) };
     const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) }).catch((cause) => {
       const message = `Cannot reach an engine as nothing answers at ${base}: start restate-server, or name its ingress`;
-      throw new Error(message, { cause });
+      throw new EngineAway(message, { cause });
     });
     const words = await response.text();
     if (response.status === 404) {
@@ -130,6 +140,20 @@ export function remote(ingress: string): Remote {
     question: async (agentId) => (await call<DeskQuestion | null>(path(DESK, agentId, "question"), null))?.about,
     answer: (agentId, reply) => call<boolean>(path(DESK, agentId, "answer"), reply),
     replay: (request) => call(path(FIXTURES_SERVICE, "replay"), request, FIXTURES),
+    async attempt(request, key, signal) {
+      for (;;) {
+        try {
+          const url = `${path(FIXTURES_SERVICE, "attempt")}/send`;
+          const { invocationId } = await call<{ invocationId: string }>(url, request, FIXTURES, key);
+          return await attach(`${base}/restate/invocation/${invocationId}/attach`, signal);
+        } catch (error) {
+          if (signal.aborted) return undefined;
+          if (!(error instanceof EngineAway)) throw error;
+          await pause(AWAY_MS);
+        }
+      }
+    },
+    began: (key) => call<number>(path(DESK, key, "execution"), null),
   };
 }
 

@@ -23,6 +23,8 @@ export interface ServeOptions {
   store?: TranscriptStore;
   /** Replays a fixture for who fans out a suite. */
   replay?: (request: unknown) => Promise<unknown>;
+  /** Makes a run of an eval that goes on elsewhere. */
+  attempt?: (request: unknown) => Promise<unknown>;
 }
 
 const OPTIONS: { readonly [option in keyof ServeOptions]-?: OptionKind } = {
@@ -33,6 +35,7 @@ const OPTIONS: { readonly [option in keyof ServeOptions]-?: OptionKind } = {
   identityKeys: "a list of texts",
   store: "an object",
   replay: "a function",
+  attempt: "a function",
 };
 
 /** Agents that are served. */
@@ -61,8 +64,8 @@ export interface Worker {
  */
 export async function serve(agents: readonly Agent[], options: ServeOptions = {}): Promise<Worker> {
   checkOptions(options, OPTIONS, "serve agents");
-  const { port = 9080, host = "127.0.0.1", sharePort = "Bun" in globalThis, ingress, identityKeys, store, replay } =
-    options;
+  const { port = 9080, host = "127.0.0.1", sharePort = "Bun" in globalThis, ingress, identityKeys, store } = options;
+  const { replay, attempt } = options;
   const sdk = await import("@restatedev/restate-sdk/fetch").catch((cause) => {
     throw new Error("Cannot serve agents as their engine's SDK is missing: npm install @restatedev/restate-sdk", {
       cause,
@@ -72,7 +75,7 @@ export async function serve(agents: readonly Agent[], options: ServeOptions = {}
     services: [
       desk(sdk),
       ...agents.map((agent) => agentObject({ sdk, agent, ingress, store })),
-      ...(replay ? [fixtureService(sdk, replay)] : []),
+      ...(replay || attempt ? [fixtureService(sdk, { ...(replay && { replay }), ...(attempt && { attempt }) })] : []),
     ],
     // Without, each step costs a request of its own, which carries all steps before it.
     bidirectional: true,
@@ -96,11 +99,11 @@ export async function serve(agents: readonly Agent[], options: ServeOptions = {}
   };
 }
 
-function fixtureService(sdk: typeof Sdk, replay: NonNullable<ServeOptions["replay"]>) {
-  return sdk.service({
-    name: FIXTURES_SERVICE,
-    handlers: { replay: (_: Sdk.Context, request: unknown) => replay(request) },
-  });
+function fixtureService(sdk: typeof Sdk, work: Pick<ServeOptions, "replay" | "attempt">) {
+  const handlers = Object.fromEntries(
+    Object.entries(work).map(([name, made]) => [name, (_: Sdk.Context, request: unknown) => made(request)]),
+  );
+  return sdk.service({ name: FIXTURES_SERVICE, handlers });
 }
 
 /** Why one cannot listen, by the system's code. */
@@ -220,6 +223,12 @@ function desk(sdk: typeof Sdk) {
         const first = await ctx.get<number>("first") ?? 0;
         for (let n = first; n < before; n++) ctx.clear(`page ${n}`);
         ctx.set("first", Math.max(first, before));
+      },
+      /** Counts how often a run of an eval was begun. */
+      async execution(ctx: Sdk.ObjectContext): Promise<number> {
+        const begun = (await ctx.get<number>("begun") ?? 0) + 1;
+        ctx.set("begun", begun);
+        return begun;
       },
       async ask(ctx: Sdk.ObjectContext, question: DeskQuestion): Promise<void> {
         ctx.set("question", question);

@@ -166,25 +166,25 @@ export class EvalRuns {
    * runs be as dear as the dearest so far.
    */
   async through(rounds: number): Promise<"done" | "budget" | "lost" | "aborted"> {
-    const { signal, atOnce } = this.#place;
+    const { signal } = this.#place;
     const active = new Set<Promise<void>>();
     let why: "done" | "budget" | "lost" | "aborted" = "done";
     // Without a recorded run, the first one is the rehearsal, and goes alone.
     for (let [slot] = this.#unrehearsed(); slot && !signal.aborted && !this.tooManyLost; [slot] = this.#unrehearsed()) {
-      if (this.#isOver || !this.#fits(this.#dearest(slot))) return "budget";
+      if (this.#isOver || !this.#fits(this.dearest(slot))) return "budget";
       await this.#fill(slot);
     }
     for (let round = 1; round <= rounds && why === "done"; round++) {
       const slots = roundOf(this.#plan, round).filter((slot) => !this.#isDone(slot));
-      const needed = slots.map((slot) => this.#dearest(slot)).reduce(addPrice, FREE);
+      const needed = slots.map((slot) => this.dearest(slot)).reduce(addPrice, FREE);
       while (!this.#fits(needed) && active.size > 0) await Promise.race(active);
       if (!this.#fits(needed)) {
         why = "budget";
         break;
       }
-      for (const slot of slots) this.#held.set(slot, this.#dearest(slot));
+      for (const slot of slots) this.#held.set(slot, this.dearest(slot));
       for (const slot of slots) {
-        while (active.size >= atOnce) await Promise.race(active);
+        while (active.size >= this.#place.atOnce) await Promise.race(active);
         if (signal.aborted || this.tooManyLost) {
           why = "lost";
           break;
@@ -204,7 +204,7 @@ export class EvalRuns {
   }
 
   /** What a run may cost with its judges: as much as the dearest so far. */
-  #dearest(slot: Slot): Price {
+  dearest(slot: Slot): Price {
     const own = this.lines.filter(({ run }) => isRunOf(run, slot));
     // No tape says what a case costs.
     const lines = own.length === 0 && slot.fixture.case ? this.lines : own;
@@ -226,8 +226,8 @@ export class EvalRuns {
 
   /** Runs a slot until it is not lost, or given up. */
   async #fill(slot: Slot): Promise<void> {
-    for (let begins = true; begins; begins = !this.#isDone(slot) && this.#fits(this.#dearest(slot))) {
-      this.#held.set(slot, this.#dearest(slot));
+    for (let begins = true; begins; begins = !this.#isDone(slot) && this.#fits(this.dearest(slot))) {
+      this.#held.set(slot, this.dearest(slot));
       const isRehearsal = this.#isNew(slot.fixture);
       const line = await this.#place.fresh(slot, isRehearsal ? { left: this.#left() } : undefined);
       this.#held.delete(slot);
