@@ -117,7 +117,12 @@ async function evaluatedAs(id: string, evals: string, { words, flags }: Flags, i
   }
   if (flags.detect !== undefined) refuseTogether(flags, "detect", ["runs", "resume", "regrade"], "it chooses the runs");
   if (flags.on !== undefined) {
-    refuseTogether(flags, "on", ["with", "without", "tools", "regrade"], "workers make whole runs of what they have");
+    refuseTogether(
+      flags,
+      "on",
+      ["with", "without", "cases", "tools", "regrade"],
+      "workers make whole runs of what they have",
+    );
   }
   const drop = flags.detect === undefined ? DROP : shareOf("detect", flags.detect);
   const asked = isKept ? await keptPlan(evals, flags, io) : await newPlan(id, words, flags, evals, io);
