@@ -3,6 +3,7 @@
  *
  * @example
  * ```ts
+ * // hooks.test.ts
  * import { expect, test } from "bun:test";
  * import { testExamples } from "crochet/bun";
  *

@@ -3,6 +3,7 @@
  *
  * @example
  * ```ts
+ * // hooks.test.ts
  * import { expect, test } from "vitest";
  * import { testExamples } from "crochet/vitest";
  *

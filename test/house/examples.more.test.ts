@@ -13,6 +13,9 @@ const ENTRIES: Record<string, string> = JSON.parse(readFileSync(join(ROOT, "deno
 /** One needs a server; the other exports nothing, and points this process at one. */
 const UNSHOWN = ["crochet/durable/restate", "crochet/testing/preload"];
 
+/** A test, which its runner runs: by the commands of its page, or in test/testing. */
+const OF_A_RUNNER = /^\/\/ \S+\.test\.ts\n/;
+
 interface Example {
   readonly where: string;
   readonly code: string;
@@ -27,7 +30,7 @@ function inComments(): Example[] {
       where: `${relative(ROOT, file)} example ${n + 1}`,
       code: body!.replace(/^ \* ?/gm, ""),
     }))
-  );
+  ).filter(({ code }) => !OF_A_RUNNER.test(code));
 }
 
 /** Every TypeScript block of the README and the pages under docs; tests among them are run by their page's own commands. */
@@ -46,7 +49,7 @@ function inPages(): Example[] {
     });
     const files = Object.fromEntries(named);
     return blocks.map((code, n) => ({ where: `${relative(ROOT, file)} block ${n + 1}`, code, files }));
-  }).filter(({ code }) => !/^\/\/ \S+\.test\.ts\n/.test(code));
+  }).filter(({ code }) => !OF_A_RUNNER.test(code));
 }
 
 test("every function and tool that is exported stands in an example of a doc comment", async () => {
