@@ -39,14 +39,15 @@ export default agent({ from: import.meta.url, tools: [Write], hooks: "./guards" 
 const GUARD =
   `export default ({ input }) => input.file_path === "locked.txt" ? { action: "deny", reason: "No" } : undefined;`;
 
-const source = (runner: string, asserting: string) => `
+/** Two runners have an entry of their own, which extends their `expect`. */
+const source = (runner: string, asserting: string, own?: string) => `
 import { test } from ${JSON.stringify(runner)};
 import { expect } from ${JSON.stringify(asserting)};
 import { attack, matchers, recorded } from "crochet/testing";
 import { ask } from "./client.mjs";
 import guarded from "./guarded.mjs";
 
-expect.extend(matchers);
+${own === undefined ? "expect.extend(matchers);" : `import ${JSON.stringify(own)};`}
 const run = [
   { name: "Read", input: { file_path: "a.txt", limit: 5 }, outcome: "success" },
   { name: "Bash", input: { command: "rm -r /" }, outcome: "denied" },
@@ -77,7 +78,7 @@ const RUNNERS = [
     runner: "bun test",
     on: "bun",
     args: ["bun", "test", "--preload", "crochet/testing/preload"],
-    from: ["bun:test", "bun:test"],
+    from: ["bun:test", "bun:test", "crochet/bun"],
   },
   {
     runner: "deno test",
@@ -91,7 +92,12 @@ const RUNNERS = [
     args: ["node", "--import", "crochet/testing/preload", "--test"],
     from: ["node:test", "expect"],
   },
-  { runner: "vitest", on: "node", args: ["node", "node_modules/vitest/vitest.mjs", "run"], from: ["vitest", "vitest"] },
+  {
+    runner: "vitest",
+    on: "node",
+    args: ["node", "node_modules/vitest/vitest.mjs", "run"],
+    from: ["vitest", "vitest", "crochet/vitest"],
+  },
 ] as const;
 
 for (const { runner, on, args: [program, ...args], from } of RUNNERS) {
@@ -109,7 +115,7 @@ for (const { runner, on, args: [program, ...args], from } of RUNNERS) {
       writeFileSync(join(project, "guards/pre-tool-use@Write.locked.mjs"), GUARD);
       writeFileSync(join(project, "guarded.mjs"), AGENT);
       writeFileSync(join(project, "locked.txt"), "closed\n");
-      writeFileSync(join(project, FILE), source(from[0], from[1]));
+      writeFileSync(join(project, FILE), source(from[0], from[1], from[2]));
       writeFileSync(
         join(project, "vitest.config.mjs"),
         `export default { test: { setupFiles: ["crochet/testing/preload"] } };
