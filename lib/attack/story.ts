@@ -12,11 +12,14 @@ interface SearchLimits {
   readonly limited: boolean;
 }
 
-export function outcomeOf({ findings, vacuous, unmeasured, left }: Attacked, { limited }: SearchLimits): Outcome {
+export function outcomeOf(
+  { findings, vacuous, unmeasured, tries, left }: Attacked,
+  { limited }: SearchLimits,
+): Outcome {
   if (unmeasured !== undefined) return "not measured";
   if (vacuous !== undefined) return "vacuous";
   if (findings.length > 0) return "broken";
-  return left > 0 && !limited ? "not enough" : "holds";
+  return tries === 0 || (left > 0 && !limited) ? "not enough" : "holds";
 }
 
 const number = (value: number) => value.toLocaleString("en");

@@ -149,7 +149,7 @@ for (const command of await everyCommand(commands())) {
     }
     // An agent without guards is broken at once; without a sandbox it is not measured.
     if (name === "crochet attack") {
-      const { code, text } = await run(`${example} --seconds 5`, cwd);
+      const { code, text } = await run(`${example} --seconds 40`, cwd);
       assert.match(text, code === 2 ? /not measured/ : /^[✓✗] reads:\.env/m);
       return assert.ok(code === 1 || code === 2, text);
     }
