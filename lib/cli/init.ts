@@ -16,7 +16,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { shellWord } from "../core/shown.ts";
 import { runProcess } from "../process/process.ts";
 import { onPath } from "../process/programs.ts";
-import { isFound, PACKAGE } from "../runtime/own-copy.ts";
+import { denoFlags, isFound, PACKAGE } from "../runtime/own-copy.ts";
 import { crochetVersion } from "../runtime/version.ts";
 import { ownArgv } from "../hooks/own-command.ts";
 import { trust } from "../hooks/hook-trust.ts";
@@ -99,7 +99,9 @@ async function scaffold(dir: string, origin: Origin, io: Io): Promise<Scaffold> 
     if (!own) (record ? written : kept).push(tape);
     if (record) writeNew(join(dir, tape), await recordRun(all, tape, origin, io), undo);
     // A package may be in a cache that is emptied, and npm takes a link for an install; Deno installs by itself.
-    if (origin.clone && origin.runtime !== "deno") undo.push(linkPackages(dir, origin, (name) => isFound(dir, name)));
+    // Where npm installs, a link that it did not make is in its way.
+    const isLinked = origin.clone && origin.runtime !== "deno" && commands(origin).install === undefined;
+    if (isLinked) undo.push(linkPackages(dir, origin, (name) => isFound(dir, name)));
   } catch (error) {
     for (const step of undo.reverse()) step();
     throw error;
@@ -201,7 +203,8 @@ async function recordRun(
     const { CI: _, CROCHET_MODEL: __, CROCHET_TAPE: ___, CROCHET_TAPE_MODE: ____, ...rest } = io.env;
     const state = { CROCHET_HOME: join(dir, ".state") };
     const env = { ...rest, ...state, ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "not-a-key" };
-    const alone = { ...files, "deno.json": '{ "nodeModulesDir": "manual" }' };
+    // A crochet in Deno's cache is found by its name, and its packages are there.
+    const alone = denoFlags().length === 0 ? files : { ...files, "deno.json": '{ "nodeModulesDir": "manual" }' };
     for (const [path, text] of Object.entries(alone)) writeNew(join(dir, path), text, []);
     linkPackages(dir, origin);
     const [runtime, ...args] = ownArgv("cli/main", "record", "agent.ts", PROMPT, "--fixture", FIXTURE);

@@ -142,6 +142,7 @@ for (const command of await everyCommand(commands())) {
     if (/(tape( record)?|eval)$/.test(name)) rmSync(join(cwd, "fixtures/typo"), { recursive: true });
     // The copy of a log was not written where it is.
     if (name === "crochet fixtures add") await run("crochet run hi", cwd);
+    if (name === "crochet tape mcp") writeFileSync(join(cwd, "weather-server.sh"), "cat\n");
     // It serves until it is interrupted.
     if (name === "crochet tape serve") {
       const { text } = await run(`timeout -s INT 5 ${example}`, cwd);

@@ -21,7 +21,7 @@ const USAGE: Usage = {
       "variables that are the server's own, whose values must not be on a tape: names separated by commas",
     ],
   ],
-  example: "crochet tape mcp weather -- npx weather-server",
+  example: "crochet tape mcp weather -- sh weather-server.sh",
 };
 
 export default command(USAGE, async ({ words, flags, args }, io) => {
