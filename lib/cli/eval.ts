@@ -147,7 +147,7 @@ async function evaluatedAs(id: string, evals: string, { words, flags }: Flags, i
     : (await import("./_eval-workers.ts")).runsOn(String(flags.on), plan, () => runs, { folder, atOnce, io });
   const total = plan.runs * plan.fixtures.length * running(plan).length;
   const progress = new ProgressLine(io);
-  const runs = new EvalRuns(plan, {
+  const runs: EvalRuns = new EvalRuns(plan, {
     project: io.cwd,
     folder,
     fresh: shared?.fresh ?? fresh.fresh,
