@@ -68,7 +68,7 @@ test("hooks check exits 3 if a hook was too slow to be checked enough, and says 
   const check = (...args: string[]) => here.call(hooks, "check", ...args, "--runs", "100", "--seed", "7");
   const { out, code } = await check("hooks/pre-tool-use@Bash.slow.sh", "--time", "1.5", "--junit", "check.xml");
   assert.equal(code, 3);
-  assert.match(out, /^– pre-tool-use@Bash\.slow\.sh {2}[1-5] of 100 events: not checked enough, --time allows more/m);
+  assert.match(out, /^– pre-tool-use@Bash\.slow\.sh {2}[0-5] of 100 events: not checked enough, --time allows more/m);
   assert.match(out, /^1 hook, none at fault, 1 not checked enough/m);
   assert.match(readFileSync(`${here.cwd}/check.xml`, "utf8"), /<error message="\d of 100 events: not checked enough/);
   // What is broken counts more than what was not seen.
