@@ -146,7 +146,7 @@ async function runLines(here: Place, lines: readonly string[], env: Record<strin
   return { codes, out, calls: readFileSync(join(here.home, "calls"), "utf8") };
 }
 
-const PACKAGE_JSON = '{ "devDependencies": { "crochet": "^0.2.0" } }';
+const PACKAGE_JSON = '{ "devDependencies": { "crochet": "^0.3.0" } }';
 const linesOf = (job: { steps: { run?: string }[] }) => job.steps.flatMap(({ run }) => run ?? []);
 
 test(
