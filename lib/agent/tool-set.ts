@@ -1,7 +1,7 @@
 import { thrownWords } from "../core/thrown.ts";
 import { type Tool, ToolError, type ToolSession } from "../core/tool.ts";
 import type { McpServers } from "../mcp/mcp.ts";
-import type { McpOptions } from "../mcp/servers.ts";
+import type { McpOptions, McpProcess, McpRemote } from "../mcp/servers.ts";
 import type { TapeSession } from "../replay/tape-session.ts";
 
 export interface ToolSetOptions {
@@ -31,8 +31,12 @@ export async function toolSet({ mcp, tape, cwd, signals, warn, ...given }: ToolS
   let connected: McpServers | undefined;
   const known = mcp.filter((one) => one !== undefined);
   const servers = Object.assign({}, ...known.map((one) => one.servers).reverse());
+  const onTape = tape?.program?.tape.header ?? tape?.records;
+  for (const { env, headers } of onTape?.mcp ? Object.values<Secretive>(servers) : []) {
+    for (const [name, value] of Object.entries({ ...env, ...headers })) tape!.learn("environment", name, value);
+  }
   if (Object.keys(servers).length > 0) {
-    if (tape?.mode === "replay" && tape.program?.tape.header.tools) tools = [...own, ...await fromTape(tape)];
+    if (tape?.mode === "replay" && (onTape?.tools || onTape?.mcp)) tools = [...own, ...await fromTape(tape)];
     else {
       const { connectServers } = await import("../mcp/mcp.ts");
       const changed = () => {
@@ -58,6 +62,11 @@ export async function toolSet({ mcp, tape, cwd, signals, warn, ...given }: ToolS
       for (const tool of given.own) await letGo(tool, warn);
     },
   };
+}
+
+interface Secretive {
+  readonly env?: McpProcess["env"];
+  readonly headers?: McpRemote["headers"];
 }
 
 async function described(tools: readonly Tool[], session: ToolSession): Promise<readonly Tool[]> {

@@ -39,8 +39,8 @@ export function hooksAsked(flags: Flags["flags"], { cwd }: Io): HooksAsked | und
 /** Why a fixture cannot be forked; undefined if it may be. */
 export function whyUnforked(fixture: Fixture): string | undefined {
   if (isAttack(fixture)) return "a finding of an attack";
-  const { command, tools } = readHeader(fixture.tape);
-  return command ? "of another program" : tools ? "recorded with --tools" : undefined;
+  const { command, tools, mcp } = readHeader(fixture.tape);
+  return command ? "of another program" : tools || mcp ? "recorded with --tools" : undefined;
 }
 
 /** What an eval about hooks is to do with the fixtures that they change. */

@@ -11,7 +11,8 @@ export interface Usage {
   readonly words: string;
   readonly about: string;
   /**
-   * Flags as `--name <value>`, `--name [value]` or `--name`, with what each does; every command has `--help` too. One that
+   * Flags as `--name <value>`, `--name [value]` or `--name`, with what each does; every command has `--help` too. A value
+   * in quotes is the only one that may stand apart: after the flag, any other word is one of the command's. A flag that
    * ends with `…` may be given several times: its values are lines.
    */
   readonly flags: readonly (readonly [flag: string, about: string])[];
@@ -84,12 +85,13 @@ export async function readFlags(usage: Usage, args: readonly string[]): Promise<
     cli.option(flag === "--help" ? "-h, --help" : flag, about);
   }
   const end = args.includes("--") ? args.indexOf("--") : args.length;
-  const typed = args.slice(0, end).map((arg) => {
+  const typed = args.slice(0, end).map((arg, i) => {
     if (!arg.startsWith("-") || arg === "-") return AS_TYPED + arg;
     const [, name = arg, value] = /^([^=]*)=?(.*)$/s.exec(arg)!;
     const flag = name === "-h" ? "--help" : name.startsWith("--") ? known.get(name.slice(2)) : undefined;
     if (flag === undefined) throw unknownFlag(usage, name);
-    if (!arg.includes("=")) return arg;
+    const [, only] = /'(.*)'/.exec(flag) ?? [];
+    if (!arg.includes("=")) return only === undefined || args[i + 1] === only ? arg : `${arg}=${AS_TYPED}`;
     if (!takesValue(flag)) throw new UsageError(`Cannot read ${arg} as ${flag} takes no value: write ${flag}`);
     return `${name}=${AS_TYPED}${value}`;
   });
@@ -108,7 +110,7 @@ export async function readFlags(usage: Usage, args: readonly string[]): Promise<
     if (flag.includes("<") && (value === true || value === "")) {
       throw new UsageError(`Cannot read --${longName(flag)} as its value is missing: write ${flag}`);
     }
-    flags[name] = value;
+    flags[name] = value === "" && flag.includes("'") ? true : value;
   }
   return { words: [...words.map((word) => word.slice(AS_TYPED.length)), ...args.slice(end + 1)], flags };
 }

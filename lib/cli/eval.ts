@@ -313,7 +313,8 @@ async function plannedHere(
 }
 
 function isRecorded({ tape }: Fixture): boolean {
-  return readHeader(tape).tools;
+  const { tools, mcp } = readHeader(tape);
+  return tools || mcp === true;
 }
 
 /** The plan of an eval that is kept, with what the flags change. */

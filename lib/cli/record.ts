@@ -49,7 +49,11 @@ const USAGE: Usage = {
     ["--fixture <name>", "its name in fixtures/; default: made from the prompt"],
     ["--turns <file>", "the prompts of one session, one after the other: a YAML list of texts"],
     ["--user <file>", "a model plays the user: a prompt.md with persona and goal, and 'model' and 'turns' (10) on top"],
-    ["--tools", "record tool results too, in this directory itself: a replay then runs no tool that reads or writes"],
+    [
+      "--tools ['mcp']",
+      "record tool results too, in this directory itself: a replay then runs no tool that reads or writes; " +
+      "'mcp': only those of MCP servers, which a replay does not start",
+    ],
     ["--redact", "write placeholders for secrets; without it, a run that shows one is not kept"],
     ["--normalise <rule>", NORMALISE],
     ...RUN_FLAGS.filter(([flag]) => /^--(model|cwd|settings|trust|permission-mode)\b/.test(flag)),
@@ -68,7 +72,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const folder = folderFor(String(flags.fixture ?? name), io);
   const normalise = flags.normalise === undefined ? {} : normaliserAsked(flags.normalise);
   const agent = script === undefined ? await builtIn() : await loadAgent(script, io);
-  const tools = flags.tools === true;
+  const tools = toolsAsked(flags);
   const refused = new RefusedCalls(io.cwd);
   const { permissions, model } = await rulesHere({ flags, io, script: script !== undefined }, agent);
   const options: ReplayOptions = {
@@ -107,6 +111,11 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   }
   return result.stop === "error" || result.stop === "aborted" ? EXIT.failed : EXIT.ok;
 });
+
+function toolsAsked({ tools }: Flags["flags"]): NonNullable<ReplayOptions["tools"]> {
+  if (tools === undefined || tools === true || tools === "mcp") return tools ?? false;
+  throw new UsageError(`Cannot record tools '${tools}': write --tools for all, or --tools mcp`);
+}
 
 /** What is said to the agent, or who says it; and a name for that. */
 async function spokenBy(
@@ -202,8 +211,8 @@ interface RecordedRun {
   readonly script: string | undefined;
   /** The file of the simulated user, which the agent does not see. */
   readonly persona: readonly string[];
-  /** Whether tools work in the workspace itself, and their results are recorded. */
-  readonly tools: boolean;
+  /** Whose results are recorded; if those of all are, they work in the workspace itself. */
+  readonly tools: NonNullable<ReplayOptions["tools"]>;
   readonly io: Io;
 }
 
@@ -217,7 +226,7 @@ async function recordInto(
   { workspace, script, persona, tools, io }: RecordedRun,
   options: ReplayOptions,
 ): Promise<FixtureRun> {
-  const keeps = !tools && fixtureAt(folder).files === undefined && script !== join(folder, "agent.ts");
+  const keeps = tools !== true && fixtureAt(folder).files === undefined && script !== join(folder, "agent.ts");
   const ran = [...(script === undefined ? [] : [script, join(dirname(script), "hooks")]), ...persona];
   expectFolder(folder);
   return await inScratch(undefined, async (draft) => {
@@ -232,7 +241,7 @@ async function recordInto(
       tools,
       project: workspace,
       agent: script === undefined ? BUILT_IN : scriptOnTape(folder, script),
-      ...(tools && { cwd: workspace }),
+      ...(tools === true && { cwd: workspace }),
       ...(keeps && { workspace: besideTape(folder, draft) }),
     });
   });

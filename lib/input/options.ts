@@ -3,7 +3,7 @@ import { nearest } from "./nearest.ts";
 import { shown } from "../core/shown.ts";
 
 /** What an option must be: of a kind, or one of some words. `any`: it is checked where it is read. */
-export type OptionKind = Kind | readonly string[];
+export type OptionKind = Kind | readonly (string | boolean)[];
 
 /** What a value can be asked to be, in the words of an error. */
 export const KINDS = {
@@ -64,7 +64,7 @@ export function optionFault(
 }
 
 function named(kind: OptionKind): string {
-  return typeof kind === "string" ? kind : kind.map((word) => `"${word}"`).join(" or ");
+  return typeof kind === "string" ? kind : kind.map((word) => JSON.stringify(word)).join(" or ");
 }
 
 function isA(kind: OptionKind, value: unknown): boolean {

@@ -137,6 +137,8 @@ export const ENTRIES = {
     "sandbox?": fields,
     /** Whether tool results are on the tape, to be served from it. */
     tools: flag,
+    /** Whether those of MCP servers are, and all other tools run. */
+    "mcp?": yes,
     "normalise?": list<Normaliser>(),
   },
   /** What a person asked, one line each time; `model` is the one a person had changed to before it. */

@@ -2,6 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Cuts } from "./frames.ts";
 import type { DriftReport } from "./drift/drift.ts";
+import type { Header } from "../log/entry.ts";
 import type { FaultRun } from "./fault/fault-run.ts";
 import type { Normaliser } from "./normalise.ts";
 import type { TapeSession } from "./tape-session.ts";
@@ -24,8 +25,11 @@ export interface TapeOptions {
   readonly tape?: Tape;
   /** @default the environment variable CROCHET_TAPE_MODE, else "replay" */
   readonly mode?: TapeMode;
-  /** Records tool results too, which are then served in place of running tools that read or write. @default false */
-  readonly tools?: boolean;
+  /**
+   * Records tool results too, which are then served in place of running tools that read or write: all, or those of MCP
+   * servers, which a replay does not start. @default false
+   */
+  readonly tools?: boolean | "mcp";
   /** Replays through the SDK, byte for byte, in place of the Model seam. @default whether `cutAt` is given */
   readonly wire?: boolean;
   /** Differences that do not count; they become part of what is recorded. */
@@ -67,7 +71,7 @@ const OPTIONS: { readonly [option in keyof TapeOptions]-?: OptionKind } = {
   path: "a text",
   tape: "an object",
   mode: "any",
-  tools: "true or false",
+  tools: [true, false, "mcp"],
   wire: "true or false",
   normalise: "a list",
   inCi: "true or false",
@@ -164,6 +168,13 @@ export function refuseInCi(mode: TapeMode | "review", path: string | undefined, 
   if (!isCi(env)) return;
   const [does, it] = mode === "live" ? ["run live", "run it live"] : [mode, `${mode} ${path ?? "it"}`];
   throw new TypeError(`Cannot ${does} as CI is set, and CI only replays tapes: ${it} on your machine`);
+}
+
+/** Whose results are on a tape: those of all tools, or of MCP servers alone. */
+export type ResultsKept = Pick<Header, "tools" | "mcp">;
+
+export function resultsKept(tools: TapeOptions["tools"]): ResultsKept {
+  return { tools: tools === true, ...(tools === "mcp" && { mcp: true }) };
 }
 
 /** Whether a replay goes through the SDK: only there is something to cut. */

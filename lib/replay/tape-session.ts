@@ -17,7 +17,14 @@ import type { EntryOf, Header, HookSaid, LogEntry, Resumed, SaidFact } from "../
 import { TapeDrift, TapeLane } from "./tape-lane.ts";
 import { type Mask, mask } from "./redact/mask.ts";
 import { type Program, programOf, Served, type ToTape } from "./match-call.ts";
-import { isOverWire, tapeFile, type TapeMode, type TapeOptions } from "./tape-options.ts";
+import {
+  isOverWire,
+  type ResultsKept,
+  resultsKept,
+  tapeFile,
+  type TapeMode,
+  type TapeOptions,
+} from "./tape-options.ts";
 import { normaliserOf, withNormalisers } from "./normalise.ts";
 import { namesPlace, placer, placesHere } from "./redact/places.ts";
 import type { Answers, SessionRecord } from "./people.ts";
@@ -43,9 +50,11 @@ export class TapeSession implements SessionRecord {
   readonly faults: TapeOptions["faults"];
   readonly served = new Served();
   readonly recording = new Recording();
-  readonly seen = new SeenWire((kind, name, value) => {
-    for (const one of [this.#search, this.#ids]) one.learn(kind, name, value);
-  });
+  /** Adds a value that must not be on the tape. */
+  readonly learn: Redactor["learn"] = (...secret) => {
+    for (const one of [this.#search, this.#ids]) one.learn(...secret);
+  };
+  readonly seen = new SeenWire(this.learn);
   readonly toolDrifts: ToolDrift[] = [];
   /** Hooks that say something else than they said, in the order in which they were asked. */
   readonly hookDrifts: HookDrift[] = [];
@@ -170,10 +179,14 @@ export class TapeSession implements SessionRecord {
     return this.mode === "replay" || this.mode === "verify";
   }
 
+  /** Whose results are recorded. */
+  get records(): ResultsKept {
+    if (this.mode === "update") return this.program!.tape.header;
+    return resultsKept(this.mode === "record" && this.#options.tools);
+  }
+
   get recordsTools(): boolean {
-    return this.mode === "record"
-      ? this.#options.tools ?? false
-      : this.mode === "update" && this.program!.tape.header.tools;
+    return this.records.tools;
   }
 
   /** How a request is written on the tape; undefined if nothing changes. */

@@ -14,6 +14,7 @@ import { normalised } from "./normalise.ts";
 import type { Mask } from "./redact/mask.ts";
 import { laneBelow } from "./tape.ts";
 import type { TapeLane } from "./tape-lane.ts";
+import type { ResultsKept } from "./tape-options.ts";
 import type { TapeSession } from "./tape-session.ts";
 
 /** The calls of a lane on a tape: recorded, or served; to verify or renew it the tools run too. */
@@ -55,7 +56,7 @@ export class TapeTools implements ToolSteps {
         return output(session.mask.off(fact.result));
       }
     }
-    if (!fact && tool.effect === "write" && this.#lacks(context.toolUseId)) {
+    if (!fact && tool.effect === "write" && this.#lacks(tool, context.toolUseId)) {
       throw new ToolError(`Cannot replay ${tool.name} as the recorded run never made this call: nothing was run`, {
         code: "tape_drift",
       });
@@ -71,9 +72,9 @@ export class TapeTools implements ToolSteps {
   }
 
   /** Whether a call that has no result on the tape was never made: a replay that serves tools must not make it. */
-  #lacks(toolUseId: string): boolean {
+  #lacks({ name }: Tool, toolUseId: string): boolean {
     const { isOffline, faults, program } = this.#session;
-    if (!isOffline || faults || !program!.tape.header.tools) return false;
+    if (!isOffline || faults || !keepsResult(program!.tape.header, name)) return false;
     // What starts agents is not on a tape: they are.
     return !program!.tape.clocks.some(({ clock }) => clock === laneBelow(this.lane, toolUseId));
   }
@@ -104,9 +105,9 @@ export class TapeTools implements ToolSteps {
   }
 
   /** One that starts agents is not noted: they have lanes of their own, so it runs again on replay. */
-  begins({ effect }: Tool, given: unknown): BegunCall | undefined {
-    const { recordsTools, recording, root } = this.#session;
-    if (!recordsTools) return undefined;
+  begins({ name, effect }: Tool, given: unknown): BegunCall | undefined {
+    const { recording, root } = this.#session;
+    if (!keepsResult(this.#session.records, name)) return undefined;
     const { on } = this.#session.mask;
     const input = on(plainJson(given));
     const before = effect === "write" ? snapshot(root) : undefined;
@@ -128,6 +129,10 @@ export class TapeTools implements ToolSteps {
   ended(): void {
     this.#of.clock.nextStep();
   }
+}
+
+function keepsResult({ tools, mcp }: ResultsKept, name: string): boolean {
+  return tools || (mcp === true && name.startsWith("mcp__"));
 }
 
 /** A call with all of its texts changed, those of its files too. */

@@ -167,7 +167,7 @@ export function recordedFrom(
   const script = from === BUILT_IN ? undefined : scriptOf(from);
   if (script !== undefined && /[._](?:test|spec)\.\w+$/.test(script)) return options;
   const has = fixtureAt(path).files !== undefined;
-  const keeps = mode === "update" ? by !== "command" && has : by === "environment" && !has && !options.tools;
+  const keeps = mode === "update" ? by !== "command" && has : by === "environment" && !has && options.tools !== true;
   return {
     ...options,
     agent: script === undefined ? BUILT_IN : scriptOnTape(path, script),

@@ -6,7 +6,7 @@ import { realOr } from "../../hooks/file/user-places.ts";
 import { fixtureProject } from "../fixture.ts";
 import { differs } from "../drift/difference.ts";
 import type { Mask } from "../redact/mask.ts";
-import type { TapeOptions } from "../tape-options.ts";
+import { resultsKept, type TapeOptions } from "../tape-options.ts";
 import { finishedCalls } from "./record-tape.ts";
 import type { Recording, SeenWire } from "./recording.ts";
 import type { Call, Tape, TapeRequest } from "../tape.ts";
@@ -44,7 +44,7 @@ export function headerOf(
   { url, answer, sdk, api }: SeenWire,
   seed: string,
   epoch: number,
-  { path, agent, project, tools = false, normalise = [] }: TapeOptions,
+  { path, agent, project, tools, normalise = [] }: TapeOptions,
 ): Header {
   const isElsewhere = path !== undefined && project !== undefined && realOr(project) !== fixtureProject(path);
   return {
@@ -62,7 +62,7 @@ export function headerOf(
     ...(agent !== undefined && { agent }),
     ...(isElsewhere && { project: relative(realOr(path), realOr(project)) }),
     ...Object.fromEntries(Object.entries(known).filter(([, value]) => !Array.isArray(value) || value.length > 0)),
-    tools,
+    ...resultsKept(tools),
     ...(normalise.length > 0 && { normalise }),
   };
 }
