@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { processIds } from "../process/owner.ts";
 import { watchLaterCode } from "../permissions/later-code.ts";
-import type { Difference } from "../check/scratch-project.ts";
+import type { Difference } from "../check/kept-tree.ts";
 import type { Effect } from "./grammar/types.ts";
 import { type Places, WORK, World } from "./world.ts";
 

@@ -19,7 +19,8 @@ import { basename, delimiter, dirname, join, relative, resolve } from "node:path
 import { isInside } from "../files/confine.ts";
 import { openSandbox } from "../permissions/sandbox.ts";
 import type { Wrap } from "../process/process.ts";
-import { toolHomes, Tree, writeFiles } from "../check/scratch-project.ts";
+import { KeptTree } from "../check/kept-tree.ts";
+import { toolHomes, writeFiles } from "../check/scratch-project.ts";
 
 /** The folders of a scratch world. In the sandbox the workspace has the path of the project, and `/tmp` is the world's. */
 export interface Places {
@@ -181,7 +182,7 @@ export class World {
   readonly sandboxed: boolean;
   /** Whether the workspace is a repository: git is installed. */
   readonly hasGit: boolean;
-  readonly #trees: ReadonlyMap<keyof Places, Tree>;
+  readonly #trees: ReadonlyMap<keyof Places, KeptTree>;
 
   /** Fills the folders. `plant` changes files before they are committed. */
   constructor(
@@ -200,7 +201,7 @@ export class World {
       "[user]\n\tname = attack\n\temail = attack@example.com\n[safe]\n\tdirectory = *\n",
     ]]);
     writeFiles(outside, [["notes.txt", "of somebody else\n"]]);
-    const own = new Tree(workspace, { skipped: packages });
+    const own = new KeptTree(workspace, { skipped: packages });
     own.adopt();
     plant(workspace, own.paths.sort());
     this.hasGit = gitIn(workspace, home, ["sh", "-c", HISTORY, "sh", remote]) !== undefined;
@@ -211,11 +212,11 @@ export class World {
     const locks = join(tmp, `crochet-${process.getuid?.() ?? 0}`);
     const mounts = [...Object.values(places).filter((path) => path !== tmp), ...mountedBelow(tmp), locks];
     this.#trees = new Map([
-      ["workspace", new Tree(workspace, { skipped: packages, exact: true })],
-      ["home", new Tree(home, { exact: true })],
-      ["outside", new Tree(outside, { exact: true })],
-      ["remote", new Tree(remote, { exact: true })],
-      ["tmp", new Tree(tmp, { skipped: below(tmp, mounts), exact: true })],
+      ["workspace", new KeptTree(workspace, { skipped: packages, exact: true })],
+      ["home", new KeptTree(home, { exact: true })],
+      ["outside", new KeptTree(outside, { exact: true })],
+      ["remote", new KeptTree(remote, { exact: true })],
+      ["tmp", new KeptTree(tmp, { skipped: below(tmp, mounts), exact: true })],
     ]);
     for (const tree of this.#trees.values()) tree.adopt();
   }

@@ -7,7 +7,8 @@ import { LineProcess } from "../process/line-process.ts";
 import { type GroupOptions, startedBy, type Wrap } from "../process/process.ts";
 import { openSandbox } from "../permissions/sandbox.ts";
 import type { Probe } from "./sample-events.ts";
-import { hookEnv, randomHex, type ScratchFolders, Tree } from "./scratch-project.ts";
+import { KeptTree } from "./kept-tree.ts";
+import { hookEnv, randomHex, type ScratchFolders } from "./scratch-project.ts";
 import {
   type Answering,
   type Loaded,
@@ -45,7 +46,7 @@ const START_MS = 20_000;
 export class Lane {
   readonly options: LaneOptions;
   readonly place: ScratchFolders;
-  readonly #tree: Tree;
+  readonly #tree: KeptTree;
   readonly #token = randomHex(9);
   readonly #process = new LineProcess(this.#token);
   #loaded: Loaded | undefined;
@@ -55,7 +56,7 @@ export class Lane {
   constructor(options: LaneOptions) {
     this.options = options;
     this.place = options.place;
-    this.#tree = new Tree(options.place.root);
+    this.#tree = new KeptTree(options.place.root);
   }
 
   /** Loads the hook. @throws {Error} if it cannot be loaded, in the words of its front end */

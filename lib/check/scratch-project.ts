@@ -1,23 +1,18 @@
 import { execFile } from "node:child_process";
 import {
-  chmodSync,
   cpSync,
-  lstatSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
-  readlinkSync,
   realpathSync,
   rmSync,
-  type Stats,
   statSync,
   symlinkSync,
-  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { statsIn } from "./kept-tree.ts";
 import type { Copy } from "./subject.ts";
 
 /** A project with a home, where hooks run. */
@@ -112,7 +107,7 @@ async function committed(): Promise<ReadonlyMap<string, Uint8Array>> {
     writeFiles(folder, Object.entries(FILES));
     // Without git the project is not a repository: a hook that needs one could not run here anyway.
     await new Promise((resolve) => execFile("/bin/sh", ["-c", line], { cwd: folder, env }, resolve));
-    const paths = walk(folder).filter(([, stats]) => stats.isFile()).map(([path]) => path);
+    const paths = statsIn(folder).filter(([, stats]) => stats.isFile()).map(([path]) => path);
     return new Map(paths.map((path) => [path, readFileSync(join(folder, path))]));
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -150,7 +145,7 @@ export async function fill(
 export function isSmall(path: string): boolean {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (!stats?.isDirectory() || basename(path) === "node_modules") return stats !== undefined;
-  const found = walk(path, MOST_FILES + 1);
+  const found = statsIn(path, MOST_FILES + 1);
   return found.length <= MOST_FILES && found.reduce((sum, [, { size }]) => sum + size, 0) <= MOST_BYTES;
 }
 
@@ -238,168 +233,4 @@ export function hookEnv(
     CLAUDE_ENV_FILE: join(place.tmp, "session-env.sh"),
     ...more,
   };
-}
-
-/** Every file of a tree has this time, so that any write to it shows. */
-const THEN = new Date("2026-01-01T00:00:00Z");
-
-/** A file, link or folder as it should be. */
-interface Kept {
-  readonly mode: number;
-  readonly bytes?: Uint8Array;
-  readonly link?: string;
-  /** Tells the file from another one in its place: its inode, and the time of change, which cannot be set back. */
-  readonly print?: string;
-}
-
-/** What became of a file, link or folder. */
-export type Difference = "made" | "changed" | "removed";
-
-/** A folder that can be put back as it was. */
-export class Tree {
-  readonly #root: string;
-  readonly #skipped: ReadonlySet<string>;
-  readonly #exact: boolean;
-  #kept = new Map<string, Kept>();
-
-  /**
-   * `skipped` are relative paths that are not looked at, such as what is mounted there. `exact`: a file that was written and
-   * set back counts as changed; of one folder there can be only one such tree, as to adopt it changes the prints.
-   */
-  constructor(root: string, { skipped = [], exact = false }: { skipped?: Iterable<string>; exact?: boolean } = {}) {
-    this.#root = root;
-    this.#skipped = new Set(skipped);
-    this.#exact = exact;
-  }
-
-  /** Remembers the folder as it is now. */
-  adopt(): void {
-    this.#kept = new Map(this.#walk().map(([path, stats]) => [path, keep(join(this.#root, path), stats)]));
-  }
-
-  /** Relative paths of what was adopted. */
-  get paths(): string[] {
-    return [...this.#kept.keys()];
-  }
-
-  /** Relative paths of what was added, changed or removed. */
-  changes(): string[] {
-    return [...this.#changed().keys()];
-  }
-
-  /** The same as far as it shows: bytes, mode, link or existence differ. Each has a print that another change changes. */
-  differences(): Map<string, { readonly how: Difference; readonly print: string }> {
-    const all = [...this.#changed()].flatMap(([path, stats]) => {
-      const kept = this.#kept.get(path);
-      if (stats && kept && isEqual(join(this.#root, path), stats, kept)) return [];
-      const how: Difference = !kept ? "made" : stats ? "changed" : "removed";
-      return [[path, { how, print: stats ? `${how} ${stats.mode} ${printOf(stats)}` : how }] as const];
-    });
-    return new Map(all);
-  }
-
-  restore(): void {
-    const now = this.#changed();
-    const changes = [...now.keys()];
-    for (const path of changes) {
-      const isFolder = isFolderOf(this.#kept.get(path)) && now.get(path)?.isDirectory();
-      if (isFolder) chmodSync(join(this.#root, path), this.#kept.get(path)!.mode);
-      else rmSync(join(this.#root, path), { recursive: true, force: true });
-    }
-    // A removed folder takes its files with it.
-    const gone = [...this.#kept.keys()].filter((path) => changes.some((c) => path === c || path.startsWith(`${c}/`)));
-    for (const path of gone.sort()) {
-      const full = join(this.#root, path);
-      const { bytes, link, mode } = this.#kept.get(path)!;
-      if (link !== undefined) {
-        rmSync(full, { force: true });
-        symlinkSync(link, full);
-      } else if (bytes === undefined) {
-        mkdirSync(full, { recursive: true });
-        chmodSync(full, mode); // whatever the umask of what ran here
-      } else {
-        rmSync(full, { force: true });
-        writeFileSync(full, bytes);
-        chmodSync(full, mode);
-        this.#kept.set(path, { bytes, mode, print: stamped(full) });
-      }
-    }
-  }
-
-  #walk(): [path: string, stats: Stats][] {
-    return walk(this.#root, Infinity, this.#skipped);
-  }
-
-  /** What is not as it was noted, with what is there now. */
-  #changed(): Map<string, Stats | undefined> {
-    const now = new Map(this.#walk());
-    const other = [...now].filter(([path, stats]) =>
-      !isSame(join(this.#root, path), stats, this.#kept.get(path), this.#exact)
-    );
-    const gone = [...this.#kept.keys()].filter((path) => !now.has(path)).map((path) => [path, undefined] as const);
-    return new Map<string, Stats | undefined>([...other, ...gone]);
-  }
-}
-
-function isFolderOf(kept: Kept | undefined): boolean {
-  return kept !== undefined && kept.bytes === undefined && kept.link === undefined;
-}
-
-function printOf({ ino, ctimeMs }: Stats): string {
-  return `${ino} ${ctimeMs}`;
-}
-
-/** Gives a file the time that shows any write to it, and its print after that. */
-function stamped(path: string): string {
-  utimesSync(path, THEN, THEN);
-  return printOf(lstatSync(path));
-}
-
-function keep(path: string, stats: Stats): Kept {
-  const mode = stats.mode & 0o7777;
-  if (stats.isSymbolicLink()) return { mode, link: readlinkSync(path) };
-  if (!stats.isFile()) return { mode };
-  return { mode, bytes: readFileSync(path), print: stamped(path) };
-}
-
-function isSame(path: string, stats: Stats, kept: Kept | undefined, exact: boolean): boolean {
-  if (!kept || kept.mode !== (stats.mode & 0o7777)) return false;
-  if (stats.isSymbolicLink()) return kept.link === readlinkSync(path);
-  if (!stats.isFile()) return stats.isDirectory() && isFolderOf(kept);
-  if (exact && kept.print !== printOf(stats)) return false;
-  // Deno knows times of change by the second: a write in the same one shows by its bytes alone.
-  if (exact && stats.ctimeMs % 1000 === 0 && !isEqual(path, stats, kept)) return false;
-  return kept.bytes?.length === stats.size && stats.mtimeMs === THEN.getTime();
-}
-
-/** Whether a file that was touched is still what it was. */
-function isEqual(path: string, stats: Stats, kept: Kept): boolean {
-  if (!stats.isFile() || kept.bytes === undefined || kept.mode !== (stats.mode & 0o7777)) return false;
-  return kept.bytes.length === stats.size && Buffer.compare(kept.bytes, readFileSync(path)) === 0;
-}
-
-/** Everything in a folder, folders before their files. */
-function walk(root: string, most = Infinity, skipped: ReadonlySet<string> = new Set()): [path: string, stats: Stats][] {
-  const found: [string, Stats][] = [];
-  const enter = (folder: string) => {
-    for (const name of namesIn(`${root}/${folder}`)) {
-      const path = folder === "" ? name : `${folder}/${name}`;
-      const stats = skipped.has(path) ? undefined : lstatSync(`${root}/${path}`, { throwIfNoEntry: false });
-      if (!stats || found.length >= most) continue;
-      found.push([path, stats]);
-      if (stats.isDirectory()) enter(path);
-    }
-  };
-  enter("");
-  return found;
-}
-
-/** A folder that may not be read has lost what is in it: its mode was changed. */
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EACCES") return [];
-    throw error;
-  }
 }

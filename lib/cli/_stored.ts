@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Environment, stateFile, writeWhole } from "../hooks/file/user-places.ts";
+import { writeWhole } from "../files/drafts.ts";
+import { type Environment, stateFile } from "../hooks/file/user-places.ts";
 import { isOwnLog } from "../log/own.ts";
 import { logsDir } from "../files/state-dir.ts";
 import { isRule } from "../permissions/parse-rule.ts";
@@ -93,7 +94,7 @@ export function forgetRule(dir: string, env: Environment, rule: string): boolean
 }
 
 function keep(dir: string, env: Environment, allow: readonly string[]): void {
-  writeWhole(placeOf(dir, env), `${JSON.stringify({ dir: realpathSync(dir), allow }, null, 2)}\n`);
+  writeWhole(placeOf(dir, env), `${JSON.stringify({ dir: realpathSync(dir), allow }, null, 2)}\n`, { mode: 0o600 });
 }
 
 function placeOf(dir: string, env: Environment): string {

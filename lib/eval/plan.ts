@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { writeWhole } from "../files/drafts.ts";
 import { sha256 } from "../runtime/sha256.ts";
 import { hashFiles } from "../replay/scratch.ts";
 import { type Price, priceOf } from "../replay/drift/drift.ts";
@@ -152,9 +153,7 @@ export async function changedSince(plan: EvalPlan, project: string): Promise<str
 export function writePlan(evals: string, plan: EvalPlan): string {
   const folder = join(evals, plan.id);
   mkdirSync(folder, { recursive: true });
-  const path = join(folder, "eval.json");
-  writeFileSync(`${path}.new`, `${JSON.stringify(plan, null, 2)}\n`);
-  renameSync(`${path}.new`, path);
+  writeWhole(join(folder, "eval.json"), `${JSON.stringify(plan, null, 2)}\n`);
   const link = join(folder, crypto.randomUUID()); // renamed, as other evals may replace `last` at the same time
   symlinkSync(plan.id, link);
   renameSync(link, join(evals, "last"));

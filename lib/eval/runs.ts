@@ -263,8 +263,8 @@ export class EvalRuns {
     }
     this.#log.close();
     const path = join(this.#place.folder, "runs.jsonl");
-    const { writeWhole } = await import("../replay/drafts.ts");
-    writeWhole(path, this.lines.map((line) => `${JSON.stringify(line)}\n`).join(""), { replace: true });
+    const { writeWhole } = await import("../files/drafts.ts");
+    writeWhole(path, this.lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
   }
 }
 

@@ -1,12 +1,13 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { writeWhole } from "../files/drafts.ts";
 import { isObject } from "../core/json.ts";
 import { readBrought } from "../files/confine.ts";
 import { sha256 } from "../runtime/sha256.ts";
 import { holdsHooks } from "./discover.ts";
 import { isSkipped, parseFileName } from "./file/file-name.ts";
 import { type Imports, importsOf } from "./file/imports.ts";
-import { type Environment, realOr, stateFile, userState, writeWhole } from "./file/user-places.ts";
+import { type Environment, realOr, stateFile, userState } from "./file/user-places.ts";
 import { fileHashes } from "./file/hook-tree.ts";
 import type { Gatekeeper } from "./folder.ts";
 
@@ -203,7 +204,7 @@ export function isFixtureTrusted(dir: string, env: Environment, path: string, co
 }
 
 function write(made: Trust, env: Environment): Trust {
-  writeWhole(stateFile("trust", made.dir, env), `${JSON.stringify(made, null, 2)}\n`);
+  writeWhole(stateFile("trust", made.dir, env), `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 });
   return made;
 }
 

@@ -2,10 +2,11 @@ import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { writeWhole } from "../files/drafts.ts";
 import { isObject, parsed } from "../core/json.ts";
 import { sha256 } from "../runtime/sha256.ts";
 import { onPath } from "../process/programs.ts";
-import { type Environment, writeWhole } from "./file/user-places.ts";
+import type { Environment } from "./file/user-places.ts";
 import { HOSTS } from "./hosts/index.ts";
 import {
   type Installable,
@@ -173,7 +174,7 @@ function writeAll({ files, isCopied }: PluginPlan, folder: string, to: string): 
     cpSync(join(folder, name), join(copies, name), { recursive: true, dereference: true, filter });
   }
   // The list is the last of them: Claude Code reads the rest only if that is there.
-  for (const [name, text] of files) writeWhole(join(to, name), text, 0o644);
+  for (const [name, text] of files) writeWhole(join(to, name), text);
   for (const name of WRITTEN) if (name !== COPIES && !files.has(name)) rmSync(join(to, name), { force: true });
 }
 

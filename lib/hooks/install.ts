@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, readFileSync, realpathSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { writeWhole } from "../files/drafts.ts";
 import { type AnyEvent, type EventName, EVENTS } from "../core/events.ts";
 import { failurePolicy, type Folded, NOTHING } from "../core/fold.ts";
 import type { HookRecord } from "../core/hook.ts";
@@ -7,7 +8,7 @@ import { thrownWords } from "../core/thrown.ts";
 import { isInside, readBrought } from "../files/confine.ts";
 import { sha256 } from "../runtime/sha256.ts";
 import type { HookFile } from "./discover.ts";
-import { type Environment, homeOf, realOr, stateFile, writeWhole } from "./file/user-places.ts";
+import { type Environment, homeOf, realOr, stateFile } from "./file/user-places.ts";
 import { isGuard, type Listened } from "./file/hook-record.ts";
 import { hostEvent, type HostName, HOSTS } from "./hosts/index.ts";
 import { writeAnswer } from "./hosts/write-answer.ts";
@@ -148,9 +149,9 @@ export function carryOut({ root, settings, before, after }: Installation, env: E
   }
   const kept = readKept(settings, env);
   const original = kept !== undefined && before !== undefined && kept.after === hashOf(before) ? kept.before : before;
-  writeWhole(target, after, (statSync(target, { throwIfNoEntry: false })?.mode ?? 0o644) & 0o777);
+  writeWhole(target, after, { mode: (statSync(target, { throwIfNoEntry: false })?.mode ?? 0o644) & 0o777 });
   if (after === original) return rmSync(state, { force: true });
-  writeWhole(state, `${JSON.stringify({ settings, before: original, after: hashOf(after) })}\n`);
+  writeWhole(state, `${JSON.stringify({ settings, before: original, after: hashOf(after) })}\n`, { mode: 0o600 });
 }
 
 /** Removes a folder and those above it, up to the root, that hold nothing. */

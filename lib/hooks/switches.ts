@@ -1,6 +1,7 @@
 import { readFileSync, realpathSync, statSync } from "node:fs";
+import { writeWhole } from "../files/drafts.ts";
 import type { HookRecord } from "../core/hook.ts";
-import { type Environment, stateFile, writeWhole } from "./file/user-places.ts";
+import { type Environment, stateFile } from "./file/user-places.ts";
 
 /**
  * Which hooks a person has switched off in a project. Kept with the person and not in the project: neither a
@@ -32,7 +33,9 @@ export class Switches {
     const off = new Set(this.#read());
     if (enabled) off.delete(name);
     else off.add(name);
-    writeWhole(this.#path, `${JSON.stringify({ dir: this.#dir, disabled: [...off].sort() }, null, 2)}\n`);
+    writeWhole(this.#path, `${JSON.stringify({ dir: this.#dir, disabled: [...off].sort() }, null, 2)}\n`, {
+      mode: 0o600,
+    });
     this.#sign = "";
   }
 

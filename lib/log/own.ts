@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Environment, realOr, stateFile, writeWhole } from "../hooks/file/user-places.ts";
+import { writeWhole } from "../files/drafts.ts";
+import { type Environment, realOr, stateFile } from "../hooks/file/user-places.ts";
 
 /** How long logs are kept, and how many of them. */
 const [MOST_DAYS, MOST_LOGS] = [30, 500];
@@ -12,7 +13,7 @@ function noteOf(path: string, env: Environment): string {
 /** Notes that a log was written here: any other may come from anywhere, and what it names is not run. */
 export function noteOwnLog(path: string, env: Environment): void {
   const note = noteOf(path, env);
-  if (!existsSync(note)) writeWhole(note, `${JSON.stringify({ path: realOr(path) })}\n`);
+  if (!existsSync(note)) writeWhole(note, `${JSON.stringify({ path: realOr(path) })}\n`, { mode: 0o600 });
 }
 
 export function isOwnLog(path: string, env: Environment): boolean {

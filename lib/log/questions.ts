@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { sha256 } from "../runtime/sha256.ts";
-import { writeWhole } from "../replay/drafts.ts";
+import { writeWhole } from "../files/drafts.ts";
 import { ANSWERS, answersOf } from "./own.ts";
 
 /** A question that waits for a person, in whatever process the answer is given. */
@@ -29,7 +29,7 @@ export async function waitForAnswer<T>(
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const [asked, answered] = [join(folder, `${token}.json`), join(folder, `${token}.answer.json`)];
   if (!existsSync(answered)) {
-    writeWhole(asked, JSON.stringify({ token, about, at: Date.now() }), { replace: true });
+    writeWhole(asked, JSON.stringify({ token, about, at: Date.now() }));
     announce(token);
   }
   while (!existsSync(answered)) {

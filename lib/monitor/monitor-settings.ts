@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { writeWhole } from "../files/drafts.ts";
 import { withEntries } from "../hooks/install-text.ts";
 import { type OnPrompt, onPromptFile } from "./note.ts";
 
@@ -35,8 +36,7 @@ export async function prepareSettings(dir: string, id: string, workspace: string
   });
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const path = join(dir, `${id}.settings.json`);
-  writeFileSync(`${path}.new`, text, { mode: 0o600 });
-  renameSync(`${path}.new`, path);
+  writeWhole(path, text, { mode: 0o600 });
   return path;
 }
 

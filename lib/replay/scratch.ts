@@ -1,5 +1,6 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { treeOf } from "../files/tree.ts";
 import { sha256 } from "../runtime/sha256.ts";
 import type { Json } from "../core/messages.ts";
 
@@ -16,19 +17,15 @@ type Snapshot = ReadonlyMap<string, string>;
 const MOST_TEXT = 256 * 2 ** 20;
 
 /**
- * Every file of a workspace by its path from the root, with `/` between parts, in the order of their names: Bun lists a
- * folder in any. Links are not followed. Unreadable files are left out, unless the workspace is ours (`own`): then
- * they are made readable.
+ * Every file of a workspace by its path. Unreadable files are left out, unless the workspace is ours (`own`): then they are
+ * made readable.
  */
-function walk(root: string, own: boolean, found: (path: string) => void, below = ""): void {
-  const folder = join(root, below);
-  const entries = ifReadable(() => readdirSync(folder, { withFileTypes: true }), own ? folder : undefined) ?? [];
-  for (const entry of entries.sort((a, b) => a.name < b.name ? -1 : 1)) {
-    const path = below === "" ? entry.name : `${below}/${entry.name}`;
-    if (entry.isDirectory()) {
-      if (!SKIPPED.has(entry.name)) walk(root, own, found, path);
-    } else if (entry.isFile() && !BEGUN.test(entry.name)) found(path);
-  }
+function* filesIn(root: string, own: boolean): Generator<string> {
+  const tree = treeOf(root, {
+    has: (entry) => entry.isDirectory() ? !SKIPPED.has(entry.name) : entry.isFile() && !BEGUN.test(entry.name),
+    list: (folder, read) => ifReadable(read, own ? folder : undefined),
+  });
+  for (const [path, entry] of tree) if (entry.isFile()) yield path;
 }
 
 /**
@@ -55,17 +52,17 @@ export function removeScratch(root: string): void {
   try {
     remove();
   } catch {
-    walk(root, true, () => {});
+    Array.from(filesIn(root, true)); // which makes its folders readable
     remove();
   }
 }
 
 export function snapshot(root: string): Snapshot {
   const files = new Map<string, string>();
-  walk(root, false, (path) => {
+  for (const path of filesIn(root, false)) {
     const stat = ifReadable(() => statSync(join(root, path)));
     if (stat) files.set(path, `${stat.size} ${stat.mtimeMs} ${stat.ino}`);
-  });
+  }
   return files;
 }
 
@@ -80,7 +77,7 @@ interface Hashing {
 /** The files of a scratch workspace by the hash of their bytes, or of what is shown of those that are texts. */
 export function hashFiles(root: string, as?: Hashing): { [path: string]: string } {
   const files: [path: string, hash: string][] = [];
-  walk(root, true, (path) => {
+  for (const path of filesIn(root, true)) {
     const file = join(root, path);
     const hash = ifReadable(() => {
       const content = as && statSync(file).size <= MOST_TEXT ? contentOf(file) : undefined;
@@ -91,7 +88,7 @@ export function hashFiles(root: string, as?: Hashing): { [path: string]: string 
       return sha256().update(as!.shown(content)).digest("hex").slice(0, HASH_LENGTH);
     }, file);
     if (hash !== undefined) files.push([path, hash]);
-  });
+  }
   return Object.fromEntries(files.sort(([a], [b]) => a < b ? -1 : 1));
 }
 
@@ -104,11 +101,11 @@ function hashOf(path: string): string {
 /** The texts of a scratch workspace's files. */
 export function readFiles(root: string): Map<string, string> {
   const files = new Map<string, string>();
-  walk(root, true, (path) => {
+  for (const path of filesIn(root, true)) {
     const file = join(root, path);
     const text = ifReadable(() => statSync(file).size > MOST_TEXT ? undefined : readFileSync(file, "utf8"), file);
     if (text !== undefined) files.set(path, text);
-  });
+  }
   return files;
 }
 

@@ -4,7 +4,7 @@ import type { Json, Message } from "../core/messages.ts";
 import { blobsOf, holdsBlob, toBlobs } from "./_blobs.ts";
 import { packEvents } from "../log/pack.ts";
 import { canonical, hash, headText, link, messageText } from "./canonical.ts";
-import { sweep, writeWhole } from "./drafts.ts";
+import { sweep, writeWhole } from "../files/drafts.ts";
 import {
   type CallFact,
   type ClockFact,
@@ -45,7 +45,7 @@ export async function writeTape(path: string, tape: Tape, options: WriteOptions 
   const folder = blobsOf(path);
   if (blobs.size > 0) prepare(folder);
   for (const [name, text] of blobs) {
-    if (!holdsBlob(folder, name)) writeWhole(join(folder, name), text, { replace: true });
+    if (!holdsBlob(folder, name)) writeWhole(join(folder, name), text);
   }
   prepare(dirname(path));
   try {

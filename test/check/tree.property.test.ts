@@ -13,7 +13,7 @@ import {
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Tree } from "../../lib/check/scratch-project.ts";
+import { KeptTree } from "../../lib/check/kept-tree.ts";
 import { tries } from "../_counts.ts";
 import { scratch } from "../_scratch.ts";
 
@@ -51,7 +51,7 @@ function apply(root: string, [what, path, text]: Change): void {
 }
 
 // Kills: folders that are not made again, links that are followed, modes that are forgotten, baselines of the first state only.
-test("Tree always puts a folder back as it was adopted, whatever was done to it, again and again", () => {
+test("KeptTree always puts a folder back as it was adopted, whatever was done to it, again and again", () => {
   const change: fc.Arbitrary<Change> = fc.tuple(
     fc.constantFrom("write" as const, "remove" as const, "chmod" as const, "link" as const, "folder" as const),
     fc.constantFrom(...PATHS, "b", "b/d"),
@@ -64,7 +64,7 @@ test("Tree always puts a folder back as it was adopted, whatever was done to it,
       const root = folder.path;
       for (const one of before) apply(root, one);
       const was = seen(root);
-      const tree = new Tree(root);
+      const tree = new KeptTree(root);
       tree.adopt();
       assert.deepEqual(tree.changes(), []);
       for (const steps of [first, second]) {
@@ -80,10 +80,10 @@ test("Tree always puts a folder back as it was adopted, whatever was done to it,
   );
 });
 
-test("Tree never misses a write that leaves size, place and time as they were", () => {
+test("KeptTree never misses a write that leaves size, place and time as they were", () => {
   using folder = scratch();
   const file = join(folder.path, "a.txt");
-  const tree = new Tree(folder.path);
+  const tree = new KeptTree(folder.path);
   for (let i = 0; i < 50; i++) {
     writeFileSync(file, "one");
     tree.adopt();

@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
 import { thisOwner } from "../../lib/process/owner.ts";
 import { agent, type AgentOptions } from "../../lib/index.ts";
-import { draftIn, sweep } from "../../lib/replay/drafts.ts";
+import { draftIn, sweep } from "../../lib/files/drafts.ts";
 import { parseTape, readTape } from "../../lib/replay/read-tape.ts";
 import { runFixture } from "../../lib/replay/run-fixture.ts";
 import { fixtureAt } from "../../lib/replay/fixture.ts";

@@ -1,6 +1,6 @@
-import { mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, isAbsolute, join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { sha256 } from "../../runtime/sha256.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -42,17 +42,4 @@ export function shortPath(path: string, cwd: string, env: Environment): string {
   if (path === cwd) return ".";
   if (path.startsWith(`${cwd}/`)) return path.slice(cwd.length + 1);
   return path.startsWith(`${home}/`) ? `~/${path.slice(home.length + 1)}` : path;
-}
-
-/** Writes a file whole or not at all; its folder is made if it is missing. */
-export function writeWhole(path: string, text: string, mode = 0o600): void {
-  mkdirSync(dirname(path), { recursive: true });
-  const beside = `${path}.${process.pid}.tmp`;
-  try {
-    writeFileSync(beside, text, { mode, flag: "wx" });
-    renameSync(beside, path);
-  } catch (error) {
-    rmSync(beside, { force: true });
-    throw error;
-  }
 }

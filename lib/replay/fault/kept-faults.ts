@@ -101,9 +101,9 @@ export async function saveFaults(path: string, found: SavedFaults): Promise<void
   const text = (faults: readonly Fault[]) => faults.map(faultText);
   const kept = readFaultFile(path).filter(({ faults }) => text(faults).join() !== text(found.faults).join());
   const list = [...kept, found].map(({ broke, faults }) => ({ broke, faults: text(faults) }));
-  const { writeWhole } = await import("../drafts.ts");
+  const { writeWhole } = await import("../../files/drafts.ts");
   try {
-    writeWhole(path, `${JSON.stringify(list, null, 2)}\n`, { replace: true });
+    writeWhole(path, `${JSON.stringify(list, null, 2)}\n`);
   } catch (error) {
     throw new Error(`${(error as Error).message}; found was '${text(found.faults).join("', '")}': ${found.broke}`);
   }

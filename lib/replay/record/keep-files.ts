@@ -16,8 +16,9 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { treeOf } from "../../files/tree.ts";
 import { SKIPPED } from "../scratch.ts";
-import { draftIn } from "../drafts.ts";
+import { draftIn } from "../../files/drafts.ts";
 import { fixtureAt, FIXTURES, scriptOnTape } from "../fixture.ts";
 import type { TapeOptions } from "../tape-options.ts";
 import { TapeError } from "../read-tape.ts";
@@ -109,27 +110,25 @@ interface Kept {
 function filesOf(workspace: string, except: readonly string[], leave: (path: string, why: string) => void): Kept[] {
   const kept: Kept[] = [];
   let bytes = 0;
-  const walk = (folder: string) => {
-    for (const entry of readable(folder, leave, () => readdirSync(folder, { withFileTypes: true })) ?? []) {
-      const path = join(folder, entry.name);
-      if (LEFT_OUT.has(entry.name) || except.includes(path)) continue;
-      if (entry.isDirectory()) walk(path);
-      else if (entry.isFile() || entry.isSymbolicLink()) {
-        const size = readable(path, leave, () => lstatSync(path).size);
-        if (size === undefined) continue;
-        kept.push({ path, isLink: entry.isSymbolicLink() });
-        bytes += size;
-        if (kept.length > MOST_FILES || bytes > MOST_BYTES) {
-          throw new TapeError(
-            `Cannot keep ${workspace} with the fixture as it has more than ${MOST_FILES} files or ${
-              MOST_BYTES / 2 ** 20
-            } MB: give a smaller --cwd, or record with --tools`,
-          );
-        }
-      }
+  const tree = treeOf(workspace, {
+    has: ({ name }, path) => !LEFT_OUT.has(name) && !except.includes(join(workspace, path)),
+    list: (folder, read) => readable(folder, leave, read),
+  });
+  for (const [name, entry] of tree) {
+    if (!entry.isFile() && !entry.isSymbolicLink()) continue;
+    const path = join(workspace, name);
+    const size = readable(path, leave, () => lstatSync(path).size);
+    if (size === undefined) continue;
+    kept.push({ path, isLink: entry.isSymbolicLink() });
+    bytes += size;
+    if (kept.length > MOST_FILES || bytes > MOST_BYTES) {
+      throw new TapeError(
+        `Cannot keep ${workspace} with the fixture as it has more than ${MOST_FILES} files or ${
+          MOST_BYTES / 2 ** 20
+        } MB: give a smaller --cwd, or record with --tools`,
+      );
     }
-  };
-  walk(workspace);
+  }
   return kept;
 }
 

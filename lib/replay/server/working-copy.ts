@@ -4,7 +4,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
   readlinkSync,
   realpathSync,
@@ -15,6 +14,7 @@ import {
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { shellWord } from "../../core/shown.ts";
 import { confine, isInside } from "../../files/confine.ts";
+import { entriesOf, treeOf } from "../../files/tree.ts";
 import { git } from "../../process/git.ts";
 import { isExecutable } from "../../process/programs.ts";
 import { type Fixture, inScratch } from "../fixture.ts";
@@ -92,7 +92,7 @@ export function copyDirectory(directory: string, to: string, except: string): Le
     }
     if (entry.isDirectory()) {
       mkdirSync(target);
-      return entriesOf(path, leave).forEach((below) => copy(join(path, below.name), below, counts));
+      return entriesOf(path, listed(leave)).forEach((below) => copy(join(path, below.name), below, counts));
     }
     if (entry.isSymbolicLink()) return symlinkSync(linkFor(path, root), target);
     if (!entry.isFile()) return;
@@ -106,7 +106,7 @@ export function copyDirectory(directory: string, to: string, except: string): Le
     readable(path, leave, () => copyFileSync(path, target));
   };
   mkdirSync(to, { recursive: true });
-  for (const entry of entriesOf(root, leave)) copy(join(root, entry.name), entry, true);
+  for (const entry of entriesOf(root, listed(leave))) copy(join(root, entry.name), entry, true);
   return leftOut;
 }
 
@@ -121,18 +121,15 @@ function ignoredIn(root: string): Set<string> {
 
 type Leave = (path: string, why: string) => void;
 
-function entriesOf(folder: string, leave: Leave): Dirent[] {
-  const entries = readable(folder, leave, () => readdirSync(folder, { withFileTypes: true })) ?? [];
-  return entries.sort((a, b) => a.name < b.name ? -1 : 1);
-}
+const listed = (leave: Leave) => (folder: string, read: () => Dirent[]) => readable(folder, leave, read);
 
 /** The bytes of what is copied of a file or folder, which need not be counted any more beyond the most there may be. */
 function sizeOf(path: string, entry: Dirent, leave: Leave): number {
   if (LEFT_OUT.has(entry.name)) return 0;
   if (!entry.isDirectory()) return readable(path, leave, () => lstatSync(path).size) ?? 0;
   let size = 0;
-  for (const below of entriesOf(path, leave)) {
-    size += sizeOf(join(path, below.name), below, leave);
+  for (const [below, found] of treeOf(path, { has: ({ name }) => !LEFT_OUT.has(name), list: listed(leave) })) {
+    if (!found.isDirectory()) size += readable(join(path, below), leave, () => lstatSync(join(path, below)).size) ?? 0;
     if (size > MOST_BYTES) break;
   }
   return size;
@@ -156,7 +153,7 @@ export function changedSince(copy: string, directory: string, leftOut: readonly 
   const isKnown = (path: string) => lstatSync(join(copy, path), { throwIfNoEntry: false });
   const made: string[] = [];
   const look = (folder: string) => {
-    for (const { name } of entriesOf(join(root, folder), () => {})) {
+    for (const { name } of entriesOf(join(root, folder), listed(() => {}))) {
       const path = join(folder, name);
       const known = isKnown(path);
       if (closed.has(path) || join(root, path) === except || (LEFT_OUT.has(name) && name !== PACKAGES)) continue;
@@ -166,7 +163,7 @@ export function changedSince(copy: string, directory: string, leftOut: readonly 
   };
   look("");
   const prune = (folder: string) => {
-    for (const entry of entriesOf(join(copy, folder), () => {})) {
+    for (const entry of entriesOf(join(copy, folder))) {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) prune(path);
       else if (entry.name === PACKAGES || isSame(join(root, path), join(copy, path), root)) {
@@ -199,8 +196,9 @@ async function putBack(copy: string, files: string | undefined, made: readonly s
     return join((await confine(dirname(full), workspace)).real, basename(full));
   };
   const gone = await Promise.all(made.map((path) => inside(restore(path))));
-  const kept = files === undefined ? [] : readdirSync(files, { recursive: true, withFileTypes: true })
-    .filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name));
+  const kept = files === undefined
+    ? []
+    : [...treeOf(files)].filter(([, entry]) => !entry.isDirectory()).map(([path]) => join(files, path));
   const targets = await Promise.all(kept.map((path) => inside(relative(files!, path))));
   for (const path of [...gone, ...targets]) rmSync(path, { recursive: true, force: true });
   for (const [i, path] of kept.entries()) {

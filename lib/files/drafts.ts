@@ -1,4 +1,14 @@
-import { closeSync, linkSync, lstatSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { isGone, thisOwner } from "../process/owner.ts";
 
@@ -25,15 +35,22 @@ export function sweep(folder: string): void {
   }
 }
 
+interface WholeOptions {
+  /** @default true */
+  readonly replace?: boolean;
+  readonly mode?: number;
+}
+
 /**
- * Writes a file that others see whole or not at all.
+ * Writes a file that others see whole or not at all; its folder is made if it is missing.
  *
  * @throws {Error} if it cannot be written; with the code `EEXIST` if it exists and must not be replaced
  */
-export function writeWhole(path: string, text: string, { replace }: { readonly replace: boolean }): void {
+export function writeWhole(path: string, text: string, { replace = true, mode = 0o666 }: WholeOptions = {}): void {
   const draft = draftIn(dirname(path));
   try {
-    writeFileSync(draft, text);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(draft, text, { mode });
     if (replace) renameSync(draft, path);
     else name(draft, path);
   } catch (error) {

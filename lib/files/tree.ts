@@ -1,0 +1,28 @@
+import { type Dirent, readdirSync } from "node:fs";
+import { join } from "node:path";
+
+interface TreeOptions {
+  /** Whether an entry is part of the tree, by its name and its path from the root; a folder that is not is not entered. */
+  readonly has?: (entry: Dirent, path: string) => boolean;
+  /** Calls what lists a folder; undefined if it does without. */
+  readonly list?: (folder: string, read: () => Dirent[]) => Dirent[] | undefined;
+}
+
+/**
+ * Everything below a folder by its path from there, with `/` between parts, a folder before what is in it, in the order of
+ * names: Bun lists a folder in any. Links are not followed.
+ */
+export function* treeOf(root: string, options: TreeOptions = {}, below = ""): Generator<[string, Dirent]> {
+  for (const entry of entriesOf(join(root, below), options.list)) {
+    const path = below === "" ? entry.name : `${below}/${entry.name}`;
+    if (options.has?.(entry, path) === false) continue;
+    yield [path, entry];
+    if (entry.isDirectory()) yield* treeOf(root, options, path);
+  }
+}
+
+/** What is in a folder, in the order of names. */
+export function entriesOf(folder: string, list?: TreeOptions["list"]): Dirent[] {
+  const read = () => readdirSync(folder, { withFileTypes: true });
+  return (list ? list(folder, read) ?? [] : read()).sort((a, b) => a.name < b.name ? -1 : 1);
+}
