@@ -7,6 +7,7 @@ import { sourceOf } from "../replay/record/recorded-tape.ts";
 import type { Call, Tape } from "../replay/tape.ts";
 import type { Header } from "./entry.ts";
 import type { Log } from "./read-log.ts";
+import { plainJson } from "./tool-step.ts";
 
 interface Promotion {
   /** What its header says of the fixture it becomes part of. */
@@ -24,18 +25,24 @@ export function secretsOf({ header: { seed, cwd }, secrets }: Log): Redactor {
 
 /** The tape of a log: places, and secrets if asked for, are placeholders. */
 export function promoted(log: Log, { header, redact }: Promotion): { readonly tape: Tape; readonly secrets: Redactor } {
+  const { tape, header: { cwd } } = log;
   const secrets = secretsOf(log);
-  const { on, attemptOn } = mask(placer(placesHere(log.header.cwd)), redact ? secrets : undefined);
-  const made = () => masked(log, { on, attemptOn }, header);
-  // Twice: a secret that was given away late may stand by itself before.
-  if (redact) made();
-  return { tape: made(), secrets };
+  const { agent: _, permissions, ...own } = tape.header;
+  const to = mask(placer(placesHere(cwd)), redact ? secrets : undefined);
+  const rules = permissions && { permissions: to.on(permissions) };
+  return { tape: masked({ ...tape, header: { ...own, ...header, source: sourceIn(tape), ...rules } }, to), secrets };
 }
 
-function masked({ tape }: Log, { on, attemptOn }: Pick<Mask, "on" | "attemptOn">, header: Promotion["header"]): Tape {
+/** A tape with the texts of this machine as it is written. Twice: a secret that was given away late may stand by itself before. */
+export function masked(tape: Tape, to: Pick<Mask, "on" | "attemptOn">): Tape {
+  maskedOnce(tape, to);
+  return maskedOnce(tape, to);
+}
+
+function maskedOnce(tape: Tape, { on, attemptOn }: Pick<Mask, "on" | "attemptOn">): Tape {
   const known = new Map<Message, Message>();
   const message = (given: Message): Message => {
-    const made = known.get(given) ?? on(given);
+    const made = known.get(given) ?? on(plainJson(given) as unknown as Message);
     known.set(given, made);
     return made;
   };
@@ -45,18 +52,14 @@ function masked({ tape }: Log, { on, attemptOn }: Pick<Mask, "on" | "attemptOn">
     attempts: attempts.map((attempt) => attemptOn(attempt)),
     ...(error && { error: on(error) }),
   });
-  const { calls, tools, clocks, header: { agent: _, source: __, permissions, ...own }, ...rest } = tape;
+  const { header, calls, tools, clocks, files, ...rest } = tape;
   return {
     ...on(rest),
+    header,
     clocks,
-    header: {
-      ...own,
-      ...header,
-      source: sourceIn(tape),
-      ...(permissions && { permissions: on(permissions) }),
-    },
     calls: calls.filter(({ attempts }) => attempts.length > 0).map(call),
     tools: tools.map((fact) => withOtherTexts(fact, on)),
+    ...(files && { files: on(Object.fromEntries(Object.entries(files).sort(([a], [b]) => a < b ? -1 : 1))) }),
   };
 }
 

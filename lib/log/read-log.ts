@@ -1,13 +1,13 @@
 import { NOTHING } from "../core/fold.ts";
 import { replyFrom } from "../core/reply.ts";
-import { contentText, isToolUse, type Json, type Message, textOf } from "../core/messages.ts";
+import { contentText, isToolUse, type Json, type Message, type Prompt, textOf } from "../core/messages.ts";
 import type { Reply } from "../core/model.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { isObject } from "../core/json.ts";
 import { joined, unpackEvents } from "./pack.ts";
 import { seamEvents } from "../replay/frames.ts";
 import type { Call, Tape, TapeEvent, TapeRequest } from "../replay/tape.ts";
-import { MAIN } from "../replay/tape.ts";
+import { MAIN, tapeOf } from "../replay/tape.ts";
 import { readLineLog } from "../transcript/line-log.ts";
 import type { Entry as Said } from "../transcript/store.ts";
 import { hookEvents, hooksSaid } from "./hook-step.ts";
@@ -52,21 +52,23 @@ interface Speaker {
   readonly said: (() => Said)[];
 }
 
-type Part = { [kind in "tool" | "clock" | "inbox" | "refused" | "asked" | "hook" | "did" | "begun"]: EntryOf<kind>[] };
+/** Kinds of line that are kept as they are. */
+const PARTS = [
+  ...["prompt", "tool", "clock", "inbox", "refused", "asked", "memory", "git", "file"] as const,
+  ...["hook", "did", "begun"] as const,
+];
+type Part = { readonly [kind in typeof PARTS[number]]: EntryOf<kind>[] };
 
 /** A log as its readers have it: a tape, transcripts, the events of the run, and what a run that goes on is given. */
 export class Log {
   readonly header: EntryOf<"log">;
   readonly calls: Call[] = [];
-  readonly prompts: (string | readonly Message["content"][number][])[] = [];
-  readonly models: { [prompt: number]: string } = {};
-  readonly parts: Part = { tool: [], clock: [], inbox: [], refused: [], asked: [], hook: [], did: [], begun: [] };
+  readonly parts = Object.fromEntries(PARTS.map((kind) => [kind, []])) as unknown as Part;
   readonly secrets: EntryOf<"secret">[] = [];
   /** The runs that began and ended, of the agent that no other started. */
   readonly begins: (EntryOf<"begin"> & { readonly index: number })[] = [];
   readonly ends: (EntryOf<"ended"> & { readonly index: number })[] = [];
-  readonly #also: EntryOf<"also">["also"] & { memory?: EntryOf<"memory">; git?: string } = {};
-  readonly #files: { [path: string]: string } = {};
+  readonly #also: EntryOf<"also">["also"] = {};
   readonly #lanes = new Map<string, Speaker>();
   readonly #speakers = new Map<string, Speaker>();
   readonly #specs = new Map<string, TapeRequest["tools"][number]>();
@@ -111,11 +113,6 @@ export class Log {
     switch (kindOf(entry)) {
       case "also":
         return void Object.assign(this.#also, (entry as EntryOf<"also">).also);
-      case "prompt": {
-        const { prompt, model } = entry as EntryOf<"prompt">;
-        if (model !== undefined) this.models[this.prompts.length] = model;
-        return void this.prompts.push(prompt as string);
-      }
       case "begin":
         return void this.begins.push({ ...entry as EntryOf<"begin">, index });
       case "spec":
@@ -165,12 +162,6 @@ export class Log {
       }
       case "ended":
         return this.#ended(entry as EntryOf<"ended">, index);
-      case "memory":
-        return void Object.assign(this.#also, { memory: entry });
-      case "git":
-        return void Object.assign(this.#also, entry);
-      case "file":
-        return void (this.#files[(entry as EntryOf<"file">).file] = (entry as EntryOf<"file">).text);
       case "secret":
         return void this.secrets.push(entry as EntryOf<"secret">);
       case "log":
@@ -178,6 +169,10 @@ export class Log {
       default:
         (this.parts[kindOf(entry) as keyof Part] as LogEntry[]).push(entry);
     }
+  }
+
+  get prompts(): readonly Prompt[] {
+    return this.parts.prompt.map(({ prompt }) => prompt as Prompt);
   }
 
   #agent({ agent: lane, id, about }: EntryOf<"agent">): void {
@@ -344,31 +339,21 @@ export class Log {
   /** The log as a tape, with the texts of this machine. */
   get tape(): Tape {
     const { id: _, cwd: __, from: ___, log: ____, ...header } = this.header;
-    const { memory, git, source = "model", ...also } = this.#also;
-    const { tool, clock, inbox, refused, asked } = this.parts;
-    const end = this.ends.at(-1)?.ending.stop;
-    return {
-      header: { tape: 1, source, ...header, ...also, tools: true },
-      prompts: this.prompts,
-      ...(Object.keys(this.models).length > 0 && { models: this.models }),
-      ...(this.begins.some(({ trigger }) => trigger === "resume") && {
-        resumed: this.begins.map(({ trigger, opens }) => trigger !== "resume" ? null : opens ? "opens" : "follows"),
+    const { source = "model", ...also } = this.#also;
+    const stop = this.ends.at(-1)?.ending.stop;
+    return tapeOf({ tape: 1, source, ...header, ...also, tools: true }, this.calls, {
+      ...this.parts,
+      prompt: this.parts.prompt.map((fact, i) => {
+        const { trigger, opens } = this.begins[i] ?? {};
+        return trigger === "resume" ? { ...fact, resumed: opens ? "opens" : "follows" } : fact;
       }),
-      calls: this.calls,
-      tools: tool.filter(({ spawned }) => !spawned),
-      clocks: clock,
-      inboxes: inbox,
-      ...(refused.length > 0 && { refusals: refused }),
-      ...(asked.length > 0 && { answers: asked }),
+      tool: this.parts.tool.filter(({ spawned }) => !spawned),
       said: this.parts.hook.flatMap(({ hook: step, lane, event, about, folded }) => {
         const said = hooksSaid(folded);
         return said.length === 0 ? [] : [{ said, lane, step, event, ...(about !== undefined && { about }) }];
       }),
-      ...(memory && { memory }),
-      ...(git !== undefined && { git }),
-      ...(Object.keys(this.#files).length > 0 && { files: this.#files }),
-      ...(end !== undefined && { end: { end } }),
-    };
+      ...(stop !== undefined && { end: [{ end: stop }] }),
+    });
   }
 }
 

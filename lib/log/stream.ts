@@ -18,6 +18,8 @@ export class KeptStream implements AsyncIterable<ModelEvent>, AsyncIterator<Mode
   readonly #signal: AbortSignal;
   readonly #events: TapeEvent[] = [];
   readonly #began = performance.now();
+  /** What has come of it so far. */
+  attempt: Attempt = { events: this.#events, took: 0 };
   #last = 0;
   #ended: ((end: StreamEnd) => void) | undefined;
 
@@ -59,11 +61,9 @@ export class KeptStream implements AsyncIterable<ModelEvent>, AsyncIterator<Mode
     if (!ended) return;
     const took = Math.round(performance.now() - this.#began);
     const how = this.#signal.aborted ? "aborted" : "cut";
-    ended(
-      error === undefined
-        ? { attempt: { events: this.#events, took } }
-        : { attempt: { events: this.#events, ended: how, why: thrownWords(error), took }, error: errorOf(error) },
-    );
+    const failed = error === undefined ? {} : { ended: how, why: thrownWords(error) } as const;
+    this.attempt = { events: this.#events, ...failed, took };
+    ended({ attempt: this.attempt, ...(error !== undefined && { error: errorOf(error) }) });
   }
 }
 

@@ -18,7 +18,7 @@ import { unpackEvents } from "../log/pack.ts";
 import { echoOf } from "./recorded-reply.ts";
 import { joinSent, sentHead } from "./server/request-lines.ts";
 import { readable } from "./server/readable.ts";
-import { type Attempt, type Call, isImported, type Tape } from "./tape.ts";
+import { type Attempt, type Call, isImported, type Tape, tapeOf } from "./tape.ts";
 
 /** A small tape whose calls unpack to more than this was made to fill the memory. */
 const MOST_MESSAGES = 20_000_000;
@@ -81,27 +81,10 @@ export class Assembly {
       }
     }
     await this.#close();
-    const { prompt = [], tool = [], clock = [], inbox = [], refused, asked, memory, git, file, said, mcp, end } = lines;
-    if (!end && !isImported(this.#header)) throw this.#refuse("its last line is not an 'end' line, so it was cut off");
-    const models = prompt.flatMap(({ model }, i) => model === undefined ? [] : [[i, model]]);
-    return {
-      header: this.#header,
-      prompts: prompt.map((fact) => fact.prompt),
-      ...(models.length > 0 && { models: Object.fromEntries(models) }),
-      ...(prompt.some(({ resumed }) => resumed) && { resumed: prompt.map(({ resumed = null }) => resumed) }),
-      calls: this.#calls,
-      tools: tool,
-      clocks: clock,
-      inboxes: inbox,
-      ...(refused && { refusals: refused }),
-      ...(asked && { answers: asked }),
-      ...(said && { said }),
-      ...(mcp && { mcp }),
-      ...(memory && { memory: memory[0] }),
-      ...(git && { git: git[0].git }),
-      ...(file && { files: Object.fromEntries(file.map(({ file, text }) => [file, text])) }),
-      ...(end && { end: end[0] }),
-    };
+    if (!lines.end && !isImported(this.#header)) {
+      throw this.#refuse("its last line is not an 'end' line, so it was cut off");
+    }
+    return tapeOf(this.#header, this.#calls, lines);
   }
 
   #expectPrompt(prompt: PromptFact["prompt"], line: number): void {

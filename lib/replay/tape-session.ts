@@ -34,7 +34,7 @@ import { type Redactor, redactor } from "./redact/redact.ts";
 import { answerOf, inOnePiece, type TapeAnswer } from "./tape-answer.ts";
 import { filesRead } from "../log/tool-step.ts";
 import { shortText } from "./drift/drift-report.ts";
-import { type Call, MAIN, type Tape, USER } from "./tape.ts";
+import { type Call, MAIN, type Tape, tapeOf, USER } from "./tape.ts";
 
 /** One session of an agent on a tape: opened with it, closed with it. */
 export class TapeSession implements SessionRecord {
@@ -217,7 +217,7 @@ export class TapeSession implements SessionRecord {
 
   /** A person's next prompt: it begins a step, for time has passed since the run before. Whether a session was resumed for it. */
   prompted(words: string | readonly Block[]): Resumed | undefined {
-    const nth = this.recording.lines.prompt.length;
+    const nth = this.recording.lines.prompt?.length ?? 0;
     if (nth > 0) this.lane(MAIN).clock.nextStep();
     this.line({ prompt: words as string, ...(this.switched !== undefined && { model: this.switched }) });
     this.switched = undefined;
@@ -313,17 +313,24 @@ export class TapeSession implements SessionRecord {
   }
 
   async #write(kept: readonly Call[], stop: string | undefined): Promise<void> {
-    const { refusal, tapeOf } = await import("./record/recorded-tape.ts");
+    const { ordered, refusal } = await import("./record/recorded-tape.ts");
+    const { finishedCalls } = this.parts.record!;
+    const { masked } = await import("../log/promote.ts");
     const { writeTape } = await import("./write-tape.ts");
+    const { lines, calls } = this.recording;
     const why = refusal(this.recording, stop, this.program?.tape, kept);
     if (why !== undefined) throw new TapeError(`Cannot ${this.mode} ${this.#name} as ${why}`);
-    const clocks = [...this.#lanes.values()].flatMap((lane) => lane.clock.facts);
-    const header = await this.#header(kept);
-    const made = () => tapeOf(this.recording, header, this.mask, kept, { clocks, stop, files: this.#files() });
-    made();
-    // Once more: a secret that was given away late may stand by itself before.
-    this.recording.changeTools(this.#ids.value);
-    const tape = made();
+    const made = masked(
+      tapeOf(await this.#header(kept), finishedCalls(calls, kept), {
+        ...lines,
+        tool: ordered(lines.tool ?? []),
+        clock: [...this.#lanes.values()].flatMap((lane) => lane.clock.facts),
+      }),
+      this.mask,
+    );
+    const files = this.#files();
+    const end = { end: stop!, ...(files && { files: this.mask.on(files) }) };
+    const tape = { ...made, calls: [...kept, ...made.calls], end };
     this.#options.workspace?.ready();
     await writeTape(tapeFile(this.#options.path!), tape, {
       replace: this.mode === "update",

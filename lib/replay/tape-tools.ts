@@ -52,7 +52,7 @@ export class TapeTools implements ToolSteps {
       if (this.#isFor(fact, input)) {
         // What follows may build on what the tool does; a tape is renewed from its first difference on, not from here.
         await reallyRun(tool, input, context);
-        session.recording.line(fact);
+        session.recording.line(withOtherTexts(fact, session.mask.off));
         return output(session.mask.off(fact.result));
       }
     }
@@ -108,20 +108,13 @@ export class TapeTools implements ToolSteps {
   begins({ name, effect }: Tool, given: unknown): BegunCall | undefined {
     const { recording, root } = this.#session;
     if (!keepsResult(this.#session.records, name)) return undefined;
-    const { on } = this.#session.mask;
-    const input = on(plainJson(given));
+    const input = plainJson(given);
     const before = effect === "write" ? snapshot(root) : undefined;
     return {
-      note: ({ spawned, cwd, ...fact }) => {
+      note: ({ spawned, ...fact }) => {
         if (spawned) return;
-        const files = before ? withTexts(changesSince(root, before), on) : {};
-        recording.line({
-          ...fact,
-          input,
-          result: on(fact.result),
-          ...(Object.keys(files).length > 0 && { files }),
-          ...(cwd !== undefined && { cwd: on(cwd) }),
-        });
+        const files = before ? changesSince(root, before) : {};
+        recording.line({ ...fact, input, ...(Object.keys(files).length > 0 && { files }) });
       },
     };
   }

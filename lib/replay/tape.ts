@@ -7,6 +7,7 @@ import type {
   CallError,
   ClockFact,
   EndFact,
+  EntryOf,
   Header,
   InboxFact,
   McpFact,
@@ -45,6 +46,36 @@ export interface Tape {
   /** What a program asked its MCP servers, server by server. */
   readonly mcp?: readonly McpFact[];
   readonly end?: EndFact;
+}
+
+type LineKind = "prompt" | "tool" | "clock" | "inbox" | "refused" | "asked" | "said" | "mcp" | "memory" | "git" | "file";
+
+/** The lines of a run that belong to none of its calls, by their kind. */
+export type TapeLines = { readonly [Kind in LineKind | "end"]?: readonly EntryOf<Kind>[] };
+
+/** The tape of a run, whatever wrote down its lines. */
+export function tapeOf(header: Header, calls: readonly Call[], lines: TapeLines): Tape {
+  const { prompt = [], tool = [], clock = [], inbox = [], refused = [], asked = [], said = [], mcp = [] } = lines;
+  const { memory = [], git = [], file = [], end = [] } = lines;
+  const models = prompt.flatMap(({ model }, i) => model === undefined ? [] : [[i, model]]);
+  return {
+    header,
+    prompts: prompt.map((fact) => fact.prompt as string),
+    ...(models.length > 0 && { models: Object.fromEntries(models) }),
+    ...(prompt.some(({ resumed }) => resumed) && { resumed: prompt.map(({ resumed = null }) => resumed) }),
+    calls,
+    tools: tool,
+    clocks: clock,
+    inboxes: inbox,
+    ...(refused.length > 0 && { refusals: refused }),
+    ...(asked.length > 0 && { answers: asked }),
+    ...(said.length > 0 && { said }),
+    ...(mcp.length > 0 && { mcp }),
+    ...(memory.length > 0 && { memory: memory.at(-1)! }),
+    ...(git.length > 0 && { git: git.at(-1)!.git }),
+    ...(file.length > 0 && { files: Object.fromEntries(file.map(({ file, text }) => [file, text])) }),
+    ...(end.length > 0 && { end: end[0]! }),
+  };
 }
 
 /** One model call with all attempts to answer it. */

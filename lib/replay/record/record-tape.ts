@@ -2,10 +2,9 @@ import type { Middleware } from "../../http/middleware.ts";
 import { type Wire, wireOf } from "../../anthropic/anthropic-model.ts";
 import type { Model, ModelEvent, ModelRequest } from "../../core/model.ts";
 import { thrownWords } from "../../core/thrown.ts";
-import { errorOf } from "../../log/stream.ts";
+import { errorOf, KeptStream } from "../../log/stream.ts";
 import { type Chunk, framesOf } from "../frames.ts";
-import type { Mask } from "../redact/mask.ts";
-import { type Attempt, type Call, fromModel, KEPT_HEADERS, type TapeEvent, type TapeRequest } from "../tape.ts";
+import { type Attempt, type Call, fromModel, KEPT_HEADERS, type TapeRequest } from "../tape.ts";
 import { changedOnTheWay } from "../tape-request.ts";
 import type { CallError } from "../../log/entry.ts";
 
@@ -52,7 +51,11 @@ export async function* recordCall(
   const wire = wireOf(model.named?.(request.model) ?? model);
   try {
     if (wire) yield* overWire(wire, request, signal, call, to.facts);
-    else yield* atSeam(model, request, signal, call.attempts);
+    else {
+      const kept = new KeptStream(model(request, signal), signal, () => {});
+      call.attempts.push(() => kept.attempt);
+      yield* kept;
+    }
   } catch (error) {
     call.error = errorOf(error);
     throw error;
@@ -102,55 +105,16 @@ function taken({ waited = 0, took }: Attempt): number {
   return waited + took;
 }
 
-async function* atSeam(
-  model: Model,
-  request: ModelRequest,
-  signal: AbortSignal,
-  attempts: (() => Attempt)[],
-): AsyncGenerator<ModelEvent> {
-  const began = performance.now();
-  const took = () => Math.round(performance.now() - began);
-  const events: TapeEvent[] = [];
-  let last = 0;
-  let end: Attempt = { events, took: 0 };
-  attempts.push(() => end);
-  try {
-    for await (const event of model(request, signal)) {
-      const now = took();
-      events.push({ ms: now - last, event });
-      last = now;
-      yield event;
-    }
-  } catch (error) {
-    end = { ...end, ended: signal.aborted ? "aborted" : "cut", why: thrownWords(error) };
-    throw error;
-  } finally {
-    end = { ...end, took: took() };
-  }
-}
-
-/** Finished calls of a recording as a tape has them, numbered in their lanes after those that are kept. */
-export function finishedCalls(
-  live: readonly LiveCall[],
-  kept: readonly Call[],
-  { on, attemptOn }: Pick<Mask, "on" | "attemptOn">,
-  requestOn: (request: TapeRequest) => TapeRequest,
-): Call[] {
+/** The calls of a recording, numbered in their lanes after those that are kept. */
+export function finishedCalls(live: readonly LiveCall[], kept: readonly Call[]): Call[] {
   const counts = new Map<string, number>();
   for (const { lane, id } of kept) counts.set(lane, Math.max(counts.get(lane) ?? 0, Number(id.slice(lane.length + 1))));
-  const fresh = live.map(({ lane, request, attempts, left, error, at }): Call => {
+  return live.map(({ lane, attempts, left, error, ...call }): Call => {
     const number = (counts.get(lane) ?? 0) + 1;
     counts.set(lane, number);
-    return {
-      id: `${lane}#${number}`,
-      lane,
-      request: requestOn(request),
-      attempts: asTheyEnded(attempts.map((attempt) => attempt()), left, error).map((attempt) => attemptOn(attempt)),
-      ...(error && { error: on(error) }),
-      at,
-    };
+    const made = asTheyEnded(attempts.map((attempt) => attempt()), left, error);
+    return { id: `${lane}#${number}`, lane, ...call, attempts: made, ...(error && { error }) };
   });
-  return [...kept, ...fresh];
 }
 
 /**

@@ -1,15 +1,13 @@
 import { relative } from "node:path";
-import type { Message } from "../../core/messages.ts";
 import { crochetVersion, runtimeVersion } from "../../runtime/version.ts";
-import { type ClockFact, type EndFact, type Header, TAPE_VERSION, type ToolFact } from "../../log/entry.ts";
+import { type EndFact, type Header, TAPE_VERSION, type ToolFact } from "../../log/entry.ts";
 import { realOr } from "../../hooks/file/user-places.ts";
 import { fixtureProject } from "../fixture.ts";
 import { differs } from "../drift/difference.ts";
 import type { Mask } from "../redact/mask.ts";
 import { resultsKept, type TapeOptions } from "../tape-options.ts";
-import { finishedCalls } from "./record-tape.ts";
 import type { Recording, SeenWire } from "./recording.ts";
-import type { Call, Tape, TapeRequest } from "../tape.ts";
+import type { Call, Tape } from "../tape.ts";
 
 /**
  * Why nothing is written, for a sentence that begins with "Cannot record as": the model was never called, the user ended
@@ -74,64 +72,20 @@ export function sourceOf(url: string, requestId: string | null | undefined): str
   return hostname === "api.anthropic.com" ? "live API" : `gateway ${hostname}`;
 }
 
-/** The tape: what was kept of an old one, and what was recorded after it. */
-export function tapeOf(
-  recording: Recording,
-  header: Header,
-  mask: Mask,
-  kept: readonly Call[],
-  { clocks, stop, files }: RunEnd,
-): Tape {
-  const known = new WeakMap<Message, Message>();
-  const message = (given: Message): Message => {
-    const masked = known.get(given) ?? mask.on(JSON.parse(JSON.stringify(given)) as Message);
-    known.set(given, masked);
-    return masked;
-  };
-  const request = ({ messages, ...head }: TapeRequest): TapeRequest => ({
-    ...mask.on(head),
-    messages: messages.map(message),
-  });
-  const { prompt, tool, inbox, refused, asked, said, memory, git, file } = recording.lines;
-  const models = Object.fromEntries(prompt.flatMap(({ model }, i) => model === undefined ? [] : [[i, model]]));
-  return {
-    header,
-    prompts: mask.on(prompt.map((one) => one.prompt as string)),
-    ...(Object.keys(models).length > 0 && { models }),
-    calls: finishedCalls(recording.calls, kept, mask, request),
-    tools: ordered(tool),
-    clocks,
-    inboxes: inbox,
-    ...(refused.length > 0 && { refusals: mask.on(refused) }),
-    ...(asked.length > 0 && { answers: mask.on(asked) }),
-    ...(said.length > 0 && { said: mask.on(said) }),
-    ...(memory.length > 0 && { memory: mask.on(memory.at(-1)!) }),
-    ...(git.length > 0 && { git: mask.on(git.at(-1)!.git) }),
-    ...(file.length > 0 &&
-      { files: mask.on(Object.fromEntries(file.map((one) => [one.file, one.text] as const).sort(byPath))) }),
-    ...(stop !== undefined && { end: { end: stop, ...(files && { files: mask.on(files) }) } }),
-  };
-}
-
-function byPath([a]: readonly [string, string], [b]: readonly [string, string]): number {
-  return a < b ? -1 : 1;
-}
-
 /** Numbers the changes of files if several lanes made them: a tape goes lane by lane. */
-function ordered(tools: readonly ToolFact[]): readonly ToolFact[] {
+export function ordered(tools: readonly ToolFact[]): readonly ToolFact[] {
   const lanes = new Set(tools.filter(({ files }) => files).map(({ lane }) => lane));
   return tools.map(({ nth: _, ...fact }, i) => fact.files && lanes.size > 1 ? { ...fact, nth: i + 1 } : fact);
 }
 
 /** Whether a run that did all that was recorded came to another end, or left other files. */
-export function endsOtherwise(was: EndFact | undefined, { stop, files }: Omit<RunEnd, "clocks">, mask: Mask): boolean {
+export function endsOtherwise(was: EndFact | undefined, { stop, files }: RunEnd, mask: Mask): boolean {
   if (was === undefined) return false;
   const other = files !== undefined && was.files !== undefined && differs(was.files, mask.on(files), "") !== undefined;
   return was.end !== stop || other;
 }
 
 interface RunEnd {
-  readonly clocks: readonly ClockFact[];
   readonly stop: string | undefined;
   readonly files: { readonly [path: string]: string } | undefined;
 }

@@ -1,32 +1,23 @@
 import { type EntryOf, kindOf, type LogEntry } from "../../log/entry.ts";
 import type { SecretKind } from "../redact/secrets.ts";
-import { withOtherTexts } from "../tape-tools.ts";
+import type { TapeLines } from "../tape.ts";
 import type { LiveCall, WireFacts } from "./record-tape.ts";
 
-const KINDS = ["prompt", "tool", "inbox", "refused", "asked", "said", "memory", "git", "file"] as const;
-type Lines = { readonly [Kind in typeof KINDS[number]]: EntryOf<Kind>[] };
-
-/** What a session notes of a run while it happens. Nothing is masked before the end, when `recorded-tape.ts` makes a tape of it. */
+/** What a session notes of a run while it happens. Nothing is masked before the end, when a tape is made of it. */
 export class Recording {
   readonly calls: LiveCall[] = [];
-  readonly lines = Object.fromEntries(KINDS.map((kind) => [kind, []])) as unknown as Lines;
+  readonly lines: { -readonly [Kind in keyof TapeLines]: EntryOf<Kind>[] } = {};
   /** What the tape's first line says of the run. */
   readonly known: EntryOf<"also">["also"] = {};
   /** Whether a person ended one of the session's runs. */
   isInterrupted = false;
 
   line(entry: LogEntry): void {
-    this.lines[kindOf(entry) as keyof Lines].push(entry as never);
+    (this.lines[kindOf(entry) as keyof TapeLines] ??= []).push(entry as never);
   }
 
   also(known: EntryOf<"also">["also"]): void {
     Object.assign(this.known, known);
-  }
-
-  /** Changes all texts of tool calls, which are masked as they are noted: what is known only now is to be taken out too. */
-  changeTools(change: <T>(value: T) => T): void {
-    const { tool } = this.lines;
-    tool.splice(0, Infinity, ...tool.map((fact) => withOtherTexts(fact, change)));
   }
 }
 
