@@ -4,9 +4,9 @@ import { mask } from "../replay/redact/mask.ts";
 import { placer, placesHere } from "../replay/redact/places.ts";
 import { tapeFile } from "../replay/tape-options.ts";
 import { readTape } from "../replay/read-tape.ts";
-import { type Call, MAIN, type Tape } from "../replay/tape.ts";
+import { MAIN, type Tape } from "../replay/tape.ts";
+import { answerLines, headOf, Heads } from "./call-lines.ts";
 import type { LogEntry } from "./entry.ts";
-import { packEvents } from "./pack.ts";
 import { Log, LOG_VERSION, readLog } from "./read-log.ts";
 
 interface ForkOptions {
@@ -74,35 +74,17 @@ function entriesOf(tape: Tape, cwd: string): LogEntry[] {
   const model = tape.calls[0]?.request.model ?? "";
   entries.push({ prompt: prompt as string }, { begin: 0, trigger: "user", model, at: 0 });
   entries.push(...tape.clocks, ...tape.inboxes ?? [], ...off(tape.answers ?? []));
-  for (const [i, call] of tape.calls.toSorted((a, b) => a.at - b.at).entries()) {
-    entries.push(...callLines(off(call), i + 1, attemptOff));
-    const asked = new Set(JSON.stringify(call.attempts).match(/"id":"[^"]+"/g)?.map((id) => id.slice(6, -1)));
-    entries.push(...off(tape.tools.filter((fact) => fact.lane === call.lane && asked.has(fact.tool))));
+  const heads = new Heads();
+  for (const call of tape.calls.toSorted((a, b) => a.at - b.at)) {
+    const { id, lane, request, at, error, attempts } = call;
+    const { messages, ...asked } = off(request);
+    const { head, fresh } = heads.of(headOf(asked), JSON.stringify(asked));
+    entries.push(...fresh, { call: id, head, add: messages as never, at });
+    entries.push(
+      ...answerLines({ id, attempts: attempts.map((one) => attemptOff(one)), ...(error && off({ error })) }),
+    );
+    const used = new Set(JSON.stringify(attempts).match(/"id":"[^"]+"/g)?.map((id) => id.slice(6, -1)));
+    entries.push(...off(tape.tools.filter((fact) => fact.lane === lane && used.has(fact.tool))));
   }
   return entries;
-}
-
-function callLines(
-  { id, request, attempts, error, at }: Call,
-  head: number,
-  off: (one: Call["attempts"][number]) => Call["attempts"][number],
-): LogEntry[] {
-  const { model, params, system, tools, messages } = request;
-  const specs = tools.map((tool, i) => ({ spec: `${String(tool.name)}@${head}.${i}`, tool: tool as never }));
-  return [
-    ...specs,
-    {
-      head,
-      model,
-      params: params as never,
-      ...(system.length > 0 && { system: (system[0] as { text: string }).text }),
-      ...(specs.length > 0 && { tools: specs.map(({ spec }) => spec) }),
-    },
-    { call: id, head, add: messages as never, at },
-    ...attempts.map((one, i) => {
-      const { events, api: _, ...attempt } = off(one);
-      return { events: id, attempt: i + 1, ...attempt, ...(events && packEvents(events)) };
-    }),
-    ...(error ? [{ error: id, ...error }] : []),
-  ];
 }

@@ -2,8 +2,8 @@ import { replyFrom } from "../core/reply.ts";
 import { contentText, isToolResult, isToolUse, type Json, type Message, textOf } from "../core/messages.ts";
 import type { ModelRequest, Reply } from "../core/model.ts";
 import type { RunEvent } from "../core/run-events.ts";
-import { hash, isSame } from "../replay/canonical.ts";
-import { packEvents } from "./pack.ts";
+import { isSame } from "../replay/canonical.ts";
+import { answerLines, headOf, Heads } from "./call-lines.ts";
 import { type Attempt, fromModel, isSameHead, MAIN, type TapeEvent } from "../replay/tape.ts";
 import type { CallError, EntryOf, LogEntry, LoggedEvent, ToolFact } from "./entry.ts";
 
@@ -39,8 +39,7 @@ export class LogLines {
   readonly #replies = new Map<string, { readonly id: string; readonly model: string; readonly reply: Reply }>();
   /** The input with which each call began that has not ended. */
   readonly #began = new Map<string, unknown>();
-  readonly #heads = new Map<string, number>();
-  readonly #specs = new Set<string>();
+  readonly #heads = new Heads();
   #last: { readonly of: ModelRequest; readonly head: number } | undefined;
 
   /** The conversation of a lane, of which requests and messages name parts. */
@@ -56,47 +55,17 @@ export class LogLines {
   }
 
   *call({ id, lane, request, attempt, error, at }: EndedCall): Generator<LogEntry> {
-    const head = yield* this.#head(request);
-    yield { call: id, head, add: this.#named(request.messages, this.conversation(lane)), at };
-    const { events, ...rest } = attempt;
-    yield { events: id, attempt: 1, ...rest, ...(events && packEvents(events)) };
-    this.#replies.delete(lane);
-    const reply = events && !attempt.ended ? replyOf(events) : undefined;
-    if (error) yield { error: id, ...error };
-    else if (reply) this.#replies.set(lane, { id, model: reply.model || request.model, reply });
-  }
-
-  *#head(request: ModelRequest): Generator<LogEntry, number> {
-    const last = this.#last;
-    if (last && isSameHead(last.of, request)) return last.head;
-    const { model, params, system, tools } = fromModel(request);
-    const specs = tools.map((tool) => {
-      const text = JSON.stringify(tool);
-      return {
-        spec: `${String(tool.name ?? tool.type)}@${hash(text).slice(0, 8)}`,
-        tool: tool as { [key: string]: Json },
-      };
-    });
-    const rest = {
-      model,
-      params: params as { [key: string]: Json },
-      ...(system.length > 0 && { system: (system[0] as { text: string }).text }),
-      ...(specs.length > 0 && { tools: specs.map(({ spec }) => spec) }),
-    };
-    const text = JSON.stringify(rest);
-    const known = this.#heads.get(text);
-    const head = known ?? this.#heads.size + 1;
-    if (known === undefined) {
-      this.#heads.set(text, head);
-      for (const one of specs) {
-        if (this.#specs.has(one.spec)) continue;
-        this.#specs.add(one.spec);
-        yield one;
-      }
-      yield { head, ...rest };
+    if (!this.#last || !isSameHead(this.#last.of, request)) {
+      const asked = headOf(fromModel(request));
+      const { head, fresh } = this.#heads.of(asked, JSON.stringify(asked));
+      yield* fresh;
+      this.#last = { of: request, head };
     }
-    this.#last = { of: request, head };
-    return head;
+    yield { call: id, head: this.#last.head, add: this.#named(request.messages, this.conversation(lane)), at };
+    yield* answerLines({ id, attempts: [attempt], ...(error && { error }) });
+    this.#replies.delete(lane);
+    const reply = attempt.events && !attempt.ended && !error ? replyOf(attempt.events) : undefined;
+    if (reply) this.#replies.set(lane, { id, model: reply.model || request.model, reply });
   }
 
   /** The messages of a request: runs of those that the lane's conversation has, and the others as they are. */

@@ -4,6 +4,7 @@ import { contentText, isToolUse, type Json, type Message, type Prompt, textOf } 
 import type { Reply } from "../core/model.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { isObject } from "../core/json.ts";
+import { readHead } from "./call-lines.ts";
 import { joined, unpackEvents } from "./pack.ts";
 import { seamEvents } from "../replay/frames.ts";
 import type { Call, Tape, TapeEvent, TapeRequest } from "../replay/tape.ts";
@@ -12,7 +13,15 @@ import { readLineLog } from "../transcript/line-log.ts";
 import type { Entry as Said } from "../transcript/store.ts";
 import { hookEvents, hooksSaid } from "./hook-step.ts";
 import { AS_IT_BEGAN } from "./log-lines.ts";
-import { type CallFact, type EntryOf, kindOf, type LogEntry, type ToolFact, unknownFact } from "./entry.ts";
+import {
+  type CallFact,
+  type EntryOf,
+  kindOf,
+  type LogEntry,
+  type SpecFact,
+  type ToolFact,
+  unknownFact,
+} from "./entry.ts";
 import type { RolloutLine } from "../transcript/rollout.ts";
 
 export const LOG_VERSION = 2;
@@ -71,7 +80,7 @@ export class Log {
   readonly #also: EntryOf<"also">["also"] = {};
   readonly #lanes = new Map<string, Speaker>();
   readonly #speakers = new Map<string, Speaker>();
-  readonly #specs = new Map<string, TapeRequest["tools"][number]>();
+  readonly #specs = new Map<string, SpecFact["tool"]>();
   readonly #heads = new Map<number, Omit<TapeRequest, "messages">>();
   /** What makes the message of a call's last attempt. */
   readonly #replies = new Map<string, () => Message>();
@@ -118,7 +127,12 @@ export class Log {
       case "spec":
         return void this.#specs.set((entry as EntryOf<"spec">).spec, (entry as EntryOf<"spec">).tool);
       case "head":
-        return this.#head(entry as EntryOf<"head">, index);
+        return void this.#heads.set(
+          (entry as EntryOf<"head">).head,
+          readHead(entry as EntryOf<"head">, this.#specs, (tool) => {
+            return this.#damaged(index + 1, `names tool '${tool}', which is not described before it`);
+          }),
+        );
       case "events": {
         const { events: _, attempt: __, ms: ___, pad: ____, list, ...attempt } = entry as EntryOf<"events">;
         const open = this.calls.at(-1)!;
@@ -187,19 +201,6 @@ export class Log {
     if (known) return known;
     this.#agent({ agent: lane, id: lane === MAIN ? this.header.id : lane });
     return this.#lanes.get(lane)!;
-  }
-
-  #head({ head, model, params, system, tools = [] }: EntryOf<"head">, index: number): void {
-    this.#heads.set(head, {
-      model,
-      params,
-      system: system === undefined ? [] : [{ type: "text", text: system as string }],
-      tools: tools.map((name) => {
-        const spec = this.#specs.get(name);
-        if (!spec) throw this.#damaged(index + 1, `names tool '${name}', which is not described before it`);
-        return spec;
-      }),
-    });
   }
 
   #call({ call: id, head, add, at }: CallFact, index: number): void {

@@ -14,6 +14,7 @@ import {
   type SpecFact,
 } from "../log/entry.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
+import { readHead } from "../log/call-lines.ts";
 import { unpackEvents } from "../log/pack.ts";
 import { echoOf } from "./recorded-reply.ts";
 import { joinSent, sentHead } from "./server/request-lines.ts";
@@ -92,23 +93,13 @@ export class Assembly {
   }
 
   #head(fact: HeadFact, line: number): void {
-    const { head, model, params, system = [], tools = [], wire, sent } = fact;
+    const { head, system = [] } = fact;
     if (fact.api) this.#sentHeads.set(head, fact);
     if (typeof system !== "string" && !system.every(isObject)) {
       throw this.#refuse("'system' is neither a text nor blocks", line);
     }
-    this.#heads.set(head, {
-      model,
-      params,
-      system: typeof system === "string" ? [{ type: "text", text: system }] : system as Call["request"]["system"],
-      tools: tools.map((name) => {
-        const spec = this.#specs.get(name);
-        if (!spec) throw this.#refuse(`tool '${name}' is not described before it`, line);
-        return spec;
-      }),
-      ...(wire && { wire }),
-      ...(sent && { sent }),
-    });
+    const lacks = (tool: string) => this.#refuse(`tool '${tool}' is not described before it`, line);
+    this.#heads.set(head, readHead(fact, this.#specs, lacks));
   }
 
   #attempt(fact: EventsFact, line: number): void {

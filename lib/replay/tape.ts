@@ -48,7 +48,18 @@ export interface Tape {
   readonly end?: EndFact;
 }
 
-type LineKind = "prompt" | "tool" | "clock" | "inbox" | "refused" | "asked" | "said" | "mcp" | "memory" | "git" | "file";
+type LineKind =
+  | "prompt"
+  | "tool"
+  | "clock"
+  | "inbox"
+  | "refused"
+  | "asked"
+  | "said"
+  | "mcp"
+  | "memory"
+  | "git"
+  | "file";
 
 /** The lines of a run that belong to none of its calls, by their kind. */
 export type TapeLines = { readonly [Kind in LineKind | "end"]?: readonly EntryOf<Kind>[] };

@@ -2,26 +2,17 @@ import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs"
 import { dirname, join } from "node:path";
 import type { Json, Message } from "../core/messages.ts";
 import { blobsOf, holdsBlob, toBlobs } from "./_blobs.ts";
-import { packEvents } from "../log/pack.ts";
-import { canonical, hash, headText, link, messageText } from "./canonical.ts";
+import { answerLines, headOf, Heads, type WholeHead } from "../log/call-lines.ts";
+import { canonical, headText, link, messageText } from "./canonical.ts";
 import { sweep, writeWhole } from "../files/drafts.ts";
-import {
-  type CallFact,
-  type ClockFact,
-  type Fact,
-  factLine,
-  type Header,
-  type HeadFact,
-  type PromptFact,
-  type SpecFact,
-} from "../log/entry.ts";
+import { type CallFact, type ClockFact, type Fact, factLine, type Header, type PromptFact } from "../log/entry.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { type Finding, type Redactor, redactor } from "./redact/redact.ts";
 import { scanFacts, whatIs } from "./redact/scan.ts";
 import { echoOf, toolIds } from "./recorded-reply.ts";
 import { itemsOf } from "./server/api.ts";
-import { sentHead, splitSent, toolName } from "./server/request-lines.ts";
-import { type Call, lateInbox, MAIN, type Tape, type TapeRequest } from "./tape.ts";
+import { sentHead, splitSent } from "./server/request-lines.ts";
+import { type Call, lateInbox, MAIN, type Tape } from "./tape.ts";
 
 interface WriteOptions {
   /** Writes over a tape that is there. @default false */
@@ -113,11 +104,11 @@ export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
     const refusals = tape.refusals?.filter((r) => r.lane === lane) ?? [];
     for (const call of tape.calls.filter((c) => c.lane === lane)) {
       facts.push(...takeUntil(clocks, call.at));
-      const { head, fresh } = heads.of(call);
+      const { head, fresh } = heads.of(...headIn(call));
       facts.push(...fresh);
       // What another program sends back of a reply is written as it was sent.
       const echo = call.sent ? undefined : echoOf(call);
-      facts.push(known.add(call, head, echo), ...attemptFacts(call));
+      facts.push(known.add(call, head, echo), ...answerLines(call));
       if (!echo) continue;
       const ids = toolIds(echo);
       facts.push(...taken(tools, ids, (t) => t.tool), ...taken(refusals, ids, (r) => r.refused));
@@ -152,50 +143,11 @@ function taken<T extends Fact>(facts: T[], ids: readonly string[], idOf: (fact: 
   });
 }
 
-function attemptFacts({ id, attempts, error }: Call): Fact[] {
-  const facts: Fact[] = attempts.map(({ api: _, events, ...attempt }, i) => ({
-    events: id,
-    attempt: i + 1,
-    ...attempt,
-    ...(events && packEvents(events)),
-  }));
-  return error ? [...facts, { error: id, ...error }] : facts;
-}
-
-function ownHead({ model, params, system, tools, wire, sent }: TapeRequest) {
-  const [only] = system;
-  const plain = system.length === 1 && only!.type === "text" && Object.keys(only!).length === 2;
-  return {
-    model,
-    params: params as HeadFact["params"],
-    ...(system.length > 0 && { system: plain ? (only as { text: string }).text : system as readonly Json[] }),
-    tools,
-    ...(wire && { wire }),
-    ...(sent && { sent: sent as NonNullable<HeadFact["sent"]> }),
-  };
-}
-
-/** The heads of a tape, each written once. */
-class Heads {
-  readonly #numbers = new Map<string, number>();
-  readonly #specs = new Set<string>();
-
-  of(call: Call): { head: HeadFact; fresh: Fact[] } {
-    const { tools, ...rest } = call.sent ? splitSent(call.sent) : ownHead(call.request);
-    const specs =
-      tools?.map((tool) => ({ spec: `${toolName(tool)}@${hash(canonical(tool)).slice(0, 8)}`, tool }) as SpecFact) ??
-        [];
-    const text = canonical(
-      call.sent ? [rest, specs] : [headText(call.request), call.request.wire ?? null, call.request.sent ?? null],
-    );
-    const number = this.#numbers.get(text) ?? this.#numbers.size + 1;
-    const head: HeadFact = { head: number, ...rest, ...(specs.length > 0 && { tools: specs.map((s) => s.spec) }) };
-    if (this.#numbers.has(text)) return { head, fresh: [] };
-    this.#numbers.set(text, number);
-    const unseen = specs.filter((s) => !this.#specs.has(s.spec));
-    for (const { spec } of unseen) this.#specs.add(spec);
-    return { head, fresh: [...unseen, head] };
-  }
+/** A head, and the text by which it is known. */
+function headIn({ request, sent }: Call): [WholeHead, string] {
+  if (!sent) return [headOf(request), canonical([headText(request), request.wire ?? null, request.sent ?? null])];
+  const head = splitSent(sent);
+  return [head, canonical(head)];
 }
 
 interface ConversationNode {
@@ -218,7 +170,7 @@ class KnownConversations {
     this.#normalise = normalise;
   }
 
-  add(call: Call, { head }: HeadFact, echo: Message | undefined): CallFact {
+  add(call: Call, head: number, echo: Message | undefined): CallFact {
     const { id, sent, at, stale } = call;
     const messages = sent ? itemsOf(sent) as unknown as readonly Message[] : call.request.messages;
     const texts = sent ? messages.map(canonical) : messages.map((message) => this.#text(message));

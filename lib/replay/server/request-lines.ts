@@ -1,11 +1,12 @@
 import { isObject, type JsonObject } from "../../core/json.ts";
 import { canonical } from "../canonical.ts";
+import type { WholeHead } from "../../log/call-lines.ts";
 import type { HeadFact } from "../../log/entry.ts";
 import { ITEMS, itemsOf, type Sent } from "./api.ts";
 import { modelOf } from "./readable.ts";
 
 /** A request as a tape's lines have it, without the items of its conversation, each of which is written once. */
-export function splitSent(sent: Sent): Omit<HeadFact, "head" | "tools"> & { readonly tools?: readonly JsonObject[] } {
+export function splitSent(sent: Sent): WholeHead {
   const { api, method, path, query, headers, body = {} } = sent;
   const { model, system, tools, [ITEMS[api]]: items, ...rest } = body;
   const isSystem = typeof system === "string" || isBlocks(system);
@@ -56,10 +57,4 @@ export function joinSent(
 /** All of a request but its conversation, as a text. */
 export function sentHead(sent: Sent): string {
   return canonical(splitSent(sent));
-}
-
-/** What a line calls a tool. */
-export function toolName(tool: JsonObject): string {
-  const { name, function: called, type } = tool;
-  return String(name ?? (isObject(called) ? called.name : undefined) ?? type ?? Object.keys(tool)[0]);
 }
