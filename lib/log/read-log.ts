@@ -4,8 +4,7 @@ import { contentText, isToolUse, type Json, type Message, type Prompt, textOf } 
 import type { Reply } from "../core/model.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { isObject } from "../core/json.ts";
-import { readHead } from "./call-lines.ts";
-import { joined, unpackEvents } from "./pack.ts";
+import { joined, readHead, unpackEvents } from "./call-lines.ts";
 import { seamEvents } from "../replay/frames.ts";
 import type { Call, Tape, TapeEvent, TapeRequest } from "../replay/tape.ts";
 import { MAIN, tapeOf } from "../replay/tape.ts";

@@ -14,8 +14,7 @@ import {
   type SpecFact,
 } from "../log/entry.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
-import { readHead } from "../log/call-lines.ts";
-import { unpackEvents } from "../log/pack.ts";
+import { readHead, unpackEvents } from "../log/call-lines.ts";
 import { echoOf } from "./recorded-reply.ts";
 import { joinSent, sentHead } from "./server/request-lines.ts";
 import { readable } from "./server/readable.ts";

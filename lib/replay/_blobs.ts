@@ -2,7 +2,7 @@ import { lstatSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isObject } from "../core/json.ts";
 import { sha256 } from "../runtime/sha256.ts";
-import { LONGEST } from "../log/pack.ts";
+import { LONGEST } from "../log/call-lines.ts";
 import { mapParts } from "./redact/redact.ts";
 
 /** Where the long texts of the tapes of a folder are: beside the fixtures, shared by them. */

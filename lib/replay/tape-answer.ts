@@ -2,7 +2,7 @@ import { abortedError, callError } from "../http/errors.ts";
 import { type Model, ModelError, type ModelEvent } from "../core/model.ts";
 import { parsed } from "../core/json.ts";
 import type { LaneClock } from "./tape-clock.ts";
-import { runDelta, withText } from "../log/pack.ts";
+import { runDelta, withText } from "../log/call-lines.ts";
 import { eventsOf } from "./recorded-reply.ts";
 import type { Attempt, Call } from "./tape.ts";
 

@@ -7,7 +7,7 @@ import { agent } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { factsOf, writeTape } from "../../lib/replay/write-tape.ts";
 import { frameOf, framesOf } from "../../lib/replay/frames.ts";
-import { packEvents, unpackEvents } from "../../lib/log/pack.ts";
+import { packEvents, unpackEvents } from "../../lib/log/call-lines.ts";
 import { factLine } from "../../lib/log/entry.ts";
 import { placer } from "../../lib/replay/redact/places.ts";
 import { parseTape, readHeader, readTape } from "../../lib/replay/read-tape.ts";

@@ -1,6 +1,6 @@
 import type { ModelEvent } from "../../core/model.ts";
 import { onlyEvent } from "../frames.ts";
-import { runDelta } from "../../log/pack.ts";
+import { runDelta } from "../../log/call-lines.ts";
 import type { Form, Placer, Replacement } from "./places.ts";
 import { mapTexts, type Redactor } from "./redact.ts";
 import type { Attempt, TapeEvent } from "../tape.ts";

@@ -1,7 +1,7 @@
 import { parsed } from "../../core/json.ts";
 import type { Fact, Header, ToolFact } from "../../log/entry.ts";
 import { eventsOf } from "../recorded-reply.ts";
-import { runDelta } from "../../log/pack.ts";
+import { runDelta } from "../../log/call-lines.ts";
 import { type Finding, isSignature, type Redactor } from "./redact.ts";
 import type { Tape } from "../tape.ts";
 
