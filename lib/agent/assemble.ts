@@ -327,10 +327,19 @@ function openAgent(
   });
 }
 
-/** The spans of the session, if an application collects them. */
+/** The spans of the session, if an application collects them, or the environment says where to send them. */
 async function spansOf(provider: ReturnType<typeof apiOf>, maxTokens: number): Promise<Tracing | undefined> {
-  if (!openTelemetry()?.trace) return undefined;
+  if (!openTelemetry()?.trace) {
+    if (!isExportAsked(process.env)) return undefined;
+    if (!await (await import("../telemetry/export-spans.ts")).exportSpans()) return undefined;
+  }
   return await (await import("../telemetry/telemetry.ts")).tracing({ provider, maxTokens });
+}
+
+/** Whether the variables that all SDKs of OpenTelemetry read name a collector. */
+function isExportAsked(env: NodeJS.ProcessEnv): boolean {
+  const isNamed = Boolean(env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || env.OTEL_EXPORTER_OTLP_ENDPOINT);
+  return isNamed && env.OTEL_SDK_DISABLED?.toLowerCase() !== "true" && env.OTEL_TRACES_EXPORTER !== "none";
 }
 
 /** What an application has registered to collect spans with: without, nothing of OpenTelemetry is loaded. */

@@ -88,8 +88,9 @@ function write(name: "stdout" | "stderr", text: string): void {
   written[name] = new Promise((done) => process[name].write(text, () => done()));
 }
 
-/** Waits until everything is written: what a stream still holds is lost when the process exits. */
+/** Waits until everything is written and all spans are sent: what is still held is lost when the process exits. */
 export async function drained(): Promise<void> {
+  await (globalThis as { [flush: symbol]: (() => Promise<void>) | undefined })[Symbol.for("crochet.flush-spans")]?.();
   await Promise.all([written.stdout, written.stderr]);
 }
 

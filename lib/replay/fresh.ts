@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { thrownWords } from "../core/thrown.ts";
 import { ownArgv, type OwnScript } from "../hooks/own-command.ts";
 import { type ProcessResult, runProcess } from "../process/process.ts";
+import { flushSpans } from "../telemetry/export-spans.ts";
 
 /** A process that waits for its task. */
 interface Waiting {
@@ -77,5 +78,6 @@ export async function doTask<T>(work: (task: T) => Promise<unknown>): Promise<ne
     console.error(thrownWords(error));
     process.exit(1);
   }
+  await flushSpans();
   process.exit(0);
 }

@@ -223,3 +223,29 @@ test("nothing of OpenTelemetry is loaded where nobody collects spans, and no run
   });
   assert.equal(out, "done false done true\n");
 });
+
+test("where the packages that send spans are missing, a run says so in one line, once, and ends as without", () => {
+  const script = `
+    import { agent } from "./lib/index.ts";
+    import { scripted } from "./lib/testing/index.ts";
+    console.error = (...words) => console.log(...words);
+    const run = async () => (await agent({ model: scripted([{ text: "." }]) }).run("go")).stop;
+    process.env.OTEL_EXPORTER_OTLP_ENDPOINT = "http://127.0.0.1:9";
+    process.env.OTEL_SDK_DISABLED = "true";
+    console.log(await run(), globalThis.loaded ?? false);
+    delete process.env.OTEL_SDK_DISABLED;
+    console.log(await run(), globalThis.loaded, await run());
+  `;
+  const out = besideCopy(script, {
+    "node_modules/@opentelemetry/api/package.json":
+      '{ "name": "@opentelemetry/api", "type": "module", "main": "index.js" }',
+    "node_modules/@opentelemetry/api/index.js": "globalThis.loaded = true; export const trace = {};",
+  });
+  const [off, said, on, ...more] = out.trimEnd().split("\n");
+  assert.deepEqual([off, on, more], ["done false", "done true done", []]);
+  assert.match(
+    said!,
+    /^crochet: Cannot send spans to OTEL_EXPORTER_OTLP_ENDPOINT as @opentelemetry\/sdk-trace-base is not /,
+  );
+  assert.match(said!, /: npm install @opentelemetry\/sdk-trace-base@2 @opentelemetry\/exporter-trace-otlp-http@/);
+});
