@@ -99,6 +99,7 @@ const namesIn = (all: readonly JsonObject[], key: string) =>
 
 /** Of two scopes with one name the later counts; a server that Claude Code would not start without a question is left out. */
 function claudeServers({ command, directory, env }: Asked, read: Read): Servers {
+  const words = wordsOf(command, "claude");
   const home = env.HOME || homedir();
   const config = env.CLAUDE_CONFIG_DIR || join(home, ".claude");
   const all = read(join(env.CLAUDE_CONFIG_DIR || home, ".claude.json"));
@@ -107,31 +108,37 @@ function claudeServers({ command, directory, env }: Asked, read: Read): Servers 
   const settings = [read(join(config, "settings.json")), ...own, project];
   const enabled = namesIn(settings, "enabledMcpjsonServers");
   // Without a person to ask, trust of the directory is enough for it.
-  const isAlone = (command.includes("-p") || command.includes("--print")) && claudeTrusts(directory, env);
+  const isAlone = (words.includes("-p") || words.includes("--print")) && claudeTrusts(directory, env);
   const isEnabled = (name: string) =>
     isAlone || enabled.includes(name) || settings.some(({ enableAllProjectMcpServers: every }) => every === true);
   const disabled = [...namesIn(settings, "disabledMcpjsonServers"), ...namesIn([project], "disabledMcpServers")];
-  const files = valuesOf(command, "--mcp-config").map((value) =>
+  const files = valuesOf(words, "--mcp-config").map((value) =>
     objectsIn((parsed(value) as JsonObject ?? read(value)).mcpServers)
   );
   const shared = Object.entries(objectsIn(read(join(directory, ".mcp.json")).mcpServers));
   const scopes = [
-    ...pluginFolders(command, config, settings, read).map((folder) => pluginServers(folder, read)),
+    ...pluginFolders(words, config, settings, read).map((folder) => pluginServers(folder, read)),
     objectsIn(all.mcpServers),
     Object.fromEntries(shared.filter(([name]) => isEnabled(name) && !disabled.includes(name))),
     objectsIn(project.mcpServers),
   ];
-  const found = Object.assign({}, ...command.includes("--strict-mcp-config") ? [] : scopes, ...files) as Servers;
+  const found = Object.assign({}, ...words.includes("--strict-mcp-config") ? [] : scopes, ...files) as Servers;
   return Object.fromEntries(
     Object.entries(found).filter(([name]) => !namesIn([project], "disabledMcpServers").includes(name)),
   );
 }
 
+/** The arguments of a program in a command, up to its `--`; all words if it is not named. */
+function wordsOf(command: readonly string[], program: string): readonly string[] {
+  const words = command.slice(command.findIndex((word) => basename(word) === program) + 1);
+  return words.slice(0, words.includes("--") ? words.indexOf("--") : undefined);
+}
+
 /** The values of a flag that takes several, or is given several times. */
-function valuesOf(command: readonly string[], flag: string): string[] {
+function valuesOf(words: readonly string[], flag: string): string[] {
   const found: string[] = [];
   let isOpen = false;
-  for (const word of command) {
+  for (const word of words) {
     if (word.startsWith(`${flag}=`)) found.push(word.slice(flag.length + 1));
     else if (isOpen && !word.startsWith("-")) found.push(word);
     isOpen = word === flag || (isOpen && !word.startsWith("-"));
@@ -141,7 +148,7 @@ function valuesOf(command: readonly string[], flag: string): string[] {
 
 /** Plugins of this command, and those that are installed and switched on. */
 function pluginFolders(
-  command: readonly string[],
+  words: readonly string[],
   config: string,
   settings: readonly JsonObject[],
   read: Read,
@@ -150,7 +157,7 @@ function pluginFolders(
   const on = Object.assign({}, ...settings.map(({ enabledPlugins }) => enabledPlugins)) as JsonObject;
   const installed = Object.entries(isObject(plugins) ? plugins : {}).filter(([name]) => on[name] === true)
     .flatMap(([, places]) => [places].flat()).map((place) => (place as JsonObject | undefined)?.installPath);
-  return [...valuesOf(command, "--plugin-dir"), ...installed].filter((path) => typeof path === "string");
+  return [...valuesOf(words, "--plugin-dir"), ...installed].filter((path) => typeof path === "string");
 }
 
 function pluginServers(folder: string, read: Read): Servers {
@@ -174,17 +181,17 @@ function pluginServers(folder: string, read: Read): Servers {
 function codexServers({ command, directory, env, find }: Asked): Servers {
   const codex = find("codex");
   if (codex === undefined) return {};
-  const chosen = ["-c", "--config", "-p", "--profile"].flatMap((flag) =>
-    command.flatMap((word, i) =>
-      command[i - 1] === flag && command.some((one) => basename(one) === "codex") ? [flag, word] : []
-    )
+  const isNamed = command.some((word) => basename(word) === "codex");
+  const words = isNamed ? wordsOf(command, "codex") : [];
+  const chosen = words.flatMap((word, i) =>
+    /^-[cp]$|^--(?:config|profile)$/.test(word) ? [word, words[i + 1] ?? ""] : CHOSEN.test(word) ? [word] : []
   );
-  const { stdout, stderr } = spawnSync(codex, ["mcp", "list", "--json", ...chosen], {
+  const { stdout, stderr } = spawnSync(codex, [...chosen, "mcp", "list", "--json"], {
     ...{ cwd: directory, env: { ...env } as NodeJS.ProcessEnv, encoding: "utf8", timeout: 60_000 },
   });
   const list = parsed(stdout ?? "");
   if (!Array.isArray(list)) {
-    if (!command.some((word) => basename(word) === "codex")) return {};
+    if (!isNamed) return {};
     const why = stderr?.trim().split("\n").at(-1) || "it took too long";
     throw new TapeError(
       `Cannot find the MCP servers of Codex as 'codex mcp list --json' failed (${why}): try it, or --mcp live`,
@@ -193,6 +200,9 @@ function codexServers({ command, directory, env, find }: Asked): Servers {
   const enabled = list.filter(isObject).filter((one) => one.enabled === true && isObject(one.transport));
   return Object.fromEntries(enabled.map(({ name, transport }) => [String(name), transport as JsonObject]));
 }
+
+/** Its settings in one word. */
+const CHOSEN = /^-[cp][^-]|^--(?:config|profile)=/;
 
 /** Only what differs from the user's own: the rest stays. */
 function codexWords(name: string, { command, args, url, headers }: JsonObject): string[] {

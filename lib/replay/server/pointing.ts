@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, delimiter, join } from "node:path";
+import { basename, delimiter, join, resolve } from "node:path";
 import { isObject, parsed } from "../../core/json.ts";
 import { type Places, placesHere } from "../redact/places.ts";
 import type { Upstreams } from "./forward-requests.ts";
@@ -75,7 +75,7 @@ interface PointOptions {
   readonly mcp: boolean;
 }
 
-/** Arguments that a program gets before those of the user, and behind them. */
+/** Arguments that a program gets before those of the user, and behind them; what follows a `--` is no argument of its own. */
 interface Added {
   readonly first: readonly string[];
   readonly last?: readonly string[];
@@ -94,12 +94,13 @@ export async function pointedAt(url: string, command: readonly string[], options
   const find = (name: string) => path !== undefined && basename(path) === name ? path : onPath(name, env);
   const mcp = options.mcp ? await mcpShims({ url, command, directory, env, find }) : undefined;
   const programs = shims(url, folder, options, mcp);
-  for (const [name, args] of Object.entries(programs)) shim(join(folder, "bin"), name, args, env);
+  const bin = join(folder, "bin");
+  for (const [name, added] of Object.entries(programs)) shim(bin, name, find(name), added);
   // One that is named by its path is not looked for.
-  const { first = [], last = [] } = path === undefined ? {} : programs[basename(path)] ?? {};
+  const own = path !== undefined && programs[basename(path)] && existsSync(resolve(options.cwd, path));
   return {
     env: environment(url, folder, options, mcp),
-    command: [program, ...first, ...rest, ...last],
+    command: [own ? join(bin, basename(path)) : program, ...rest],
     notes: mcp?.notes ?? [],
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   };
@@ -191,7 +192,7 @@ function shims(
   const hasServers = Object.keys(mcp?.claude ?? {}).length > 0;
   if (hasServers) writeFileSync(servers, JSON.stringify({ mcpServers: mcp!.claude }), { mode: 0o600 });
   return {
-    codex: { first: ["-c", `openai_base_url="${url}/openai/v1"`, ...mcp?.codex ?? []] },
+    codex: { first: ["-c", `openai_base_url="${url}/openai/v1"`], last: mcp?.codex ?? [] },
     pi: { first: ["-e", extension] },
     ...((rules || hasServers) && {
       claude: {
@@ -208,11 +209,15 @@ function onPath(name: string, env: Env): string | undefined {
 }
 
 /** Puts a script before a program on the path that adds arguments. */
-function shim(folder: string, name: string, { first, last = [] }: Added, env: Env): void {
-  const real = onPath(name, env);
+function shim(folder: string, name: string, real: string | undefined, { first, last = [] }: Added): void {
   if (real === undefined) return;
   mkdirSync(folder, { recursive: true });
   const quoted = (words: readonly string[]) => words.map((word) => ` '${word.replaceAll("'", `'\\''`)}'`).join("");
-  writeFileSync(join(folder, name), `#!/bin/sh\nexec${quoted([real, ...first])} "$@"${quoted(last)}\n`);
+  const add = `set -- "$@"${quoted(last)}`;
+  // Each word goes from the front to the back, ours in between.
+  const words =
+    `is=\nfor word; do\n  shift\n  [ "$is$word" != -- ] || { ${add}; is=there; }\n  set -- "$@" "$word"\ndone\n` +
+    `[ "$is" ] || ${add}\n`;
+  writeFileSync(join(folder, name), `#!/bin/sh\n${last.length > 0 ? words : ""}exec${quoted([real, ...first])} "$@"\n`);
   chmodSync(join(folder, name), 0o700);
 }

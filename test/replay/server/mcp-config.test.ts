@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { chmodSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { mcpShims } from "../../../lib/replay/server/mcp-config.ts";
+import { pointedAt } from "../../../lib/replay/server/pointing.ts";
 import { put, scratch } from "../../_scratch.ts";
 
 const run = (name: string, more: object = {}) => ({ command: "node", args: [name], ...more });
@@ -130,6 +132,24 @@ test("Codex is given only the words that differ, and one that does not list its 
       "mcp_servers.web.http_headers.x-crochet-to",
     ],
   ]);
+  // Those that the user gives are asked for too, in each way to write them.
+  const asks = `#!/bin/sh\necho "$@" >&2\nexit 1\n`;
+  const own = [
+    "-c",
+    "mcp_servers.x.command=a",
+    "-cb=c",
+    "--config=d=e",
+    "-p",
+    "work",
+    "--profile=p",
+    "--",
+    "-c",
+    "f=g",
+  ];
+  await assert.rejects(
+    shims({ "bin/codex.sh": asks }, { command: ["codex", "exec", ...own] }),
+    /\(-c mcp_servers\.x\.command=a -cb=c --config=d=e -p work --profile=p mcp list --json\)/,
+  );
   assert.match(codex[3]!, /"--env","KEY","--","node","w"\]$/);
   await assert.rejects(
     shims({ "bin/codex.sh": "#!/bin/sh\necho 'bad config' >&2\nexit 1\n" }, { command: ["codex", "exec", "hi"] }),
@@ -150,4 +170,35 @@ test("Gemini CLI's servers are merged by name as it does, and those of a directo
   assert.match(untrusted.notes[0]!, /^MCP server 'b' of \.gemini\/settings\.json is left to Gemini CLI/);
   const { gemini } = await shims(trusted, { command: ["gemini"] });
   assert.deepEqual(wordsOf(gemini!.mcpServers as never), { a: "node home", b: "node here" });
+});
+
+test("our arguments come behind those of the user and before a --, by name and by path", async () => {
+  using folder = scratch();
+  const transport = { type: "stdio", ...run("w") };
+  const list = `[ "$*" = "mcp list --json" ] && echo '${json([{ name: "w", enabled: true, transport }])}' && exit\n`;
+  put(folder.path, { "home/.claude.json": json({ mcpServers: { w: run("w") } }), "project/.keep": "" });
+  for (const name of ["claude", "codex"]) {
+    put(folder.path, { [`bin/${name}`]: `#!/bin/sh\n${list}printf '%s\\n' "$@"\n` });
+    chmodSync(join(folder.path, "bin", name), 0o700);
+  }
+  const env = { HOME: join(folder.path, "home"), PATH: `${join(folder.path, "bin")}:${process.env.PATH}` };
+  const ours = {
+    claude: [/^--mcp-config=/],
+    codex: [/^-c$/, /^mcp_servers\.w\.command=/, /^-c$/, /^mcp_servers\.w\.args=/],
+  };
+  const typed = [["a b", "it's"], [], ["a", "--", "--", "-p"], ["--"]];
+  for (const name of ["claude", "codex"] as const) {
+    for (const words of typed) {
+      for (const program of [name, join(folder.path, "bin", name)]) {
+        const given = { env, cwd: join(folder.path, "project"), mcp: true };
+        using pointed = await pointedAt("http://127.0.0.1:1/t", [program, ...words], given);
+        const [file = "", ...args] = pointed.command;
+        const { stdout } = spawnSync(file, args, { env: { ...pointed.env }, encoding: "utf8" });
+        const got = stdout.split("\n").slice(name === "codex" ? 2 : 0, -1);
+        const at = words.includes("--") ? words.indexOf("--") : words.length;
+        assert.deepEqual([...got.slice(0, at), ...got.slice(at + ours[name].length)], words);
+        ours[name].forEach((word, i) => assert.match(got[at + i]!, word));
+      }
+    }
+  }
 });
