@@ -24,8 +24,8 @@ const tools = {
   },
 };
 for await (const line of createInterface({ input: process.stdin })) {
-  const { id, method, params, result } = JSON.parse(line);
-  if (method === undefined) asked.get(id)?.(result);
+  const { id, method, params, result, error } = JSON.parse(line);
+  if (method === undefined) asked.get(id)?.(result ?? { action: error.message });
   else if (method === "initialize") {
     await new Promise((resolve) => setTimeout(resolve, Number(process.env.SLOW ?? 0)));
     say({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "weather", version: "1" } } });

@@ -23,6 +23,8 @@ interface Server {
 interface Client {
   readonly install: string;
   readonly command: readonly string[];
+  /** The same with arguments that name the server. */
+  readonly own?: (server: Server) => readonly string[];
   /** The user's files that name the server. */
   readonly files: (server: Server, project: string) => { readonly [path: string]: string };
   readonly calls: (name: string, input: object, env: { readonly [name: string]: string }) => Calls;
@@ -31,24 +33,27 @@ interface Client {
 const PROMPT = "How is the weather in Bonn?";
 const list = (values: readonly string[]) => `[${values.map((value) => JSON.stringify(value)).join(", ")}]`;
 
+const CODEX = ["-m", "gpt-4.1", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"];
+
 const CLIENTS: { readonly [name: string]: Client } = {
   "Claude Code": {
     install: "@anthropic-ai/claude-code@2.1.325",
     command: ["claude", "-p", PROMPT, "--allowedTools", "mcp__weather"],
+    own: (weather) => {
+      const config = JSON.stringify({ mcpServers: { weather: { type: "stdio", ...weather } } });
+      return ["claude", "-p", "--allowedTools", "mcp__weather", "--mcp-config", config, "--", PROMPT];
+    },
     files: (server) => ({ ".claude.json": JSON.stringify({ mcpServers: { weather: { type: "stdio", ...server } } }) }),
     calls: (name, input, { TIMES }) => ({ anthropic: { name: `mcp__weather__${name}`, input, times: Number(TIMES) } }),
   },
   "Codex": {
     install: "@openai/codex@0.166.0",
-    command: [
-      "codex",
-      "exec",
-      "-m",
-      "gpt-4.1",
-      "--skip-git-repo-check",
-      "--dangerously-bypass-approvals-and-sandbox",
-      PROMPT,
-    ],
+    command: ["codex", "exec", ...CODEX, PROMPT],
+    own: ({ command, args, env }) => {
+      const values = Object.entries(env).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
+      const table = `mcp_servers.weather={ command = "${command}", args = ${list(args)}, env = { ${values.join()} } }`;
+      return ["codex", "exec", "-c", table, ...CODEX, "--", PROMPT];
+    },
     files: ({ command, args, env }) => ({
       ".codex/config.toml": [
         "[mcp_servers.weather]",
@@ -103,6 +108,8 @@ interface Scene {
   /** How often it is called at once; only Claude Code is asked to. @default 1 */
   readonly times?: number;
   readonly env?: { readonly [name: string]: string };
+  /** Whether arguments name the server, and not the user's files. @default false */
+  readonly own?: boolean;
   readonly check: (facts: NonNullable<Awaited<ReturnType<typeof readTape>>["mcp"]>) => void;
 }
 
@@ -113,6 +120,10 @@ const SCENES: { readonly [name: string]: Scene } = {
     ...{ tool: "get_weather", input: { city: "Bonn" } },
     check: (facts) => assert.match(JSON.stringify(call(facts).result), /Bonn 0\.\d+/),
   },
+  "a server that its arguments name": {
+    ...{ tool: "get_weather", input: { city: "Bonn" }, own: true },
+    check: (facts) => assert.match(JSON.stringify(call(facts).result), /Bonn 0\.\d+/),
+  },
   "a server that starts slowly": {
     ...{ tool: "get_weather", input: { city: "Bonn" }, env: { SLOW: "3000" } },
     check: (facts) => assert.ok(facts.some(({ method }) => method === "initialize")),
@@ -121,6 +132,7 @@ const SCENES: { readonly [name: string]: Scene } = {
     ...{ tool: "get_weather", input: { city: "Bonn" }, times: 8 },
     check: (facts) => assert.equal(new Set(facts.map(({ result }) => JSON.stringify(result))).size, facts.length),
   },
+  // Gemini CLI answers that it knows no such question, which its server is told.
   "an elicitation": {
     ...{ tool: "confirm", input: {} },
     check: (facts) => assert.match(JSON.stringify(call(facts).between), /elicitation\/create/),
@@ -132,8 +144,8 @@ const SCENES: { readonly [name: string]: Scene } = {
 };
 
 for (const [name, client] of Object.entries(CLIENTS)) {
-  for (const [scene, { tool, input, times = 1, env: variables = {}, check }] of Object.entries(SCENES)) {
-    if (times > 1 && name !== "Claude Code") continue;
+  for (const [scene, { tool, input, times = 1, env: variables = {}, own: isOwn, check }] of Object.entries(SCENES)) {
+    if ((times > 1 && name !== "Claude Code") || (isOwn && !client.own)) continue;
     test(`${name} replays ${scene} twice without a network and without starting its MCP server`, {
       skip: notAsked,
       timeout: 600_000,
@@ -146,7 +158,9 @@ for (const [name, client] of Object.entries(CLIENTS)) {
       try {
         const started = join(server.path, "started");
         const [command, ...args] = [...RUNTIME, join(server.path, "server.mjs")] as [string, ...string[]];
-        const own = client.files({ command, args, env: { STARTED: started, ...variables } }, project.path);
+        const weather = { command, args, env: { STARTED: started, ...variables } };
+        const own = isOwn ? {} : client.files(weather, project.path);
+        const typed = isOwn ? client.own!(weather) : client.command;
         put(home, own);
         using api = await upstream(client.calls(tool, input, { ...variables, TIMES: String(times) }));
         const env = {
@@ -159,7 +173,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
           ...Object.fromEntries(["ANTHROPIC", "OPENAI", "CODEX", "GEMINI"].map((of) => [`${of}_API_KEY`, "dummy-key"])),
         };
         const fixture = fixtureAt(join(project.path, "fixtures", "run"));
-        const given = { command: client.command, cwd: project.path, env, quiet: true, timeout: 120 };
+        const given = { command: typed, cwd: project.path, env, quiet: true, timeout: 120 };
         const { end } = await recordCommand(fixture, given);
         assert.equal(end.end, "exit 0", end.stderr);
         check((await readTape(fixture.tape)).mcp ?? []);
@@ -167,7 +181,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
         const bare = { PATH: env.PATH, HOME: home, RUST_BACKTRACE: undefined };
         for (const _ of [1, 2]) {
           const words = [...CROCHET, "tape", "replay", "run", "--trust", "--json", "--timeout", "120", "--"];
-          const line = [...words, ...client.command];
+          const line = [...words, ...typed];
           const alone = ["unshare", "-rn", "sh", "-c", `ip link set lo up; exec "$@"`, "sh", ...line];
           const replayed = await ended((isAlone ? alone : line) as [string, ...string[]], {
             cwd: project.path,
