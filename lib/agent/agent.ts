@@ -1,4 +1,4 @@
-import type { AgentParts } from "./session-place.ts";
+import type { CheckedOptions } from "./session-place.ts";
 import { engineOf } from "./engine.ts";
 import { limitsOf } from "./given-limits.ts";
 import {
@@ -40,7 +40,7 @@ export function agent(options: AgentOptions = {}): Agent {
   asksOf(options);
   engineOf(options.step);
   const given = options.hooks === undefined ? [] : Array.isArray(options.hooks) ? options.hooks : [options.hooks];
-  const parts: AgentParts = {
+  const parts: CheckedOptions = {
     options,
     name: options.name ?? nameFrom(options.from),
     ...toolsOf(options),
@@ -107,7 +107,7 @@ let assembling: Promise<typeof import("./assemble.ts")> | undefined;
 
 function toolsOf(
   { tools: given = [], mcp, output: wanted }: AgentOptions,
-): Pick<AgentParts, "tools" | "apiTools" | "output"> {
+): Pick<CheckedOptions, "tools" | "apiTools" | "output"> {
   const apiTools = given.filter(isApiTool);
   const own = given.filter((one): one is Tool | RunnableTool => !isApiTool(one)).map(asTool);
   const output = wanted && outputOf(wanted, given.length > 0 || mcp !== undefined);

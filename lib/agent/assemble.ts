@@ -28,7 +28,7 @@ import { hookFolders, hookList, withNameWarnings } from "./hook-list.ts";
 import { apiOf, isReachable, modelOf } from "./named-model.ts";
 import { isKept, keeper } from "./persist.ts";
 import { type Past, pastFor } from "./session-past.ts";
-import { type AgentParts, openPlace, type SessionPlace } from "./session-place.ts";
+import { type CheckedOptions, openPlace, type SessionPlace } from "./session-place.ts";
 import { boxesOf, hadShell, spawning } from "./spawn.ts";
 import { recovery } from "./recovery.ts";
 import { systemOf } from "./system-prompt.ts";
@@ -40,7 +40,7 @@ import { toolSet } from "./tool-set.ts";
  *
  * @throws {TypeError} if an option or the environment does not allow it
  */
-export async function assemble(parts: AgentParts, own: RunOptions, prompt?: Prompt): Promise<AgentSession> {
+export async function assemble(parts: CheckedOptions, own: RunOptions, prompt?: Prompt): Promise<AgentSession> {
   const place = await openPlace(parts, own, prompt);
   try {
     await place.store.lock(place.id);

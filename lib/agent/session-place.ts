@@ -14,7 +14,7 @@ import type { Output } from "./typed-output.ts";
 import { isOfEnvironment, tapeFor } from "./session-tape.ts";
 
 /** An agent's options, checked. */
-export interface AgentParts {
+export interface CheckedOptions {
   readonly options: AgentOptions;
   readonly name: string;
   readonly tools: readonly Tool[];
@@ -34,7 +34,7 @@ export interface AgentParts {
 export type SessionPlace = Awaited<ReturnType<typeof openPlace>>;
 
 /** Where a session works and what it is kept in: a tape, an engine, a log, a store. */
-export async function openPlace(parts: AgentParts, own: RunOptions, prompt: Prompt | undefined) {
+export async function openPlace(parts: CheckedOptions, own: RunOptions, prompt: Prompt | undefined) {
   const { options } = parts;
   const cwd = own.cwd ?? parts.cwd;
   const tape = await tapeFor(options.tape, own.tape, cwd, parts.resolve, options.from);
@@ -56,7 +56,7 @@ export async function openPlace(parts: AgentParts, own: RunOptions, prompt: Prom
  * replayed by the environment may continue what it began; a run under faults brings a store of its own to be killed with.
  */
 async function storeFor(
-  parts: AgentParts,
+  parts: CheckedOptions,
   own: RunOptions,
   tape: TapeSession | undefined,
   logged: SessionLog | undefined,
