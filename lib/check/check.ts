@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { checkOptions, type OptionKind } from "../input/options.ts";
 import { shellWord } from "../core/shown.ts";
+import { needOwnFiles } from "../runtime/own-copy.ts";
 import { HOST_NAMES, type HostName } from "../hooks/hosts/index.ts";
 import type { Checked } from "./check-one.ts";
 import { againLine } from "./findings.ts";
@@ -79,6 +80,7 @@ export interface Session extends Required<Pick<CheckOptions, Settled>> {
 export async function check(paths: readonly string[], options: CheckOptions = {}): Promise<CheckReport> {
   const { cwd = process.cwd(), env = process.env, host, event } = options;
   refuseWrong(options);
+  needOwnFiles("check hooks");
   const sandbox = await sandboxWorks();
   const found = await Promise.all(paths.map((path) => findSubjects(path, { cwd, env, host, event })));
   const subjects = found.flatMap((one) => one.subjects);

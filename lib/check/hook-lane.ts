@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { denoFlags } from "../runtime/own-copy.ts";
+import { denoFlags, PACKAGE } from "../runtime/own-copy.ts";
 import { LineProcess } from "../process/line-process.ts";
 import { type GroupOptions, startedBy, type Wrap } from "../process/process.ts";
 import { openSandbox } from "../permissions/sandbox.ts";
@@ -286,8 +286,9 @@ async function sandboxFor({ sandbox, place, visible, target }: LaneOptions): Pro
 }
 
 /** Crochet itself and the packages beside it. */
-const OWN = ["../../", "../../../../node_modules/"].map((path) => fileURLToPath(new URL(path, import.meta.url)))
-  .filter((path, i) => i === 0 || existsSync(join(path, "crochet")));
+const OWN = [PACKAGE, join(PACKAGE, "../../node_modules")].filter((path, i) =>
+  i === 0 || existsSync(join(path, "crochet"))
+);
 
 /** The top folder in /tmp that holds a path: scripts load what is beside and above them. */
 function inTemporary(path: string): string {

@@ -87,6 +87,10 @@ function refuseOldNode(): void {
 
 /** The whole of a process that is started as `crochet`. */
 export async function begin(): Promise<void> {
+  if (!import.meta.url.startsWith("file:")) {
+    console.error("crochet: Cannot run commands from an address as they start files: deno run -A npm:crochet");
+    process.exit(2);
+  }
   goBack();
   const args = process.argv.slice(2);
   // Started for every event of another host, so it loads nothing else.

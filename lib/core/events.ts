@@ -40,74 +40,94 @@ const GATE = { deny: "prevents", read: true } as const;
 /** An event that only other hosts fire. */
 const FOREIGN = { fires: false } as const;
 
-function row<const R extends Partial<EventRow>>(given: R): Omit<typeof PLAIN, keyof R> & R {
-  return { ...PLAIN, ...given };
-}
-
-/** The ONE table of events; a row says what is not as in `PLAIN`. */
-export const EVENTS = {
-  "session-start": row({ match: "source", read: true, failure: "abort", scope: "root" }),
-  "user-prompt-submit": row({ ...GATE, subject: "prompt", takes: "text", failure: "deny", scope: "root" }),
-  "agent-start": row({
-    ...{ ...GATE, match: "agent_type", subject: "task", takes: "text", failure: "abort" },
+/** The ONE table of events; a row says what is not as in `PLAIN`. Without calls: JSR reads types out of it as it stands. */
+const ROWS = {
+  "session-start": { match: "source", read: true, failure: "abort", scope: "root" },
+  "user-prompt-submit": { ...GATE, subject: "prompt", takes: "text", failure: "deny", scope: "root" },
+  "agent-start": {
+    ...GATE,
+    match: "agent_type",
+    subject: "task",
+    takes: "text",
+    failure: "abort",
     aliases: { "subagent-start": { scope: "sub" } },
-  }),
-  "turn-start": row({ ...GATE, subject: "turn", takes: "view", failure: "abort", aliases: { "pre-generation": {} } }),
-  "iteration": row({ ...GATE, subject: "request", takes: "view", failure: "abort", aliases: { "pre-iteration": {} } }),
-  "pre-tool-use": row({ ...GATE, match: "tool_name", subject: "input", ask: true, failure: "deny" }),
-  "permission-request": row({ match: "tool_name", subject: "input", deny: "prevents" }),
-  "tool-denied": row({ match: "tool_name", aliases: { "permission-denied": {} } }),
-  "post-tool-use": row({
-    ...{ match: "tool_name", subject: "result", deny: "collects", read: true },
+  },
+  "turn-start": { ...GATE, subject: "turn", takes: "view", failure: "abort", aliases: { "pre-generation": {} } },
+  "iteration": { ...GATE, subject: "request", takes: "view", failure: "abort", aliases: { "pre-iteration": {} } },
+  "pre-tool-use": { ...GATE, match: "tool_name", subject: "input", ask: true, failure: "deny" },
+  "permission-request": { match: "tool_name", subject: "input", deny: "prevents" },
+  "tool-denied": { match: "tool_name", aliases: { "permission-denied": {} } },
+  "post-tool-use": {
+    match: "tool_name",
+    subject: "result",
+    deny: "collects",
+    read: true,
     aliases: { "post-tool-use-failure": { outcome: "failure" } },
-  }),
-  "post-tool-batch": row(GATE),
-  "stop": row({
-    ...{ match: "agent_type", deny: "collects", read: true, scope: "root" },
+  },
+  "post-tool-batch": GATE,
+  "stop": {
+    match: "agent_type",
+    deny: "collects",
+    read: true,
+    scope: "root",
     aliases: { "subagent-stop": { scope: "sub" } },
-  }),
-  "stop-failure": row({ match: "error", scope: "root" }),
-  "turn-end": row({ read: true, aliases: { "post-generation": {} } }),
-  "agent-stop": row({ aliases: { "cleanup": {} } }),
-  "session-end": row({ match: "reason", scope: "root" }),
-  "model-switch": row({
-    ...{ match: "new_model", subject: "new_model", takes: "text", deny: "prevents", ask: true, failure: "deny" },
+  },
+  "stop-failure": { match: "error", scope: "root" },
+  "turn-end": { read: true, aliases: { "post-generation": {} } },
+  "agent-stop": { aliases: { "cleanup": {} } },
+  "session-end": { match: "reason", scope: "root" },
+  "model-switch": {
+    match: "new_model",
+    subject: "new_model",
+    takes: "text",
+    deny: "prevents",
+    ask: true,
+    failure: "deny",
     aliases: { "pre-model-switch": {} },
-  }),
-  "post-model-switch": row({ match: "new_model", read: true }),
-  "error": row({ ...GATE, match: "tool", subject: "retry", takes: "boolean" }),
-  "pre-compact": row({ ...GATE, match: "trigger", subject: "instructions", takes: "text" }),
-  "post-compact": row({ match: "trigger" }),
-  "notification": row({ match: "notification_type" }),
-  "checkpoint": row({ match: "checkpoint_type" }),
-  "memory-update": row({ match: "file_path" }),
-  "agent-prompt": row({ match: "prompt_type" }),
-  "cwd-changed": row({}),
-  "instructions-loaded": row({ match: "load_reason" }),
-  "setup": row({ ...FOREIGN, match: "trigger", read: true }),
-  "user-prompt-expansion": row({ ...FOREIGN, ...GATE, match: "command_name" }),
-  "message-display": row({ ...FOREIGN, subject: "delta", takes: "text" }),
-  "task-created": row({ ...FOREIGN, deny: "prevents" }),
-  "task-completed": row({ ...FOREIGN, deny: "prevents" }),
-  "todo-created": row({ ...FOREIGN, deny: "prevents" }),
-  "todo-completed": row({ ...FOREIGN, deny: "prevents" }),
-  "teammate-idle": row({ ...FOREIGN, deny: "prevents" }),
-  "elicitation": row({ ...FOREIGN, deny: "prevents", match: "mcp_server_name" }),
-  "elicitation-result": row({ ...FOREIGN, deny: "prevents", match: "mcp_server_name" }),
-  "config-change": row({ ...FOREIGN, deny: "prevents", match: "source" }),
-  "file-changed": row({ ...FOREIGN, match: "file_path" }),
-  "directory-added": row({ ...FOREIGN, match: "source" }),
-  "worktree-create": row({ ...FOREIGN, subject: "worktree_path", takes: "text", deny: "prevents" }),
-  "worktree-remove": row(FOREIGN),
-  "session-delete": row(FOREIGN),
+  },
+  "post-model-switch": { match: "new_model", read: true },
+  "error": { ...GATE, match: "tool", subject: "retry", takes: "boolean" },
+  "pre-compact": { ...GATE, match: "trigger", subject: "instructions", takes: "text" },
+  "post-compact": { match: "trigger" },
+  "notification": { match: "notification_type" },
+  "checkpoint": { match: "checkpoint_type" },
+  "memory-update": { match: "file_path" },
+  "agent-prompt": { match: "prompt_type" },
+  "cwd-changed": {},
+  "instructions-loaded": { match: "load_reason" },
+  "setup": { ...FOREIGN, match: "trigger", read: true },
+  "user-prompt-expansion": { ...FOREIGN, ...GATE, match: "command_name" },
+  "message-display": { ...FOREIGN, subject: "delta", takes: "text" },
+  "task-created": { ...FOREIGN, deny: "prevents" },
+  "task-completed": { ...FOREIGN, deny: "prevents" },
+  "todo-created": { ...FOREIGN, deny: "prevents" },
+  "todo-completed": { ...FOREIGN, deny: "prevents" },
+  "teammate-idle": { ...FOREIGN, deny: "prevents" },
+  "elicitation": { ...FOREIGN, deny: "prevents", match: "mcp_server_name" },
+  "elicitation-result": { ...FOREIGN, deny: "prevents", match: "mcp_server_name" },
+  "config-change": { ...FOREIGN, deny: "prevents", match: "source" },
+  "file-changed": { ...FOREIGN, match: "file_path" },
+  "directory-added": { ...FOREIGN, match: "source" },
+  "worktree-create": { ...FOREIGN, subject: "worktree_path", takes: "text", deny: "prevents" },
+  "worktree-remove": FOREIGN,
+  "session-delete": FOREIGN,
+} as const satisfies { readonly [event: string]: Partial<EventRow> };
+type Rows = typeof ROWS;
+type Row<N extends EventName> = {
+  readonly [K in keyof EventRow]: K extends keyof Rows[N] ? Rows[N][K] : (typeof PLAIN)[K];
 };
+
+/** The table, with all of each row. */
+export const EVENTS: { readonly [N in EventName]: Row<N> } = Object.fromEntries(
+  Object.entries(ROWS).map(([name, row]) => [name, { ...PLAIN, ...row }]),
+) as { readonly [N in EventName]: Row<N> };
 
 export type Scope = "root" | "sub" | "all";
 
 /** How an executed tool call ended; denied and invalid calls never reach `post-tool-use`. */
 export type Outcome = "success" | "failure";
 
-export type EventName = keyof typeof EVENTS;
+export type EventName = keyof Rows;
 
 export type Trigger = "user" | "hook_input" | "background" | "resume";
 

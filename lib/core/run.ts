@@ -4,7 +4,17 @@ import { type EventName, EVENTS, type Fired, type Stop, type ToolResult } from "
 import { type Folded, NOTHING } from "./fold.ts";
 import { freeze } from "./frozen.ts";
 import type { HookEnv, HookList, HookRun, Sequence } from "./hook.ts";
-import { type AtLimit, Ended, forbidsCall, type Limits, newCount, newSpent, spend, type Spent } from "./limits.ts";
+import {
+  type AtLimit,
+  type Count,
+  Ended,
+  forbidsCall,
+  type Limits,
+  newCount,
+  newSpent,
+  spend,
+  type Spent,
+} from "./limits.ts";
 import { addUsage, type Block, isToolResult, type Message, NO_USAGE, type TextBlock, type Usage } from "./messages.ts";
 import {
   type ApiTool,
@@ -190,7 +200,7 @@ export class Run implements HookEnv {
   readonly closing: AbortSignal;
   /** Which run of the agent's this is. */
   readonly index: number;
-  readonly count = newCount();
+  readonly count: Count = newCount();
   list: HookList = { records: [] };
   turns = 0;
   usage: Usage = NO_USAGE;
@@ -202,14 +212,14 @@ export class Run implements HookEnv {
   /** What the run gives back, if its agent has an output. */
   output: { readonly value: unknown } | undefined;
   /** Content shown in this turn only, by index of the message it joins; `ephemeral` waits for the next user message. */
-  readonly overlay = new Map<number, readonly Block[]>();
+  readonly overlay: Map<number, readonly Block[]> = new Map();
   ephemeral: Block[] = [];
   /** What a person reads if a hook refused the prompt, the agent or the turn. */
   refusal: string | undefined;
   /** Where this run's messages begin. */
   firstIndex: number;
   /** The hooks that kept the run going, for the warning at a limit. */
-  readonly keepers = new Set<string>();
+  readonly keepers: Set<string> = new Set();
   /** The hook that halted the agent: what was begun is finished, no model is called again. */
   halt: Folded["halt"];
   /** What a listener threw. */

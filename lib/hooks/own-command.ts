@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { shellWord } from "../core/shown.ts";
-import { denoFlags } from "../runtime/own-copy.ts";
+import { denoFlags, needOwnFiles } from "../runtime/own-copy.ts";
 
 /** A script of ours that is started in a process of its own. */
 export type OwnScript =
@@ -15,9 +15,11 @@ const WORDS: { readonly [script in OwnScript]?: readonly string[] } = { "cli/mai
 /**
  * The command that starts a script of ours: runtime and script by their absolute paths, so that no PATH has a say.
  *
- * @throws {Error} in a program that was bundled: its runtime is the program itself, which would start itself without end
+ * @throws {Error} in a program that was bundled: its runtime is the program itself, which would start itself without end;
+ * and where this package was loaded from an address
  */
 export function ownArgv(script: OwnScript, ...args: readonly string[]): [runtime: string, ...args: string[]] {
+  needOwnFiles(`start '${script}'`);
   const self = fileURLToPath(import.meta.url);
   const lib = dirname(dirname(self));
   const root = dirname(lib);

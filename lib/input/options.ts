@@ -13,10 +13,11 @@ export const KINDS = {
   "a function": (value: unknown) => typeof value === "function",
   "an AbortSignal": (value: unknown) => value instanceof AbortSignal,
   "true or false": (value: unknown) => typeof value === "boolean",
-  "a list of texts": (value: unknown) => Array.isArray(value) && value.every((one) => typeof one === "string"),
+  "a list of texts": (value: unknown): boolean => Array.isArray(value) && value.every((one) => typeof one === "string"),
   "true, false or a list of texts": (value: unknown): boolean =>
     typeof value === "boolean" || KINDS["a list of texts"](value),
-  "texts by name": (value: unknown) => isObject(value) && Object.values(value).every((one) => typeof one === "string"),
+  "texts by name": (value: unknown): boolean =>
+    isObject(value) && Object.values(value).every((one) => typeof one === "string"),
   "more than 0": (value: unknown) => typeof value === "number" && value > 0,
   "0 or more": (value: unknown) => typeof value === "number" && value >= 0,
   "a text or a list of texts": (value: unknown): boolean =>

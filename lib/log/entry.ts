@@ -30,21 +30,23 @@ function field<T>(is: keyof typeof KINDS | { readonly [is: string]: (value: unkn
 
 type LineFields = { readonly [key: string]: Json };
 
-const text = field<string>("a text");
-const number = field<number>({ "a number": (value) => typeof value === "number" });
-const time = field<string>({ "a time": (value) => typeof value === "string" && !Number.isNaN(Date.parse(value)) });
-const flag = field<boolean>("true or false");
-const yes = field<true>("true or false");
-const texts = field<readonly string[]>("a list of texts");
-const any = field<Json>("any");
-const fields = field<LineFields>("an object");
-const textByName = field<{ readonly [name: string]: string }>("an object");
-const textOrList = field<string | readonly Json[]>({
+const text: Field<string> = field("a text");
+const number: Field<number> = field({ "a number": (value) => typeof value === "number" });
+const time: Field<string> = field({
+  "a time": (value) => typeof value === "string" && !Number.isNaN(Date.parse(value)),
+});
+const flag: Field<boolean> = field("true or false");
+const yes: Field<true> = field("true or false");
+const texts: Field<readonly string[]> = field("a list of texts");
+const any: Field<Json> = field("any");
+const fields: Field<LineFields> = field("an object");
+const textByName: Field<{ readonly [name: string]: string }> = field("an object");
+const textOrList: Field<string | readonly Json[]> = field({
   "a text or a list": (value) => typeof value === "string" || Array.isArray(value),
 });
-const api = field<Api>({ "an API": (value) => APIS.includes(value as Api) });
-const list = <T>() => field<readonly T[]>("a list");
-const object = <T>() => field<T>("an object");
+const api: Field<Api> = field({ "an API": (value) => APIS.includes(value as Api) });
+const list: Field<readonly unknown[]> = field("a list");
+const object: Field<object> = field("an object");
 
 /** Neighbouring deltas of one kind and block. */
 export interface PackedRun {
@@ -128,9 +130,9 @@ export const ENTRIES = {
     /** Whether it worked on files of its own, all of which the fixture keeps. */
     "input?": flag,
     /** What the command or caller chose instead of the agent: `model`, `memory`, and what a replay lacks. */
-    "chosen?": list<string>(),
+    "chosen?": list as Field<readonly string[]>,
     /** The files of the agent's own hook folders that were loaded. */
-    "hooks?": list<string>(),
+    "hooks?": list as Field<readonly string[]>,
     /** The permission mode and rules by which calls were decided, and are again; absent: the agent's own. */
     "permissions?": fields,
     /** The sandbox in which commands ran, and run again. */
@@ -139,10 +141,10 @@ export const ENTRIES = {
     tools: flag,
     /** Whether those of MCP servers are, and all other tools run. */
     "mcp?": yes,
-    "normalise?": list<Normaliser>(),
+    "normalise?": list as Field<readonly Normaliser[]>,
   },
   /** What a person asked, one line each time; `model` is the one a person had changed to before it. */
-  prompt: { prompt: textOrList, "model?": text, "resumed?": field<Resumed>("a text") },
+  prompt: { prompt: textOrList, "model?": text, "resumed?": text as Field<Resumed> },
   /** A tool as the model sees it, named by its content: `Read@1f2e3d4c`. */
   spec: { spec: text, tool: fields },
   /** All of a request but its messages. That of another program is as it was sent: `api`, `method` and `path` say where. */
@@ -156,7 +158,7 @@ export const ENTRIES = {
     params: fields,
     /** A text, or blocks if it was not a single text block. */
     "system?": textOrList,
-    "tools?": list<string>(),
+    "tools?": list as Field<readonly string[]>,
     /** Headers that say which API was spoken to. */
     "wire?": textByName,
     /** Fields that middleware changed, as they were sent; null if it removed one. */
@@ -172,7 +174,7 @@ export const ENTRIES = {
     /** How many of the parent's messages it keeps. @default all */
     "keep?": number,
     /** Messages; `"$echo"` is the parent's reply, `{"$echo": "main#2"}` that of another call; `"@2-5"` are those of the lane. */
-    add: list<Json>(),
+    add: list as Field<readonly Json[]>,
     /** The chain of hashes of its conversation; a log has none, as nobody compares by it. */
     "key?": text,
     /** Milliseconds since the header's time. */
@@ -188,7 +190,7 @@ export const ENTRIES = {
     "status?": number,
     "headers?": textByName,
     /** Absent if the answer came to its own end. */
-    "ended?": field<Ended>("a text"),
+    "ended?": text as Field<Ended>,
     /** The words of the failure that ended it. */
     "why?": text,
     /** Milliseconds that were waited before it, after an attempt that failed. @default 0 */
@@ -196,11 +198,11 @@ export const ENTRIES = {
     /** Milliseconds since the attempt began, at its end. */
     took: number,
     /** Milliseconds between events; what is missing at the end is 0. */
-    "ms?": list<number>(),
+    "ms?": list as Field<readonly number[]>,
     /** Spaces before the last brace of each event's JSON, as the wire had them; what is missing at the end is 0. */
-    "pad?": list<number>(),
+    "pad?": list as Field<readonly number[]>,
     /** Events, runs of deltas, and frames in an unusual form. */
-    "list?": list<PackedRun | PackedRaw | LineFields>(),
+    "list?": list as Field<readonly (PackedRun | PackedRaw | LineFields)[]>,
     /** The body of an answer that is not a stream. */
     "body?": text,
   },
@@ -212,12 +214,12 @@ export const ENTRIES = {
     tool: text,
     lane: text,
     name: text,
-    effect: field<Effect>("a text"),
+    effect: text as Field<Effect>,
     /** Whether it may run in parallel although it writes. */
     "parallel?": yes,
     /** In a log "@" if it is as the note says with which the call began. */
     input: any,
-    result: object<ToolFactResult>(),
+    result: object as Field<ToolFactResult>,
     /** Files of the workspace it changed: their text, `{"base64": …}`, or null if it removed one. */
     "files?": fields,
     /** Which of all calls that changed files it was: calls of agents that run in parallel may come in another order. */
@@ -236,14 +238,14 @@ export const ENTRIES = {
     step: number,
     now: number,
     /** What the run had spent with all its agents, if it has a limit. */
-    "spent?": object<{ readonly tokens: number; readonly dollars?: number }>(),
+    "spent?": object as Field<{ readonly tokens: number; readonly dollars?: number }>,
   },
   /** Which reports of background agents an agent took, the `take`-th time it looked: the tool calls that started them. */
-  inbox: { inbox: text, take: number, from: list<string>() },
+  inbox: { inbox: text, take: number, from: list as Field<readonly string[]> },
   /** A tool call that the rules or the person of a run did not let through: neither is there when it is replayed. */
   refused: { refused: text, lane: text, words: text, by: text },
   /** A person's answer to a tool: the questions, or what was to be agreed to. There is no person in a replay. */
-  asked: { asked: any, answer: field<Json>("an object") },
+  asked: { asked: any, answer: object as Field<Json> },
   /**
    * What a client asked an MCP server, and what came of it: `result`, `error`, or `unanswered` as the server ended; none of
    * them if it was still open at the end.
@@ -258,7 +260,7 @@ export const ENTRIES = {
     "error?": fields,
     "unanswered?": yes,
     /** Notifications and questions of the server while it was open: `{"method","params"}`. */
-    "between?": list<Json>(),
+    "between?": list as Field<readonly Json[]>,
     /** Whether the server said it by itself, outside of a request. */
     "own?": yes,
     /** How many requests had come to models when the answer came. */
@@ -272,7 +274,13 @@ export const ENTRIES = {
   /** A file of the workspace that the agent itself read, if no other files are kept with the tape. */
   file: { file: text, text },
   /** What each hook said at an event, of those that said something: not compared, but it says why a run differs. */
-  said: { said: list<HookSaid>(), lane: text, step: text, event: field<EventName>("a text"), "about?": text },
+  said: {
+    said: list as Field<readonly HookSaid[]>,
+    lane: text,
+    step: text,
+    event: text as Field<EventName>,
+    "about?": text,
+  },
   /** How the run ended, and the files it left, by the hash of their bytes. */
   end: { end: text, "files?": textByName },
 
@@ -288,19 +296,19 @@ export const ENTRIES = {
     /** The agent's script. */
     "agent?": text,
     /** The log it was forked from, and its first call that was not served. */
-    "from?": object<{ readonly id: string; readonly call: string }>(),
+    "from?": object as Field<{ readonly id: string; readonly call: string }>,
   },
-  also: { also: object<Partial<HeaderFields>>() },
+  also: { also: object as Field<Partial<HeaderFields>> },
   /** An agent begins in a lane; one that is resumed has another lane then. */
-  agent: { agent: text, id: text, "about?": object<About>() },
+  agent: { agent: text, id: text, "about?": object as Field<About> },
   /** A run of the agent that no other started begins, with the prompt of the line before. */
   begin: {
     begin: number,
-    trigger: field<"user" | "resume">("a text"),
+    trigger: text as Field<"user" | "resume">,
     /** Whether it is the first of a session that was resumed. */
     "opens?": yes,
     model: text,
-    "asks?": object<ModelParams>(),
+    "asks?": object as Field<ModelParams>,
     at: number,
   },
   /** A message at its index: the reply of a call, or content in which `{"$of": id}` is the result of a tool. */
@@ -308,8 +316,8 @@ export const ENTRIES = {
     message: number,
     lane: text,
     "of?": text,
-    "role?": field<Message["role"]>("a text"),
-    "content?": list<Json>(),
+    "role?": text as Field<Message["role"]>,
+    "content?": list as Field<readonly Json[]>,
     at: number,
   },
   /** A call that changes something begins: without a `tool` line after it, it may have happened or not. */
@@ -319,10 +327,10 @@ export const ENTRIES = {
     /** The run and turn, and the how manieth such event in it. */
     hook: text,
     lane: text,
-    event: field<EventName>("a text"),
+    event: text as Field<EventName>,
     "about?": text,
-    folded: object<Partial<Folded>>(),
-    left: object<HookLeft>(),
+    folded: object as Field<Partial<Folded>>,
+    left: object as Field<HookLeft>,
     /** How many of the events of its hooks, two for each that was asked, stand in notes before it. @default 0 */
     "noted?": number,
     at: number,
@@ -330,11 +338,11 @@ export const ENTRIES = {
   /** Other work whose outcome decided how the run went on. */
   did: { did: text, "value?": any },
   /** What a run reported and no other line says: an event, without what can be read elsewhere. */
-  note: { note: object<LoggedEvent>(), at: number },
+  note: { note: object as Field<LoggedEvent>, at: number },
   /** A value that is taken out of whatever leaves this machine. */
-  secret: { secret: field<SecretKind>("a text"), name: text, value: text },
+  secret: { secret: text as Field<SecretKind>, name: text, value: text },
   /** A run of an agent ended. */
-  ended: { ended: text, ending: object<Ending>(), "left?": object<RunLeft>(), at: number },
+  ended: { ended: text, ending: object as Field<Ending>, "left?": object as Field<RunLeft>, at: number },
 } as const;
 
 /** A RunEvent as a line has it. */

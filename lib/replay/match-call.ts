@@ -95,7 +95,7 @@ export class Served {
   readonly #counts = new Map<readonly Call[], number>();
   readonly #changed = new Map<string, number>();
   #changing = Promise.resolve();
-  readonly calls = new Set<Call>();
+  readonly calls: Set<Call> = new Set();
 
   /**
    * Makes those changes of a tool call that no later one has made already, one call at a time: lanes may come in any

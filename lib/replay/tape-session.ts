@@ -48,20 +48,20 @@ export class TapeSession implements SessionRecord {
   readonly cutAt: TapeOptions["cutAt"];
   readonly project: TapeOptions["project"];
   readonly faults: TapeOptions["faults"];
-  readonly served = new Served();
-  readonly recording = new Recording();
+  readonly served: Served = new Served();
+  readonly recording: Recording = new Recording();
   /** Adds a value that must not be on the tape. */
   readonly learn: Redactor["learn"] = (...secret) => {
     for (const one of [this.#search, this.#ids]) one.learn(...secret);
   };
-  readonly seen = new SeenWire(this.learn);
+  readonly seen: SeenWire = new SeenWire(this.learn);
   readonly toolDrifts: ToolDrift[] = [];
   /** Hooks that say something else than they said, in the order in which they were asked. */
   readonly hookDrifts: HookDrift[] = [];
   /** The hooks of the agent as it is now. */
   hooks: AgentSpec["hooks"] | undefined;
   /** Settled once a model is asked: the run has left its tape. */
-  readonly hasLeft = Promise.withResolvers<void>();
+  readonly hasLeft: PromiseWithResolvers<void> = Promise.withResolvers();
   /** Whether rules or a person that are not the agent's own may refuse its calls. */
   isRuled = false;
   switched: string | undefined;

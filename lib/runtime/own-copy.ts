@@ -5,6 +5,12 @@ import { fileUrl } from "./importing.ts";
 /** The folder of this package. */
 export const PACKAGE = join(import.meta.dirname ?? "/", "../..");
 
+/** @throws {Error} where this package was loaded from an address (as JSR gives it), so that it has no files to start */
+export function needOwnFiles(action: string): void {
+  if (import.meta.url.startsWith("file:")) return;
+  throw new Error(`Cannot ${action} as this copy of crochet was loaded from an address: install npm:crochet`);
+}
+
 /** Whether a package is installed here or in a folder above. */
 export function isFound(dir: string, name: string): boolean {
   if (existsSync(join(dir, "node_modules", name, "package.json"))) return true;

@@ -30,21 +30,28 @@ export interface Matched {
 
 type Call = Pick<ReplayedCall, "name" | "input" | "outcome">;
 
-export const callMatchers = {
-  toHaveCalled(this: Matching, run: unknown, tool: string, input?: unknown): Matched {
+/** The functions behind such types: each gets what was expected of first. */
+export type MatchersOf<Types> = {
+  readonly [K in keyof Types]: Types[K] extends (...args: infer Args) => unknown
+    ? (this: Matching, subject: unknown, ...args: Args) => Matched
+    : never;
+};
+
+export const callMatchers: MatchersOf<CallMatchers> = {
+  toHaveCalled(run, tool, input) {
     return inOrder(this, run, [[tool, input]]);
   },
-  toHaveCalledInOrder(this: Matching, run: unknown, calls: readonly CallPattern[]): Matched {
+  toHaveCalledInOrder(run, calls) {
     if (!Array.isArray(calls) || calls.length === 0) {
       throw new TypeError(`Cannot look for calls as ${shown(calls)} lists none: pass ["Read", ["Edit", { … }]]`);
     }
     return inOrder(this, run, calls);
   },
-  toNeverHaveCalled(this: Matching, run: unknown, tool: string, input?: unknown): Matched {
+  toNeverHaveCalled(run, tool, input) {
     const { pass, message } = inOrder(this, run, [[tool, input]]);
     return { pass: !pass, message };
   },
-  toHaveDenied(this: Matching, run: unknown, tool: string, input?: unknown): Matched {
+  toHaveDenied(run, tool, input) {
     const calls = callsOf(run);
     const pass = calls.some((call) => call.outcome === "denied" && fitsCall(this, call, [tool, input]));
     const such = `${pass ? "no denied" : "a denied"} call of ${patternText([tool, input])}`;

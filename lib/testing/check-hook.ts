@@ -84,19 +84,19 @@ function faultWords({ hook, law, message, trace = [], counterexample, reproduce,
  */
 export const laws = {
   /** It answers every event in time, never crashes, and leaves no process behind. */
-  reliable: law("reliable"),
+  reliable: law("reliable") as HookLaw,
   /** Its output is an answer to its event that its host understands. */
-  protocol: law("protocol"),
+  protocol: law("protocol") as HookLaw,
   /** It lets every model end: not refuted in so many rounds. */
-  terminates: law("terminating"),
+  terminates: law("terminating") as HookLaw,
   /** The same event in the same state gets the same verdict. */
-  deterministic: law("deterministic"),
+  deterministic: law("deterministic") as HookLaw,
   /** Copies that are asked at once answer, and keep what they keep, as one after the other. */
-  concurrent: law("concurrent"),
+  concurrent: law("concurrent") as HookLaw,
   /** It runs no text of its events, shows no secret, writes only in its workspace, and its output is bounded. */
-  safe: law("safe"),
+  safe: law("safe") as HookLaw,
   /** It answers its own examples as they say. */
-  examples: law("examples"),
+  examples: law("examples") as HookLaw,
   /** All of these. Guards that can be bypassed and hooks that rewrite the same field are warnings in the report. */
-  all: law(),
+  all: law() as HookLaw,
 } as const;

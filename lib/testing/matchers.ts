@@ -1,7 +1,7 @@
 import type { Folded } from "../core/fold.ts";
 import { type Opinion, readNative } from "../core/verdict.ts";
 import { readRan } from "../hooks/process/read-ran.ts";
-import { callMatchers, isEqual, type Matched, type Matching } from "./call-matchers.ts";
+import { type CallMatchers, callMatchers, isEqual, type Matched, type MatchersOf } from "./call-matchers.ts";
 import { type Answered, type Did, type ExpectedAction, whatItDid } from "../check/examples/expectation.ts";
 
 /** What `expect(…)` is extended with: the types, for the declaration of the runner's own. */
@@ -37,23 +37,23 @@ type Words = string | RegExp | undefined;
  * console.log(matchers.toDeny.call({}, answer, /force/).pass); // true
  * ```
  */
-export const matchers = {
-  toDeny(this: Matching, answer: unknown, reason?: string | RegExp): Matched {
+export const matchers: MatchersOf<HookMatchers & CallMatchers> = {
+  toDeny(answer, reason) {
     return decided("deny", "deny", answer, reason);
   },
-  toContinueWork(this: Matching, answer: unknown, reason?: string | RegExp): Matched {
+  toContinueWork(answer, reason) {
     return decided("continue the agent's work", "deny", answer, reason);
   },
-  toAsk(this: Matching, answer: unknown, reason?: string | RegExp): Matched {
+  toAsk(answer, reason) {
     return decided("ask a person", "ask", answer, reason);
   },
-  toAllow(this: Matching, answer: unknown): Matched {
+  toAllow(answer) {
     return decided("allow", "allow", answer, undefined);
   },
-  toPass(this: Matching, answer: unknown): Matched {
+  toPass(answer) {
     return decided("have no objection", "continue", answer, undefined);
   },
-  toModify(this: Matching, answer: unknown, ...expected: readonly [value?: unknown]): Matched {
+  toModify(answer, ...expected) {
     const answered = answeredBy(answer);
     const did = whatItDid(answered);
     const pass = did.action === "modify" &&

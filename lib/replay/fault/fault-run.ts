@@ -52,7 +52,7 @@ export class FaultRun {
   /** Which recorded call answered each request, if one did. */
   readonly taken: TakenCall[] = [];
   /** Whether a tool may change something, by its name, as far as it is known. */
-  readonly writes = new Map<string, boolean>();
+  readonly writes: Map<string, boolean> = new Map();
   /** What falls on tools, hooks and servers, and kills the process. */
   readonly seams: SeamFaults;
   readonly #lanes = new Map<string, Pending[]>();

@@ -29,7 +29,7 @@ export class SeenWire implements WireFacts {
   sdk?: string;
   api?: string;
   /** Fields of requests that middleware or headers of the model changed. */
-  readonly fields = new Set<string>();
+  readonly fields: Set<string> = new Set();
   readonly #learn: (kind: SecretKind, name: string, value: string) => void;
 
   /** `learn` gets the secrets in headers, which must not be shown anywhere else. */
