@@ -90,7 +90,7 @@ test("data is printed alone, and elsewhere nothing is added", async () => {
   }
 });
 
-test("hooks check --trust annotates the hooks of a project that are at fault", { timeout: 60_000 }, async () => {
+test("hooks check --trust annotates the hooks of a project that are at fault", { timeout: 300_000 }, async () => {
   using here = place({ "hooks/pre-tool-use@Bash.ts": 'export default () => { throw new Error("no"); };\n' });
   Object.assign(here.env, { GITHUB_ACTIONS: "true" });
   const { out, code } = await here.call(hooks, "check", "--trust", "--runs", "3", "--seed", "1");

@@ -28,7 +28,19 @@ test("hooks new writes hooks that pass their examples and the check as they are"
       assert.ok(existsSync(`${here.cwd}/${hook}`) && existsSync(`${here.cwd}/${examples}`), made.out);
     }
   }
-  const { out, code } = await here.call(hooks, "check", "--runs", "3", "--rounds", "4", "--seed", "7", "--json");
+  const { out, code } = await here.call(
+    hooks,
+    "check",
+    "--runs",
+    "3",
+    "--rounds",
+    "4",
+    "--seed",
+    "7",
+    "--time",
+    "600",
+    "--json",
+  );
   const report: CheckReport = JSON.parse(out);
   assert.equal(code, 0, out);
   assert.equal(report.hooks.length, NEW.flat().length - NEW.length);

@@ -6,7 +6,7 @@ import type { Io } from "../../lib/cli/_io.ts";
 import type { CheckReport } from "../../lib/testing/index.ts";
 import { place } from "../_place.ts";
 
-const SLOW = { timeout: 60_000 };
+const SLOW = { timeout: 300_000 };
 
 test("hooks new writes a hook with its examples, which passes both as it is", SLOW, async () => {
   using here = place();

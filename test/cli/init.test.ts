@@ -103,7 +103,7 @@ test("what crochet init makes replays in a clone that changes line ends", {
   assert.equal(code, 0, out + err);
 });
 
-test("a test of the scaffold fails if its hook lets a forced push pass", { timeout: 60_000 }, async () => {
+test("a test of the scaffold fails if its hook lets a forced push pass", { timeout: 300_000 }, async () => {
   using folder = scratch();
   await crochet(["init"], { cwd: folder.path, env: { HOME: folder.path } });
   const hook = join(folder.path, "hooks/pre-tool-use@Bash.no-force-push.ts");
@@ -114,7 +114,7 @@ test("a test of the scaffold fails if its hook lets a forced push pass", { timeo
 });
 
 test("what crochet init makes names no place of this machine, and brings its crochet along", {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   using folder = scratch();
   const env = { HOME: folder.path };
@@ -149,7 +149,7 @@ test("what crochet init makes names no place of this machine, and brings its cro
 });
 
 test("crochet init --upgrade replaces the crochet that a project brings along, and no other", {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   using folder = scratch();
   const env = { HOME: folder.path };
@@ -191,7 +191,7 @@ test("crochet init --upgrade replaces the crochet that a project brings along, a
 
 test(
   "crochet init replaces a link to a crochet that is gone",
-  { timeout: 60_000, skip: DENO && "it links nothing" },
+  { timeout: 300_000, skip: DENO && "it links nothing" },
   async () => {
     using folder = scratch();
     mkdirSync(join(folder.path, "node_modules"));
@@ -202,7 +202,7 @@ test(
   },
 );
 
-test("crochet init never writes over a file, and says which were there", { timeout: 60_000 }, async () => {
+test("crochet init never writes over a file, and says which were there", { timeout: 300_000 }, async () => {
   using folder = scratch();
   const dir = join(folder.path, "mine");
   mkdirSync(dir);
@@ -226,7 +226,7 @@ test("crochet init refuses a file in the place of a directory", async () => {
   assert.equal(err, "crochet: Cannot scaffold in 'taken' as it is a file: name a directory\n");
 });
 
-test("crochet init leaves nothing if it cannot finish, and finishes when run again", { timeout: 60_000 }, async () => {
+test("crochet init leaves nothing if it cannot finish, and finishes when run again", { timeout: 300_000 }, async () => {
   using folder = scratch({ "mine/notes.md": "mine\n" });
   const dir = join(folder.path, "mine");
   const init = (env = {}) => crochet(["init", "mine"], { cwd: folder.path, env: { HOME: folder.path, ...env } });
@@ -243,7 +243,7 @@ test("crochet init leaves nothing if it cannot finish, and finishes when run aga
 });
 
 test("U16: crochet init runs nothing of the directory: neither its packages nor its hooks nor a preload", {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   const ran = (name: string) =>
     `import { writeFileSync } from "node:fs"; writeFileSync(process.env.HOME + "/ran-${name}", "");`;
@@ -262,7 +262,7 @@ test("U16: crochet init runs nothing of the directory: neither its packages nor 
 });
 
 test("crochet init adds itself to a package.json that is there, if a person agrees", {
-  timeout: 60_000,
+  timeout: 300_000,
   skip: NO_PTY ?? false,
 }, async () => {
   const text = '{\n\t"name": "mine",\n\t"dependencies": {\n\t\t"zod": "4.6.7"\n\t}\n}\n';
@@ -278,7 +278,7 @@ test("crochet init adds itself to a package.json that is there, if a person agre
   }
 });
 
-test("a scaffold names its own Bun, and npm's commands if Bun is not on the PATH", { timeout: 60_000 }, async () => {
+test("a scaffold names its own Bun, and npm's commands if Bun is not on the PATH", { timeout: 300_000 }, async () => {
   using folder = scratch();
   const { out } = await crochet(["init", "mine"], {
     cwd: folder.path,
@@ -291,7 +291,7 @@ test("a scaffold names its own Bun, and npm's commands if Bun is not on the PATH
   assert.match(out, /npm install\n {2}npm test .*\n {2}npx crochet hooks check .*\n {2}npm start -- "what is here\?"/);
 });
 
-test("a script outside any project imports the crochet that runs it", { timeout: 60_000 }, async () => {
+test("a script outside any project imports the crochet that runs it", { timeout: 300_000 }, async () => {
   using folder = scratch({
     "x.ts": `import { agent } from "crochet";
 import { scripted } from "crochet/testing";

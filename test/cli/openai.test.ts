@@ -68,7 +68,7 @@ test("config.yaml names models of OpenAI's API for the agent, its agents below a
 });
 
 test("a run with a model of OpenAI's API is recorded, replayed, put under faults and shown; --wire is refused", {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   using server = await chatServer(answering);
   using here = place({ "a.txt": "one\n", ".crochet/config.yaml": "model: openai:qwen3\n" });

@@ -9,7 +9,7 @@ import { place } from "../_place.ts";
 
 const LAUNCHER = new URL("../../lib/cli/crochet", import.meta.url).pathname;
 
-const LONG = { timeout: 60_000 };
+const LONG = { timeout: 300_000 };
 
 const FILES = { opencode: ".opencode/plugins/crochet.ts", pi: ".pi/extensions/crochet.ts" } as const;
 type Host = keyof typeof FILES;

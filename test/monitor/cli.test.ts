@@ -36,7 +36,7 @@ function start([program, ...args]: readonly [string, ...string[]], input: string
     env: { ...env, ...more },
     input,
     encoding: "utf8",
-    timeout: 60_000,
+    timeout: 300_000,
   });
   return { status, stdout, stderr };
 }

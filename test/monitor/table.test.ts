@@ -70,7 +70,7 @@ test("a row of the table never is wider than the terminal, nor steers it", () =>
 for (const columns of [80, 24]) {
   test(`crochet agents --watch shows changes as they come at ${columns} columns, without clearing, and quits with q`, {
     skip: NO_PTY ?? false,
-    timeout: 60_000,
+    timeout: 300_000,
   }, async () => {
     using here = place();
     const dir = join(here.home, ".crochet/agents");
@@ -100,7 +100,7 @@ for (const columns of [80, 24]) {
   });
 }
 
-test("crochet agents --watch ends with Ctrl-C", { skip: NO_PTY ?? false, timeout: 60_000 }, async () => {
+test("crochet agents --watch ends with Ctrl-C", { skip: NO_PTY ?? false, timeout: 300_000 }, async () => {
   using here = place();
   await using pty = new Pty([...CROCHET, "agents", "--watch"], { cwd: here.cwd, env: { HOME: here.home } });
   await pty.until(/no agents are running/);

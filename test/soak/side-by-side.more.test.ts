@@ -33,7 +33,7 @@ export default agent({
 
 test("processes that record, replay and evaluate in one project lose nothing and hold no more and more", {
   skip: existsSync("/proc/self/fd") ? false : "there is no /proc to count open files in",
-  timeout: 60_000 + SECONDS * 2000,
+  timeout: 300_000 + SECONDS * 2000,
 }, async (t) => {
   using here = place({ "agent.ts": AGENT, "note.txt": "one two three\n" });
   const script = fileURLToPath(new URL("./_side-by-side.ts", import.meta.url));

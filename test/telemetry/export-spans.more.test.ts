@@ -43,7 +43,7 @@ async function start(env: { readonly [name: string]: string }, ...words: string[
   const [command, ...args] = RUNTIME;
   const cwd = project!.path;
   const { code, stdout, stderr } = await runProcess({
-    ...{ command, args: [...args, ...words], cwd, timeout: 60_000 },
+    ...{ command, args: [...args, ...words], cwd, timeout: 300_000 },
     env: { ...process.env, CROCHET_HOME: join(cwd, ".state"), CROCHET_LOG: "off", ...env },
   });
   return { code, stdout, stderr };

@@ -54,7 +54,7 @@ test("it greets", async () => {
       execFile(
         RUNNER[0],
         RUNNER.slice(1),
-        { cwd: folder.path, env, timeout: 60_000 },
+        { cwd: folder.path, env, timeout: 300_000 },
         (error, stdout, stderr) =>
           resolve({ ok: error === null, said: stdout + stderr, asked: api.requests.length - before }),
       );

@@ -6,7 +6,7 @@ import { applyEdit, type EditCall } from "../../lib/tools/index.ts";
 import { assertLinear } from "../_processor-time.ts";
 import { utf8 } from "./_edit-arbitraries.ts";
 
-const patient = { timeout: 60_000 };
+const patient = { timeout: 300_000 };
 const a = (n: number) => "a".repeat(n);
 const HARD: Record<string, (n: number) => [string, EditCall]> = {
   "a needle that almost matches everywhere": (n) => [a(n), { old_string: `b${a(3000)}`, new_string: "c" }],

@@ -203,7 +203,7 @@ test("undo() says when the old bytes were not kept", () =>
 
 test(
   "Write always leaves exactly the bytes of its content, whatever was there",
-  { timeout: 60_000 },
+  { timeout: 300_000 },
   () =>
     inWorkspace(async (root) => {
       const path = join(root, "a.txt");
