@@ -15,7 +15,7 @@ import { asksOf } from "./params.ts";
 import type { Prompt } from "../core/messages.ts";
 import type { Result } from "../core/run-events.ts";
 import type { Tool } from "../core/tool.ts";
-import { isLoadingScript } from "../runtime/importing.ts";
+import { builtProgram, isLoadingScript } from "../runtime/importing.ts";
 import { type CodeHooks, liveHooks } from "../hooks/code-hooks.ts";
 import { asTool, isApiTool, type RunnableTool } from "../tools/make-tool.ts";
 import { memoryStore, sessionStore } from "../transcript/memory-store.ts";
@@ -77,7 +77,10 @@ export function agent(options: AgentOptions = {}): Agent {
     ...(options.permissions && { permissions: options.permissions }),
     ownHooks: async () => {
       const { hookFolders } = await import("./hook-list.ts");
-      return { inCode: parts.codeHooks.records, folders: await hookFolders(parts) };
+      const { records: inCode } = parts.codeHooks;
+      const folders = await hookFolders(parts);
+      const load = async () => [...inCode, ...await (await import("../hooks/folder.ts")).hookFolders(folders)()];
+      return { inCode, folders, load };
     },
     unguarded: () => {
       const { hooks: _, permissions: __, sandbox: ___, limits: ____, ...rest } = options;
@@ -130,6 +133,13 @@ function nameFrom(from: string | undefined): string {
 /** A folder of hooks that is named; one that is not there would leave an agent that nothing guards. */
 function folderOf(from: string | undefined, named: string): string {
   const folder = pathFrom(from, named, "hooks");
+  const built = builtProgram();
+  if (built?.folders[folder]) return folder;
+  if (built) {
+    throw new TypeError(
+      `Cannot make an agent as its folder of hooks '${named}' is not inside this program: 'crochet build' puts in those of the script's own agent, by their path from 'from: import.meta.url'`,
+    );
+  }
   const { statSync } = process.getBuiltinModule("node:fs");
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
   throw new TypeError(
@@ -145,6 +155,11 @@ function isPlace(from: string | undefined): boolean {
 /** Without node:path and node:url, which cost more to load than the rest of this file. */
 function pathFrom(from: string | undefined, path: string, option: string): string {
   if (path.startsWith("/")) return path;
+  if (option === "cwd" && builtProgram()) {
+    throw new TypeError(
+      `Cannot use cwd '${path}' in a built program as there is no folder of the script to start from: give a whole path, or leave it out for the directory it is called in`,
+    );
+  }
   if (from === undefined) {
     throw new TypeError(
       `Cannot resolve ${option} '${path}' as the agent does not know where it is: add from: import.meta.url`,

@@ -2,6 +2,7 @@ import type { HookRunner } from "./options.ts";
 import { EVENTS } from "../core/events.ts";
 import type { HookList, HookRecord } from "../core/hook.ts";
 import type { Tool } from "../core/tool.ts";
+import { builtProgram } from "../runtime/importing.ts";
 
 /** Where our own code lies: in a bundle, where the script's does. */
 const OWN = decodeURIComponent(new URL(".", import.meta.url).pathname);
@@ -18,17 +19,22 @@ export async function hookFolders({ name, hookFolders, script }: OfAgent): Promi
   const { lstatSync, realpathSync } = process.getBuiltinModule("node:fs");
   const lost = (why: string): never => {
     throw new TypeError(
-      `Cannot start agent '${name}' as ${why}, away from the hooks beside its script: run the script itself, or name the folder in 'hooks' by its whole path, or say 'hooks: []' if there are none`,
+      `Cannot start agent '${name}' as ${why}, away from the hooks beside its script: use 'crochet build', or name the folder in 'hooks' by its whole path, or say 'hooks: []' if there are none`,
     );
   };
   const folder = script.slice(0, script.lastIndexOf("/") + 1);
+  const beside = `${folder}hooks`;
+  const built = builtProgram();
+  if (built) {
+    const inside = built.folders[beside] ?? lost("it is not the agent that this program was built of");
+    return Object.keys(inside.files).length > 0 ? [beside] : [];
+  }
   if (folder === OWN) lost("it is part of a bundle");
   try {
     realpathSync(script); // as a compiled program pretends that its parts are files
   } catch {
     lost(`there is no '${script}'`);
   }
-  const beside = `${folder}hooks`;
   if (lstatSync(beside, { throwIfNoEntry: false }) === undefined) return [];
   const { holdsHooks } = await import("../hooks/discover.ts");
   return holdsHooks(beside) ? [beside] : [];

@@ -9,6 +9,7 @@ import type { HookEnv } from "../core/hook.ts";
 import { shellWord } from "../core/shown.ts";
 import type { Sandbox } from "../permissions/sandbox.ts";
 import type { Wrap } from "../process/process.ts";
+import { builtProgram } from "../runtime/importing.ts";
 
 export interface HookHostParts extends Pick<HookHost, "envFile" | "confine"> {
   readonly id: string;
@@ -106,7 +107,11 @@ export function sessionSandbox(
   const sandbox: Sandbox = { mode: "workspace", roots: [cwd], ...(git && { git }) };
   let opened: Promise<Wrap> | undefined;
   const turn: Open = () =>
-    opened ??= import("../permissions/sandbox.ts").then(({ openSandbox }) => openSandbox(sandbox));
+    opened ??= import("../permissions/sandbox.ts").then(({ openSandbox }) => {
+      // Temporary files are hidden inside: those of a built program's hooks must not be.
+      const hooks = builtProgram()?.extracted;
+      return openSandbox({ ...sandbox, ...(hooks !== undefined && { mounts: ["--ro-bind", hooks, hooks] }) });
+    });
   return { turn, sandbox, ...(mode === "hooks" && { hooks: turn }) };
 }
 

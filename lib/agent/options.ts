@@ -154,8 +154,12 @@ export interface Agent<O = unknown> {
   readonly model?: string | Model;
   readonly prices?: Prices;
   readonly permissions?: Permissions;
-  /** The hooks it brings itself: in code, and the folders a session that begins now would load. */
-  ownHooks(): Promise<{ readonly inCode: readonly HookRecord[]; readonly folders: readonly string[] }>;
+  /** The hooks it brings itself: in code, and the folders a session that begins now would load; `load` gives all of them. */
+  ownHooks(): Promise<{
+    readonly inCode: readonly HookRecord[];
+    readonly folders: readonly string[];
+    load(): Promise<readonly HookRecord[]>;
+  }>;
   /** The same agent without hooks, rules, sandbox and limits: what its guards have to hold back. */
   unguarded(): Agent<O>;
   /** Runs one prompt to its end. A wrong option throws; whatever happens after the start is in the Result. */

@@ -5,6 +5,7 @@ import { type OpenReply, replyStream } from "../http/reply-stream.ts";
 import { type JsonSchema, type Model, ModelError, type ModelRequest } from "../core/model.ts";
 import { shown } from "../core/shown.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
+import { builtProgram } from "../runtime/importing.ts";
 import type { Middleware } from "../http/middleware.ts";
 
 /** The model an agent talks to when none is named. */
@@ -190,8 +191,8 @@ function loadSdk(): Promise<Sdk> {
 /** The SDK's client: the bundle of exactly the installed version if there is one, as that loads in a sixth of the time. */
 async function client(): Promise<Sdk> {
   const whole = () => import("@anthropic-ai/sdk/client");
-  // An application that collects spans may instrument the package itself.
-  if (Symbol.for("opentelemetry.js.api.1") in globalThis) return await whole();
+  // An application that collects spans may instrument the package itself; a built program has the bundle in its place.
+  if (Symbol.for("opentelemetry.js.api.1") in globalThis || builtProgram()) return await whole();
   const { VERSION } = await import("@anthropic-ai/sdk/version");
   return await import(new URL(`../../dist/sdk-${VERSION}.js`, import.meta.url).href).catch(whole);
 }

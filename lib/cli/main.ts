@@ -19,6 +19,7 @@ export const commands = (): Actions => ({
   hooks: ["list, test, check, switch and install hooks", () => import("./hooks.ts")],
   trust: ["allow the hooks of a directory to run", () => import("./trust.ts")],
   doctor: ["find what is broken or missing, and how to fix it", () => import("./doctor.ts")],
+  build: ["make one file or one binary of an agent and its hooks", () => import("./build.ts")],
   init: ["scaffold an agent with a hook and a test", () => import("./init.ts")],
   worker: ["serve agents to a durable engine", () => import("./worker.ts")],
   hook: ["serve one hook file as a command hook of another host", () => import("./hook.ts")],

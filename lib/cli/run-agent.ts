@@ -53,7 +53,8 @@ export async function runAsScript(agent: Agent, args: readonly string[]): Promis
 function scriptUsage(agent: Agent): Usage {
   const script = relative(process.cwd(), process.argv[1] ?? "agent.ts");
   const program = "Bun" in globalThis ? "bun run" : "Deno" in globalThis ? "deno run -A" : "node";
-  const typed = `${program} ${script}`;
+  // What a binary was compiled of only pretends to be a file.
+  const typed = script.includes("$bunfs/") ? relative(process.cwd(), process.execPath) : `${program} ${script}`;
   return {
     ...USAGE,
     typed,

@@ -13,6 +13,7 @@ import {
   type Problem,
   problemHook,
 } from "./discover.ts";
+import { builtProgram } from "../runtime/importing.ts";
 import { isSkipped } from "./file/file-name.ts";
 import { sharedFiles, treeHash } from "./file/hook-tree.ts";
 import type { ModuleFolder } from "./module-hook.ts";
@@ -72,7 +73,8 @@ export class HookFolder {
   async load(): Promise<readonly HookRecord[]> {
     try {
       const keeper = this.#options.keeper?.();
-      const root = realpathSync(this.path);
+      const built = builtProgram()?.folders[this.path];
+      const root = built ? (await import("./built-folder.ts")).extracted(built) : realpathSync(this.path);
       const names = readdirSync(root).filter((name) => !isSkipped(name));
       this.refused = new Map(names.flatMap((name) => {
         const why = keeper?.(name);
@@ -94,7 +96,10 @@ export class HookFolder {
   async #loadAll(root: string, { files, problems: found }: Discovery): Promise<void> {
     const { hash: shared, paths } = sharedFiles(root);
     const now: Loaded[] = [];
-    for (const file of files) now.push(await this.#loadFile(file, { root, shared, sharedFiles: paths }));
+    const built = builtProgram()?.folders[this.path];
+    const folder = { root, shared, sharedFiles: paths, modules: built?.modules };
+    // Where temporary files may not be started, the program of a `#!` line still reads them.
+    for (const file of files) now.push(await this.#loadFile(built ? { ...file, executable: false } : file, folder));
     // A gate whose file cannot be read is still a gate.
     for (const problem of found) {
       const { hook: file, message } = problem;

@@ -1,5 +1,5 @@
 import type { HookRecord } from "../core/hook.ts";
-import { fileUrl } from "../runtime/importing.ts";
+import { type BuiltFolder, fileUrl } from "../runtime/importing.ts";
 import { offerOwnCopy } from "../runtime/own-copy.ts";
 import { sha256 } from "../runtime/sha256.ts";
 import type { HookFile } from "./discover.ts";
@@ -81,6 +81,8 @@ export interface ModuleFolder {
   readonly shared: string;
   /** Real paths of those files. */
   readonly sharedFiles: readonly string[];
+  /** The modules that are inside this program, by name. */
+  readonly modules?: BuiltFolder["modules"] | undefined;
 }
 
 /**
@@ -91,6 +93,8 @@ export interface ModuleFolder {
 export async function importModule(folder: ModuleFolder, path: string, version: string): Promise<unknown> {
   if (loading.push(path) === 1) process.on("exit", tellEnded);
   try {
+    const inside = folder.modules?.[path.slice(folder.root.length + 1)];
+    if (inside) return await inside();
     offerOwnCopy(path);
     return await (isBun ? fromBun : fromDeno)(folder, path, version);
   } catch (error) {

@@ -44,6 +44,31 @@ function ended(code: number): void {
   console.error(`crochet: Cannot load ${scripts} as it ended the process: do that only if (import.meta.main)`);
 }
 
+/** A folder of hooks inside a program that `crochet build` made. */
+export interface BuiltFolder {
+  /** By name: the bytes in base64, and whether it may be run. */
+  readonly files: { readonly [name: string]: readonly [bytes: string, executable: boolean] };
+  readonly modules: { readonly [name: string]: () => Promise<unknown> };
+  /** Where its files were put, for those that read them, and what they were then. */
+  at?: string;
+  hash?: string;
+}
+
+/** What is inside such a program. */
+export interface BuiltProgram {
+  /** By the path at which the agent looks for them. */
+  readonly folders: { readonly [path: string]: BuiltFolder };
+  /** The private folder in which all of them are put. */
+  extracted?: string;
+}
+
+const BUILT = Symbol.for("crochet.built");
+
+/** The program that this is, if `crochet build` made it. */
+export function builtProgram(): BuiltProgram | undefined {
+  return (globalThis as { [BUILT]?: BuiltProgram })[BUILT];
+}
+
 /** Characters that an address does not write in another way. */
 const PLAIN = /^[\w./@+-]+$/;
 

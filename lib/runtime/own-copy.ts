@@ -17,6 +17,19 @@ export function isFound(dir: string, name: string): boolean {
   return dir !== dirname(dir) && isFound(dirname(dir), name);
 }
 
+/** The files of this copy by the names under which they are imported. */
+export function ownExports(): ReadonlyMap<string, string> {
+  const manifest = join(PACKAGE, "package.json");
+  if (!existsSync(manifest)) return new Map();
+  const exported: [string, { bun?: string; default?: string }][] = Object.entries(
+    JSON.parse(readFileSync(manifest, "utf8")).exports ?? {},
+  );
+  return new Map(exported.flatMap(([path, { bun, default: built }]) => {
+    const code = "Bun" in globalThis ? bun ?? built : built;
+    return code === undefined ? [] : [[`crochet${path.slice(1)}`, join(PACKAGE, code)]];
+  }));
+}
+
 let offered = false;
 
 /**
@@ -26,23 +39,15 @@ let offered = false;
 export function offerOwnCopy(file: string): void {
   if (offered || "Deno" in globalThis || file.startsWith(`${PACKAGE}/`) || isFound(dirname(file), "crochet")) return;
   offered = true;
-  const manifest = join(PACKAGE, "package.json");
-  if (!existsSync(manifest)) return; // in a bundle
-  const own = new Map(
-    Object.entries<{ bun?: string; default: string }>(JSON.parse(readFileSync(manifest, "utf8")).exports ?? {})
-      .filter(([, file]) => file.default !== undefined)
-      .map(([path, file]) => {
-        const code = "Bun" in globalThis ? file.bun ?? file.default : file.default;
-        return [`crochet${path.slice(1)}`, fileUrl(join(PACKAGE, code))];
-      }),
-  );
+  const own = ownExports();
+  if (own.size === 0) return; // in a bundle
   const { Bun } = globalThis as { Bun?: Plugins };
   if (Bun) return provide(Bun, own);
   const { registerHooks } = process.getBuiltinModule("node:module");
   registerHooks?.({
     resolve: (name, context, next) => {
-      const url = own.get(name);
-      return url === undefined ? next(name, context) : { url, shortCircuit: true };
+      const file = own.get(name);
+      return file === undefined ? next(name, context) : { url: fileUrl(file), shortCircuit: true };
     },
   });
 }
@@ -59,7 +64,9 @@ function provide(bun: Plugins, own: ReadonlyMap<string, string>): void {
   bun.plugin({
     name: "crochet for what is outside any project",
     setup(build) {
-      for (const [name, url] of own) build.module(name, async () => ({ exports: await import(url), loader: "object" }));
+      for (const [name, file] of own) {
+        build.module(name, async () => ({ exports: await import(fileUrl(file)), loader: "object" }));
+      }
     },
   });
 }

@@ -1,0 +1,84 @@
+/** Once, as Bun makes the bundles. */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { BOTH_RUNTIMES, oneIsMissing } from "../_both-runtimes.ts";
+import { noSandbox } from "../_needs.ts";
+import { put } from "../_scratch.ts";
+import { agentWith, assertDenies, built, HOOKS, project, ran } from "./_built.ts";
+
+/** Those that ask no model. */
+const { "hooks/pre-tool-use@Bash.prompt.prompt.md": _, ...SURE } = HOOKS;
+test("a built binary denies what each kind of hook denies, in an empty directory, and runs nothing that lies there", async () => {
+  using w = project({ "agent.ts": agentWith(), ...HOOKS });
+  const { program } = await built(w, "out/agent", "--compile");
+  await assertDenies(w, [program]);
+  put(w.empty, {
+    "bunfig.toml": `preload = ["./early.ts"]`,
+    "early.ts": `require("node:fs").writeFileSync("early", "");`,
+    ".env": "CROCHET_BUILT=list",
+  });
+  const { out, made } = await ran(w, [program], ["touch sh"]);
+  assert.equal(out, "loading\ndone\n");
+  assert.ok(!made.includes("early"), made.join());
+});
+
+test("a file that was built for Node denies on Deno too", { skip: oneIsMissing }, async () => {
+  using w = project({ ...SURE, "agent.ts": agentWith() });
+  const { program } = await built(w, "agent.js", "--target", "node");
+  const [deno] = BOTH_RUNTIMES[1]!;
+  for (const kind of ["sh", "ts", "rules"]) {
+    const { err, made } = await ran(w, [deno, "run", "-A", "--quiet", program], [`touch ${kind}`]);
+    assert.match(err, new RegExp(`refused Bash touch ${kind}: .*by ${kind}`));
+    assert.deepEqual([made, readdirSync(w.tmp)], [[], []]);
+  }
+});
+
+test("an agent of another folder in a built program never gets the hooks of the script: it refuses to start", async () => {
+  const helper = agentWith().replace(/console.*\n/, "").replace(/if .*\n/, "");
+  const script = `import helper from "./sub/helper.ts";\n${agentWith().replace("await fixer", "await helper")}`;
+  using w = project({
+    "agent.ts": script,
+    "sub/helper.ts": helper,
+    "sub/hooks/pre-tool-use@Bash.own.rules": `args.command contains "touch" -> deny("own")`,
+    "hooks/stop.own.rules": `last_assistant_message contains "x" -> deny("x")`,
+  });
+  const { code, err, made, asked } = await ran(w, [process.execPath, (await built(w, "agent.js")).program], [
+    "touch x",
+  ]);
+  assert.match(err, /Cannot start agent 'helper' as it is not the agent that this program was built of/);
+  assert.deepEqual([code, made, asked], [2, [], 0]);
+});
+
+test("a command hook that the agent changes where it was put denies from then on, and is whole again in the next run", async () => {
+  using w = project({
+    ...SURE,
+    "agent.ts": agentWith().replace(
+      "await fixer.main()",
+      `for (const run of ["first", "second"]) {
+  const { denials } = await fixer.run(run);
+  console.log(denials.map(({ reason }) => reason).join());
+}`,
+    ),
+  });
+  const { program } = await built(w, "agent.js");
+  const change = `cd $TMPDIR/crochet-built-*/hooks-* && ls -ld . *.sh _lib/why.txt | cut -c1-10 > ${w.home}/modes && ` +
+    "chmod u+w *.sh && echo > *.sh";
+  const { out, err, made } = await ran(w, [process.execPath, program], [
+    change,
+    "touch x",
+    { text: "one" },
+    "touch sh",
+  ]);
+  assert.match(out, /^loading\n10-pre-tool-use@Bash\.sh\.sh has changed since the run began.*\n.*by sh\n+$/, err);
+  assert.equal(readFileSync(join(w.home, "modes"), "utf8"), "drwx------\n-r-x------\n-r--------\n");
+  assert.deepEqual([made, readdirSync(w.tmp)], [[], []]);
+});
+
+test("a command hook of a built program answers in the sandbox too", { skip: noSandbox }, async () => {
+  using w = project({ ...SURE, "agent.ts": agentWith(`sandbox: { mode: "hooks" }`) });
+  const { err, made } = await ran(w, [process.execPath, (await built(w, "agent.js")).program], ["touch sh"]);
+  assert.match(err, /refused Bash touch sh: .*by sh/);
+  assert.deepEqual(made, []);
+});

@@ -1,0 +1,97 @@
+/** Once, as Bun makes the bundles. */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { BOTH_RUNTIMES, oneIsMissing } from "../_both-runtimes.ts";
+import { ended } from "../_crochet.ts";
+import { agentWith, assertDenies, built, HOOKS, KINDS, project } from "./_built.ts";
+
+const MAIN = new URL("../../lib/cli/main.ts", import.meta.url).pathname;
+
+test("a built file has the hooks that 'crochet hooks ls' lists and denies what each kind denies, in an empty directory, and leaves nothing behind", async () => {
+  using w = project({ "agent.ts": agentWith(), ...HOOKS });
+  const ls = JSON.parse((await w.crochet(["hooks", "ls", "agent.ts", "--json"])).out);
+  const { program, hooks } = await built(w, "out/agent.js");
+  assert.deepEqual(hooks.map(({ name }) => /Bash\.(\w+)/.exec(name)![1]), KINDS);
+  assert.deepEqual(hooks, ls.hooks.map(({ name, kind }: typeof hooks[number]) => ({ name, kind })));
+  await assertDenies(w, [process.execPath, program]);
+});
+
+const ISOLATED = { "hooks/stop.slow.ts": "export const config = { isolate: true };\nexport default () => {};\n" };
+
+const REFUSED: readonly [what: string, files: Readonly<Record<string, string>>, said: RegExp][] = [
+  ["an isolated hook", { "agent.ts": agentWith(), ...ISOLATED }, /its hook 'stop\.slow\.ts' has 'isolate'/],
+  ["a folder outside of the script's", { "agent.ts": agentWith(`hooks: "../elsewhere"`) }, /elsewhere' lies outside/],
+  ["a link that leaves", { "agent.ts": agentWith() }, /'hooks\/stop\.linked\.sh' is a link to '.*elsewhere\/a\.sh'/],
+  ["a relative cwd", { "agent.ts": agentWith(`cwd: "./work"`) }, /Cannot use cwd '\.\/work' in a built program/],
+  ["a file that is not a hook", { "agent.ts": agentWith(), ...HOOKS, "hooks/notes.txt": "" }, /'notes\.txt'/],
+  ["what cannot be bundled", {
+    "agent.ts": agentWith(),
+    "late.ts": `import "not-installed";\n`,
+    "hooks/stop.late.ts": `export default () => import("../late.ts");\n`,
+  }, /not-installed/],
+];
+
+test("a build refuses what would not be the same inside, with exit code 1, and delivers nothing", async () => {
+  for (const [what, files, said] of REFUSED) {
+    using w = project(files);
+    w.put({ "../elsewhere/a.sh": "#!/bin/sh\n", "../elsewhere/stop.b.rules": "" });
+    if (what.includes("link")) {
+      w.put({ "hooks/.keep": "" });
+      symlinkSync("../../elsewhere/a.sh", join(w.cwd, "hooks/stop.linked.sh"));
+    }
+    const { code, out, err } = await w.crochet(["build", "agent.ts", "--out", "out/agent.js"]);
+    assert.deepEqual([code, out], [1, ""], `${what}: ${err}`);
+    assert.match(err, /^(?:loading\n)?crochet: Cannot build 'agent\.ts' as /);
+    assert.match(err, said);
+    assert.deepEqual(readdirSync(w.cwd).includes("out") ? readdirSync(join(w.cwd, "out")) : [], [], what);
+  }
+});
+
+/** Each has its hooks as a script, and other ones in a bundle. */
+const LOST: readonly [files: Readonly<Record<string, string>>, said: RegExp][] = [
+  [
+    { "agent.ts": agentWith(`hooks: import.meta.url.endsWith(".ts") ? "./hooks" : []`) },
+    /hook 1 is '10-pre-tool-use@Bash\.sh\.sh' in the script and none in the program/,
+  ],
+  [
+    { "agent.ts": agentWith(`hooks: import.meta.url.endsWith(".ts") ? undefined : { stop: () => {} }`) },
+    /hook 1 is '10-pre-tool-use@Bash\.sh\.sh' in the script and 'code:stop#0' in the program/,
+  ],
+  [
+    { "agent.ts": agentWith().replace("import.meta.url", "HERE").replace("const", "const HERE = __filename;\nconst") },
+    /hook 1 is '10-pre-tool-use@Bash\.sh\.sh' in the script and none in the program/,
+  ],
+  [
+    {
+      "agent.ts": agentWith(),
+      "hooks/stop.late.ts": `import { readFileSync } from "node:fs";
+readFileSync(new URL("../agent.ts", import.meta.url));
+export default () => {};
+`,
+    },
+    /Cannot load hook 'stop\.late\.ts' as ENOENT/,
+  ],
+];
+
+test("a program that lost a hook on the way is never delivered, and what was there before stays", async () => {
+  for (const [files, said] of LOST) {
+    using w = project({ ...HOOKS, ...files, "agent.js": "before" });
+    const { code, err } = await w.crochet(["build", "agent.ts"]);
+    assert.equal(code, 1, err);
+    assert.match(err, /what was built is not delivered: /);
+    assert.match(err, said);
+    assert.equal(readFileSync(join(w.cwd, "agent.js"), "utf8"), "before");
+    assert.deepEqual(readdirSync(w.cwd).filter((name) => name.startsWith(".crochet-build")), []);
+  }
+});
+
+test("without Bun, a build says what to install", { skip: oneIsMissing }, async () => {
+  using w = project({ "agent.ts": agentWith() });
+  const { code, err } = await ended([...BOTH_RUNTIMES[1]!, MAIN, "build", "agent.ts"], { cwd: w.cwd });
+  assert.deepEqual([code, err], [
+    1,
+    "crochet: Cannot build here as Bun makes the bundle: npm install --global bun, then 'crochet build' finds it\n",
+  ]);
+});
