@@ -77,6 +77,11 @@ export function runsOn(
   const { id } = plan;
   const engine = remote(url);
   const seen = new Set<string>();
+  let isAway = false;
+  const away = () => {
+    if (!isAway) io.err(`waiting for the engine, as nothing answers at ${url}\n`);
+    isAway = true;
+  };
   return {
     get atOnce() {
       return atOnce ?? Math.min(MOST_AT_ONCE, AT_ONCE * Math.max(1, seen.size));
@@ -86,8 +91,9 @@ export function runsOn(
       const tries = runs().lines.filter((line) => line.run === run).length;
       const key = `${id}/${run}/${tries + 1}`;
       const asked: AttemptAsked = { eval: id, key, slot, ingress: url, ...(rehearsal && { rehearsal }) };
-      const came = await engine.attempt(asked, key, io.signal) as Attempted | undefined;
+      const came = await engine.attempt(asked, key, io.signal, away) as Attempted | undefined;
       if (!came) return undefined;
+      isAway = false;
       seen.add(came.worker);
       if (came.refused !== undefined) throw new UsageError(came.refused);
       if (!came.line) {

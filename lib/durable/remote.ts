@@ -39,8 +39,11 @@ export interface Remote {
   answer(agentId: string, reply: PermissionReply): Promise<boolean>;
   /** Has a worker replay a fixture of its own checkout. */
   replay(request: unknown): Promise<unknown>;
-  /** Has a worker make a run of an eval, once for each key; undefined if that was aborted. An engine that is away comes back. */
-  attempt(request: unknown, key: string, signal: AbortSignal): Promise<unknown>;
+  /**
+   * Has a worker make a run of an eval, once for each key; undefined if that was aborted. An engine that has answered and
+   * is away comes back: `onAway` is called while that is waited for.
+   */
+  attempt(request: unknown, key: string, signal: AbortSignal, onAway: () => void): Promise<unknown>;
   /** Says that what has a key was begun; how often it was. */
   began(key: string): Promise<number>;
 }
@@ -78,12 +81,14 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 export function remote(ingress: string): Remote {
   const base = addressOf(ingress, "http://127.0.0.1:8080");
   const path = (...parts: readonly string[]) => `${base}/${parts.map(encodeURIComponent).join("/")}`;
+  let hasAnswered = false;
   const call = async <T>(url: string, body: unknown, target: Target = ANY_AGENT, key?: string): Promise<T> => {
     const headers = { "content-type": "application/json", ...(key !== undefined && { "idempotency-key": key }) };
     const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) }).catch((cause) => {
       const message = `Cannot reach an engine as nothing answers at ${base}: start restate-server, or name its ingress`;
       throw new EngineAway(message, { cause });
     });
+    hasAnswered = true;
     const words = await response.text();
     if (response.status === 404) {
       throw new Error(
@@ -140,15 +145,16 @@ export function remote(ingress: string): Remote {
     question: async (agentId) => (await call<DeskQuestion | null>(path(DESK, agentId, "question"), null))?.about,
     answer: (agentId, reply) => call<boolean>(path(DESK, agentId, "answer"), reply),
     replay: (request) => call(path(FIXTURES_SERVICE, "replay"), request, FIXTURES),
-    async attempt(request, key, signal) {
+    async attempt(request, key, signal, onAway) {
       for (;;) {
         try {
           const url = `${path(FIXTURES_SERVICE, "attempt")}/send`;
           const { invocationId } = await call<{ invocationId: string }>(url, request, FIXTURES, key);
-          return await attach(`${base}/restate/invocation/${invocationId}/attach`, signal);
+          return await attach(`${base}/restate/invocation/${invocationId}/attach`, signal, onAway);
         } catch (error) {
           if (signal.aborted) return undefined;
-          if (!(error instanceof EngineAway)) throw error;
+          if (!(error instanceof EngineAway) || !hasAnswered) throw error;
+          onAway();
           await pause(AWAY_MS);
         }
       }
@@ -158,10 +164,15 @@ export function remote(ingress: string): Remote {
 }
 
 /** The result of an invocation, whenever it is there: an engine that is away comes back. */
-async function attach<T>(url: string, signal: AbortSignal | undefined): Promise<T> {
+async function attach<T>(
+  url: string,
+  signal: AbortSignal | undefined,
+  onAway: () => void = () => {},
+): Promise<T> {
   for (;;) {
     if (signal?.aborted) throw new Error("Stopped following the run as that was aborted: the run itself continues");
     const response = await fetch(url, signal ? { signal } : {}).catch(() => undefined);
+    if (!response && !signal?.aborted) onAway();
     const words = await response?.text().catch(() => undefined);
     if (response?.ok && words !== undefined) return JSON.parse(words) as T;
     if (response?.status === 404) {

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { dirname, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
 import { shellWord, shown } from "../core/shown.ts";
@@ -10,12 +10,12 @@ import { isCi } from "../replay/tape-options.ts";
 import { scriptOf } from "../replay/record/keep-files.ts";
 import { reportLines } from "../replay/drift/drift-report.ts";
 import { type FixtureRun, runFixture } from "../replay/run-fixture.ts";
-import type { Replayable } from "../replay/run-on-tape.ts";
+import { type Replayable, USER_FILE } from "../replay/run-on-tape.ts";
 import { recordsHere, withoutDesk } from "./desk.ts";
 import { type RunSeen, runSeen, withRootNamed } from "../replay/seen.ts";
 
 export interface ReplayTestOptions {
-  /** The prompt; needed to record a fixture. @default what was recorded */
+  /** The prompt; needed to record a fixture. @default what was recorded; what is new is said by its `user.prompt.md` */
   prompt?: string;
   /** Goes through the SDK, byte for byte. @default whether `cutAt` is given */
   wire?: boolean;
@@ -103,9 +103,12 @@ export async function replay(agent: Replayable, name: string, options: ReplayTes
     ...(on && { on }),
   };
   const live = (mode: "record" | "update") =>
-    withoutDesk(() =>
-      runFixture(fixture, agent, { ...given, mode, ...(missing && { project: fixtureProject(fixture.folder) }) })
-    );
+    withoutDesk(async () => {
+      const { userBeside } = await import("../agent/simulated-user.ts");
+      const user = options.prompt === undefined ? await userBeside(fixture.folder) : undefined;
+      const project = missing && { project: fixtureProject(fixture.folder) };
+      return await runFixture(fixture, agent, { ...given, mode, user, ...project });
+    });
   const first = missing ? await live("record") : await runFixture(fixture, agent, {
     ...given,
     mode: options.verify ? "verify" : "replay",
@@ -131,7 +134,7 @@ export async function replay(agent: Replayable, name: string, options: ReplayTes
 }
 
 function refuseToRecord(
-  { name, tape }: Fixture,
+  { name, tape, folder }: Fixture,
   agent: Replayable,
   { prompt }: ReplayTestOptions,
   cwd: string,
@@ -157,7 +160,9 @@ function refuseToRecord(
   if (!records && !ANTHROPIC_API_KEY && !OPENAI_API_KEY && !OPENAI_BASE_URL) {
     throw refuse(", and there is no ANTHROPIC_API_KEY to record it with");
   }
-  if (prompt === undefined) throw refuse(", and no prompt is given to record it with");
+  if (prompt === undefined && !existsSync(join(folder, USER_FILE))) {
+    throw refuse(", and no prompt is given to record it with");
+  }
 }
 
 function replayed({ root, result, report, events, files }: FixtureRun): Replayed {

@@ -66,7 +66,15 @@ async function drive(): Promise<void> {
   writeFileSync(join(project, "fixtures/invariants.ts"), GRADER);
   const recorded = await crochet(project, ["record", "agent.ts", "Answer", "--fixture", "one"], { RECORDS: "1" }).done;
   assert.equal(recorded.code, 0, recorded.err);
-  running.push(await startServer(binary, dir));
+  // Where no engine is, nothing waits for it.
+  const nowhere = await evaluated(project, "--runs", "12", "--on", INGRESS);
+  assert.deepEqual([nowhere.code, begun().length], [1, 0]);
+  assert.match(
+    nowhere.err,
+    /Cannot reach an engine as nothing answers at \S+: start restate-server, or name its ingress/,
+  );
+  const server = await startServer(binary, dir);
+  running.push(server);
   const workers = [await worker(project), await worker(project)];
 
   // Twelve runs, twelve executions, the same as here.
@@ -74,6 +82,13 @@ async function drive(): Promise<void> {
   assert.equal(shared.code, 0, shared.err);
   assert.equal(begun().length, 12);
   assert.ok(existsSync(join(project, ".crochet/evals/last/one/now/7/tape.jsonl")), "its runs are kept here");
+  const used = new Set(begun());
+  // Which worker gets a run is for the engine to say.
+  for (let more = 0; used.size < 2 && more < 5; more++) {
+    await evaluated(project, "--runs", "12", "--on", INGRESS);
+    begun().forEach((pid) => used.add(pid));
+  }
+  assert.deepEqual([...used].sort(), workers.map(({ child }) => String(child.pid)).sort(), "both workers make runs");
   rmSync(join(dir, "begun"));
   const own = await evaluated(project, "--runs", "12");
   assert.deepEqual(timeless(shared.summary), timeless(own.summary));
@@ -107,6 +122,20 @@ async function drive(): Promise<void> {
   rmSync(join(dir, "begun"));
   const poor = await evaluated(project, "--runs", "12", "--budget", "5k", "--on", INGRESS);
   assert.deepEqual([begun().length, poor.summary.ended], [4, "budget"]);
+
+  // The engine is away for a while: it is waited for, and no run is lost.
+  rmSync(join(dir, "begun"));
+  const patient = crochet(project, ["eval", "--trust", "--json", "--runs", "12", "--at-once", "1", "--on", INGRESS]);
+  let said = "";
+  patient.child.stderr!.on("data", (text) => said += text);
+  await until("runs are made", () => begun().length >= 3);
+  await server.kill();
+  await until("the engine is missed", () => said.includes("waiting for the engine, as nothing answers at"));
+  running.push(await startServer(binary, dir));
+  const back = await patient.done;
+  assert.equal(back.code, 0, back.err);
+  const { runs, lost } = JSON.parse(back.out);
+  assert.deepEqual([runs, lost], [12, 0]);
 
   // A worker that has something else ends the eval.
   const other = join(dir, "other");

@@ -6,7 +6,9 @@ import evaluate from "../../lib/cli/eval.ts";
 import replay from "../../lib/cli/replay.ts";
 import { scriptedServer } from "../../lib/testing/index.ts";
 import { withEnv } from "../_env.ts";
+import { ended } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
+import { OUR_RUNTIME } from "../_runtime.ts";
 
 const LONG = { timeout: 120_000 };
 
@@ -203,3 +205,38 @@ test("turns are given one after the other, and mistakes are refused before anyth
     assert.match((await w.call(replay, "turns")).out, /turns +ok +2\/2 /);
   });
 });
+
+test(
+  "replay() of a test asks no user, and CROCHET_RECORD has it speak where the run has left its tape",
+  LONG,
+  async () => {
+    let last = "refund order 17";
+    const says = (turn: number) => turn < 2 ? json(["please help", last][turn]!) : json("", true);
+    await played(says, async ({ w, asked }) => {
+      await w.crochet(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
+      asked();
+      w.put({
+        "try.ts": `import { replay } from "${lib("testing/index.ts")}";\nimport one from "./agent.ts";\n` +
+          `console.log((await replay(one, process.argv[2])).text);\n`,
+      });
+      const tried = async (name: string, env: Record<string, string>) => {
+        const [program, ...args] = OUR_RUNTIME;
+        return await ended([program, ...args, "try.ts", name], { cwd: w.cwd, env: { HOME: w.home, ...env } });
+      };
+      const same = await tried("kim", {});
+      assert.deepEqual([same.out, asked()], ["answer 2\n", { user: [], agent: [] }], same.err);
+
+      last = "return order 18";
+      w.put({ "agent.ts": clerk("You return."), "fixtures/new/user.prompt.md": kim() });
+      assert.match((await tried("kim", KEY)).err, /is not the recorded one/);
+      assert.deepEqual(asked(), { user: [], agent: [] });
+      heard.agent = () => ({ text: "we only return" });
+      const renewed = await tried("kim", { ...KEY, CROCHET_RECORD: "1" });
+      assert.deepEqual([renewed.out, promptsIn(w)], ["we only return\n", ["please help", last]], renewed.err);
+      asked();
+      const made = await tried("new", { ...KEY, CROCHET_RECORD: "1" });
+      assert.deepEqual([made.out, promptsIn(w, "new")], ["we only return\n", ["please help", last]], made.err);
+      assert.deepEqual([asked().user.length, (await tried("new", {})).code], [3, 0]);
+    });
+  },
+);
