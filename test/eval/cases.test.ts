@@ -99,6 +99,9 @@ greet    2/2  16-100%  1.00    < $0.01  2.0
     const one = await evaluated(w, "--cases", "cases.yaml", "greet", "--runs", "3", "--against", "last");
     assert.match(one.out, /\ngreet +3\/3 .* 3\/3 /, one.err);
     assert.doesNotMatch(one.out, /\nrefund/);
+    w.put({ "cases.yaml": REFUND.replace("mode: acceptEdits", "deny: [Write]") });
+    const denied = await evaluated(w, "--cases", "cases.yaml", "--runs", "2");
+    assert.match(denied.out, /\nrefund +0\/2 [^]*2 of 2: "grade": it failed/, denied.err);
   });
 });
 
@@ -235,13 +238,12 @@ test(
       const again = await evaluated(w, "--regrade");
       assert.match(again.out, /\nrefund +0\/3 .* 0\/3 [^]*3 of 3: "grade": it failed/, again.err);
       assert.equal(asked().length, 12, "no agent runs");
-      w.put({ "cases.yaml": REFUND.replace("order 17", "order 18") });
-      const { code, err } = await evaluated(w, "--regrade");
-      assert.deepEqual(
-        [code, /Cannot continue \S+ as refund has changed since: start a new eval/.test(err)],
-        [2, true],
-        err,
-      );
+      for (const [was, is] of [["order 17", "order 18"], ["17 open", "18 open"]] as const) {
+        w.put({ "cases.yaml": REFUND.replace(was, is) });
+        const { code, err } = await evaluated(w, "--regrade");
+        assert.equal(code, 2, err);
+        assert.match(err, /Cannot continue \S+ as refund has changed since: start a new eval/);
+      }
       assert.equal(readFileSync(`${w.cwd}/.crochet/evals/last/.cases/refund/files/orders.txt`, "utf8"), "17 open");
     });
   },

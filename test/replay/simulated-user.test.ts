@@ -90,11 +90,12 @@ test("a simulated user speaks while a run is recorded, and is never asked in a r
 });
 
 test("an update keeps the recorded prompts up to the first difference; then the user speaks", LONG, async () => {
-  let last = "refund order 17";
-  const says = (turn: number) => turn < 2 ? json(["please help", last][turn]!) : json("", true);
+  let [first, last] = ["please help", "refund order 17"];
+  const says = (turn: number) => turn < 2 ? json([first, last][turn]!) : json("", true);
   await played(says, async ({ w, asked }) => {
     await w.crochet(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
-    last = "return order 18";
+    [first, last] = ["hello", "return order 18"];
+    w.put({ "fixtures/kim/user.prompt.md": kim().replace("Xanadu", "Ys") });
     asked();
     const tape = readFileSync(`${w.cwd}/fixtures/kim/tape.jsonl`, "utf8");
     assert.equal((await w.call(replay, "kim", "--update")).code, 0);
