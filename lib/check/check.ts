@@ -4,7 +4,7 @@ import { shellWord } from "../core/shown.ts";
 import { needOwnFiles } from "../runtime/own-copy.ts";
 import { HOST_NAMES, type HostName } from "../hooks/hosts/index.ts";
 import type { Checked } from "./check-one.ts";
-import { againLine } from "./findings.ts";
+import { againLine, type CheckAgain } from "./findings.ts";
 import { findSubjects } from "./find-subjects.ts";
 import { sandboxWorks, Time } from "./hook-lane.ts";
 import { sameFields } from "./laws/order.ts";
@@ -63,16 +63,14 @@ const OPTIONS: { readonly [option in keyof CheckOptions]-?: OptionKind } = {
   onHook: "a function",
 };
 
-type Settled = "runs" | "seed" | "timeout" | "rounds" | "mutants" | "save" | "cwd" | "env" | "signal";
+type Settled = "timeout" | "rounds" | "mutants" | "save" | "signal";
 
 /** What holds for every hook of a check. */
-export interface Session extends Required<Pick<CheckOptions, Settled>> {
+export interface Session extends Required<Pick<CheckOptions, Settled>>, CheckAgain {
   readonly laws: ReadonlySet<Law>;
   readonly scratch: Scratch;
   readonly sandbox: boolean;
   readonly secrets: { readonly [name: string]: string };
-  /** The flags that repeat this check, beside path, seed and runs. */
-  readonly flags: string;
   readonly onProgress: CheckOptions["onProgress"];
 }
 

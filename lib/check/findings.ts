@@ -3,7 +3,6 @@ import { resolve } from "node:path";
 import type { AnyEvent } from "../core/events.ts";
 import { shellWord } from "../core/shown.ts";
 import { wireInput } from "../hooks/process/wire.ts";
-import type { Session } from "./check.ts";
 import { isWire, type Probe } from "./sample-events.ts";
 import { eventName } from "./laws/judged.ts";
 import type { Finding, Violation } from "./check-report.ts";
@@ -17,10 +16,10 @@ const ONLY_CHECKED = ["protocol.unsupported-by-host", "protocol.never-runs"];
 /** What was found of one hook: each fault once, with the first event that showed it. */
 export class Findings {
   readonly #subject: Subject;
-  readonly #session: Session;
+  readonly #session: CheckAgain;
   readonly #found = new Map<string, Finding>();
 
-  constructor(subject: Subject, session: Session) {
+  constructor(subject: Subject, session: CheckAgain) {
     this.#subject = subject;
     this.#session = session;
   }
@@ -114,6 +113,16 @@ export class Findings {
   }
 }
 
-export function againLine(paths: readonly string[], { seed, runs, flags }: Session): string {
+/** What repeats a check beside its path. */
+export interface CheckAgain {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly seed: number;
+  readonly runs: number;
+  /** Its other flags. */
+  readonly flags: string;
+}
+
+export function againLine(paths: readonly string[], { seed, runs, flags }: CheckAgain): string {
   return `crochet hooks check ${paths.map(shellWord).join(" ")} --seed ${seed} --runs ${runs}${flags}`;
 }

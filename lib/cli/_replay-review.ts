@@ -1,12 +1,12 @@
 import { createInterface } from "node:readline";
 import { type Fixture, fixtureProject } from "../replay/fixture.ts";
-import type { Normaliser } from "../replay/normalise.ts";
 import { readTape } from "../replay/read-tape.ts";
 import { agentReview, type Change, type Review, reviewFixture } from "../replay/review.ts";
 import { fixtureAgent, isOfOthers } from "./_fixtures.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
 import { type Colours, coloursFor, several } from "./show/text.ts";
+import type { Normaliser } from "../log/entry.ts";
 
 /** A change, however many fixtures show it. */
 interface Shown {

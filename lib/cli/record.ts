@@ -6,7 +6,7 @@ import { realOr } from "../hooks/file/user-places.ts";
 import { priceOf } from "../replay/drift/drift.ts";
 import { priceText } from "../replay/drift/drift-report.ts";
 import { fixtureAt, FIXTURES, inScratch, nameFor, scriptOnTape } from "../replay/fixture.ts";
-import { type Normaliser, normaliserOf } from "../replay/normalise.ts";
+import { normaliserOf } from "../replay/normalise.ts";
 import { isCi } from "../replay/tape-options.ts";
 import { readTape } from "../replay/read-tape.ts";
 import { besideTape, keepFiles } from "../replay/record/keep-files.ts";
@@ -24,6 +24,7 @@ import { promptOf, rulesHere, RUN_FLAGS } from "./_run-options.ts";
 import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
 import { RefusedCalls } from "./run-agent.ts";
 import { plainText } from "./show/text.ts";
+import type { Normaliser } from "../log/entry.ts";
 
 /** `--normalise`, as the usage of a command has it. */
 export const NORMALISE =

@@ -7,7 +7,6 @@ import type { HookCall } from "../core/run.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import type { Effect } from "../core/tool.ts";
 import { KINDS } from "../input/options.ts";
-import type { Normaliser } from "../replay/normalise.ts";
 import type { SecretKind } from "../replay/redact/secrets.ts";
 import type { About, Ending } from "../transcript/store.ts";
 
@@ -446,4 +445,16 @@ export function unknownFact(fact: unknown, of: "tape" | "log" = "tape"): string 
     ? "key"
     : needed.find((key) => fact[key] === undefined);
   return missing === undefined ? undefined : `a line of kind '${kind}' needs '${missing}'`;
+}
+
+/**
+ * A declared difference that is ignored: in texts at `path`, what `pattern` finds is read as `{name}`, on the
+ * tape and in requests alike. Every report names those that are in force.
+ */
+export interface Normaliser {
+  readonly name: string;
+  /** A path in the request, `*` for any one part and `**` for any number: `messages.*.content.*.text`, `system`. */
+  readonly path: string;
+  /** A regular expression. */
+  readonly pattern: string;
 }

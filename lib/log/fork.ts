@@ -2,12 +2,12 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { mask } from "../replay/redact/mask.ts";
 import { placer, placesHere } from "../replay/redact/places.ts";
-import { tapeFile } from "../replay/tape-options.ts";
 import { readTape } from "../replay/read-tape.ts";
 import { MAIN, type Tape } from "../replay/tape.ts";
 import { answerLines, headOf, Heads } from "./call-lines.ts";
 import type { LogEntry } from "./entry.ts";
 import { Log, LOG_VERSION, readLog } from "./read-log.ts";
+import { tapeFile } from "../replay/fixture.ts";
 
 interface ForkOptions {
   /** Where logs are. */

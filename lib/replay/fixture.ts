@@ -4,7 +4,6 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { isInside } from "../files/confine.ts";
 import { realOr } from "../hooks/file/user-places.ts";
 import { applyChanges, removeScratch } from "./scratch.ts";
-import { tapeFile } from "./tape-options.ts";
 
 /** A recorded run kept with what it was recorded from. */
 export interface Fixture {
@@ -155,4 +154,11 @@ export function nameFor(prompt: string): string {
   const letters = prompt.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
   const words = letters.replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "");
   return words.slice(0, 40).replace(/-+$/, "") || "run";
+}
+
+/** The file of a tape that is named by it or by its fixture's folder. */
+export function tapeFile(path: string): string {
+  return path.endsWith(".jsonl") && !(existsSync(path) && statSync(path).isDirectory())
+    ? path
+    : join(path, "tape.jsonl");
 }

@@ -3,18 +3,7 @@ import { runaway } from "../regex/runaway.ts";
 import { canonical, messageText } from "./canonical.ts";
 import { mapParts } from "./redact/redact.ts";
 import type { Tape, TapeRequest } from "./tape.ts";
-
-/**
- * A declared difference that is ignored: in texts at `path`, what `pattern` finds is read as `{name}`, on the
- * tape and in requests alike. Every report names those that are in force.
- */
-export interface Normaliser {
-  readonly name: string;
-  /** A path in the request, `*` for any one part and `**` for any number: `messages.*.content.*.text`, `system`. */
-  readonly path: string;
-  /** A regular expression. */
-  readonly pattern: string;
-}
+import type { Normaliser } from "../log/entry.ts";
 
 /** Reads texts of a request at their path. */
 export type Normalise = (text: string, path: string) => string;

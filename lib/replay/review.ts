@@ -3,7 +3,7 @@ import { differs, firstDifference, memoryIn } from "./drift/difference.ts";
 import { FaultRun, type TakenCall } from "./fault/fault-run.ts";
 import { type Fixture, inScratch, programFolder } from "./fixture.ts";
 import { programOf } from "./match-call.ts";
-import { type Normalise, type Normaliser, withNormalisers } from "./normalise.ts";
+import { type Normalise, withNormalisers } from "./normalise.ts";
 import type { TapeOptions } from "./tape-options.ts";
 import { TapeError } from "./read-tape.ts";
 import { fileDrifts, maskFor, withPlaces } from "./run-fixture.ts";
@@ -11,6 +11,7 @@ import { type Replayable, runOnTape, type RunSoFar } from "./run-on-tape.ts";
 import type { Call, Tape, TapeRequest } from "./tape.ts";
 import { hashFiles } from "./scratch.ts";
 import { writeTape } from "./write-tape.ts";
+import type { Normaliser } from "../log/entry.ts";
 
 /** One difference from what was recorded, however many calls show it. */
 export interface Change {

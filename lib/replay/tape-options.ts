@@ -1,13 +1,13 @@
-import { existsSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import type { Cuts } from "./frames.ts";
 import type { DriftReport } from "./drift/drift.ts";
-import type { Header } from "../log/entry.ts";
+import type { Header, Normaliser } from "../log/entry.ts";
 import type { FaultRun } from "./fault/fault-run.ts";
-import type { Normaliser } from "./normalise.ts";
 import type { TapeSession } from "./tape-session.ts";
 import type { Tape } from "./tape.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
+import { tapeFile } from "./fixture.ts";
 
 /**
  * What a tape is for: `replay` answers from it and never calls a model; `record` makes a new one; `update` answers from
@@ -185,11 +185,4 @@ export function isOverWire({ wire, cutAt }: Pick<TapeOptions, "wire" | "cutAt">)
 /** Whether this runs in CI, which never records. */
 export function isCi({ CI }: Environment): boolean {
   return CI !== undefined && CI !== "" && CI !== "false" && CI !== "0";
-}
-
-/** The file of a tape that is named by it or by its fixture's folder. */
-export function tapeFile(path: string): string {
-  return path.endsWith(".jsonl") && !(existsSync(path) && statSync(path).isDirectory())
-    ? path
-    : join(path, "tape.jsonl");
 }

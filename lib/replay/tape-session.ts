@@ -17,14 +17,7 @@ import type { EntryOf, Header, HookSaid, LogEntry, Resumed, SaidFact } from "../
 import { TapeDrift, TapeLane } from "./tape-lane.ts";
 import { type Mask, mask } from "./redact/mask.ts";
 import { type Program, programOf, Served, type ToTape } from "./match-call.ts";
-import {
-  isOverWire,
-  type ResultsKept,
-  resultsKept,
-  tapeFile,
-  type TapeMode,
-  type TapeOptions,
-} from "./tape-options.ts";
+import { isOverWire, type ResultsKept, resultsKept, type TapeMode, type TapeOptions } from "./tape-options.ts";
 import { normaliserOf, withNormalisers } from "./normalise.ts";
 import { namesPlace, placer, placesHere } from "./redact/places.ts";
 import type { Answers, SessionRecord } from "./people.ts";
@@ -35,6 +28,7 @@ import { answerOf, inOnePiece, type TapeAnswer } from "./tape-answer.ts";
 import { filesRead } from "../log/tool-step.ts";
 import { shortText } from "./drift/drift-report.ts";
 import { type Call, MAIN, type Tape, tapeOf, USER } from "./tape.ts";
+import { tapeFile } from "./fixture.ts";
 
 /** One session of an agent on a tape: opened with it, closed with it. */
 export class TapeSession implements SessionRecord {

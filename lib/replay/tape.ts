@@ -1,3 +1,4 @@
+import type { JsonObject } from "../core/json.ts";
 import type { Block, Message } from "../core/messages.ts";
 import type { ModelEvent, ModelRequest } from "../core/model.ts";
 import type {
@@ -17,7 +18,6 @@ import type {
   SaidFact,
   ToolFact,
 } from "../log/entry.ts";
-import type { Sent } from "./server/api.ts";
 import { shown } from "../core/shown.ts";
 
 /** A recording in memory, with every request whole. Texts are as on the tape: places and secrets are placeholders. */
@@ -211,4 +211,17 @@ export function paramsOf(given: RequestFields): RequestFields {
 export function isSameHead(a: ModelRequest, b: ModelRequest): boolean {
   return a.model === b.model && a.system === b.system && a.tools === b.tools && a.max_tokens === b.max_tokens &&
     a.effort === b.effort && a.params === b.params;
+}
+
+/** A request of another program, as it was sent: without its credentials and the prefix of our server. */
+export interface Sent {
+  readonly api: Api;
+  readonly method: string;
+  readonly path: string;
+  /** Absent on a tape that does not say: of an earlier version, or imported. */
+  readonly query?: string;
+  /** The headers that say which program, which version of the API and which agent it is. */
+  readonly headers: { readonly [name: string]: string };
+  /** Absent if there was none, as in a GET. */
+  readonly body?: JsonObject;
 }

@@ -8,8 +8,7 @@ import {
   underFaults,
   type UnderFaultsOptions,
 } from "../replay/fault/under-faults.ts";
-import { faultFile } from "../replay/fixture.ts";
-import { tapeFile } from "../replay/tape-options.ts";
+import { faultFile, tapeFile } from "../replay/fixture.ts";
 import type { Tape } from "../replay/tape.ts";
 import { fastCheck } from "./arbitraries/texts.ts";
 import { schedules, singleFaults } from "./server-faults.ts";

@@ -1,10 +1,8 @@
 import { addUsage, NO_USAGE, totalTokens, type Usage } from "../../core/messages.ts";
 import { price } from "../../anthropic/prices.ts";
 import type { Difference, ValueDifference } from "./difference.ts";
-import type { Header } from "../../log/entry.ts";
-import type { Normaliser } from "../normalise.ts";
+import type { Header, Normaliser } from "../../log/entry.ts";
 import { billOf } from "../recorded-reply.ts";
-import type { McpReport } from "../server/mcp-answers.ts";
 import type { Call, Tape } from "../tape.ts";
 
 /** Where a lane first left its tape; values are as the tape would have them. */
@@ -102,4 +100,14 @@ export function priceOf(calls: Iterable<Call>, divergences: readonly Divergence[
     dollars = dollars === undefined || cost === undefined ? undefined : dollars + cost;
   }
   return { calls: count, tokens: totalTokens(usage), dollars };
+}
+
+/** What a replay found of MCP servers. */
+export interface McpReport {
+  /** How many calls were served, by server. */
+  readonly served: { readonly [server: string]: number };
+  /** Calls that are not on the tape. */
+  readonly differs: readonly { readonly words: string; readonly expected?: unknown; readonly actual?: unknown }[];
+  /** Calls that were recorded and never made. */
+  readonly unused: readonly string[];
 }

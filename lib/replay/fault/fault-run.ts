@@ -2,12 +2,11 @@ import type { Message } from "../../core/messages.ts";
 import type { ModelEvent } from "../../core/model.ts";
 import type { Tool } from "../../core/tool.ts";
 import { keyOf } from "../canonical.ts";
-import type { Sent } from "../server/api.ts";
 import { sentKey } from "../server/match-request.ts";
 import { callsUnder, isForGood } from "./_apply.ts";
 import { blocksOf, checkFault, type Fault, faultText } from "./fault.ts";
 import { type KeptSeams, SeamFaults } from "./seam-faults.ts";
-import { type Call, MAIN, type Tape, type TapeRequest } from "../tape.ts";
+import { type Call, MAIN, type Sent, type Tape, type TapeRequest } from "../tape.ts";
 
 /** What a model said in one lane, as the agent was given it. */
 export interface ServedReply {

@@ -3,19 +3,7 @@ import { errorType } from "../../http/errors.ts";
 import type { Api } from "../../log/entry.ts";
 import { type Cause, differs } from "../drift/difference.ts";
 import { normalised } from "../normalise.ts";
-
-/** A request of another program, as it was sent: without its credentials and the prefix of our server. */
-export interface Sent {
-  readonly api: Api;
-  readonly method: string;
-  readonly path: string;
-  /** Absent on a tape that does not say: of an earlier version, or imported. */
-  readonly query?: string;
-  /** The headers that say which program, which version of the API and which agent it is. */
-  readonly headers: { readonly [name: string]: string };
-  /** Absent if there was none, as in a GET. */
-  readonly body?: JsonObject;
-}
+import type { Sent } from "../tape.ts";
 
 /** The field of a body that holds the conversation. */
 export const ITEMS: { readonly [api in Api]: string } = {

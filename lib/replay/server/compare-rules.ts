@@ -1,7 +1,8 @@
 import { isObject, type JsonObject } from "../../core/json.ts";
 import { normalised } from "../normalise.ts";
 import type { Api } from "../../log/entry.ts";
-import { ITEMS, itemsOf, mapSent, type Part, partsOf, type Sent } from "./api.ts";
+import { ITEMS, itemsOf, mapSent, type Part, partsOf } from "./api.ts";
+import type { Sent } from "../tape.ts";
 
 /** The programs whose requests are known to differ from run to run. */
 const CLIENTS: { readonly [client: string]: RegExp } = {

@@ -3,8 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { type AddressInfo, connect, createServer as createSocketServer, type Server, type Socket } from "node:net";
 import { isObject, type JsonObject, parsed } from "../../core/json.ts";
 import { decompressed } from "../import/exchange.ts";
-import { apiOf, errorBody, type Sent } from "./api.ts";
+import { apiOf, errorBody } from "./api.ts";
 import { keptHeaders } from "./compared-program.ts";
+import type { Sent } from "../tape.ts";
 
 /** The providers, each by the first part of the paths below which it is served, and MCP servers. */
 const PREFIXES = ["anthropic", "openai", "gemini", "mcp"] as const;

@@ -2,10 +2,9 @@ import type { ModelEvent } from "../../core/model.ts";
 import { type Frames, type Mask, mask } from "../redact/mask.ts";
 import { placer, type Places } from "../redact/places.ts";
 import type { Redactor } from "../redact/redact.ts";
-import type { Attempt } from "../tape.ts";
+import type { Attempt, Sent } from "../tape.ts";
 import { dataOf, piecesOf } from "./answers.ts";
 import type { Api } from "../../log/entry.ts";
-import type { Sent } from "./api.ts";
 import type { Program } from "./compared-program.ts";
 import { anonymous } from "./compare-rules.ts";
 

@@ -3,8 +3,8 @@ import { howDiffers, onlyRecorded, type ValueDifference } from "../drift/differe
 import type { Divergence } from "../drift/drift.ts";
 import { mapParts } from "../redact/redact.ts";
 import { type Normalise, normaliserOf } from "../normalise.ts";
-import type { Attempt, Call, Tape } from "../tape.ts";
-import { asksModel, leavesOf, mapSent, partsOf, type Sent, sentDiffers, wireDiffers } from "./api.ts";
+import type { Attempt, Call, Sent, Tape } from "../tape.ts";
+import { asksModel, leavesOf, mapSent, partsOf, sentDiffers, wireDiffers } from "./api.ts";
 import { compared, type Judged } from "./compare-rules.ts";
 
 export interface MatchOptions extends Judged {

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { type JsonObject, parsed } from "../../core/json.ts";
 import type { McpFact } from "../../log/entry.ts";
 import { canonical } from "../canonical.ts";
-import { OFF_TAPE } from "../drift/drift.ts";
+import { type McpReport, OFF_TAPE } from "../drift/drift.ts";
 import { shortText } from "../drift/drift-report.ts";
 import type { Mask } from "../redact/mask.ts";
 import type { Incoming } from "./listen.ts";
@@ -10,16 +10,6 @@ import { ENDED, isQuestion, keptParams, type Message, messagesIn, NOT_HERE, serv
 
 /** Calls that are made a number of times; anything else may be asked again. */
 const COUNTED: readonly string[] = ["tools/call", "resources/read", "prompts/get"];
-
-/** What a replay found of MCP servers. */
-export interface McpReport {
-  /** How many calls were served, by server. */
-  readonly served: { readonly [server: string]: number };
-  /** Calls that are not on the tape. */
-  readonly differs: readonly { readonly words: string; readonly expected?: unknown; readonly actual?: unknown }[];
-  /** Calls that were recorded and never made. */
-  readonly unused: readonly string[];
-}
 
 interface Entry {
   readonly fact: McpFact;

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, parsed } from "../../core/json.ts";
 import { type Block, type Message, textOf } from "../../core/messages.ts";
-import type { TapeRequest } from "../tape.ts";
-import { ITEMS, itemsOf, type Sent } from "./api.ts";
+import type { Sent, TapeRequest } from "../tape.ts";
+import { ITEMS, itemsOf } from "./api.ts";
 
 /** A request of any API as a tape shows it: for people, totals and faults, never to be compared. */
 export function readable(sent: Sent): TapeRequest {

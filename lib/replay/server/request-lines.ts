@@ -2,8 +2,9 @@ import { isObject, type JsonObject } from "../../core/json.ts";
 import { canonical } from "../canonical.ts";
 import type { WholeHead } from "../../log/call-lines.ts";
 import type { HeadFact } from "../../log/entry.ts";
-import { ITEMS, itemsOf, type Sent } from "./api.ts";
+import { ITEMS, itemsOf } from "./api.ts";
 import { modelOf } from "./readable.ts";
+import type { Sent } from "../tape.ts";
 
 /** A request as a tape's lines have it, without the items of its conversation, each of which is written once. */
 export function splitSent(sent: Sent): WholeHead {

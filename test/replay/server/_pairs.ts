@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { apiOf, type Sent } from "../../../lib/replay/server/api.ts";
+import { apiOf } from "../../../lib/replay/server/api.ts";
 import { sentMasks } from "../../../lib/replay/server/mask.ts";
 import { keptHeaders, Program } from "../../../lib/replay/server/compared-program.ts";
 import { type Exchange, tapeOfRun } from "../../../lib/replay/server/tape-of-run.ts";
-import type { Tape } from "../../../lib/replay/tape.ts";
+import type { Sent, Tape } from "../../../lib/replay/tape.ts";
 import { recordings } from "../../_data.ts";
 
 /** Recorded requests of real programs, in pairs; undefined where they are not there. */

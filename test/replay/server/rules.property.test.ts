@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { asksModel, leavesOf, type Sent } from "../../../lib/replay/server/api.ts";
+import { asksModel, leavesOf } from "../../../lib/replay/server/api.ts";
 import { sentKey, SentMatcher } from "../../../lib/replay/server/match-request.ts";
 import { rounds } from "../../_counts.ts";
 import { noRecordings } from "../../_data.ts";
 import { recordedRuns, tapeOfRecorded } from "./_pairs.ts";
+import type { Sent } from "../../../lib/replay/tape.ts";
 
 /** Where an edit may be hidden, by what is known to differ between two unchanged runs. */
 const PATHS =

@@ -9,7 +9,7 @@ import { fixtureAt } from "../../../lib/replay/fixture.ts";
 import { readTape } from "../../../lib/replay/read-tape.ts";
 import { redactor } from "../../../lib/replay/redact/redact.ts";
 import { installFolder, Program } from "../../../lib/replay/server/compared-program.ts";
-import { type Sent, wireDiffers } from "../../../lib/replay/server/api.ts";
+import { wireDiffers } from "../../../lib/replay/server/api.ts";
 import { listen, refusingProxy } from "../../../lib/replay/server/listen.ts";
 import { sentMasks } from "../../../lib/replay/server/mask.ts";
 import { shownVariables, upstreamsIn } from "../../../lib/replay/server/pointing.ts";
@@ -23,6 +23,7 @@ import { RUNTIME } from "../../_runtime.ts";
 import { scratch } from "../../_scratch.ts";
 import { serve } from "../../_server.ts";
 import { until } from "../../_until.ts";
+import type { Sent } from "../../../lib/replay/tape.ts";
 
 /** A client that asks with what it is given, and prints what it gets. */
 const CLIENT = `
