@@ -11,7 +11,6 @@ import { ASKED, bundleProgram, type Embedded } from "./_build-bundle.ts";
 import { command, type Usage } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { loadAgent } from "./_script.ts";
-import { several } from "./show/text.ts";
 
 const USAGE: Usage = {
   name: "build",
@@ -69,15 +68,17 @@ export default command(USAGE, async ({ words, flags }, io) => {
   }
   const bytes = statSync(out).size;
   const listed = hooks.map(({ name, kind }) => ({ name, kind }));
-  return {
-    data: { out, bytes, hooks: listed },
-    text:
-      `${relative(io.cwd, out)}: ${(bytes / 1e6).toFixed(1)} MB. Started, it lists its ${
-        several(listed.length, "hook")
-      } as 'crochet hooks ls' does:\n${listed.map(({ name, kind }) => `  ${name} (${kind})\n`).join("")}` +
-      "hooks.yaml, .agent/hook.toml and .claude/settings.json belong to the workspace in which it runs: they are not inside.\n",
-  };
+  const rows = listed.map(({ name, kind }) => `  ${name} (${kind})\n`);
+  const text =
+    `${relative(io.cwd, out)}: ${
+      (bytes / 1e6).toFixed(1)
+    } MB, started once: it has the hooks that 'crochet hooks ls' lists\n` +
+    `${rows.join("") || "  none\n"}${WORKSPACE}\n`;
+  return { data: { out, bytes, hooks: listed }, text };
 });
+
+const WORKSPACE =
+  "Not inside: hooks.yaml, .agent/hook.toml and .claude/settings.json belong to the workspace in which it runs";
 
 type Refuse = (why: string) => never;
 

@@ -145,6 +145,27 @@ for (const { name, skip } of RUNTIMES) {
   );
 }
 
+test("what an installed crochet builds denies on every runtime, and as a binary on none, with nothing beside it", {
+  skip: noNode,
+  ...LONG,
+}, () => {
+  using empty = scratch();
+  const { project, only } = made!;
+  const script = AGENT.replace("const { stop", "export default greeter;\nif (import.meta.main) {\nconst { stop");
+  writeFileSync(join(project, "built.ts"), `${script}}\n`);
+  const built = (out: string, ...flags: string[]) => {
+    const words = ["build", "built.ts", "--out", join(empty.path, out), ...flags];
+    assert.match(runIn(project, only.bun, "/bin/sh", "node_modules/.bin/crochet", ...words), /secret\.ts \(module\)/);
+  };
+  built("agent.mjs", "--target", "node");
+  built("agent", "--compile");
+  const denied = /"stop":"done".*it is secret/;
+  for (const { name, args } of RUNTIMES) {
+    assert.match(runIn(empty.path, only[name]!, name, ...args, "agent.mjs"), denied, name);
+  }
+  assert.match(runIn(empty.path, "", "./agent"), denied);
+});
+
 const noNode20 = skip || (made?.only.node20 === undefined && "Node 20 is neither here nor in the registry");
 test("a first project runs on Node 20 from .mjs, by run()", { skip: noNode20, ...LONG }, () => {
   const folder = join(made!.project, "plain");
