@@ -51,7 +51,7 @@ test("an agent of another folder in a built program never gets the hooks of the 
   assert.deepEqual([code, made, asked], [2, [], 0]);
 });
 
-test("a command hook that the agent changes where it was put denies from then on, and is whole again in the next run", async () => {
+test("a command hook that the agent changes or removes where it was put denies from then on, and is whole again in the next run", async () => {
   using w = project({
     ...SURE,
     "agent.ts": agentWith().replace(
@@ -63,17 +63,15 @@ test("a command hook that the agent changes where it was put denies from then on
     ),
   });
   const { program } = await built(w, "agent.js");
-  const change = `cd $TMPDIR/crochet-built-*/hooks-* && ls -ld . *.sh _lib/why.txt | cut -c1-10 > ${w.home}/modes && ` +
-    "chmod u+w *.sh && echo > *.sh";
-  const { out, err, made } = await ran(w, [process.execPath, program], [
-    change,
-    "touch x",
-    { text: "one" },
-    "touch sh",
-  ]);
-  assert.match(out, /^loading\n10-pre-tool-use@Bash\.sh\.sh has changed since the run began.*\n.*by sh\n+$/, err);
-  assert.equal(readFileSync(join(w.home, "modes"), "utf8"), "drwx------\n-r-x------\n-r--------\n");
-  assert.deepEqual([made, readdirSync(w.tmp)], [[], []]);
+  const modes = `ls -ld . *.sh _lib/why.txt | cut -c1-10 > ${w.home}/modes`;
+  for (const harm of ["chmod u+w *.sh && echo > *.sh", "rm -rf $TMPDIR/crochet-built-*"]) {
+    const change = `cd $TMPDIR/crochet-built-*/hooks-* && ${modes} && ${harm}`;
+    const replies = [change, "touch x", { text: "one" }, "touch sh"];
+    const { out, err, made } = await ran(w, [process.execPath, program], replies);
+    assert.match(out, /^loading\n10-pre-tool-use@Bash\.sh\.sh has changed since the run began.*\n.*by sh\n+$/, err);
+    assert.equal(readFileSync(join(w.home, "modes"), "utf8"), "drwx------\n-r-x------\n-r--------\n");
+    assert.deepEqual([made, readdirSync(w.tmp)], [[], []]);
+  }
 });
 
 test("a command hook of a built program answers in the sandbox too", { skip: noSandbox }, async () => {
