@@ -77,6 +77,12 @@ test("crochet hands over to bun of its package, then bun on PATH, then deno, and
   assert.equal(launch(here.path, bin).out, `bin/bun ${built} replay two words\n`, "a package has no sources");
   rmSync(join(here.path, "bin/bun"));
   // In a project Deno finds what is imported there; elsewhere an import map names our copy.
+  assert.match(
+    launch(here.path, bin).err,
+    /^crochet: Cannot start as Deno needs a package that was built: install the tag/,
+  );
+  mkdirSync(join(here.path, "package/dist/cli"), { recursive: true });
+  writeFileSync(join(here.path, "package/dist/cli/main.js"), "");
   const started = () => launch(here.path, bin).out.replaceAll(`${dirname(bin)}/../../`, "");
   assert.equal(
     started(),

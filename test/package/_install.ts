@@ -109,7 +109,7 @@ export function clone(folder: string): string {
 }
 
 /** The machine's own Node if it is of that major version, else one from the registry; undefined if that has none. */
-function node(folder: string, which: keyof typeof NODES): string | undefined {
+export function node(folder: string, which: keyof typeof NODES): string | undefined {
   const wanted = NODES[which];
   try {
     const own = execFileSync("node", ["-p", "process.execPath"], { encoding: "utf8" }).trim();

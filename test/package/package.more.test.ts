@@ -180,28 +180,6 @@ test("a first project runs on Node 20 from .mjs, by run()", { skip: noNode20, ..
   });
 });
 
-/** The rows of the README's table of installs: runtime, install line, start line. */
-const ROWS = [
-  ...readFileSync(new URL("../../README.md", import.meta.url), "utf8")
-    .matchAll(/^\| (Bun|Deno|Node)[^|]*\| `([^`]+)` \| `(\w+)[^`]*`/gm),
-];
-
-test("each install line of the README makes 'crochet' importable beside a clone", { skip: noNode, ...LONG }, () => {
-  assert.deepEqual(ROWS.map(([, runtime]) => runtime), ["Bun", "Deno", "Node", "Node"]);
-  const { folder, only } = made!;
-  for (const [i, [, runtime, install, start]] of ROWS.entries()) {
-    const node = i === 3 ? only.node20 ?? only.node! : only.node!;
-    const project = join(folder, `readme-${i}`);
-    mkdirSync(project);
-    const path = `${only.bun}:${only.deno}:${node}:${npmFolder()}:/usr/bin:/bin`;
-    runIn(project, path, "sh", "-c", install!);
-    const file = i === 3 ? "agent.mjs" : "agent.ts";
-    writeFileSync(join(project, file), PLAIN.agent.replace(', hooks: "./hooks"', ""));
-    const words = runtime === "Bun" ? ["run"] : runtime === "Deno" ? ["run", "-A", "--quiet"] : [];
-    assert.match(runIn(project, path, start!, ...words, file), /"stop":"done"/, `${runtime}: ${install}`);
-  }
-});
-
 test(
   "npm install -g . in a fresh clone makes a crochet that runs, without Bun or Deno on the PATH",
   { skip: noNode, ...LONG },

@@ -1,12 +1,12 @@
 /** What `.ci/release.ts` tags, and the plain repository, as `bun add` and `npm install` take them from git. */
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { globSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { scratch } from "../_scratch.ts";
+import { put, scratch } from "../_scratch.ts";
 import { npmFolder } from "./_first-project.ts";
-import { alone, clone, run, runIn } from "./_install.ts";
+import { alone, clone, node, run, runIn } from "./_install.ts";
 
 const MODULES = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const skip = "Deno" in globalThis
@@ -21,31 +21,51 @@ const model = scripted([{ tools: [{ name: "Bash", input: { command: "ls" } }] },
 console.log(JSON.stringify((await agent({ model, tools: [Bash], hooks }).run("go")).messages[2]));
 `;
 
-test("a tag of the package is installed by bun and npm, and runs on Bun and Deno", { skip, timeout: 1_200_000 }, () => {
+const WAYS = [
+  { way: "bun", line: "bun add", of: "tag", runs: ["bun", "deno", "node"] },
+  { way: "npm", line: "npm install", of: "tag", runs: ["bun", "deno", "node"] },
+  { way: "npm", line: "npm install", of: "repository", runs: ["bun", "deno", "node"] },
+  // Bun runs no script of a package, so nothing is built.
+  { way: "bun", line: "bun add", of: "repository", runs: ["bun"] },
+] as const;
+
+test("bun and npm install a tag of the package, or the repository as it is", { skip, timeout: 1_200_000 }, () => {
   using folder = scratch();
   const copy = clone(join(folder.path, "crochet"));
   symlinkSync(MODULES, join(copy, "node_modules"));
   writeFileSync(join(copy, ".gitignore"), "node_modules\ndist/\n.dist-*/\n");
-  const me = ["-c", "user.name=a", "-c", "user.email=a@b"];
   run(copy, "git", "init", "-q");
-  run(copy, "git", "add", ".");
-  run(copy, "git", ...me, "commit", "-qm", "first");
   for (const [name, value] of [["user.name", "a"], ["user.email", "a@b"]]) run(copy, "git", "config", name!, value!);
+  run(copy, "git", "add", ".");
+  run(copy, "git", "commit", "-qm", "first");
   const tag = /^(\S+) is/m.exec(run(copy, join(MODULES, ".bin/bun"), "run", ".ci/release.ts"))![1]!;
   assert.equal(run(copy, "git", "rev-list", "--count", tag).trim(), "1", "it has no parent");
   assert.equal(run(copy, "git", "status", "--porcelain").trim(), "", "and nothing else has changed");
   const deno = run(copy, join(MODULES, ".bin/deno"), "eval", "console.log(Deno.execPath())").trim();
-  const only = { bun: alone(folder.path, "bun", join(MODULES, ".bin/bun")), deno: alone(folder.path, "deno", deno) };
-  for (const [way, line] of [["bun", "bun add"], ["npm", "npm install"]]) {
-    const project = join(folder.path, `by-${way}`);
-    mkdirSync(project);
-    writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }');
-    writeFileSync(join(project, "deno.json"), '{ "nodeModulesDir": "manual" }');
-    writeFileSync(join(project, "asks.ts"), ASKS);
+  const only = {
+    bun: alone(folder.path, "bun", join(MODULES, ".bin/bun")),
+    deno: alone(folder.path, "deno", deno),
+    node: node(folder.path, "node"),
+  };
+  const start = { bun: "bun run asks.ts", deno: "deno run -A --quiet asks.ts", node: "node asks.ts" };
+  for (const { way, line, of, runs } of WAYS) {
+    const project = join(folder.path, `${of}-by-${way}`);
+    put(project, {
+      "package.json": '{ "private": true, "type": "module" }',
+      "deno.json": '{ "nodeModulesDir": "manual" }',
+      "asks.ts": ASKS,
+    });
     const path = way === "bun" ? only.bun : `${npmFolder()}:/usr/bin:/bin`;
-    runIn(project, path, "sh", "-c", `${line} git+file://${copy}#${tag}`);
-    assert.ok(readdirSync(join(project, "node_modules")).length <= 20);
-    assert.match(runIn(project, only.bun, "bun", "run", "asks.ts"), /not here/);
-    assert.match(runIn(project, only.deno, "deno", "run", "-A", "--quiet", "asks.ts"), /not here/);
+    runIn(project, path, "sh", "-c", `${line} git+file://${copy}${of === "tag" ? `#${tag}` : ""}`);
+    const packages = globSync("node_modules/{*,@*/*}/package.json", { cwd: project }).length;
+    assert.ok(packages > 10 && packages <= 20, `${packages} packages`);
+    for (const name of runs) {
+      if (only[name] === undefined) continue; // the registry has no such Node
+      assert.match(runIn(project, only[name], "sh", "-c", start[name]), /not here/, `${line}, ${of}, ${name}`);
+    }
+    const crochet = (on: string) => runIn(project, on, "sh", "-c", "node_modules/.bin/crochet --version 2>&1");
+    assert.match(crochet(only.bun), /^\d+\.\d+\.\d+\n$/);
+    if (of === "tag" || way === "npm") assert.match(crochet(only.deno), /^\d+\.\d+\.\d+\n$/);
+    else assert.throws(() => crochet(only.deno), ({ stdout }) => /install the tag whose name ends in -p/.test(stdout));
   }
 });
