@@ -75,7 +75,7 @@ interface PointOptions {
   readonly mcp: boolean;
 }
 
-/** Arguments that a program gets before those of the user, and behind them; what follows a `--` is no argument of its own. */
+/** Arguments that a program gets before those of the user, and behind them; what follows a `--` is the prompt. */
 interface Added {
   readonly first: readonly string[];
   readonly last?: readonly string[];
