@@ -5,6 +5,7 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
+  readFileSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -99,6 +100,12 @@ test("crochet hands over to bun of its package, then bun on PATH, then deno, and
     err: "crochet: Cannot start as neither Bun nor Deno is installed: npm install --global bun\n",
   });
   assert.equal(launch(here.path, bin, here.path, { OS: "Windows_NT" }).code, 2);
+});
+
+test("a runtime that is given the launcher as a script never reads a line for the shell", () => {
+  const [before, ...after] = readFileSync(LAUNCHER, "utf8").split("*/");
+  assert.match(before!, /^#!.*\n":" \/\* /);
+  assert.deepEqual(after.map((text) => text.trim()), [';\nawait (await import("../../dist/cli/main.js")).begin();']);
 });
 
 test("crochet finds its package through links of links, wherever it is called from", () => {
