@@ -1,9 +1,9 @@
 /**
  * Makes `dist/`: JavaScript for every runtime (a clone gives Bun the sources), file by file as in `lib/`, declarations of what the package
- * exports, and a bundle of the SDK that loads faster. With `--if-older`, only if something in `lib/` is newer.
+ * exports, schemas for editors, and a bundle of the SDK that loads faster. With `--if-older`, only if something in `lib/` is newer.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync, globSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -28,6 +28,7 @@ if (!process.argv.includes("--if-older") || isOlder()) {
     keepExported();
     fixNames();
     writeImports();
+    await writeSchemas();
     await bundleSdk();
     if (existsSync(DONE)) renameSync(DONE, `${DIST}-old`);
     renameSync(DIST, DONE);
@@ -53,6 +54,15 @@ function writeImports(): void {
   const files = Object.entries(exported()).filter(([, { types }]) => types);
   const imports = files.map(([path, file]) => [`crochet${path.slice(1)}`, file.default.replace("./dist/", "./")]);
   writeFileSync(join(DIST, "imports.json"), `${JSON.stringify({ imports: Object.fromEntries(imports) }, null, 2)}\n`);
+}
+
+/** What editors know of the files that people write. */
+async function writeSchemas(): Promise<void> {
+  const { schemas } = await import("./schemas.ts");
+  mkdirSync(join(DIST, "schemas"));
+  for (const [name, schema] of Object.entries(schemas)) {
+    writeFileSync(join(DIST, "schemas", name), `${JSON.stringify(schema)}\n`);
+  }
 }
 
 function exported(): { [path: string]: { types?: string; default: string } } {

@@ -1,7 +1,15 @@
 import type { Stop } from "../core/events.ts";
+import type { Schema } from "../input/options.ts";
 import { type AtLimit, DEFAULT_LIMITS, type Limits } from "../core/limits.ts";
 
 const NAMES = ["iterations", "continuations", "stalls", "tokens", "dollars", "seconds", "calls", "depth"] as const;
+
+/** The same for editors; those that must be whole may also be infinite, which JSON cannot say. */
+export const LIMITS_SCHEMA: Schema = {
+  type: "object",
+  properties: Object.fromEntries(NAMES.map((name) => [name, { type: "number", minimum: 0 }])),
+  additionalProperties: false,
+};
 
 /** Completes and checks the limits a user gave. */
 export function limitsOf(given: Partial<Limits> = {}): Limits {

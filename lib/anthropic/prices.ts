@@ -1,3 +1,4 @@
+import type { Schema } from "../input/options.ts";
 import type { Usage } from "../core/messages.ts";
 
 /** The day the prices below were read from the published list. */
@@ -81,6 +82,17 @@ function plainName(model: string): string {
 }
 
 const PARTS = ["input", "output", "cacheRead", "cacheWrite"] as const;
+
+/** The same for editors. */
+export const PRICES_SCHEMA: Schema = {
+  type: "object",
+  additionalProperties: {
+    type: "object",
+    properties: Object.fromEntries(PARTS.map((part) => [part, { type: "number", minimum: 0 }])),
+    required: PARTS,
+    additionalProperties: false,
+  },
+};
 
 /** @throws {TypeError} if one of them is not a whole price */
 export function checkPrices(prices: Prices): void {

@@ -1,11 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkPrices, type Prices } from "../anthropic/prices.ts";
+import { checkPrices, type Prices, PRICES_SCHEMA } from "../anthropic/prices.ts";
 import { isObject } from "../core/json.ts";
 import type { Limits } from "../core/limits.ts";
-import { limitsOf } from "../agent/given-limits.ts";
+import { LIMITS_SCHEMA, limitsOf } from "../agent/given-limits.ts";
 import { readBrought } from "../files/confine.ts";
 import { nearest } from "../input/nearest.ts";
+import { type Check, KINDS } from "../input/options.ts";
 import { userState } from "../hooks/file/user-places.ts";
 import { distrust } from "../hooks/hook-trust.ts";
 import type { McpOptions, McpServer } from "../mcp/servers.ts";
@@ -72,15 +73,8 @@ async function readFile(file: string, read: () => Uint8Array | undefined): Promi
     throw fail(`it is not YAML: ${(error as Error).message.split("\n")[0]}`);
   }
   if (!isObject(given)) throw fail("it is not a list of settings: write 'model: …' and the like");
-  const known = Object.keys(SETTINGS);
-  for (const [name, value] of withParts(given)) {
-    if (!known.includes(name)) {
-      const beside = known.filter((one) => one.startsWith(name.slice(0, name.indexOf(".") + 1)));
-      throw fail(`there is no setting '${name}': did you mean '${nearest(name, beside)}'?`);
-    }
-    const [isRight, must] = SETTINGS[name]!;
-    if (!isRight(value)) throw fail(`'${name}' must ${must}`);
-  }
+  const fault = settingFault(given, SETTINGS);
+  if (fault !== undefined) throw fail(fault);
   const config = given as Config;
   try {
     limitsOf(config.limits);
@@ -91,42 +85,68 @@ async function readFile(file: string, read: () => Uint8Array | undefined): Promi
   return config;
 }
 
-const isText = (value: unknown) => typeof value === "string";
-const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
-const isRules = (value: unknown) => isText(value) || isTexts(value);
-const isSwitch = (value: unknown) => typeof value === "boolean";
-
-/** Every setting by its name; a deny rule under a misspelled name would silently do nothing, so parts are checked too. */
-function withParts(given: object): [name: string, value: unknown][] {
-  return Object.entries(given).flatMap(([name, value]): [string, unknown][] => {
-    const hasParts = Object.keys(SETTINGS).some((known) => known.startsWith(`${name}.`)) && isObject(value);
-    const parts = hasParts ? Object.entries(value) : [];
-    return [[name, value], ...parts.map(([part, of]): [string, unknown] => [`${name}.${part}`, of])];
-  });
+/** A deny rule under a misspelled name would silently do nothing, so parts are checked too. */
+function settingFault(given: object, settings: Settings, within = ""): string | undefined {
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(settings, name)) {
+      const meant = nearest(name, Object.keys(settings));
+      return `there is no setting '${within}${name}': did you mean '${within}${meant}'?`;
+    }
+    const { is: [fits], must, parts } = settings[name]!;
+    if (!fits(value)) return `'${within}${name}' must ${must}`;
+    const fault = parts && settingFault(value as object, parts, `${name}.`);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
 }
 
+type Settings = {
+  readonly [name: string]: { readonly is: Check; readonly must: string; readonly parts?: Settings };
+};
+
+const model = { is: KINDS["a text"], must: "be a model's name" };
+const rules = { is: KINDS["a text or a list of texts"], must: "be a list of rules" };
+
 /** What each setting must be. */
-const SETTINGS: { readonly [name: string]: readonly [isRight: (value: unknown) => boolean, must: string] } = {
-  model: [isText, "be a model's name"],
-  hookModel: [isText, "be a model's name"],
-  permissions: [isObject, "have mode, allow, ask or deny"],
-  "permissions.mode": [isText, "be a mode"],
-  "permissions.allow": [isRules, "be a list of rules"],
-  "permissions.ask": [isRules, "be a list of rules"],
-  "permissions.deny": [isRules, "be a list of rules"],
-  limits: [isObject, "have iterations, dollars or the like"],
-  prices: [isObject, "have prices by the name of the model"],
-  memory: [(value) => isSwitch(value) || isTexts(value), "be true, false or a list of files"],
-  hooks: [isObject, "have env or allowLocal"],
-  "hooks.env": [isTexts, "be a list of names"],
-  "hooks.allowLocal": [isSwitch, "be true or false"],
-  mcp: [isObject, "have servers or startTimeout"],
-  "mcp.servers": [() => true, "be servers by name"],
-  "mcp.startTimeout": [(value) => typeof value === "number", "be a number of milliseconds"],
-  onPrompt: [
-    (value) => value === "escalate" || value === "none" || (isObject(value) && isText(value.command)),
-    "be escalate, none or { command: … }",
-  ],
+export const SETTINGS: Settings = {
+  model,
+  hookModel: model,
+  permissions: {
+    is: KINDS["an object"],
+    must: "have mode, allow, ask or deny",
+    parts: { mode: { is: KINDS["a text"], must: "be a mode" }, allow: rules, ask: rules, deny: rules },
+  },
+  limits: { is: [isObject, LIMITS_SCHEMA], must: "have iterations, dollars or the like" },
+  prices: { is: [isObject, PRICES_SCHEMA], must: "have prices by the name of the model" },
+  memory: { is: KINDS["true, false or a list of texts"], must: "be true, false or a list of files" },
+  hooks: {
+    is: KINDS["an object"],
+    must: "have env or allowLocal",
+    parts: {
+      env: { is: KINDS["a list of texts"], must: "be a list of names" },
+      allowLocal: { is: KINDS["true or false"], must: "be true or false" },
+    },
+  },
+  mcp: {
+    is: KINDS["an object"],
+    must: "have servers or startTimeout",
+    parts: {
+      servers: { is: KINDS.any, must: "be servers by name" },
+      startTimeout: { is: KINDS["more than 0"], must: "be a number of milliseconds" },
+    },
+  },
+  onPrompt: {
+    is: [
+      (value) => value === "escalate" || value === "none" || (isObject(value) && typeof value.command === "string"),
+      {
+        anyOf: [
+          { enum: ["escalate", "none"] },
+          { type: "object", properties: { command: { type: "string" } }, required: ["command"] },
+        ],
+      },
+    ],
+    must: "be escalate, none or { command: … }",
+  },
 };
 
 const FILE = ".mcp.json";

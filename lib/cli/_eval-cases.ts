@@ -24,8 +24,8 @@ import { permissionsFrom } from "./_run-options.ts";
 import { builtIn, loadAgent } from "./_script.ts";
 
 const TEXTS = "a list of texts";
-const FILE = { agent: "a text", permissions: "an object", cases: "a list" } as const;
-const CASE = {
+export const FILE = { agent: "a text", permissions: "an object", cases: "a list" } as const;
+export const CASE = {
   name: "a text",
   prompt: "a text",
   prompts: TEXTS,
@@ -35,7 +35,7 @@ const CASE = {
 } as const;
 const TEXT_FILES = { files: "texts by name" } as const;
 const MODES = ["default", "acceptEdits", "plan", "bypassPermissions"];
-const RULES = { mode: MODES, allow: TEXTS, ask: TEXTS, deny: TEXTS } as const;
+export const RULES = { mode: MODES, allow: TEXTS, ask: TEXTS, deny: TEXTS } as const;
 
 /** What an agent is to do, with no recording of it. */
 interface Case {
@@ -131,7 +131,7 @@ function gradersOf({ name, grade, files }: Case, beside: string, file: string): 
   return has ? own : undefined;
 }
 
-async function readCases(path: string, file: string): Promise<CaseFile> {
+export async function readCases(path: string, file: string): Promise<CaseFile> {
   if (!existsSync(path)) throw new UsageError(`Cannot find '${file}': name a file of cases`);
   const { value, mistake } = await readYaml(readFileSync(path, "utf8"), file).catch(asUsage);
   const refuse = (at: readonly (string | number)[], why: string) => new UsageError(mistake(at, why).message);

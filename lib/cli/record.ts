@@ -141,7 +141,7 @@ async function spokenBy(
   return { prompts, name: nameFor(redactor().text(turns[0]!)) };
 }
 
-async function turnsIn(file: string, { cwd }: Io): Promise<readonly string[]> {
+export async function turnsIn(file: string, { cwd }: Pick<Io, "cwd">): Promise<readonly string[]> {
   if (!existsSync(resolve(cwd, file))) throw new UsageError(`Cannot find '${file}': name a list of texts`);
   const { readYaml } = await import("../hooks/yaml.ts");
   const { value } = await readYaml(readFileSync(resolve(cwd, file), "utf8"), file).catch(asUsage);

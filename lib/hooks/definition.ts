@@ -6,7 +6,7 @@ import { optionFault, type OptionKind } from "../input/options.ts";
 import type { Action, Operator } from "./rule.ts";
 import type { YamlText } from "./yaml.ts";
 
-const HOOK_TYPES = ["internal", "command", "llm", "inline"] as const;
+export const HOOK_TYPES = ["internal", "command", "llm", "inline"] as const;
 
 export type HookType = (typeof HOOK_TYPES)[number];
 
@@ -99,7 +99,7 @@ export type DefinitionMatcher = { readonly [K in keyof HookMatcher]?: readonly s
 
 type Kinds = { readonly [key: string]: OptionKind };
 
-const MATCHER: { readonly [K in keyof Required<HookMatcher>]: OptionKind } = {
+export const MATCHER: { readonly [K in keyof Required<HookMatcher>]: OptionKind } = {
   events: "a text or a list of texts",
   tools: "a text or a list of texts",
   path_patterns: "a text or a list of texts",
@@ -107,7 +107,7 @@ const MATCHER: { readonly [K in keyof Required<HookMatcher>]: OptionKind } = {
 };
 
 /** What definitions of every type may have. */
-const COMMON: Kinds = {
+export const COMMON: Kinds = {
   name: "a text",
   type: HOOK_TYPES,
   matcher: "an object",
@@ -118,7 +118,7 @@ const COMMON: Kinds = {
   on_error: ["continue", "deny", "abort"],
 };
 
-const OWN: { readonly [T in HookType]: Kinds } = {
+export const OWN: { readonly [T in HookType]: Kinds } = {
   internal: {},
   command: { command: "a text", script: "a text" },
   llm: { prompt: "a text", model: "a text", cache: "seconds, true or false" },
@@ -126,7 +126,7 @@ const OWN: { readonly [T in HookType]: Kinds } = {
 };
 
 /** Of these fields a definition must have exactly one. */
-const NEEDED: { readonly [T in HookType]: { readonly keys: readonly string[]; readonly words: string } } = {
+export const NEEDED: { readonly [T in HookType]: { readonly keys: readonly string[]; readonly words: string } } = {
   internal: { keys: [], words: "" },
   command: { keys: ["command", "script"], words: "Command hook requires 'command' or 'script'" },
   llm: { keys: ["prompt"], words: "LLM hook requires 'prompt'" },

@@ -82,7 +82,7 @@ function tellOrThrow(error: unknown, { onProblem }: DefinitionsOptions): void {
   onProblem(error.message);
 }
 
-const HOOKS = { definitions: "a list", enabled: "true or false", llm_model: "a text" } as const;
+export const HOOKS = { definitions: "a list", enabled: "true or false", llm_model: "a text" } as const;
 
 function recordsOf(
   yaml: YamlText,

@@ -7,8 +7,15 @@ import type { YamlText } from "./yaml.ts";
 type Path = readonly (string | number)[];
 type Kinds = { readonly [key: string]: OptionKind };
 
-const TEST: Kinds = { field: "a text", operator: "any", value: "any", and: "a list", or: "a list", not: "an object" };
-const RULE: Kinds = { ...TEST, action: "any", reason: "a text", modify_field: "a text", modify_value: "any" };
+export const TEST: Kinds = {
+  field: "a text",
+  operator: "any",
+  value: "any",
+  and: "a list",
+  or: "a list",
+  not: "an object",
+};
+export const RULE: Kinds = { ...TEST, action: "any", reason: "a text", modify_field: "a text", modify_value: "any" };
 
 /** Reads the rules of a list in a YAML text: `{field, operator, value, action, …}`, or `and`, `or`, `not` in place of a field. */
 export function readRules(yaml: YamlText, path: Path = []): Rule[] {

@@ -250,7 +250,7 @@ interface TurnCommand {
 
 const TABLES: Kinds = { turn_start: "an object", turn_end: "an object" };
 
-const KEYS: Kinds = {
+export const KEYS: Kinds = {
   command: "a text",
   args: "a list of texts",
   cwd: "a text",

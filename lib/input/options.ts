@@ -5,31 +5,67 @@ import { shown } from "../core/shown.ts";
 /** What an option must be: of a kind, or one of some words. `any`: it is checked where it is read. */
 export type OptionKind = Kind | readonly (string | boolean)[];
 
+/** What editors know of a value: JSON Schema, draft-07. */
+export type Schema = { readonly [keyword: string]: unknown };
+
+/** Whether a value fits, and the same for editors, which is never stricter. */
+export type Check = readonly [fits: (value: unknown) => boolean, schema: Schema];
+
+const isText = (value: unknown) => typeof value === "string";
+const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
+const isSwitch = (value: unknown) => typeof value === "boolean";
+const isSeconds = (value: unknown) => typeof value === "number" && value > 0 && value < Infinity;
+const TEXT = { type: "string" };
+const TEXTS = { type: "array", items: TEXT };
+/** What no file can hold. */
+const NOTHING = { not: {} };
+
 /** What a value can be asked to be, in the words of an error. */
-export const KINDS = {
-  "a text": (value: unknown) => typeof value === "string",
-  "a list": Array.isArray,
-  "an object": isObject,
-  "a function": (value: unknown) => typeof value === "function",
-  "an AbortSignal": (value: unknown) => value instanceof AbortSignal,
-  "true or false": (value: unknown) => typeof value === "boolean",
-  "a list of texts": (value: unknown): boolean => Array.isArray(value) && value.every((one) => typeof one === "string"),
-  "true, false or a list of texts": (value: unknown): boolean =>
-    typeof value === "boolean" || KINDS["a list of texts"](value),
-  "texts by name": (value: unknown): boolean =>
-    isObject(value) && Object.values(value).every((one) => typeof one === "string"),
-  "more than 0": (value: unknown) => typeof value === "number" && value > 0,
-  "0 or more": (value: unknown) => typeof value === "number" && value >= 0,
-  "a text or a list of texts": (value: unknown): boolean =>
-    typeof value === "string" || KINDS["a list of texts"](value),
-  "a number of seconds": (value: unknown) => typeof value === "number" && value > 0 && value < Infinity,
-  "seconds, true or false": (value: unknown): boolean =>
-    typeof value === "boolean" || value === 0 || KINDS["a number of seconds"](value),
-  "a whole number": Number.isInteger,
-  any: () => true,
+export const KINDS: { readonly [kind in Kind]: Check } = {
+  "a text": [isText, TEXT],
+  "a list": [Array.isArray, { type: "array" }],
+  "an object": [isObject, { type: "object" }],
+  "a function": [(value) => typeof value === "function", NOTHING],
+  "an AbortSignal": [(value) => value instanceof AbortSignal, NOTHING],
+  "true or false": [isSwitch, { type: "boolean" }],
+  "a list of texts": [isTexts, TEXTS],
+  "true, false or a list of texts": [(value) => isSwitch(value) || isTexts(value), {
+    ...TEXTS,
+    type: ["boolean", "array"],
+  }],
+  "texts by name": [
+    (value) => isObject(value) && Object.values(value).every(isText),
+    { type: "object", additionalProperties: TEXT },
+  ],
+  "more than 0": [(value) => typeof value === "number" && value > 0, { type: "number", exclusiveMinimum: 0 }],
+  "0 or more": [(value) => typeof value === "number" && value >= 0, { type: "number", minimum: 0 }],
+  "a text or a list of texts": [(value) => isText(value) || isTexts(value), { ...TEXTS, type: ["string", "array"] }],
+  "a number of seconds": [isSeconds, { type: "number", exclusiveMinimum: 0 }],
+  "seconds, true or false": [
+    (value) => isSwitch(value) || value === 0 || isSeconds(value),
+    { type: ["boolean", "number"], minimum: 0 },
+  ],
+  "a whole number": [Number.isInteger, { type: "integer" }],
+  any: [() => true, {}],
 };
 
-type Kind = keyof typeof KINDS;
+type Kind =
+  | "a text"
+  | "a list"
+  | "an object"
+  | "a function"
+  | "an AbortSignal"
+  | "true or false"
+  | "a list of texts"
+  | "true, false or a list of texts"
+  | "texts by name"
+  | "more than 0"
+  | "0 or more"
+  | "a text or a list of texts"
+  | "a number of seconds"
+  | "seconds, true or false"
+  | "a whole number"
+  | "any";
 
 /**
  * Refuses options that are unknown or of the wrong kind, before anything has begun.
@@ -69,5 +105,5 @@ function named(kind: OptionKind): string {
 }
 
 function isA(kind: OptionKind, value: unknown): boolean {
-  return typeof kind === "string" ? KINDS[kind](value) : kind.includes(value as string);
+  return typeof kind === "string" ? KINDS[kind][0](value) : kind.includes(value as string);
 }

@@ -22,7 +22,7 @@ interface Field<T> {
 }
 
 function field<T>(is: keyof typeof KINDS | { readonly [is: string]: (value: unknown) => boolean }): Field<T> {
-  if (typeof is === "string") return { is, test: KINDS[is] };
+  if (typeof is === "string") return { is, test: KINDS[is][0] };
   const [[name, test]] = Object.entries(is) as [[string, (value: unknown) => boolean]];
   return { is: name, test };
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import hooks from "../../lib/cli/hooks.ts";
 import type { Io } from "../../lib/cli/_io.ts";
@@ -18,6 +19,19 @@ test("hooks new writes a hook with its examples, which passes both as it is", SL
   assert.deepEqual((JSON.parse(out) as CheckReport).hooks.map(({ findings }) => findings), [[]]);
   const tested = await here.call(hooks, "test", `${file}.ts`, "--set", "tool_input.command=npm unpublish x");
   assert.match(tested.out, /verdict {2}deny: Unpublishing is for people/);
+});
+
+test("the examples of a new hook name their schema for editors, where the project has it", async () => {
+  const schema = "node_modules/crochet/dist/schemas/examples.json";
+  using here = place({ [schema]: "{}" });
+  await here.call(hooks, "new", "stop.mine");
+  const [line, next] = readFileSync(`${here.cwd}/hooks/stop.mine.examples.yaml`, "utf8").split("\n");
+  const [, path] = /^# yaml-language-server: \$schema=(.*)$/.exec(line!)!;
+  assert.equal(join(here.cwd, "hooks", path!), join(here.cwd, schema));
+  assert.match(next!, /^- event:/);
+  using other = place();
+  await other.call(hooks, "new", "stop.mine");
+  assert.match(readFileSync(`${other.cwd}/hooks/stop.mine.examples.yaml`, "utf8"), /^- event:/);
 });
 
 test("the ending of a name is the language of a new hook, unless --lang says another", async () => {

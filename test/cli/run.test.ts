@@ -112,6 +112,7 @@ test("a broken config names its file, the field and the fix", async () => {
   for (
     const [text, words] of [
       ["modl: x\n", /there is no setting 'modl': did you mean 'model'/],
+      ["permissions.mode: plan\n", /there is no setting 'permissions\.mode': did you mean 'permissions'/],
       [
         "permissions: { denny: [Bash] }\n",
         /there is no setting 'permissions\.denny': did you mean 'permissions\.deny'/,

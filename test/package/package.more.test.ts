@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, matchesGlob } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { schemas } from "../../.ci/schemas.ts";
 import { put, scratch } from "../_scratch.ts";
 import { installedCommands, nextLines, npmFolder, registryOf, stranger } from "./_first-project.ts";
 import { clone, install, type Installed, run, runIn } from "./_install.ts";
@@ -61,7 +62,10 @@ test("the package holds what was built of each source and the types of what it e
   const named = Object.values<string | object>(exports).flatMap((to) =>
     typeof to === "string" ? [to] : Object.values(to)
   );
-  assert.deepEqual(named.filter((path) => !packed.includes(path.slice(2))), []);
+  const isPacked = (path: string) => packed.some((one) => matchesGlob(one, path.slice(2)));
+  assert.deepEqual(named.filter((path) => !isPacked(path)), []);
+  const ofSchemas = packed.flatMap((path) => /^dist\/schemas\/(.*)$/.exec(path)?.[1] ?? []);
+  assert.deepEqual(ofSchemas.sort(), Object.keys(schemas).sort());
 });
 
 test("packing leaves package.json as it was", { skip, ...LONG }, () => {
@@ -92,7 +96,7 @@ for (const { name, args, skip } of RUNTIMES) {
       const { exports } = JSON.parse(readFileSync("node_modules/crochet/package.json", "utf8"));
       for (const part of Object.keys(exports)) {
         // Runners load their own: see runners.more.test.ts.
-        if (["./package.json", "./durable/restate", "./bun", "./vitest"].includes(part)) continue;
+        if (["./package.json", "./schemas/*.json", "./durable/restate", "./bun", "./vitest"].includes(part)) continue;
         const found = await import("crochet" + part.slice(1));
         if (Object.keys(found).length === 0 && part !== "./testing/preload") throw new Error(part);
       }

@@ -3,6 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { isObject, type JsonObject } from "../../core/json.ts";
 import { kebab, resolveEvent } from "../../core/names.ts";
 import { nearest } from "../../input/nearest.ts";
+import { type Check, KINDS } from "../../input/options.ts";
 import { sha256 } from "../../runtime/sha256.ts";
 import type { HookFile } from "../../hooks/discover.ts";
 import { extensionOf } from "../../hooks/file/file-name.ts";
@@ -10,7 +11,7 @@ import { HookLoadError } from "../../hooks/file/load-error.ts";
 import { realOr } from "../../hooks/file/user-places.ts";
 import { importModule } from "../../hooks/module-hook.ts";
 import { readYaml } from "../../hooks/yaml.ts";
-import { type Expected, readExpected, readWords, sayExpected, type Words } from "./expectation.ts";
+import { type Expected, EXPECTED_SCHEMA, readExpected, readWords, sayExpected, type Words } from "./expectation.ts";
 /** Files of the project by their paths in it, null for one that is not there; or a line for the shell. */
 export type Workspace = { readonly [path: string]: string | null } | string;
 
@@ -70,22 +71,29 @@ const isWorkspace = (value: unknown) =>
   isText(value)
     ? (value as string).trim() !== ""
     : isObject(value) && Object.values(value).every((text) => text === null || isText(text));
-const WORKSPACE = "expected paths in the project and their texts (null: not there), or a line for the shell";
+const TEXTS = { type: "object", additionalProperties: { type: ["string", "null"] } };
+const WORKSPACE = {
+  is: [isWorkspace, { ...TEXTS, type: ["string", "object"], pattern: "\\S" }],
+  expected: "expected paths in the project and their texts (null: not there), or a line for the shell",
+} as const;
 
 /** The fields of an example: what fits, and the words for it. */
-const FIELDS: { readonly [field: string]: readonly [fits: (value: any) => boolean, expected: string] } = {
-  name: [isText, "expected a text"],
-  event: [isObject, "expected fields such as { tool_input: { … } }"],
-  expect: [() => true, ""],
-  after: [(value) => Array.isArray(value) && value.every(isObject), "expected a list of events"],
-  given: [isWorkspace, WORKSPACE],
-  fix: [isWorkspace, WORKSPACE],
-  leaves: [
-    (value) => isObject(value) && Object.values(value).every(isWords),
-    "expected paths in the project and words that are in them (null: not there)",
-  ],
-  env: [(value) => isObject(value) && Object.values(value).every(isText), "expected variables and their texts"],
-  says: [isText, "expected the text a model would answer"],
+export const FIELDS: { readonly [field: string]: { readonly is: Check; readonly expected: string } } = {
+  name: { is: KINDS["a text"], expected: "expected a text" },
+  event: { is: KINDS["an object"], expected: "expected fields such as { tool_input: { … } }" },
+  expect: { is: [() => true, EXPECTED_SCHEMA], expected: "" },
+  after: {
+    is: [(value) => Array.isArray(value) && value.every(isObject), { type: "array", items: { type: "object" } }],
+    expected: "expected a list of events",
+  },
+  given: WORKSPACE,
+  fix: WORKSPACE,
+  leaves: {
+    is: [(value) => isObject(value) && Object.values(value).every(isWords), TEXTS],
+    expected: "expected paths in the project and words that are in them (null: not there)",
+  },
+  env: { is: KINDS["texts by name"], expected: "expected variables and their texts" },
+  says: { is: KINDS["a text"], expected: "expected the text a model would answer" },
 };
 
 /**
@@ -93,7 +101,7 @@ const FIELDS: { readonly [field: string]: readonly [fits: (value: any) => boolea
  *
  * @throws {BadExample} that names the field and what would fit
  */
-function readExampleList(given: unknown, file: string): Example[] {
+export function readExampleList(given: unknown, file: string): Example[] {
   if (!Array.isArray(given)) {
     throw new BadExample([], "its examples are not a list: write one or more examples in a list");
   }
@@ -106,12 +114,12 @@ function readExample(given: unknown, i: number, file: string): Example {
     throw new BadExample([i], `example ${i + 1} is ${JSON.stringify(given)}: expected { event: { … }, expect: … }`);
   }
   for (const [field, value] of Object.entries(given)) {
-    const [fits, expected] = Object.hasOwn(FIELDS, field) ? FIELDS[field]! : [];
-    if (!fits) {
+    const { is, expected } = Object.hasOwn(FIELDS, field) ? FIELDS[field]! : {};
+    if (!is) {
       const why = `example ${i + 1} has a field '${field}': did you mean '${nearest(field, Object.keys(FIELDS))}'?`;
       throw new BadExample([i, field], why);
     }
-    if (value === undefined || fits(value)) continue;
+    if (value === undefined || is[0](value)) continue;
     throw new BadExample([i, field], `${field} of example ${i + 1} does not fit: ${expected}`);
   }
   const { name, event = {}, after = [], leaves, env = {}, given: before, fix, says } = given as HookExample;

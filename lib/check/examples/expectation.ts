@@ -1,6 +1,7 @@
 import type { Opinion } from "../../core/verdict.ts";
 import { runaway } from "../../regex/runaway.ts";
 import type { JsonObject } from "../../core/json.ts";
+import type { Schema } from "../../input/options.ts";
 
 /** Words that are looked for: `/force/i` is a regular expression, anything else a text that must be in there. */
 export type Words = string;
@@ -19,6 +20,35 @@ export interface Expected {
   /** Fields that the new subject must have; texts in it are compared as they are. */
   readonly value?: unknown;
 }
+
+/** What an example can expect, for editors. */
+export const EXPECTED_SCHEMA: Schema = {
+  anyOf: [
+    { enum: [...ACTIONS, null] },
+    {
+      type: "object",
+      properties: {
+        action: { enum: ACTIONS },
+        value: {},
+        ...{ reason: { type: "string" }, context: { type: "string" }, systemMessage: { type: "string" } },
+      },
+      required: ["action"],
+      additionalProperties: false,
+    },
+    {
+      type: "object",
+      properties: {
+        ...Object.fromEntries(
+          ACTIONS.map((action) => [action, { anyOf: [{ type: "string" }, { enum: [true, null] }] }]),
+        ),
+        modify: {},
+        ...{ context: { type: "string" }, systemMessage: { type: "string" } },
+      },
+      minProperties: 1,
+      additionalProperties: false,
+    },
+  ],
+};
 
 /** How a hook answered, as far as an example can tell. */
 export interface Answered {

@@ -38,12 +38,19 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const trusted = addToHooks(cwd, io, () => {
     writeFileSync(path, hook);
     if (hook.startsWith("#!")) chmodSync(path, 0o755);
-    writeFileSync(beside, examples);
+    writeFileSync(beside, schemaLine(cwd) + examples);
   });
   const wrote = [path, beside].map((one) => `hooks/${basename(one)}`);
   const next = trusted ? `next: crochet hooks test ${wrote[0]}\n` : UNTRUSTED;
   return { data: { wrote, trusted }, text: wrote.map((one) => `wrote ${one}\n`).join("") + next };
 });
+
+/** The line by which editors know what may stand in the file, if the project has the schema: in its packages, or in vendor/. */
+function schemaLine(cwd: string): string {
+  const places = ["node_modules", "vendor"].map((folder) => `${folder}/crochet/dist/schemas/examples.json`);
+  const found = places.find((path) => existsSync(join(cwd, path)));
+  return found === undefined ? "" : `# yaml-language-server: $schema=../${found}\n`;
+}
 
 function nameOf(file: string): FileName {
   try {
