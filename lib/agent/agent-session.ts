@@ -5,41 +5,29 @@ import type { openSession } from "./session.ts";
 import { shown } from "../core/shown.ts";
 import { checkOptions } from "../input/options.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
-import type { Lane } from "../log/lane.ts";
-import type { SessionRecord } from "../replay/people.ts";
-import type { TapeSession } from "../replay/tape-session.ts";
-import type { SessionStore } from "../transcript/memory-store.ts";
 import { type About, changesSince, type Transcript } from "../transcript/store.ts";
 import { beginName, beginRun, lastResult, notBegun } from "./begin.ts";
-import type { SessionEngine } from "./engine.ts";
-import type { SessionLog } from "./session-log.ts";
 import type { AgentSession } from "./options.ts";
 import { ASK_OPTIONS, type AskOptions, checkAsks } from "./params.ts";
 import type { Past } from "./session-past.ts";
+import type { SessionPlace } from "./session-place.ts";
 import type { Keeper } from "./persist.ts";
 import { runBelow } from "./spawn.ts";
 
 /** What a session of an agent is made of, once all of it is there. */
-export interface SessionParts {
+export interface SessionParts
+  extends Pick<SessionPlace, "store" | "engine" | "tape" | "logged" | "record" | "lane" | "signals"> {
   readonly spec: AgentSpec;
   readonly state: SessionState;
   readonly session: ReturnType<typeof openSession>;
-  readonly store: SessionStore;
   readonly keep: Keeper;
   /** What its transcript says of it: the first prompt is added when it comes. */
   readonly about: { -readonly [K in keyof About]: About[K] };
   readonly past: Past | undefined;
   /** Its own transcript, if it continues one. */
   readonly stored: Transcript | undefined;
-  readonly engine: SessionEngine | undefined;
   readonly gate: PermissionGate | undefined;
-  readonly tape: TapeSession | undefined;
-  readonly logged: SessionLog | undefined;
-  readonly record: SessionRecord | undefined;
-  readonly lane: Lane | undefined;
   readonly hasModel: boolean;
-  /** Whatever ends all its runs. */
-  readonly signals: readonly AbortSignal[];
   /** What a prompt asks of the model, with what it says itself. */
   readonly asking: (own: AskOptions) => Promise<ModelParams>;
   /** Called with each prompt's id, which hooks outside this process get too. */
@@ -106,7 +94,7 @@ export function agentSession(parts: SessionParts): AgentSession {
         ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
       });
       lastStop = result.stop;
-      if (tape && result.stop === "aborted") tape.recording.isInterrupted = true;
+      if (tape && result.stop === "aborted") tape.isInterrupted = true;
       // It has not ended: it continues once its engine works again.
       if (engine?.failure) return result;
       try {

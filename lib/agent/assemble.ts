@@ -185,7 +185,7 @@ async function openTools(
   const asker = await askerFor(own.asker, record?.answers);
   if (asker) toolState.set(ASKER, asker);
   if (record && (!tape || tape.recordsTools)) toolState.set(HAS_READ, record.hasRead);
-  if (tape?.project !== undefined) toolState.set(PROJECT, tape.project);
+  if (tape?.options.project !== undefined) toolState.set(PROJECT, tape.options.project);
   if (gate) toolState.set(PLAN_MODE, gate.plan).set(HIDES, gate.hides);
   if (sandbox) toolState.set(SANDBOX, sandbox);
   if (past && !engine && hadShell(past.messages)) toolState.set(HAD_SHELL, true);
@@ -286,35 +286,21 @@ type Kept = Awaited<ReturnType<typeof openState>>;
 
 /** The session as its caller has it. */
 function openAgent(
-  { engine, tape, logged, record, lane, store, signals }: SessionPlace,
+  place: SessionPlace,
   past: Past | undefined,
   { asking }: Chosen,
-  { spec, state, keep, about, stored, gate, hooks, bus, closeTools, instructions }: SpecParts & Kept & {
-    readonly spec: AgentSpec;
-  },
+  { hooks, bus, closeTools, instructions, ...made }: SpecParts & Kept & { readonly spec: AgentSpec },
 ): AgentSession {
+  const { tape, logged, store } = place;
   if (tape) tape.isWatched = bus.isWatched;
   const source = past ? (past.forked ? "fork" : "resume") : "startup";
-  const session = openSession(spec, state, { source, instructions });
+  const session = openSession(made.spec, made.state, { source, instructions });
   return agentSession({
-    ...{
-      spec,
-      state,
-      session,
-      store,
-      keep,
-      about,
-      past,
-      stored,
-      engine,
-      gate,
-      tape,
-      logged,
-      record,
-      lane,
-      signals,
-      asking,
-    },
+    ...place,
+    ...made,
+    past,
+    session,
+    asking,
     hasModel: hooks.hasModel,
     onPrompt: (id) => hooks.current.promptId = id,
     release: async (stop) => {

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { isBlank, type Prompt, promptText } from "../core/messages.ts";
 import type { ModelParams } from "../core/model.ts";
 import type { SessionState } from "../core/run.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { logsDir, stateDir } from "../files/state-dir.ts";
+import { scriptOf } from "../runtime/importing.ts";
 import { crochetVersion, runtimeVersion } from "../runtime/version.ts";
 import type { AnswerFact, LogEntry } from "../log/entry.ts";
 import { plain } from "../log/hook-step.ts";
@@ -60,16 +60,12 @@ function folderOf({ from }: AgentOptions, { log, durable, from: own }: RunOption
   return isLogged ? logsDir(cwd, process.env, true) : undefined;
 }
 
-function scriptOf(from: string): string {
-  return from.startsWith("file:") ? fileURLToPath(from) : from;
-}
-
 /** Whether an agent is made in the script that a person runs; a test is not one. */
 function isMain(from: string | undefined): boolean {
   const [, script] = process.argv;
   if (!from?.startsWith("file:") || script === undefined || process.env.NODE_ENV === "test") return false;
   try {
-    return !/[._]test\.\w+$/.test(script) && realpathSync(fileURLToPath(from)) === realpathSync(script);
+    return !/[._]test\.\w+$/.test(script) && realpathSync(scriptOf(from)) === realpathSync(script);
   } catch {
     return false;
   }

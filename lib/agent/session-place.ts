@@ -11,7 +11,7 @@ import { engineOf } from "./engine.ts";
 import type { SessionLog } from "./session-log.ts";
 import type { SessionRecord } from "../replay/people.ts";
 import type { Output } from "./typed-output.ts";
-import { isOfEnvironment, tapeFor } from "./session-tape.ts";
+import { tapeFor } from "./session-tape.ts";
 
 /** An agent's options, checked. */
 export interface CheckedOptions {
@@ -75,7 +75,7 @@ async function storeFor(
     throw new TypeError("Cannot run on an engine with a store that has no 'append': use jsonlStore or sqliteStore");
   }
   if (!tape?.isOffline || (tape.faults && own.store)) return kept;
-  if (!isOfEnvironment(tape)) return own.resume === undefined ? sessionStore(memoryStore()) : kept;
+  if (!tape.isOfEnvironment) return own.resume === undefined ? sessionStore(memoryStore()) : kept;
   return own.resume === undefined || await replayed.load(own.resume) ? replayed : kept;
 }
 

@@ -22,16 +22,14 @@ export async function tapeFor(
   const options = given && by === "environment" ? nextTape(given) : given;
   const open = async (options: TapeOptions) => {
     const tape = await openTape(options, cwd);
-    if (by === "environment") ofEnvironment.add(tape);
+    tape.isOfEnvironment = by === "environment";
     return tape;
   };
   if (options?.mode !== "record" && options?.mode !== "update") return options && await open(options);
   const { recordedFrom } = await import("../replay/record/keep-files.ts");
   const recorded = recordedFrom(options, from, cwd, by);
   try {
-    const tape = await open(recorded);
-    if (recorded.workspace) leftOut.set(tape, recorded.workspace.leftOut ?? []);
-    return tape;
+    return await open(recorded);
   } catch (error) {
     recorded.workspace?.drop();
     throw error;
@@ -135,17 +133,6 @@ let loaded:
   | undefined;
 let people: Promise<typeof import("../replay/people.ts")> | undefined;
 
-/** What is left out of the workspace that is kept with a tape. */
-const leftOut = new WeakMap<TapeSession, readonly { readonly path: string; readonly why: string }[]>();
-
-/** Tapes that the environment names. */
-const ofEnvironment = new WeakSet<TapeSession>();
-
-/** Whether a tape is for a run as it always is, in its own directory: the environment names it. */
-export function isOfEnvironment(tape: TapeSession): boolean {
-  return ofEnvironment.has(tape);
-}
-
 /** Ends a tape with its session. Errors are reported as warnings; the Result stays. */
 export async function closeTape(
   tape: TapeSession,
@@ -153,14 +140,15 @@ export async function closeTape(
   onWarning: (message: string) => void,
 ): Promise<void> {
   // A script that does not know of the tape listens to no warnings; the user who set the variable sees what it prints.
-  const warn = isOfEnvironment(tape) && !tape.isWatched
+  const warn = tape.isOfEnvironment && !tape.isWatched
     ? (message: string) => console.error(`crochet: ${message}`)
     : onWarning;
+  const { workspace, onError, onReport } = tape.options;
   let report: DriftReport;
   try {
     report = await tape.close(stop);
   } catch (error) {
-    if (!tape.failed(error)) warn((error as Error).message);
+    (onError ?? ((one: unknown) => warn((one as Error).message)))(error);
     return;
   }
   const changed = [...tape.seen.fields].join(", ");
@@ -168,18 +156,17 @@ export async function closeTape(
     const why = `The model's middleware or headers change ${changed}, which only a replay with --wire compares`;
     warn(`${why}: set that by the agent's options or its params instead`);
   }
-  const left = leftOut.get(tape);
-  for (const { path, why } of left ?? []) warn(`${path} is not kept with the fixture: ${why}`);
-  if (left) {
+  for (const { path, why } of workspace?.leftOut ?? []) warn(`${path} is not kept with the fixture: ${why}`);
+  if (workspace) {
     const { gitIgnored } = await import("../replay/record/keep-files.ts");
     const ignored = gitIgnored(report.tape, process.cwd());
     if (ignored !== undefined) warn(ignored);
   }
-  if (report.ok || tape.isReported) return;
+  if (report.ok || onReport) return;
   // What did not come to its end has not drifted.
   if (stop === "aborted" && report.divergences.length + report.tools.length === 0) return;
   const { PLAIN, reportLines } = await import("../replay/drift/drift-report.ts");
   // A script may ask something else by now, or export no agent: only who runs it can renew its tape.
-  const renew = isOfEnvironment(tape) ? "CROCHET_TAPE_MODE=update" : undefined;
+  const renew = tape.isOfEnvironment ? "CROCHET_TAPE_MODE=update" : undefined;
   warn(`Tape ${report.tape}: ${reportLines(report, PLAIN, renew).join("\n")}`);
 }

@@ -7,8 +7,10 @@ import type { PartlyUsed } from "../core/reply.ts";
 import type { Interceptor, LateWords, Reports, Run } from "../core/run.ts";
 import { type ToolEnd, ToolError, type ToolRun } from "../core/tool.ts";
 import type { RunEvent } from "../core/run-events.ts";
-import { asError, thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/thrown.ts";
+import type { CallError } from "../log/entry.ts";
 import { askedHooks, hookName, recalledHooks, worksOn } from "../log/hook-step.ts";
+import { errorOf } from "../log/stream.ts";
 import { withMark } from "../log/tool-step.ts";
 import type { Inbox } from "../tools/inbox.ts";
 import type { Spawned, SpawnRequest, ToolContext } from "../tools/tool-context.ts";
@@ -32,17 +34,10 @@ export function stepsOn(engine: Engine, inner: Interceptor = {}): Interceptor {
 }
 
 /** How one attempt ended; a failure is a result like another, or a run that is run again would make the call again. */
-type Attempted = { readonly reply: Reply } | { readonly failed: Failure };
-
-interface Failure {
-  readonly name: string;
-  readonly message: string;
-  readonly code?: string;
-  readonly retryable?: boolean;
-  readonly retryAfter?: number;
-  /** What had come of the reply. */
-  readonly used?: PartlyUsed;
-}
+type Attempted =
+  | { readonly reply: Reply }
+  /** With what had come of the reply. */
+  | { readonly failed: CallError & { readonly used?: PartlyUsed } };
 
 /** One attempt to get a reply. What streams is emitted as it arrives; a reply from the journal is emitted in one piece. */
 async function modelStep(
@@ -60,30 +55,19 @@ async function modelStep(
     } catch (error) {
       // An interrupt ends the run now: how the call ended is not known.
       if (run.signal.aborted) throw error;
-      return { failed: { ...failureOf(error), ...(partial.usage && { used: partial }) } };
+      return { failed: { ...errorOf(error), ...(partial.usage && { used: partial }) } };
     }
   });
   if ("failed" in attempted) {
-    Object.assign(partial, attempted.failed.used);
-    throw revived(attempted.failed);
+    const { message, used, ...about } = attempted.failed;
+    Object.assign(partial, used);
+    throw new ModelError(message, about);
   }
   const { reply } = attempted;
   for (const block of streamed ? [] : reply.message.content) {
     if (block.type === "text") run.emit({ type: "text", text: (block as TextBlock).text });
   }
   return reply;
-}
-
-function failureOf(error: unknown): Failure {
-  const { name, message } = asError(error);
-  if (!(error instanceof ModelError)) return { name, message };
-  const { code, retryable, retryAfter } = error;
-  return { name, message, code, retryable, ...(retryAfter !== undefined && { retryAfter }) };
-}
-
-function revived({ name, message, code, retryable = false, retryAfter }: Failure): Error {
-  if (code === undefined) return Object.assign(new Error(message), { name });
-  return new ModelError(message, { code, retryable, ...(retryAfter !== undefined && { retryAfter }) });
 }
 
 /** Runs that have hooks which still work in the background. */

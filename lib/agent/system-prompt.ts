@@ -5,7 +5,6 @@ import type { AgentSpec } from "../core/run.ts";
 import type { SessionRecord } from "../replay/people.ts";
 import type { TapeSession } from "../replay/tape-session.ts";
 import { BUILT_IN } from "../runtime/importing.ts";
-import { isOfEnvironment } from "./session-tape.ts";
 
 /** What a system prompt is made of: the agent's own text, and what is found in its directory. */
 interface PromptBasis {
@@ -94,11 +93,11 @@ async function memoryOf(
   );
   const names = memory === true ? MEMORY_FILES : memory;
   const recorded = tape?.program?.tape;
-  const isInPlace = tape !== undefined && isOfEnvironment(tape);
+  const isInPlace = tape?.isOfEnvironment === true;
   const isRepeated = own.memory !== undefined || isInPlace;
   const isRetold = recorded?.header.tools ? tape!.isOffline : !isRepeated;
   const onTape = isRetold ? recorded?.memory?.memory : undefined;
-  const project = tape?.project ?? (isInPlace ? cwd : undefined);
+  const project = tape?.options.project ?? (isInPlace ? cwd : undefined);
   const refused: string[] = [];
   const all = onTape === undefined ? findMemory(cwd, names, project, (why) => refused.push(why)) : [];
   const files = all.filter(({ text }) => text.trim() !== "");

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, lstatSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../agent/options.ts";
 import { isInside } from "../files/confine.ts";
@@ -184,28 +184,6 @@ export function folderFor(name: string, io: Io): string {
   return folder;
 }
 
-/** @throws {Error} if something else is at its path. Nothing is made to find out: others may record beside. */
-function expectFolder(folder: string): void {
-  checkWritable(fixtureAt(folder).tape);
-  let above = folder;
-  while (!isThere(above)) above = dirname(above);
-  try {
-    if (!statSync(above).isDirectory()) throw new Error(`${above} is not a folder`);
-    accessSync(above, constants.W_OK);
-  } catch (error) {
-    throw new Error(`Cannot make ${folder} as ${(error as Error).message}: look at what is in its place`);
-  }
-}
-
-/** Whether anything has this name, also a link that leads nowhere. */
-function isThere(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false; // something above it is not a folder
-  }
-}
-
 /** What a recorded run works on. */
 interface RecordedRun {
   readonly workspace: string;
@@ -229,7 +207,7 @@ async function recordInto(
 ): Promise<FixtureRun> {
   const keeps = tools !== true && fixtureAt(folder).files === undefined && script !== join(folder, "agent.ts");
   const ran = [...(script === undefined ? [] : [script, join(dirname(script), "hooks")]), ...persona];
-  expectFolder(folder);
+  checkWritable(fixtureAt(folder).tape);
   return await inScratch(undefined, async (draft) => {
     for (const { path, why } of keeps ? keepFiles(workspace, draft, ran) : []) {
       io.err(`${path} is not kept with the fixture: ${why}\n`);

@@ -46,7 +46,7 @@ export class LogLane extends Lane {
     super(name, clock, name === MAIN ? past?.left?.taken : []);
     this.#session = session;
     if (past?.isCopied && !live) {
-      for (const fact of known.facts.filter(({ step }) => step >= known.from)) log.line(fact);
+      for (const fact of known.facts.filter(({ step }) => step === known.from)) log.line(fact);
     }
   }
 

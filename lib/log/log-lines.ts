@@ -1,5 +1,5 @@
 import { replyFrom } from "../core/reply.ts";
-import { contentText, isToolResult, isToolUse, type Json, type Message, textOf } from "../core/messages.ts";
+import { contentText, isToolResult, isToolUse, type Json, type Message } from "../core/messages.ts";
 import type { ModelRequest, Reply } from "../core/model.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { isSame } from "../replay/canonical.ts";
@@ -141,11 +141,6 @@ export class LogLines {
       ...(!isKnown && { content }),
       ...(!isTold && response !== undefined && { response }),
     } as LoggedEvent;
-  }
-
-  /** Whether the words a run ended with are those of its last reply. */
-  isLastReply(lane: string, text: string): boolean {
-    return text === textOf(this.conversation(lane).findLast(({ role }) => role === "assistant"));
   }
 }
 

@@ -3,7 +3,7 @@ import { type Mask, mask } from "../replay/redact/mask.ts";
 import { placer, placesHere } from "../replay/redact/places.ts";
 import { type Redactor, redactor } from "../replay/redact/redact.ts";
 import { withOtherTexts } from "../replay/tape-tools.ts";
-import { sourceOf } from "../replay/record/recorded-tape.ts";
+import { sourceOf } from "../replay/record/seen-wire.ts";
 import type { Call, Tape } from "../replay/tape.ts";
 import type { Header } from "./entry.ts";
 import type { Log } from "./read-log.ts";

@@ -11,6 +11,7 @@ import { MAIN, tapeOf } from "../replay/tape.ts";
 import { readLineLog } from "../transcript/line-log.ts";
 import type { Entry as Said } from "../transcript/store.ts";
 import { hookEvents, hooksSaid } from "./hook-step.ts";
+import { Conversation, later, once } from "./lazily.ts";
 import { AS_IT_BEGAN } from "./log-lines.ts";
 import {
   type CallFact,
@@ -24,32 +25,6 @@ import {
 import type { RolloutLine } from "../transcript/rollout.ts";
 
 export const LOG_VERSION = 2;
-
-/** Messages that are made when somebody looks at them: most readers want few. */
-class Conversation {
-  readonly #make: (() => Message)[];
-  readonly #made: Message[] = [];
-
-  constructor(make: (() => Message)[] = []) {
-    this.#make = make;
-  }
-
-  get length(): number {
-    return this.#make.length;
-  }
-
-  /** This with a message at an index; the same one, unless another stood there. */
-  with(index: number, message: () => Message): Conversation {
-    if (index < this.length) return new Conversation(this.#make.with(index, message));
-    this.#make.push(message);
-    return this;
-  }
-
-  slice(from: number, to: number): Message[] {
-    for (let i = this.#made.length; i < to; i++) this.#made.push(this.#make[i]!());
-    return this.#made.slice(from, to);
-  }
-}
 
 /** What is kept of one agent while its log is read. */
 interface Speaker {
@@ -365,16 +340,6 @@ export function isWhole({ attempts, error }: Call): boolean {
 
 function replyOf(list: NonNullable<EntryOf<"events">["list"]>): Reply {
   return replyFrom(seamEvents(unpackEvents({ list: joined(list) })).events, () => {});
-}
-
-/** Adds what is made when somebody first looks at it: all requests of a log are quadratic. */
-function later<T extends object, K extends string, V>(to: T, key: K, make: () => V): T & { readonly [key in K]: V } {
-  return Object.defineProperty(to, key, { get: once(make), enumerable: true }) as T & { readonly [key in K]: V };
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
 }
 
 type Heard = () => Anonymous<RunEvent> | readonly Anonymous<RunEvent>[];

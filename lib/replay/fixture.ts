@@ -54,6 +54,12 @@ export function fixtureProject(folder: string): string {
   return dirname(real);
 }
 
+/** How a tape names a project that is not its fixture's own. */
+export function projectOnTape(folder: string, project: string): { readonly project?: string } {
+  const real = realOr(project);
+  return real === fixtureProject(folder) ? {} : { project: relative(realOr(folder), real) };
+}
+
 /** The project whose memory files and agents a fixture has: its own, or the folder of it that was recorded in; else none. */
 export function programFolder(folder: string, recorded: string | undefined): string | undefined {
   const project = fixtureProject(folder);

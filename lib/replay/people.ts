@@ -14,19 +14,19 @@ export const IS_REFUSED =
 
 /** The refusals of one lane. What the agent's own rules refuse they refuse again: only what others refused is on the tape. */
 export function laneRefusals(session: TapeSession, lane: string, isLive: () => boolean) {
-  const { recording, program } = session;
+  const { program } = session;
   /** What the model read about calls that were refused here, as the tape would have it. */
   const shown = new Set<unknown>();
   return {
     note(refused: string, { words, by }: Refusal): void {
       if (session.replays) shown.add(session.mask.on(words));
-      if (session.isRuled) recording.line({ refused, lane, words, by });
+      if (session.isRuled) session.line({ refused, lane, words, by });
     },
     recall(toolUseId: string): Refusal | undefined {
       const fact = program?.tape.refusals?.find((one) => one.lane === lane && one.refused === toolUseId);
       if (!fact || isLive()) return undefined;
       const here = session.mask.off(fact);
-      recording.line(here);
+      session.line(here);
       return { words: here.words, reason: here.words, by: here.by };
     },
     /** Whether this is what the model read about a call that was refused here. */

@@ -107,14 +107,14 @@ export async function runOnTape(
       run.results.push(await session.prompt(next.text));
     }
   } catch (error) {
-    if (tape) tape.recording.isInterrupted = true; // half a conversation is not kept
+    if (tape) tape.isInterrupted = true; // half a conversation is not kept
     throw error;
   } finally {
     await session.close();
   }
 
   async function nextOf(): Promise<Said | undefined> {
-    const isLive = user && (prompts.length === 0 || (tape?.recording.calls.length ?? 0) > 0);
+    const isLive = user && (prompts.length === 0 || (tape?.calls.length ?? 0) > 0);
     if (!isLive) {
       for (const call of tape?.program?.tape.calls ?? []) {
         // What it said before stays on the tape: this many messages led to this prompt.

@@ -1,4 +1,4 @@
-import { connectionError } from "../anthropic/anthropic-model.ts";
+import { type AnthropicOptions, connectionError, offlineWire, type Wire } from "../anthropic/anthropic-model.ts";
 import type { Middleware } from "../http/middleware.ts";
 import type { LaneClock } from "./tape-clock.ts";
 import { cut, frameOf } from "./frames.ts";
@@ -118,4 +118,15 @@ function bodyOf(
       controller.error(attempt.ended === "cut" ? new Error(attempt.why) : failureOf(call, attempt));
     },
   }, { highWaterMark: 0 });
+}
+
+const wires = new WeakMap<AnthropicOptions, Map<string, Wire>>();
+
+/** One client for all replays that go to the same place in the same way. */
+export function sharedWire(options: AnthropicOptions, url = ""): Wire {
+  const known = wires.get(options) ?? new Map<string, Wire>();
+  wires.set(options, known);
+  const wire = known.get(url) ?? offlineWire({ ...options, ...(url !== "" && { baseURL: url }) });
+  known.set(url, wire);
+  return wire;
 }

@@ -4,6 +4,7 @@ import { parsed } from "../core/json.ts";
 import type { LaneClock } from "./tape-clock.ts";
 import { runDelta, withText } from "../log/call-lines.ts";
 import { eventsOf } from "./recorded-reply.ts";
+import { namesPlace } from "./redact/places.ts";
 import type { Attempt, Call } from "./tape.ts";
 
 /** What an agent is given for a call: the events of its last attempt, and what it is thrown after them. */
@@ -36,7 +37,7 @@ export function tookUp({ waited = 0, took, ended }: Attempt): number {
 }
 
 /** The same answer with the pieces of each block put together: it comes to the same, in fewer events. */
-export function inOnePiece(answer: TapeAnswer): TapeAnswer {
+function inOnePiece(answer: TapeAnswer): TapeAnswer {
   const events: ModelEvent[] = [];
   let last: ReturnType<typeof runDelta>;
   for (const event of answer.events) {
@@ -51,6 +52,25 @@ export function inOnePiece(answer: TapeAnswer): TapeAnswer {
     }
   }
   return { ...answer, events };
+}
+
+const [whole, quiet] = [new WeakMap<Call, TapeAnswer>(), new WeakMap<Call, TapeAnswer>()];
+
+/** The answer to a call that is the same on every machine, made once; in one piece if no listener sees it stream. */
+export function sharedAnswer(call: Call, isWatched: boolean): TapeAnswer {
+  const known = isWatched ? whole : quiet;
+  let answer = known.get(call);
+  if (!answer) known.set(call, answer = isWatched ? answerOf(call) : inOnePiece(answerOf(call)));
+  return answer;
+}
+
+const placed = new WeakMap<Call, boolean>();
+
+/** Whether places of this machine are put into what a call is answered with. */
+export function namesPlaces(call: Call): boolean {
+  let has = placed.get(call);
+  if (has === undefined) placed.set(call, has = namesPlace(JSON.stringify([call.attempts, call.error])));
+  return has;
 }
 
 function thrown({ id, error }: Call): ModelError {

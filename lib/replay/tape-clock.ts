@@ -18,7 +18,7 @@ interface LaneClockOptions {
   readonly from?: number;
   /** Whether time that passed since it was recorded is left out, once it goes live. @default true */
   readonly lags?: boolean;
-  /** Called with each fact as it becomes known. */
+  /** Called with what it says in each step it comes to, also if that was recorded. */
   readonly noted?: (fact: ClockFact) => void;
 }
 
@@ -28,14 +28,12 @@ interface LaneClockOptions {
  */
 export class LaneClock implements Clock {
   readonly #options: LaneClockOptions;
+  readonly #recorded: ReadonlyMap<number, ClockFact>;
   #times: Map<number, number>;
-  readonly #noted: ClockFact[] = [];
   /** What was spent when its agent looked, by step. */
   readonly #spent: Map<number, Pick<Spent, "tokens" | "dollars">>;
   readonly #sleepers = new Set<{ readonly until: number; readonly wake: () => void }>();
   #live = false;
-  /** The step in which it went live. */
-  #liveAt: number | undefined;
   #step = 0;
   /** How often each has drawn in this step. */
   #drawn = new Map<string, number>();
@@ -49,26 +47,16 @@ export class LaneClock implements Clock {
   constructor(options: LaneClockOptions) {
     this.#options = options;
     this.#step = options.from ?? 0;
-    this.#times = new Map(options.recorded?.map(({ step, now }) => [step, now]));
+    const { recorded = [] } = options;
+    this.#recorded = new Map(recorded.map((fact) => [fact.step, fact]));
+    this.#times = new Map(recorded.map(({ step, now }) => [step, now]));
     this.#spent = new Map(
-      options.recorded?.flatMap(({ step, spent }) => spent ? [[step, { dollars: undefined, ...spent }]] : []),
+      recorded.flatMap(({ step, spent }) => spent ? [[step, { dollars: undefined, ...spent }]] : []),
     );
     if (options.live) {
       this.#lag = options.above?.lag ?? 0;
       this.goLive();
     } else this.#time = this.#times.get(this.#step) ?? 0; // alarms of an agent count from when it began
-  }
-
-  /** What the clock said, for the tape: recorded steps that were reached, and new ones. */
-  get facts(): readonly ClockFact[] {
-    const last = this.#liveAt ?? this.#step;
-    const kept = (this.#options.recorded ?? []).filter(({ step }) => step <= last);
-    return [...kept, ...this.#noted].map((fact) => {
-      const spent = this.#spent.get(fact.step);
-      return spent
-        ? { ...fact, spent: { tokens: spent.tokens, ...(spent.dollars !== undefined && { dollars: spent.dollars }) } }
-        : fact;
-    });
   }
 
   get isLive(): boolean {
@@ -85,7 +73,6 @@ export class LaneClock implements Clock {
     const { live, lags = true } = this.#options;
     if (!live && lags) this.#lag = Math.max(0, this.#real() - this.#time);
     this.#live = true;
-    this.#liveAt = this.#step;
     for (const known of [this.#times, this.#spent]) {
       for (const step of known.keys()) if (step > this.#step) known.delete(step);
     }
@@ -97,21 +84,18 @@ export class LaneClock implements Clock {
   nextStep(): void {
     this.#step++;
     this.#drawn = new Map();
-    if (this.#live) this.#begin();
-    else this.advance(this.#times.get(this.#step) ?? 0);
+    if (this.#live) return this.#begin();
+    const known = this.#recorded.get(this.#step);
+    if (known) this.#options.noted?.(known);
+    this.advance(this.#times.get(this.#step) ?? 0);
   }
 
   #begin(): void {
-    const { lane: clock } = this.#options;
+    const { lane: clock, noted } = this.#options;
     if (this.#times.has(this.#step)) return;
     const now = this.elapsed();
     this.#times.set(this.#step, now);
-    this.#note({ clock, step: this.#step, now });
-  }
-
-  #note(fact: ClockFact): void {
-    if (this.#options.noted) this.#options.noted(fact);
-    else this.#noted.push(fact);
+    noted?.({ clock, step: this.#step, now });
   }
 
   /** Milliseconds since the tape began. */

@@ -6,16 +6,17 @@ import type { Folded } from "../core/fold.ts";
 import type { AgentSpec, Interceptor } from "../core/run.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
-import { type Difference, differs, explain } from "./drift/difference.ts";
+import { type Difference, explain } from "./drift/difference.ts";
 import { LaneClock } from "./tape-clock.ts";
 import type { Divergence, ToolDrift } from "./drift/drift.ts";
-import type { LogEntry, SaidFact } from "../log/entry.ts";
+import { hookDrift } from "./drift/hook-drift.ts";
+import type { ClockFact, LogEntry, SaidFact } from "../log/entry.ts";
 import { hooksSaid, type HookStep, hookStep } from "../log/hook-step.ts";
 import { Lane } from "../log/lane.ts";
 import type { ToolSteps } from "../log/tool-step.ts";
 import { LaneMatcher } from "./match-call.ts";
 import { IS_REFUSED, laneRefusals } from "./people.ts";
-import { failing, ROUNDED, SeamAnswer } from "./tape-answer.ts";
+import { failing, namesPlaces, ROUNDED, SeamAnswer } from "./tape-answer.ts";
 import { type Call, fromModel } from "./tape.ts";
 import type { TapeSession } from "./tape-session.ts";
 import { TapeTools, Verification } from "./tape-tools.ts";
@@ -41,7 +42,12 @@ export class TapeLane extends Lane {
     // What an agent starts that has left its tape was never recorded.
     const live = !replays || (above !== undefined && above.clock.isLive);
     const recorded = live ? [] : program!.tape.clocks.filter((fact) => fact.clock === name);
-    super(name, new LaneClock({ lane: name, epoch, seed, live, recorded, ...(above && { above: above.clock }) }));
+    const noted = (fact: ClockFact) => session.line(fact);
+    super(
+      name,
+      new LaneClock({ lane: name, epoch, seed, live, recorded, noted, ...(above && { above: above.clock }) }),
+    );
+    for (const fact of recorded) if (fact.step === 0) noted(fact);
     this.#session = session;
     this.#above = above;
     this.#isLeft = isLeft || (above !== undefined && above.#isLeft);
@@ -55,7 +61,7 @@ export class TapeLane extends Lane {
   }
 
   protected line(entry: LogEntry): void {
-    this.#session.recording.line(entry);
+    this.#session.line(entry);
   }
 
   protected wanted(inbox: string, look: number): readonly string[] | undefined {
@@ -104,15 +110,8 @@ export class TapeLane extends Lane {
     const at = { lane: this.name, step, event, ...(about !== undefined && { about }) };
     if (this.#notesHooks && said.length > 0) this.line({ said, ...at });
     if (!this.#said || !this.#isReplayed) return folded;
-    // What says nothing has no line.
-    const fact = this.#said.find((one) => one.step === step && one.event === event && one.about === about);
-    const [was, now] = [fact?.said ?? [], this.#session.mask.on(said)];
-    for (const { hook } of [...was, ...now]) {
-      const [before, is] = [was, now].map((all) => all.find((one) => one.hook === hook));
-      if (differs(before, is, "") === undefined) continue;
-      this.#session.hookDrifts.push({ lane: this.name, event, hook, fact, was: before, is });
-      break;
-    }
+    const drift = hookDrift(at, this.#session.mask.on(said), this.#said);
+    if (drift) this.#session.hookDrifts.push(drift);
     return folded;
   }
 
@@ -200,11 +199,12 @@ export class TapeLane extends Lane {
     const session = this.#session;
     const { options } = wireOf(real.named?.(request.model) ?? real) ?? NO_WIRE;
     let asksAnew = false;
-    const middleware = session.parts.wire!.serveAttempts(call, {
-      mask: session.restores(call) || session.toTape ? session.mask : undefined,
+    const { serveAttempts, sharedWire } = session.parts.wire!;
+    const middleware = serveAttempts(call, {
+      mask: namesPlaces(call) || session.toTape ? session.mask : undefined,
       normalise: session.program!.normalise,
       clock: this.clock,
-      cutAt: session.cutAt ?? (session.isWatched ? undefined : WHOLE),
+      cutAt: session.options.cutAt ?? (session.isWatched ? undefined : WHOLE),
       diverged: (difference) => {
         asksAnew = !session.isOffline;
         session.served.calls.delete(call);
@@ -212,7 +212,7 @@ export class TapeLane extends Lane {
       },
     });
     try {
-      yield* session.wireFor(options).call(request, signal, [middleware]);
+      yield* sharedWire(options, session.program!.tape.header.url).call(request, signal, [middleware]);
     } catch (error) {
       if (!asksAnew) throw error;
     } finally {
@@ -229,7 +229,7 @@ export class TapeLane extends Lane {
       lane: this.name,
       at: this.clock.elapsed(),
       facts: this.#session.seen,
-      note: (live) => this.#session.recording.calls.push(live),
+      note: (live) => this.#session.calls.push(live),
       ended: () => this.clock.nextStep(),
     });
   }

@@ -52,7 +52,7 @@ export class TapeTools implements ToolSteps {
       if (this.#isFor(fact, input)) {
         // What follows may build on what the tool does; a tape is renewed from its first difference on, not from here.
         await reallyRun(tool, input, context);
-        session.recording.line(withOtherTexts(fact, session.mask.off));
+        session.line(withOtherTexts(fact, session.mask.off));
         return output(session.mask.off(fact.result));
       }
     }
@@ -106,15 +106,15 @@ export class TapeTools implements ToolSteps {
 
   /** One that starts agents is not noted: they have lanes of their own, so it runs again on replay. */
   begins({ name, effect }: Tool, given: unknown): BegunCall | undefined {
-    const { recording, root } = this.#session;
-    if (!keepsResult(this.#session.records, name)) return undefined;
+    const session = this.#session;
+    if (!keepsResult(session.records, name)) return undefined;
     const input = plainJson(given);
-    const before = effect === "write" ? snapshot(root) : undefined;
+    const before = effect === "write" ? snapshot(session.root) : undefined;
     return {
       note: ({ spawned, ...fact }) => {
         if (spawned) return;
-        const files = before ? changesSince(root, before) : {};
-        recording.line({ ...fact, input, ...(Object.keys(files).length > 0 && { files }) });
+        const files = before ? changesSince(session.root, before) : {};
+        session.line({ ...fact, input, ...(Object.keys(files).length > 0 && { files }) });
       },
     };
   }

@@ -76,7 +76,8 @@ export function tapeOf(header: Header, calls: readonly Call[], lines: TapeLines)
     ...(prompt.some(({ resumed }) => resumed) && { resumed: prompt.map(({ resumed = null }) => resumed) }),
     calls,
     tools: tool,
-    clocks: clock,
+    // What was spent in a step becomes known after it began.
+    clocks: [...new Map(clock.map((fact) => [`${fact.clock} ${fact.step}`, fact])).values()],
     inboxes: inbox,
     ...(refused.length > 0 && { refusals: refused }),
     ...(asked.length > 0 && { answers: asked }),

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, mkdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Json, Message } from "../core/messages.ts";
 import { blobsOf, holdsBlob, toBlobs } from "./_blobs.ts";
@@ -52,18 +52,30 @@ function prepare(folder: string): void {
 }
 
 /**
- * Asked before a model is paid: what it said could not be kept.
+ * Asked before a model is paid: what it said could not be kept. Nothing is made to find out: others may record beside.
  *
  * @throws {Error} if a tape cannot be written at the path
  */
 export function checkWritable(path: string): void {
   let folder = dirname(path);
-  while (!existsSync(folder)) folder = dirname(folder);
+  while (!isNamed(folder)) folder = dirname(folder);
+  if (!existsSync(folder)) {
+    throw new Error(`Cannot write tape ${path} as ${folder} is a link that leads nowhere: remove it`);
+  }
   if (!statSync(folder).isDirectory()) throw new Error(`Cannot write tape ${path} as ${folder} is not a folder`);
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch {
     throw new Error(`Cannot write tape ${path} as ${folder} may not be written to: look at its owner and mode`);
+  }
+}
+
+/** Whether anything has this name, also a link that leads nowhere. */
+function isNamed(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false; // something above it is not a folder
   }
 }
 

@@ -77,6 +77,11 @@ export function fileUrl(path: string): string {
   return PLAIN.test(path) ? `file://${path}` : process.getBuiltinModule("node:url").pathToFileURL(path).href;
 }
 
+/** The script an agent was made in, as a path. */
+export function scriptOf(from: string): string {
+  return from.startsWith("file:") ? process.getBuiltinModule("node:url").fileURLToPath(from) : from;
+}
+
 /** Why a module could not be imported, in one line. */
 export interface ImportProblem {
   readonly words: string;

@@ -7,7 +7,7 @@ import type { Cuts } from "../replay/frames.ts";
 import type { DriftReport } from "../replay/drift/drift.ts";
 import { findFixture, type Fixture, fixtureProject } from "../replay/fixture.ts";
 import { isCi } from "../replay/tape-options.ts";
-import { scriptOf } from "../replay/record/keep-files.ts";
+import { scriptOf } from "../runtime/importing.ts";
 import { reportLines } from "../replay/drift/drift-report.ts";
 import { type FixtureRun, runFixture } from "../replay/run-fixture.ts";
 import { type Replayable, USER_FILE } from "../replay/run-on-tape.ts";

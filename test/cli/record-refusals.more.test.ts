@@ -224,7 +224,7 @@ test("a file in the place of a fixture's folder is reported by its path, before 
   rmSync(join(w.cwd, "fixtures"), { recursive: true });
   symlinkSync("nowhere", join(w.cwd, "fixtures"));
   const link = await w.call(record, "say hi", "--fixture", "x");
-  assert.match(link.err, /^crochet: Cannot make \S+\/fixtures\/x as .*: look at what is in its place\n$/);
+  assert.match(link.err, /^crochet: Cannot write tape \S+ as \S+\/fixtures is a link that leads nowhere: remove it\n$/);
   rmSync(join(w.cwd, "fixtures"));
   w.put({ fixtures: "a file" });
   assert.match((await w.call(replay)).out, /\n {2}Cannot replay as there is no fixture in fixtures\/: /);

@@ -1,6 +1,7 @@
 import { shown } from "../../core/shown.ts";
 import { differs } from "../drift/difference.ts";
 import { frameOf } from "../frames.ts";
+import { masked } from "../../log/promote.ts";
 import { mask } from "../redact/mask.ts";
 import { placer, placesHere } from "../redact/places.ts";
 import { placeholdersIn, redactor } from "../redact/redact.ts";
@@ -72,20 +73,10 @@ export async function importRecording(bytes: Uint8Array, name: string, beside?: 
 function withoutSecrets(tape: Tape): { tape: Tape; hidden: number } {
   const { root: _, ...places } = placesHere("");
   const { on, attemptOn } = mask(placer(places), redactor({ seed: tape.header.seed }));
-  const safe: Tape = {
-    ...tape,
-    header: on(tape.header),
-    prompts: tape.prompts.map(on),
-    calls: tape.calls.map((call) => ({
-      ...call,
-      request: on(call.request),
-      attempts: call.attempts.map((attempt) => ({
-        ...attemptOn(attempt),
-        ...(attempt.headers && { headers: on(attempt.headers) }),
-      })),
-      ...(call.error && { error: on(call.error) }),
-    })),
-  };
+  const safe = masked({ ...tape, header: on(tape.header) }, {
+    on,
+    attemptOn: (attempt) => ({ ...attemptOn(attempt), ...(attempt.headers && { headers: on(attempt.headers) }) }),
+  });
   const [before, after] = [tape, safe].map((either) => placeholdersIn(JSON.stringify(either)).size);
   return { tape: safe, hidden: after! - before! };
 }

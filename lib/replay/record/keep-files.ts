@@ -15,7 +15,6 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { treeOf } from "../../files/tree.ts";
 import { SKIPPED } from "../scratch.ts";
 import { draftIn } from "../../files/drafts.ts";
@@ -24,7 +23,7 @@ import type { TapeOptions } from "../tape-options.ts";
 import { TapeError } from "../read-tape.ts";
 import { type Redactor, redactor } from "../redact/redact.ts";
 import { whatIs } from "../redact/scan.ts";
-import { BUILT_IN } from "../../runtime/importing.ts";
+import { BUILT_IN, scriptOf } from "../../runtime/importing.ts";
 import { git } from "../../process/git.ts";
 
 /** What is never part of a recorded workspace. */
@@ -143,11 +142,6 @@ export function gitIgnored(fixture: string, cwd: string): string | undefined {
   const folder = relative(cwd, fixture) || ".";
   const others = more.length === 0 ? "" : ` and ${more.length} more`;
   return `git ignores ${folder}/${first}${others}, without which a clone cannot replay it: git add --force ${folder}`;
-}
-
-/** The script an agent was made in, as a path. */
-export function scriptOf(from: string): string {
-  return from.startsWith("file:") ? fileURLToPath(from) : from;
 }
 
 /**

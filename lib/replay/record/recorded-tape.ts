@@ -1,24 +1,26 @@
-import { relative } from "node:path";
 import { crochetVersion, runtimeVersion } from "../../runtime/version.ts";
 import { type EndFact, type Header, TAPE_VERSION, type ToolFact } from "../../log/entry.ts";
-import { realOr } from "../../hooks/file/user-places.ts";
-import { fixtureProject } from "../fixture.ts";
+import { projectOnTape, tapeFile } from "../fixture.ts";
 import { differs } from "../drift/difference.ts";
-import type { Mask } from "../redact/mask.ts";
-import { resultsKept, type TapeOptions } from "../tape-options.ts";
-import type { Recording, SeenWire } from "./recording.ts";
-import type { Call, Tape } from "../tape.ts";
+import { masked } from "../../log/promote.ts";
+import { TapeError } from "../read-tape.ts";
+import { resultsKept } from "../tape-options.ts";
+import type { TapeSession } from "../tape-session.ts";
+import { type Call, tapeOf } from "../tape.ts";
+import { writeTape } from "../write-tape.ts";
+import { finishedCalls } from "./record-tape.ts";
+import { sourceOf } from "./seen-wire.ts";
 
 /**
  * Why nothing is written, for a sentence that begins with "Cannot record as": the model was never called, the user ended
  * the run, or a failure would take the place of a run that went well.
  */
-export function refusal(
-  { calls, isInterrupted }: Recording,
+function refusal(
+  { calls, isInterrupted, program }: TapeSession,
   stop: string | undefined,
-  was: Tape | undefined,
   kept: readonly Call[],
 ): string | undefined {
+  const was = program?.tape;
   const unsent = calls.find(({ attempts, error }) => attempts.length === 0 && error);
   if (stop === undefined) {
     return calls.length === 0 ? "nothing was asked" : "the run has not ended: wait for it, then close";
@@ -37,14 +39,9 @@ export function refusal(
 }
 
 /** The header of a new tape. */
-export function headerOf(
-  { known }: Recording,
-  { url, answer, sdk, api }: SeenWire,
-  seed: string,
-  epoch: number,
-  { path, agent, project, tools, normalise = [] }: TapeOptions,
-): Header {
-  const isElsewhere = path !== undefined && project !== undefined && realOr(project) !== fixtureProject(path);
+export function headerOf({ known, seen, seed, epoch, options }: TapeSession): Header {
+  const { url, answer, sdk, api } = seen;
+  const { path, agent, project, tools, normalise = [] } = options;
   return {
     tape: TAPE_VERSION,
     source: url === undefined ? "model" : sourceOf(url, answer?.requestId),
@@ -58,34 +55,77 @@ export function headerOf(
       runtime: runtimeVersion(),
     },
     ...(agent !== undefined && { agent }),
-    ...(isElsewhere && { project: relative(realOr(path), realOr(project)) }),
+    ...(path !== undefined && project !== undefined && projectOnTape(path, project)),
     ...Object.fromEntries(Object.entries(known).filter(([, value]) => !Array.isArray(value) || value.length > 0)),
     ...resultsKept(tools),
     ...(normalise.length > 0 && { normalise }),
   };
 }
 
-/** What replied, as far as the wire shows. */
-export function sourceOf(url: string, requestId: string | null | undefined): string {
-  if (requestId?.startsWith("req_scripted_")) return "scripted server";
-  const { hostname } = new URL(url);
-  return hostname === "api.anthropic.com" ? "live API" : `gateway ${hostname}`;
+/** The header of the tape that was; of one that is renewed whole, with what answered now. */
+function nextHeader(session: TapeSession, kept: readonly Call[]): Header {
+  const fresh = headerOf(session);
+  const was = session.program?.tape.header;
+  if (!was) return fresh;
+  const { source, url, versions, hooks } = fresh;
+  const { hooks: _, ...before } = was;
+  const same = { ...before, ...(hooks && { hooks }) };
+  if (kept.length > 0 || session.calls.length === 0) return same;
+  const { url: __, ...rest } = same;
+  return { ...rest, source, ...(url !== undefined && { url }), versions };
+}
+
+/**
+ * Writes the tape of a session that has ended: what was kept of an old one, and what was recorded after it. One that is
+ * still as it was is left alone.
+ */
+export async function writeRecorded(
+  session: TapeSession,
+  kept: readonly Call[],
+  stop: string | undefined,
+): Promise<void> {
+  const { mode, name, options, mask, lines } = session;
+  const filesNow = () => {
+    const files = options.files?.((text) => mask.on(text));
+    return files && mask.on(files);
+  };
+  if (mode === "update" && !isOther(session, kept, stop, filesNow)) return;
+  const why = refusal(session, stop, kept);
+  if (why !== undefined) throw new TapeError(`Cannot ${mode} ${name} as ${why}`);
+  const made = masked(
+    tapeOf(nextHeader(session, kept), finishedCalls(session.calls, kept), {
+      ...lines,
+      tool: ordered(lines.tool ?? []),
+    }),
+    mask,
+  );
+  const files = filesNow();
+  const end = { end: stop!, ...(files && { files }) };
+  options.workspace?.ready();
+  await writeTape(tapeFile(options.path!), { ...made, calls: [...kept, ...made.calls], end }, {
+    replace: mode === "update",
+    redactor: options.redact ? session.ids : session.search,
+  });
+  options.workspace?.keep();
+}
+
+/** Whether a run asked for something else than was recorded, came to another end, or left other files. */
+function isOther(
+  { program, tape, calls }: TapeSession,
+  kept: readonly Call[],
+  stop: string | undefined,
+  filesNow: () => EndFact["files"],
+): boolean {
+  const { calls: recorded, end } = program!.tape;
+  const declares = program!.tape !== tape; // differences that the tape does not know of
+  if (calls.length > 0 || kept.length < recorded.length || declares) return true;
+  if (!end) return false;
+  const files = filesNow();
+  return end.end !== stop || (files && end.files && differs(end.files, files, "")) !== undefined;
 }
 
 /** Numbers the changes of files if several lanes made them: a tape goes lane by lane. */
-export function ordered(tools: readonly ToolFact[]): readonly ToolFact[] {
+function ordered(tools: readonly ToolFact[]): readonly ToolFact[] {
   const lanes = new Set(tools.filter(({ files }) => files).map(({ lane }) => lane));
   return tools.map(({ nth: _, ...fact }, i) => fact.files && lanes.size > 1 ? { ...fact, nth: i + 1 } : fact);
-}
-
-/** Whether a run that did all that was recorded came to another end, or left other files. */
-export function endsOtherwise(was: EndFact | undefined, { stop, files }: RunEnd, mask: Mask): boolean {
-  if (was === undefined) return false;
-  const other = files !== undefined && was.files !== undefined && differs(was.files, mask.on(files), "") !== undefined;
-  return was.end !== stop || other;
-}
-
-interface RunEnd {
-  readonly stop: string | undefined;
-  readonly files: { readonly [path: string]: string } | undefined;
 }

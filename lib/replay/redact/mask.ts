@@ -3,6 +3,7 @@ import { onlyEvent } from "../frames.ts";
 import { runDelta } from "../../log/call-lines.ts";
 import type { Form, Placer, Replacement } from "./places.ts";
 import { mapTexts, type Redactor } from "./redact.ts";
+import { dataOf, piecesOf } from "../server/answers.ts";
 import type { Attempt, TapeEvent } from "../tape.ts";
 
 /** What stands between an agent's texts and a tape's: secrets are taken out for good, places are put back when served. */
@@ -11,8 +12,8 @@ export interface Mask {
   on<T>(value: T): T;
   /** A value of a tape as it is here. */
   off<T>(value: T): T;
-  attemptOn(attempt: Attempt, frames?: Frames): Attempt;
-  attemptOff(attempt: Attempt, frames?: Frames): Attempt;
+  attemptOn(attempt: Attempt): Attempt;
+  attemptOff(attempt: Attempt): Attempt;
 }
 
 type FrameData = { readonly [key: string]: unknown };
@@ -26,8 +27,8 @@ export interface Piece {
   readonly form: Form;
 }
 
-/** How the frames of a stream are read and written. @default those of the Messages API */
-export interface Frames {
+/** How the frames of a stream are read and written. */
+interface Frames {
   /** Undefined for a frame without JSON. */
   data(frame: TapeEvent): FrameData | undefined;
   pieces(data: FrameData): readonly Piece[];
@@ -53,6 +54,18 @@ const MESSAGES: Frames = {
   withData: ({ ms, pad }, data) => ({ ms, event: data as ModelEvent, ...(pad !== undefined && { pad }) }),
 };
 
+function framesOf({ api }: Attempt): Frames {
+  return api === undefined ? MESSAGES : {
+    data: dataOf,
+    pieces: (data) => piecesOf(api, data),
+    withData: (frame, data) => {
+      if (frame.event) return { ...frame, event: data as unknown as ModelEvent };
+      const line = (_: string, blank: string) => `data:${blank}${JSON.stringify(data)}`;
+      return { ...frame, raw: frame.raw!.replace(/^data:( ?).*$/m, line) };
+    },
+  };
+}
+
 export function mask(placer: Placer, redactor: Redactor | undefined): Mask {
   // Places first: the name of a temporary folder looks random.
   const on = (text: string, key?: string) => {
@@ -62,8 +75,9 @@ export function mask(placer: Placer, redactor: Redactor | undefined): Mask {
   return {
     on: (value) => mapTexts(value, (text, _, key) => on(text, key)),
     off: (value) => mapTexts(value, (text) => placer.restore(text)),
-    attemptOn: (attempt, frames = MESSAGES) =>
+    attemptOn: (attempt) =>
       changeAttempt(attempt, on, (events) => {
+        const frames = framesOf(attempt);
         const placed = changeEvents(
           events,
           frames,
@@ -73,11 +87,11 @@ export function mask(placer: Placer, redactor: Redactor | undefined): Mask {
         return changeEvents(placed, frames, (text, form, key) => redacted(text, form, key, redactor), rejoin);
       }),
     // On a tape a placeholder is never cut in pieces.
-    attemptOff: (attempt, frames = MESSAGES) =>
+    attemptOff: (attempt) =>
       changeAttempt(attempt, (text) => placer.restore(text), (events) =>
         changeEvents(
           events,
-          frames,
+          framesOf(attempt),
           (text, form) => placer.restore(text, form),
           (texts, _, form) => texts.map((text) => placer.restore(text, form)),
         )),

@@ -76,7 +76,7 @@ export class Replayer {
     if (!found) return this.#refuse(asked, lane, response);
     if (found.tool) this.#noteTool(found, lane);
     const more = found.attempt !== found.call.attempts.at(-1);
-    await serveAttempt(mask.attemptOff(sent.api, found.attempt), sent, response, more);
+    await serveAttempt(mask.attemptOff(found.attempt), sent, response, more);
     if (this.#matcher.unused.length === 0) this.#options.onUsedUp?.();
   };
 

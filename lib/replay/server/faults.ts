@@ -96,7 +96,7 @@ async function runUnder(run: FaultRun, tape: Tape, options: UnderOptions): Promi
       left.set(lane, pending = { key, attempts: [...attempts] });
     }
     last = pending.attempts.shift()!;
-    await serveAttempt(mask.attemptOff(sent.api, last), sent, response, true);
+    await serveAttempt(mask.attemptOff(last), sent, response, true);
   };
   const server = await listen(answer);
   const proxy = await refusingProxy(server.url, () => {});

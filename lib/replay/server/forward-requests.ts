@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { thrownWords } from "../../core/thrown.ts";
 import { type Chunk, framesOf } from "../frames.ts";
 import { headersNamed } from "../record/record-tape.ts";
-import { SeenWire } from "../record/recording.ts";
+import { SeenWire } from "../record/seen-wire.ts";
 import type { Redactor } from "../redact/redact.ts";
 import { type Attempt, KEPT_HEADERS } from "../tape.ts";
 import { asksModel } from "./api.ts";

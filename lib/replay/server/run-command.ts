@@ -7,7 +7,7 @@ import { type Fixture, fixtureAt, inScratch, tapeFile } from "../fixture.ts";
 import type { Header, Normaliser } from "../../log/entry.ts";
 import { readTape, TapeError } from "../read-tape.ts";
 import { besideTape, keepFiles, type LeftOut, secretIn } from "../record/keep-files.ts";
-import { sourceOf } from "../record/recorded-tape.ts";
+import { sourceOf } from "../record/seen-wire.ts";
 import { placer, placesHere } from "../redact/places.ts";
 import { redactor } from "../redact/redact.ts";
 import type { Tape } from "../tape.ts";

@@ -44,7 +44,7 @@ export function tapeOfRun({ exchanges, mcp = [], places, folder, redactor, heade
     const mask = masks();
     const sent = mask.sentOn(given);
     const key = `${sentKey(sent)} ${JSON.stringify(wireOf(sent))}`;
-    const attempt = { ...mask.attemptOn(sent.api, raw), ...(sent.api !== "anthropic" && { api: sent.api }) };
+    const attempt = mask.attemptOn({ ...raw, ...(sent.api !== "anthropic" && { api: sent.api }) });
     const before = last.get(key);
     if (before && hasFailed(before.attempts.at(-1)!)) {
       const waited = at - before.at - before.attempts.reduce((sum, one) => sum + one.took + (one.waited ?? 0), 0);

@@ -571,9 +571,10 @@ test("a frame that is not JSON is masked as all others are, in every API", () =>
   const mask = sentMasks({ root: "/srv/tea" }, new Program(), redactor({ seed: "s", env: {} }))();
   const raw = "data: cut in /srv/tea/x, OPENAI_API_KEY=abcdefghij0123456789klmnop\n\n";
   for (const api of ["chat", "responses", "gemini", "anthropic"] as const) {
-    const { events } = mask.attemptOn(api, { events: [{ ms: 0, raw }, { ms: 0, raw: "data: [DONE]\n\n" }], took: 1 });
+    const by = api === "anthropic" ? {} : { api };
+    const { events } = mask.attemptOn({ ...by, events: [{ ms: 0, raw }, { ms: 0, raw: "data: [DONE]\n\n" }], took: 1 });
     assert.match(events![0]!.raw!, /^data: cut in \{ROOT\}\/x, OPENAI_API_KEY=\{KEY:\w+\}\n\n$/, api);
     assert.equal(events![1]!.raw, "data: [DONE]\n\n");
-    assert.match(mask.attemptOff(api, { events: events!, took: 1 }).events![0]!.raw!, /cut in \/srv\/tea\/x/, api);
+    assert.match(mask.attemptOff({ ...by, events: events!, took: 1 }).events![0]!.raw!, /cut in \/srv\/tea\/x/, api);
   }
 });

@@ -1,25 +1,5 @@
-import { type EntryOf, kindOf, type LogEntry } from "../../log/entry.ts";
 import type { SecretKind } from "../redact/secrets.ts";
-import type { TapeLines } from "../tape.ts";
-import type { LiveCall, WireFacts } from "./record-tape.ts";
-
-/** What a session notes of a run while it happens. Nothing is masked before the end, when a tape is made of it. */
-export class Recording {
-  readonly calls: LiveCall[] = [];
-  readonly lines: { -readonly [Kind in keyof TapeLines]: EntryOf<Kind>[] } = {};
-  /** What the tape's first line says of the run. */
-  readonly known: EntryOf<"also">["also"] = {};
-  /** Whether a person ended one of the session's runs. */
-  isInterrupted = false;
-
-  line(entry: LogEntry): void {
-    (this.lines[kindOf(entry) as keyof TapeLines] ??= []).push(entry as never);
-  }
-
-  also(known: EntryOf<"also">["also"]): void {
-    Object.assign(this.known, known);
-  }
-}
+import type { WireFacts } from "./record-tape.ts";
 
 /** What is known of the wire a run went over. */
 export class SeenWire implements WireFacts {
@@ -63,4 +43,11 @@ export class SeenWire implements WireFacts {
       if (value) this.#learn("cookie", "set-cookie", value);
     }
   }
+}
+
+/** What replied, as far as the wire shows. */
+export function sourceOf(url: string, requestId: string | null | undefined): string {
+  if (requestId?.startsWith("req_scripted_")) return "scripted server";
+  const { hostname } = new URL(url);
+  return hostname === "api.anthropic.com" ? "live API" : `gateway ${hostname}`;
 }
