@@ -97,6 +97,12 @@ export function nearTool(name: string, own: ToolFields = {}): string | undefined
   return known.includes(name) || name.startsWith("mcp__") ? undefined : SEED_TOOLS.get(name) ?? near(name, known);
 }
 
+/** The field of a tool's input that a word was most likely meant to be; undefined for a field, or one that is like none. */
+export function nearField(word: string, tool: string): string | undefined {
+  const fields = Object.hasOwn(TOOL_FIELDS, tool) ? TOOL_FIELDS[tool]! : [];
+  return fields.includes(word) ? undefined : near(word, fields);
+}
+
 /** The parts of an event that hold a tool's input. */
 const INPUTS = ["args", "input", "tool_input", "original_input"];
 

@@ -99,7 +99,12 @@ test("hooks test --set refuses a field that the event does not have, and names t
     assert.equal(code, 2, err);
     assert.match(err, /Cannot set '\w+' as PreToolUse has no such field: expected .*tool_name, tool_input, /);
   }
-  for (const set of ["tool_input.own=1", "agent_id=a", "permission_mode=plan"]) {
+  const misspelt = await w.call(hooks, "test", "hooks/pre-tool-use@Bash.a.ts", "--set", "tool_input.comand=rm");
+  assert.deepEqual([misspelt.code, misspelt.err], [
+    2,
+    "crochet: Cannot set 'tool_input.comand' as Bash has no such field: did you mean 'command'?\n",
+  ]);
+  for (const set of ["tool_input.own=1", "tool_input={}", "agent_id=a", "permission_mode=plan"]) {
     assert.equal((await w.call(hooks, "test", "hooks/pre-tool-use@Bash.a.ts", "--set", set)).code, 0, set);
   }
 });

@@ -249,3 +249,15 @@ test("where the packages that send spans are missing, a run says so in one line,
   );
   assert.match(said!, /: npm install @opentelemetry\/sdk-trace-base@2 @opentelemetry\/exporter-trace-otlp-http@/);
 });
+
+test("the process of one run of an eval sends its spans before it exits", () => {
+  const script = `
+    import { doTask } from "./lib/replay/fresh.ts";
+    globalThis[Symbol.for("crochet.flush-spans")] = async () => {
+      await new Promise((done) => setTimeout(done, 10));
+      console.log("sent");
+    };
+    await doTask(() => Promise.resolve());
+  `;
+  assert.equal(besideCopy(script, {}), "sent\n");
+});

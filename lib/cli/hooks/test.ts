@@ -14,6 +14,7 @@ import { type HookFile, loadHook, loadMessage, readHookFile } from "../../hooks/
 import { claude } from "../../hooks/hosts/claude.ts";
 import { readEvent } from "../../hooks/hosts/read-event.ts";
 import { hookEnv } from "../../hooks/hook-env.ts";
+import { nearField } from "../../hooks/known-names.ts";
 import type { HookHost } from "../../hooks/process/hook-host.ts";
 import { type WireFacts, wireInput } from "../../hooks/process/wire.ts";
 import { sampleEvent } from "../../hooks/samples.ts";
@@ -251,6 +252,14 @@ function change(wire: Json, set: string, fields: readonly string[]): void {
   if (!fields.includes(keys[0]!)) {
     const all = [...new Set(fields)].join(", ");
     throw new UsageError(`Cannot set '${keys[0]}' as ${wire.hook_event_name} has no such field: expected ${all}`);
+  }
+  const [root, key = ""] = keys;
+  // A tool may have more fields than we know, so that only what looks misspelt is refused.
+  const meant = root === "tool_input" ? nearField(key, String(wire.tool_name)) : undefined;
+  if (meant !== undefined) {
+    throw new UsageError(
+      `Cannot set 'tool_input.${key}' as ${wire.tool_name} has no such field: did you mean '${meant}'?`,
+    );
   }
   const last = keys.pop()!;
   let inside = wire;
