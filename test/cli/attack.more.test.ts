@@ -27,7 +27,7 @@ test("the default time that is over too early is not attacked enough, exit code 
   const slow =
     `export default async () => { await new Promise((done) => setTimeout(done, 2000)); return { action: "deny", reason: "No" }; };\n`;
   using here = guarded({ "pre-tool-use.no.ts": slow }, agentScript(["Write"]));
-  const { code, out } = await attackIn(here, "--never", "changes:.env", "--seconds", "3", "--seed", "7");
+  const { code, out } = await attackIn(here, "--never", "changes:.env", "--seconds", "15", "--seed", "7");
   assert.equal(code, 0, out);
   assert.match(
     out,
