@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type HostName, HOSTS } from "../hooks/hosts/index.ts";
-import { inverse, keysFor, renamed } from "../hooks/hosts/keys.ts";
+import { inverse, keysFor, renamed } from "../hooks/hosts/read-event.ts";
 import type { ModelCall, Seen, Step } from "./lab-model.ts";
 import type { JsonObject } from "../core/json.ts";
 

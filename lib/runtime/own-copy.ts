@@ -1,9 +1,13 @@
-import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileUrl } from "./importing.ts";
+// Loaded by each served hook: `node:fs` and `node:path` would take as long as half of what else it loads.
 
 /** The folder of this package. */
-export const PACKAGE = join(import.meta.dirname ?? "/", "../..");
+export const PACKAGE: string = (import.meta.dirname ?? "/").replace(/\/[^/]+\/[^/]+$/, "");
+
+/** What can be imported of this package: its `exports`, which take longer to read. */
+export const PARTS: readonly string[] = [
+  ...["crochet", "crochet/core", "crochet/tools", "crochet/testing", "crochet/testing/preload", "crochet/bun"],
+  ...["crochet/vitest", "crochet/hosts", "crochet/durable", "crochet/durable/restate"],
+];
 
 /** @throws {Error} where this package was loaded from an address (as JSR gives it), so that it has no files to start */
 export function needOwnFiles(action: string): void {
@@ -13,20 +17,28 @@ export function needOwnFiles(action: string): void {
 
 /** Whether a package is installed here or in a folder above. */
 export function isFound(dir: string, name: string): boolean {
-  if (existsSync(join(dir, "node_modules", name, "package.json"))) return true;
-  return dir !== dirname(dir) && isFound(dirname(dir), name);
+  return isAbove(dir, `node_modules/${name}/package.json`);
+}
+
+function isAbove(dir: string, name: string): boolean {
+  return exists(`${dir}/${name}`) || (dir !== "" && isAbove(dir.slice(0, dir.lastIndexOf("/")), name));
+}
+
+function exists(path: string): boolean {
+  const { Bun } = globalThis as { Bun?: { file(path: string): { readonly size: number } } };
+  return Bun ? Bun.file(path).size > 0 : process.getBuiltinModule("node:fs").existsSync(path);
 }
 
 /** The files of this copy by the names under which they are imported. */
 export function ownExports(): ReadonlyMap<string, string> {
-  const manifest = join(PACKAGE, "package.json");
-  if (!existsSync(manifest)) return new Map();
+  const manifest = `${PACKAGE}/package.json`;
+  if (!exists(manifest)) return new Map();
   const exported: [string, { bun?: string; default?: string }][] = Object.entries(
-    JSON.parse(readFileSync(manifest, "utf8")).exports ?? {},
+    JSON.parse(process.getBuiltinModule("node:fs").readFileSync(manifest, "utf8")).exports ?? {},
   );
   return new Map(exported.flatMap(([path, { bun, default: built }]) => {
     const code = "Bun" in globalThis ? bun ?? built : built;
-    return code === undefined ? [] : [[`crochet${path.slice(1)}`, join(PACKAGE, code)]];
+    return code === undefined ? [] : [[`crochet${path.slice(1)}`, `${PACKAGE}${code.slice(1)}`]];
   }));
 }
 
@@ -37,19 +49,24 @@ let offered = false;
  * remembers what it could not find. Deno can be told only when it starts: `denoFlags`.
  */
 export function offerOwnCopy(file: string): void {
-  if (offered || "Deno" in globalThis || file.startsWith(`${PACKAGE}/`) || isFound(dirname(file), "crochet")) return;
+  if (offered || "Deno" in globalThis || file.startsWith(`${PACKAGE}/`)) return;
+  if (isFound(file.slice(0, file.lastIndexOf("/")), "crochet")) return;
   offered = true;
-  const own = ownExports();
-  if (own.size === 0) return; // in a bundle
+  if (!exists(`${PACKAGE}/package.json`)) return; // in a bundle
   const { Bun } = globalThis as { Bun?: Plugins };
-  if (Bun) return provide(Bun, own);
+  if (Bun) return provide(Bun);
+  const own = ownExports();
   const { registerHooks } = process.getBuiltinModule("node:module");
   registerHooks?.({
     resolve: (name, context, next) => {
       const file = own.get(name);
-      return file === undefined ? next(name, context) : { url: fileUrl(file), shortCircuit: true };
+      return file === undefined ? next(name, context) : { url: addressOf(file), shortCircuit: true };
     },
   });
+}
+
+function addressOf(file: string): string {
+  return process.getBuiltinModule("node:url").pathToFileURL(file).href;
 }
 
 interface Plugins {
@@ -60,12 +77,15 @@ interface Build {
   module(name: string, load: () => Promise<{ exports: object; loader: "object" }>): void;
 }
 
-function provide(bun: Plugins, own: ReadonlyMap<string, string>): void {
+function provide(bun: Plugins): void {
   bun.plugin({
     name: "crochet for what is outside any project",
     setup(build) {
-      for (const [name, file] of own) {
-        build.module(name, async () => ({ exports: await import(fileUrl(file)), loader: "object" }));
+      for (const name of PARTS) {
+        build.module(
+          name,
+          async () => ({ exports: await import(addressOf(ownExports().get(name)!)), loader: "object" }),
+        );
       }
     },
   });
@@ -77,14 +97,11 @@ function provide(bun: Plugins, own: ReadonlyMap<string, string>): void {
  * copy. What Deno has in its cache it finds by name alone.
  */
 export function denoFlags(dir: string = process.cwd()): string[] {
-  const config = join(PACKAGE, "deno.json");
-  if (existsSync(config)) return ["--config", config];
+  const config = `${PACKAGE}/deno.json`;
+  if (exists(config)) return ["--config", config];
   if (!PACKAGE.includes("/node_modules/")) return [];
-  const map = isFound(dir, "crochet") || hasSettings(dir) ? [] : [`--import-map=${join(PACKAGE, "dist/imports.json")}`];
+  const map = isFound(dir, "crochet") || ["deno.json", "deno.jsonc"].some((name) => isAbove(dir, name))
+    ? []
+    : [`--import-map=${PACKAGE}/dist/imports.json`];
   return ["--node-modules-dir=manual", ...map];
-}
-
-function hasSettings(dir: string): boolean {
-  if (existsSync(join(dir, "deno.json")) || existsSync(join(dir, "deno.jsonc"))) return true;
-  return dir !== dirname(dir) && hasSettings(dirname(dir));
 }

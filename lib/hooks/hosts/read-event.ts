@@ -1,7 +1,6 @@
 import type { EventFields, EventName, Fired } from "../../core/events.ts";
 import type { Host } from "./host.ts";
 import { type EventField, OWN_EVENTS, plainFields } from "../event-fields.ts";
-import { keysFor, renamed } from "./keys.ts";
 import type { JsonObject } from "../../core/json.ts";
 
 export interface HostEvent {
@@ -184,4 +183,20 @@ function shown(value: unknown): string {
 /** As `kebab` of core, without loading the table of events: this file is loaded for every served event. */
 function kebab(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, "$1-$2").toLowerCase();
+}
+
+/** An input with other names of its fields. */
+export function renamed(input: unknown, keys: { readonly [from: string]: string } = {}): unknown {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
+  return Object.fromEntries(Object.entries(input).map(([key, value]) => [keys[key] ?? key, value]));
+}
+
+/** The same names in the other direction. */
+export function inverse(keys: { readonly [from: string]: string } = {}): { readonly [to: string]: string } {
+  return Object.fromEntries(Object.entries(keys).map(([from, to]) => [to, from]));
+}
+
+/** The names of fields by ours for one of our tools: searches call their folder `path` in every host. */
+export function keysFor(tool: string, { inputKeys }: Pick<Host, "inputKeys">): { readonly [theirs: string]: string } {
+  return /^(Glob|Grep|LS)$/.test(tool) ? {} : inputKeys ?? {};
 }

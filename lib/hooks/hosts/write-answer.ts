@@ -2,7 +2,7 @@ import { type AnyEvent, type EventOf, EVENTS } from "../../core/events.ts";
 import type { Folded } from "../../core/fold.ts";
 import { type Opinion, unusable } from "../../core/verdict.ts";
 import type { Ability, Host } from "./host.ts";
-import { inverse, keysFor, renamed } from "./keys.ts";
+import { inverse, keysFor, renamed } from "./read-event.ts";
 
 /** What a served hook writes, and its exit code. */
 export interface Served {
