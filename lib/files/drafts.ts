@@ -1,5 +1,6 @@
 import {
   closeSync,
+  existsSync,
   linkSync,
   lstatSync,
   mkdirSync,
@@ -55,11 +56,12 @@ export function writeWhole(path: string, text: string, { replace = true, mode = 
     else name(draft, path);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST") throw error;
+    if (code === "EEXIST" && existsSync(path)) throw error;
     const why = code === "ENOSPC" || code === "EDQUOT" ? "the disk is full: make room, then try again" : message;
     throw new Error(`Cannot write ${path} as ${why}`);
   } finally {
-    rmSync(draft, { force: true });
+    // A file may stand where its folder should.
+    if (existsSync(draft)) rmSync(draft);
   }
 }
 
