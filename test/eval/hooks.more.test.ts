@@ -22,7 +22,7 @@ test("hooks that rewrite, tell, end, ask a model or go on each fork where they s
     const { out, err, asked } = await changed(w, "P", "--with", folder, "--runs", "3");
     assert.deepEqual(asked, [round, round, round].flat(), `${folder}: ${err}${out}`);
     const passed = folder === "halt" ? "0/3" : "3/3";
-    assert.match(out, new RegExp(`\npush +${from} +${passed} +3/3 +\\S+ +${calls}\n`), folder);
+    assert.match(out, new RegExp(`\npush +${from} +${passed} +3/3 +\\S+ +${calls}\n`), `${folder}: ${err}${out}`);
   }
 });
 

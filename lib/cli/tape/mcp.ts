@@ -1,11 +1,12 @@
 import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
 import { parsed } from "../../core/json.ts";
 import { startGroup } from "../../process/process.ts";
 import { ENDED, NOT_HERE, NOTED, SHIM } from "../../replay/server/mcp.ts";
 import { secretsOf } from "../../replay/redact/secrets.ts";
 import { command, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
-import { commandAsked } from "./_asked.ts";
+import { commandAsked, started } from "./_asked.ts";
 
 const USAGE: Usage = {
   name: "tape mcp",
@@ -30,16 +31,24 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   if (name === undefined || asked.words.length > 1) {
     throw new UsageError(`Cannot stand before ${asked.words.length} MCP servers: name one, as in ${USAGE.example}`);
   }
+  const serve = (note?: Note) => started(asked.command, () => runServer(asked.command, io, note));
   const url = flags.url ?? io.env.CROCHET_TAPE_URL;
-  if (url === undefined) return await runServer(asked.command, io);
-  const tape = new TapeLine(`${url}/mcp/${encodeURIComponent(name)}`);
-  const heard = await tape.open(secretsIn(String(flags.env ?? ""), io.env));
-  if (heard === "live") return await runServer(asked.command, io);
-  if (heard !== "record") return await answered(tape, heard, io);
-  const code = await runServer(asked.command, io, (line) => tape.note(line));
-  await tape.note({ ended: true });
+  if (url === undefined) return await serve();
+  const address = `${url}/mcp/${encodeURIComponent(name)}`;
+  const headers = { [SHIM]: crypto.randomUUID() };
+  const post = (body: string) => fetch(address, { method: "POST", headers, body });
+  const opened = await fetch(address, { headers });
+  if (opened.status === NOT_HERE) return await serve();
+  if (opened.status !== NOTED) return await answered(post, opened, io);
+  const note = (line: object) => post(JSON.stringify(line));
+  await note({ env: secretsIn(String(flags.env ?? ""), io.env) });
+  const code = await serve(note);
+  await note({ ended: true });
   return code;
 });
+
+/** Tells the tape what was heard. */
+type Note = (line: object) => Promise<unknown>;
 
 /** The values of a server's own variables, and of those whose names say that they are secret. */
 function secretsIn(names: string, env: Io["env"]): { readonly [name: string]: string | undefined } {
@@ -47,92 +56,45 @@ function secretsIn(names: string, env: Io["env"]): { readonly [name: string]: st
   return Object.fromEntries([...[...secretsOf(env)].map(([value, name]) => [name, value]), ...named]);
 }
 
-/** Our connection with the server of the tape. */
-class TapeLine {
-  readonly #address: string;
-  readonly #headers = { [SHIM]: crypto.randomUUID() };
-  #last: Promise<unknown> = Promise.resolve();
-
-  constructor(address: string) {
-    this.#address = address;
-  }
-
-  /** Gives what the server says by itself if it is replayed. */
-  async open(env: object): Promise<"record" | "live" | Response> {
-    const answer = await fetch(this.#address, { headers: this.#headers });
-    if (answer.status === NOT_HERE) return "live";
-    if (answer.status !== NOTED) return answer;
-    await this.note({ env });
-    return "record";
-  }
-
-  /** What was heard is known there before it goes on, in its order. */
-  note(line: object): Promise<unknown> {
-    const post = () => fetch(this.#address, { method: "POST", headers: this.#headers, body: JSON.stringify(line) });
-    return this.#last = this.#last.then(post);
-  }
-
-  ask(line: string): Promise<Response> {
-    return fetch(this.#address, { method: "POST", headers: this.#headers, body: line });
-  }
-}
-
-/** Runs the server; what either side says is noted before the other hears it. */
-function runServer(
-  [program = "", ...args]: readonly string[],
-  { env, cwd, signal }: Io,
-  note: (line: object) => Promise<unknown> = () => Promise.resolve(),
-): Promise<number> {
+/** Runs the server; what either side says is noted before the other hears it, in its order. */
+function runServer([command = "", ...args]: readonly string[], { env, cwd, signal }: Io, note?: Note): Promise<number> {
   return new Promise((resolve, reject) => {
-    const group = startGroup({ command: program, args, cwd, env });
+    const group = startGroup({ command, args, cwd, env });
     const { child } = group;
     let under = Promise.resolve();
-    const carry = (from: NodeJS.ReadableStream, side: string, to: NodeJS.WritableStream, over: () => void) => {
+    const carry = (from: NodeJS.ReadableStream, side: string, to: NodeJS.WritableStream) =>
       createInterface({ input: from }).on("line", (line) => {
         under = under.then(async () => {
           const message = parsed(line);
-          if (message !== undefined) await note({ [side]: message });
+          if (message !== undefined) await note?.({ [side]: message });
           to.write(`${line}\n`);
         });
-      }).on("close", () => under.then(over));
-    };
-    carry(process.stdin, "client", child.stdin, () => child.stdin.end());
-    carry(child.stdout, "server", process.stdout, () => {});
+      });
+    carry(process.stdin, "client", child.stdin).on("close", () => under.then(() => child.stdin.end()));
+    carry(child.stdout, "server", process.stdout);
     child.stderr.pipe(process.stderr);
     for (const name of ["SIGTERM", "SIGHUP"] as const) process.once(name, () => group.end());
     signal.addEventListener("abort", () => group.end(), { once: true });
-    child.once("error", (error) => {
-      const why = (error as { code?: string }).code === "ENOENT" ? "there is no such command" : error.message;
-      reject(new UsageError(`Cannot run '${program}' as ${why}`));
-    });
-    child.once("close", (code) => {
+    child.once("error", reject).once("close", (code) => {
       process.stdin.destroy();
       under.then(() => resolve(code ?? EXIT.failed));
     });
   });
 }
 
-/** Carries lines between the client and the tape. */
-async function answered(tape: TapeLine, own: Response, io: Io): Promise<number> {
+/** Carries lines between the client and the tape, until one of them ends. */
+async function answered(post: (line: string) => Promise<Response>, own: Response, io: Io): Promise<number> {
   const ended = Promise.withResolvers<number>();
-  const carry = async (answer: Response) => {
-    if (answer.status === ENDED) return ended.resolve(EXIT.failed);
-    try {
-      let rest = "";
-      const decoder = new TextDecoder();
-      for await (const chunk of answer.body ?? []) {
-        const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-        rest = lines.pop()!;
-        for (const line of lines) if (line.startsWith("data: ")) process.stdout.write(`${line.slice(6)}\n`);
-      }
-      if (rest.startsWith("{")) process.stdout.write(`${rest}\n`);
-    } catch {
-      ended.resolve(EXIT.failed); // the recorded server ended here
+  const carry = async ({ status, body }: Response) => {
+    if (status === ENDED) throw new Error("The recorded server ended here");
+    for await (const line of body ? createInterface({ input: Readable.fromWeb(body as never) }) : []) {
+      if (/^data: |^\{/.test(line)) process.stdout.write(`${line.replace(/^data: /, "")}\n`);
     }
   };
-  if (own.ok) void carry(own);
+  const fail = () => ended.resolve(EXIT.failed);
+  if (own.ok) carry(own).catch(fail);
   createInterface({ input: process.stdin })
-    .on("line", (line) => void tape.ask(line).then(carry, () => ended.resolve(EXIT.failed)))
+    .on("line", (line) => void post(line).then(carry).catch(fail))
     .on("close", () => ended.resolve(EXIT.ok));
   io.signal.addEventListener("abort", () => ended.resolve(EXIT.interrupted), { once: true });
   const code = await ended.promise;

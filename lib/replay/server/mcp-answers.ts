@@ -6,7 +6,7 @@ import { type McpReport, OFF_TAPE } from "../drift/drift.ts";
 import { shortText } from "../drift/drift-report.ts";
 import type { Mask } from "../redact/mask.ts";
 import type { Incoming } from "./listen.ts";
-import { ENDED, isQuestion, keptParams, type Message, messagesIn, NOT_HERE, serverIn, SHIM } from "./mcp.ts";
+import { ENDED, isQuestion, keptParams, type Message, messagesIn, NOT_HERE, serverIn, SHIM, tokenOf } from "./mcp.ts";
 
 /** Calls that are made a number of times; anything else may be asked again. */
 const COUNTED: readonly string[] = ["tools/call", "resources/read", "prompts/get"];
@@ -27,6 +27,7 @@ interface McpReplayOptions {
 
 /** How long an answer is held for what came before it then. */
 const PATIENCE = 10_000;
+const LOOK_MS = 5;
 
 /** Answers clients of MCP servers from a tape: no server is started. */
 export class McpReplayer {
@@ -34,7 +35,6 @@ export class McpReplayer {
   readonly #queues = new Map<string, Entry[]>();
   readonly #options: McpReplayOptions;
   readonly #differs: McpReport["differs"][number][] = [];
-  readonly #waiting = new Set<() => void>();
   /** Questions of servers that were asked again, by the id they have now. */
   readonly #questions = new Set<string>();
   #requests = 0;
@@ -52,7 +52,6 @@ export class McpReplayer {
   /** A model was asked. */
   asked(): void {
     this.#requests++;
-    this.#wake();
   }
 
   async answer(incoming: Incoming, response: ServerResponse): Promise<void> {
@@ -65,12 +64,12 @@ export class McpReplayer {
     const messages = messagesIn(parsed(new TextDecoder().decode(incoming.bytes)));
     const questions = messages.filter(isQuestion);
     for (const { id, method } of messages) if (method === undefined) this.#questions.delete(String(id));
-    this.#wake();
     if (questions.length === 0) return void response.writeHead(202).end();
     const found = questions.map((message) => ({ message, fact: this.#find(server, message) }));
     const isStream = found.length > 1 || found.some(({ fact }) => fact.between);
     const say = (message: { readonly error?: McpFact["error"] }) => {
-      const status = isStatus(message.error) ? Number(message.error.code) : 200;
+      // An error of HTTP itself is on the tape by its status; those of JSON-RPC are below 0.
+      const status = Math.max(200, Number(message.error?.code ?? 0));
       const text = status === 200 ? JSON.stringify({ jsonrpc: "2.0", ...message }) : String(message.error?.message);
       if (!response.headersSent) {
         response.writeHead(status, { "content-type": isStream ? "text/event-stream" : "application/json" });
@@ -93,7 +92,6 @@ export class McpReplayer {
     const entry = queue.find(({ isServed }) => !isServed) ?? (COUNTED.includes(method!) ? undefined : queue.at(-1));
     if (entry) {
       entry.isServed = true;
-      this.#wake();
       return entry.fact;
     }
     if (COUNTED.includes(method!)) {
@@ -120,7 +118,7 @@ export class McpReplayer {
   async #serve(message: Message, fact: McpFact, say: (message: object) => void): Promise<boolean> {
     const { result, error, unanswered } = fact;
     const { off } = this.#options.mask();
-    const token = (message.params?._meta as JsonObject | undefined)?.progressToken;
+    const token = tokenOf(message);
     for (const one of (fact.between ?? []) as readonly Message[]) {
       const isProgress = one.method === "notifications/progress";
       if (isProgress && token === undefined) continue;
@@ -173,25 +171,11 @@ export class McpReplayer {
 
   /** Waits for what is due, for some seconds at most. */
   async #until(isDue: () => boolean, otherwise: string): Promise<void> {
-    if (isDue()) return;
-    await new Promise<void>((resolve) => {
-      const done = () => {
-        clearTimeout(timer);
-        this.#waiting.delete(look);
-        resolve();
-      };
-      const look = () => void (isDue() && done());
-      const timer = setTimeout(() => {
-        this.#options.note(`${otherwise} within ${PATIENCE / 1000} s`);
-        done();
-      }, PATIENCE);
-      timer.unref();
-      this.#waiting.add(look);
-    });
-  }
-
-  #wake(): void {
-    for (const look of [...this.#waiting]) look();
+    const until = performance.now() + PATIENCE;
+    while (!isDue()) {
+      if (performance.now() > until) return this.#options.note(`${otherwise} within ${PATIENCE / 1000} s`);
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS).unref());
+    }
   }
 
   /** Undefined if no server is on the tape. */
@@ -207,22 +191,12 @@ export class McpReplayer {
 
 const frame = (text: string) => `data: ${text}\n\n`;
 
-/** An error of HTTP itself is on the tape by its status. */
-function isStatus(error: McpFact["error"]): error is { readonly code: number } {
-  const code = Number(error?.code ?? 0);
-  return code >= 400 && code < 600;
-}
-
-function keyOf(server: string, method: string, params: object): string {
-  return `${server} ${method} ${canonical(params)}`;
-}
+const keyOf = (server: string, method: string, params: object) => `${server} ${method} ${canonical(params)}`;
 
 const toolOf = ({ mcp, method, params = {} }: McpFact) =>
   `${mcp} ${method} ${method === "tools/call" ? params.name : ""}`;
 
-function argumentsOf({ method, params = {} }: McpFact): unknown {
-  return method === "tools/call" ? params.arguments ?? {} : params;
-}
+const argumentsOf = ({ method, params = {} }: McpFact) => method === "tools/call" ? params.arguments ?? {} : params;
 
 function callText(fact: McpFact): string {
   const { mcp, method, params = {} } = fact;

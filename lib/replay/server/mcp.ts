@@ -31,6 +31,9 @@ export function keptParams({ method, params = {} }: Message): NonNullable<McpFac
   return (method === "initialize" ? { protocolVersion: rest.protocolVersion } : rest) as NonNullable<McpFact["params"]>;
 }
 
+/** What progress of a request is named by. */
+export const tokenOf = ({ params }: Message) => (params?._meta as JsonObject | undefined)?.progressToken;
+
 /** The server's name in a path. */
 export const serverIn = ({ sent: { path } }: Incoming) => decodeURIComponent(path.slice(1));
 
@@ -62,7 +65,9 @@ export class McpRecorder {
     const { client, server, ended, env } = parsed(new TextDecoder().decode(bytes) || "{}") as JsonObject;
     const talk = this.#talks.get(shim) ?? this.talk(serverIn(incoming));
     this.#talks.set(shim, talk);
-    for (const [name, value] of Object.entries(isObject(env) ? env : {})) this.#learn("environment", name, value);
+    for (const [name, value] of Object.entries((env ?? {}) as Incoming["headers"])) {
+      this.#secret("environment", name, value);
+    }
     for (const message of messagesIn(client)) talk.asks(message);
     for (const message of messagesIn(server)) talk.says(message);
     if (ended) talk.ends();
@@ -79,15 +84,11 @@ export class McpRecorder {
   sends(incoming: Incoming): { readonly to: string; readonly headers: Incoming["headers"]; readonly talk: Talk } {
     const { [TO]: to = "", ...headers } = incoming.headers;
     for (const [name, value] of Object.entries(headers)) {
-      if (!OF_THE_PROTOCOL.test(name)) this.#learn("key", name, value.replace(/^(?:bearer|basic) /i, ""));
+      if (!OF_THE_PROTOCOL.test(name)) this.#secret("key", name, value.replace(/^(?:bearer|basic) /i, ""));
     }
     const talk = this.talk(serverIn(incoming));
     for (const message of messagesIn(parsed(new TextDecoder().decode(incoming.bytes)))) talk.asks(message);
     return { to, headers, talk };
-  }
-
-  #learn(kind: "environment" | "key", name: string, value: unknown): void {
-    if (typeof value === "string") this.#secret(kind, name, value);
   }
 }
 
@@ -99,10 +100,7 @@ const OF_THE_PROTOCOL =
 class Talk {
   readonly server: string;
   readonly #of: McpRecorder;
-  readonly #open = new Map<
-    unknown,
-    { readonly fact: Mutable<McpFact>; readonly token: unknown; readonly began: number }
-  >();
+  readonly #open = new Map<unknown, { fact: Mutable<McpFact>; token: unknown; began: number }>();
 
   constructor(server: string, of: McpRecorder) {
     this.server = server;
@@ -116,7 +114,7 @@ class Talk {
 
   asks(message: Message): void {
     if (!isQuestion(message) || message.method === "ping") return;
-    const token = (message.params?._meta as JsonObject | undefined)?.progressToken;
+    const token = tokenOf(message);
     this.#open.set(message.id, { fact: this.#note(message, {}), token, began: performance.now() });
   }
 
@@ -147,15 +145,8 @@ class Talk {
   }
 
   #note(message: Message, more: { readonly own?: true }): McpFact {
-    const params = keptParams(message);
-    const fact: McpFact = {
-      mcp: this.server,
-      method: message.method!,
-      params,
-      ...more,
-      after: this.#of.requests,
-      ms: 0,
-    };
+    const about = { mcp: this.server, method: message.method!, params: keptParams(message) };
+    const fact: McpFact = { ...about, ...more, after: this.#of.requests, ms: 0 };
     this.#of.facts.push(fact);
     return fact;
   }
