@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { isObject, type JsonObject, parsed } from "../../core/json.ts";
 import { parseJsonc } from "../../hooks/jsonc.ts";
 import { ownArgv } from "../../hooks/own-command.ts";
@@ -93,6 +93,8 @@ const HTTP = /^(?:streamable[-_])?http$/;
 const objectsIn = (value: unknown): Servers =>
   Object.fromEntries(Object.entries(isObject(value) ? value : {}).filter(([, one]) => isObject(one))) as Servers;
 
+const serversIn = ({ mcpServers }: JsonObject) => objectsIn(mcpServers);
+
 /** Names in lists of settings. */
 const namesIn = (all: readonly JsonObject[], key: string) =>
   all.flatMap(({ [key]: list }) => Array.isArray(list) ? list : []);
@@ -106,26 +108,23 @@ function claudeServers({ command, directory, env }: Asked, read: Read): Servers 
   const project = objectsIn(all.projects)[directory] ?? {};
   const own = ["settings.json", "settings.local.json"].map((name) => read(join(directory, ".claude", name)));
   const settings = [read(join(config, "settings.json")), ...own, project];
-  const enabled = namesIn(settings, "enabledMcpjsonServers");
+  const [enabled, disabled] = ["enabled", "disabled"].map((how) => namesIn(settings, `${how}McpjsonServers`));
   // Without a person to ask, trust of the directory is enough for it.
   const isAlone = (words.includes("-p") || words.includes("--print")) && claudeTrusts(directory, env);
-  const isEnabled = (name: string) =>
-    isAlone || enabled.includes(name) || settings.some(({ enableAllProjectMcpServers: every }) => every === true);
-  const disabled = [...namesIn(settings, "disabledMcpjsonServers"), ...namesIn([project], "disabledMcpServers")];
+  const isAny = isAlone || settings.some(({ enableAllProjectMcpServers: every }) => every === true);
   const files = valuesOf(words, "--mcp-config").map((value) =>
-    objectsIn((parsed(value) as JsonObject ?? read(value)).mcpServers)
+    serversIn(parsed(value) as JsonObject ?? read(resolve(directory, value)))
   );
-  const shared = Object.entries(objectsIn(read(join(directory, ".mcp.json")).mcpServers));
+  const shared = Object.entries(serversIn(read(join(directory, ".mcp.json"))));
   const scopes = [
-    ...pluginFolders(words, config, settings, read).map((folder) => pluginServers(folder, read)),
-    objectsIn(all.mcpServers),
-    Object.fromEntries(shared.filter(([name]) => isEnabled(name) && !disabled.includes(name))),
-    objectsIn(project.mcpServers),
+    ...pluginFolders(words, config, settings, read).map((folder) => pluginServers(resolve(directory, folder), read)),
+    serversIn(all),
+    Object.fromEntries(shared.filter(([name]) => (isAny || enabled!.includes(name)) && !disabled!.includes(name))),
+    serversIn(project),
   ];
   const found = Object.assign({}, ...words.includes("--strict-mcp-config") ? [] : scopes, ...files) as Servers;
-  return Object.fromEntries(
-    Object.entries(found).filter(([name]) => !namesIn([project], "disabledMcpServers").includes(name)),
-  );
+  const off = namesIn([project], "disabledMcpServers");
+  return Object.fromEntries(Object.entries(found).filter(([name]) => !off.includes(name)));
 }
 
 /** The arguments of a program in a command, up to its `--`; all words if it is not named. */
@@ -221,15 +220,15 @@ function geminiSettings(
   const system = process.platform === "darwin" ? "/Library/Application Support/GeminiCli" : "/etc/gemini-cli";
   const last = read(env.GEMINI_CLI_SYSTEM_SETTINGS_PATH || join(system, "settings.json"));
   const first = read(env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH || join(system, "system-defaults.json"));
-  const here = objectsIn(read(join(directory, ".gemini", "settings.json")).mcpServers);
+  const [here, user] = [directory, env.HOME || homedir()].map((at) =>
+    serversIn(read(join(at, ".gemini/settings.json")))
+  );
   const isTrusted = env.GEMINI_CLI_TRUST_WORKSPACE === "true" || geminiTrusts(directory, env);
-  for (const name of isTrusted ? [] : Object.keys(here)) {
+  for (const name of isTrusted ? [] : Object.keys(here!)) {
     notes.push(
       `MCP server '${name}' of .gemini/settings.json is left to Gemini CLI, which does not trust this directory`,
     );
   }
-  const user = objectsIn(read(join(env.HOME || homedir(), ".gemini", "settings.json")).mcpServers);
-  const servers = put({ ...objectsIn(first.mcpServers), ...user, ...isTrusted && here, ...objectsIn(last.mcpServers) });
-  if (Object.keys(servers).length === 0) return undefined;
-  return { ...last, mcpServers: { ...objectsIn(last.mcpServers), ...servers } };
+  const servers = put({ ...serversIn(first), ...user, ...isTrusted && here, ...serversIn(last) });
+  return Object.keys(servers).length === 0 ? undefined : { ...last, mcpServers: { ...serversIn(last), ...servers } };
 }
