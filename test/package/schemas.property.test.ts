@@ -181,7 +181,8 @@ const FORMS: { readonly [file: string]: Form } = {
       /is there twice/,
       /has a script that cannot be read/,
       /there is no such event/,
-      /is not inside what [\w-]+ can modify/,
+      // Rules that do not fit the events of their definition.
+      /is not inside what [\w-]+ can modify|nothing can be modified on|and cannot be set to/,
       // Rules in their one-line form.
       (value) => /"(?:inline_)?rules":"/.test(text(value)),
     ],
