@@ -1,5 +1,6 @@
 import { isBlank, isContent, programInput, programText, type Prompt, promptText } from "../core/messages.ts";
 import type { ModelParams } from "../core/model.ts";
+import type { AgentSpec, SessionState } from "../core/run.ts";
 import type { openSession } from "./session.ts";
 import { shown } from "../core/shown.ts";
 import { checkOptions } from "../input/options.ts";
@@ -12,7 +13,6 @@ import type { Past } from "./session-past.ts";
 import type { SessionPlace } from "./session-place.ts";
 import type { Keeper } from "./persist.ts";
 import { runBelow } from "./spawn.ts";
-import type { AgentSpec, SessionState } from "../core/agent-spec.ts";
 
 /** What a session of an agent is made of, once all of it is there. */
 export interface SessionParts

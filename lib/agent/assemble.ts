@@ -1,5 +1,5 @@
 import type { AgentSession, RunOptions } from "./options.ts";
-import { newSessionState } from "../core/run.ts";
+import { type AgentSpec, newSessionState, type SessionState } from "../core/run.ts";
 import { limitsOf, limitWarning } from "./given-limits.ts";
 import { NO_USAGE, type Prompt } from "../core/messages.ts";
 import { compactorFor } from "./compact.ts";
@@ -34,7 +34,6 @@ import { recovery } from "./recovery.ts";
 import { systemOf } from "./system-prompt.ts";
 import { askerFor, choicesOf, closeTape, decidedBy, notedHooks } from "./session-tape.ts";
 import { toolSet } from "./tool-set.ts";
-import type { AgentSpec, SessionState } from "../core/agent-spec.ts";
 
 /**
  * Puts an agent's session together, one part after the other: each is made of those before it.

@@ -1,11 +1,11 @@
 import { type Message, NO_USAGE, type Prompt, promptText, textOf } from "../core/messages.ts";
 import type { Result } from "../core/run-events.ts";
 import type { ModelParams } from "../core/model.ts";
+import type { SessionState } from "../core/run.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { resumable, type Transcript } from "../transcript/store.ts";
 import type { SessionEngine } from "./engine.ts";
 import type { Keeper } from "./persist.ts";
-import type { SessionState } from "../core/agent-spec.ts";
 
 /** The position of a conversation in its transcript. */
 export interface TranscriptPosition {

@@ -1,7 +1,6 @@
 import type { EventFields } from "../core/events.ts";
 import { type CallEnd, ModelError } from "../core/model.ts";
-import type { Run } from "../core/run.ts";
-import type { AgentSpec } from "../core/agent-spec.ts";
+import type { AgentSpec, Run } from "../core/run.ts";
 
 /** What is done about a model call of no use: each time, room is made once at most, and the model changed once at most. */
 export function recovery(

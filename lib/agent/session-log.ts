@@ -2,6 +2,7 @@ import { existsSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isBlank, type Prompt, promptText } from "../core/messages.ts";
 import type { ModelParams } from "../core/model.ts";
+import type { SessionState } from "../core/run.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { logsDir, stateDir } from "../files/state-dir.ts";
 import { scriptOf } from "../runtime/importing.ts";
@@ -21,7 +22,6 @@ import { MAIN } from "../replay/tape.ts";
 import { jsonlStore } from "../transcript/jsonl.ts";
 import type { SessionStore } from "../transcript/memory-store.ts";
 import type { AgentOptions, RunOptions } from "./options.ts";
-import type { SessionState } from "../core/agent-spec.ts";
 
 /** What a run begins with. */
 export interface LoggedBegin {

@@ -4,11 +4,10 @@ import { Ended } from "../core/limits.ts";
 import type { Prompt } from "../core/messages.ts";
 import { runPrompt } from "../core/prompt.ts";
 import type { ModelParams } from "../core/model.ts";
-import { Run } from "../core/run.ts";
+import { type AgentSpec, Run, type SessionState } from "../core/run.ts";
 import type { Result } from "../core/run-events.ts";
 import { NEVER, settle } from "../core/settle.ts";
 import { switchModel } from "./recovery.ts";
-import type { AgentSpec, SessionState } from "../core/agent-spec.ts";
 
 interface PromptBy {
   readonly signal?: AbortSignal;

@@ -4,7 +4,7 @@ import type { Limits, Spent } from "../core/limits.ts";
 import { contentText, isToolResult, isToolUse, type Message, NO_USAGE } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import type { ModelParams } from "../core/model.ts";
-import { newSessionState, type Run } from "../core/run.ts";
+import { type AgentSpec, newSessionState, type Run, type SessionState } from "../core/run.ts";
 import { findTool, ToolError, type ToolRun } from "../core/tool.ts";
 import { openSession } from "./session.ts";
 import { sha256 } from "../runtime/sha256.ts";
@@ -18,7 +18,6 @@ import { messagesAt, placeOf, type TranscriptPosition } from "./begin.ts";
 import type { Engine } from "./engine.ts";
 import { asksOf, withoutFormat } from "./params.ts";
 import { keeper } from "./persist.ts";
-import type { AgentSpec, SessionState } from "../core/agent-spec.ts";
 
 /** An agent below another as an engine's `spawn` is asked for it: plain data, for wherever it runs. */
 export interface AskedBelow {

@@ -4,7 +4,7 @@ import type { HookText } from "../core/verdict.ts";
 import type { TextBlock } from "../core/messages.ts";
 import { ModelError, type Reply } from "../core/model.ts";
 import type { PartlyUsed } from "../core/reply.ts";
-import type { Run } from "../core/run.ts";
+import type { Interceptor, LateWords, Reports, Run } from "../core/run.ts";
 import { type ToolEnd, ToolError, type ToolRun } from "../core/tool.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { thrownWords } from "../core/thrown.ts";
@@ -17,7 +17,6 @@ import type { Spawned, SpawnRequest, ToolContext } from "../tools/tool-context.t
 import { CWD, shellCwd } from "../tools/tool-state.ts";
 import type { PermissionAsker, PermissionReply } from "../permissions/gate.ts";
 import type { Engine } from "./engine.ts";
-import type { Interceptor, LateWords, Reports } from "../core/agent-spec.ts";
 
 /** The calls of an agent as steps of an engine; `inner` intercepts those that are really made. */
 export function stepsOn(engine: Engine, inner: Interceptor = {}): Interceptor {

@@ -1,10 +1,10 @@
 import type { AgentOptions, RunOptions } from "./options.ts";
 import type { Clock } from "../core/clock.ts";
 import type { EventFields } from "../core/events.ts";
+import type { AgentSpec } from "../core/run.ts";
 import type { SessionRecord } from "../replay/people.ts";
 import type { TapeSession } from "../replay/tape-session.ts";
 import { BUILT_IN } from "../runtime/importing.ts";
-import type { AgentSpec } from "../core/agent-spec.ts";
 
 /** What a system prompt is made of: the agent's own text, and what is found in its directory. */
 interface PromptBasis {

@@ -2,11 +2,10 @@ import { reducedSchema } from "../anthropic/anthropic-model.ts";
 import { isObject } from "../core/json.ts";
 import { textOf } from "../core/messages.ts";
 import { type JsonSchema, ModelError, type ModelParams, type Reply } from "../core/model.ts";
-import type { Run } from "../core/run.ts";
+import type { AgentSpec, Run } from "../core/run.ts";
 import type { Tool } from "../core/tool.ts";
 import { tool } from "../tools/make-tool.ts";
 import type { StandardSchema } from "../tools/schema.ts";
-import type { AgentSpec } from "../core/agent-spec.ts";
 
 type Schema<O> = StandardSchema<O> | JsonSchema;
 

@@ -1,5 +1,6 @@
 import type { Spent } from "../core/limits.ts";
 import type { Model, ModelRequest } from "../core/model.ts";
+import type { AgentSpec, Interceptor } from "../core/run.ts";
 import type { Tool } from "../core/tool.ts";
 import type { HookText } from "../core/verdict.ts";
 import type { LaneClock } from "../replay/tape-clock.ts";
@@ -7,7 +8,6 @@ import { hookLane, laneBelow, lateInbox } from "../replay/tape.ts";
 import { Inbox, type Postman } from "../tools/inbox.ts";
 import type { LogEntry } from "./entry.ts";
 import { steppedTool, type ToolSteps } from "./tool-step.ts";
-import type { AgentSpec, Interceptor } from "../core/agent-spec.ts";
 
 /** What a thing in a lane stands for: an agent below begins with its parent's. */
 const originals = {

@@ -1,6 +1,6 @@
 import { NOTHING } from "../core/fold.ts";
 import type { Model, ModelRequest } from "../core/model.ts";
-import type { Run } from "../core/run.ts";
+import type { Interceptor, Run } from "../core/run.ts";
 import { ToolError } from "../core/tool.ts";
 import { LaneClock } from "../replay/tape-clock.ts";
 import { type Call, MAIN } from "../replay/tape.ts";
@@ -11,7 +11,6 @@ import { Lane } from "./lane.ts";
 import type { RunLog } from "./run-log.ts";
 import { KeptStream } from "./stream.ts";
 import { marked, output, type ToolSteps } from "./tool-step.ts";
-import type { Interceptor } from "../core/agent-spec.ts";
 
 /** What the lanes of one session share. */
 export interface LoggedSession {

@@ -1,9 +1,8 @@
 import type { Folded } from "../core/fold.ts";
-import type { Run } from "../core/run.ts";
+import type { AgentSpec, Run } from "../core/run.ts";
 import type { GatedCall, Permitted } from "../core/tool.ts";
 import { type Refusal, refusalOf, unanswered } from "../core/said.ts";
 import type { Permission, PermissionGate } from "./gate.ts";
-import type { AgentSpec } from "../core/agent-spec.ts";
 
 /** Decides about calls as the loop asks for it: rules first, then hooks, then a person. Nothing overrides a deny rule. */
 export function permitter(

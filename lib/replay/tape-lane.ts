@@ -3,6 +3,7 @@ import { wireOf } from "../anthropic/anthropic-model.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Spent } from "../core/limits.ts";
 import type { Folded } from "../core/fold.ts";
+import type { AgentSpec, Interceptor } from "../core/run.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
 import { type Difference, explain } from "./drift/difference.ts";
@@ -19,7 +20,6 @@ import { failing, namesPlaces, ROUNDED, SeamAnswer } from "./tape-answer.ts";
 import { type Call, fromModel } from "./tape.ts";
 import type { TapeSession } from "./tape-session.ts";
 import { TapeTools, Verification } from "./tape-tools.ts";
-import type { AgentSpec, Interceptor } from "../core/agent-spec.ts";
 
 /** One agent on a tape: it answers what was recorded, hooks are asked again; what it lacks is drift, or recorded. */
 export class TapeLane extends Lane {

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { systemClock } from "../core/clock.ts";
 import type { Block } from "../core/messages.ts";
+import type { AgentSpec } from "../core/run.ts";
 import {
   causesOf,
   type Divergence,
@@ -29,7 +30,6 @@ import { shortText } from "./drift/drift-report.ts";
 import { hookCause, type HookDrift } from "./drift/hook-drift.ts";
 import { type Call, MAIN, type Tape, type TapeLines, USER } from "./tape.ts";
 import { tapeFile } from "./fixture.ts";
-import type { AgentSpec } from "../core/agent-spec.ts";
 
 /** One session of an agent on a tape: opened with it, closed with it. */
 export class TapeSession implements SessionRecord {

@@ -1,4 +1,5 @@
 import { isToolResult, type ToolResultBlock } from "../core/messages.ts";
+import type { Interceptor } from "../core/run.ts";
 import { type Tool, ToolError, type ToolReturn } from "../core/tool.ts";
 import type { ToolContext } from "../tools/tool-context.ts";
 import { CWD } from "../tools/tool-state.ts";
@@ -15,7 +16,6 @@ import { laneBelow } from "./tape.ts";
 import type { TapeLane } from "./tape-lane.ts";
 import type { ResultsKept } from "./tape-options.ts";
 import type { TapeSession } from "./tape-session.ts";
-import type { Interceptor } from "../core/agent-spec.ts";
 
 /** The calls of a lane on a tape: recorded, or served; to verify or renew it the tools run too. */
 export class TapeTools implements ToolSteps {

@@ -3,8 +3,8 @@ import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api";
 import { ModelError, type Reply } from "../core/model.ts";
 import { addUsage, NO_USAGE, type Usage } from "../core/messages.ts";
 import type { RunEvent } from "../core/run-events.ts";
+import type { Interceptor } from "../core/run.ts";
 import type { ToolEnd } from "../core/tool.ts";
-import type { Interceptor } from "../core/agent-spec.ts";
 
 type Api = Pick<typeof import("@opentelemetry/api"), "context" | "SpanKind" | "SpanStatusCode" | "trace">;
 

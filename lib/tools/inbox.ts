@@ -1,5 +1,5 @@
 import type { HookText } from "../core/verdict.ts";
-import type { LateWords } from "../core/agent-spec.ts";
+import type { LateWords } from "../core/run.ts";
 
 /** Decides which reports are taken at a moment: a recorder notes them, a replay waits for those that were noted. */
 export interface Postman {

@@ -4,7 +4,7 @@ import * as steps from "../../lib/agent/steps.ts";
 import { type CodeHooks, codeHooks, liveHooks } from "../../lib/hooks/code-hooks.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
 import type { HookContext, HookRecord } from "../../lib/core/hook.ts";
-import { newSessionState } from "../../lib/core/run.ts";
+import { type AgentSpec, newSessionState, type SessionState } from "../../lib/core/run.ts";
 import type { Limits } from "../../lib/core/limits.ts";
 import { limitsOf, limitWarning } from "../../lib/agent/given-limits.ts";
 import type { Block, Message } from "../../lib/core/messages.ts";
@@ -18,7 +18,6 @@ import { permitter } from "../../lib/permissions/permit.ts";
 import { tool } from "../../lib/tools/make-tool.ts";
 import type { ScriptedReply } from "../../lib/testing/index.ts";
 import { type FakeClock, fakeClock } from "./_clock.ts";
-import type { AgentSpec, SessionState } from "../../lib/core/agent-spec.ts";
 
 export interface Setting
   extends

@@ -1,13 +1,13 @@
 import { type Clock, systemClock } from "../../core/clock.ts";
 import type { AnyEvent } from "../../core/events.ts";
 import type { HookContext, HookList, HookRecord } from "../../core/hook.ts";
+import type { AgentSpec } from "../../core/run.ts";
 import { type Tool, ToolError } from "../../core/tool.ts";
 import { NO_OPINION, OutOfTime, UnusableAnswer } from "../../core/verdict.ts";
 import { memoryStore, type MinimalStore } from "../../transcript/memory-store.ts";
 import type { Entry } from "../../transcript/store.ts";
 import { MAIN } from "../tape.ts";
 import { type Fault, faultText } from "./fault.ts";
-import type { AgentSpec } from "../../core/agent-spec.ts";
 
 /** What faults can fall on besides replies, and how often a run has used it. */
 export interface UsedSeam {
