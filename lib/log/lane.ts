@@ -6,8 +6,16 @@ import type { HookText } from "../core/verdict.ts";
 import type { LaneClock } from "../replay/tape-clock.ts";
 import { hookLane, laneBelow, lateInbox } from "../replay/tape.ts";
 import { Inbox, type Postman } from "../tools/inbox.ts";
-import type { LogEntry } from "./entry.ts";
+import type { InboxFact, LogEntry } from "./entry.ts";
 import { steppedTool, type ToolSteps } from "./tool-step.ts";
+
+/** Whose reports were taken at each look, as lines say it. */
+export function takesOf(
+  facts: readonly InboxFact[] = [],
+): (inbox: string, look: number) => readonly string[] | undefined {
+  const known = new Map(facts.map(({ inbox, take, from }) => [`${inbox} ${take}`, from]));
+  return (inbox, look) => known.get(`${inbox} ${look}`);
+}
 
 /** What a thing in a lane stands for: an agent below begins with its parent's. */
 const originals = {

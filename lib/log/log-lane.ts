@@ -24,7 +24,6 @@ export interface LoggedSession {
 /** One agent in a log: what its log has is served, hooks too, all else is done and written. A live run is one with an empty log. */
 export class LogLane extends Lane {
   readonly #session: LoggedSession;
-  readonly #takes = new Map<string, ReadonlyMap<number, readonly string[]>>();
 
   constructor(session: LoggedSession, name: string, above?: Lane) {
     const { log } = session;
@@ -55,9 +54,7 @@ export class LogLane extends Lane {
   }
 
   protected wanted(inbox: string, look: number): readonly string[] | undefined {
-    let known = this.#takes.get(inbox);
-    if (!known) this.#takes.set(inbox, known = this.#session.log.past?.inbox(inbox) ?? new Map());
-    return known.get(look) ?? (this.clock.isLive ? undefined : []);
+    return this.#session.log.past?.takes(inbox, look) ?? (this.clock.isLive ? undefined : []);
   }
 
   protected lower(name: string): LogLane {

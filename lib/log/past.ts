@@ -5,6 +5,7 @@ import type { Call } from "../replay/tape.ts";
 import { type Entry as Said, resumable, transcriptOf } from "../transcript/store.ts";
 import type { ClockFact, EntryOf, LogEntry, ToolFact } from "./entry.ts";
 import type { HookStep } from "./hook-step.ts";
+import { takesOf } from "./lane.ts";
 import { isWhole, Log } from "./read-log.ts";
 
 /** What the log of a session that is resumed has: where it stands, and the steps of a run that was cut off. */
@@ -27,6 +28,8 @@ export class Past {
   readonly #known = new Map<string, number>();
   readonly #begun = new Set<string>();
   readonly #before: Log;
+  /** Which reports were taken at a look, counted in the run that goes on. */
+  readonly takes: ReturnType<typeof takesOf>;
 
   /** Whether what is served is written again: the log of a fork begins with it. */
   readonly isCopied: boolean;
@@ -49,6 +52,7 @@ export class Past {
     for (const { lane } of this.#before.calls) counts.set(lane, (counts.get(lane) ?? 0) + 1);
     this.callsBefore = counts;
     this.answers = log.parts.asked.length - this.#before.parts.asked.length;
+    this.takes = takesOf(isOpen ? log.parts.inbox : []);
     if (isOpen) this.#serve(log.entries.slice(begin.index - 1));
   }
 
@@ -123,12 +127,6 @@ export class Past {
     const facts = this.log.parts.clock.filter(({ clock }) => clock === lane);
     const before = this.#before.parts.clock.filter(({ clock }) => clock === lane);
     return { facts: this.open ? facts : before, from: before.at(-1)?.step ?? 0 };
-  }
-
-  /** Which reports were taken at a look, counted in the run that goes on. */
-  inbox(name: string): ReadonlyMap<number, readonly string[]> {
-    const facts = this.open ? this.log.parts.inbox.filter(({ inbox }) => inbox === name) : [];
-    return new Map(facts.map(({ take, from }) => [take, from]));
   }
 }
 

@@ -65,7 +65,7 @@ export class TapeLane extends Lane {
   }
 
   protected wanted(inbox: string, look: number): readonly string[] | undefined {
-    return this.#isReplayed ? this.#session.taken(inbox, look) : undefined;
+    return this.#isReplayed ? this.#session.takes(inbox, look) ?? [] : undefined;
   }
 
   protected override ending(): void | Promise<void> {

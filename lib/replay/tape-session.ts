@@ -25,6 +25,7 @@ import type { LiveCall } from "./record/record-tape.ts";
 import { SeenWire } from "./record/seen-wire.ts";
 import { type Redactor, redactor } from "./redact/redact.ts";
 import { answerOf, namesPlaces, sharedAnswer, type TapeAnswer } from "./tape-answer.ts";
+import { takesOf } from "../log/lane.ts";
 import { filesRead } from "../log/tool-step.ts";
 import { shortText } from "./drift/drift-report.ts";
 import { hookCause, type HookDrift } from "./drift/hook-drift.ts";
@@ -41,6 +42,8 @@ export class TapeSession implements SessionRecord {
   readonly epoch: number;
   readonly seed: string;
   readonly program: Program | undefined;
+  /** Whose reports an agent took at a look. */
+  readonly takes: ReturnType<typeof takesOf>;
   readonly parts: Parts;
   readonly wire: boolean;
   readonly faults: TapeOptions["faults"];
@@ -75,7 +78,6 @@ export class TapeSession implements SessionRecord {
   loadsBeside = false;
   readonly #lanes = new Map<string, TapeLane>();
   readonly #divergences = new Map<string, Divergence>();
-  #takes: Map<string, readonly string[]> | undefined;
   #everySecret: Redactor | undefined;
   #taken: Redactor | undefined;
   #mask: Mask | undefined;
@@ -93,6 +95,7 @@ export class TapeSession implements SessionRecord {
     normaliserOf(options.normalise); // a wrong one is refused before anything is asked
     this.tape = tape;
     this.program = tape && programOf(withNormalisers(this.#usable(tape), options.normalise ?? []));
+    this.takes = takesOf(tape?.inboxes);
   }
 
   /** A replay has the prompts, and never asks the simulated user. An update asks again what was answered before the question changed, and all that follows. */
@@ -146,12 +149,6 @@ export class TapeSession implements SessionRecord {
 
   also(known: SessionRecord["known"]): void {
     Object.assign(this.known, known);
-  }
-
-  /** Whose reports an agent took at a look. */
-  taken(inbox: string, look: number): readonly string[] {
-    this.#takes ??= new Map(this.program!.tape.inboxes?.map((fact) => [`${fact.inbox} ${fact.take}`, fact.from]));
-    return this.#takes.get(`${inbox} ${look}`) ?? [];
   }
 
   /** Whether answers come from a tape. */
