@@ -185,7 +185,8 @@ export const contestants: { readonly [name: string]: () => Promise<Run> } = {
     return async (url, { result, once, hooks = 1 }) => {
       let size = 0;
       const look = makeTool({
-        ...tool,
+        name: tool.name,
+        description: tool.description,
         input: tool.input_schema,
         effect: "read",
         run: (input) => {

@@ -122,7 +122,7 @@ async function ours(wire: boolean): Promise<Contestant> {
     system,
     limits: { iterations: 100 },
     tools: [
-      tool({ ...look, input: input_schema, effect: "read", run: () => result }),
+      tool({ name: look.name, description: look.description, input: input_schema, effect: "read", run: () => result }),
     ],
   };
   const recorded = await agent({ ...options, model: scripted(replies) }).run(
