@@ -8,20 +8,23 @@ export interface Import {
   readonly from: string;
   readonly to: string;
   readonly isType: boolean;
+  /** Whether it is done when the file is loaded. */
+  readonly isStatic: boolean;
 }
 
 /** An import, static or dynamic, with what shows that it is one of types only; or a file that is started or read. */
 const IMPORT =
-  /((?:import|export) type [^;]*?|typeof )?\b(?:from|import)\s*\(?\s*"(\.[^"]+)"|new URL\("(\.[^"]+\.ts)", import\.meta\.url\)/g;
+  /((?:import|export) type [^;]*?|typeof )?\b(from|import)\s*\(?\s*"(\.[^"]+)"|new URL\("(\.[^"]+\.ts)", import\.meta\.url\)/g;
 
 /** The imports of every file below these folders, files that do not exist (in the texts of tests) left out. */
 export function importsIn(...folders: readonly string[]): Import[] {
   return folders.flatMap((folder) => filesUnder(join(ROOT, folder), ".ts")).flatMap((file) => {
     const text = readFileSync(file, "utf8").replace(/\/\*[\s\S]*?\*\//g, "");
-    return [...text.matchAll(IMPORT)].map(([, types, imported, started]) => ({
+    return [...text.matchAll(IMPORT)].map(([, types, word, imported, started]) => ({
       from: relative(ROOT, file),
       to: relative(ROOT, join(dirname(file), imported ?? started!)),
       isType: types !== undefined,
+      isStatic: word === "from",
     }));
   }).filter(({ to }) => existsSync(join(ROOT, to)));
 }

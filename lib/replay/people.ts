@@ -1,5 +1,3 @@
-import type { Refusal } from "../core/said.ts";
-import type { TapeSession } from "./tape-session.ts";
 import type { Json } from "../core/messages.ts";
 import type { PermissionAsker } from "../permissions/gate.ts";
 import type { Asker } from "../tools/asker.ts";
@@ -7,32 +5,6 @@ import type { AnswerFact, EntryOf, LogEntry } from "../log/entry.ts";
 import type { Lane } from "../log/lane.ts";
 import { canonical } from "./canonical.ts";
 import type { Mask } from "./redact/mask.ts";
-
-/** What is said of drift that is a refusal. */
-export const IS_REFUSED =
-  "as it is refused here: a replay asks no person, so a rule of the agent, or the hook that asks, must allow it";
-
-/** The refusals of one lane. What the agent's own rules refuse they refuse again: only what others refused is on the tape. */
-export function laneRefusals(session: TapeSession, lane: string, isLive: () => boolean) {
-  const { program } = session;
-  /** What the model read about calls that were refused here, as the tape would have it. */
-  const shown = new Set<unknown>();
-  return {
-    note(refused: string, { words, by }: Refusal): void {
-      if (session.replays) shown.add(session.mask.on(words));
-      if (session.isRuled) session.line({ refused, lane, words, by });
-    },
-    recall(toolUseId: string): Refusal | undefined {
-      const fact = program?.tape.refusals?.find((one) => one.lane === lane && one.refused === toolUseId);
-      if (!fact || isLive()) return undefined;
-      const here = session.mask.off(fact);
-      session.line(here);
-      return { words: here.words, reason: here.words, by: here.by };
-    },
-    /** Whether this is what the model read about a call that was refused here. */
-    wereShown: (words: unknown) => shown.has(words),
-  };
-}
 
 /** What a session is recorded in: a log, or a tape. */
 export interface SessionRecord {

@@ -1,3 +1,4 @@
+import type { Refusal } from "../core/said.ts";
 import { abortedError } from "../http/errors.ts";
 import { wireOf } from "../anthropic/anthropic-model.ts";
 import { systemClock } from "../core/clock.ts";
@@ -15,7 +16,6 @@ import { hooksSaid, type HookStep, hookStep } from "../log/hook-step.ts";
 import { Lane } from "../log/lane.ts";
 import type { ToolSteps } from "../log/tool-step.ts";
 import { LaneMatcher } from "./match-call.ts";
-import { IS_REFUSED, laneRefusals } from "./people.ts";
 import { failing, namesPlaces, ROUNDED, SeamAnswer } from "./tape-answer.ts";
 import { type Call, fromModel } from "./tape.ts";
 import type { TapeSession } from "./tape-session.ts";
@@ -278,4 +278,30 @@ const WHOLE = Number.MAX_SAFE_INTEGER;
 /** What an agent is thrown that asks for something a tape does not have. */
 export class TapeDrift extends ModelError {
   override name = "TapeDrift";
+}
+
+/** What is said of drift that is a refusal. */
+const IS_REFUSED =
+  "as it is refused here: a replay asks no person, so a rule of the agent, or the hook that asks, must allow it";
+
+/** The refusals of one lane. What the agent's own rules refuse they refuse again: only what others refused is on the tape. */
+function laneRefusals(session: TapeSession, lane: string, isLive: () => boolean) {
+  const { program } = session;
+  /** What the model read about calls that were refused here, as the tape would have it. */
+  const shown = new Set<unknown>();
+  return {
+    note(refused: string, { words, by }: Refusal): void {
+      if (session.replays) shown.add(session.mask.on(words));
+      if (session.isRuled) session.line({ refused, lane, words, by });
+    },
+    recall(toolUseId: string): Refusal | undefined {
+      const fact = program?.tape.refusals?.find((one) => one.lane === lane && one.refused === toolUseId);
+      if (!fact || isLive()) return undefined;
+      const here = session.mask.off(fact);
+      session.line(here);
+      return { words: here.words, reason: here.words, by: here.by };
+    },
+    /** Whether this is what the model read about a call that was refused here. */
+    wereShown: (words: unknown) => shown.has(words),
+  };
 }
