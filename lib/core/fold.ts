@@ -1,8 +1,17 @@
-import type { HookReply } from "./_ask.ts";
 import { withSubject } from "./_event.ts";
 import { type AnyEvent, type EventName, type EventRow, EVENTS } from "./events.ts";
-import type { HookRecord, HookRun, OnError } from "./hook.ts";
-import { type HookText, NO_OPINION } from "./verdict.ts";
+import type { Context, HookRecord, HookRun, OnError } from "./hook.ts";
+import { type HookText, NO_OPINION, type Opinion } from "./verdict.ts";
+
+/** One hook's answer to one event, with what it did through its context. */
+export interface HookReply {
+  readonly hook: HookRecord;
+  readonly ctx: Context;
+  readonly opinion: Opinion;
+  /** What became of it; a failure with what was thrown. */
+  readonly run: HookRun;
+  readonly error?: unknown;
+}
 
 /** What all hooks together decided at one event (U5). */
 export interface Folded {

@@ -6,7 +6,7 @@ import { discover } from "../hooks/discover.ts";
 import { sharedFiles } from "../hooks/file/hook-tree.ts";
 import { realOr } from "../hooks/file/user-places.ts";
 import { hooksAt } from "../hooks/folder.ts";
-import { hooksSaid } from "../log/hook-step.ts";
+import { hooksSaid } from "../log/step.ts";
 import { type Price, priceOf } from "../replay/drift/drift.ts";
 import { type Fixture, programFolder } from "../replay/fixture.ts";
 import { readTape } from "../replay/read-tape.ts";

@@ -7,7 +7,7 @@ import type { LaneClock } from "../replay/tape-clock.ts";
 import { hookLane, laneBelow, lateInbox } from "../replay/tape.ts";
 import { Inbox, type Postman } from "../tools/inbox.ts";
 import type { InboxFact, LogEntry } from "./entry.ts";
-import { steppedTool, type ToolSteps } from "./tool-step.ts";
+import { steppedTool, type ToolSteps } from "./step.ts";
 
 /** Whose reports were taken at each look, as lines say it. */
 export function takesOf(

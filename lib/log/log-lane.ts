@@ -6,11 +6,10 @@ import { LaneClock } from "../replay/tape-clock.ts";
 import { type Call, MAIN } from "../replay/tape.ts";
 import { CWD } from "../tools/tool-state.ts";
 import type { LogEntry } from "./entry.ts";
-import { askedHooks, hookStep, recalledHooks, withoutEmpty } from "./hook-step.ts";
+import { askedHooks, hookStep, marked, output, recalledHooks, type ToolSteps, withoutEmpty } from "./step.ts";
 import { Lane } from "./lane.ts";
 import type { RunLog } from "./run-log.ts";
 import { KeptStream } from "./stream.ts";
-import { marked, output, type ToolSteps } from "./tool-step.ts";
 
 /** What the lanes of one session share. */
 export interface LoggedSession {

@@ -4,7 +4,7 @@ import { answerOf, SeamAnswer } from "../replay/tape-answer.ts";
 import type { Call } from "../replay/tape.ts";
 import { type Entry as Said, resumable, transcriptOf } from "../transcript/store.ts";
 import type { ClockFact, EntryOf, LogEntry, ToolFact } from "./entry.ts";
-import type { HookStep } from "./hook-step.ts";
+import type { HookStep } from "./step.ts";
 import { takesOf } from "./lane.ts";
 import { isWhole, Log } from "./read-log.ts";
 

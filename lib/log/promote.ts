@@ -7,7 +7,7 @@ import { sourceOf } from "../replay/record/seen-wire.ts";
 import type { Call, Tape } from "../replay/tape.ts";
 import type { Header } from "./entry.ts";
 import type { Log } from "./read-log.ts";
-import { plainJson } from "./tool-step.ts";
+import { plainJson } from "./step.ts";
 
 interface Promotion {
   /** What its header says of the fixture it becomes part of. */

@@ -10,7 +10,7 @@ import type { Call, Tape, TapeEvent, TapeRequest } from "../replay/tape.ts";
 import { MAIN, tapeOf } from "../replay/tape.ts";
 import { readLineLog } from "../transcript/line-log.ts";
 import type { Entry as Said } from "../transcript/store.ts";
-import { hookEvents, hooksSaid } from "./hook-step.ts";
+import { hookEvents, hooksSaid } from "./step.ts";
 import { Conversation, later, once } from "./lazily.ts";
 import { AS_IT_BEGAN } from "./log-lines.ts";
 import {

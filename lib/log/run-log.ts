@@ -7,7 +7,7 @@ import { LineLog } from "../transcript/line-log.ts";
 import type { SessionStore } from "../transcript/memory-store.ts";
 import { type Entry as Said, type Transcript, transcriptOf } from "../transcript/store.ts";
 import type { EntryOf, LogEntry, RunLeft, ToolFact } from "./entry.ts";
-import { hookEvents } from "./hook-step.ts";
+import { hookEvents } from "./step.ts";
 import { type EndedCall, isNoted, LogLines } from "./log-lines.ts";
 import type { Past } from "./past.ts";
 

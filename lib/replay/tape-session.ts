@@ -26,7 +26,7 @@ import { SeenWire } from "./record/seen-wire.ts";
 import { type Redactor, redactor } from "./redact/redact.ts";
 import { answerOf, namesPlaces, sharedAnswer, type TapeAnswer } from "./tape-answer.ts";
 import { takesOf } from "../log/lane.ts";
-import { filesRead } from "../log/tool-step.ts";
+import { filesRead } from "../log/step.ts";
 import { shortText } from "./drift/drift-report.ts";
 import { hookCause, type HookDrift } from "./drift/hook-drift.ts";
 import { type Call, MAIN, type Tape, type TapeLines, USER } from "./tape.ts";

@@ -8,7 +8,7 @@ import { canonical } from "./canonical.ts";
 import { differs } from "./drift/difference.ts";
 import type { ToolDrift } from "./drift/drift.ts";
 import type { ToolFact } from "../log/entry.ts";
-import { type BegunCall, failureOf, output, plainJson, resultOf, type ToolSteps } from "../log/tool-step.ts";
+import { type BegunCall, failureOf, output, plainJson, resultOf, type ToolSteps } from "../log/step.ts";
 import type { Program } from "./match-call.ts";
 import { normalised } from "./normalise.ts";
 import type { Mask } from "./redact/mask.ts";
