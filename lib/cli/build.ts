@@ -106,7 +106,8 @@ function embedded(folder: string, root: string, refuse: Refuse): Embedded {
     refuse(`its folder of hooks '${folder}' lies outside of the script's: move it beside the script`);
   }
   const { files, problems } = discover(folder);
-  if (problems.length > 0) refuse(problems.map(({ message }) => message).join("\n"));
+  const words = (message: string) => message.replace(/^Cannot load hook ('[^']*') as /, "hook $1 cannot be loaded: ");
+  if (problems.length > 0) refuse(problems.map(({ message }) => words(message)).join("\n"));
   const names = [...files.map(({ name }) => name), ...sharedFiles(real).paths.map((one) => relative(real, one))];
   return {
     path,
