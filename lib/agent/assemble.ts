@@ -53,7 +53,7 @@ export async function assemble(parts: CheckedOptions, own: RunOptions, prompt?: 
     const rules = await openRules(place, bus);
     const tools = await openTools(place, past, kept.state, rules, bus);
     kept.about.tools = tools.set.tools.map(({ name }) => name);
-    text.refused.forEach(bus.warn);
+    [...text.refused, ...place.logged?.warnings ?? []].forEach(bus.warn);
     const hooks = await openHooks(place, chosen, kept.state, rules, tools, bus);
     const spec = specOf(place, chosen, { ...text, ...rules, ...tools, hooks, bus });
     return openAgent(place, past, chosen, { ...text, ...kept, ...rules, ...tools, hooks, bus, spec });

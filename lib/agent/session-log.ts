@@ -35,6 +35,8 @@ export interface SessionLog extends LoggedSession, SessionRecord {
   readonly store: SessionStore;
   /** Whether a run that was cut off goes on with the next prompt. */
   readonly goesOn: boolean;
+  /** What is not as it was where a run is forked. */
+  readonly warnings?: readonly string[];
   /** A run begins; one that goes on begins as it did. */
   prompted(begin: LoggedBegin, state: SessionState): LoggedBegin;
   /** Whether it needs events of a kind. */
@@ -114,13 +116,13 @@ async function forkLog(
       import("../transcript/line-log.ts"),
       import("../log/read-log.ts"),
     ]);
-    const { header, entries } = await forked(from, { folder, resolve, cwd, id });
+    const { log: { header, entries }, warnings } = await forked(from, { folder, resolve, cwd, id });
     const agent = options.from === undefined ? {} : { agent: scriptOf(options.from) };
     const past = new Past(new Log([{ ...header, ...agent }, ...entries.slice(1)]), true, true);
     const file = new LineLog(files.pathOf!(id));
     file.append(past.before);
     file.close();
-    return await sessionLog({ ...place, known: id, past, release });
+    return Object.assign(await sessionLog({ ...place, known: id, past, release }), { warnings });
   } catch (error) {
     await release();
     throw error;

@@ -1,11 +1,12 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { isObject } from "../core/json.ts";
 import { mask } from "../replay/redact/mask.ts";
 import { placer, placesHere } from "../replay/redact/places.ts";
 import { readTape } from "../replay/read-tape.ts";
 import { MAIN, type Tape } from "../replay/tape.ts";
 import { answerLines, headOf, Heads } from "./call-lines.ts";
-import type { LogEntry } from "./entry.ts";
+import { kindOf, type LogEntry, type ToolFact } from "./entry.ts";
 import { Log, LOG_VERSION, readLog } from "./read-log.ts";
 import { tapeFile } from "../replay/fixture.ts";
 
@@ -21,11 +22,14 @@ interface ForkOptions {
 
 /**
  * The log of a run up to one of its model calls, under a new id: `last#7` is served up to its sixth call and asks the model
- * from the seventh on.
+ * from the seventh on. `warnings` name what is not as it was before that call.
  *
  * @throws {TypeError} if there is no such run or call
  */
-export async function forked(from: string, { folder, resolve, cwd, id }: ForkOptions): Promise<Log> {
+export async function forked(
+  from: string,
+  { folder, resolve, cwd, id }: ForkOptions,
+): Promise<{ readonly log: Log; readonly warnings: readonly string[] }> {
   const [, named = "", number = ""] = /^(.+)#(\d+)$/.exec(from) ?? [];
   if (named === "") throw new TypeError(`Cannot fork '${from}' as it names no call: write <run>#<call>, as in last#3`);
   const log = await logOf(named, folder, resolve, cwd);
@@ -45,7 +49,24 @@ export async function forked(from: string, { folder, resolve, cwd, id }: ForkOpt
   const text = JSON.stringify(log.entries.slice(1, at));
   const entries = JSON.parse(was.length < LEAST_ID ? text : text.replaceAll(was, id)) as LogEntry[];
   const { agent: _, ...header } = log.header;
-  return new Log([{ ...header, id, cwd, from: { id: was, call } }, ...entries], log.where);
+  return {
+    log: new Log([{ ...header, id, cwd, from: { id: was, call } }, ...entries], log.where),
+    warnings: changedSince(log.entries.slice(at), cwd).map((path) =>
+      `${path} is not as it was before call ${number}, as that run changed it later: the fork works on it as it is`
+    ),
+  };
+}
+
+/** The files that these calls edited and that are not as they found them. What a command changed is not known. */
+function changedSince(entries: readonly LogEntry[], cwd: string): string[] {
+  const found = new Map<string, unknown>();
+  for (const entry of entries) {
+    const response = kindOf(entry) === "tool" ? (entry as ToolFact).result.response : undefined;
+    if (!isObject(response) || typeof response.filePath !== "string" || !("originalFile" in response)) continue;
+    if (!found.has(response.filePath)) found.set(response.filePath, response.originalFile);
+  }
+  const now = (path: string) => existsSync(path) ? readFileSync(path, "utf8") : null;
+  return [...found].filter(([path, was]) => now(path) !== was).map(([path]) => relative(cwd, path));
 }
 
 /** A shorter id may be a word that stands elsewhere. */

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, utimesSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { textOf } from "../../lib/core/messages.ts";
-import { agent, jsonlStore } from "../../lib/index.ts";
+import { agent, jsonlStore, type RunEvent } from "../../lib/index.ts";
 import { readLog } from "../../lib/log/read-log.ts";
 import { scripted } from "../../lib/testing/index.ts";
+import { Edit, Write } from "../../lib/tools/index.ts";
 import { transcriptOf } from "../../lib/transcript/store.ts";
 import { ended } from "../_crochet.ts";
 import { place } from "../_place.ts";
@@ -58,4 +59,29 @@ test("a session that was logged goes on in a store of its folder: what is added 
   const log = readLog(join(folder.path, `${id}.jsonl`))!;
   const said = transcriptOf(log.transcript()!).messages.map((message) => textOf(message));
   assert.deepEqual(said, ["first", "one", "second", "two"]);
+});
+
+test("a fork names the files that the run changed after it, as it works on them as they are", async () => {
+  using folder = scratch();
+  const [at, file] = [(name: string) => join(folder.path, name), "notes.txt"];
+  const writes = (file_path: string, content: string) => ({
+    tools: [{ name: "Write", input: { file_path, content } }],
+  });
+  const edits = { tools: [{ name: "Edit", input: { file_path: at(file), old_string: "one", new_string: "two" } }] };
+  const replies = [writes(at(file), "one\n"), edits, writes(at("new.txt"), "new\n"), { text: "done" }];
+  const writer = (answers: typeof replies) =>
+    agent({ model: scripted(answers), cwd: folder.path, tools: [Edit, Write], permissions: { mode: "acceptEdits" } });
+  const log = at("runs");
+  const { id } = await writer(replies).run("go", { log });
+  const forkedAt = async (call: number) => {
+    const warnings: string[] = [];
+    const on = (event: RunEvent) => event.type === "warning" && warnings.push(event.message);
+    await writer([{ text: "enough" }]).run("", { log, from: `${id}#${call}`, on });
+    return warnings.map((words) => words.split(" ")[0]);
+  };
+  assert.deepEqual(await forkedAt(4), []);
+  assert.deepEqual(await forkedAt(3), ["new.txt"]);
+  assert.deepEqual(await forkedAt(2), [file, "new.txt"]);
+  writeFileSync(at(file), "one\n");
+  assert.deepEqual(await forkedAt(2), ["new.txt"]);
 });
