@@ -42,16 +42,16 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
 const MOST_ECHOED = 12;
 
 /** A chat: one session after the other, prompt by prompt, until the person leaves or the terminal goes away. */
-class Conversation {
+class Conversation implements ChatState {
+  readonly stage: Stage;
+  readonly store: TranscriptStore;
+  readonly cwd: string;
+  readonly io: Io;
+  readonly tally = new Tally();
+  session!: AgentSession;
   readonly #agent: Agent;
   readonly #options: RunOptions;
-  readonly #store: TranscriptStore;
-  readonly #io: Io;
-  readonly #cwd: string;
-  readonly #stage: Stage;
   readonly #desk: PromptDesk;
-  readonly #tally = new Tally();
-  #session!: AgentSession;
   /** What Esc ends: the turn, or a command that takes its time. */
   #work: AbortController | undefined;
   #code: number = EXIT.ok;
@@ -63,12 +63,12 @@ class Conversation {
     options: RunOptions,
     { io, cwd, store }: { io: Io; cwd: string; store: TranscriptStore },
   ) {
-    this.#store = store;
+    this.store = store;
+    this.cwd = cwd;
+    this.io = io;
     this.#agent = agent;
-    this.#io = io;
-    this.#cwd = cwd;
     const interrupt = () => this.#interrupt();
-    const gone = () => this.#quit(EXIT.interrupted);
+    const gone = () => this.quit(EXIT.interrupted);
     this.#desk = new PromptDesk({
       history: new History(cwd, io.env),
       colours: coloursFor(true, io.env),
@@ -78,15 +78,15 @@ class Conversation {
       atOnce: (line) => this.#atOnce(line),
     });
     const onInterrupt = (key: Key) => key.name === "ctrl-c" ? this.#desk.press(key) : interrupt();
-    this.#stage = new Stage({ io, cwd, onInterrupt, onGone: gone }, this.#desk);
+    this.stage = new Stage({ io, cwd, onInterrupt, onGone: gone }, this.#desk);
     this.#options = {
       ...options,
       on: (event) => {
-        this.#tally.see(event);
-        this.#stage.see(event);
+        this.tally.see(event);
+        this.stage.see(event);
       },
-      ask: permissionAsker(this.#stage, { io, cwd }),
-      asker: personAsker(this.#stage),
+      ask: permissionAsker(this.stage, { io, cwd }),
+      asker: personAsker(this.stage),
     };
     if (io.signal.aborted) gone();
     else io.signal.addEventListener("abort", gone, { once: true });
@@ -94,19 +94,19 @@ class Conversation {
 
   /** Runs the chat; returns the exit code. */
   async hold(first: string): Promise<number> {
-    this.#session = await this.#agent.open(this.#options);
-    if (!this.#session.hasModel) {
-      await this.#session.close();
-      throw new UsageError(`Cannot chat as no API key is set: ${keyFor(this.#session.model)}`);
+    this.session = await this.#agent.open(this.#options);
+    if (!this.session.hasModel) {
+      await this.session.close();
+      throw new UsageError(`Cannot chat as no API key is set: ${keyFor(this.session.model)}`);
     }
-    this.#stage.open();
+    this.stage.open();
     this.#greet();
     let text: string | undefined = first || await this.#desk.next();
     try {
       for (; text !== undefined; text = await this.#desk.next()) await this.#take(text);
     } finally {
-      this.#stage.close();
-      await this.#session.close("prompt_input_exit");
+      this.stage.close();
+      await this.session.close("prompt_input_exit");
     }
     if (this.#prompted) this.#farewell();
     return this.#code;
@@ -115,42 +115,27 @@ class Conversation {
   async #take(text: string): Promise<void> {
     const work = this.#work = new AbortController();
     this.#echo(text);
-    if (isCommand(text)) await runCommand(text, this.#state(), work.signal);
+    if (isCommand(text)) await runCommand(text, this, work.signal);
     else {
       this.#prompted = true;
-      const prompt = await withAttached(text, this.#io.cwd).catch((error: Error) =>
-        this.#stage.view.warn(error.message)
-      );
-      if (prompt) this.#report(await this.#session.prompt(prompt, { signal: work.signal }));
+      const prompt = await withAttached(text, this.io.cwd).catch((error: Error) => this.stage.view.warn(error.message));
+      if (prompt) this.#report(await this.session.prompt(prompt, { signal: work.signal }));
     }
     this.#work = undefined;
-    this.#stage.refresh();
+    this.stage.refresh();
   }
 
   #report({ stop, error }: Result): void {
-    const { view, colours } = this.#stage;
+    const { view, colours } = this.stage;
     if (error) view.warn(error.message);
     const words = stop === "aborted" ? "interrupted" : stop;
     const end = closing(words, { ...view.tally.taken, ms: view.lasted }, colours);
-    this.#stage.print(["", ...wrap(end, this.#stage.columns - 1, 2)]);
-  }
-
-  #state(): ChatState {
-    return {
-      session: this.#session,
-      stage: this.#stage,
-      tally: this.#tally,
-      store: this.#store,
-      cwd: this.#cwd,
-      env: this.#io.env,
-      resume: (id) => this.#resume(id),
-      quit: () => this.#quit(EXIT.ok),
-    };
+    this.stage.print(["", ...wrap(end, this.stage.columns - 1, 2)]);
   }
 
   #atOnce(line: string): boolean {
     if (!worksAtOnce(line) || this.#work === undefined) return false;
-    void runCommand(line, this.#state(), this.#work.signal);
+    void runCommand(line, this, this.#work.signal);
     return true;
   }
 
@@ -164,27 +149,27 @@ class Conversation {
   /** Leaves the chat. A second request does not wait for the turn to end: everything said is stored. */
   #leave(code: number): void {
     if (this.#quitting) {
-      this.#stage.close();
+      this.stage.close();
       process.exit(code);
     }
-    this.#quit(code);
+    this.quit(code);
   }
 
   /** Ends what runs and the chat. */
-  #quit(code: number): void {
+  quit(code: number = EXIT.ok): void {
     this.#quitting = true;
     this.#code = code;
     this.#interrupt();
     this.#desk.end();
   }
 
-  async #resume(id: string): Promise<void> {
-    await this.#session.close("resume");
+  async resume(id: string): Promise<void> {
+    await this.session.close("resume");
     const { resume: _, fork: __, ...options } = this.#options;
     try {
-      this.#session = await this.#agent.open({ ...options, resume: id });
+      this.session = await this.#agent.open({ ...options, resume: id });
     } catch (error) {
-      this.#session = await this.#agent.open(options);
+      this.session = await this.#agent.open(options);
       throw error;
     }
     await this.#showLast(id);
@@ -192,41 +177,41 @@ class Conversation {
 
   /** Shows where a resumed session was. */
   async #showLast(id: string): Promise<void> {
-    const stored = await this.#store.load(id);
-    const { colours: { dim }, columns } = this.#stage;
+    const stored = await this.store.load(id);
+    const { colours: { dim }, columns } = this.stage;
     const last = oneLine(textOf(stored?.messages.findLast((m) => m.role === "assistant")));
-    this.#stage.print([
+    this.stage.print([
       dim(cut(`session ${id}, ${several(stored?.messages.length ?? 0, "message")}`, columns - 1)),
       ...(last === "" ? [] : [dim(cut(`its last message: ${last}`, columns - 1))]),
     ]);
   }
 
   #echo(text: string): void {
-    const { colours: { bold, cyan, dim }, columns } = this.#stage;
+    const { colours: { bold, cyan, dim }, columns } = this.stage;
     const rows = plainText(text).trimEnd().split("\n").flatMap((line) =>
       chop(line.replaceAll("\t", "    "), columns - 3)
     );
     const shown = rows.slice(0, MOST_ECHOED).map((row, i) => `${i === 0 ? cyan("›") : " "} ${bold(row)}`);
     const over = rows.length - shown.length;
-    this.#stage.print(["", ...shown, ...(over > 0 ? [dim(`  … ${several(over, "more row")}`)] : []), ""]);
-    this.#stage.view.anew();
+    this.stage.print(["", ...shown, ...(over > 0 ? [dim(`  … ${several(over, "more row")}`)] : []), ""]);
+    this.stage.view.anew();
   }
 
   #greet(): void {
-    const { colours: { bold, dim }, columns } = this.#stage;
+    const { colours: { bold, dim }, columns } = this.stage;
     const { resume } = this.#options;
-    this.#stage.print([
-      `${bold("crochet")} ${dim(cut(`${this.#agent.name} · ${this.#session.model}`, columns - 9))}`,
+    this.stage.print([
+      `${bold("crochet")} ${dim(cut(`${this.#agent.name} · ${this.session.model}`, columns - 9))}`,
       dim(cut("/help lists commands · Esc interrupts · Ctrl-D leaves", columns - 1)),
     ]);
     if (resume !== undefined) void this.#showLast(resume);
   }
 
   #farewell(): void {
-    const { colours, columns } = this.#stage;
-    const end = wrap(closing("all together", this.#tally.taken, colours), columns - 1, 2);
-    this.#io.out(`\n${end.join("\n")}\n`);
-    this.#io.out(`${colours.dim(`crochet chat --resume ${this.#session.id}`)}\n`);
+    const { colours, columns } = this.stage;
+    const end = wrap(closing("all together", this.tally.taken, colours), columns - 1, 2);
+    this.io.out(`\n${end.join("\n")}\n`);
+    this.io.out(`${colours.dim(`crochet chat --resume ${this.session.id}`)}\n`);
   }
 }
 

@@ -156,7 +156,7 @@ const edits = fc.array(
     anyText.map((text): Key => ({ name: "paste", text: plainText(text) })),
     fc.constantFrom<Key["name"]>(
       ...["newline", "backspace", "delete", "left", "right", "word-left", "word-right", "home", "end"] as const,
-      ...["ctrl-u", "ctrl-k", "ctrl-w", "up", "down", "ctrl-d"] as const,
+      ...["delete-before", "delete-after", "delete-word", "up", "down", "ctrl-d"] as const,
     ).map((name): Key => ({ name, text: "" })),
   ),
   { maxLength: 30 },
@@ -183,7 +183,7 @@ test("LineEditor: what is typed before the cursor and after it is what the text 
     editor.press({ name: "home", text: "" });
     editor.press({ name: "text", text: before });
     assert.equal(editor.text, before + after);
-    editor.press({ name: "ctrl-k", text: "" });
+    editor.press({ name: "delete-after", text: "" });
     assert.equal(editor.text, before);
   }));
 });

@@ -7,7 +7,7 @@ import { rememberRules } from "../_stored.ts";
 import { chop, openText, plainText, wrap } from "../show/text.ts";
 import { diffRows, hunksBetween } from "../show/terminal-view.ts";
 import type { Stage } from "./stage.ts";
-import { choose, Entry, type Option } from "./widgets.ts";
+import { choose, type Option, write } from "./widgets.ts";
 
 /** How much of what is asked for is shown, in rows. */
 const MOST_ROWS = 14;
@@ -43,7 +43,7 @@ export function permissionAsker(stage: Stage, { cwd, io }: { cwd: string; io: Io
 /** What a person writes under a question; nothing if they only press Enter. */
 function said(stage: Stage, question: string, signal: AbortSignal): Promise<string | undefined> {
   const head = () => [stage.colours.dim(`  ${question}; Enter alone says nothing`)];
-  return stage.ask<string>((done) => new Entry(head, done), signal);
+  return write(stage, head, signal);
 }
 
 function always(stage: Stage, rules: readonly string[], cwd: string, io: Io) {
@@ -149,6 +149,6 @@ async function answerOne(stage: Stage, question: Question, signal: AbortSignal):
   if (chosen === undefined) return undefined;
   const picked = chosen.filter((i) => i !== other).map((i) => question.options[i]!.label);
   if (!chosen.includes(other)) return picked.join(", ");
-  const own = await stage.ask<string>((done) => new Entry(head, done, { needed: true }), signal);
+  const own = await write(stage, head, signal, true);
   return own === undefined ? undefined : [...picked, own].join(", ");
 }

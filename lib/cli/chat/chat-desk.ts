@@ -1,6 +1,7 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { privateDir, stateDir } from "../../files/state-dir.ts";
+import { jsonLines } from "../../transcript/line-log.ts";
 import { EXIT } from "../_io.ts";
 import type { Cursor } from "../show/screen.ts";
 import { type Colours, cut, oneLine } from "../show/text.ts";
@@ -37,10 +38,6 @@ export class PromptDesk implements Desk {
 
   constructor(options: PromptDeskOptions) {
     this.#options = options;
-  }
-
-  get hint(): string {
-    return "Esc interrupts";
   }
 
   get typing(): boolean {
@@ -96,9 +93,8 @@ export class PromptDesk implements Desk {
         return;
       default:
     }
-    if (this.#editor.press(key)) return;
-    const step = key.name === "up" || key.name === "ctrl-p" ? -1 : key.name === "down" || key.name === "ctrl-n" ? 1 : 0;
-    const past = step === 0 ? undefined : history.move(step, this.#editor.text);
+    if (this.#editor.press(key) || (key.name !== "up" && key.name !== "down")) return;
+    const past = history.move(key.name === "up" ? -1 : 1, this.#editor.text);
     if (past !== undefined) this.#editor.set(past);
   }
 
@@ -172,18 +168,9 @@ export class History {
 
 /** A line that is not a JSON text, such as one torn by a crash, is skipped. */
 function read(file: string): string[] {
-  let text: string;
   try {
-    text = readFileSync(file, "utf8");
+    return jsonLines<unknown>(readFileSync(file, "utf8")).values.filter((entry) => typeof entry === "string");
   } catch {
-    return [];
+    return []; // There is none, or it cannot be read.
   }
-  return text.split("\n").flatMap((line) => {
-    try {
-      const entry: unknown = JSON.parse(line);
-      return typeof entry === "string" ? [entry] : [];
-    } catch {
-      return [];
-    }
-  });
 }

@@ -6,7 +6,7 @@ import { nearest } from "../../input/nearest.ts";
 import { OPENAI_NAME } from "../../openai/openai-model.ts";
 import type { Listed, TranscriptStore } from "../../transcript/store.ts";
 import { kindWords } from "../_find-hooks.ts";
-import { UsageError } from "../_io.ts";
+import { type Io, UsageError } from "../_io.ts";
 import { forgetRule, ownSessions, rememberedRules } from "../_stored.ts";
 import type { Tally } from "../show/tally.ts";
 import { count, cut, dollars, oneLine, openText, plainText, several, table } from "../show/text.ts";
@@ -20,7 +20,7 @@ export interface ChatState {
   readonly tally: Tally;
   readonly store: TranscriptStore;
   readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly io: Pick<Io, "env">;
   /** Continues another session instead of this one. */
   readonly resume: (id: string) => Promise<void>;
   readonly quit: () => void;
@@ -34,7 +34,7 @@ interface ChatCommand {
   readonly run: (rest: string, chat: ChatState, signal: AbortSignal) => Promise<readonly string[]> | readonly string[];
 }
 
-const COMMANDS: { readonly [name: string]: ChatCommand } = {
+const COMMANDS: ReadonlyMap<string, ChatCommand> = new Map(Object.entries<ChatCommand>({
   help: { about: "these commands and the keys", atOnce: true, run: help },
   hooks: { about: "the hooks that are asked here, in order", atOnce: true, run: hooks },
   model: { words: "[name]", about: "the model, or another one from now on", run: model },
@@ -42,44 +42,33 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
   resume: { words: "[id]", about: "continue a stored session", run: resume },
   compact: { about: "summarise what is past to make room", run: compact },
   permissions: { words: "[forget <rule>]", about: "what may run without asking", atOnce: true, run: permissions },
-  quit: {
-    about: "leave; the session is kept",
-    atOnce: true,
-    run: (_, chat) => {
-      chat.quit();
-      return [];
-    },
-  },
-};
+  quit: { about: "leave; the session is kept", atOnce: true, run: (_, chat) => (chat.quit(), []) },
+}));
 
-/** The command in a line; a prompt may also begin with a path. */
-function parse(line: string): { name: string; rest: string } | undefined {
-  const [, name, rest = ""] = /^\/([a-z-]+)(?:\s+([\s\S]*))?$/i.exec(line) ?? [];
-  return name === undefined ? undefined : { name: name.toLowerCase(), rest: rest.trim() };
-}
+/** A line that is a command: a slash and a word. A prompt may also begin with a path. */
+const LINE = /^\/([a-z-]+)(?:\s+([\s\S]*))?$/i;
 
 export function isCommand(line: string): boolean {
-  return parse(line) !== undefined;
+  return LINE.test(line);
 }
 
 export function worksAtOnce(line: string): boolean {
-  const found = parse(line);
-  return found !== undefined && Object.hasOwn(COMMANDS, found.name) && COMMANDS[found.name]!.atOnce === true;
+  return COMMANDS.get(LINE.exec(line)?.[1]?.toLowerCase() ?? "")?.atOnce === true;
 }
 
 /** Does what a line says, and prints what came of it; what goes wrong is one line. */
 export async function runCommand(line: string, chat: ChatState, signal: AbortSignal): Promise<void> {
-  const { name, rest } = parse(line)!;
+  const [, name = "", rest = ""] = LINE.exec(line)!;
   const { stage } = chat;
   try {
-    const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+    const command = COMMANDS.get(name.toLowerCase());
     if (!command) {
-      const meant = nearest(name, Object.keys(COMMANDS));
+      const meant = nearest(name, [...COMMANDS.keys()]);
       throw new UsageError(
         `Unknown command /${name}: did you mean /${meant}? Put a space before it to send it as a prompt`,
       );
     }
-    const rows = await command.run(rest, chat, signal);
+    const rows = await command.run(rest.trim(), chat, signal);
     if (rows.length > 0) stage.view.say(rows.map((row) => cut(row, stage.columns - 1)));
   } catch (error) {
     stage.view.warn((error as Error).message);
@@ -87,8 +76,7 @@ export async function runCommand(line: string, chat: ChatState, signal: AbortSig
 }
 
 function help(): string[] {
-  const names = Object.entries(COMMANDS).map(([name, { words }]) => `/${name}${words ? ` ${words}` : ""}`);
-  const width = Math.max(...names.map((name) => name.length)) + 2;
+  const commands = [...COMMANDS].map(([name, { words, about }]) => [`/${name}${words ? ` ${words}` : ""}`, about]);
   const keys = [
     ["Enter", "send; while the agent works it waits for the next turn"],
     ["\\ Enter", "a new line; so do Alt-Enter and a paste"],
@@ -96,11 +84,7 @@ function help(): string[] {
     ["Ctrl-C twice", "quit; Ctrl-D at an empty prompt does too"],
     ["↑ ↓", "prompts from before"],
   ];
-  return [
-    ...Object.values(COMMANDS).map(({ about }, i) => `  ${names[i]!.padEnd(width)}${about}`),
-    "",
-    ...keys.map(([key, about]) => `  ${key!.padEnd(width)}${about}`),
-  ];
+  return [...commands, [], ...keys].map(([key, about]) => key === undefined ? "" : `  ${key.padEnd(30)}${about}`);
 }
 
 async function hooks(_: string, { session }: ChatState): Promise<string[]> {
@@ -176,7 +160,7 @@ async function compact(_: string, { session }: ChatState, signal: AbortSignal): 
   return await session.compact({ signal }) ? [] : ["There is nothing to make smaller yet"];
 }
 
-function permissions(rest: string, { session, cwd, env }: ChatState): string[] {
+function permissions(rest: string, { session, cwd, io: { env } }: ChatState): string[] {
   const [, forget] = /^forget\s+(.+)$/s.exec(rest) ?? [];
   const kept = rememberedRules(cwd, env);
   if (forget !== undefined) {

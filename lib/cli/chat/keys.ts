@@ -1,55 +1,46 @@
 /** One key a person pressed: its name, and for text what was typed or pasted. */
 export interface Key {
-  readonly name: KeyName;
+  readonly name: keyof typeof KEYS | "text" | "paste" | "unknown";
   readonly text: string;
 }
 
-type KeyName =
-  | ("text" | "paste" | "enter" | "newline" | "tab" | "escape" | "backspace" | "delete")
-  | ("left" | "right" | "up" | "down" | "home" | "end" | "word-left" | "word-right" | "delete-word")
-  | (`ctrl-${string}` | "unknown");
+/** What terminals send for a key. Some write `O` instead of `[`. */
+const KEYS = {
+  enter: ["\r"],
+  newline: ["\n", "\u001b\r", "\u001b\n", "\u001b[13;2u", "\u001b[27;2;13~"],
+  tab: ["\t"],
+  escape: ["\u001b"],
+  backspace: ["\b", "\u007f"],
+  delete: ["\u001b[3~"],
+  up: ["\u001b[A", "\u0010"],
+  down: ["\u001b[B", "\u000e"],
+  left: ["\u001b[D", "\u0002"],
+  right: ["\u001b[C", "\u0006"],
+  home: ["\u001b[H", "\u001b[1~", "\u001b[7~", "\u0001"],
+  end: ["\u001b[F", "\u001b[4~", "\u001b[8~", "\u0005"],
+  "word-left": ["\u001b[1;3D", "\u001b[1;5D", "\u001bb"],
+  "word-right": ["\u001b[1;3C", "\u001b[1;5C", "\u001bf"],
+  "delete-word": ["\u001b\u007f", "\u0017"],
+  "delete-before": ["\u0015"],
+  "delete-after": ["\u000b"],
+  "ctrl-c": ["\u0003"],
+  "ctrl-d": ["\u0004"],
+} as const;
+const NAMES = new Map(
+  Object.entries(KEYS).flatMap(([name, all]) =>
+    all.map((sent): [string, keyof typeof KEYS] => [sent, name as "enter"])
+  ),
+);
 
-const CONTROLS: { readonly [char: string]: KeyName } = {
-  "\r": "enter",
-  "\n": "newline",
-  "\t": "tab",
-  "\b": "backspace",
-  "\u007f": "backspace",
-};
-
-/** What a control character is: those without a name of their own are Ctrl and a letter. */
-function controlName(char: string): KeyName {
-  return CONTROLS[char] ?? `ctrl-${String.fromCharCode(char.charCodeAt(0) + 96)}`;
-}
-
-/** What follows an escape. Some terminals write `O` instead of `[`. */
-const SEQUENCES: { readonly [sequence: string]: KeyName } = {
-  "[A": "up",
-  "[B": "down",
-  "[C": "right",
-  "[D": "left",
-  "[H": "home",
-  "[F": "end",
-  "[1~": "home",
-  "[4~": "end",
-  "[7~": "home",
-  "[8~": "end",
-  "[3~": "delete",
-  "[1;3C": "word-right",
-  "[1;3D": "word-left",
-  "[1;5C": "word-right",
-  "[1;5D": "word-left",
-  "[13;2u": "newline",
-  "[27;2;13~": "newline",
-  "\r": "newline",
-  "\n": "newline",
-  "b": "word-left",
-  "f": "word-right",
-  "\u007f": "delete-word",
-};
-
-const PASTE = "[200~";
+const PASTE = "\u001b[200~";
 const PASTED = "\u001b[201~";
+/** A paste, a sequence, a control character, or text. */
+const TOKEN =
+  // deno-lint-ignore no-control-regex
+  /^(?:\u001b\[200~([^]*?)\u001b\[201~|\u001b(?:\[[0-9;?<=>]*[ -/]*[@-~]|O[@-~]|[^\u001b])?|[\u0000-\u001f\u007f]|[^\u0000-\u001f\u007f]+)/;
+/** What more may follow. */
+// deno-lint-ignore no-control-regex
+const BEGUN = /^\u001b(?:\[200~(?![^]*\u001b\[201~)[^]*|\[[0-9;?]*|O)?$/;
 const PASTE_MS = 1000;
 const SEQUENCE_MS = 40;
 
@@ -62,67 +53,34 @@ export class KeyReader {
 
   /** How long to wait for the end of what has begun, in milliseconds; undefined if nothing has. */
   get waits(): number | undefined {
-    return this.#rest === "" ? undefined : this.#pasting ? PASTE_MS : SEQUENCE_MS;
-  }
-
-  get #pasting(): boolean {
-    return this.#rest.startsWith(`\u001b${PASTE}`);
+    return this.#rest === "" ? undefined : this.#rest.startsWith(PASTE) ? PASTE_MS : SEQUENCE_MS;
   }
 
   feed(text: string): Key[] {
     this.#rest += text;
     const keys: Key[] = [];
-    for (let taken = this.#next(keys); taken > 0; taken = this.#next(keys)) this.#rest = this.#rest.slice(taken);
+    while (this.#rest !== "" && !BEGUN.test(this.#rest)) {
+      const [sent, pasted] = TOKEN.exec(this.#rest)!;
+      keys.push(keyOf(sent, pasted));
+      this.#rest = this.#rest.slice(sent.length);
+    }
     return keys;
   }
 
   flush(): Key[] {
     // A paste without its end must not lock the person out.
-    if (this.#pasting) return this.feed(PASTED);
+    if (this.#rest.startsWith(PASTE)) return this.feed(PASTED);
     const rest = this.#rest;
     this.#rest = "";
-    return rest === "\u001b" ? [key("escape")] : rest === "\u001b\u001b" ? [key("escape"), key("escape")] : [];
-  }
-
-  /** Takes one key from the front; how many characters it was, 0 if more must come first. */
-  #next(keys: Key[]): number {
-    const text = this.#rest;
-    if (text === "") return 0;
-    if (text[0] === "\u001b") return this.#escaped(text, keys);
-    // deno-lint-ignore no-control-regex
-    const [typed] = /^[^\u0000-\u001f\u007f]+/.exec(text) ?? [];
-    if (typed === undefined) {
-      keys.push(key(controlName(text[0]!)));
-      return 1;
-    }
-    // Half of a character outside the basic plane waits for its other half.
-    const whole = /[\ud800-\udbff]$/.test(typed) ? typed.slice(0, -1) : typed;
-    if (whole !== "") keys.push({ name: "text", text: whole });
-    return whole.length;
-  }
-
-  #escaped(text: string, keys: Key[]): number {
-    const after = text.slice(1);
-    if (after.startsWith(PASTE)) {
-      const end = text.indexOf(PASTED);
-      if (end < 0) return 0;
-      const pasted = text.slice(1 + PASTE.length, end);
-      keys.push({ name: "paste", text: cleaned(pasted) });
-      return end + PASTED.length;
-    }
-    if (after === "" || after === "\u001b" || /^(?:\[[0-9;?]*|O)$/.test(after)) return 0;
-    if (after[0] === "\u001b") {
-      keys.push(key("escape"));
-      return 1;
-    }
-    const [sequence] = /^(?:\[[0-9;?<=>]*[ -/]*[@-~]|O[@-~]|[\s\S])/.exec(after)!;
-    keys.push(key(SEQUENCES[sequence.replace(/^O/, "[")] ?? "unknown"));
-    return 1 + sequence.length;
+    return rest === "" ? [] : [keyOf(rest)];
   }
 }
 
-function key(name: KeyName): Key {
-  return { name, text: "" };
+function keyOf(sent: string, pasted?: string): Key {
+  if (pasted !== undefined) return { name: "paste", text: cleaned(pasted) };
+  const name = NAMES.get(sent.replace("\u001bO", "\u001b["));
+  if (name === undefined && sent >= " ") return { name: "text", text: sent };
+  return { name: name ?? "unknown", text: "" };
 }
 
 /** What was pasted is text: its lines and tabs stay, nothing in it steers. */

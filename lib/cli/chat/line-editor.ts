@@ -2,17 +2,6 @@ import type { Cursor } from "../show/screen.ts";
 import { chop, displayWidth, graphemes } from "../show/text.ts";
 import type { Key } from "./keys.ts";
 
-/** Keys that mean the same as others. */
-const ALSO: { readonly [name: string]: string } = {
-  paste: "text",
-  "ctrl-a": "home",
-  "ctrl-b": "left",
-  "ctrl-d": "delete",
-  "ctrl-e": "end",
-  "ctrl-f": "right",
-  "delete-word": "ctrl-w",
-};
-
 /** A text that a person writes, of one or many lines, with its cursor. */
 export class LineEditor {
   #text = "";
@@ -33,26 +22,28 @@ export class LineEditor {
 
   /** Does what a key means for the text; says whether it meant anything. */
   press({ name, text }: Key): boolean {
-    const meant = ALSO[name] ?? name;
-    if (meant === "up" || meant === "down") return this.#vertical(meant === "up" ? -1 : 1);
+    if (name === "up" || name === "down") return this.#vertical(name === "up" ? -1 : 1);
     const insert = (more: string) => this.#replace(this.#at, this.#at, more);
-    const actions: { readonly [name: string]: () => void } = {
+    const remove = () => this.#replace(this.#at, this.#after(), "");
+    const actions: { readonly [name in Key["name"]]?: () => void } = {
       text: () => insert(text),
+      paste: () => insert(text),
       newline: () => insert("\n"),
       backspace: () => this.#replace(this.#before(), this.#at, ""),
-      delete: () => this.#replace(this.#at, this.#after(), ""),
+      delete: remove,
+      "ctrl-d": remove,
       left: () => this.#at = this.#before(),
       right: () => this.#at = this.#after(),
       "word-left": () => this.#at = this.#wordBefore(),
       "word-right": () => this.#at += /^\s*\S*/.exec(this.#text.slice(this.#at))![0].length,
       home: () => this.#at = this.#lineStart(),
       end: () => this.#at = this.#lineEnd(),
-      "ctrl-u": () => this.#replace(this.#lineStart(), this.#at, ""),
-      "ctrl-k": () => this.#replace(this.#at, this.#lineEnd(), ""),
-      "ctrl-w": () => this.#replace(this.#wordBefore(), this.#at, ""),
+      "delete-before": () => this.#replace(this.#lineStart(), this.#at, ""),
+      "delete-after": () => this.#replace(this.#at, this.#lineEnd(), ""),
+      "delete-word": () => this.#replace(this.#wordBefore(), this.#at, ""),
     };
-    actions[meant]?.();
-    return meant in actions;
+    actions[name]?.();
+    return name in actions;
   }
 
   /** The text as rows behind a mark, and the cursor's place; a long text is shown around the cursor. */
@@ -99,8 +90,7 @@ export class LineEditor {
   }
 
   #wordBefore(): number {
-    let at = this.#at;
-    while (at > 0 && /\s/.test(this.#text[at - 1]!)) at--;
+    let at = this.#text.slice(0, this.#at).trimEnd().length;
     while (at > 0 && /\S/.test(this.#text[at - 1]!)) at--;
     return at;
   }

@@ -1,6 +1,6 @@
 import type { RunEvent } from "../../core/run-events.ts";
 import type { Io } from "../_io.ts";
-import { type Cursor, Screen } from "../show/screen.ts";
+import { Screen } from "../show/screen.ts";
 import { type Colours, coloursFor } from "../show/text.ts";
 import { RunView } from "../show/terminal-view.ts";
 import { type Key, type Keyboard, openKeyboard } from "./keys.ts";
@@ -15,10 +15,7 @@ interface StageOptions {
 }
 
 /** What has the keys while nothing is asked, and its rows below what is going on. */
-export interface Desk {
-  readonly hint: string;
-  shown(columns: number): { rows: string[]; cursor?: Cursor };
-  press(key: Key): void;
+export interface Desk extends Widget {
   /** Whether the person is in the middle of typing: a question must not take their next keys for answers. */
   readonly typing: boolean;
 }
@@ -78,7 +75,7 @@ export class Stage {
   refresh(): void {
     this.#drawnAt = performance.now();
     const width = this.columns - 1;
-    const rows = this.view.live(this.#widget ? "" : this.#desk?.hint);
+    const rows = this.view.live(this.#desk && !this.#widget ? "Esc interrupts" : "");
     const below = this.#widget?.shown(width) ?? this.#desk?.shown(width) ?? { rows: [] };
     const gap = this.#widget && rows.length > 0 ? [""] : [];
     const cursor = below.cursor && { ...below.cursor, row: rows.length + gap.length + below.cursor.row };

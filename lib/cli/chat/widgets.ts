@@ -1,5 +1,5 @@
 import type { Cursor } from "../show/screen.ts";
-import { type Colours, cut, wrap } from "../show/text.ts";
+import { cut, wrap } from "../show/text.ts";
 import type { Key } from "./keys.ts";
 import { LineEditor } from "./line-editor.ts";
 import type { Stage } from "./stage.ts";
@@ -10,6 +10,8 @@ export interface Widget {
   press(key: Key): void;
 }
 
+type Head = (columns: number) => readonly string[];
+
 export interface Option {
   readonly label: string;
   readonly note?: string;
@@ -17,102 +19,73 @@ export interface Option {
   readonly letter?: string;
 }
 
-interface ChoiceOptions {
-  readonly head: (columns: number) => readonly string[];
-  readonly options: readonly Option[];
-  /** Whether several can be chosen. */
-  readonly many?: boolean;
-  readonly colours: Colours;
-}
-
-/** Has a person choose: the indexes of what they chose, undefined if they interrupted. */
+/**
+ * Has a person choose among options, or several of `many`: arrows and Enter, or the number, or the letter. The indexes
+ * of what they chose, undefined if they interrupted.
+ */
 export function choose(
   stage: Stage,
-  given: Omit<ChoiceOptions, "colours">,
+  { head, options, many = false }: { head: Head; options: readonly Option[]; many?: boolean },
   signal: AbortSignal,
 ): Promise<readonly number[] | undefined> {
-  const { colours } = stage;
-  return stage.ask<readonly number[]>((done) => new Choice({ ...given, colours }, done), signal);
+  const { cyan, bold, dim } = stage.colours;
+  const keys = many ? "Space selects, Enter confirms" : "Enter or a number";
+  const chosen = new Set<number>();
+  let at = 0;
+  const rowsOf = ({ label, note }: Option, i: number, columns: number) => {
+    const box = many ? (chosen.has(i) ? "◉ " : "○ ") : "";
+    // Never cut: what a person agrees to is what they read.
+    const rows = wrap(`${i + 1} ${box}${label}`, Math.max(8, columns - 2), 2);
+    const about = note ? wrap(note, Math.max(8, columns - 4)) : [];
+    return [
+      ...rows.map((row, n) => i === at ? `${n === 0 ? cyan("›") : " "} ${bold(row)}` : `  ${row}`),
+      ...about.map((row) => `    ${dim(row)}`),
+    ];
+  };
+  return stage.ask<readonly number[]>((done) => {
+    const type = (char: string) => {
+      const numbered = options[Number(char) - 1] ? Number(char) - 1 : -1;
+      const meant = char === " "
+        ? at
+        : numbered < 0
+        ? options.findIndex((o) => o.letter === char.toLowerCase())
+        : numbered;
+      if (meant < 0) return;
+      at = meant;
+      if (many) chosen.delete(at) || chosen.add(at);
+      else if (char !== " ") done([at]);
+    };
+    return {
+      shown: (columns) => ({
+        rows: [
+          ...head(columns),
+          ...options.flatMap((option, i) => rowsOf(option, i, columns)),
+          dim(cut(`  ${keys} · Esc interrupts`, columns)),
+        ],
+      }),
+      press({ name, text }) {
+        if (name === "up") at = (at + options.length - 1) % options.length;
+        else if (name === "down" || name === "tab") at = (at + 1) % options.length;
+        else if (name === "enter") done(chosen.size > 0 ? [...chosen].sort((a, b) => a - b) : [at]);
+        else if (name === "text") { for (const char of text) type(char); }
+      },
+    };
+  }, signal);
 }
 
-/** Options under each other: arrows and Enter, or the number, or the letter. */
-class Choice implements Widget {
-  readonly #given: ChoiceOptions;
-  readonly #done: (chosen: readonly number[]) => void;
-  readonly #chosen = new Set<number>();
-  #at = 0;
-
-  constructor(given: ChoiceOptions, done: (chosen: readonly number[]) => void) {
-    this.#given = given;
-    this.#done = done;
-  }
-
-  shown(columns: number): { rows: string[] } {
-    const { head, options, many, colours: { cyan, bold, dim } } = this.#given;
-    const rows = options.flatMap(({ label, note }, i) => {
-      const here = i === this.#at;
-      const box = many ? (this.#chosen.has(i) ? "◉ " : "○ ") : "";
-      // Never cut: what a person agrees to is what they read.
-      const [first = "", ...more] = wrap(`${i + 1} ${box}${label}`, Math.max(8, columns - 2), 2);
-      const about = note ? wrap(note, Math.max(8, columns - 4)).map((row) => `    ${dim(row)}`) : [];
-      const rest = more.map((row) => `  ${here ? bold(row) : row}`);
-      return [here ? `${cyan("›")} ${bold(first)}` : `  ${first}`, ...rest, ...about];
-    });
-    const keys = many ? "Space selects, Enter confirms" : "Enter or a number";
-    return { rows: [...head(columns), ...rows, dim(cut(`  ${keys} · Esc interrupts`, columns))] };
-  }
-
-  press({ name, text }: Key): void {
-    const { options } = this.#given;
-    if (name === "up" || name === "ctrl-p") this.#at = (this.#at + options.length - 1) % options.length;
-    else if (name === "down" || name === "ctrl-n" || name === "tab") this.#at = (this.#at + 1) % options.length;
-    else if (name === "enter") this.#done(this.#chosen.size > 0 ? [...this.#chosen].sort((a, b) => a - b) : [this.#at]);
-    else if (name === "text") { for (const one of text) this.#type(one); }
-  }
-
-  #type(char: string): void {
-    const { options, many } = this.#given;
-    if (char === " ") return this.#toggle(this.#at);
-    const byNumber = /^[1-9]$/.test(char) ? Number(char) - 1 : -1;
-    const chosen = options[byNumber] ? byNumber : options.findIndex((o) => o.letter === char.toLowerCase());
-    if (chosen < 0) return;
-    this.#at = chosen;
-    if (many) this.#toggle(chosen);
-    else this.#done([chosen]);
-  }
-
-  #toggle(i: number): void {
-    if (!this.#given.many) return;
-    if (!this.#chosen.delete(i)) this.#chosen.add(i);
-  }
-}
-
-/** A line to write; Enter gives it. */
-export class Entry implements Widget {
-  readonly #head: (columns: number) => readonly string[];
-  readonly #done: (text: string) => void;
-  readonly #needed: boolean;
-  readonly #line = new LineEditor();
-
-  constructor(
-    head: (columns: number) => readonly string[],
-    done: (text: string) => void,
-    { needed = false }: { readonly needed?: boolean } = {},
-  ) {
-    this.#head = head;
-    this.#needed = needed;
-    this.#done = done;
-  }
-
-  shown(columns: number): { rows: string[]; cursor: Cursor } {
-    const head = this.#head(columns);
-    const { rows, cursor } = this.#line.shown("› ", columns, 6);
-    return { rows: [...head, ...rows], cursor: { row: head.length + cursor.row, column: cursor.column } };
-  }
-
-  press(key: Key): void {
-    const text = this.#line.text.trim();
-    if (key.name !== "enter") this.#line.press(key);
-    else if (text !== "" || !this.#needed) this.#done(text);
-  }
+/** Has a person write something; Enter gives it, alone too unless it is needed. Undefined if they interrupted. */
+export function write(stage: Stage, head: Head, signal: AbortSignal, needed = false): Promise<string | undefined> {
+  const line = new LineEditor();
+  return stage.ask<string>((done) => ({
+    shown(columns) {
+      const above = head(columns);
+      const { rows, cursor } = line.shown("› ", columns, 6);
+      return { rows: [...above, ...rows], cursor: { row: above.length + cursor.row, column: cursor.column } };
+    },
+    press(key) {
+      const text = line.text.trim();
+      if (key.name !== "enter") line.press(key);
+      else if (text !== "" || !needed) done(text);
+    },
+  }), signal);
 }
