@@ -17,6 +17,7 @@ import type { Result } from "../core/run-events.ts";
 import type { Tool } from "../core/tool.ts";
 import { builtProgram, isLoadingScript } from "../runtime/importing.ts";
 import { type CodeHooks, liveHooks } from "../hooks/code-hooks.ts";
+import type { AgentTool } from "../tools/agent.ts";
 import { asTool, isApiTool, type RunnableTool } from "../tools/make-tool.ts";
 import { memoryStore, sessionStore } from "../transcript/memory-store.ts";
 
@@ -81,6 +82,10 @@ export function agent(options: AgentOptions = {}): Agent {
       const folders = await hookFolders(parts);
       const load = async () => [...inCode, ...await (await import("../hooks/folder.ts")).hookFolders(folders)()];
       return { inCode, folders, load };
+    },
+    ownAgents: async (cwd, warn) => {
+      const starts = parts.tools.find((one): one is AgentTool => "kinds" in one);
+      return await starts?.kinds({ cwd, state: new Map(), warn });
     },
     unguarded: () => {
       const { hooks: _, permissions: __, sandbox: ___, limits: ____, ...rest } = options;

@@ -14,6 +14,7 @@ import { checkMcp, type McpOptions } from "../mcp/servers.ts";
 import type { PermissionAsker } from "../permissions/gate.ts";
 import type { Permissions } from "../permissions/rules.ts";
 import type { TapeOptions } from "../replay/tape-options.ts";
+import type { KindsOfAgent } from "../tools/agent.ts";
 import type { Asker } from "../tools/asker.ts";
 import type { RunnableTool } from "../tools/make-tool.ts";
 import type { MinimalStore } from "../transcript/memory-store.ts";
@@ -160,6 +161,8 @@ export interface Agent<O = unknown> {
     readonly folders: readonly string[];
     load(): Promise<readonly HookRecord[]>;
   }>;
+  /** The agents that it can start in a directory; undefined if it has no tool for that. `warn` is passed what is wrong. */
+  ownAgents(cwd: string, warn: (message: string) => void): Promise<KindsOfAgent | undefined>;
   /** The same agent without hooks, rules, sandbox and limits: what its guards have to hold back. */
   unguarded(): Agent<O>;
   /** Runs one prompt to its end. A wrong option throws; whatever happens after the start is in the Result. */

@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, extname, join, relative } from "node:path";
 import { thrownWords } from "../core/thrown.ts";
+import type { KindsOfAgent } from "../tools/agent.ts";
 import { isFound, ownExports, PACKAGE } from "../runtime/own-copy.ts";
 
 /** A folder of hooks that is put into a program. */
@@ -17,12 +18,14 @@ export interface Embedded {
 export interface BundleOptions {
   readonly script: string;
   readonly folders: readonly Embedded[];
+  /** Those in files are put into it. */
+  readonly agents: KindsOfAgent | undefined;
   readonly out: string;
   readonly compile: boolean;
   readonly target: string | undefined;
 }
 
-/** The variable by which a built program is asked to list its hooks and end. */
+/** The variable by which a built program is asked to list its hooks and agents, and end. */
 export const ASKED = "CROCHET_BUILT";
 
 /**
@@ -30,7 +33,8 @@ export const ASKED = "CROCHET_BUILT";
  *
  * @throws {Error} if it cannot be bundled, with why in the words of the bundler
  */
-export async function bundleProgram({ script, folders, out, compile, target }: BundleOptions): Promise<void> {
+export async function bundleProgram(options: BundleOptions): Promise<void> {
+  const { script, out, compile, target } = options;
   const { Bun } = globalThis as any;
   const built = await Bun.build({
     entrypoints: [ENTRY],
@@ -45,7 +49,7 @@ export async function bundleProgram({ script, folders, out, compile, target }: B
         compile: { outfile: out, autoloadDotenv: false, autoloadBunfig: false, ...(target && { target }) },
       }
       : { outdir: dirname(out), naming: { entry: relative(dirname(out), out) } }),
-    plugins: [{ name: "crochet build", setup: (build: any) => embed(build, script, folders) }],
+    plugins: [{ name: "crochet build", setup: (build: any) => embed(build, options) }],
   });
   if (!built.success) throw new Error(built.logs.map(thrownWords).join("; "));
 }
@@ -53,12 +57,13 @@ export async function bundleProgram({ script, folders, out, compile, target }: B
 const ENTRY = "crochet:entry";
 const CODE = /\.[cm]?[jt]sx?$/;
 
-function embed(build: any, script: string, folders: readonly Embedded[]): void {
+function embed(build: any, options: BundleOptions): void {
+  const { script } = options;
   const root = dirname(script);
   build.onResolve({ filter: /^crochet:/ }, ({ path }: Asked) => ({ path, namespace: "crochet-build" }));
   build.onLoad({ filter: /^/, namespace: "crochet-build" }, ({ path }: Asked) => ({
     loader: "js",
-    contents: path === ENTRY ? entry(script) : inside(folders),
+    contents: path === ENTRY ? entry(options) : inside(options),
   }));
   const own = ownExports();
   // The copy of which the script has its hooks here, whatever the target.
@@ -84,20 +89,21 @@ interface Asked {
 }
 
 /** The script is imported, as a command does to list its hooks; otherwise it is the program itself. */
-function entry(script: string): string {
+function entry({ script, agents }: BundleOptions): string {
   return `import "crochet:inside";
 import script from ${JSON.stringify(script)};
 export default script;
 if (process.env.${ASKED} === "list") {
   const own = await script.ownHooks();
-  console.log(JSON.stringify(await own.load()));
+  const agents = ${agents ? "await script.ownAgents(process.cwd(), console.error)" : "undefined"};
+  console.log(JSON.stringify({ hooks: await own.load(), agents: agents?.inCode }));
   process.exit(0);
 }
 `;
 }
 
-/** The module that has the hooks inside, evaluated before anything else. */
-function inside(folders: readonly Embedded[]): string {
+/** The module that has the hooks and agents inside, evaluated before anything else. */
+function inside({ folders, agents }: BundleOptions): string {
   const texts = folders.map(({ path, files, modules }) => {
     const bytes = Object.entries(files).map(([name, { path, executable }]) => [
       name,
@@ -117,7 +123,8 @@ const loading = globalThis[Symbol.for("crochet.loading-scripts")] ??= new Set();
 if (process.env.${ASKED} === "list") loading.add("list");
 const inside = { ${texts.join(",\n")} };
 const folders = Object.fromEntries(Object.entries(inside).map(([path, one]) => [join(here, path), one]));
-globalThis[Symbol.for("crochet.built")] = { folders };
+const agents = JSON.parse(${JSON.stringify(JSON.stringify(agents ? { [agents.folder]: agents.inFiles } : {}))});
+globalThis[Symbol.for("crochet.built")] = { folders, agents };
 /** What import.meta is in a source: as if it lay around the program, and a hook where its folder was put. */
 export function place(path, main) {
   const folder = Object.keys(inside).find((one) => inside[one].at && path.startsWith(one + "/"));

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { Agent } from "../agent/options.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { thrownWords } from "../core/thrown.ts";
@@ -8,6 +9,7 @@ import { sharedFiles } from "../hooks/file/hook-tree.ts";
 import { howEnded, runProcess } from "../process/process.ts";
 import { isExecutable } from "../process/programs.ts";
 import { ASKED, bundleProgram, type Embedded } from "./_build-bundle.ts";
+import type { KindsOfAgent } from "../tools/agent.ts";
 import { command, type Usage } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { loadAgent } from "./_script.ts";
@@ -25,6 +27,7 @@ const USAGE: Usage = {
       "--target <name>",
       "bun or node for a file, bun-linux-x64-baseline … for a binary: one that starts on this machine",
     ],
+    ["--with-agents", "put the agents of agents/*.md beside the script into it, as if they were defined in code"],
     ["--json", "print JSON"],
   ],
   example: "crochet build agent.ts",
@@ -54,13 +57,14 @@ export default command(USAGE, async ({ words, flags }, io) => {
   };
   const agent = await loadAgent(script, io);
   const { folders, hooks } = await ownHooks(agent, script, refuse);
+  const agents = flags.withAgents === true ? await ownAgents(agent, dirname(script), refuse) : undefined;
   mkdirSync(dirname(out), { recursive: true });
   const room = mkdtempSync(join(dirname(out), ".crochet-build-"));
   try {
     const made = join(room, basename(out));
     const target = typeof flags.target === "string" ? flags.target : undefined;
-    await bundleProgram({ script, folders, out: made, compile, target }).catch((e) => refuse(thrownWords(e)));
-    const why = await unlike(made, compile, hooks, io).catch(thrownWords);
+    await bundleProgram({ script, folders, agents, out: made, compile, target }).catch((e) => refuse(thrownWords(e)));
+    const why = await unlike(made, compile, hooks, agents, io).catch(thrownWords);
     if (why !== undefined) refuse(`what was built is not delivered: ${why}`);
     renameSync(made, out);
   } finally {
@@ -69,12 +73,14 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const bytes = statSync(out).size;
   const listed = hooks.map(({ name, kind }) => ({ name, kind }));
   const rows = listed.map(({ name, kind }) => `  ${name} (${kind})\n`);
+  const kinds = Object.keys(agents?.inFiles ?? {});
+  const started = agents ? `Its agents, of ${agents.folder}: ${kinds.join(", ")}\n` : "";
   const text =
     `${relative(io.cwd, out)}: ${
       (bytes / 1e6).toFixed(1)
     } MB, started once: it has the hooks that 'crochet hooks ls' lists\n` +
-    `${rows.join("") || "  none\n"}${WORKSPACE}\n`;
-  return { data: { out, bytes, hooks: listed }, text };
+    `${rows.join("") || "  none\n"}${started}${WORKSPACE}\n`;
+  return { data: { out, bytes, hooks: listed, ...(agents && { agents: kinds }) }, text };
 });
 
 const WORKSPACE =
@@ -97,6 +103,21 @@ async function ownHooks(agent: Agent, script: string, refuse: Refuse) {
     folders.push({ path: "hooks", files: {}, modules: [] });
   }
   return { folders, hooks };
+}
+
+/** The agents that files beside the script define; it is refused where one would be missing in the program. */
+async function ownAgents(agent: Agent, root: string, refuse: Refuse): Promise<KindsOfAgent> {
+  const wrong: string[] = [];
+  const own = await agent.ownAgents(root, (message) => wrong.push(message)) ??
+    refuse("nothing in it starts agents: give it the tool Agent, or leave out --with-agents");
+  if (wrong.length > 0) {
+    refuse(wrong.map((one) => one.replace(/^Cannot use (.*?) as /, "'$1' cannot be used: ")).join("\n"));
+  }
+  if (Object.keys(own.inFiles).length > 0) return own;
+  const named = join(root, own.folder, "<name>.md");
+  return refuse(
+    `no file '${named}' defines an agent that is not in code: begin one with '---', a line 'description: …' and '---', or leave out --with-agents`,
+  );
 }
 
 function embedded(folder: string, root: string, refuse: Refuse): Embedded {
@@ -122,11 +143,12 @@ function embedded(folder: string, root: string, refuse: Refuse): Embedded {
 
 const PATIENCE = 60_000;
 
-/** Starts a built program in a folder where it is alone; says how its hooks differ from those of the script. */
+/** Starts a built program in a folder where it is alone; says how its hooks and agents differ from those of the script. */
 async function unlike(
   program: string,
   compile: boolean,
   expected: readonly HookRecord[],
+  agents: KindsOfAgent | undefined,
   io: Io,
 ): Promise<string | undefined> {
   const [command, ...args] = compile ? [program] : [process.execPath, program];
@@ -137,7 +159,13 @@ async function unlike(
     const [said = ended.stderr] = /^\w*Error: .*/m.exec(ended.stderr) ?? [];
     return `asked for its hooks it ${howEnded(ended)}: ${said}`;
   }
-  const listed: readonly HookRecord[] = JSON.parse(ended.stdout.trim().split("\n").at(-1) || "[]");
+  const inside = JSON.parse(ended.stdout.trim().split("\n").at(-1) || "{}");
+  const { folder, inFiles = {} }: Partial<KindsOfAgent> = agents ?? {};
+  const lost = Object.keys(inFiles).find((name) => !isDeepStrictEqual(inside.agents?.[name], inFiles[name]));
+  if (lost) {
+    return `agent '${lost}' is not that of '${folder}/${lost}.md': give the tool Agent the same options wherever it runs`;
+  }
+  const listed: readonly HookRecord[] = inside.hooks ?? [];
   const same = (i: number) => {
     const [now, meant] = [listed[i], expected[i]].map((hook) => JSON.stringify({ ...hook, source: "" }));
     return now === meant;

@@ -58,6 +58,8 @@ export interface BuiltFolder {
 export interface BuiltProgram {
   /** By the path at which the agent looks for them. */
   readonly folders: { readonly [path: string]: BuiltFolder };
+  /** Definitions of agents, by the folder in which the tool that starts them looks, and by name. */
+  readonly agents?: { readonly [folder: string]: { readonly [name: string]: any } };
   /** The private folder in which all of them are put. */
   extracted?: string;
 }

@@ -11,6 +11,7 @@ import { tool } from "./make-tool.ts";
 import type { Spawned, ToolContext } from "./tool-context.ts";
 import { HAS_READ, PROJECT, workspaceOf } from "./tool-state.ts";
 import { checkOptions, optionFault, type OptionKind } from "../input/options.ts";
+import { builtProgram } from "../runtime/importing.ts";
 
 /** An agent that another can start by name. */
 export interface AgentDefinition {
@@ -47,6 +48,23 @@ export interface AgentToolOptions {
   readonly folder?: string;
 }
 
+type Known = Required<AgentToolOptions>;
+type Kinds = Known["agents"];
+
+/** The agents that a tool can start in a session. */
+export interface KindsOfAgent {
+  /** The folder of which it reads definitions, from the agent's directory. */
+  readonly folder: string;
+  /** Defined in code, or inside a program that was built. */
+  readonly inCode: Kinds;
+  /** Defined in files alone. */
+  readonly inFiles: Kinds;
+}
+
+export interface AgentTool extends Tool<AgentInput> {
+  readonly kinds: (session: ToolSession) => Promise<KindsOfAgent>;
+}
+
 export interface AgentInput {
   description: string;
   prompt: string;
@@ -76,18 +94,22 @@ run_in_background the call returns at once and the report comes later as a messa
  * const lead = agent({ name: "lead", tools: [Read, agentTool({ agents: { reviewer } })] });
  * ```
  */
-export function agentTool(options: AgentToolOptions = {}): Tool<AgentInput> {
-  checkOptions(options, { agents: "an object", folder: "a text" }, "make the tool that starts agents");
-  for (const [name, definition] of Object.entries(options.agents ?? {})) {
+export function agentTool(given: AgentToolOptions = {}): AgentTool {
+  checkOptions(given, { agents: "an object", folder: "a text" }, "make the tool that starts agents");
+  for (const [name, definition] of Object.entries(given.agents ?? {})) {
     checkOptions(definition, DEFINITION, `start agents of type '${name}'`);
     if (definition.description !== undefined) continue;
     throw new TypeError(`Cannot start agents of type '${name}' as it has no 'description': say what it is for`);
   }
-  return tool<AgentInput>({
+  const { agents, folder = "agents" } = given;
+  // Twice: those in code come first, and win.
+  const inCode: Kinds = { ...agents, ...builtProgram()?.agents?.[folder], ...agents };
+  const options = { folder, agents: inCode };
+  const made = tool<AgentInput>({
     name: "Agent",
     aliases: ["Task"],
-    description: descriptionOf(options.agents ?? {}),
-    describe: async (session) => descriptionOf(await kindsOf(session, options)),
+    description: descriptionOf(inCode),
+    describe: async (session) => descriptionOf({ ...inCode, ...await inFiles(session, options) }),
     effect: "write",
     parallel: true,
     input: {
@@ -108,13 +130,15 @@ export function agentTool(options: AgentToolOptions = {}): Tool<AgentInput> {
     run: (input, context) => start(input, context, options),
     render: (response: { content?: { text?: string }[] }) => (response.content ?? []).map((c) => c.text ?? "").join(""),
   });
+  const kinds = async (session: ToolSession) => ({ folder, inCode, inFiles: await inFiles(session, options) });
+  return { ...made, kinds };
 }
 
 /** The tool that starts agents: general ones, and those described in `agents/<name>.md`. */
-export const Agent: Tool<AgentInput> = agentTool();
+export const Agent: AgentTool = agentTool();
 
 /** What the model reads: which agents the user has defined, and when to use each. */
-function descriptionOf(kinds: { readonly [name: string]: AgentDefinition }): string {
+function descriptionOf(kinds: Kinds): string {
   if (Object.keys(kinds).length === 0) return DESCRIPTION;
   const all = { [GENERAL]: { description: "Any task" }, ...kinds };
   const lines = Object.entries<AgentDefinition>(all).map(([name, { description, tools }]) =>
@@ -123,13 +147,13 @@ function descriptionOf(kinds: { readonly [name: string]: AgentDefinition }): str
   return `${DESCRIPTION}\n\nKinds of agent, by subagent_type:\n${lines.join("\n")}`;
 }
 
-/** The agents there are, in code and in files. */
-async function kindsOf(session: ToolSession, options: AgentToolOptions) {
+/** The agents that only files define. */
+async function inFiles(session: ToolSession, options: Known): Promise<Kinds> {
   const { state, warn } = session;
-  const kinds: { [name: string]: AgentDefinition } = { ...options.agents };
+  const kinds: { [name: string]: AgentDefinition } = {};
   const { root, folder } = folderFor(session, options.folder);
   for (const name of await namesIn(folder)) {
-    if (Object.hasOwn(kinds, name)) continue;
+    if (Object.hasOwn(options.agents, name)) continue;
     try {
       kinds[name] = await definitionIn(root, folder, name, state);
     } catch (error) {
@@ -139,7 +163,7 @@ async function kindsOf(session: ToolSession, options: AgentToolOptions) {
   return kinds;
 }
 
-async function start(input: AgentInput, context: ToolContext, options: AgentToolOptions): Promise<ToolOutput> {
+async function start(input: AgentInput, context: ToolContext, options: Known): Promise<ToolOutput> {
   if (!context.spawn) throw new ToolError("Cannot start an agent as this tool is not run by one", { code: "no_agent" });
   const type = await typeFor(input, context);
   const definition = await definitionOf(type, context, options);
@@ -188,18 +212,13 @@ async function typeFor({ subagent_type, resume_agent_id }: AgentInput, { typeOf 
   return stored ?? subagent_type ?? GENERAL;
 }
 
-async function definitionOf(
-  type: string,
-  context: ToolContext,
-  options: AgentToolOptions,
-): Promise<Partial<AgentDefinition>> {
-  const inCode = options.agents && Object.hasOwn(options.agents, type) ? options.agents[type] : undefined;
-  if (inCode) return inCode;
+async function definitionOf(type: string, context: ToolContext, options: Known): Promise<Partial<AgentDefinition>> {
+  if (Object.hasOwn(options.agents, type)) return options.agents[type]!;
   const { root, folder } = folderFor(context, options.folder);
   const files = await namesIn(folder);
   if (files.includes(type)) return await definitionIn(root, folder, type, context.state);
   if (type === GENERAL) return {};
-  const known = [GENERAL, ...Object.keys(options.agents ?? {}), ...files];
+  const known = [GENERAL, ...Object.keys(options.agents), ...files];
   const types = `the types are ${known.join(", ")}; did you mean '${nearest(type, known)}'?`;
   throw new ToolError(`Cannot start an agent of type '${type}' as there is no such type: ${types}`, {
     code: "unknown_type",
@@ -207,7 +226,7 @@ async function definitionOf(
 }
 
 /** The folder of definitions: below the agent's own directory, wherever its shell is; in a replay the project's, if it has one. */
-function folderFor(context: Pick<ToolContext, "cwd" | "state">, folder = "agents"): { root: string; folder: string } {
+function folderFor(context: Pick<ToolContext, "cwd" | "state">, folder: string): { root: string; folder: string } {
   const project = context.state.get(PROJECT) as string | undefined;
   const root = project !== undefined && existsSync(join(project, folder)) ? project : workspaceOf(context);
   return { root, folder: join(root, folder) };

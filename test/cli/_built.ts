@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { scriptedServer } from "../../lib/testing/index.ts";
+import { scriptedServer, type ScriptEntry, type ServedRequest } from "../../lib/testing/index.ts";
 import { ended, type Exit } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
 
@@ -49,24 +49,24 @@ export async function built(
   w: Place,
   out: string,
   ...args: string[]
-): Promise<{ program: string; hooks: { name: string; kind: string }[] }> {
+): Promise<{ program: string; hooks: { name: string; kind: string }[]; agents?: string[] }> {
   const made = await w.crochet(["build", "agent.ts", "--json", "--out", `../home/${out}`, ...args]);
   assert.deepEqual([made.code, made.err], [0, "loading\n"]);
   renameSync(w.cwd, `${w.home}/gone`);
-  return { program: join(w.home, out), hooks: JSON.parse(made.out).hooks };
+  return { ...JSON.parse(made.out), program: join(w.home, out) };
 }
 
 interface Ran extends Exit {
-  readonly asked: number;
+  readonly asked: readonly ServedRequest[];
   /** What it made in the directory in which it ran. */
   readonly made: readonly string[];
 }
 
-/** Runs a program in the empty directory, with a model that calls Bash with these lines, or says this. */
+/** Runs a program in the empty directory, with a model that calls Bash with these lines, or replies this. */
 export async function ran(
   w: ReturnType<typeof project>,
   program: readonly [string, ...string[]],
-  replies: readonly (string | { readonly text: string })[],
+  replies: readonly (string | ScriptEntry)[],
 ): Promise<Ran> {
   const script = replies.map((one) =>
     typeof one === "string" ? { tools: [{ name: "Bash", input: { command: one } }] } : one
@@ -75,7 +75,7 @@ export async function ran(
   const env = { HOME: w.home, TMPDIR: w.tmp, ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url };
   const exit = await ended([...program, "go", "--permission-mode", "bypassPermissions"], { cwd: w.empty, env });
   const made = readdirSync(w.empty).filter((name) => name !== ".crochet");
-  return { ...exit, asked: server.requests.length, made };
+  return { ...exit, asked: server.requests, made };
 }
 
 const judging = (action: string) => ({ text: JSON.stringify({ action, reason: "by prompt" }) });
@@ -95,4 +95,33 @@ export async function assertDenies(
   }
   const free = await ran(w, program, ["touch free", judging("continue")]);
   assert.deepEqual([free.code, free.made], [0, ["free"]], free.err);
+}
+
+const WITH_AGENT = agentWith().replace("Bash }", "agentTool, Bash, Read }");
+/** An agent that can start others, and a definition of one, beside a page that defines none. */
+export const agentThatStarts = (options = ""): string =>
+  WITH_AGENT.replace("tools: [Bash]", `tools: [Bash, Read, agentTool(${options})]`);
+export const REVIEWER = {
+  "agents/reviewer.md":
+    `---\ndescription: Reviews it\ntools: Read\nmodel: claude-small\n---\nYou review from inside.\n`,
+  "agents/README.md": "Ours",
+};
+
+export const assertReviews = (sent: Awaited<ReturnType<typeof startedAs>>): void => {
+  assert.deepEqual([sent?.model, sent?.tools], ["claude-small", ["Read"]]);
+  assert.match(sent!.system, /You review from inside\./);
+};
+
+/** What the model is sent for an agent of a type that a program starts; undefined if none was started. */
+export async function startedAs(w: ReturnType<typeof project>, program: readonly [string, ...string[]], type: string) {
+  const start = { tools: [{ name: "Agent", input: { description: "d", prompt: "review", subagent_type: type } }] };
+  const { code, err, asked } = await ran(w, program, [start, { text: "seen" }]);
+  assert.equal(code, 0, err);
+  const sent = asked.map(({ body }) => body).find(({ messages }) => JSON.stringify(messages[0]).includes('"review"'));
+  return sent &&
+    {
+      model: sent.model,
+      tools: sent.tools.map(({ name }: { name: string }) => name),
+      system: JSON.stringify(sent.system),
+    };
 }

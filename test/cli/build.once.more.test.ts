@@ -6,7 +6,18 @@ import { test } from "node:test";
 import { BOTH_RUNTIMES, oneIsMissing } from "../_both-runtimes.ts";
 import { noSandbox } from "../_needs.ts";
 import { put } from "../_scratch.ts";
-import { agentWith, assertDenies, built, HOOKS, project, ran } from "./_built.ts";
+import {
+  agentThatStarts,
+  agentWith,
+  assertDenies,
+  assertReviews,
+  built,
+  HOOKS,
+  project,
+  ran,
+  REVIEWER,
+  startedAs,
+} from "./_built.ts";
 
 /** Those that ask no model. */
 const { "hooks/pre-tool-use@Bash.prompt.prompt.md": _, ...SURE } = HOOKS;
@@ -35,6 +46,17 @@ test("a file that was built for Node denies on Deno too", { skip: oneIsMissing }
   }
 });
 
+test("a binary, and a file for Node on Deno, start the agents that are inside, in an empty directory", {
+  skip: oneIsMissing,
+}, async () => {
+  const [deno] = BOTH_RUNTIMES[1]!;
+  for (const [args, runs] of [[["--compile"], []], [["--target", "node"], [deno, "run", "-A", "--quiet"]]]) {
+    using w = project({ "agent.ts": agentThatStarts(), ...REVIEWER });
+    const { program } = await built(w, "agent", "--with-agents", ...args!);
+    assertReviews(await startedAs(w, [...runs!, program] as [string], "reviewer"));
+  }
+});
+
 test("an agent of another folder in a built program never gets the hooks of the script: it refuses to start", async () => {
   const helper = agentWith().replace(/console.*\n/, "").replace(/if .*\n/, "");
   const script = `import helper from "./sub/helper.ts";\n${agentWith().replace("await fixer", "await helper")}`;
@@ -48,7 +70,7 @@ test("an agent of another folder in a built program never gets the hooks of the 
     "touch x",
   ]);
   assert.match(err, /Cannot start agent 'helper' as it is not the agent that this program was built of/);
-  assert.deepEqual([code, made, asked], [2, [], 0]);
+  assert.deepEqual([code, made, asked], [2, [], []]);
 });
 
 test("a command hook that the agent changes or removes where it was put denies from then on, and is whole again in the next run", async () => {

@@ -5,7 +5,19 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { BOTH_RUNTIMES, oneIsMissing } from "../_both-runtimes.ts";
 import { ended } from "../_crochet.ts";
-import { agentWith, assertDenies, built, HOOKS, KINDS, project } from "./_built.ts";
+import { put } from "../_scratch.ts";
+import {
+  agentThatStarts,
+  agentWith,
+  assertDenies,
+  assertReviews,
+  built,
+  HOOKS,
+  KINDS,
+  project,
+  REVIEWER,
+  startedAs,
+} from "./_built.ts";
 
 const MAIN = new URL("../../lib/cli/main.ts", import.meta.url).pathname;
 
@@ -84,6 +96,66 @@ test("a program that lost a hook on the way is never delivered, and what was the
     assert.match(err, said);
     assert.equal(readFileSync(join(w.cwd, "agent.js"), "utf8"), "before");
     assert.deepEqual(readdirSync(w.cwd).filter((name) => name.startsWith(".crochet-build")), []);
+  }
+});
+
+const OF_WORKSPACE = (file: string) => ({ [`agents/${file}.md`]: `---\ndescription: d\n---\nYou review outside.\n` });
+
+test("a program built with its agents starts them in an empty directory and before those of a workspace; without the flag only the workspace's", async () => {
+  using w = project({ "agent.ts": agentThatStarts(), ...REVIEWER });
+  const { out } = await w.crochet(["build", "agent.ts", "--with-agents"]);
+  assert.match(out, /\nIts agents, of agents: reviewer\n/);
+  const plain = await w.crochet(["build", "agent.ts", "--json", "--out", "../home/plain.js"]);
+  assert.equal(JSON.parse(plain.out).agents, undefined);
+  const { program, agents } = await built(w, "agent.js", "--with-agents");
+  assert.deepEqual(agents, ["reviewer"]);
+  const [inside, without] = [[process.execPath, program], [process.execPath, join(w.home, "plain.js")]] as const;
+  assertReviews(await startedAs(w, inside, "reviewer"));
+  assert.equal(await startedAs(w, without, "reviewer"), undefined);
+  put(w.empty, { ...OF_WORKSPACE("reviewer"), ...OF_WORKSPACE("other") });
+  assertReviews(await startedAs(w, inside, "reviewer"));
+  for (const [program, type] of [[inside, "other"], [without, "reviewer"]] as const) {
+    assert.match((await startedAs(w, program, type))!.system, /You review outside/);
+  }
+});
+
+test("an agent in code wins over the one of its name in a file, which is not put inside", async () => {
+  const inCode = `{ folder: "kinds", agents: { reviewer: { description: "d", system: "You review in code." } } }`;
+  using w = project({
+    "agent.ts": agentThatStarts(inCode),
+    "kinds/reviewer.md": REVIEWER["agents/reviewer.md"],
+    "kinds/second.md": REVIEWER["agents/reviewer.md"],
+  });
+  const { program, agents } = await built(w, "agent.js", "--with-agents");
+  assert.deepEqual(agents, ["second"]);
+  assert.match((await startedAs(w, [process.execPath, program], "reviewer"))!.system, /You review in code/);
+  assertReviews(await startedAs(w, [process.execPath, program], "second"));
+});
+
+const ELSEWHERE = `import.meta.url.endsWith(".ts")`;
+const NO_AGENTS: readonly [files: Readonly<Record<string, string>>, said: RegExp][] = [
+  [{ ...REVIEWER, "agent.ts": agentWith() }, /nothing in it starts agents: give it the tool Agent, or leave out/],
+  [{}, /no file '.*\/agents\/<name>\.md' defines an agent that is not in code: begin one with '---'/],
+  [{ "agents/README.md": "Ours" }, /no file '.*\/agents\/<name>\.md' defines an agent/],
+  [{ ...REVIEWER, "agents/bad.md": "---\nmodel: 3\n---\n" }, /'.*\/agents\/bad\.md' cannot be used: .*'model'/],
+  [{ ...REVIEWER, "agents/bad.md": "---\nmodel: x\n---\n" }, /'.*\/bad\.md' cannot be used: .*no 'description': say/],
+  [
+    { ...REVIEWER, "agent.ts": agentThatStarts(`{ folder: ${ELSEWHERE} ? "agents" : "others" }`) },
+    /is not delivered: agent 'reviewer' is not that of 'agents\/reviewer\.md'/,
+  ],
+  [
+    { ...REVIEWER, "agent.ts": agentThatStarts(`{ agents: ${ELSEWHERE} ? {} : { reviewer: { description: "d" } } }`) },
+    /is not delivered: agent 'reviewer' is not that of 'agents\/reviewer\.md'/,
+  ],
+];
+
+test("--with-agents refuses where an agent would be missing or another in the program, and delivers nothing", async () => {
+  for (const [files, said] of NO_AGENTS) {
+    using w = project({ "agent.ts": agentThatStarts(), ...files });
+    const { code, out, err } = await w.crochet(["build", "agent.ts", "--with-agents", "--out", "out/agent.js"]);
+    assert.deepEqual([code, out], [1, ""], err);
+    assert.match(err, said);
+    assert.deepEqual(readdirSync(w.cwd).includes("out") ? readdirSync(join(w.cwd, "out")) : [], []);
   }
 });
 
