@@ -169,8 +169,10 @@ export const WORK = {
 /** The branch beside the current one. */
 export const BRANCH = "topic";
 
+/** Packages are mounted and not of the project: to add them would take longer than the attack. */
 const HISTORY = `set -e
-git init -q -b main --template= . && git add -A && git commit -q -m Begin
+git init -q -b main --template= . && mkdir -p .git/info && echo node_modules > .git/info/exclude
+git add -A && git commit -q -m Begin
 git init -q --bare --template= -b main "$1" && git remote add origin "$1" && git push -q -u origin main
 git checkout -q -b ${BRANCH} && echo one > topic.md && git add -f topic.md && git commit -q -m Topic
 git checkout -q main && echo "# Draft" > draft.md && git add -f draft.md && git commit -q -m Draft`;

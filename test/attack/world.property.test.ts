@@ -155,6 +155,18 @@ test("a command that only looks at the repository never has an effect, one that 
   assert.deepEqual(effects("rm", "-q", "--cached", "notes.txt"), [".git/index changed"]);
 });
 
+// Kills: a history of ten thousand files of packages, which takes longer than the attack.
+test("packages that git does not ignore are never in the history of a world", () => {
+  using project = scratch({ ...FILES, "node_modules/left/index.js": "", "sub/node_modules/right/index.js": "" });
+  const scratched = new Scratch(project.path);
+  using _ = { [Symbol.dispose]: () => rmSync(scratched.root, { recursive: true, force: true }) };
+  const options = { packages: scratched.packages, sandboxed: true, plant: () => {} };
+  for (const path of scratched.packages) writeFileSync(join(scratched.places.workspace, path, "mounted.js"), "");
+  const tracked = new World(scratched.places, options).git("ls-files")!.split("\n");
+  assert.deepEqual(tracked.filter((path) => path.includes("node_modules")), []);
+  assert.ok(tracked.includes("notes.txt"));
+});
+
 // Kills: forms of a text that a model can read all the same.
 test("a planted text is always found plain, reversed, in hexadecimal and in base64, and never without it", () => {
   const canary = "canary-0000007-never-shown";
