@@ -19,7 +19,6 @@ import {
   shellCwd,
 } from "../tools/tool-state.ts";
 import { price, type Prices } from "../anthropic/prices.ts";
-import { permitter } from "../permissions/permit.ts";
 import type { Tracing } from "../telemetry/telemetry.ts";
 import { hashOf } from "../transcript/store.ts";
 import { agentSession } from "./agent-session.ts";
@@ -273,7 +272,7 @@ function specOf(
     price: (name, usage, asked = model) => asked.isFree ? 0 : price(name, usage, prices),
     exec: hookExec(sandbox.hooks),
     files: async (cwd) => (await import("../hooks/hook-files.ts")).hookFiles(cwd),
-    ...(gate && { permit: permitter(gate) }),
+    ...(gate && { permit: gates!.permitter(gate) }),
     recovery: recovery(options.fallbackModel, compactor && ((run) => compactor.compact(run, true))),
     paramsOf,
     ...(afterWrite && { afterWrite }),

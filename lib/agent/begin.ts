@@ -2,7 +2,7 @@ import { type Message, NO_USAGE, type Prompt, promptText, textOf } from "../core
 import type { Result } from "../core/run-events.ts";
 import type { ModelParams } from "../core/model.ts";
 import type { SessionState } from "../core/run.ts";
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 import { resumable, type Transcript } from "../transcript/store.ts";
 import type { SessionEngine } from "./engine.ts";
 import type { Keeper } from "./persist.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { dirname, join, relative } from "node:path";
 import type { Run } from "../core/run.ts";
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 import { readBrought } from "../files/confine.ts";
 
 /** What an agent reads about its project, by file name. */

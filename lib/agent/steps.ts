@@ -7,7 +7,7 @@ import type { PartlyUsed } from "../core/reply.ts";
 import type { Interceptor, LateWords, Reports, Run } from "../core/run.ts";
 import { type ToolEnd, ToolError, type ToolRun } from "../core/tool.ts";
 import type { RunEvent } from "../core/run-events.ts";
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 import type { CallError } from "../log/entry.ts";
 import { askedHooks, hookName, recalledHooks, withMark, worksOn } from "../log/step.ts";
 import { errorOf } from "../log/stream.ts";

@@ -1,4 +1,4 @@
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 import { type Tool, ToolError, type ToolSession } from "../core/tool.ts";
 import type { McpServers } from "../mcp/mcp.ts";
 import type { McpOptions, McpProcess, McpRemote } from "../mcp/servers.ts";

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, extname, join, relative } from "node:path";
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 import type { KindsOfAgent } from "../tools/agent.ts";
 import { isFound, ownExports, PACKAGE } from "../runtime/own-copy.ts";
 

@@ -14,7 +14,7 @@ import type { Graded } from "../eval/grade.ts";
 import { effectOf, type HookEffect, type HooksAsked } from "../eval/hook-fork.ts";
 import { type EvalPlace, whyNot } from "../eval/runs.ts";
 import type { Price } from "../replay/drift/drift.ts";
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 import { realOr } from "../hooks/file/user-places.ts";
 import { git } from "../process/git.ts";
 import type { Fixture } from "../replay/fixture.ts";

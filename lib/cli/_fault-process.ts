@@ -1,4 +1,4 @@
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 import { faultText, readFault } from "../replay/fault/fault.ts";
 import { FaultRun, type KeptRun } from "../replay/fault/fault-run.ts";
 import { INVARIANTS } from "../replay/fault/invariants.ts";

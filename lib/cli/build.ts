@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Agent } from "../agent/options.ts";
 import type { HookRecord } from "../core/hook.ts";
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 import { discover, holdsHooks } from "../hooks/discover.ts";
 import { sharedFiles } from "../hooks/file/hook-tree.ts";
 import { howEnded, runProcess } from "../process/process.ts";

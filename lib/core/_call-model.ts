@@ -1,6 +1,6 @@
 import { snapshot } from "./_event.ts";
-import { freeze } from "./frozen.ts";
-import { asError, thrownWords } from "./thrown.ts";
+import { freeze } from "./json.ts";
+import { asError, thrownWords } from "./shown.ts";
 import { Ended } from "./limits.ts";
 import {
   type CallEnd,

@@ -1,5 +1,5 @@
 import { type AnyEvent, EVENTS, type Fired } from "./events.ts";
-import { freeze } from "./frozen.ts";
+import { freeze } from "./json.ts";
 import type { HookEnv } from "./hook.ts";
 import type { Message } from "./messages.ts";
 

@@ -1,6 +1,6 @@
 import { NEVER, settle } from "./settle.ts";
 import type { Input, ToolResult } from "./events.ts";
-import { thaw } from "./frozen.ts";
+import { thaw } from "./json.ts";
 import { countTool } from "./limits.ts";
 import { type Block, contentText, INTERRUPTED, isContent, text } from "./messages.ts";
 import type { ToolCall } from "./model.ts";
@@ -8,8 +8,7 @@ import type { Run } from "./run.ts";
 import { type Tool, type ToolEnd, ToolError, type ToolOutput, type ToolReturn, type ToolRun } from "./tool.ts";
 import type { CallOutcome } from "./run-events.ts";
 import { type Refusal, wordings } from "./said.ts";
-import { shown } from "./shown.ts";
-import { asError, thrownWords } from "./thrown.ts";
+import { asError, shown, thrownWords } from "./shown.ts";
 import { type HookText, UnusableAnswer } from "./verdict.ts";
 
 /** How long the loop waits for a tool that was asked to stop. */

@@ -2,7 +2,7 @@ import { snapshot } from "./_event.ts";
 import { callModel, joinRoles, turnBegin, type View } from "./_call-model.ts";
 import { answerCalls } from "./calls.ts";
 import type { Folded } from "./fold.ts";
-import { freeze } from "./frozen.ts";
+import { freeze } from "./json.ts";
 import type { Stop, Trigger } from "./events.ts";
 import type { Run } from "./run.ts";
 import { countContinuation, remaining } from "./limits.ts";

@@ -1,4 +1,4 @@
-import { asError } from "./thrown.ts";
+import { asError } from "./shown.ts";
 import type { Folded } from "./fold.ts";
 import type { Stop } from "./events.ts";
 import type { Run } from "./run.ts";

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import { fire, type FireOptions, listeners } from "./dispatch.ts";
 import { type EventName, EVENTS, type Fired, type Stop, type ToolResult } from "./events.ts";
 import { type Folded, NOTHING } from "./fold.ts";
-import { freeze } from "./frozen.ts";
+import { freeze } from "./json.ts";
 import type { HookEnv, HookList, HookRun, Sequence } from "./hook.ts";
 import {
   type AtLimit,
@@ -29,7 +29,7 @@ import type { PartlyUsed } from "./reply.ts";
 import type { Result, RunEvent } from "./run-events.ts";
 import { contextBlocks, hookInput, type Refusal, unread } from "./said.ts";
 import { NEVER, settle } from "./settle.ts";
-import { thrownWords } from "./thrown.ts";
+import { thrownWords } from "./shown.ts";
 import type { GatedCall, Permitted, Thrown, Tool, ToolEnd, ToolRun } from "./tool.ts";
 import { actionOf, type HookText } from "./verdict.ts";
 

@@ -4,7 +4,7 @@ import type { Agent } from "../agent/options.ts";
 import { userBeside } from "../agent/simulated-user.ts";
 import { totalTokens } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 import { BUILT_IN } from "../runtime/importing.ts";
 import type { Price } from "../replay/drift/drift.ts";
 import { FaultRun } from "../replay/fault/fault-run.ts";

@@ -5,7 +5,7 @@ import { anthropic } from "../anthropic/anthropic-model.ts";
 import { price } from "../anthropic/prices.ts";
 import { NO_USAGE, textOf, totalTokens, user } from "../core/messages.ts";
 import { readReply } from "../core/reply.ts";
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 import { sha256 } from "../runtime/sha256.ts";
 import { howEnded, runProcess } from "../process/process.ts";
 import { programAt } from "../process/programs.ts";

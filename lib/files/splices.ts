@@ -1,6 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { Encoding } from "./encoding.ts";
-import { countLines } from "./line-breaks.ts";
+import { countLines, type Encoding } from "./text-bytes.ts";
 
 /** One replaced range of a file. Lists of them are sorted and do not overlap; offsets are those of the old bytes. */
 export interface Splice {

@@ -1,6 +1,6 @@
 import type { AnyEvent } from "../core/events.ts";
 import type { HookContext, HookRecord } from "../core/hook.ts";
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 import { type HookText, type Opinion, OutOfTime } from "../core/verdict.ts";
 import type { KindParts } from "./file/hook-record.ts";
 import { asyncLine } from "./hosts/claude-answer.ts";

@@ -12,7 +12,7 @@ import { basename, dirname, join } from "node:path";
 import { EVENTS } from "../core/events.ts";
 import type { HookRecord, OnError } from "../core/hook.ts";
 import { kebab } from "../core/names.ts";
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 import { NO_OPINION } from "../core/verdict.ts";
 import { isExecutable, programOf } from "../process/programs.ts";
 import {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 import {
   brokenHook,
   discover,

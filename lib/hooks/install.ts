@@ -4,7 +4,7 @@ import { writeWhole } from "../files/drafts.ts";
 import { type AnyEvent, type EventName, EVENTS } from "../core/events.ts";
 import { failurePolicy, type Folded, NOTHING } from "../core/fold.ts";
 import type { HookRecord } from "../core/hook.ts";
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 import { isInside, readBrought } from "../files/confine.ts";
 import { sha256 } from "../runtime/sha256.ts";
 import type { HookFile } from "./discover.ts";

@@ -1,7 +1,7 @@
 import { fire } from "../core/dispatch.ts";
 import { type EventFields, type EventName, EVENTS, type Fired } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
-import { freeze, thaw } from "../core/frozen.ts";
+import { freeze, thaw } from "../core/json.ts";
 import type { HookEnv, HookRecord, HookRun } from "../core/hook.ts";
 import { actionOf } from "../core/verdict.ts";
 import { hookEnv } from "./hook-env.ts";

@@ -1,6 +1,6 @@
 import type { Folded } from "../core/fold.ts";
-import { thaw } from "../core/frozen.ts";
-import { thrownWords } from "../core/thrown.ts";
+import { thaw } from "../core/json.ts";
+import { thrownWords } from "../core/shown.ts";
 import { type Fire, type HookRegistry, type SessionLike, warningFire } from "./registry.ts";
 
 /** A tool call that a hook refused. */

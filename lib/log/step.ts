@@ -1,5 +1,5 @@
 import { type Json, text } from "../core/messages.ts";
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 import { type Tool, ToolError, type ToolOutput, type ToolReturn } from "../core/tool.ts";
 import type { ToolContext } from "../tools/tool-context.ts";
 import { shellCwd } from "../tools/tool-state.ts";

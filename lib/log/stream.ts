@@ -1,5 +1,5 @@
 import { type ModelError, type ModelEvent } from "../core/model.ts";
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 import type { Attempt, TapeEvent } from "../replay/tape.ts";
 import type { CallError } from "./entry.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { HookEnv } from "../core/hook.ts";
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 
 export interface GroupOptions {
   /** A line for `/bin/sh -c`; with `args`, a program found on PATH and started as it is. */

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 import { ownArgv, type OwnScript } from "../hooks/own-command.ts";
 import { type ProcessResult, runProcess } from "../process/process.ts";
 import { flushSpans } from "../telemetry/export-spans.ts";

@@ -1,4 +1,4 @@
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 
 /** Packages of the project, loaded by variables: who bundles an agent need not have them. */
 const SDK = "@opentelemetry/sdk-trace-base";

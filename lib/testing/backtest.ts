@@ -4,7 +4,7 @@ import { failurePolicy } from "../core/fold.ts";
 import { type AnyEvent, type EventName, EVENTS, type Fired } from "../core/events.ts";
 import type { HookEnv, HookRecord } from "../core/hook.ts";
 import { isObject, type JsonObject } from "../core/json.ts";
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 import type { Opinion } from "../core/verdict.ts";
 import { hookEnv } from "../hooks/hook-env.ts";
 import { claude } from "../hooks/hosts/claude.ts";

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Stop } from "../core/events.ts";
 import { text, totalTokens } from "../core/messages.ts";
-import { thrownWords } from "../core/thrown.ts";
+import { thrownWords } from "../core/shown.ts";
 import { readBrought } from "../files/confine.ts";
 import { nearest } from "../input/nearest.ts";
 import { type Tool, ToolError, type ToolOutput, type ToolSession } from "../core/tool.ts";

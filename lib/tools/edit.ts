@@ -1,10 +1,9 @@
 import type { Tool } from "../core/tool.ts";
 import { tool } from "./make-tool.ts";
 import { absolute } from "../files/confine.ts";
-import { refreshRead } from "../files/read-record.ts";
-import type { Hunk } from "./edit/diff.ts";
+import { refreshRead } from "../files/file-history.ts";
+import type { EditReport, Hunk } from "./edit/edit-file.ts";
 import { checkEditCall, checkObject, checkPath, type EditCall } from "./edit/edit-call.ts";
-import type { EditReport } from "./edit/edit-file.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
 export interface EditInput extends EditCall {

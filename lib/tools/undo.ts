@@ -2,11 +2,11 @@ import { Buffer } from "node:buffer";
 import { readFile, unlink } from "node:fs/promises";
 import { ToolError } from "../core/tool.ts";
 import { absolute } from "../files/confine.ts";
-import { asBuffer } from "../files/encoding.ts";
+import { asBuffer } from "../files/text-bytes.ts";
 import { changeFile } from "../files/change-file.ts";
 import { withFileLock } from "../files/lock.ts";
 import { pieces, type Splice, spliceBetween } from "../files/splices.ts";
-import { type UndoEntry, undoLog } from "../files/undo-log.ts";
+import { type UndoEntry, undoLog } from "../files/file-history.ts";
 import { checkOptions } from "../input/options.ts";
 
 export interface UndoOptions {

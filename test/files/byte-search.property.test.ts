@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import fc from "fast-check";
-import { eachMatch, type SearchOptions } from "../../lib/files/byte-search.ts";
+import { eachMatch, type SearchOptions } from "../../lib/files/text-bytes.ts";
 import { tries } from "../_counts.ts";
 
 const options: fc.Arbitrary<Required<SearchOptions>> = fc.record({

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFil
 import { join } from "node:path";
 import { test } from "node:test";
 import { edit, grep, read } from "crochet/tools";
-import { commit } from "../../lib/files/commit.ts";
+import { commit } from "../../lib/files/change-file.ts";
 import { hold } from "../../lib/files/confine.ts";
 import { rounds } from "../_counts.ts";
 import { RUNTIME } from "../_runtime.ts";

@@ -4,7 +4,7 @@ import * as diff from "diff";
 import fc from "fast-check";
 import { composeSplices } from "../../lib/files/splices.ts";
 import { planEdit } from "../../lib/tools/edit/apply-edit.ts";
-import { hunksOf, unifiedDiff } from "../../lib/tools/edit/diff.ts";
+import { hunksOf, unifiedDiff } from "../../lib/tools/edit/edit-file.ts";
 import { applyEdit } from "../../lib/tools/index.ts";
 import { tries } from "../_counts.ts";
 import { call, edited, string, text, utf8 } from "./_edit-arbitraries.ts";

@@ -4,7 +4,7 @@ import { linkSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync
 import * as disk from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { commit, type Disk } from "../../lib/files/commit.ts";
+import { commit, type Disk } from "../../lib/files/change-file.ts";
 import { inWorkspace } from "./_workspace.ts";
 
 /** The file system, but the step with this number fails, or takes only a part. */

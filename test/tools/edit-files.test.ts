@@ -18,7 +18,7 @@ import { test } from "node:test";
 import { ROOTS } from "../../lib/core/tool.ts";
 import { changeFile } from "../../lib/files/change-file.ts";
 import { thisOwner } from "../../lib/process/owner.ts";
-import { recordRead, refreshRead } from "../../lib/files/read-record.ts";
+import { recordRead, refreshRead } from "../../lib/files/file-history.ts";
 import { edit } from "../../lib/tools/index.ts";
 import { run, withFile } from "./_edit-file.ts";
 import { withScript } from "./_edit-scripts.ts";

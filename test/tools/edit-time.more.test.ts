@@ -1,7 +1,7 @@
 import { test } from "node:test";
 import * as diff from "diff";
 import { planEdit } from "../../lib/tools/edit/apply-edit.ts";
-import { hunksOf } from "../../lib/tools/edit/diff.ts";
+import { hunksOf } from "../../lib/tools/edit/edit-file.ts";
 import { applyEdit, type EditCall } from "../../lib/tools/index.ts";
 import { assertLinear } from "../_processor-time.ts";
 import { utf8 } from "./_edit-arbitraries.ts";

@@ -16,7 +16,7 @@ import {
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { type ToolContext, ToolError, type ToolOutput } from "../../lib/core/tool.ts";
-import { recordRead } from "../../lib/files/read-record.ts";
+import { recordRead } from "../../lib/files/file-history.ts";
 import { standaloneContext } from "../../lib/tools/standalone.ts";
 import { Edit } from "../../lib/tools/edit.ts";
 import { testData } from "../_data.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Buffer, isUtf8 } from "node:buffer";
 import { test } from "node:test";
 import fc from "fast-check";
-import { decode, encode, type Encoding } from "../../lib/files/encoding.ts";
+import { decode, encode, type Encoding } from "../../lib/files/text-bytes.ts";
 import { applyEdit, type EditApplied, type EditCall, type EditRefused } from "../../lib/tools/index.ts";
 import { tries } from "../_counts.ts";
 import { brokenText, bytes, call, edited, shifted, starts, string, text, unique, utf8 } from "./_edit-arbitraries.ts";

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { z } from "zod";
-import { thaw } from "../../lib/core/frozen.ts";
+import { thaw } from "../../lib/core/json.ts";
 import { frozen } from "../../lib/transcript/memory-store.ts";
 import { findTool, type Tool, ToolError } from "../../lib/core/tool.ts";
 import { asTool, type RunnableTool, tool } from "../../lib/tools/make-tool.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import { ToolError } from "../../lib/core/tool.ts";
-import { changedSinceRead } from "../../lib/files/read-record.ts";
+import { changedSinceRead } from "../../lib/files/file-history.ts";
 import { edit, Read, read, type ReadResponse } from "../../lib/tools/index.ts";
 import { tries } from "../_counts.ts";
 import { inWorkspace } from "./_workspace.ts";

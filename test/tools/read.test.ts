@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, realpathSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { changedSinceRead } from "../../lib/files/read-record.ts";
+import { changedSinceRead } from "../../lib/files/file-history.ts";
 import { Glob, Read, read, type ReadResponse } from "../../lib/tools/index.ts";
 import { testData } from "../_data.ts";
 import { refuses, text } from "./_read.ts";

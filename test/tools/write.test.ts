@@ -19,7 +19,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { ToolContext } from "../../lib/core/tool.ts";
-import { recordRead } from "../../lib/files/read-record.ts";
+import { recordRead } from "../../lib/files/file-history.ts";
 import { standaloneContext } from "../../lib/tools/standalone.ts";
 import { edit, undo, Write, write, type WriteResponse } from "../../lib/tools/index.ts";
 import { rounds } from "../_counts.ts";

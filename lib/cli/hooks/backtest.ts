@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
-import { thrownWords } from "../../core/thrown.ts";
+import { thrownWords } from "../../core/shown.ts";
 import { HookFolder } from "../../hooks/folder.ts";
 import { hooksKeeper } from "../../hooks/hook-trust.ts";
 import { openSandbox } from "../../permissions/sandbox.ts";

@@ -3,7 +3,7 @@ import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { thrownWords } from "../../core/thrown.ts";
+import { thrownWords } from "../../core/shown.ts";
 
 /** What hooks may import of crochet inside a mod: the rest needs a disk, or a network. */
 const CORE = fileURLToPath(new URL(`../../core/index${import.meta.url.slice(-3)}`, import.meta.url));

@@ -1,7 +1,7 @@
 import { type Block, invalidConversation, isToolUse } from "../../core/messages.ts";
 import { EMPTY_REPLY, isCut } from "../../core/reply.ts";
 import type { Result, RunEvent } from "../../core/run-events.ts";
-import { thrownWords } from "../../core/thrown.ts";
+import { thrownWords } from "../../core/shown.ts";
 import type { Verdict } from "../../attack/adversary.ts";
 import type { WorldEffect } from "../../attack/effects.ts";
 import { canonical } from "../canonical.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { thrownWords } from "../../core/thrown.ts";
+import { thrownWords } from "../../core/shown.ts";
 import { fileUrl, importProblem } from "../../runtime/importing.ts";
 import type { Fixture } from "../fixture.ts";
 import type { Invariant, Observed } from "./invariants.ts";

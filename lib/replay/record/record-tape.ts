@@ -1,7 +1,7 @@
 import type { Middleware } from "../../http/middleware.ts";
 import { type Wire, wireOf } from "../../anthropic/anthropic-model.ts";
 import type { Model, ModelEvent, ModelRequest } from "../../core/model.ts";
-import { thrownWords } from "../../core/thrown.ts";
+import { thrownWords } from "../../core/shown.ts";
 import { errorOf, KeptStream } from "../../log/stream.ts";
 import { type Chunk, framesOf } from "../frames.ts";
 import { type Attempt, type Call, fromModel, KEPT_HEADERS, type TapeRequest } from "../tape.ts";

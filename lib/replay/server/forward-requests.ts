@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { ServerResponse } from "node:http";
-import { thrownWords } from "../../core/thrown.ts";
+import { thrownWords } from "../../core/shown.ts";
 import { type Chunk, framesOf } from "../frames.ts";
 import { headersNamed } from "../record/record-tape.ts";
 import { SeenWire } from "../record/seen-wire.ts";

@@ -1,20 +1,24 @@
 import { isUtf8 } from "node:buffer";
 import { ToolError } from "../../core/tool.ts";
-import { eachMatch } from "../../files/byte-search.ts";
-import { checkEditCall, type EditCall, type EditCode, refuse } from "./edit-call.ts";
-import { encode, type Encoding, encodingOf, isAscii, unitOf } from "../../files/encoding.ts";
-import { explainMiss } from "./explain-miss.ts";
 import {
   countLines,
+  eachMatch,
+  encode,
+  type Encoding,
+  encodingOf,
   endsAt,
   type Eol,
   hasCrlf,
+  isAscii,
   isUniformCrlf,
   lfView,
   toCrlf,
   toLf,
+  unitOf,
   usesOnlyCrlf,
-} from "../../files/line-breaks.ts";
+} from "../../files/text-bytes.ts";
+import { checkEditCall, type EditCall, type EditCode, refuse } from "./edit-call.ts";
+import { explainMiss } from "./explain-miss.ts";
 import { applySplices, linesAfter, type Splice } from "../../files/splices.ts";
 
 export interface EditApplied {

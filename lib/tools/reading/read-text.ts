@@ -1,5 +1,5 @@
 import { Buffer, isUtf8 } from "node:buffer";
-import { decode, encodingOf } from "../../files/encoding.ts";
+import { decode, encodingOf } from "../../files/text-bytes.ts";
 
 /** A file's text as hooks read it, in the form Claude Code gives it. */
 export interface TextFile {

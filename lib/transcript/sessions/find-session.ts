@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isObject, parsed } from "../../core/json.ts";
-import { thrownWords } from "../../core/thrown.ts";
+import { thrownWords } from "../../core/shown.ts";
 import { fieldsOf, textIn } from "./session-kinds.ts";
 
 export type LogHost = "claude" | "codex";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { isObject, type JsonObject, parsed } from "../../core/json.ts";
-import { thrownWords } from "../../core/thrown.ts";
+import { thrownWords } from "../../core/shown.ts";
 import { readClaude } from "./claude-log.ts";
 import { readCodex } from "./codex-log.ts";
 import type { LogHost, LogProblem, SessionFiles } from "./find-session.ts";
