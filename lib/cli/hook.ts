@@ -1,6 +1,6 @@
 import type { Served } from "../hooks/hosts/write-answer.ts";
 import type { ServeOptions } from "../hooks/serve-hook.ts";
-import { keepCompiled, outliveStrays, printAside } from "./_runtime.ts";
+import { keepCompiled, outliveStrays, ownLog, printAside } from "./_runtime.ts";
 import type { Usage } from "./_flags.ts";
 import type { Command, Io } from "./_io.ts";
 
@@ -116,8 +116,12 @@ export async function hookProcess(args: readonly string[]): Promise<number> {
     keepCompiled();
     if (args.some((word) => /\.m?[jt]s$/.test(word))) printAside();
     const { served, error } = await answer(args, SURROUNDINGS).then((served) => ({ served, error: undefined }), failed);
-    // Most hooks have nothing to say to most events: then nothing more is loaded.
-    if (served && served.stdout === "" && served.stderr === "") return served.code;
+    // Most answers are nothing, or a plain line, for which nothing more is loaded.
+    if (served && PLAIN_LINES.test(served.stdout) && PLAIN_LINES.test(served.stderr)) {
+      if (served.stderr !== "") console.error(served.stderr.slice(0, -1));
+      if (served.stdout !== "") ownLog(served.stdout.slice(0, -1));
+      return served.code;
+    }
     const { drained, guarded, processIo } = await import("./_process.ts");
     const io = processIo();
     const code = await guarded(args, io, () => error ? Promise.reject(error.thrown) : print(served, args, io));
@@ -127,6 +131,9 @@ export async function hookProcess(args: readonly string[]): Promise<number> {
     allowExit();
   }
 }
+
+/** Whole lines that every terminal shows as they are. */
+const PLAIN_LINES = /^(?:[\t\n -~]*\n)?$/;
 
 const failed = (thrown: unknown) => ({ served: undefined, error: { thrown } });
 
