@@ -5,7 +5,7 @@ import type { Agent } from "../agent/options.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { thrownWords } from "../core/shown.ts";
 import { discover, holdsHooks } from "../hooks/discover.ts";
-import { sharedFiles } from "../hooks/file/hook-tree.ts";
+import { sharedFiles } from "../hooks/folder.ts";
 import { howEnded, runProcess } from "../process/process.ts";
 import { isExecutable } from "../process/programs.ts";
 import { ASKED, bundleProgram, type Embedded } from "./_build-bundle.ts";

@@ -86,7 +86,7 @@ export function eachMatch(
 }
 
 /** The first start of `needle`, or -1. */
-export function firstMatch(hay: Uint8Array, needle: Uint8Array, unit: 1 | 2 = 1): number {
+function firstMatch(hay: Uint8Array, needle: Uint8Array, unit: 1 | 2 = 1): number {
   let first = -1;
   eachMatch(hay, needle, (start) => {
     first = start;

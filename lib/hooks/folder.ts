@@ -1,5 +1,17 @@
-import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
-import { basename, dirname } from "node:path";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
 import { EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { thrownWords } from "../core/shown.ts";
@@ -13,12 +25,12 @@ import {
   type Problem,
   problemHook,
 } from "./discover.ts";
-import { builtProgram } from "../runtime/importing.ts";
 import { isSkipped } from "./file/file-name.ts";
-import { sharedFiles, treeHash } from "./file/hook-tree.ts";
 import type { ModuleFolder } from "./module-hook.ts";
 import type { HookHost } from "./process/hook-host.ts";
 import type { PromptModel } from "./prompt-hook.ts";
+import { type BuiltFolder, builtProgram } from "../runtime/importing.ts";
+import { sha256 } from "../runtime/sha256.ts";
 
 /** Why a file of a folder may not be run; undefined if it may. */
 export type Gatekeeper = (file: string) => string | undefined;
@@ -74,7 +86,7 @@ export class HookFolder {
     try {
       const keeper = this.#options.keeper?.();
       const built = builtProgram()?.folders[this.path];
-      const root = built ? (await import("./built-folder.ts")).extracted(built) : realpathSync(this.path);
+      const root = built ? extracted(built) : realpathSync(this.path);
       const names = readdirSync(root).filter((name) => !isSkipped(name));
       this.refused = new Map(names.flatMap((name) => {
         const why = keeper?.(name);
@@ -188,4 +200,94 @@ function onceEach(folders: readonly HookFolder[]): HookRecord[] {
       return path === undefined || (!seen.has(path) && seen.add(path));
     })
   );
+}
+
+/** More than any hooks folder has, and less than a link to a whole disk. */
+const MOST_FILES = 10_000;
+
+interface Leaf {
+  readonly name: string;
+  readonly path: string;
+  readonly link: string | undefined;
+}
+
+/** Every file in a folder, links followed, in an order that is the same everywhere. */
+function* leaves(root: string, prefix = "", above: readonly string[] = []): Generator<Leaf> {
+  const real = realpathSync(root);
+  if (above.includes(real)) return; // a link back up: what it leads to is counted already
+  for (const entry of readdirSync(root, { withFileTypes: true }).sort((a, b) => a.name < b.name ? -1 : 1)) {
+    const path = join(root, entry.name);
+    const name = prefix + entry.name;
+    const link = entry.isSymbolicLink() ? readlinkSync(path) : undefined;
+    const folder = link === undefined ? entry.isDirectory() : statSync(path, { throwIfNoEntry: false })?.isDirectory();
+    if (folder) yield* leaves(path, `${name}/`, [...above, real]);
+    else yield { name, path, link };
+  }
+}
+
+function counted(root: string, which: (name: string) => boolean): Leaf[] {
+  const found: Leaf[] = [];
+  for (const leaf of leaves(root)) {
+    if (found.length === MOST_FILES) {
+      throw new Error(`Cannot read folder '${root}': it holds more than ${MOST_FILES} files, keep only hooks in it`);
+    }
+    if (which(leaf.name)) found.push(leaf);
+  }
+  return found;
+}
+
+/** Reads a file; undefined if it cannot be hashed by its bytes. */
+type Read = (path: string) => Uint8Array | undefined;
+
+const readAny: Read = (path) => statSync(path, { throwIfNoEntry: false })?.isFile() ? readFileSync(path) : undefined;
+
+/** The hash of each file of a folder by its name: its bytes, where it leads as a link, and whether it may be run. */
+export function fileHashes(root: string, read = readAny): { [name: string]: string } {
+  return Object.fromEntries(counted(root, () => true).map((leaf) => [leaf.name, hashOf(leaf, read)]));
+}
+
+export function treeHash(root: string): string {
+  return joined(counted(root, () => true));
+}
+
+function joined(leaves: readonly Leaf[]): string {
+  const hash = sha256();
+  for (const leaf of leaves) hash.update(`${leaf.name}\0${hashOf(leaf, readAny)}\n`);
+  return hash.digest("hex");
+}
+
+function hashOf({ path, link }: Leaf, read: Read): string {
+  const bytes = read(path);
+  const isProgram = ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o111) !== 0;
+  const kind = bytes === undefined ? "other" : isProgram ? "program" : "file";
+  return sha256().update(`${JSON.stringify([kind, link ?? null])}\n`).update(bytes ?? "").digest("hex");
+}
+
+/** The files that the hooks of a folder share: a change in one of them is a change in all. */
+export function sharedFiles(root: string): { readonly hash: string; readonly paths: readonly string[] } {
+  const shared = counted(root, (name) => name.startsWith("_"));
+  return { hash: shared.length === 0 ? "" : joined(shared).slice(0, 16), paths: shared.map(({ path }) => path) };
+}
+
+/**
+ * Where the files of a folder inside this program are, for processes and for hooks that read what they share. They are put
+ * there when they are first needed, and elsewhere again if they are no longer what is inside; they go when the process ends.
+ */
+function extracted(folder: BuiltFolder): string {
+  if (folder.at !== undefined && existsSync(folder.at) && treeHash(folder.at) === folder.hash) return folder.at;
+  const at = folder.at = mkdtempSync(join(privateFolder(), "hooks-"));
+  for (const [name, [bytes, executable]] of Object.entries(folder.files)) {
+    mkdirSync(dirname(join(at, name)), { recursive: true, mode: 0o700 });
+    writeFileSync(join(at, name), Buffer.from(bytes, "base64"), { mode: executable ? 0o500 : 0o400 });
+  }
+  folder.hash = treeHash(at);
+  return at;
+}
+
+function privateFolder(): string {
+  const program = builtProgram()!;
+  if (program.extracted !== undefined && existsSync(program.extracted)) return program.extracted;
+  const made = program.extracted = mkdtempSync(join(realpathSync(tmpdir()), "crochet-built-"));
+  process.on("exit", () => rmSync(made, { recursive: true, force: true }));
+  return made;
 }

@@ -8,8 +8,7 @@ import { holdsHooks } from "./discover.ts";
 import { isSkipped, parseFileName } from "./file/file-name.ts";
 import { type Imports, importsOf } from "./file/imports.ts";
 import { type Environment, realOr, stateFile, userState } from "./file/user-places.ts";
-import { fileHashes } from "./file/hook-tree.ts";
-import type { Gatekeeper } from "./folder.ts";
+import { fileHashes, type Gatekeeper } from "./folder.ts";
 
 /** What a working directory may bring along that makes us run something, in the order it is listed. */
 const TRUSTABLE = [
