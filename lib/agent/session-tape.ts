@@ -1,6 +1,6 @@
 import type { AgentOptions, RunOptions } from "./options.ts";
 import type { Answers, SessionRecord } from "../replay/people.ts";
-import type { DriftReport } from "../replay/drift/drift.ts";
+import type { DriftReport } from "../replay/drift/drift-report.ts";
 import type { Header } from "../log/entry.ts";
 import type { TapeOptions } from "../replay/tape-options.ts";
 import type { TapeSession } from "../replay/tape-session.ts";

@@ -7,7 +7,7 @@ import { Watch } from "./effects.ts";
 import { grammarFor } from "./grammar/index.ts";
 import { expressionsIn } from "./grammar/mined.ts";
 import type { AttackCall, Grammar } from "./grammar/types.ts";
-import { FIND_WRAPPERS } from "./grammar/wrappers.ts";
+import { FIND_WRAPPERS } from "./grammar/rewritings.ts";
 import {
   type Break,
   brokenBy,

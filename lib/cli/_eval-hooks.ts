@@ -5,7 +5,7 @@ import { leastChange } from "../eval/hook-delta.ts";
 import { type HooksAsked, hooksNamed } from "../eval/hook-fork.ts";
 import type { EvalPlan, PlannedFixture } from "../eval/plan.ts";
 import { nearest } from "../input/nearest.ts";
-import type { Price } from "../replay/drift/drift.ts";
+import type { Price } from "../replay/drift/drift-report.ts";
 import { type Fixture, isAttack } from "../replay/fixture.ts";
 import { readHeader } from "../replay/read-tape.ts";
 import { eachOf, ProgressLine } from "./_each-of.ts";

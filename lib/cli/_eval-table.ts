@@ -2,8 +2,7 @@ import type { Cell, Row, Summary } from "../eval/compare.ts";
 import { notesOf, percent, pText } from "../eval/conclusion.ts";
 import type { Budget } from "../eval/plan.ts";
 import { addPrice, FREE } from "../eval/grade.ts";
-import type { Price } from "../replay/drift/drift.ts";
-import { dollarsText, type Ink } from "../replay/drift/drift-report.ts";
+import { dollarsText, type Ink, type Price } from "../replay/drift/drift-report.ts";
 import { several, table } from "./show/text.ts";
 
 /** How many fixtures with failed runs are shown one by one. */

@@ -13,7 +13,7 @@ import { type AgentOf, attempt, fixtureIn, rehearse, type RunLine } from "../eva
 import type { Graded } from "../eval/grade.ts";
 import { effectOf, type HookEffect, type HooksAsked } from "../eval/hook-fork.ts";
 import { type EvalPlace, whyNot } from "../eval/runs.ts";
-import type { Price } from "../replay/drift/drift.ts";
+import type { Price } from "../replay/drift/drift-report.ts";
 import { thrownWords } from "../core/shown.ts";
 import { realOr } from "../hooks/file/user-places.ts";
 import { git } from "../process/git.ts";

@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { shellWord } from "../core/shown.ts";
-import type { DriftReport } from "../replay/drift/drift.ts";
-import { type Case, type Ink, junit, reportLines, shownOnce } from "../replay/drift/drift-report.ts";
+import { type Case, type DriftReport, type Ink, junit, reportLines, shownOnce } from "../replay/drift/drift-report.ts";
 import { neverReached } from "../replay/fault/judge-fault.ts";
 import { type Fixture, fixturesIn } from "../replay/fixture.ts";
 import type { FixtureRun } from "../replay/run-fixture.ts";

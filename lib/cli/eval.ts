@@ -1,6 +1,16 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { type Ended, exitCode, isGated, looksOf, refuted, summarise, type Summary } from "../eval/compare.ts";
+import {
+  type Ended,
+  exitCode,
+  isGated,
+  looksOf,
+  refuted,
+  type Sight,
+  sightOf,
+  summarise,
+  type Summary,
+} from "../eval/compare.ts";
 import { pText } from "../eval/conclusion.ts";
 import type { HooksAsked } from "../eval/hook-fork.ts";
 import { addPrice, FREE } from "../eval/grade.ts";
@@ -20,11 +30,9 @@ import {
 } from "../eval/plan.ts";
 import type { RunLine } from "../eval/attempt.ts";
 import { BrokenGrader, EvalRuns } from "../eval/runs.ts";
-import { type Sight, sightOf } from "../eval/sight.ts";
 import type { Look } from "../eval/exact-stats.ts";
 import { privateDir, stateDir } from "../files/state-dir.ts";
-import type { Price } from "../replay/drift/drift.ts";
-import type { Case } from "../replay/drift/drift-report.ts";
+import type { Case, Price } from "../replay/drift/drift-report.ts";
 import { invariantsOf } from "../replay/fault/judge-fault.ts";
 import { type Fixture, fixturesIn } from "../replay/fixture.ts";
 import { isCi } from "../replay/tape-options.ts";

@@ -6,7 +6,7 @@ import { totalTokens } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { thrownWords } from "../core/shown.ts";
 import { BUILT_IN } from "../runtime/importing.ts";
-import type { Price } from "../replay/drift/drift.ts";
+import type { Price } from "../replay/drift/drift-report.ts";
 import { FaultRun } from "../replay/fault/fault-run.ts";
 import { type Fixture, fixtureAt, inScratch, programFolder, scriptOnTape } from "../replay/fixture.ts";
 import { readTape } from "../replay/read-tape.ts";

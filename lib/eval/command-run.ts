@@ -1,6 +1,6 @@
 import type { Result } from "../core/run-events.ts";
 import { NO_USAGE } from "../core/messages.ts";
-import { type Price, priceOf } from "../replay/drift/drift.ts";
+import { type Price, priceOf } from "../replay/drift/drift-report.ts";
 import { type Fixture, inScratch } from "../replay/fixture.ts";
 import type { FixtureRun } from "../replay/run-fixture.ts";
 import { asksModel } from "../replay/server/api.ts";

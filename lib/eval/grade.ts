@@ -12,7 +12,7 @@ import { programAt } from "../process/programs.ts";
 import { HOOK_MODEL, readPromptFile } from "../hooks/prompt-hook.ts";
 import { jsonInText } from "../hooks/read-answer.ts";
 import { readFiles } from "../replay/scratch.ts";
-import type { Price } from "../replay/drift/drift.ts";
+import type { Price } from "../replay/drift/drift-report.ts";
 import type { Invariant, Observed } from "../replay/fault/invariants.ts";
 import { invariantsOf, judge, type Judgement } from "../replay/fault/judge-fault.ts";
 import type { Fixture } from "../replay/fixture.ts";

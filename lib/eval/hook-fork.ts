@@ -6,7 +6,7 @@ import { discover } from "../hooks/discover.ts";
 import { hooksAt, sharedFiles } from "../hooks/folder.ts";
 import { realOr } from "../hooks/file/user-places.ts";
 import { hooksSaid } from "../log/step.ts";
-import { type Price, priceOf } from "../replay/drift/drift.ts";
+import { type Price, priceOf } from "../replay/drift/drift-report.ts";
 import { type Fixture, programFolder } from "../replay/fixture.ts";
 import { readTape } from "../replay/read-tape.ts";
 import { type FixtureRun, runFixture } from "../replay/run-fixture.ts";

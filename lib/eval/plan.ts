@@ -3,7 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { writeWhole } from "../files/drafts.ts";
 import { sha256 } from "../runtime/sha256.ts";
 import { hashFiles } from "../replay/scratch.ts";
-import { type Price, priceOf } from "../replay/drift/drift.ts";
+import { type Price, priceOf } from "../replay/drift/drift-report.ts";
 import { type Fixture, fixtureAt } from "../replay/fixture.ts";
 import { readTape } from "../replay/read-tape.ts";
 import { USER_FILE } from "../replay/run-on-tape.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { Price } from "../replay/drift/drift.ts";
+import type { Price } from "../replay/drift/drift-report.ts";
 import { LineLog, readLineLog } from "../transcript/line-log.ts";
 import { costOf, gradedAgain, KEPT, type RunLine, type RunPlace } from "./attempt.ts";
 import { addPrice, FREE, type Graded, OVER } from "./grade.ts";

@@ -8,7 +8,7 @@ import { isGone, thisOwner } from "../process/owner.ts";
 import { confine, type FilePlace, hold, readRegular, throwAs } from "./confine.ts";
 import { withFileLock } from "./lock.ts";
 import { changedSinceRead, logChange, preImageOf, recordRead } from "./file-history.ts";
-import { pieces, type Splice, splicedLength } from "./splices.ts";
+import { pieces, type Splice, splicedLength } from "./text-bytes.ts";
 
 /** What a tool needs of its context to change a file. */
 export type FileContext = Pick<ToolContext, "cwd" | "state" | "signal">;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile, realpath } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Splice } from "./splices.ts";
+import type { Splice } from "./text-bytes.ts";
 
 /** What tools of one agent share: see `ToolContext.state`. */
 type State = Map<string, unknown>;

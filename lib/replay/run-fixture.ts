@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { hashFiles, readFiles } from "./scratch.ts";
-import type { DriftReport, FileDrift } from "./drift/drift.ts";
+import type { DriftReport, FileDrift } from "./drift/drift-report.ts";
 import type { Observed } from "./fault/invariants.ts";
 import { invariantsOf, judge, Tally } from "./fault/judge-fault.ts";
 import type { Trial } from "./fault/under-faults.ts";

@@ -9,7 +9,7 @@ import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../c
 import type { Tool } from "../core/tool.ts";
 import { type Difference, explain } from "./drift/difference.ts";
 import { LaneClock } from "./tape-clock.ts";
-import type { Divergence, ToolDrift } from "./drift/drift.ts";
+import type { Divergence, ToolDrift } from "./drift/drift-report.ts";
 import { hookDrift } from "./drift/hook-drift.ts";
 import type { ClockFact, LogEntry, SaidFact } from "../log/entry.ts";
 import { hooksSaid, type HookStep, hookStep, type ToolSteps } from "../log/step.ts";

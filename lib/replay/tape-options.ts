@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Cuts } from "./frames.ts";
-import type { DriftReport } from "./drift/drift.ts";
+import type { DriftReport } from "./drift/drift-report.ts";
 import type { Header, Normaliser } from "../log/entry.ts";
 import type { FaultRun } from "./fault/fault-run.ts";
 import type { TapeSession } from "./tape-session.ts";

@@ -9,9 +9,10 @@ import {
   hooksAdded,
   OFF_TAPE,
   priceOf,
+  shortText,
   type ToolDrift,
   wholePrice,
-} from "./drift/drift.ts";
+} from "./drift/drift-report.ts";
 import { type EntryOf, kindOf, type LogEntry, type Resumed } from "../log/entry.ts";
 import { TapeDrift, TapeLane } from "./tape-lane.ts";
 import { type Mask, mask } from "./redact/mask.ts";
@@ -27,7 +28,6 @@ import { type Redactor, redactor } from "./redact/redact.ts";
 import { answerOf, namesPlaces, sharedAnswer, type TapeAnswer } from "./tape-answer.ts";
 import { takesOf } from "../log/lane.ts";
 import { filesRead } from "../log/step.ts";
-import { shortText } from "./drift/drift-report.ts";
 import { hookCause, type HookDrift } from "./drift/hook-drift.ts";
 import { type Call, MAIN, type Tape, type TapeLines, USER } from "./tape.ts";
 import { tapeFile } from "./fixture.ts";

@@ -6,7 +6,7 @@ import { CWD } from "../tools/tool-state.ts";
 import { applyChanges, changesSince, makeFolder, snapshot, withTexts } from "./scratch.ts";
 import { canonical } from "./canonical.ts";
 import { differs } from "./drift/difference.ts";
-import type { ToolDrift } from "./drift/drift.ts";
+import type { ToolDrift } from "./drift/drift-report.ts";
 import type { ToolFact } from "../log/entry.ts";
 import { type BegunCall, failureOf, output, plainJson, resultOf, type ToolSteps } from "../log/step.ts";
 import type { Program } from "./match-call.ts";

@@ -1,6 +1,6 @@
 import { isToolUse } from "../core/messages.ts";
 import { checkOptions } from "../input/options.ts";
-import { priceOf } from "../replay/drift/drift.ts";
+import { priceOf } from "../replay/drift/drift-report.ts";
 import type { Invariant, Observed } from "../replay/fault/invariants.ts";
 import { replyOf } from "../replay/recorded-reply.ts";
 import type { Tape } from "../replay/tape.ts";

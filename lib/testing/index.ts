@@ -1,7 +1,7 @@
 export type { ScriptedReply, ScriptedTool } from "./scripted.ts";
 export type { ScriptEntry, ScriptOptions, ScriptRoute } from "./scripted.ts";
 export type { Cuts } from "../replay/frames.ts";
-export type { Divergence, DriftReport } from "../replay/drift/drift.ts";
+export type { Divergence, DriftReport } from "../replay/drift/drift-report.ts";
 export { type Fault, faultText, readFault } from "../replay/fault/fault.ts";
 export { type Imported, importRecording } from "../replay/import/import.ts";
 export { type Invariant, INVARIANTS, type Observed } from "../replay/fault/invariants.ts";

@@ -1,5 +1,5 @@
 import { checkOptions } from "../input/options.ts";
-import type { DriftReport } from "../replay/drift/drift.ts";
+import type { DriftReport } from "../replay/drift/drift-report.ts";
 import { findFixture } from "../replay/fixture.ts";
 import { refuseInCi } from "../replay/tape-options.ts";
 import { placesHere } from "../replay/redact/places.ts";

@@ -2,10 +2,9 @@ import { Buffer } from "node:buffer";
 import { readFile, unlink } from "node:fs/promises";
 import { ToolError } from "../core/tool.ts";
 import { absolute } from "../files/confine.ts";
-import { asBuffer } from "../files/text-bytes.ts";
+import { asBuffer, pieces, type Splice, spliceBetween } from "../files/text-bytes.ts";
 import { changeFile } from "../files/change-file.ts";
 import { withFileLock } from "../files/lock.ts";
-import { pieces, type Splice, spliceBetween } from "../files/splices.ts";
 import { type UndoEntry, undoLog } from "../files/file-history.ts";
 import { checkOptions } from "../input/options.ts";
 

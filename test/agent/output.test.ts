@@ -6,7 +6,7 @@ import { agent, type Result, tool } from "crochet";
 import { scripted, type ScriptedReply, scriptedServer, searchFaults } from "crochet/testing";
 import { Agent } from "crochet/tools";
 import { anthropic } from "../../lib/anthropic/anthropic-model.ts";
-import type { DriftReport } from "../../lib/replay/drift/drift.ts";
+import type { DriftReport } from "../../lib/replay/drift/drift-report.ts";
 import { tries } from "../_counts.ts";
 import type { Faultable } from "../../lib/replay/fault/under-faults.ts";
 import { scratch } from "../_scratch.ts";

@@ -3,9 +3,8 @@ import { test } from "node:test";
 import { OPERATIONS } from "../../lib/attack/grammar/operations.ts";
 import { SPELLINGS, word } from "../../lib/attack/grammar/paths.ts";
 import { PLANS } from "../../lib/attack/grammar/plans.ts";
-import { REWRITINGS, wrapped } from "../../lib/attack/grammar/rewritings.ts";
+import { FIND_WRAPPERS, REWRITINGS, wrapped } from "../../lib/attack/grammar/rewritings.ts";
 import type { Effect, Operation } from "../../lib/attack/grammar/types.ts";
-import { FIND_WRAPPERS } from "../../lib/attack/grammar/wrappers.ts";
 import { noSandbox } from "../_needs.ts";
 import { inBox, target, tryInShell } from "./_shell-world.ts";
 

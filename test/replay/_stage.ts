@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { RunOptions } from "../../lib/agent/options.ts";
 import { type Agent, agent, type AgentOptions, anthropic, type Result, tool } from "../../lib/index.ts";
-import type { DriftReport } from "../../lib/replay/drift/drift.ts";
+import type { DriftReport } from "../../lib/replay/drift/drift-report.ts";
 import type { TapeOptions } from "../../lib/replay/tape-options.ts";
 import { readFiles } from "../../lib/replay/scratch.ts";
 import { type ScriptedReply, scriptedServer, type ScriptEntry, type ScriptOptions } from "../../lib/testing/index.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import { agent, anthropic, type AskOptions, type Block, type Middleware, type Params } from "../../lib/index.ts";
-import type { DriftReport } from "../../lib/replay/drift/drift.ts";
+import type { DriftReport } from "../../lib/replay/drift/drift-report.ts";
 import { readTape } from "../../lib/replay/read-tape.ts";
 import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { tries } from "../_counts.ts";

@@ -3,8 +3,7 @@ import { execFileSync } from "node:child_process";
 import { resolve } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { DriftReport } from "../../lib/replay/drift/drift.ts";
-import { junit, PLAIN, reportLines } from "../../lib/replay/drift/drift-report.ts";
+import { type DriftReport, junit, PLAIN, reportLines } from "../../lib/replay/drift/drift-report.ts";
 import { rounds } from "../_counts.ts";
 
 /** A report of one changed text. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as diff from "diff";
 import fc from "fast-check";
-import { composeSplices } from "../../lib/files/splices.ts";
+import { composeSplices } from "../../lib/files/text-bytes.ts";
 import { planEdit } from "../../lib/tools/edit/apply-edit.ts";
 import { hunksOf, unifiedDiff } from "../../lib/tools/edit/edit-file.ts";
 import { applyEdit } from "../../lib/tools/index.ts";

@@ -2,10 +2,9 @@ import { Validator } from "@cfworker/json-schema";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { fits, isPlain } from "../../lib/tools/_plain-schema.ts";
+import { fits, isPlain, validateJson } from "../../lib/tools/schema.ts";
 import type { Json } from "../../lib/core/messages.ts";
 import type { JsonSchema } from "../../lib/core/model.ts";
-import { validateJson } from "../../lib/tools/schema.ts";
 import { rounds } from "../_counts.ts";
 
 const count = fc.integer({ min: 0, max: 3 });

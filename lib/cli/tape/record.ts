@@ -1,6 +1,5 @@
 import { relative } from "node:path";
-import { priceOf } from "../../replay/drift/drift.ts";
-import { priceText } from "../../replay/drift/drift-report.ts";
+import { priceOf, priceText } from "../../replay/drift/drift-report.ts";
 import { fixtureAt, nameFor } from "../../replay/fixture.ts";
 import { CUT, recordCommand } from "../../replay/server/run-command.ts";
 import { asksModel } from "../../replay/server/api.ts";

@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { modelCalls } from "../../eval/command-run.ts";
-import type { DriftReport } from "../../replay/drift/drift.ts";
-import { renewalText } from "../../replay/drift/drift-report.ts";
+import { type DriftReport, renewalText } from "../../replay/drift/drift-report.ts";
 import { INVARIANTS } from "../../replay/fault/invariants.ts";
 import { brokenAgain } from "../../replay/fault/kept-faults.ts";
 import { underFaults } from "../../replay/fault/under-faults.ts";

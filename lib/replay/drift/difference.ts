@@ -4,7 +4,7 @@ import { comparable, isSame, unmarked } from "../canonical.ts";
 import type { Match, Program, Served } from "../match-call.ts";
 import { comparedText, isPlain, type Normalise, normalised, normalisedHead } from "../normalise.ts";
 import type { Call, TapeRequest } from "../tape.ts";
-import type { Divergence } from "./drift.ts";
+import type { Divergence } from "./drift-report.ts";
 
 /**
  * The cause of a difference: the author's words (`prompt`), a tool's description or result (`tool`), the agent, which

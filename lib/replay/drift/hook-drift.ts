@@ -1,7 +1,7 @@
 import type { AgentSpec } from "../../core/run.ts";
 import type { HookSaid, SaidFact } from "../../log/entry.ts";
 import { differs } from "./difference.ts";
-import type { Divergence } from "./drift.ts";
+import type { Divergence } from "./drift-report.ts";
 
 /** A hook that says something else than it said. */
 export interface HookDrift extends Pick<SaidFact, "lane" | "event"> {

@@ -8,7 +8,7 @@ import {
   priceOf,
   type ToolDrift,
   wholePrice,
-} from "../drift/drift.ts";
+} from "../drift/drift-report.ts";
 import { frameOf } from "../frames.ts";
 import { asNamedHere, type Places } from "../redact/places.ts";
 import { mapTexts, placeholdersIn, type Redactor, redactor } from "../redact/redact.ts";

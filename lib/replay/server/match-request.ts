@@ -1,6 +1,6 @@
 import { canonical } from "../canonical.ts";
 import { howDiffers, onlyRecorded, type ValueDifference } from "../drift/difference.ts";
-import type { Divergence } from "../drift/drift.ts";
+import type { Divergence } from "../drift/drift-report.ts";
 import { mapParts } from "../redact/redact.ts";
 import { type Normalise, normaliserOf } from "../normalise.ts";
 import type { Attempt, Call, Sent, Tape } from "../tape.ts";

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { shellWord } from "../../core/shown.ts";
 import { git } from "../../process/git.ts";
-import type { DriftReport } from "../drift/drift.ts";
+import type { DriftReport } from "../drift/drift-report.ts";
 import { type Fixture, fixtureAt, inScratch, tapeFile } from "../fixture.ts";
 import type { Header, Normaliser } from "../../log/entry.ts";
 import { readTape, TapeError } from "../read-tape.ts";

@@ -1,11 +1,12 @@
 import type { Arbitrary } from "fast-check";
+import { isObject } from "../../core/json.ts";
+import type { JsonSchema } from "../../core/model.ts";
 import type { Tool } from "../../core/tool.ts";
-import { checkOptions, type OptionKind } from "../../input/options.ts";
-import { scripted, type ScriptedModel, type ScriptedReply } from "../scripted.ts";
 import { SENTENCES } from "../../hooks/event-fields.ts";
+import { checkOptions, type OptionKind } from "../../input/options.ts";
 import { type FastCheck, fastCheck, FILES, type Scene, textArbitrary } from "./texts.ts";
-import { schemaArbitrary } from "./schemas.ts";
 import { callArbitrary } from "./tool-inputs.ts";
+import { scripted, type ScriptedModel, type ScriptedReply } from "../scripted.ts";
 
 export interface ModelArbitraryOptions {
   /** The tools it calls, each with inputs that its schema describes. */
@@ -111,4 +112,133 @@ function movesOf(fc: FastCheck, call: Arbitrary<Called>): { [kind in "says" | "c
 function playing(fc: FastCheck, script: readonly Move[]): ScriptedModel {
   const model = scripted(script, { then: { text: "Done." } });
   return Object.defineProperty(model, fc.toStringMethod, { value: () => `scripted(${JSON.stringify(script)})` });
+}
+
+type Node = { readonly [keyword: string]: any };
+
+/** Deeper than this, what a schema does not require is left out: one may contain itself. */
+const DEEPEST = 5;
+
+const WORDS = ["hello", "a", "2026-01-01", "src/app.ts"];
+
+/** Values that a JSON Schema describes. What only a validator can tell (`not`, `if`) is not looked at. */
+function schemaArbitrary(fc: FastCheck, schema: JsonSchema): Arbitrary<unknown> {
+  return new Maker(fc, schema as Node).of(schema, 0);
+}
+
+class Maker {
+  readonly #fc: FastCheck;
+  readonly #root: Node;
+
+  constructor(fc: FastCheck, root: Node) {
+    this.#fc = fc;
+    this.#root = root;
+  }
+
+  of(given: unknown, depth: number): Arbitrary<unknown> {
+    const fc = this.#fc;
+    const node = this.#whole(given);
+    const { anyOf = node.oneOf, oneOf: _, ...rest } = node;
+    if (node.const !== undefined) return fc.constant(node.const);
+    if (Array.isArray(node.enum)) return fc.constantFrom(...node.enum);
+    const among = (nodes: readonly Node[]) =>
+      fc.oneof({ withCrossShrink: true }, ...nodes.map((one) => this.of(one, depth + 1)));
+    if (Array.isArray(anyOf)) return among(anyOf.map((one) => ({ allOf: [rest, one] })));
+    if (Array.isArray(node.type)) return among(node.type.map((type) => ({ ...node, type })));
+    switch (node.type ?? (node.properties || node.required ? "object" : node.items ? "array" : undefined)) {
+      case "string":
+        return this.#text(node);
+      case "integer":
+        return this.#integer(node);
+      case "number":
+        return this.#number(node);
+      case "boolean":
+        return fc.boolean();
+      case "null":
+        return fc.constant(null);
+      case "array":
+        return this.#list(node, depth);
+      case "object":
+        return this.#object(node, depth);
+      default:
+        return fc.jsonValue({ maxDepth: 1 });
+    }
+  }
+
+  /** A node with what it refers to, and with all of `allOf`. */
+  #whole(given: unknown): Node {
+    if (!isObject(given)) return {};
+    const { $ref, allOf, ...own } = given as Node;
+    const target = typeof $ref === "string" && $ref.startsWith("#/")
+      ? $ref.slice(2).split("/").reduce<any>(
+        (at, key) => at?.[key.replaceAll("~1", "/").replaceAll("~0", "~")],
+        this.#root,
+      )
+      : $ref === "#"
+      ? this.#root
+      : undefined;
+    const parts = [...(target ? [target] : []), ...(allOf ?? [])].map((part) => this.#whole(part));
+    return parts.reduce((all, part) => ({
+      ...all,
+      ...part,
+      ...((all.properties || part.properties) && { properties: { ...all.properties, ...part.properties } }),
+      ...((all.required || part.required) && { required: [...all.required ?? [], ...part.required ?? []] }),
+    }), own);
+  }
+
+  #text({ pattern, format, minLength = 0, maxLength = Infinity }: Node): Arbitrary<string> {
+    const fc = this.#fc;
+    const day = fc.integer({ min: 0, max: 4_000_000_000 }).map((second) => new Date(second * 1000).toISOString());
+    const formats: { readonly [format: string]: () => Arbitrary<string> } = {
+      "date-time": () => day,
+      date: () => day.map((text) => text.slice(0, 10)),
+      time: () => day.map((text) => text.slice(11)),
+      email: () => fc.emailAddress(),
+      uri: () => fc.webUrl(),
+      uuid: () => fc.uuid(),
+    };
+    const fits = (text: string) => [...text].length >= minLength && [...text].length <= maxLength;
+    if (typeof pattern === "string") return fc.stringMatching(new RegExp(pattern, "u")).filter(fits);
+    if (typeof format === "string" && Object.hasOwn(formats, format)) return formats[format]!().filter(fits);
+    const long = (text: string) => minLength > 0 ? text.padEnd(2 * minLength, "a") : text;
+    return textArbitrary(fc, WORDS).map((text) => fits(text) ? text : [...long(text)].slice(0, maxLength).join(""));
+  }
+
+  #integer(node: Node): Arbitrary<number> {
+    const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf: step = 1 } = node;
+    const min = Math.max(minimum ?? -Infinity, exclusiveMinimum === undefined ? -Infinity : exclusiveMinimum + 1);
+    const max = Math.min(maximum ?? Infinity, exclusiveMaximum === undefined ? Infinity : exclusiveMaximum - 1);
+    const from = Math.ceil((Number.isFinite(min) ? min : Math.min(-1_000_000, max)) / step);
+    const to = Math.floor((Number.isFinite(max) ? max : Math.max(1_000_000, min)) / step);
+    return this.#fc.integer({ min: from, max: Math.max(from, to) }).map((count) => count * step);
+  }
+
+  #number(node: Node): Arbitrary<number> {
+    const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = node;
+    if (multipleOf !== undefined) return this.#integer(node);
+    const min = minimum ?? exclusiveMinimum ?? -1e9;
+    const max = maximum ?? exclusiveMaximum ?? Math.max(1e9, min);
+    const open = { minExcluded: exclusiveMinimum === min, maxExcluded: exclusiveMaximum === max };
+    // JSON has no -0.
+    return this.#fc.double({ min: Math.min(min, max), max, ...open, noNaN: true }).map((number) => number + 0);
+  }
+
+  #list({ items, prefixItems = [], minItems = 0, maxItems = 3, uniqueItems }: Node, depth: number): Arbitrary<unknown> {
+    const fc = this.#fc;
+    const first: Arbitrary<unknown>[] = prefixItems.map((item: unknown) => this.of(item, depth + 1));
+    const least = Math.max(0, minItems - first.length);
+    const most = items === false || depth >= DEEPEST ? least : Math.max(least, maxItems - first.length);
+    const length = { minLength: least, maxLength: most };
+    const item = most > 0 ? this.of(items, depth + 1) : fc.constant(null);
+    const rest = uniqueItems ? fc.uniqueArray(item, { ...length, selector: JSON.stringify }) : fc.array(item, length);
+    return fc.tuple(fc.tuple(...first), rest).map(([before, after]) => [...before, ...after]);
+  }
+
+  #object({ properties = {}, required = [] }: Node, depth: number): Arbitrary<unknown> {
+    const keys: string[] = required;
+    const names = [...new Set([...Object.keys(properties), ...keys])]
+      .filter((name) => depth < DEEPEST || keys.includes(name));
+    const fields = Object.fromEntries(names.map((name) => [name, this.of(properties[name], depth + 1)]));
+    return this.#fc.record(fields, { requiredKeys: keys, noNullPrototype: true });
+  }
 }

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { ToolError } from "../../core/tool.ts";
 import {
+  applySplices,
   countLines,
   eachMatch,
   encode,
@@ -12,6 +13,8 @@ import {
   isAscii,
   isUniformCrlf,
   lfView,
+  linesAfter,
+  type Splice,
   toCrlf,
   toLf,
   unitOf,
@@ -19,7 +22,6 @@ import {
 } from "../../files/text-bytes.ts";
 import { checkEditCall, type EditCall, type EditCode, refuse } from "./edit-call.ts";
 import { explainMiss } from "./explain-miss.ts";
-import { applySplices, linesAfter, type Splice } from "../../files/splices.ts";
 
 export interface EditApplied {
   readonly ok: true;

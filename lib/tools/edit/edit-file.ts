@@ -3,8 +3,19 @@ import { basename } from "node:path";
 import { ToolError } from "../../core/tool.ts";
 import { type Changed, changeFile, type FileContext } from "../../files/change-file.ts";
 import { changedSinceRead, LARGE } from "../../files/file-history.ts";
-import { applySplices, composeSplices, linesAfter, pieces, type Splice, spliceBetween } from "../../files/splices.ts";
-import { countLines, decode, type Encoding, encodingOf, type Eol } from "../../files/text-bytes.ts";
+import {
+  applySplices,
+  composeSplices,
+  countLines,
+  decode,
+  type Encoding,
+  encodingOf,
+  type Eol,
+  linesAfter,
+  pieces,
+  type Splice,
+  spliceBetween,
+} from "../../files/text-bytes.ts";
 import { type EditPlan, planEdit } from "./apply-edit.ts";
 import type { EditCall } from "./edit-call.ts";
 

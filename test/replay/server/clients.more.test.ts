@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { test } from "node:test";
-import type { DriftReport } from "../../../lib/replay/drift/drift.ts";
+import type { DriftReport } from "../../../lib/replay/drift/drift-report.ts";
 import { fixtureAt } from "../../../lib/replay/fixture.ts";
 import { recordCommand } from "../../../lib/replay/server/run-command.ts";
 import { CROCHET, ended } from "../../_crochet.ts";

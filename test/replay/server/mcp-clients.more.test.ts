@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
-import type { DriftReport } from "../../../lib/replay/drift/drift.ts";
+import type { DriftReport } from "../../../lib/replay/drift/drift-report.ts";
 import { fixtureAt } from "../../../lib/replay/fixture.ts";
 import { readTape } from "../../../lib/replay/read-tape.ts";
 import { recordCommand } from "../../../lib/replay/server/run-command.ts";
