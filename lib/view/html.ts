@@ -145,15 +145,30 @@ ${notes(view)}
 <dl class="stats" id="stats"></dl>
 </section>
 <section class="overview${view.totals.calls <= FEW_CALLS ? " beside" : ""}" aria-label="Timeline and tokens">
-<div class="panel"><div class="panel-head"><h2>Timeline</h2><div class="tools" id="timeline-tools"></div></div><div id="timeline"></div></div>
+<div class="panel"><div class="panel-head"><h2>Timeline</h2><button type="button" id="all" title="The whole run (0)">all</button></div><div id="timeline"></div></div>
 <div class="panel"><div class="panel-head"><h2>Tokens and cost per call</h2><ul class="legend" id="legend"></ul></div><div id="chart"></div></div>
 </section>
-<div class="bar"><div class="tabs" role="tablist" id="tabs"></div><div class="filters" id="filters"></div></div>
+<div class="bar"><div class="tabs" role="tablist" id="tabs">${tab("conversation", "Conversation")}${
+    tab("edits", "Edits", view.totals.edits)
+  }${tab("hooks", "Hooks", view.hooks.length)}</div>${filters(view)}</div>
 <div id="list"></div>
 <p class="empty" id="no-edits" hidden>No file was changed by a tool in this run</p>
 <div id="hooks" hidden></div>
 </main>
 ${foot()}`;
+}
+
+function tab(value: string, words: string, count?: number): string {
+  const counted = count === undefined ? "" : `<span class="count">${count}</span>`;
+  return `<button type="button" role="tab" value="${value}">${words}${counted}</button>`;
+}
+
+/** What the reader can leave out: hooks that did nothing are, at first. */
+function filters({ agents }: View): string {
+  const options = agents.map(({ name }, i) => `<option value="${i}">${escapeHtml(name)}</option>`).join("");
+  return `<div class="filters" id="filters"><label id="quiet-hooks"><input type="checkbox" id="quiet" autocomplete="off">quiet hooks</label>${`<select id="agent" aria-label="Agent" autocomplete="off"${
+    agents.length < 2 ? " hidden" : ""
+  }>`}<option value="">all agents</option>${options}</select></div>`;
 }
 
 /** The static part of the page that compares two runs. */

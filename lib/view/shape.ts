@@ -104,8 +104,6 @@ export interface AgentLane {
   /** The index of the agent that started it; -1 for the first agent. */
   readonly parent: number;
   readonly depth: number;
-  /** How it ended; null if it did not end. */
-  readonly stop: string | null;
 }
 
 export interface Totals {

@@ -59,10 +59,10 @@ function closeOpen(run: RunRows, now: number): void {
   }
 }
 
-function laneOf({ id, name, parent, stop }: OpenAgent, agents: readonly OpenAgent[]): AgentLane {
+function laneOf({ id, name, parent }: OpenAgent, agents: readonly OpenAgent[]): AgentLane {
   let depth = 0;
   for (let at = parent; at >= 0 && depth < agents.length; at = agents[at]!.parent) depth++;
-  return { id, name, parent, depth, stop };
+  return { id, name, parent, depth };
 }
 
 const NOTHING_SPENT: Spent = { fresh: 0, cacheRead: 0, cacheWrite: 0, output: 0, cost: 0 };

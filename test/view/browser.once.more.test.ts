@@ -114,6 +114,20 @@ test("the edits of a run are there as diffs", options, async () => {
   assert.equal(await page.locator(".hunk .added").first().getAttribute("data-line"), "1");
 });
 
+test("filters leave out quiet hooks and other agents, and a link to a row brings it back", options, async () => {
+  const { page } = await open(runPage(await replayed("delegate")));
+  const shown = () => page.locator(".row:visible").count();
+  const all = await shown();
+  await page.check("#quiet");
+  assert.ok(await shown() > all);
+  await page.selectOption("#agent", "Count short.txt");
+  assert.deepEqual(new Set(await page.locator(".row:visible .agent").allTextContents()), new Set(["Count short.txt"]));
+  assert.ok(await shown() < all);
+  await page.evaluate("location.hash = '#call-1'");
+  await page.waitForSelector("#call-1.selected");
+  assert.ok(await shown() > all, "quiet hooks are still there");
+});
+
 test("each hook's ledger says why it was skipped, and links to the call", options, async () => {
   const { page } = await open(runPage(await replayed("keep-going")));
   await page.keyboard.press("3");

@@ -23,10 +23,6 @@ export class Chart {
   #calls;
   /** @type {number | undefined} */
   #selected;
-  /** @type {Map<number, SVGElement>} the bar of each call */
-  #hits = new Map();
-  /** @type {SVGElement | undefined} */
-  #chosen;
 
   /**
    * @param {RunData} data
@@ -93,10 +89,9 @@ export class Chart {
         y: 0,
         width: wide + Math.min(8, step - wide),
         height: bottom,
-        "data-row": bin.rows[0],
+        "data-row": bin.rows.join(" "),
         click: () => this.#go(/** @type {number} */ (bin.rows[0])),
       }, svg("title", {}, this.#say(bin).join("\n")));
-      for (const row of bin.rows) this.#hits.set(row, hit);
       picture.append(hit);
     }
     box.replaceChildren(picture);
@@ -104,9 +99,8 @@ export class Chart {
   }
 
   #choose() {
-    this.#chosen?.classList.remove("chosen");
-    this.#chosen = this.#hits.get(this.#selected ?? -1);
-    this.#chosen?.classList.add("chosen");
+    byId("chart").querySelector(".chosen")?.classList.remove("chosen");
+    byId("chart").querySelector(`[data-row~="${this.#selected}"]`)?.classList.add("chosen");
   }
 
   /**

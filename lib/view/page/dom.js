@@ -1,37 +1,38 @@
+/** @typedef {Record<string, string | number | boolean | undefined | ((event: any) => void)>} Attributes */
+/** @typedef {Node | string | undefined | null | false} Child */
+
 /**
  * An element with attributes and children. A string always becomes a text node, never markup.
  *
  * @param {string} tag
- * @param {Record<string, string | number | boolean | undefined | ((event: any) => void)>} attributes
- * @param {...(Node | string | undefined | null | false)} children
- * @returns {HTMLElement}
+ * @param {Attributes} attributes
+ * @param {...Child} children
  */
 export function el(tag, attributes = {}, ...children) {
-  return /** @type {HTMLElement} */ (filled(document.createElement(tag), attributes, children));
+  return filled(document.createElement(tag), attributes, children);
 }
 
 /**
  * The same for SVG.
  *
  * @param {string} tag
- * @param {Record<string, string | number | boolean | undefined | ((event: any) => void)>} attributes
- * @param {...(Node | string | undefined | null | false)} children
- * @returns {SVGElement}
+ * @param {Attributes} attributes
+ * @param {...Child} children
  */
 export function svg(tag, attributes = {}, ...children) {
-  return /** @type {SVGElement} */ (filled(document.createElementNS(SVG, tag), attributes, children));
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  return filled(/** @type {SVGElement} */ (element), attributes, children);
 }
 
-const SVG = "http://www.w3.org/2000/svg";
-
 /**
- * @param {Element} element
- * @param {Record<string, unknown>} attributes
- * @param {readonly (Node | string | undefined | null | false)[]} children
+ * @template {Element} E
+ * @param {E} element
+ * @param {Attributes} attributes
+ * @param {readonly Child[]} children
  */
 function filled(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === "function") element.addEventListener(name, /** @type {EventListener} */ (value));
+    if (typeof value === "function") element.addEventListener(name, value);
     else if (value === true) element.setAttribute(name, "");
     else if (value !== undefined && value !== false) element.setAttribute(name, String(value));
   }

@@ -1,4 +1,4 @@
-import { byId, el } from "./dom.js";
+import { byId } from "./dom.js";
 import { drawHooks } from "./hooks.js";
 import { List } from "./list.js";
 import { drawRow } from "./row.js";
@@ -13,14 +13,16 @@ export class Reader {
   #data;
   /** @type {Tab} */
   #tab = "conversation";
-  #quiet = false;
-  /** @type {number | undefined} only the rows of this agent */
-  #agent;
+  #quiet = /** @type {HTMLInputElement} */ (byId("quiet"));
+  /** Only the rows of this agent; empty for all. */
+  #agent = /** @type {HTMLSelectElement} */ (byId("agent"));
   list = new List();
 
   /** @param {RunData} data */
   constructor(data) {
     this.#data = data;
+    for (const button of tabs()) button.addEventListener("click", () => this.show(/** @type {Tab} */ (button.value)));
+    byId("filters").addEventListener("change", () => this.show(this.#tab));
     this.draw();
   }
 
@@ -53,51 +55,15 @@ export class Reader {
         details.setAttribute("open", "");
       }
     }
-    /** @param {Tab} name @param {string} words @param {number} [count] */
-    const button = (name, words, count) =>
-      el(
-        "button",
-        { type: "button", role: "tab", "aria-selected": String(name === tab), click: () => this.show(name) },
-        words,
-        count !== undefined && el("span", { class: "count" }, String(count)),
-      );
-    byId("tabs").replaceChildren(
-      button("conversation", "Conversation"),
-      button("edits", "Edits", view.totals.edits),
-      button("hooks", "Hooks", view.hooks.length),
-    );
-    byId("filters").replaceChildren(...this.#filters());
-  }
-
-  #filters() {
-    const { agents, totals } = this.#data.view;
-    if (this.#tab === "hooks") return [];
-    const toggle = () => {
-      this.#quiet = !this.#quiet;
-      this.show(this.#tab);
-    };
-    const box = el("input", { type: "checkbox", checked: this.#quiet, change: toggle });
-    const quiet = totals.fires > 0 && this.#tab === "conversation" && el("label", {}, box, "quiet hooks");
-    if (agents.length < 2) return quiet ? [quiet] : [];
-    const choice = el(
-      "select",
-      {
-        "aria-label": "Agent",
-        change: (/** @type {Event & { target: HTMLSelectElement }} */ { target }) => {
-          this.#agent = target.value === "" ? undefined : Number(target.value);
-          this.show(this.#tab);
-        },
-      },
-      el("option", { value: "" }, "all agents"),
-      ...agents.map(({ name }, i) => el("option", { value: i, selected: i === this.#agent }, name)),
-    );
-    return [...(quiet ? [quiet] : []), choice];
+    for (const button of tabs()) button.setAttribute("aria-selected", String(button.value === tab));
+    byId("filters").hidden = tab === "hooks";
+    byId("quiet-hooks").hidden = tab === "edits" || view.totals.fires === 0;
   }
 
   /** @param {Row} row */
   #isShown(row) {
-    if (this.#agent !== undefined && row.agent !== this.#agent) return false;
-    return this.#tab === "edits" ? row.edit !== undefined : this.#quiet || row.tone !== "quiet";
+    if (this.#agent.value !== "" && row.agent !== Number(this.#agent.value)) return false;
+    return this.#tab === "edits" ? row.edit !== undefined : this.#quiet.checked || row.tone !== "quiet";
   }
 
   /**
@@ -112,8 +78,8 @@ export class Reader {
     if (row.about !== undefined) return this.go(row.about);
     if (this.#tab === "hooks" || !this.#isShown(row)) {
       if (row.edit === undefined || this.#tab === "hooks") this.#tab = "conversation";
-      if (row.tone === "quiet") this.#quiet = true;
-      if (row.agent !== this.#agent) this.#agent = undefined;
+      if (row.tone === "quiet") this.#quiet.checked = true;
+      if (row.agent !== Number(this.#agent.value)) this.#agent.value = "";
       this.show(this.#tab);
     }
     this.list.go(index);
@@ -136,6 +102,10 @@ export class Reader {
       document.getElementById(key)?.scrollIntoView({ block: "center" });
     } else this.go(this.#data.rows.findIndex((row) => row.key === key));
   }
+}
+
+function tabs() {
+  return /** @type {NodeListOf<HTMLButtonElement>} */ (byId("tabs").querySelectorAll("button"));
 }
 
 /**

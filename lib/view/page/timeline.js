@@ -1,4 +1,4 @@
-import { byId, clock, duration, el, onWidth, svg } from "./dom.js";
+import { byId, clock, duration, onWidth, svg } from "./dom.js";
 
 /** @import { RunData } from "./data.js" */
 /** @import { Row } from "../shape.ts" */
@@ -41,9 +41,7 @@ export class Timeline {
     this.#lane = data.view.agents.length === 1 ? 22 : 14;
     this.#lay();
     this.#window = [0, Math.max(1, data.view.ms)];
-    byId("timeline-tools").replaceChildren(
-      el("button", { type: "button", title: "The whole run (0)", click: () => this.whole() }, "all"),
-    );
+    byId("all").addEventListener("click", () => this.whole());
     onWidth(byId("timeline"), () => this.draw());
     startDrag(byId("timeline"), (left, right) => this.#show(left, right));
   }
@@ -185,7 +183,6 @@ export class Timeline {
       width: end - x,
       height: this.#lane,
       rx: 2,
-      "data-row": span.row,
       click: () => this.#go(row.about ?? span.row),
     }, svg("title", {}, [name, row.line, when].join("\n")));
   }
