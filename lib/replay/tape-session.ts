@@ -285,7 +285,7 @@ export class TapeSession implements SessionRecord {
         whole: tape ? wholePrice(tape) : priceOf([]),
       },
       notes: [
-        ...(ok ? causes.map(({ words }) => `${words}, which the model never reads`) : []),
+        ...(ok && found.length === 0 ? causes.map(({ words }) => `${words}, which the model never reads`) : []),
         ...(ok || !this.loadsBeside ? [] : hooksAdded(tape?.header, this.known.hooks ?? [])),
       ],
     };
