@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type ScriptedReply, type ScriptedServer, scriptedServer } from "../../lib/testing/index.ts";
+import { type ScriptedServer, scriptedServer } from "../../lib/testing/index.ts";
 import type { Place } from "../_place.ts";
+import { FIXES, SYSTEM, TEA } from "../_record.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -17,20 +18,15 @@ export default agent({ from: import.meta.url, system: ${
 }, tools: [Read, Edit, Bash], hooks: "./hooks",
   permissions: { mode: "bypassPermissions" } });
 `;
+/** Such an agent with a model of its own: what the environment names is kept by a process from its first run on. */
+export const agentOn = (server: ScriptedServer, system: string) =>
+  agentScript(system).replace("{ agent }", "{ agent, anthropic }").replace(
+    "system:",
+    `model: anthropic({ baseURL: "${server.url}", apiKey: "not-a-key" }), system:`,
+  );
 /** Put behind it, the agent is also a script that is run by itself. */
 export const MAIN = 'import { default as self } from "./agent.ts";\nif (import.meta.main) await self.main();\n';
 export const HOOK = `export default () => undefined;\n`;
-export const SYSTEM = "You fix typos.\nYou are brief.\nYou test what you did.";
-const REPLIES: ScriptedReply[] = [
-  { text: "I read it.", tools: [{ name: "Read", input: { file_path: "tea.md" } }] },
-  {
-    text: "I fix it.",
-    tools: [{ name: "Edit", input: { file_path: "tea.md", old_string: "teh", new_string: "the" } }],
-  },
-  { text: "I look.", tools: [{ name: "Bash", input: { command: "cat tea.md; pwd", description: "Look" } }] },
-  { text: "Fixed." },
-];
-
 /** The environment in which a scripted server is the model. */
 export function asked(server: ScriptedServer): Record<string, string> {
   return { ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "not-a-key" };
@@ -38,8 +34,8 @@ export function asked(server: ScriptedServer): Record<string, string> {
 
 /** Records a run in the project of a stranger; what was said of it. */
 export async function recorded(here: Place, args: readonly string[] = []): Promise<string> {
-  here.put({ "agent.ts": agentScript(SYSTEM), "hooks/stop.ts": HOOK, "tea.md": "over teh leaves\n" });
-  await using server = await scriptedServer(REPLIES);
+  here.put({ "agent.ts": agentScript(SYSTEM), "hooks/stop.ts": HOOK, ...TEA });
+  await using server = await scriptedServer(FIXES);
   const { code, out, err } = await here.crochet(["record", "agent.ts", "fix", "the", "typo", ...args], asked(server));
   assert.deepEqual([code, err], [0, ""]);
   server.done();

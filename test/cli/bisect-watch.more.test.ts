@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { ownArgv } from "../../lib/hooks/own-command.ts";
 import { place } from "../_place.ts";
 import { until } from "../_until.ts";
-import { agentScript, LONG, recorded, SYSTEM } from "./_recorded.ts";
+import { SYSTEM } from "../_record.ts";
+import { agentScript, LONG, recorded } from "./_recorded.ts";
 
 test(
   "--bisect names the commit that moved a fixture, not the one that does not load, and leaves no worktree",
