@@ -12,7 +12,7 @@ interface ComparedRow {
   readonly all: string;
 }
 
-type DiffArrays = typeof import("diff").diffArrays;
+type Rest = (left: readonly ComparedRow[], right: readonly ComparedRow[]) => Pair[];
 
 /**
  * Pairs the rows of two runs: first those that are equal, then between them those of the same kind and name. What only
@@ -20,46 +20,32 @@ type DiffArrays = typeof import("diff").diffArrays;
  */
 export async function alignRuns(a: WholeView, b: WholeView): Promise<Pair[]> {
   const { diffArrays } = await import("diff");
-  return walk(
-    comparedRows(a),
-    comparedRows(b),
-    "all",
-    diffArrays,
-    (ours, theirs) =>
-      walk(ours, theirs, "kind", diffArrays, (left, right) => [
-        ...left.map(({ index }) => ({ a: index, b: -1, same: false })),
-        ...right.map(({ index }) => ({ a: -1, b: index, same: false })),
-      ]),
-  );
-}
-
-/** Pairs rows that are equal by one text, and leaves the rows between them to `other`. */
-function walk(
-  left: readonly ComparedRow[],
-  right: readonly ComparedRow[],
-  by: "all" | "kind",
-  diffArrays: DiffArrays,
-  other: (left: readonly ComparedRow[], right: readonly ComparedRow[]) => Pair[],
-): Pair[] {
-  const parts = diffArrays(left.map((row) => row[by]), right.map((row) => row[by]), { timeout: MOST_MS });
-  if (!parts) return other(left, right);
-  const pairs: Pair[] = [];
-  let i = 0, j = 0, fromI = 0, fromJ = 0;
-  for (const { count, added, removed } of parts) {
-    if (added) j += count;
-    else if (removed) i += count;
-    else {
-      pairs.push(...other(left.slice(fromI, i), right.slice(fromJ, j)));
-      for (let n = 0; n < count; n++) {
-        const [x, y] = [left[i + n]!, right[j + n]!];
-        pairs.push({ a: x.index, b: y.index, same: x.all === y.all });
+  /** Pairs rows that are equal by one text, and leaves the rows between them to `rest`. */
+  const paired = (by: "all" | "kind", rest: Rest): Rest => (left, right) => {
+    const parts = diffArrays(left.map((row) => row[by]), right.map((row) => row[by]), { timeout: MOST_MS });
+    if (!parts) return rest(left, right);
+    const pairs: Pair[] = [];
+    let i = 0, j = 0, fromI = 0, fromJ = 0;
+    for (const { count, added, removed } of parts) {
+      if (added) j += count;
+      else if (removed) i += count;
+      else {
+        pairs.push(...rest(left.slice(fromI, i), right.slice(fromJ, j)));
+        for (let n = 0; n < count; n++) {
+          const [x, y] = [left[i + n]!, right[j + n]!];
+          pairs.push({ a: x.index, b: y.index, same: x.all === y.all });
+        }
+        fromI = i += count;
+        fromJ = j += count;
       }
-      fromI = i += count;
-      fromJ = j += count;
     }
-  }
-  pairs.push(...other(left.slice(fromI), right.slice(fromJ)));
-  return pairs;
+    return [...pairs, ...rest(left.slice(fromI), right.slice(fromJ))];
+  };
+  const alone: Rest = (left, right) => [
+    ...left.map(({ index }) => ({ a: index, b: -1, same: false })),
+    ...right.map(({ index }) => ({ a: -1, b: index, same: false })),
+  ];
+  return paired("all", paired("kind", alone))(comparedRows(a), comparedRows(b));
 }
 
 function comparedRows(view: WholeView): ComparedRow[] {

@@ -24,10 +24,7 @@ export class Chart {
   /** @type {number | undefined} */
   #selected;
 
-  /**
-   * @param {RunData} data
-   * @param {(row: number) => void} go
-   */
+  /** @param {RunData} data @param {(row: number) => void} go */
   constructor(data, go) {
     this.#data = data;
     this.#go = go;
@@ -133,12 +130,7 @@ export class Chart {
     return bins;
   }
 
-  /**
-   * @param {SVGElement} picture
-   * @param {readonly Bin[]} bins
-   * @param {number} step
-   * @param {number} y
-   */
+  /** @param {SVGElement} picture @param {readonly Bin[]} bins @param {number} step @param {number} y */
   #numbers(picture, bins, step, y) {
     const every = Math.max(1, Math.ceil(46 / step));
     for (const [i, { from }] of bins.entries()) {
@@ -148,10 +140,7 @@ export class Chart {
     }
   }
 
-  /**
-   * @param {Bin} bin
-   * @returns {string[]}
-   */
+  /** @param {Bin} bin @returns {string[]} */
   #say({ rows, from, spent }) {
     const prompt = spent.fresh + spent.cacheRead + spent.cacheWrite;
     const row = /** @type {Row} */ (this.#data.rows[/** @type {number} */ (rows[0])]);

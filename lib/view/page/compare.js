@@ -61,12 +61,13 @@ function drawMeasures() {
 whenWhole(() => {
   for (const run of runs) run.complete();
   const pairs = new Pairs(runs);
+  const differs = (/** @type {number} */ index) => pairs.isDifference(index);
   startKeys([
-    [["j", "ArrowDown"], "next pair", () => pairs.step(1)],
-    [["k", "ArrowUp"], "previous pair", () => pairs.step(-1)],
-    [["x", "d"], "next difference", () => pairs.step(1, true)],
-    [["X", "D"], "previous difference", () => pairs.step(-1, true)],
-    [["Enter", "o"], "open or close the pair", () => pairs.toggleSelected()],
+    [["j", "ArrowDown"], "next pair", () => pairs.list.step(1)],
+    [["k", "ArrowUp"], "previous pair", () => pairs.list.step(-1)],
+    [["x", "d"], "next difference", () => pairs.list.step(1, differs)],
+    [["X", "D"], "previous difference", () => pairs.list.step(-1, differs)],
+    [["Enter", "o"], "open or close the pair", () => pairs.list.toggleSelected()],
   ]);
   performance.mark("whole");
 });

@@ -24,12 +24,7 @@ export function svg(tag, attributes = {}, ...children) {
   return filled(/** @type {SVGElement} */ (element), attributes, children);
 }
 
-/**
- * @template {Element} E
- * @param {E} element
- * @param {Attributes} attributes
- * @param {readonly Child[]} children
- */
+/** @template {Element} E @param {E} element @param {Attributes} attributes @param {readonly Child[]} children */
 function filled(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") element.addEventListener(name, value);

@@ -17,10 +17,7 @@ export function drawHooks(data) {
   return hooks.map((hook) => drawHook(data, hook));
 }
 
-/**
- * @param {RunData} data
- * @param {HookLedger} hook
- */
+/** @param {RunData} data @param {HookLedger} hook */
 function drawHook(data, { name, events, considered, ran, acted, ms, outcomes }) {
   return el(
     "article",
@@ -28,7 +25,7 @@ function drawHook(data, { name, events, considered, ran, acted, ms, outcomes }) 
     el(
       "h3",
       {},
-      el("a", { href: `#hook-${encodeURIComponent(name)}` }, name),
+      el("a", { href: `#hook-${name}` }, name),
       el("span", { class: "events" }, events.join(", ")),
     ),
     el(
@@ -41,10 +38,7 @@ function drawHook(data, { name, events, considered, ran, acted, ms, outcomes }) 
   );
 }
 
-/**
- * @param {RunData} data
- * @param {HookOutcome} outcome
- */
+/** @param {RunData} data @param {HookOutcome} outcome */
 function drawOutcome(data, { event, tone, did, why, count, rows }) {
   const links = rows.map((index) => {
     const fire = data.rows[index];

@@ -1,8 +1,6 @@
 import { byId, el } from "./dom.js";
 
-/**
- * @typedef {readonly [keys: readonly string[], about: string, act: (key: string) => void]} Key
- */
+/** @typedef {readonly [keys: readonly string[], about: string, act: (key: string) => void]} Key */
 
 /** @type {Record<string, string>} */
 const SHOWN = { ArrowDown: "↓", ArrowUp: "↑" };

@@ -10,33 +10,30 @@ export class Pairs {
   #runs;
   /** @type {readonly Pair[]} */
   #pairs = JSON.parse(byId("pairs").textContent ?? "[]");
-  #list = new List();
+  list = new List();
 
   /** @param {readonly [RunData, RunData]} runs */
   constructor(runs) {
     this.#runs = runs;
     const differing = this.#pairs.filter(({ same }) => !same).length;
     /** @param {{ target: HTMLInputElement }} event */
-    const change = ({ target }) => this.#show(target.checked);
+    const change = ({ target: { checked } }) => this.list.show((index) => !checked || this.isDifference(index));
     byId("filters").replaceChildren(el("label", {}, el("input", { type: "checkbox", change }), "differences only"));
     byId("tabs").replaceChildren(
       el("p", { class: "verdict" }, differing === 0 ? "No differences" : many(differing, "difference")),
     );
-    this.#list.draw(new Map(this.#pairs.map((pair, index) => [index, this.#draw(pair, index)])));
+    this.list.draw(new Map(this.#pairs.map((pair, index) => [index, this.#draw(pair, index)])));
     if ("highlights" in CSS) CSS.highlights.set("differs", new Highlight(...differingLines(byId("list"))));
     addEventListener("hashchange", () => this.#follow());
     this.#follow();
   }
 
-  /** @param {boolean} onlyDifferences */
-  #show(onlyDifferences) {
-    this.#list.show((index) => !onlyDifferences || this.#pairs[index]?.same === false);
+  /** @param {number} index */
+  isDifference(index) {
+    return this.#pairs[index]?.same === false;
   }
 
-  /**
-   * @param {Pair} pair
-   * @param {number} index
-   */
+  /** @param {Pair} pair @param {number} index */
   #draw({ a, b, same }, index) {
     const open = !same || (this.#runs[0].rows[a]?.open ?? this.#runs[1].rows[b]?.open ?? false);
     const id = `pair-${index + 1}`;
@@ -53,22 +50,10 @@ export class Pairs {
     return el("div", { class: `pair ${kind}`, id }, ...sides);
   }
 
-  toggleSelected() {
-    this.#list.toggleSelected();
-  }
-
-  /**
-   * @param {1 | -1} by
-   * @param {boolean} [differing]
-   */
-  step(by, differing = false) {
-    this.#list.step(by, (index) => !differing || this.#pairs[index]?.same === false);
-  }
-
   #follow() {
     const number = Number(/^#pair-(\d+)$/.exec(location.hash)?.[1] ?? 0);
     if (byId(`pair-${number}`)?.hidden) byId("filters").querySelector("input")?.click();
-    this.#list.go(number - 1);
+    this.list.go(number - 1);
   }
 }
 

@@ -85,10 +85,7 @@ export class Reader {
     this.list.go(index);
   }
 
-  /**
-   * @param {1 | -1} by
-   * @param {(row: Row) => boolean} [wanted]
-   */
+  /** @param {1 | -1} by @param {(row: Row) => boolean} [wanted] */
   step(by, wanted = () => true) {
     if (this.#tab === "hooks") this.show("conversation");
     this.list.step(by, (index) => wanted(/** @type {Row} */ (this.#data.rows[index])));
@@ -96,27 +93,15 @@ export class Reader {
 
   /** Goes to the row or hook in the address. */
   #follow() {
-    const key = decoded(location.hash.slice(1));
-    if (key.startsWith("hook-")) {
+    const { hash } = location;
+    if (hash.startsWith("#hook-")) {
       this.show("hooks");
-      document.getElementById(key)?.scrollIntoView({ block: "center" });
-    } else this.go(this.#data.rows.findIndex((row) => row.key === key));
+      const links = /** @type {NodeListOf<HTMLAnchorElement>} */ (byId("hooks").querySelectorAll("h3 a"));
+      [...links].find((link) => link.hash === hash)?.scrollIntoView({ block: "center" });
+    } else this.go(this.#data.rows.findIndex(({ key }) => `#${key}` === hash));
   }
 }
 
 function tabs() {
   return /** @type {NodeListOf<HTMLButtonElement>} */ (byId("tabs").querySelectorAll("button"));
-}
-
-/**
- * An address that was cut is used as it is.
- *
- * @param {string} text
- */
-function decoded(text) {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -41,11 +41,7 @@ export function drawRow(data, index, { open, anchor } = {}) {
   return box;
 }
 
-/**
- * @param {RunData} data
- * @param {Row} row
- * @returns {(Node | string | false | undefined)[]}
- */
+/** @param {RunData} data @param {Row} row @returns {(Node | string | false | undefined)[]} */
 function headOf(data, row) {
   const agent = row.agent > 0 && el("span", { class: "agent" }, data.view.agents[row.agent]?.name);
   const name = el("b", { class: "name" }, row.name);
@@ -72,10 +68,7 @@ function headOf(data, row) {
   }
 }
 
-/**
- * @param {Row} row
- * @returns {(Node | string | false | undefined)[]}
- */
+/** @param {Row} row @returns {(Node | string | false | undefined)[]} */
 function metaOf(row) {
   const { spent, edit } = row;
   /** @type {(Node | string | false | undefined)[]} */
@@ -115,10 +108,7 @@ function hooksOf(data, row) {
   });
 }
 
-/**
- * @param {RunData} data
- * @param {number} index
- */
+/** @param {RunData} data @param {number} index */
 function bodyOf(data, index) {
   const row = /** @type {Row} */ (data.rows[index]);
   const sections = data.sections[index] ?? [];

@@ -6,10 +6,7 @@ import { duration, el } from "./dom.js";
 const SHOWN_LINES = 14;
 const SHOWN_LENGTH = 1500;
 
-/**
- * @param {Section} section
- * @returns {HTMLElement}
- */
+/** @param {Section} section @returns {HTMLElement} */
 export function drawSection(section) {
   switch (section.as) {
     case "words":
@@ -27,11 +24,7 @@ export function drawSection(section) {
   }
 }
 
-/**
- * @param {string} title
- * @param {string} kind
- * @param {Node} content
- */
+/** @param {string} title @param {string} kind @param {Node} content */
 function titled(title, kind, content) {
   return el("section", { class: kind }, title && el("h4", {}, title), content);
 }
@@ -97,10 +90,7 @@ function drawDiff({ file, hunks, applied }) {
 /** A change of more lines is cut like any other long text. */
 const SHOWN_CHANGES = 60;
 
-/**
- * @param {DiffHunk} hunk
- * @param {number} index
- */
+/** @param {DiffHunk} hunk @param {number} index */
 function drawHunk({ oldStart, newStart, lines }, index) {
   const box = el("div", { class: index > 0 ? "hunk next" : "hunk" });
   let old = oldStart, now = newStart;
@@ -167,10 +157,7 @@ function drawWords(text) {
 /** A prompt may be a whole file. */
 const LONG_WORDS = 20_000;
 
-/**
- * @param {HTMLElement} box
- * @param {string} text
- */
+/** @param {HTMLElement} box @param {string} text */
 function drawLines(box, text) {
   if (text === "") return;
   // A table keeps its columns.
@@ -193,10 +180,7 @@ function drawParagraph(text) {
   return paragraph;
 }
 
-/**
- * @param {HTMLElement} box
- * @param {string} line
- */
+/** @param {HTMLElement} box @param {string} line */
 function drawSpans(box, line) {
   for (const part of line.split(/(`[^`]+`|\*\*[^*]+\*\*)/)) {
     if (part.length > 2 && part.startsWith("`") && part.endsWith("`")) box.append(el("code", {}, part.slice(1, -1)));

@@ -9,9 +9,7 @@ const GAP = 3;
 const GROUP = 10;
 const LABEL = 164;
 
-/**
- * @typedef {{ name: string, y: number, title: boolean }} Label
- */
+/** @typedef {{ name: string, y: number, title: boolean }} Label */
 
 /** The timeline: for each agent a lane of model calls, one of tools and one of hooks. */
 export class Timeline {
@@ -31,10 +29,7 @@ export class Timeline {
   /** @type {number | undefined} */
   #selected;
 
-  /**
-   * @param {RunData} data
-   * @param {(row: number) => void} go
-   */
+  /** @param {RunData} data @param {(row: number) => void} go */
   constructor(data, go) {
     this.#data = data;
     this.#go = go;
@@ -226,9 +221,7 @@ function startDrag(box, chosen) {
 /** How many calls that run at the same time are drawn below each other. */
 const STACK = 4;
 
-/**
- * @typedef {{ row: number, from: number, to: number, lane: number, tone: string, kind: string }} Span
- */
+/** @typedef {{ row: number, from: number, to: number, lane: number, tone: string, kind: string }} Span */
 
 /**
  * The agents in order, each right below the one that started it.
@@ -250,10 +243,7 @@ function ran(row) {
   return row.tone !== "quiet" || row.ms > 0;
 }
 
-/**
- * @param {Span[]} spans
- * @returns {{ spans: Span[], depth: number }}
- */
+/** @param {Span[]} spans @returns {{ spans: Span[], depth: number }} */
 function stacked(spans) {
   /** @type {number[]} */
   const ends = [];
