@@ -49,7 +49,7 @@ export const PROGRESS = "\u001etried ";
 export async function attackProperty(
   attack: Attack,
   work: AttackWork,
-  kept?: (folder: string) => void,
+  kept?: (folder: string, attacked: Attacked) => void,
 ): Promise<Attacked> {
   const { script, project, env, signal, tried = () => {} } = attack;
   const { effect, about } = readProperty(work.never, project);
@@ -68,7 +68,7 @@ export async function attackProperty(
       : script;
     const task = { ...work, places: scratch.places, packages, sandboxed: false };
     const attacked = await attackHere(await attack.load(copy), task, { signal, tried });
-    kept?.(scratch.places.own);
+    kept?.(scratch.places.own, attacked);
     return attacked;
   }
   const { HOME, CROCHET_HOME } = env;
@@ -79,8 +79,9 @@ export async function attackProperty(
   const ran = await started(wrap, task, scratch, { env, signal, tried });
   const came = join(scratch.places.own, "came.json");
   if (!existsSync(came)) throw new Error(failureOf(ran));
-  kept?.(scratch.places.own);
-  return JSON.parse(readFileSync(came, "utf8"));
+  const attacked: Attacked = JSON.parse(readFileSync(came, "utf8"));
+  kept?.(scratch.places.own, attacked);
+  return attacked;
 }
 
 async function started(

@@ -46,16 +46,14 @@ export async function keepFinding(
   const { never, person, seed } = work;
   const again = ownCalls(calls);
   const agent = attack.script === undefined ? BUILT_IN : scriptOnTape(folder, attack.script);
-  const { findings: [broken] } = await attackProperty(attack, { ...work, again, tape: agent }, (own) => {
-    if (!existsSync(join(own, "kept", "tape.jsonl"))) return;
+  const { findings: [broken] } = await attackProperty(attack, { ...work, again, tape: agent }, (own, { findings }) => {
+    // What an earlier attack has kept there stays until there is something in its place.
+    if (findings.length === 0 || !existsSync(join(own, "kept", "tape.jsonl"))) return;
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true });
     cpSync(join(own, "kept"), folder, { recursive: true });
   });
-  if (!broken) {
-    rmSync(folder, { recursive: true, force: true });
-    return undefined;
-  }
+  if (!broken) return undefined;
   const kept: KeptAttack = { never, person, seed, calls: again, kind };
   writeFileSync(join(folder, ATTACK_FILE), `${JSON.stringify(kept, null, 2)}\n`);
   const { effect } = broken.broke;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import replay from "../../lib/cli/replay.ts";
 import { noSandbox } from "../_needs.ts";
-import { attackIn, guarded, NO_ENV } from "./_guarded.ts";
+import { agentScript, attackIn, guarded, NO_ENV } from "./_guarded.ts";
 
 const skip = noSandbox;
 
@@ -25,6 +25,33 @@ test("a finding never breaks its property without one of its calls", { skip }, a
   for (const i of kept.calls.keys()) {
     writeFileSync(file, JSON.stringify({ ...kept, calls: kept.calls.toSpliced(i, 1) }));
     assert.equal((await here.call(replay)).code, 0, `without call ${i + 1}`);
+  }
+});
+
+/** A guard that lets calls through by how many it was asked about in this process. */
+const counting = (passes: string) =>
+  `let n = 0;\nexport default () => { n++; return ${passes} ? undefined : { action: "deny", reason: "No" }; };\n`;
+
+// Kills: a finding that is not made again, and one that is made again only where the search has been.
+test("what breaks a property once, and not again or not in a new world, is never a finding", { skip }, async () => {
+  // The first four forms are asked about, then the first is run: the next call is the same one again.
+  for (
+    const [passes, said] of [["n <= 5", /[1-4] that broke it once and not again/], [
+      "n > 20",
+      /1 that did not break it in a new world/,
+    ]] as const
+  ) {
+    using here = guarded({ "pre-tool-use.odd.ts": counting(passes) }, agentScript(["Write"]));
+    here.put({ "fixtures/attack-changes-env/attack.json": "{}" });
+    const { code, out } = await attackIn(here, "--never", "changes:.env", "--seed", "7", "--runs", "40");
+    assert.equal(code, 0, out);
+    assert.match(out, /^✓ changes:\.env {2}none of \d+ adversarial runs breaks it\n/);
+    assert.match(out, said);
+    assert.equal(
+      readFileSync(join(here.cwd, "fixtures/attack-changes-env/attack.json"), "utf8"),
+      "{}",
+      "what was kept stays",
+    );
   }
 });
 

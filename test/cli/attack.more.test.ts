@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { attack } from "../../lib/testing/index.ts";
 import { agentScript, attackIn, DENY_ALL, guarded } from "../attack/_guarded.ts";
+import { bareEnv, CROCHET } from "../_crochet.ts";
 import { noSandbox } from "../_needs.ts";
+import { until } from "../_until.ts";
 
 const skip = noSandbox;
 
@@ -48,6 +51,25 @@ test("a guard too slow for the default minute ends with exit code 3, as not atta
   const { code, out } = await here.crochet(["attack", "agent.ts", "--never", "changes:.env", "--seed", "7"]);
   assert.equal(code, 3, out);
   assert.match(out, /changes:\.env {2}not attacked enough/);
+});
+
+test("an attack that is interrupted ends with exit code 130, says so and leaves nothing behind", { skip }, async () => {
+  using here = guarded({ "pre-tool-use.no.ts": DENY_ALL });
+  here.put({ "../tmp/.keep": "" });
+  const tmp = join(here.cwd, "../tmp");
+  const [program, ...args] = [...CROCHET, "attack", "agent.ts", "--never", "changes:.env"];
+  const child = spawn(program!, args, { cwd: here.cwd, env: { ...bareEnv(), HOME: here.home, TMPDIR: tmp } });
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => said += text);
+  const ended = new Promise((resolve) => {
+    // Deno ends by the signal itself, which a shell shows as 130 too.
+    child.once("close", (code, signal) => resolve(code ?? (signal === "SIGINT" ? 130 : -1)));
+  });
+  await until("a scratch world", () => readdirSync(tmp).some((name) => name.startsWith("crochet-attack-")));
+  child.kill("SIGINT");
+  assert.equal(await ended, 130, said);
+  assert.match(said, /^crochet: Cannot report the attack as it was interrupted: run it again\n$/);
+  assert.deepEqual(readdirSync(tmp), [".keep"]);
 });
 
 test("a person who is asked refuses unless --person allow, and what was asked is not unasked", { skip }, async () => {
