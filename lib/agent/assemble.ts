@@ -149,9 +149,8 @@ async function openState(
     runs: stored?.endings.length ?? 0,
     ...logged?.left,
     save: keep.save,
-    contextOf: (run, call) => {
-      return spawning({ agent: run.agent, parent: () => run.state, store, engine, lane, inbox })(run, call);
-    },
+    contextOf: (run, call) =>
+      spawning({ agent: run.agent, parent: () => run.state, store, engine, lane, inbox })(run, call),
   });
   return { state, keep, about, stored };
 }
@@ -160,10 +159,9 @@ type Rules = Awaited<ReturnType<typeof openRules>>;
 
 /** What decides whether calls run, and where they are confined to. */
 async function openRules({ options, own, cwd, tape, engine, steps, logged, record }: SessionPlace, { emit }: Bus) {
-  const asked = steps ? steps.askerOn(engine!, own.ask, emit) : own.ask ?? logged?.waiting(emit);
   const { permissions, ask, sandbox: confined } = await decidedBy(options, {
     permissions: rulesOf(options.permissions, own.permissions),
-    ask: asked,
+    ask: steps ? steps.askerOn(engine!, own.ask, emit) : own.ask ?? logged?.waiting(emit),
     sandbox: own.sandbox ?? options.sandbox,
   }, { tape, record });
   if (record) record.isRuled = own.permissions !== undefined || own.ask !== undefined;
@@ -212,7 +210,6 @@ async function openHooks(
   { emit, warn, isWatched }: Bus,
 ) {
   const hasModel = !isNamed || tape?.isOffline === true || isReachable(state.model, process.env);
-  const { toolState } = state;
   const current: { promptId?: string } = {};
   if (tape) tape.loadsBeside = parts.script !== undefined;
   const list = hookList({
@@ -224,7 +221,7 @@ async function openHooks(
     },
     runner: {
       host: hookHost({
-        ...{ id, cwd, store, set, gate, toolState },
+        ...{ id, cwd, store, set, gate, toolState: state.toolState },
         promptId: () => current.promptId,
         envFile: envFile.path,
         confine: sandbox.hooks,
@@ -314,7 +311,9 @@ function openAgent(
 
 /** The spans of the session, if an application collects them, or the environment says where to send them. */
 async function spansOf(provider: ReturnType<typeof apiOf>, maxTokens: number): Promise<Tracing | undefined> {
-  if (!openTelemetry()?.trace) {
+  // What an application has registered to collect spans with: without, nothing of OpenTelemetry is loaded.
+  const registered = (globalThis as { [key: symbol]: { trace?: unknown } })[Symbol.for("opentelemetry.js.api.1")];
+  if (!registered?.trace) {
     if (!isExportAsked(process.env)) return undefined;
     if (!await (await import("../telemetry/export-spans.ts")).exportSpans()) return undefined;
   }
@@ -325,11 +324,6 @@ async function spansOf(provider: ReturnType<typeof apiOf>, maxTokens: number): P
 function isExportAsked(env: NodeJS.ProcessEnv): boolean {
   const isNamed = Boolean(env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || env.OTEL_EXPORTER_OTLP_ENDPOINT);
   return isNamed && env.OTEL_SDK_DISABLED?.toLowerCase() !== "true" && env.OTEL_TRACES_EXPORTER !== "none";
-}
-
-/** What an application has registered to collect spans with: without, nothing of OpenTelemetry is loaded. */
-function openTelemetry(): { trace?: unknown } | undefined {
-  return (globalThis as { [key: symbol]: { trace?: unknown } })[Symbol.for("opentelemetry.js.api.1")];
 }
 
 /** @throws {TypeError} if a limit in dollars could not be kept */

@@ -63,7 +63,12 @@ export function spawning(by: Spawning): (run: Run, call: ToolRun) => Pick<ToolCo
     if (!request.background) return await working;
     const blank = blankOf(request, id, request.model ?? model);
     inbox.await(call.toolUseId, lateReport(working, blank), id);
-    listAgent(parent().toolState, blank, request.description ?? request.prompt.slice(0, 100), working);
+    // Its parent's Stop hooks see it while it works.
+    const { toolState } = parent();
+    const [description, agent_type] = [request.description ?? request.prompt.slice(0, 100), request.type];
+    listTasks(toolState, id, () => [{ id, type: "subagent", status: "running", description, agent_type }]);
+    const ended = () => listTasks(toolState, id);
+    working.then(ended, ended);
     return blank;
   };
   const typeOf = async (id: string) => {
@@ -84,18 +89,6 @@ function refuseRunning(id: string, { agentId, id: session }: SessionState): void
   const whose = id === agentId ? "your own" : "that of the session you work for";
   const why = `that id is ${whose}, which is running now`;
   throw new ToolError(`Cannot resume '${id}' as ${why}: take the id from an agent's report`, { code: "busy" });
-}
-
-/** Shows an agent in the background to the parent's Stop hooks while it works. */
-function listAgent(
-  state: Map<string, unknown>,
-  { agent_id: id, type }: Spawned,
-  description: string,
-  working: Promise<unknown>,
-): void {
-  listTasks(state, id, () => [{ id, type: "subagent", status: "running", description, agent_type: type }]);
-  const ended = () => listTasks(state, id);
-  working.then(ended, ended);
 }
 
 /** The id of an agent on an engine: the same one when its parent is run again. */
@@ -290,9 +283,8 @@ async function live(
     await keep.ended(result);
     if (result.error) {
       const { failureOf } = await import("../tools/agent.ts");
-      throw new ToolError(failureOf({ agent_id: id, type: request.type }, result.error.message), {
-        code: "agent_error",
-      });
+      const words = failureOf({ agent_id: id, type: request.type }, result.error.message);
+      throw new ToolError(words, { code: "agent_error" });
     }
     const { stop, usage } = result;
     const text = stop === "waiting" ? withQuestion(result) : result.text;

@@ -22,12 +22,12 @@ import { bypassViolation, guardStrength, neverDenies } from "./laws/guard.ts";
 import { concurrent } from "./laws/concurrent.ts";
 import { deterministic } from "./laws/deterministic.ts";
 import { eventName, type Judge, type Judged, keepers, violationsOf } from "./laws/judged.ts";
-import { changedFields, type Rewrite, rewritesAgain } from "./laws/order.ts";
-import { protocol, safe } from "./laws/protocol.ts";
+import { type Rewrite, rewritesAgain, rewritesOf } from "./laws/order.ts";
+import { protocol, safe, slow } from "./laws/protocol.ts";
 import { reliable } from "./laws/reliable.ts";
 import { terminating } from "./laws/terminating.ts";
 import { fill } from "./scratch-project.ts";
-import type { HookReport, Law, Severity, Termination, Timing, Violation } from "./check-report.ts";
+import type { HookReport, Law, Severity, Termination, Violation } from "./check-report.ts";
 import { MATCHER_FIX, matcherMistake, neverMatches, unknownName } from "./static-faults.ts";
 import type { Loaded, Probed, Subject } from "./subject.ts";
 
@@ -44,7 +44,7 @@ const JUDGES: readonly (readonly [law: Law, judge: Judge])[] = [
 ];
 const MOST_SAME = 20;
 const MOST_EXITS = 3;
-const SLOW_MS = 1000;
+const SHRINK_MS = 3000;
 const INTERRUPTED = "the check was interrupted";
 
 /** Checks one hook in a scratch place and a process of its own, for so long. */
@@ -54,12 +54,7 @@ export async function checkSubject(subject: Subject, session: Session, time: Tim
   const { name: hook, path, kind } = subject;
   const ended = (more: Partial<HookReport>): Checked => ({
     report: {
-      hook,
-      path,
-      kind,
-      events: [],
-      runs: 0,
-      asked: session.runs,
+      ...{ hook, path, kind, events: [], runs: 0, asked: session.runs },
       laws: [...session.laws],
       ...more,
       findings: findings.all(),
@@ -173,8 +168,9 @@ class Engine {
       await this.#askAll(withoutTranscript(plain, place), "warning");
       if (!this.#over) termination = await this.#whole();
     }
-    const timing = timingOf(this.#asker.times);
-    if (timing && timing.p50 > SLOW_MS) this.#findings.add(slow(timing));
+    const timing = this.#asker.timing();
+    const late = timing && slow(timing);
+    if (late) this.#findings.add(late);
     return {
       ...{ runs: this.#runs, asked: this.#asked },
       events: [...new Set([...this.#answers.keys()].map(eventName))],
@@ -258,7 +254,11 @@ class Engine {
     if (probed.skipped !== undefined) return [];
     this.#answers.set(probe, probed);
     if (probed.timedOut || (probed.failure?.at === "exit" && ++this.#exits >= MOST_EXITS)) this.#over = true;
-    this.#remember(probe, probed.opinion?.value);
+    for (const rewrite of rewritesOf(this.#asker.subject.name, probe, probed)) {
+      if (!this.rewrites.some(({ at, field }) => at === rewrite.at && field === rewrite.field)) {
+        this.rewrites.push(rewrite);
+      }
+    }
     return this.#violations(probed, probe).filter((one) =>
       this.#findings.add(most === "fault" ? one : { ...one, severity: most }, probe)
     );
@@ -269,16 +269,6 @@ class Engine {
     const { secrets, laws } = this.#session;
     const judged: Judged = { subject, loaded, probe, probed, limit, secrets: Object.values(secrets) };
     return probed.skipped === undefined ? JUDGES.flatMap(([law, judge]) => laws.has(law) ? judge(judged) : []) : [];
-  }
-
-  #remember(probe: Probe, value: { readonly to: unknown } | undefined): void {
-    if (!value) return;
-    const { tool_name, tool_input, input } = probe.event;
-    const at = typeof tool_name === "string" ? `${eventName(probe)}:${tool_name}` : eventName(probe);
-    for (const field of changedFields(tool_input ?? input, value.to)) {
-      const known = this.rewrites.some((one) => one.at === at && one.field === field);
-      if (!known) this.rewrites.push({ hook: this.#asker.subject.name, at, field });
-    }
   }
 
   #denied(): Probe[] {
@@ -352,25 +342,7 @@ class Engine {
   }
 }
 
-const SHRINK_MS = 3000;
-
 function spread<T>(all: readonly T[], most: number): T[] {
   if (all.length <= most) return [...all];
   return Array.from({ length: most }, (_, i) => all[Math.floor((i * all.length) / most)]!);
-}
-
-function slow({ p50 }: Timing): Violation {
-  const message = `Half of its calls take longer than ${(p50 / 1000).toFixed(1)} s, and the agent waits for each`;
-  return violationsOf("safe", "slow").warning(
-    "answers",
-    message,
-    "do less, cache what does not change, or make it async",
-  );
-}
-
-function timingOf(times: readonly number[]): Timing | undefined {
-  if (times.length === 0) return undefined;
-  const sorted = times.toSorted((a, b) => a - b);
-  const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))]!;
-  return { calls: times.length, p50: at(0.5), p95: at(0.95) };
 }

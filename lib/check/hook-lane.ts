@@ -6,6 +6,7 @@ import { denoFlags, PACKAGE } from "../runtime/own-copy.ts";
 import { LineProcess } from "../process/line-process.ts";
 import { type GroupOptions, startedBy, type Wrap } from "../process/process.ts";
 import { openSandbox } from "../permissions/sandbox.ts";
+import type { Timing } from "./check-report.ts";
 import type { Probe } from "./sample-events.ts";
 import { KeptTree } from "./kept-tree.ts";
 import { hookEnv, randomHex, type ScratchFolders } from "./scratch-project.ts";
@@ -214,7 +215,7 @@ export class Asker {
   readonly limit: number;
   readonly time: Time;
   /** Milliseconds of each call that came back. */
-  readonly times: number[] = [];
+  readonly #times: number[] = [];
 
   constructor(subject: Subject, loaded: Loaded, lane: Lane, limit: number, time: Time) {
     this.subject = subject;
@@ -240,13 +241,20 @@ export class Asker {
       probed = await this.lane.ask({ ...question, limit: patient });
     }
     if (probed.timedOut) return probed;
-    this.times.push(probed.ms);
+    this.#times.push(probed.ms);
     const { opinionOf } = await import("./laws/printed.ts");
     const read = (one: Probed): Probed => {
       const opinion = one.ran ? opinionOf(one.ran, event, this.subject) : one.opinion;
       return opinion === undefined ? one : { ...one, opinion: opinion instanceof Error ? {} : opinion };
     };
     return { ...read(probed), ...(probed.beside && { beside: probed.beside.map(read) }) };
+  }
+
+  timing(): Timing | undefined {
+    if (this.#times.length === 0) return undefined;
+    const sorted = this.#times.toSorted((a, b) => a - b);
+    const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))]!;
+    return { calls: sorted.length, p50: at(0.5), p95: at(0.95) };
   }
 
   /** Asks about each until the time is over. */

@@ -113,6 +113,7 @@ const ROWS = {
   "session-delete": FOREIGN,
 } as const satisfies { readonly [event: string]: Partial<EventRow> };
 type Rows = typeof ROWS;
+export type EventName = keyof Rows;
 type Row<N extends EventName> = {
   readonly [K in keyof EventRow]: K extends keyof Rows[N] ? Rows[N][K] : (typeof PLAIN)[K];
 };
@@ -126,8 +127,6 @@ export type Scope = "root" | "sub" | "all";
 
 /** How an executed tool call ended; denied and invalid calls never reach `post-tool-use`. */
 export type Outcome = "success" | "failure";
-
-export type EventName = keyof Rows;
 
 export type Trigger = "user" | "hook_input" | "background" | "resume";
 
@@ -188,13 +187,7 @@ interface FieldsByEvent {
   };
   /** All calls of one reply, as the model called them and as it reads their results. */
   "post-tool-batch": {
-    tool_calls: readonly {
-      readonly tool_name: string;
-      readonly input: Input;
-      readonly tool_use_id: string;
-      readonly response: string;
-      readonly is_error: boolean;
-    }[];
+    tool_calls: readonly Readonly<Omit<ToolFields, "original_input"> & { response: string; is_error: boolean }>[];
   };
   "stop": {
     last_assistant_message: string;

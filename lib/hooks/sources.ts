@@ -287,10 +287,7 @@ export class HookSources {
     return { permissions: loaded.permissions, off: loaded.disableAllHooks };
   }
 
-  async #fromDefinitions(
-    { path, scope, text }: ReadText,
-    { listed, problems }: Finding,
-  ): Promise<void> {
+  async #fromDefinitions({ path, scope, text }: ReadText, { listed, problems }: Finding): Promise<void> {
     const { readDefinitions } = await import("./definitions.ts");
     const { cwd, host, prompt, warn } = this.#options;
     const records = await readDefinitions(text, path, {
@@ -303,10 +300,7 @@ export class HookSources {
     listed.push(...records.map((record) => ({ record, scope, source: this.#shown(path) })));
   }
 
-  async #fromToml(
-    { path, scope, text }: ReadText,
-    { listed, problems }: Finding,
-  ): Promise<void> {
+  async #fromToml({ path, scope, text }: ReadText, { listed, problems }: Finding): Promise<void> {
     const { cwd, host, toml } = this.#options;
     const { readTurnCommand, TOML_FILE, tomlHooks } = await import("./toml.ts");
     for (const record of tomlHooks(cwd, text, { ...toml, host })) {

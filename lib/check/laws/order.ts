@@ -12,10 +12,18 @@ export interface Rewrite {
   readonly field: string;
 }
 
-export function changedFields(before: unknown, after: unknown): string[] {
+function changedFields(before: unknown, after: unknown): string[] {
   if (!isObject(before) || !isObject(after)) return JSON.stringify(before) === JSON.stringify(after) ? [] : [""];
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...keys].filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
+}
+
+/** What an answer rewrites. */
+export function rewritesOf(hook: string, probe: Probe, { opinion }: Probed): Rewrite[] {
+  if (!opinion?.value) return [];
+  const { tool_name, tool_input, input } = probe.event;
+  const at = typeof tool_name === "string" ? `${eventName(probe)}:${tool_name}` : eventName(probe);
+  return changedFields(tool_input ?? input, opinion.value.to).map((field) => ({ hook, at, field }));
 }
 
 const { warning } = violationsOf("order", "conflict");

@@ -4,7 +4,7 @@ import { kebab } from "../../core/names.ts";
 import { hostEvent, type HostName, HOSTS } from "../../hooks/hosts/index.ts";
 import { fitting } from "../../hooks/hosts/write-answer.ts";
 import { isVerdict, isWire } from "../sample-events.ts";
-import type { Violation } from "../check-report.ts";
+import type { Timing, Violation } from "../check-report.ts";
 import type { Probed, RanCommand } from "../subject.ts";
 import { answerShape } from "./answer-shape.ts";
 import { brief, canBlock, claudeName, eventName, isGate, type Judge, type Judged, violationsOf } from "./judged.ts";
@@ -258,4 +258,14 @@ function shellInjection({ probed: { changed = [] }, probe }: Judged): Violation[
   const gate = isGate(eventName(probe)) ? ", before anyone has allowed it" : "";
   const message = `It runs text of the event in a shell${gate}: a command or a file name decides what is run`;
   return [unsafe.fault("shell-injection", message, "never pass a field to eval, sh -c or an unquoted expansion")];
+}
+
+const SLOW_MS = 1000;
+
+/** What is said of a hook that is slow as a rule. */
+export function slow({ p50 }: Timing): Violation | undefined {
+  if (p50 <= SLOW_MS) return undefined;
+  const message = `Half of its calls take longer than ${(p50 / 1000).toFixed(1)} s, and the agent waits for each`;
+  const fix = "do less, cache what does not change, or make it async";
+  return violationsOf("safe", "slow").warning("answers", message, fix);
 }

@@ -5,7 +5,7 @@ import { callSubject, pathFrom } from "../../view/view-calls.ts";
 import type { Io } from "../_io.ts";
 import { rememberRules } from "../_stored.ts";
 import { chop, openText, plainText, wrap } from "../show/text.ts";
-import { diffRows, hunksBetween } from "../show/terminal-view.ts";
+import { diffRows, hunksBetween } from "../show/diff-rows.ts";
 import type { Stage } from "./stage.ts";
 import { choose, type Option, write } from "./widgets.ts";
 
