@@ -1,23 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { Candidate, CandidateStep, Grammar } from "../../lib/attack/grammar/types.ts";
+import type { CandidateStep } from "../../lib/attack/grammar/types.ts";
 import { type Breaks, shrink } from "../../lib/attack/shrink.ts";
 import { tries } from "../_counts.ts";
+import { names, TOY, wordsOf } from "./_toy-grammar.ts";
 
-const names = (letter: string) => Array.from({ length: 4 }, (_, i) => ({ name: `${letter}${i}` }));
-
-/** Calls that say what they are made of; a plan puts one before. */
-const GRAMMAR = {
-  ...{ operations: names("o"), rewritings: names("r"), spellings: names("s"), plans: names("p"), mined: names("m") },
-  build: ({ steps }: Candidate) =>
-    steps.flatMap(({ operation, rewritings, spelling = "", plan, mined = "" }) =>
-      [...(plan === undefined ? [] : [plan]), [operation, ...rewritings, spelling, mined].join(" ")]
-        .map((command) => ({ tool: "Bash", input: { command } }))
-    ),
-} as unknown as Grammar;
-
-const one = (letter: string) => fc.constantFrom(...names(letter).map(({ name }) => name));
+const one = (letter: string) => fc.constantFrom(...names(letter));
 const step: fc.Arbitrary<CandidateStep> = fc.record(
   {
     operation: one("o"),
@@ -33,21 +22,18 @@ const step: fc.Arbitrary<CandidateStep> = fc.record(
 test("what is left of a finding always breaks the property, and never without one of its calls, rewritings or other parts", async () => {
   let shrunk = 0;
   const law = async (steps: CandidateStep[], picks: number[]) => {
-    const calls = GRAMMAR.build({ steps })!;
-    const words = calls.flatMap(({ input }) => String(input.command).split(" ")).filter(Boolean);
+    const calls = TOY.build({ steps })!;
+    const words = wordsOf(calls);
     const needed = [...new Set(picks.map((i) => words[i % words.length]!))];
-    const breaks: Breaks = (some) =>
-      Promise.resolve(
-        needed.every((word) => some.some(({ input }) => String(input.command).split(" ").includes(word))),
-      );
-    const left = await shrink({ candidate: { steps }, calls }, GRAMMAR, breaks);
+    const breaks: Breaks = (some) => Promise.resolve(needed.every((word) => wordsOf(some).includes(word)));
+    const left = await shrink({ candidate: { steps }, calls }, TOY, breaks);
     assert.ok(await breaks(left.calls));
     for (const i of left.calls.keys()) {
       assert.ok(left.calls.length === 1 || !await breaks(left.calls.toSpliced(i, 1)), `call ${i} is not needed`);
     }
     const { steps: kept } = left.candidate;
     for (const i of kept.keys()) {
-      const fewer = GRAMMAR.build({ steps: kept.toSpliced(i, 1) })!;
+      const fewer = TOY.build({ steps: kept.toSpliced(i, 1) })!;
       assert.ok(kept.length === 1 || !await breaks(fewer), `step ${i} is not needed`);
     }
     const parts = kept.flatMap(({ operation: _, ...rest }) => Object.values(rest).flat());
