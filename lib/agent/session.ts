@@ -6,7 +6,7 @@ import { runPrompt } from "../core/prompt.ts";
 import type { ModelParams } from "../core/model.ts";
 import { type AgentSpec, Run, type SessionState } from "../core/run.ts";
 import type { Result } from "../core/run-events.ts";
-import { NEVER, settle } from "../core/settle.ts";
+import { NEVER, settle } from "../core/clock.ts";
 import { switchModel } from "./recovery.ts";
 
 interface PromptBy {

@@ -1,4 +1,4 @@
-import { NEVER, settle } from "./settle.ts";
+import { NEVER, settle } from "./clock.ts";
 import type { Input, ToolResult } from "./events.ts";
 import { thaw } from "./json.ts";
 import { countTool } from "./limits.ts";

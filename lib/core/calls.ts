@@ -6,7 +6,7 @@ import { type Block, contentText, INTERRUPTED, text, type TextBlock, toolResult 
 import type { ToolCall } from "./model.ts";
 import type { Run } from "./run.ts";
 import { type Refusal, refusalOf, unanswered } from "./said.ts";
-import { isThenable } from "./settle.ts";
+import { isThenable } from "./clock.ts";
 import { thrownWords } from "./shown.ts";
 import { type Checked, findTool, type GatedCall, type Tool } from "./tool.ts";
 

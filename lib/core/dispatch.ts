@@ -2,7 +2,7 @@ import { stamp } from "./_event.ts";
 import type { AnyEvent, EventName, Fired } from "./events.ts";
 import { ENDED, Fold, type Folded, type HookReply, IN_BACKGROUND, NOTHING } from "./fold.ts";
 import { Context, type HookEnv, type HookRecord, type HookRun } from "./hook.ts";
-import { isThenable, settle } from "./settle.ts";
+import { isThenable, settle } from "./clock.ts";
 import { thrownWords } from "./shown.ts";
 import { type HookText, NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "./verdict.ts";
 

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, NEVER, settle, systemClock } from "./clock.ts";
 import { fire, type FireOptions, listeners } from "./dispatch.ts";
 import { type EventName, EVENTS, type Fired, type Stop, type ToolResult } from "./events.ts";
 import { type Folded, NOTHING } from "./fold.ts";
@@ -28,7 +28,6 @@ import {
 import type { PartlyUsed } from "./reply.ts";
 import type { Result, RunEvent } from "./run-events.ts";
 import { contextBlocks, hookInput, type Refusal, unread } from "./said.ts";
-import { NEVER, settle } from "./settle.ts";
 import { thrownWords } from "./shown.ts";
 import type { GatedCall, Permitted, Thrown, Tool, ToolEnd, ToolRun } from "./tool.ts";
 import { actionOf, type HookText } from "./verdict.ts";

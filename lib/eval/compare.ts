@@ -111,7 +111,7 @@ function rateOf(lines: readonly RunLine[]): Rate {
 }
 
 /** The runs of a fixture and variant that were not lost. */
-export function linesOf(lines: readonly RunLine[], fixture: PlannedFixture, variant: Variant): RunLine[] {
+function linesOf(lines: readonly RunLine[], fixture: PlannedFixture, variant: Variant): RunLine[] {
   return lines.filter(({ run, pass }) => pass !== undefined && isRunOf(run, { fixture, variant }));
 }
 

@@ -1,6 +1,5 @@
-import { systemClock } from "../../core/clock.ts";
+import { isThenable, systemClock } from "../../core/clock.ts";
 import type { HookFiles, HookRecord } from "../../core/hook.ts";
-import { isThenable } from "../../core/settle.ts";
 import { OutOfTime } from "../../core/verdict.ts";
 import { absolute, filesOn, isAbsent } from "../hook-files.ts";
 
