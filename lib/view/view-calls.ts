@@ -240,7 +240,8 @@ function diffSection(input: unknown, response: unknown, applied: boolean): DiffS
   const answer = isObject(response) ? response : {};
   const file = [asked.file_path, answer.filePath].find((path) => typeof path === "string");
   if (file === undefined) return undefined;
-  const hunks = applied ? patchOf(answer) ?? wantedHunks(asked) : wantedHunks(asked);
+  const hunks = (applied ? patchOf(answer) : undefined) ??
+    wantedEdits(asked)?.flatMap(({ before = "", after }) => wholeHunk(before, after));
   return hunks && hunks.length > 0 ? { as: "diff", file, hunks, applied } : undefined;
 }
 
@@ -257,11 +258,14 @@ function patchOf(response: Readonly<Record<string, unknown>>): DiffHunk[] | unde
   return hunks;
 }
 
-function wantedHunks(input: Readonly<Record<string, unknown>>): DiffHunk[] | undefined {
-  const { old_string, new_string, edits, content } = input;
-  if (typeof old_string === "string" && typeof new_string === "string") return wholeHunk(old_string, new_string);
-  if (Array.isArray(edits)) return edits.flatMap((edit) => isObject(edit) ? wantedHunks(edit) ?? [] : []);
-  return typeof content === "string" ? wholeHunk("", content) : undefined;
+/** The texts that a call wants replaced; without a text before, the whole file. Undefined if it does not change one. */
+export function wantedEdits(
+  input: Readonly<Record<string, unknown>>,
+): { before?: string; after: string }[] | undefined {
+  const { old_string: before, new_string: after, edits, content } = input;
+  if (typeof before === "string" && typeof after === "string") return [{ before, after }];
+  if (Array.isArray(edits)) return edits.flatMap((edit) => isObject(edit) ? wantedEdits(edit) ?? [] : []);
+  return typeof content === "string" ? [{ after: content }] : undefined;
 }
 
 /** All old lines out, all new lines in. A line number of 0 means that it is unknown. */

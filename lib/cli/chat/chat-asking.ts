@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { PermissionAsker, PermissionQuestion } from "../../permissions/gate.ts";
 import type { Answers, Asker, PlanReply, Question } from "../../tools/asker.ts";
-import { callSubject, pathFrom } from "../../view/view-calls.ts";
+import { callSubject, pathFrom, wantedEdits } from "../../view/view-calls.ts";
 import type { Io } from "../_io.ts";
 import { rememberRules } from "../_stored.ts";
 import { chop, openText, plainText, wrap } from "../show/text.ts";
@@ -77,15 +77,10 @@ async function bodyOf(question: PermissionQuestion, cwd: string, stage: Stage): 
 }
 
 async function changeOf(input: Readonly<Record<string, unknown>>) {
-  const { old_string: before, new_string: after, content, edits, file_path } = input;
-  if (typeof before === "string" && typeof after === "string") return await hunksBetween(before, after);
-  if (Array.isArray(edits)) {
-    const all = await Promise.all(
-      edits.map((e) => hunksBetween(String(e.old_string ?? ""), String(e.new_string ?? ""))),
-    );
-    return all.flat();
-  }
-  return typeof content === "string" ? await hunksBetween(fileText(String(file_path)), content) : undefined;
+  const hunks = wantedEdits(input)?.map(({ before = fileText(String(input.file_path)), after }) =>
+    hunksBetween(before, after)
+  );
+  return hunks && (await Promise.all(hunks)).flat();
 }
 
 function fileText(path: string): string {
