@@ -3,51 +3,43 @@ import { chmodSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import fixtures from "../../lib/cli/fixtures.ts";
+import replay from "../../lib/cli/replay.ts";
 import { fixturesIn } from "../../lib/replay/fixture.ts";
 import { agent, anthropic, tool } from "../../lib/index.ts";
 import { scripted, scriptedServer } from "../../lib/testing/index.ts";
 import { CROCHET, ended } from "../_crochet.ts";
 import { withEnv } from "../_env.ts";
 import { place } from "../_place.ts";
+import { record, SYSTEM, TEA } from "../_record.ts";
 import { assertLinear } from "../_processor-time.ts";
 import { noRecordings, recordings } from "../_data.ts";
-import { LONG, recorded } from "./_recorded.ts";
+import { agentScript } from "./_recorded.ts";
 
-test(
-  "fixtures ls, show and scan: what is there, as a conversation, with secrets found",
-  LONG,
-  async () => {
-    using here = place();
-    await recorded(here);
-    const ls = await here.crochet(["fixtures"]);
-    assert.match(
-      ls.out,
-      /^fixture +calls +lanes +cost +recorded +from +prompt\nfix-the-typo +4 +1 +< \$0\.01 +\d{4}-\d\d-\d\d +scripted server +fix the typo\n$/,
-    );
-    const show = await here.crochet(["fixtures", "show", "fix-the-typo"]);
-    assert.match(
-      show.out,
-      /from scripted server[\s\S]*› fix the typo\nI read it\.\n▸ Read [\s\S]*✓ [\s\S]*Fixed\.\n\nended with 'done'\n$/,
-    );
-    const clean = await here.crochet(["fixtures", "scan"]);
-    assert.deepEqual([clean.code, clean.out], [0, "2 files scanned, nothing found\n"]);
-    const orphan = "0".repeat(64);
-    here.put({ [`fixtures/blobs/${orphan}`]: `AKIA${"A1".repeat(8)}` });
-    const found = await here.crochet(["fixtures", "scan", "--json"]);
-    assert.deepEqual([found.code, JSON.parse(found.out).found.length], [1, 1]);
-    assert.match((await here.crochet(["fixtures", "shwo"])).err, /did you mean 'crochet fixtures show'\?/);
-    assert.match(
-      (await here.crochet(["replay", "nothing"])).err,
-      /Cannot replay 'nothing' as there is no such fixture: crochet record/,
-    );
-    here.put({ "fixtures/fix-the-typo/tape.jsonl": "{}\n" });
-    const broken = await here.crochet(["replay"]);
-    assert.deepEqual([
-      broken.code,
-      /Cannot read tape .* as line 1: there is no line that begins with ''/.test(broken.out),
-    ], [1, true]);
-  },
-);
+test("fixtures ls, show and scan: what is there, as a conversation, with secrets found", async () => {
+  using here = place({ ...TEA, "agent.ts": agentScript(SYSTEM) });
+  await record(here.cwd);
+  const ls = await here.call(fixtures);
+  assert.match(
+    ls.out,
+    /^fixture +calls +lanes +cost +recorded +from +prompt\nfix-the-typo +4 +1 +< \$0\.01 +\d{4}-\d\d-\d\d +scripted server +fix the typo\n$/,
+  );
+  const show = await here.call(fixtures, "show", "fix-the-typo");
+  assert.match(
+    show.out,
+    /from scripted server[\s\S]*› fix the typo\nI read it\.\n▸ Read [\s\S]*✓ [\s\S]*Fixed\.\n\nended with 'done'\n$/,
+  );
+  const clean = await here.call(fixtures, "scan");
+  assert.deepEqual([clean.code, clean.out], [0, "2 files scanned, nothing found\n"]);
+  const orphan = "0".repeat(64);
+  here.put({ [`fixtures/blobs/${orphan}`]: `AKIA${"A1".repeat(8)}` });
+  const found = await here.call(fixtures, "scan", "--json");
+  assert.deepEqual([found.code, JSON.parse(found.out).found.length], [1, 1]);
+  assert.match((await here.call(fixtures, "shwo")).err, /did you mean 'crochet fixtures show'\?/);
+  here.put({ "fixtures/fix-the-typo/tape.jsonl": "{}\n" });
+  const broken = await here.call(replay, "--trust");
+  assert.equal(broken.code, 1);
+  assert.match(broken.out, /Cannot read tape .* as line 1: there is no line that begins with ''/);
+});
 
 test("a fixture that is there by a link is never passed over, nor one that may not be looked at", async () => {
   using w = place({ "elsewhere/tape.jsonl": "{}\n", "fixtures/locked/tape.jsonl": "{}\n", "fixtures/none/x": "" });

@@ -72,7 +72,6 @@ test("record refuses what it cannot keep or replay before it calls a model", asy
     [["hi", "--fixture", "blobs"], 2, /as that folder holds long texts of all fixtures/],
     [["hi", "--fixture", "taken"], 1, /^Cannot write tape \S+\/tape\.jsonl as \S+\/fixtures\/taken is not a folder$/],
     [["hi", "--fixture", "gone"], 1, /^Cannot write tape \S+ as \S+\/gone is a link that leads nowhere: remove it$/],
-    [["hi", "--tools=some"], 2, /write --tools for all, or --tools mcp/],
     [["hi", "--normalise", "word"], 2, /^Cannot read --normalise 'word' as it is not <name=path=pattern>/],
     [["my agents/the agent.ts", "hi"], 1, new RegExp(`^Cannot load '${blanks}' as no 1: ${blanks}:3:`)],
   ];
