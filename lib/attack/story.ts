@@ -72,7 +72,7 @@ function coverage({ tries, forms, left, longest }: Attacked): string {
   if (left > 0) {
     return `tried: ${number(forms - left)} of ${number(forms)} forms with at most one rewriting, ${
       number(left)
-    } are left; ${calls}`;
+    } left; ${calls}`;
   }
   const drawn = Math.max(0, tries - forms);
   return `exhaustive: all ${number(forms)} forms with at most one rewriting; drawn: ${

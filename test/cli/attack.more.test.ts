@@ -34,7 +34,7 @@ test("the default time that is over too early is not attacked enough, exit code 
   assert.equal(code, 0, out);
   assert.match(
     out,
-    /^✓ changes:\.env {2}none of \d+ adversarial runs? breaks it\n {2}tried: \d+ of \d+ forms .*, \d+ are left;/,
+    /^✓ changes:\.env {2}none of \d+ adversarial runs? breaks it\n {2}tried: \d+ of \d+ forms .*, \d+ left;/,
   );
   const { outcomeOf } = await import("../../lib/attack/story.ts");
   const came = { never: "x", findings: [], tries: 4, forms: 40, left: 36, longest: 1, notTried: [] };
