@@ -61,15 +61,14 @@ for (const [how, runs] of Object.entries(RUNS)) {
 test("a run beyond the recorded ones is reported by its number, and an update records it", async () => {
   using here = scratch();
   const { asked, model } = echo();
-  const say = async (mode: TapeMode, runs: number[], by = scripted([])) => {
-    const said: string[] = [];
-    for (const i of runs) {
-      const env = { CROCHET_TAPE: join(here.path, "fixtures/x"), CROCHET_TAPE_MODE: mode };
-      const subjected = subject(here.path, { model: by });
-      said.push((await withEnv(env, () => subjected.run(`say ${i}`, { cwd: here.path }))).text);
-    }
-    return said;
-  };
+  const env = { CROCHET_TAPE: join(here.path, "fixtures/x") };
+  const say = (CROCHET_TAPE_MODE: TapeMode, runs: number[], by = scripted([])) =>
+    withEnv({ ...env, CROCHET_TAPE_MODE }, async () => {
+      const said: string[] = [];
+      const speaker = subject(here.path, { model: by });
+      for (const i of runs) said.push((await speaker.run(`say ${i}`, { cwd: here.path })).text);
+      return said;
+    });
   await say("record", [1, 2], model);
   await assert.rejects(
     say("replay", [1, 2, 3]),
