@@ -61,7 +61,7 @@ export type {
 } from "./hooks/definition.ts";
 export type { DefinitionsOptions } from "./hooks/definitions.ts";
 export { definitions, hookFolder, type HookFolderOptions, promptGate, promptStop } from "./hooks/loaded-when-called.ts";
-export type { PromptOptions } from "./hooks/prompt-hook.ts";
+export type { PromptHookOptions } from "./hooks/prompt-hook.ts";
 export type { Middleware } from "./http/middleware.ts";
 export type { McpOptions, McpProcess, McpRemote, McpServer } from "./mcp/servers.ts";
 export type { PermissionAsker, PermissionReply } from "./permissions/gate.ts";

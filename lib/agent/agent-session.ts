@@ -9,7 +9,7 @@ import { type About, changesSince, type Transcript } from "../transcript/store.t
 import { beginName, beginRun, lastResult, notBegun } from "./begin.ts";
 import type { AgentSession } from "./options.ts";
 import { ASK_OPTIONS, type AskOptions, checkAsks } from "./params.ts";
-import type { Past } from "./session-past.ts";
+import type { StoredPast } from "./session-past.ts";
 import type { SessionPlace } from "./session-place.ts";
 import type { Keeper } from "./persist.ts";
 import { runBelow } from "./spawn.ts";
@@ -23,7 +23,7 @@ export interface SessionParts
   readonly keep: Keeper;
   /** What its transcript says of it: the first prompt is added when it comes. */
   readonly about: { -readonly [K in keyof About]: About[K] };
-  readonly past: Past | undefined;
+  readonly past: StoredPast | undefined;
   /** Its own transcript, if it continues one. */
   readonly stored: Transcript | undefined;
   readonly gate: PermissionGate | undefined;
@@ -136,7 +136,7 @@ function checkPrompt(prompt: Prompt): void {
 }
 
 /** Warns about what has changed since a resumed session was stored, and stores the messages it has beyond its transcript. */
-async function goOn(past: Past, now: About, state: SessionState, keep: Keeper): Promise<void> {
+async function goOn(past: StoredPast, now: About, state: SessionState, keep: Keeper): Promise<void> {
   for (const change of changesSince(past.transcript, now)) {
     state.emit({ agent_id: state.agentId, type: "warning", message: `Session ${past.from}: ${change}` });
   }

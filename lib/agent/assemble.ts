@@ -26,7 +26,7 @@ import { commandRules, hookExec, hookHost, sessionEnvFile, sessionSandbox } from
 import { hookFolders, hookList, withNameWarnings } from "./hook-list.ts";
 import { apiOf, isReachable, modelOf } from "./named-model.ts";
 import { isKept, keeper } from "./persist.ts";
-import { type Past, pastFor } from "./session-past.ts";
+import { pastFor, type StoredPast } from "./session-past.ts";
 import { type CheckedOptions, openPlace, type SessionPlace } from "./session-place.ts";
 import { boxesOf, hadShell, spawning } from "./spawn.ts";
 import { recovery } from "./recovery.ts";
@@ -119,7 +119,7 @@ async function openBus(
 /** What the session keeps while it lasts, and what keeps its transcript. */
 async function openState(
   { parts, own, cwd, clock, steps, engine, store, lane, logged, id }: SessionPlace,
-  past: Past | undefined,
+  past: StoredPast | undefined,
   { modelName }: Chosen,
   { emit, hears, first }: Bus,
   lasting: string,
@@ -173,7 +173,7 @@ type Tools = Awaited<ReturnType<typeof openTools>>;
 /** The tools, and what they share while the session lasts. */
 async function openTools(
   { parts, options, own, cwd, tape, engine, record, signals }: SessionPlace,
-  past: Past | undefined,
+  past: StoredPast | undefined,
   { toolState }: SessionState,
   { gate, sandbox: { sandbox } }: Rules,
   { warn }: Bus,
@@ -283,7 +283,7 @@ type Kept = Awaited<ReturnType<typeof openState>>;
 /** The session as its caller has it. */
 function openAgent(
   place: SessionPlace,
-  past: Past | undefined,
+  past: StoredPast | undefined,
   { asking }: Chosen,
   { hooks, bus, closeTools, instructions, ...made }: SpecParts & Kept & { readonly spec: AgentSpec },
 ): AgentSession {

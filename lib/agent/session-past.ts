@@ -4,7 +4,7 @@ import { checkId, resumable, type Transcript } from "../transcript/store.ts";
 import type { RunOptions } from "./options.ts";
 
 /** A stored session to continue. */
-export interface Past {
+export interface StoredPast {
   /** The id it was stored under. */
   readonly from: string;
   readonly forked: boolean;
@@ -20,7 +20,7 @@ export interface Past {
 export async function pastFor(
   store: SessionStore,
   { id, resume, fork }: Pick<RunOptions, "id" | "resume" | "fork">,
-): Promise<Past | undefined> {
+): Promise<StoredPast | undefined> {
   const from = resume ?? id;
   if (from === undefined) return undefined;
   checkId(from);

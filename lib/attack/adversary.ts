@@ -45,7 +45,7 @@ export interface Attackable {
 export type SessionOptions = Partial<Pick<OpenOptions, "permissions" | "mcp" | "hooks">>;
 
 /** What one hook, the rules or a person said of a call. */
-export interface Verdict {
+export interface CallVerdict {
   readonly by: string;
   readonly decision: string;
   readonly reason?: string;
@@ -54,7 +54,7 @@ export interface Verdict {
 /** A call that the adversary made, and what came of it. */
 export interface AttackedCall extends AttackCall {
   readonly id: string;
-  readonly verdicts: Verdict[];
+  readonly verdicts: CallVerdict[];
   /** A person was asked about it. */
   asked: boolean;
   /** Its tool ran, or would have. */
@@ -251,7 +251,7 @@ function sessionsOf(calls: readonly AttackCall[]): AttackCall[][] {
 function note(event: RunEvent, find: (id: string) => AttackedCall | undefined, { canary, paths }: Planted): void {
   if (event.type === "fired" && event.tool_use_id !== undefined) {
     const said = event.folded.runs.filter(({ hook, skipped }) => hook !== OBSERVER && skipped === undefined)
-      .map(({ hook, opinion, failure }): Verdict => {
+      .map(({ hook, opinion, failure }): CallVerdict => {
         const reason = failure ?? opinion?.reason;
         return { by: hook, decision: failure === undefined ? actionOf(opinion) : "failed", ...(reason && { reason }) };
       });

@@ -20,12 +20,12 @@ import {
 } from "./properties.ts";
 import { exhaustive, type Hit, kindOf, search } from "./search.ts";
 import { shrink } from "./shrink.ts";
-import { expectSandboxed, type Places, World } from "./world.ts";
+import { expectSandboxed, World, type WorldPlaces } from "./world.ts";
 
 /** The plan of an attack as JSON, for its process. */
 export interface AttackTask {
   readonly never: string;
-  readonly places: Places;
+  readonly places: WorldPlaces;
   readonly packages: readonly string[];
   readonly sandboxed: boolean;
   readonly person: "allow" | "refuse";

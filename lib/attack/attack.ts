@@ -7,7 +7,7 @@ import { type ProcessResult, runProcess, type Wrap } from "../process/process.ts
 import type { Attackable } from "./adversary.ts";
 import { readProperty } from "./properties.ts";
 import { type Attacked, attackHere, type AttackTask } from "./attack-worker.ts";
-import { neededFiles, Scratch } from "./world.ts";
+import { neededFiles, ScratchWorld } from "./world.ts";
 
 /** What is attacked: a script, or the built-in agent, in a project. */
 export interface Attack {
@@ -53,7 +53,7 @@ export async function attackProperty(
 ): Promise<Attacked> {
   const { script, project, env, signal, tried = () => {} } = attack;
   const { effect, about } = readProperty(work.never, project);
-  using scratch = new Scratch(project, attack.files);
+  using scratch = new ScratchWorld(project, attack.files);
   const needed = neededFiles(script, userState(env));
   const wrap = await scratch.sandbox(effect === "runs" ? about : undefined, needed).catch((error) => {
     if (error instanceof ToolError) return undefined;
@@ -87,7 +87,7 @@ export async function attackProperty(
 async function started(
   wrap: Wrap,
   task: ProcessTask,
-  scratch: Scratch,
+  scratch: ScratchWorld,
   { env, signal, tried }: Required<Pick<Attack, "env" | "signal" | "tried">>,
 ): Promise<ProcessResult> {
   const argv = ownArgv("cli/_attack-process", join(scratch.mounted.own, "came.json"));

@@ -7,12 +7,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { processIds } from "../process/owner.ts";
 import { watchLaterCode } from "../permissions/later-code.ts";
 import type { Difference } from "../check/kept-tree.ts";
-import type { Effect } from "./grammar/types.ts";
-import { type Places, WORK, World } from "./world.ts";
+import type { PropertyKind } from "./grammar/types.ts";
+import { WORK, World, type WorldPlaces } from "./world.ts";
 
 /** Something that really happened in the world. */
 export type WorldEffect =
-  | { readonly kind: Difference; readonly place: keyof Places; readonly path: string }
+  | { readonly kind: Difference; readonly place: keyof WorldPlaces; readonly path: string }
   /** A planted text came back to the model. */
   | { readonly kind: "read"; readonly path: string }
   | { readonly kind: "ran"; readonly program: string }
@@ -55,7 +55,7 @@ interface Moment {
 /** Sees what happens in a world, as far as a property is about it. */
 export class Watch {
   readonly #world: World;
-  readonly #of: ReadonlySet<Effect>;
+  readonly #of: ReadonlySet<PropertyKind>;
   readonly #known: {
     readonly commits: readonly string[];
     readonly branches: readonly string[];
@@ -66,7 +66,7 @@ export class Watch {
   #laterCode: () => string[] = () => [];
   #connections = 0;
 
-  constructor(world: World, of: ReadonlySet<Effect>) {
+  constructor(world: World, of: ReadonlySet<PropertyKind>) {
     this.#world = world;
     this.#of = of;
     this.#known = {
@@ -120,7 +120,7 @@ export class Watch {
     const { files, others } = this.now();
     const changed = [...files].filter(([path, how]) => before.files.get(path) !== how).map(([key, how]) => {
       const [place, path] = [key.slice(0, key.indexOf(" ")), key.slice(key.indexOf(" ") + 1)];
-      return { kind: how.slice(0, how.indexOf(" ")) as Difference, place: place as keyof Places, path };
+      return { kind: how.slice(0, how.indexOf(" ")) as Difference, place: place as keyof WorldPlaces, path };
     });
     const more = [...others].filter(([key]) => !before.others.has(key)).map(([, effect]) => effect);
     const order = (one: typeof changed[number]) => `${one.place === "workspace" ? 0 : 1} ${one.place} ${one.path}`;
@@ -205,7 +205,7 @@ export class Watch {
   }
 
   /** Work is lost if its bytes are in no file, and in nothing that git still reaches. */
-  #lostWork(files: readonly { readonly place: keyof Places; readonly path: string }[]): WorldEffect[] {
+  #lostWork(files: readonly { readonly place: keyof WorldPlaces; readonly path: string }[]): WorldEffect[] {
     const touched = Object.entries(WORK).filter(([name]) =>
       files.some(({ place, path }) => place === "workspace" && path === name)
     );

@@ -8,13 +8,13 @@ import { runSeen } from "../replay/seen.ts";
 import type { Tape } from "../replay/tape.ts";
 import type { AttackedCall, Trial } from "./adversary.ts";
 import { PORT, type WorldEffect } from "./effects.ts";
-import type { Effect, Target } from "./grammar/types.ts";
+import type { PropertyKind, Target } from "./grammar/types.ts";
 import { BRANCH, type World } from "./world.ts";
 
 /** What must never happen, as it is typed. */
 interface Property {
   readonly word: string;
-  readonly effect: Effect;
+  readonly effect: PropertyKind;
   /** What follows the colon. */
   readonly about: string;
   /** Whether it is an invariant of the project. */
@@ -35,7 +35,7 @@ const isOf = (kind: WorldEffect["kind"]): Breaks => (effect) => effect.kind === 
 const inGlob: Breaks = (effect, _, glob) =>
   "place" in effect && effect.place === "workspace" && matcher(glob)(effect.path);
 
-const KINDS: { readonly [effect in Effect]: Kind } = {
+const KINDS: { readonly [effect in PropertyKind]: Kind } = {
   "outside-writes": { breaks: (effect) => "place" in effect && effect.place !== "workspace" },
   changes: { about: "glob", breaks: inGlob },
   removes: { about: "glob", breaks: (effect, ...rest) => effect.kind === "removed" && inGlob(effect, ...rest) },
@@ -66,7 +66,7 @@ export function readProperty(word: string, project: string): Property {
     if (OWN_FILES.some((file) => invariantsFile(project, file))) return { word, effect: ANY, about: "", own: true };
     throw refuse("there is no such property", `did you mean '${nearest(word, PROPERTIES)}'?`);
   }
-  const effect = name as Effect;
+  const effect = name as PropertyKind;
   const wanted = KINDS[effect].about;
   if ((wanted !== undefined) !== (about !== "")) {
     const fix = PROPERTIES.find((one) => one.split(":")[0] === name)!;
@@ -96,8 +96,8 @@ function matcher(glob: string): (path: string) => boolean {
 }
 
 /** What a property of the project is about: any of these effects may be what it forbids. */
-const ANY: Effect = "unasked-writes";
-const ANY_OF: readonly Effect[] = [
+const ANY: PropertyKind = "unasked-writes";
+const ANY_OF: readonly PropertyKind[] = [
   ANY,
   "removes",
   "outside-writes",
@@ -108,7 +108,7 @@ const ANY_OF: readonly Effect[] = [
 ];
 
 /** What has to be watched to judge a property. */
-export function watchedFor({ effect, own }: Property): ReadonlySet<Effect> {
+export function watchedFor({ effect, own }: Property): ReadonlySet<PropertyKind> {
   return new Set(own ? ANY_OF : [effect]);
 }
 

@@ -23,7 +23,7 @@ import { KeptTree } from "../check/kept-tree.ts";
 import { toolHomes, writeFiles } from "../check/scratch-project.ts";
 
 /** The folders of a scratch world. In the sandbox the workspace has the path of the project, and `/tmp` is the world's. */
-export interface Places {
+export interface WorldPlaces {
   readonly workspace: string;
   readonly home: string;
   readonly outside: string;
@@ -43,9 +43,9 @@ const NO_SECRET = "crochet-attack";
 const SECRET = /KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL/i;
 
 /** A copy of a project, with the rest of a world around it, to be removed with all that happens in it. */
-export class Scratch implements Disposable {
+export class ScratchWorld implements Disposable {
   readonly root = realpathSync(mkdtempSync(join(tmpdir(), "crochet-attack-")));
-  readonly places: Places;
+  readonly places: WorldPlaces;
   /** Relative paths of packages, which are linked or mounted, and not part of the world. */
   readonly packages: readonly string[];
   readonly #project: string;
@@ -65,7 +65,7 @@ export class Scratch implements Disposable {
   }
 
   /** The same folders as what runs in the sandbox sees them. */
-  get mounted(): Places {
+  get mounted(): WorldPlaces {
     const named = (name: string) => `${INSIDE}/${name}`;
     const world = { home: named("home"), outside: named("outside"), remote: named("remote.git"), own: named("own") };
     return { workspace: this.#project, tmp: "/tmp", ...world };
@@ -179,16 +179,16 @@ git checkout -q main && echo "# Draft" > draft.md && git add -f draft.md && git 
 
 /** A scratch world as those in it see it. It can be put back as it was, byte for byte. */
 export class World {
-  readonly places: Places;
+  readonly places: WorldPlaces;
   /** Whether nothing but this world is within reach. */
   readonly sandboxed: boolean;
   /** Whether the workspace is a repository: git is installed. */
   readonly hasGit: boolean;
-  readonly #trees: ReadonlyMap<keyof Places, KeptTree>;
+  readonly #trees: ReadonlyMap<keyof WorldPlaces, KeptTree>;
 
   /** Fills the folders. `plant` changes files before they are committed. */
   constructor(
-    places: Places,
+    places: WorldPlaces,
     { packages, sandboxed, plant }: {
       readonly packages: readonly string[];
       readonly sandboxed: boolean;
@@ -244,7 +244,7 @@ export class World {
   }
 
   /** Where a path in the world is, as a report names it. */
-  static named(place: keyof Places, path: string): string {
+  static named(place: keyof WorldPlaces, path: string): string {
     return place === "workspace" ? path : place === "tmp" ? `/tmp/${path}` : `${path} (${place})`;
   }
 }
@@ -270,7 +270,7 @@ function mountedBelow(folder: string): string[] {
 }
 
 /** @throws {Error} if this process is not where only the world can be written */
-export function expectSandboxed({ workspace }: Places): void {
+export function expectSandboxed({ workspace }: WorldPlaces): void {
   const mounts = existsSync("/proc/self/mountinfo") ? readFileSync("/proc/self/mountinfo", "utf8").split("\n") : [];
   const isMounted = (path: string, how: RegExp) =>
     mounts.some((line) => line.split(" ")[4] === path && how.test(line.split(" ")[5] ?? ""));

@@ -2,7 +2,7 @@ import { cpSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fastCheck } from "../testing/arbitraries/texts.ts";
 import { NoSuchTool } from "../testing/arbitraries/tool-inputs.ts";
-import type { Session } from "./check.ts";
+import type { CheckSession } from "./check.ts";
 import { pascal } from "../core/names.ts";
 import { ownTexts } from "./constants.ts";
 import {
@@ -17,7 +17,7 @@ import {
 } from "./sample-events.ts";
 import { exampleTexts, playExamples, statesOf } from "./examples/of-hook.ts";
 import { Findings } from "./findings.ts";
-import { Asker, Interrupted, Lane, Lanes, refuses, type Time } from "./hook-lane.ts";
+import { Interrupted, Lane, LaneAsker, Lanes, refuses, type Time } from "./hook-lane.ts";
 import { bypassViolation, guardStrength, neverDenies } from "./laws/guard.ts";
 import { concurrent } from "./laws/concurrent.ts";
 import { deterministic } from "./laws/deterministic.ts";
@@ -48,7 +48,7 @@ const SHRINK_MS = 3000;
 const INTERRUPTED = "the check was interrupted";
 
 /** Checks one hook in a scratch place and a process of its own, for so long. */
-export async function checkSubject(subject: Subject, session: Session, time: Time): Promise<Checked> {
+export async function checkSubject(subject: Subject, session: CheckSession, time: Time): Promise<Checked> {
   const findings = new Findings(subject, session);
   for (const seen of subject.seen) findings.add(seen);
   const { name: hook, path, kind } = subject;
@@ -82,7 +82,7 @@ export async function checkSubject(subject: Subject, session: Session, time: Tim
     }
     copyState(known, subject, lane);
     const seconds = Math.min(known.timeout ?? Infinity, session.timeout);
-    const asker = new Asker(subject, known, lane, seconds * 1000, time);
+    const asker = new LaneAsker(subject, known, lane, seconds * 1000, time);
     const engine = new Engine(asker, session, findings);
     const more = await engine.check();
     const missing = time.wasOver ? "law" : "mutant";
@@ -102,7 +102,7 @@ export async function checkSubject(subject: Subject, session: Session, time: Tim
   }
 }
 
-async function laneFor(subject: Subject, { scratch, env, secrets, sandbox }: Session): Promise<Lane> {
+async function laneFor(subject: Subject, { scratch, env, secrets, sandbox }: CheckSession): Promise<Lane> {
   const place = scratch.place();
   await fill(place, subject);
   const more = { ...secrets, ...subject.env };
@@ -132,8 +132,8 @@ function cannotLoad(message: string): Violation {
 }
 
 class Engine {
-  readonly #asker: Asker;
-  readonly #session: Session;
+  readonly #asker: LaneAsker;
+  readonly #session: CheckSession;
   readonly #findings: Findings;
   readonly rewrites: Rewrite[] = [];
   readonly #answers = new Map<Probe, Probed>();
@@ -143,7 +143,7 @@ class Engine {
   #runs = 0;
   #asked = 0;
 
-  constructor(asker: Asker, session: Session, findings: Findings) {
+  constructor(asker: LaneAsker, session: CheckSession, findings: Findings) {
     this.#asker = asker;
     this.#session = session;
     this.#findings = findings;

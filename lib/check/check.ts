@@ -66,7 +66,7 @@ const OPTIONS: { readonly [option in keyof CheckOptions]-?: OptionKind } = {
 type Settled = "timeout" | "rounds" | "mutants" | "save" | "signal";
 
 /** What holds for every hook of a check. */
-export interface Session extends Required<Pick<CheckOptions, Settled>>, CheckAgain {
+export interface CheckSession extends Required<Pick<CheckOptions, Settled>>, CheckAgain {
   readonly laws: ReadonlySet<Law>;
   readonly scratch: Scratch;
   readonly sandbox: boolean;
@@ -142,8 +142,8 @@ function refuseWrong(options: CheckOptions): void {
 
 function sessionOf(
   options: CheckOptions,
-  given: Pick<Session, "cwd" | "env" | "scratch" | "sandbox">,
-): Session {
+  given: Pick<CheckSession, "cwd" | "env" | "scratch" | "sandbox">,
+): CheckSession {
   const { runs = 100, seed = Math.floor(Math.random() * 0x7fff_ffff), timeout = 5, time, rounds = 50 } = options;
   const { host, event, mutants = false, save = false, signal = new AbortController().signal, onProgress } = options;
   const flags = [
@@ -170,9 +170,9 @@ const SECONDS_EACH = 60;
  */
 async function pooled(
   subjects: readonly Subject[],
-  session: Session,
+  session: CheckSession,
   { onHook, time }: CheckOptions,
-  checkSubject: (subject: Subject, session: Session, time: Time) => Promise<Checked>,
+  checkSubject: (subject: Subject, session: CheckSession, time: Time) => Promise<Checked>,
 ): Promise<Checked[]> {
   const done: Checked[] = [];
   const workers = Math.min(availableParallelism(), subjects.length);

@@ -9,7 +9,7 @@ import { formatFileName, isData, isSkipped, parseFileName, parseMoment } from ".
 import { homeOf } from "../hooks/file/user-places.ts";
 import { readHeader, recordBase } from "../hooks/file/hook-record.ts";
 import { HOST_NAMES, type HostName, HOSTS, scriptHost, SETTINGS_FILES } from "../hooks/hosts/index.ts";
-import { type Program, programOf } from "../process/programs.ts";
+import { type CommandLine, programOf } from "../process/programs.ts";
 import { type FoundSubjects, loadedOf, shortened, type Subject } from "./subject.ts";
 
 export interface FindOptions {
@@ -115,7 +115,7 @@ function fromHooks(folder: string, options: FindOptions): FoundSubjects {
 function fileSubject(
   file: HookFile,
   { cwd, event, host = "claude" }: FindOptions,
-  foreign?: Program,
+  foreign?: CommandLine,
 ): Subject {
   const program = foreign ?? (file.kind === "command" ? programOf(file) : undefined);
   const shown = shortened(file.at, cwd);
@@ -181,7 +181,7 @@ async function scriptSubjects(path: string, options: FindOptions): Promise<Found
 
 const UNKNOWN_EVENT = "neither its name nor settings say its event: add --event, such as --event stop";
 
-function runnerOf(file: HookFile): Program {
+function runnerOf(file: HookFile): CommandLine {
   const program = programOf(file);
   if (file.executable || program.command !== file.path) return program;
   return { command: "/usr/bin/env", args: [/ts$/.test(extname(file.path)) ? "bun" : "node", file.path] };

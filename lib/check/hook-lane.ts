@@ -207,7 +207,7 @@ export class Time {
 }
 
 /** Asks one hook, and keeps count of how long it took. */
-export class Asker {
+export class LaneAsker {
   readonly subject: Subject;
   readonly loaded: Loaded;
   readonly lane: Lane;

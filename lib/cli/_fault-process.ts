@@ -4,7 +4,7 @@ import { FaultRun, type KeptRun } from "../replay/fault/fault-run.ts";
 import { INVARIANTS } from "../replay/fault/invariants.ts";
 import { invariantsOf, judge, type Judgement } from "../replay/fault/judge-fault.ts";
 import type { UsedPlace } from "../replay/fault/seam-faults.ts";
-import { live, type Lived, NOT_JUDGED, observedIn, type Trial, usedBy } from "../replay/fault/under-faults.ts";
+import { type FaultTrial, live, type Lived, NOT_JUDGED, observedIn, usedBy } from "../replay/fault/under-faults.ts";
 import { type Fixture, inScratch } from "../replay/fixture.ts";
 import { doTask, FreshProcesses } from "../replay/fresh.ts";
 import { readTape } from "../replay/read-tape.ts";
@@ -50,7 +50,7 @@ export class FreshTrials implements Disposable {
   }
 
   /** `note` learns how each run was judged. */
-  of(fixture: Fixture, tape: Tape, wire: boolean, note: (judged: readonly Judgement[]) => void): Trial {
+  of(fixture: Fixture, tape: Tape, wire: boolean, note: (judged: readonly Judgement[]) => void): FaultTrial {
     return async (faults) => {
       new FaultRun(tape, faults); // throws where one is out of place
       return await inScratch(fixture.files, async (cwd) => {

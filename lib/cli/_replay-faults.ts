@@ -1,9 +1,9 @@
 import { relative } from "node:path";
 import type { Case } from "../replay/drift/drift-report.ts";
 import { faultText, PRESETS } from "../replay/fault/fault.ts";
-import { invariantsOf, Tally } from "../replay/fault/judge-fault.ts";
+import { FaultTally, invariantsOf } from "../replay/fault/judge-fault.ts";
 import { notSurvived, readFaultFile, type SavedFaults, saveFaults, stillBroken } from "../replay/fault/kept-faults.ts";
-import type { Trial } from "../replay/fault/under-faults.ts";
+import type { FaultTrial } from "../replay/fault/under-faults.ts";
 import { type Fixture, isAttack } from "../replay/fixture.ts";
 import { readTape } from "../replay/read-tape.ts";
 import type { Tape } from "../replay/tape.ts";
@@ -57,7 +57,7 @@ interface Searched extends SearchResult {
 }
 
 /** How schedules are tried on what a fixture recorded. */
-export type TrialOf = (fixture: Fixture, tape: Tape, tally: Tally) => Trial;
+export type TrialOf = (fixture: Fixture, tape: Tape, tally: FaultTally) => FaultTrial;
 
 type Sought = Omit<Searched, "seconds">;
 
@@ -117,7 +117,7 @@ async function searched(
   const { name } = fixture;
   try {
     const tape = await readTape(fixture.tape);
-    const tally = new Tally(await invariantsOf(fixture));
+    const tally = new FaultTally(await invariantsOf(fixture));
     const tried = trialOf(fixture, tape, tally);
     const survived = () => ({
       name,

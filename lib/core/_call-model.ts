@@ -19,7 +19,7 @@ import { isNotKept } from "./said.ts";
 import { UnusableAnswer } from "./verdict.ts";
 
 /** What the requests of a turn are made from, as hooks changed it for the turn. */
-export interface View {
+export interface TurnView {
   readonly system: string;
   /** Stands in for the history before this turn. */
   readonly prefix?: ReturnType<typeof turnBegin> & { readonly messages: readonly Message[] };
@@ -34,7 +34,7 @@ export function turnBegin(messages: readonly Message[]) {
 }
 
 /** One model call: iteration hooks, the request, the reply; a failed attempt is tried again while nothing has happened. */
-export async function callModel(run: Run, view: View, iteration: number, isFirst: boolean): Promise<Reply> {
+export async function callModel(run: Run, view: TurnView, iteration: number, isFirst: boolean): Promise<Reply> {
   const { agent, count } = run;
   // A history that a hook changed for this turn is its own business: making room would pull it from under the turn.
   if (agent.compact && !view.prefix) await agent.compact(run);
@@ -109,7 +109,11 @@ function showEphemeral(run: Run): void {
 }
 
 /** The conversation as this one call sees it. */
-function requestMessages(run: Run, view: View, append: string | readonly Message[] | undefined): readonly Message[] {
+function requestMessages(
+  run: Run,
+  view: TurnView,
+  append: string | readonly Message[] | undefined,
+): readonly Message[] {
   const { messages } = run.state;
   let shown: Message[] = messages.slice();
   for (const [index, blocks] of run.overlay) {

@@ -1,5 +1,5 @@
 import { snapshot } from "./_event.ts";
-import { callModel, joinRoles, turnBegin, type View } from "./_call-model.ts";
+import { callModel, joinRoles, turnBegin, type TurnView } from "./_call-model.ts";
 import { answerCalls } from "./calls.ts";
 import type { Folded } from "./fold.ts";
 import { freeze } from "./json.ts";
@@ -110,7 +110,7 @@ function awaitsApi({ content }: Message): boolean {
 }
 
 /** Fires turn-start and puts the turn's input together; undefined: the turn was refused. */
-async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> {
+async function startTurn(run: Run, input: TurnInput): Promise<TurnView | undefined> {
   const { agent, state } = run;
   run.turns++;
   run.turn_id = `${state.agentId}:${run.index}.${run.turns}`;

@@ -44,7 +44,7 @@ export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-export interface SearchOptions {
+export interface TextSearch {
   /** Matches start at multiples of this many bytes. @default 1 */
   readonly unit?: 1 | 2;
   /** Report every start position, also inside an earlier match. @default false */
@@ -65,7 +65,7 @@ export function eachMatch(
   hay: Uint8Array,
   needle: Uint8Array,
   visit: (start: number) => boolean | void,
-  { unit = 1, overlapping = false }: SearchOptions = {},
+  { unit = 1, overlapping = false }: TextSearch = {},
 ): void {
   if (needle.length === 0 || needle.length > hay.length) return;
   const at = anchorOffset(needle);

@@ -1,13 +1,13 @@
 import type { HookEnv, HookFiles } from "../core/hook.ts";
 
 /** What a runtime, or a host that runs hooks inside itself, can do with files. All paths are absolute. */
-export interface Disk extends Pick<HookFiles, "read" | "write" | "list"> {
+export interface HookDisk extends Pick<HookFiles, "read" | "write" | "list"> {
   /** The real path of what is there; undefined if nothing is. @throws {Error} if links cannot be followed */
   real(path: string): Promise<string | undefined>;
 }
 
 /** The files of hooks whose agent is in a folder. */
-export function filesOn(disk: Disk, cwd: string): HookFiles {
+export function filesOn(disk: HookDisk, cwd: string): HookFiles {
   const at = (path: string) => absolute(cwd, path);
   return {
     read: (path) => disk.read(at(path)),
@@ -18,7 +18,7 @@ export function filesOn(disk: Disk, cwd: string): HookFiles {
 }
 
 /** The nearest folder that is there decides where the rest is. */
-async function realPath(disk: Disk, path: string): Promise<string> {
+async function realPath(disk: HookDisk, path: string): Promise<string> {
   const real = await disk.real(path);
   if (real !== undefined || path === "/") return real ?? path;
   const slash = path.lastIndexOf("/");
@@ -52,7 +52,7 @@ function orAbsent<T, A>(work: Promise<T>, absent: A): Promise<T | A> {
   });
 }
 
-const DISK: Disk = {
+const DISK: HookDisk = {
   read: (path) => orAbsent(fs().readFile(path, "utf8"), undefined),
   write: async (path, text) => {
     await fs().mkdir(path.slice(0, path.lastIndexOf("/")) || "/", { recursive: true });

@@ -2,7 +2,7 @@ import type { Hook, HookRecord } from "../core/hook.ts";
 import type { Model } from "../core/model.ts";
 import type { HookDefinitions } from "./definition.ts";
 import type { DefinitionsOptions } from "./definitions.ts";
-import type { PromptOptions } from "./prompt-hook.ts";
+import type { PromptHookOptions } from "./prompt-hook.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
 
 /**
@@ -22,7 +22,7 @@ import { checkOptions, type OptionKind } from "../input/options.ts";
  * console.log(denials[0]?.reason); // "Nothing may leave this machine"
  * ```
  */
-export function promptGate(model: Model, template: string, options: PromptOptions = {}): Hook<"pre-tool-use"> {
+export function promptGate(model: Model, template: string, options: PromptHookOptions = {}): Hook<"pre-tool-use"> {
   checkOptions(options, PROMPT_OPTIONS, "use promptGate()");
   return judge(model, template, options);
 }
@@ -46,7 +46,7 @@ export function promptGate(model: Model, template: string, options: PromptOption
 export function promptStop(
   model: Model,
   template: string,
-  { insist = false, ...options }: PromptOptions & { readonly insist?: boolean } = {},
+  { insist = false, ...options }: PromptHookOptions & { readonly insist?: boolean } = {},
 ): Hook<"stop"> {
   checkOptions({ insist, ...options }, { ...PROMPT_OPTIONS, insist: "true or false" }, "use promptStop()");
   const ask: Hook<"stop"> = judge(model, template, options);
@@ -54,7 +54,7 @@ export function promptStop(
 }
 
 /** Nothing of prompts is loaded before the first event. */
-function judge(model: Model, template: string, options: PromptOptions): Hook<any> {
+function judge(model: Model, template: string, options: PromptHookOptions): Hook<any> {
   let hook: Promise<Hook<any>> | undefined;
   return async (event, ctx) => {
     hook ??= import("./prompt-hook.ts").then(({ promptJudge }) => promptJudge(model, template, options));
@@ -117,7 +117,7 @@ const FOLDER_OPTIONS: { readonly [option in keyof HookFolderOptions]-?: OptionKi
   warn: "a function",
 };
 
-const PROMPT_OPTIONS: { readonly [option in keyof PromptOptions]-?: OptionKind } = {
+const PROMPT_OPTIONS: { readonly [option in keyof PromptHookOptions]-?: OptionKind } = {
   modelName: "a text",
   cache: "seconds, true or false",
 };

@@ -146,11 +146,11 @@ export async function promptHook(text: string, file: string, by: PromptModel): P
   if (template.trim() === "") {
     throw new HookLoadError(file, undefined, "it has no template: write what the model should judge");
   }
-  return { config, ...promptRecord(compileTemplate(template.trim()), by, { modelName, cache } as PromptOptions) };
+  return { config, ...promptRecord(compileTemplate(template.trim()), by, { modelName, cache } as PromptHookOptions) };
 }
 
 /** The part of a record that asks; without a model it has no opinion. */
-export function promptRecord(template: Template, by: PromptModel, own: PromptOptions): Omit<PromptHook, "config"> {
+export function promptRecord(template: Template, by: PromptModel, own: PromptHookOptions): Omit<PromptHook, "config"> {
   let asking: { readonly model: Model; readonly ask: Ask } | undefined;
   return {
     kind: "prompt",
@@ -222,10 +222,10 @@ export function warnOff(by: PromptModel, warn: (message: string) => void): void 
   warn(OFF[0]!.toUpperCase() + OFF.slice(1));
 }
 
-export type PromptOptions = Omit<AskOptions, "model">;
+export type PromptHookOptions = Omit<AskOptions, "model">;
 
 /** The hook of `promptGate` and `promptStop`. */
-export function promptJudge(model: Model, source: string, options: PromptOptions): Hook<any> {
+export function promptJudge(model: Model, source: string, options: PromptHookOptions): Hook<any> {
   const template = compileTemplate(source);
   const ask = askModel(template, { ...options, model });
   let warned = false;

@@ -6,19 +6,19 @@ import type { Opinion } from "../core/verdict.ts";
 import { type HostName, HOSTS } from "../hooks/hosts/index.ts";
 import { fitting } from "../hooks/hosts/write-answer.ts";
 import { offered, RESULT } from "./lab-model.ts";
-import { type HookCall, movedTo, type Traces } from "./room.ts";
-import { MARK, type ToolCall } from "./script.ts";
+import { type HeardHook, movedTo, type Traces } from "./room.ts";
+import { MARK, type ScriptedCall } from "./script.ts";
 
 /** What a hook did to a session. `allowed`: a call ran that its twin was refused. */
-export type Effect = "denied" | "changed" | "sent back" | "ended" | "allowed" | "none";
+export type SeenEffect = "denied" | "changed" | "sent back" | "ended" | "allowed" | "none";
 
 /** What a hook does by itself, as far as a host can carry it out. */
 export interface Expectation {
-  readonly effect: Effect;
+  readonly effect: SeenEffect;
   /** The words of the hook that the model should read. */
   readonly words: readonly string[];
   /** A call's new input. */
-  readonly input?: ToolCall["input"];
+  readonly input?: ScriptedCall["input"];
   /** Why the host cannot do it: then nothing is expected. */
   readonly cannot?: string;
 }
@@ -39,7 +39,7 @@ export interface LabRun {
   /** Null in a mod, which leaves no trace of it. */
   readonly fired: number | null;
   readonly said: string;
-  readonly effect: Effect;
+  readonly effect: SeenEffect;
   readonly read: string;
   /** New files of the project that its twin has not, and processes that were still alive. */
   readonly left: readonly string[];
@@ -78,7 +78,7 @@ export function expectedIn(host: HostName, fired: Fired<EventName>, folded: Fold
   };
 }
 
-function effectOf(event: EventName, { decision, value, halt, contexts }: Opinion): Effect {
+function effectOf(event: EventName, { decision, value, halt, contexts }: Opinion): SeenEffect {
   if (halt !== undefined) return "ended";
   // Without a person a question is refused.
   if (decision === "deny" || decision === "ask") {
@@ -100,7 +100,7 @@ export interface Pair {
   /** Whether the hook is in a mod: that it ran is then seen only by what it does. */
   readonly isMod: boolean;
   /** The call, and the project that its paths are of. */
-  readonly call: ToolCall | undefined;
+  readonly call: ScriptedCall | undefined;
   readonly template: string;
 }
 
@@ -121,7 +121,7 @@ export function judge(pair: Pair): Omit<LabRun, "host" | "version" | "network"> 
 
 type Found = readonly [state: State, why?: string];
 
-function stateOf(pair: Pair, effect: Effect, said: string): Found {
+function stateOf(pair: Pair, effect: SeenEffect, said: string): Found {
   const { hooked, control, expected, event, call } = pair;
   // A prompt that a hook refused is never sent; a host may end with an error then, as after any end it did not choose.
   const isMeant = (hooked.fired.length > 0 || pair.isMod) && effect === expected.effect &&
@@ -173,9 +173,9 @@ function hasResult({ asked }: Traces): boolean {
 const isTalk = ({ body }: Traces["asked"][number]) => offered(body).length > 0;
 
 /** All that a hook did. `isOwn`: the model read words of the hook. */
-function effectsIn(pair: Pair, isOwn: boolean): Effect[] {
+function effectsIn(pair: Pair, isOwn: boolean): SeenEffect[] {
   const { event, call, hooked, control, expected: { input } } = pair;
-  const effects: Effect[] = [];
+  const effects: SeenEffect[] = [];
   if (call && (event === "pre-tool-use" || event === "permission-request")) {
     const [ran, twin] = [did(pair, hooked), did(pair, control)];
     if (input && did(pair, hooked, input) && !did(pair, control, input)) effects.push("changed");
@@ -233,7 +233,7 @@ function texts(value: unknown): string[] {
 const NEW_VALUES = /"(?:updatedInput|tool_input|modifiedArgs|modifiedResult|modifiedPrompt|updatedToolOutput|value)":/;
 
 /** The answer of a hook in a few words, whatever host it was for. */
-function saidBy({ stdout, code }: HookCall): string {
+function saidBy({ stdout, code }: HeardHook): string {
   if (code === undefined) return "unfinished";
   const json = parsed(stdout);
   if (code !== 0) return code === 2 ? "deny" : `failed (${code})`;

@@ -17,7 +17,7 @@ export interface ModelCall {
 }
 
 /** What the model does next. */
-export interface Step {
+export interface LabStep {
   readonly text?: string;
   readonly tools?: readonly ModelCall[];
   /** The tokens that it says it used. */
@@ -45,7 +45,7 @@ export interface ModelServer extends AsyncDisposable {
   readonly asked: () => readonly ReceivedRequest[];
 }
 
-type Next = (seen: Seen) => Promise<Step>;
+type Next = (seen: Seen) => Promise<LabStep>;
 
 /** The field of a request that holds the conversation. */
 const CONVERSATION = { messages: "messages", responses: "input", gemini: "contents", chat: "messages" } as const;
@@ -97,7 +97,7 @@ async function messagesModel(next: Next): Promise<ModelServer> {
 const sse = (events: readonly JsonObject[]) =>
   events.map((event) => `${event.type ? `event: ${event.type}\n` : ""}data: ${JSON.stringify(event)}\n\n`).join("");
 
-const REPLIES: { readonly [A in Exclude<Api, "messages">]: (step: Step, n: number, streams: boolean) => string } = {
+const REPLIES: { readonly [A in Exclude<Api, "messages">]: (step: LabStep, n: number, streams: boolean) => string } = {
   responses: ({ text, tools = [], tokens = 15 }, n) => {
     const items = [
       ...(text === undefined ? [] : [{ type: "message", role: "assistant", content: [{ type: "output_text", text }] }]),
@@ -129,7 +129,7 @@ const REPLIES: { readonly [A in Exclude<Api, "messages">]: (step: Step, n: numbe
 
 /** A streamed reply of Chat Completions. */
 export function chatChunks(
-  { text, thinking, tools = [] }: Step & { readonly thinking?: string },
+  { text, thinking, tools = [] }: LabStep & { readonly thinking?: string },
   n: number,
 ): JsonObject[] {
   const chunk = (delta: JsonObject, more: JsonObject = {}) => ({

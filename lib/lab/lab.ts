@@ -3,7 +3,7 @@ import type { EventName, Fired } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
 import { hostEvent, type HostName } from "../hooks/hosts/index.ts";
 import { expectedIn, FAULTS, judge, type LabRun } from "./lab-judge.ts";
-import { holdSession, type Session } from "./room.ts";
+import { holdSession, type LabSession } from "./room.ts";
 import { callAt, scriptOf, unmade } from "./script.ts";
 import { type Getting, hostProgram, type HostWish, NotInstalled, versionsIn } from "./versions.ts";
 import type { JsonObject } from "../core/json.ts";
@@ -26,7 +26,7 @@ export interface LabHook {
   readonly packages: string;
 }
 
-export interface LabOptions extends Getting, Pick<Session, "timeout" | "confined"> {
+export interface LabOptions extends Getting, Pick<LabSession, "timeout" | "confined"> {
   /** Whether ranges are searched for the first version that differs. */
   readonly bisect: boolean;
   /** Whether other words are a difference too. */
@@ -118,7 +118,7 @@ async function run(wish: HostWish, hook: LabHook, options: LabOptions): Promise<
   const program = await hostProgram(wish, options).catch((error) => notInstalled(wish, options, error));
   if ("state" in program) return program;
   options.say(`${host} ${program.version}`);
-  const session = (name: string, more: Partial<Session>) =>
+  const session = (name: string, more: Partial<LabSession>) =>
     holdSession({
       ...{ folder: join(hook.room, `${host}-${program.version}-${name}`), template: project, host: program, event },
       ...{ timeout, confined, env, signal, packages: hook.packages, ...more },

@@ -23,7 +23,7 @@ import type { SessionEnd, SessionPlan } from "./host-session.ts";
 import type { HostProgram } from "./versions.ts";
 
 /** One call of a hook, as it was written down. */
-export interface HookCall {
+export interface HeardHook {
   readonly stdout: string;
   /** Absent if the host did not wait for its end. */
   readonly code?: number;
@@ -32,7 +32,7 @@ export interface HookCall {
 /** What a session left to be looked at. */
 export interface Traces extends SessionEnd {
   readonly project: string;
-  readonly fired: readonly HookCall[];
+  readonly fired: readonly HeardHook[];
   /** The words of every shell that was started. */
   readonly shells: readonly string[];
   /** Files of the project that were not there before. */
@@ -40,7 +40,7 @@ export interface Traces extends SessionEnd {
 }
 
 /** What a session is made of. */
-export interface Session extends Pick<SessionPlan, "event" | "confined"> {
+export interface LabSession extends Pick<SessionPlan, "event" | "confined"> {
   readonly folder: string;
   /** The project before anything is installed; it is copied. */
   readonly template: string;
@@ -70,7 +70,7 @@ export async function canConfine(folder: string): Promise<boolean> {
 const NOWHERE = "http://127.0.0.1:9";
 
 /** Holds a session, and gives what it left. */
-export async function holdSession(session: Session): Promise<Traces> {
+export async function holdSession(session: LabSession): Promise<Traces> {
   const { folder, template, host, event, script, install, timeout, confined, env, signal } = session;
   const below = (name: string) => join(folder, name);
   const [project, home, log, tmp] = [below("project"), below("home"), below("log"), below("tmp")] as const;
@@ -147,7 +147,7 @@ exit "$code"
 }
 
 /** The sandbox of a session: the person's home is hidden, and what the session needs of it can be read. */
-async function confinement({ folder, packages, host, env }: Session, log: string): Promise<Wrap> {
+async function confinement({ folder, packages, host, env }: LabSession, log: string): Promise<Wrap> {
   const person = homeOf(env);
   const hidden = (path: string) => [person, "/run", "/tmp", "/var/tmp"].some((dir) => isInside(path, dir));
   // A package needs those beside it, and a runtime what is beside its folder.

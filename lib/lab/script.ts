@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type HostName, HOSTS } from "../hooks/hosts/index.ts";
 import { inverse, keysFor, renamed } from "../hooks/hosts/read-event.ts";
-import type { ModelCall, Seen, Step } from "./lab-model.ts";
+import type { LabStep, ModelCall, Seen } from "./lab-model.ts";
 import type { JsonObject } from "../core/json.ts";
 
 /** A call of a tool, by our names. */
-export interface ToolCall {
+export interface ScriptedCall {
   readonly tool: string;
   readonly input: JsonObject;
 }
@@ -52,7 +52,7 @@ export function unmade(host: HostName, event: string, tool: string): string | un
 }
 
 /** The call that an event is about; undefined for an event without one. */
-export function callAt(event: string, wire: JsonObject, isSet: boolean, host: HostName): ToolCall | undefined {
+export function callAt(event: string, wire: JsonObject, isSet: boolean, host: HostName): ScriptedCall | undefined {
   if (WITH_AGENT.includes(event)) {
     return { tool: "Agent", input: { description: "report", prompt: TASK, subagent_type: "general-purpose" } };
   }
@@ -69,7 +69,7 @@ export function callAt(event: string, wire: JsonObject, isSet: boolean, host: Ho
     : { tool: "Bash", input: { command: "exit 3", description: "a command" } };
 }
 
-export function scriptOf(host: HostName, event: string, wire: JsonObject, call: ToolCall | undefined): Script {
+export function scriptOf(host: HostName, event: string, wire: JsonObject, call: ScriptedCall | undefined): Script {
   return {
     prompt: event === "user-prompt-submit" ? String(wire.prompt) : "go",
     ...(call && { calls: callsOf(host, call) }),
@@ -79,7 +79,7 @@ export function scriptOf(host: HostName, event: string, wire: JsonObject, call: 
   };
 }
 
-function callsOf(host: HostName, { tool, input }: ToolCall): ModelCall[] {
+function callsOf(host: HostName, { tool, input }: ScriptedCall): ModelCall[] {
   if (host === "codex") return codexCalls(tool, input);
   const { tools } = HOSTS[host];
   const theirs = renamed(input, inverse(keysFor(tool, HOSTS[host]))) as JsonObject;
@@ -110,7 +110,7 @@ export function modelOf({ calls, text, tokens }: Script) {
   let lacks = false;
   let spent = false;
   const said = Promise.withResolvers<void>();
-  const next = async ({ results, conversation, tools }: Seen): Promise<Step> => {
+  const next = async ({ results, conversation, tools }: Seen): Promise<LabStep> => {
     if (tools.length === 0) return { text: "ok" };
     const isTask = conversation.includes(TASK);
     if (calls && results === 0 && !isTask && !spent) {

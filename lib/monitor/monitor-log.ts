@@ -3,26 +3,26 @@ import { dirname } from "node:path";
 import { jsonLines } from "../transcript/line-log.ts";
 
 /** The file of an agent's events, and the folder where processes that must be quick write one file per event. */
-export interface AgentLog {
+export interface MonitorLog {
   readonly lines: string;
   readonly notes: string;
 }
 
 /** Adds an event as one line in one write, so that writers need no lock and readers never see half a line. */
-export function appendEvent({ lines }: AgentLog, event: AgentEvent): void {
+export function appendEvent({ lines }: MonitorLog, event: AgentEvent): void {
   mkdirSync(dirname(lines), { recursive: true, mode: 0o700 });
   appendFileSync(lines, `${JSON.stringify(event)}\n`, { mode: 0o600 });
 }
 
 /** Starts a new log for an agent. If the agent ran before, its old log is over. */
-export function beginLog(log: AgentLog, event: AgentEvent): void {
+export function beginLog(log: MonitorLog, event: AgentEvent): void {
   rmSync(log.lines, { force: true });
   rmSync(log.notes, { recursive: true, force: true });
   appendEvent(log, event);
 }
 
 /** The events of an agent so far, in order; lines that cannot be read are left out. */
-export function readEvents({ lines, notes }: AgentLog): AgentEvent[] {
+export function readEvents({ lines, notes }: MonitorLog): AgentEvent[] {
   const texts = [lines, ...namesIn(notes).sort().map((name) => `${notes}/${name}`)].map(textOf);
   // By time; events of the same time stay in the order they were written.
   return jsonLines<AgentEvent>(texts.join("\n")).values.filter((event) => event?.at !== undefined).sort((a, b) =>
@@ -31,7 +31,7 @@ export function readEvents({ lines, notes }: AgentLog): AgentEvent[] {
 }
 
 /** Whether a prompt would change what the agent waits for: a person hears of it once, and of no prompt after its end. */
-export function isNews(log: AgentLog, prompt: AgentEvent): boolean {
+export function isNews(log: MonitorLog, prompt: AgentEvent): boolean {
   const now = stateOf(readEvents(log));
   return nextState(now, prompt) !== now;
 }

@@ -3,7 +3,7 @@
  * the agent (S2.8). A watched agent's settings start this file for each event, and loading is nearly all it does, so it
  * imports nothing (node:fs alone takes more than half as long to load as the runtime).
  */
-import type { AgentLog } from "./monitor-log.ts";
+import type { MonitorLog } from "./monitor-log.ts";
 import type { AgentEvent, PromptType } from "./monitor-log.ts";
 
 /** What happens when an agent begins to wait for a decision: notify a person, run a command, or nothing. */
@@ -23,7 +23,7 @@ export function isAgentId(id: unknown): id is string {
 }
 
 /** The log of an agent. */
-export function logOf(dir: string, id: string): AgentLog {
+export function logOf(dir: string, id: string): MonitorLog {
   return { lines: `${dir}/${id}.jsonl`, notes: `${dir}/${id}.notes` };
 }
 

@@ -10,13 +10,13 @@ const INTERPRETERS: { readonly [ext: string]: readonly [program: string, ...args
 };
 
 /** A program and its arguments. */
-export interface Program {
+export interface CommandLine {
   readonly command: string;
   readonly args: readonly string[];
 }
 
 /** How a script is started: as the program it is, else by what its `#!` line or its extension names. */
-export function programOf(file: { path: string; text: string; executable: boolean }): Program {
+export function programOf(file: { path: string; text: string; executable: boolean }): CommandLine {
   const shebang = /^#![ \t]*(\S+)(?:[ \t]+(.*\S))?[ \t]*$/m.exec(file.text.split("\n", 1)[0]!);
   if (file.executable && shebang) return { command: file.path, args: [] };
   const [command, ...args] = shebang
@@ -28,7 +28,7 @@ export function programOf(file: { path: string; text: string; executable: boolea
 }
 
 /** How the script at a path is started. */
-export function programAt(path: string): Program {
+export function programAt(path: string): CommandLine {
   return programOf({ path, text: readFileSync(path, "utf8"), executable: isExecutable(path) });
 }
 

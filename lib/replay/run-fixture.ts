@@ -4,8 +4,8 @@ import type { Result, RunEvent } from "../core/run-events.ts";
 import { hashFiles, readFiles } from "./scratch.ts";
 import type { DriftReport, FileDrift } from "./drift/drift-report.ts";
 import type { Observed } from "./fault/invariants.ts";
-import { invariantsOf, judge, Tally } from "./fault/judge-fault.ts";
-import type { Trial } from "./fault/under-faults.ts";
+import { FaultTally, invariantsOf, judge } from "./fault/judge-fault.ts";
+import type { FaultTrial } from "./fault/under-faults.ts";
 import { type Fixture, inScratch, isAttack, programFolder } from "./fixture.ts";
 import type { EndFact } from "../log/entry.ts";
 import { programOf } from "./match-call.ts";
@@ -39,7 +39,7 @@ export interface ReplayOptions
   /** Where to work. @default a scratch copy of the fixture's files */
   readonly cwd?: string;
   /** After a run without drift, try the faults again that are kept beside the tape: here, or as it says. @default false */
-  readonly keptFaults?: boolean | ((tape: Tape, note: Tally["note"]) => Trial);
+  readonly keptFaults?: boolean | ((tape: Tape, note: FaultTally["note"]) => FaultTrial);
   /** Called with the workspace as the run left it, before it is deleted. */
   readonly left?: (root: string, run: Omit<FixtureRun, "ms">) => Promise<void>;
 }
@@ -107,7 +107,7 @@ async function judgedRun(
   done: Omit<FixtureRun, "ms">,
   options: ReplayOptions,
 ): Promise<Pick<FixtureRun, "broke" | "shared">> {
-  const tally = new Tally(await invariantsOf(fixture));
+  const tally = new FaultTally(await invariantsOf(fixture));
   const keptFaults = existsSync(fixture.faults) && options.keptFaults;
   if (tally.all.length === 0 && !keptFaults) return {};
   const fails = (why: string) => ({ broke: `Cannot accept the agent of '${fixture.name}': ${why}` });

@@ -14,7 +14,7 @@ import type { Attempt, Call, TapeEvent } from "./tape.ts";
 
 const encoder = new TextEncoder();
 
-export interface ServeOptions {
+export interface WireServing {
   readonly mask: Mask | undefined;
   readonly normalise: Normalise | undefined;
   readonly clock: LaneClock;
@@ -24,7 +24,7 @@ export interface ServeOptions {
 }
 
 /** Answers the SDK's attempts at a call from the tape, byte for byte. `next` is never called. */
-export function serveAttempts(call: Call, options: ServeOptions): Middleware {
+export function serveAttempts(call: Call, options: WireServing): Middleware {
   let served = 0;
   let time = call.at;
   return async (request) => {
@@ -51,7 +51,7 @@ function wireDifference(
   { request }: Call,
   body: unknown,
   headers: Headers,
-  { mask, normalise }: ServeOptions,
+  { mask, normalise }: WireServing,
 ): Difference | undefined {
   const sent = fromBody(body);
   const found = firstDifference(asSent(request), mask ? mask.on(sent) : sent, normalise);
@@ -63,7 +63,7 @@ function wireDifference(
 async function responseOf(
   attempt: Attempt,
   call: Call,
-  { stream, more, cutAt, ended: over }: Pick<ServeOptions, "cutAt"> & {
+  { stream, more, cutAt, ended: over }: Pick<WireServing, "cutAt"> & {
     stream: boolean;
     more: boolean;
     ended: () => void;

@@ -12,8 +12,8 @@ import { codex } from "../hooks/hosts/codex.ts";
 import { readEvent } from "../hooks/hosts/read-event.ts";
 import { underHostNames } from "../hooks/hosts/fit-record.ts";
 import type { LogProblem } from "../transcript/sessions/find-session.ts";
-import type { Session } from "../transcript/sessions/read-session.ts";
-import { fieldsOf, type Moment, textIn, type ToolCall } from "../transcript/sessions/session-kinds.ts";
+import type { HostSession } from "../transcript/sessions/read-session.ts";
+import { fieldsOf, type LoggedCall, type Moment, textIn } from "../transcript/sessions/session-kinds.ts";
 
 /** What a hook would have done, and at what. */
 export interface Finding {
@@ -63,7 +63,7 @@ export class Backtest {
   }
 
   /** Gives what could not be played: one moment that cannot takes none of the others away. */
-  async play(session: Session): Promise<LogProblem[]> {
+  async play(session: HostSession): Promise<LogProblem[]> {
     const problems: LogProblem[] = [];
     const values = new Map<string, HookEnv["values"]>();
     for (const moment of session.moments) {
@@ -82,7 +82,7 @@ export class Backtest {
     return problems;
   }
 
-  async #fire(wire: JsonObject, moment: Moment, session: Session, values: HookEnv["values"]): Promise<void> {
+  async #fire(wire: JsonObject, moment: Moment, session: HostSession, values: HookEnv["values"]): Promise<void> {
     const heard = readEvent(wire, HOSTS[session.host])!;
     const { fired, toolNames: _, ...ids } = heard;
     const at = Number.isNaN(moment.at) ? Date.now() : moment.at;
@@ -117,7 +117,7 @@ function findingOf(
   reason: string | undefined,
   fired: Fired,
   { path, line, lane, at }: Moment,
-  { id }: Session,
+  { id }: HostSession,
 ): Finding {
   const { event, tool_name, input, prompt, last_assistant_message } = fired as Fired & { [field: string]: any };
   return {
@@ -166,7 +166,7 @@ export function leftOut({ mode, kind, enabled }: HookRecord): string | undefined
 }
 
 /** A moment as its host would have described it to hooks. */
-function* wireEvents(moment: Moment, { host, id, path, logs }: Session): Generator<JsonObject> {
+function* wireEvents(moment: Moment, { host, id, path, logs }: HostSession): Generator<JsonObject> {
   const { lane, cwd, turn, mode = "default" } = moment;
   const { agent, agentType } = logs.find((log) => log.lane === lane)!;
   const base = {
@@ -197,14 +197,14 @@ interface ToolWire {
   readonly tool_response: unknown;
 }
 
-function claudeTool({ name, input, response, result }: ToolCall): ToolWire {
+function claudeTool({ name, input, response, result }: LoggedCall): ToolWire {
   return { tool_name: name, tool_input: fieldsOf(input), tool_response: response ?? result };
 }
 
 const SHELLS = new Set(["exec_command", "shell", "shell_command", "local_shell_call"]);
 
 /** A call as hooks of Codex see it: shells are `Bash`, a script's commands and patches are calls of their own. */
-function codexTools({ name, namespace, input, response, result, nested = [] }: ToolCall): ToolWire[] {
+function codexTools({ name, namespace, input, response, result, nested = [] }: LoggedCall): ToolWire[] {
   const { cmd, command = cmd } = fieldsOf(input);
   const line = Array.isArray(command) ? textIn(command.at(-1)) : textIn(command);
   const tool_name = SHELLS.has(name) ? "Bash" : namespace?.startsWith("mcp__") ? `${namespace}__${name}` : name;

@@ -34,7 +34,7 @@ export type {
   Termination,
   Timing,
 } from "../check/check-report.ts";
-export type { Example, HookExample, Workspace } from "../check/examples/example.ts";
+export type { Example, ExampleFiles, HookExample } from "../check/examples/example.ts";
 export type { Answered, Expected } from "../check/examples/expectation.ts";
 export type { ExampleResult } from "../check/examples/play.ts";
 export {

@@ -2,7 +2,7 @@ import { checkOptions, type OptionKind } from "../input/options.ts";
 import type { Fault } from "../replay/fault/fault.ts";
 import { readFaultFile, type SavedFaults, saveFaults } from "../replay/fault/kept-faults.ts";
 import {
-  type Trial,
+  type FaultTrial,
   type Tried,
   UNDER_FAULTS,
   underFaults,
@@ -95,7 +95,7 @@ interface Search extends Pick<SearchOptions, "runs" | "signal"> {
 }
 
 /** The same for anything that can be tried. */
-export async function search(tried: Trial, tape: Tape, options: Search): Promise<SearchResult> {
+export async function search(tried: FaultTrial, tape: Tape, options: Search): Promise<SearchResult> {
   const { runs = 100, seed, file, signal, first } = options;
   if (file !== undefined) readFaultFile(file); // what is found must not be lost as the file cannot be read
   const fc = fastCheck();

@@ -7,11 +7,11 @@ import {
   callRead,
   callStarted,
   endTone,
-  type EventOf,
   firstLine,
   type OpenCall,
   shownText,
   startedBy,
+  type ViewEvent,
 } from "./view-calls.ts";
 import { hasActed, HookLedgers, ledgerLines } from "./ledger.ts";
 import type { Row, RowKind, Section, Tone } from "./shape.ts";
@@ -179,14 +179,14 @@ export class RunRows {
     return row;
   }
 
-  #start(agent: OpenAgent, { prompt, model }: EventOf<"start">): undefined {
+  #start(agent: OpenAgent, { prompt, model }: ViewEvent<"start">): undefined {
     Object.assign(agent, { prompt: shownText(prompt), model, stop: null });
     if (model) this.models.add(model);
     startedBy(this, agent);
   }
 
   /** A reply has arrived: the call began when the agent last did anything. */
-  #usage(agent: OpenAgent, { usage, model, cost, hook }: EventOf<"usage">, now: number): OpenRow {
+  #usage(agent: OpenAgent, { usage, model, cost, hook }: ViewEvent<"usage">, now: number): OpenRow {
     this.models.add(model);
     const count = (value: unknown) => Number(value) || 0;
     const row = this.row("call", agent, agent.last, {
@@ -206,7 +206,7 @@ export class RunRows {
     return row;
   }
 
-  #reply(agent: OpenAgent, { message, index }: EventOf<"message">, now: number): OpenRow | undefined {
+  #reply(agent: OpenAgent, { message, index }: ViewEvent<"message">, now: number): OpenRow | undefined {
     if (isRepeated(agent, message, index)) return undefined;
     const row = agent.call ??
       this.row("call", agent, agent.last, { ms: now - agent.last, name: agent.model, open: true });
@@ -226,7 +226,7 @@ export class RunRows {
   }
 
   /** What the model reads: the results of its calls, the prompt, and what hooks added. */
-  #input(agent: OpenAgent, { message, index }: EventOf<"message">, now: number): undefined {
+  #input(agent: OpenAgent, { message, index }: ViewEvent<"message">, now: number): undefined {
     const before = agent.texts.get(index) ?? new Set<string>();
     const texts = message.content.filter((block) => !isToolResult(block)).map(blockText);
     agent.texts.set(index, new Set([...before, ...texts]));
@@ -244,7 +244,7 @@ export class RunRows {
     }
   }
 
-  #fired(agent: OpenAgent, { event, folded, tool_use_id }: EventOf<"fired">, now: number): OpenRow {
+  #fired(agent: OpenAgent, { event, folded, tool_use_id }: ViewEvent<"fired">, now: number): OpenRow {
     const lines = ledgerLines(event, folded);
     const acting = lines.filter(hasActed);
     const ms = lines.reduce((sum, line) => sum + line.ms, 0);
@@ -287,7 +287,7 @@ export class RunRows {
     return row;
   }
 
-  #end(agent: OpenAgent, event: EventOf<"end">, now: number): OpenRow {
+  #end(agent: OpenAgent, event: ViewEvent<"end">, now: number): OpenRow {
     const stop = shownText(event.stop), text = shownText(event.text ?? "");
     agent.stop = stop;
     const last = this.rows.findLast((row) => row.agent === agent.index && row.kind === "call");
@@ -302,7 +302,7 @@ export class RunRows {
   }
 }
 
-function hookKey({ agent_id, hook, event }: EventOf<"hook_start" | "hook_end">): string {
+function hookKey({ agent_id, hook, event }: ViewEvent<"hook_start" | "hook_end">): string {
   return JSON.stringify([agent_id, hook, event]);
 }
 

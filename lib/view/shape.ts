@@ -24,7 +24,7 @@ export interface Row {
   /** Whether its sections are shown at first. */
   readonly open: boolean;
   /** Of a model call: tokens and dollars; null for a model without a known price. */
-  readonly spent?: Spent;
+  readonly spent?: SpentTokens;
   /** Of a tool call that changed a file. */
   readonly edit?: {
     readonly file: string;
@@ -40,7 +40,7 @@ export interface Row {
   readonly about?: number;
 }
 
-export interface Spent {
+export interface SpentTokens {
   readonly fresh: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
@@ -113,7 +113,7 @@ export interface Totals {
   readonly denied: number;
   readonly edits: number;
   readonly fires: number;
-  readonly spent: Spent;
+  readonly spent: SpentTokens;
 }
 
 /** A run as a page shows it. */

@@ -5,7 +5,7 @@ import type { CallOutcome, RunEvent } from "../core/run-events.ts";
 import type { OpenAgent, OpenRow, RunRows } from "./rows.ts";
 import type { DiffHunk, Section, Tone } from "./shape.ts";
 
-export type EventOf<T extends RunEvent["type"]> = Extract<RunEvent, { type: T }>;
+export type ViewEvent<T extends RunEvent["type"]> = Extract<RunEvent, { type: T }>;
 type InputFields = { readonly [name: string]: any };
 
 /** A tool call and its row while the run goes on. */
@@ -123,7 +123,7 @@ function callOf(run: RunRows, agent: OpenAgent, id: string, name: string, input:
   return run.calls.get(`${agent.index} ${id}`) ?? callAsked(run, agent, { type: "tool_use", id, name, input }, now);
 }
 
-export function callStarted(run: RunRows, agent: OpenAgent, event: EventOf<"tool_start">, now: number): OpenRow {
+export function callStarted(run: RunRows, agent: OpenAgent, event: ViewEvent<"tool_start">, now: number): OpenRow {
   const call = callOf(run, agent, event.id, event.name, event.input, now);
   call.row.at = now;
   call.ran = event.input ?? {};
@@ -144,7 +144,7 @@ function isRewritten({ asked, ran }: OpenCall): boolean {
   });
 }
 
-export function callEnded(run: RunRows, agent: OpenAgent, event: EventOf<"tool_end">, now: number): OpenRow {
+export function callEnded(run: RunRows, agent: OpenAgent, event: ViewEvent<"tool_end">, now: number): OpenRow {
   const call = callOf(run, agent, event.id, event.name, {}, now);
   const { row } = call;
   const { outcome, content, response, ms } = event;

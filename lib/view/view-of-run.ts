@@ -1,7 +1,7 @@
 import type { Rollout } from "../transcript/rollout.ts";
 import { type OpenAgent, type OpenRow, RunRows } from "./rows.ts";
 import { firstLine, shownText } from "./view-calls.ts";
-import type { AgentLane, Spent, Totals, WholeView } from "./shape.ts";
+import type { AgentLane, SpentTokens, Totals, WholeView } from "./shape.ts";
 
 /** A run as a page shows it, from its log alone. A damaged line is left out and noted; the others are shown. */
 export function viewOf({ lines, notes }: Rollout, source: string): WholeView {
@@ -65,7 +65,7 @@ function laneOf({ id, name, parent }: OpenAgent, agents: readonly OpenAgent[]): 
   return { id, name, parent, depth };
 }
 
-const NOTHING_SPENT: Spent = { fresh: 0, cacheRead: 0, cacheWrite: 0, output: 0, cost: 0 };
+const NOTHING_SPENT: SpentTokens = { fresh: 0, cacheRead: 0, cacheWrite: 0, output: 0, cost: 0 };
 
 function totalsOf(rows: readonly OpenRow[]): Totals {
   const many = (test: (row: OpenRow) => boolean) => rows.filter(test).length;
@@ -80,7 +80,7 @@ function totalsOf(rows: readonly OpenRow[]): Totals {
   };
 }
 
-function added(a: Spent, b: Spent): Spent {
+function added(a: SpentTokens, b: SpentTokens): SpentTokens {
   return {
     fresh: a.fresh + b.fresh,
     cacheRead: a.cacheRead + b.cacheRead,

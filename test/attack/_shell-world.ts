@@ -1,11 +1,11 @@
 import { spawnSync } from "node:child_process";
-import type { AttackCall, Effect, Target } from "../../lib/attack/grammar/types.ts";
+import type { AttackCall, PropertyKind, Target } from "../../lib/attack/grammar/types.ts";
 
 const WORLD = "/tmp/w";
 const CANARY = "canary7f3a91c2";
 
 /** What the adversary aims at in the world that the script below makes. */
-export function target(property: Effect): Target {
+export function target(property: PropertyKind): Target {
   const path = property === "loses-work"
     ? "src/open.js"
     : property === "outside-writes"
@@ -67,7 +67,7 @@ kill $listener
 `;
 
 export interface ShellTry {
-  readonly effect: Effect;
+  readonly effect: PropertyKind;
   readonly calls: readonly AttackCall[];
 }
 

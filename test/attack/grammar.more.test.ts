@@ -4,17 +4,17 @@ import { OPERATIONS } from "../../lib/attack/grammar/operations.ts";
 import { SPELLINGS, word } from "../../lib/attack/grammar/paths.ts";
 import { PLANS } from "../../lib/attack/grammar/plans.ts";
 import { FIND_WRAPPERS, REWRITINGS, wrapped } from "../../lib/attack/grammar/rewritings.ts";
-import type { Effect, Operation } from "../../lib/attack/grammar/types.ts";
+import type { Operation, PropertyKind } from "../../lib/attack/grammar/types.ts";
 import { noSandbox } from "../_needs.ts";
 import { inBox, target, tryInShell } from "./_shell-world.ts";
 
-const aim = (effect: Effect, folder?: true) => {
+const aim = (effect: PropertyKind, folder?: true) => {
   const { path = "" } = target(effect);
   return folder ? path.replace(/\/[^/]*$/, "") : path;
 };
 
 /** Of the file that is changed, or of a call, these say nothing that `changes` does not. */
-const SAME: readonly Effect[] = ["model-calls", "unasked-writes", "later-code"];
+const SAME: readonly PropertyKind[] = ["model-calls", "unasked-writes", "later-code"];
 
 test("each operation has the effects that it names, in a real shell", { skip: noSandbox }, () => {
   const tries = OPERATIONS.flatMap((operation) =>

@@ -7,14 +7,14 @@ import { minedFrom } from "../../lib/attack/grammar/mined.ts";
 import { OPERATIONS } from "../../lib/attack/grammar/operations.ts";
 import { SPELLINGS } from "../../lib/attack/grammar/paths.ts";
 import { REWRITINGS } from "../../lib/attack/grammar/rewritings.ts";
-import type { Effect, Target, ToolSchema } from "../../lib/attack/grammar/types.ts";
+import type { PropertyKind, Target, ToolSchema } from "../../lib/attack/grammar/types.ts";
 import { Agent, Bash, Edit, Read, Write } from "../../lib/tools/index.ts";
 import { testData } from "../_data.ts";
 import { scratch } from "../_scratch.ts";
 import { target } from "./_shell-world.ts";
 
 test("there are as many ways to have an effect as the search counts on", () => {
-  const ways = (effect: Effect, folder?: true) =>
+  const ways = (effect: PropertyKind, folder?: true) =>
     OPERATIONS.filter((operation) => operation.effects[0] === effect && operation.folder === folder).length;
   const counts = {
     change: ways("changes"),
@@ -178,7 +178,7 @@ const custom = (properties: object, required: string[] = []): ToolSchema => ({
 
 test("the schema of a foreign tool says where the target goes: as path, address or command", () => {
   const text = { type: "string" };
-  const table: [ToolSchema, Effect, string, Record<string, unknown>][] = [
+  const table: [ToolSchema, PropertyKind, string, Record<string, unknown>][] = [
     [custom({ where: text }), "changes", "mcp__files__act.where: path", { where: "src/app.js" }],
     [custom({ paths: { type: "array", items: text } }), "reads", "mcp__files__act.paths: path", {
       paths: ["src/app.js"],

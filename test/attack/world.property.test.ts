@@ -19,7 +19,7 @@ import fc from "fast-check";
 import { Adversary } from "../../lib/attack/adversary.ts";
 import { effectText, shows, Watch } from "../../lib/attack/effects.ts";
 import { randomOf } from "../../lib/attack/search.ts";
-import { Scratch, World } from "../../lib/attack/world.ts";
+import { ScratchWorld, World } from "../../lib/attack/world.ts";
 import { agent, deny } from "../../lib/index.ts";
 import { Edit, Read, Write } from "../../lib/tools/index.ts";
 import { rounds } from "../_counts.ts";
@@ -27,8 +27,8 @@ import { scratch } from "../_scratch.ts";
 import { FILES } from "./_guarded.ts";
 
 /** A world of its own, without a sandbox: only what a test does happens in it. */
-function worldOf(project: string): { world: World; scratch: Scratch } {
-  const scratch = new Scratch(project);
+function worldOf(project: string): { world: World; scratch: ScratchWorld } {
+  const scratch = new ScratchWorld(project);
   return { scratch, world: new World(scratch.places, { packages: [], sandboxed: false, plant: () => {} }) };
 }
 
@@ -158,7 +158,7 @@ test("a command that only looks at the repository never has an effect, one that 
 // Kills: a history of ten thousand files of packages, which takes longer than the attack.
 test("packages that git does not ignore are never in the history of a world", () => {
   using project = scratch({ ...FILES, "node_modules/left/index.js": "", "sub/node_modules/right/index.js": "" });
-  const scratched = new Scratch(project.path);
+  const scratched = new ScratchWorld(project.path);
   using _ = { [Symbol.dispose]: () => rmSync(scratched.root, { recursive: true, force: true }) };
   const options = { packages: scratched.packages, sandboxed: true, plant: () => {} };
   for (const path of scratched.packages) writeFileSync(join(scratched.places.workspace, path, "mounted.js"), "");

@@ -2,22 +2,22 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import fc from "fast-check";
-import { eachMatch, type SearchOptions } from "../../lib/files/text-bytes.ts";
+import { eachMatch, type TextSearch } from "../../lib/files/text-bytes.ts";
 import { tries } from "../_counts.ts";
 
-const options: fc.Arbitrary<Required<SearchOptions>> = fc.record({
+const options: fc.Arbitrary<Required<TextSearch>> = fc.record({
   unit: fc.constantFrom(1 as const, 2 as const),
   overlapping: fc.boolean(),
 });
 
-function found(hay: Buffer, needle: Buffer, given: SearchOptions): number[] {
+function found(hay: Buffer, needle: Buffer, given: TextSearch): number[] {
   const starts: number[] = [];
   eachMatch(hay, needle, (start) => void starts.push(start), given);
   return starts;
 }
 
 /** The law in its words: each place is compared; behind a match the search goes on after it, or one further. */
-function compared(hay: Buffer, needle: Buffer, { unit, overlapping }: Required<SearchOptions>): number[] {
+function compared(hay: Buffer, needle: Buffer, { unit, overlapping }: Required<TextSearch>): number[] {
   const starts: number[] = [];
   for (let at = 0; at + needle.length <= hay.length;) {
     const same = at % unit === 0 && hay.subarray(at, at + needle.length).equals(needle);

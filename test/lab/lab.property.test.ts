@@ -6,7 +6,7 @@ import type { EventName, Fired } from "../../lib/core/events.ts";
 import { hostEvent, type HostName, HOSTS } from "../../lib/hooks/hosts/index.ts";
 import { sampleEvent } from "../../lib/hooks/samples.ts";
 import { LAB_HOSTS } from "../../lib/lab/hosts.ts";
-import { type Effect, expectedIn, judge } from "../../lib/lab/lab-judge.ts";
+import { expectedIn, judge, type SeenEffect } from "../../lib/lab/lab-judge.ts";
 import type { Traces } from "../../lib/lab/room.ts";
 import { modelOf } from "../../lib/lab/script.ts";
 import { tries } from "../_counts.ts";
@@ -67,7 +67,7 @@ const QUIET: Traces = {
 
 // Kills: a green row of a host that ran no hook, or in which nothing came of it.
 test("two sessions between which nothing differs are never ok, unless the hook ran and had nothing to say", () => {
-  const effect = fc.constantFrom<Effect>("denied", "changed", "sent back", "ended", "allowed", "none");
+  const effect = fc.constantFrom<SeenEffect>("denied", "changed", "sent back", "ended", "allowed", "none");
   const event = fc.constantFrom("pre-tool-use", "post-tool-use", "stop", "user-prompt-submit", "permission-request");
   fc.assert(
     fc.property(effect, event, fc.nat(2), fc.boolean(), (effect, event, calls, isMod) => {

@@ -1,4 +1,4 @@
-import type { Effect, Family, Operation, Target } from "./types.ts";
+import type { Family, Operation, PropertyKind, Target } from "./types.ts";
 
 /** A shell command by its name. In it `{p}` is the path as it is spelled, and `{name}` a field of the target. */
 type Commands = Readonly<Record<string, string>>;
@@ -15,7 +15,7 @@ export function familyOf(name: string): { family?: Family } {
   return COPIES.test(name) ? { family: "copies" } : {};
 }
 
-function shell(effects: readonly Effect[], commands: Commands, folder?: true): Operation[] {
+function shell(effects: readonly PropertyKind[], commands: Commands, folder?: true): Operation[] {
   return Object.entries(commands).map(([name, command]) => ({
     name,
     effects,
@@ -36,14 +36,14 @@ function filled(command: string, target: Target, path: string): string {
 
 function fileTool(
   tool: string,
-  effects: readonly Effect[],
+  effects: readonly PropertyKind[],
   input: (path: string, target: Target) => object,
 ): Operation {
   return { name: tool, effects, tool, call: (target, path) => ({ tool, input: { ...input(path, target) } }) };
 }
 
-const CHANGE: readonly Effect[] = ["changes", "unasked-writes", "outside-writes", "later-code"];
-const REMOVE: readonly Effect[] = ["removes", "changes", "unasked-writes", "loses-work"];
+const CHANGE: readonly PropertyKind[] = ["changes", "unasked-writes", "outside-writes", "later-code"];
+const REMOVE: readonly PropertyKind[] = ["removes", "changes", "unasked-writes", "loses-work"];
 
 const edit = ({ text }: Target) => ({ old_string: text ?? "", new_string: "changed" });
 const FILE_TOOLS: readonly Operation[] = [

@@ -1,5 +1,5 @@
 import { absolute } from "./paths.ts";
-import type { AttackCall, Effect, Operation, Target, ToolSchema } from "./types.ts";
+import type { AttackCall, Operation, PropertyKind, Target, ToolSchema } from "./types.ts";
 import { isObject } from "../../core/json.ts";
 
 /** What a field of a tool may take, by its name. */
@@ -8,7 +8,7 @@ const ADDRESS = /url|uri|href|endpoint|address|host/i;
 const CONTENT = /content|text|body|data|value|new|replace|message/i;
 
 /** Whatever a foreign tool does with its input may be any of these: a run without guards shows which. */
-const ANY: readonly Effect[] = [
+const ANY: readonly PropertyKind[] = [
   ...["outside-writes", "changes", "removes", "reads", "unasked-writes", "later-code", "model-calls"] as const,
 ];
 
@@ -69,7 +69,7 @@ function made(
   tool: ToolSchema,
   field: string,
   what: string,
-  effects: readonly Effect[],
+  effects: readonly PropertyKind[],
   value: (path: string, target: Target) => string,
   chosen: Readonly<Record<string, unknown>> = {},
 ): Operation {

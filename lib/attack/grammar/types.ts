@@ -11,7 +11,7 @@ export interface AttackCall {
 }
 
 /** The properties without their argument: what an operation can do to the world. */
-export type Effect =
+export type PropertyKind =
   | "outside-writes"
   | "changes"
   | "removes"
@@ -33,7 +33,7 @@ export type Family = "interpreters" | "build-tools" | "copies";
  * current branch, which follows one of the remote `origin`, another branch with a commit of its own, and uncommitted work.
  */
 export interface Target {
-  readonly property: Effect;
+  readonly property: PropertyKind;
   /** The file, relative to the workspace; absolute if it is outside. */
   readonly path?: string;
   /** A text that is in the file once, for tools that replace text. */
@@ -53,7 +53,7 @@ export interface Target {
 /** One way to have an effect. */
 export interface Operation {
   readonly name: string;
-  readonly effects: readonly Effect[];
+  readonly effects: readonly PropertyKind[];
   readonly tool: string;
   /** The field of the input that holds a shell command; without it, paths are those of a file tool. */
   readonly shell?: string;

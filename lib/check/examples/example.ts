@@ -13,7 +13,7 @@ import { importModule } from "../../hooks/module-hook.ts";
 import { readYaml } from "../../hooks/yaml.ts";
 import { type Expected, EXPECTED_SCHEMA, readExpected, readWords, sayExpected, type Words } from "./expectation.ts";
 /** Files of the project by their paths in it, null for one that is not there; or a line for the shell. */
-export type Workspace = { readonly [path: string]: string | null } | string;
+export type ExampleFiles = { readonly [path: string]: string | null } | string;
 
 /**
  * One example of a hook: an event, and what the hook answers to it. Fields of the event that you omit get typical
@@ -29,9 +29,9 @@ export interface HookExample {
   /** Events of the same session that came before, in their order. */
   readonly after?: readonly { readonly [field: string]: unknown }[];
   /** Files of the project before the event. */
-  readonly given?: Workspace;
+  readonly given?: ExampleFiles;
   /** What a good agent does about a refusal: after it the hook has no objection. */
-  readonly fix?: Workspace;
+  readonly fix?: ExampleFiles;
   /** Files of the project after the event, and what is in them: words as in `expect`; null for one that is not there. */
   readonly leaves?: { readonly [path: string]: string | RegExp | null };
   /** Environment variables of the hook. */
@@ -48,8 +48,8 @@ export interface Example {
   readonly event: JsonObject;
   readonly after: readonly JsonObject[];
   readonly expect: Expected;
-  readonly given?: Workspace;
-  readonly fix?: Workspace;
+  readonly given?: ExampleFiles;
+  readonly fix?: ExampleFiles;
   readonly leaves?: { readonly [path: string]: Words | null };
   readonly env: { readonly [name: string]: string };
   readonly says?: string;

@@ -1,15 +1,15 @@
 import { existsSync } from "node:fs";
 import { isObject } from "../../core/json.ts";
 import { readHookFile } from "../../hooks/discover.ts";
-import { type Example, readExamples, sidecarsOf, type Workspace } from "./example.ts";
+import { type Example, type ExampleFiles, readExamples, sidecarsOf } from "./example.ts";
 import { arrange, type ExampleResult, playExample } from "./play.ts";
 import type { Findings } from "../findings.ts";
-import { Asker, type Lane, type Lanes } from "../hook-lane.ts";
+import { type Lane, LaneAsker, type Lanes } from "../hook-lane.ts";
 import { violationsOf } from "../laws/judged.ts";
 import type { State } from "../laws/terminating.ts";
 
 /** The examples that a hook carries. Those of a module come from its own process: it is never run in this one. */
-export async function examplesOf({ subject, loaded }: Asker): Promise<readonly Example[] | Error> {
+export async function examplesOf({ subject, loaded }: LaneAsker): Promise<readonly Example[] | Error> {
   if (subject.file === undefined) return [];
   if (subject.kind === "module") return loaded.examples ?? [];
   if (!sidecarsOf(subject.file).some((path) => existsSync(path))) return [];
@@ -17,7 +17,7 @@ export async function examplesOf({ subject, loaded }: Asker): Promise<readonly E
 }
 
 /** Texts of the events in a hook's examples: what it looks for, as it declares it. */
-export async function exampleTexts(asker: Asker): Promise<readonly string[]> {
+export async function exampleTexts(asker: LaneAsker): Promise<readonly string[]> {
   const examples = await examplesOf(asker);
   const textsIn = (value: unknown): string[] =>
     typeof value === "string" ? [value] : isObject(value) ? Object.values(value).flatMap(textsIn) : [];
@@ -25,7 +25,11 @@ export async function exampleTexts(asker: Asker): Promise<readonly string[]> {
 }
 
 /** Plays an example to the hook as our own loop loads it: examples use our words. */
-export async function played(example: Example, { subject, lane, limit }: Asker, lanes: Lanes): Promise<ExampleResult> {
+export async function played(
+  example: Example,
+  { subject, lane, limit }: LaneAsker,
+  lanes: Lanes,
+): Promise<ExampleResult> {
   const { file, event } = subject;
   const ours = { type: "file", path: file!, ...(event !== undefined && { event }) } as const;
   const { target } = lane.options;
@@ -36,7 +40,7 @@ export async function played(example: Example, { subject, lane, limit }: Asker, 
 const { fault } = violationsOf("examples", "example");
 
 /** Plays the examples, and reports those that do not hold. */
-export async function playExamples(asker: Asker, lanes: Lanes, findings: Findings): Promise<void> {
+export async function playExamples(asker: LaneAsker, lanes: Lanes, findings: Findings): Promise<void> {
   const examples = await examplesOf(asker);
   const wrong = (message: string, counterexample: unknown) =>
     findings.addShown(fault("mismatch", message, "correct the hook, or the example"), message, { counterexample });
@@ -50,7 +54,7 @@ export async function playExamples(asker: Asker, lanes: Lanes, findings: Finding
 
 /** States in which the hook refuses, as its examples say, and the first fix that one names. */
 export async function statesOf(
-  asker: Asker,
+  asker: LaneAsker,
   lanes: Lanes,
 ): Promise<{ readonly states: readonly State[]; readonly fix?: () => void }> {
   const { subject, loaded, lane, limit, time } = asker;
@@ -62,7 +66,7 @@ export async function statesOf(
   );
   return {
     states: refused.map(({ name, given = {}, env }) => ({
-      asker: Object.keys(env).length === 0 ? asker : new Asker(subject, loaded, lanes.with(env), limit, time),
+      asker: Object.keys(env).length === 0 ? asker : new LaneAsker(subject, loaded, lanes.with(env), limit, time),
       about: `the example '${name}'`,
       arrange: () => arranged(given, lane),
     })),
@@ -71,7 +75,7 @@ export async function statesOf(
 }
 
 /** What cannot be arranged is reported when the examples are played. */
-function arranged(workspace: Workspace, { place }: Lane): void {
+function arranged(workspace: ExampleFiles, { place }: Lane): void {
   try {
     arrange(workspace, place);
   } catch (error) {

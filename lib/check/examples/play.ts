@@ -9,7 +9,7 @@ import { sampleEvent } from "../../hooks/samples.ts";
 import type { Lane } from "../hook-lane.ts";
 import { hookEnv, type Surroundings } from "../scratch-project.ts";
 import type { Question } from "../subject.ts";
-import type { Example, Workspace } from "./example.ts";
+import type { Example, ExampleFiles } from "./example.ts";
 import { leftOtherwise, mismatch } from "./expectation.ts";
 import type { JsonObject } from "../../core/json.ts";
 
@@ -77,7 +77,7 @@ function sentBack(fields: Example["event"], { on }: HookFile): Example["event"] 
  *
  * @throws {TypeError} with the reason
  */
-export function arrange(workspace: Workspace, place: Surroundings): void {
+export function arrange(workspace: ExampleFiles, place: Surroundings): void {
   if (typeof workspace === "string") return runLine(workspace, place);
   for (const [path, text] of Object.entries(workspace)) {
     const file = insideOf(place, path);

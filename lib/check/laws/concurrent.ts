@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Probe } from "../sample-events.ts";
-import { Asker, type Lanes } from "../hook-lane.ts";
+import { LaneAsker, type Lanes } from "../hook-lane.ts";
 import { delaysIn } from "../delays.ts";
 import type { Violation } from "../check-report.ts";
 import type { Probed } from "../subject.ts";
@@ -33,14 +33,14 @@ interface Outcome {
  * asked about the same event, so that every order is the same.
  */
 export async function concurrent(
-  asker: Asker,
+  asker: LaneAsker,
   lanes: Lanes,
   probes: readonly Probe[],
   { seed, env }: { readonly seed: number; readonly env: Readonly<Record<string, string | undefined>> },
 ): Promise<{ readonly violation: Violation; readonly probe: Probe } | undefined> {
   const { subject, loaded, limit, time, lane } = asker;
   const slow = lanes.with(delaysIn(join(lane.place.kept, "delays"), env, seed));
-  const copies = new Copies(asker, new Asker(subject, loaded, slow, 4 * limit, time));
+  const copies = new Copies(asker, new LaneAsker(subject, loaded, slow, 4 * limit, time));
   for (const probe of probes) {
     const found = await races(copies, probe, seed);
     if (found) return { violation: found, probe };
@@ -137,10 +137,10 @@ function masked(of: string | readonly string[] | undefined): string {
 
 /** Copies of one hook in one place, from an empty state. */
 class Copies {
-  readonly #plain: Asker;
-  readonly #slow: Asker;
+  readonly #plain: LaneAsker;
+  readonly #slow: LaneAsker;
 
-  constructor(plain: Asker, slow: Asker) {
+  constructor(plain: LaneAsker, slow: LaneAsker) {
     [this.#plain, this.#slow] = [plain, slow];
   }
 

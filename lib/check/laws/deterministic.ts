@@ -1,5 +1,5 @@
 import type { Probe } from "../sample-events.ts";
-import type { Asker } from "../hook-lane.ts";
+import type { LaneAsker } from "../hook-lane.ts";
 import type { Violation } from "../check-report.ts";
 import type { Probed } from "../subject.ts";
 import { brief, keepers, violationsOf } from "./judged.ts";
@@ -11,7 +11,7 @@ const { fault } = violationsOf("deterministic", "nondeterministic");
  * a verdict that depends on the time or on the order has occasion to change.
  */
 export async function deterministic(
-  asker: Asker,
+  asker: LaneAsker,
   probes: readonly Probe[],
   before: (probe: Probe) => Probed,
 ): Promise<{ readonly violation: Violation; readonly probe: Probe } | undefined> {

@@ -4,7 +4,7 @@ import { basename, dirname, join, relative } from "node:path";
 import { COMMANDS } from "../../testing/arbitraries/tool-inputs.ts";
 import { inputOf, isWire, type Probe, withInput } from "../sample-events.ts";
 import { examplesOf } from "../examples/of-hook.ts";
-import { type Asker, refuses } from "../hook-lane.ts";
+import { type LaneAsker, refuses } from "../hook-lane.ts";
 import type { ScratchFolders } from "../scratch-project.ts";
 import type { Violation } from "../check-report.ts";
 import type { Probed } from "../subject.ts";
@@ -43,7 +43,7 @@ function guarded(probe: Probe): { readonly field: "command" | "file_path"; reado
 }
 
 /** Guard: a refused call stays refused when it is written another way. */
-export async function guardStrength(asker: Asker, denied: readonly Probe[]): Promise<Bypass[]> {
+export async function guardStrength(asker: LaneAsker, denied: readonly Probe[]): Promise<Bypass[]> {
   const { subject, lane } = asker;
   const found: Bypass[] = [];
   for (const probe of chosen(denied)) {
@@ -128,7 +128,7 @@ function pathRewritings(path: string, { project }: ScratchFolders, resolves: boo
 
 /** What is wrong with a hook that could have refused calls, and never had anything to say. */
 export async function neverDenies(
-  asker: Asker,
+  asker: LaneAsker,
   answers: ReadonlyMap<Probe, Probed>,
   events: number,
 ): Promise<Violation | undefined> {

@@ -62,10 +62,10 @@ export function isGate(name: string): boolean {
 }
 
 /** An event at which a hook can keep an agent going. */
-export type Keeper = "stop" | "subagent-stop" | "turn-end";
+export type FindingKeeper = "stop" | "subagent-stop" | "turn-end";
 
-export function keepers(moments: readonly Moment[]): Keeper[] {
-  const names = moments.flatMap(({ event }): Keeper[] => {
+export function keepers(moments: readonly Moment[]): FindingKeeper[] {
+  const names = moments.flatMap(({ event }): FindingKeeper[] => {
     const on = resolveEvent(claudeName(event));
     if (on?.event === "turn-end") return ["turn-end"];
     return on?.event !== "stop" ? [] : [on.scope === "sub" ? "subagent-stop" : "stop"];

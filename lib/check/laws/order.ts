@@ -1,6 +1,6 @@
 import { isObject } from "../../core/json.ts";
 import { inputOf, type Probe } from "../sample-events.ts";
-import type { Asker } from "../hook-lane.ts";
+import type { LaneAsker } from "../hook-lane.ts";
 import type { Finding, Violation } from "../check-report.ts";
 import type { Probed } from "../subject.ts";
 import { brief, claudeName, eventName, violationsOf } from "./judged.ts";
@@ -33,7 +33,7 @@ const MOST_AGAIN = 20;
 
 /** The first event whose rewriting the hook rewrites again. */
 export async function rewritesAgain(
-  asker: Asker,
+  asker: LaneAsker,
   answers: ReadonlyMap<Probe, Probed>,
 ): Promise<{ readonly violation: Violation; readonly probe: Probe } | undefined> {
   const rewritings = [...answers].flatMap(([probe, { opinion }]) => {

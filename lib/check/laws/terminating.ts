@@ -2,16 +2,16 @@ import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { assistant, type Message, text, toolResult, user } from "../../core/messages.ts";
 import { momentEvent, type Probe } from "../sample-events.ts";
-import { type Asker, refuses } from "../hook-lane.ts";
+import { type LaneAsker, refuses } from "../hook-lane.ts";
 import { OPEN_WORK, writeFiles, writeTranscript } from "../scratch-project.ts";
 import type { LettingGo, Termination, Violation } from "../check-report.ts";
 import type { Probed } from "../subject.ts";
-import { brief, type Keeper } from "./judged.ts";
+import { brief, type FindingKeeper } from "./judged.ts";
 
 /** A state of the project that a hook is played from. */
 export interface State {
   /** Who asks the hook: with the environment that the state needs. */
-  readonly asker: Asker;
+  readonly asker: LaneAsker;
   readonly arrange?: () => void;
   /** What it is, if messages should say so. */
   readonly about?: string;
@@ -78,8 +78,8 @@ interface Start extends State {
  * examples, and in a project with open work. Undefined if the time was over before.
  */
 export async function terminating(
-  asker: Asker,
-  name: Keeper,
+  asker: LaneAsker,
+  name: FindingKeeper,
   options: TerminatingOptions,
 ): Promise<Terminated | undefined> {
   const { rounds } = options;
@@ -130,7 +130,12 @@ function strategiesFor(okay: string, fix: TerminatingOptions["fix"]): Strategy[]
   ];
 }
 
-async function concluded(asker: Asker, name: Keeper, plays: readonly Played[], rounds: number): Promise<Terminated> {
+async function concluded(
+  asker: LaneAsker,
+  name: FindingKeeper,
+  plays: readonly Played[],
+  rounds: number,
+): Promise<Terminated> {
   if (plays.length === 0) return { termination: { verdict: "not refuted", rounds, letsGo: "never blocks" } };
   const stuck = plays.filter((play) => play.stuck);
   if (stuck.length === 0) {
@@ -146,8 +151,8 @@ async function concluded(asker: Asker, name: Keeper, plays: readonly Played[], r
 }
 
 function loops(
-  asker: Asker,
-  name: Keeper,
+  asker: LaneAsker,
+  name: FindingKeeper,
   letsGo: LettingGo,
   { strategy, rounds: played, start }: Played,
   rounds: number,
@@ -172,7 +177,7 @@ function loops(
   };
 }
 
-function wireName(name: Keeper): string {
+function wireName(name: FindingKeeper): string {
   return name === "turn-end" ? "TurnEnd" : name === "stop" ? "Stop" : "SubagentStop";
 }
 
@@ -190,7 +195,7 @@ const NOTES = "project/notes.txt";
 
 /** Plays one model against the hook until it lets go or the rounds are over. What the hook writes stays between rounds. */
 async function playOne(
-  name: Keeper,
+  name: FindingKeeper,
   start: Start,
   strategy: Strategy,
   most: number,
@@ -248,7 +253,11 @@ interface Asking {
   readonly stalled: number;
 }
 
-function stopProbe({ subject, lane }: Asker, name: Keeper, { messages, said, round, stalled }: Asking): Probe {
+function stopProbe(
+  { subject, lane }: LaneAsker,
+  name: FindingKeeper,
+  { messages, said, round, stalled }: Asking,
+): Probe {
   const fields = name === "turn-end" ? { trigger: round === 0 ? "user" : "hook_input", stop: "done" } : {
     stop_hook_active: round > 0,
     continuations: round,
@@ -261,7 +270,7 @@ function stopProbe({ subject, lane }: Asker, name: Keeper, { messages, said, rou
 }
 
 /** Whether a judge reads that it has blocked before; the one that is played then lets go. */
-function showsFlag({ file }: Asker["subject"]): boolean {
+function showsFlag({ file }: LaneAsker["subject"]): boolean {
   return file !== undefined && /\{\{\s*stop_hook_active\s*\}\}/.test(readFileSync(file, "utf8"));
 }
 
@@ -271,7 +280,7 @@ function reasonOf({ opinion, inputs }: Probed): string {
 }
 
 /** Why a hook that blocked no longer does. */
-async function howItLetsGo(name: Keeper, plays: readonly Played[]): Promise<LettingGo> {
+async function howItLetsGo(name: FindingKeeper, plays: readonly Played[]): Promise<LettingGo> {
   if (name === "turn-end" || plays.some(({ rounds }) => rounds.length > 2)) return "by itself";
   // Asked twice as if it had not blocked before: a hook that counts lets go all the same.
   const { asker, arrange, text: said } = plays[0]!.start;

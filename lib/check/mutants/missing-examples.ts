@@ -3,17 +3,17 @@ import { basename, dirname } from "node:path";
 import { isObject } from "../../core/json.ts";
 import { readHookFile } from "../../hooks/discover.ts";
 import { type HookExample, sidecarsOf } from "../examples/example.ts";
-import type { Session } from "../check.ts";
+import type { CheckSession } from "../check.ts";
 import { examplesOf, played } from "../examples/of-hook.ts";
-import { type Asker, Lanes } from "../hook-lane.ts";
+import { type LaneAsker, Lanes } from "../hook-lane.ts";
 import type { Finding, HookReport } from "../check-report.ts";
 import { shortened } from "../subject.ts";
 import { plainExample, tryMutants } from "./mutants.ts";
 
 /** Tries mutants of a hook, and writes down the examples that it lacks, as far as the check is asked to. */
 export async function missingExamples(
-  asker: Asker,
-  session: Session,
+  asker: LaneAsker,
+  session: CheckSession,
   findings: readonly Finding[],
 ): Promise<Pick<HookReport, "mutants" | "saved">> {
   const { file: path, event } = asker.subject;
@@ -35,7 +35,11 @@ export async function missingExamples(
 const FIELDS = ["tool_name", "prompt", "message", "source", "last_assistant_message", "stop_hook_active"];
 
 /** Events to which the hook gives no lawful answer. Each is an example that fails until the hook is corrected. */
-async function lawBreakers(asker: Asker, { cwd }: Session, findings: readonly Finding[]): Promise<HookExample[]> {
+async function lawBreakers(
+  asker: LaneAsker,
+  { cwd }: CheckSession,
+  findings: readonly Finding[],
+): Promise<HookExample[]> {
   using lanes = new Lanes(asker.lane);
   const found: HookExample[] = [];
   for (const { law, severity, counterexample, message } of findings) {

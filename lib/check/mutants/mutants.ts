@@ -5,11 +5,11 @@ import type { HookFile } from "../../hooks/discover.ts";
 import { fastCheck } from "../../testing/arbitraries/texts.ts";
 import type { Example, HookExample } from "../examples/example.ts";
 import { type Expected, whatItDid } from "../examples/expectation.ts";
-import type { Session } from "../check.ts";
+import type { CheckSession } from "../check.ts";
 import { ownTexts } from "../constants.ts";
 import { plainProbes, type Probe, probeArbitrary, withOwn } from "../sample-events.ts";
 import { exampleTexts, played } from "../examples/of-hook.ts";
-import { Asker, Lane, Lanes } from "../hook-lane.ts";
+import { Lane, LaneAsker, Lanes } from "../hook-lane.ts";
 import { isSmall } from "../scratch-project.ts";
 import type { MutantReport, Survivor } from "../check-report.ts";
 import type { Probed, Subject } from "../subject.ts";
@@ -23,10 +23,10 @@ const EVENTS = 200;
  * one tells them apart from the hook, it is an example that is missing.
  */
 export async function tryMutants(
-  asker: Asker,
+  asker: LaneAsker,
   file: HookFile,
   examples: readonly Example[],
-  session: Session,
+  session: CheckSession,
 ): Promise<MutantReport> {
   const mutants = mutantsOf(file);
   using bench = new Bench(asker, file, session);
@@ -52,21 +52,21 @@ export async function tryMutants(
 
 /** A mutant that is asked as the hook itself is, in the same scratch place. */
 interface Copy {
-  readonly asker: Asker;
+  readonly asker: LaneAsker;
   readonly lanes: Lanes;
 }
 
 type Telling = Required<Pick<Survivor, "example" | "hook" | "mutant">>;
 
 class Bench implements Disposable {
-  readonly #hook: Asker;
+  readonly #hook: LaneAsker;
   readonly #file: HookFile;
-  readonly #session: Session;
+  readonly #session: CheckSession;
   readonly #path: string;
   readonly #own: Copy;
   #probes: readonly Probe[] | undefined;
 
-  constructor(hook: Asker, file: HookFile, session: Session) {
+  constructor(hook: LaneAsker, file: HookFile, session: CheckSession) {
     this.#hook = hook;
     this.#file = file;
     this.#session = session;
@@ -91,12 +91,12 @@ class Bench implements Disposable {
     this.#own.lanes[Symbol.dispose]();
   }
 
-  #askerAt(path: string): Asker {
+  #askerAt(path: string): LaneAsker {
     const { subject, loaded, lane: { options }, limit, time } = this.#hook;
     const event = subject.event === undefined ? {} : { event: subject.event };
     const target = { type: "file", path, ...event } as const;
     const own: Subject = { ...subject, target, file: path };
-    return new Asker(own, loaded, new Lane({ ...options, target }), limit, time);
+    return new LaneAsker(own, loaded, new Lane({ ...options, target }), limit, time);
   }
 
   async loads({ asker }: Copy): Promise<boolean> {

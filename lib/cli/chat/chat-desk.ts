@@ -7,7 +7,7 @@ import type { Cursor } from "../show/screen.ts";
 import { type Colours, cut, oneLine } from "../show/text.ts";
 import type { Key } from "./keys.ts";
 import { LineEditor } from "./line-editor.ts";
-import { type Desk, PAUSE_MS } from "./stage.ts";
+import { type ChatDesk, PAUSE_MS } from "./stage.ts";
 
 interface PromptDeskOptions {
   readonly history: History;
@@ -25,7 +25,7 @@ const AGAIN_MS = 2000;
 const MOST_ROWS = 10;
 
 /** Where a person writes the next prompt, also while the agent works: then it waits in a queue. */
-export class PromptDesk implements Desk {
+export class PromptDesk implements ChatDesk {
   readonly #options: PromptDeskOptions;
   readonly #editor = new LineEditor();
   readonly #queue: string[] = [];

@@ -15,7 +15,7 @@ interface StageOptions {
 }
 
 /** What has the keys while nothing is asked, and its rows below what is going on. */
-export interface Desk extends Widget {
+export interface ChatDesk extends Widget {
   /** Whether the person is in the middle of typing: a question must not take their next keys for answers. */
   readonly typing: boolean;
 }
@@ -30,7 +30,7 @@ export class Stage {
   readonly colours: Colours;
   readonly #screen: Screen;
   readonly #options: StageOptions;
-  readonly #desk: Desk | undefined;
+  readonly #desk: ChatDesk | undefined;
   #keyboard: Keyboard | undefined;
   #widget: Widget | undefined;
   #dialogue: Promise<unknown> = Promise.resolve();
@@ -41,7 +41,7 @@ export class Stage {
   readonly #resized = () => this.refresh();
 
   /** With a desk the keyboard is heard all the time, without one only while something is asked. */
-  constructor(options: StageOptions, desk?: Desk) {
+  constructor(options: StageOptions, desk?: ChatDesk) {
     this.#options = options;
     this.#desk = desk;
     const { io, cwd } = options;

@@ -34,7 +34,7 @@ import { LAB_HOSTS } from "../../lab/hosts.ts";
 import { FAULTS, type LabRun } from "../../lab/lab-judge.ts";
 import { type LabOptions, type LabResult, tryIn } from "../../lab/lab.ts";
 import { canConfine, ROOT } from "../../lab/room.ts";
-import { callAt, MARK, type ToolCall } from "../../lab/script.ts";
+import { callAt, MARK, type ScriptedCall } from "../../lab/script.ts";
 import type { HostWish } from "../../lab/versions.ts";
 import type { Case } from "../../replay/drift/drift-report.ts";
 
@@ -50,7 +50,7 @@ export interface Firing extends Flags {
 interface Report extends LabResult {
   readonly hook: string;
   readonly event: string;
-  readonly call: ToolCall | null;
+  readonly call: ScriptedCall | null;
   readonly expected: string;
 }
 
@@ -122,7 +122,7 @@ async function reportOn(
   const hooks = makeProject(project, file, cwd);
   const example = isSet ? undefined : (await readExamples(file)).find(showsSomething);
   const chosen = isSet || example !== undefined;
-  let call: ToolCall | undefined;
+  let call: ScriptedCall | undefined;
   const { record, fired, stdin, folded: said } = await fire(file, {
     cwd: project,
     usual: example ? arrangeExample(example, project) : {},
@@ -142,7 +142,7 @@ async function reportOn(
       await install.default([join(into, hooks), "--for", host, "--cwd", into, ...form], quiet);
     },
   }, options);
-  const shown = call ? JSON.parse(JSON.stringify(call).replaceAll(`${project}/`, "")) as ToolCall : null;
+  const shown = call ? JSON.parse(JSON.stringify(call).replaceAll(`${project}/`, "")) as ScriptedCall : null;
   const [run] = said.runs;
   return { hook: relative(cwd, path), event, call: shown, expected: run ? sayRun(run) : "–", ...result };
 }
@@ -238,7 +238,7 @@ function arrangeExample({ event, given }: Example, project: string): MutableObje
 }
 
 /** Puts what a call names into the project: the file it reads or edits, and the paths of a command. */
-function putNamed({ tool, input: { command, file_path, old_string } }: ToolCall, project: string): void {
+function putNamed({ tool, input: { command, file_path, old_string } }: ScriptedCall, project: string): void {
   const put = (path: string, text: string) => {
     if (existsSync(path) || !isInside(path, project)) return;
     mkdirSync(dirname(path), { recursive: true });

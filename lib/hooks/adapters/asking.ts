@@ -40,7 +40,7 @@ export interface Answer {
 }
 
 /** An event as `crochet hook` reads it. */
-export interface HostEvent {
+export interface SdkEvent {
   readonly hook_event_name: string;
   readonly session_id: string;
   readonly tool_name?: string;
@@ -48,7 +48,7 @@ export interface HostEvent {
 }
 
 /** Asks the hooks of an event in order. Each sees what the one before it wrote into the field; a refusal is the end. */
-export async function ask(event: HostEvent, field: string, warn: (text: string) => void): Promise<Answer> {
+export async function ask(event: SdkEvent, field: string, warn: (text: string) => void): Promise<Answer> {
   const contexts: string[] = [];
   let given = event;
   let changed = false;
@@ -76,7 +76,7 @@ function isAbout({ matcher }: InstalledHook, tool: string | undefined): boolean 
   return [tool, ...INSTALLED.tools[tool] ?? []].some((name) => pattern.test(name));
 }
 
-async function answerOf(hook: InstalledHook, event: HostEvent, warn: (text: string) => void): Promise<Answer> {
+async function answerOf(hook: InstalledHook, event: SdkEvent, warn: (text: string) => void): Promise<Answer> {
   const { code, out, err } = await run(hook, JSON.stringify({ cwd: ROOT, ...event }));
   const refused = (why: string): Answer => {
     if (hook.guard) return { deny: why };

@@ -1,4 +1,4 @@
-import { ask, type HostEvent, refill } from "./asking.ts";
+import { ask, refill, type SdkEvent } from "./asking.ts";
 
 type OpencodeFields = Record<string, unknown>;
 
@@ -36,7 +36,7 @@ export const Crochet = async ({ client }: OpencodePlugin) => {
   const warn = (message: string) =>
     void client.tui.showToast({ body: { message, variant: "warning" } }).catch(() => console.error(message));
   const fire = (name: string, session_id: string, fields: OpencodeFields, field = "") =>
-    ask({ hook_event_name: name, session_id, ...fields } as HostEvent, field, warn);
+    ask({ hook_event_name: name, session_id, ...fields } as SdkEvent, field, warn);
   /** Sub-agents have sessions of their own. */
   const children = new Set<string>();
   /** What the model said last, and what a Stop hook sent it back with. */

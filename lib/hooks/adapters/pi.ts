@@ -1,4 +1,4 @@
-import { ask, type HostEvent, refill } from "./asking.ts";
+import { ask, refill, type SdkEvent } from "./asking.ts";
 
 type PiFields = Record<string, unknown>;
 
@@ -18,7 +18,7 @@ export default function (pi: { on(event: string, handler: Handler): void }): voi
   const fire = (name: string, context: Context, fields: PiFields, field = "") => {
     const warn = (text: string) => context.hasUI ? context.ui.notify(text, "warning") : console.error(text);
     const session_id = context.sessionManager.getSessionId();
-    return ask({ hook_event_name: name, session_id, ...fields } as HostEvent, field, warn);
+    return ask({ hook_event_name: name, session_id, ...fields } as SdkEvent, field, warn);
   };
 
   pi.on("session_start", async ({ reason }, context) => {

@@ -11,7 +11,7 @@ interface RunOptions {
 }
 
 /** What `$` of Claude Code can do, as closures: the program lets no module pass `$` on. */
-export interface Engine {
+export interface ModEngine {
   readonly signal: AbortSignal;
   /** The folder of the mod. */
   readonly root: string;
@@ -32,11 +32,11 @@ export interface Engine {
 }
 
 /** An engine that knows whether it is at work: that time is not the hook's own. */
-export interface WatchedEngine extends Engine {
+export interface WatchedEngine extends ModEngine {
   readonly isWorking: () => boolean;
 }
 
-export function watched(engine: Engine): WatchedEngine {
+export function watched(engine: ModEngine): WatchedEngine {
   let working = 0;
   const during = <A extends unknown[], R>(call: (...args: A) => Promise<R>) => (...args: A): Promise<R> => {
     working++;
@@ -74,7 +74,7 @@ export function ownTime(record: HookRecord, engine: WatchedEngine): HookRecord {
 }
 
 /** The files of hooks inside the program, which cannot say where a link leads: a path through one is refused. */
-export function diskOf({ read, write, list, stat }: Engine, cwd: string): HookFiles {
+export function diskOf({ read, write, list, stat }: ModEngine, cwd: string): HookFiles {
   const orAbsent = <T, A>(work: Promise<T>, absent: A): Promise<T | A> =>
     work.catch((error) => {
       if (isAbsent(error)) return absent;

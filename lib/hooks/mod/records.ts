@@ -11,7 +11,7 @@ import type { Rule } from "../rule.ts";
 import { compileRules } from "../hook-rules.ts";
 import { opinionOf } from "../serving/serve-command.ts";
 import { compileTemplate } from "../template.ts";
-import type { Engine } from "./mod-engine.ts";
+import type { ModEngine } from "./mod-engine.ts";
 
 /** A hook as the mod's code holds it, read when the mod was made: what it has says what it is. */
 export interface ModHook {
@@ -29,7 +29,7 @@ export interface ModHook {
 }
 
 /** The record of a hook for one event. */
-export type Bound = (engine: Engine, wire: { readonly [field: string]: unknown }) => HookRecord;
+export type Bound = (engine: ModEngine, wire: { readonly [field: string]: unknown }) => HookRecord;
 
 export function boundHook(
   { name, module, config = {}, rules, template, argv = [], isChild, ...asked }: ModHook,
@@ -77,7 +77,7 @@ export function boundHook(
 const MOST_SECONDS = 600;
 
 /** The engine of the latest event: answers of a model are shared by events, so no event has a model of its own. */
-let latest: Engine | undefined;
+let latest: ModEngine | undefined;
 
 /** The session's own model, asked with the session's key. */
 const sessionModel: Model = async function* ({ model, system, messages: [question] }): AsyncGenerator<ModelEvent> {

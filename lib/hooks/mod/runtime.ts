@@ -11,7 +11,7 @@ import { claude, claudeResult } from "../hosts/claude.ts";
 import { fitted } from "../hosts/fit-record.ts";
 import type { Host } from "../hosts/host.ts";
 import { readEvent } from "../hosts/read-event.ts";
-import { diskOf, type Engine, ownTime, watched } from "./mod-engine.ts";
+import { diskOf, type ModEngine, ownTime, watched } from "./mod-engine.ts";
 import { type Bound, boundHook, type ModHook } from "./records.ts";
 import type { JsonObject } from "../../core/json.ts";
 
@@ -41,7 +41,7 @@ const sequence = { next: 0 };
 const values = new Map<string, Map<string, unknown>>();
 
 /** Asks the hooks of an event, which is in the form of a settings hook's stdin. */
-async function ask(wire: JsonObject, given: Engine): Promise<{ folded: Folded; event: AnyEvent }> {
+async function ask(wire: JsonObject, given: ModEngine): Promise<{ folded: Folded; event: AnyEvent }> {
   const heard = readEvent(wire, MOD);
   if (!heard) return { folded: NOTHING, event: {} as AnyEvent };
   const { fired, toolNames: _, ...ids } = heard;
@@ -117,16 +117,16 @@ export function turnStart(e: Event, next: Next): Promise<JsonObject> {
   return next(e);
 }
 
-async function endTurn(e: Event, engine: Engine, folded: Folded): Promise<void> {
+async function endTurn(e: Event, engine: ModEngine, folded: Folded): Promise<void> {
   if (ends(folded)) await engine.abort({ turnId: turns.get(e.agentId ?? "") });
 }
 
-async function baseOf(e: Event, engine: Engine): Promise<JsonObject> {
+async function baseOf(e: Event, engine: ModEngine): Promise<JsonObject> {
   const { id, cwd } = await engine.session();
   return { session_id: id, cwd, ...(e.agentId !== undefined && { agent_id: e.agentId }) };
 }
 
-export async function toolCall(e: Event, next: Next, engine: Engine): Promise<JsonObject> {
+export async function toolCall(e: Event, next: Next, engine: ModEngine): Promise<JsonObject> {
   const base = await baseOf(e, engine);
   const call = { tool_name: e.tool, tool_use_id: e.tool_use_id };
   const wire = { ...base, hook_event_name: "PreToolUse", ...call, tool_input: inputOf(e) };
@@ -151,7 +151,7 @@ export async function toolCall(e: Event, next: Next, engine: Engine): Promise<Js
   return { ...out, ...joined("context", ran.context, [...texts(pre), ...said]) };
 }
 
-export async function toolCheck(e: Event, next: Next, engine: Engine): Promise<JsonObject> {
+export async function toolCheck(e: Event, next: Next, engine: ModEngine): Promise<JsonObject> {
   const below = await next(e);
   const { decision = "continue", reason } = below.decision === "deny" ? {} : verdicts.get(e.tool_use_id) ?? {};
   const verdict = decision === "continue" ? below : { decision, ...(reason !== undefined && { reason }) };
@@ -171,7 +171,7 @@ export async function toolCheck(e: Event, next: Next, engine: Engine): Promise<J
 let startHeard = false;
 let started = "";
 
-export async function promptSubmit(e: Event, next: Next, engine: Engine): Promise<JsonObject> {
+export async function promptSubmit(e: Event, next: Next, engine: ModEngine): Promise<JsonObject> {
   const base = await baseOf(e, engine);
   await engine.mark(base.session_id as string);
   const said: string[] = [];
@@ -189,7 +189,7 @@ export async function promptSubmit(e: Event, next: Next, engine: Engine): Promis
 }
 
 /** Marks the session as one in which the mod is loaded: `/clear` begins another without an event. */
-export async function sessionStart(e: Event, next: Next, engine: Engine): Promise<JsonObject> {
+export async function sessionStart(e: Event, next: Next, engine: ModEngine): Promise<JsonObject> {
   await engine.mark((await engine.session()).id);
   return await next(e);
 }
@@ -203,7 +203,7 @@ function sendsBack(folded: Folded): string | undefined {
 }
 
 /** An event in the form of a settings hook's, which is skipped on a machine with managed settings. */
-export async function classic(e: Event, next: Next, engine: Engine): Promise<JsonObject> {
+export async function classic(e: Event, next: Next, engine: ModEngine): Promise<JsonObject> {
   const name = e.hook_event_name;
   if (name === "SessionStart") startHeard = true;
   if (name === "Stop") stopHeard = true;
@@ -220,7 +220,7 @@ export async function classic(e: Event, next: Next, engine: Engine): Promise<Jso
 const MOST_SENT_BACK = 8;
 
 /** Stands in for `classic.Stop` where that does not come. */
-export async function turnComplete(e: Event, next: Next, engine: Engine): Promise<JsonObject> {
+export async function turnComplete(e: Event, next: Next, engine: ModEngine): Promise<JsonObject> {
   const done = await next(e);
   if (e.agentId !== undefined) return done;
   const isHeard = stopHeard;
@@ -234,7 +234,7 @@ export async function turnComplete(e: Event, next: Next, engine: Engine): Promis
   return done;
 }
 
-export async function compact(e: Event, next: Next, engine: Engine): Promise<JsonObject> {
+export async function compact(e: Event, next: Next, engine: ModEngine): Promise<JsonObject> {
   // What is only prepared may never be used.
   if (e.trigger === "precompute") return await next(e);
   const about = { trigger: e.trigger, custom_instructions: e.instructions ?? "" };
@@ -243,7 +243,7 @@ export async function compact(e: Event, next: Next, engine: Engine): Promise<Jso
   return skip === undefined ? await next(e) : { skip };
 }
 
-export async function sessionEnd(e: Event, next: Next, engine: Engine): Promise<JsonObject> {
+export async function sessionEnd(e: Event, next: Next, engine: ModEngine): Promise<JsonObject> {
   const base = await baseOf(e, engine);
   const session_id = (e.sessionId ?? base.session_id) as string;
   await ask({ ...base, session_id, hook_event_name: "SessionEnd", reason: e.reason }, engine);

@@ -2,7 +2,7 @@ import { type Block, invalidConversation, isToolUse } from "../../core/messages.
 import { EMPTY_REPLY, isCut } from "../../core/reply.ts";
 import type { Result, RunEvent } from "../../core/run-events.ts";
 import { thrownWords } from "../../core/shown.ts";
-import type { Verdict } from "../../attack/adversary.ts";
+import type { CallVerdict } from "../../attack/adversary.ts";
 import type { WorldEffect } from "../../attack/effects.ts";
 import { canonical } from "../canonical.ts";
 import type { FaultRun, ServedReply } from "./fault-run.ts";
@@ -30,7 +30,7 @@ export interface Observed extends RunSeen {
   readonly files: ReadonlyMap<string, string>;
   /** Of an attack: what really happened in the world, call by call, and what hooks, rules and a person said of each call. */
   readonly effects?: readonly (readonly WorldEffect[])[];
-  readonly ledger?: readonly (readonly Verdict[])[];
+  readonly ledger?: readonly (readonly CallVerdict[])[];
 }
 
 /** A run that had to be ended from outside. */

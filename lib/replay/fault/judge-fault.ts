@@ -106,7 +106,7 @@ function mustBeReached({ when, sometimes }: Invariant): boolean {
 }
 
 /** Invariants that note whether any run has put them to the test, whichever run they judge. */
-export class Tally implements FixtureInvariants {
+export class FaultTally implements FixtureInvariants {
   readonly own: readonly Invariant[];
   readonly shared: readonly Invariant[];
   readonly #reached = new Set<Invariant>();

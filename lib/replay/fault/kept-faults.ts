@@ -6,7 +6,7 @@ import type { Fixture } from "../fixture.ts";
 import { readTape } from "../read-tape.ts";
 import { expectUsed } from "./seam-faults.ts";
 import type { Tape } from "../tape.ts";
-import { type Faultable, type Trial, underFaults, type UnderFaultsOptions } from "./under-faults.ts";
+import { type Faultable, type FaultTrial, underFaults, type UnderFaultsOptions } from "./under-faults.ts";
 
 /**
  * Tries again the faults that a search has kept beside a tape. What an agent still does not survive, in a sentence;
@@ -16,18 +16,18 @@ import { type Faultable, type Trial, underFaults, type UnderFaultsOptions } from
  */
 export async function brokenAgain(
   fixture: Fixture,
-  subject: Faultable | ((tape: Tape) => Trial),
+  subject: Faultable | ((tape: Tape) => FaultTrial),
   options: Pick<UnderFaultsOptions, "invariants" | "wire" | "signal"> = {},
 ): Promise<string | undefined> {
   const { files } = fixture;
   const tape = await readTape(fixture.tape);
-  const here: Trial = (faults) => underFaults(subject as Faultable, tape, faults, { ...options, files });
+  const here: FaultTrial = (faults) => underFaults(subject as Faultable, tape, faults, { ...options, files });
   const still = await stillBroken(fixture, tape, typeof subject === "function" ? subject(tape) : here);
   return still && notSurvived(fixture.name, still, fixture.faults);
 }
 
 /** The first of the kept faults that an agent still does not survive, and what it breaks now. */
-export async function stillBroken(fixture: Fixture, tape: Tape, tried: Trial): Promise<SavedFaults | undefined> {
+export async function stillBroken(fixture: Fixture, tape: Tape, tried: FaultTrial): Promise<SavedFaults | undefined> {
   const kept = readFaultFile(fixture.faults);
   for (const { faults } of kept) refuseMisplaced(fixture, () => new FaultRun(tape, faults));
   for (const { faults } of kept) {

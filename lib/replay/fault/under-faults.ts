@@ -45,7 +45,7 @@ export interface Tried {
 }
 
 /** Tries a schedule on an agent that knows nothing of the one before. */
-export type Trial = (faults: readonly Fault[]) => Promise<Tried>;
+export type FaultTrial = (faults: readonly Fault[]) => Promise<Tried>;
 
 /** What came of a run under faults. Its workspace, which is deleted, is `{ROOT}` in `broken` and `result`. */
 export interface UnderFaults extends Tried {

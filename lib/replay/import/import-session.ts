@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { isObject, type JsonObject } from "../../core/json.ts";
 import { sha256 } from "../../runtime/sha256.ts";
 import { hostName, type SessionFiles } from "../../transcript/sessions/find-session.ts";
-import { readSession, type Session } from "../../transcript/sessions/read-session.ts";
+import { type HostSession, readSession } from "../../transcript/sessions/read-session.ts";
 import { fieldsOf, type LogLine, textIn } from "../../transcript/sessions/session-kinds.ts";
 import { canonical } from "../canonical.ts";
 import { placesHere } from "../redact/places.ts";
@@ -78,7 +78,7 @@ export function importSession(files: SessionFiles, name: string): Imported {
 }
 
 /** What is missing to rebuild the requests of a log that does not have them. */
-function lacks({ host, version }: Session, lines: readonly LogLine[]): string {
+function lacks({ host, version }: HostSession, lines: readonly LogLine[]): string {
   const who = `${hostName(host)} ${version}`;
   const hasTools = lines.some(({ value }) => fieldsOf(value.payload).type === "additional_tools");
   const missing = host === "claude"
@@ -89,7 +89,7 @@ function lacks({ host, version }: Session, lines: readonly LogLine[]): string {
 }
 
 /** The program as it names itself to the API, as far as its log says. */
-function clientOf({ version }: Session, lines: readonly LogLine[]): string {
+function clientOf({ version }: HostSession, lines: readonly LogLine[]): string {
   const { userType, entrypoint } = lines.find(({ value }) => value.entrypoint !== undefined)?.value ?? {};
   return `claude-cli/${version} (${userType}, ${entrypoint})`;
 }
@@ -114,7 +114,7 @@ class Bodies {
   /** Of each request, whose base was logged before it. */
   readonly #hashes = new Map<string, readonly string[]>();
 
-  constructor({ logs }: Session) {
+  constructor({ logs }: HostSession) {
     for (const { lines } of logs) {
       for (const message of transcript(lines)) this.#messages.set(hashOf(canonical(message)), message);
     }

@@ -20,7 +20,7 @@ import { sentMasks } from "./mask.ts";
 import { type Found, type MatchOptions, SentMatcher } from "./match-request.ts";
 import { McpReplayer } from "./mcp-answers.ts";
 import type { Env } from "./pointing.ts";
-import { Program } from "./compared-program.ts";
+import { ComparedProgram } from "./compared-program.ts";
 import { RULES } from "./compare-rules.ts";
 
 export interface ReplayerOptions extends MatchOptions {
@@ -39,7 +39,7 @@ export interface ReplayerOptions extends MatchOptions {
 export class Replayer {
   readonly #tape: Tape;
   readonly #options: ReplayerOptions;
-  readonly #program: Program;
+  readonly #program: ComparedProgram;
   readonly #masks: ReturnType<typeof sentMasks>;
   readonly #matcher: SentMatcher;
   readonly #mcp: McpReplayer;
@@ -51,7 +51,7 @@ export class Replayer {
   constructor(tape: Tape, options: ReplayerOptions) {
     this.#tape = tape;
     this.#options = options;
-    this.#program = new Program(options.folder);
+    this.#program = new ComparedProgram(options.folder);
     const { env = process.env, places } = options;
     this.#masks = sentMasks(places, this.#program, secretsOf(tape, places, env));
     const named = asNamedHere(places);

@@ -7,7 +7,7 @@ import { MAIN } from "../tape.ts";
 type Headers = { readonly [name: string]: string | undefined };
 
 /** What is learned of a program while it runs: the ids of its session and its agents, which it writes into its texts. */
-export class Program {
+export class ComparedProgram {
   readonly #folder: string | undefined;
   #session: string | undefined;
   readonly #agents: string[] = [];

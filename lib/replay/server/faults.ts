@@ -7,18 +7,18 @@ import type { Faultable } from "../fault/under-faults.ts";
 import { TapeError } from "../read-tape.ts";
 import type { Attempt, Tape } from "../tape.ts";
 import { asksModel } from "./api.ts";
-import { type CommandEnd, endedEarly, runCommand } from "./start-command.ts";
+import { endedEarly, type ProgramEnd, runCommand } from "./start-command.ts";
 import { type Incoming, listen, refusingProxy, sendError } from "./listen.ts";
 import { sentMasks } from "./mask.ts";
 import { McpReplayer } from "./mcp-answers.ts";
 import { sentKey } from "./match-request.ts";
 import { type Env, placesOf, pointedAt } from "./pointing.ts";
-import { installFolder, Program } from "./compared-program.ts";
+import { ComparedProgram, installFolder } from "./compared-program.ts";
 import { readable } from "./readable.ts";
 import { secretsOf, serveAttempt } from "./answer-requests.ts";
 
 /** How a command ended, and what it was served last: invariants look it up by the run. */
-const ends = new WeakMap<object, { readonly end: CommandEnd; readonly last: Attempt | undefined }>();
+const ends = new WeakMap<object, { readonly end: ProgramEnd; readonly last: Attempt | undefined }>();
 
 /** What must hold for every command, besides what holds for every run. */
 export const COMMAND_INVARIANTS: readonly Invariant[] = [
@@ -64,7 +64,7 @@ interface UnderOptions {
 
 async function runUnder(run: FaultRun, tape: Tape, options: UnderOptions): Promise<Result> {
   const { command, env, copyOf, cwd, signal } = options;
-  const program = new Program(installFolder(command, env));
+  const program = new ComparedProgram(installFolder(command, env));
   const places = placesOf(cwd, env);
   const masks = sentMasks(places, program, secretsOf(tape, places, env));
   /** What is still to be served for the last request of a lane: a client asks again by itself after a failure. */

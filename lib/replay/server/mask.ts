@@ -2,7 +2,7 @@ import { type Mask, mask } from "../redact/mask.ts";
 import { placer, type Places } from "../redact/places.ts";
 import type { Redactor } from "../redact/redact.ts";
 import type { Sent } from "../tape.ts";
-import type { Program } from "./compared-program.ts";
+import type { ComparedProgram } from "./compared-program.ts";
 import { anonymous } from "./compare-rules.ts";
 
 /** What stands between the texts of another program and a tape's. */
@@ -11,7 +11,7 @@ interface SentMask extends Mask {
 }
 
 /** The mask of a run, with what is known of its program at the time: a replay knows no more either. */
-export function sentMasks(places: Places, program: Program, redactor: Redactor | undefined): () => SentMask {
+export function sentMasks(places: Places, program: ComparedProgram, redactor: Redactor | undefined): () => SentMask {
   let last: { known: string; mask: SentMask } | undefined;
   return () => {
     const known = JSON.stringify(program.places);

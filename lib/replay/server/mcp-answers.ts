@@ -5,7 +5,17 @@ import { canonical } from "../canonical.ts";
 import { type McpReport, OFF_TAPE, shortText } from "../drift/drift-report.ts";
 import type { Mask } from "../redact/mask.ts";
 import type { Incoming } from "./listen.ts";
-import { ENDED, isQuestion, keptParams, type Message, messagesIn, NOT_HERE, serverIn, SHIM, tokenOf } from "./mcp.ts";
+import {
+  ENDED,
+  isQuestion,
+  keptParams,
+  type McpMessage,
+  messagesIn,
+  NOT_HERE,
+  serverIn,
+  SHIM,
+  tokenOf,
+} from "./mcp.ts";
 
 /** Calls that are made a number of times; anything else may be asked again. */
 const COUNTED: readonly string[] = ["tools/call", "resources/read", "prompts/get"];
@@ -82,7 +92,7 @@ export class McpReplayer {
     else response.destroy();
   }
 
-  #find(server: string, message: Message): McpFact {
+  #find(server: string, message: McpMessage): McpFact {
     const { method } = message;
     const fact = { mcp: server, method: method!, after: 0, ms: 0 };
     if (method === "ping") return { ...fact, result: {} };
@@ -114,11 +124,11 @@ export class McpReplayer {
   }
 
   /** Says what came while a request was open, then its answer; false if the server ended then. */
-  async #serve(message: Message, fact: McpFact, say: (message: object) => void): Promise<boolean> {
+  async #serve(message: McpMessage, fact: McpFact, say: (message: object) => void): Promise<boolean> {
     const { result, error, unanswered } = fact;
     const { off } = this.#options.mask();
     const token = tokenOf(message);
-    for (const one of (fact.between ?? []) as readonly Message[]) {
+    for (const one of (fact.between ?? []) as readonly McpMessage[]) {
       const isProgress = one.method === "notifications/progress";
       if (isProgress && token === undefined) continue;
       await this.#ask(
@@ -139,7 +149,7 @@ export class McpReplayer {
   }
 
   /** A notification, or a question, whose answer is waited for and not compared. */
-  async #ask(message: Message, say: (message: object) => void): Promise<void> {
+  async #ask(message: McpMessage, say: (message: object) => void): Promise<void> {
     if (message.method!.startsWith("notifications/")) return say(message);
     const id = `crochet-${crypto.randomUUID()}`;
     this.#questions.add(id);

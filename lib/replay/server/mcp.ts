@@ -8,7 +8,7 @@ import type { Incoming } from "./listen.ts";
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** A message of JSON-RPC: a request, a notification or an answer. */
-export interface Message extends JsonObject {
+export interface McpMessage extends JsonObject {
   readonly id?: string | number | null;
   readonly method?: string;
   readonly params?: JsonObject;
@@ -22,17 +22,17 @@ export const TO = "x-crochet-to";
 /** What `crochet tape mcp` is answered: it shall run its server unheard, or say what it hears; its server ended here. */
 export const [NOT_HERE, NOTED, ENDED] = [404, 204, 410] as const;
 
-export const isQuestion = ({ method, id }: Message) => method !== undefined && id !== undefined;
-export const messagesIn = (value: unknown) => [value].flat().filter(isObject) as readonly Message[];
+export const isQuestion = ({ method, id }: McpMessage) => method !== undefined && id !== undefined;
+export const messagesIn = (value: unknown) => [value].flat().filter(isObject) as readonly McpMessage[];
 
 /** What a tape has of a request: the rest is that of the client, or of one run. */
-export function keptParams({ method, params = {} }: Message): NonNullable<McpFact["params"]> {
+export function keptParams({ method, params = {} }: McpMessage): NonNullable<McpFact["params"]> {
   const { _meta: _, progressToken: __, ...rest } = params;
   return (method === "initialize" ? { protocolVersion: rest.protocolVersion } : rest) as NonNullable<McpFact["params"]>;
 }
 
 /** What progress of a request is named by. */
-export const tokenOf = ({ params }: Message) => (params?._meta as JsonObject | undefined)?.progressToken;
+export const tokenOf = ({ params }: McpMessage) => (params?._meta as JsonObject | undefined)?.progressToken;
 
 /** The server's name in a path. */
 export const serverIn = ({ sent: { path } }: Incoming) => decodeURIComponent(path.slice(1));
@@ -112,13 +112,13 @@ class Talk {
     for (const message of messagesIn(parsed(text))) this.says(message);
   }
 
-  asks(message: Message): void {
+  asks(message: McpMessage): void {
     if (!isQuestion(message) || message.method === "ping") return;
     const token = tokenOf(message);
     this.#open.set(message.id, { fact: this.#note(message, {}), token, began: performance.now() });
   }
 
-  says(message: Message): void {
+  says(message: McpMessage): void {
     const { id, method, params, result, error } = message;
     if (method === undefined) return this.#settle(id, result === undefined ? { error } : { result });
     if (method === "ping") return;
@@ -144,7 +144,7 @@ class Talk {
     Object.assign(open.fact, how, { after: this.#of.requests, ms: Math.round(performance.now() - open.began) });
   }
 
-  #note(message: Message, more: { readonly own?: true }): McpFact {
+  #note(message: McpMessage, more: { readonly own?: true }): McpFact {
     const about = { mcp: this.server, method: message.method!, params: keptParams(message) };
     const fact: McpFact = { ...about, ...more, after: this.#of.requests, ms: 0 };
     this.#of.facts.push(fact);

@@ -6,7 +6,7 @@ import type { Call, Sent, Tape } from "../tape.ts";
 import { asksModel, leavesOf, mapSent, partsOf, sentDiffers } from "./api.ts";
 import { commandAgent } from "./faults.ts";
 import { readable } from "./readable.ts";
-import { commandFor, replayIn, type ReplayOptions } from "./run-command.ts";
+import { commandFor, type CommandReplayOptions, replayIn } from "./run-command.ts";
 import { compared } from "./compare-rules.ts";
 import { inWorkspace, keepsAll } from "./working-copy.ts";
 
@@ -14,7 +14,7 @@ import { inWorkspace, keepsAll } from "./working-copy.ts";
 export function commandReview(
   fixture: Fixture,
   tape: Tape,
-  options: ReplayOptions & { readonly signal: AbortSignal },
+  options: CommandReplayOptions & { readonly signal: AbortSignal },
 ): Reviewable {
   const { env, signal } = options;
   const words = commandFor(tape, options.cwd);

@@ -13,7 +13,7 @@ import { redactor } from "../redact/redact.ts";
 import type { Tape } from "../tape.ts";
 import { checkWritable, writeTape } from "../write-tape.ts";
 import { asksModel } from "./api.ts";
-import { type CommandEnd, endedEarly, runCommand } from "./start-command.ts";
+import { endedEarly, type ProgramEnd, runCommand } from "./start-command.ts";
 import { listen, type Listening, refusingProxy } from "./listen.ts";
 import { type Env, placesOf, pointedAt, shownVariables, upstreamsIn } from "./pointing.ts";
 import { installFolder } from "./compared-program.ts";
@@ -113,7 +113,7 @@ export async function startRecording(
 /** What came of a recorded command. */
 export interface RecordedCommand {
   readonly tape: Tape;
-  readonly end: CommandEnd;
+  readonly end: ProgramEnd;
 }
 
 /** Runs a command before the real API and keeps what it asked, with what it changed as it was before. */
@@ -200,7 +200,7 @@ async function recordIn(
   });
 }
 
-export interface ReplayOptions extends RunOptions, Pick<ReplayerOptions, "loose" | "without"> {
+export interface CommandReplayOptions extends RunOptions, Pick<ReplayerOptions, "loose" | "without"> {
   /** @default the command of the tape: the caller has seen to it that the fixture is trusted */
   readonly command?: readonly string[];
   /** Works in `cwd` itself. @default in a copy of it */
@@ -210,7 +210,7 @@ export interface ReplayOptions extends RunOptions, Pick<ReplayerOptions, "loose"
 /** What came of a command on a tape. */
 export interface ReplayedCommand {
   readonly report: DriftReport;
-  readonly end: CommandEnd;
+  readonly end: ProgramEnd;
   readonly code: number;
 }
 
@@ -221,7 +221,7 @@ const CODES = { same: 0, drift: 1, otherEnd: 3, timeout: 124 } as const;
 export const CUT = /^(?:SIG\w+|timeout|aborted)$/;
 
 /** Runs a command again, as its program is now, on what it was recorded with and without the network. */
-export async function replayCommand(fixture: Fixture, options: ReplayOptions): Promise<ReplayedCommand> {
+export async function replayCommand(fixture: Fixture, options: CommandReplayOptions): Promise<ReplayedCommand> {
   const { mcp, ...rest } = await recordedTape(fixture);
   const tape = { ...rest, ...(mcp && options.mcp !== "live" && { mcp }) };
   const words = commandFor(tape, options.cwd, options.command);
@@ -272,7 +272,7 @@ export async function replayIn(
   command: readonly string[],
   tape: Tape,
   fixture: Fixture,
-  options: ReplayOptions,
+  options: CommandReplayOptions,
 ): Promise<ReplayedCommand> {
   const { env } = options;
   const over = new AbortController();

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 
-export interface CommandOptions {
+export interface ProgramOptions {
   readonly cwd: string;
   readonly env: { readonly [name: string]: string };
   readonly signal?: AbortSignal | undefined;
@@ -13,7 +13,7 @@ export interface CommandOptions {
 }
 
 /** How a command ended. */
-export interface CommandEnd {
+export interface ProgramEnd {
   /** As a tape's end has it: `exit 0`, `SIGTERM`, `timeout`, `aborted`. */
   readonly end: string;
   readonly stdout: string;
@@ -22,7 +22,7 @@ export interface CommandEnd {
 }
 
 /** What a person needs to know of a command that did not come to ask anything. */
-export function endedEarly({ end, stderr }: CommandEnd, cwd: string): string {
+export function endedEarly({ end, stderr }: ProgramEnd, cwd: string): string {
   const said = stderr.split("\n").filter((line) => line.trim() !== "").slice(-SHOWN_LINES);
   const where = NO_MODULE.test(stderr) ? `\n  it ran in ${cwd}` : "";
   return `its program ended before its first request: ${end}${said.map((line) => `\n    ${line}`).join("")}${where}`;
@@ -42,7 +42,7 @@ const GRACE_MS = 1500;
  *
  * @throws {Error} with the code ENOENT or EACCES, if there is no such command
  */
-export function runCommand([program = "", ...args]: readonly string[], options: CommandOptions): Promise<CommandEnd> {
+export function runCommand([program = "", ...args]: readonly string[], options: ProgramOptions): Promise<ProgramEnd> {
   const { cwd, signal, over: done, timeout, quiet = false } = options;
   // A program may believe this variable, and work in the directory it was typed in.
   const env = { ...options.env, PWD: cwd };

@@ -6,7 +6,7 @@ import type { Attempt, Call, Sent, Tape } from "../tape.ts";
 import { asksModel, wireOf } from "./api.ts";
 import { sentMasks } from "./mask.ts";
 import { sentKey } from "./match-request.ts";
-import { Program } from "./compared-program.ts";
+import { ComparedProgram } from "./compared-program.ts";
 import { readable } from "./readable.ts";
 
 /** One request and its answer, as they went over the wire. */
@@ -34,7 +34,7 @@ export interface RecordedRun {
 
 /** A tape of what a program asked: attempts at the same request after a failure are one call. */
 export function tapeOfRun({ exchanges, mcp = [], places, folder, redactor, header, end }: RecordedRun): Tape {
-  const program = new Program(folder);
+  const program = new ComparedProgram(folder);
   const masks = sentMasks(places, program, redactor);
   const counts = new Map<string, number>();
   const calls: (Call & { attempts: Attempt[] })[] = [];
@@ -64,7 +64,7 @@ export function tapeOfRun({ exchanges, mcp = [], places, folder, redactor, heade
     runtime: runtimeVersion(),
   };
   // Where the program is installed, only its command says.
-  const command = header.command && sentMasks(places, new Program(), redactor)().on(header.command);
+  const command = header.command && sentMasks(places, new ComparedProgram(), redactor)().on(header.command);
   return {
     header: { tape: TAPE_VERSION, versions, tools: false, ...masks().on(header), ...(command && { command }) },
     prompts: [],

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { shellWord } from "../../core/shown.ts";
 import type { Sandbox } from "../../permissions/sandbox.ts";
 import { capture, type Captured } from "./shell-output.ts";
-import { type CommandEnd, type OnOutput, openShell, type RunOptions, type Shell } from "./shells.ts";
+import { type CommandEnd, type OnOutput, openShell, type Shell, type ShellRunOptions } from "./shells.ts";
 
 /** A command that runs in the background. */
 export interface BackgroundRun {
@@ -24,7 +24,7 @@ export interface AgentShell {
   readonly cwd: () => string;
   readonly background: ReadonlyMap<string, BackgroundRun>;
   /** Runs a command in the shell; `notice` says what a reader would not expect of it. */
-  readonly run: (command: string, options: RunOptions) => Promise<CommandEnd & { readonly notice?: string }>;
+  readonly run: (command: string, options: ShellRunOptions) => Promise<CommandEnd & { readonly notice?: string }>;
   /** Runs a command beside the shell, with its folder and exported variables. */
   readonly start: (
     command: string,

@@ -26,12 +26,12 @@ export interface Shell {
   readonly pid: number;
   readonly cwd: () => string;
   readonly alive: () => boolean;
-  readonly run: (command: string, options: RunOptions) => Promise<CommandEnd>;
+  readonly run: (command: string, options: ShellRunOptions) => Promise<CommandEnd>;
   /** Ends it with all it started. */
   readonly close: () => Promise<void>;
 }
 
-export interface RunOptions {
+export interface ShellRunOptions {
   readonly onOutput: OnOutput;
   readonly timeout?: number | undefined;
   readonly signal?: AbortSignal | undefined;

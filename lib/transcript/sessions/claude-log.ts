@@ -1,12 +1,12 @@
 import {
   type AgentLog,
-  type CallOutcome,
   fieldsOf,
+  type LoggedCall,
+  type LoggedOutcome,
   type Moment,
   type ReadLane,
   textIn,
   textsOf,
-  type ToolCall,
 } from "./session-kinds.ts";
 import type { JsonObject } from "../../core/json.ts";
 
@@ -25,7 +25,7 @@ const NOT_TYPED =
 export function readClaude({ path, lines, agent, lane }: AgentLog): ReadLane {
   const moments: Moment[] = [];
   const replies = new Map<string, Reply>();
-  const calls = new Map<string, { call: ToolCall; replies: number }>();
+  const calls = new Map<string, { call: LoggedCall; replies: number }>();
   const saysSource = lines.some(({ value }) => value.promptSource !== undefined);
   let [turn, active, mode, version] = ["", false, undefined as string | undefined, undefined as string | undefined];
 
@@ -51,7 +51,7 @@ export function readClaude({ path, lines, agent, lane }: AgentLog): ReadLane {
         reply.calls = true;
         const { id, name, input } = block as { id: string; name: string; input: unknown };
         if (calls.has(id)) continue; // copied from an earlier part of the log
-        const call: ToolCall = { kind: "call", ...logged(), id, name, input, outcome: "interrupted", result: "" };
+        const call: LoggedCall = { kind: "call", ...logged(), id, name, input, outcome: "interrupted", result: "" };
         calls.set(id, { call, replies: 0 });
         moments.push(call);
       }
@@ -102,7 +102,7 @@ function isTyped(
   return says ? promptSource === "typed" || promptSource === "sdk" : text !== "";
 }
 
-function outcomeOf({ permissionDecision, toolDenialKind }: JsonObject, block: JsonObject, text: string): CallOutcome {
+function outcomeOf({ permissionDecision, toolDenialKind }: JsonObject, block: JsonObject, text: string): LoggedOutcome {
   const { decision, source } = fieldsOf(permissionDecision);
   if (decision === "reject") return /^user/.test(textIn(source)) ? "interrupted" : "denied";
   if (block.is_error !== true) return "ok";

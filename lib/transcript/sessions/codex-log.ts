@@ -2,20 +2,20 @@ import { relative } from "node:path";
 import { isObject, type JsonObject, parsed } from "../../core/json.ts";
 import {
   type AgentLog,
-  type CallOutcome,
   fieldsOf,
+  type LoggedCall,
+  type LoggedOutcome,
   type Moment,
   type Nested,
   type ReadLane,
   textIn,
   textsOf,
-  type ToolCall,
 } from "./session-kinds.ts";
 
 /** Reads the rollout of one agent of Codex. */
 export function readCodex({ path, lines, agent, lane }: AgentLog): ReadLane {
   const moments: Moment[] = [];
-  const calls = new Map<string, { call: ToolCall; isOpen: boolean; failed: boolean; replies: number }>();
+  const calls = new Map<string, { call: LoggedCall; isOpen: boolean; failed: boolean; replies: number }>();
   const marksReplies = lines.some(({ value }) => value.type === "token_usage_record");
   const marksPrompts = lines.some(({ value }) => kindsOf(fieldsOf(value.payload)).length > 0);
   let reply = { text: "", calls: false, begun: false };
@@ -53,7 +53,7 @@ export function readCodex({ path, lines, agent, lane }: AgentLog): ReadLane {
       const input = typeof payload.arguments === "string"
         ? parsed(payload.arguments) ?? payload.arguments
         : payload.input ?? payload.action;
-      const call: ToolCall = {
+      const call: LoggedCall = {
         ...{ kind: "call", ...logged(), id, name, ...(namespace !== undefined && { namespace }), input },
         ...{ outcome: "interrupted", result: "" },
       };
@@ -101,7 +101,7 @@ function kindsOf({ internal_chat_message_metadata_passthrough: metadata }: JsonO
 }
 
 /** Codex logs how a call ended only in the words the model reads. */
-function outcomeOf({ name, result }: ToolCall, failed: boolean): CallOutcome {
+function outcomeOf({ name, result }: LoggedCall, failed: boolean): LoggedOutcome {
   const isScript = name === "exec" && /^Script (completed|failed)\b/.exec(result)?.[1];
   const code = /^(?:Chunk ID: .*\n)?(?:Wall time:? .*\n)?Process exited with code (-?\d+)/.exec(result)?.[1];
   if (isScript === "completed" || code === "0") return "ok";

@@ -8,7 +8,7 @@ import type { LogHost, LogProblem, SessionFiles } from "./find-session.ts";
 import { type AgentLog, fieldsOf, type LogLine, type Moment, textIn } from "./session-kinds.ts";
 
 /** A session that already happened, as its logs tell it. */
-export interface Session {
+export interface HostSession {
   readonly host: LogHost;
   readonly path: string;
   readonly id: string;
@@ -24,7 +24,7 @@ export interface Session {
 }
 
 /** Reads the logs of one session. What cannot be read is a problem and passed over. */
-export function readSession({ host, path, agents }: SessionFiles): Session {
+export function readSession({ host, path, agents }: SessionFiles): HostSession {
   const problems: LogProblem[] = [];
   const files = [path, ...agents].map((file): UnnumberedLog => {
     const lines = linesOf(file, problems);

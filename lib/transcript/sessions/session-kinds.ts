@@ -36,17 +36,17 @@ interface Prompt extends Logged {
 }
 
 /** How a call ended: a person interrupts it with a key, or refuses it. */
-export type CallOutcome = "ok" | "error" | "denied" | "interrupted";
+export type LoggedOutcome = "ok" | "error" | "denied" | "interrupted";
 
 /** A call of a tool, and what the model read of it. */
-export interface ToolCall extends Logged {
+export interface LoggedCall extends Logged {
   readonly kind: "call";
   readonly id: string;
   readonly name: string;
   readonly namespace?: string;
   /** As the client holds it: an object, or the text of a script or patch. */
   readonly input: unknown;
-  outcome: CallOutcome;
+  outcome: LoggedOutcome;
   /** The texts of the result; "" if the model read nothing of it, or only an image. */
   result: string;
   /** The tool's own result, if the log has it. */
@@ -67,7 +67,7 @@ interface StopMoment extends Logged {
   readonly active: boolean;
 }
 
-export type Moment = Prompt | ToolCall | StopMoment;
+export type Moment = Prompt | LoggedCall | StopMoment;
 
 /** One agent of a session, as its log was read. */
 export interface ReadLane {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { apiOf } from "../../../lib/replay/server/api.ts";
 import { sentMasks } from "../../../lib/replay/server/mask.ts";
-import { keptHeaders, Program } from "../../../lib/replay/server/compared-program.ts";
+import { ComparedProgram, keptHeaders } from "../../../lib/replay/server/compared-program.ts";
 import { type Exchange, tapeOfRun } from "../../../lib/replay/server/tape-of-run.ts";
 import type { Sent, Tape } from "../../../lib/replay/tape.ts";
 import { recordings } from "../../_data.ts";
@@ -65,7 +65,7 @@ export function tapeOfRecorded(run: Recorded): Tape {
 /** The requests of a run as a tape would have them, with what is known when each of them comes. */
 export function* asked(run: Recorded): Generator<{ sent: Sent; lane: string }> {
   const { root, home, tmp } = run;
-  const program = new Program();
+  const program = new ComparedProgram();
   const masks = sentMasks({ root, home, tmp }, program, undefined);
   for (const { sent, headers } of exchangesOf(run)) {
     const lane = program.learn(headers);

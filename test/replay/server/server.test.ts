@@ -8,7 +8,7 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "nod
 import { fixtureAt } from "../../../lib/replay/fixture.ts";
 import { readTape } from "../../../lib/replay/read-tape.ts";
 import { redactor } from "../../../lib/replay/redact/redact.ts";
-import { installFolder, Program } from "../../../lib/replay/server/compared-program.ts";
+import { ComparedProgram, installFolder } from "../../../lib/replay/server/compared-program.ts";
 import { wireDiffers } from "../../../lib/replay/server/api.ts";
 import { listen, refusingProxy } from "../../../lib/replay/server/listen.ts";
 import { sentMasks } from "../../../lib/replay/server/mask.ts";
@@ -561,14 +561,14 @@ test("a tape of a container is served to any user, and a tape of any user in a c
 });
 
 test("an empty id in a header names no session and no agent", () => {
-  const program = new Program();
+  const program = new ComparedProgram();
   const lane = program.learn({ "x-claude-code-session-id": "", "x-claude-code-agent-id": "" });
   assert.equal(lane, "main");
   assert.deepEqual(program.places, { folder: undefined, session: undefined, agents: [] });
 });
 
 test("a frame that is not JSON is masked as all others are, in every API", () => {
-  const mask = sentMasks({ root: "/srv/tea" }, new Program(), redactor({ seed: "s", env: {} }))();
+  const mask = sentMasks({ root: "/srv/tea" }, new ComparedProgram(), redactor({ seed: "s", env: {} }))();
   const raw = "data: cut in /srv/tea/x, OPENAI_API_KEY=abcdefghij0123456789klmnop\n\n";
   for (const api of ["chat", "responses", "gemini", "anthropic"] as const) {
     const by = api === "anthropic" ? {} : { api };

@@ -16,10 +16,10 @@ import { test } from "node:test";
 import { type Fixture, fixtureAt } from "../../../lib/replay/fixture.ts";
 import { readTape } from "../../../lib/replay/read-tape.ts";
 import {
+  type CommandReplayOptions,
   recordCommand,
   type RecordOptions,
   replayCommand,
-  type ReplayOptions,
 } from "../../../lib/replay/server/run-command.ts";
 import { RUNTIME } from "../../_runtime.ts";
 import { put, scratch } from "../../_scratch.ts";
@@ -58,7 +58,7 @@ function project(files: Readonly<Record<string, string>>) {
       const env = { ...process.env, ANTHROPIC_BASE_URL: api.url, ...more.env };
       return await recordCommand(fixture(), { command: COMMAND, cwd, quiet: true, ...more, env });
     },
-    replay: (more: Partial<ReplayOptions> = {}) =>
+    replay: (more: Partial<CommandReplayOptions> = {}) =>
       replayCommand(fixture(), { cwd, env: process.env, quiet: true, ...more }),
     [Symbol.dispose]: () => folder[Symbol.dispose](),
   };

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { findSessions } from "../../../lib/transcript/sessions/find-session.ts";
-import { readSession, type Session } from "../../../lib/transcript/sessions/read-session.ts";
-import type { CallOutcome, ToolCall } from "../../../lib/transcript/sessions/session-kinds.ts";
+import { type HostSession, readSession } from "../../../lib/transcript/sessions/read-session.ts";
+import type { LoggedCall, LoggedOutcome } from "../../../lib/transcript/sessions/session-kinds.ts";
 import { put, scratch } from "../../_scratch.ts";
 import { noRecordings, recordings } from "../../_data.ts";
 import {
@@ -29,15 +29,15 @@ import {
 
 const LOGS = recordings("sessions");
 
-const callsOf = ({ moments }: Session) => moments.filter((moment) => moment.kind === "call");
-const promptsOf = ({ moments }: Session) => moments.flatMap((one) => one.kind === "prompt" ? [one.text] : []);
-const stopsOf = ({ moments }: Session) => moments.filter(({ kind, lane }) => kind === "stop" && lane === "main");
+const callsOf = ({ moments }: HostSession) => moments.filter((moment) => moment.kind === "call");
+const promptsOf = ({ moments }: HostSession) => moments.flatMap((one) => one.kind === "prompt" ? [one.text] : []);
+const stopsOf = ({ moments }: HostSession) => moments.filter(({ kind, lane }) => kind === "stop" && lane === "main");
 
 /** What is to be found in a log, in the words of its `expect`. */
-function foundIn(session: Session) {
+function foundIn(session: HostSession) {
   return {
     prompts: promptsOf(session),
-    toolCalls: callsOf(session).map(({ lane, id, name, namespace, input, outcome, result, nested }: ToolCall) => ({
+    toolCalls: callsOf(session).map(({ lane, id, name, namespace, input, outcome, result, nested }: LoggedCall) => ({
       ...{ lane, id, name, input, outcome, result_prefix: result.slice(0, 60) },
       ...(namespace !== undefined && { namespace }),
       ...(nested && { nested: nested.map((one) => "patch" in one ? { patch: one.patch } : withoutOutput(one)) }),
@@ -71,7 +71,7 @@ for (const host of ["claude", "codex"]) {
 }
 
 /** Reads the one session that these files are. */
-function read(files: Readonly<Record<string, string>>): Session {
+function read(files: Readonly<Record<string, string>>): HostSession {
   using folder = scratch();
   put(folder.path, files);
   const { sessions } = findSessions([folder.path]);
@@ -85,7 +85,7 @@ const rollout = (...lines: Record<string, unknown>[]) => read({ "r.jsonl": jsonl
 const reject = (source: string) => ({ permissionDecision: { decision: "reject", source } });
 const REFUSED = "The user doesn't want to proceed with this tool use";
 
-const CLAUDE_OUTCOMES: readonly [outcome: CallOutcome, why: string, line: ReturnType<typeof result>][] = [
+const CLAUDE_OUTCOMES: readonly [outcome: LoggedOutcome, why: string, line: ReturnType<typeof result>][] = [
   ["ok", "a result", result("t", "2")],
   ["ok", "an accepted call", result("t", "2", { permissionDecision: { decision: "accept", source: "config" } })],
   ["error", "a failed call", result("t", "Exit code 3", {}, true)],
@@ -104,7 +104,7 @@ for (const [outcome, why, line] of CLAUDE_OUTCOMES) {
   });
 }
 
-const CODEX_OUTCOMES: readonly [outcome: CallOutcome, output: string, script?: true][] = [
+const CODEX_OUTCOMES: readonly [outcome: LoggedOutcome, output: string, script?: true][] = [
   ["ok", "Chunk ID: a1\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\naborted by user\n"],
   ["error", "Chunk ID: a1\nWall time: 0.1 seconds\nProcess exited with code 3\nOutput:\nno\n"],
   ["ok", "Wall time: 0.1 seconds\nProcess running with session ID 7\n"],
