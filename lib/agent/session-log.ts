@@ -15,7 +15,7 @@ import { answersOf, noteOwnLog, sweepLogs } from "../log/own.ts";
 import type { Past } from "../log/past.ts";
 import { RunLog } from "../log/run-log.ts";
 import type { PermissionAsker, PermissionReply } from "../permissions/gate.ts";
-import type { SessionRecord } from "../replay/people.ts";
+import type { SessionRecord } from "../replay/person-answers.ts";
 import { LaneClock } from "../replay/tape-clock.ts";
 import { MAIN } from "../replay/tape.ts";
 import { jsonlStore } from "../transcript/jsonl.ts";

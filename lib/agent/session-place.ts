@@ -9,7 +9,7 @@ import type { TapeSession } from "../replay/tape-session.ts";
 import { claiming, memoryStore, type SessionStore, sessionStore } from "../transcript/memory-store.ts";
 import { engineOf } from "./engine.ts";
 import type { SessionLog } from "./session-log.ts";
-import type { SessionRecord } from "../replay/people.ts";
+import type { SessionRecord } from "../replay/person-answers.ts";
 import type { Output } from "./typed-output.ts";
 import { tapeFor } from "./session-tape.ts";
 

@@ -1,5 +1,5 @@
 import type { AgentOptions, RunOptions } from "./options.ts";
-import type { Answers, SessionRecord } from "../replay/people.ts";
+import type { Answers, SessionRecord } from "../replay/person-answers.ts";
 import type { DriftReport } from "../replay/drift/drift-report.ts";
 import type { Header } from "../log/entry.ts";
 import type { TapeOptions } from "../replay/tape-options.ts";
@@ -76,7 +76,7 @@ export async function askerFor(
   answers: Answers | undefined,
 ): Promise<RunOptions["asker"]> {
   if (!answers || (!person && answers.known.length === 0)) return person;
-  return (await (people ??= import("../replay/people.ts"))).tapedAsker(answers, person);
+  return (await (people ??= import("../replay/person-answers.ts"))).tapedAsker(answers, person);
 }
 
 type Decided = { readonly [part in "permissions" | "ask" | "sandbox"]?: RunOptions[part] | undefined };
@@ -94,7 +94,7 @@ export async function decidedBy(
   const { answers } = record;
   const mayAsk = run.ask !== undefined && !answers.isOffline;
   const ask = mayAsk || answers.known.length > 0
-    ? (await (people ??= import("../replay/people.ts"))).tapedPermissions(answers, run.ask)
+    ? (await (people ??= import("../replay/person-answers.ts"))).tapedPermissions(answers, run.ask)
     : undefined;
   const header = tape?.program?.tape.header;
   if (header) {
@@ -131,7 +131,7 @@ export function notedHooks(
 let loaded:
   | Promise<[typeof import("../replay/tape-options.ts"), typeof import("../replay/tape-session.ts")]>
   | undefined;
-let people: Promise<typeof import("../replay/people.ts")> | undefined;
+let people: Promise<typeof import("../replay/person-answers.ts")> | undefined;
 
 /** Ends a tape with its session. Errors are reported as warnings; the Result stays. */
 export async function closeTape(

@@ -2,7 +2,7 @@ import type { AgentOptions, RunOptions } from "./options.ts";
 import type { Clock } from "../core/clock.ts";
 import type { EventFields } from "../core/events.ts";
 import type { AgentSpec } from "../core/run.ts";
-import type { SessionRecord } from "../replay/people.ts";
+import type { SessionRecord } from "../replay/person-answers.ts";
 import type { TapeSession } from "../replay/tape-session.ts";
 import { BUILT_IN } from "../runtime/importing.ts";
 

@@ -15,7 +15,7 @@ import type { Run } from "./run.ts";
 import { toolSpecs } from "./tool.ts";
 import { type Block, invalidConversation, type Message, user } from "./messages.ts";
 import { type PartlyUsed, readReply, replyFrom } from "./reply.ts";
-import { isNotKept } from "./said.ts";
+import { isNotKept } from "./hook-words.ts";
 import { UnusableAnswer } from "./verdict.ts";
 
 /** What the requests of a turn are made from, as hooks changed it for the turn. */

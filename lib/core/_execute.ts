@@ -7,7 +7,7 @@ import type { ToolCall } from "./model.ts";
 import type { Run } from "./run.ts";
 import { type Tool, type ToolEnd, ToolError, type ToolOutput, type ToolReturn, type ToolRun } from "./tool.ts";
 import type { CallOutcome } from "./run-events.ts";
-import { type Refusal, wordings } from "./said.ts";
+import { type Refusal, wordings } from "./hook-words.ts";
 import { asError, shown, thrownWords } from "./shown.ts";
 import { type HookText, UnusableAnswer } from "./verdict.ts";
 

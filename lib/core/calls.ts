@@ -5,7 +5,7 @@ import { Ended } from "./limits.ts";
 import { type Block, contentText, INTERRUPTED, text, type TextBlock, toolResult } from "./messages.ts";
 import type { ToolCall } from "./model.ts";
 import type { Run } from "./run.ts";
-import { type Refusal, refusalOf, unanswered } from "./said.ts";
+import { type Refusal, refusalOf, unanswered } from "./hook-words.ts";
 import { isThenable } from "./clock.ts";
 import { thrownWords } from "./shown.ts";
 import { type Checked, findTool, type GatedCall, type Tool } from "./tool.ts";

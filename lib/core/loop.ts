@@ -19,7 +19,7 @@ import {
 } from "./messages.ts";
 import type { Reply } from "./model.ts";
 import { goesOn, isCut } from "./reply.ts";
-import { hookInput, NOT_KEPT } from "./said.ts";
+import { hookInput, NOT_KEPT } from "./hook-words.ts";
 import { type HookText, UnusableAnswer } from "./verdict.ts";
 
 /** What sets a turn off. */

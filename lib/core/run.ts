@@ -27,7 +27,7 @@ import {
 } from "./model.ts";
 import type { PartlyUsed } from "./reply.ts";
 import type { Result, RunEvent } from "./run-events.ts";
-import { contextBlocks, hookInput, type Refusal, unread } from "./said.ts";
+import { contextBlocks, hookInput, type Refusal, unread } from "./hook-words.ts";
 import { thrownWords } from "./shown.ts";
 import type { GatedCall, Permitted, Thrown, Tool, ToolEnd, ToolRun } from "./tool.ts";
 import { actionOf, type HookText } from "./verdict.ts";

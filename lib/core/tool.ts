@@ -1,7 +1,7 @@
 import type { EventFields, Input } from "./events.ts";
 import type { Block } from "./messages.ts";
 import type { ApiTool, JsonSchema, ToolCall, ToolSpec } from "./model.ts";
-import type { Refusal } from "./said.ts";
+import type { Refusal } from "./hook-words.ts";
 
 /** What a call may do to the world: decides what may run in parallel, be retried, or be replayed. */
 export type Effect = "none" | "read" | "write";

@@ -3,7 +3,7 @@ import type { HookContext, HookRecord } from "../core/hook.ts";
 import { thrownWords } from "../core/shown.ts";
 import { type HookText, type Opinion, OutOfTime } from "../core/verdict.ts";
 import type { KindParts } from "./file/hook-record.ts";
-import { asyncLine, FailedCommand } from "./process/read-ran.ts";
+import { asyncLine, FailedCommand } from "./process/read-result.ts";
 import { answerOf, type Called, lateAnswer, listeningTo, refusalWords, speakerOf } from "./process/command-answer.ts";
 import {
   hookEnvironment,

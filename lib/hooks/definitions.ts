@@ -14,7 +14,7 @@ import { nameWarnings, SEED_TOOLS } from "./known-names.ts";
 import type { HookHost } from "./process/hook-host.ts";
 import { type ProcessResult, runProcess } from "../process/process.ts";
 import { programAt } from "../process/programs.ts";
-import { readRan } from "./process/read-ran.ts";
+import { readRan } from "./process/read-result.ts";
 import { projection } from "./process/wire.ts";
 import { type PromptModel, promptRecord, warnOff, withoutModel } from "./prompt-hook.ts";
 import { readDefinition } from "./read-answer.ts";

@@ -7,7 +7,7 @@ import type { Opinion } from "../core/verdict.ts";
 import { failureWords, type HookKindParts } from "./command-hook.ts";
 import { answerOf, listeningTo } from "./process/command-answer.ts";
 import type { HookHost } from "./process/hook-host.ts";
-import { FailedCommand } from "./process/read-ran.ts";
+import { FailedCommand } from "./process/read-result.ts";
 import { wireInput } from "./process/wire.ts";
 
 export interface HttpOptions {

@@ -2,7 +2,7 @@ import { relative } from "node:path";
 import type { Folded } from "../core/fold.ts";
 import type { Json } from "../core/messages.ts";
 import type { AgentSpec, Run } from "../core/run.ts";
-import { type Refusal, refusalOf, unanswered } from "../core/said.ts";
+import { type Refusal, refusalOf, unanswered } from "../core/hook-words.ts";
 import type { Effect, GatedCall, Permitted } from "../core/tool.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
 import { inside, realPath } from "./_path-rule.ts";

@@ -73,7 +73,7 @@ export interface SimulatedUser {
   ): Promise<string | undefined>;
 }
 
-interface Said {
+interface PromptText {
   readonly text: string | readonly Block[];
   readonly model?: string | undefined;
 }
@@ -84,7 +84,7 @@ interface Said {
  */
 export async function runOnTape(
   agent: Pick<Replayable, "open">,
-  prompts: readonly Said[],
+  prompts: readonly PromptText[],
   options: Omit<OnTapeOptions, "on"> & { on?: OnTapeOptions["on"] | undefined; user?: SimulatedUser | undefined },
   run: RunSoFar,
 ): Promise<void> {
@@ -113,7 +113,7 @@ export async function runOnTape(
     await session.close();
   }
 
-  async function nextOf(): Promise<Said | undefined> {
+  async function nextOf(): Promise<PromptText | undefined> {
     const isLive = user && (prompts.length === 0 || (tape?.calls.length ?? 0) > 0);
     if (!isLive) {
       for (const call of tape?.program?.tape.calls ?? []) {

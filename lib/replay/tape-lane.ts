@@ -1,4 +1,4 @@
-import type { Refusal } from "../core/said.ts";
+import type { Refusal } from "../core/hook-words.ts";
 import { abortedError } from "../http/errors.ts";
 import { wireOf } from "../anthropic/anthropic-model.ts";
 import { systemClock } from "../core/clock.ts";

@@ -20,7 +20,7 @@ import { type Program, programOf, Served, type ToTape } from "./match-call.ts";
 import { isOverWire, type ResultsKept, resultsKept, type TapeMode, type TapeOptions } from "./tape-options.ts";
 import { normaliserOf, withNormalisers } from "./normalise.ts";
 import { placer, placesHere } from "./redact/places.ts";
-import type { Answers, SessionRecord } from "./people.ts";
+import type { Answers, SessionRecord } from "./person-answers.ts";
 import { readTape, TapeError } from "./read-tape.ts";
 import type { LiveCall } from "./record/record-tape.ts";
 import { SeenWire } from "./record/seen-wire.ts";

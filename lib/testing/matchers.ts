@@ -1,6 +1,6 @@
 import type { Folded } from "../core/fold.ts";
 import { type Opinion, readNative } from "../core/verdict.ts";
-import { readRan } from "../hooks/process/read-ran.ts";
+import { readRan } from "../hooks/process/read-result.ts";
 import { type CallMatchers, callMatchers, isEqual, type Matched, type MatchersOf } from "./call-matchers.ts";
 import { type Answered, type Did, type ExpectedAction, whatItDid } from "../check/examples/expectation.ts";
 

@@ -15,7 +15,7 @@ import {
   readNative,
   UnusableAnswer,
 } from "../../lib/core/verdict.ts";
-import { readClaude } from "../../lib/hooks/process/read-ran.ts";
+import { readClaude } from "../../lib/hooks/process/read-result.ts";
 import { readDefinition, readPrompt } from "../../lib/hooks/read-answer.ts";
 
 type Row = readonly [event: EventName, raw: unknown, expected: Opinion | RegExp];

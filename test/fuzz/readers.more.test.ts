@@ -10,7 +10,7 @@ import { ModelError } from "../../lib/core/model.ts";
 import { UnusableAnswer } from "../../lib/core/verdict.ts";
 import { readDefinitions } from "../../lib/hooks/definitions.ts";
 import { HookLoadError } from "../../lib/hooks/file/load-error.ts";
-import { readClaude, readStdout } from "../../lib/hooks/process/read-ran.ts";
+import { readClaude, readStdout } from "../../lib/hooks/process/read-result.ts";
 import { jsonInText, readDefinition, readPrompt } from "../../lib/hooks/read-answer.ts";
 import { rulesHook } from "../../lib/hooks/hook-rules.ts";
 import { sampleEvent } from "../../lib/hooks/samples.ts";

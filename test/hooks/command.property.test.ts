@@ -8,7 +8,7 @@ import { Context } from "../../lib/core/hook.ts";
 import { UnusableAnswer } from "../../lib/core/verdict.ts";
 import { commandHook } from "../../lib/hooks/command-hook.ts";
 import { answerOf, listeningTo } from "../../lib/hooks/process/command-answer.ts";
-import { readStdout } from "../../lib/hooks/process/read-ran.ts";
+import { readStdout } from "../../lib/hooks/process/read-result.ts";
 import { wireInput } from "../../lib/hooks/process/wire.ts";
 import { tries } from "../_counts.ts";
 import { scratch } from "../_scratch.ts";

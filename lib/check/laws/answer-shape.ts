@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../../core/json.ts";
 import { nearest } from "../../input/nearest.ts";
-import { CLAUDE_SPECIFIC, CLAUDE_TOP } from "../../hooks/process/read-ran.ts";
+import { CLAUDE_SPECIFIC, CLAUDE_TOP } from "../../hooks/process/read-result.ts";
 import { type HostName, HOSTS } from "../../hooks/hosts/index.ts";
 import type { Violation } from "../check-report.ts";
 import { violationsOf } from "./judged.ts";

@@ -4,7 +4,7 @@ import type { Opinion } from "../../core/verdict.ts";
 import { type HostName, HOSTS } from "../../hooks/hosts/index.ts";
 import { closing } from "../../hooks/read-answer.ts";
 import { readEvent } from "../../hooks/hosts/read-event.ts";
-import { readCommand, readLate } from "../../hooks/process/read-ran.ts";
+import { readCommand, readLate } from "../../hooks/process/read-result.ts";
 import type { RanCommand, Subject } from "../subject.ts";
 import { TELLING } from "./answer-shape.ts";
 import { canBlock } from "./judged.ts";

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import type { AnyEvent } from "../../core/events.ts";
 import type { HookContext } from "../../core/hook.ts";
-import { reminder } from "../../core/said.ts";
+import { reminder } from "../../core/hook-words.ts";
 import type { HookText, Opinion } from "../../core/verdict.ts";
 import { type HookHost, outputFolder, persisted } from "./hook-host.ts";
 import type { ProcessResult } from "../../process/process.ts";
-import { PASSED_ON, readCommand, readLate, specificOf } from "./read-ran.ts";
+import { PASSED_ON, readCommand, readLate, specificOf } from "./read-result.ts";
 import { wireLabel, wireName } from "./wire.ts";
 import type { JsonObject } from "../../core/json.ts";
 

@@ -8,7 +8,7 @@ import type { Host } from "../hosts/host.ts";
 import type { HostEvent } from "../hosts/read-event.ts";
 import { type ProcessResult, runProcess } from "../../process/process.ts";
 import { programOf } from "../../process/programs.ts";
-import { readCommand, readLate, specificOf } from "../process/read-ran.ts";
+import { readCommand, readLate, specificOf } from "../process/read-result.ts";
 import { wireInput } from "../process/wire.ts";
 import type { ServeOptions } from "../serve-hook.ts";
 

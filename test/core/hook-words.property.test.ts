@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { wordings } from "../../lib/core/said.ts";
+import { wordings } from "../../lib/core/hook-words.ts";
 
 const CLOSING = /<\/\s*system-reminder/gi;
 
