@@ -60,22 +60,22 @@ const CODE = /\.[cm]?[jt]sx?$/;
 function embed(build: any, options: BundleOptions): void {
   const { script } = options;
   const root = dirname(script);
-  build.onResolve({ filter: /^crochet:/ }, ({ path }: Asked) => ({ path, namespace: "crochet-build" }));
-  build.onLoad({ filter: /^/, namespace: "crochet-build" }, ({ path }: Asked) => ({
+  build.onResolve({ filter: /^crochet:/ }, ({ path }: Import) => ({ path, namespace: "crochet-build" }));
+  build.onLoad({ filter: /^/, namespace: "crochet-build" }, ({ path }: Import) => ({
     loader: "js",
     contents: path === ENTRY ? entry(options) : inside(options),
   }));
   const own = ownExports();
   // The copy of which the script has its hooks here, whatever the target.
-  build.onResolve({ filter: /^crochet(?:\/|$)/ }, ({ path, importer }: Asked) => {
+  build.onResolve({ filter: /^crochet(?:\/|$)/ }, ({ path, importer }: Import) => {
     const folder = dirname(importer);
     return { path: isFound(folder, "crochet") ? (globalThis as any).Bun.resolveSync(path, folder) : own.get(path) };
   });
-  build.onResolve({ filter: /^@anthropic-ai\/sdk\/client$/ }, ({ importer }: Asked) => {
+  build.onResolve({ filter: /^@anthropic-ai\/sdk\/client$/ }, ({ importer }: Import) => {
     const [sdk] = globSync(join(dirname(importer), "../../dist/sdk-*.js"));
     return sdk === undefined ? undefined : { path: sdk };
   });
-  build.onLoad({ filter: CODE }, ({ path }: Asked) => {
+  build.onLoad({ filter: CODE }, ({ path }: Import) => {
     const text = readFileSync(path, "utf8");
     const isOurs = path.startsWith(`${PACKAGE}/`) && path !== script || path.includes("/node_modules/crochet/");
     if (isOurs || !text.includes("import.meta")) return undefined;
@@ -83,7 +83,7 @@ function embed(build: any, options: BundleOptions): void {
   });
 }
 
-interface Asked {
+interface Import {
   readonly path: string;
   readonly importer: string;
 }

@@ -24,7 +24,7 @@ export interface McpShims {
   readonly notes: readonly string[];
 }
 
-interface Asked {
+interface ShimOptions {
   /** Where the tape is served. */
   readonly url: string;
   readonly command: readonly string[];
@@ -36,7 +36,7 @@ interface Asked {
 }
 
 /** The servers that clients would start for a command: the table of where each client has them. */
-export async function mcpShims(asked: Asked): Promise<McpShims> {
+export async function mcpShims(asked: ShimOptions): Promise<McpShims> {
   const notes: string[] = [];
   const read = await reader(notes);
   const put = (servers: Servers) => {
@@ -100,7 +100,7 @@ const namesIn = (all: readonly JsonObject[], key: string) =>
   all.flatMap(({ [key]: list }) => Array.isArray(list) ? list : []);
 
 /** Of two scopes with one name the later counts; a server that Claude Code would not start without a question is left out. */
-function claudeServers({ command, directory, env }: Asked, read: Read): Servers {
+function claudeServers({ command, directory, env }: ShimOptions, read: Read): Servers {
   const words = wordsOf(command, "claude");
   const home = env.HOME || homedir();
   const config = env.CLAUDE_CONFIG_DIR || join(home, ".claude");
@@ -177,7 +177,7 @@ function pluginServers(folder: string, read: Read): Servers {
 }
 
 /** Codex itself says which it has, and starts none of them. */
-function codexServers({ command, directory, env, find }: Asked): Servers {
+function codexServers({ command, directory, env, find }: ShimOptions): Servers {
   const codex = find("codex");
   if (codex === undefined) return {};
   const isNamed = command.some((word) => basename(word) === "codex");
@@ -212,7 +212,7 @@ function codexWords(name: string, { command, args, url, headers }: JsonObject): 
 
 /** Later files win, by the name of a server; the system's is the last. */
 function geminiSettings(
-  { directory, env }: Asked,
+  { directory, env }: ShimOptions,
   read: Read,
   put: (servers: Servers) => Servers,
   notes: string[],
