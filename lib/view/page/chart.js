@@ -1,7 +1,7 @@
 import { byId, dollars, el, onWidth, short, svg } from "./dom.js";
 
 /** @import { RunData } from "./data.js" */
-/** @import { Row, Spent } from "../shape.ts" */
+/** @import { Row, SpentTokens } from "../shape.ts" */
 
 const LEFT = 64;
 const TALL = 92;
@@ -19,7 +19,7 @@ const PARTS = /** @type {const} */ ([
 export class Chart {
   #data;
   #go;
-  /** @type {{ row: number, spent: Spent }[]} */
+  /** @type {{ row: number, spent: SpentTokens }[]} */
   #calls;
   /** @type {number | undefined} */
   #selected;
@@ -103,7 +103,7 @@ export class Chart {
   /**
    * If there are more calls than bars fit, neighbouring calls share a bar, which shows their mean.
    *
-   * @typedef {{ rows: number[], from: number, spent: Spent }} Bin
+   * @typedef {{ rows: number[], from: number, spent: SpentTokens }} Bin
    * @param {number} most
    * @returns {Bin[]}
    */
@@ -113,7 +113,7 @@ export class Chart {
     const bins = [];
     for (let from = 0; from < this.#calls.length; from += size) {
       const part = this.#calls.slice(from, from + size);
-      /** @param {(spent: Spent) => number} of */
+      /** @param {(spent: SpentTokens) => number} of */
       const mean = (of) => part.reduce((sum, { spent }) => sum + of(spent), 0) / part.length;
       bins.push({
         rows: part.map(({ row }) => row),
