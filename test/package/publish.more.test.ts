@@ -33,7 +33,9 @@ const type = (cwd: string, line: string) => runIn(cwd, PATH, "sh", "-c", `${line
 test("npm publish --dry-run has nothing to warn of but that nobody is logged in", LONG, () => {
   const said = dryRun();
   const manifest = readFileSync(join(ROOT, "package.json"), "utf8");
-  const warnings = said.split("\n").filter((line) => /^npm (?:warn|error)/.test(line) && !/ (?:user|env) config /.test(line));
+  const warnings = said.split("\n").filter((line) =>
+    /^npm (?:warn|error)/.test(line) && !/ (?:user|env) config /.test(line)
+  );
   assert.deepEqual(warnings.filter((line) => !/requires you to be logged in/.test(line)), []);
   assert.match(said, new RegExp(`^\\+ crochet@${JSON.parse(manifest).version}$`, "m"));
   assert.equal(Number(/total files: (\d+)/.exec(said)![1]), packedFiles(copy).length, "init and the tag have the same");
