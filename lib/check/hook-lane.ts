@@ -9,7 +9,7 @@ import { openSandbox } from "../permissions/sandbox.ts";
 import type { Timing } from "./check-report.ts";
 import type { Probe } from "./sample-events.ts";
 import { KeptTree } from "./kept-tree.ts";
-import { hookEnv, randomHex, type ScratchFolders } from "./scratch-project.ts";
+import { checkedEnv, randomHex, type ScratchFolders } from "./scratch-project.ts";
 import {
   type Answering,
   type Loaded,
@@ -113,7 +113,7 @@ export class Lane {
 
   #setup(): Setup {
     const { target, place, host, env, more, sandbox } = this.options;
-    const own = hookEnv(place, env, { ...more, CROCHET_CHECK: this.#token });
+    const own = checkedEnv(place, env, { ...more, CROCHET_CHECK: this.#token });
     return { token: this.#token, target, place, host, env: own, alone: sandbox, mark: `CROCHET_CHECK=${this.#token}` };
   }
 

@@ -216,7 +216,7 @@ export function toolHomes(env: Readonly<Record<string, string | undefined>>): { 
 }
 
 /** The whole environment of a hook that is checked. */
-export function hookEnv(
+export function checkedEnv(
   place: Surroundings,
   given: Readonly<Record<string, string | undefined>>,
   more: { readonly [name: string]: string },

@@ -93,7 +93,7 @@ async function ownHooks(agent: Agent, script: string, refuse: Refuse) {
   const root = dirname(script);
   const own = await agent.ownHooks().catch((error) => refuse(thrownWords(error)));
   const folders = own.folders.map((folder) => embedded(folder, root, refuse));
-  const hooks = await own.load().catch((error) => refuse(thrownWords(error)));
+  const hooks = await own.load().catch((error) => refuse(unloadable(thrownWords(error))));
   const isolated = hooks.find(({ kind, dialect }) => kind === "module" && dialect !== "native");
   if (isolated) {
     refuse(`its hook '${isolated.name}' has 'isolate', for which crochet is started: take that out of its config`);
@@ -120,6 +120,11 @@ async function ownAgents(agent: Agent, root: string, refuse: Refuse): Promise<Ki
   );
 }
 
+/** Why a hook cannot be loaded, for a sentence that says what cannot be built. */
+function unloadable(message: string): string {
+  return message.replace(/^Cannot load hook ('[^']*') as /, "hook $1 cannot be loaded: ");
+}
+
 function embedded(folder: string, root: string, refuse: Refuse): Embedded {
   const path = relative(root, folder);
   const real = realpathSync(folder);
@@ -127,8 +132,7 @@ function embedded(folder: string, root: string, refuse: Refuse): Embedded {
     refuse(`its folder of hooks '${folder}' lies outside of the script's: move it beside the script`);
   }
   const { files, problems } = discover(folder);
-  const words = (message: string) => message.replace(/^Cannot load hook ('[^']*') as /, "hook $1 cannot be loaded: ");
-  if (problems.length > 0) refuse(problems.map(({ message }) => words(message)).join("\n"));
+  if (problems.length > 0) refuse(problems.map(({ message }) => unloadable(message)).join("\n"));
   const names = [...files.map(({ name }) => name), ...sharedFiles(real).paths.map((one) => relative(real, one))];
   return {
     path,

@@ -38,6 +38,11 @@ const REFUSED: readonly [what: string, files: Readonly<Record<string, string>>, 
   ["a link that leaves", { "agent.ts": agentWith() }, /'hooks\/stop\.linked\.sh' is a link to '.*elsewhere\/a\.sh'/],
   ["a relative cwd", { "agent.ts": agentWith(`cwd: "./work"`) }, /Cannot use cwd '\.\/work' in a built program/],
   ["a file that is not a hook", { "agent.ts": agentWith(), ...HOOKS, "hooks/notes.txt": "" }, /'notes\.txt'/],
+  [
+    "a hook that is half written",
+    { "agent.ts": agentWith(), "hooks/stop.half.ts": "export default (" },
+    /as hook 'stop\.half\.ts' cannot be loaded: it has a syntax error/,
+  ],
   ["what cannot be bundled", {
     "agent.ts": agentWith(),
     "late.ts": `import "not-installed";\n`,

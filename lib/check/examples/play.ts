@@ -7,7 +7,7 @@ import { nearest } from "../../input/nearest.ts";
 import type { HookFile } from "../../hooks/discover.ts";
 import { sampleEvent } from "../../hooks/samples.ts";
 import type { Lane } from "../hook-lane.ts";
-import { hookEnv, type Surroundings } from "../scratch-project.ts";
+import { checkedEnv, type Surroundings } from "../scratch-project.ts";
 import type { Question } from "../subject.ts";
 import type { Example, ExampleFiles } from "./example.ts";
 import { leftOtherwise, mismatch } from "./expectation.ts";
@@ -109,7 +109,7 @@ function putFile(path: string, text: string | null): void {
 function runLine(line: string, place: Surroundings): void {
   const { status, signal, stderr } = spawnSync("/bin/sh", ["-c", line], {
     cwd: place.project,
-    env: hookEnv(place, process.env, {}),
+    env: checkedEnv(place, process.env, {}),
     stdio: ["ignore", "ignore", "pipe"],
     encoding: "utf8",
   });
