@@ -200,21 +200,3 @@ test("an MCP server that is gone answers no further call, and the run goes on", 
     ["failure", "Cannot call mcp__srv__echo as the MCP server is gone: A fault of the schedule"],
   ]);
 });
-
-test("a fault reads as it is written, and one that cannot happen is refused", () => {
-  const texts = [
-    ...Object.keys(PLANTED),
-    "tool 1, Edit: kill",
-    "tool 2 of main/toolu_1, Edit: throws x2",
-    "hook a, b.ts, 3: crash for good",
-  ];
-  for (const text of texts) assert.equal(faultText(readFault(text)), text);
-  assert.throws(() => readFault("tool 1, Edit: crash"), /'crash' can only happen when a hook is asked$/);
-  assert.throws(
-    () => readFault("hook guard, 1: cut"),
-    /'cut' can only happen before the reply or in a block or at the/,
-  );
-  assert.throws(() => readFault("mcp files: throws after 2"), /can only happen when a tool runs$/);
-  assert.throws(() => readFault("call 1: kill"), /'kill' can only happen after a message or when a tool runs$/);
-  assert.throws(() => readFault("kill after message 0"), /calls are counted from 1$/);
-});

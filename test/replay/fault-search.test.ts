@@ -82,6 +82,16 @@ test("every single fault is always tried before two at once, in an order that th
   ) {
     assert.ok(first.slice(0, singles).some((text) => readFault(text).what.startsWith(kind)), kind);
   }
+  const inCall = (block?: string) =>
+    first.slice(0, singles).map(readFault)
+      .filter((fault) => fault.on === undefined && fault.call === 2 && fault.block === block)
+      .map(({ what, delta }) => delta === undefined ? `${what} at once` : what).sort();
+  const inEach = ["cut", "json drop", "json truncate", "json truncate at once", "stop:max_tokens"];
+  const inLast = ["dup-start", "error:overloaded_error", "gap", "stall", "stop:refusal", "unknown-block"];
+  assert.deepEqual(inCall(), ["http:400 at once", "http:529 at once", "http:529 at once", "reset at once"]);
+  assert.deepEqual(inCall("tool_use:Edit"), inEach);
+  assert.deepEqual(inCall("tool_use:Write"), [...inEach, ...inLast].sort());
+  assert.deepEqual(inCall("end"), ["cut at once"]);
   const other = await searched(20, 2);
   assert.notDeepEqual(other.tried, first.slice(0, 20));
   assert.deepEqual((await searched(20, 2)).tried, other.tried);

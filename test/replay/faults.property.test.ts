@@ -136,14 +136,4 @@ for (const { name, agent: made, tape, files, races } of examples) {
       );
     },
   );
-
-  test(`${name}: re-chunking never changes anything`, LONG, async () => {
-    const plain = told(await underFaults(made, tape, [], { files }));
-    await fc.assert(
-      fc.asyncProperty(rechunk(tape), async (cutAt) => {
-        assert.deepEqual(told(await underFaults(made, tape, [], { files, wire: true, cutAt })), plain);
-      }),
-      { numRuns: tries(6, 200) },
-    );
-  });
 }

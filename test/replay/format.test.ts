@@ -87,14 +87,6 @@ test("a place that is put on a tape is always put back, whatever the text looks 
   );
 });
 
-test("a placeholder replaces a whole path: not part of a longer name", () => {
-  const { place } = placer({ root: "/tmp/w", home: "/home/ada", tmp: "/tmp", user: "root" });
-  assert.equal(
-    place("/tmp/w/a /tmp/b /tmpfs x/tmp (/home/ada) /home/ada-b root"),
-    "{ROOT}/a {TMP}/b /tmpfs x/tmp ({HOME}) /home/ada-b root",
-  );
-});
-
 test("a tape says what it was recorded from, and with which versions", async () => {
   await inFolder(async (folder) => {
     await recordWire(options, [{ text: "hi" }], { folder: join(folder, "wire"), prompt: "hello" });
@@ -205,6 +197,7 @@ test("a reader refuses what it does not know, with the line and the reason", asy
         edited(call, (c) => c.add[1].content[0].content = "forged"),
         /line \d+: the call does not fit its key, so it was changed by hand: take it from version control/,
       ],
+      [edited(call, (c) => c.key = "0"), /the call does not fit its key/],
       [edited(call, (c) => c.add = ["$echo", 7]), /it adds something that is not a message: 7/],
       [
         edited(call, (c) => c.add[1].content[0] = null),
@@ -278,6 +271,9 @@ test("a tape is written whole or not at all, and never over another", async () =
     mkdirSync(join(folder, "b"));
     const ends = await Promise.allSettled([writeTape(path, tape), writeTape(path, tape), writeTape(path, tape)]);
     assert.equal(ends.filter((end) => end.status === "fulfilled").length, 1);
+    for (const end of ends.filter((end) => end.status === "rejected")) {
+      assert.match(end.reason.message, /^Cannot write tape \S+ as it exists: replay it with --update, or delete it$/);
+    }
     assert.deepEqual(readdirSync(join(folder, "b")), ["tape.jsonl"]);
     const secret = { ...tape, prompts: ["sk-ant-Kx82QmZ4tWvB91LsYd7RfNc3HgTj60PuEo5a"] };
     await assert.rejects(

@@ -104,21 +104,6 @@ test("the user messages of a recording become prompts only if one run can make a
   assert.deepEqual(await asked([user("a"), assistant, user("b")]), []);
 });
 
-test("recordings with the same name always get the names of their folders", async () => {
-  const text = recorded("opencode", said());
-  using here = place({
-    "r/a/recording.har": text,
-    "r/b/recording.har": text,
-    "r/c/other.cassette.yaml.json": text,
-  });
-  const { out } = await here.call(importAction, "r", "--json");
-  assert.deepEqual(JSON.parse(out).map(({ tape }: { tape: string }) => tape.split("/")[2]), [
-    "a-recording",
-    "b-recording",
-    "other",
-  ]);
-});
-
 const AGENT = `import { agent } from ${JSON.stringify(import.meta.resolve("../../lib/index.ts"))};
 export default agent({ from: import.meta.url, model: "claude-test", system: "", tools: [] });
 `;

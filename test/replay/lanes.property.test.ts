@@ -62,73 +62,45 @@ function live(leading: (done: number) => ScriptedReply): Model {
   return scripted([], { then: answer });
 }
 
-test("parallel lanes always replay the same under any scheduling, agents with the same task too", async () => {
-  const turns = fc.array(fc.nat(5), { maxLength: 12 });
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.constantFrom("count", "count", "weigh", "look"), { minLength: 1, maxLength: 5 }),
-      turns,
-      fc.array(turns, { minLength: 1, maxLength: 3 }),
-      async (tasks, first, others) => {
-        await inFolder(async (folder) => {
-          const model = live((done) =>
-            done === 0 ? { tools: tasks.map((task) => starts(task)) } : { text: "together" }
-          );
-          const recorded = await take(agent(lead(tasks, schedule(first), model)), {
-            folder,
-            tape: { path: folder, mode: "record" },
-          });
-          assert.equal(recorded.result.stop, "done");
-          for (const other of others) {
-            const again = await take(agent(lead(tasks, schedule(other), scripted([]))), {
-              folder,
-              tape: { path: folder },
-            });
-            assert.deepEqual(again.report?.divergences, []);
-            assert.deepEqual(again.report?.unused, []);
-            assert.deepEqual(again.result.messages, recorded.result.messages);
-          }
-        });
-      },
-    ),
-    { numRuns: tries(15, 400) },
-  );
-});
+/** Agents that are waited for, some with the very same task, and agents in the background, whose reports come some time. */
+const LEADS: { readonly [what: string]: (tasks: readonly string[]) => (done: number) => ScriptedReply } = {
+  "parallel lanes always replay the same under any scheduling, agents with the same task too": (tasks) => (done) =>
+    done === 0 ? { tools: tasks.map((task) => starts(task)) } : { text: "together" },
+  "reports of background agents always reach their lead at the recorded place, whichever is faster":
+    (tasks) => (done) =>
+      done === 0
+        ? { tools: tasks.map(() => starts("count", { run_in_background: true })) }
+        : done < 4
+        ? { tools: [{ name: "Look", input: { n: -done } }] }
+        : { text: "as far as I know" },
+};
 
-test("reports of background agents always reach their lead at the recorded place, whichever is faster", async () => {
-  const turns = fc.array(fc.nat(6), { minLength: 1, maxLength: 12 });
-  await fc.assert(
-    fc.asyncProperty(
-      fc.integer({ min: 1, max: 3 }),
-      turns,
-      fc.array(turns, { minLength: 1, maxLength: 3 }),
-      async (count, first, others) => {
-        await inFolder(async (folder) => {
-          const background = Array.from({ length: count }, () => starts("count", { run_in_background: true }));
-          const model = live((done) => {
-            if (done === 0) return { tools: background };
-            return done < 4 ? { tools: [{ name: "Look", input: { n: -done } }] } : { text: "as far as I know" };
+for (const [claim, leading] of Object.entries(LEADS)) {
+  test(claim, async () => {
+    const turns = fc.array(fc.nat(6), { maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom("count", "count", "weigh", "look"), { minLength: 1, maxLength: 5 }),
+        turns,
+        fc.array(turns, { minLength: 1, maxLength: 3 }),
+        async (tasks, first, others) => {
+          await inFolder(async (folder) => {
+            const run = (order: readonly number[], model: Model, mode: "record" | "replay") =>
+              take(agent(lead(tasks, schedule(order), model)), { folder, tape: { path: folder, mode } });
+            const recorded = await run(first, live(leading(tasks)), "record");
+            assert.equal(recorded.result.stop, "done");
+            for (const other of others) {
+              const again = await run(other, scripted([]), "replay");
+              assert.deepEqual([again.report?.divergences, again.report?.unused, again.report?.ok], [[], [], true]);
+              assert.deepEqual(again.result.messages, recorded.result.messages);
+            }
           });
-          const recorded = await take(agent(lead(["x"], schedule(first), model)), {
-            folder,
-            tape: { path: folder, mode: "record" },
-          });
-          assert.equal(recorded.result.stop, "done");
-          for (const other of others) {
-            const again = await take(agent(lead(["x"], schedule(other), scripted([]))), {
-              folder,
-              tape: { path: folder },
-            });
-            assert.deepEqual(again.report?.divergences, []);
-            assert.equal(again.report?.ok, true);
-            assert.deepEqual(again.result.messages, recorded.result.messages);
-          }
-        });
-      },
-    ),
-    { numRuns: tries(15, 300) },
-  );
-});
+        },
+      ),
+      { numRuns: tries(15, 400) },
+    );
+  });
+}
 
 test("U13: the calls of prompt hooks are on the tape, in the lane of the hooks, and are never made on replay", async () => {
   await inFolder(async (folder) => {

@@ -160,8 +160,10 @@ test("a difference that was declared when it was recorded stays declared, and on
   });
   const replay = async (system: string, more = {}) =>
     (await runHere(here.path, { with: { system: `Today is Friday. ${system}` }, ...more })).report;
-  const friday = await replay("Room 1.");
-  assert.deepEqual([friday.ok, reportLines(friday)], [true, ["ignored: day (/\\w+day/ at system)"]]);
+  for (const wire of [false, true]) {
+    const friday = await replay("Room 1.", { wire });
+    assert.deepEqual([friday.ok, reportLines(friday)], [true, ["ignored: day (/\\w+day/ at system)"]]);
+  }
   assert.equal((await replay("Room 2.")).ok, false);
   assert.equal((await replay("Room 2.", { normalise: room })).ok, true);
   assert.equal((await replay("Room 2.")).ok, false, "it was for once");

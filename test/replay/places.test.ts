@@ -13,61 +13,55 @@ import { RUNTIME } from "../_runtime.ts";
 import { scratch } from "../_scratch.ts";
 import { taped } from "./_taped.ts";
 
-test("a place in the address of a file is a place as well", () => {
-  const { place, restore } = placer({ root: "/srv/tea", home: "/home/ada" });
-  const text = "at file:///srv/tea/a.ts:1 and file:///home/ada/x, not in http://x/srv/tea nor https://home/ada";
-  assert.equal(
-    place(text),
-    "at file://{ROOT}/a.ts:1 and file://{HOME}/x, not in http://x/srv/tea nor https://home/ada",
-  );
-  assert.equal(restore(place(text)), text);
-  const json = JSON.stringify({ out: "1\n/srv/tea/a\t/home/ada" });
-  assert.equal(place(json), '{"out":"1\\n{ROOT}/a\\t{HOME}"}');
-  assert.equal(restore(place(json)), json);
-});
-
-test("a place that an option is written together with is a place as well", () => {
-  const { place, restore } = placer({ root: "/srv/tea", home: "/home/ada" });
-  const joined = "gcc -I/srv/tea/include -isystem/home/ada/x, not pre-built/srv/tea nor a-I/srv/tea";
-  assert.equal(place(joined), "gcc -I{ROOT}/include -isystem{HOME}/x, not pre-built/srv/tea nor a-I/srv/tea");
-  assert.equal(restore(place(joined)), joined);
-});
-
-test("the user's name in the name of a folder or in an address is the user's name as well", () => {
-  const user = placer({ user: "lovelace" });
-  const named =
-    "in ~/.claude/projects/-home-lovelace-tea and ?at=%2Fhome%2Flovelace%2Ftea, not in -lovelace- nor lovelace-2";
-  assert.equal(
-    user.place(named),
-    "in ~/.claude/projects/-home-{USER}-tea and ?at=%2Fhome%2F{USER}%2Ftea, not in -lovelace- nor lovelace-2",
-  );
-  assert.equal(user.restore(user.place(named)), named);
-});
-
 const program = { agents: [] };
 
-test("in texts of other programs a user's name never replaces an ordinary word", () => {
-  const texts: { readonly [user: string]: readonly [text: string, placed: string][] } = {
-    root: [
-      ["the root directory, a root cause, user/root, src/root.ts, /srv/root/x", ""],
-      ["/home/root/x and /Users/root", "/home/{USER}/x and /Users/{USER}"],
+const TEA = { root: "/srv/tea", home: "/home/ada", tmp: "/tmp" };
+
+/** Where something is, a text, and what is on a tape of it; without that the text itself. */
+const PLACED: { readonly [what: string]: readonly [where: Parameters<typeof placer>[0], text: string, on?: string][] } =
+  {
+    "a whole path, not part of a longer name": [
+      [
+        { ...TEA, user: "root" },
+        "/srv/tea/a /tmp/b /tmpfs x/tmp (/home/ada) /home/ada-b root",
+        "{ROOT}/a {TMP}/b /tmpfs x/tmp ({HOME}) /home/ada-b root",
+      ],
+      [TEA, '{"out":"1\\n/srv/tea/a\\t/home/ada"}', '{"out":"1\\n{ROOT}/a\\t{HOME}"}'],
     ],
-    node: [["/usr/local/bin/node runs node", ""]],
-    home: [["go home by /usr/home", ""]],
-    ann: [
-      ["ann, annex and /srv/ann.txt", ""],
-      ["/srv/ann/x, /mnt/ann", "/srv/{USER}/x, /mnt/{USER}"],
+    "a place in the address of a file": [[
+      TEA,
+      "at file:///srv/tea/a.ts:1 and file:///home/ada/x, not in http://x/srv/tea nor https://home/ada",
+      "at file://{ROOT}/a.ts:1 and file://{HOME}/x, not in http://x/srv/tea nor https://home/ada",
+    ]],
+    "a place that an option is written together with": [[
+      TEA,
+      "gcc -I/srv/tea/include -isystem/home/ada/x, not pre-built/srv/tea nor a-I/srv/tea",
+      "gcc -I{ROOT}/include -isystem{HOME}/x, not pre-built/srv/tea nor a-I/srv/tea",
+    ]],
+    "the user's name in the name of a folder or in an address": [[
+      { user: "lovelace" },
+      "in ~/.claude/projects/-home-lovelace-tea and ?at=%2Fhome%2Flovelace%2Ftea, not in -lovelace- nor lovelace-2",
+      "in ~/.claude/projects/-home-{USER}-tea and ?at=%2Fhome%2F{USER}%2Ftea, not in -lovelace- nor lovelace-2",
+    ]],
+    "in texts of other programs the user's name, never an ordinary word": [
+      [{ user: "root", program }, "the root directory, a root cause, user/root, src/root.ts, /srv/root/x"],
+      [{ user: "root", program }, "/home/root/x and /Users/root", "/home/{USER}/x and /Users/{USER}"],
+      [{ user: "node", program }, "/usr/local/bin/node runs node"],
+      [{ user: "home", program }, "go home by /usr/home"],
+      [{ user: "ann", program }, "ann, annex and /srv/ann.txt"],
+      [{ user: "ann", program }, "/srv/ann/x, /mnt/ann", "/srv/{USER}/x, /mnt/{USER}"],
+      [{ user: "lovelace", program }, "by lovelace in /srv/lovelace", "by {USER} in /srv/{USER}"],
     ],
-    lovelace: [["by lovelace in /srv/lovelace", "by {USER} in /srv/{USER}"]],
   };
-  for (const [user, cases] of Object.entries(texts)) {
-    const { place, restore } = placer({ user, program });
-    for (const [text, placed] of cases) {
-      assert.equal(place(text), placed || text, user);
-      assert.equal(restore(place(text)), text);
+
+for (const [what, cases] of Object.entries(PLACED)) {
+  test(`on a tape a placeholder stands for ${what}, and is put back`, () => {
+    for (const [where, text, on = text] of cases) {
+      const { place, restore } = placer(where);
+      assert.deepEqual([place(text), restore(place(text))], [on, text]);
     }
-  }
-});
+  });
+}
 
 test("a tape of one user always reads as the same run of another, whether their names are words or not", () => {
   const users = ["root", "runner", "ann", "lovelace", "grace-h"];

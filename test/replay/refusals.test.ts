@@ -34,28 +34,6 @@ for (const [who, run] of OUTSIDE) {
   });
 }
 
-test("one call that a person let through and one that was refused stay what they were, also below another agent", async () => {
-  await inFolder(async (folder) => {
-    const path = join(folder, "kept");
-    let asked = 0;
-    const run: RunOptions = {
-      permissions: { ask: ["Note"] },
-      ask: () => Promise.resolve({ behavior: asked++ === 0 ? "allow" : "deny" }),
-    };
-    const delegate = { tools: [{ name: "Agent", input: { description: "notes", prompt: "note both" } }] };
-    const parent = (replies: Parameters<typeof scripted>[0]) => subject(replies, { tools: [Agent, Note] });
-    const was = await take(parent([delegate, ...REPLIES, { text: "all done" }]), {
-      folder,
-      tape: { path, mode: "record" },
-      run,
-    });
-    assert.deepEqual([asked, was.files.get("notes.txt")], [2, "one\n"]);
-    const is = await take(parent([]), { folder, tape: { path } });
-    assert.equal(is.report!.ok, true);
-    assert.deepEqual([is.result.messages, is.files], [was.result.messages, was.files]);
-  });
-});
-
 test("a replay decides by the tape's header: not by rules that a run brings along, nor by ones that changed since", async () => {
   await inFolder(async (folder) => {
     const path = join(folder, "kept");
@@ -68,24 +46,26 @@ test("a replay decides by the tape's header: not by rules that a run brings alon
   });
 });
 
-test("each answer of a person is on the tape: a replay asks no person and does the same", async () => {
-  await inFolder(async (folder) => {
-    const asking: AgentOptions[] = [
-      { permissions: { ask: ["Note"] } },
-      { hooks: { preToolUse: () => ask("really?") } },
-    ];
-    for (const [i, more] of asking.entries()) {
-      const tape = { path: join(folder, `kept${i}`) };
+test("each answer of a person is on the tape, also below another agent: a replay asks no person and does the same", async () => {
+  const delegate = { tools: [{ name: "Agent", input: { description: "notes", prompt: "note both" } }] };
+  const asking: [more: AgentOptions, run?: RunOptions, replies?: Parameters<typeof scripted>[0]][] = [
+    [{ permissions: { ask: ["Note"] } }],
+    [{ hooks: { preToolUse: () => ask("really?") } }],
+    [{ tools: [Agent, Note] }, { permissions: { ask: ["Note"] } }, [delegate, ...REPLIES, { text: "all done" }]],
+  ];
+  for (const [more, own = {}, replies = REPLIES] of asking) {
+    await inFolder(async (folder) => {
+      const tape = { path: join(folder, "kept") };
       let asked = 0;
-      const run: RunOptions = { ask: () => Promise.resolve({ behavior: asked++ === 0 ? "allow" : "deny" }) };
-      const was = await take(subject(REPLIES, more), { folder, tape: { ...tape, mode: "record" }, run });
+      const person = () => Promise.resolve({ behavior: asked++ === 0 ? "allow" : "deny" } as const);
+      const run = { ...own, ask: person };
+      const was = await take(subject(replies, more), { folder, tape: { ...tape, mode: "record" }, run });
       const never: RunOptions = { ask: () => Promise.reject(new Error("asked")) };
       const is = await take(subject([], more), { folder, tape, run: never });
-      assert.deepEqual([asked, is.report!.ok], [2, true]);
-      assert.deepEqual(is.files, was.files);
-      assert.equal(is.files.get("notes.txt"), "one\n");
-    }
-  });
+      assert.deepEqual([asked, is.report!.ok, is.files.get("notes.txt")], [2, true, "one\n"]);
+      assert.deepEqual([is.result.messages, is.files], [was.result.messages, was.files]);
+    });
+  }
 });
 
 test("an older tape, without rules and answers, replays by the agent's own rules, else without any, and drift says so", async () => {

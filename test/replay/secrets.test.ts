@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent, anthropic } from "../../lib/index.ts";
@@ -115,6 +116,7 @@ const SECRETS: readonly (readonly [secret: string, before?: string, after?: stri
   ["wrkspc_01J8hau4yJ2SKvtbeP9drm9A"],
 ];
 
+const KEY = "sk-ant-api03-" + chance(90);
 const search = () => redactor({ env: {}, seed: "x" });
 
 test("U16: no secret of a known look survives, in a text, in JSON, or in JSON inside of JSON", () => {
@@ -307,7 +309,7 @@ test("U16: a secret never hides in what looks like a placeholder", () => {
   assert.equal(told.includes(chance(60)), false, told);
 });
 
-test("a secret never survives an import: in requests, headers, answers, inputs of tools, and cut by a stream", async () => {
+test("a secret never survives an import: in requests, headers, answers, inputs of tools, cut by a stream, and in the file's name; nor does the home", async () => {
   const secrets = SECRETS.filter(([secret]) => !secret.includes("\n"));
   const said = secrets.map(([secret, before = "", after = ""]) => `${before}${secret}${after}`).join("\n");
   const input = JSON.stringify({ command: said });
@@ -338,13 +340,13 @@ test("a secret never survives an import: in requests, headers, answers, inputs o
     request: {
       url: "https://api.anthropic.com/v1/messages",
       method: "POST",
-      headers: { "x-api-key": "sk-ant-api03-" + chance(90), cookie: "a=" + chance(20) },
+      headers: { "x-api-key": KEY, "user-agent": `Tea/1 ${KEY}`, "anthropic-beta": KEY, cookie: "a=" + chance(20) },
       body: {
         model: "m",
         max_tokens: 9,
         system: said,
         messages: [
-          { role: "user", content: said },
+          { role: "user", content: `in ${homedir()}/notes.md ${said}` },
           { role: "assistant", content: [{ type: "tool_use", id: "toolu_0", name: "Bash", input: { command: said } }] },
           { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_0", content: said }] },
         ],
@@ -354,12 +356,13 @@ test("a secret never survives an import: in requests, headers, answers, inputs o
       status: 200,
       headers: {
         "set-cookie": "_cfuvid=" + chance(40),
+        "request-id": KEY,
         "anthropic-organization-id": "27796668-7351-40ac-acc4-024aee8995a5",
       },
       body: events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(""),
     },
   };
-  const { tape, notes } = await importRecording(Buffer.from(JSON.stringify({ interactions: [pair] })), "x.json");
+  const { tape, notes } = await importRecording(Buffer.from(JSON.stringify({ interactions: [pair] })), `${KEY}.json`);
   assert.match(notes.join(), /secrets replaced with placeholders: \d+/);
   const [{ attempts: [attempt] }] = tape.calls as [typeof tape.calls[0]];
   const joined = attempt!.events!.map(({ event }: any) => event?.delta?.text ?? event?.delta?.partial_json ?? "").join(
@@ -369,6 +372,7 @@ test("a secret never survives an import: in requests, headers, answers, inputs o
   for (const [secret] of [...secrets, [chance(90)], [chance(40)]]) {
     assert.ok(!all.includes(secret!), `${secret} is left`);
   }
+  assert.match(all, /in \{HOME\}\/notes\.md/);
 });
 
 test("ids, cookies and keys that go over the wire as headers are known to be secret everywhere else", async () => {
