@@ -197,22 +197,6 @@ async function interruptedAt(w: Awaited<ReturnType<typeof project>>, file: strin
   }
 }
 
-test("a search that is ended says how far it came, and never that the agent survived all of it", LONG, async () => {
-  using w = await project();
-  const seen = `${w.cwd}/seen.txt`;
-  w.put({
-    "fixtures/write/invariants.ts": `import { appendFileSync } from "node:fs";
-export default [{ name: "never", broken: () => void appendFileSync(${JSON.stringify(seen)}, ".") }];\n`,
-  });
-  const { code, out } = await interruptedAt(w, seen, 3, "--faults", "50", "--junit", "ended.xml");
-  assert.equal(code, 130);
-  assert.match(out, /^fixture +schedules +result +single faults\nwrite +\d+ +interrupted +\d+ of 38\n$/);
-  assert.match(
-    readFileSync(`${w.cwd}/ended.xml`, "utf8"),
-    /errors="1"[^]*<error message="Interrupted after \d+ schedules"/,
-  );
-});
-
 /** Its tool never comes to its end from the HANGS_AT-th time on, over all processes. */
 const hanging = (begun: string) =>
   AGENT.replace("tools: [Write]", "tools: [{ ...Write, run }]") + `
@@ -234,8 +218,15 @@ export default [{
 const KEPT = JSON.stringify([{ broke: "it broke", faults: ["call 1: error:overloaded_error"] }]);
 
 for (
-  const [what, hangsAt, args, files, said] of [
-    ["a search", 3, ["--faults", "50"], {}, /^fixture +schedules +result.*\nwrite +\d+ +interrupted/],
+  const [what, hangsAt, args, files, said, reported = /errors="1"/] of [
+    [
+      "a search, which says how far it came",
+      3,
+      ["--faults", "50"],
+      {},
+      /^fixture +schedules +result +single faults\nwrite +\d+ +interrupted +\d+ of 38\n$/,
+      /<error message="Interrupted after \d+ schedules"/,
+    ],
     ["a preset", 1, ["--faults", "overloaded"], {}, /write +0 +error\n\n.*\n {2}Cannot judge the run as it was interr/],
     [
       "faults that were kept",
@@ -260,10 +251,11 @@ for (
     w.put({ "fixtures/write/agent.ts": hanging(begun) });
     const { code, out } = await withEnv(
       { HANGS_AT: String(hangsAt) },
-      () => interruptedAt(w, begun, hangsAt, ...args, "write"),
+      () => interruptedAt(w, begun, hangsAt, ...args, "write", "--junit", "ended.xml"),
     );
     assert.equal(code, 130, out);
     assert.match(out, said);
+    assert.match(readFileSync(`${w.cwd}/ended.xml`, "utf8"), reported);
   });
 }
 

@@ -157,26 +157,6 @@ test("record always says why a prompt was denied, and what its hooks did wrong",
   ]]);
 });
 
-test("of two processes that record one fixture at a time, one keeps it, and the other says so", LONG, async () => {
-  using here = place(PROJECT);
-  let calls = 0;
-  const together = Promise.withResolvers<void>();
-  const last = async (): Promise<ScriptedReply> => {
-    if (++calls === 2) together.resolve();
-    await together.promise;
-    return { text: "Done." };
-  };
-  await using server = await scriptedServer([LOOK[0]!, LOOK[0]!, last, last]);
-  const runs = await Promise.all([1, 2].map(() => here.crochet(["record", "agent.ts", "fix it"], asked(server))));
-  assert.deepEqual(runs.map(({ code }) => code).sort(), [0, 1]);
-  assert.match(
-    runs.find(({ code }) => code === 1)!.err,
-    /^crochet: Cannot write tape \S+ as it exists: replay it with --update, or delete it\n$/,
-  );
-  assert.deepEqual(readdirSync(join(here.cwd, "fixtures/fix-it")).sort(), ["files", "tape.jsonl"]);
-  assert.equal((await here.call(replay)).code, 0);
-});
-
 test("a script calls no model while it loads, and one that ends the process is reported", LONG, async () => {
   await using server = await scriptedServer([{ text: "Hello." }]);
   const self = agentScript(SYSTEM).replace("export default", "const self =");

@@ -219,17 +219,6 @@ test("a missing key is reported before any request, with the fix", async () => {
   assert.match(err, /^crochet: Cannot [^\n]*ANTHROPIC_API_KEY[^\n]*\n$/);
 });
 
-test("permissions of a project's config count only once a person has trusted it", async () => {
-  using here = place({ ".crochet/config.yaml": "permissions: { allow: [Bash] }\n" });
-  const before = await crochet(here, ["run", "go"], [MAKE, { text: "ok" }]);
-  assert.match(before.err, /config\.yaml is not trusted/);
-  assert.ok(!existsSync(join(here.cwd, "made")));
-  assert.equal((await here.crochet(["trust"])).code, 0);
-  const after = await crochet(here, ["run", "go"], [MAKE, { text: "ok" }]);
-  assert.equal(after.err, "");
-  assert.ok(existsSync(join(here.cwd, "made")));
-});
-
 test("U16: a run does not start without a trusted guard as it was, and starts without another hook that changed", async () => {
   const hook = "export default () => {};\n";
   using here = place({ "hooks/pre-tool-use.guard.ts": hook, "hooks/stop.other.ts": hook });
@@ -244,31 +233,36 @@ test("U16: a run does not start without a trusted guard as it was, and starts wi
   assert.match(err, /^crochet: Cannot start: hooks\/pre-tool-use\.guard\.ts has changed since it was trusted/);
 });
 
-test("limits of a config that is not trusted never count", async () => {
-  using here = place({ ".crochet/config.yaml": "limits: { iterations: 1 }\n" });
-  const run = async () =>
-    await crochet(here, ["run", "go", "--permission-mode", "bypassPermissions"], [MAKE, { text: "ok" }]);
-  const before = await run();
-  assert.equal(before.code, 0);
-  assert.match(before.err, /config\.yaml is not trusted: .*; until then its 'limits' does not count/);
-  assert.equal((await here.crochet(["trust"])).code, 0);
-  assert.equal((await run()).code, 1);
-});
+/** What a config says, which of its keys are named, and what is seen of it once it counts. */
+const CONFIGS: [says: string, named: string, counts: (ran: Ran) => boolean[]][] = [
+  ["permissions: { allow: [Bash] }", "'permissions' does", ({ made }) => [made]],
+  ["limits: { iterations: 1 }", "'limits' does", ({ code }) => [code === 1]],
+  ["memory: [.env]\nmodel: theirs", "'memory' and 'model' do", ({ asked }) => [
+    asked.includes("of-this-person"),
+    asked.includes('"theirs"'),
+  ]],
+];
+type Ran = { readonly made: boolean; readonly code: number | null; readonly asked: string };
 
-test("U16: nothing of a config that is not trusted counts: neither its memory nor its model", async () => {
-  using here = place({ ".crochet/config.yaml": `memory: [.env]\nmodel: theirs\n`, ".env": "TOKEN=of-this-person\n" });
-  const sent = async () => {
-    await using server = await scriptedServer([{ text: "ok" }]);
-    const { err } = await here.crochet(["run", "go"], { ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url });
-    const request = JSON.stringify(server.requests[0]!.request);
-    return { err, told: /of-this-person/.test(request), theirs: /"theirs"/.test(request) };
-  };
-  const { err, ...before } = await sent();
-  assert.match(err, /config\.yaml is not trusted: .*; until then its 'memory' and 'model' do not count/);
-  assert.deepEqual(before, { told: false, theirs: false });
-  assert.equal((await here.crochet(["trust"])).code, 0);
-  assert.deepEqual(await sent(), { err: "", told: true, theirs: true });
-});
+for (const [says, named, counts] of CONFIGS) {
+  test(`U16: nothing of a config counts until a person has trusted it: ${says.replace("\n", ", ")}`, async () => {
+    using here = place({ ".crochet/config.yaml": `${says}\n`, ".env": "TOKEN=of-this-person\n" });
+    const ran = async () => {
+      await using server = await scriptedServer([MAKE, { text: "ok" }]);
+      const env = { ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url };
+      const { code, err } = await here.crochet(["run", "go"], env);
+      const asked = JSON.stringify(server.requests[0]!.request);
+      return { code, err, asked, made: existsSync(join(here.cwd, "made")) };
+    };
+    const before = await ran();
+    assert.match(before.err, new RegExp(`config\\.yaml is not trusted: .*; until then its ${named} not count`));
+    assert.deepEqual(counts(before).filter(Boolean), []);
+    assert.equal((await here.call(trust)).code, 0);
+    const after = await ran();
+    assert.doesNotMatch(after.err, /is not trusted/);
+    assert.ok(counts(after).every(Boolean), after.err);
+  });
+}
 
 test("permissions: flag, then script, then trusted config, then asking; deny rules of each always hold", async () => {
   const lib = join(ROOT, "lib");

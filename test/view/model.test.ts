@@ -123,12 +123,13 @@ test("viewOf() measures a model call from what happened last, and never runs bac
   for (const { at, ms } of back.rows) assert.ok(at >= 0 && ms >= 0);
 });
 
-test("viewOf() marks a call that the log ends before", () => {
-  const view = viewOf(logOf(log([call("Bash", { command: "sleep 100" })])), "x");
+test("viewOf() marks a call that the log ends before, and counts the lines that it cannot show", () => {
+  const view = viewOf(logOf(log([{ type: "message", message: null }, call("Bash", { command: "sleep 100" })])), "x");
   const { row, sections } = rowOf(view, (row) => row.kind === "tool");
   assert.equal(row.tone, "bad");
   assert.equal(section(sections, "output")?.text, "The log ends before the call did");
   assert.equal(view.stop, null);
+  assert.deepEqual(view.notes, ["Lines left out because their fields are damaged: 1"]);
 });
 
 test("viewOf() marks a hook's command that failed, and none that went well", () => {
