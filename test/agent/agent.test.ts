@@ -223,15 +223,6 @@ test("whatever happens after the start is in the Result: a model that breaks, a 
   assert.deepEqual([deaf.stop, deaf.error!.message], ["error", "deaf"]);
 });
 
-test("a session of an agent takes several prompts and keeps its transcript", async () => {
-  const session = await agent({ model: ok() }).open();
-  await session.prompt("one");
-  const { messages, id } = await session.prompt("two");
-  assert.equal(messages.length, 4);
-  assert.equal(id, session.id);
-  await session.close();
-});
-
 test("whatever is thrown, there is always a Result that says so", async () => {
   const unshown = Object.create(null);
   const noted = "it threw something that cannot be shown";

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type CodeHooks, codeHooks } from "../../lib/hooks/code-hooks.ts";
+import { codeHooks } from "../../lib/hooks/code-hooks.ts";
 import type { EventOf } from "../../lib/core/events.ts";
 import type { HookRecord } from "../../lib/core/hook.ts";
 import { invalidConversation } from "../../lib/core/messages.ts";
-import { HookRegistry } from "../../lib/hooks/registry.ts";
 import { context, deny, keepGoing } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
-import { act, boom, calls, echo, shown, stage, watch, within } from "../core/_stage.ts";
+import { act, calls, echo, shown, stage, watch, within } from "../core/_stage.ts";
 
 test("U9: a session starts once and ends once, whatever the number of its prompts", async () => {
   const seen: string[] = [];
@@ -81,23 +80,6 @@ test("the text of a run that said nothing is empty, also after one that did", as
   const s = stage({ model: scripted([{ text: "a" }, { http: 400 }]) });
   await s.session.prompt("one");
   assert.equal((await s.session.prompt("two")).text, "");
-});
-
-test("S0.12: without hooks nothing fires, and a run is otherwise what it is with a registry that says nothing", async () => {
-  const run = async (hooks: CodeHooks[]) => {
-    const model = scripted([calls(["Echo", "a"]), calls(["Boom"]), { text: "b" }]);
-    const s = stage({ model, tools: [echo, boom], hooks });
-    const { messages, ...result } = await s.run();
-    const fired = s.events.filter(({ type }) => type === "fired" || type === "hook_start" || type === "hook_end");
-    const rest = s.events.filter((event) => !fired.includes(event));
-    return { fired: fired.length, seen: { messages, result, requests: model.requests, rest } };
-  };
-  let asked = 0;
-  const silent = new HookRegistry().register({ name: "silent", onEvent: () => void asked++ });
-  const [without, empty, heard] = [await run([]), await run([new HookRegistry()]), await run([silent])];
-  assert.deepEqual([without.fired, empty.fired, asked > 8, heard.fired > 0], [0, 0, true, true]);
-  assert.deepEqual(empty.seen, without.seen);
-  assert.deepEqual(heard.seen, without.seen);
 });
 
 test("U6: what one prompt was denied leaves no trace in the next", async () => {

@@ -46,17 +46,17 @@ test("law 1 on an engine: every run always ends within its limits with a valid c
 });
 
 // Kills: a result that is not JSON, a field that a journal loses.
-test("law 1 on a journal: a run is always the same run once more out of the journal alone", async () => {
+test("law 1 on a journal: a run is always the same run once more out of the journal alone: no model, tool or hook is asked", async () => {
   await fc.assert(
     fc.asyncProperty(steady(), async (w) => {
       const journal: Journal = new Map();
       const built = build(w, { engine: memoryEngine(journal) });
       const result = await within(built.run(w.prompt));
       assertLawful(w, built, result);
-      const silent = build({ ...w, replies: [], then: { error: "invalid_request_error" } }, {
-        engine: memoryEngine(journal),
-      });
+      const again = memoryEngine(journal);
+      const silent = build({ ...w, replies: [], then: { error: "invalid_request_error" } }, { engine: again });
       assert.deepEqual(await within(silent.run(w.prompt)), result);
+      assert.deepEqual([again.ran, again.broken, silent.called, silent.model.requests], [[], [], [], []]);
     }),
     { numRuns: tries(20, 300) },
   );
