@@ -247,7 +247,7 @@ const asked = (url: string) =>
   });
 
 test(
-  "a served tape says at which address it is ready, which cannot be guessed unless --token names it, answers there alone, and reports when it is ended",
+  "serve prints an address that cannot be guessed, and --token fixes it; it answers there alone, and reports when it is ended",
   {
     skip,
   },

@@ -56,8 +56,9 @@ test("view takes a run by the beginning of its id, a rollout by its path, and wr
   assert.equal(bytes, statSync(path).size);
 });
 
-test("view of a fixture reads its tape alone, and shows what its agents said and read", async () => {
-  using here = place({ "fixtures/bare/tape.jsonl": tapeOf("delegate").replace(/"agent":"[^"]*",/, "") });
+test("view draws a fixture from its tape, and runs nothing of it: what its agents said and read is there", async () => {
+  const tape = tapeOf("delegate").replace(/"agent":"[^"]*",/, "");
+  using here = place({ "fixtures/bare/tape.jsonl": tape, "fixtures/bare/agent.ts": `throw new Error("it is run");` });
   const { code, out, err } = await here.call(view, "bare");
   assert.deepEqual([code, err], [0, ""]);
   const html = readFileSync(out.trim(), "utf8");

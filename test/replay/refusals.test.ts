@@ -46,7 +46,7 @@ test("a replay decides by the tape's header: not by rules that a run brings alon
   });
 });
 
-test("each answer of a person is on the tape, also below another agent: a replay asks no person and does the same", async () => {
+test("each answer of a person is on the tape: a replay asks no person and does the same, also below another agent", async () => {
   const delegate = { tools: [{ name: "Agent", input: { description: "notes", prompt: "note both" } }] };
   const asking: [more: AgentOptions, run?: RunOptions, replies?: Parameters<typeof scripted>[0]][] = [
     [{ permissions: { ask: ["Note"] } }],
