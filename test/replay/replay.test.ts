@@ -12,7 +12,7 @@ import {
 import { DEFAULT_MODEL } from "../../lib/anthropic/anthropic-model.ts";
 import { NO_USAGE } from "../../lib/core/messages.ts";
 import { price } from "../../lib/anthropic/prices.ts";
-import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
+import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { fixtureAt } from "../../lib/replay/fixture.ts";
 import { readTape } from "../../lib/replay/read-tape.ts";
 import { runFixture } from "../../lib/replay/run-fixture.ts";
