@@ -7,7 +7,7 @@ import type { Result } from "../lib/core/run-events.ts";
 import { fixtureAt, inScratch } from "../lib/replay/fixture.ts";
 import { besideTape, keepFiles } from "../lib/replay/record/keep-files.ts";
 import { type FixtureRun, type ReplayOptions, runFixture } from "../lib/replay/run-fixture.ts";
-import type { TapeMode } from "../lib/replay/tape-options.ts";
+import type { TapeMode } from "../lib/replay/policy.ts";
 import { fileUrl } from "../lib/runtime/importing.ts";
 import { type ScriptedReply, scriptedServer, type ScriptEntry, type ScriptOptions } from "../lib/testing/index.ts";
 import { Bash, Edit, Read } from "../lib/tools/index.ts";

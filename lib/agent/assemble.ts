@@ -68,7 +68,7 @@ type Chosen = Awaited<ReturnType<typeof choose>>;
 /** The model, its limits and what is asked of it: as the run says, else as it was recorded, else as the agent says. */
 async function choose({ parts, options, own, tape, record }: SessionPlace) {
   const { model: named, memory } = choicesOf(options, own, tape, record);
-  const { model, modelName, isNamed } = modelOf(named, tape?.isOffline);
+  const { model, modelName, isNamed } = modelOf(named, tape?.policy.isOffline);
   if (tape?.wire && apiOf(model, modelName) === "openai") {
     throw new TypeError(
       `Cannot replay over the wire as model '${modelName}' is not reached by the SDK: leave out --wire`,
@@ -181,7 +181,7 @@ async function openTools(
   const envFile = sessionEnvFile(toolState);
   const asker = await askerFor(own.asker, record?.answers);
   if (asker) toolState.set(ASKER, asker);
-  if (record && (!tape || tape.recordsTools)) toolState.set(HAS_READ, record.hasRead);
+  if (record && (!tape || tape.records.tools)) toolState.set(HAS_READ, record.hasRead);
   if (tape?.options.project !== undefined) toolState.set(PROJECT, tape.options.project);
   if (gate) toolState.set(PLAN_MODE, gate.plan).set(HIDES, gate.hides);
   if (sandbox) toolState.set(SANDBOX, sandbox);
@@ -209,7 +209,7 @@ async function openHooks(
   { set, envFile }: Tools,
   { emit, warn, isWatched }: Bus,
 ) {
-  const hasModel = !isNamed || tape?.isOffline === true || isReachable(state.model, process.env);
+  const hasModel = !isNamed || tape?.policy.isOffline === true || isReachable(state.model, process.env);
   const current: { promptId?: string } = {};
   if (tape) tape.loadsBeside = parts.script !== undefined;
   const list = hookList({

@@ -5,7 +5,7 @@ import type { Limits } from "../core/limits.ts";
 import type { Prompt } from "../core/messages.ts";
 import type { ApiTool } from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
-import type { TapeSession } from "../replay/tape-session.ts";
+import type { TapedSession } from "../replay/taped-session.ts";
 import { claiming, memoryStore, type SessionStore, sessionStore } from "../transcript/memory-store.ts";
 import { engineOf } from "./engine.ts";
 import type { SessionLog } from "./session-log.ts";
@@ -58,7 +58,7 @@ export async function openPlace(parts: CheckedOptions, own: RunOptions, prompt: 
 async function storeFor(
   parts: CheckedOptions,
   own: RunOptions,
-  tape: TapeSession | undefined,
+  tape: TapedSession | undefined,
   logged: SessionLog | undefined,
 ): Promise<SessionStore> {
   if (logged && !own.store && !parts.options.store) return logged.store;
@@ -74,7 +74,7 @@ async function storeFor(
   if (engineOf(own.step ?? parts.options.step) && given && !given.append) {
     throw new TypeError("Cannot run on an engine with a store that has no 'append': use jsonlStore or sqliteStore");
   }
-  if (!tape?.isOffline || (tape.faults && own.store)) return kept;
+  if (!tape?.policy.isOffline || (tape.policy.mutate && own.store)) return kept;
   if (!tape.isOfEnvironment) return own.resume === undefined ? sessionStore(memoryStore()) : kept;
   return own.resume === undefined || await replayed.load(own.resume) ? replayed : kept;
 }

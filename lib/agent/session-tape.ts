@@ -3,7 +3,7 @@ import type { Answers, SessionRecord } from "../replay/person-answers.ts";
 import type { DriftReport } from "../replay/drift/drift-report.ts";
 import type { Header } from "../log/entry.ts";
 import type { TapeOptions } from "../replay/tape-options.ts";
-import type { TapeSession } from "../replay/tape-session.ts";
+import type { TapedSession } from "../replay/taped-session.ts";
 
 /** The tape of a session, if it has one: that of its run, of the environment, or of its agent. */
 export async function tapeFor(
@@ -12,10 +12,10 @@ export async function tapeFor(
   cwd: string,
   resolve: (path: string) => string,
   from?: string,
-): Promise<TapeSession | undefined> {
+): Promise<TapedSession | undefined> {
   const { CROCHET_TAPE, CROCHET_TAPE_MODE } = process.env;
   if (agents === undefined && own === undefined && !CROCHET_TAPE && !CROCHET_TAPE_MODE) return undefined;
-  loaded ??= Promise.all([import("../replay/tape-options.ts"), import("../replay/tape-session.ts")]);
+  loaded ??= Promise.all([import("../replay/tape-options.ts"), import("../replay/taped-session.ts")]);
   const [{ nextTape, tapeOptions }, { openTape }] = await loaded;
   const by = own !== undefined ? "command" : CROCHET_TAPE ? "environment" : "agent";
   const given = tapeOptions(own, agents, process.env, resolve);
@@ -43,12 +43,12 @@ export async function tapeFor(
 export function choicesOf(
   agents: AgentOptions,
   own: RunOptions,
-  tape: TapeSession | undefined,
+  tape: TapedSession | undefined,
   record: SessionRecord | undefined,
 ): Pick<RunOptions, "model"> & { memory: NonNullable<RunOptions["memory"]> } {
   const chosen = new Set(tape?.program?.tape.header.chosen);
   const asked = memoryOf(own.memory, agents.memory);
-  if (record && (!tape || tape.mode === "record")) {
+  if (record && !tape?.replays) {
     if (typeof own.model === "string" && agents.model !== undefined) chosen.add("model");
     if (asked !== (agents.memory ?? false)) chosen.add("memory");
     if (Object.keys(own.limits ?? {}).length > 0) chosen.add("limits");
@@ -88,7 +88,7 @@ type Decided = { readonly [part in "permissions" | "ask" | "sandbox"]?: RunOptio
 export async function decidedBy(
   agents: Decided,
   run: Decided,
-  { tape, record }: { readonly tape: TapeSession | undefined; readonly record: SessionRecord | undefined },
+  { tape, record }: { readonly tape: TapedSession | undefined; readonly record: SessionRecord | undefined },
 ): Promise<Decided> {
   if (!record) return run;
   const { answers } = record;
@@ -114,9 +114,9 @@ export async function decidedBy(
 /** Hooks that a run adds. The tape notes that there are some, as a replay has only the agent's own. */
 export function notedHooks(
   found: RunOptions["hooks"],
-  tape: TapeSession | undefined,
+  tape: TapedSession | undefined,
 ): RunOptions["hooks"] {
-  if (tape?.mode !== "record" || !found) return found;
+  if (!tape || tape.replays || !found) return found;
   return (runner) => {
     const list = found(runner);
     return async () => {
@@ -129,13 +129,13 @@ export function notedHooks(
 
 /** Kept: to ask for a module again is quick, and to open a tape is to be quicker; and runs that begin at once keep their order. */
 let loaded:
-  | Promise<[typeof import("../replay/tape-options.ts"), typeof import("../replay/tape-session.ts")]>
+  | Promise<[typeof import("../replay/tape-options.ts"), typeof import("../replay/taped-session.ts")]>
   | undefined;
 let people: Promise<typeof import("../replay/person-answers.ts")> | undefined;
 
 /** Ends a tape with its session. Errors are reported as warnings; the Result stays. */
 export async function closeTape(
-  tape: TapeSession,
+  tape: TapedSession,
   stop: string | undefined,
   onWarning: (message: string) => void,
 ): Promise<void> {
@@ -151,7 +151,7 @@ export async function closeTape(
     (onError ?? ((one: unknown) => warn((one as Error).message)))(error);
     return;
   }
-  const changed = [...tape.seen.fields].join(", ");
+  const changed = [...tape.recording?.seen.fields ?? []].join(", ");
   if (changed !== "") {
     const why = `The model's middleware or headers change ${changed}, which only a replay with --wire compares`;
     warn(`${why}: set that by the agent's options or its params instead`);

@@ -3,7 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import type { EventFields } from "../core/events.ts";
 import type { AgentSpec } from "../core/run.ts";
 import type { SessionRecord } from "../replay/person-answers.ts";
-import type { TapeSession } from "../replay/tape-session.ts";
+import type { TapedSession } from "../replay/taped-session.ts";
 import { BUILT_IN } from "../runtime/importing.ts";
 
 /** What a system prompt is made of: the agent's own text, and what is found in its directory. */
@@ -14,7 +14,7 @@ interface PromptBasis {
   readonly clock: Clock;
   /** Whether to look for memory files, or their names. */
   readonly memory: boolean | readonly string[];
-  readonly tape: TapeSession | undefined;
+  readonly tape: TapedSession | undefined;
   readonly record: SessionRecord | undefined;
 }
 
@@ -95,7 +95,7 @@ async function memoryOf(
   const recorded = tape?.program?.tape;
   const isInPlace = tape?.isOfEnvironment === true;
   const isRepeated = own.memory !== undefined || isInPlace;
-  const isRetold = recorded?.header.tools ? tape!.isOffline : !isRepeated;
+  const isRetold = recorded?.header.tools ? tape!.policy.isOffline : !isRepeated;
   const onTape = isRetold ? recorded?.memory?.memory : undefined;
   const project = tape?.options.project ?? (isInPlace ? cwd : undefined);
   const refused: string[] = [];
@@ -106,10 +106,10 @@ async function memoryOf(
   const isChosen = record?.known.chosen?.includes("memory") ?? false;
   const text = onTape === undefined ? memoryPrompt(files, cwd) : tape!.mask.off(onTape);
   const found = onTape === undefined || project === undefined ? text : currentMemory(text, names, project);
-  if (!tape || tape.recordsTools || isChosen || isOutside || onTape !== undefined) {
+  if (!tape || tape.records.tools || isChosen || isOutside || onTape !== undefined) {
     record?.line({ memory: found, ...((isChosen || !tape) && memory !== true && { names: memory }) });
   }
-  if (tape?.recordsTools) { for (const { path, text } of files) tape.hasRead(path, text); }
+  if (tape?.records.tools) { for (const { path, text } of files) tape.hasRead(path, text); }
   const instructions = files.map(({ path: file_path }) => {
     return { file_path, memory_type: "Project", load_reason: "session_start" } as const;
   });

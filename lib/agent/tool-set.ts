@@ -2,13 +2,13 @@ import { thrownWords } from "../core/shown.ts";
 import { type Tool, ToolError, type ToolSession } from "../core/tool.ts";
 import type { McpServers } from "../mcp/mcp.ts";
 import type { McpOptions, McpProcess, McpRemote } from "../mcp/servers.ts";
-import type { TapeSession } from "../replay/tape-session.ts";
+import type { TapedSession } from "../replay/taped-session.ts";
 
 export interface ToolSetOptions {
   readonly own: readonly Tool[];
   /** The servers of the agent, then of its run: of two with one name the first counts. */
   readonly mcp: readonly (McpOptions | undefined)[];
-  readonly tape: TapeSession | undefined;
+  readonly tape: TapedSession | undefined;
   readonly cwd: string;
   readonly state: Map<string, unknown>;
   readonly signals: readonly AbortSignal[];
@@ -33,10 +33,10 @@ export async function toolSet({ mcp, tape, cwd, signals, warn, ...given }: ToolS
   const servers = Object.assign({}, ...known.map((one) => one.servers).reverse());
   const onTape = tape?.program?.tape.header ?? tape?.records;
   for (const { env, headers } of onTape?.mcp ? Object.values<Secretive>(servers) : []) {
-    for (const [name, value] of Object.entries({ ...env, ...headers })) tape!.learn("environment", name, value);
+    for (const [name, value] of Object.entries({ ...env, ...headers })) tape!.masks.learn("environment", name, value);
   }
   if (Object.keys(servers).length > 0) {
-    if (tape?.mode === "replay" && (onTape?.tools || onTape?.mcp)) tools = [...own, ...await fromTape(tape)];
+    if (tape?.policy.calls === "serve" && (onTape?.tools || onTape?.mcp)) tools = [...own, ...await fromTape(tape)];
     else {
       const { connectServers } = await import("../mcp/mcp.ts");
       const changed = () => {
@@ -108,7 +108,7 @@ function joined(own: readonly Tool[], connected: McpServers, warn: (message: str
 }
 
 /** If results come from a tape, no server is started: the tools are as they were sent to the recorded model. */
-async function fromTape(tape: TapeSession): Promise<Tool[]> {
+async function fromTape(tape: TapedSession): Promise<Tool[]> {
   const [{ inputParser }, { blocksOf }] = await Promise.all([
     import("../mcp/mcp-schema.ts"),
     import("../mcp/results.ts"),

@@ -2,7 +2,7 @@ import type { Message } from "../core/messages.ts";
 import { type Mask, mask } from "../replay/redact/mask.ts";
 import { placer, placesHere } from "../replay/redact/places.ts";
 import { type Redactor, redactor } from "../replay/redact/redact.ts";
-import { withOtherTexts } from "../replay/tape-tools.ts";
+import { withOtherTexts } from "../replay/scratch.ts";
 import { sourceOf } from "../replay/record/seen-wire.ts";
 import type { Call, Tape } from "../replay/tape.ts";
 import type { Header } from "./entry.ts";

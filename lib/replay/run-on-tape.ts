@@ -7,8 +7,7 @@ import type { PermissionAsker } from "../permissions/gate.ts";
 import type { Permissions } from "../permissions/rules.ts";
 import type { Asker } from "../tools/asker.ts";
 import type { MinimalStore } from "../transcript/memory-store.ts";
-import type { TapeOptions } from "./tape-options.ts";
-import type { TapeSession } from "./tape-session.ts";
+import type { OpenedTape, TapeOptions } from "./tape-options.ts";
 import { USER } from "./tape.ts";
 
 /** The part of an agent that a run on a tape needs: `agent({...})` has it. */
@@ -93,7 +92,7 @@ export async function runOnTape(
     run.events.push(event);
     options.on?.(event);
   };
-  let tape: TapeSession | undefined;
+  let tape: OpenedTape | undefined;
   const session = await agent.open({
     ...rest,
     on,
@@ -114,7 +113,7 @@ export async function runOnTape(
   }
 
   async function nextOf(): Promise<PromptText | undefined> {
-    const isLive = user && (prompts.length === 0 || (tape?.calls.length ?? 0) > 0);
+    const isLive = user && (prompts.length === 0 || (tape?.recording?.calls.length ?? 0) > 0);
     if (!isLive) {
       for (const call of tape?.program?.tape.calls ?? []) {
         // What it said before stays on the tape: this many messages led to this prompt.

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { treeOf } from "../files/tree.ts";
 import { sha256 } from "../runtime/sha256.ts";
 import type { Json } from "../core/messages.ts";
+import type { ToolFact } from "../log/entry.ts";
 
 /** Folders that are not part of a workspace's content. */
 export const SKIPPED = new Set([".git", "node_modules", ".crochet"]);
@@ -165,4 +166,9 @@ export async function applyChanges(root: string, changes: { readonly [path: stri
       );
     }
   }
+}
+
+/** A call with all of its texts changed, those of its files too. */
+export function withOtherTexts({ files, ...fact }: ToolFact, change: <T>(value: T) => T): ToolFact {
+  return { ...change(fact), ...(files && { files: withTexts(files, change) }) };
 }

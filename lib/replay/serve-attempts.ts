@@ -5,7 +5,7 @@ import { cut, frameOf } from "./frames.ts";
 import { type Difference, differs, firstDifference } from "./drift/difference.ts";
 import type { Mask } from "./redact/mask.ts";
 import type { Normalise } from "./normalise.ts";
-import { wireHeaders } from "./record/record-tape.ts";
+import { wireHeaders } from "./record/record-call.ts";
 import { failureOf, tookUp } from "./tape-answer.ts";
 import { inForm } from "./recorded-reply.ts";
 import { asSent, bodyText, fromBody } from "./tape-request.ts";

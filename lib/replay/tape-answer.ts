@@ -1,5 +1,5 @@
 import { abortedError, callError } from "../http/errors.ts";
-import { type Model, ModelError, type ModelEvent } from "../core/model.ts";
+import { ModelError, type ModelEvent } from "../core/model.ts";
 import { parsed } from "../core/json.ts";
 import type { LaneClock } from "./tape-clock.ts";
 import { runDelta, withText } from "../log/call-lines.ts";
@@ -195,8 +195,3 @@ function turn(): Promise<void> {
 }
 
 const OVER: IteratorResult<ModelEvent> = { value: undefined, done: true };
-
-/** A model's answer that is an error from the start. */
-export function failing(error: unknown): ReturnType<Model> {
-  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) };
-}

@@ -5,7 +5,7 @@ import { systemClock } from "../core/clock.ts";
 import type { Spent } from "../core/limits.ts";
 import type { Folded } from "../core/fold.ts";
 import type { AgentSpec, Interceptor } from "../core/run.ts";
-import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
+import type { Model, ModelEvent, ModelRequest } from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
 import { type Difference, explain } from "./drift/difference.ts";
 import { LaneClock } from "./tape-clock.ts";
@@ -15,14 +15,14 @@ import type { ClockFact, LogEntry, SaidFact } from "../log/entry.ts";
 import { hooksSaid, type HookStep, hookStep, type ToolSteps } from "../log/step.ts";
 import { Lane } from "../log/lane.ts";
 import { LaneMatcher } from "./match-call.ts";
-import { failing, namesPlaces, ROUNDED, SeamAnswer } from "./tape-answer.ts";
+import { namesPlaces, ROUNDED, SeamAnswer } from "./tape-answer.ts";
 import { type Call, fromModel } from "./tape.ts";
-import type { TapeSession } from "./tape-session.ts";
+import type { TapedSession } from "./taped-session.ts";
 import { TapeTools, Verification } from "./tape-tools.ts";
 
 /** One agent on a tape: it answers what was recorded, hooks are asked again; what it lacks is drift, or recorded. */
 export class TapeLane extends Lane {
-  readonly #session: TapeSession;
+  readonly #session: TapedSession;
   readonly #above: TapeLane | undefined;
   readonly #matcher: LaneMatcher | undefined;
   readonly #verification: Verification | undefined;
@@ -36,7 +36,7 @@ export class TapeLane extends Lane {
   /** Whether the session ended before the agent's report was read: it makes its recorded calls and is then ended. */
   readonly #isLeft: boolean;
 
-  constructor(session: TapeSession, name: string, above: TapeLane | undefined, isLeft = false) {
+  constructor(session: TapedSession, name: string, above: TapeLane | undefined, isLeft = false) {
     const { program, replays, epoch, seed } = session;
     // What an agent starts that has left its tape was never recorded.
     const live = !replays || (above !== undefined && above.clock.isLive);
@@ -53,8 +53,8 @@ export class TapeLane extends Lane {
     this.#refusals = laneRefusals(session, name, () => this.clock.isLive);
     this.#said = program?.tape.said?.filter((fact) => fact.lane === name);
     this.#matcher = program && new LaneMatcher(program, name, session.toTape);
-    const drifted = (drift: ToolDrift) => session.toolDrifts.push(drift);
-    this.#verification = session.mode === "verify"
+    const drifted = (drift: ToolDrift) => session.drift.tools.push(drift);
+    this.#verification = session.policy.calls === "compare"
       ? new Verification(program!, name, () => session.mask, drifted)
       : undefined;
   }
@@ -73,31 +73,35 @@ export class TapeLane extends Lane {
 
   /** Whether the lane still does what was recorded: an agent under faults or one that went live may do anything. */
   get #isReplayed(): boolean {
-    return this.#session.replays && !this.#session.faults && !this.clock.isLive;
+    return this.#session.replays && !this.#mutate && !this.clock.isLive;
+  }
+
+  get #mutate(): TapedSession["policy"]["mutate"] {
+    return this.#session.policy.mutate;
   }
 
   override spec(agent: AgentSpec): AgentSpec {
-    const { faults } = this.#session;
     this.#isAtRest = false;
-    faults?.meet(agent.tools);
+    this.#mutate?.meet(agent.tools);
     this.#session.hooks ??= agent.hooks;
     // Agents below have the hooks of the one above them.
-    return super.spec(faults && !this.#above ? { ...agent, hooks: faults.seams.hooks(agent.hooks) } : agent);
+    const hooks = this.#above ? undefined : this.#mutate?.seams.hooks(agent.hooks);
+    return super.spec(hooks ? { ...agent, hooks } : agent);
   }
 
   protected override tool(stepped: Tool): Tool {
-    return this.#session.faults?.seams.tool(stepped, this.name, this.clock) ?? stepped;
+    return this.#mutate?.seams.tool(stepped, this.name, this.clock) ?? stepped;
   }
 
   protected override spent(now: Spent): Pick<Spent, "tokens" | "dollars"> {
-    return this.#session.faults ? now : super.spent(now);
+    return this.#mutate ? now : super.spent(now);
   }
 
   protected around({ hooks: ask = (_run, _event, next) => next() }: Interceptor): Interceptor {
     return {
       isOrdered: true,
       refusals: this.#refusals,
-      ...((this.#said ?? this.#notesHooks) &&
+      ...((this.#said ?? this.#session.recording) &&
         { hooks: async (run, event, next) => this.#heard(hookStep(run, event), await ask(run, event, next)) }),
       ...(this.#verification && { result: this.#verification.retell }),
     };
@@ -107,16 +111,11 @@ export class TapeLane extends Lane {
   #heard({ hook: step, event, about }: HookStep, folded: Folded): Folded {
     const said = hooksSaid(folded);
     const at = { lane: this.name, step, event, ...(about !== undefined && { about }) };
-    if (this.#notesHooks && said.length > 0) this.line({ said, ...at });
+    if (said.length > 0) this.line({ said, ...at });
     if (!this.#said || !this.#isReplayed) return folded;
     const drift = hookDrift(at, this.#session.mask.on(said), this.#said);
-    if (drift) this.#session.hookDrifts.push(drift);
+    if (drift) this.#session.drift.hooks.push(drift);
     return folded;
-  }
-
-  /** Whether what hooks say becomes part of a tape. */
-  get #notesHooks(): boolean {
-    return this.#session.mode === "record" || this.#session.mode === "update";
   }
 
   protected lower(name: string, by?: { readonly call: string; readonly background: boolean }): TapeLane {
@@ -150,23 +149,23 @@ export class TapeLane extends Lane {
     const call = this.#take(request);
     if (call) {
       const answer = this.#serve(call, request, signal, real);
-      return this.#session.faults?.listen(this.name, answer) ?? answer;
+      return this.#mutate?.listen(this.name, answer) ?? answer;
     }
-    if (this.#session.isOffline) {
+    if (this.#session.policy.isOffline) {
       this.clock.nextStep();
-      return failing(this.#session.driftError(this.name));
+      return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(this.#session.drift.error(this.name)) }) };
     }
     return this.#ask(real, request, signal);
   }
 
   #take(request: ModelRequest): Call | undefined {
-    const { program, served, faults, toTape } = this.#session;
+    const { program, served, policy: { mutate }, toTape } = this.#session;
     if (!this.#matcher || !program) return undefined;
     const asked = () => toTape ? toTape(fromModel(request)) : fromModel(request);
-    if (faults) return faults.take(this.name, fromModel(request), asked());
+    if (mutate) return mutate.take(this.name, fromModel(request), asked());
     const match = this.#matcher.find(request, served);
     if (match && "call" in match) return match.call;
-    this.#session.diverged(this.name, (): Divergence => {
+    this.#session.drift.note(this.name, (): Divergence => {
       const found = explain(program, this.name, asked(), served, match);
       return this.#refusals.wereShown(found.actual) ? { ...found, words: `${found.words}, ${IS_REFUSED}` } : found;
     });
@@ -198,14 +197,14 @@ export class TapeLane extends Lane {
     const session = this.#session;
     const { options } = wireOf(real.named?.(request.model) ?? real) ?? NO_WIRE;
     let asksAnew = false;
-    const { serveAttempts, sharedWire } = session.parts.wire!;
+    const { serveAttempts, sharedWire } = session.wire!;
     const middleware = serveAttempts(call, {
       mask: namesPlaces(call) || session.toTape ? session.mask : undefined,
       normalise: session.program!.normalise,
       clock: this.clock,
       cutAt: session.options.cutAt ?? (session.isWatched ? undefined : WHOLE),
       diverged: (difference) => {
-        asksAnew = !session.isOffline;
+        asksAnew = !session.policy.isOffline;
         session.served.calls.delete(call);
         return this.#wireDiverged(call, difference);
       },
@@ -224,21 +223,16 @@ export class TapeLane extends Lane {
   #ask(real: Model, request: ModelRequest, signal: AbortSignal): ReturnType<Model> {
     this.clock.goLive();
     this.#session.hasLeft.resolve();
-    return this.#session.parts.record!.recordCall(real, request, signal, {
-      lane: this.name,
-      at: this.clock.elapsed(),
-      facts: this.#session.seen,
-      note: (live) => this.#session.calls.push(live),
-      ended: () => this.clock.nextStep(),
-    });
+    const ended = () => this.clock.nextStep();
+    return this.#session.recording!.ask(real, request, signal, { lane: this.name, at: this.clock.elapsed(), ended });
   }
 
   #wireDiverged(call: Call, difference: Difference): Error {
     const words = difference.cause === "order"
       ? `the SDK makes ${difference.actual} attempts, ${difference.expected} were recorded`
       : `what the SDK sends differs at ${difference.path}`;
-    this.#session.diverged(this.name, () => ({ lane: this.name, call: call.id, words, ...difference }));
-    return this.#session.driftError(this.name);
+    this.#session.drift.note(this.name, () => ({ lane: this.name, call: call.id, words, ...difference }));
+    return this.#session.drift.error(this.name);
   }
 
   protected toolSteps(): ToolSteps {
@@ -274,17 +268,12 @@ const NO_WIRE = { options: {} };
 /** If no listener sees the pieces of a body, it comes in one. */
 const WHOLE = Number.MAX_SAFE_INTEGER;
 
-/** What an agent is thrown that asks for something a tape does not have. */
-export class TapeDrift extends ModelError {
-  override name = "TapeDrift";
-}
-
 /** What is said of drift that is a refusal. */
 const IS_REFUSED =
   "as it is refused here: a replay asks no person, so a rule of the agent, or the hook that asks, must allow it";
 
 /** The refusals of one lane. What the agent's own rules refuse they refuse again: only what others refused is on the tape. */
-function laneRefusals(session: TapeSession, lane: string, isLive: () => boolean) {
+function laneRefusals(session: TapedSession, lane: string, isLive: () => boolean) {
   const { program } = session;
   /** What the model read about calls that were refused here, as the tape would have it. */
   const shown = new Set<unknown>();

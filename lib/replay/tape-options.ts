@@ -4,19 +4,23 @@ import type { Cuts } from "./frames.ts";
 import type { DriftReport } from "./drift/drift-report.ts";
 import type { Header, Normaliser } from "../log/entry.ts";
 import type { FaultRun } from "./fault/fault-run.ts";
-import type { TapeSession } from "./tape-session.ts";
+import type { TapeMode } from "./policy.ts";
+import type { Model } from "../core/model.ts";
+import type { Program, Served } from "./match-call.ts";
 import type { Tape } from "./tape.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
 import { tapeFile } from "./fixture.ts";
 
-/**
- * What a tape is for: `replay` answers from it and never calls a model; `record` makes a new one; `update` answers from
- * it up to the first difference and records from there; `live` leaves it alone; `verify` runs the tools for real beside
- * a replay and reports what they do otherwise.
- */
-export type TapeMode = "replay" | "record" | "update" | "live" | "verify";
-
 const TAPE_MODES: readonly TapeMode[] = ["replay", "record", "update", "live", "verify"];
+
+/** A session on a tape as those see it who give it prompts. */
+export interface OpenedTape {
+  readonly program: Program | undefined;
+  readonly served: Served;
+  readonly recording: { readonly calls: readonly unknown[] } | undefined;
+  isInterrupted: boolean;
+  lane(name: string): { model(real: Model): Model };
+}
 
 export interface TapeOptions {
   /** A fixture's folder, or a tape's own file (`.jsonl`). */
@@ -60,7 +64,7 @@ export interface TapeOptions {
     drop(): void;
   };
   /** Called with the session on the tape, before anything is asked. */
-  readonly onOpen?: (session: TapeSession) => void;
+  readonly onOpen?: (session: OpenedTape) => void;
   /** Called with the report when the session is closed. */
   readonly onReport?: (report: DriftReport) => void;
   /** Called with the error if a recording was not written. @default a warning of the run */

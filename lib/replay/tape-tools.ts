@@ -3,7 +3,7 @@ import type { Interceptor } from "../core/run.ts";
 import { type Tool, ToolError, type ToolReturn } from "../core/tool.ts";
 import type { ToolContext } from "../tools/tool-context.ts";
 import { CWD } from "../tools/tool-state.ts";
-import { applyChanges, changesSince, makeFolder, snapshot, withTexts } from "./scratch.ts";
+import { applyChanges, changesSince, makeFolder, snapshot, withOtherTexts, withTexts } from "./scratch.ts";
 import { canonical } from "./canonical.ts";
 import { differs } from "./drift/difference.ts";
 import type { ToolDrift } from "./drift/drift-report.ts";
@@ -15,18 +15,18 @@ import type { Mask } from "./redact/mask.ts";
 import { laneBelow } from "./tape.ts";
 import type { TapeLane } from "./tape-lane.ts";
 import type { ResultsKept } from "./tape-options.ts";
-import type { TapeSession } from "./tape-session.ts";
+import type { TapedSession } from "./taped-session.ts";
 
 /** The calls of a lane on a tape: recorded, or served; to verify or renew it the tools run too. */
 export class TapeTools implements ToolSteps {
   readonly lane: string;
-  readonly #session: TapeSession;
+  readonly #session: TapedSession;
   readonly #of: TapeLane;
   readonly #verification: Verification | undefined;
   /** What was recorded of each call, by its id. */
   readonly #known = new Map<string, ToolFact[]>();
 
-  constructor(session: TapeSession, lane: TapeLane, verification: Verification | undefined) {
+  constructor(session: TapedSession, lane: TapeLane, verification: Verification | undefined) {
     this.lane = lane.name;
     this.#session = session;
     this.#of = lane;
@@ -38,9 +38,9 @@ export class TapeTools implements ToolSteps {
 
   async serve(tool: Tool, input: unknown, context: ToolContext): Promise<ToolReturn | undefined> {
     const session = this.#session;
-    const { mode } = session;
+    const { calls } = session.policy;
     const fact = this.#next(context.toolUseId);
-    if (fact && mode === "verify") {
+    if (fact && calls === "compare") {
       const real = await reallyRun(tool, input, context);
       // An aborted call has no result to compare.
       if (!context.signal.aborted) this.#verification?.result(tool.name, context.toolUseId, fact.result, real);
@@ -48,7 +48,7 @@ export class TapeTools implements ToolSteps {
       return output({ ...(response !== undefined && { response }), ...session.mask.off(fact.result) });
     }
     if (fact && tool.effect !== "none") {
-      if (mode !== "update") return await this.#recorded(fact, input, context);
+      if (calls === "serve") return await this.#recorded(fact, input, context);
       if (this.#isFor(fact, input)) {
         // What follows may build on what the tool does; a tape is renewed from its first difference on, not from here.
         await reallyRun(tool, input, context);
@@ -66,15 +66,15 @@ export class TapeTools implements ToolSteps {
 
   /** What came next of a call that was made more than once. A run that has left its tape makes other calls, even of the same id. */
   #next(toolUseId: string): ToolFact | undefined {
-    if (this.#session.mode === "update" && this.#of.clock.isLive) return undefined;
+    if (this.#session.policy.writes && this.#of.clock.isLive) return undefined;
     const queue = this.#known.get(toolUseId);
     return queue && queue.length > 1 ? queue.shift() : queue?.[0];
   }
 
   /** Whether a call that has no result on the tape was never made: a replay that serves tools must not make it. */
   #lacks({ name }: Tool, toolUseId: string): boolean {
-    const { isOffline, faults, program } = this.#session;
-    if (!isOffline || faults || !keepsResult(program!.tape.header, name)) return false;
+    const { policy: { isOffline, mutate }, program } = this.#session;
+    if (!isOffline || mutate || !keepsResult(program!.tape.header, name)) return false;
     // What starts agents is not on a tape: they are.
     return !program!.tape.clocks.some(({ clock }) => clock === laneBelow(this.lane, toolUseId));
   }
@@ -126,11 +126,6 @@ export class TapeTools implements ToolSteps {
 
 function keepsResult({ tools, mcp }: ResultsKept, name: string): boolean {
   return tools || (mcp === true && name.startsWith("mcp__"));
-}
-
-/** A call with all of its texts changed, those of its files too. */
-export function withOtherTexts({ files, ...fact }: ToolFact, change: <T>(value: T) => T): ToolFact {
-  return { ...change(fact), ...(files && { files: withTexts(files, change) }) };
 }
 
 async function reallyRun(tool: Tool, input: unknown, context: ToolContext): Promise<ToolFact["result"]> {

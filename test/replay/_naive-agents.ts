@@ -2,7 +2,7 @@ import { type Message, promptText } from "../../lib/core/messages.ts";
 import type { Model, ModelEvent } from "../../lib/core/model.ts";
 import { EMPTY_REPLY } from "../../lib/core/reply.ts";
 import type { Result } from "../../lib/core/run-events.ts";
-import { TapeSession } from "../../lib/replay/tape-session.ts";
+import { TapedSession } from "../../lib/replay/taped-session.ts";
 import type { Faultable } from "../../lib/replay/fault/under-faults.ts";
 
 /** What a loop gets wrong that somebody wrote in an afternoon. */
@@ -20,7 +20,7 @@ export type Mistake =
 export function naive(mistake: Mistake): Faultable {
   return {
     open: ({ tape, cwd, on, signal = new AbortController().signal }) => {
-      const session = new TapeSession(tape, tape.tape, cwd);
+      const session = new TapedSession(tape, tape.tape, cwd);
       const none: Model = async function* () {};
       const model = session.lane("main").model(none);
       const ask = (messages: readonly Message[]) =>

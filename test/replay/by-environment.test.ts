@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { textOf } from "../../lib/core/messages.ts";
 import type { Agent } from "../../lib/index.ts";
-import type { TapeMode } from "../../lib/replay/tape-options.ts";
+import type { TapeMode } from "../../lib/replay/policy.ts";
 import { scripted, type ScriptedReply } from "../../lib/testing/index.ts";
 import { withEnv } from "../_env.ts";
 import { byEnvironment, runHere, subject } from "../_record.ts";

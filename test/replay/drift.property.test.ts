@@ -6,7 +6,7 @@ import type { Model, ModelRequest } from "../../lib/core/model.ts";
 import { readReply } from "../../lib/core/reply.ts";
 import { isSame } from "../../lib/replay/canonical.ts";
 import { type Cause, differs } from "../../lib/replay/drift/difference.ts";
-import { openTape } from "../../lib/replay/tape-session.ts";
+import { openTape } from "../../lib/replay/taped-session.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { tries } from "../_counts.ts";
 import { words } from "./_arbitraries.ts";

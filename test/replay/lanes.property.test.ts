@@ -6,7 +6,7 @@ import { agent, type AgentOptions, promptGate, tool } from "../../lib/index.ts";
 import type { Model, ModelRequest } from "../../lib/core/model.ts";
 import { isToolResult, user } from "../../lib/core/messages.ts";
 import { readReply } from "../../lib/core/reply.ts";
-import { openTape } from "../../lib/replay/tape-session.ts";
+import { openTape } from "../../lib/replay/taped-session.ts";
 import { agentTool } from "../../lib/tools/index.ts";
 import { scripted, type ScriptedReply } from "../../lib/testing/index.ts";
 import { tries } from "../_counts.ts";

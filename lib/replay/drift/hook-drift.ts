@@ -1,5 +1,6 @@
 import type { AgentSpec } from "../../core/run.ts";
 import type { HookSaid, SaidFact } from "../../log/entry.ts";
+import type { RunMasks } from "../redact/run-masks.ts";
 import { differs } from "./difference.ts";
 import type { Divergence } from "./drift-report.ts";
 
@@ -33,7 +34,7 @@ export async function hookCause(
   said: readonly SaidFact[],
   drifts: readonly HookDrift[],
   hooks: AgentSpec["hooks"] | undefined,
-  shown: <T>(value: T) => T,
+  masks: RunMasks,
 ): Promise<Divergence[]> {
   if (said.length + drifts.length === 0) return [];
   // Hooks that do not load have ended the run, and are not gone.
@@ -52,7 +53,7 @@ export async function hookCause(
     : isGone(hook)
     ? `${hook} is gone, which said something at ${event}`
     : `${hook} ${is ? "does not say" : "says nothing, and not"} at ${event} what it said`;
-  const [expected, actual] = [was, is].map((one) => one && shown(sayingOf(one)));
+  const [expected, actual] = [was, is].map((one) => one && masks.search.value(sayingOf(one)));
   return [{ cause: "hook", lane, path: hook, words, expected, actual }];
 }
 

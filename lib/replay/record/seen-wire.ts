@@ -1,8 +1,7 @@
 import type { SecretKind } from "../redact/secrets.ts";
-import type { WireFacts } from "./record-tape.ts";
 
 /** What is known of the wire a run went over. */
-export class SeenWire implements WireFacts {
+export class SeenWire {
   url?: string;
   /** Whether anything answered, and the first answer's id. */
   answer?: { readonly requestId: string | null };
@@ -17,6 +16,7 @@ export class SeenWire implements WireFacts {
     this.#learn = learn;
   }
 
+  /** Where a request goes. */
   went(url: string): void {
     this.url ??= new URL(url).origin;
   }

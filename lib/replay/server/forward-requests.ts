@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { ServerResponse } from "node:http";
 import { thrownWords } from "../../core/shown.ts";
 import { type Chunk, framesOf } from "../frames.ts";
-import { headersNamed } from "../record/record-tape.ts";
+import { headersNamed } from "../record/record-call.ts";
 import { SeenWire } from "../record/seen-wire.ts";
 import type { Redactor } from "../redact/redact.ts";
 import { type Attempt, KEPT_HEADERS } from "../tape.ts";

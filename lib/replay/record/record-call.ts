@@ -7,6 +7,7 @@ import { type Chunk, framesOf } from "../frames.ts";
 import { type Attempt, type Call, fromModel, KEPT_HEADERS, type TapeRequest } from "../tape.ts";
 import { changedOnTheWay } from "../tape-request.ts";
 import type { CallError } from "../../log/entry.ts";
+import type { SeenWire } from "./seen-wire.ts";
 
 /** A call while it is recorded; nothing of it is masked yet. */
 export interface LiveCall {
@@ -17,16 +18,6 @@ export interface LiveCall {
   /** How long since its last attempt, if its agent was ended in the call, or the call is still under way. */
   left?: number | (() => number) | undefined;
   error?: CallError;
-}
-
-/** What a recording learns from the wire. */
-export interface WireFacts {
-  /** Where a request goes. */
-  went(url: string): void;
-  requestHeaders(headers: Headers): void;
-  responseHeaders(headers: Headers): void;
-  /** Fields of a request that were changed on the way. */
-  changed(fields: readonly string[]): void;
 }
 
 /** Headers that say which API was spoken to. */
@@ -44,13 +35,13 @@ export async function* recordCall(
   model: Model,
   request: ModelRequest,
   signal: AbortSignal,
-  to: { lane: string; at: number; facts: WireFacts; note: (call: LiveCall) => void; ended: () => void },
+  to: { lane: string; at: number; seen: SeenWire; note: (call: LiveCall) => void; ended: () => void },
 ): AsyncGenerator<ModelEvent> {
   const call: LiveCall = { lane: to.lane, request: fromModel(request), at: to.at, attempts: [] };
   to.note(call);
   const wire = wireOf(model.named?.(request.model) ?? model);
   try {
-    if (wire) yield* overWire(wire, request, signal, call, to.facts);
+    if (wire) yield* overWire(wire, request, signal, call, to.seen);
     else {
       const kept = new KeptStream(model(request, signal), signal, () => {});
       call.attempts.push(() => kept.attempt);
@@ -70,19 +61,19 @@ async function* overWire(
   request: ModelRequest,
   signal: AbortSignal,
   call: LiveCall,
-  facts: WireFacts,
+  seen: SeenWire,
 ): AsyncGenerator<ModelEvent> {
   const listener: WireListener = {
     request(url, headers, written, body) {
-      facts.went(url);
-      facts.requestHeaders(headers);
+      seen.went(url);
+      seen.requestHeaders(headers);
       const sent = changedOnTheWay(written, body);
       const betas = (request.params?.betas ?? []) as readonly string[];
       const hasOther = headers.get("anthropic-beta")?.split(",").some((beta) => !betas.includes(beta.trim()));
-      facts.changed([...Object.keys(sent ?? {}), ...(hasOther ? ["betas"] : [])]);
+      seen.changed([...Object.keys(sent ?? {}), ...(hasOther ? ["betas"] : [])]);
       call.request = { ...call.request, wire: wireHeaders(headers), ...(sent && { sent }) };
     },
-    response: (headers) => facts.responseHeaders(headers),
+    response: (headers) => seen.responseHeaders(headers),
     attempt: (attempt) => call.attempts.push(attempt),
   };
   const began = performance.now();
