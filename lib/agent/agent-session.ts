@@ -6,12 +6,12 @@ import { shown } from "../core/shown.ts";
 import { checkOptions } from "../input/options.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
 import { type About, changesSince, type Transcript } from "../transcript/store.ts";
+import type { TranscriptWriter } from "../transcript/write-transcript.ts";
 import { beginName, beginRun, lastResult, notBegun } from "./begin.ts";
 import type { AgentSession } from "./options.ts";
 import { ASK_OPTIONS, type AskOptions, checkAsks } from "./params.ts";
 import type { StoredPast } from "./session-past.ts";
 import type { SessionPlace } from "./session-place.ts";
-import type { Keeper } from "./persist.ts";
 import { runBelow } from "./spawn.ts";
 
 /** What a session of an agent is made of, once all of it is there. */
@@ -20,7 +20,7 @@ export interface SessionParts
   readonly spec: AgentSpec;
   readonly state: SessionState;
   readonly session: ReturnType<typeof openSession>;
-  readonly keep: Keeper;
+  readonly transcript: TranscriptWriter;
   /** What its transcript says of it: the first prompt is added when it comes. */
   readonly about: { -readonly [K in keyof About]: About[K] };
   readonly past: StoredPast | undefined;
@@ -38,12 +38,13 @@ export interface SessionParts
 
 /** The session as its caller has it. */
 export function agentSession(parts: SessionParts): AgentSession {
-  const { spec, state, session, store, keep, about, past, stored, engine, gate, tape, logged, record, lane } = parts;
+  const { spec, state, session, store, transcript, about, past, stored, engine, gate, tape, logged, record, lane } =
+    parts;
   let hasBegun = false;
   let hasGoneOn = false;
   let lastStop: string | undefined;
   const goingOn = async () => {
-    if (past && !hasGoneOn) await goOn(past, about, state, keep);
+    if (past && !hasGoneOn) await goOn(past, about, state, transcript);
     hasGoneOn = true;
   };
   const made: AgentSession = {
@@ -68,7 +69,7 @@ export function agentSession(parts: SessionParts): AgentSession {
         const isOver = engine.result?.(beginName(state)) === undefined;
         const last = isBlank(prompt) && isOver && engine.result ? lastResult(state, stored) : undefined;
         if (last) return last;
-        const begin = await beginRun(engine, { prompt, asks, trigger, state, keep, stored }).catch((error) => {
+        const begin = await beginRun(engine, { prompt, asks, trigger, state, transcript, stored }).catch((error) => {
           if (engine.failure) return undefined;
           throw error;
         });
@@ -98,7 +99,7 @@ export function agentSession(parts: SessionParts): AgentSession {
       // It has not ended: it continues once its engine works again.
       if (engine?.failure) return result;
       try {
-        await keep.ended(result);
+        await transcript.ended(result);
       } catch (error) {
         return { ...result, stop: "error", error: { type: "store", message: (error as Error).message } };
       }
@@ -115,7 +116,7 @@ export function agentSession(parts: SessionParts): AgentSession {
     permissions: () => gate?.permissions(),
     checkpoint: async () => {
       await goingOn();
-      return await keep.checkpoint(await session.between(), "manual");
+      return await transcript.checkpoint(await session.between(), "manual");
     },
     compact: async ({ signal } = {}) => {
       await goingOn();
@@ -136,10 +137,10 @@ function checkPrompt(prompt: Prompt): void {
 }
 
 /** Warns about what has changed since a resumed session was stored, and stores the messages it has beyond its transcript. */
-async function goOn(past: StoredPast, now: About, state: SessionState, keep: Keeper): Promise<void> {
+async function goOn(past: StoredPast, now: About, state: SessionState, transcript: TranscriptWriter): Promise<void> {
   for (const change of changesSince(past.transcript, now)) {
     state.emit({ agent_id: state.agentId, type: "warning", message: `Session ${past.from}: ${change}` });
   }
   const stored = past.forked ? 0 : past.transcript.messages.length;
-  for (let index = stored; index < state.messages.length; index++) await keep.copy(state.messages[index]!, index);
+  for (let index = stored; index < state.messages.length; index++) await transcript.copy(state.messages[index]!, index);
 }

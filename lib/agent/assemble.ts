@@ -21,11 +21,11 @@ import {
 import { price, type Prices } from "../anthropic/prices.ts";
 import type { Tracing } from "../telemetry/telemetry.ts";
 import { hashOf } from "../transcript/store.ts";
+import { transcriptWriter } from "../transcript/write-transcript.ts";
 import { agentSession } from "./agent-session.ts";
 import { commandRules, hookExec, hookHost, sessionEnvFile, sessionSandbox } from "./hook-services.ts";
 import { hookFolders, hookList, withNameWarnings } from "./hook-list.ts";
 import { apiOf, isReachable, modelOf } from "./named-model.ts";
-import { isKept, keeper } from "./persist.ts";
 import { pastFor, type StoredPast } from "./session-past.ts";
 import { type CheckedOptions, openPlace, type SessionPlace } from "./session-place.ts";
 import { boxesOf, hadShell, spawning } from "./spawn.ts";
@@ -112,7 +112,7 @@ async function openBus(
   const warn = (message: string) => emit({ agent_id: id, type: "warning", message });
   const hears = isWatched || rollout || spans
     ? undefined
-    : (type: RunEvent["type"]) => isKept(type) || (logged?.hears(type) ?? false);
+    : (type: RunEvent["type"]) => ["usage", "model", "compact"].includes(type) || (logged?.hears(type) ?? false);
   return { emit, warn, first, hears, isWatched, spans, close: () => rollout?.close() };
 }
 
@@ -138,21 +138,21 @@ async function openState(
     created: new Date(clock.now()).toISOString(),
   };
   const messages = past?.messages ?? [];
-  const keep = keeper({
+  const transcript = transcriptWriter({
     ...{ store, id, stored, about: stored ? undefined : about, clock, length: messages.length },
     isRerun: engine !== undefined,
   });
-  first.push((event) => event.agent_id === id && keep.note(event));
+  first.push((event) => event.agent_id === id && transcript.note(event));
   const state: SessionState = newSessionState({
     ...{ id, model, clock, emit, toolState, messages, ...boxes, ...(hears && { hears }) },
     cwd: () => shellCwd(toolState) ?? cwd,
     runs: stored?.endings.length ?? 0,
     ...logged?.left,
-    save: keep.save,
+    save: transcript.save,
     contextOf: (run, call) =>
       spawning({ agent: run.agent, parent: () => run.state, store, engine, lane, inbox })(run, call),
   });
-  return { state, keep, about, stored };
+  return { state, transcript, about, stored };
 }
 
 type Rules = Awaited<ReturnType<typeof openRules>>;

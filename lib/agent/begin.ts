@@ -4,8 +4,8 @@ import type { ModelParams } from "../core/model.ts";
 import type { SessionState } from "../core/run.ts";
 import { thrownWords } from "../core/shown.ts";
 import { resumable, type Transcript } from "../transcript/store.ts";
+import type { TranscriptWriter } from "../transcript/write-transcript.ts";
 import type { SessionEngine } from "./engine.ts";
-import type { Keeper } from "./persist.ts";
 
 /** The position of a conversation in its transcript. */
 export interface TranscriptPosition {
@@ -55,7 +55,7 @@ function isAt(a: TranscriptPosition, b: TranscriptPosition): boolean {
 
 interface Beginning extends Pick<Begin, "prompt" | "asks" | "trigger"> {
   readonly state: SessionState;
-  readonly keep: Keeper;
+  readonly transcript: TranscriptWriter;
   readonly stored: Transcript | undefined;
 }
 
@@ -67,12 +67,12 @@ interface Beginning extends Pick<Begin, "prompt" | "asks" | "trigger"> {
  */
 export async function beginRun(
   engine: SessionEngine,
-  { prompt, asks, trigger, state, keep, stored }: Beginning,
+  { prompt, asks, trigger, state, transcript, stored }: Beginning,
 ): Promise<Begin & { readonly again: boolean }> {
   let again = true;
   const begin = await engine.step(beginName(state), async (): Promise<Begin> => {
     again = false;
-    const place = placeOf(state.messages, keep.compacted());
+    const place = placeOf(state.messages, transcript.compacted());
     return { prompt, ...(asks && { asks }), trigger, model: state.model, at: state.clock.now(), ...place };
   });
   state.begun = begin.at;
@@ -85,9 +85,9 @@ export async function beginRun(
     );
   }
   state.model = begin.model;
-  if (isAt(begin, placeOf(state.messages, keep.compacted()))) return { ...begin, again };
+  if (isAt(begin, placeOf(state.messages, transcript.compacted()))) return { ...begin, again };
   state.messages = messagesAt(begin, stored, state.id);
-  keep.rewind(begin);
+  transcript.rewind(begin);
   return { ...begin, again };
 }
 

@@ -14,10 +14,10 @@ import type { Spawned, SpawnRequest, ToolContext } from "../tools/tool-context.t
 import { HAD_SHELL, INHERITED, listTasks, SHELL, shellCwd } from "../tools/tool-state.ts";
 import type { SessionStore } from "../transcript/memory-store.ts";
 import { hashOf, resumable, type Transcript } from "../transcript/store.ts";
+import { transcriptWriter } from "../transcript/write-transcript.ts";
 import { messagesAt, placeOf, type TranscriptPosition } from "./begin.ts";
 import type { Engine } from "./engine.ts";
 import { asksOf, withoutFormat } from "./params.ts";
-import { keeper } from "./persist.ts";
 
 /** An agent below another as an engine's `spawn` is asked for it: plain data, for wherever it runs. */
 export interface AskedBelow {
@@ -239,7 +239,7 @@ async function live(
   const called: string[] = [];
   const emit = (event: RunEvent) => {
     if (event.agent_id === id && event.type === "tool_start") called.push(event.name);
-    if (event.agent_id === id) keep.note(event);
+    if (event.agent_id === id) transcript.note(event);
     parent().emit(event);
   };
   const model = request.model ?? stored?.model ?? parent().model;
@@ -260,7 +260,7 @@ async function live(
     runs: begin?.runs ?? 0,
     spent,
     emit,
-    save: (...given) => keep.save(...given),
+    save: (...given) => transcript.save(...given),
     contextOf: spawning({ agent: spec, parent: () => state, store, engine, lane, inbox }),
   });
   const about = stored ? undefined : {
@@ -274,13 +274,13 @@ async function live(
     created: new Date(clock.now()).toISOString(),
   };
   const length = state.messages.length;
-  const keep = keeper({ store, id, about, stored, clock, length, isRerun: engine !== undefined });
-  if (begin) keep.rewind(begin);
+  const transcript = transcriptWriter({ store, id, about, stored, clock, length, isRerun: engine !== undefined });
+  if (begin) transcript.rewind(begin);
   const start = clock.tick();
   const session = openSession(spec, state);
   try {
     const result = await session.prompt(request.prompt, { signal, trigger: stored ? "resume" : "user" });
-    await keep.ended(result);
+    await transcript.ended(result);
     if (result.error) {
       const { failureOf } = await import("../tools/agent.ts");
       const words = failureOf({ agent_id: id, type: request.type }, result.error.message);

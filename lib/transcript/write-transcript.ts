@@ -2,23 +2,18 @@ import type { Clock } from "../core/clock.ts";
 import { type Message, textOf } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import type { Run } from "../core/run.ts";
-import type { SessionStore } from "../transcript/memory-store.ts";
-import type { About, Entry, Transcript } from "../transcript/store.ts";
+import type { SessionStore } from "./memory-store.ts";
+import type { About, Entry, Transcript } from "./store.ts";
 
 /** A checkpoint comes by itself after this many messages, or this long after the last one. */
 const EVERY_MESSAGES = 20;
 const EVERY_MS = 5 * 60_000;
 
-/** Whether a session itself needs events of a kind, even without another listener. */
-export function isKept(type: RunEvent["type"]): boolean {
-  return type === "usage" || type === "model" || type === "compact";
-}
+/** Writes one agent's transcript as it happens. */
+export type TranscriptWriter = ReturnType<typeof transcriptWriter>;
 
-/** Keeps one agent's transcript as it happens. */
-export type Keeper = ReturnType<typeof keeper>;
-
-/** Writes every fact of an agent to a store, in order; a message is acknowledged once it is written. */
-export function keeper({ store, id, about, stored, clock, isRerun, ...begin }: {
+/** Writes every fact of an agent to a store, of which a log is one, in order; a message is acknowledged once it is written. */
+export function transcriptWriter({ store, id, about, stored, clock, isRerun, ...begin }: {
   readonly store: SessionStore;
   readonly id: string;
   readonly about: About | undefined;
