@@ -61,8 +61,10 @@ export async function forked(
 function changedSince(entries: readonly LogEntry[], cwd: string): string[] {
   const found = new Map<string, unknown>();
   for (const entry of entries) {
-    const response = kindOf(entry) === "tool" ? (entry as ToolFact).result.response : undefined;
-    if (!isObject(response) || typeof response.filePath !== "string" || !("originalFile" in response)) continue;
+    const { effect, result } = kindOf(entry) === "tool" ? entry as ToolFact : {};
+    const response = effect === "write" ? result?.response : undefined;
+    if (!isObject(response) || typeof response.filePath !== "string") continue;
+    // What a large file was is not in the log: it counts as another one.
     if (!found.has(response.filePath)) found.set(response.filePath, response.originalFile);
   }
   const now = (path: string) => existsSync(path) ? readFileSync(path, "utf8") : null;

@@ -67,8 +67,18 @@ test("a fork names the files that the run changed after it, as it works on them 
   const writes = (file_path: string, content: string) => ({
     tools: [{ name: "Write", input: { file_path, content } }],
   });
-  const edits = { tools: [{ name: "Edit", input: { file_path: at(file), old_string: "one", new_string: "two" } }] };
-  const replies = [writes(at(file), "one\n"), edits, writes(at("new.txt"), "new\n"), { text: "done" }];
+  const edits = (name: string) => ({
+    tools: [{ name: "Edit", input: { file_path: at(name), old_string: "one", new_string: "two" } }],
+  });
+  // So large that the log does not have its text.
+  writeFileSync(at("large.txt"), `one\n${"x".repeat(9 * 2 ** 20)}`);
+  const replies = [
+    writes(at(file), "one\n"),
+    edits(file),
+    writes(at("new.txt"), "new\n"),
+    edits("large.txt"),
+    { text: "done" },
+  ];
   const writer = (answers: typeof replies) =>
     agent({ model: scripted(answers), cwd: folder.path, tools: [Edit, Write], permissions: { mode: "acceptEdits" } });
   const log = at("runs");
@@ -79,9 +89,10 @@ test("a fork names the files that the run changed after it, as it works on them 
     await writer([{ text: "enough" }]).run("", { log, from: `${id}#${call}`, on });
     return warnings.map((words) => words.split(" ")[0]);
   };
-  assert.deepEqual(await forkedAt(4), []);
-  assert.deepEqual(await forkedAt(3), ["new.txt"]);
-  assert.deepEqual(await forkedAt(2), [file, "new.txt"]);
+  assert.deepEqual(await forkedAt(5), []);
+  assert.deepEqual(await forkedAt(4), ["large.txt"]);
+  assert.deepEqual(await forkedAt(3), ["new.txt", "large.txt"]);
+  assert.deepEqual(await forkedAt(2), [file, "new.txt", "large.txt"]);
   writeFileSync(at(file), "one\n");
-  assert.deepEqual(await forkedAt(2), ["new.txt"]);
+  assert.deepEqual(await forkedAt(2), ["new.txt", "large.txt"]);
 });
