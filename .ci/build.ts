@@ -1,9 +1,20 @@
 /**
  * Makes `dist/`: JavaScript for every runtime (a clone gives Bun the sources), file by file as in `lib/`, declarations of what the package
- * exports, schemas for editors, and a bundle of the SDK that loads faster. With `--if-older`, only if something in `lib/` is newer.
+ * exports, schemas for editors, and bundles of the SDK and of `crochet hook` that load faster. With `--if-older`, only if something in `lib/` is newer, or
+ * another Bun made it.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -12,6 +23,11 @@ const LIB = join(ROOT, "lib");
 const DONE = join(ROOT, "dist");
 /** Made beside, and put in place as a whole: others read what is there meanwhile. */
 const DIST = join(ROOT, `.dist-${process.pid}`);
+/** What is bundled, as CommonJS. */
+const PARTS = `${DIST}-parts`;
+
+/** Named after the Bun that can use its bytecode: `hook.ts` looks for it. */
+const HOOK = `cli/hook-${Bun.revision}.js`;
 
 /** Node before 24.2 has no import.meta.main: a gate that took itself for imported would stay open. */
 const IS_MAIN =
@@ -23,29 +39,30 @@ const NO_SPANS =
 
 if (!process.argv.includes("--if-older") || isOlder()) {
   try {
-    compile("--removeComments");
-    compile("--declaration", "--emitDeclarationOnly");
+    compile(ROOT, DIST, "--removeComments");
+    compile(ROOT, DIST, "--declaration", "--emitDeclarationOnly");
     keepExported();
-    fixNames();
+    fixNames(DIST);
     writeImports();
     await writeSchemas();
     await bundleSdk();
+    await bundleHook();
     if (existsSync(DONE)) renameSync(DONE, `${DIST}-old`);
     renameSync(DIST, DONE);
   } finally {
-    for (const left of [DIST, `${DIST}-old`]) rmSync(left, { recursive: true, force: true });
+    for (const left of [DIST, `${DIST}-old`, PARTS]) rmSync(left, { recursive: true, force: true });
   }
 }
 
 function isOlder(): boolean {
-  const built = statSync(join(DONE, "index.js"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const built = statSync(join(DONE, HOOK), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   return globSync("**/*", { cwd: LIB }).some((name) => statSync(join(LIB, name)).mtimeMs > built);
 }
 
-function compile(...flags: string[]): void {
+function compile(from: string, to: string, ...flags: string[]): void {
   const tsc = join(ROOT, "node_modules/.bin/tsc");
   // By the runtime that runs this: the compiler's own first line asks for Node.
-  const args = [tsc, "-p", join(ROOT, ".ci/tsconfig.build.json"), "--noCheck", "--outDir", DIST, ...flags];
+  const args = [tsc, "-p", join(from, ".ci/tsconfig.build.json"), "--noCheck", "--outDir", to, ...flags];
   execFileSync(process.execPath, args, { stdio: "inherit", cwd: ROOT });
 }
 
@@ -83,9 +100,9 @@ function keepExported(): void {
 }
 
 /** The compiler leaves the names in declarations, and of files that are required or started as processes. */
-function fixNames(): void {
-  for (const name of globSync("**/*.{js,d.ts}", { cwd: DIST })) {
-    const file = join(DIST, name);
+function fixNames(built: string): void {
+  for (const name of globSync("**/*.{js,d.ts}", { cwd: built })) {
+    const file = join(built, name);
     const text = readFileSync(file, "utf8");
     const fixed = text.replace(
       /"(\.{1,2}\/[^"\n]*)\.ts"/g,
@@ -122,4 +139,41 @@ async function bundleSdk(): Promise<void> {
   const head = [`${name} ${version}, bundled`, ...licences.map((text) => text.trim())].join("\n\n");
   // By its first line Bun knows that there is nothing left to compile.
   writeFileSync(file, `// @bun\n/*! ${head.replaceAll("*/", "* /")}\n*/\n${await built.outputs[0]!.text()}`);
+}
+
+/**
+ * All that `crochet hook` may load of ours, in one file with its bytecode: a process is started for every event, and does
+ * little but load. All of it, so that no class is there twice; from CommonJS, in which a module that is not used costs
+ * nothing.
+ */
+async function bundleHook(): Promise<void> {
+  for (const path of ["lib", "tsconfig.json", ".ci/tsconfig.build.json"]) {
+    cpSync(join(ROOT, path), join(PARTS, path), { recursive: true });
+  }
+  writeFileSync(join(PARTS, "package.json"), '{ "type": "commonjs" }');
+  const parts = join(PARTS, "dist");
+  compile(PARTS, parts, "--removeComments");
+  fixNames(parts);
+  // Bun would write the place of the build. What asks for more than packages lies two folders below ours, as this file does.
+  const here = "const crochetHere = { dirname: __dirname, get url() { return Bun.pathToFileURL(__filename).href; } };";
+  const { outputs } = await Bun.build({
+    entrypoints: [join(parts, "cli/_hook-command.js")],
+    target: "bun",
+    format: "cjs",
+    bytecode: true,
+    packages: "external",
+    minify: { whitespace: true, syntax: true },
+    banner: here,
+    define: { "import.meta.url": "crochetHere.url", "import.meta.dirname": "crochetHere.dirname" },
+  });
+  const file = join(DIST, HOOK);
+  for (const built of outputs) {
+    writeFileSync(built.kind === "bytecode" ? `${file}.jsc` : file, new Uint8Array(await built.arrayBuffer()));
+  }
+  const isWhole = existsSync(`${file}.jsc`) && typeof (await import(file)).hookProcess === "function";
+  if (!isWhole || readFileSync(file, "utf8").includes(ROOT)) {
+    throw new Error(
+      `Cannot bundle the hook as ${HOOK} lacks its bytecode, does not load or names this folder: look at it`,
+    );
+  }
 }

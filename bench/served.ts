@@ -1,8 +1,9 @@
 /**
  * What `crochet hook` costs another host: the CPU time of the process for each event of each host, for a module that says
- * nothing and for one that refuses, against an empty script. Contestants take turns: `bun served.ts [--rounds N] [--only
- * silent] [--json]`.
+ * nothing and for one that refuses, against an empty script. What is started is what a package has, built if it is older.
+ * Contestants take turns: `bun served.ts [--rounds N] [--only silent] [--json]`.
  */
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,7 +48,7 @@ function cases(): Case[] {
       Object.entries(MODULES).filter(([kind]) => kind.includes(values.only)).map(([kind, text]): Case => {
         const file = join(dir, `${name}.${kind}.ts`);
         writeFileSync(file, text);
-        const args = [here("../lib/cli/hook.ts"), "--dialect", host, file];
+        const args = [here("../dist/cli/hook.js"), "--dialect", host, file];
         return { name: `${host} ${name} ${kind}`, args, stdin: `${JSON.stringify(wire(host, name))}\n` };
       })
     );
@@ -73,6 +74,7 @@ function wire(host: typeof HOST_NAMES[number], name: string): WireEvent {
 }
 
 try {
+  execFileSync(process.execPath, [here("../.ci/build.ts"), "--if-older"], { stdio: "inherit" });
   const empty = join(dir, "empty.ts");
   writeFileSync(empty, "");
   const all = cases();

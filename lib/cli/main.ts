@@ -22,7 +22,7 @@ export const commands = (): Actions => ({
   build: ["make one file or one binary of an agent and its hooks", () => import("./build.ts")],
   init: ["scaffold an agent with a hook and a test", () => import("./init.ts")],
   worker: ["serve agents to a durable engine", () => import("./worker.ts")],
-  hook: ["serve one hook file as a command hook of another host", () => import("./hook.ts")],
+  hook: ["serve one hook file as a command hook of another host", () => import("./_hook-command.ts")],
 });
 
 /** Runs one command line and gives its exit code. */
@@ -100,7 +100,7 @@ export async function begin(): Promise<void> {
     process.exit(0);
   }
   refuseOldNode();
-  if (args[0] === "hook") process.exit(await (await import("./hook.ts")).hookProcess(args.slice(1)));
+  if (args[0] === "hook") process.exit(await (await import("./_hook-command.ts")).hookProcess(args.slice(1)));
   const { boundCompiled, consoleAside, keepCompiled, outliveStrays } = await import("./_runtime.ts");
   if (!("Bun" in globalThis)) outliveStrays();
   // What scripts, tools and hooks print is not part of a command's output.

@@ -36,6 +36,9 @@ export interface AskedModule {
   readonly asked?: { readonly ctx: Context | undefined; readonly answer?: unknown; readonly error?: unknown };
 }
 
+/** Bun has it in every module, and finds what to bundle by it. */
+declare function require(path: "./serving/env.ts"): typeof import("./serving/env.ts");
+
 const SILENCE: Served = { stdout: "", stderr: "", code: 0 };
 
 /**
@@ -104,8 +107,9 @@ class LazyContext {
 
   /** A hook does not wait for its context, so it is not imported. */
   #now(): { readonly ctx: Context } {
-    const load = process.getBuiltinModule("node:module").createRequire(import.meta.url);
-    return this.made ?? this.#make(load(`./serving/env${import.meta.url.slice(-3)}`));
+    if (this.made) return this.made;
+    if ("Bun" in globalThis) return this.#make(require("./serving/env.ts"));
+    return this.#make(process.getBuiltinModule("node:module").createRequire(import.meta.url)("./serving/env.ts"));
   }
 }
 

@@ -47,11 +47,13 @@ test("the package holds what was built of each source and the types of what it e
   const { packed, project, clone: copy } = made!;
   const folders = new Set(packed.map((path) => path.split("/")[0]!));
   assert.deepEqual([...folders].sort(), ["LICENSE", "README.md", "dist", "hooks", "lib", "package.json"]);
-  const built = packed.flatMap((path) => /^dist\/(?!sdk-)(.*)\.js$/.exec(path)?.[1] ?? []);
+  const built = packed.flatMap((path) => /^dist\/(?!sdk-|cli\/hook-)(.*)\.js$/.exec(path)?.[1] ?? []);
   const sources = globSync("**/*.ts", { cwd: join(copy, "lib") }).map((path) => path.replace(/\.ts$/, ""));
   assert.deepEqual(built.sort(), sources.sort());
   const types = packed.filter((path) => path.endsWith(".d.ts")).length;
   assert.ok(types > 50 && types < sources.length / 2, `${types} declarations`);
+  const bundled = packed.filter((path) => path.startsWith("dist/cli/hook-")).map((path) => path.replace(/-\w+/, ""));
+  assert.deepEqual(bundled.sort(), ["dist/cli/hook.js", "dist/cli/hook.js.jsc"]);
   // Nothing is in it twice: no source, but for the adapters, which are written out as they are.
   const others = packed.filter((path) =>
     /\.map$|\.orig$|^lib\/(?!cli\/crochet$|hooks\/adapters\/|view\/page\/)/.test(path)

@@ -19,7 +19,7 @@ import { command, type Flags, refuseTogether, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
 import { keepTest, sayRun } from "../_ledger.ts";
 import { projectOf } from "../_project.ts";
-import { stdinText } from "../hook.ts";
+import { stdinText } from "../_hook-command.ts";
 import { modelSees } from "./_model-sees.ts";
 
 /** Of a test in real hosts. */
