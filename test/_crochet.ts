@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { OUR_RUNTIME } from "./_runtime.ts";
 
@@ -15,10 +15,21 @@ export interface Exit {
 }
 
 export interface Given {
-  readonly cwd: string;
+  readonly cwd?: string;
   /** On top of `bareEnv()`; undefined takes one away. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  readonly stdin?: string;
+  /** null leaves it open and silent. @default "" */
+  readonly stdin?: string | null;
+}
+
+/** A program that runs. */
+export interface Started {
+  readonly child: ChildProcess;
+  /** What it has printed until now. */
+  readonly said: { out: string; err: string };
+  readonly done: Promise<Exit>;
+  /** Kills it as a power cut would, unless another signal is named, and waits until it is gone. */
+  kill(signal?: NodeJS.Signals): Promise<Exit>;
 }
 
 /** Runs the command line as a user would, in a process of its own. */
@@ -27,19 +38,27 @@ export function crochet(args: readonly string[], given: Given): Promise<Exit> {
 }
 
 /** Runs a program to its end. */
-export function ended([program, ...args]: readonly [string, ...string[]], { cwd, env, stdin }: Given): Promise<Exit> {
-  return new Promise((resolve, reject) => {
-    const set = Object.entries({ ...bareEnv(), ...env }).filter(([, value]) => value !== undefined);
-    const child = spawn(program, args, { cwd, env: Object.fromEntries(set) });
-    let out = "";
-    let err = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => out += text);
-    child.stderr.setEncoding("utf8").on("data", (text: string) => err += text);
+export function ended(words: readonly [string, ...string[]], given: Given): Promise<Exit> {
+  return start(words, given).done;
+}
+
+/** Starts a program. */
+export function start(words: readonly string[], { cwd, env, stdin = "" }: Given = {}): Started {
+  const [program, ...args] = words as readonly [string, ...string[]];
+  const set = Object.entries({ ...bareEnv(), ...env }).filter(([, value]) => value !== undefined);
+  const child = spawn(program, args, { ...(cwd !== undefined && { cwd }), env: Object.fromEntries(set) });
+  const said = { out: "", err: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => said.out += text);
+  child.stderr.setEncoding("utf8").on("data", (text: string) => said.err += text);
+  child.stdin.on("error", () => {});
+  if (stdin !== null) child.stdin.end(stdin);
+  child.on("exit", () => child.stdin.destroy());
+  const done = new Promise<Exit>((resolve, reject) => {
     child.on("error", reject);
-    child.on("close", (code) => resolve({ code, out, err }));
-    child.stdin.on("error", () => {});
-    child.stdin.end(stdin ?? "");
+    // Deno ends by the signal itself, which a shell shows as 130 too.
+    child.on("close", (code, signal) => resolve({ ...said, code: code ?? (signal === "SIGINT" ? 130 : null) }));
   });
+  return { child, said, done, kill: (signal = "SIGKILL") => (child.kill(signal), done) };
 }
 
 /** The environment of somebody who has set nothing of ours, has no key, and does not work in CI. */

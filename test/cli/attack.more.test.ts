@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { attack } from "../../lib/testing/index.ts";
 import { agentScript, attackIn, DENY_ALL, guarded } from "../attack/_guarded.ts";
-import { bareEnv, CROCHET } from "../_crochet.ts";
+import { CROCHET, start } from "../_crochet.ts";
 import { noSandbox } from "../_needs.ts";
 import { until } from "../_until.ts";
 
@@ -57,18 +56,12 @@ test("an attack that is interrupted ends with exit code 130, says so and leaves 
   using here = guarded({ "pre-tool-use.no.ts": DENY_ALL });
   here.put({ "../tmp/.keep": "" });
   const tmp = join(here.cwd, "../tmp");
-  const [program, ...args] = [...CROCHET, "attack", "agent.ts", "--never", "changes:.env"];
-  const child = spawn(program!, args, { cwd: here.cwd, env: { ...bareEnv(), HOME: here.home, TMPDIR: tmp } });
-  let said = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => said += text);
-  const ended = new Promise((resolve) => {
-    // Deno ends by the signal itself, which a shell shows as 130 too.
-    child.once("close", (code, signal) => resolve(code ?? (signal === "SIGINT" ? 130 : -1)));
-  });
+  const words = [...CROCHET, "attack", "agent.ts", "--never", "changes:.env"];
+  const { kill } = start(words, { cwd: here.cwd, env: { HOME: here.home, TMPDIR: tmp } });
   await until("a scratch world", () => readdirSync(tmp).some((name) => name.startsWith("crochet-attack-")));
-  child.kill("SIGINT");
-  assert.equal(await ended, 130, said);
-  assert.match(said, /^crochet: Cannot report the attack as it was interrupted: run it again\n$/);
+  const { code, err } = await kill("SIGINT");
+  assert.equal(code, 130, err);
+  assert.match(err, /^crochet: Cannot report the attack as it was interrupted: run it again\n$/);
   assert.deepEqual(readdirSync(tmp), [".keep"]);
 });
 

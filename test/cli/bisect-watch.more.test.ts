@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { ownArgv } from "../../lib/hooks/own-command.ts";
+import { start } from "../_crochet.ts";
 import { place } from "../_place.ts";
 import { until } from "../_until.ts";
 import { SYSTEM } from "../_record.ts";
@@ -52,23 +53,16 @@ test(
 test("--watch replays again when a file changes, with the code as it is then", LONG, async () => {
   using here = place();
   await recorded(here);
-  const [command, ...args] = ownArgv("cli/main", "replay", "--watch", "--trust");
-  const child = spawn(command, args, { cwd: here.cwd, env: { ...process.env, ...here.env } as NodeJS.ProcessEnv });
-  let out = "";
-  child.stdout.on("data", (data) => out += data);
-  const ended = new Promise<number>((resolve) => {
-    // Deno ends by the signal itself, which a shell shows as 130 too.
-    child.once("close", (code, signal) => resolve(code ?? (signal === "SIGINT" ? 130 : -1)));
-  });
+  const { said, kill } = start(ownArgv("cli/main", "replay", "--watch", "--trust"), { cwd: here.cwd, env: here.env });
+  const waits = () => until("it waits", () => said.out.includes("waiting for a change"));
   try {
-    await until("it waits", () => out.includes("waiting for a change"));
-    assert.match(out, /fix-the-typo +ok/);
-    out = "";
+    await waits();
+    assert.match(said.out, /fix-the-typo +ok/);
+    said.out = "";
     here.put({ "agent.ts": agentScript("You are rude.") });
-    await until("it waits", () => out.includes("waiting for a change"));
-    assert.match(out, /fix-the-typo +drift/);
+    await waits();
+    assert.match(said.out, /fix-the-typo +drift/);
   } finally {
-    child.kill("SIGINT");
+    assert.equal((await kill("SIGINT")).code, 130);
   }
-  assert.equal(await ended, 130);
 });

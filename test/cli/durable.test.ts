@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { NO_USAGE } from "../../lib/core/messages.ts";
-import { bareEnv, CROCHET } from "../_crochet.ts";
+import { CROCHET, start } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
 import { until } from "../_until.ts";
 
@@ -39,18 +38,11 @@ export default agent({ from: import.meta.url, name: "saver", tools: [Save], mode
 /** Starts a durable run and gives its id once it has said it. */
 async function started({ cwd, home, put }: Place, args: readonly string[], env: Record<string, string> = {}) {
   put({ "saver.ts": SCRIPT });
-  const [program, ...words] = CROCHET;
-  const child = spawn(program, [...words, "run", "--durable", ...args, "saver.ts", "save it"], {
-    cwd,
-    env: { ...bareEnv(), HOME: home, ...env },
-  });
-  let err = "";
-  child.stderr.on("data", (text) => err += text);
-  child.stdout.resume();
-  const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
-  await until("the session's id", () => /session (\S+) is durable/.test(err));
-  const [, id] = /session (\S+) is durable/.exec(err)!;
-  return { child, id: id!, ended, err: () => err };
+  const words = [...CROCHET, "run", "--durable", ...args, "saver.ts", "save it"];
+  const { said, kill } = start(words, { cwd, env: { HOME: home, ...env } });
+  await until("the session's id", () => /session (\S+) is durable/.test(said.err));
+  const [, id] = /session (\S+) is durable/.exec(said.err)!;
+  return { said, kill, id: id! };
 }
 
 const effects = ({ cwd }: Place) =>
@@ -58,11 +50,10 @@ const effects = ({ cwd }: Place) =>
 
 test("crochet run --durable survives kill -9: the same command with --resume goes on, and no finished call runs again", async () => {
   using here = place();
-  const { child, id, ended, err } = await started(here, ["--permission-mode", "bypass"], { HANGS: "t3" });
-  assert.match(err(), /if this process dies, run the same command with --resume \S+/);
+  const { said, kill, id } = await started(here, ["--permission-mode", "bypass"], { HANGS: "t3" });
+  assert.match(said.err, /if this process dies, run the same command with --resume \S+/);
   await until("two calls", () => effects(here).length === 2);
-  child.kill("SIGKILL");
-  await ended;
+  await kill();
   const durable = ["run", "--durable", "--permission-mode", "bypass", "--resume"];
   const wrong = await here.crochet([...durable, id, "saver.ts", "another prompt"]);
   assert.equal(wrong.code, 2);
@@ -120,10 +111,9 @@ test("a run that must be logged is refused if nothing is", async () => {
 
 test("a durable run waits for a person: crochet agents answer shows what is asked and answers it, also after a crash", async () => {
   using here = place();
-  const { child, id, ended, err } = await started(here, []);
-  await until("the question", () => err().includes(`crochet agents answer ${id}`));
-  child.kill("SIGKILL");
-  await ended;
+  const { said, kill, id } = await started(here, []);
+  await until("the question", () => said.err.includes(`crochet agents answer ${id}`));
+  await kill();
   const asked = await here.crochet(["agents", "answer", id]);
   assert.deepEqual([asked.code, asked.out.split("\n").at(-2)], [0, "  Save {}"], asked.err);
   const nobody = await here.crochet(["agents", "answer", "other", "allow"]);
@@ -136,11 +126,10 @@ test("a durable run waits for a person: crochet agents answer shows what is aske
   assert.deepEqual([done.code, done.out], [0, "saved four times\n"], done.err);
   assert.equal(effects(here).length, 4);
   const again = await started(here, []);
-  await until("another question", () => again.err().includes(`crochet agents answer ${again.id}`));
+  await until("another question", () => again.said.err.includes(`crochet agents answer ${again.id}`));
   assert.equal((await here.crochet(["agents", "answer", again.id, "deny", "not", "today"])).code, 0);
-  await until("the next question", () => again.err().split(`crochet agents answer ${again.id}`).length > 2);
-  again.child.kill("SIGKILL");
-  await again.ended;
+  await until("the next question", () => again.said.err.split(`crochet agents answer ${again.id}`).length > 2);
+  await again.kill();
   const shown = await here.crochet(["transcripts", "show", again.id]);
   assert.match(shown.out, /not today/);
 });

@@ -164,7 +164,7 @@ for (const command of await everyCommand(commands())) {
       assert.match(text, /^crochet: Agent .* has no pending question\n$/);
       return assert.equal(code, 2);
     }
-    // It registers with an engine, and here is none; test/durable/restate-cli.more.test.ts has one.
+    // It registers with an engine, and here is none; test/durable/restate-commands.more.test.ts has one.
     if (name === "crochet worker") {
       assert.match(text, /^crochet: Cannot register the worker [^\n]*\n$/);
       return assert.equal(code, 1);

@@ -1,11 +1,10 @@
 /** Where a prompt comes from: the words of a command line, the script among them, and what is piped in. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { CROCHET, ended, type Exit } from "../_crochet.ts";
+import { CROCHET, ended } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
 import { OUR_RUNTIME } from "../_runtime.ts";
 
@@ -33,7 +32,7 @@ const WAYS: readonly (readonly [string, ...string[]])[] = [[...CROCHET, "run", "
   "agent.ts",
 ]];
 
-const given = (here: Place, stdin?: string) => ({
+const given = (here: Place, stdin?: string | null) => ({
   cwd: here.cwd,
   env: { HOME: here.home },
   ...(stdin !== undefined && { stdin }),
@@ -65,22 +64,9 @@ for (const way of WAYS) {
 
   test(`${name}: a pipe that sends nothing is left after 3 s, with a line on stderr`, async () => {
     using here = place({ "agent.ts": ECHO });
-    const { code, out, err } = await withOpenPipe([...way, "explain"], here);
+    const { code, out, err } = await ended([...way, "explain"], given(here, null));
     assert.deepEqual([code, out], [0, "explain\n"]);
     assert.match(err, /^crochet: stdin is open but sent nothing for 3 s, so it is not part of the prompt: .*\n$/);
-  });
-}
-
-/** Runs a program whose stdin stays open and silent, as that of some CI runners. */
-function withOpenPipe([program, ...args]: readonly [string, ...string[]], here: Place): Promise<Exit> {
-  return new Promise((resolve) => {
-    const child = spawn(program, args, { cwd: here.cwd, env: { ...process.env, HOME: here.home, NO_COLOR: "1" } });
-    let out = "";
-    let err = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => out += text);
-    child.stderr.setEncoding("utf8").on("data", (text: string) => err += text);
-    child.on("exit", () => child.stdin.destroy());
-    child.on("close", (code) => resolve({ code, out, err }));
   });
 }
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "../../lib/testing/server.ts";
-import { bareEnv, CROCHET, crochet } from "../_crochet.ts";
+import { CROCHET, crochet, start } from "../_crochet.ts";
 import { RUNTIME } from "../_runtime.ts";
 import { put, scratch } from "../_scratch.ts";
+import { until } from "../_until.ts";
 
 const LONG = { timeout: 120_000 };
 
@@ -219,24 +219,10 @@ const skip = "Deno" in globalThis && "the launcher of Deno takes the signal for 
 
 /** A tape that is served, until it is ended. */
 async function served({ cwd, env }: Awaited<ReturnType<typeof project>>, ...flags: string[]) {
-  const [program, ...args] = [...CROCHET, "tape", "serve", "hi", ...flags];
-  const child = spawn(program!, args, { cwd, env: { ...bareEnv(), HOME: env.HOME } });
-  let out = "";
-  let err = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => err += text);
-  const url = await new Promise<string>((resolve) => {
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      out += text;
-      const [, ready] = /^ready (\S+)\n/.exec(out) ?? [];
-      if (ready !== undefined) resolve(ready);
-    });
-  });
-  const end = async () => {
-    const ended = new Promise((resolve) => child.on("close", resolve));
-    child.kill("SIGINT");
-    return { code: await ended, err };
-  };
-  return { url, end };
+  const { said, kill } = start([...CROCHET, "tape", "serve", "hi", ...flags], { cwd, env });
+  const ready = /^ready (\S+)\n/;
+  await until("it is ready", () => ready.test(said.out));
+  return { url: ready.exec(said.out)![1]!, end: () => kill("SIGINT") };
 }
 
 const asked = (url: string) =>

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,39 +9,6 @@ import type { Effect } from "./_family.ts";
 export function command(script: string): [program: string, ...args: string[]] {
   const net = "Deno" in globalThis ? ["--unstable-net"] : [];
   return [...OUR_RUNTIME, ...net, fileURLToPath(new URL(script, import.meta.url))];
-}
-
-export interface Started {
-  readonly child: ChildProcess;
-  /** What it printed, once it has ended by itself. */
-  readonly done: Promise<{ code: number | null; out: string; err: string }>;
-  /** Kills it as a power cut would, and waits until it is gone. */
-  kill(): Promise<void>;
-}
-
-export function start(
-  words: readonly string[],
-  env: Record<string, string> = {},
-): Started {
-  const child = spawn(words[0]!, words.slice(1), {
-    env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let out = "";
-  let err = "";
-  child.stdout!.setEncoding("utf8").on("data", (text: string) => out += text);
-  child.stderr!.setEncoding("utf8").on("data", (text: string) => err += text);
-  const done = new Promise<{ code: number | null; out: string; err: string }>((
-    resolve,
-  ) => child.on("close", (code) => resolve({ code, out, err })));
-  return {
-    child,
-    done,
-    async kill() {
-      child.kill("SIGKILL");
-      await done;
-    },
-  };
 }
 
 export function effects(dir: string): Effect[] {

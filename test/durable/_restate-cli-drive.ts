@@ -5,7 +5,8 @@ import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { until } from "../_until.ts";
-import { command, start, type Started } from "./_kill.ts";
+import { start, type Started } from "../_crochet.ts";
+import { command } from "./_kill.ts";
 import { ADMIN, INGRESS, startServer } from "./_restate.ts";
 
 const [dir, binary] = process.argv.slice(2) as [string, string];
@@ -41,12 +42,17 @@ export default agent({ from: import.meta.url, name: "saver", tools: [Save], mode
 `;
 
 const crochet = (...args: readonly string[]): Started => {
-  const one = start([...command("../../lib/cli/main.ts"), ...args], {
-    NO_COLOR: "1",
-  });
+  const one = start([...command("../../lib/cli/main.ts"), ...args]);
   running.push(one);
   return one;
 };
+
+/** Waits until a command says how to answer a question; the id of who asks. */
+async function askedBy({ said }: Started): Promise<string> {
+  const how = /agents answer --on \S+ (\S+) allow/;
+  await until("the question", () => how.test(said.err));
+  return how.exec(said.err)![1]!;
+}
 
 async function drive(): Promise<void> {
   running.push(await startServer(binary, dir));
@@ -62,11 +68,9 @@ async function drive(): Promise<void> {
     "--fixtures",
     "--trust",
   );
-  let said = "";
-  worker.child.stdout!.on("data", (text) => said += text);
-  await until("the worker says where it is", () => said.includes("registered"));
+  await until("the worker says where it is", () => worker.said.out.includes("registered"));
   assert.match(
-    said,
+    worker.said.out,
     /worker at http:\/\/127.0.0.1:19080, registered with .*: saver/,
   );
 
@@ -80,8 +84,6 @@ async function drive(): Promise<void> {
     "save it",
   );
   const texts: { text: string; at: number }[] = [];
-  let err = "";
-  run.child.stderr!.on("data", (text) => err += text);
   run.child.stdout!.on("data", (lines: string) => {
     for (const line of lines.split("\n").filter((l) => l.startsWith("{"))) {
       const event = JSON.parse(line) as { type: string; text: string };
@@ -90,11 +92,7 @@ async function drive(): Promise<void> {
       }
     }
   });
-  await until(
-    "the question",
-    () => /agents answer --on \S+ (\S+) allow/.test(err),
-  );
-  const [, id] = /agents answer --on \S+ (\S+) allow/.exec(err)!;
+  const id = await askedBy(run);
   assert.ok(
     !existsSync(join(dir, "saved")),
     "nothing is saved before it is allowed",
@@ -170,15 +168,11 @@ const saved = () => readFileSync(join(dir, "saved"), "utf8").split("\n").filter(
 async function followedAgain(script: string): Promise<void> {
   const before = saved().length;
   const first = crochet("run", "--on", INGRESS, script, "save it too");
-  let err = "";
-  first.child.stderr!.on("data", (text) => err += text);
-  await until("the question", () => /agents answer --on \S+ (\S+) allow/.test(err));
-  const [, id] = /to follow it again: crochet run --on \S+ --resume (\S+)/.exec(err)!;
+  await askedBy(first);
+  const [, id] = /to follow it again: crochet run --on \S+ --resume (\S+)/.exec(first.said.err)!;
   await first.kill();
   const second = crochet("run", "--on", INGRESS, "--resume", id!);
-  let seen = "";
-  second.child.stderr!.on("data", (text) => seen += text);
-  await until("the question once more", () => seen.includes(`agents answer --on ${INGRESS} ${id} allow`));
+  assert.equal(await askedBy(second), id);
   assert.equal((await crochet("agents", "answer", id!, "allow", "--on", INGRESS).done).code, 0);
   const { code, out } = await second.done;
   assert.deepEqual([code, out], [0, "one two three\n"]);
@@ -195,17 +189,14 @@ async function cutOff(script: string): Promise<void> {
   });
   await new Promise<void>((resolve) => proxy.listen(18081, "127.0.0.1", resolve));
   const run = crochet("run", "--on", "http://127.0.0.1:18081", "--output", "stream-json", script, "save it again");
-  let err = "";
-  run.child.stderr!.on("data", (text) => err += text);
-  await until("the question", () => /agents answer --on \S+ (\S+) allow/.test(err));
-  const [, id] = /agents answer --on \S+ (\S+) allow/.exec(err)!;
+  const id = await askedBy(run);
   for (const end of ends) end.destroy();
   assert.equal((await crochet("agents", "answer", id!, "allow", "--on", INGRESS).done).code, 0);
   const { code, out } = await run.done;
   proxy.close();
   for (const end of ends) end.destroy();
   const events = out.trim().split("\n").map((line) => JSON.parse(line) as { type: string; text?: string });
-  assert.deepEqual([code, events.at(-1)!.type, events.at(-1)!.text], [0, "result", "one two three"], err);
+  assert.deepEqual([code, events.at(-1)!.type, events.at(-1)!.text], [0, "result", "one two three"], run.said.err);
   assert.equal(events.filter(({ type }) => type === "text").map(({ text }) => text).join(""), "one two three");
   assert.equal(events.filter(({ type }) => type === "question").length, 1);
 }

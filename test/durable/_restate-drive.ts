@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { until } from "../_until.ts";
 import type { Effect } from "./_family.ts";
-import { assertOnce, type Death, effects, type Started } from "./_kill.ts";
+import type { Started } from "../_crochet.ts";
+import { assertOnce, type Death, effects } from "./_kill.ts";
 import { INGRESS, post, startServer, startWorker } from "./_restate.ts";
 
 const [scenario, dir, binary, ms] = process.argv.slice(2) as [

@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { until } from "../_until.ts";
-import { command, start, type Started } from "./_kill.ts";
+import { start, type Started } from "../_crochet.ts";
+import { command } from "./_kill.ts";
 import { ADMIN, INGRESS, startServer } from "./_restate.ts";
 
 const [dir, binary] = process.argv.slice(2) as [string, string];
@@ -32,17 +33,14 @@ const GRADER =
 
 /** The command line, in a project. */
 function crochet(project: string, args: readonly string[], env: Record<string, string> = {}): Started {
-  const words = [...command("../../lib/cli/main.ts"), ...args].map((word) => `'${word}'`).join(" ");
-  const one = start(["sh", "-c", `cd '${project}' && exec ${words}`], { NO_COLOR: "1", HOME: dir, ...env });
+  const one = start([...command("../../lib/cli/main.ts"), ...args], { cwd: project, env: { HOME: dir, ...env } });
   running.push(one);
   return one;
 }
 
 async function worker(project: string): Promise<Started> {
   const one = crochet(project, ["worker", "--admin", ADMIN, "--port", "19080", "--fixtures", "--trust"]);
-  let said = "";
-  one.child.stdout!.on("data", (text) => said += text);
-  await until("the worker is registered", () => said.includes("registered"));
+  await until("the worker is registered", () => one.said.out.includes("registered"));
   return one;
 }
 
@@ -129,11 +127,9 @@ async function drive(): Promise<void> {
   // The engine is away for a while: it is waited for, and no run is lost.
   rmSync(join(dir, "begun"));
   const patient = crochet(project, ["eval", "--trust", "--json", "--runs", "12", "--at-once", "1", "--on", INGRESS]);
-  let said = "";
-  patient.child.stderr!.on("data", (text) => said += text);
   await until("runs are made", () => begun().length >= 3);
   await server.kill();
-  await until("the engine is missed", () => said.includes("waiting for the engine, as nothing answers at"));
+  await until("the engine is missed", () => patient.said.err.includes("waiting for the engine, as nothing answers at"));
   running.push(await startServer(binary, dir));
   const back = await patient.done;
   assert.equal(back.code, 0, back.err);

@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { arch, platform, tmpdir } from "node:os";
 import { join } from "node:path";
 import { until } from "../_until.ts";
-import { command, start, type Started } from "./_kill.ts";
+import { start, type Started } from "../_crochet.ts";
+import { command } from "./_kill.ts";
 
 const VERSION = "1.7.12";
 const CACHE = process.env.CROCHET_TEST_CACHE ??
@@ -68,7 +69,7 @@ export async function startServer(
   binary: string,
   dir: string,
 ): Promise<Started> {
-  const server = start([binary, "--no-logo"], {
+  const env = {
     RESTATE_DISABLE_TELEMETRY: "true",
     RESTATE_BIND_IP: "127.0.0.1",
     RESTATE_LISTEN_MODE: "tcp",
@@ -79,7 +80,8 @@ export async function startServer(
     RESTATE_DEFAULT_NUM_PARTITIONS: "4",
     RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: "256MB",
     RUST_LOG: "error",
-  });
+  };
+  const server = start([binary, "--no-logo"], { env });
   const healthy = (url: string) => fetch(url).then(async (r) => (await r.body?.cancel(), r.ok), () => false);
   await until(
     "the server is healthy",
@@ -102,13 +104,11 @@ export async function startWorker(
     String(port),
     String(ms),
   ]);
-  let out = "";
-  worker.child.stdout!.on("data", (text: string) => out += text);
   let ended: string | undefined;
   worker.done.then(({ err }) => ended = err);
   await until("the worker listens", () => {
     if (ended !== undefined) throw new Error(`Cannot start a worker: ${ended}`);
-    return out.includes("listening");
+    return worker.said.out.includes("listening");
   });
   return worker;
 }

@@ -6,11 +6,12 @@ import type { TextBlock } from "../../lib/core/messages.ts";
 import { answerQuestion, openQuestions } from "../../lib/durable/index.ts";
 import { isWhole, readLog } from "../../lib/log/read-log.ts";
 import { rounds } from "../_counts.ts";
+import { start, type Started } from "../_crochet.ts";
 import { scratch } from "../_scratch.ts";
 import { until } from "../_until.ts";
 import { withoutMarks } from "./_engines.ts";
 import type { Effect } from "./_family.ts";
-import { assertOnce, command, type Death, effects, start, type Started } from "./_kill.ts";
+import { assertOnce, command, type Death, effects } from "./_kill.ts";
 
 interface Ended {
   readonly id: string;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rounds } from "../_counts.ts";
+import { start } from "../_crochet.ts";
 import { scratch } from "../_scratch.ts";
-import { start } from "./_kill.ts";
 import { alone, noNamespace, serverBinary } from "./_restate.ts";
 
 const why = noNamespace();

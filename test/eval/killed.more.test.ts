@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { bareEnv, CROCHET } from "../_crochet.ts";
+import { CROCHET, start } from "../_crochet.ts";
 import type { Place } from "../_place.ts";
 import { NO_PTY, Pty } from "../_pty.ts";
 import { until } from "../_until.ts";
@@ -18,19 +18,11 @@ const ended = ({ cwd }: Place) => {
 
 /** Starts an eval in a process of its own, and ends it while the run after the n-th is on. */
 async function endedAfter(w: Place, n: number, signal: NodeJS.Signals, ...args: string[]) {
-  const env = { ...bareEnv(), HOME: w.home, TOSS_MS: "60" };
-  const [program, ...words] = [...CROCHET, "eval", "--at-once", "1", ...args];
-  const child = spawn(program!, words, { cwd: w.cwd, env });
-  let err = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => err += text);
-  // Deno reports the code 130 as the signal it stands for.
-  const exit = new Promise<number | null>((resolve) =>
-    child.on("close", (code, by) => resolve(code ?? (by === "SIGINT" ? 130 : null)))
-  );
+  const words = [...CROCHET, "eval", "--at-once", "1", ...args];
+  const { kill } = start(words, { cwd: w.cwd, env: { HOME: w.home, TOSS_MS: "60" } });
   await until(`${n} runs`, () => ended(w) >= n);
   await new Promise((resolve) => setTimeout(resolve, 7 * n % 50));
-  child.kill(signal);
-  const code = await exit;
+  const { code, err } = await kill(signal);
   // The process of a run looks for the command a few times a second, and may be late where others work.
   await new Promise((resolve) => setTimeout(resolve, 1500));
   return { code, err };

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { bareEnv, ended } from "../_crochet.ts";
+import { ended, start } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
 import { OUR_RUNTIME } from "../_runtime.ts";
 import { until } from "../_until.ts";
@@ -112,12 +111,10 @@ test("LOG 3, 4, 5: another prompt, hook or tool is drift, and is named by its ca
 
 test("LOG 6, 8: a run that was killed goes on: no reply is asked twice, what was cut off is said; of two, one is refused", async () => {
   using here = project();
-  const child = spawn(OUR_RUNTIME[0]!, [...OUR_RUNTIME.slice(1), "agent.ts", "save it"], {
+  const { kill } = start([...OUR_RUNTIME, "agent.ts", "save it"], {
     cwd: here.cwd,
-    env: { ...bareEnv(), HOME: here.home, HANGS: "t3" },
-    stdio: "ignore",
+    env: { HOME: here.home, HANGS: "t3" },
   });
-  const over = new Promise((resolve) => child.on("close", resolve));
   await until("the second call", () => count(here, "effects") === 2);
   const busy = await here.crochet(["run", "agent.ts", "--resume", "last"]);
   assert.equal(busy.code, 1);
@@ -127,8 +124,7 @@ test("LOG 6, 8: a run that was killed goes on: no reply is asked twice, what was
   const page = readFileSync(seen.out.trim(), "utf8");
   assert.match(page, /Its last run has not ended/);
   assert.match(page, /The log ends before the call did/);
-  child.kill("SIGKILL");
-  await over;
+  await kill();
   assert.equal(count(here, "asked"), 2);
   const unended = await here.crochet(["replay", "last"]);
   assert.equal(unended.code, 2);

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -8,7 +7,7 @@ import { askTools, AskUserQuestion, askWith, Bash } from "crochet/tools";
 import { scripted, type ScriptedReply, scriptedServer } from "crochet/testing";
 import { monitored } from "../../lib/monitor/own-run.ts";
 import { allStandings } from "../../lib/monitor/standing.ts";
-import { bareEnv, CROCHET } from "../_crochet.ts";
+import { CROCHET, start } from "../_crochet.ts";
 import { place } from "../_place.ts";
 import { put, scratch } from "../_scratch.ts";
 import { until } from "../_until.ts";
@@ -30,9 +29,13 @@ async function modelled(replies: readonly ScriptedReply[]) {
   const agents = join(here.home, ".crochet/agents");
   return {
     ...here,
-    env: { HOME: here.home, ...env },
     agents,
     run: (...args: string[]) => here.crochet(["run", ...args], env),
+    /** Starts a run; killed once it is in a state. */
+    killedWhen: async (state: string, ...args: string[]) => {
+      const { kill } = start([...CROCHET, "run", ...args], { cwd: here.cwd, env: { HOME: here.home, ...env } });
+      await until(`the run is ${state}`, () => allStandings(agents)[0]?.state === state).finally(() => kill());
+    },
     rows: async () => JSON.parse((await here.crochet(["agents", "--all", "--json"])).out) as Row[],
     types: () =>
       readdirSync(agents).filter((name) => name.endsWith(".jsonl")).flatMap((name) =>
@@ -66,21 +69,7 @@ test("a run that a limit ends is shown as failed", LONG, async () => {
 
 test("a run is working while it works, and failed once its process is killed", LONG, async () => {
   await using here = await modelled([{ tools: [{ name: "Bash", input: { command: "sleep 20" } }] }]);
-  const [program, ...args] = CROCHET;
-  const child = spawn(program, [...args, "run", "--permission-mode", "bypassPermissions", "hi"], {
-    cwd: here.cwd,
-    env: { ...bareEnv(), ...here.env },
-    stdio: "ignore",
-  });
-  const ended = new Promise((resolve) => child.on("close", resolve));
-  try {
-    const state = () => allStandings(here.agents)[0]?.state;
-    await until("the run is among the agents", () => state() !== undefined);
-    assert.equal(state(), "working");
-  } finally {
-    child.kill("SIGKILL");
-    await ended;
-  }
+  await here.killedWhen("working", "--permission-mode", "bypassPermissions", "hi");
   assert.deepEqual((await here.rows()).map((row) => row.state), ["failed"]);
 });
 
@@ -112,19 +101,7 @@ test(
 
 test("a durable run that waits for an answer is prompting, also once its process is gone", LONG, async () => {
   await using here = await modelled([{ tools: [{ name: "Bash", input: { command: "touch made" } }] }]);
-  const [program, ...args] = CROCHET;
-  const child = spawn(program, [...args, "run", "--durable", "hi"], {
-    cwd: here.cwd,
-    env: { ...bareEnv(), ...here.env },
-    stdio: "ignore",
-  });
-  const ended = new Promise((resolve) => child.on("close", resolve));
-  try {
-    await until("the run waits", () => allStandings(here.agents)[0]?.state === "prompting");
-  } finally {
-    child.kill("SIGKILL");
-    await ended;
-  }
+  await here.killedWhen("prompting", "--durable", "hi");
   const [row] = await here.rows();
   assert.deepEqual([row?.state, row?.prompt_type], ["prompting", "permission"]);
   assert.match(row!.message!, /^Bash: .*permission/);

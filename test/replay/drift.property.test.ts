@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { Message } from "../../lib/core/messages.ts";
+import { isToolResult, type Message } from "../../lib/core/messages.ts";
 import type { Model, ModelRequest } from "../../lib/core/model.ts";
 import { readReply } from "../../lib/core/reply.ts";
 import { isSame } from "../../lib/replay/canonical.ts";
@@ -46,129 +46,12 @@ const base: fc.Arbitrary<ModelRequest> = fc.record({
 
 interface Edit {
   readonly path: string;
-  readonly cause: Cause;
   readonly edited: ModelRequest;
 }
 
-/** Every kind of single edit, each with the path and the cause it must be reported at. */
-function edits(request: ModelRequest, pick: number): Edit[] {
-  const { messages, tools } = request;
-  const at = pick % messages.length;
-  const message = messages[at]!;
-  const changed = (content: Message["content"]): ModelRequest => ({
-    ...request,
-    messages: messages.with(at, { role: message.role, content }),
-  });
-  const text = (path: string, cause: Cause, index: number): Edit => {
-    const block = message.content[index] as { text: string };
-    return {
-      path,
-      cause,
-      edited: changed(message.content.with(index, { ...block, type: "text", text: `${block.text}!` })),
-    };
-  };
-  const own = message.role === "assistant" ? "echo" : "prompt";
-  const last = message.content.length - 1;
-  const found: Edit[] = [
-    { path: "model", cause: "prompt", edited: { ...request, model: "claude-other" } },
-    { path: "max_tokens", cause: "prompt", edited: { ...request, max_tokens: 999 } },
-    { path: "temperature", cause: "prompt", edited: { ...request, params: { ...request.params, temperature: 0.25 } } },
-    { path: "top_k", cause: "prompt", edited: { ...request, params: { ...request.params, top_k: 3 } } },
-    { path: "system", cause: "prompt", edited: { ...request, system: `${request.system}\nAnd be brief.` } },
-    {
-      path: "tools.1.description",
-      cause: "tool",
-      edited: { ...request, tools: tools.with(1, { ...tools[1]!, description: "Notes it." }) },
-    },
-    {
-      path: "tools.0.input_schema.properties.say.type",
-      cause: "tool",
-      edited: {
-        ...request,
-        tools: tools.with(0, {
-          ...tools[0]!,
-          input_schema: { type: "object", properties: { say: { type: "number" } } },
-        }),
-      },
-    },
-    { path: "tools.1", cause: "tool", edited: { ...request, tools: tools.slice(0, 1) } },
-    { path: "tools.2", cause: "tool", edited: { ...request, tools: [...tools, { ...tools[0]!, name: "More" }] } },
-    {
-      path: `messages.${at}.content.${last + 1}`,
-      cause: own,
-      edited: changed([...message.content, { type: "text", text: "more" }]),
-    },
-    {
-      path: `messages.${messages.length}`,
-      cause: "echo",
-      edited: {
-        ...request,
-        messages: [...messages, { role: "assistant", content: [{ type: "text", text: "prefill" }] }],
-      },
-    },
-  ];
-  if (message.role === "assistant") {
-    const use = message.content[1] as { input: { say: string } };
-    found.push(
-      text(`messages.${at}.content.0.text`, "echo", 0),
-      {
-        path: `messages.${at}.content.1.input.say`,
-        cause: "echo",
-        edited: changed(message.content.with(1, { ...use, type: "tool_use", input: { say: `${use.input.say}?` } })),
-      },
-    );
-  } else if (at > 0) {
-    const result = message.content[0] as { content: string };
-    found.push(
-      text(`messages.${at}.content.1.text`, "prompt", 1),
-      {
-        path: `messages.${at}.content.0.content`,
-        cause: "tool",
-        edited: changed(message.content.with(0, { ...result, type: "tool_result", content: `${result.content}.` })),
-      },
-      {
-        path: `messages.${at}.content.0.is_error`,
-        cause: "tool",
-        edited: changed(message.content.with(0, { ...result, type: "tool_result", is_error: true })),
-      },
-    );
-  } else found.push(text("messages.0.content.0.text", "prompt", 0));
-  return found;
-}
-
-/** Asks a model of a tape once. */
-async function ask(folder: string, request: ModelRequest, model: Model, mode: "record" | "replay") {
-  const session = await openTape({ path: folder, mode }, folder);
-  const reply = await readReply(session.lane("main").model(model)(request, signal), () => {}).catch((e: Error) => e);
-  return { reply, report: await session.close("done") };
-}
-
-test("any single edit to a request is always reported at exactly its path with its cause, and never served", async () => {
-  await fc.assert(
-    fc.asyncProperty(base, fc.nat(), async (request, pick) => {
-      await inFolder(async (folder) => {
-        await ask(folder, request, scripted([{ text: "recorded" }]), "record");
-        const same = await ask(folder, structuredClone(request), scripted([]), "replay");
-        assert.equal(same.report.ok, true);
-        for (const { path, cause, edited } of edits(request, pick)) {
-          const live = scripted([{ text: "live" }]);
-          const { reply, report } = await ask(folder, edited, live, "replay");
-          assert.ok(reply instanceof Error, `${path} was served`);
-          assert.equal(live.requests.length, 0, "no model is ever called");
-          assert.deepEqual(report.divergences.map((d) => [d.path, d.cause]), [[path, cause]]);
-          assert.match(reply.message, /tape_drift|Cannot answer from tape/);
-          assert.deepEqual(report.unused, ["main#1"]);
-          assert.equal(report.ok, false);
-        }
-      });
-    }),
-    { numRuns: tries(25, 1000) },
-  );
-});
-
-/** Every text and number of a request that a tape compares, with its path and the request in which it is another one. */
-function leaves(request: ModelRequest): { path: string; edited: ModelRequest }[] {
-  const found: { path: string; edited: ModelRequest }[] = [];
+/** Every text and number of a request that a tape compares, each made another one. */
+function leaves(request: ModelRequest): Edit[] {
+  const found: Edit[] = [];
   const walk = (value: unknown, path: string, put: (changed: unknown) => ModelRequest) => {
     if (typeof value === "string") found.push({ path, edited: put(`${value}~`) });
     else if (typeof value === "number") found.push({ path, edited: put(value + 1) });
@@ -192,20 +75,68 @@ function leaves(request: ModelRequest): { path: string; edited: ModelRequest }[]
   return found;
 }
 
-test("a change of any one text or number of a request is always reported there, and never served", async () => {
+/** Something more in a request, or something less. */
+function additions(request: ModelRequest, pick: number): Edit[] {
+  const { messages, tools } = request;
+  const at = pick % messages.length;
+  const { role, content } = messages[at]!;
+  const prefill: Message = { role: "assistant", content: [{ type: "text", text: "prefill" }] };
+  const changed = (now: Message["content"]) => ({ ...request, messages: messages.with(at, { role, content: now }) });
+  const [first] = content;
+  return [
+    { path: "top_k", edited: { ...request, params: { ...request.params, top_k: 3 } } },
+    { path: "tools.1", edited: { ...request, tools: tools.slice(0, 1) } },
+    { path: "tools.2", edited: { ...request, tools: [...tools, { ...tools[0]!, name: "More" }] } },
+    {
+      path: `messages.${at}.content.${content.length}`,
+      edited: changed([...content, { type: "text", text: "more" }]),
+    },
+    { path: `messages.${messages.length}`, edited: { ...request, messages: [...messages, prefill] } },
+    ...(isToolResult(first!)
+      ? [{ path: `messages.${at}.content.0.is_error`, edited: changed(content.with(0, { ...first, is_error: true })) }]
+      : []),
+  ];
+}
+
+/** Who is to blame for what differs: a tool, the model's own words, or what the agent asks. */
+function causeOf({ path, edited }: Edit): Cause {
+  const [key, message, , block] = path.split(".");
+  if (key === "tools") return "tool";
+  if (key !== "messages") return "prompt";
+  const { role, content } = edited.messages[Number(message)]!;
+  return role === "assistant" ? "echo" : content[Number(block)]?.type === "tool_result" ? "tool" : "prompt";
+}
+
+/** Asks a model of a tape once. */
+async function ask(folder: string, request: ModelRequest, model: Model, mode: "record" | "replay") {
+  const session = await openTape({ path: folder, mode }, folder);
+  const reply = await readReply(session.lane("main").model(model)(request, signal), () => {}).catch((e: Error) => e);
+  return { reply, report: await session.close("done") };
+}
+
+test("any single edit to a request is always reported at exactly its path with its cause, and never served", async () => {
+  const causes = new Set<string>();
   await fc.assert(
-    fc.asyncProperty(base, async (request) => {
+    fc.asyncProperty(base, fc.nat(), async (request, pick) => {
       await inFolder(async (folder) => {
         await ask(folder, request, scripted([{ text: "recorded" }]), "record");
-        for (const { path, edited } of leaves(request)) {
-          const { reply, report } = await ask(folder, edited, scripted([]), "replay");
-          assert.ok(reply instanceof Error, `${path} was served`);
-          assert.deepEqual(report.divergences.map((d) => d.path), [path]);
+        const same = await ask(folder, structuredClone(request), scripted([]), "replay");
+        assert.equal(same.report.ok, true);
+        for (const edit of [...leaves(request), ...additions(request, pick)]) {
+          const live = scripted([{ text: "live" }]);
+          const { reply, report } = await ask(folder, edit.edited, live, "replay");
+          assert.ok(reply instanceof Error, `${edit.path} was served`);
+          assert.equal(live.requests.length, 0, "no model is ever called");
+          assert.deepEqual(report.divergences.map((d) => [d.path, d.cause]), [[edit.path, causeOf(edit)]]);
+          assert.match(reply.message, /tape_drift|Cannot answer from tape/);
+          assert.deepEqual([report.unused, report.ok], [["main#1"], false]);
+          causes.add(causeOf(edit));
         }
       });
     }),
-    { numRuns: tries(10, 300) },
+    { numRuns: tries(20, 1000) },
   );
+  assert.deepEqual([...causes].sort(), ["echo", "prompt", "tool"]);
 });
 
 test("cache marks, metadata, the order of keys and fields the API adds to a reply never count", async () => {
