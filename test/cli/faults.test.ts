@@ -3,40 +3,19 @@ import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import replay from "../../lib/cli/replay.ts";
-import { agent } from "../../lib/agent/agent.ts";
-import { runsIn } from "../../lib/cli/_fixtures.ts";
-import { trustFixtures } from "../../lib/hooks/hook-trust.ts";
-import { replay as replayed, scripted } from "../../lib/testing/index.ts";
-import { Write } from "../../lib/tools/index.ts";
+import { replay as replayed } from "../../lib/testing/index.ts";
 import { withEnv } from "../_env.ts";
-import { place } from "../_place.ts";
+import { WRITER, writer, written } from "./_writer.ts";
 
 const LONG = { timeout: 300_000 };
-const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.meta.url));
-
-const AGENT = `import { agent } from "${lib("agent/agent.ts")}";
-import { Write } from "${lib("tools/index.ts")}";
-export default agent({ name: "writer", system: "You write.", tools: [Write] });
-`;
-
 /** A project with one recorded run that writes a file. */
-async function project() {
-  const w = place({
-    "fixtures/write/agent.ts": AGENT,
-    "fixtures/write/files/README": "a\n",
-    "place/README": "a\n",
+const project = () =>
+  written({
+    write: [
+      { tools: [{ name: "Write", input: { file_path: "a.txt", content: "hello, world\n" } }] },
+      { text: "It is written." },
+    ],
   });
-  const model = scripted([
-    { tools: [{ name: "Write", input: { file_path: "a.txt", content: "hello, world\n" } }] },
-    { text: "It is written." },
-  ]);
-  const writer = agent({ name: "writer", system: "You write.", tools: [Write], model });
-  const tape = { path: `${w.cwd}/fixtures/write`, mode: "record" as const, agent: "agent.ts" };
-  const { stop } = await withEnv({ CI: undefined }, () => writer.run("Write it", { cwd: `${w.cwd}/place`, tape }));
-  assert.equal(stop, "done");
-  await trustFixtures(w.cwd, w.env, runsIn(w.cwd));
-  return w;
-}
 
 test(
   "crochet replay --faults searches every fixture, finds what an agent does not survive and keeps it",
@@ -79,7 +58,6 @@ test(
 
 test("what a search has kept is tried again by every replay, on the command line and in tests", LONG, async () => {
   using w = await project();
-  const writer = agent({ name: "writer", system: "You write.", tools: [Write] });
   const kept = [{ broke: "once", faults: ["call 1, tool_use:Write, delta 1: cut"] }];
   w.put({ "fixtures/write/write.fault.json": JSON.stringify(kept) });
   const good = await w.call(replay);
@@ -199,7 +177,7 @@ async function interruptedAt(w: Awaited<ReturnType<typeof project>>, file: strin
 
 /** Its tool never comes to its end from the HANGS_AT-th time on, over all processes. */
 const hanging = (begun: string) =>
-  AGENT.replace("tools: [Write]", "tools: [{ ...Write, run }]") + `
+  WRITER.replace("tools: [Write]", "tools: [{ ...Write, run }]") + `
 import { appendFileSync, readFileSync } from "node:fs";
 function run(input, context) {
   appendFileSync(${JSON.stringify(begun)}, ".");
@@ -315,7 +293,7 @@ test("a search finds a guard of a shell script that lets a denied call pass when
     w.put({
       "fixtures/write/hooks/pre-tool-use@Write.no.sh": `#!/bin/sh\n# crochet: ${config}\necho no >&2\nexit 2\n`,
     });
-  w.put({ "fixtures/write/agent.ts": AGENT.replace("tools:", 'hooks: "./hooks", from: import.meta.url, tools:') });
+  w.put({ "fixtures/write/agent.ts": WRITER.replace("tools:", 'hooks: "./hooks", from: import.meta.url, tools:') });
   guard("timeout=20");
   chmodSync(`${w.cwd}/fixtures/write/hooks/pre-tool-use@Write.no.sh`, 0o755);
   const open = await w.call(replay, "--faults", "200", "--seed", "2", "--json");
@@ -333,7 +311,7 @@ test("a search finds a guard of a shell script that lets a denied call pass when
 /** The agent with a module beside it, which it calls at each prompt and each run of its tool. */
 const remembering = (run: string) =>
   `import { prompted, ran } from "./state.ts";
-` + AGENT.replace("tools: [Write]", "tools: [{ ...Write, run }]").replace(
+` + WRITER.replace("tools: [Write]", "tools: [{ ...Write, run }]").replace(
     "system:",
     "from: import.meta.url, hooks: { userPromptSubmit: ({ prompt }) => prompted(prompt) }, system:",
   ) + `
@@ -399,7 +377,7 @@ export const ran = () => Promise.reject(new Error("It is worn out"));\n`,
 test("an agent that ends its process under a fault has not survived it", LONG, async () => {
   using w = await project();
   w.put({
-    "fixtures/write/agent.ts": AGENT.replace(
+    "fixtures/write/agent.ts": WRITER.replace(
       "system:",
       "hooks: { error: () => process.exit(0) }, system:",
     ),

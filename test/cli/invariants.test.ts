@@ -1,40 +1,18 @@
 import assert from "node:assert/strict";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import replay from "../../lib/cli/replay.ts";
-import { agent } from "../../lib/agent/agent.ts";
 import { runsIn } from "../../lib/cli/_fixtures.ts";
 import { trustFixtures } from "../../lib/hooks/hook-trust.ts";
-import { replay as replayed, scripted } from "../../lib/testing/index.ts";
-import { Write } from "../../lib/tools/index.ts";
-import { withEnv } from "../_env.ts";
-import { place } from "../_place.ts";
-
-const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.meta.url));
-
-const AGENT = `import { agent } from "${lib("agent/agent.ts")}";
-import { Write } from "${lib("tools/index.ts")}";
-export default agent({ name: "writer", system: "You write.", tools: [Write] });
-`;
-
-const writer = agent({ name: "writer", system: "You write.", tools: [Write] });
+import { replay as replayed } from "../../lib/testing/index.ts";
+import { writer, written } from "./_writer.ts";
 
 /** A project with two recorded runs: `write` writes a.txt, `talk` only talks. */
-async function project() {
-  const w = place({ "fixtures/write/agent.ts": AGENT, "fixtures/talk/agent.ts": AGENT });
-  const input = { file_path: "a.txt", content: "hello\n" };
-  const runs = { write: [{ tools: [{ name: "Write", input }] }, { text: "Done." }], talk: [{ text: "Hello." }] };
-  for (const [name, replies] of Object.entries(runs)) {
-    const model = scripted(replies);
-    const tape = { path: `${w.cwd}/fixtures/${name}`, mode: "record" as const, agent: "agent.ts" };
-    const recorder = agent({ name: "writer", system: "You write.", tools: [Write], model });
-    w.put({ [`place-${name}/README`]: "a\n" });
-    await withEnv({ CI: undefined }, () => recorder.run("Go", { cwd: `${w.cwd}/place-${name}`, tape }));
-  }
-  await trustFixtures(w.cwd, w.env, runsIn(w.cwd));
-  return w;
-}
+const project = () =>
+  written({
+    write: [{ tools: [{ name: "Write", input: { file_path: "a.txt", content: "hello\n" } }] }, { text: "Done." }],
+    talk: [{ text: "Hello." }],
+  });
 
 /** What files of invariants export, by what is asserted of a run. */
 const WROTE = `(o) => o.calls("Write").length > 0`;

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent, context, keepGoing, type Message, modify, type RunEvent, tool } from "../../lib/index.ts";
@@ -9,6 +8,7 @@ import { type Model, ModelError } from "../../lib/core/model.ts";
 import { isWhole, readLog } from "../../lib/log/read-log.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
 import { transcriptOf } from "../../lib/transcript/store.ts";
+import { inFolder } from "../replay/_stage.ts";
 
 /** What was really done, in all processes that worked on a run. */
 interface World {
@@ -101,15 +101,6 @@ function leader(world: World, cwd: string) {
 }
 
 const newWorld = (): World => ({ wrote: [], looked: 0, models: 0, hooks: 0 });
-
-async function inFolder(work: (dir: string) => Promise<void>): Promise<void> {
-  const dir = mkdtempSync(join(tmpdir(), "crochet-log-"));
-  try {
-    await work(dir);
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
-}
 
 const plain = (messages: readonly Message[]) => JSON.parse(JSON.stringify(messages));
 
