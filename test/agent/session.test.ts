@@ -41,7 +41,8 @@ test("U10: a new prompt of a person resets every count", async () => {
   const model = scripted([], { then: { text: "done" } });
   const s = stage({
     model,
-    limits: { stalls: 2, iterations: 3, tokens: 45, continuations: 5 },
+    price: () => 1,
+    limits: { stalls: 2, iterations: 3, tokens: 45, dollars: 5, continuations: 5 },
     hooks: {
       stop: (e) => {
         checks.push([e.stop_hook_active, e.continuations, e.stalled, e.remaining]);
@@ -55,15 +56,6 @@ test("U10: a new prompt of a person resets every count", async () => {
     assert.deepEqual(checks.splice(0), [[false, 0, 0, 2], [true, 1, 1, 1], [true, 2, 2, 0]]);
   }
   assert.equal(model.requests.length, 9);
-});
-
-test("U10: a budget is a run's own: a second prompt has all of it again", async () => {
-  const model = scripted([], { then: calls(["Echo", "a"]) });
-  const s = stage({ model, tools: [echo], limits: { tokens: 30, dollars: 9 }, price: () => 1 });
-  for (let i = 0; i < 2; i++) {
-    const result = await s.session.prompt("go");
-    assert.deepEqual([result.stop, result.iterations, result.cost], ["budget", 2, 2]);
-  }
 });
 
 test("a prompt after an end in the middle of things joins what was left, and stays a valid conversation", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent, deny, keepGoing, memoryStore, type RunEvent, tool } from "crochet";
+import { agent, deny, keepGoing, memoryStore, tool } from "crochet";
 import { scripted, type ScriptedReply } from "crochet/testing";
 import { textOf } from "../../lib/core/messages.ts";
 import { Agent, agentTool } from "../../lib/tools/agent.ts";
@@ -26,21 +26,7 @@ const answersIn = (result: { messages: readonly { content: readonly unknown[] }[
     [b.content, b.is_error ?? false] as const
   );
 
-test("S0.28: the Agent tool runs an agent of its own and reports its last words", async () => {
-  const events: RunEvent[] = [];
-  const helper = agent({
-    model: by({ go: [{ tools: [start("sub task")] }, { text: "done" }], "sub task": [{ text: "sub result" }] }),
-    tools: [Agent],
-    on: (e) => events.push(e),
-  });
-  const result = await helper.run("go");
-  assert.equal(result.stop, "done");
-  assert.match(answersIn(result, 2)[0]![0]!, /^sub result/);
-  const ids = new Set(events.map((e) => e.agent_id));
-  assert.equal(ids.size, 2);
-});
-
-test("S0.4, S0.5, U9: a sub-agent has its own start, stop and end, with ids, and no session of its own", async () => {
+test("S0.4, S0.5, S0.28, U9: the Agent tool runs an agent with its own start, stop and end, with ids, and no session of its own", async () => {
   const seen: string[] = [];
   const who = (e: { agent_id: string; parent_agent_id?: string }) => e.parent_agent_id === undefined ? "root" : "sub";
   await agent({

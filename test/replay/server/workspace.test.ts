@@ -100,12 +100,13 @@ test("a fixture keeps what the run changed or removed as it was, and the names o
   assert.ok(existsSync(join(here.cwd, "new/er/a")) && !existsSync(join(here.cwd, "gone")));
 });
 
-test("a recording does not see itself, and neither does its program", async () => {
-  using here = project({ "ask.mjs": program(NAMES) });
+test("a recording does not see itself, and neither does its program, whose PWD is where it runs", async () => {
+  using here = project({ "ask.mjs": program(`${NAMES} + (process.env.PWD === process.cwd())`) });
   const { tape } = await here.record();
-  assert.deepEqual(tape.calls[0]!.sent!.body!.messages, [{ role: "user", content: ".\n./ask.mjs\n" }]);
+  assert.deepEqual(tape.calls[0]!.sent!.body!.messages, [{ role: "user", content: ".\n./ask.mjs\ntrue" }]);
   assert.deepEqual(readdirSync(here.cwd).sort(), ["ask.mjs", "fixtures"]);
   assert.deepEqual(readdirSync(here.fixture().folder), ["tape.jsonl"]);
+  assert.equal((await here.replay()).code, 0);
 });
 
 test("the copy of a replay has no fixtures and a fresh repository, packages are linked, ignored files are few", async () => {
@@ -212,13 +213,6 @@ test("a fixture of crochet 0.2 replays in its whole workspace, and says that its
     report.notes[0]!,
     /^its program is frozen, .* delete it, then crochet tape record --fixture one -- .*ask/,
   );
-});
-
-test("PWD names the directory that a command runs in", async () => {
-  using here = project({ "ask.mjs": program(`String(process.env.PWD === process.cwd())`) });
-  const { tape } = await here.record();
-  assert.deepEqual(tape.calls[0]!.sent!.body!.messages, [{ role: "user", content: "true" }]);
-  assert.equal((await here.replay()).code, 0);
 });
 
 test("a fixture may lie anywhere in the directory: the copy is without it", async () => {
