@@ -4,17 +4,7 @@
  * another Bun made it.
  */
 import { execFileSync } from "node:child_process";
-import {
-  cpSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -39,10 +29,10 @@ const NO_SPANS =
 
 if (!process.argv.includes("--if-older") || isOlder()) {
   try {
-    compile(ROOT, DIST, "--removeComments");
-    compile(ROOT, DIST, "--declaration", "--emitDeclarationOnly");
+    compile("--removeComments");
+    compile("--declaration", "--emitDeclarationOnly");
     keepExported();
-    fixNames(DIST);
+    fixNames();
     writeImports();
     await writeSchemas();
     await bundleSdk();
@@ -59,11 +49,14 @@ function isOlder(): boolean {
   return globSync("**/*", { cwd: LIB }).some((name) => statSync(join(LIB, name)).mtimeMs > built);
 }
 
-function compile(from: string, to: string, ...flags: string[]): void {
-  const tsc = join(ROOT, "node_modules/.bin/tsc");
+function compile(...flags: string[]): void {
+  tsc("-p", join(ROOT, ".ci/tsconfig.build.json"), "--outDir", DIST, ...flags);
+}
+
+function tsc(...args: string[]): void {
   // By the runtime that runs this: the compiler's own first line asks for Node.
-  const args = [tsc, "-p", join(from, ".ci/tsconfig.build.json"), "--noCheck", "--outDir", to, ...flags];
-  execFileSync(process.execPath, args, { stdio: "inherit", cwd: ROOT });
+  const command = [join(ROOT, "node_modules/.bin/tsc"), "--noCheck", ...args];
+  execFileSync(process.execPath, command, { stdio: "inherit", cwd: ROOT });
 }
 
 /** An import map by which Deno finds this package for scripts outside any project. */
@@ -100,9 +93,9 @@ function keepExported(): void {
 }
 
 /** The compiler leaves the names in declarations, and of files that are required or started as processes. */
-function fixNames(built: string): void {
-  for (const name of globSync("**/*.{js,d.ts}", { cwd: built })) {
-    const file = join(built, name);
+function fixNames(): void {
+  for (const name of globSync("**/*.{js,d.ts}", { cwd: DIST })) {
+    const file = join(DIST, name);
     const text = readFileSync(file, "utf8");
     const fixed = text.replace(
       /"(\.{1,2}\/[^"\n]*)\.ts"/g,
@@ -147,17 +140,16 @@ async function bundleSdk(): Promise<void> {
  * nothing.
  */
 async function bundleHook(): Promise<void> {
-  for (const path of ["lib", "tsconfig.json", ".ci/tsconfig.build.json"]) {
-    cpSync(join(ROOT, path), join(PARTS, path), { recursive: true });
-  }
-  writeFileSync(join(PARTS, "package.json"), '{ "type": "commonjs" }');
-  const parts = join(PARTS, "dist");
-  compile(PARTS, parts, "--removeComments");
-  fixNames(parts);
+  // Made of what is built already, and not of the sources: there the compiler loses names within import().
+  const kind = join(DIST, "package.json");
+  writeFileSync(kind, '{ "type": "commonjs" }');
+  const flags = ["--ignoreConfig", "--allowJs", "--module", "NodeNext", "--target", "ES2024", "--rootDir", DIST];
+  tsc(...flags, "--outDir", PARTS, ...globSync(join(DIST, "*/**/*.js")));
+  rmSync(kind);
   // Bun would write the place of the build. What asks for more than packages lies two folders below ours, as this file does.
   const here = "const crochetHere = { dirname: __dirname, get url() { return Bun.pathToFileURL(__filename).href; } };";
   const { outputs } = await Bun.build({
-    entrypoints: [join(parts, "cli/_hook-command.js")],
+    entrypoints: [join(PARTS, "cli/_hook-command.js")],
     target: "bun",
     format: "cjs",
     bytecode: true,
