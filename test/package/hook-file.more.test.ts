@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import {
   appendFileSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -219,6 +220,15 @@ test("the one file is taken by the Bun that made it alone, with its bytecode", L
 test("a build never names the folder it was made in", LONG, () => {
   const { stdout } = spawnSync("grep", ["-rl", ROOT, join(roots.whole, "dist")], { encoding: "utf8" });
   assert.equal(stdout, "");
+});
+
+test("the one file never uses a name that neither it nor the runtime has", LONG, () => {
+  const file = join(made.path, "one.js");
+  copyFileSync(join(roots.whole, ONE), file);
+  const flags = ["--ignoreConfig", "--allowJs", "--checkJs", "--noEmit", "--types", "", "--lib", "esnext,dom"];
+  const { stdout } = spawnSync(join(BIN, "bun"), [join(BIN, "tsc"), ...flags, file], { encoding: "utf8" });
+  const names = [...stdout.matchAll(/Cannot find name '(\w+)'/g)].map(([, name]) => name);
+  assert.deepEqual([...new Set(names)].sort(), ["Bun", "process", "setImmediate"]);
 });
 
 test("a build fails if the one file would ask for a place that only the build has", LONG, () => {
