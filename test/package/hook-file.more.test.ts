@@ -12,6 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -227,8 +228,9 @@ test("the one file never uses a name that neither it nor the runtime has", LONG,
   copyFileSync(join(roots.whole, ONE), file);
   const flags = ["--ignoreConfig", "--allowJs", "--checkJs", "--noEmit", "--types", "", "--lib", "esnext,dom"];
   const { stdout } = spawnSync(join(BIN, "bun"), [join(BIN, "tsc"), ...flags, file], { encoding: "utf8" });
-  const names = [...stdout.matchAll(/Cannot find name '(\w+)'/g)].map(([, name]) => name);
-  assert.deepEqual([...new Set(names)].sort(), ["Bun", "process", "setImmediate"]);
+  const names = [...stdout.matchAll(/Cannot find name '(\w+)'/g)].map(([, name]) => name!);
+  assert.ok(names.includes("process"), "it has looked");
+  assert.deepEqual(names.filter((name) => !(name in globalThis) && !isBuiltin(name)), []);
 });
 
 test("a build fails if the one file would ask for a place that only the build has", LONG, () => {
