@@ -2,38 +2,13 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { NO_USAGE } from "../../lib/core/messages.ts";
 import { CROCHET, start } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
+import { script } from "../log/_saver.ts";
 import { until } from "../_until.ts";
 
-const LIB = fileURLToPath(new URL("../../lib/", import.meta.url));
-
-/** Calls its tool four times and says so; the call that `HANGS` names does not end. */
-const SCRIPT = `
-import { appendFileSync } from "node:fs";
-import { agent, tool } from "${LIB}index.ts";
-import { scripted } from "${LIB}testing/index.ts";
-
-const Save = tool({
-  name: "Save",
-  description: "Saves.",
-  effect: "write",
-  input: { type: "object", properties: {} },
-  run: async (_, { idempotencyKey, toolUseId, cwd }) => {
-    appendFileSync(cwd + "/effects", idempotencyKey + "\\n");
-    if (toolUseId === process.env.HANGS) await new Promise((resolve) => setTimeout(resolve, 600_000));
-    return "saved";
-  },
-});
-const model = scripted([], {
-  then: ({ messages }) => messages.length < 9
-    ? { text: "again", tools: [{ name: "Save", input: {}, id: "t" + messages.length }] }
-    : { text: "saved four times" },
-});
-export default agent({ from: import.meta.url, name: "saver", tools: [Save], model });
-`;
+const SCRIPT = script({ saves: 4, permissions: {} });
 
 /** Starts a durable run and gives its id once it has said it. */
 async function started({ cwd, home, put }: Place, args: readonly string[], env: Record<string, string> = {}) {
@@ -59,17 +34,17 @@ test("crochet run --durable survives kill -9: the same command with --resume goe
   assert.equal(wrong.code, 2);
   assert.match(wrong.err, /as its last run was interrupted: go on with it first, with no prompt or "save it"/);
   const done = await here.crochet([...durable, id, "saver.ts"]);
-  assert.deepEqual([done.code, done.out], [0, "saved four times\n"], done.err);
+  assert.deepEqual([done.code, done.out], [0, "saver has saved 4 times\n"], done.err);
   const key = (n: number) => `tool:${id}:0.1:Save:t${n}`;
   assert.deepEqual(effects(here), [key(1), key(3), key(3), key(5), key(7)]);
   const again = await here.crochet([...durable, id, "saver.ts"]);
-  assert.deepEqual([again.code, again.out], [0, "saved four times\n"], again.err);
+  assert.deepEqual([again.code, again.out], [0, "saver has saved 4 times\n"], again.err);
   assert.equal(effects(here).length, 5);
   const unknown = await here.crochet([...durable, "nobody", "saver.ts"]);
   assert.equal(unknown.code, 2);
   assert.match(unknown.err, /as there is no transcript of that id/);
   const shown = await here.crochet(["transcripts", "show", id]);
-  assert.equal(shown.out.match(/saved$/gm)?.length, 4, shown.out);
+  assert.equal(shown.out.match(/saved it$/gm)?.length, 4, shown.out);
   assert.equal(shown.out.match(/ran again/g)?.length, 1, shown.out);
 });
 
@@ -99,7 +74,7 @@ test("LOG 18: a run of crochet 0.2 that was cut off is refused, as its journal w
     "crochet: Cannot continue cut as its journal is of crochet 0.2: finish it with that version\n",
   ]);
   const done = await resumed("done");
-  assert.deepEqual([done.code, done.out], [0, "saved four times\n"], done.err);
+  assert.deepEqual([done.code, done.out], [0, "saver has saved 4 times\n"], done.err);
 });
 
 test("a run that must be logged is refused if nothing is", async () => {
@@ -123,7 +98,7 @@ test("a durable run waits for a person: crochet agents answer shows what is aske
   const allowed = await here.crochet(["agents", "answer", id, "allow", "--remember"]);
   assert.equal(allowed.code, 0, allowed.err);
   const done = await here.crochet(["run", "--durable", "--resume", id, "saver.ts"]);
-  assert.deepEqual([done.code, done.out], [0, "saved four times\n"], done.err);
+  assert.deepEqual([done.code, done.out], [0, "saver has saved 4 times\n"], done.err);
   assert.equal(effects(here).length, 4);
   const again = await started(here, []);
   await until("another question", () => again.said.err.includes(`crochet agents answer ${again.id}`));

@@ -7,50 +7,9 @@ import { ended, start } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
 import { OUR_RUNTIME } from "../_runtime.ts";
 import { until } from "../_until.ts";
+import { type Script, script } from "./_saver.ts";
 
 const LIB = fileURLToPath(new URL("../../lib/", import.meta.url));
-
-interface Script {
-  readonly system?: string;
-  readonly says?: string;
-  readonly model?: string;
-}
-
-/** An agent that saves twice and says so; its model counts how often it is asked, its tool what it does. */
-function script({ system = "You save.", says = "saved", model = "saver" }: Script = {}): string {
-  return `
-import { appendFileSync } from "node:fs";
-import { agent, tool } from "${LIB}index.ts";
-import { scripted } from "${LIB}testing/index.ts";
-
-const Save = tool({
-  name: "Save",
-  description: "Saves.",
-  effect: "write",
-  input: { type: "object", properties: {} },
-  run: async (_, { toolUseId, cwd }) => {
-    appendFileSync(cwd + "/effects", toolUseId + "\\n");
-    if (toolUseId === process.env.HANGS) await new Promise((resolve) => setTimeout(resolve, 600_000));
-    return "${says} " + (process.env.SHOWN ?? "it");
-  },
-});
-const answer = scripted([], {
-  then: ({ messages }) => {
-    appendFileSync("asked", "${model}\\n");
-    return messages.length < 5
-      ? { text: "again", tools: [{ name: "Save", input: {}, id: "t" + messages.length }] }
-      : { text: "${model} has saved twice" };
-  },
-});
-const saver = agent({
-  from: import.meta.url, name: "saver", system: ${JSON.stringify(system)}, tools: [Save],
-  model: Object.defineProperty((...given) => answer(...given), "name", { value: "${model}" }),
-  permissions: { mode: "bypassPermissions" },
-});
-export default saver;
-if (import.meta.main) await saver.main();
-`;
-}
 
 const hook = (words: string) =>
   `import { context } from "${LIB}index.ts";\nexport default ({ tool_use_id }) => tool_use_id === "t3" ? context(${

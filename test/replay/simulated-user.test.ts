@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import evaluate from "../../lib/cli/eval.ts";
+import record from "../../lib/cli/record.ts";
 import replay from "../../lib/cli/replay.ts";
 import { scriptedServer } from "../../lib/testing/index.ts";
 import { withEnv } from "../_env.ts";
@@ -174,7 +175,7 @@ test(
 test("turns are given one after the other, and mistakes are refused before anything is asked", LONG, async () => {
   await played(two, async ({ w, asked }) => {
     const refused = async (says: RegExp, ...args: string[]) => {
-      const { code, err } = await w.crochet(["record", "agent.ts", ...args], KEY);
+      const { code, err } = await w.call(record, "agent.ts", ...args);
       assert.match(err, says);
       assert.equal(code, 2, err);
     };
