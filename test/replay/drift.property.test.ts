@@ -134,7 +134,7 @@ test("any single edit to a request is always reported at exactly its path with i
         }
       });
     }),
-    { numRuns: tries(20, 1000) },
+    { numRuns: tries(14, 1000) },
   );
   assert.deepEqual([...causes].sort(), ["echo", "prompt", "tool"]);
 });
