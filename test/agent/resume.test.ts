@@ -2,18 +2,11 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { agent, jsonlStore, memoryStore, type RunEvent, tool } from "crochet";
+import { agent, jsonlStore, memoryStore, type RunEvent } from "crochet";
 import { scripted } from "crochet/testing";
 import { invalidConversation, textOf } from "../../lib/core/messages.ts";
 import { scratch } from "../_scratch.ts";
-
-const echo = tool({
-  name: "Echo",
-  description: "Says it back",
-  effect: "read",
-  input: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
-  run: ({ text }: { text: string }) => text,
-});
+import { echo } from "../core/_stage.ts";
 
 test("S0.26, U15: resume() keeps the id and goes on from the stored messages", async () => {
   const model = scripted([{ text: "one" }, { text: "two" }]);

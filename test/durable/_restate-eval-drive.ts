@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { until } from "../_until.ts";
 import { start, type Started } from "../_crochet.ts";
 import { command } from "./_kill.ts";
-import { ADMIN, INGRESS, startServer } from "./_restate.ts";
+import { ADMIN, driven, INGRESS, startServer } from "./_restate.ts";
 
 const [dir, binary] = process.argv.slice(2) as [string, string];
 const LIB = fileURLToPath(new URL("../../lib/", import.meta.url));
@@ -153,13 +153,4 @@ async function drive(): Promise<void> {
   assert.deepEqual([refused.code, /Cannot use --with with --on/.test(refused.err)], [2, true]);
 }
 
-try {
-  await drive();
-  process.stdout.write("ok");
-} catch (error) {
-  process.stderr.write(`${(error as Error).stack}\n`);
-  process.exitCode = 1;
-} finally {
-  for (const one of running.reverse()) await one.kill();
-  process.exit();
-}
+await driven(drive, running);

@@ -113,6 +113,20 @@ export async function startWorker(
   return worker;
 }
 
+/** Drives what a test is about in a process of its own: says ok or why not, and ends all that it started. */
+export async function driven(drive: () => Promise<void>, running: readonly Started[]): Promise<never> {
+  try {
+    await drive();
+    process.stdout.write("ok");
+  } catch (error) {
+    process.stderr.write(`${(error as Error).stack}\n`);
+    process.exitCode = 1;
+  } finally {
+    for (const one of running.toReversed()) await one.kill();
+  }
+  process.exit();
+}
+
 export async function post<T>(path: string, body: unknown): Promise<T> {
   const response = await fetch(`${INGRESS}/${path}`, {
     method: "POST",

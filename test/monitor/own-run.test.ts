@@ -5,6 +5,8 @@ import { test } from "node:test";
 import { agent } from "crochet";
 import { askTools, AskUserQuestion, askWith, Bash } from "crochet/tools";
 import { scripted, type ScriptedReply, scriptedServer } from "crochet/testing";
+import agentsCommand from "../../lib/cli/agents.ts";
+import trust from "../../lib/cli/trust.ts";
 import { monitored } from "../../lib/monitor/own-run.ts";
 import { allStandings } from "../../lib/monitor/standing.ts";
 import { CROCHET, start } from "../_crochet.ts";
@@ -36,7 +38,7 @@ async function modelled(replies: readonly ScriptedReply[]) {
       const { kill } = start([...CROCHET, "run", ...args], { cwd: here.cwd, env: { HOME: here.home, ...env } });
       await until(`the run is ${state}`, () => allStandings(agents)[0]?.state === state).finally(() => kill());
     },
-    rows: async () => JSON.parse((await here.crochet(["agents", "--all", "--json"])).out) as Row[],
+    rows: async () => JSON.parse((await here.call(agentsCommand, "--all", "--json")).out) as Row[],
     types: () =>
       readdirSync(agents).filter((name) => name.endsWith(".jsonl")).flatMap((name) =>
         readFileSync(join(agents, name), "utf8").trim().split("\n").map((line) => JSON.parse(line).type as string)
@@ -57,7 +59,7 @@ test("a run of crochet shows up among the agents, in three lines of a log", LONG
   const [row, ...more] = await here.rows();
   assert.deepEqual([row?.state, row?.name, row?.workspace, more.length], ["stopped", "coding", here.cwd, 0]);
   assert.deepEqual(here.types(), ["start", "turn_end", "end"]);
-  const now = await here.crochet(["agents"]);
+  const now = await here.call(agentsCommand);
   assert.match(now.out, /^no agents are running/);
 });
 
@@ -86,7 +88,7 @@ test(
       join(here.cwd, ".crochet/config.yaml"),
       `onPrompt: { command: 'echo "$CROCHET_PROMPT_TYPE $CROCHET_PROMPT_MESSAGE" >> ${told}' }\n`,
     );
-    await here.crochet(["trust"]);
+    await here.call(trust);
     assert.equal((await here.run("hi")).code, 0);
     const [row] = await here.rows();
     assert.deepEqual([row?.state, row?.prompt_type, row?.message], ["prompting", "question", "Which way?"]);
