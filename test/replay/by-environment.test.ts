@@ -108,13 +108,14 @@ test("a tape that the environment renews always has the workspace it was renewed
   assert.deepEqual([report.ok, report.calls.served], [true, 2]);
 });
 
-test("a recording by the environment that came to nothing leaves no files for the next", async () => {
+test("a recording by the environment that came to nothing leaves no files for the next, and never loses the Result", async () => {
   using here = scratch({ "tea.md": "green\n" });
   const env = { MY_TOKEN: "correct-horse-battery" };
-  const { warnings } = await withEnv(
+  const { warnings, result } = await withEnv(
     env,
     () => byEnvironment(here.path, { replies: [{ text: "it is correct-horse-battery" }] }),
   );
+  assert.deepEqual([result.stop, result.text], ["done", "it is correct-horse-battery"]);
   assert.match(String(warnings), /Cannot write tape .* shows the value of the environment variable MY_TOKEN/);
   assert.equal(existsSync(join(here.path, "fixtures/x")), false);
 });
