@@ -342,6 +342,20 @@ test("a question to a person whom gemini cannot reach is a refusal: without a te
   assert.deepEqual([await at(true), await at(false)], ["ask", "deny"]);
 });
 
+test("a terminal is never looked for where nothing is asked: that takes longer than the answer", async () => {
+  for (const [action, looked] of [["ask", 1], ["deny", 0], ["allow", 0]] as const) {
+    using folder = scratch({ "pre-tool-use.x.ts": moduleAnswering({ action, reason: "so" }) });
+    let times = 0;
+    await serve(`${folder.path}/pre-tool-use.x.ts`, JSON.stringify(EVENTS.pre!.gemini), {
+      host: "gemini",
+      env: { HOME: folder.path },
+      signal: new AbortController().signal,
+      isAttended: () => ++times > 0,
+    });
+    assert.equal(times, looked, action);
+  }
+});
+
 test("crochet hook finds out by itself whether there is a terminal", { skip: NO_PTY ?? false }, async () => {
   using folder = scratch({
     "pre-tool-use.x.ts": moduleAnswering({ action: "ask", reason: "sure?" }),

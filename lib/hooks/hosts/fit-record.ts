@@ -13,7 +13,7 @@ export function fitted(record: HookRecord, heard: HostEvent, host: Host, isAtten
     // A host that does not wait knows that from its own settings.
     mode: record.mode === "gate" ? "gate" : "observe",
     run: (event, ctx) => record.run(event, own = ctx as Context),
-    read: (raw, event) => fitting(withContext(record.read(raw, event), own), event, host, isAttended?.()),
+    read: (raw, event) => fitting(withContext(record.read(raw, event), own), event, host, isAttended),
   };
 }
 

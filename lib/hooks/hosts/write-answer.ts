@@ -20,11 +20,11 @@ function ability({ event }: AnyEvent, { events }: Host): (what: Ability) => bool
  * The opinion as the host can carry it out. What it cannot do is never dropped: a question becomes a refusal, the end
  * of the run a refusal of the call, and anything else is a failure of the hook.
  */
-export function fitting(opinion: Opinion, event: AnyEvent, host: Host, isAttended = true): Opinion {
+export function fitting(opinion: Opinion, event: AnyEvent, host: Host, isAttended = () => true): Opinion {
   const can = ability(event, host);
   const cannot = (what: string) => unusable(event.event, `${host.name} cannot ${what} there`);
   let fit = opinion;
-  if (fit.decision === "ask" && !(can("ask") && (isAttended || !host.answers.asksAtTerminal))) {
+  if (fit.decision === "ask" && !(can("ask") && (!host.answers.asksAtTerminal || isAttended()))) {
     const reason = `A person has to decide, but ${host.name} asks no one there: ${fit.reason ?? "no reason"}`;
     fit = { ...fit, decision: "deny", reason };
   }
