@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type ScriptedReply, scriptedServer } from "crochet/testing";
 import { main } from "../../lib/cli/main.ts";
 import runCommand from "../../lib/cli/run.ts";
 import trust from "../../lib/cli/trust.ts";
 import { CROCHET, ended, type Exit } from "../_crochet.ts";
-import { withEnv } from "../_env.ts";
 import { type Place, place } from "../_place.ts";
 import { OUR_RUNTIME } from "../_runtime.ts";
 
@@ -25,20 +24,8 @@ async function run(
   return { ...await ended(words, { cwd: here.cwd, env }), requests: server.requests.length };
 }
 
-/** The model of all runs in this process, which keeps the client of its first one; what it is to say next. */
-let next: ScriptedReply[] = [];
-const server = await scriptedServer([], { then: () => next.shift() ?? { text: "nothing left to say" } });
-after(() => server.close());
-
-/** Calls the command line in a place. */
-async function crochet(here: Place, args: readonly string[], replies: readonly ScriptedReply[] = []) {
-  next = [...replies];
-  const before = server.requests.length;
-  const env = { HOME: here.home, ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url };
-  Object.assign(here.env, env);
-  const exit = await withEnv(env, () => here.call(main, ...args));
-  return { ...exit, requests: server.requests.slice(before).map(({ request }) => request) };
-}
+const crochet = (here: Place, args: readonly string[], replies: readonly ScriptedReply[] = []) =>
+  run(here, [...CROCHET, ...args], replies);
 
 for (
   const [runtime, ...args] of [
@@ -58,8 +45,10 @@ for (
 
 test("the built-in agent changes files by Edit and Write alone, as hosts do: guards of these see every change", async () => {
   using here = place();
-  const { requests: [request] } = await crochet(here, ["run", "go"], [{ text: "hi" }]);
-  const { tools } = request as unknown as { tools: { name: string; input_schema: { properties: object } }[] };
+  await using server = await scriptedServer([{ text: "hi" }]);
+  const env = { HOME: here.home, ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url };
+  await ended([...CROCHET, "run", "go"], { cwd: here.cwd, env });
+  const { tools } = server.requests[0]!.body as { tools: { name: string; input_schema: { properties: object } }[] };
   const onFiles = tools.filter((tool) => "file_path" in tool.input_schema.properties).map((tool) => tool.name);
   assert.deepEqual(onFiles.toSorted(), ["Edit", "Read", "Write"]);
 });
@@ -73,19 +62,17 @@ test("an error that a hook lets fall ends no run, on either runtime", async () =
     return { action: "deny", reason: "once more" };
   };`;
   using here = place({ "hooks/stop.stray.ts": stray });
-  const { code, out, requests } = await run(here, [...CROCHET, "run", "--trust", "go"], [{ text: "one" }, {
-    text: "two",
-  }]);
+  const { code, out, requests } = await crochet(here, ["run", "--trust", "go"], [{ text: "one" }, { text: "two" }]);
   assert.deepEqual([code, out, requests], [0, "two\n", 2]);
 });
 
 test("a hook that would end the process ends no run: it failed; one that does so while it is loaded is named", async () => {
   using asked = place({ "hooks/stop.exit.ts": "export default async () => { await 1; process.exit(0); };" });
-  const ran = await run(asked, [...CROCHET, "run", "--trust", "go"], [{ text: "one" }]);
+  const ran = await crochet(asked, ["run", "--trust", "go"], [{ text: "one" }]);
   assert.deepEqual([ran.code, ran.out], [0, "one\n"]);
   assert.match(ran.err, /Hook stop\.exit\.ts failed on stop: Cannot call process\.exit\(0\) in a hook/);
   using loaded = place({ "hooks/stop.exit.ts": "process.exit(0);" });
-  const { code, err } = await run(loaded, [...CROCHET, "run", "--trust", "go"], []);
+  const { code, err } = await crochet(loaded, ["run", "--trust", "go"]);
   assert.equal(code, 1);
   assert.match(err, /Cannot load hook '.*stop\.exit\.ts' as it ended the process while loading: export a function/);
 });
@@ -93,9 +80,9 @@ test("a hook that would end the process ends no run: it failed; one that does so
 test("what hooks print while a run is read by a program goes to stderr: stdout is what was asked for", async () => {
   const loud = `console.log("loaded"); export default () => console.log("looks");`;
   using here = place({ "hooks/stop.loud.ts": loud });
-  const text = await run(here, [...CROCHET, "run", "--trust", "go"], [{ text: "hi" }]);
+  const text = await crochet(here, ["run", "--trust", "go"], [{ text: "hi" }]);
   assert.deepEqual([text.out, text.err], ["hi\n", "loaded\nlooks\n"]);
-  const { out } = await run(here, [...CROCHET, "run", "--trust", "--output", "json", "go"], [{ text: "hi" }]);
+  const { out } = await crochet(here, ["run", "--trust", "--output", "json", "go"], [{ text: "hi" }]);
   assert.equal(JSON.parse(out).text, "hi");
   const listed = await ended([...CROCHET, "hooks", "test", "hooks/stop.loud.ts", "--json"], { cwd: here.cwd });
   assert.equal(JSON.parse(listed.out).hook, "stop.loud.ts");
@@ -158,7 +145,7 @@ test("a run that hits a limit exits 1 and says which; one that a hook drops exit
   assert.equal(tokens.code, 1);
   assert.match(tokens.err, /ended at its budget/);
   const dropped = await crochet(here, ["run", "--hooks", "mine", "go"]);
-  assert.deepEqual([dropped.code, dropped.requests], [0, []]);
+  assert.deepEqual([dropped.code, dropped.requests], [0, 0]);
   assert.match(dropped.out, /not today/);
 });
 
@@ -241,7 +228,7 @@ test("U16: a run does not start without a trusted guard as it was, and starts wi
   assert.equal(without.code, 0);
   assert.match(without.err, /hooks\/stop\.other\.ts has changed since it was trusted/);
   here.put({ "hooks/pre-tool-use.guard.ts": `${hook}// changed` });
-  const { code, err } = await crochet(here, ["run", "go"]);
+  const { code, err } = await here.crochet(["run", "go"], { ANTHROPIC_API_KEY: "not-a-key" });
   assert.equal(code, 1);
   assert.match(err, /^crochet: Cannot start: hooks\/pre-tool-use\.guard\.ts has changed since it was trusted/);
 });
@@ -261,8 +248,11 @@ for (const [says, named, counts] of CONFIGS) {
   test(`U16: nothing of a config counts until a person has trusted it: ${says.replace("\n", ", ")}`, async () => {
     using here = place({ ".crochet/config.yaml": `${says}\n`, ".env": "TOKEN=of-this-person\n" });
     const ran = async () => {
-      const { code, err, requests } = await crochet(here, ["run", "go"], [MAKE, { text: "ok" }]);
-      return { code, err, asked: JSON.stringify(requests), made: existsSync(join(here.cwd, "made")) };
+      await using server = await scriptedServer([MAKE, { text: "ok" }]);
+      const env = { ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url };
+      const { code, err } = await here.crochet(["run", "go"], env);
+      const asked = JSON.stringify(server.requests[0]!.request);
+      return { code, err, asked, made: existsSync(join(here.cwd, "made")) };
     };
     const before = await ran();
     assert.match(before.err, new RegExp(`config\\.yaml is not trusted: .*; until then its ${named} not count`));
