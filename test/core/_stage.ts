@@ -1,3 +1,5 @@
+// Loaded before a fake clock is started: while it loads nothing happens, and the clock would take that for a long wait.
+import "@cfworker/json-schema";
 import type { Engine } from "../../lib/agent/engine.ts";
 import { boxesOf } from "../../lib/agent/spawn.ts";
 import * as steps from "../../lib/agent/steps.ts";
