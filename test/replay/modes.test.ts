@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent, type AgentOptions, anthropic } from "../../lib/index.ts";
 import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
-import { reportLines } from "../../lib/replay/drift/drift-report.ts";
+import { type DriftReport, reportLines } from "../../lib/replay/drift/drift-report.ts";
 import { readTape } from "../../lib/replay/read-tape.ts";
 import { withEnv } from "../_env.ts";
 import { Fail, inFolder, Look, look, Note, note, offline, recordWire, take, tapeIn } from "./_stage.ts";
@@ -93,6 +93,32 @@ test("live leaves the tape alone", async () => {
     assert.equal(live.result.text, "live");
     assert.equal(live.report, undefined);
     assert.equal(readFileSync(tapeIn(folder), "utf8"), before);
+  });
+});
+
+test("an update of a run that is as it was leaves the tape alone", async () => {
+  await inFolder(async (folder) => {
+    await recordWire(options, [{ text: "recorded" }], { folder });
+    const before = statSync(tapeIn(folder)).ino;
+    const { report } = await take(offline(options), { folder, tape: { path: folder, mode: "update" } });
+    assert.deepEqual([report?.ok, report?.calls.live], [true, 0]);
+    assert.equal(statSync(tapeIn(folder)).ino, before);
+  });
+});
+
+test("of an agent that goes on after it has drifted the first difference is reported", async () => {
+  await inFolder(async (folder) => {
+    const talk = async (replies: readonly ScriptedReply[], mode: "record" | "replay", maxTokens: number) => {
+      const found: DriftReport[] = [];
+      const tape = { path: folder, mode, onReport: (report: DriftReport) => void found.push(report) };
+      const session = await agent({ ...options, model: scripted(replies) }).open({ cwd: folder, tape });
+      await session.prompt("first", { maxTokens });
+      await session.prompt("second");
+      await session.close();
+      return found[0]!.divergences.map(({ call, path }) => [call, path]);
+    };
+    assert.deepEqual(await talk([{ text: "one" }, { text: "two" }], "record", 100), []);
+    assert.deepEqual(await talk([], "replay", 200), [["main#1", "max_tokens"]]);
   });
 });
 
