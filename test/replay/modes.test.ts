@@ -115,10 +115,10 @@ test("of an agent that goes on after it has drifted the first difference is repo
       await session.prompt("first", { maxTokens });
       await session.prompt("second");
       await session.close();
-      return found[0]!.divergences.map(({ call, path }) => [call, path]);
+      return found[0]!.divergences.map(({ call, path, actual }) => [call, path, actual]);
     };
     assert.deepEqual(await talk([{ text: "one" }, { text: "two" }], "record", 100), []);
-    assert.deepEqual(await talk([], "replay", 200), [["main#1", "max_tokens"]]);
+    assert.deepEqual(await talk([], "replay", 200), [["main#1", "max_tokens", 200]]);
   });
 });
 
