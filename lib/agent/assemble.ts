@@ -87,6 +87,9 @@ async function choose({ parts, options, own, tape, record }: SessionPlace) {
   return { model, modelName, isNamed, limits, prices, memory, asking, asks: await asking(), compactor };
 }
 
+/** What a session itself needs, even without another listener. */
+const ALWAYS_HEARD: ReadonlySet<RunEvent["type"]> = new Set(["usage", "model", "compact"]);
+
 type Bus = Awaited<ReturnType<typeof openBus>>;
 
 /** Passes on everything that happens: to the log, a rollout, spans and listeners; to `first` before all others. */
@@ -112,7 +115,7 @@ async function openBus(
   const warn = (message: string) => emit({ agent_id: id, type: "warning", message });
   const hears = isWatched || rollout || spans
     ? undefined
-    : (type: RunEvent["type"]) => ["usage", "model", "compact"].includes(type) || (logged?.hears(type) ?? false);
+    : (type: RunEvent["type"]) => ALWAYS_HEARD.has(type) || (logged?.hears(type) ?? false);
   return { emit, warn, first, hears, isWatched, spans, close: () => rollout?.close() };
 }
 
