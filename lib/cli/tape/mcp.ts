@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { parsed } from "../../core/json.ts";
 import { startGroup } from "../../process/process.ts";
-import { ENDED, NOT_HERE, NOTED, SHIM } from "../../replay/server/mcp.ts";
+import { ENDED, LINE, NOT_HERE, NOTED, SHIM } from "../../replay/server/mcp.ts";
 import { secretsOf } from "../../replay/redact/secrets.ts";
 import { command, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
@@ -36,7 +36,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   if (url === undefined) return await serve();
   const address = `${url}/mcp/${encodeURIComponent(name)}`;
   const headers = { [SHIM]: crypto.randomUUID() };
-  const post = (body: string) => fetch(address, { method: "POST", headers, body });
+  const post = (body: string, more = {}) => fetch(address, { method: "POST", headers: { ...headers, ...more }, body });
   const opened = await fetch(address, { headers });
   if (opened.status === NOT_HERE) return await serve();
   if (opened.status !== NOTED) return await answered(post, opened, io);
@@ -83,7 +83,12 @@ function runServer([command = "", ...args]: readonly string[], { env, cwd, signa
 }
 
 /** Carries lines between the client and the tape, until one of them ends. */
-async function answered(post: (line: string) => Promise<Response>, own: Response, io: Io): Promise<number> {
+async function answered(
+  post: (line: string, headers: { readonly [LINE]: string }) => Promise<Response>,
+  own: Response,
+  io: Io,
+): Promise<number> {
+  let lines = 0;
   const ended = Promise.withResolvers<number>();
   const carry = async ({ status, body }: Response) => {
     if (status === ENDED) throw new Error("The recorded server ended here");
@@ -94,7 +99,7 @@ async function answered(post: (line: string) => Promise<Response>, own: Response
   const fail = () => ended.resolve(EXIT.failed);
   if (own.ok) carry(own).catch(fail);
   createInterface({ input: process.stdin })
-    .on("line", (line) => void post(line).then(carry).catch(fail))
+    .on("line", (line) => void post(line, { [LINE]: String(lines++) }).then(carry).catch(fail))
     .on("close", () => ended.resolve(EXIT.ok));
   io.signal.addEventListener("abort", () => ended.resolve(EXIT.interrupted), { once: true });
   const code = await ended.promise;

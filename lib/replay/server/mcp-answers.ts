@@ -9,6 +9,7 @@ import {
   ENDED,
   isQuestion,
   keptParams,
+  LINE,
   type McpMessage,
   messagesIn,
   NOT_HERE,
@@ -46,6 +47,8 @@ export class McpReplayer {
   readonly #differs: McpReport["differs"][number][] = [];
   /** Questions of servers that were asked again, by the id they have now. */
   readonly #questions = new Set<string>();
+  /** How many lines have come of each `crochet tape mcp`. */
+  readonly #lines = new Map<string, number>();
   #requests = 0;
 
   constructor(facts: readonly McpFact[], options: McpReplayOptions) {
@@ -72,6 +75,7 @@ export class McpReplayer {
     if (incoming.sent.method !== "POST") return void response.writeHead(405).end();
     const messages = messagesIn(parsed(new TextDecoder().decode(incoming.bytes)));
     const questions = messages.filter(isQuestion);
+    await this.#inOrder(incoming.headers, server);
     for (const { id, method } of messages) if (method === undefined) this.#questions.delete(String(id));
     if (questions.length === 0) return void response.writeHead(202).end();
     const found = questions.map((message) => ({ message, fact: this.#find(server, message) }));
@@ -90,6 +94,16 @@ export class McpReplayer {
     // Some runtimes ask once more if a connection breaks.
     else if (incoming.headers[SHIM] !== undefined && !response.headersSent) response.writeHead(ENDED).end();
     else response.destroy();
+  }
+
+  /** Waits until all has come that a client said before. */
+  async #inOrder({ [SHIM]: shim, [LINE]: line }: Incoming["headers"], server: string): Promise<void> {
+    if (shim === undefined || line === undefined) return;
+    const isNext = () => (this.#lines.get(shim) ?? 0) === Number(line);
+    if (!isNext()) {
+      await this.#until(isNext, `what was said to MCP server '${server}' before line ${line} did not come`);
+    }
+    this.#lines.set(shim, Number(line) + 1);
   }
 
   #find(server: string, message: McpMessage): McpFact {

@@ -16,6 +16,8 @@ export interface McpMessage extends JsonObject {
 
 /** How the command `crochet tape mcp` names its connection; without it a client speaks HTTP itself. */
 export const SHIM = "x-crochet-shim";
+/** Which line of its client `crochet tape mcp` passes on: requests that are sent at once may overtake each other. */
+export const LINE = "x-crochet-line";
 /** Where requests of a client go that speaks HTTP. */
 export const TO = "x-crochet-to";
 

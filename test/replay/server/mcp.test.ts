@@ -5,6 +5,8 @@ import { test } from "node:test";
 import { reportLines } from "../../../lib/replay/drift/drift-report.ts";
 import { fixtureAt } from "../../../lib/replay/fixture.ts";
 import { readTape } from "../../../lib/replay/read-tape.ts";
+import { McpReplayer } from "../../../lib/replay/server/mcp-answers.ts";
+import { LINE, SHIM } from "../../../lib/replay/server/mcp.ts";
 import { recordCommand, type RecordOptions, replayCommand } from "../../../lib/replay/server/run-command.ts";
 import { CROCHET, crochet } from "../../_crochet.ts";
 import { RUNTIME } from "../../_runtime.ts";
@@ -99,11 +101,32 @@ test("equal calls at once get their answers in order, and each is used up", asyn
   const steps = [["open"], ["calls", 8, "get_weather", { city: "Bonn" }]];
   const { end } = await here.record(steps);
   const { report, end: again } = await here.replay(steps);
-  assert.equal(report.ok, true);
+  assert.equal(report.ok, true, JSON.stringify(report));
   assert.deepEqual(again.stdout.split("\n"), end.stdout.split("\n"));
   assert.equal(new Set(end.stdout.trim().split("\n")).size, 9);
   const { report: fewer } = await here.replay([["open"], ["calls", 7, "get_weather", { city: "Bonn" }]]);
   assert.deepEqual([fewer.ok, fewer.mcp!.unused], [false, [`weather get_weather {"city":"Bonn"}`]]);
+});
+
+test("what a client says counts in the order in which it says it, however its lines come", async () => {
+  const facts = ["first", "second"].map((result) => ({
+    ...{ mcp: "weather", method: "tools/call", params: { name: "get" }, result, after: 0, ms: 0 },
+  }));
+  const same = <T>(value: T) => value;
+  const replayer = new McpReplayer(facts, { name: "w", mask: () => ({ on: same, off: same }), named: same, note() {} });
+  using server = await serve((request, response) => {
+    const { method = "", url: path = "", headers } = request;
+    const bytes = Buffer.from(JSON.stringify({ id: 1, method: "tools/call", params: { name: "get" } }));
+    request.resume();
+    void replayer.answer({ sent: { method, path }, headers, bytes } as never, response);
+  });
+  const said = async (line: number) => {
+    const headers = { [SHIM]: "one", [LINE]: String(line) };
+    return (await (await fetch(`${server.url}/weather`, { method: "POST", headers })).json()).result;
+  };
+  const second = said(1);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.deepEqual([await said(0), await second], ["first", "second"]);
 });
 
 test("no byte of a server's own variables is on the tape: without --redact nothing is kept", async () => {
