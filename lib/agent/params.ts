@@ -65,6 +65,7 @@ const ELSEWHERE: { readonly [param: string]: string } = {
   stream: "replies are always streamed",
   max_tokens: "set the option maxTokens",
   effort: "set the option effort",
+  headers: "give anthropic({ headers })",
   thread: "it excludes what the loop needs, the cache and thinking among it",
 };
 

@@ -80,13 +80,18 @@ export function offlineWire({ client: _, ...options }: AnthropicOptions): Wire {
 function wireFor(options: AnthropicOptions, prepare?: (client: BaseAnthropic) => void): Wire {
   const write = requestWriter({ cache: options.cache ?? true });
   const { idleTimeout = 60_000, timeout = options.client?.timeout ?? 600_000 } = options;
-  let client = options.client;
+  let own: { readonly client: AnthropicClient; readonly environment: string } | undefined;
 
-  async function own(): Promise<AnthropicClient> {
+  /** One client for one address and key: the SDK reads both of the environment once, when a client is made. */
+  async function clientNow(): Promise<AnthropicClient> {
     const { BaseAnthropic } = await loadSdk();
-    const made = new BaseAnthropic({ ...clientOptions(options), fetch: boundedFetch(idleTimeout) });
-    prepare?.(made);
-    return made;
+    const environment = JSON.stringify(CLIENT_VARIABLES.map((name) => process.env[name]));
+    if (own?.environment !== environment) {
+      const client = new BaseAnthropic({ ...clientOptions(options), fetch: boundedFetch(idleTimeout) });
+      prepare?.(client);
+      own = { client, environment };
+    }
+    return own.client;
   }
 
   async function open(
@@ -95,7 +100,7 @@ function wireFor(options: AnthropicOptions, prepare?: (client: BaseAnthropic) =>
     middleware: readonly Middleware[] = [],
   ): Promise<OpenReply> {
     if (signal.aborted) throw abortedError(signal);
-    client ??= await own();
+    const client = options.client ?? await clientNow();
     if (signal.aborted) throw abortedError(signal);
     const body = write(request);
     // A given client was made without our middleware.
@@ -139,6 +144,13 @@ function wireFor(options: AnthropicOptions, prepare?: (client: BaseAnthropic) =>
 }
 
 const decoder = new TextDecoder();
+
+const CLIENT_VARIABLES = [
+  "ANTHROPIC_BASE_URL",
+  "ANTHROPIC_API_KEY",
+  "ANTHROPIC_AUTH_TOKEN",
+  "ANTHROPIC_CUSTOM_HEADERS",
+];
 
 const BETA = "anthropic-beta";
 

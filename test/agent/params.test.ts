@@ -26,7 +26,7 @@ const call = (name: string, input = {}): ScriptedReply => ({ tools: [{ name, inp
 const PICTURE: Block = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } };
 
 const WRONG: readonly [options: unknown, why: RegExp][] = [
-  ...["model", "messages", "system", "tools", "stream", "max_tokens", "effort", "thread"].map((param) =>
+  ...["model", "messages", "system", "tools", "stream", "max_tokens", "effort", "headers", "thread"].map((param) =>
     [{ params: { [param]: "x" } }, new RegExp(`'${param}' is not for params: `)] as [unknown, RegExp]
   ),
   [{ params: [] }, /'params' must be an object/],

@@ -72,6 +72,19 @@ test("anthropic() takes key and address from the environment", async () => {
   assert.match(JSON.stringify(server.requests[0]!.headers), /from-env/);
 });
 
+test("a model that is named is asked where the environment says, also if that has changed since its last call", async () => {
+  using dir = scratch();
+  for (const key of ["key-one", "key-two"]) {
+    await using server = await scriptedServer([{ text: key }]);
+    const result = await withEnv(
+      { ANTHROPIC_API_KEY: key, ANTHROPIC_AUTH_TOKEN: undefined, ANTHROPIC_BASE_URL: server.url },
+      () => agent({ model: DEFAULT_MODEL }).run("hello", { cwd: dir.path }),
+    );
+    assert.equal(result.text, key, String(result.error?.message));
+    assert.match(JSON.stringify(server.requests[0]!.headers), new RegExp(key));
+  }
+});
+
 test("anthropic() uses one connection for the calls of a conversation", async () => {
   await using server = await scriptedServer([], { then: { text: "ok" } });
   const model = anthropic({ apiKey: "test", baseURL: server.url });
