@@ -1,13 +1,14 @@
 /**
- * How often something is tried: the small count in every run, the full one in `test:long`. Deno then takes a quarter:
- * Bun tries the rest, and what is left to see is that the runtime makes no difference.
+ * How often something is tried: the small count in `npm test`, `more` in `test:more`, the full one in `test:long`. Deno then
+ * takes a quarter: Bun tries the rest, and what is left to see is that the runtime makes no difference.
  */
-export function rounds(small: number, full: number): number {
-  if (!process.env.CROCHET_TEST_LONG) return small;
-  return "Deno" in globalThis ? Math.max(small, Math.ceil(full / 4)) : full;
+export function rounds(small: number, full: number, more = small): number {
+  if (process.env.CROCHET_TEST_LONG) return "Deno" in globalThis ? Math.max(small, Math.ceil(full / 4)) : full;
+  return process.env.CROCHET_TEST_MORE ? more : small;
 }
 
-/** The same for laws over generated values, half of the small count under Deno. */
-export function tries(small: number, full: number): number {
-  return rounds("Deno" in globalThis ? Math.ceil(small / 2) : small, full);
+/** The same for laws over generated values, half of the smaller counts under Deno. */
+export function tries(small: number, full: number, more = small): number {
+  const part = (count: number) => "Deno" in globalThis ? Math.ceil(count / 2) : count;
+  return rounds(part(small), full, part(more));
 }

@@ -15,7 +15,7 @@ test("where bubblewrap and the recordings are missing, tests of our own data run
   }
   const clone = join(folder.path, "clone");
   cpSync(join(ROOT, "test"), join(clone, "test"), { recursive: true });
-  for (const name of ["lib", "node_modules", "package.json", "deno.json"]) {
+  for (const name of ["lib", "node_modules", "package.json", "deno.json", "bunfig.toml"]) {
     symlinkSync(join(ROOT, name), join(clone, name));
   }
   const own = ["test/tools/edit.test.ts", "test/tools/bash.test.ts"];
