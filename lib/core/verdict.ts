@@ -82,7 +82,7 @@ export function context(text: string): Continue {
   return { action: "continue", context: text };
 }
 
-/** Ends the agent quietly after the calls of the current reply are answered. */
+/** Ends the agent quietly after the calls of the current reply are answered; a call that it is said about is refused. */
 export function halt(reason?: string): Halt {
   return reason === undefined ? { action: "halt" } : { action: "halt", reason };
 }
@@ -124,7 +124,8 @@ export const NO_OPINION: Opinion = Object.freeze({});
 
 /** An opinion as the one action that says most of it. */
 export function actionOf(opinion: Opinion | undefined): "continue" | "allow" | "deny" | "modify" | "ask" | "halt" {
-  return opinion?.decision ?? (opinion?.value ? "modify" : opinion?.halt !== undefined ? "halt" : "continue");
+  if (opinion?.halt !== undefined) return "halt";
+  return opinion?.decision ?? (opinion?.value ? "modify" : "continue");
 }
 
 /** A hook's output that is not a verdict. It is a failure (U7), never a silent "continue". */
@@ -181,8 +182,10 @@ export function fromAction(event: EventName, given: string, fields: Record<strin
     case "ask":
       if (!EVENTS[event].ask) throw unusable(event, `'ask' means nothing on ${pascal(event)}`);
       return { ...beside, decision: "ask" };
-    case "halt":
-      return { ...beside, halt: typeof reason === "string" ? reason : "" };
+    case "halt": {
+      const refuses = event === "pre-tool-use" || event === "permission-request";
+      return { ...beside, halt: typeof reason === "string" ? reason : "", ...(refuses && { decision: "deny" }) };
+    }
     case "modify":
       if (!("value" in fields)) throw unusable(event, "its 'modify' has no 'value'");
       return { ...beside, value: { to: checkedSubject(event, fields.value) } };

@@ -78,7 +78,8 @@ test("U5, S4.8: the first denial ends the walk, in its own name, and voids modif
 test("U5, S4.9: contexts, messages and halt survive a denial", async () => {
   const f = await folded([
     pre("c", () => ({ action: "continue", context: "one", systemMessage: "psst" })),
-    pre("h", () => halt("enough")),
+    // As a command says it by `continue: false`: a halt of ours refuses the call itself.
+    pre("h", () => ({}), { read: () => ({ halt: "enough" }) }),
     pre("x", (_, ctx) => ctx.addContext("two")),
     pre("no", () => ({ action: "deny", reason: "because", context: "three" })),
   ], PRE);

@@ -65,8 +65,10 @@ test("U3, S0.9: our verdicts and the first seed's actions mean the same", () => 
     ["pre-tool-use", { Transform: { a: 1 } }, { value: { to: { a: 1 } } }],
     ["pre-tool-use", { action: "transform", value: { a: 1 } }, { value: { to: { a: 1 } } }],
     ["post-tool-use", { Transform: null }, { value: { to: null } }],
-    ["pre-tool-use", halt("enough"), { reason: "enough", halt: "enough" }],
-    ["pre-tool-use", halt(), { halt: "" }],
+    ["pre-tool-use", halt("enough"), { decision: "deny", reason: "enough", halt: "enough" }],
+    ["pre-tool-use", halt(), { decision: "deny", halt: "" }],
+    ["permission-request", halt("enough"), { decision: "deny", reason: "enough", halt: "enough" }],
+    ["post-tool-use", halt("enough"), { reason: "enough", halt: "enough" }],
     ["pre-tool-use", context("look"), { contexts: [{ text: "look" }] }],
     ["pre-tool-use", { action: "continue", context: "" }, {}],
     ["pre-tool-use", { ...deny("no"), context: "look", systemMessage: "psst" }, {
@@ -304,7 +306,10 @@ test("U3: a known key of the wrong type, or of another event, makes the host's w
 test("an opinion is shown as the one action that says most of it", () => {
   const modified = { value: { to: 1 } };
   assert.deepEqual(
-    [undefined, {}, { decision: "ask" as const, ...modified }, { halt: "", ...modified }, { halt: "" }].map(actionOf),
-    ["continue", "continue", "ask", "modify", "halt"],
+    [undefined, {}, { decision: "ask" as const, ...modified }, { halt: "", ...modified }, {
+      decision: "deny" as const,
+      halt: "",
+    }].map(actionOf),
+    ["continue", "continue", "ask", "halt", "halt"],
   );
 });

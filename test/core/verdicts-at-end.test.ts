@@ -165,7 +165,7 @@ test("U3: halt ends the agent quietly wherever it is said: the reply's calls are
         watch(seen),
         named("guard", "pre-tool-use", (e) => e.input.say === "deny" ? deny("no") : undefined),
         named("more", "turn-end", (_, ctx) => ctx.hookInput("more")),
-        named("h", event, () => halt("enough")),
+        named("h", event, (e) => e.tool_name === "Write" ? undefined : halt("enough")),
       ],
     });
     const result = await s.run();
@@ -175,6 +175,8 @@ test("U3: halt ends the agent quietly wherever it is said: the reply's calls are
     assert.deepEqual(seen.slice(-2), ["agent-stop", "session-end"], event);
     if (["pre-tool-use", "post-tool-use", "tool-denied", "error"].includes(event)) {
       assert.equal(results(result.messages)[1]!.content, "wrote b", event);
+      const first = results(result.messages)[0]!.content;
+      assert.equal(first === "Denied by hook h: enough", event === "pre-tool-use", `${event}: ${first}`);
       assert.equal(seen.filter((e) => e === "iteration").length, 1, event);
     }
   }

@@ -68,15 +68,20 @@ test("a hook that asks is a refusal in the AI SDK, and in OpenAI Agents a questi
   assert.equal(await tool!.invoke({}, `{"command":"ls"}`, details("1")), "ran ls");
 });
 
-test("a hook that ends the run ends it: at the next model call of the AI SDK, at the call in OpenAI Agents", async () => {
+test("a hook that ends the run refuses the call and ends it: at the next model call of the AI SDK, at the call in OpenAI Agents", async () => {
   using folder = scratch({ "pre-tool-use.x.ts": `export default () => ({ action: "halt", reason: "ENOUGH" });` });
   const { tools, middleware } = await hooksFor("ai-sdk", folder.path);
   const params = { prompt: [{ role: "tool", content: [] }] };
   assert.deepEqual(await middleware.transformParams({ params }), params);
-  await tools({ Bash: bash }).Bash.execute({ command: "ls" }, {});
+  await assert.rejects(async () => await tools({ Bash: bash }).Bash.execute({ command: "ls" }, {}), {
+    name: "ToolDeniedError",
+    message: "ENOUGH",
+  });
   await assert.rejects(middleware.transformParams({ params }), { message: "A hook ended the run: ENOUGH" });
-  const [tool] = (await hooksFor("openai-agents", folder.path)).tools([agentTool([])]);
+  const ran: string[] = [];
+  const [tool] = (await hooksFor("openai-agents", folder.path)).tools([agentTool(ran)]);
   await assert.rejects(tool!.invoke({}, `{"command":"ls"}`, details("1")), { message: "A hook ended the run: ENOUGH" });
+  assert.deepEqual(ran, []);
 });
 
 test("a prompt that a hook rewrites reads the same to the model at every step of the AI SDK", async () => {

@@ -40,9 +40,13 @@ const TABLE: [event: string, answer: Json, claude: unknown, codex: unknown, gemi
   [
     "pre",
     { action: "halt", reason: "enough" },
-    { continue: false, stopReason: "enough" },
+    {
+      continue: false,
+      stopReason: "enough",
+      ...inside("PreToolUse", { permissionDecision: "deny", permissionDecisionReason: "enough" }),
+    },
     inside("PreToolUse", { permissionDecision: "deny", permissionDecisionReason: "enough" }),
-    { continue: false, stopReason: "enough" },
+    { continue: false, stopReason: "enough", decision: "deny", reason: "enough" },
   ],
   [
     "pre",

@@ -2,7 +2,7 @@ import * as crochet from "../../lib/index.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AnyEvent } from "../../lib/core/events.ts";
-import { ask, deny, modify } from "../../lib/core/verdict.ts";
+import { ask, deny, halt, modify } from "../../lib/core/verdict.ts";
 import { expectEvent } from "../../lib/input/nearest.ts";
 import type { CodeHooks } from "../../lib/hooks/code-hooks.ts";
 import { readDefinition } from "../../lib/hooks/read-answer.ts";
@@ -39,6 +39,8 @@ test("S3.32: a denied call throws ToolDeniedError with the reason; the tool is n
     [deny(""), "Tool call denied by hook"],
     [{ action: "deny" }, "Denied by hook code:1#0"],
     [ask("sure?"), "sure?"],
+    [halt("enough"), "enough"],
+    [halt(), "Denied by hook code:1#0"],
   ];
   for (const [answer, message] of rows) {
     let ran = false;

@@ -213,9 +213,9 @@ export function whatItDid({ opinion = {}, failure, timedOut, skipped }: Answered
     reasons,
     words: reasons[0] === undefined ? words : `${words}: ${show(reasons[0])}`,
   });
+  if (halt !== undefined) return did("halt", "it ended the agent");
   if (decision === "deny") return did("deny", "it denied");
   if (abort !== undefined) return did("fail", "it aborted the run");
-  if (halt !== undefined) return did("halt", "it ended the agent");
   if (decision === "ask") return did("ask", "it asked the user");
   if (value) return { action: "modify", reasons, words: `it changed the event to ${show(JSON.stringify(value.to))}` };
   if (decision === "allow") return did("allow", "it allowed it");
