@@ -28,7 +28,7 @@ export interface Flags {
 }
 
 /** What was typed, read and as it was. */
-interface TypedFlags extends Flags {
+export interface TypedFlags extends Flags {
   readonly args: readonly string[];
 }
 

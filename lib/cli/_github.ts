@@ -19,28 +19,65 @@ const MOST_SUMMARY = 900 * 1024;
 
 type Work = (asked: Flags, io: Io, point: (annotation: Annotation) => void) => Promise<number>;
 
+/** What a command prints, kept for the summaries of its step. */
+export interface Step {
+  readonly out: Io["out"];
+  readonly draw: Io["out"];
+  /** Ends it: writes summaries and annotations. */
+  readonly end: (found: readonly Annotation[]) => void;
+}
+
 /**
- * A command that may be a step of GitHub Actions: then what it prints becomes the summary of the step, and its faults
- * annotations. `--summary` keeps the same text, for a
- * comment or another host. Nothing that an agent or a tape says is taken for a command of GitHub.
+ * Begins what may be a step of GitHub Actions: then what is printed becomes its summary, and faults are annotations.
+ * `summary` gets the same text. Nothing that an agent or a tape says is taken for a command of GitHub. Data is for a
+ * program, which may read nothing else: with it nothing is printed here.
  */
+export function openStep(title: string, summary: string | undefined, isData: boolean, io: Io): Step {
+  const { GITHUB_ACTIONS, GITHUB_STEP_SUMMARY = "" } = io.env;
+  const isAction = GITHUB_ACTIONS === "true" && !isData;
+  const files = [isAction ? GITHUB_STEP_SUMMARY : "", summary ?? ""].filter((file) => file !== "");
+  const token = crypto.randomUUID();
+  let text = "";
+  if (isAction) io.out(`::stop-commands::${token}\n`);
+  const kept = (print: Io["out"]) => (words: string) => {
+    if (isData) return;
+    if (files.length > 0 && text.length < MOST_SUMMARY) text += words;
+    print(words);
+  };
+  return {
+    out: kept(io.out),
+    draw: kept(io.draw ?? io.out),
+    end: (found) => {
+      if (isAction) {
+        io.out(`::${token}::\n`);
+        for (const one of found.slice(0, MOST_ANNOTATIONS)) io.out(errorLine(one, io));
+      }
+      for (const file of files) summarise(file, title, text, io);
+    },
+  };
+}
+
+/** A command that may be a step of GitHub Actions, with `--summary`. */
 export function githubCommand(usage: Usage, work: Work): Command {
   return command({ ...usage, flags: [...usage.flags, SUMMARY] }, async (asked, io) => {
     const { json, summary } = asked.flags;
     if (json) refuseTogether(asked.flags, "json", ["summary"], "a summary is what a person would read");
-    // Data is for a program, which may read nothing else.
-    if (json || io.env.GITHUB_ACTIONS !== "true" && summary === undefined) return await work(asked, io, () => {});
-    const { GITHUB_ACTIONS, GITHUB_STEP_SUMMARY = "" } = io.env;
-    const files = [GITHUB_ACTIONS === "true" ? GITHUB_STEP_SUMMARY : "", summaryFile(summary, io)];
-    return await asStep(`crochet ${usage.name}`, asked, io, work, files.filter((file) => file !== ""));
+    if (json) return await work(asked, io, () => {});
+    const step = openStep(`crochet ${usage.name}`, summaryFile(summary, io), false, io);
+    const found: Annotation[] = [];
+    try {
+      return await work(asked, { ...io, out: step.out }, (annotation) => found.push(annotation));
+    } finally {
+      step.end(found);
+    }
   });
 }
 
 const SUMMARY = ["--summary <file>", "add what is printed to this file, as Markdown"] as const;
 
 /** @throws {UsageError} if it cannot be written, before anything is paid */
-function summaryFile(given: string | boolean | undefined, { cwd }: Io): string {
-  if (given === undefined) return "";
+function summaryFile(given: string | boolean | undefined, { cwd }: Io): string | undefined {
+  if (given === undefined) return undefined;
   const file = resolve(cwd, String(given));
   try {
     appendFileSync(file, "");
@@ -48,27 +85,6 @@ function summaryFile(given: string | boolean | undefined, { cwd }: Io): string {
     throw new UsageError(`Cannot write --summary ${given} as ${(error as Error).message}`);
   }
   return file;
-}
-
-async function asStep(title: string, asked: Flags, io: Io, work: Work, summaries: readonly string[]): Promise<number> {
-  const isAction = io.env.GITHUB_ACTIONS === "true";
-  const found: Annotation[] = [];
-  const token = crypto.randomUUID();
-  let text = "";
-  if (isAction) io.out(`::stop-commands::${token}\n`);
-  try {
-    const out = (words: string) => {
-      if (text.length < MOST_SUMMARY) text += words;
-      io.out(words);
-    };
-    return await work(asked, { ...io, out }, (annotation) => found.push(annotation));
-  } finally {
-    if (isAction) {
-      io.out(`::${token}::\n`);
-      for (const one of found.slice(0, MOST_ANNOTATIONS)) io.out(errorLine(one, io));
-    }
-    for (const file of summaries) summarise(file, title, text, io);
-  }
 }
 
 function errorLine({ file, at, title, message }: Annotation, { cwd, env }: Io): string {

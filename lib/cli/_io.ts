@@ -21,6 +21,8 @@ export interface Command {
   (args: readonly string[], io: Io): Promise<number>;
   /** The table it reads its flags by: shells complete by it. */
   readonly usage?: Usage;
+  /** Whether it judges, by one table of words and codes. */
+  readonly judges?: true;
 }
 
 /** Exit codes of every command; `notEnough`: nothing was found wrong, but too little was tried to say so. */

@@ -100,10 +100,15 @@ export async function guarded(args: readonly string[], io: Io, work: () => Promi
     return await work();
   } catch (error) {
     const usage = error instanceof UsageError || error instanceof TypeError;
-    const stack = args.includes("--debug") && error instanceof Error ? error.stack : undefined;
-    io.err(`crochet: ${stack ?? wordsOf(error)}\n`);
+    io.err(`crochet: ${errorText(error, args)}\n`);
     return io.signal.aborted ? EXIT.interrupted : usage ? EXIT.usage : EXIT.failed;
   }
+}
+
+/** An error as it is shown: in one line, or with `--debug` where it came from. */
+export function errorText(error: unknown, args: readonly string[]): string {
+  const stack = args.includes("--debug") && error instanceof Error ? error.stack : undefined;
+  return stack ?? wordsOf(error);
 }
 
 /** What went wrong; for a refusal of the system also the fix. */

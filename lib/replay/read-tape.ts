@@ -12,6 +12,9 @@ export class TapeError extends Error {
   override name = "TapeError";
 }
 
+/** A tape that can be read, but shows a secret. */
+export class SecretOnTape extends TapeError {}
+
 /** What to do about a tape that is not as it was written. */
 const RENEW = "take it from version control, or delete it and record again";
 
@@ -164,7 +167,7 @@ export async function parseTape(
     const others = more.length === 0 ? "" : ` (and ${more.length} more)`;
     if (found) {
       const fix = "take it out of the repository and record again";
-      throw refuse(`${found.path} shows ${whatIs(found)}${others}`, undefined, fix);
+      throw new SecretOnTape(refuse(`${found.path} shows ${whatIs(found)}${others}`, undefined, fix).message);
     }
   }
   return tape;

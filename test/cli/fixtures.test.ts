@@ -29,11 +29,13 @@ test("fixtures ls, show and scan: what is there, as a conversation, with secrets
     /from scripted server[\s\S]*› fix the typo\nI read it\.\n▸ Read [\s\S]*✓ [\s\S]*Fixed\.\n\nended with 'done'\n$/,
   );
   const clean = await here.call(fixtures, "scan");
-  assert.deepEqual([clean.code, clean.out], [0, "2 files scanned, nothing found\n"]);
+  assert.deepEqual([clean.code, clean.out], [0, "held: 2 files\n"]);
   const orphan = "0".repeat(64);
   here.put({ [`fixtures/blobs/${orphan}`]: `AKIA${"A1".repeat(8)}` });
   const found = await here.call(fixtures, "scan", "--json");
-  assert.deepEqual([found.code, JSON.parse(found.out).found.length], [1, 1]);
+  const { word, planned, items } = JSON.parse(found.out);
+  assert.deepEqual([found.code, word, planned], [1, "broken", 3]);
+  assert.equal(items.filter((item: { word: string }) => item.word === "broken").length, 1);
   assert.match((await here.call(fixtures, "shwo")).err, /did you mean 'crochet fixtures show'\?/);
   here.put({ "fixtures/fix-the-typo/tape.jsonl": "{}\n" });
   const broken = await here.call(replay, "--trust");
@@ -67,7 +69,7 @@ test("scan reports a file that cannot be read, and searches the others", async (
   assert.equal(code, 1);
   assert.match(
     out,
-    /a\.txt: Cannot open \S+a\.txt as that is not permitted.*\n.*z\.txt: line 1: .*\n.* 2 findings in 2 files/,
+    /a\.txt: Cannot open \S+a\.txt as that is not permitted.*\n.*z\.txt: line 1: .*\nbroken: 1 of 2 files, 1 cannot run/,
   );
 });
 
@@ -110,7 +112,7 @@ test("crochet fixtures import makes tapes, and says what it refuses and why", as
 });
 
 for (
-  const [action, done, args] of [["import", "imported", ["--out", "out"]], ["scan", "scanned", []]] as const
+  const [action, done, args] of [["import", "imported", ["--out", "out"]], ["scan", "judged", []]] as const
 ) {
   test(`fixtures ${action} always hears an interrupt between two files, and says how far it came`, async () => {
     const answer = { type: "message", role: "assistant", model: "m", content: [{ type: "text", text: "hello" }] };
@@ -127,7 +129,8 @@ for (
     setTimeout(() => stop.abort(), 0);
     assert.equal(await fixtures([action, "said", ...args], io), 130);
     const [, left] = new RegExp(`^crochet: interrupted: (\\d+) of 50 were not ${done}\n$`).exec(said.err) ?? [];
-    assert.match(said.out, new RegExp(`^${50 - Number(left)} (files? scanned|imported), `, "m"));
+    const told = new RegExp(`^${50 - Number(left)} imported, |not measured: ${left} of 50 files`, "m");
+    assert.match(said.out, told);
     if (action === "import") assert.equal(readdirSync(join(w.cwd, "out")).length, 1 + 50 - Number(left));
   });
 }
@@ -175,11 +178,8 @@ test("ls and scan refuse a word that is not a folder, and a second folder", asyn
 test("lines of JSON that are not a tape are scanned as text", async () => {
   using w = place({ "fixtures/log.jsonl": '{"a":1}\n', "fixtures/other.jsonl": '{"tape":2}\n' });
   const { code, out } = await w.call(fixtures, "scan");
-  assert.equal(code, 1);
-  assert.match(
-    out,
-    /^fixtures\/other\.jsonl: its version is 2: .*\n2 files scanned, 1 finding in 1 file\n$/,
-  );
+  assert.equal(code, 2);
+  assert.match(out, /^fixtures\/other\.jsonl: its version is 2: .*\ncannot run: 1 of 2 files, 1 held\n$/);
   w.put({ "fixtures/other.jsonl": `{"key":"AKIA${"A1".repeat(8)}"}\n` });
   assert.match((await w.call(fixtures, "scan")).out, /^fixtures\/other\.jsonl: line 1: /);
 });
@@ -202,7 +202,7 @@ test("scan reports every secret of a file such as .env by its name, and never th
   assert.equal(code, 1);
   assert.equal(
     out,
-    `fixtures/x/files/.env: it holds secrets: ${names.join(", ")}\n1 file scanned, 1 finding in 1 file\n`,
+    `fixtures/x/files/.env: it holds secrets: ${names.join(", ")}\nbroken: 1 file\n`,
   );
 });
 
