@@ -12,6 +12,7 @@ import {
 } from "./options.ts";
 import { outputOf, type OutputOption } from "./typed-output.ts";
 import { asksOf } from "./params.ts";
+import type { HookList } from "../core/hook.ts";
 import type { Prompt } from "../core/messages.ts";
 import type { Result } from "../core/run-events.ts";
 import type { Tool } from "../core/tool.ts";
@@ -47,9 +48,8 @@ export function agent(options: AgentOptions = {}): Agent {
     ...toolsOf(options),
     limits: limitsOf(options.limits),
     cwd: pathFrom(options.from, options.cwd ?? process.cwd(), "cwd"),
-    hookFolders: given.filter((h): h is string => typeof h === "string").map((h) => folderOf(options.from, h)),
+    hooks: hooksOf(given, options.from),
     script: options.hooks === undefined && isPlace(options.from) ? pathFrom(options.from, "", "from") : undefined,
-    codeHooks: liveHooks(given.filter((h): h is CodeHooks => typeof h !== "string")),
     store: sessionStore(options.store ?? memoryStore()),
     resolve: (path) => pathFrom(options.from, path, "tape"),
   };
@@ -77,11 +77,18 @@ export function agent(options: AgentOptions = {}): Agent {
     ...(options.prices && { prices: options.prices }),
     ...(options.permissions && { permissions: options.permissions }),
     ownHooks: async () => {
-      const { hookFolders } = await import("./hook-list.ts");
-      const { records: inCode } = parts.codeHooks;
-      const folders = await hookFolders(parts);
-      const load = async () => [...inCode, ...await (await import("../hooks/folder.ts")).hookFolders(folders)()];
-      return { inCode, folders, load };
+      const { hookMembers, loadedMembers } = await import("./hook-list.ts");
+      const members = await hookMembers(parts);
+      return {
+        members: members.map((one) => typeof one === "string" ? one : one.records),
+        inCode: members.flatMap((one) => typeof one === "string" ? [] : one.records),
+        folders: members.filter((one) => typeof one === "string"),
+        load: async () => {
+          const { lists, load } = loadedMembers(members);
+          await load();
+          return lists.flatMap(({ records }) => records);
+        },
+      };
     },
     ownAgents: async (cwd, warn) => {
       const starts = parts.tools.find((one): one is AgentTool => "kinds" in one);
@@ -133,6 +140,12 @@ function toolsOf(
 function nameFrom(from: string | undefined): string {
   const file = from?.split(/[/\\]/).pop()?.replace(/\.\w+$/, "");
   return file || "agent";
+}
+
+/** The hooks of an agent in the order given; those in code are numbered without the folders between them. */
+function hooksOf(given: readonly (string | CodeHooks)[], from: string | undefined): (string | HookList)[] {
+  const inCode = liveHooks(given.filter((one): one is CodeHooks => typeof one !== "string"));
+  return given.map((one) => typeof one === "string" ? folderOf(from, one) : inCode.shift()!);
 }
 
 /** A folder of hooks that is named; one that is not there would leave an agent that nothing guards. */

@@ -24,7 +24,7 @@ import { hashOf } from "../transcript/store.ts";
 import { transcriptWriter } from "../transcript/write-transcript.ts";
 import { agentSession } from "./agent-session.ts";
 import { commandRules, hookExec, hookHost, sessionEnvFile, sessionSandbox } from "./hook-services.ts";
-import { hookFolders, hookList, withNameWarnings } from "./hook-list.ts";
+import { hookList, hookMembers, withNameWarnings } from "./hook-list.ts";
 import { apiOf, isReachable, modelOf } from "./named-model.ts";
 import { pastFor, type StoredPast } from "./session-past.ts";
 import { type CheckedOptions, openPlace, type SessionPlace } from "./session-place.ts";
@@ -216,8 +216,7 @@ async function openHooks(
   const current: { promptId?: string } = {};
   if (tape) tape.loadsBeside = parts.script !== undefined;
   const list = hookList({
-    inCode: parts.codeHooks,
-    folders: await hookFolders(parts),
+    members: await hookMembers(parts),
     found: notedHooks(own.hooks, tape),
     onFiles: (files) => {
       if (files.length > 0) record?.also({ hooks: files.map(({ name }) => name) });

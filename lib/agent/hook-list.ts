@@ -2,6 +2,7 @@ import type { HookRunner } from "./options.ts";
 import { EVENTS } from "../core/events.ts";
 import type { HookList, HookRecord } from "../core/hook.ts";
 import type { Tool } from "../core/tool.ts";
+import { joinedHooks } from "../hooks/code-hooks.ts";
 import { builtProgram } from "../runtime/importing.ts";
 
 /** Where our own code lies: in a bundle, where the script's does. */
@@ -9,13 +10,13 @@ const OWN = decodeURIComponent(new URL(".", import.meta.url).pathname);
 
 interface OfAgent {
   readonly name: string;
-  readonly hookFolders: readonly string[];
+  readonly hooks: readonly (string | HookList)[];
   readonly script: string | undefined;
 }
 
-/** The folders of an agent's hooks: those it names, or the one beside its script if that holds hooks. */
-export async function hookFolders({ name, hookFolders, script }: OfAgent): Promise<readonly string[]> {
-  if (script === undefined) return hookFolders;
+/** An agent's hooks: those it names, in their order, or the folder beside its script if that holds hooks. */
+export async function hookMembers({ name, hooks, script }: OfAgent): Promise<OfAgent["hooks"]> {
+  if (script === undefined) return hooks;
   const { lstatSync, realpathSync } = process.getBuiltinModule("node:fs");
   const lost = (why: string): never => {
     throw new TypeError(
@@ -41,8 +42,8 @@ export async function hookFolders({ name, hookFolders, script }: OfAgent): Promi
 }
 
 export interface HookListParts {
-  readonly inCode: HookList;
-  readonly folders: readonly string[];
+  /** The agent's own: paths of folders, and what is in code. */
+  readonly members: OfAgent["hooks"];
   /** Found elsewhere, after the agent's own. */
   readonly found: ((runner: HookRunner) => () => Promise<readonly HookRecord[]>) | undefined;
   readonly runner: HookRunner;
@@ -50,39 +51,38 @@ export interface HookListParts {
   readonly onFiles?: ((files: readonly HookRecord[]) => void) | undefined;
 }
 
-/** Joins hooks in code, folders and what was found elsewhere, in that order. Files stay as they are until asked for `again`. */
+/** Joins the agent's own hooks, in their order, and what was found elsewhere. Files stay as they are until asked for `again`. */
 export function hookList(
-  { inCode, folders, found, runner, onFiles }: HookListParts,
+  { members, found, runner, onFiles }: HookListParts,
 ): (again?: boolean) => HookList | Promise<HookList> {
-  if (folders.length === 0 && !found) return () => inCode;
+  const own = loadedMembers(members, runner);
   const elsewhere = found?.(runner);
-  let own: (() => Promise<readonly HookRecord[]>) | undefined;
-  let files: readonly HookRecord[] = [];
-  let more: readonly HookRecord[] = [];
-  let last: readonly (readonly HookRecord[])[] = [];
-  let all: readonly HookRecord[] = [];
-  const list: HookList = {
-    get records() {
-      const now = [inCode.records, files, more];
-      // The order of hooks is worked out once per array, so an unchanged list must stay the same one.
-      if (now.some((records, i) => records !== last[i])) [last, all] = [now, now.flat()];
-      return all;
-    },
-    get problem() {
-      return inCode.problem;
-    },
-  };
+  const more = { records: [] as readonly HookRecord[] };
+  const list = joinedHooks(elsewhere ? [...own.lists, more] : own.lists);
+  if (!own.hasFolders && !elsewhere) return () => list;
   let loading: Promise<HookList> | undefined;
   const load = async () => {
-    if (folders.length > 0) {
-      own ??= (await import("../hooks/folder.ts")).hookFolders(folders, runner);
-      files = await own();
-      onFiles?.(files);
-    }
-    if (elsewhere) more = await elsewhere();
+    const files = await own.load();
+    if (own.hasFolders) onFiles?.(files);
+    if (elsewhere) more.records = await elsewhere();
     return list;
   };
   return (again = false) => again || !loading ? loading = load() : loading;
+}
+
+/** Hooks of an agent as lists, one for each member; `load` fills in those of folders as they are now, and gives them. */
+export function loadedMembers(members: OfAgent["hooks"], runner?: HookRunner) {
+  const files: { records: readonly HookRecord[] }[] = [];
+  const folders = members.filter((one) => typeof one === "string");
+  const lists = members.map((one) => typeof one === "string" ? files[files.push({ records: [] }) - 1]! : one);
+  let read: ReturnType<typeof import("../hooks/folder.ts").hookFolders> | undefined;
+  const load = async () => {
+    if (folders.length === 0) return [];
+    read ??= (await import("../hooks/folder.ts")).hookFolders(folders, runner);
+    for (const [i, records] of (await read()).entries()) files[i]!.records = records;
+    return files.flatMap(({ records }) => records);
+  };
+  return { lists, hasFolders: folders.length > 0, load };
 }
 
 type Hooks = (again?: boolean) => HookList | Promise<HookList>;

@@ -155,8 +155,9 @@ export interface Agent<O = unknown> {
   readonly model?: string | Model;
   readonly prices?: Prices;
   readonly permissions?: Permissions;
-  /** The hooks it brings itself: in code, and the folders a session that begins now would load; `load` gives all of them. */
+  /** The hooks it brings itself, in order: in code, and the folders a session that begins now would load; `load` gives all of them. */
   ownHooks(): Promise<{
+    readonly members: readonly (string | readonly HookRecord[])[];
     readonly inCode: readonly HookRecord[];
     readonly folders: readonly string[];
     load(): Promise<readonly HookRecord[]>;

@@ -22,10 +22,10 @@ export interface CheckedOptions {
   readonly output?: Output;
   readonly limits: Limits;
   readonly cwd: string;
-  readonly hookFolders: readonly string[];
+  /** In the order given: the paths of folders, and what is in code. */
+  readonly hooks: readonly (string | HookList)[];
   /** The script, if the hooks beside it load by themselves; absent if the agent names its own. */
   readonly script: string | undefined;
-  readonly codeHooks: HookList;
   readonly store: SessionStore;
   /** Resolves a path of an option against the agent's script. */
   readonly resolve: (path: string) => string;

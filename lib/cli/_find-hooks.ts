@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import type { Agent, HookRunner } from "../agent/options.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { privateDir, stateDir } from "../files/state-dir.ts";
+import { shortPath } from "../hooks/file/user-places.ts";
 import type { HookHost } from "../hooks/process/hook-host.ts";
 import { type Found, HookSources, type SourcesOptions } from "../hooks/sources.ts";
 import type { ExecRecord } from "../hooks/toml.ts";
@@ -141,8 +142,13 @@ export async function hooksHere(
   });
   const found = await sources.load();
   if (!own) return found;
-  const inCode = own.inCode.map((record) => ({ record, scope: "script" as const, source: record.source }));
-  return { ...found, listed: [...inCode, ...found.listed] };
+  const scope = "script" as const;
+  const listed = own.members.flatMap((one) =>
+    typeof one === "string"
+      ? found.listed.filter(({ scope, source }) => scope === "script" && source === shortPath(one, cwd, io.env))
+      : one.map((record) => ({ record, scope, source: record.source }))
+  );
+  return { ...found, listed: [...listed, ...found.listed.filter(({ scope }) => scope !== "script")] };
 }
 
 const neverAsked = () => {

@@ -29,45 +29,48 @@ export type CodeHooks = Hook<any> | HookObject | TypedHooks | HookRecord | HookL
 /** The time limit of a hook in code, in seconds. */
 const TIMEOUT = 60;
 
-/** Compiles hooks given in code to records; objects and functions come before typed lists. */
+/** Compiles hooks given in code to records, in the order given, whatever the form of each. */
 export function codeHooks(given: readonly CodeHooks[], source = "code"): HookRecord[] {
-  const records: HookRecord[] = [];
-  const lists: HookRecord[] = [];
-  for (const [n, hooks] of given.entries()) {
-    if (isRecord(hooks)) records.push(hooks);
-    else if (isList(hooks)) records.push(...hooks.records);
-    else if (typeof hooks === "function") {
-      records.push(record(nameOf(hooks, `${source}#${n}`), EVERY, hooks as Hook, source));
-    } else if (typeof hooks !== "object" || hooks === null) {
-      throw new TypeError(
-        `Cannot use ${shown(hooks)} as hooks: expected a function, { onEvent }, typed lists or a folder`,
-      );
-    } else if ("onEvent" in hooks && typeof hooks.onEvent === "function") {
-      const object = hooks as HookObject;
-      records.push(
-        record(object.name ?? `${source}#${n}`, EVERY, (e, ctx) => object.onEvent(e, ctx) as Answer, source),
-      );
-    } else lists.push(...typedLists(hooks as TypedHooks, n === 0 ? source : `${source}#${n}`, source));
-  }
-  return [...records, ...lists];
+  return given.flatMap((hooks, n) => recordsOf(hooks, n, source));
 }
 
-/** Hooks given in code as one list; what a registry among them gets later counts from the next event. */
-export function liveHooks(given: readonly CodeHooks[]): HookList {
-  let records = codeHooks(given);
-  const lists = given.filter(isList);
-  if (lists.length === 0) return { records };
-  let of = lists.map((list) => list.records);
+function recordsOf(hooks: CodeHooks, n: number, source: string): readonly HookRecord[] {
+  if (isRecord(hooks)) return [hooks];
+  if (isList(hooks)) return hooks.records;
+  if (typeof hooks === "function") return [record(nameOf(hooks, `${source}#${n}`), EVERY, hooks as Hook, source)];
+  if (typeof hooks !== "object" || hooks === null) {
+    throw new TypeError(
+      `Cannot use ${shown(hooks)} as hooks: expected a function, { onEvent }, typed lists or a folder`,
+    );
+  }
+  if ("onEvent" in hooks && typeof hooks.onEvent === "function") {
+    const object = hooks as HookObject;
+    return [record(object.name ?? `${source}#${n}`, EVERY, (e, ctx) => object.onEvent(e, ctx) as Answer, source)];
+  }
+  return typedLists(hooks as TypedHooks, n === 0 ? source : `${source}#${n}`, source);
+}
+
+/** Hooks given in code, each as a list of its own; what a registry gets later counts from the next event. */
+export function liveHooks(given: readonly CodeHooks[], source = "code"): HookList[] {
+  return given.map((hooks, n) => isList(hooks) ? hooks : { records: recordsOf(hooks, n, source) });
+}
+
+/** Lists of hooks as one, in their order. */
+export function joinedHooks(lists: readonly HookList[]): HookList {
+  if (lists.length === 1) return lists[0]!;
+  let last: readonly (readonly HookRecord[])[] | undefined;
+  let all: readonly HookRecord[] = [];
   return {
     get records() {
-      if (lists.some((list, i) => list.records !== of[i])) {
-        of = lists.map((list) => list.records);
-        records = codeHooks(given);
+      // The order of hooks is worked out once per array, so an unchanged list must stay the same one.
+      if (!last || lists.some(({ records }, i) => records !== last![i])) {
+        last = lists.map(({ records }) => records);
+        all = last.flat();
       }
-      return records;
+      return all;
     },
     get problem() {
-      return lists.find((list) => list.problem !== undefined)?.problem;
+      return lists.find(({ problem }) => problem !== undefined)?.problem;
     },
   };
 }

@@ -175,26 +175,29 @@ export function hooksAt(path: string): (runner: Runner) => () => Promise<readonl
   };
 }
 
-/** Hook folders as an agent has them. A file that cannot be loaded keeps the agent from starting; later it fails alone. */
-export function hookFolders(paths: readonly string[], runner: Runner = {}): () => Promise<readonly HookRecord[]> {
+/** Hook folders as an agent has them, a list for each. A file that cannot be loaded keeps the agent from starting; later it fails alone. */
+export function hookFolders(
+  paths: readonly string[],
+  runner: Runner = {},
+): () => Promise<readonly (readonly HookRecord[])[]> {
   const folders = paths.map((path) => new HookFolder(path, runner));
   let last: readonly (readonly HookRecord[])[] | undefined;
-  let records: readonly HookRecord[] = [];
+  let each: readonly (readonly HookRecord[])[] = [];
   return async () => {
     const lists: (readonly HookRecord[])[] = [];
     for (const folder of folders) lists.push(await folder.load());
     const problems = last ? [] : folders.flatMap((folder) => folder.problems);
     if (problems.length > 0) throw new TypeError(problems.map((p) => p.message).join("\n"));
-    if (lists.some((list, i) => list !== last?.[i])) records = onceEach(folders);
+    if (lists.some((list, i) => list !== last?.[i])) each = onceEach(folders);
     last = lists;
-    return records;
+    return each;
   };
 }
 
 /** The records of all folders; a file that is in two of them counts in the first. */
-function onceEach(folders: readonly HookFolder[]): HookRecord[] {
+function onceEach(folders: readonly HookFolder[]): HookRecord[][] {
   const seen = new Set<string>();
-  return folders.flatMap(({ records, files }) =>
+  return folders.map(({ records, files }) =>
     records.filter((_, i) => {
       const path = files[i]?.path;
       return path === undefined || (!seen.has(path) && seen.add(path));

@@ -106,7 +106,7 @@ export function definitions(
 export function hookFolder(path: string, options: HookFolderOptions = {}): () => Promise<readonly HookRecord[]> {
   checkOptions(options, FOLDER_OPTIONS, "use hookFolder()");
   const { by: prompt, ...rest } = options;
-  return async () => await (await import("./folder.ts")).hookFolders([path], { prompt, ...rest })();
+  return async () => (await (await import("./folder.ts")).hookFolders([path], { prompt, ...rest })()).flat();
 }
 
 export type HookFolderOptions = Pick<DefinitionsOptions, "by" | "host" | "warn">;

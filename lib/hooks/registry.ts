@@ -6,7 +6,7 @@ import type { HookEnv, HookRecord, HookRun } from "../core/hook.ts";
 import { actionOf } from "../core/verdict.ts";
 import { hookEnv } from "./hook-env.ts";
 import { expectEvent } from "../input/nearest.ts";
-import { type CodeHooks, codeHooks } from "./code-hooks.ts";
+import { type CodeHooks, liveHooks } from "./code-hooks.ts";
 import { checkOptions } from "../input/options.ts";
 
 /** What one hook answered, for hosts that want each answer and not the sum. */
@@ -48,6 +48,9 @@ export type Firing<N extends EventName = EventName> = { [K in N]: { readonly eve
  */
 export class HookRegistry {
   #records: readonly HookRecord[] = [];
+  /** Records by what was registered, and how many there ever were: names of hooks never come back. */
+  readonly #registered = new Map<CodeHooks, HookRecord[]>();
+  #total = 0;
   readonly #loaders: (() => Promise<readonly HookRecord[]>)[] = [];
   readonly #stats = new Map<string, Counted>();
   /** What hooks share, by session: no session sees another's. */
@@ -63,8 +66,21 @@ export class HookRegistry {
 
   /** Appends hooks: they run after those that are there, from the next event on. */
   register(...hooks: readonly CodeHooks[]): this {
-    this.#add(codeHooks(hooks, `code:${this.#records.length}`));
+    const lists = liveHooks(hooks, `code:${this.#total}`);
+    for (const [i, hook] of hooks.entries()) {
+      const added = this.#add(lists[i]!.records);
+      this.#registered.set(hook, [...this.#registered.get(hook) ?? [], ...added]);
+    }
     return this;
+  }
+
+  /** Takes out what was registered, by the very object, from the next event on. Whether it was there. */
+  unregister(hook: CodeHooks): boolean {
+    const gone = this.#registered.get(hook);
+    if (!gone) return false;
+    this.#registered.delete(hook);
+    this.#records = this.#records.filter((record) => !gone.includes(record));
+    return true;
   }
 
   /** Adds hooks that are found later, by `load`. */
@@ -92,7 +108,7 @@ export class HookRegistry {
     return `Hooks are missing as sources of a HookRegistry were never loaded (${length}): call await registry.load()`;
   }
 
-  #add(records: readonly HookRecord[]): void {
+  #add(records: readonly HookRecord[]): HookRecord[] {
     const counted = records.map((record): HookRecord => ({
       ...record,
       ended: (run) => {
@@ -101,6 +117,8 @@ export class HookRegistry {
       },
     }));
     this.#records = [...this.#records, ...counted];
+    this.#total += counted.length;
+    return counted;
   }
 
   #count({ hook, ms = 0, failure, opinion }: HookRun): void {

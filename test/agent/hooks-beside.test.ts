@@ -108,6 +108,19 @@ test("crochet hooks says which command and which script loads which folder", asy
   assert.match((await react.call(hooks)).out, /hooks: it is left alone as no file name in it begins with an event/);
 });
 
+test("S0.11: crochet hooks ls lists folders and hooks in code as the script gives them", async () => {
+  const mixed = 'url, hooks: ["./more", { stop: function mine() {} }, "./hooks"] }';
+  using w = place({
+    "agent.ts": SCRIPT.replace("url }", mixed),
+    "hooks/stop.once.js": STOP,
+    "more/stop.again.js": STOP,
+    "more/50-stop.soon.js": STOP,
+  });
+  const { out } = await w.call(hooks, "ls", "agent.ts", "--json");
+  const listed = JSON.parse(out).hooks.map(({ name }: { name: string }) => name);
+  assert.deepEqual(listed, ["50-stop.soon.js", "stop.again.js", "mine", "stop.once.js"]);
+});
+
 test("a tape of a script that did not load the folder drifts once, and the report names the folder's hooks", async () => {
   using w = place({ "agent.ts": SCRIPT });
   await using server = await scriptedServer([], { then: { text: "done" } });

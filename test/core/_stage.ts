@@ -3,7 +3,7 @@ import "@cfworker/json-schema";
 import type { Engine } from "../../lib/agent/engine.ts";
 import { boxesOf } from "../../lib/agent/spawn.ts";
 import * as steps from "../../lib/agent/steps.ts";
-import { type CodeHooks, codeHooks, liveHooks } from "../../lib/hooks/code-hooks.ts";
+import { type CodeHooks, codeHooks, joinedHooks, liveHooks } from "../../lib/hooks/code-hooks.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
 import type { HookContext, HookRecord } from "../../lib/core/hook.ts";
 import { type AgentSpec, newSessionState, type SessionState } from "../../lib/core/run.ts";
@@ -54,7 +54,7 @@ export function stage(setting: Setting): Stage {
     setting;
   const clock = fakeClock();
   const events: RunEvent[] = [];
-  const compiled = liveHooks((Array.isArray(hooks) ? hooks : [hooks]) as CodeHooks[]);
+  const compiled = joinedHooks(liveHooks((Array.isArray(hooks) ? hooks : [hooks]) as CodeHooks[]));
   const state = newSessionState({
     id: "session-1",
     model: "claude-test",

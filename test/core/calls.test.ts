@@ -164,7 +164,7 @@ test("U8, U17: a call ends as exactly one of success, failure, denied and invali
   for (const [name, reply, outcome, content, expected] of OUTCOMES) {
     const seen: string[] = [];
     const model = scripted([reply, { text: "done" }]);
-    const s = stage({ model, tools: [echo, fail, boom], hooks: [{ preToolUse: guard }, watch(seen)] });
+    const s = stage({ model, tools: [echo, fail, boom], hooks: [watch(seen), { preToolUse: guard }] });
     const result = await s.run();
     assert.equal(result.stop, "done", name);
     const ends = s.events.filter((e) => e.type === "tool_end");

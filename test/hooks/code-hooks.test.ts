@@ -1,10 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { codeHooks, matchTool, matchToolPost, matchToolPostFailure } from "../../lib/hooks/code-hooks.ts";
-import type { EventOf } from "../../lib/core/events.ts";
+import fc from "fast-check";
+import {
+  type CodeHooks,
+  codeHooks,
+  joinedHooks,
+  liveHooks,
+  matchTool,
+  matchToolPost,
+  matchToolPostFailure,
+} from "../../lib/hooks/code-hooks.ts";
+import type { AnyEvent, EventOf } from "../../lib/core/events.ts";
+import { type Hook, type HookContext, hookOn } from "../../lib/core/hook.ts";
 import { HookRegistry } from "../../lib/hooks/registry.ts";
-import { deny, readNative } from "../../lib/core/verdict.ts";
+import { deny, modify, readNative } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
+import { rounds } from "../_counts.ts";
 import { calls, echo, fail, named, results, stage, write } from "../core/_stage.ts";
 
 test("U1, S0.7: hooks given in code compile to records of one form, with stable names", () => {
@@ -17,13 +28,56 @@ test("U1, S0.7: hooks given in code compile to records of one form, with stable 
     { name: "audit", onEvent: () => undefined },
   ]);
   assert.deepEqual(hooks.map((h) => [h.name, h.on.length === 1 ? h.on[0]!.event : "every", h.priority, h.timeout]), [
+    ["code:stop#0", "stop", 100, 60],
+    ["guard", "stop", 100, 60],
     ["guard", "every", 100, 60],
     ["code#2", "every", 100, 60],
     ["code#3", "every", 100, 60],
     ["audit", "every", 100, 60],
-    ["code:stop#0", "stop", 100, 60],
-    ["guard", "stop", 100, 60],
   ]);
+});
+
+/** One function in each form that hooks in code may have. */
+const FORMS: { readonly [form: string]: (hook: Hook<"pre-tool-use">) => CodeHooks } = {
+  "typed list": (hook) => ({ preToolUse: hook }),
+  "onEvent": (hook) => ({ onEvent: (event, ctx) => event.event === "pre-tool-use" ? hook(event, ctx) : undefined }),
+  "function": (hook) => (event: AnyEvent, ctx: HookContext) =>
+    event.event === "pre-tool-use" ? hook(event, ctx) : undefined,
+  "registry": (hook) => new HookRegistry().register({ preToolUse: hook }),
+  "record": (hook) => hookOn("pre-tool-use", hook),
+};
+
+test("S0.11, C5: a guard behind a rewrite sees what it rewrote, whatever the form of both", async () => {
+  const ran: string[] = [];
+  const shell: typeof echo = { ...echo, run: ({ text }) => String(ran.push(text)) };
+  for (const [first, rewriting] of Object.entries(FORMS)) {
+    for (const [second, guarding] of Object.entries(FORMS)) {
+      const list = [
+        rewriting(() => modify({ text: "rm -rf x" })),
+        guarding(({ input }) => String(input.text).startsWith("rm") ? deny("No rm") : undefined),
+      ];
+      for (const hooks of [list, new HookRegistry().register(...list)]) {
+        const model = scripted([calls(["Echo", "ls"]), { text: "done" }]);
+        const { denials } = await stage({ model, tools: [shell], hooks }).run();
+        assert.deepEqual([denials.map(({ reason }) => reason), ran], [["No rm"], []], `${first}, then ${second}`);
+      }
+    }
+  }
+});
+
+test("S0.11: hooks of every form in one list are always asked in its order", async () => {
+  const form = fc.constantFrom(...Object.keys(FORMS));
+  await fc.assert(
+    fc.asyncProperty(fc.array(form, { minLength: 2, maxLength: 8 }), async (forms) => {
+      const asked: number[] = [];
+      const list = forms.map((form, n) => FORMS[form]!(() => void asked.push(n)));
+      const { records } = joinedHooks(liveHooks(list));
+      assert.equal(records, records);
+      await new HookRegistry().register({ records }).fire({ event: "pre-tool-use", tool_name: "Bash", input: {} });
+      assert.deepEqual(asked, forms.map((_, n) => n));
+    }),
+    { numRuns: rounds(50, 500) },
+  );
 });
 
 test("wrong hooks in code are refused when they are given", () => {

@@ -22,6 +22,12 @@ function folderOf(files: Record<string, string>) {
   };
 }
 
+/** The hooks of one folder, loaded again at each call. */
+function hooksIn(path: string): () => Promise<readonly HookRecord[]> {
+  const load = hookFolders([path]);
+  return async () => (await load())[0]!;
+}
+
 const deny = (words: string) => `export default () => ({ action: "deny", reason: ${words} });\n`;
 
 async function reasons(records: readonly HookRecord[]): Promise<string> {
@@ -31,7 +37,7 @@ async function reasons(records: readonly HookRecord[]): Promise<string> {
 
 test("an edited, added or removed hook file counts from the next load", async () => {
   using folder = folderOf({ "stop.a.ts": deny(`"a1"`) });
-  const hooks = hookFolders([folder.path]);
+  const hooks = hooksIn(folder.path);
   assert.equal(await reasons(await hooks()), "a1");
   folder.put("stop.a.ts", deny(`"a2"`));
   assert.equal(await reasons(await hooks()), "a2");
@@ -52,14 +58,14 @@ globalThis.listenersSeen.push(process.listenerCount("exit"));\n`;
   using stack = new DisposableStack();
   const folders = Array.from({ length: 12 }, () => stack.use(folderOf({ "stop.a.ts": looks + deny(`"a"`) })));
   const before = process.listenerCount("exit");
-  await Promise.all(folders.map(({ path }) => hookFolders([path])()));
+  await Promise.all(folders.map(({ path }) => hooksIn(path)()));
   assert.deepEqual(seen, Array(12).fill(before + 1));
   assert.equal(process.listenerCount("exit"), before);
 });
 
 test("an edit of the same length in the same moment counts too", async () => {
   using folder = folderOf({ "stop.a.ts": deny(`"0"`) });
-  const hooks = hookFolders([folder.path]);
+  const hooks = hooksIn(folder.path);
   for (let i = 0; i < 10; i++) {
     folder.put("stop.a.ts", deny(`"${i}"`));
     assert.equal(await reasons(await hooks()), String(i));
@@ -73,7 +79,7 @@ test("a changed _ file reloads the hooks that share it, through other _ files an
     "stop.b.mjs": `import { word } from "./_words.ts";\n${deny("`b ${word}`")}`,
   });
   folder.put("_deep/word.ts", `export const word: string = "one";`);
-  const hooks = hookFolders([folder.path]);
+  const hooks = hooksIn(folder.path);
   assert.equal(await reasons(await hooks()), "a one | b one");
   folder.put("_deep/word.ts", `export const word: string = "two";`);
   assert.equal(await reasons(await hooks()), "a two | b two");
@@ -85,7 +91,7 @@ test("a changed _ file reloads the hooks that share it, through other _ files an
 
 test("the list stays the same list while nothing changes, also if a file is written again", async () => {
   using folder = folderOf({ "stop.a.ts": deny(`"a"`) });
-  const hooks = hookFolders([folder.path]);
+  const hooks = hooksIn(folder.path);
   const first = await hooks();
   assert.equal(await hooks(), first);
   folder.put("stop.a.ts", deny(`"a"`));
@@ -97,7 +103,7 @@ test("a hook broken by an edit keeps failing with its load error, and comes back
     "_w.ts": "export const w = 1;",
     "stop.a.ts": `import { w } from "./_w.ts";\n${deny("`a${w}`")}`,
   });
-  const hooks = hookFolders([folder.path]);
+  const hooks = hooksIn(folder.path);
   assert.equal(await reasons(await hooks()), "a1");
   folder.put("_w.ts", "export const w = (;");
   for (let i = 0; i < 2; i++) {
@@ -127,7 +133,7 @@ test("U7: a gate that was broken by an edit does not open", async () => {
     "pre-tool-use.a.ts": "export default () => {};",
     "pre-tool-use.b.rules": `tool equals "X" -> deny("x")`,
   });
-  const hooks = hookFolders([folder.path]);
+  const hooks = hooksIn(folder.path);
   const gate = async () => await fire(await hooks(), structuredClone(PRE), environment("/tmp").env);
   assert.equal((await gate()).decision, "continue");
   folder.put("pre-tool-use.b.rules", "tool equal");
@@ -145,7 +151,7 @@ test("U7: a gate that was broken by an edit does not open", async () => {
 
 test("a file of no event that appears is reported at each turn of the next run and stops nothing", async () => {
   using folder = folderOf({ "stop.a.ts": deny(`"a"`) });
-  const hooks = hookFolders([folder.path]);
+  const hooks = hooksIn(folder.path);
   await hooks();
   folder.put("stp.ts", "");
   const records = await hooks();
@@ -166,23 +172,25 @@ test("a file of no event that appears is reported at each turn of the next run a
 
 test("an agent that names a folder with a file that cannot be loaded does not start with it", async () => {
   using folder = folderOf({ "stop.a.ts": "export default", "stp.sh": "" });
-  await assert.rejects(hookFolders([folder.path])(), (error: Error) => {
+  await assert.rejects(hooksIn(folder.path)(), (error: Error) => {
     assert.match(error.message, /stop\.a\.ts/);
     assert.match(error.message, /stp\.sh/);
     return true;
   });
-  await assert.rejects(hookFolders([`${folder.path}/none`])(), /Cannot read hooks folder/);
+  await assert.rejects(hooksIn(`${folder.path}/none`)(), /Cannot read hooks folder/);
 });
 
-test("a hook in two folders runs once, and hooks in code come before those of files", async () => {
+test("S0.11: a hook in two folders runs once, and folders keep their place among hooks in code", async () => {
   using one = folderOf({ "stop.a.ts": deny(`"a"`) });
   using two = folderOf({ "stop.b.ts": deny(`"b"`) });
   symlinkSync(`${one.path}/stop.a.ts`, `${two.path}/10-stop.a.ts`);
   const inCode = codeHooks([{ stop: () => ({ action: "deny", reason: "code" }) }]);
-  const folders = [one.path, two.path];
-  const list = hookList({ inCode: { records: inCode }, folders, found: undefined, runner: {} as HookRunner });
-  const { records } = await list();
-  assert.equal(await reasons(records), "code | a | b");
+  const asked = async (...members: (string | { records: HookRecord[] })[]) => {
+    const list = await hookList({ members, found: undefined, runner: {} as HookRunner })();
+    return await reasons(list.records);
+  };
+  assert.equal(await asked({ records: inCode }, one.path, two.path), "code | a | b");
+  assert.equal(await asked(two.path, { records: inCode }, one.path), "a | b | code");
 });
 
 test("U8: a post-tool-use file sees successes, a post-tool-use-failure file the rest", async () => {
@@ -191,7 +199,7 @@ test("U8: a post-tool-use file sees successes, a post-tool-use-failure file the 
     "post-tool-use-failure.b.ts": deny(`"failure"`),
     "post-tool-use@Read.c.ts": deny(`"read"`),
   });
-  const records = await hookFolders([folder.path])();
+  const records = await hooksIn(folder.path)();
   const at = async (failed: boolean) => {
     const event = { ...structuredClone(POST), failed, outcome: failed ? "failure" as const : "success" as const };
     return (await fire(records, event, environment("/tmp").env)).reason;
@@ -207,7 +215,7 @@ test("a module's config decides matcher, mode, scope, time and further moments",
     "pre-tool-use@Edit.b.ts": `export const config = { also: ["post-tool-use@Bash"] };\n${deny("`b`")}`,
     "stop.c.ts": `export const config = { mode: "observe", scope: "sub" };\n${deny(`"c"`)}`,
   });
-  const records = await hookFolders([folder.path])();
+  const records = await hooksIn(folder.path)();
   const pre = await fire(records, structuredClone(PRE), environment("/tmp").env);
   assert.equal(pre.deniedBy, "pre-tool-use.a.ts");
   assert.match(pre.reason!, /longer than its limit of 0\.05 s/);
@@ -238,7 +246,7 @@ test("two ways to match at once, or an unknown further moment, are load errors",
 test("a folder that is taken away and put back takes its hooks along", async () => {
   using outer = scratch({ "hooks/stop.a.ts": deny(`"a"`) });
   const path = `${outer.path}/hooks`;
-  const hooks = hookFolders([path]);
+  const hooks = hooksIn(path);
   assert.equal(await reasons(await hooks()), "a");
   renameSync(path, `${path}-away`);
   assert.equal(await reasons(await hooks()), "-");

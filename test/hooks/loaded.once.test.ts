@@ -37,7 +37,7 @@ test("a folder of modules alone loads neither YAML nor the other kinds", async (
     `${folder.path}/_look.mjs`,
     `import { hookFolders } from ${JSON.stringify(module)};
      import { createRequire } from "node:module";
-     console.log((await hookFolders([${JSON.stringify(folder.path)}])()).length);
+     console.log((await hookFolders([${JSON.stringify(folder.path)}])()).flat().length);
      console.log(Object.keys(createRequire(import.meta.url).cache).filter((p) => /yaml|hooks\\/(rules|prompt|command)\\.ts/.test(p)).join());`,
   );
   assert.equal(execFileSync(process.execPath, [`${folder.path}/_look.mjs`], { encoding: "utf8" }), "1\n\n");

@@ -36,6 +36,42 @@ test("S0.7, S0.10, S0.11: objects with onEvent run in the order they were regist
   assert.deepEqual(order, ["a", "b", "c"]);
 });
 
+test("S0.10: what was registered is unregistered by the very object, from the next event on, in a handler too", async () => {
+  const asked: string[] = [];
+  const list = { preToolUse: [() => void asked.push("list"), () => void asked.push("list")] };
+  const once = {
+    onEvent: () => {
+      asked.push("once");
+      asked.push(String(hooks.unregister(once) && hooks.unregister(list)));
+    },
+  };
+  const hooks = new HookRegistry().register(once, list, () => void asked.push("last"));
+  const names = hooks.records.map(({ name }) => name);
+  await hooks.fire(BASH);
+  assert.deepEqual(asked.splice(0), ["once", "true", "list", "list", "last"], "the event in hand goes to its end");
+  await hooks.fire(BASH);
+  assert.deepEqual(asked.splice(0), ["last"]);
+  assert.deepEqual([once, { ...list }, list.preToolUse[0]!].map((hook) => hooks.unregister(hook)), [
+    false,
+    false,
+    false,
+  ]);
+  hooks.register(list);
+  await hooks.fire(BASH);
+  assert.deepEqual(asked, ["last", "list", "list"]);
+  assert.equal(new Set([...names, ...hooks.records.map(({ name }) => name)]).size, 6, "no name comes back");
+});
+
+test("S0.10: a hook that an agent's registry gives up is not asked at the next event of the run", async () => {
+  const seen: string[] = [];
+  const hook = { onEvent: ({ event }: { event: string }) => void (seen.push(event), hooks.unregister(hook)) };
+  const hooks = new HookRegistry().register(hook);
+  await stage({ model: scripted([{ text: "done" }]), hooks: [hooks, { stop: () => void seen.push("the other") }] })
+    .run();
+  assert.equal(seen.length, 2);
+  assert.equal(seen[1], "the other");
+});
+
 test("S0.16: an error is not a Block: it is reported as a failure, and the policy decides", async () => {
   const hooks = new HookRegistry().register({ onEvent: () => Promise.reject(new Error("no disk")) });
   const folded = await hooks.fire(BASH);

@@ -22,7 +22,7 @@ export async function hooksOf(
   has: (event: string) => boolean,
   fitted: (record: HookRecord) => HookRecord = (record) => record,
 ): Promise<HookRegistry> {
-  const records = await hookFolders([folder])();
+  const [records = []] = await hookFolders([folder])();
   const lost = records.flatMap(({ name, on }) =>
     on.map(narrowestName).filter((event) => !has(event)).map((event) => `\n  ${name}: ${event}`)
   );
