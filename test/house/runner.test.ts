@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { rounds, tries } from "../_counts.ts";
+import { withEnv } from "../_env.ts";
+import { scratch } from "../_scratch.ts";
+import { ROOT } from "./_files.ts";
+
+const runs = (args: readonly string[], cwd = ROOT) =>
+  spawnSync(process.execPath, ["run", join(ROOT, "test/run.ts"), ...args], { cwd, encoding: "utf8" });
+
+function listed(...args: string[]): string[] {
+  const { stdout, stderr, status } = runs(["--list", ...args]);
+  assert.equal(status, 0, stderr);
+  return stdout.trim().split("\n");
+}
+
+const quick = listed(), more = listed("--more");
+const files = globSync("test/**/*.test.ts", { cwd: ROOT });
+
+test("npm test and test:more together run every test file, under every runtime that it may run on", () => {
+  const isOnce = (file: string) =>
+    /\.once\.(?:more\.)?test\.ts$/.test(file) || /^test\/(house|docs|package)\//.test(file);
+  const every = files.flatMap((file) => isOnce(file) ? [`bun ${file}`] : [`bun ${file}`, `deno ${file}`]);
+  assert.deepEqual([...new Set([...quick, ...more])].sort(), every.sort());
+  assert.deepEqual(listed("--all").sort(), every);
+  assert.equal(quick.length, new Set(quick).size);
+  assert.deepEqual(quick.filter((line) => line.includes(".more.")), []);
+});
+
+test("npm test runs at most 45 files under Deno, those of core, process and runtime among them", () => {
+  const deno = quick.filter((line) => line.startsWith("deno "));
+  assert.ok(deno.length <= 45, `${deno.length}`);
+  const must = files.filter((file) =>
+    /^test\/(?:core|process|runtime)\//.test(file) && !/\.(?:more|once)\./.test(file)
+  );
+  assert.deepEqual(must.filter((file) => !deno.includes(`deno ${file}`)), []);
+});
+
+test("test:more runs the files with counts again", () => {
+  const counted = files.filter((file) => /\/_counts\.ts"/.test(readFileSync(join(ROOT, file), "utf8")));
+  assert.ok(counted.length > 50, `${counted.length}`);
+  assert.deepEqual(counted.filter((file) => !more.includes(`bun ${file}`)), []);
+});
+
+test("counts are small in npm test, and those of their own in test:more and test:long", async () => {
+  const counts = (env: Record<string, string>) =>
+    withEnv({ CROCHET_TEST_MORE: undefined, CROCHET_TEST_LONG: undefined, ...env }, () => [
+      ...[rounds(2, 100, 10), rounds(2, 100)],
+      ...[tries(2, 100, 10), tries(2, 100)],
+    ]);
+  assert.deepEqual(await counts({}), [2, 2, 2, 2]);
+  assert.deepEqual(await counts({ CROCHET_TEST_MORE: "1" }), [10, 2, 10, 2]);
+  assert.deepEqual(await counts({ CROCHET_TEST_LONG: "1" }), [100, 100, 100, 100]);
+});
+
+test("bun run ok checks types by tsc before the tests, .ci/run by Deno", () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  assert.equal(scripts.types, "tsc --noEmit");
+  assert.match(scripts.ok, /&& bun run types && bun run test\/run\.ts$/);
+  assert.match(readFileSync(join(ROOT, ".ci/run"), "utf8"), /^deno check lib hooks fixtures test\nlog=/m);
+});
+
+test("a list is of what is named, or of what a change reaches, and its lines alone are printed", () => {
+  assert.deepEqual(listed("test/regex"), [
+    "bun test/regex/search.property.test.ts",
+    "deno test/regex/search.property.test.ts",
+  ]);
+  assert.deepEqual(listed("--more", "test/house").filter((line) => !line.includes(".more.")), [
+    "bun test/house/runner.test.ts",
+  ]);
+  assert.deepEqual(listed("--since", "HEAD").filter((line) => !/^(?:bun|deno) test\/\S+\.test\.ts$/.test(line)), []);
+});
+
+test("what cannot be run is refused with exit 2 and one line, in a list too", () => {
+  for (
+    const [args, message] of [
+      [["test/nowhere"], /^Cannot find 'test\/nowhere'\n$/],
+      [["--list", "test/nowhere"], /^Cannot find 'test\/nowhere'\n$/],
+      [["lib"], /^Cannot run 'lib' as it has no tests\n$/],
+      [["--since", "nowhere"], /bad revision 'nowhere'/],
+      [["--list", "--since", "nowhere"], /bad revision 'nowhere'/],
+      [["--list", "--times"], /^Cannot use --times with --list as nothing is run\n$/],
+      [["--lisp"], /^Unknown option '--lisp'.*\n$/],
+    ] as const
+  ) {
+    const { status, stdout, stderr } = runs(args);
+    assert.deepEqual([status, stdout], [2, ""], args.join(" "));
+    assert.match(stderr, message);
+  }
+});
+
+test("a run begins with what it does, and ends with the CPU and the seconds, then the counts", () => {
+  using project = scratch({
+    "test/times.json": "{}",
+    "test/a.once.test.ts":
+      `import { test } from "node:test"; test("passes", () => {}); test("fails", () => { throw 1; });`,
+    "test/b.once.test.ts": `import { test } from "node:test"; test("passes", () => {});`,
+  });
+  const { status, stdout } = runs(["test"], project.path);
+  const lines = stdout.trimEnd().split("\n");
+  assert.deepEqual([status, lines[0]!.replace(/\d+ at once/, "N at once"), lines.at(-1)], [
+    ...[1, "2 files in 2 parts, N at once", "2 passed, 1 failed"],
+  ]);
+  assert.match(lines.at(-2)!, /^\d+\.\d s of CPU in \d+ s$/);
+});
