@@ -22,6 +22,8 @@ interface Voice {
   readonly opinion: Opinion | "fails";
   readonly adds: readonly string[];
   readonly aborts: boolean;
+  /** Whether the run is interrupted while it answers. */
+  readonly interrupts: boolean;
   readonly async: boolean;
 }
 
@@ -44,33 +46,51 @@ const voice: fc.Arbitrary<Voice> = fc.record({
   opinion: fc.oneof({ weight: 5, arbitrary: opinion }, { weight: 1, arbitrary: fc.constant("fails" as const) }),
   adds: fc.array(fc.constantFrom("x", "y"), { maxLength: 2 }),
   aborts: fc.nat(9).map((n) => n === 0),
+  interrupts: fc.nat(11).map((n) => n === 0),
   async: fc.boolean(),
 });
 
 /**
  * The law of folding, written again from its words: sort; ask gates until one ends the walk; take the decision by
- * rank; keep what is beside it; then observers, of whom only what is beside counts.
+ * rank; keep what is beside it; then observers, of whom only what is beside counts. Each sees what those before it left.
+ * After an interrupt nobody is asked, and what the hook says that it met decides nothing. What cleans up is never ended.
  */
 function reference(event: EventName, voices: readonly (Voice & { name: string })[]) {
   const order = voices.map((v, i) => ({ ...v, i })).sort((a, b) => a.priority - b.priority || a.i - b.i);
-  const kind = EVENTS[event].deny;
+  const { deny: kind, subject } = EVENTS[event];
   const heard: (Voice & { name: string })[] = [];
   let aborted: string | undefined;
+  let interrupted = false;
+  let left = subject === null ? undefined : (FOLDED[event] as Record<string, unknown>)[subject];
+  const seen: [string, unknown][] = [];
   const denials: [string, string][] = [];
   for (const v of order.filter((v) => v.mode === "gate" && v.enabled)) {
-    if (aborted !== undefined || (kind === "prevents" && denials.length > 0)) break;
+    const ends = aborted !== undefined && event !== "agent-stop";
+    if (interrupted || ends || (kind === "prevents" && denials.length > 0)) break;
     heard.push(v);
+    seen.push([v.name, left]);
     if (v.aborts) aborted ??= v.name;
+    interrupted = v.interrupts;
+    if (interrupted) continue;
     const failed = v.opinion === "fails";
     if (failed && v.onError === "abort") aborted ??= v.name;
     const denies = failed ? v.onError === "deny" : (v.opinion as Opinion).decision === "deny";
     const reason = failed ? "broken" : (v.opinion as Opinion).reason ?? `Denied by hook ${v.name}`;
     if (denies && kind !== "ignored") denials.push([v.name, reason]);
+    const value = failed || (denies && kind !== "collects") ? undefined : (v.opinion as Opinion).value;
+    if (value && subject !== null) left = value.to;
   }
-  const watching = order.filter((v) => v.mode === "observe" && v.enabled);
-  for (const v of watching) if (v.aborts) aborted ??= v.name;
+  const watching: typeof heard = [];
+  for (const v of order.filter((v) => v.mode === "observe" && v.enabled)) {
+    if (interrupted) break;
+    watching.push(v);
+    seen.push([v.name, left]);
+    if (v.aborts) aborted ??= v.name;
+    interrupted = v.interrupts;
+  }
   const said = [...heard, ...watching];
-  const opinions = heard.flatMap((v) => v.opinion === "fails" ? [] : [{ name: v.name, ...v.opinion }]);
+  const weighed = heard.filter((v) => !v.interrupts);
+  const opinions = weighed.flatMap((v) => v.opinion === "fails" ? [] : [{ name: v.name, ...v.opinion }]);
   const asked = opinions.find((o) => o.decision === "ask");
   const allowed = opinions.find((o) => o.decision === "allow");
   const values = opinions.filter((o) => o.value && (o.decision !== "deny" || kind === "collects"));
@@ -90,10 +110,11 @@ function reference(event: EventName, voices: readonly (Voice & { name: string })
     halt: opinions.find((o) => o.halt !== undefined)?.name,
     abort: aborted,
     asked: said.map((v) => v.name),
+    seen,
   };
 }
 
-function summary(folded: Folded) {
+function summary({ folded, seen }: { folded: Folded; seen: readonly (readonly [string, unknown])[] }) {
   return {
     decision: folded.decision,
     reason: folded.reason,
@@ -105,6 +126,7 @@ function summary(folded: Folded) {
     halt: folded.halt?.hook,
     abort: folded.abort?.hook,
     asked: folded.runs.filter((r) => r.skipped === undefined).map((r) => r.hook),
+    seen,
   };
 }
 
@@ -113,10 +135,14 @@ const FOLDED: { readonly [event: string]: object } = {
   "post-tool-use": { tool_name: "Bash", input: {}, result: {}, outcome: "success" },
   "stop": { usage: {} },
   "notification": { message: "m" },
+  "agent-stop": { text: "t" },
   "model-switch": { old_model: null, new_model: "m" },
 };
 
-function folding(event: EventName, voices: readonly (Voice & { name: string })[]): Promise<Folded> {
+async function folding(event: EventName, voices: readonly (Voice & { name: string })[]) {
+  const controller = new AbortController();
+  const seen: (readonly [string, unknown])[] = [];
+  const { subject } = EVENTS[event];
   const records = voices.map((v) =>
     record({
       name: v.name,
@@ -125,24 +151,30 @@ function folding(event: EventName, voices: readonly (Voice & { name: string })[]
       enabled: v.enabled,
       priority: v.priority,
       onError: v.onError,
-      run: (_, ctx) => {
+      run: (fired, ctx) => {
+        const left = subject === null ? undefined : (fired as unknown as Record<string, unknown>)[subject];
+        if (v.mode !== "async") seen.push([v.name, left]);
         for (const text of v.adds) ctx.addContext(text);
         if (v.aborts) ctx.abort("x");
-        if (v.opinion !== "fails") return v.async ? Promise.resolve() : undefined;
-        if (v.async) return Promise.reject(new Error("broken"));
+        const isLate = v.async && !v.interrupts;
+        if (v.interrupts && v.mode !== "async") controller.abort();
+        if (v.opinion !== "fails") return isLate ? Promise.resolve() : undefined;
+        if (isLate) return Promise.reject(new Error("broken"));
         throw new Error("broken");
       },
       read: () => v.opinion as Opinion,
     })
   );
-  return fire(records, { event, ...FOLDED[event] } as Fired<EventName>, env());
+  const fired = { event, ...FOLDED[event] } as Fired<EventName>;
+  return { folded: await fire(records, fired, env({ signal: controller.signal })), seen };
 }
 
 const voices = fc.array(voice, { maxLength: 7 }).map((all) => all.map((v, i) => ({ ...v, name: `h${i}` })));
 
 // Kills: a deny that does not end the walk, modify kept under deny, contexts lost under deny or failure, ask stronger
-// than deny, the last ask or allow instead of the first, observers who decide, an order by place alone.
-test("law 3: the folding of any hooks always equals its reference", async () => {
+// than deny, the last ask or allow instead of the first, observers who decide, an order by place alone, a hook that sees
+// what was before the one that changed it, a verdict after an interrupt, cleanup that an abort ends, the last denial named.
+test("U5, law 3: the folding of any hooks always equals its reference", async () => {
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...Object.keys(FOLDED)), voices, async (event, vs) => {
       assert.deepEqual(summary(await folding(event as EventName, vs)), reference(event as EventName, vs));
@@ -155,8 +187,8 @@ test("law 3: the folding of any hooks always equals its reference", async () => 
 test("law 3: the same event and hooks always leave the same ledger, which names every hook once", async () => {
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...Object.keys(FOLDED)), voices, async (event, vs) => {
-      const first = await folding(event as EventName, vs);
-      assert.deepEqual(await folding(event as EventName, vs), first);
+      const { folded: first } = await folding(event as EventName, vs);
+      assert.deepEqual((await folding(event as EventName, vs)).folded, first);
       assert.deepEqual(first.runs.map((r) => r.hook).toSorted(), vs.map((v) => v.name).toSorted());
     }),
     { numRuns: tries(150, 2000) },
@@ -237,5 +269,23 @@ test("law 3: what hooks say of calls always reaches the model exactly once, deni
       },
     ),
     { numRuns: tries(80, 800) },
+  );
+});
+
+// Kills: only the first reason shown, reasons in the order of answers, a reason of a hook that let go.
+test("law 3: the reasons of all Stop hooks that keep an agent going always reach the model, in order", async () => {
+  const kept = fc.array(fc.boolean(), { minLength: 1, maxLength: 5 }).filter((all) => all.includes(true));
+  await fc.assert(
+    fc.asyncProperty(kept, async (all) => {
+      const model = scripted([{ text: "a" }], { then: { text: "b" } });
+      const hooks = all.map((keeps, i) => ({
+        stop: (e: { stop_hook_active: boolean }) =>
+          keeps && !e.stop_hook_active ? { Block: `<reason ${i}>` } : undefined,
+      }));
+      await within(stage({ model, hooks }).run());
+      const given = JSON.stringify(model.requests[1]!.messages.at(-1)).match(/<reason \d>/g);
+      assert.deepEqual(given, all.flatMap((keeps, i) => keeps ? [`<reason ${i}>`] : []));
+    }),
+    { numRuns: tries(40, 400) },
   );
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { invalidConversation } from "../../lib/core/messages.ts";
+import { invalidConversation, type Message } from "../../lib/core/messages.ts";
 import { type Tool } from "../../lib/core/tool.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { act, calls, echo, OPENING, results, stage, watch, within, write } from "./_stage.ts";
@@ -98,4 +98,30 @@ test("a run within limits.seconds leaves no timer behind", async () => {
   const s = stage({ model: scripted([{ text: "hi" }]), limits: { seconds: 3 } });
   assert.equal((await s.run()).stop, "done");
   assert.equal(s.clock.sleeping, 0);
+});
+
+// Kills: a last save that is begun and not waited for.
+test("S0.30: the last save of a run is waited for, and a run whose last save fails ends with that error", async () => {
+  for (const fails of [false, true]) {
+    const controller = new AbortController();
+    const done: string[] = [];
+    const save = async ({ role }: Message) => {
+      if (!controller.signal.aborted) return;
+      for (let i = 0; i < 200; i++) await undefined;
+      if (fails) throw new Error("the disk is full");
+      done.push(`saved ${role}`);
+    };
+    const hang = act("Hang", "read", () => {
+      queueMicrotask(() => controller.abort());
+      return new Promise<string>(() => {});
+    });
+    const hooks = { agentStop: () => void done.push("agent-stop") };
+    const s = stage({ model: scripted([calls(["Hang"])]), tools: [hang], hooks, state: { save } });
+    const result = await within(s.run("go", controller.signal));
+    assert.deepEqual(done, fails ? ["agent-stop"] : ["saved user", "agent-stop"]);
+    assert.deepEqual(
+      [result.stop, result.error?.message],
+      fails ? ["error", "the disk is full"] : ["aborted", undefined],
+    );
+  }
 });

@@ -68,6 +68,49 @@ test("law 1: every run always ends within its limits with a valid conversation, 
   );
 });
 
+/** What may come after each event; after every one but the last two the run may also be over: agent-stop. */
+const NEXT: { readonly [event: string]: readonly string[] } = {
+  "session-start": ["user-prompt-submit"],
+  "user-prompt-submit": ["agent-start", "session-end"],
+  "agent-start": ["turn-start"],
+  "turn-start": ["iteration", "turn-end"],
+  "iteration": ["iteration", "error", "pre-tool-use", "post-tool-batch", "stop", "stop-failure", "turn-end"],
+  "pre-tool-use": ["pre-tool-use", "error", "tool-denied", "post-tool-use"],
+  "tool-denied": ["pre-tool-use", "post-tool-use", "post-tool-batch"],
+  "post-tool-use": ["pre-tool-use", "post-tool-use", "post-tool-batch"],
+  "post-tool-batch": ["iteration", "turn-end"],
+  "error": ["error", "pre-tool-use", "post-tool-use", "stop-failure", "turn-end"],
+  "stop": ["iteration", "turn-end"],
+  "stop-failure": [],
+  "turn-end": ["turn-start"],
+  "agent-stop": ["session-end"],
+};
+
+// Kills: a stop before the end of the calls, a turn that ends and goes on, an end that is not last, a turn-end after a halt.
+test("U9: the events of a session never come in another order", async () => {
+  const followed = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(world({ wires: true }), async (w) => {
+      const seen: string[] = [];
+      const { stop } = await within(build(w, { hooks: witness(seen) }).run(w.prompt));
+      const events = seen.map((one) => one.split(" ")[0]!);
+      assert.equal(events[0], "session-start");
+      const atEnd = w.hooks.some((hook) => hook.events.includes("turn-end")); // these may end the run there
+      if (!atEnd && ["halted", "aborted", "error"].includes(stop)) {
+        assert.ok(!events.slice(events.lastIndexOf("turn-start") + 1).includes("turn-end"), `${stop}, and a turn-end`);
+      }
+      for (const [i, event] of events.slice(1).entries()) {
+        const before = events[i]!;
+        followed.add(before);
+        const isOver = event === "agent-stop" && before !== "agent-stop";
+        assert.ok(isOver || NEXT[before]!.includes(event), `${event} after ${before}`);
+      }
+    }),
+    { numRuns: tries(120, 2000) },
+  );
+  assert.deepEqual([...followed].sort(), Object.keys(NEXT).sort());
+});
+
 // Kills: a call answered twice or not at all, a tool run without its answer, an answer without its call, an id that a
 // server uses again.
 test("law 1: every call of the model is always answered exactly once, and a tool never runs twice for one", async () => {
@@ -312,4 +355,26 @@ test("S0.12: without hooks nothing ever fires, and a run is always identical to 
     }),
     { numRuns: tries(60, 500) },
   );
+});
+
+// Kills: a history that is listed when it is read, also that of an empty conversation.
+test("what an event shows of the history is always as it was when it was fired, whenever a hook reads it", async () => {
+  const shown = (e: object) => {
+    const { turn, messages, request } = e as { turn?: unknown; messages?: unknown; request?: unknown };
+    return plain([turn ?? null, messages ?? null, request ?? null]);
+  };
+  const hook = (note: (event: object) => void): HookRecord => ({ ...codeHooks([note])[0]!, mode: "observe" });
+  let histories = 0;
+  await fc.assert(
+    fc.asyncProperty(world(), async (w) => {
+      const atOnce: unknown[] = [];
+      await within(build(w, { hooks: hook((e) => void atOnce.push(shown(e))) }).run(w.prompt));
+      const events: object[] = [];
+      await within(build(w, { hooks: hook((e) => void events.push(e)) }).run(w.prompt));
+      assert.deepEqual(events.map(shown), atOnce);
+      histories += events.filter((e) => "turn" in e || "messages" in e).length;
+    }),
+    { numRuns: tries(60, 500) },
+  );
+  assert.ok(histories > 60, `only ${histories} events had a history`);
 });

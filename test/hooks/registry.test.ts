@@ -80,6 +80,21 @@ test("S0.16: an error is not a Block: it is reported as a failure, and the polic
   assert.equal((await hooks.fire({ event: "post-tool-use", tool_name: "Bash" })).decision, "continue");
 });
 
+// Kills: the method is called without its object.
+test("S0.7: a hook may be an object of a class, whose method keeps its object", async () => {
+  class Guard {
+    #refused = 0;
+    onEvent({ event }: AnyEvent) {
+      return event === "pre-tool-use" ? { Block: `no ${++this.#refused}` } : undefined;
+    }
+  }
+  const guard = new Guard();
+  assert.equal((await new HookRegistry().register(guard).fire(BASH)).reason, "no 1");
+  const model = scripted([calls(["Echo"]), { text: "done" }]);
+  const { denials } = await stage({ model, tools: [echo], hooks: [guard] }).run();
+  assert.equal(denials[0]!.reason, "no 2");
+});
+
 test("S0.7: one hook may serve several agents at the same time", async () => {
   let here = 0;
   let allHere: () => void;

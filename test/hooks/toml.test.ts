@@ -121,7 +121,7 @@ test("U11: persist = true keeps the input in the conversation", async () => {
   assert.match(JSON.stringify(result.messages), /keep me/);
 });
 
-test("S1.14, U11: turn_end's stderr starts a new turn and leaves one line", async () => {
+test("S1.1, S1.14, U11: turn_end's stderr starts a new turn and leaves one line", async () => {
   await using stage = new Stage(
     `[turn_end]\ncommand = "/bin/sh"\nargs = ["-c", "test -e told || { touch told; echo tests fail >&2; exit 1; }"]`,
     [{ text: "first" }, { text: "second" }, { text: "third" }],

@@ -75,7 +75,7 @@ for (
     [5, undefined],
   ] as const
 ) {
-  test(`S2.4, S2.5: tool ${String(tool)} waits for ${type ?? "nothing"}`, () => {
+  test(`S2.4, S2.5, S2.18: tool ${String(tool)} waits for ${type ?? "nothing"}`, () => {
     assert.equal(promptTypeOf(tool), type);
   });
 }

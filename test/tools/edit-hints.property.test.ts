@@ -66,6 +66,7 @@ for (const [name, [says, slip]] of Object.entries(SLIPS)) {
           if (result.message.includes(says)) named++;
           else assert.match(result.message, /differs in|closest/);
           const shown = retryMatches(file, result.message);
+          if (!result.message.includes("line-number prefix")) assertDiffer(result.message, shown, wanted);
           if (result.message.includes("differs in")) assert.ok(letters(shown).includes(letters(real)), result.message);
         },
       ),
@@ -108,6 +109,15 @@ test("P24: the lines an error shows are always in the file, and never end in a s
   );
   assert.ok(shown > 0);
 });
+
+/** A hint of whitespace is true only if a line of the file and its line of old_string differ in it. */
+function assertDiffer(message: string, shown: string, wanted: string): void {
+  const [there, given] = [shown.split("\n"), wanted.split("\n")];
+  for (const [says, space] of [["differs in trailing whitespace", /\s*$/], ["indentation", /^\s*/]] as const) {
+    const differ = there.some((line, i) => space.exec(line)![0] !== space.exec(given[i] ?? "")![0]);
+    assert.ok(differ || !message.includes(says), message);
+  }
+}
 
 /** What no nameable difference changes. */
 function letters(text: string): string {

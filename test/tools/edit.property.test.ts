@@ -45,7 +45,7 @@ function naive(
   return `ok ${out.join("")}`;
 }
 
-test("P1: applyEdit() always equals a rewriter that goes from left to right", () => {
+test("S0.19, P1: applyEdit() always equals a rewriter that goes from left to right", () => {
   fc.assert(
     fc.property(edited, ({ file, call }) => {
       assert.equal(outcome(file, call), naive([...file], [...call.old_string], [...call.new_string], call.replace_all));
