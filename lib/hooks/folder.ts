@@ -25,7 +25,7 @@ import {
   type Problem,
   problemHook,
 } from "./discover.ts";
-import { isSkipped } from "./file/file-name.ts";
+import { isSkipped, isTestOfHook } from "./file/file-name.ts";
 import type { ModuleFolder } from "./module-hook.ts";
 import type { HookHost } from "./process/hook-host.ts";
 import type { PromptModel } from "./prompt-hook.ts";
@@ -73,6 +73,8 @@ export class HookFolder {
   records: readonly HookRecord[] = [];
   files: readonly HookFile[] = [];
   problems: readonly Problem[] = [];
+  /** Named as hooks, but for the part that says that they are tests or types. */
+  tests: readonly string[] = [];
   /** The files that may not be run, and why. */
   refused: ReadonlyMap<string, string> = new Map();
 
@@ -87,7 +89,9 @@ export class HookFolder {
       const keeper = this.#options.keeper?.();
       const built = builtProgram()?.folders[this.path];
       const root = built ? extracted(built) : realpathSync(this.path);
-      const names = readdirSync(root).filter((name) => !isSkipped(name));
+      const all = readdirSync(root);
+      const names = all.filter((name) => !isSkipped(name));
+      this.tests = all.filter(isTestOfHook).sort();
       this.refused = new Map(names.flatMap((name) => {
         const why = keeper?.(name);
         return why === undefined ? [] : [[name, why]];

@@ -151,6 +151,11 @@ export function hooksKeeper(dir: string, env: Environment): Gatekeeper {
   };
 }
 
+/** Whether a file of the hooks folder was a guard when it was trusted. */
+export function isTrustedGuard(dir: string, env: Environment, name: string): boolean {
+  return trustOf(dir, env)?.guards.includes(`hooks/${name}`) ?? false;
+}
+
 /** The trusted guards that are not as they were trusted, or gone. */
 export function changedGuards(dir: string, env: Environment): { readonly thing: Trustable; readonly why: string }[] {
   const trust = trustOf(dir, env);

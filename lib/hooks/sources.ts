@@ -10,7 +10,7 @@ import { HookFolder, type Runner } from "./folder.ts";
 import type { HookHost } from "./process/hook-host.ts";
 import type { TomlOptions } from "./toml.ts";
 import { switched, Switches } from "./switches.ts";
-import { changedGuards, distrust, hooksKeeper, type Trustable } from "./hook-trust.ts";
+import { changedGuards, distrust, hooksKeeper, isTrustedGuard, type Trustable } from "./hook-trust.ts";
 
 export interface SourcesOptions extends Runner {
   /** The working directory: what it brings along counts when it is trusted. */
@@ -158,7 +158,10 @@ export class HookSources {
     const texts = this.#texts.map((source) => this.#read(source));
     const changed = this.#changedGuards();
     const seen = [
-      ...this.#folders.flatMap(({ folder }) => [folder.records, [...folder.refused.values()].join()]),
+      ...this.#folders.flatMap(({ folder }) => [
+        folder.records,
+        [...folder.refused.values(), ...folder.tests].join(),
+      ]),
       ...texts.flatMap(({ text, refused, problem }) => [text, refused, problem]),
       changed.join(),
     ];
@@ -246,7 +249,7 @@ export class HookSources {
     for (const { folder, scope } of this.#folders) {
       const { records, files, source } = folder;
       problems.push(...folder.problems.map((problem) => problem.message));
-      unloaded.push(...unloadedFiles(source, folder.refused));
+      unloaded.push(...unloadedFiles(source, folder.refused), ...this.#tests(folder, scope));
       for (const [i, record] of records.entries()) {
         const path = files[i]?.path;
         const first = path === undefined ? undefined : paths.get(path);
@@ -260,6 +263,19 @@ export class HookSources {
       }
     }
     return paths;
+  }
+
+  /** Why files that begin as hooks are none: a guard that a person trusts among them is reported at every run. */
+  #tests({ tests, source }: HookFolder, scope: SourceScope): Unloaded[] {
+    const { cwd, env } = this.#options;
+    return tests.map((name) => {
+      const words = "its name is that of a test or of types";
+      const isGuard = scope === "project" && isTrustedGuard(cwd, env, name);
+      const why = isGuard
+        ? `${source}/${name} is trusted as a guard and does not run, as ${words}: rename it, or run 'crochet trust'`
+        : words;
+      return { name, source, why };
+    });
   }
 
   async #fromSettings(

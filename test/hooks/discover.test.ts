@@ -41,6 +41,15 @@ test("every file loads or is a problem that names it; nothing is passed over in 
   assert.match(problems[0]!.message, /it is not a file: put what hooks share into '_more'/);
 });
 
+test("U1: what is put aside is a problem also if it may be run, and does not run", () => {
+  const put = ["stop.k.sh.disabled", "stop.k.sh.orig", "stop.k.swp", "stop.bak", "stop.k.v2"];
+  using folder = scratch(Object.fromEntries(["stop.k.sh", "stop.k", ...put].map((name) => [name, "#!/bin/sh\n"])));
+  for (const name of [...put, "stop.k"]) chmodSync(`${folder.path}/${name}`, 0o755);
+  const { files, problems } = discover(folder.path);
+  assert.deepEqual(files.map(({ name }) => name), ["stop.k", "stop.k.sh"]);
+  assert.deepEqual(problems.map(({ file }) => file), put.sort());
+});
+
 test("a hook is identified by its real path and loads once", () => {
   using folder = scratch({ "stop.a.sh": "x" });
   using elsewhere = scratch({ "stop.c.sh": "y" });

@@ -28,9 +28,28 @@ test("DESIGN 3: a file's name says event, tools, priority, label and kind", () =
 
 test("an executable with a #! line needs no extension", () => {
   assert.equal(parseFileName("stop", { executable: true }).kind, "command");
-  const { label, ext } = parseFileName("stop.check.lua", { executable: true });
-  assert.deepEqual([label, ext], ["check.lua", ""]);
+  for (const name of ["stop.lua", "10-stop.check", "pre-tool-use@Bash+Edit.mine", "stop.backup", "stop.spec"]) {
+    const { label, ext } = parseFileName(name, { executable: true });
+    assert.deepEqual([label, ext], [name.split(".")[1], ""], name);
+  }
   assert.throws(() => parseFileName("stop"), BadFileName);
+});
+
+test("U1: an executable is no hook if its name is that of a copy, or ends in more than one label", () => {
+  const aside = ["bak", "disabled", "off", "old", "orig", "rej", "save", "swp", "tmp", "BAK"];
+  const names = [
+    ...aside.flatMap((label) => [`stop.${label}`, `stop.k.sh.${label}`, `pre-tool-use@Bash.${label}`]),
+    ...["stop~", "stop.k~", "stop.k.sh~", "stop.k.txt", "stop.check.lua", "stop.", "stop..x"],
+  ];
+  for (const name of names) {
+    assert.throws(() => parseFileName(name, { executable: true }), BadFileName, name);
+    assert.throws(() => parseFileName(name), BadFileName, name);
+  }
+  assert.throws(
+    () => parseFileName("stop.k.sh.orig", { executable: true }),
+    /'\.orig': to keep it and not run it, begin/,
+  );
+  assert.throws(() => parseFileName("stop.check.lua", { executable: true }), /'\.lua': did you mean 'stop\.check\.sh'/);
 });
 
 test("a name that names no hook is an error with the nearest name that does", () => {
@@ -85,6 +104,8 @@ test("helpers, hidden files, tests, examples, types and manuals are passed over,
       ".x",
       ".gitkeep",
       "stop.test.ts",
+      "stop.spec.ts",
+      "pre-tool-use@Bash.guard.spec.sh",
       "a.test.sh",
       "x.examples.yaml",
       "x.d.ts",
@@ -94,7 +115,18 @@ test("helpers, hidden files, tests, examples, types and manuals are passed over,
   ) {
     assert.ok(isSkipped(file), file);
   }
-  for (const file of ["stop.ts", "stop.testing.ts", "examples.yaml", "readme.md", "d.ts", "stop.README.ts"]) {
+  for (
+    const file of [
+      "stop.ts",
+      "stop.testing.ts",
+      "stop.spec-1.ts",
+      "stop.spec",
+      "examples.yaml",
+      "readme.md",
+      "d.ts",
+      "stop.README.ts",
+    ]
+  ) {
     assert.ok(!isSkipped(file), file);
   }
 });

@@ -17,7 +17,10 @@ import { test } from "node:test";
 import { dirname } from "node:path";
 import { fire } from "../../lib/core/dispatch.ts";
 import type { EventName, Fired } from "../../lib/core/events.ts";
-import { userState } from "../../lib/hooks/file/user-places.ts";
+import { findHooks, reportUnloaded } from "../../lib/cli/_find-hooks.ts";
+import type { Io } from "../../lib/cli/_io.ts";
+import hooks from "../../lib/cli/hooks.ts";
+import { stateFile, userState } from "../../lib/hooks/file/user-places.ts";
 import { HookSources } from "../../lib/hooks/sources.ts";
 import { allTrusted, distrust, hookImports, revoke, standings, trust } from "../../lib/hooks/hook-trust.ts";
 import { place } from "../_place.ts";
@@ -225,6 +228,39 @@ test("U16: a trusted guard that changed or is gone keeps the next run from start
   }
   p.put({ "hooks/_shared.ts": "" });
   assert.deepEqual(new Set(await changed()), new Set(["hooks/_shared.ts"]));
+});
+
+test("U16: a trusted guard that is left out by its name is listed with the reason, and reported at every run", async () => {
+  const [spec, test, aside] = ["pre-tool-use.a.spec.ts", "pre-tool-use.a.test.ts", "pre-tool-use.a.sh.orig"];
+  using p = place({ [`hooks/${spec}`]: "", [`hooks/${test}`]: "", [`hooks/${aside}`]: "#!/bin/sh\n" });
+  p.put({ "hooks/stop.b.ts": "export default () => {};" });
+  chmodSync(`${p.cwd}/hooks/${aside}`, 0o755);
+  // What an earlier version trusted as guards.
+  const trusted = { ...trust(p.cwd, p.env), guards: [spec, aside].map((name) => `hooks/${name}`) };
+  const file = stateFile("trust", trusted.dir, p.env);
+  writeFileSync(file, JSON.stringify(trusted));
+  const { out } = await p.call(hooks, "ls", "--json");
+  const { hooks: on, unloaded } = JSON.parse(out);
+  const working = on.filter(({ broken }: { broken: boolean }) => !broken);
+  assert.deepEqual(working.map(({ name }: { name: string }) => name), ["stop.b.ts"]);
+  assert.deepEqual(
+    unloaded.map(({ name, why }: { name: string; why: string }) => [name, /trusted as a guard/.test(why)]),
+    [
+      [spec, true],
+      [test, false],
+    ],
+  );
+  const warned = async () => {
+    let said = "";
+    const io: Io = { ...p, out: () => {}, err: (text) => void (said += text), tty: false, signal: AbortSignal.abort() };
+    reportUnloaded((await findHooks(p.cwd, {}, {}, io, undefined)).first, io);
+    return [/\.spec\.ts is trusted as a guard and does not run/, /\.test\.ts/, /\.sh\.orig' as/].map((x) =>
+      x.test(said)
+    );
+  };
+  assert.deepEqual([await warned(), await warned()], [[true, false, true], [true, false, true]]);
+  trust(p.cwd, p.env);
+  assert.deepEqual(await warned(), [false, false, true], "trusted again, a test is no guard");
 });
 
 test("U16: what modules import of the project is trusted with them, and a change of it is one of theirs", async () => {

@@ -79,18 +79,30 @@ export class BadFileName extends Error {
 
 /** Files that live in a hooks folder and are not hooks: helpers, hidden files, tests, examples, types, the README. */
 export function isSkipped(file: string): boolean {
-  return /^[_.]|^README|\.test\.|\.examples\.yaml$|\.d\.ts$/.test(file);
+  return /^[_.]|^README|\.examples\.yaml$/.test(file) || TESTED.test(file);
+}
+
+const TESTED = /\.(?:test|spec)\.|\.d\.ts$/;
+
+/** Whether a name begins as that of a hook and says that it is a test or types: listed, as it may be a hook by mistake. */
+export function isTestOfHook(file: string): boolean {
+  return TESTED.test(file) && !/^[_.]/.test(file) && NAMES.has(headOf(file));
+}
+
+/** What stands where the event does. */
+function headOf(file: string): string {
+  return /^(?:\d+-)?([^.@]*)/.exec(file)![1]!;
 }
 
 /** Whether a file beside hooks is only read by them: its name neither begins much like an event nor ends like a hook. */
 export function isData(file: string): boolean {
-  const [, head] = /^(?:\d+-)?([^.@]*)/.exec(file)!;
-  return extensionOf(file) === "" && !Object.hasOwn(LISTS, file) && nearest(kebab(head!), EVENT_NAMES, 2) === undefined;
+  const isNamed = extensionOf(file) !== "" || Object.hasOwn(LISTS, file);
+  return !isNamed && nearest(kebab(headOf(file)), EVENT_NAMES, 2) === undefined;
 }
 
 /** Whether a name begins with an event, as those of hooks do: a `hooks/` without one is another project's folder. */
 export function beginsWithEvent(file: string): boolean {
-  return !isSkipped(file) && NAMES.has(/^(?:\d+-)?([^.@]*)/.exec(file)![1]!);
+  return !isSkipped(file) && NAMES.has(headOf(file));
 }
 
 /** Only as they are written in names: `PreToolUse` names no file. */
@@ -100,7 +112,8 @@ const TOOL = /^[A-Za-z][A-Za-z0-9_-]*$/;
 const LABEL = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/;
 
 /**
- * Reads `[N-]<event>[@Tool+Tool][.<label>].<ext>`. An executable needs no extension.
+ * Reads `[N-]<event>[@Tool+Tool][.<label>].<ext>`. An executable needs no extension, and then has one label at most: a
+ * copy that an editor made (`stop.sh.orig`) and a hook that was put aside are executable too.
  *
  * @throws {BadFileName} with the nearest name that is valid
  */
@@ -114,13 +127,14 @@ export function parseFileName(file: string, options: { executable?: boolean } = 
   if (!known && isData(file) && (!options.executable || file.includes("."))) {
     throw bad("it is not a hook", "begin its name with '_', or keep it elsewhere");
   }
-  if (!known && !options.executable) {
-    const ext = /\.[^.]*$/.exec(file)?.[0];
+  const last = /\.[^.]*$/.exec(file)?.[0] ?? "";
+  const isAside = PUT_ASIDE.test(last);
+  if (!known && (!options.executable || isAside || file.split(".").length > 2)) {
     throw bad(
-      ext === undefined
+      last === ""
         ? "it has no extension and is not an executable with a #! line"
-        : `hooks do not have the extension '${ext}'`,
-      ext !== undefined && PUT_ASIDE.test(ext) ? "to keep it and not run it, begin its name with '_'" : undefined,
+        : `hooks do not have the extension '${last}'`,
+      isAside ? "to keep it and not run it, begin its name with '_'" : undefined,
     );
   }
   const [ext, kind] = known ?? ["", "command"];
