@@ -140,7 +140,7 @@ test("U5, U6: on post-tool-use a denial is feedback: every hook is asked and cha
   assert.equal(f.value, "[secret]");
 });
 
-test("U5: one answer may both refuse and replace a result; on a call the replacement is void", async () => {
+test("U5, U6: one answer may both refuse and replace a result; on a call the replacement is void", async () => {
   const both: Opinion = { decision: "deny", reason: "no", value: { to: "other" } };
   const f = await folded([post("a", () => 0, { read: () => both })], POST);
   assert.deepEqual([f.decision, f.value], ["deny", "other"]);
