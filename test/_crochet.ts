@@ -62,7 +62,7 @@ export function start(words: readonly string[], { cwd, env, stdin = "" }: Given 
 }
 
 /** The environment of somebody who has set nothing of ours, has no key, and does not work in CI. */
-function bareEnv(): NodeJS.ProcessEnv {
+export function bareEnv(): NodeJS.ProcessEnv {
   const ours = /^(?:CI|ANTHROPIC_|OPENAI_|CROCHET_(?!TEST))/;
   return { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours.test(name))), NO_COLOR: "1" };
 }

@@ -34,7 +34,7 @@ export function packedFiles(root: string): Packed[] {
 
 /** The same as the tarball that `npm pack` makes, but for its order. */
 export function packedTarball(root: string): Uint8Array {
-  return gzipSync(tar(packedFiles(root).map((file) => ({ ...file, path: `package/${file.path}` }))), { level: 9 });
+  return gzipSync(tar(packedFiles(root).map((file) => ({ ...file, path: `package/${file.path}` }))), { level: 6 });
 }
 
 function below(root: string, path: string): string[] {

@@ -50,7 +50,7 @@ export async function built(
   out: string,
   ...args: string[]
 ): Promise<{ program: string; hooks: { name: string; kind: string }[]; agents?: string[] }> {
-  const made = await w.crochet(["build", "agent.ts", "--json", "--out", `../home/${out}`, ...args]);
+  const made = await w.main(["build", "agent.ts", "--json", "--out", `../home/${out}`, ...args]);
   assert.deepEqual([made.code, made.err], [0, "loading\n"]);
   renameSync(w.cwd, `${w.home}/gone`);
   return { ...JSON.parse(made.out), program: join(w.home, out) };

@@ -36,7 +36,7 @@ export function asked(server: ScriptedServer): Record<string, string> {
 export async function recorded(here: Place, args: readonly string[] = []): Promise<string> {
   here.put({ "agent.ts": agentScript(SYSTEM), "hooks/stop.ts": HOOK, ...TEA });
   await using server = await scriptedServer(FIXES);
-  const { code, out, err } = await here.crochet(["record", "agent.ts", "fix", "the", "typo", ...args], asked(server));
+  const { code, out, err } = await here.main(["record", "agent.ts", "fix", "the", "typo", ...args], asked(server));
   assert.deepEqual([code, err], [0, ""]);
   server.done();
   return out;

@@ -86,7 +86,7 @@ function withoutBubblewrap(folder: string): string {
 test("without bubblewrap only file tools are attacked, and the rest is not measured", async () => {
   using shell = guarded();
   const PATH = withoutBubblewrap(shell.home);
-  const unmeasured = await shell.crochet(["attack", "agent.ts", "--never", "changes:.env", "--seed", "7"], { PATH });
+  const unmeasured = await shell.main(["attack", "agent.ts", "--never", "changes:.env", "--seed", "7"], { PATH });
   assert.equal(unmeasured.code, 2, unmeasured.out + unmeasured.err);
   assert.match(
     unmeasured.out,
@@ -105,11 +105,11 @@ test("without bubblewrap only file tools are attacked, and the rest is not measu
     "--seconds",
     "20",
   ];
-  const { code, out } = await files.crochet(args, { PATH });
+  const { code, out } = await files.main(args, { PATH });
   assert.equal(code, 1, out);
   assert.match(out, /✗ changes:notes\.txt {2}broken, 1 call\n {2}1 {2}Write {2}notes\.txt\n/);
   assert.match(out, /not tried: .*a shell \(no Bash tool\)|✗ changes:\.env/);
-  const again = await files.crochet(["replay", "attack-changes-notes-txt"], { PATH });
+  const again = await files.main(["replay", "attack-changes-notes-txt"], { PATH });
   assert.equal(again.code, 1);
   assert.match(again.out, /not measured: bubblewrap is not installed, or cannot start here/);
   assert.equal(readFileSync(join(files.cwd, "notes.txt"), "utf8"), "nothing yet\n");

@@ -23,7 +23,7 @@ const MAIN = new URL("../../lib/cli/main.ts", import.meta.url).pathname;
 
 test("a built file has the hooks that 'crochet hooks ls' lists and denies what each kind denies, in an empty directory, and leaves nothing behind", async () => {
   using w = project({ "agent.ts": agentWith(), ...HOOKS });
-  const ls = JSON.parse((await w.crochet(["hooks", "ls", "agent.ts", "--json"])).out);
+  const ls = JSON.parse((await w.main(["hooks", "ls", "agent.ts", "--json"])).out);
   const { program, hooks } = await built(w, "out/agent.js");
   assert.deepEqual(hooks.map(({ name }) => /Bash\.(\w+)/.exec(name)![1]), KINDS);
   assert.deepEqual(hooks, ls.hooks.map(({ name, kind }: typeof hooks[number]) => ({ name, kind })));
@@ -58,7 +58,7 @@ test("a build refuses what would not be the same inside, with exit code 1, and d
       w.put({ "hooks/.keep": "" });
       symlinkSync("../../elsewhere/a.sh", join(w.cwd, "hooks/stop.linked.sh"));
     }
-    const { code, out, err } = await w.crochet(["build", "agent.ts", "--out", "out/agent.js"]);
+    const { code, out, err } = await w.main(["build", "agent.ts", "--out", "out/agent.js"]);
     assert.deepEqual([code, out], [1, ""], `${what}: ${err}`);
     assert.match(err, /^(?:loading\n)?crochet: Cannot build 'agent\.ts' as /);
     assert.match(err, said);
@@ -95,7 +95,7 @@ export default () => {};
 test("a program that lost a hook on the way is never delivered, and what was there before stays", async () => {
   for (const [files, said] of LOST) {
     using w = project({ ...HOOKS, ...files, "agent.js": "before" });
-    const { code, err } = await w.crochet(["build", "agent.ts"]);
+    const { code, err } = await w.main(["build", "agent.ts"]);
     assert.equal(code, 1, err);
     assert.match(err, /what was built is not delivered: /);
     assert.match(err, said);
@@ -108,9 +108,9 @@ const OF_WORKSPACE = (file: string) => ({ [`agents/${file}.md`]: `---\ndescripti
 
 test("a program built with its agents starts them in an empty directory and before those of a workspace; without the flag only the workspace's", async () => {
   using w = project({ "agent.ts": agentThatStarts(), ...REVIEWER });
-  const { out } = await w.crochet(["build", "agent.ts", "--with-agents"]);
+  const { out } = await w.main(["build", "agent.ts", "--with-agents"]);
   assert.match(out, /\nIts agents, of agents: reviewer\n/);
-  const plain = await w.crochet(["build", "agent.ts", "--json", "--out", "../home/plain.js"]);
+  const plain = await w.main(["build", "agent.ts", "--json", "--out", "../home/plain.js"]);
   assert.equal(JSON.parse(plain.out).agents, undefined);
   const { program, agents } = await built(w, "agent.js", "--with-agents");
   assert.deepEqual(agents, ["reviewer"]);
@@ -157,7 +157,7 @@ const NO_AGENTS: readonly [files: Readonly<Record<string, string>>, said: RegExp
 test("--with-agents refuses where an agent would be missing or another in the program, and delivers nothing", async () => {
   for (const [files, said] of NO_AGENTS) {
     using w = project({ "agent.ts": agentThatStarts(), ...files });
-    const { code, out, err } = await w.crochet(["build", "agent.ts", "--with-agents", "--out", "out/agent.js"]);
+    const { code, out, err } = await w.main(["build", "agent.ts", "--with-agents", "--out", "out/agent.js"]);
     assert.deepEqual([code, out], [1, ""], err);
     assert.match(err, said);
     assert.deepEqual(readdirSync(w.cwd).includes("out") ? readdirSync(join(w.cwd, "out")) : [], []);

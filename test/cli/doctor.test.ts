@@ -12,7 +12,7 @@ type Check = { about: string; state: string; words: string; fix?: string };
 
 /** What doctor says of a place, as data. */
 async function doctor(here: Place, ...args: string[]) {
-  const { code, out, err } = await here.crochet(["doctor", "--json", ...args]);
+  const { code, out, err } = await here.main(["doctor", "--json", ...args]);
   assert.equal(err, "");
   const { ok, checks } = JSON.parse(out) as { ok: boolean; checks: Check[] };
   assert.equal(ok, code === 0);
@@ -21,7 +21,7 @@ async function doctor(here: Place, ...args: string[]) {
 
 test("doctor finds nothing broken in a fresh scaffold, and replays its fixture with --replay", LONG, async () => {
   using here = place();
-  await here.crochet(["init"]);
+  await here.main(["init"]);
   const { code, broken, checks } = await doctor(here, "--replay");
   assert.deepEqual(broken, []);
   assert.equal(code, 0);
@@ -32,13 +32,13 @@ test("doctor finds nothing broken in a fresh scaffold, and replays its fixture w
 test("doctor says whether there is a key, and never the key", async () => {
   using here = place();
   const env = { ANTHROPIC_API_KEY: "sk-very-secret", ANTHROPIC_BASE_URL: "http://me:hush@127.0.0.1:1/x" };
-  const { out, err, code } = await here.crochet(["doctor"], env);
+  const { out, err, code } = await here.main(["doctor"], env);
   assert.equal(code, 0);
   assert.match(out, /^✓ key\s+ANTHROPIC_API_KEY is set, for 127\.0\.0\.1:1$/m);
   assert.doesNotMatch(out + err, /secret|hush/);
-  assert.match((await here.crochet(["doctor"])).out, /^! key\s+ANTHROPIC_API_KEY is not set/m);
+  assert.match((await here.main(["doctor"])).out, /^! key\s+ANTHROPIC_API_KEY is not set/m);
   using withEnv = place({ ".env": "EDITOR=vi\n" });
-  assert.match((await withEnv.crochet(["doctor"])).out, /a \.env of a directory is not read/);
+  assert.match((await withEnv.main(["doctor"])).out, /a \.env of a directory is not read/);
 });
 
 test("doctor names the entry that breaks the settings of another host, and how to fix it", LONG, async () => {
@@ -75,13 +75,13 @@ test("doctor names the entry that breaks the settings of another host, and how t
 
 test("doctor finds hooks that do not load, bad project settings, and tapes that are stale or torn", LONG, async () => {
   using here = place();
-  await here.crochet(["init"]);
+  await here.main(["init"]);
   here.put({ "hooks/pre-tool-uze.ts": "export default () => undefined;\n" });
   here.put({ ".crochet/config.yaml": "modle: x\n" });
   here.put({ "fixtures/torn/tape.jsonl": '{"tape":99}\n' });
   const agent = join(here.cwd, "agent.ts");
   writeFileSync(agent, readFileSync(agent, "utf8").replace("You help", "You hinder"));
-  await here.crochet(["trust"]);
+  await here.main(["trust"]);
   const { code, broken } = await doctor(here, "--replay");
   assert.equal(code, 1);
   const all = broken.map(({ about, words, fix }) => `${about}: ${words}: ${fix}`).join("\n");
@@ -93,9 +93,9 @@ test("doctor finds hooks that do not load, bad project settings, and tapes that 
 
 test("doctor runs nothing of an untrusted project without --replay", LONG, async () => {
   using here = place();
-  await here.crochet(["init"]);
+  await here.main(["init"]);
   appendFileSync(join(here.cwd, "agent.ts"), `import("node:fs").then((fs) => fs.writeFileSync("ran", ""));\n`);
-  await here.crochet(["trust", "--revoke"]);
+  await here.main(["trust", "--revoke"]);
   const { code, checks } = await doctor(here);
   assert.equal(code, 0);
   assert.ok(checks.some(({ about, state }) => about === "trust" && state === "warning"));
@@ -106,11 +106,11 @@ test("doctor runs nothing of an untrusted project without --replay", LONG, async
 
 test("doctor sees a runtime and the interpreter of a hook that are missing", LONG, async () => {
   using here = place({ "hooks/stop.sh": "#!/usr/bin/env -S no-such-shell -x\n", "hooks/stop.b.sh": "#!/bin/sh\n" });
-  await here.crochet(["trust"]);
+  await here.main(["trust"]);
   const { broken, checks } = await doctor(here);
   assert.deepEqual(broken.map(({ words }) => words), ["stop.sh needs no-such-shell, which is not installed"]);
   assert.equal(checks.find(({ about }) => about === "runtime")!.state, "ok");
-  const { out } = await here.crochet(["doctor"], { PATH: here.cwd });
+  const { out } = await here.main(["doctor"], { PATH: here.cwd });
   assert.match(out, /^! runtime +neither bun nor deno is on the PATH/m);
 });
 
@@ -122,14 +122,14 @@ test(
   LONG,
   async () => {
     using here = place({ "hooks/stop.ts": "export default () => undefined;\n" });
-    await here.crochet(["hooks", "install", join(here.cwd, "hooks"), "--for", "codex"]);
+    await here.main(["hooks", "install", join(here.cwd, "hooks"), "--for", "codex"]);
     const path = join(here.cwd, ".codex/hooks.json");
     const [{ hooks: [{ command }] }] = JSON.parse(readFileSync(path, "utf8")).hooks.Stop;
     const said = async (answer: string | undefined) => {
       rmSync(join(here.home, "bin"), { recursive: true, force: true });
       if (answer !== undefined) put(here.home, { "bin/codex.sh": CODEX(answer) });
       if (answer !== undefined) renameSync(join(here.home, "bin/codex.sh"), join(here.home, "bin/codex"));
-      const { out } = await here.crochet(["doctor"], { PATH: `${here.home}/bin:${process.env.PATH}` });
+      const { out } = await here.main(["doctor"], { PATH: `${here.home}/bin:${process.env.PATH}` });
       return out.split("\n").filter((line) => line.includes(".codex/hooks.json")).join();
     };
     const listed = (trustStatus: string) => {

@@ -30,20 +30,20 @@ test("crochet run --durable survives kill -9: the same command with --resume goe
   await until("two calls", () => effects(here).length === 2);
   await kill();
   const durable = ["run", "--durable", "--permission-mode", "bypass", "--resume"];
-  const wrong = await here.crochet([...durable, id, "saver.ts", "another prompt"]);
+  const wrong = await here.main([...durable, id, "saver.ts", "another prompt"]);
   assert.equal(wrong.code, 2);
   assert.match(wrong.err, /as its last run was interrupted: go on with it first, with no prompt or "save it"/);
-  const done = await here.crochet([...durable, id, "saver.ts"]);
+  const done = await here.main([...durable, id, "saver.ts"]);
   assert.deepEqual([done.code, done.out], [0, "saver has saved 4 times\n"], done.err);
   const key = (n: number) => `tool:${id}:0.1:Save:t${n}`;
   assert.deepEqual(effects(here), [key(1), key(3), key(3), key(5), key(7)]);
-  const again = await here.crochet([...durable, id, "saver.ts"]);
+  const again = await here.main([...durable, id, "saver.ts"]);
   assert.deepEqual([again.code, again.out], [0, "saver has saved 4 times\n"], again.err);
   assert.equal(effects(here).length, 5);
-  const unknown = await here.crochet([...durable, "nobody", "saver.ts"]);
+  const unknown = await here.main([...durable, "nobody", "saver.ts"]);
   assert.equal(unknown.code, 2);
   assert.match(unknown.err, /as there is no transcript of that id/);
-  const shown = await here.crochet(["transcripts", "show", id]);
+  const shown = await here.main(["transcripts", "show", id]);
   assert.equal(shown.out.match(/saved it$/gm)?.length, 4, shown.out);
   assert.equal(shown.out.match(/ran again/g)?.length, 1, shown.out);
 });
@@ -67,7 +67,7 @@ test("LOG 18: a run of crochet 0.2 that was cut off is refused, as its journal w
     ".crochet/runs/done.jsonl": `${[said, ...end.map((line) => JSON.stringify(line))].join("\n")}\n`,
   });
   const resumed = (id: string) =>
-    here.crochet(["run", "--durable", "--trust", "--permission-mode", "bypass", "--resume", id, "saver.ts", "go on"]);
+    here.main(["run", "--durable", "--trust", "--permission-mode", "bypass", "--resume", id, "saver.ts", "go on"]);
   const cut = await resumed("cut");
   assert.deepEqual([cut.code, cut.err], [
     2,
@@ -79,7 +79,7 @@ test("LOG 18: a run of crochet 0.2 that was cut off is refused, as its journal w
 
 test("a run that must be logged is refused if nothing is", async () => {
   using here = place({ "saver.ts": SCRIPT });
-  const { code, err } = await here.crochet(["run", "--durable", "saver.ts", "go"], { CROCHET_LOG: "off" });
+  const { code, err } = await here.main(["run", "--durable", "saver.ts", "go"], { CROCHET_LOG: "off" });
   assert.deepEqual([code, effects(here)], [2, []]);
   assert.match(err, /Cannot run with 'durable' as nothing is logged: leave out CROCHET_LOG=off/);
 });
@@ -89,22 +89,22 @@ test("a durable run waits for a person: crochet agents answer shows what is aske
   const { said, kill, id } = await started(here, []);
   await until("the question", () => said.err.includes(`crochet agents answer ${id}`));
   await kill();
-  const asked = await here.crochet(["agents", "answer", id]);
+  const asked = await here.main(["agents", "answer", id]);
   assert.deepEqual([asked.code, asked.out.split("\n").at(-2)], [0, "  Save {}"], asked.err);
-  const nobody = await here.crochet(["agents", "answer", "other", "allow"]);
+  const nobody = await here.main(["agents", "answer", "other", "allow"]);
   assert.equal(nobody.code, 2);
   assert.ok(nobody.err.includes(`has no pending question: these agents have one: ${id}`), nobody.err);
-  assert.equal((await here.crochet(["agents", "answer", id, "maybe"])).code, 2);
-  const allowed = await here.crochet(["agents", "answer", id, "allow", "--remember"]);
+  assert.equal((await here.main(["agents", "answer", id, "maybe"])).code, 2);
+  const allowed = await here.main(["agents", "answer", id, "allow", "--remember"]);
   assert.equal(allowed.code, 0, allowed.err);
-  const done = await here.crochet(["run", "--durable", "--resume", id, "saver.ts"]);
+  const done = await here.main(["run", "--durable", "--resume", id, "saver.ts"]);
   assert.deepEqual([done.code, done.out], [0, "saver has saved 4 times\n"], done.err);
   assert.equal(effects(here).length, 4);
   const again = await started(here, []);
   await until("another question", () => again.said.err.includes(`crochet agents answer ${again.id}`));
-  assert.equal((await here.crochet(["agents", "answer", again.id, "deny", "not", "today"])).code, 0);
+  assert.equal((await here.main(["agents", "answer", again.id, "deny", "not", "today"])).code, 0);
   await until("the next question", () => again.said.err.split(`crochet agents answer ${again.id}`).length > 2);
   await again.kill();
-  const shown = await here.crochet(["transcripts", "show", again.id]);
+  const shown = await here.main(["transcripts", "show", again.id]);
   assert.match(shown.out, /not today/);
 });

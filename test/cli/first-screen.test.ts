@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { main } from "../../lib/cli/main.ts";
 import { trust } from "../../lib/hooks/hook-trust.ts";
+import { scriptedServer } from "../../lib/testing/server.ts";
+import { BOTH_RUNTIMES, oneIsMissing } from "../_both-runtimes.ts";
+import { ended } from "../_crochet.ts";
 import { place } from "../_place.ts";
 
 test("crochet alone says what it is, what it found and what to type next, in plain text on a pipe", async () => {
@@ -77,4 +81,17 @@ for (
 function next(screen: string): string[] {
   const [, list = ""] = /\nNext\n([^]*?)\n\n/.exec(screen) ?? [];
   return list.split("\n").map((line) => line.trim().split(/\s{2,}/)[0]!);
+}
+
+for (const [program, ...args] of BOTH_RUNTIMES) {
+  const script = fileURLToPath(new URL("../../fixtures/hello/agent.ts", import.meta.url));
+  const runtime = program.split("/").at(-1);
+  test(`DESIGN 4: the hello world runs as a script under ${runtime}`, { skip: oneIsMissing }, async () => {
+    using here = place();
+    await using server = await scriptedServer([{ text: "Hello there" }]);
+    const env = { HOME: here.home, ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url };
+    const words = [program, ...args, script, "say", "hello"] as const;
+    const { code, out } = await ended(words, { cwd: here.cwd, env });
+    assert.deepEqual([code, out, server.requests.length], [0, "Hello there\n", 1]);
+  });
 }

@@ -104,7 +104,7 @@ test("a replay annotates the line of the script whose words changed", LONG, asyn
   const script = `// a line before it\n${agentScript("You are rude.")}`;
   here.put({ "agent.ts": script });
   const line = script.split("\n").findIndex((text) => text.includes("You are rude.")) + 1;
-  const { out, code } = await here.crochet(["replay", "--trust"], { GITHUB_ACTIONS: "true" });
+  const { out, code } = await here.main(["replay", "--trust"], { GITHUB_ACTIONS: "true" });
   assert.equal(code, 1);
   assert.match(
     out,

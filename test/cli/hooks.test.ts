@@ -10,7 +10,7 @@ const DENY = `export default () => ({ action: "deny", reason: "not yet" });`;
 
 test("a fresh user can make a hook, see it listed, tested, explained, installed and removed", async () => {
   using w = place({ "hooks/stop.sh": "#!/bin/sh\n[ -e done ] || { touch done; echo 'once more' >&2; exit 2; }\n" });
-  const run = (...args: string[]) => w.crochet(args);
+  const run = (...args: string[]) => w.main(args);
   assert.match((await run("hooks")).out, /stop\.sh: hooks is not trusted: look at it, then run 'crochet trust'/);
   const trusted = await run("trust");
   assert.equal(trusted.code, 0);

@@ -85,17 +85,17 @@ test("a script without a prompt prints its own usage and exits 2; --help prints 
 test("run, chat and record refuse a script that is not there and name the nearest one; -- makes it a prompt", async () => {
   using here = place({ "fixer.ts": ECHO, "other.mjs": "" });
   for (const command of ["run", "chat", "record"]) {
-    const { code, out, err } = await here.crochet([command, "fixr.ts", "do it"]);
+    const { code, out, err } = await here.main([command, "fixr.ts", "do it"]);
     const hint = "did you mean 'fixer.ts'?: put -- before a prompt that begins with such a name";
     assert.deepEqual([code, out, err], [2, "", `crochet: Cannot find script 'fixr.ts', ${hint}\n`]);
   }
-  const { err } = await here.crochet(["run", "agents/fixr.ts", "do it"]);
+  const { err } = await here.main(["run", "agents/fixr.ts", "do it"]);
   assert.match(err, /Cannot find script 'agents\/fixr\.ts': put/);
   const model = { ANTHROPIC_BASE_URL: "http://127.0.0.1:9", ANTHROPIC_API_KEY: "none" };
   for (
     const words of [["--", "fixr.ts", "is gone"], ["--max-iterations", "1", "--", "fixr.ts"], ["what is in fixr.ts"]]
   ) {
-    assert.match((await here.crochet(["run", ...words], model)).err, /could not be reached/);
+    assert.match((await here.main(["run", ...words], model)).err, /could not be reached/);
   }
 });
 

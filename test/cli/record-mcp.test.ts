@@ -33,7 +33,7 @@ function project(label = "none") {
     ...here,
     record: async (calls: Parameters<typeof replies>[0], ...flags: string[]) => {
       await using server = await scriptedServer(replies(calls));
-      return await here.crochet(["record", "agent.ts", "--tools", ...flags, "go on", "--fixture", "w"], asked(server));
+      return await here.main(["record", "agent.ts", "--tools", ...flags, "go on", "--fixture", "w"], asked(server));
     },
     tape: () => readFileSync(join(here.cwd, "fixtures/w/tape.jsonl"), "utf8"),
     hasTape: () => existsSync(join(here.cwd, "fixtures/w/tape.jsonl")),
@@ -60,15 +60,15 @@ test(
       Array(2).fill(`"name":"mcp__weather__get_weather"`),
     );
     for (const again of [2, 3]) {
-      const { code, out, err } = await here.crochet(["replay", "w"]);
+      const { code, out, err } = await here.main(["replay", "w"]);
       assert.equal(code, 0, out + err);
       assert.deepEqual(here.runs(), [1, again], "the shell has run, no server has");
     }
-    const { code: verified, out } = await here.crochet(["replay", "w", "--verify"]);
+    const { code: verified, out } = await here.main(["replay", "w", "--verify"]);
     assert.deepEqual([verified, here.runs()[0]], [1, 2], "it starts to be compared");
     assert.match(out, /mcp__weather__get_weather/);
     // An eval would start it, as it does what was recorded with all results.
-    const { code: refused, err: why } = await here.crochet(["eval", "w"], { ANTHROPIC_API_KEY: "none" });
+    const { code: refused, err: why } = await here.main(["eval", "w"], { ANTHROPIC_API_KEY: "none" });
     assert.deepEqual([refused, here.runs()[0]], [2, 2]);
     assert.match(why, /recorded with --tools, and its tools may pay or send/);
   },
@@ -82,5 +82,5 @@ test("no byte of the variables of an agent's MCP server is on a tape with its re
   assert.match(err, /shows the value of the environment variable LABEL/);
   assert.equal((await here.record([["get_env", { name: "LABEL" }]], "mcp", "--redact")).code, 0);
   assert.ok(!here.tape().includes(label) && here.tape().includes("{SECRET:LABEL}"));
-  assert.equal((await here.crochet(["replay", "w"])).code, 0);
+  assert.equal((await here.main(["replay", "w"])).code, 0);
 });

@@ -80,7 +80,7 @@ test("a fixture that was recorded in a sandbox is reported as not run if there i
   const { name, tape } = await recorded(here, "agent.ts");
   const [header, ...rest] = readFileSync(tape, "utf8").split("\n");
   writeFileSync(tape, [header!.replace('"tools":', '"sandbox":{"mode":"workspace"},"tools":'), ...rest].join("\n"));
-  const { code, out } = await here.crochet(["replay", name], { PATH: join(here.cwd, "none") });
+  const { code, out } = await here.main(["replay", name], { PATH: join(here.cwd, "none") });
   assert.equal(code, 1);
   assert.match(out, /was not run, as it was recorded in a sandbox: .*bubblewrap/);
   assert.equal(existsSync(join(here.cwd, "made")), false);

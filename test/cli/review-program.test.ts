@@ -105,8 +105,7 @@ async function recorded(made: Ask[]) {
 }
 
 const tapeOf = (w: Place) => readFileSync(`${w.cwd}/fixtures/push/tape.jsonl`, "utf8");
-const review = (w: Place, keys: string) =>
-  withEnv({ CI: undefined }, () => w.crochet(["replay", "--review"], {}, keys));
+const review = (w: Place, keys: string) => withEnv({ CI: undefined }, () => w.main(["replay", "--review"], {}, keys));
 
 for (const [api, made] of Object.entries(APIS)) {
   test(`a review of another program accepts what it reads, and its replies are stale: ${api}`, LONG, async () => {
@@ -171,7 +170,7 @@ test(
 test("a program is reviewed only in a project that is trusted", LONG, async () => {
   const { w } = await recorded(APIS.chat!(WORDS));
   using _ = w;
-  const { code, err } = await w.crochet(["replay", "--review"], { HOME: `${w.home}/other` }, "a\n");
+  const { code, err } = await w.main(["replay", "--review"], { HOME: `${w.home}/other` }, "a\n");
   assert.match(err, /Cannot review as fixtures\/push is not trusted/);
   assert.equal(code, 1);
 });

@@ -13,47 +13,33 @@ import { OUR_RUNTIME } from "../_runtime.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Runs a program in a place, where a scripted server is the model. */
-async function run(
-  here: Place,
-  words: readonly [string, ...string[]],
+/** Does what asks a model, which is a scripted server. */
+async function answered(
   replies: readonly ScriptedReply[],
+  work: (env: Record<string, string>) => Promise<Exit>,
 ): Promise<Exit & { requests: number }> {
   await using server = await scriptedServer(replies, { then: { text: "nothing left to say" } });
-  const env = { HOME: here.home, ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url };
-  return { ...await ended(words, { cwd: here.cwd, env }), requests: server.requests.length };
+  const exit = await work({ ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url });
+  return { ...exit, requests: server.requests.length };
 }
+
+/** Runs a program in a place. */
+const run = (here: Place, words: readonly [string, ...string[]], replies: readonly ScriptedReply[]) =>
+  answered(replies, (env) => ended(words, { cwd: here.cwd, env: { HOME: here.home, ...env } }));
 
 const crochet = (here: Place, args: readonly string[], replies: readonly ScriptedReply[] = []) =>
-  run(here, [...CROCHET, ...args], replies);
-
-for (
-  const [runtime, ...args] of [
-    ["bun", "run"],
-    ["deno", "run", "-A", "--no-check", "--quiet", `--config=${join(ROOT, "deno.json")}`],
-  ] as const
-) {
-  test(`DESIGN 4: the hello world runs as a script under ${runtime}`, async () => {
-    using here = place();
-    const script = join(ROOT, "fixtures/hello/agent.ts");
-    const { code, out, requests } = await run(here, [runtime, ...args, script, "say", "hello"], [{
-      text: "Hello there",
-    }]);
-    assert.deepEqual([code, out, requests], [0, "Hello there\n", 1]);
-  });
-}
+  answered(replies, (env) => here.main(args, env));
 
 test("the built-in agent changes files by Edit and Write alone, as hosts do: guards of these see every change", async () => {
   using here = place();
   await using server = await scriptedServer([{ text: "hi" }]);
-  const env = { HOME: here.home, ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url };
-  await ended([...CROCHET, "run", "go"], { cwd: here.cwd, env });
+  await here.main(["run", "go"], { ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url });
   const { tools } = server.requests[0]!.body as { tools: { name: string; input_schema: { properties: object } }[] };
   const onFiles = tools.filter((tool) => "file_path" in tool.input_schema.properties).map((tool) => tool.name);
   assert.deepEqual(onFiles.toSorted(), ["Edit", "Read", "Write"]);
 });
 
-test("an error that a hook lets fall ends no run, on either runtime", async () => {
+test("a hook that lets an error fall, prints or would end the process ends no run, and stdout is what was asked for", async () => {
   const stray = `export default async (event, { sleep }) => {
     if (event.stop_hook_active) return;
     setTimeout(() => { throw new Error("late"); }, 1);
@@ -61,31 +47,22 @@ test("an error that a hook lets fall ends no run, on either runtime", async () =
     await sleep(20);
     return { action: "deny", reason: "once more" };
   };`;
-  using here = place({ "hooks/stop.stray.ts": stray });
-  const { code, out, requests } = await crochet(here, ["run", "--trust", "go"], [{ text: "one" }, { text: "two" }]);
-  assert.deepEqual([code, out, requests], [0, "two\n", 2]);
+  const loud = `console.log("loaded"); export default () => console.log("looks");`;
+  const exit = "export default async () => { await 1; process.exit(0); };";
+  using here = place({ "hooks/stop.stray.ts": stray, "hooks/stop.loud.ts": loud, "hooks/stop.exit.ts": exit });
+  const words = [...CROCHET, "run", "--trust", "--output", "json", "go"] as const;
+  const { code, out, err, requests } = await run(here, words, [{ text: "one" }, { text: "two" }]);
+  assert.deepEqual([code, JSON.parse(out).text, requests], [0, "two", 2], err);
+  assert.match(err, /^loaded$/m);
+  assert.match(err, /^looks$/m);
+  assert.match(err, /Hook stop\.exit\.ts failed on stop: Cannot call process\.exit\(0\) in a hook/);
 });
 
-test("a hook that would end the process ends no run: it failed; one that does so while it is loaded is named", async () => {
-  using asked = place({ "hooks/stop.exit.ts": "export default async () => { await 1; process.exit(0); };" });
-  const ran = await crochet(asked, ["run", "--trust", "go"], [{ text: "one" }]);
-  assert.deepEqual([ran.code, ran.out], [0, "one\n"]);
-  assert.match(ran.err, /Hook stop\.exit\.ts failed on stop: Cannot call process\.exit\(0\) in a hook/);
-  using loaded = place({ "hooks/stop.exit.ts": "process.exit(0);" });
-  const { code, err } = await crochet(loaded, ["run", "--trust", "go"]);
+test("a hook that ends the process while it is loaded is named", async () => {
+  using here = place({ "hooks/stop.exit.ts": "process.exit(0);" });
+  const { code, err } = await run(here, [...CROCHET, "run", "--trust", "go"], []);
   assert.equal(code, 1);
   assert.match(err, /Cannot load hook '.*stop\.exit\.ts' as it ended the process while loading: export a function/);
-});
-
-test("what hooks print while a run is read by a program goes to stderr: stdout is what was asked for", async () => {
-  const loud = `console.log("loaded"); export default () => console.log("looks");`;
-  using here = place({ "hooks/stop.loud.ts": loud });
-  const text = await crochet(here, ["run", "--trust", "go"], [{ text: "hi" }]);
-  assert.deepEqual([text.out, text.err], ["hi\n", "loaded\nlooks\n"]);
-  const { out } = await crochet(here, ["run", "--trust", "--output", "json", "go"], [{ text: "hi" }]);
-  assert.equal(JSON.parse(out).text, "hi");
-  const listed = await ended([...CROCHET, "hooks", "test", "hooks/stop.loud.ts", "--json"], { cwd: here.cwd });
-  assert.equal(JSON.parse(listed.out).hook, "stop.loud.ts");
 });
 
 test("run --output json prints one Result; stream-json one event a line, the Result last", async () => {
@@ -214,7 +191,7 @@ test("run stores every session; --resume last goes on with the newest, and trans
 test("a missing key is reported before any request, with the fix", async () => {
   using here = place();
   await using server = await scriptedServer([]);
-  const { code, err } = await here.crochet(["run", "go"], { ANTHROPIC_BASE_URL: server.url });
+  const { code, err } = await here.main(["run", "go"], { ANTHROPIC_BASE_URL: server.url });
   assert.deepEqual([code, server.requests.length], [1, 0]);
   assert.match(err, /^crochet: Cannot [^\n]*ANTHROPIC_API_KEY[^\n]*\n$/);
 });
@@ -228,7 +205,7 @@ test("U16: a run does not start without a trusted guard as it was, and starts wi
   assert.equal(without.code, 0);
   assert.match(without.err, /hooks\/stop\.other\.ts has changed since it was trusted/);
   here.put({ "hooks/pre-tool-use.guard.ts": `${hook}// changed` });
-  const { code, err } = await here.crochet(["run", "go"], { ANTHROPIC_API_KEY: "not-a-key" });
+  const { code, err } = await here.main(["run", "go"], { ANTHROPIC_API_KEY: "not-a-key" });
   assert.equal(code, 1);
   assert.match(err, /^crochet: Cannot start: hooks\/pre-tool-use\.guard\.ts has changed since it was trusted/);
 });
@@ -250,7 +227,7 @@ for (const [says, named, counts] of CONFIGS) {
     const ran = async () => {
       await using server = await scriptedServer([MAKE, { text: "ok" }]);
       const env = { ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url };
-      const { code, err } = await here.crochet(["run", "go"], env);
+      const { code, err } = await here.main(["run", "go"], env);
       const asked = JSON.stringify(server.requests[0]!.request);
       return { code, err, asked, made: existsSync(join(here.cwd, "made")) };
     };
@@ -268,7 +245,7 @@ test("permissions: flag, then script, then trusted config, then asking; deny rul
   const lib = join(ROOT, "lib");
   const script = (permissions: string) =>
     `import { agent } from "${lib}/index.ts";\nimport { Bash } from "${lib}/tools/index.ts";\n` +
-    `import { scripted } from "${lib}/testing/index.ts";\nconst replies = [${
+    `import { scripted } from "${lib}/testing/scripted.ts";\nconst replies = [${
       JSON.stringify(MAKE)
     }, { text: "ok" }];\n` +
     `const model = scripted([...replies, ...replies, ...replies, ...replies]);\n` +

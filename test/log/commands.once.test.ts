@@ -23,10 +23,7 @@ function project(more: Script = {}): Place {
 }
 
 const run = (here: Place, args: string[] = ["save it"], env: Record<string, string> = {}) =>
-  ended([...OUR_RUNTIME, "agent.ts", ...args] as [string, ...string[]], {
-    cwd: here.cwd,
-    env: { HOME: here.home, ...env },
-  });
+  here.main(["run", "agent.ts", ...args], env);
 
 const logs = ({ cwd }: Place) => readdirSync(join(cwd, ".crochet/runs")).filter((name) => name !== ".gitignore");
 const count = ({ cwd }: Place, file: string) =>
@@ -34,13 +31,14 @@ const count = ({ cwd }: Place, file: string) =>
 
 test("LOG 1, 2: a script leaves one log that only its owner reads, and it is replayed with no model", async () => {
   using here = project();
-  const first = await run(here);
+  const words = [...OUR_RUNTIME, "agent.ts", "save it"] as const;
+  const first = await ended(words, { cwd: here.cwd, env: { HOME: here.home } });
   assert.deepEqual([first.code, first.out], [0, "saver has saved twice\n"], first.err);
   const [log, ...others] = logs(here);
   assert.deepEqual(others, []);
   assert.equal(statSync(join(here.cwd, ".crochet/runs", log!)).mode & 0o777, 0o600);
   const asked = count(here, "asked");
-  const again = await here.crochet(["replay", "last"]);
+  const again = await here.main(["replay", "last"]);
   assert.equal(again.code, 0, again.out + again.err);
   assert.match(again.out, /ok +3\/3/);
   assert.deepEqual([count(here, "asked"), count(here, "effects")], [asked, 2]);
@@ -51,19 +49,19 @@ test("LOG 3, 4, 5: another prompt, hook or tool is drift, and is named by its ca
   using here = project();
   await run(here);
   here.put({ "agent.ts": script({ system: "You keep." }) });
-  const prompt = await here.crochet(["replay", "last"]);
+  const prompt = await here.main(["replay", "last"]);
   assert.equal(prompt.code, 1);
   assert.match(prompt.out, /prompt: system/);
   here.put({ "agent.ts": script(), [HOOK]: hook("take more care") });
-  const hooked = await here.crochet(["replay", "last"]);
+  const hooked = await here.main(["replay", "last"]);
   assert.equal(hooked.code, 1);
   const causes = [...hooked.out.matchAll(/^ {2}(hook|prompt|tool): (\S+)/gm)].map(([, cause, what]) =>
     `${cause} ${what}`
   );
   assert.deepEqual(causes, ["hook pre-tool-use@Save.advise.ts", "prompt messages.4.content.1.text,"], hooked.out);
   here.put({ "agent.ts": script({ says: "kept" }), [HOOK]: hook("take care") });
-  assert.equal((await here.crochet(["replay", "last"])).code, 0);
-  const verified = await here.crochet(["replay", "last", "--verify"]);
+  assert.equal((await here.main(["replay", "last"])).code, 0);
+  const verified = await here.main(["replay", "last", "--verify"]);
   assert.equal(verified.code, 1);
   assert.match(verified.out, /tool: .*Save is not what was recorded/);
 });
@@ -75,25 +73,25 @@ test("LOG 6, 8: a run that was killed goes on: no reply is asked twice, what was
     env: { HOME: here.home, HANGS: "t3" },
   });
   await until("the second call", () => count(here, "effects") === 2);
-  const busy = await here.crochet(["run", "agent.ts", "--resume", "last"]);
+  const busy = await here.main(["run", "agent.ts", "--resume", "last"]);
   assert.equal(busy.code, 1);
   assert.match(busy.err, /is running it/);
-  const seen = await here.crochet(["view", "last"]);
+  const seen = await here.main(["view", "last"]);
   assert.equal(seen.code, 0, seen.err);
   const page = readFileSync(seen.out.trim(), "utf8");
   assert.match(page, /Its last run has not ended/);
   assert.match(page, /The log ends before the call did/);
   await kill();
   assert.equal(count(here, "asked"), 2);
-  const unended = await here.crochet(["replay", "last"]);
+  const unended = await here.main(["replay", "last"]);
   assert.equal(unended.code, 2);
   assert.match(unended.err, /was cut off: crochet run --resume \S+ continues it/);
-  const done = await here.crochet(["run", "agent.ts", "--resume", "last"]);
+  const done = await here.main(["run", "agent.ts", "--resume", "last"]);
   assert.deepEqual([done.code, done.out], [0, "saver has saved twice\n"], done.err);
   assert.deepEqual([count(here, "asked"), count(here, "effects")], [3, 2]);
-  const shown = await here.crochet(["transcripts", "show", "last"]);
+  const shown = await here.main(["transcripts", "show", "last"]);
   assert.match(shown.out, /it may have happened or not/);
-  assert.equal((await here.crochet(["replay", "last"])).code, 0);
+  assert.equal((await here.main(["replay", "last"])).code, 0);
 });
 
 test("LOG 9, 10, 11: a fork serves the calls before, asks another model from there, and is a log that replays", async () => {
@@ -102,32 +100,32 @@ test("LOG 9, 10, 11: a fork serves the calls before, asks another model from the
   const [before] = logs(here);
   here.put({ "other.ts": script({ model: "other" }), "more/pre-tool-use@Save.stop.ts": hook("not so fast") });
   const asked = count(here, "asked");
-  const forked = await here.crochet(["run", "other.ts", "--from", "last#3"]);
+  const forked = await here.main(["run", "other.ts", "--from", "last#3"]);
   assert.deepEqual([forked.code, forked.out], [0, "other has saved twice\n"], forked.err);
   assert.deepEqual([count(here, "asked") - asked, count(here, "effects")], [1, 2]);
   const fresh = logs(here).find((name) => name !== before)!;
   const [header] = readFileSync(join(here.cwd, ".crochet/runs", fresh), "utf8").split("\n");
   assert.deepEqual(JSON.parse(header!).from, { id: before!.replace(".jsonl", ""), call: "main#3" });
-  assert.equal((await here.crochet(["replay", "last"])).code, 0);
-  const hooked = await here.crochet(["run", "agent.ts", "--from", `${before!.slice(0, 8)}#2`, "--hooks", "more"]);
+  assert.equal((await here.main(["replay", "last"])).code, 0);
+  const hooked = await here.main(["run", "agent.ts", "--from", `${before!.slice(0, 8)}#2`, "--hooks", "more"]);
   assert.equal(hooked.code, 0, hooked.err);
-  assert.match((await here.crochet(["transcripts", "show", "last"])).out, /not so fast/);
-  const none = await here.crochet(["run", "agent.ts", "--from", "last#9"]);
+  assert.match((await here.main(["transcripts", "show", "last"])).out, /not so fast/);
+  const none = await here.main(["run", "agent.ts", "--from", "last#9"]);
   assert.deepEqual([none.code, /at call 9 as it has 3/.test(none.err)], [2, true], none.err);
 });
 
 test("LOG 12, 15: a run becomes a fixture: it replays, over the wire and under faults too, and can be forked", async () => {
   using here = project();
   await run(here);
-  const added = await here.crochet(["fixtures", "add", "last", "greet"]);
+  const added = await here.main(["fixtures", "add", "last", "greet"]);
   assert.equal(added.code, 0, added.err);
   for (const flags of [[], ["--wire"], ["--faults", "5", "--seed", "1"]]) {
-    const { code, out, err } = await here.crochet(["replay", "greet", ...flags]);
+    const { code, out, err } = await here.main(["replay", "greet", ...flags]);
     assert.equal(code, 0, flags + out + err);
   }
   assert.equal(count(here, "effects"), 2);
   const asked = count(here, "asked");
-  const forked = await here.crochet(["run", "agent.ts", "--from", "fixtures/greet#3"]);
+  const forked = await here.main(["run", "agent.ts", "--from", "fixtures/greet#3"]);
   assert.deepEqual([forked.code, forked.out], [0, "saver has saved twice\n"], forked.err);
   assert.deepEqual([count(here, "asked") - asked, count(here, "effects")], [1, 2]);
 });
@@ -138,19 +136,19 @@ test("LOG 13, 14, 16: a secret is in no view, and becomes no part of a fixture, 
   await run(here, ["save it"], { SHOWN: key, MY_API_KEY: key });
   assert.ok(readFileSync(join(here.cwd, ".crochet/runs", logs(here)[0]!), "utf8").includes(key));
   for (const env of [{ MY_API_KEY: key }, {}]) {
-    const refused = await here.crochet(["fixtures", "add", "last", "greet"], env);
+    const refused = await here.main(["fixtures", "add", "last", "greet"], env);
     assert.equal(refused.code, 1, refused.err);
     assert.match(refused.err, /shows the value of the environment variable MY_API_KEY/);
     assert.ok(!refused.err.includes(key));
   }
-  const { out } = await here.crochet(["view", "last"]);
+  const { out } = await here.main(["view", "last"]);
   assert.ok(!readFileSync(out.trim(), "utf8").includes(key), "view");
-  assert.ok(!(await here.crochet(["hooks", "explain", "last", "--json"])).out.includes(key), "explain");
-  const added = await here.crochet(["fixtures", "add", "last", "greet", "--redact"]);
+  assert.ok(!(await here.main(["hooks", "explain", "last", "--json"])).out.includes(key), "explain");
+  const added = await here.main(["fixtures", "add", "last", "greet", "--redact"]);
   assert.equal(added.code, 0, added.err);
   const tape = readFileSync(join(here.cwd, "fixtures/greet/tape.jsonl"), "utf8");
   assert.ok(!tape.includes(key) && tape.includes("{SECRET:MY_API_KEY}"));
-  assert.equal((await here.crochet(["replay", "greet"])).code, 0);
+  assert.equal((await here.main(["replay", "greet"])).code, 0);
 });
 
 test("LOG 18: a transcript of crochet 0.2 is resumed, and becomes a log", async () => {
@@ -171,10 +169,10 @@ test("LOG 18: a transcript of crochet 0.2 is resumed, and becomes a log", async 
       [JSON.stringify({ type: "about", about }), said(0, "user", "hi"), said(1, "assistant", "hello")].join("\n")
     }\n`,
   });
-  const stranger = await here.crochet(["run", "agent.ts", "--resume", "old-one", "save it"]);
+  const stranger = await here.main(["run", "agent.ts", "--resume", "old-one", "save it"]);
   assert.equal(stranger.code, 2);
   assert.match(stranger.err, /its log was not written here/);
-  const resumed = await here.crochet([
+  const resumed = await here.main([
     "run",
     "agent.ts",
     "--trust",
@@ -194,20 +192,20 @@ test("CROCHET_LOG names where logs are, or that there are none; a log that was n
   assert.equal((await run(here, ["save it"], { CROCHET_LOG: "off" })).code, 0);
   assert.deepEqual(existsSync(join(here.cwd, ".crochet/runs")) ? logs(here) : [], []);
   const elsewhere = { CROCHET_LOG: "kept" };
-  assert.equal((await here.crochet(["run", "agent.ts", "save it"], elsewhere)).code, 0);
+  assert.equal((await here.main(["run", "agent.ts", "save it"], elsewhere)).code, 0);
   assert.deepEqual(readdirSync(join(here.cwd, "kept")).map((file) => file.endsWith(".jsonl")), [true]);
-  assert.equal((await here.crochet(["replay", "last"], elsewhere)).code, 0);
+  assert.equal((await here.main(["replay", "last"], elsewhere)).code, 0);
   await run(here);
   const [name] = logs(here);
   writeFileSync(join(here.cwd, ".crochet/runs/stranger.jsonl"), readFileSync(join(here.cwd, ".crochet/runs", name!)));
-  assert.equal((await here.crochet(["view", "stranger"])).code, 0);
+  assert.equal((await here.main(["view", "stranger"])).code, 0);
   for (
     const args of [["replay", "stranger"], ["fixtures", "add", "stranger"], ["run", "agent.ts", "--from", "stranger#2"]]
   ) {
-    const { code, err } = await here.crochet(args);
+    const { code, err } = await here.main(args);
     assert.deepEqual([code, /its log was not written here/.test(err)], [2, true], args + err);
   }
-  assert.equal((await here.crochet(["replay", "stranger", "--trust"])).code, 0);
+  assert.equal((await here.main(["replay", "stranger", "--trust"])).code, 0);
 });
 
 test("a replay never makes a call that a guard denied, once the guard is gone: it is drift", async () => {
@@ -215,10 +213,10 @@ test("a replay never makes a call that a guard denied, once the guard is gone: i
   here.put({ [HOOK]: `import { deny } from "${LIB}index.ts";\nexport default () => deny("never");\n` });
   assert.equal((await run(here)).code, 0);
   here.put({ [HOOK]: hook("take care") });
-  const { code, out } = await here.crochet(["replay", "last"]);
+  const { code, out } = await here.main(["replay", "last"]);
   assert.equal(code, 1, out);
   assert.match(out, /hook: pre-tool-use@Save\.advise\.ts/);
   assert.match(out, /\+ Cannot replay Save as the recorded run never made this call: nothing was run/);
   rmSync(join(here.cwd, HOOK));
-  assert.match((await here.crochet(["replay", "last"])).out, /hook: pre-tool-use@Save\.advise\.ts is gone/);
+  assert.match((await here.main(["replay", "last"])).out, /hook: pre-tool-use@Save\.advise\.ts is gone/);
 });

@@ -42,7 +42,7 @@ test("agent.run() in a script is logged: git ignores it, and logs of more than 3
   assert.ok(!existsSync(at("data/.gitignore")), "it may be a folder of the project");
   const noted = () => readdirSync(join(here.home, ".crochet/logs")).length;
   assert.equal(noted(), 2);
-  assert.equal((await here.crochet(["transcripts", "rm", "last"])).code, 0);
+  assert.equal((await here.main(["transcripts", "rm", "last"])).code, 0);
   assert.deepEqual(
     [noted(), readdirSync(at(".crochet/runs"))],
     [1, [".gitignore"]],

@@ -68,7 +68,7 @@ const promptsIn = (w: Place, name = "kim"): string[] =>
 
 test("a simulated user speaks while a run is recorded, and is never asked in a replay", LONG, async () => {
   await played(two, async ({ w, asked }) => {
-    const made = await w.crochet(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
+    const made = await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
     assert.equal(made.code, 0, made.err);
     assert.match(made.out, /^recorded fixtures\/kim: done, 5 calls, 75 tokens, < \$0\.01\n/);
     const { user, agent } = asked();
@@ -84,7 +84,7 @@ test("a simulated user speaks while a run is recorded, and is never asked in a r
     const same = await w.call(replay, "kim");
     assert.match(same.out, /kim +ok +2\/2 /, "another persona is not drift");
     w.put({ "agent.ts": clerk("You return.") });
-    const drifted = await w.crochet(["replay", "kim"], KEY);
+    const drifted = await w.main(["replay", "kim"], KEY);
     assert.deepEqual([drifted.code, /main#1/.test(drifted.out)], [1, true], drifted.out);
     assert.deepEqual(asked(), { user: [], agent: [] });
   });
@@ -94,7 +94,7 @@ test("an update keeps the recorded prompts up to the first difference; then the 
   let [first, last] = ["please help", "refund order 17"];
   const says = (turn: number) => turn < 2 ? json([first, last][turn]!) : json("", true);
   await played(says, async ({ w, asked }) => {
-    await w.crochet(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
+    await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
     [first, last] = ["hello", "return order 18"];
     w.put({ "fixtures/kim/user.prompt.md": kim().replace("Xanadu", "Ys") });
     asked();
@@ -107,11 +107,11 @@ test("an update keeps the recorded prompts up to the first difference; then the 
     );
     w.put({ "agent.ts": clerk("You return.") });
     heard.agent = () => ({ text: "we only return" });
-    const updated = await w.crochet(["replay", "kim", "--update"], KEY);
+    const updated = await w.main(["replay", "kim", "--update"], KEY);
     assert.equal(updated.code, 0, updated.err);
     assert.equal(asked().agent.length, 2);
     assert.deepEqual(promptsIn(w), ["please help", "return order 18"]);
-    const again = await w.crochet(["replay", "kim"], KEY);
+    const again = await w.main(["replay", "kim"], KEY);
     assert.match(again.out, /kim +ok +2\/2 /, again.out);
     assert.deepEqual(asked(), { user: [], agent: [] });
   });
@@ -120,12 +120,12 @@ test("an update keeps the recorded prompts up to the first difference; then the 
 test("there are never more prompts than turns, and none after a run that did not end well", LONG, async () => {
   await played((turn) => json(`more ${turn}`), async ({ w, asked }) => {
     w.put({ "kim.prompt.md": kim(3) });
-    const made = await w.crochet(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
+    const made = await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
     assert.equal(made.code, 0, made.err);
     assert.deepEqual([promptsIn(w), asked().user.length], [["more 0", "more 1", "more 2"], 3]);
   });
   await played((turn) => json(`more ${turn}`), async ({ w, asked }) => {
-    await w.crochet(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
+    await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
     assert.deepEqual([promptsIn(w), asked().user.length], [["more 0"], 1]);
   }, () => ({ http: 400 }));
 });
@@ -133,12 +133,12 @@ test("there are never more prompts than turns, and none after a run that did not
 test("what the user says unreadably is asked for once more; then nothing is kept", LONG, async () => {
   let asks = 0;
   await played((turn) => ++asks === 1 ? "hm" : two(turn), async ({ w, asked }) => {
-    const made = await w.crochet(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
+    const made = await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
     assert.deepEqual([made.code, asked().user.length, promptsIn(w).length], [0, 4, 2], made.err);
     assert.equal((await w.call(replay, "kim")).code, 0);
   });
   await played(() => "hm", async ({ w, asked }) => {
-    const made = await w.crochet(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
+    const made = await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
     assert.match(made.err, /Cannot go on as the simulated user gave no answer twice: make kim\.prompt\.md clearer/);
     assert.deepEqual([made.code, asked().user.length, existsSync(`${w.cwd}/fixtures/kim`)], [1, 2, false]);
   });
@@ -149,7 +149,7 @@ test(
   LONG,
   async () => {
     await played(two, async ({ w, asked }) => {
-      await w.crochet(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
+      await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
       asked();
       const { code, out, err } = await w.call(evaluate, "kim", "--runs", "5", "--json");
       assert.equal(code, 0, err);
@@ -201,7 +201,7 @@ test("turns are given one after the other, and mistakes are refused before anyth
     await refused(/Cannot find 'gone\.yaml'/, "--turns", "gone.yaml");
     await refused(/Cannot read gone\.prompt\.md as there is no such file/, "--user", "gone.prompt.md");
     assert.deepEqual(asked(), { user: [], agent: [] });
-    const made = await w.crochet(["record", "agent.ts", "--turns", "turns.yaml", "--fixture", "turns"], KEY);
+    const made = await w.main(["record", "agent.ts", "--turns", "turns.yaml", "--fixture", "turns"], KEY);
     assert.equal(made.code, 0, made.err);
     assert.deepEqual([promptsIn(w, "turns"), asked().agent.length], [["please help", "refund order 17"], 2]);
     assert.match((await w.call(replay, "turns")).out, /turns +ok +2\/2 /);
@@ -215,7 +215,7 @@ test(
     let last = "refund order 17";
     const says = (turn: number) => turn < 2 ? json(["please help", last][turn]!) : json("", true);
     await played(says, async ({ w, asked }) => {
-      await w.crochet(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
+      await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
       asked();
       w.put({
         "try.ts": `import { replay } from "${lib("testing/index.ts")}";\nimport one from "./agent.ts";\n` +
