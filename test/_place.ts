@@ -29,7 +29,9 @@ export function place(files: Readonly<Record<string, string>> = {}, project = "p
     PATH: process.env.PATH,
     DENO_DIR: process.env.DENO_DIR,
   };
-  const called = async (work: (io: Io) => Promise<number>, args: readonly string[], given: Partial<Io>) => {
+  /** How commands are called: a test of what a process of its own gives a run has these made. */
+  const given = { processes: false };
+  const called = async (work: (io: Io) => Promise<number>, args: readonly string[], more: Partial<Io>) => {
     if (!isDeno) { for (const path of Object.keys(cache)) if (path.startsWith(`${folder.path}/`)) delete cache[path]; }
     const said = { out: "", err: "" };
     const io: Io = {
@@ -39,7 +41,8 @@ export function place(files: Readonly<Record<string, string>> = {}, project = "p
       env,
       cwd,
       signal: new AbortController().signal,
-      ...given,
+      runsHere: !given.processes,
+      ...more,
     };
     const code = await guarded(args, io, () => work(io));
     return { ...said, code };
@@ -48,6 +51,7 @@ export function place(files: Readonly<Record<string, string>> = {}, project = "p
     cwd,
     home,
     env,
+    given,
     put: (files: Readonly<Record<string, string>>) => put(cwd, files),
     /** Calls one command in this process; Bun loads scripts as they are now. */
     call: (command: Command, ...args: string[]): Promise<Exit> => called((io) => command(args, io), args, {}),
@@ -56,11 +60,11 @@ export function place(files: Readonly<Record<string, string>> = {}, project = "p
      * stdin, with scripts as they are now. Deno, which loads a script once, starts one.
      */
     main: async (args: readonly string[], more: Given["env"] = {}, stdin = ""): Promise<Exit> => {
-      const given = { cwd, env: { HOME: home, ...more }, stdin };
-      if (isDeno) return await crochet(args, given);
+      const asked = { cwd, env: { HOME: home, ...more }, stdin };
+      if (isDeno) return await crochet(args, asked);
       const before = { cwd: process.cwd(), error: console.error };
       const none = Object.fromEntries(Object.keys(process.env).map((name) => [name, undefined]));
-      return await withEnv({ ...none, ...bareEnv(), ...given.env }, async () => {
+      return await withEnv({ ...none, ...bareEnv(), ...asked.env }, async () => {
         process.chdir(cwd);
         const stream = Readable.from(stdin === "" ? [] : [stdin]) as NodeJS.ReadStream;
         let printed = (_: string) => {};

@@ -74,13 +74,14 @@ function treeIn(folder: string, commit: string): string {
 /** Makes runs, each in a process of its own, where its agent's code is; the worktrees of refs go in the end: `using runs = …`. */
 export function freshRuns(
   folder: string,
-  { cwd, signal }: Pick<Io, "cwd" | "signal">,
+  io: Pick<Io, "cwd" | "signal" | "runsHere">,
 ): Disposable & Pick<EvalPlace, "fresh" | "rehearse"> & {
   /** What hooks do in the recorded run of a fixture. */
   readonly effect: (slot: Slot, hooks: HooksAsked) => Promise<HookEffect>;
 } {
+  const { cwd } = io;
   const trees = new Set<string>();
-  const processes = new FreshProcesses("cli/_eval-variants", signal);
+  const processes = new FreshProcesses("cli/_eval-variants", makeRun, io);
   const placeOf = ({ kind, commit }: Variant): string => {
     if (kind !== "ref") return cwd;
     const path = treeIn(folder, commit!);

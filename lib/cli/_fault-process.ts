@@ -41,12 +41,12 @@ interface Came {
 
 /** Tries schedules on the agent of a fixture, each in a process of its own, and after a kill in another: `using trials = …`. */
 export class FreshTrials implements Disposable {
-  readonly #processes: FreshProcesses;
-  readonly #io: Pick<Io, "cwd" | "signal">;
+  readonly #processes: FreshProcesses<FaultTask>;
+  readonly #cwd: string;
 
-  constructor(io: Pick<Io, "cwd" | "signal">) {
-    this.#io = io;
-    this.#processes = new FreshProcesses("cli/_fault-process", io.signal);
+  constructor(io: Pick<Io, "cwd" | "signal" | "runsHere">) {
+    this.#cwd = io.cwd;
+    this.#processes = new FreshProcesses("cli/_fault-process", runTask, io);
   }
 
   /** `note` learns how each run was judged. */
@@ -65,7 +65,7 @@ export class FreshTrials implements Disposable {
   async #run(task: FaultTask): Promise<Came> {
     let came: Came | undefined;
     try {
-      came = await this.#processes.run<Came>(task, this.#io.cwd);
+      came = await this.#processes.run<Came>(task, this.#cwd);
     } catch (error) {
       // It ended its own process, and with it a run that had not ended.
       return { judged: [{ invariant: "the run ends", reached: true, seen: thrownWords(error) }], used: [] };

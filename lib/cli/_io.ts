@@ -14,6 +14,8 @@ export interface Io {
   readonly cwd: string;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
+  /** Whether runs that have a process of their own are made in this one: tests alone say so. */
+  readonly runsHere?: boolean;
 }
 
 /** A command of the CLI: its own arguments in, an exit code out. */

@@ -18,17 +18,24 @@ interface Waiting {
  * Processes of a script of ours, each of which does one task and ends: what it loads has no state of a task before. The
  * next one is started ahead. `using processes = …` ends the one that is left.
  */
-export class FreshProcesses {
+export class FreshProcesses<Task extends object> {
   readonly #script: OwnScript;
-  readonly #signal: AbortSignal;
+  readonly #work: (task: Task) => Promise<unknown>;
+  readonly #given: { readonly signal: AbortSignal; readonly runsHere?: boolean };
   readonly #folder = mkdtempSync(join(tmpdir(), "crochet-fresh-"));
   /** By where they run. */
   readonly #waiting = new Map<string, Waiting>();
   #started = 0;
 
-  constructor(script: OwnScript, signal: AbortSignal) {
+  /** `work` is what the script does with its task: where runs are made here, it is called in this process. */
+  constructor(
+    script: OwnScript,
+    work: (task: Task) => Promise<unknown>,
+    given: { readonly signal: AbortSignal; readonly runsHere?: boolean },
+  ) {
     this.#script = script;
-    this.#signal = signal;
+    this.#work = work;
+    this.#given = given;
   }
 
   /**
@@ -36,12 +43,17 @@ export class FreshProcesses {
    *
    * @throws {Error} if the process ended without saying what came of it
    */
-  async run<T>(task: object, cwd: string): Promise<T | undefined> {
+  async run<T>(task: Task, cwd: string): Promise<T | undefined> {
+    const { signal, runsHere } = this.#given;
+    if (runsHere) {
+      const ended = JSON.stringify(await this.#work(JSON.parse(JSON.stringify(task))));
+      return signal.aborted ? undefined : JSON.parse(ended);
+    }
     const { give, came, ran } = this.#waiting.get(cwd) ?? this.#start(cwd);
     this.#waiting.set(cwd, this.#start(cwd));
     give(JSON.stringify(task));
     const { stderr } = await ran;
-    if (this.#signal.aborted) return undefined;
+    if (signal.aborted) return undefined;
     if (!existsSync(came)) throw new Error(stderr.trim().split("\n").at(-1) || "its process ended");
     return JSON.parse(readFileSync(came, "utf8"));
   }
@@ -50,7 +62,7 @@ export class FreshProcesses {
     const came = join(this.#folder, `${++this.#started}.json`);
     const [command, ...args] = ownArgv(this.#script, came);
     const { promise: input, resolve: give } = Promise.withResolvers<string>();
-    const ran = runProcess({ command, args, cwd, env: process.env, input, signal: this.#signal });
+    const ran = runProcess({ command, args, cwd, env: process.env, input, signal: this.#given.signal });
     ran.catch(() => {}); // reported once it has a task
     return { give, came, ran };
   }

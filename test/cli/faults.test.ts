@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import replay from "../../lib/cli/replay.ts";
 import { replay as replayed } from "../../lib/testing/index.ts";
-import { withEnv } from "../_env.ts";
+import { rounds } from "../_counts.ts";
 import { WRITER, writer, written } from "./_writer.ts";
 
 const LONG = { timeout: 300_000 };
@@ -160,86 +160,9 @@ test("invariants that cannot be loaded are reported with their file", LONG, asyn
   assert.match(out, /Cannot load '\S+\/fixtures\/write\/invariants\.ts' as \w/);
 });
 
-/** Calls replay, and interrupts it once a file has so many characters. */
-async function interruptedAt(w: Awaited<ReturnType<typeof project>>, file: string, length: number, ...args: string[]) {
-  const stop = new AbortController();
-  let out = "";
-  const io = { out: (text: string) => void (out += text), err: () => {}, tty: false, env: w.env, cwd: w.cwd };
-  const timer = setInterval(() => {
-    if (existsSync(file) && readFileSync(file, "utf8").length >= length) stop.abort();
-  }, 5);
-  try {
-    return { code: await replay(args, { ...io, signal: stop.signal }), out };
-  } finally {
-    clearInterval(timer);
-  }
-}
-
-/** Its tool never comes to its end from the HANGS_AT-th time on, over all processes. */
-const hanging = (begun: string) =>
-  WRITER.replace("tools: [Write]", "tools: [{ ...Write, run }]") + `
-import { appendFileSync, readFileSync } from "node:fs";
-function run(input, context) {
-  appendFileSync(${JSON.stringify(begun)}, ".");
-  if (readFileSync(${
-    JSON.stringify(begun)
-  }, "utf8").length < Number(process.env.HANGS_AT)) return Write.run(input, context);
-  return new Promise((_, reject) => context.signal.addEventListener("abort", () => reject(context.signal.reason)));
-}
-`;
-const brokenTwice = (begun: string) =>
-  `import { readFileSync } from "node:fs";
-export default [{
-  name: "never twice",
-  broken: () => readFileSync(${JSON.stringify(begun)}, "utf8").length > 1 ? "it was" : undefined,
-}];\n`;
-const KEPT = JSON.stringify([{ broke: "it broke", faults: ["call 1: error:overloaded_error"] }]);
-
-for (
-  const [what, hangsAt, args, files, said, reported = /errors="1"/] of [
-    [
-      "a search, which says how far it came",
-      3,
-      ["--faults", "50"],
-      {},
-      /^fixture +schedules +result +single faults\nwrite +\d+ +interrupted +\d+ of 38\n$/,
-      /<error message="Interrupted after \d+ schedules"/,
-    ],
-    ["a preset", 1, ["--faults", "overloaded"], {}, /write +0 +error\n\n.*\n {2}Cannot judge the run as it was interr/],
-    [
-      "faults that were kept",
-      2,
-      [],
-      { "write.fault.json": () => KEPT },
-      /Cannot judge the run as it was interrupted: run it/,
-    ],
-    [
-      "a search for less",
-      3,
-      ["--faults", "9"],
-      { "invariants.ts": brokenTwice },
-      /write +\d+ +broke.*\n\n✗ write: never twice: /,
-    ],
-  ] as const
-) {
-  test(`what runs under faults ends when a person ends it, with the tool that is on: ${what}`, LONG, async () => {
-    using w = await project();
-    const begun = `${w.cwd}/begun.txt`;
-    for (const [name, text] of Object.entries(files)) w.put({ [`fixtures/write/${name}`]: text(begun) });
-    w.put({ "fixtures/write/agent.ts": hanging(begun) });
-    const { code, out } = await withEnv(
-      { HANGS_AT: String(hangsAt) },
-      () => interruptedAt(w, begun, hangsAt, ...args, "write", "--junit", "ended.xml"),
-    );
-    assert.equal(code, 130, out);
-    assert.match(out, said);
-    assert.match(readFileSync(`${w.cwd}/ended.xml`, "utf8"), reported);
-  });
-}
-
 test("a search always reports its seed, and the seed repeats it", LONG, async () => {
   using w = await project();
-  for (let i = 0; i < 3; i++) {
+  for (let i = 0; i < rounds(1, 3, 3); i++) {
     const [{ seed }] = JSON.parse((await w.call(replay, "--faults", "1", "--json")).out);
     const again = await w.call(replay, "--faults", "1", "--seed", String(seed), "--json");
     assert.equal(JSON.parse(again.out || "[{}]")[0].seed, seed, again.err);
@@ -252,12 +175,12 @@ test(
   async () => {
     using w = await project();
     assert.match((await w.call(replay, "--faults", "overloaded")).out, /write +1 +survived/);
-    w.put({ "fixtures/write/invariants.ts": `export default [{ name: "mine", broken: () => "always" }];\n` });
+    using broken = await project();
+    broken.put({ "fixtures/write/invariants.ts": `export default [{ name: "mine", broken: () => "always" }];\n` });
     assert.match(
-      (await w.call(replay, "--faults", "write")).out,
+      (await broken.call(replay, "--faults", "write")).out,
       /write +0 +broke\n\n✗ write: mine: always\n {2}without/,
     );
-    w.put({ "fixtures/write/invariants.ts": "export default [];\n" });
     const words = fileURLToPath(new URL("../../fixtures/hello", import.meta.url)); // a run without tools
     const placeless = await w.call(replay, "--trust", "--faults", "bad-json", words);
     assert.match(placeless.out, /Not measured: its tape has no place for the faults of 'bad-json'/);
@@ -281,8 +204,9 @@ test(
       (await w.call(replay, "--faults", "5", "--seed", "x")).err,
       /Cannot use --seed x as it is not a number/,
     );
-    w.put({ "fixtures/write/invariants.ts": "export default 1;\n" });
-    assert.match((await w.call(replay, "--faults", "5")).out, /it exports no list of invariants/);
+    using listless = await project();
+    listless.put({ "fixtures/write/invariants.ts": "export default 1;\n" });
+    assert.match((await listless.call(replay, "--faults", "5")).out, /it exports no list of invariants/);
     assert.match((await w.call(replay, "--help")).out, /Presets of --faults\n {2}overloaded, rate-limited/);
   },
 );
@@ -304,84 +228,6 @@ test("a search finds a guard of a shell script that lets a denied call pass when
     /^a failing guard lets no denied call through: Write \(\w+\) ran as pre-tool-use@Write\.no\.sh, which/,
   );
   guard("timeout=20 onError=deny");
-  const closed = await w.call(replay, "--faults", "20", "--json");
+  const closed = await w.call(replay, "--faults", "8", "--json");
   assert.deepEqual([closed.code, JSON.parse(closed.out)[0].found], [0, undefined], closed.out);
-});
-
-/** The agent with a module beside it, which it calls at each prompt and each run of its tool. */
-const remembering = (run: string) =>
-  `import { prompted, ran } from "./state.ts";
-` + WRITER.replace("tools: [Write]", "tools: [{ ...Write, run }]").replace(
-    "system:",
-    "from: import.meta.url, hooks: { userPromptSubmit: ({ prompt }) => prompted(prompt) }, system:",
-  ) + `
-function run(input, context) {
-  return ${run};
-}
-`;
-
-test("what a module remembers in its variables never outlives a kill", LONG, async () => {
-  using w = await project();
-  w.put({
-    "fixtures/write/agent.ts": remembering('ran() ? Write.run(input, context) : "I know of no prompt"'),
-    "fixtures/write/state.ts": `let prompts = 0;
-export const prompted = (prompt) => void (prompts += prompt === "Write it" ? 1 : 0);
-export const ran = () => prompts > 0;\n`,
-    "fixtures/write/invariants.ts": `export default [{
-      name: "it knows its prompt",
-      broken: ({ calls }) => calls("Write").some(({ content }) => content === "I know of no prompt") ? "it does not" : undefined,
-    }];\n`,
-  });
-  assert.equal((await w.call(replay, "write")).code, 0);
-  const { out } = await w.call(replay, "--faults", "100", "--seed", "4", "--json");
-  assert.deepEqual(JSON.parse(out)[0].faults, ["kill after message 1"], out);
-});
-
-test(
-  "what a module remembers never reaches the next schedule, and what breaks without faults is no fault",
-  LONG,
-  async () => {
-    using w = await project();
-    w.put({
-      "fixtures/write/agent.ts": remembering("ran(Write.run(input, context))"),
-      // Bad from its third run on in one process, and good in every process of its own.
-      "fixtures/write/state.ts": `let runs = 0;
-export const prompted = () => {};
-export const ran = (result) => ++runs < 3 ? result : Promise.reject(new Error("It is worn out"));\n`,
-      "fixtures/write/invariants.ts": `export default [{
-      name: "it is never worn out",
-      broken: ({ calls }) => calls("Write").some(({ content }) => /worn out/.test(content)) ? "it is" : undefined,
-    }];\n`,
-    });
-    assert.match((await w.call(replay, "--faults", "20", "--seed", "1")).out, /write +20 +survived/);
-
-    w.put({
-      "fixtures/write/state.ts": `export const prompted = () => {};
-export const ran = () => Promise.reject(new Error("It is worn out"));\n`,
-    });
-    const { code, out } = await w.call(replay, "--faults", "20", "--seed", "1", "--junit", "plain.xml");
-    assert.equal(code, 1);
-    assert.match(
-      out,
-      /write +0 +broke\n\n✗ write: it is never worn out: it is\n {2}without any fault: no schedule was tried\n$/,
-    );
-    assert.ok(!existsSync(`${w.cwd}/fixtures/write/write.fault.json`));
-    assert.match(
-      readFileSync(`${w.cwd}/plain.xml`, "utf8"),
-      /Cannot search for faults that break 'write' as its run breaks without any: it is never worn out: it is/,
-    );
-    assert.deepEqual(JSON.parse((await w.call(replay, "--faults", "overloaded", "--json")).out)[0].faults, []);
-  },
-);
-
-test("an agent that ends its process under a fault has not survived it", LONG, async () => {
-  using w = await project();
-  w.put({
-    "fixtures/write/agent.ts": WRITER.replace(
-      "system:",
-      "hooks: { error: () => process.exit(0) }, system:",
-    ),
-  });
-  const [{ broke, faults }] = JSON.parse((await w.call(replay, "--faults", "100", "--seed", "1", "--json")).out);
-  assert.deepEqual([broke, faults.length], ["the run ends: its process ended", 1]);
 });

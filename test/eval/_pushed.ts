@@ -16,7 +16,7 @@ const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.
 const AGENT = `
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { agent, tool } from "${lib("index.ts")}";
-import { scripted } from "${lib("testing/index.ts")}";
+import { scripted } from "${lib("testing/scripted.ts")}";
 const at = (path) => new URL(path, import.meta.url);
 const ended = () => existsSync(at(".crochet/evals/last/runs.jsonl"))
   ? readFileSync(at(".crochet/evals/last/runs.jsonl"), "utf8").split("\\n").length - 1 : 0;

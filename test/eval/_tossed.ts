@@ -23,7 +23,7 @@ const GOOD = `export default [{
 export const tosser = (outcomes: string, more = "") => `
 import { existsSync, readFileSync } from "node:fs";
 import { agent } from "${lib("agent/agent.ts")}";
-import { scripted } from "${lib("testing/index.ts")}";
+import { scripted } from "${lib("testing/scripted.ts")}";
 const log = new URL("${more}.crochet/evals/last/runs.jsonl", import.meta.url);
 const ended = () => existsSync(log) ? readFileSync(log, "utf8").split("\\n").length - 1 : 0;
 const said = { P: { text: "good" }, F: { text: "bad" }, L: { http: 529 }, R: { http: 429 }, E: { http: 400 } };

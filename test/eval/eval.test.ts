@@ -1,32 +1,11 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, rmSync } from "node:fs";
 import { test } from "node:test";
 import evaluate from "../../lib/cli/eval.ts";
-import type { RunLine } from "../../lib/eval/attempt.ts";
 import { revoke } from "../../lib/hooks/hook-trust.ts";
-import { ended } from "../_crochet.ts";
-import type { Place } from "../_place.ts";
-import { OUR_RUNTIME } from "../_runtime.ts";
-import { scratch } from "../_scratch.ts";
-import { evaluated, tossed, tosser } from "./_tossed.ts";
+import { evaluated, tossed } from "./_tossed.ts";
 
 const LONG = { timeout: 120_000 };
-
-const linesOf = (w: Place): RunLine[] =>
-  readFileSync(`${w.cwd}/.crochet/evals/last/runs.jsonl`, "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
-
-test("evals that begin at the same time all begin, and the last one is named", LONG, async () => {
-  const plan = new URL("../../lib/eval/plan.ts", import.meta.url).href;
-  using folder = scratch({
-    "begin.ts": `import { readPlan, writePlan } from ${JSON.stringify(plan)};
-      for (let i = 0; i < 200; i++) writePlan(process.cwd(), { eval: 1, id: process.argv[2] + i } as any);
-      readPlan(process.cwd(), "last");`,
-  });
-  const begin = (id: string) =>
-    ended([...OUR_RUNTIME, join(folder.path, "begin.ts"), id], { cwd: folder.path, env: {} });
-  for (const { code, err } of await Promise.all(["a", "b", "c"].map(begin))) assert.equal(code, 0, err);
-});
 
 test("the table of an eval with known outcomes is the one computed by hand", LONG, async () => {
   using w = await tossed("PPFPPPPFPP", ["heads", "tails"]);
@@ -102,53 +81,6 @@ test("a budget is never overrun: a round begins only if it fits", LONG, async ()
   );
 });
 
-test(
-  "an agent that is worse than another is refuted, by a script, with what failed and where to look",
-  LONG,
-  async () => {
-    using w = await tossed("F");
-    w.put({ "old.ts": tosser("P", "./") });
-    const { code, out, err } = await evaluated(w, "--against", "old.ts", "--runs", "12", "--junit", "eval.xml");
-    assert.equal(code, 1);
-    assert.match(
-      err,
-      /\n12 runs find a drop from 90 % to 70 % in \d\d of 100 evals; \d\d runs in 80\n/,
-      "what can be seen is said before it is paid",
-    );
-    assert.match(
-      out,
-      /^\n✗ worse on toss \(p < 0\.001\), compared with old\.ts\n\nfixture +now +95% +pass\^5 +old\.ts /,
-    );
-    assert.match(out, /\ntoss +0\/8 .* 8\/8 .*worse \(p < 0\.001\)\n/);
-    assert.match(
-      out,
-      /\nthe rate differs by -100 points, between -100 and -\d\d \(97\.5%\)\nended early: the runs that are left would not/,
-    );
-    assert.match(
-      out,
-      / {2}toss {2}8 of 8: "it is good": it said bad\n {8}crochet view \.crochet\/evals\/last\/toss\/now\/1\n16 runs/,
-    );
-    const xml = readFileSync(`${w.cwd}/eval.xml`, "utf8");
-    assert.match(xml, /name="crochet eval" tests="2" failures="2" errors="0" time="(?!0\.000)/);
-    assert.match(xml, /<failure message="worse than old\.ts \(p &#60; 0\.001\): 0 of 8 passed"\/>/);
-    assert.match(xml, /<failure message="worse on toss \(p &#60; 0\.001\), compared with old\.ts"\/>/);
-    using same = await tossed("P");
-    same.put({ "old.ts": tosser("P", "./") });
-    const equal = await evaluated(same, "--against", "old.ts", "--runs", "3");
-    assert.equal(equal.code, 0);
-    assert.match(equal.out, /^\nnot shown to be worse than old\.ts \(p 1\.000\)\n[^]*\n6 runs/);
-  },
-);
-
-test("--at-least fails only an agent whose whole interval lies below", LONG, async () => {
-  for (const [outcomes, code] of [["PPPPF", 0], ["PF", 1], ["F", 1], ["P", 0]] as const) {
-    using w = await tossed(outcomes);
-    const { code: got, out } = await evaluated(w, "--at-least", "0.9", "--runs", "10");
-    assert.equal(got, code, out);
-    assert.match(out, code === 1 ? /^\n✗ below 0\.9 on toss\n/ : /^\nnot shown to be below 0\.9\n/);
-  }
-});
-
 const REFUSED: readonly [args: readonly string[], words: RegExp][] = [
   [["nothing"], /Cannot evaluate 'nothing' as there is no such fixture/],
   [["--runs", "0"], /Cannot use --runs 0 as it is not a whole number from 1 to 999999/],
@@ -195,58 +127,6 @@ test("an eval needs trust as a replay does, and a budget in CI, where it may rec
   assert.equal(poor.code, 2);
   assert.match(poor.err, /Cannot run an eval in CI without a budget: add --budget <dollars>, or tokens as 500k/);
   assert.equal((await evaluated(w, "--runs", "1", "--trust", "--budget", "1k")).code, 0);
-});
-
-test("an invariant that no run puts to the test fails an eval; one that some do is reported", LONG, async () => {
-  using w = await tossed("PF");
-  const when = (word: string) => `when: ({ results }) => results.at(-1).text === "${word}", broken: () => undefined`;
-  w.put({
-    "fixtures/toss/invariants.ts": `export default [{ name: "bad ones", ${when("bad")} }, { name: "best ones", ${
-      when("best")
-    } }];\n`,
-  });
-  const { code, out } = await evaluated(w, "--runs", "4");
-  assert.equal(code, 1);
-  assert.match(out, /^\n✗ never put to the test: toss: "best ones"\n/);
-  assert.match(out, /toss: "bad ones" was put to the test in 2 of 4 runs\n/);
-});
-
-test("kept runs are graded again without an agent, and an eval may be compared with a kept one", LONG, async () => {
-  using w = await tossed("PPF");
-  const first = await evaluated(w, "--runs", "9");
-  assert.match(first.out, /toss +6\/9 /);
-  const { id } = JSON.parse(readFileSync(`${w.cwd}/.crochet/evals/last/eval.json`, "utf8"));
-  w.put({
-    "fixtures/toss/grade.same.sh": '#!/bin/sh\n[ -f README ] && [ -f "$CROCHET_RUN/tape.jsonl" ] && exit 0; exit 1\n',
-  });
-  const graded = await evaluated(w, "--against", id, "--runs", "9");
-  assert.match(graded.err, new RegExp(`toss was graded otherwise: crochet eval --regrade ${id}`));
-  const before = linesOf(w).map(({ ms }) => ms);
-  const again = await evaluated(w, "--regrade", id);
-  assert.deepEqual([again.out, linesOf(w).map(({ ms }) => ms)], [first.out, before], "no run was made again");
-  assert.deepEqual(linesOf(w)[0]!.grades!.map(({ name, pass }) => [name, pass]), [["it is good", true], [
-    "same",
-    true,
-  ]]);
-  const kept = await evaluated(w, "--against", id, "--runs", "9");
-  assert.match(kept.out, new RegExp(`fixture +now +95% +pass\\^5 +${id} +95% +pass\\^5 .*\\ntoss +6/9 .*6/9 `));
-  assert.match(kept.out, /\n9 runs,/, "those of the kept eval are not run again");
-});
-
-test("runs that are added later have an interval that is right whenever someone looks", LONG, async () => {
-  using w = await tossed("PPF");
-  const first = JSON.parse((await evaluated(w, "--runs", "6", "--json")).out);
-  const more = JSON.parse((await evaluated(w, "--resume", "--runs", "12", "--json")).out);
-  using other = await tossed("PPF");
-  const fixed = JSON.parse((await evaluated(other, "--runs", "12", "--json")).out);
-  const width = ({ rows: [{ cells: [{ interval: [low, high] }] }] }: any) => high - low;
-  assert.deepEqual([first.runs, more.runs, fixed.runs], [6, 12, 12]);
-  assert.ok(width(more) > width(fixed), `${width(more)} is not wider than ${width(fixed)}`);
-  assert.equal(more.rows[0].cells[0].passed, fixed.rows[0].cells[0].passed);
-  const fewer = await evaluated(w, "--resume", "--runs", "3");
-  assert.match(fewer.err, /Cannot take runs away from .*, which has 12: raise --runs/);
-  w.put({ "fixtures/toss/files/README": "b\n" });
-  assert.match((await evaluated(w, "--resume")).err, /Cannot continue .* as toss has changed since: start a new eval/);
 });
 
 test("without graders a run passes if it ends as recorded, and a line says so", LONG, async () => {

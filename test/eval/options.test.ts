@@ -48,7 +48,7 @@ test("--model evaluates the agent with another model, and '.' compares that with
 /** Reads a file of the project, and writes one. */
 const WRITER = `
 import { agent } from "${lib("agent/agent.ts")}";
-import { scripted } from "${lib("testing/index.ts")}";
+import { scripted } from "${lib("testing/scripted.ts")}";
 import { Read, Write } from "${lib("tools/index.ts")}";
 const asks = [
   { tools: [{ name: "Read", input: { file_path: "notes.md" } }] },
