@@ -75,21 +75,28 @@ export function sessionEnvFile(toolState: Map<string, unknown>): EnvFile {
   };
 }
 
-/** What holds for a command that a hook runs as a person would: the session's deny rules and its sandbox (S1.16). */
+/** What holds for a command that a hook runs as a person would: the session's rules, its mode and its sandbox (S1.16). */
 export function commandRules(
   gate: PermissionGate | undefined,
   sandbox: Open | undefined,
   cwd: string,
-): Pick<HookRunner, "forbids" | "confine"> {
+): Pick<HookRunner, "refuses" | "confine"> {
   return {
-    async forbids(command) {
+    async refuses(command, key, signal) {
       if (!gate) return undefined;
       const { decide } = await import("../permissions/rules.ts");
       const input = { command: command.map(shellWord).join(" ") };
-      const call = { tool_name: "Bash", input, cwd, effect: "write" } as const;
-      // Only what is forbidden outright: a trusted command is approved without asking.
-      const { behavior, rule } = decide({ ...gate.permissions(), mode: "bypassPermissions" }, call);
-      return behavior === "deny" ? rule : undefined;
+      const call = { tool_name: "Bash", input, tool_use_id: key, key, cwd, effect: "write" } as const;
+      // Trust in the file approves its commands: only a rule that names one, or plan mode, stands against that.
+      const permissions = gate.permissions();
+      if (permissions.mode === "plan") return "plan mode runs no commands of hooks: leave plan mode";
+      const { behavior, rule, isDoubt } = decide({ ...permissions, mode: "bypassPermissions" }, call);
+      if (behavior === "deny") return `the deny rule ${rule} forbids it: change the command or the rule`;
+      if (behavior === "allow" || isDoubt) return undefined;
+      if (!gate.askPerson) return `the rule ${rule} asks, and no person can be asked: change the command or the rule`;
+      const said = await gate.askPerson(call, `a command of hook.toml: the rule ${rule} asks`, signal);
+      if (said.behavior === "allow") return undefined;
+      return `the user refused it${said.reason ? `: ${said.reason}` : ""}`;
     },
     confine: async (command, folder = cwd) => sandbox ? (await sandbox())(command, folder) : command,
   };

@@ -90,8 +90,8 @@ export interface HookRunner {
   readonly prompt: { readonly model: Model | undefined; readonly modelName?: string | undefined };
   readonly warn: (message: string) => void;
   readonly emit: (event: { readonly type: "exec"; readonly exec: unknown }) => void;
-  /** The deny rule that a command of a hook would break. */
-  readonly forbids: (command: readonly string[]) => Promise<string | undefined>;
+  /** Why rules, mode or a person do not let a command of a hook run; `key` names the question to a person. */
+  readonly refuses: (command: readonly string[], key: string, signal: AbortSignal) => Promise<string | undefined>;
   /** The command as the session's sandbox runs it, in a folder of the workspace. */
   readonly confine: (command: readonly string[], cwd?: string) => Promise<readonly string[]>;
 }

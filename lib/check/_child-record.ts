@@ -165,7 +165,7 @@ async function load(
       const text = readFileSync(target.path, "utf8");
       const options = { workspace: place.project, host, by: prompt, onProblem: () => {} };
       const records = target.path.endsWith(".toml")
-        ? (await import("../hooks/toml.ts")).tomlHooks(place.project, text, { host })
+        ? (await (await import("../hooks/toml.ts")).tomlHooks(place.project, text, { host, file: target.path })).records
         : await (await import("../hooks/definitions.ts")).readDefinitions(text, target.path, options);
       return records.find(({ name }) => name === target.name)!;
     }

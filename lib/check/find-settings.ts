@@ -10,7 +10,7 @@ import { homeOf } from "../hooks/file/user-places.ts";
 import { entriesIn, type Entry, type Handler } from "../hooks/handler.ts";
 import { HOST_NAMES, type HostName, HOSTS } from "../hooks/hosts/index.ts";
 import { readSettings } from "../hooks/hook-settings.ts";
-import { readToml, readTurnCommand, TOML_FILE, tomlHooks } from "../hooks/toml.ts";
+import { readToml, TOML_FILE, tomlHooks } from "../hooks/toml.ts";
 import { readYaml } from "../hooks/yaml.ts";
 import { matchesIf } from "../permissions/rules.ts";
 import type { FindOptions } from "./find-subjects.ts";
@@ -268,8 +268,9 @@ async function recordsIn(
   onProblem: (message: string) => void,
 ): Promise<readonly HookRecord[]> {
   if (basename(path) === TOML) {
-    const turns = [await readTurnCommand(text, TOML, "turn_start"), await readTurnCommand(text, TOML, "turn_end")];
-    return tomlHooks(workspace, text).filter((_, i) => turns[i] !== undefined);
+    const { records, problems } = await tomlHooks(workspace, text);
+    problems.forEach(onProblem);
+    return records;
   }
   const model = () => {
     throw new Error("Cannot ask a model while hooks are only read");

@@ -59,7 +59,7 @@ export async function findHooks(
     warn: (message) => bound?.warn(message),
     toml: {
       onExec: (exec: ExecRecord) => bound?.emit({ type: "exec", exec }),
-      forbids: (command) => bound?.forbids(command),
+      refuses: async (command, key, signal) => await bound?.refuses(command, key, signal),
       confine: (command, cwd) => bound?.confine(command, cwd) ?? command,
       source: "cli",
     },

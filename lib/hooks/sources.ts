@@ -318,17 +318,10 @@ export class HookSources {
 
   async #fromToml({ path, scope, text }: ReadText, { listed, problems }: Finding): Promise<void> {
     const { cwd, host, toml } = this.#options;
-    const { readTurnCommand, TOML_FILE, tomlHooks } = await import("./toml.ts");
-    for (const record of tomlHooks(cwd, text, { ...toml, host })) {
-      const table = record.name.endsWith("#turn_start") ? "turn_start" : "turn_end";
-      try {
-        if (await readTurnCommand(text, TOML_FILE, table) === undefined) continue;
-        listed.push({ record, scope, source: this.#shown(path) });
-      } catch (error) {
-        const { message } = error as Error;
-        if (!problems.includes(message)) problems.push(message);
-      }
-    }
+    const { tomlHooks } = await import("./toml.ts");
+    const found = await tomlHooks(cwd, text, { ...toml, host });
+    problems.push(...found.problems);
+    listed.push(...found.records.map((record) => ({ record, scope, source: this.#shown(path) })));
   }
 }
 

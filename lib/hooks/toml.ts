@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import type { AnyEvent } from "../core/events.ts";
 import type { HookContext, HookRecord } from "../core/hook.ts";
 import { NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "../core/verdict.ts";
@@ -45,31 +45,48 @@ type ExecStep =
   };
 
 export interface TomlOptions {
+  /** Where the text was read. @default `.agent/hook.toml` of the workspace */
+  readonly file?: string;
   readonly onExec?: (record: ExecRecord) => void;
   /** What commands need of the program that runs them. @default the workspace alone */
   readonly host?: HookHost;
-  /** The rule that forbids the command; one without is approved (U16). */
-  readonly forbids?: (command: readonly string[]) => string | undefined | Promise<string | undefined>;
+  /** Why the turn's rules do not let the command run; one that no rule names is approved by trust in the file (U16). */
+  readonly refuses?: (command: readonly string[], key: string, signal: AbortSignal) => Promise<string | undefined>;
   /** The command as the turn's sandbox runs it. */
   readonly confine?: (command: readonly string[], cwd: string) => readonly string[] | Promise<readonly string[]>;
   /** Where the session was begun, as commands read it. @default "script" */
   readonly source?: "cli" | "script";
 }
 
-/**
- * The commands of `<workspace>/.agent/hook.toml`: one before a turn, one after it, without a shell, in the workspace
- * (S1). What they write to stderr becomes input for the agent. All turns of a run use the `text` it began with; nothing
- * about it, and nothing a command does, stops the session.
- */
-export function tomlHooks(workspace: string, text: string, options: TomlOptions = {}): HookRecord[] {
-  const whole = { host: { projectDir: workspace }, ...options, text };
-  return [record("turn_start", workspace, whole), record("turn_end", workspace, whole)];
+/** The commands of a hook.toml, and what is wrong with it. */
+export interface TomlHooks {
+  readonly records: readonly HookRecord[];
+  readonly problems: readonly string[];
 }
 
-type Whole = TomlOptions & { readonly host: HookHost; readonly text: string };
+/**
+ * The commands of `<workspace>/.agent/hook.toml`: one before a turn, one after it, without a shell, in the workspace
+ * (S1). What they write to stderr becomes input for the agent. `text` is what the file held when the run began: once
+ * it holds anything else, none of its commands runs. Nothing about it, and nothing a command does, stops the session.
+ */
+export async function tomlHooks(workspace: string, text: string, options: TomlOptions = {}): Promise<TomlHooks> {
+  const { turns, problems } = await readTurns(text, TOML_FILE);
+  const seen: Seen = { text, hasChanged: false };
+  const whole = { host: { projectDir: workspace }, ...options };
+  return { records: turns.map((turn) => record(turn, seen, workspace, whole)), problems };
+}
 
-function record(table: TurnTable, workspace: string, options: Whole): HookRecord {
-  const file = join(workspace, TOML_FILE);
+type Whole = TomlOptions & { readonly host: HookHost };
+
+/** What the file held, and whether it has held anything else since. */
+interface Seen {
+  readonly text: string;
+  hasChanged: boolean;
+}
+
+function record(turn: TurnCommand, seen: Seen, workspace: string, options: Whole): HookRecord {
+  const { table } = turn;
+  const { file = join(workspace, TOML_FILE) } = options;
   const name = `${TOML_FILE}#${table}`;
   return {
     name,
@@ -82,12 +99,26 @@ function record(table: TurnTable, workspace: string, options: Whole): HookRecord
     enabled: true,
     source: file,
     async run(event, ctx) {
-      const turn = await readTurnCommand(options.text, TOML_FILE, table);
-      if (!turn || (table === "turn_start" && startedByHook(event) && !turn.runOnHookInput)) return NO_OPINION;
+      if (!isUnchanged(seen, file) || (startedByHook(event) && !turn.runOnHookInput)) return NO_OPINION;
       return await runTurn(name, turn, workspace, { ...options, event, ctx });
     },
     read: (raw) => raw as Opinion,
   };
+}
+
+/** @throws {UnusableAnswer} the first time that it is not: the warning */
+function isUnchanged(seen: Seen, file: string): boolean {
+  if (seen.hasChanged) return false;
+  let now: string | undefined;
+  try {
+    // A pipe in its place would never end.
+    if (statSync(file).isFile()) now = readFileSync(file, "utf8");
+  } catch { /* what cannot be read is not what it was */ }
+  if (now === seen.text) return true;
+  seen.hasChanged = true;
+  throw new UnusableAnswer(
+    `Cannot run the commands of ${TOML_FILE} as it has changed since the run began: its new bytes count from the next run`,
+  );
 }
 
 function startedByHook(event: AnyEvent): boolean {
@@ -104,7 +135,7 @@ async function runTurn(name: string, turn: TurnCommand, workspace: string, optio
   const written = [turn.command, ...turn.args];
   let ran: ProcessResult;
   try {
-    ran = await execute(written, workspaceFolder(workspace, turn.cwd), turn.timeout, options, report);
+    ran = await execute(written, workspace, turn.timeout, options, report);
     const input = (turn.json ? jsonInput(ran.stdout) : ran.stderr).trim();
     if (input !== "") {
       const file = () => join(outputFolder(host, event.session_id), `hook-${ctx.uuid()}-input.txt`);
@@ -119,12 +150,6 @@ async function runTurn(name: string, turn: TurnCommand, workspace: string, optio
 }
 
 type Report = (record: ExecStep) => void;
-
-function workspaceFolder(workspace: string, cwd: string): string {
-  const folder = resolve(workspace, cwd);
-  if (existsSync(folder)) return folder;
-  throw new UnusableAnswer(`Cannot run in '${cwd}' as there is no such folder: write its path from the workspace`);
-}
 
 /** What a command reads on stdin: where it runs, and why. */
 function turnInput({ event, ctx, source = "script" }: Turn, cwd: string): string {
@@ -145,7 +170,7 @@ async function execute(
   turn: Turn,
   report: Report,
 ): Promise<ProcessResult> {
-  const { host, forbids, confine, event, ctx } = turn;
+  const { host, refuses, confine, event, ctx } = turn;
   // Each reading of `ctx.signal` is a signal of its own: listeners come and go on one.
   const { signal } = ctx;
   const started = ctx.now().getTime();
@@ -164,12 +189,10 @@ async function execute(
   report({ type: "exec_begin", command: written, cwd });
   signal.addEventListener("abort", cancelled, { once: true });
   try {
-    const rule = await forbids?.(written);
-    if (rule !== undefined) {
+    const why = await refuses?.(written, `${event.turn_id}/${event.event}`, signal);
+    if (why !== undefined) {
       end("rejected");
-      throw new UnusableAnswer(
-        `Cannot run '${written.join(" ")}' as the deny rule ${rule} forbids it: change the command or the rule`,
-      );
+      throw new UnusableAnswer(`Cannot run '${written.join(" ")}' as ${why}`);
     }
     const [command, ...args] = await confine?.(written, cwd) ?? written;
     const ran = await runProcess({
@@ -232,10 +255,9 @@ function textIn(value: object): unknown {
 type TurnTable = "turn_start" | "turn_end";
 
 interface TurnCommand {
+  readonly table: TurnTable;
   readonly command: string;
   readonly args: readonly string[];
-  /** From the workspace. */
-  readonly cwd: string;
   /** Whether the command also runs in a turn that a HookInput began. */
   readonly runOnHookInput: boolean;
   /** Whether its input stays in the conversation. */
@@ -253,7 +275,6 @@ const TABLES: Kinds = { turn_start: "an object", turn_end: "an object" };
 export const KEYS: Kinds = {
   command: "a text",
   args: "a list of texts",
-  cwd: "a text",
   run_on_hook_input: "true or false",
   persist: "true or false",
   json: "true or false",
@@ -263,22 +284,43 @@ export const KEYS: Kinds = {
 
 type Kinds = { readonly [key: string]: OptionKind };
 
-/** Reads one table of the file; undefined if it is not there. */
-export async function readTurnCommand(text: string, file: string, table: TurnTable): Promise<TurnCommand | undefined> {
-  const tables = await readToml(text, file);
-  const bad = (why: string) => new HookLoadError(file, undefined, why);
-  const wrong = optionFault(tables, TABLES);
-  if (wrong) throw bad(wrong.why);
-  const given = tables[table] as { readonly [key: string]: unknown } | undefined;
-  if (given === undefined) return undefined;
-  const fault = optionFault(given, KEYS);
-  if (fault) throw bad(`in [${table}] ${fault.why}`);
-  if (!String(given.command ?? "").trim()) throw bad(`[${table}] has no command: write command = "program"`);
-  if (table === "turn_end" && "run_on_hook_input" in given) {
-    throw bad("[turn_end] has 'run_on_hook_input', which belongs to [turn_start]");
+/** Reads the file. A fault in one table leaves the other alone. */
+export async function readTurns(
+  text: string,
+  file: string,
+): Promise<{ readonly turns: readonly TurnCommand[]; readonly problems: readonly string[] }> {
+  const problems: string[] = [];
+  const turns: TurnCommand[] = [];
+  const problem = (why: string) => void problems.push(new HookLoadError(file, undefined, why).message);
+  try {
+    for (const [table, given] of Object.entries(await readToml(text, file))) {
+      const fault = optionFault({ [table]: given }, TABLES)?.why ??
+        faultOf(table as TurnTable, given as { readonly [key: string]: unknown });
+      if (fault !== undefined) problem(fault);
+      else turns.push(turnCommand(table as TurnTable, given as { readonly [key: string]: unknown }));
+    }
+  } catch (error) {
+    problems.push((error as Error).message);
   }
-  const { run_on_hook_input: runOnHookInput = true, on_failure, ...rest } = given;
-  const otherwise = { args: [], cwd: ".", persist: false, json: false, timeout: undefined };
+  return { turns, problems };
+}
+
+/** Why a table is not one that can be run. */
+function faultOf(table: TurnTable, given: { readonly [key: string]: unknown }): string | undefined {
+  if ("cwd" in given) return `[${table}] has 'cwd', but commands always run in the workspace: remove it`;
+  const fault = optionFault(given, KEYS);
+  if (fault) return `in [${table}] ${fault.why}`;
+  if (!String(given.command ?? "").trim()) return `[${table}] has no command: write command = "program"`;
+  if (table === "turn_end" && "run_on_hook_input" in given) {
+    return "[turn_end] has 'run_on_hook_input', which belongs to [turn_start]";
+  }
+  return undefined;
+}
+
+function turnCommand(table: TurnTable, given: { readonly [key: string]: unknown }): TurnCommand {
+  const { run_on_hook_input, on_failure, ...rest } = given;
+  const runOnHookInput = table === "turn_end" || (run_on_hook_input ?? true);
+  const otherwise = { table, args: [], persist: false, json: false, timeout: undefined };
   return { ...otherwise, ...rest, runOnHookInput, stopOnFailure: on_failure === "stop" } as unknown as TurnCommand;
 }
 

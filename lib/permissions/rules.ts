@@ -32,6 +32,8 @@ export interface Decision {
   readonly reason: string;
   /** The rule that decided, as it was written. */
   readonly rule?: string;
+  /** Whether that rule only may be about the call. */
+  readonly isDoubt?: true;
 }
 
 /** Tools that change nothing themselves but what the agent has started: the calls of an agent below are ruled one by one. */
@@ -129,7 +131,12 @@ function doubtOf(rules: readonly Rule[], subject: Subject): Decision | undefined
   const { line } = subject;
   if (line === undefined) return undefined;
   const inDoubt = (rule: Rule | undefined, why: string): Decision | undefined =>
-    rule && { behavior: "ask", rule: rule.source, reason: `${why}, and the rule ${rule.source} might be about it` };
+    rule && {
+      behavior: "ask",
+      rule: rule.source,
+      isDoubt: true,
+      reason: `${why}, and the rule ${rule.source} might be about it`,
+    };
   const { commands = [] } = line;
   const pattern = rules.find(isPattern);
   const unread = line.unread ?? (pattern && commands.map((command) => command.hides()).find((why) => why));

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent, hookToml, type RunOptions } from "crochet";
 import { scripted, scriptedServer } from "crochet/testing";
 import runCommand from "../../lib/cli/run.ts";
+import trust from "../../lib/cli/trust.ts";
 import { textOf } from "../../lib/core/messages.ts";
 import { openSandbox } from "../../lib/permissions/sandbox.ts";
 import { readRollout } from "../../lib/transcript/rollout.ts";
@@ -45,6 +46,78 @@ test("S1.16, U16: a command of hook.toml obeys the deny rules of the run", async
   assert.equal(existsSync(join(here.cwd, "ran")), false);
   await run(here.cwd, { permissions: { deny: ["Bash(rm *)"] } });
   assert.equal(existsSync(join(here.cwd, "ran")), true);
+});
+
+test("S1.16, U16: trust in the file approves its commands, but for plan mode and a rule that names them", async () => {
+  const touch = `command = "touch"\nargs = ["ran"]\n`;
+  const [ask, none] = [["Bash(touch *)"], undefined];
+  const cases: [
+    toml: string,
+    RunOptions["permissions"],
+    person: "allow" | "deny" | undefined,
+    ran: boolean,
+    said?: RegExp,
+  ][] = [
+    [touch, { mode: "default" }, none, true],
+    [touch, { mode: "acceptEdits", allow: ["Read"] }, "deny", true],
+    [touch, { mode: "bypassPermissions" }, none, true],
+    [sh("touch ran"), { deny: ["Bash(rm *)"], ask: ["Bash(git *)"] }, "deny", true],
+    [touch, { ask }, "allow", true],
+    [
+      touch,
+      { mode: "bypassPermissions", ask },
+      "deny",
+      false,
+      /Cannot run 'touch ran' as the user refused it: not now/,
+    ],
+    [
+      touch,
+      { ask },
+      none,
+      false,
+      /Cannot run 'touch ran' as the rule Bash\(touch \*\) asks, and no person can be asked/,
+    ],
+    [touch, { mode: "plan" }, "allow", false, /Cannot run 'touch ran' as plan mode runs no commands of hooks/],
+    [touch, { mode: "plan", allow: ["Bash"] }, none, false, /plan mode/],
+  ];
+  for (const [toml, permissions, person, ran, said] of cases) {
+    const name = JSON.stringify([toml, permissions, person]);
+    using here = place({ ".agent/hook.toml": `[turn_start]\n${toml}` });
+    const questions: string[] = [];
+    const { result, warnings } = await run(here.cwd, {
+      permissions: permissions!,
+      ...(person && {
+        ask: ({ tool_name, input }) => {
+          questions.push(`${tool_name} ${input.command}`);
+          return Promise.resolve({ behavior: person, reason: "not now" });
+        },
+      }),
+    });
+    assert.deepEqual([result.stop, existsSync(join(here.cwd, "ran"))], ["done", ran], name);
+    assert.deepEqual(questions, person && permissions!.ask === ask ? ["Bash touch ran"] : [], name);
+    assert.equal(warnings.length, said ? 1 : 0, name);
+    if (said) assert.match(warnings[0]!, said);
+  }
+});
+
+test("S1.5, S1.12, U16: a trusted hook.toml that a turn changes runs no more, with --trust too, and one warning says so", async () => {
+  using here = place({
+    "agent.ts": `import { agent } from "crochet";\nimport { scripted } from "crochet/testing";
+export default agent({ from: import.meta.url, hooks: [], model: scripted([], { then: { text: "ok" } }) });\n`,
+  });
+  const change =
+    "echo x >> ends; test -e again || { touch again; echo '# changed' >> .agent/hook.toml; echo go on >&2; }";
+  for (const trusting of [[], ["--trust"]]) {
+    here.put({ ".agent/hook.toml": `[turn_end]\n${sh(change)}`, ends: "" });
+    rmSync(join(here.cwd, "again"), { force: true });
+    await here.call(trust, ".");
+    const { code, err } = await here.call(runCommand, ...trusting, "agent.ts", "go");
+    assert.deepEqual([code, readFileSync(join(here.cwd, "ends"), "utf8")], [0, "x\n"], err);
+    assert.equal(err.split("it has changed since the run began").length - 1, 1, err);
+  }
+  const untrusted = await here.call(runCommand, "agent.ts", "go");
+  assert.match(untrusted.err, /\.agent\/hook\.toml has changed since it was trusted/);
+  assert.equal(readFileSync(join(here.cwd, "ends"), "utf8"), "x\n");
 });
 
 const skip = await openSandbox({ mode: "workspace", roots: [tmpdir()] }).then(

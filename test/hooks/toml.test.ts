@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import type { HookList } from "../../lib/core/hook.ts";
 import { newSessionState } from "../../lib/core/run.ts";
 import { limitsOf, limitWarning } from "../../lib/agent/given-limits.ts";
 import { textOf } from "../../lib/core/messages.ts";
@@ -21,15 +22,20 @@ class Stage {
   readonly execs: ExecRecord[] = [];
   readonly model;
   readonly session;
+  #loaded: HookList | undefined;
 
   constructor(toml: string, replies: readonly ScriptedReply[] = [], options: TomlOptions = {}) {
     mkdirSync(join(this.path, ".agent"));
     this.write(".agent/hook.toml", toml);
     this.model = scripted(replies, { then: { text: "done" } });
     const tell = { onExec: (record: ExecRecord) => void this.execs.push(record), ...options };
-    const load = () => {
+    const load = async (again = false) => {
       const file = join(this.path, ".agent/hook.toml");
-      return { records: existsSync(file) ? tomlHooks(this.path, readFileSync(file, "utf8"), tell) : [] };
+      if (!again && this.#loaded) return this.#loaded;
+      if (!existsSync(file)) return this.#loaded = { records: [] };
+      const { records, problems } = await tomlHooks(this.path, readFileSync(file, "utf8"), tell);
+      for (const message of problems) this.events.push({ agent_id: "s", type: "warning", message });
+      return this.#loaded = { records };
     };
     const state = newSessionState({
       id: "s",
@@ -165,33 +171,51 @@ test("S1.7, S1.8, S1.10: a command is a program with arguments, without a shell,
   assert.equal(end.type === "exec_end" && end.stdout, `${stage.path}\n[a b]\n[$HOME]\n[; rm x]\n[*]\n`);
 });
 
-test("S1.10, S1.25: a command reads on stdin, until its end, what it runs for; `cwd` is its folder in the workspace", async () => {
+test("S1.10, S1.25: a command reads on stdin, until its end, what it runs for, in the workspace", async () => {
   await using stage = new Stage(
-    `[turn_start]\ncwd = "sub"\ncommand = "/bin/sh"\nargs = ["-c", "cat >> ../starts; echo >> ../starts; pwd >> ../where"]
+    `[turn_start]\ncommand = "/bin/sh"\nargs = ["-c", "cat >> starts; echo >> starts; pwd >> where"]
 [turn_end]\ncommand = "/bin/sh"\nargs = ["-c", "test -e end && exit; cat > end; echo again >&2"]`,
   );
-  const sub = join(stage.path, "sub");
-  mkdirSync(sub);
   await stage.prompt();
   const [first, second] = stage.read("starts").trim().split("\n").map((line) => JSON.parse(line));
   const end = JSON.parse(stage.read("end"));
   const { timestamp, ...rest } = first;
   assert.deepEqual(rest, {
-    ...{ hook: "turn_start", cwd: sub, sub_id: "s:0.1", session_source: "script", is_hook_input_turn: false },
+    ...{ hook: "turn_start", cwd: stage.path, sub_id: "s:0.1", session_source: "script", is_hook_input_turn: false },
   });
   assert.match(timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
   assert.deepEqual([second.sub_id, second.is_hook_input_turn], ["s:0.2", true]);
   assert.deepEqual([end.hook, end.cwd, end.sub_id, end.is_hook_input_turn], ["turn_end", stage.path, "s:0.1", false]);
-  assert.equal(stage.read("where"), `${sub}\n${sub}\n`);
+  assert.equal(stage.read("where"), `${stage.path}\n${stage.path}\n`);
 });
 
-test("S1.12: a folder that is not there is a warning that names it", async () => {
-  await using stage = new Stage(`[turn_start]\ncwd = "gone"\ncommand = "true"`);
-  assert.equal((await stage.prompt()).stop, "done");
-  assert.match(
-    stage.warnings().join(),
-    /Cannot run in 'gone' as there is no such folder: write its path from the workspace/,
-  );
+test("S1.10, S1.12: a table with 'cwd' does not run: one warning names file, table and key, and the other table runs", async () => {
+  for (const cwd of ["/", "../..", ".", "sub"]) {
+    await using stage = new Stage(
+      `[turn_start]\ncwd = "${cwd}"\ncommand = "touch"\nargs = ["started"]\n[turn_end]\ncommand = "touch"\nargs = ["ended"]`,
+    );
+    assert.equal((await stage.prompt()).stop, "done");
+    assert.deepEqual([existsSync(join(stage.path, "started")), existsSync(join(stage.path, "ended"))], [false, true]);
+    assert.deepEqual(stage.warnings(), [
+      "Cannot load .agent/hook.toml as [turn_start] has 'cwd', but commands always run in the workspace: remove it",
+    ]);
+  }
+});
+
+test("S1.6, S1.12: what is wrong with one table, or an unknown one, keeps no other from running", async () => {
+  const wrong = [
+    `[turn_middle]\ncommand = "x"`,
+    `[turn_start]\nargs = []`,
+    `[turn_start]\ncommand = 5`,
+    "turn_start = 3",
+  ];
+  for (const table of wrong) {
+    await using stage = new Stage(`${table}\n[turn_end]\ncommand = "touch"\nargs = ["ended"]`);
+    assert.equal((await stage.prompt()).stop, "done");
+    assert.ok(existsSync(join(stage.path, "ended")), table);
+    assert.equal(stage.warnings().length, 1, table);
+    assert.match(stage.warnings()[0]!, /^Cannot load \.agent\/hook\.toml as .*turn_(middle|start)/, table);
+  }
 });
 
 test("S1.15: stdout never becomes input for the model", async () => {
@@ -259,7 +283,7 @@ test("S1.5, S1.6, U11: the file is read again at each prompt; without it nothing
   assert.deepEqual(stage.warnings(), []);
 });
 
-test("U11, U16: what a turn writes into the file does not run in the same run", async () => {
+test("S1.5, U11, U16: once the file has changed in a run, none of its commands runs in it, and one warning says so", async () => {
   await using stage = new Stage(`[turn_end]\ncommand = "./change.sh"`);
   stage.write("new.toml", `[turn_end]\ncommand = "touch"\nargs = ["new"]\n`);
   stage.write(
@@ -267,10 +291,14 @@ test("U11, U16: what a turn writes into the file does not run in the same run", 
     `#!/bin/sh\ncp new.toml .agent/hook.toml\n[ -e again ] || { touch again; echo go on >&2; }\n`,
   );
   await stage.prompt();
-  assert.equal(stage.model.requests.length, 2, "the file's old bytes ran after both turns");
+  assert.equal(stage.model.requests.length, 2, "the old command ran after the first turn");
+  const changed = /turn_end.*Cannot run the commands of \.agent\/hook\.toml as it has changed since the run began/;
+  assert.match(stage.warnings().join("\n"), changed);
+  assert.deepEqual([stage.warnings().length, stage.execs.filter((e) => e.type === "exec_begin").length], [1, 1]);
   assert.equal(existsSync(join(stage.path, "new")), false);
   await stage.prompt();
-  assert.equal(existsSync(join(stage.path, "new")), true);
+  assert.equal(existsSync(join(stage.path, "new")), true, "its new bytes count from the next run");
+  assert.equal(stage.warnings().length, 1);
 });
 
 test("S1.13, S1.18, S1.20: each run reports its begin, its output as it comes, and its end, under its title", async () => {
@@ -420,14 +448,14 @@ test("S1.25, U11: json = true takes the input from stdout, as JSON", async () =>
 
 test("S1.16, U16: a command that a deny rule matches is not run: rejected, a warning, and the turn goes on", async () => {
   await using stage = new Stage(`[turn_start]\ncommand = "touch"\nargs = ["ran"]`, [], {
-    forbids: (command) => command.join(" ") === "touch ran" ? "Bash(touch *)" : undefined,
+    refuses: (command) => Promise.resolve(command.join(" ") === "touch ran" ? "a rule forbids it" : undefined),
   });
   assert.equal((await stage.prompt()).stop, "done");
   assert.equal(existsSync(join(stage.path, "ran")), false);
   assert.deepEqual(stage.execs.map((e) => e.type === "exec_end" ? e.status : e.type), ["exec_begin", "rejected"]);
   assert.match(
     stage.warnings().join("\n"),
-    /Cannot run 'touch ran' as the deny rule Bash\(touch \*\) forbids it: change the command or the rule/,
+    /Cannot run 'touch ran' as a rule forbids it/,
   );
 });
 
@@ -457,8 +485,9 @@ test("U13: an input too long for the model is shown by its beginning and kept in
   assert.equal(readFileSync(path, "utf8"), "x".repeat(50_000));
 });
 
-test("U9: hook.toml is for the root agent only", () => {
-  assert.deepEqual(tomlHooks("/nowhere", "").flatMap((r) => r.on), [
+test("U9: hook.toml is for the root agent only", async () => {
+  const { records } = await tomlHooks("/nowhere", `turn_start.command = "a"\nturn_end.command = "b"`);
+  assert.deepEqual(records.flatMap((r) => r.on), [
     { event: "turn-start", scope: "root" },
     { event: "turn-end", scope: "root" },
   ]);

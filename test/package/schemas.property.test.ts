@@ -14,7 +14,7 @@ import { readCases } from "../../lib/cli/_eval-cases.ts";
 import { turnsIn } from "../../lib/cli/record.ts";
 import { readDefinitions } from "../../lib/hooks/definitions.ts";
 import { readRules } from "../../lib/hooks/rule-yaml.ts";
-import { readTurnCommand } from "../../lib/hooks/toml.ts";
+import { readTurns } from "../../lib/hooks/toml.ts";
 import { readYaml } from "../../lib/hooks/yaml.ts";
 import { KINDS } from "../../lib/input/options.ts";
 import { tries } from "../_counts.ts";
@@ -123,7 +123,6 @@ const FORMS: { readonly [file: string]: Form } = {
       turn_start: {
         command: "git",
         args: ["a"],
-        cwd: ".",
         run_on_hook_input: false,
         persist: true,
         json: false,
@@ -134,7 +133,8 @@ const FORMS: { readonly [file: string]: Form } = {
     }],
     read: async (value) => {
       const toml = stringify(value);
-      for (const table of ["turn_start", "turn_end"] as const) await readTurnCommand(toml, "hook.toml", table);
+      const { problems } = await readTurns(toml, "hook.toml");
+      if (problems.length > 0) throw new Error(problems.join("\n"));
     },
     lax: [],
   },
