@@ -1,10 +1,9 @@
-import { existsSync, readFileSync, realpathSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { isBlank, type Prompt, promptText } from "../core/messages.ts";
 import type { ModelParams } from "../core/model.ts";
 import type { SessionState } from "../core/run.ts";
 import type { RunEvent } from "../core/run-events.ts";
-import { logsDir, stateDir } from "../files/state-dir.ts";
+import { hasState, logsDir, readStateFile, removeState } from "../files/state.ts";
+import { realOr } from "../hooks/file/user-places.ts";
 import { scriptOf } from "../runtime/importing.ts";
 import { crochetVersion, runtimeVersion } from "../runtime/version.ts";
 import type { AnswerFact, LogEntry } from "../log/entry.ts";
@@ -65,11 +64,7 @@ function folderOf({ from }: AgentOptions, { log, durable, from: own }: RunOption
 function isMain(from: string | undefined): boolean {
   const [, script] = process.argv;
   if (!from?.startsWith("file:") || script === undefined || process.env.NODE_ENV === "test") return false;
-  try {
-    return !/[._]test\.\w+$/.test(script) && realpathSync(scriptOf(from)) === realpathSync(script);
-  } catch {
-    return false;
-  }
+  return !/[._]test\.\w+$/.test(script) && realOr(scriptOf(from)) === realOr(script);
 }
 
 /** The log of a session that works in `cwd`, claimed by this process. A run that was cut off goes on with no prompt or its own. */
@@ -130,9 +125,9 @@ async function forkLog(
 }
 
 async function pastOf(path: string, own: RunOptions, prompt: Prompt | undefined): Promise<Past | undefined> {
-  if (!existsSync(path)) return undefined;
-  const [{ openLog }, { Past }] = await Promise.all([import("../log/convert.ts"), import("../log/past.ts")]);
-  const log = openLog(path);
+  if (!hasState(path)) return undefined;
+  const [{ readLog }, { Past }] = await Promise.all([import("../log/read-log.ts"), import("../log/past.ts")]);
+  const log = readLog(path);
   if (!log) return undefined;
   const was = log.prompts.at(-1) ?? "";
   const continues = prompt !== undefined && (isBlank(prompt) || JSON.stringify(prompt) === JSON.stringify(was));
@@ -151,7 +146,7 @@ async function noteSecrets(log: RunLog, cwd: string): Promise<void> {
   const known = [...secretsOf(process.env), ...secretsOfFolder(cwd)];
   if (known.length === 0) return;
   log.flush();
-  const text = readFileSync(log.path, "utf8");
+  const text = readStateFile(log.path) ?? "";
   for (const [value, name] of known) {
     const forms = [value, ...encodedForms(value)];
     if (forms.some((form) => text.includes(JSON.stringify(form).slice(1, -1)))) {
@@ -191,7 +186,9 @@ async function sessionLog({ files, known, past, options, own, cwd, ...opened }: 
   // Who names the folder knows best whose logs are there.
   if (typeof own.log !== "string") noteOwnLog(files.pathOf!(id), process.env);
   // In a folder that was named there may be other files.
-  if (!swept && opened.folder === join(stateDir(cwd), "runs")) sweepLogs(files.pathOf!(id), process.env);
+  if (!swept && opened.folder === logsDir(cwd, { ...process.env, CROCHET_LOG: "" })) {
+    sweepLogs(files.pathOf!(id), process.env);
+  }
   swept = true;
   const log = new RunLog({ path: files.pathOf!(id), header, past, sync: own.log !== undefined, durable });
   const session: LoggedSession = { log, again: durable, isRuled: false };
@@ -263,7 +260,7 @@ async function sessionLog({ files, known, past, options, own, cwd, ...opened }: 
     async close() {
       if (prompts > (past?.runs ?? 0)) await noteSecrets(log, cwd);
       log.close();
-      if (durable) rmSync(answersOf(log.path), { recursive: true, force: true });
+      if (durable) removeState(answersOf(log.path));
       await release();
     },
   });

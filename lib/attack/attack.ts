@@ -1,6 +1,5 @@
-import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { userState } from "../hooks/file/user-places.ts";
+import { readStateFile, userState } from "../files/state.ts";
 import { ownArgv } from "../hooks/own-command.ts";
 import { ToolError } from "../core/tool.ts";
 import { type ProcessResult, runProcess, type Wrap } from "../process/process.ts";
@@ -78,8 +77,9 @@ export async function attackProperty(
   };
   const ran = await started(wrap, task, scratch, { env, signal, tried });
   const came = join(scratch.places.own, "came.json");
-  if (!existsSync(came)) throw new Error(failureOf(ran));
-  const attacked: Attacked = JSON.parse(readFileSync(came, "utf8"));
+  const text = readStateFile(came);
+  if (text === undefined) throw new Error(failureOf(ran));
+  const attacked: Attacked = JSON.parse(text);
   kept?.(scratch.places.own, attacked);
   return attacked;
 }

@@ -1,4 +1,3 @@
-import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkPrices, type Prices, PRICES_SCHEMA } from "../anthropic/prices.ts";
 import { isObject } from "../core/json.ts";
@@ -7,7 +6,7 @@ import { LIMITS_SCHEMA, limitsOf } from "../agent/given-limits.ts";
 import { readBrought } from "../files/confine.ts";
 import { nearest } from "../input/nearest.ts";
 import { type Check, KINDS } from "../input/options.ts";
-import { userState } from "../hooks/file/user-places.ts";
+import { readStateBytes, userState } from "../files/state.ts";
 import { distrust } from "../hooks/hook-trust.ts";
 import type { McpOptions, McpServer } from "../mcp/servers.ts";
 import type { OnPrompt } from "../monitor/note.ts";
@@ -53,7 +52,7 @@ export async function onPromptFor(config: Config, env: Io["env"]): Promise<OnPro
 
 async function usersConfig(env: Io["env"]): Promise<Config> {
   const file = join(userState(env), "config.yaml");
-  return await readFile(file, () => existsSync(file) ? readFileSync(file) : undefined);
+  return await readFile(file, () => readStateBytes(file));
 }
 
 async function readFile(file: string, read: () => Uint8Array | undefined): Promise<Config> {
@@ -63,7 +62,7 @@ async function readFile(file: string, read: () => Uint8Array | undefined): Promi
   try {
     bytes = read();
   } catch (error) {
-    throw fail((error as Error).message);
+    throw error instanceof TypeError ? error : fail((error as Error).message);
   }
   if (bytes === undefined) return {};
   let given: unknown;

@@ -13,7 +13,7 @@ import {
   type Variant,
 } from "../eval/plan.ts";
 import type { RunLine } from "../eval/attempt.ts";
-import { privateDir } from "../files/state-dir.ts";
+import { stateFolder } from "../files/state.ts";
 import { invariantsOf } from "../replay/fault/judge-fault.ts";
 import { type Fixture, fixturesIn } from "../replay/fixture.ts";
 import { isCi } from "../replay/tape-options.ts";
@@ -50,7 +50,7 @@ export async function newPlan(
   ];
   const { whole, forks, ...all } = flags.cases === undefined ? await plannedHere(words, flags, variants, hooks, io) : {
     forks: undefined,
-    fixtures: await makeCases(casesFile(flags), words, join(privateDir(evals), id), io, { model }),
+    fixtures: await makeCases(casesFile(flags), words, join(stateFolder(io.cwd, io.env, "evals"), id), io, { model }),
     whole: true,
   };
   if (io.signal.aborted) return undefined;

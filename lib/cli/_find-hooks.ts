@@ -1,9 +1,9 @@
 import { isReachable } from "../agent/named-model.ts";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Agent, HookRunner } from "../agent/options.ts";
 import type { HookRecord } from "../core/hook.ts";
-import { privateDir, stateDir } from "../files/state-dir.ts";
+import { isFolder, stateFolder } from "../files/state.ts";
 import { shortPath } from "../hooks/file/user-places.ts";
 import type { HookHost } from "../hooks/process/hook-host.ts";
 import { type Found, HookSources, type SourcesOptions } from "../hooks/sources.ts";
@@ -39,7 +39,7 @@ export async function findHooks(
     get onOutput() {
       return bound?.host.onOutput;
     },
-    outputDir: (id) => join(privateDir(join(stateDir(cwd, io.env), "outputs")), id),
+    outputDir: (id) => stateFolder(cwd, io.env, "outputs", id),
     ...(config.hooks?.env && { keepEnv: config.hooks.env }),
     ...(config.hooks?.allowLocal !== undefined && { allowLocal: config.hooks.allowLocal }),
   };
@@ -87,7 +87,7 @@ export async function findHooks(
 
 /** What a person named must exist and be readable: otherwise a gate that was asked for would be missing. */
 async function expectTyped(cwd: string, { settings, hooks }: Flags["flags"]): Promise<void> {
-  if (typeof hooks === "string" && !statSync(resolve(cwd, hooks), { throwIfNoEntry: false })?.isDirectory()) {
+  if (typeof hooks === "string" && !isFolder(resolve(cwd, hooks))) {
     throw new UsageError(`Cannot take hooks from '${hooks}' as there is no such folder`);
   }
   if (typeof settings !== "string") return;

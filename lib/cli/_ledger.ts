@@ -1,11 +1,10 @@
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { EventName } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
 import type { HookRun } from "../core/hook.ts";
 import type { Environment } from "../hooks/file/user-places.ts";
 import { readRollout, type Rollout, rolloutWriter } from "../transcript/rollout.ts";
-import { privateDir, stateDir } from "../files/state-dir.ts";
+import { removeState, stateFolder, statePath } from "../files/state.ts";
 import { newestFirst, rolloutId, rolloutName, rollouts } from "./_project.ts";
 
 /** One event of a run with everything that was decided at it. */
@@ -18,7 +17,7 @@ export interface Fire {
 
 /** The rollouts of a project and what `hooks test` fired last, newest first. */
 export function ledgers(cwd: string, env: Environment): string[] {
-  return newestFirst([...rollouts(cwd, env), join(testsDir(cwd, env), TEST)]);
+  return newestFirst([...rollouts(cwd, env), statePath(cwd, env, "tests", TEST)]);
 }
 
 /** The events of a run at which hooks were considered, in order. */
@@ -40,14 +39,10 @@ export function firesIn(path: string, report: (why: string) => void = () => {}):
 
 const TEST = rolloutName("test");
 
-function testsDir(cwd: string, env: Environment): string {
-  return join(stateDir(cwd, env), "tests");
-}
-
 /** Stores what a test fired, for `hooks explain`. */
 export function keepTest(cwd: string, env: Environment, event: EventName, folded: Folded): void {
-  const path = join(privateDir(testsDir(cwd, env)), TEST);
-  rmSync(path, { force: true });
+  const path = join(stateFolder(cwd, env, "tests"), TEST);
+  removeState(path);
   const rollout = rolloutWriter(path, "test", Date.now);
   rollout.write({ type: "fired", agent_id: "test", event, folded });
   rollout.close();

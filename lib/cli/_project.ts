@@ -1,6 +1,5 @@
-import { readdirSync, statSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
-import { logsDir } from "../files/state-dir.ts";
+import { basename, resolve } from "node:path";
+import { isFolder, logsDir, stateFiles, writtenAt } from "../files/state.ts";
 import type { Environment } from "../hooks/file/user-places.ts";
 import type { Flags } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
@@ -8,7 +7,7 @@ import { type Io, UsageError } from "./_io.ts";
 /** The directory a command is about: `--cwd`, or the current directory. */
 export function projectOf({ cwd = "." }: Flags["flags"], io: Pick<Io, "cwd">): string {
   const path = resolve(io.cwd, String(cwd));
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
+  if (isFolder(path)) return path;
   throw new UsageError(`Cannot work in '${path}' as there is no such directory`);
 }
 
@@ -26,14 +25,8 @@ export function rolloutId(path: string): string {
 
 /** The logs of a project's runs. */
 export function rollouts(cwd: string, env: Environment): string[] {
-  const dir = logsDir(cwd, env);
-  try {
-    return readdirSync(dir)
-      .filter((name) => name.endsWith(ENDING) && !name.endsWith(`.rollout${ENDING}`))
-      .map((name) => join(dir, name));
-  } catch {
-    return []; // no run yet
-  }
+  return stateFiles(logsDir(cwd, env), ENDING).map(({ path }) => path)
+    .filter((path) => !path.endsWith(`.rollout${ENDING}`));
 }
 
 /** The least of an id that must be typed: otherwise a short word would be taken for a run. */
@@ -56,7 +49,7 @@ export function runMeant(given: string, paths: readonly string[]): string | unde
 /** The files that exist, last written first. */
 export function newestFirst(paths: readonly string[]): string[] {
   return paths
-    .map((path) => ({ path, at: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? -1 }))
+    .map((path) => ({ path, at: writtenAt(path) ?? -1 }))
     .filter(({ at }) => at >= 0)
     .sort((a, b) => b.at - a.at)
     .map(({ path }) => path);

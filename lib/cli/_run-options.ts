@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Agent, RunOptions } from "../agent/options.ts";
 import type { Limits } from "../core/limits.ts";
-import { logsDir } from "../files/state-dir.ts";
+import { logsDir } from "../files/state.ts";
 import { noteOwnLog } from "../log/own.ts";
 import { monitored } from "../monitor/own-run.ts";
 import type { PermissionMode } from "../permissions/rules.ts";
@@ -11,7 +11,7 @@ import { findHooks, reportUnloaded } from "./_find-hooks.ts";
 import { budgetFlag, type Flags, numberFlag, type Usage } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { projectOf, rolloutId } from "./_project.ts";
-import { expectNoJournal, expectOwn, lastId, logMeant, projectStore, rememberedRules } from "./_stored.ts";
+import { expectOwn, lastId, logMeant, projectStore, rememberedRules } from "./_stored.ts";
 
 /** Part of `--help`: how a person is asked. */
 export const ASKING =
@@ -63,7 +63,6 @@ export async function runOptions(
   const resume = flags.resume === "last" ? lastId(cwd, io.env) : flags.resume as string | undefined;
   if (resume !== undefined) {
     const path = store.pathOf!(pastFrom(resume).resume!);
-    if (flags.durable) expectNoJournal(path);
     expectOwn(path, "resume", flags, io);
   }
   const options: RunOptions = {

@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 import { BUILT_IN } from "../runtime/importing.ts";
-import { privateDir, stateDir } from "../files/state-dir.ts";
+import { removeState, scratchState, stateFolder } from "../files/state.ts";
 import { type Log, readLog } from "../log/read-log.ts";
 import { promoted } from "../log/promote.ts";
 import { type Fixture, fixtureAt, scriptOnTape } from "../replay/fixture.ts";
@@ -26,9 +25,7 @@ export function ownLog(path: string, verb: string, flags: Flags["flags"], io: Pi
 /** @throws {UsageError} if a run of it was cut off, or a person ended it: there is nothing to compare with */
 export function expectEnded(log: Log, verb: string): void {
   const { begins, ends, header: { id } } = log;
-  const why = begins.length === 0
-    ? "it was made by crochet 0.2, which did not log what models said"
-    : begins.length > ends.length
+  const why = begins.length > ends.length
     ? "its last run was cut off"
     : ends.some(({ ending }) => ending.stop === "aborted")
     ? "it was interrupted"
@@ -52,14 +49,12 @@ export async function asFixture(path: string, flags: Flags["flags"], io: Io, ver
   const log = ownLog(path, verb, flags, io);
   expectEnded(log, verb);
   const { cwd } = log.header;
-  const folder = mkdtempSync(
-    join(privateDir(join(stateDir(cwd, io.env), "replays")), `${basename(path, ".jsonl").slice(0, 8)}-`),
-  );
+  const folder = scratchState(stateFolder(cwd, io.env, "replays"), basename(path, ".jsonl").slice(0, 8));
   const { tape } = promoted(log, { header: { agent: agentOnTape(log, folder) }, redact: false });
   const fixture = fixtureAt(folder);
   await writeTape(fixture.tape, tape, { redactor: NO_SEARCH });
   const logged: LoggedFixture = { ...fixture, name: log.header.id, cwd };
-  return { fixture: logged, drop: () => rmSync(folder, { recursive: true, force: true }) };
+  return { fixture: logged, drop: () => removeState(folder) };
 }
 
 /** A fixture that is made of a log. */

@@ -1,12 +1,8 @@
-import { existsSync, readFileSync, realpathSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { writeWhole } from "../files/drafts.ts";
-import { type Environment, stateFile } from "../hooks/file/user-places.ts";
+import { hasState, logsDir, readStateFile, stateFile, writeStateFile } from "../files/state.ts";
+import { type Environment, realOr } from "../hooks/file/user-places.ts";
 import { isOwnLog } from "../log/own.ts";
-import { logsDir } from "../files/state-dir.ts";
 import { isRule } from "../permissions/parse-rule.ts";
 import { jsonlStore } from "../transcript/jsonl.ts";
-import { readLineLog } from "../transcript/line-log.ts";
 import type { Listed, TranscriptStore } from "../transcript/store.ts";
 import type { Flags } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
@@ -31,22 +27,11 @@ export function logMeant(given: string, cwd: string, io: Pick<Io, "env">): strin
  * @throws {UsageError} if a log was not written here
  */
 export function expectOwn(path: string, verb: string, { trust }: Flags["flags"], { env }: Pick<Io, "env">): void {
-  if (trust === true || !existsSync(path) || isOwnLog(path, env)) return;
+  if (trust === true || !hasState(path) || isOwnLog(path, env)) return;
   throw new UsageError(
     `Cannot ${verb} ${
       rolloutId(path)
     } as its log was not written here: look at it with 'crochet view ${path}', then add --trust`,
-  );
-}
-
-/** @throws {UsageError} if a durable run was cut off whose steps crochet 0.2 had in a journal, not in the log */
-export function expectNoJournal(path: string): void {
-  if (!existsSync(join(dirname(path), "steps.sqlite"))) return;
-  const lines = readLineLog<{ readonly type?: string }>(path)?.values;
-  // A log has no such lines, and a transcript of 0.2 an end after each run.
-  if (lines?.findLast(({ type }) => type === "message" || type === "end")?.type !== "message") return;
-  throw new UsageError(
-    `Cannot continue ${rolloutId(path)} as its journal is of crochet 0.2: finish it with that version`,
   );
 }
 
@@ -74,8 +59,8 @@ export function lastId(cwd: string, env: Environment): string {
  */
 export function rememberedRules(dir: string, env: Environment): string[] {
   try {
-    const { dir: of, allow } = JSON.parse(readFileSync(placeOf(dir, env), "utf8")) as { dir: string; allow: string[] };
-    return of === realpathSync(dir) && Array.isArray(allow) ? allow.filter(isRule) : [];
+    const { dir: of, allow } = JSON.parse(readStateFile(placeOf(dir, env))!) as { dir: string; allow: string[] };
+    return of === realOr(dir) && Array.isArray(allow) ? allow.filter(isRule) : [];
   } catch {
     return [];
   }
@@ -94,9 +79,9 @@ export function forgetRule(dir: string, env: Environment, rule: string): boolean
 }
 
 function keep(dir: string, env: Environment, allow: readonly string[]): void {
-  writeWhole(placeOf(dir, env), `${JSON.stringify({ dir: realpathSync(dir), allow }, null, 2)}\n`, { mode: 0o600 });
+  writeStateFile(placeOf(dir, env), `${JSON.stringify({ dir: realOr(dir), allow }, null, 2)}\n`);
 }
 
 function placeOf(dir: string, env: Environment): string {
-  return stateFile("permissions", realpathSync(dir), env);
+  return stateFile("permissions", realOr(dir), env);
 }

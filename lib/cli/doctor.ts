@@ -5,10 +5,10 @@ import { dirname, join } from "node:path";
 import { shellWord } from "../core/shown.ts";
 import { git } from "../process/git.ts";
 import { missingProgram, onPath } from "../process/programs.ts";
-import { stateDir } from "../files/state-dir.ts";
+import { statePath, userState } from "../files/state.ts";
 import { crochetVersion, runtimeVersion } from "../runtime/version.ts";
 import { standings } from "../hooks/hook-trust.ts";
-import { homeOf, userState } from "../hooks/file/user-places.ts";
+import { homeOf } from "../hooks/file/user-places.ts";
 import { openSandbox } from "../permissions/sandbox.ts";
 import { reportLines } from "../replay/drift/drift-report.ts";
 import type { Fixture } from "../replay/fixture.ts";
@@ -75,7 +75,8 @@ async function machineChecks(cwd: string, env: Io["env"]): Promise<Check[]> {
     await sandboxCheck(),
     starts("git", git(cwd, "--version"), "install git: hooks and agents that look at changes need it"),
     await ripgrep(),
-    ...[stateDir(cwd, env), userState(env)].map((dir) => writable(dir, env)).filter((check) => check.state !== "ok"),
+    ...[() => statePath(cwd, env, "runs"), () => userState(env)].map((dir) => writable(dir, env))
+      .filter((check) => check.state !== "ok"),
   ];
 }
 
@@ -138,16 +139,17 @@ function starts(about: string, version: string | undefined, fix: string, path = 
   return version === undefined ? warning(about, `'${path}' does not start`, fix) : ok(about, version);
 }
 
-function writable(dir: string, env: Io["env"]): Check {
-  let at = dir;
-  while (!existsSync(at) && at !== dirname(at)) at = dirname(at);
+function writable(dir: () => string, env: Io["env"]): Check {
+  let at = "";
   try {
+    at = dir();
+    while (!existsSync(at) && at !== dirname(at)) at = dirname(at);
     accessSync(at, constants.W_OK);
-    return ok("state", dir);
-  } catch {
-    const fix = dir.startsWith(homeOf(env))
-      ? `make ${at} writable for you`
-      : "set CROCHET_HOME to a directory of yours";
+    return ok("state", at);
+  } catch (error) {
+    const { words, fix: removal } = parted((error as Error).message);
+    if (error instanceof TypeError) return broken("state", words, removal);
+    const fix = at.startsWith(homeOf(env)) ? `make ${at} writable for you` : "set CROCHET_HOME to a directory of yours";
     return broken("state", `${at} cannot be written, so no run can be kept`, fix);
   }
 }

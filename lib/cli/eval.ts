@@ -1,4 +1,3 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import {
   type Ended,
@@ -17,7 +16,7 @@ import { type EvalPlan, newId, running, writePlan } from "../eval/plan.ts";
 import type { RunLine } from "../eval/attempt.ts";
 import { BrokenGrader, EvalRuns } from "../eval/runs.ts";
 import type { Look } from "../eval/exact-stats.ts";
-import { privateDir, stateDir } from "../files/state-dir.ts";
+import { hasState, readStateFile, removeState, stateFolder, statePath, writeStateFile } from "../files/state.ts";
 import type { Case, Price } from "../replay/drift/drift-report.ts";
 import { keepFiles } from "../replay/record/keep-files.ts";
 import { pathFrom } from "../view/view-calls.ts";
@@ -76,12 +75,12 @@ type Point = (annotation: Annotation) => void;
 
 /** An eval that has no plan leaves nothing. */
 async function evaluated(asked: Flags, io: Io, point: Point): Promise<number> {
-  const evals = join(stateDir(io.cwd, io.env), "evals");
+  const evals = statePath(io.cwd, io.env, "evals");
   const id = newId(new Date());
   try {
     return await evaluatedAs(id, evals, asked, io, point);
   } finally {
-    if (!existsSync(join(evals, id, "eval.json"))) rmSync(join(evals, id), { recursive: true, force: true });
+    if (!hasState(join(evals, id, "eval.json"))) removeState(join(evals, id));
   }
 }
 
@@ -121,9 +120,9 @@ async function evaluatedAs(id: string, evals: string, { words, flags }: Flags, i
     );
   }
   const atOnce = numberFlag(flags, "atOnce", COUNT);
-  const folder = join(privateDir(evals), plan.id);
-  mkdirSync(folder, { recursive: true });
-  if (plan.fixtures.some(({ copies }) => copies) && !existsSync(join(folder, "files"))) keepFiles(io.cwd, folder, []);
+  stateFolder(io.cwd, io.env, "evals");
+  const folder = stateFolder(io.cwd, io.env, "evals", plan.id);
+  if (plan.fixtures.some(({ copies }) => copies) && !hasState(join(folder, "files"))) keepFiles(io.cwd, folder, []);
   using fresh = freshRuns(folder, io);
   const shared = flags.on === undefined
     ? undefined
@@ -164,13 +163,13 @@ async function evaluatedAs(id: string, evals: string, { words, flags }: Flags, i
     }
     summary = summarise(plan, [...runs.lines, ...kept], came, runs.judged);
   } catch (error) {
-    if (!isKept && runs.lines.length === 0) rmSync(join(folder, "eval.json"), { force: true });
+    if (!isKept && runs.lines.length === 0) removeState(join(folder, "eval.json"));
     throw error instanceof BrokenGrader ? new UsageError(error.message) : error;
   } finally {
     runs.close();
     progress.end();
   }
-  writeFileSync(join(folder, "summary.json"), `${JSON.stringify(summary, null, 2)}\n`);
+  writeStateFile(join(folder, "summary.json"), `${JSON.stringify(summary, null, 2)}\n`);
   for (const { name, failure } of show(summary, plan, folder, flags, io)) {
     if (failure === undefined) continue;
     const { folder } = plan.fixtures.find((one) => one.name === name)!;
@@ -211,8 +210,8 @@ async function inLooks(
 }
 
 function lastSummary(folder: string): Came {
-  const path = join(folder, "summary.json");
-  return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : { ended: "aborted", part: 1, measured: false };
+  const text = readStateFile(join(folder, "summary.json"));
+  return text === undefined ? { ended: "aborted", part: 1, measured: false } : JSON.parse(text);
 }
 
 /** How many runs find a drop often. */

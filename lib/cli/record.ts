@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../agent/options.ts";
 import { isInside } from "../files/confine.ts";
+import { expectNoLink } from "../files/state.ts";
 import { realOr } from "../hooks/file/user-places.ts";
 import { priceOf, priceText } from "../replay/drift/drift-report.ts";
 import { fixtureAt, FIXTURES, inScratch, nameFor, scriptOnTape } from "../replay/fixture.ts";
@@ -171,6 +172,7 @@ export function folderFor(name: string, io: Io): string {
     throw new UsageError("Cannot name a fixture 'blobs' as that folder holds long texts of all fixtures: take another");
   }
   const folder = resolve(io.cwd, FIXTURES, name);
+  for (const path of [resolve(io.cwd, FIXTURES), folder]) expectNoLink(path);
   if (existsSync(fixtureAt(folder).tape)) {
     const path = relative(io.cwd, folder);
     throw new UsageError(

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Summary } from "../eval/compare.ts";
 import { type EvalPlan, keptEvals } from "../eval/plan.ts";
 import { nearest } from "../input/nearest.ts";
-import { privateDir, stateDir } from "../files/state-dir.ts";
+import { hasState, readStateFile, stateFolder, statePath, writeStateFile } from "../files/state.ts";
 import { findFixture, type Fixture, fixtureAt, FIXTURES, fixturesIn } from "../replay/fixture.ts";
 import { readTape } from "../replay/read-tape.ts";
 import { readRollout } from "../transcript/rollout.ts";
@@ -66,27 +66,27 @@ async function drawn(given: string | undefined, cwd: string, io: Io): Promise<Dr
 
 /** The folder of an eval that is named by it or by its id. */
 function evalFolder(given: string, cwd: string, io: Io): string | undefined {
-  const folders = [resolve(cwd, given), join(stateDir(cwd, io.env), "evals", given)];
-  return folders.find((folder) => existsSync(join(folder, "eval.json")));
+  const folders = [resolve(cwd, given), statePath(cwd, io.env, "evals", given)];
+  return folders.find((folder) => hasState(join(folder, "eval.json")));
 }
 
 /** The report of an eval; the pages of its failed runs are drawn from their tapes. */
 async function drawnEval(folder: string): Promise<Drawn> {
   const { evalPage } = await import("../view/eval-page.ts");
-  const path = join(folder, "summary.json");
-  if (!existsSync(path)) {
+  const text = readStateFile(join(folder, "summary.json"));
+  if (text === undefined) {
     throw new UsageError(`Cannot view ${folder} as it has not ended: crochet eval --resume ${basename(folder)}`);
   }
-  const summary: Summary = JSON.parse(readFileSync(path, "utf8"));
+  const summary: Summary = JSON.parse(text);
   if (!summary.conclusion) {
     throw new UsageError(
       `Cannot view ${folder} as another release made it: crochet eval --regrade ${basename(folder)}`,
     );
   }
-  const plan: EvalPlan = JSON.parse(readFileSync(join(folder, "eval.json"), "utf8"));
+  const plan: EvalPlan = JSON.parse(readStateFile(join(folder, "eval.json"))!);
   const name = `eval-${summary.id}`;
   const failed = summary.rows.flatMap(({ cells }) => cells.flatMap(({ failures }) => failures.map(({ run }) => run)))
-    .filter((run) => existsSync(join(folder, run, "tape.jsonl")));
+    .filter((run) => hasState(join(folder, run, "tape.jsonl")));
   const pages = new Map(failed.map((run) => [run, `${name}/${run.replaceAll("/", "-")}.html`]));
   return {
     name,
@@ -109,11 +109,14 @@ async function compared([a, b]: readonly string[], cwd: string, io: Io): Promise
 
 /** Writes beside the project's runs by default; a page shows what the run saw, so only its user may read it. */
 function write(html: string, name: string, out: string | boolean | undefined, cwd: string, io: Io): string {
-  const folder = out === undefined ? privateDir(join(stateDir(cwd, io.env), "views")) : undefined;
+  const folder = out === undefined ? stateFolder(cwd, io.env, "views") : undefined;
   const path = folder === undefined ? resolve(io.cwd, String(out)) : join(folder, `${fileName(name)}.html`);
   try {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, html, { mode: 0o600 });
+    if (folder !== undefined) writeStateFile(path, html);
+    else {
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, html, { mode: 0o600 });
+    }
   } catch (error) {
     throw new Error(`Cannot write ${path} as ${(error as { code?: string }).code ?? error}: give another --out`);
   }
@@ -164,14 +167,14 @@ async function findView(given: string, cwd: string, io: Io): Promise<Viewed> {
   const run = isFile ? undefined : runMeant(given, rollouts(cwd, io.env));
   if (run !== undefined) return viewOfRollout(run);
   const fixture = findFixture(isFile ? dirname(path) : given, cwd);
-  if (existsSync(fixture.tape)) return await viewOfFixture(fixture);
+  if (hasState(fixture.tape)) return await viewOfFixture(fixture);
   const what = /[/\\]|\.jsonl$/.test(given) ? "file" : "run, fixture or rollout";
   throw new UsageError(`Cannot view '${given}' as there is no such ${what}: ${viewHint(given, cwd, io)}`);
 }
 
 /** The summaries of the evals that have ended. */
 function evalsIn(cwd: string, io: Io): string[] {
-  const evals = join(stateDir(cwd, io.env), "evals");
+  const evals = statePath(cwd, io.env, "evals");
   return keptEvals(evals).map((id) => join(evals, id, "summary.json"));
 }
 

@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, renameSync, symlinkSync } from "node:fs";
+import { basename, dirname, join, relative } from "node:path";
 import { writeWhole } from "../files/drafts.ts";
 import { sha256 } from "../runtime/sha256.ts";
 import { hashFiles } from "../replay/scratch.ts";
@@ -168,7 +168,9 @@ export function keptEvals(evals: string): string[] {
 
 /** @throws {Error} if there is no such eval, or another release made it */
 export function readPlan(evals: string, id: string): EvalPlan {
-  const path = join(evals, id, "eval.json");
+  // A link of ours: only its text counts.
+  const named = id === "last" && existsSync(join(evals, id)) ? basename(readlinkSync(join(evals, id))) : id;
+  const path = join(evals, named, "eval.json");
   if (!existsSync(path)) {
     const all = keptEvals(evals);
     const fix = all.length === 0 ? "'crochet eval' makes one" : `there are ${all.slice(-5).join(", ")}`;

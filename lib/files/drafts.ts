@@ -47,7 +47,11 @@ interface WholeOptions {
  *
  * @throws {Error} if it cannot be written; with the code `EEXIST` if it exists and must not be replaced
  */
-export function writeWhole(path: string, text: string, { replace = true, mode = 0o666 }: WholeOptions = {}): void {
+export function writeWhole(
+  path: string,
+  text: string | Uint8Array,
+  { replace = true, mode = 0o666 }: WholeOptions = {},
+): void {
   const draft = draftIn(dirname(path));
   try {
     mkdirSync(dirname(path), { recursive: true });

@@ -1,13 +1,21 @@
-import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { writeWhole } from "../files/drafts.ts";
+import {
+  hasState,
+  isFolder,
+  readStateFile,
+  removeState,
+  stateFile,
+  stateFiles,
+  userState,
+  writeStateFile,
+} from "../files/state.ts";
 import { isObject } from "../core/json.ts";
 import { readBrought } from "../files/confine.ts";
 import { sha256 } from "../runtime/sha256.ts";
 import { holdsHooks } from "./discover.ts";
 import { isSkipped, parseFileName } from "./file/file-name.ts";
 import { type Imports, importsOf } from "./file/imports.ts";
-import { type Environment, realOr, stateFile, userState } from "./file/user-places.ts";
+import { type Environment, realOr } from "./file/user-places.ts";
 import { fileHashes, type Gatekeeper } from "./folder.ts";
 
 /** What a working directory may bring along that makes us run something, in the order it is listed. */
@@ -163,7 +171,7 @@ export function changedGuards(dir: string, env: Environment): { readonly thing: 
   const keeper = hooksKeeper(dir, env);
   return trust.guards.flatMap((file) => {
     const thing = thingOf(file);
-    const why = !existsSync(join(trust.dir, file))
+    const why = !hasState(join(trust.dir, file))
       ? `${file} is gone since it was trusted: put it back, or run 'crochet trust'`
       : thing === "hooks"
       ? keeper(basename(file))
@@ -174,7 +182,7 @@ export function changedGuards(dir: string, env: Environment): { readonly thing: 
 
 /** Remembers the bytes that are there now: of everything, or of one thing beside what is trusted already. */
 export function trust(dir: string, env: Environment, only?: Trustable): Trust {
-  const real = realpathSync(dir);
+  const real = realOr(dir);
   const before = trustOf(real, env);
   const made = TRUSTABLE.map((thing) =>
     only === undefined || only === thing ? filesOf(real, thing) : trustedOf(before, thing)
@@ -192,7 +200,7 @@ export function trust(dir: string, env: Environment, only?: Trustable): Trust {
 /** Trusts fixtures beside what is trusted already, also by others who record in this directory at the same time. */
 export async function trustFixtures(dir: string, env: Environment, runs: Runs): Promise<void> {
   const { withFileLock } = await import("../files/lock.ts");
-  const real = realpathSync(dir);
+  const real = realOr(dir);
   await withFileLock(stateFile("trust", real, env), new AbortController().signal, () => {
     const at = new Date().toISOString();
     const before = trustOf(real, env) ?? { dir: real, files: {}, guards: [], fixtures: {}, at };
@@ -208,24 +216,22 @@ export function isFixtureTrusted(dir: string, env: Environment, path: string, co
 }
 
 function write(made: Trust, env: Environment): Trust {
-  writeWhole(stateFile("trust", made.dir, env), `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 });
+  writeStateFile(stateFile("trust", made.dir, env), `${JSON.stringify(made, null, 2)}\n`);
   return made;
 }
 
 /** Forgets a directory; says whether it was known. A directory that is gone can be forgotten by the path it had. */
 export function revoke(dir: string, env: Environment): boolean {
   const place = stateFile("trust", realOr(dir), env);
-  const known = statSync(place, { throwIfNoEntry: false }) !== undefined;
-  rmSync(place, { force: true });
+  const known = hasState(place);
+  removeState(place);
   return known;
 }
 
 /** Everything that is trusted, by directory. */
 export function allTrusted(env: Environment): Trust[] {
-  const folder = join(userState(env), "trust");
-  const names = existsSync(folder) ? readdirSync(folder) : [];
-  return names.filter((name) => name.endsWith(".json"))
-    .flatMap((name) => readTrust(join(folder, name)) ?? [])
+  return stateFiles(join(userState(env), "trust"), ".json")
+    .flatMap(({ path }) => readTrust(path) ?? [])
     .sort((a, b) => a.dir < b.dir ? -1 : 1);
 }
 
@@ -238,7 +244,7 @@ function trustOf(dir: string, env: Environment): Trust | undefined {
 /** A file that cannot be read trusts nothing. */
 function readTrust(path: string): Trust | undefined {
   try {
-    const { dir, files, guards = [], fixtures, at } = JSON.parse(readFileSync(path, "utf8"));
+    const { dir, files, guards = [], fixtures, at } = JSON.parse(readStateFile(path)!);
     if (typeof dir !== "string" || !isObject(files)) return undefined;
     return { dir, files, guards, fixtures: isObject(fixtures) ? fixtures : {}, at } as Trust;
   } catch {
@@ -274,7 +280,7 @@ function filesOf(dir: string, thing: Trustable): Files {
     const bytes = read(path);
     return bytes === undefined ? {} : { [thing]: hashOf(bytes) };
   }
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory() || !holdsHooks(path)) return {};
+  if (!isFolder(path) || !holdsHooks(path)) return {};
   const hashes = fileHashes(path, read);
   const own = Object.entries(hashes).map(([name, hash]) => [`hooks/${name}`, hash]);
   const more = imported(dir, Object.keys(hashes)).inside.map((file) => [file, hashOf(read(join(dir, file))!)]);

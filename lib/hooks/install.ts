@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readFileSync, realpathSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { writeWhole } from "../files/drafts.ts";
+import { readStateFile, removeState, stateFile, writeStateFile } from "../files/state.ts";
 import { type AnyEvent, type EventName, EVENTS } from "../core/events.ts";
 import { failurePolicy, type Folded, NOTHING } from "../core/fold.ts";
 import type { HookRecord } from "../core/hook.ts";
@@ -8,7 +9,7 @@ import { thrownWords } from "../core/shown.ts";
 import { isInside, readBrought } from "../files/confine.ts";
 import { sha256 } from "../runtime/sha256.ts";
 import type { HookFile } from "./discover.ts";
-import { type Environment, homeOf, realOr, stateFile } from "./file/user-places.ts";
+import { type Environment, homeOf, realOr } from "./file/user-places.ts";
 import { isGuard, type Listened } from "./file/hook-record.ts";
 import { hostEvent, type HostName, HOSTS } from "./hosts/index.ts";
 import { writeAnswer } from "./hosts/write-answer.ts";
@@ -145,13 +146,13 @@ export function carryOut({ root, settings, before, after }: Installation, env: E
   if (after === undefined) {
     rmSync(target, { force: true });
     removeEmpty(dirname(target), root);
-    return rmSync(state, { force: true });
+    return removeState(state);
   }
   const kept = readKept(settings, env);
   const original = kept !== undefined && before !== undefined && kept.after === hashOf(before) ? kept.before : before;
   writeWhole(target, after, { mode: (statSync(target, { throwIfNoEntry: false })?.mode ?? 0o644) & 0o777 });
-  if (after === original) return rmSync(state, { force: true });
-  writeWhole(state, `${JSON.stringify({ settings, before: original, after: hashOf(after) })}\n`, { mode: 0o600 });
+  if (after === original) return removeState(state);
+  writeStateFile(state, `${JSON.stringify({ settings, before: original, after: hashOf(after) })}\n`);
 }
 
 /** Removes a folder and those above it, up to the root, that hold nothing. */
@@ -296,7 +297,7 @@ interface Kept {
 
 function readKept(settings: string, env: Environment): Kept | undefined {
   try {
-    return JSON.parse(readFileSync(stateFile("installed", settings, env), "utf8")) as Kept;
+    return JSON.parse(readStateFile(stateFile("installed", settings, env))!) as Kept;
   } catch {
     return undefined;
   }

@@ -1,7 +1,6 @@
-import { readFileSync, realpathSync, statSync } from "node:fs";
-import { writeWhole } from "../files/drafts.ts";
+import { readStateFile, signOf, stateFile, writeStateFile } from "../files/state.ts";
 import type { HookRecord } from "../core/hook.ts";
-import { type Environment, stateFile } from "./file/user-places.ts";
+import { type Environment, realOr } from "./file/user-places.ts";
 
 /**
  * Which hooks a person has switched off in a project. Kept with the person and not in the project: neither a
@@ -14,16 +13,15 @@ export class Switches {
   #off: ReadonlySet<string> = new Set();
 
   constructor(dir: string, env: Environment) {
-    this.#dir = realpathSync(dir);
+    this.#dir = realOr(dir);
     this.#path = stateFile("switches", this.#dir, env);
   }
 
   /** Looks at the file each time: a switch works on the next event, also from another terminal. */
   isOff(name: string): boolean {
-    const stat = statSync(this.#path, { throwIfNoEntry: false });
-    const sign = stat === undefined ? "" : `${stat.mtimeMs} ${stat.ctimeMs} ${stat.ino} ${stat.size}`;
+    const sign = signOf(this.#path);
     if (sign !== this.#sign) {
-      this.#off = stat === undefined ? new Set() : this.#read();
+      this.#off = sign === "" ? new Set() : this.#read();
       this.#sign = sign;
     }
     return this.#off.has(name);
@@ -33,15 +31,13 @@ export class Switches {
     const off = new Set(this.#read());
     if (enabled) off.delete(name);
     else off.add(name);
-    writeWhole(this.#path, `${JSON.stringify({ dir: this.#dir, disabled: [...off].sort() }, null, 2)}\n`, {
-      mode: 0o600,
-    });
+    writeStateFile(this.#path, `${JSON.stringify({ dir: this.#dir, disabled: [...off].sort() }, null, 2)}\n`);
     this.#sign = "";
   }
 
   #read(): Set<string> {
     try {
-      const { disabled } = JSON.parse(readFileSync(this.#path, "utf8")) as { disabled: string[] };
+      const { disabled } = JSON.parse(readStateFile(this.#path)!) as { disabled: string[] };
       return new Set(disabled);
     } catch {
       return new Set();

@@ -1,7 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { sha256 } from "../runtime/sha256.ts";
-import { writeWhole } from "../files/drafts.ts";
+import { hasState, namesIn, readStateFile, writeStateFile } from "../files/state.ts";
 import { ANSWERS, answersOf } from "./own.ts";
 
 /** A question that waits for a person, in whatever process the answer is given. */
@@ -26,17 +25,16 @@ export async function waitForAnswer<T>(
 ): Promise<T> {
   const folder = answersOf(log);
   const token = sha256().update(name).digest("hex").slice(0, 16);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const [asked, answered] = [join(folder, `${token}.json`), join(folder, `${token}.answer.json`)];
-  if (!existsSync(answered)) {
-    writeWhole(asked, JSON.stringify({ token, about, at: Date.now() }));
+  if (!hasState(answered)) {
+    writeStateFile(asked, JSON.stringify({ token, about, at: Date.now() }));
     announce(token);
   }
-  while (!existsSync(answered)) {
+  while (!hasState(answered)) {
     signal.throwIfAborted();
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
-  return JSON.parse(readFileSync(answered, "utf8")) as T;
+  return JSON.parse(readStateFile(answered)!) as T;
 }
 
 /**
@@ -53,29 +51,21 @@ export async function waitForAnswer<T>(
  * ```
  */
 export function openQuestions<T>(folder: string): (OpenQuestion<T> & { readonly path: string })[] {
-  if (!existsSync(folder)) return [];
-  // A run that ends meanwhile takes its questions away.
-  const orNone = <V>(read: () => V[]): V[] => {
-    try {
-      return read();
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-      throw error;
-    }
-  };
-  const found = readdirSync(folder).filter((name) => name.endsWith(ANSWERS)).flatMap((name) =>
-    orNone(() => readdirSync(join(folder, name))).filter((file) => /^\w+\.json$/.test(file)).flatMap((file) => {
+  const found = namesIn(folder).filter((name) => name.endsWith(ANSWERS)).flatMap((name) =>
+    namesIn(join(folder, name)).filter((file) => /^\w+\.json$/.test(file)).flatMap((file) => {
       const path = join(folder, name, file);
-      return orNone(() => [{ ...JSON.parse(readFileSync(path, "utf8")) as OpenQuestion<T>, path }]);
+      // A run that ends meanwhile takes its questions away.
+      const text = readStateFile(path);
+      return text === undefined ? [] : [{ ...JSON.parse(text) as OpenQuestion<T>, path }];
     })
   );
-  return found.filter(({ path }) => !existsSync(answerOf(path))).sort((a, b) => a.at - b.at);
+  return found.filter(({ path }) => !hasState(answerOf(path))).sort((a, b) => a.at - b.at);
 }
 
 /** Answers a question; false if it was answered before. */
 export function answerQuestion({ path }: { readonly path: string }, answer: unknown): boolean {
   try {
-    writeWhole(answerOf(path), JSON.stringify(answer), { replace: false });
+    writeStateFile(answerOf(path), JSON.stringify(answer), false);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;

@@ -1,5 +1,3 @@
-import { mkdirSync } from "node:fs";
-import { dirname } from "node:path";
 import type { RunEvent } from "../core/run-events.ts";
 import { isSame } from "../replay/canonical.ts";
 import { MAIN } from "../replay/tape.ts";
@@ -96,7 +94,6 @@ export class RunLog {
     if (this.#waiting.length === 0 || !this.#isWanted) return;
     const lines = this.#waiting;
     this.#waiting = [];
-    if (!this.#isBegun) mkdirSync(dirname(this.path), { recursive: true });
     try {
       this.#file.append(this.#isBegun ? lines : [this.header, ...lines], sync);
       this.#isBegun = true;

@@ -1,5 +1,4 @@
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { dirname } from "node:path";
+import { appendStateFile, namesIn, readStateFile, removeState } from "../files/state.ts";
 import { jsonLines } from "../transcript/line-log.ts";
 
 /** The file of an agent's events, and the folder where processes that must be quick write one file per event. */
@@ -10,14 +9,13 @@ export interface MonitorLog {
 
 /** Adds an event as one line in one write, so that writers need no lock and readers never see half a line. */
 export function appendEvent({ lines }: MonitorLog, event: AgentEvent): void {
-  mkdirSync(dirname(lines), { recursive: true, mode: 0o700 });
-  appendFileSync(lines, `${JSON.stringify(event)}\n`, { mode: 0o600 });
+  appendStateFile(lines, `${JSON.stringify(event)}\n`);
 }
 
 /** Starts a new log for an agent. If the agent ran before, its old log is over. */
 export function beginLog(log: MonitorLog, event: AgentEvent): void {
-  rmSync(log.lines, { force: true });
-  rmSync(log.notes, { recursive: true, force: true });
+  removeState(log.lines);
+  removeState(log.notes);
   appendEvent(log, event);
 }
 
@@ -44,17 +42,9 @@ export function agentIds(dir: string): string[] {
 
 function textOf(path: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return readStateFile(path) ?? "";
   } catch {
-    return ""; // not there yet
-  }
-}
-
-function namesIn(path: string): string[] {
-  try {
-    return readdirSync(path);
-  } catch {
-    return [];
+    return ""; // no file of ours
   }
 }
 

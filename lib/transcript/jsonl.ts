@@ -1,6 +1,6 @@
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, renameSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { claim } from "../files/lock.ts";
+import { hasState, makeFolder, removeState, replaceState, stateFiles } from "../files/state.ts";
 import type { LogEntry } from "../log/entry.ts";
 import { LineLog, readLineLog } from "./line-log.ts";
 import {
@@ -23,8 +23,6 @@ export interface JsonlStoreOptions {
 /** Keeps each transcript as a file of JSON lines; exported through on-demand.ts. */
 export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): TranscriptStore {
   const logs = new Map<string, LineLog>();
-  /** Sessions that were logged: what is added to their transcripts becomes lines of their logs. */
-  const partsOfLogs = new Set<string>();
   const fileOf = (id: string): string => {
     checkId(id);
     return join(dir, `${id}${ENDING}`);
@@ -33,8 +31,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
     const lines = readLineLog<Entry | LogEntry>(fileOf(id));
     if (!lines) return undefined;
     if (lines.torn > 0) options.onTorn?.(id, lines.torn);
-    const isLog = lines.values[0] !== undefined && "log" in lines.values[0];
-    const entries = isLog
+    const entries = isLog(lines.values)
       ? new (await import("../log/read-log.ts")).Log(lines.values as LogEntry[], fileOf(id)).transcript() ?? []
       : lines.values as Entry[];
     return transcriptOf(entries, fileOf(id));
@@ -46,9 +43,8 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
   return {
     async save(id, messages, about) {
       const file = fileOf(id);
-      mkdirSync(dir, { recursive: true });
       const fresh = `${file}.new`;
-      rmSync(fresh, { force: true });
+      removeState(fresh);
       const log = new LineLog(fresh);
       try {
         log.append(entriesOf(messages, about));
@@ -56,7 +52,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
         log.close();
       }
       forget(id);
-      renameSync(fresh, file);
+      replaceState(fresh, file);
     },
     async load(id) {
       return await read(id);
@@ -65,12 +61,12 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
       let log = logs.get(id);
       if (!log) {
         const file = fileOf(id);
-        mkdirSync(dir, { recursive: true });
-        if (isLogAt(file)) partsOfLogs.add(id);
+        if (isLog(readLineLog<Entry | LogEntry>(file)?.values)) {
+          throw new Error(`${file} is the log of a run, which goes on without a store`);
+        }
         logs.set(id, log = new LineLog(file));
       }
-      const { entryOf } = partsOfLogs.has(id) ? await import("../log/convert.ts") : {};
-      log.append(entryOf ? entries.map((entry) => entryOf(entry, id)) : entries);
+      log.append(entries);
       // The run is over: most sessions never write again, and open files are limited.
       if (entries.at(-1)?.type === "end") forget(id);
     },
@@ -80,14 +76,14 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
     async delete(id) {
       const file = fileOf(id);
       forget(id);
-      const was = readLineLog(file) !== undefined;
-      rmSync(file, { force: true });
+      const was = hasState(file);
+      removeState(file);
       return was;
     },
     pathOf: fileOf,
     async lock(id) {
       const file = `${fileOf(id)}.claim`;
-      mkdirSync(dir, { recursive: true });
+      makeFolder(dir);
       const release = await claim(file, id);
       return async () => {
         forget(id);
@@ -97,23 +93,12 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
   };
 }
 
-/** Whether a file is a log, of which a transcript is a part. */
-function isLogAt(path: string): boolean {
-  if (!existsSync(path)) return false;
-  const file = openSync(path, "r");
-  const start = Buffer.alloc(7);
-  readSync(file, start, 0, 7, 0);
-  closeSync(file);
-  return start.toString() === '{"log":';
+/** Whether these are the lines of a log, of which a transcript is a part. */
+function isLog(lines: readonly object[] = []): boolean {
+  return lines[0] !== undefined && "log" in lines[0];
 }
 
 function idsIn(dir: string): string[] {
-  try {
-    return readdirSync(dir)
-      .filter((name) => name.endsWith(ENDING) && !name.endsWith(`.rollout${ENDING}`))
-      .map((name) => name.slice(0, -ENDING.length)).sort();
-  } catch (error) {
-    if ((error as { code?: string }).code === "ENOENT") return [];
-    throw error;
-  }
+  return stateFiles(dir, ENDING).map(({ path }) => basename(path, ENDING))
+    .filter((name) => !name.endsWith(".rollout")).sort();
 }

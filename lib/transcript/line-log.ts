@@ -1,15 +1,4 @@
-import {
-  closeSync,
-  fchmodSync,
-  fdatasyncSync,
-  fstatSync,
-  fsyncSync,
-  ftruncateSync,
-  openSync,
-  readFileSync,
-  readSync,
-  writeSync,
-} from "node:fs";
+import { makeFolder, readStateFile, StateFile, syncFolder } from "../files/state.ts";
 import { dirname } from "node:path";
 
 /**
@@ -18,7 +7,7 @@ import { dirname } from "node:path";
  */
 export class LineLog {
   readonly #path: string;
-  #fd: number | undefined;
+  #file: StateFile | undefined;
 
   constructor(path: string) {
     this.#path = path;
@@ -26,10 +15,10 @@ export class LineLog {
 
   append(values: readonly unknown[], sync = true): void {
     const bytes = Buffer.from(values.map((v) => `${JSON.stringify(v)}\n`).join(""));
-    const fd = this.#fd ??= this.#open();
+    const file = this.#file ??= this.#open();
     try {
-      for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at);
-      if (sync) fdatasyncSync(fd);
+      file.write(bytes);
+      if (sync) file.sync();
     } catch (error) {
       // A full disk takes part of a line: reopening the log cuts that part off.
       this.close();
@@ -38,40 +27,29 @@ export class LineLog {
   }
 
   close(): void {
-    if (this.#fd !== undefined) closeSync(this.#fd);
-    this.#fd = undefined;
+    this.#file?.close();
+    this.#file = undefined;
   }
 
-  #open(): number {
-    const fd = openSync(this.#path, "a+", 0o600);
-    fchmodSync(fd, 0o600);
-    const { size } = fstatSync(fd);
-    if (size > 0) ftruncateSync(fd, endOfLastLine(fd, size));
-    else syncDirectory(dirname(this.#path));
-    return fd;
+  #open(): StateFile {
+    makeFolder(dirname(this.#path));
+    const file = new StateFile(this.#path, "append");
+    if (file.size > 0) file.cut(endOfLastLine(file));
+    else syncFolder(dirname(this.#path));
+    return file;
   }
 }
 
 /** Where the last complete line ends. */
-function endOfLastLine(fd: number, size: number): number {
-  const chunk = Buffer.alloc(Math.min(size, 65_536));
-  for (let end = size; end > 0; end -= chunk.length) {
+function endOfLastLine(file: StateFile): number {
+  const chunk = Buffer.alloc(Math.min(file.size, 65_536));
+  for (let end = file.size; end > 0; end -= chunk.length) {
     const start = Math.max(0, end - chunk.length);
-    const length = readSync(fd, chunk, 0, end - start, start);
+    const length = file.read(chunk.subarray(0, end - start), start);
     const newline = chunk.subarray(0, length).lastIndexOf(10);
     if (newline >= 0) return start + newline + 1;
   }
   return 0;
-}
-
-/** A new file survives a power cut only once its directory entry is on the disk too. */
-function syncDirectory(path: string): void {
-  const fd = openSync(path, "r");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }
 
 /** The values of all lines that are JSON, and the numbers of the lines that are not. Empty lines are ignored. */
@@ -96,13 +74,8 @@ export function jsonLines<T>(text: string): { readonly values: T[]; readonly bad
  * @throws {Error} if a line before it is not JSON: then something else wrote to the file
  */
 export function readLineLog<T>(path: string): { readonly values: T[]; readonly torn: number } | undefined {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    if ((error as { code?: string }).code === "ENOENT") return undefined;
-    throw error;
-  }
+  const text = readStateFile(path);
+  if (text === undefined) return undefined;
   const end = text.lastIndexOf("\n") + 1;
   const { values, bad } = jsonLines<T>(text.slice(0, end));
   if (bad.length > 0) throw new Error(`Cannot read ${path} as line ${bad[0]} is not JSON: it was changed from outside`);

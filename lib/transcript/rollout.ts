@@ -1,10 +1,10 @@
-import { mkdirSync, readFileSync } from "node:fs";
-import { basename, dirname } from "node:path";
+import { basename } from "node:path";
 import type { RunEvent } from "../core/run-events.ts";
 import type { LogEntry } from "../log/entry.ts";
 import { secretsOf } from "../log/promote.ts";
 import { Log } from "../log/read-log.ts";
 import { redactor } from "../replay/redact/redact.ts";
+import { readStateFile } from "../files/state.ts";
 import { jsonLines, LineLog } from "./line-log.ts";
 
 const VERSION = 1;
@@ -32,7 +32,6 @@ export function rolloutWriter(
   id: string,
   now: () => number,
 ): { write(event: RunEvent, warn?: (message: string) => void): void; close(): void } {
-  mkdirSync(dirname(path), { recursive: true });
   const log = new LineLog(path);
   const search = redactor();
   const clean = (line: object): object => {
@@ -113,13 +112,11 @@ function runOf(entries: readonly LogEntry[], path: string, bad: readonly number[
 }
 
 function readText(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    const code = (error as { code?: string }).code;
-    const why = code === "ENOENT" ? "there is no such file" : code === "EISDIR" ? "it is a directory" : code;
-    throw new Error(`Cannot read ${path} as ${why}: 'crochet transcripts ls' lists the runs of this project`);
-  }
+  const text = readStateFile(path);
+  if (text !== undefined) return text;
+  throw new Error(
+    `Cannot read ${path} as there is no such file: 'crochet transcripts ls' lists the runs of this project`,
+  );
 }
 
 function isHeader(value: unknown): value is RolloutHeader {

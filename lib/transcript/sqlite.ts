@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import type { DatabaseSync } from "node:sqlite";
 import { claim } from "../files/lock.ts";
-import { makePrivate } from "../files/state-dir.ts";
+import { appendStateFile } from "../files/state.ts";
 import { checkId, entriesOf, type Entry, listed, transcriptOf, type TranscriptStore } from "./store.ts";
 
 /** A store in one SQLite file that many processes can share, with a search over everything said. */
@@ -91,7 +91,8 @@ export function sqliteStore(path: string): SqliteStore {
 }
 
 function open(path: string): DatabaseSync {
-  makePrivate(path);
+  // What SQLite puts beside its file gets the same rights.
+  if (path !== ":memory:") appendStateFile(path, "");
   // Loaded at first use: importing the library must open nothing and print no warning.
   const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
   const db = new DatabaseSync(path);

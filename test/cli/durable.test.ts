@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { NO_USAGE } from "../../lib/core/messages.ts";
 import { CROCHET, start } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
 import { script } from "../log/_saver.ts";
@@ -46,35 +45,6 @@ test("crochet run --durable survives kill -9: the same command with --resume goe
   const shown = await here.main(["transcripts", "show", id]);
   assert.equal(shown.out.match(/saved it$/gm)?.length, 4, shown.out);
   assert.equal(shown.out.match(/ran again/g)?.length, 1, shown.out);
-});
-
-test("LOG 18: a run of crochet 0.2 that was cut off is refused, as its journal was another; one that ended goes on", async () => {
-  using here = place();
-  const message = { role: "user", content: [{ type: "text", text: "save it" }] };
-  const said = JSON.stringify({ type: "message", index: 0, message });
-  const reply = { role: "assistant", content: [{ type: "text", text: "saved" }] };
-  const end = [{ type: "message", index: 1, message: reply }, {
-    type: "end",
-    stop: "done",
-    usage: NO_USAGE,
-    cost: 0,
-    time: "",
-  }];
-  here.put({
-    "saver.ts": SCRIPT,
-    ".crochet/runs/steps.sqlite": "",
-    ".crochet/runs/cut.jsonl": `${said}\n`,
-    ".crochet/runs/done.jsonl": `${[said, ...end.map((line) => JSON.stringify(line))].join("\n")}\n`,
-  });
-  const resumed = (id: string) =>
-    here.main(["run", "--durable", "--trust", "--permission-mode", "bypass", "--resume", id, "saver.ts", "go on"]);
-  const cut = await resumed("cut");
-  assert.deepEqual([cut.code, cut.err], [
-    2,
-    "crochet: Cannot continue cut as its journal is of crochet 0.2: finish it with that version\n",
-  ]);
-  const done = await resumed("done");
-  assert.deepEqual([done.code, done.out], [0, "saver has saved 4 times\n"], done.err);
 });
 
 test("a run that must be logged is refused if nothing is", async () => {

@@ -57,12 +57,11 @@ test("docs/reference.md names every folder and file of our state, and no other",
     sorted(patterns.flatMap((one) => [...source.matchAll(one)].map((m) => m[1]!)));
   const listed = (head: string) => sorted(tableOf(reference, head).flatMap(({ names }) => names[0]!));
   const projects = found(
-    /stateDir\([^)]*\), "([\w.-]+)"/g,
-    /CROCHET_HOME \|\| ".crochet", "([\w.-]+)"/g,
+    /(?:stateFolder|statePath)\)?\(\w+(?:\.cwd)?, (?:io\.|process\.)?env, "([\w.-]+)"/g,
     /CONFIG_FILE = ".crochet\/([\w.-]+)"/g,
   );
   assert.deepEqual(listed("| in `.crochet` | |"), sorted([...projects, "audit.jsonl"]));
-  const kinds = /kind: ((?:"\w+"(?: \| )?)+),\n/.exec(read("lib/hooks/file/user-places.ts"))![1]!.match(/\w+/g)!;
+  const kinds = /kind: ((?:"\w+"(?: \| )?)+),\n/.exec(read("lib/files/state.ts"))![1]!.match(/\w+/g)!;
   const users = found(
     /userState\(env\), "([\w.-]+)"/g,
     /\/\.crochet\/([\w.-]+)`/g,

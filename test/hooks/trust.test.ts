@@ -20,7 +20,7 @@ import type { EventName, Fired } from "../../lib/core/events.ts";
 import { findHooks, reportUnloaded } from "../../lib/cli/_find-hooks.ts";
 import type { Io } from "../../lib/cli/_io.ts";
 import hooks from "../../lib/cli/hooks.ts";
-import { stateFile, userState } from "../../lib/hooks/file/user-places.ts";
+import { stateFile, userState } from "../../lib/files/state.ts";
 import { HookSources } from "../../lib/hooks/sources.ts";
 import { allTrusted, distrust, hookImports, revoke, standings, trust } from "../../lib/hooks/hook-trust.ts";
 import { place } from "../_place.ts";

@@ -163,3 +163,23 @@ test("a change always reaches the tests that import it, by whatever way, and nev
   assert.ok(found.has("test/cli/attack.more.test.ts"), "by the command, which starts lib/attack");
   assert.ok(!found.has("test/house/english.test.ts") && !found.has("lib/core/fold.ts"));
 });
+
+/** Files that use state and open others too, each with its reason. */
+const OPEN_OTHERS = new Map([
+  ["cli/_find-hooks.ts", "reads the scripts of a folder"],
+  ["cli/doctor.ts", "looks at the machine"],
+  ["cli/record.ts", "writes beside the tape, which is no state"],
+  ["cli/view.ts", "writes the page where --out says"],
+  ["hooks/install.ts", "writes the settings of other hosts"],
+  ["hooks/sources.ts", "reads the hooks of a project, and asks where the user's are"],
+]);
+
+test("what opens state opens it by lib/files/state.ts alone, but for those that open other files too", () => {
+  const users = imports.filter(({ to }) => to === "files/state.ts").map(({ from }) => from);
+  assert.ok(users.length > 20, "the search sees who uses state");
+  const both = users.filter((file) =>
+    /from "node:fs(\/promises)?"|import\("node:fs/.test(readFileSync(join(LIB, file), "utf8"))
+  );
+  assert.deepEqual(new Set(both), new Set(OPEN_OTHERS.keys()));
+  assert.ok(OPEN_OTHERS.size <= 6);
+});

@@ -151,42 +151,6 @@ test("LOG 13, 14, 16: a secret is in no view, and becomes no part of a fixture, 
   assert.equal((await here.main(["replay", "greet"])).code, 0);
 });
 
-test("LOG 18: a transcript of crochet 0.2 is resumed, and becomes a log", async () => {
-  using here = project();
-  const said = (index: number, role: string, text: string) =>
-    JSON.stringify({ type: "message", index, message: { role, content: [{ type: "text", text }] } });
-  const about = {
-    agent_type: "saver",
-    model: "saver",
-    system: "x",
-    tools: [],
-    prompt: "hi",
-    cwd: here.cwd,
-    created: new Date().toISOString(),
-  };
-  here.put({
-    ".crochet/runs/old-one.jsonl": `${
-      [JSON.stringify({ type: "about", about }), said(0, "user", "hi"), said(1, "assistant", "hello")].join("\n")
-    }\n`,
-  });
-  const stranger = await here.main(["run", "agent.ts", "--resume", "old-one", "save it"]);
-  assert.equal(stranger.code, 2);
-  assert.match(stranger.err, /its log was not written here/);
-  const resumed = await here.main([
-    "run",
-    "agent.ts",
-    "--trust",
-    "--resume",
-    "old-one",
-    "--output",
-    "json",
-    "save it",
-  ]);
-  assert.equal(resumed.code, 0, resumed.err);
-  assert.equal(JSON.parse(resumed.out).messages[1].content[0].text, "hello");
-  assert.match(readFileSync(join(here.cwd, ".crochet/runs/old-one.jsonl"), "utf8"), /^\{"log":2,/);
-});
-
 test("CROCHET_LOG names where logs are, or that there are none; a log that was not written here is looked at and not run", async () => {
   using here = project();
   assert.equal((await run(here, ["save it"], { CROCHET_LOG: "off" })).code, 0);

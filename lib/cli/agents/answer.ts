@@ -3,7 +3,7 @@ import type { PermissionReply } from "../../permissions/gate.ts";
 import { command, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";
-import { logsDir } from "../../files/state-dir.ts";
+import { logsDir } from "../../files/state.ts";
 import { plainText } from "../show/text.ts";
 
 const USAGE: Usage = {

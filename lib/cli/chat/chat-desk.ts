@@ -1,6 +1,4 @@
-import { appendFileSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { privateDir, stateDir } from "../../files/state-dir.ts";
+import { appendStateFile, readStateFile, stateFolder, statePath } from "../../files/state.ts";
 import { jsonLines } from "../../transcript/line-log.ts";
 import { EXIT } from "../_io.ts";
 import type { Cursor } from "../show/screen.ts";
@@ -132,12 +130,14 @@ const MOST = 500;
  */
 export class History {
   readonly #file: string;
+  readonly #make: () => void;
   readonly #entries: string[];
   #at: number;
   #draft = "";
 
   constructor(cwd: string, env: Readonly<Record<string, string | undefined>>) {
-    this.#file = join(stateDir(cwd, env), "chat", "history.jsonl");
+    this.#make = () => stateFolder(cwd, env, "chat");
+    this.#file = statePath(cwd, env, "chat", "history.jsonl");
     this.#entries = read(this.#file).slice(-MOST);
     this.#at = this.#entries.length;
   }
@@ -146,8 +146,8 @@ export class History {
     if (prompt !== this.#entries.at(-1)) {
       this.#entries.push(prompt);
       try {
-        privateDir(join(this.#file, ".."));
-        appendFileSync(this.#file, `${JSON.stringify(prompt)}\n`, { mode: 0o600 });
+        this.#make();
+        appendStateFile(this.#file, `${JSON.stringify(prompt)}\n`);
       } catch {
         // Read-only or full: this chat still has it.
       }
@@ -169,7 +169,7 @@ export class History {
 /** A line that is not a JSON text, such as one torn by a crash, is skipped. */
 function read(file: string): string[] {
   try {
-    return jsonLines<unknown>(readFileSync(file, "utf8")).values.filter((entry) => typeof entry === "string");
+    return jsonLines<unknown>(readStateFile(file) ?? "").values.filter((entry) => typeof entry === "string");
   } catch {
     return []; // There is none, or it cannot be read.
   }

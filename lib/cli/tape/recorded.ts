@@ -30,7 +30,7 @@ export async function commandSearch(
     {},
 ): Promise<CommandSearch> {
   const tape = await recordedTape(fixture);
-  const copyOf = keepsAll(fixture, tape.header) ? undefined : cwd;
+  const copyOf = keepsAll(tape.header) ? undefined : cwd;
   const subject = commandAgent(commandFor(tape, cwd, command), env, copyOf);
   const invariants = [...INVARIANTS, ...COMMAND_INVARIANTS];
   const within: CommandSearch["within"] = (work, note) =>

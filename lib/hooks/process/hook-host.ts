@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname } from "node:path";
+import { isFolder, makeFolder, scratchState, stateFolder, writeStateFile } from "../../files/state.ts";
 import type { AnyEvent } from "../../core/events.ts";
 import type { HookContext } from "../../core/hook.ts";
 import type { Wrap } from "../../process/process.ts";
@@ -47,20 +47,14 @@ let temporary: string | undefined;
 /** The folder for long outputs of a session, made when it is first needed. */
 export function outputFolder(host: HookHost, sessionId: string): string {
   const own = host.outputDir?.(sessionId);
-  if (own !== undefined) mkdirSync(own, { recursive: true });
+  if (own !== undefined) makeFolder(own);
   return own ?? (host.keepsOutput ? inProject(host.projectDir, sessionId) : undefined) ??
-    (temporary ??= mkdtempSync(join(tmpdir(), "crochet-hooks-")));
+    (temporary ??= scratchState(tmpdir(), "crochet-hooks"));
 }
 
 function inProject(project: string, sessionId: string): string | undefined {
-  // As stateDir() has it, which the start of a hook for another host would load for nothing.
-  const outputs = resolve(project, process.env.CROCHET_HOME || ".crochet", "outputs");
-  const folder = join(outputs, sessionId);
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    // Ignored by git without a change to the project's own files.
-    writeFileSync(join(outputs, ".gitignore"), "*\n");
-    return folder;
+    return stateFolder(project, process.env, "outputs", sessionId);
   } catch {
     return undefined;
   }
@@ -74,7 +68,7 @@ const PREVIEW = 2_000;
 export function persisted(text: string, file: () => string, saved?: string): string {
   if (text.length <= WHOLE) return text;
   const path = saved ?? file();
-  if (saved === undefined) writeFileSync(path, text, { mode: 0o600 });
+  if (saved === undefined) writeStateFile(path, text);
   return "<persisted-output>\n" +
     `Output too large (${size(text.length)}). Full output saved to: ${path}\n\n` +
     `Preview (first 2KB):\n${preview(text)}\n...\n</persisted-output>`;
@@ -130,7 +124,7 @@ export interface HookStart {
 
 /** The working directory of a hook's process: the agent's, or the nearest that exists. */
 export function hookFolder({ host, ctx }: HookStart): string {
-  return [ctx.cwd, host.projectDir].find((path) => existsSync(path)) ?? homedir();
+  return [ctx.cwd, host.projectDir].find((path) => isFolder(path)) ?? homedir();
 }
 
 /**
@@ -153,7 +147,7 @@ export function hookEnvironment(start: HookStart, cwd: string): { readonly [name
   if (facts.effort) env.CLAUDE_EFFORT = facts.effort.level;
   if (event.event === "session-start" && host.envFile) {
     env.CLAUDE_ENV_FILE = host.envFile(event.session_id);
-    mkdirSync(dirname(env.CLAUDE_ENV_FILE), { recursive: true });
+    makeFolder(dirname(env.CLAUDE_ENV_FILE));
   }
   return env;
 }

@@ -27,7 +27,7 @@ export function commandReview(
   return {
     within,
     async play(cwd, faults) {
-      const agent = commandAgent(words, env, keepsAll(fixture, tape.header) ? undefined : options.cwd);
+      const agent = commandAgent(words, env, keepsAll(tape.header) ? undefined : options.cwd);
       const session = await agent.open({ cwd, tape: { tape, faults }, signal, on: () => {} });
       const { stop, error } = await session.prompt("");
       if (signal.aborted) throw new TapeError("Cannot review the run as it was interrupted: review it again");

@@ -145,7 +145,7 @@ export async function recordAgain(
   const command = commandIn(workspace, header.command ?? []);
   return await recordIn(workspace, commandFor(tape, options.cwd)(workspace), into, {
     ...(!tape.mcp && { mcp: "live" }),
-    ...{ ...options, command, keeps: keepsAll(fixture, header) ? "all" : "changed" },
+    ...{ ...options, command, keeps: keepsAll(header) ? "all" : "changed" },
     ...(header.input && { files: fixture.folder }),
     ...(header.normalise && { normalise: header.normalise }),
   });
@@ -294,7 +294,7 @@ export async function replayIn(
     open.push(server);
     const proxy = await refusingProxy(server.url, (host) => hosts.add(host));
     open.push(proxy);
-    const copyOf = options.here || keepsAll(fixture, tape.header) ? undefined : options.cwd;
+    const copyOf = options.here || keepsAll(tape.header) ? undefined : options.cwd;
     const { env: shown = {}, versions, input } = tape.header;
     const mcp = tape.mcp !== undefined;
     using pointed = await pointedAt(server.url, command, { env, shown, proxy: proxy.url, cwd, copyOf, mcp });

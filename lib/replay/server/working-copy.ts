@@ -12,7 +12,6 @@ import {
   symlinkSync,
 } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
-import { shellWord } from "../../core/shown.ts";
 import { confine, isInside } from "../../files/confine.ts";
 import { entriesOf, treeOf } from "../../files/tree.ts";
 import { git } from "../../process/git.ts";
@@ -43,26 +42,22 @@ export async function inWorkspace<T>(
   work: (cwd: string) => Promise<T>,
 ): Promise<T> {
   if (here) return await work(cwd);
-  const { name, folder, files } = fixture;
-  const { made = [], input, git: isRepository, command = [] } = header;
-  const isWhole = keepsAll(fixture, header);
+  const { folder, files } = fixture;
+  const { made = [], git: isRepository } = header;
+  const isWhole = keepsAll(header);
   return await inScratch(isWhole ? files : undefined, async (copy) => {
     if (!isWhole) {
       for (const { path, why } of copyDirectory(cwd, copy, folder)) note?.(`${path} is not in the copy: ${why}`);
       await putBack(copy, files, made);
-    } else if (!input) {
-      const words = command.map(shellWord).join(" ");
-      const again = `delete it, then crochet tape record --fixture ${shellWord(name)} -- ${words}`;
-      note?.(`its program is frozen, as recorded by crochet 0.2; to test that of today: ${again}`);
     }
     if (isRepository) git(copy, "init", "--quiet");
     return await work(copy);
   });
 }
 
-/** Whether a fixture keeps all that its command worked on: as it was asked to, or as crochet 0.2 did. */
-export function keepsAll({ files }: Fixture, { made, input = false }: Header): boolean {
-  return input || (files !== undefined && made === undefined);
+/** Whether a fixture keeps all that its command worked on, as it was asked to. */
+export function keepsAll({ input = false }: Header): boolean {
+  return input;
 }
 
 /**

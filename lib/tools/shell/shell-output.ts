@@ -1,7 +1,6 @@
-import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { stateDir } from "../../files/state-dir.ts";
+import { removeState, StateFile, stateFolder } from "../../files/state.ts";
 
 /** How many characters of a stream the model and hooks see. */
 const SHOWN_CHARS = 30_000;
@@ -33,21 +32,12 @@ export interface Capture {
 
 /** Where full outputs go: the project's own state folder, where Read may look; else the machine's. */
 function outputFolder(cwd: string): string {
-  const folders = [
-    join(stateDir(cwd), "tool-results"),
-    join(tmpdir(), "crochet-tool-results"),
-  ];
-  for (const folder of folders) {
-    try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
-      // Ignored by git without a change to the project's own files.
-      writeFileSync(join(folder, ".gitignore"), "*\n");
-      return folder;
-    } catch {
-      continue;
-    }
+  try {
+    return stateFolder(cwd, process.env, "tool-results");
+  } catch (error) {
+    if (error instanceof TypeError) throw error;
+    return stateFolder(tmpdir(), { CROCHET_HOME: "crochet-tool-results" });
   }
-  throw new Error(`Cannot keep the output as neither ${folders.join(" nor ")} can be written: set CROCHET_HOME`);
 }
 
 /** Collects output, shows it as it comes, and spills to a file named `name` once it is long. */
@@ -58,14 +48,13 @@ export function capture(
   const streams = start ?? { stdout: new StreamParts(), stderr: new StreamParts() };
   let early: Buffer[] = [];
   let bytes = 0;
-  let file: { fd: number; path: string; size: number } | undefined;
+  let file: { readonly to: StateFile; readonly path: string; size: number } | undefined;
   let shown = 0;
   let failure: Error | undefined;
 
-  const write = (to: { fd: number; size: number }, data: Buffer): void => {
-    // A disk that is nearly full takes a part.
-    for (let at = 0; at < data.length;) at += writeSync(to.fd, data, at);
-    to.size += data.length;
+  const write = (file: { readonly to: StateFile; size: number }, data: Buffer): void => {
+    file.to.write(data);
+    file.size += data.length;
   };
   const spill = (data: Buffer): void => {
     if (failure !== undefined) return;
@@ -96,7 +85,7 @@ export function capture(
     },
     end: ({ more = false } = {}) => {
       if (failure !== undefined) {
-        if (file !== undefined) closeSync(file.fd);
+        if (file !== undefined) file.to.close();
         const why = `${failure.message}: free some space, or have the command print less; it has run`;
         throw new Error(`Cannot keep the ${bytes} bytes that the command printed: ${why}`, { cause: failure });
       }
@@ -104,9 +93,9 @@ export function capture(
       const text = (stream: Stream) => streams[stream].text(more, file?.path);
       const captured = { stdout: text("stdout"), stderr: text("stderr") };
       if (file === undefined) return captured;
-      closeSync(file.fd);
+      file.to.close();
       if (long) return { ...captured, persistedOutputPath: file.path, persistedOutputSize: file.size };
-      rmSync(file.path, { force: true });
+      removeState(file.path);
       return captured;
     },
     next: () => capture(options, { stdout: streams.stdout.rest(), stderr: streams.stderr.rest() }),
@@ -119,11 +108,11 @@ function fileName(name: string): string {
 }
 
 /** The model reads the path, so it must be the same in every run: otherwise a replay would send other requests. */
-function newFile(folder: string, name: string): { fd: number; path: string } {
+function newFile(folder: string, name: string): { readonly to: StateFile; readonly path: string } {
   for (let n = 1;; n++) {
     const path = join(folder, n === 1 ? `${name}.txt` : `${name}-${n}.txt`);
     try {
-      return { fd: openSync(path, "wx", 0o600), path };
+      return { to: new StateFile(path, "new"), path };
     } catch (error) {
       if ((error as { code?: string }).code !== "EEXIST") throw error;
     }

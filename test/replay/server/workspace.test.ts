@@ -14,7 +14,6 @@ import {
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Fixture, fixtureAt } from "../../../lib/replay/fixture.ts";
-import { readTape } from "../../../lib/replay/read-tape.ts";
 import {
   type CommandReplayOptions,
   recordCommand,
@@ -200,19 +199,6 @@ test("with --files a run works in a copy of a folder, all of which is kept; the 
   for (const command of frozen) {
     await assert.rejects(here.record({ command, files }), /Cannot keep .* as the command runs .* which is in it/);
   }
-});
-
-test("a fixture of crochet 0.2 replays in its whole workspace, and says that its program is frozen", async () => {
-  using here = project({ "ask.mjs": program(`"old"`) });
-  await here.record({ keeps: "all" });
-  assert.equal((await readTape(here.fixture().tape)).header.made, undefined);
-  here.put({ "ask.mjs": program(`"new"`) });
-  const { code, report } = await here.replay();
-  assert.equal(code, 0);
-  assert.match(
-    report.notes[0]!,
-    /^its program is frozen, .* delete it, then crochet tape record --fixture one -- .*ask/,
-  );
 });
 
 test("a fixture may lie anywhere in the directory: the copy is without it", async () => {
