@@ -1,4 +1,5 @@
 import { isBlank, isContent, programInput, programText, type Prompt, promptText } from "../core/messages.ts";
+import type { Result } from "../core/run-events.ts";
 import type { ModelParams } from "../core/model.ts";
 import type { AgentSpec, SessionState } from "../core/run.ts";
 import type { openSession } from "./session.ts";
@@ -47,6 +48,61 @@ export function agentSession(parts: SessionParts): AgentSession {
     if (past && !hasGoneOn) await goOn(past, about, state, transcript);
     hasGoneOn = true;
   };
+  const answer = async (
+    prompt: Prompt,
+    own: AskOptions,
+    signal: AbortSignal | undefined,
+    hasMore: () => boolean,
+  ): Promise<Result> => {
+    let asks = Object.keys(own).length > 0 ? await parts.asking(own) : undefined;
+    const resumed = tape?.prompted(prompt);
+    parts.onPrompt(state.clock.uuid());
+    let trigger: "user" | "resume" = past || resumed ? "resume" : "user";
+    if (engine) {
+      const isOver = engine.result?.(beginName(state)) === undefined;
+      const last = isBlank(prompt) && isOver && engine.result ? lastResult(state, stored) : undefined;
+      if (last) return last;
+      const begin = await beginRun(engine, { prompt, asks, trigger, state, transcript, stored }).catch((error) => {
+        if (engine.failure) return undefined;
+        throw error;
+      });
+      if (!begin) return notBegun(state, engine.failure!.error);
+      ({ prompt, asks, trigger } = begin);
+      hasGoneOn ||= begin.again;
+    }
+    if (logged && isBlank(prompt) && !logged.goesOn) {
+      const last = lastResult(state, stored);
+      if (last) return last;
+    }
+    if (logged) ({ prompt, asks, trigger } = logged.prompted({ prompt, asks, trigger }, state));
+    await goingOn();
+    if (!hasBegun) {
+      Object.assign(about, { prompt: (programText(prompt) ?? promptText(prompt)).slice(0, 200), model: state.model });
+    }
+    hasBegun = true;
+    const signals = signal ? [...parts.signals, signal] : [...parts.signals];
+    const result = await session.prompt(prompt, {
+      trigger,
+      reopens: resumed === "opens",
+      // When a person types is not on a tape: a replay could not do the same.
+      hasMore: engine || tape ? undefined : hasMore,
+      ...(asks && { asks }),
+      ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
+    });
+    lastStop = result.stop;
+    if (tape && result.stop === "aborted") tape.isInterrupted = true;
+    // It has not ended: it continues once its engine works again.
+    if (engine?.failure) return result;
+    try {
+      await transcript.ended(result);
+    } catch (error) {
+      return { ...result, stop: "error", error: { type: "store", message: (error as Error).message } };
+    }
+    return result;
+  };
+  /** The prompt before, until it is answered; how many of a person wait for that. */
+  let before: Promise<void> | undefined;
+  let waiting = 0;
   const made: AgentSession = {
     id: state.id,
     hasModel: parts.hasModel,
@@ -57,53 +113,25 @@ export function agentSession(parts: SessionParts): AgentSession {
     get model() {
       return state.model;
     },
-    async prompt(prompt, { signal, ...own } = {}) {
+    async prompt(prompt, { signal, hasMore, ...own } = {}) {
       checkPrompt(prompt);
       checkOptions(own, ASK_OPTIONS, "prompt an agent");
       checkAsks(own, "prompt an agent");
-      let asks = Object.keys(own).length > 0 ? await parts.asking(own) : undefined;
-      const resumed = tape?.prompted(prompt);
-      parts.onPrompt(state.clock.uuid());
-      let trigger: "user" | "resume" = past || resumed ? "resume" : "user";
-      if (engine) {
-        const isOver = engine.result?.(beginName(state)) === undefined;
-        const last = isBlank(prompt) && isOver && engine.result ? lastResult(state, stored) : undefined;
-        if (last) return last;
-        const begin = await beginRun(engine, { prompt, asks, trigger, state, transcript, stored }).catch((error) => {
-          if (engine.failure) return undefined;
-          throw error;
-        });
-        if (!begin) return notBegun(state, engine.failure!.error);
-        ({ prompt, asks, trigger } = begin);
-        hasGoneOn ||= begin.again;
+      const isTyped = programText(prompt) === undefined;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const last = before;
+      before = promise;
+      if (last) {
+        if (isTyped) waiting++;
+        await last;
+        if (isTyped) waiting--;
       }
-      if (logged && isBlank(prompt) && !logged.goesOn) {
-        const last = lastResult(state, stored);
-        if (last) return last;
-      }
-      if (logged) ({ prompt, asks, trigger } = logged.prompted({ prompt, asks, trigger }, state));
-      await goingOn();
-      if (!hasBegun) {
-        Object.assign(about, { prompt: (programText(prompt) ?? promptText(prompt)).slice(0, 200), model: state.model });
-      }
-      hasBegun = true;
-      const signals = signal ? [...parts.signals, signal] : [...parts.signals];
-      const result = await session.prompt(prompt, {
-        trigger,
-        reopens: resumed === "opens",
-        ...(asks && { asks }),
-        ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
-      });
-      lastStop = result.stop;
-      if (tape && result.stop === "aborted") tape.isInterrupted = true;
-      // It has not ended: it continues once its engine works again.
-      if (engine?.failure) return result;
       try {
-        await transcript.ended(result);
-      } catch (error) {
-        return { ...result, stop: "error", error: { type: "store", message: (error as Error).message } };
+        return await answer(prompt, own, signal, () => waiting > 0 || hasMore?.() === true);
+      } finally {
+        if (before === promise) before = undefined;
+        resolve();
       }
-      return result;
     },
     setModel: async (name) => {
       const changed = await session.setModel(name);

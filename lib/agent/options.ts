@@ -122,8 +122,14 @@ export interface RunOptions extends CommonOptions {
 /** A session of an agent: several prompts, one transcript. Close it. */
 export interface AgentSession<O = unknown> {
   readonly id: string;
-  /** One prompt of a person and everything it sets off. Never throws. */
-  prompt(prompt: Prompt, options?: AskOptions & { signal?: AbortSignal }): Promise<ResultOf<O>>;
+  /**
+   * One prompt of a person and everything it sets off. Never throws. One that is given while another is answered waits for
+   * it, and goes before the turns that hooks ask for at its end; so does what `hasMore` says that the person has typed.
+   */
+  prompt(
+    prompt: Prompt,
+    options?: AskOptions & { signal?: AbortSignal; hasMore?: () => boolean },
+  ): Promise<ResultOf<O>>;
   /** As `prompt`, with what a program says and no person does: a turn that reads it as a HookInput and does not keep it. */
   hookInput(text: string, options?: AskOptions & { signal?: AbortSignal }): Promise<ResultOf<O>>;
   /** The conversation so far. */

@@ -2,7 +2,7 @@ import type { EventFields } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
 import { Ended } from "../core/limits.ts";
 import type { Prompt } from "../core/messages.ts";
-import { runPrompt } from "../core/prompt.ts";
+import { runPrompt, type Typed } from "../core/prompt.ts";
 import type { ModelParams } from "../core/model.ts";
 import { type AgentSpec, Run, type SessionState } from "../core/run.ts";
 import type { Result } from "../core/run-events.ts";
@@ -12,6 +12,7 @@ import { switchModel } from "./recovery.ts";
 interface PromptBy {
   readonly signal?: AbortSignal;
   readonly trigger?: "user" | "resume";
+  readonly hasMore?: (() => boolean) | undefined;
   readonly asks?: ModelParams;
   /** Whether the session is opened again, as it was in another process. */
   readonly reopens?: boolean;
@@ -35,6 +36,7 @@ export function openSession(agent: AgentSpec, state: SessionState, start?: Sessi
   const stopping = new AbortController();
   const closing = new AbortController();
   let last: Run | undefined;
+  const later: Typed["later"] = [];
   const newRun = (signal?: AbortSignal, asks?: ModelParams) =>
     new Run(agent, state, { signal, closing: closing.signal, asks });
   const between = async (signal?: AbortSignal) => {
@@ -50,7 +52,7 @@ export function openSession(agent: AgentSpec, state: SessionState, start?: Sessi
     /** @throws {TypeError} if the session is closed, or still running the previous prompt */
     async prompt(
       prompt: Prompt,
-      { signal, trigger = "user", asks, reopens = false }: PromptBy = {},
+      { signal, trigger = "user", hasMore, asks, reopens = false }: PromptBy = {},
     ): Promise<Result> {
       if (closed) throw new TypeError("Cannot prompt a session as it is closed: open another");
       if (busy) throw new TypeError("Cannot prompt a session as it is still running: wait for its Result");
@@ -59,7 +61,7 @@ export function openSession(agent: AgentSpec, state: SessionState, start?: Sessi
       const first = (started && !reopens) || run.signal.aborted ? undefined : opening;
       started ||= first !== undefined;
       const open = first && (() => fireStart(run, first));
-      const running = busy = runPrompt(run, prompt, { trigger, open });
+      const running = busy = runPrompt(run, prompt, { trigger, open, typed: hasMore && { hasMore, later } });
       try {
         return await running;
       } finally {

@@ -118,8 +118,9 @@ class Conversation implements ChatState {
     if (isCommand(text)) await runCommand(text, this, work.signal);
     else {
       this.#prompted = true;
+      const hasMore = () => this.#desk.waiting.some((line) => !isCommand(line));
       const prompt = await withAttached(text, this.io.cwd).catch((error: Error) => this.stage.view.warn(error.message));
-      if (prompt) this.#report(await this.session.prompt(prompt, { signal: work.signal }));
+      if (prompt) this.#report(await this.session.prompt(prompt, { signal: work.signal, hasMore }));
     }
     this.#work = undefined;
     this.stage.refresh();

@@ -17,8 +17,17 @@ import { outputText, takeTurn, type TurnInput } from "./loop.ts";
 import { ModelError } from "./model.ts";
 import type { Result } from "./run-events.ts";
 
+/** What a person has typed while a run goes on comes before the turns that hooks ask for at its end (U11). */
+export interface Typed {
+  /** Whether there is something: then the run ends, and those turns wait. */
+  readonly hasMore: () => boolean;
+  /** The turns that wait: the next run takes them after its prompt's. */
+  readonly later: TurnInput[];
+}
+
 export interface PromptOptions {
   readonly trigger?: "user" | "resume";
+  readonly typed?: Typed | undefined;
   /** Called before the prompt, for the run that opens a session: gives what the hooks of `session-start` said. */
   readonly open?: ((run: Run) => Promise<Folded>) | undefined;
 }
@@ -75,7 +84,7 @@ function deadline(run: Run, over: AbortSignal): void {
 async function answered(
   run: Run,
   prompt: Prompt,
-  { trigger = "user", open }: PromptOptions,
+  { trigger = "user", open, typed }: PromptOptions,
   time: () => void,
 ): Promise<Result> {
   const { agent, state } = run;
@@ -108,7 +117,8 @@ async function answered(
       stop: await takeTurns(run, [
         ...opening,
         await begin(run, submitted, submission === undefined ? trigger : "hook_input"),
-      ]),
+        ...typed?.later.splice(0) ?? [],
+      ], typed),
     };
   } catch (error) {
     end = endBy(error);
@@ -191,7 +201,7 @@ function asLeft(input: TurnInput, { modified, value, contexts }: Folded): TurnIn
 }
 
 /** Takes the turns that were asked for (those that hooks opened the session with, then the prompt's), and those that hooks' inputs start. */
-async function takeTurns(run: Run, inputs: readonly TurnInput[]): Promise<Stop> {
+async function takeTurns(run: Run, inputs: readonly TurnInput[], typed: Typed | undefined): Promise<Stop> {
   const queue = [...inputs];
   let stop: Stop = "done";
   for (let input = queue.shift(); input; input = queue.shift()) {
@@ -202,6 +212,10 @@ async function takeTurns(run: Run, inputs: readonly TurnInput[]): Promise<Stop> 
     for (const { hook, text: words, persist } of end.inputs) {
       run.keepers.add(hook);
       queue.push({ trigger: "hook_input", prompt: words, from: "turn-end", ...(persist && { persist }) });
+    }
+    if (queue.length > 0 && queue.every(({ from }) => from === "turn-end") && typed?.hasMore()) {
+      typed.later.push(...queue);
+      return stop;
     }
     if (queue.length === 0) queue.push(...await fromBackground(run));
     if (queue.length === 0) return stop;

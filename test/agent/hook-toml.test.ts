@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { agent, hookToml, type RunOptions } from "crochet";
+import { agent, type HookContext, hookToml, type RunOptions } from "crochet";
 import { scripted, scriptedServer } from "crochet/testing";
 import runCommand from "../../lib/cli/run.ts";
 import trust from "../../lib/cli/trust.ts";
@@ -11,6 +11,7 @@ import { textOf } from "../../lib/core/messages.ts";
 import { openSandbox } from "../../lib/permissions/sandbox.ts";
 import { readRollout } from "../../lib/transcript/rollout.ts";
 import { place } from "../_place.ts";
+import { until } from "../_until.ts";
 
 const sh = (line: string) => `command = "/bin/sh"\nargs = ["-c", ${JSON.stringify(line)}]\n`;
 
@@ -221,6 +222,40 @@ test("S1.20, S1.21: a program gives a session a HookInput itself: a turn of its 
   const replayed = await talk("replay");
   assert.equal(replayed.result.stop, "done");
   assert.equal(model.requests.length, 2, "a replay asks no model");
+});
+
+test("S1.14, U11: what a person says while a turn_end command runs goes before the hook's turn", async () => {
+  using here = place({
+    ".agent/hook.toml": `[turn_end]\n${
+      sh("test -e told && exit; touch told; while test ! -e typed; do sleep 0.02; done; echo more >&2")
+    }`,
+  });
+  const model = scripted([], { then: { text: "ok" } });
+  const session = await agent({ model, cwd: here.cwd, limits: { continuations: 1 } }).open({ hooks: hookToml() });
+  const first = session.prompt("go");
+  await until("the command runs", () => existsSync(join(here.cwd, "told")));
+  const typed = [session.prompt("mine"), session.prompt("and mine")];
+  here.put({ typed: "" });
+  const results = await Promise.all([first, ...typed]);
+  await session.close();
+  assert.deepEqual(results.map(({ stop, turns }) => [stop, turns]), [["done", 1], ["done", 1], ["done", 2]]);
+  const last = model.requests.map(({ messages }) => textOf(messages.at(-1)!));
+  assert.deepEqual(last, ["go", "mine", "and mine", "HookInput (TurnEnd): more"]);
+});
+
+test("a session answers prompts that are given at once one after the other; what a program says waits for hooks too", async () => {
+  const model = scripted([], { then: { text: "ok" } });
+  let isOver = false;
+  const turnEnd = (_: unknown, ctx: HookContext) => {
+    if (!isOver) ctx.hookInput("more");
+    isOver = true;
+  };
+  const session = await agent({ model, hooks: { turnEnd } }).open();
+  await Promise.all([session.prompt("one"), session.hookInput("the build broke")]);
+  const last = model.requests.map(({ messages }) => textOf(messages.at(-1)!));
+  assert.deepEqual(last, ["one", "HookInput (TurnEnd): more", "HookInput (Program): the build broke"]);
+  await session.close();
+  await assert.rejects(session.prompt("late"), /Cannot prompt a session as it is closed/);
 });
 
 test("S1.12: what is wrong with a hook.toml or its command is printed once", async () => {

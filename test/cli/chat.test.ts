@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { CROCHET } from "../_crochet.ts";
@@ -49,6 +49,21 @@ test(
     );
   },
 );
+
+test("S1.14, U11: chat: what is typed while a turn_end command runs goes before the hook's turn", pty, async () => {
+  const line = "test -e told && exit; touch told; while test ! -e typed; do sleep 0.05; done; echo more >&2";
+  const files = { ".agent/hook.toml": `[turn_end]\ncommand = "/bin/sh"\nargs = ["-c", "${line}"]\n` };
+  await chat([{ text: "One." }, { text: "Two." }, { text: "Three." }], async ({ terminal, cwd, server }) => {
+    terminal.send("go\r");
+    await until("the command runs", () => existsSync(join(cwd, "told")));
+    terminal.send("mine\r");
+    await terminal.until(/next: mine/);
+    writeFileSync(join(cwd, "typed"), "");
+    await terminal.until(/Three\./);
+    assert.match(sent(server, 1), /mine/);
+    assert.match(sent(server, 2), /HookInput \(TurnEnd\): more/);
+  }, { args: ["--trust"], files });
+});
 
 test(
   "S1.17: chat: a command hook's output is shown as it comes, and Esc ends the hook with its process tree",

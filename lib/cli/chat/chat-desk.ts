@@ -49,6 +49,11 @@ export class PromptDesk implements ChatDesk {
     return waiting === undefined ? new Promise((resolve) => this.#wanted = resolve) : Promise.resolve(waiting);
   }
 
+  /** What was typed while the agent works, and is not sent yet. */
+  get waiting(): readonly string[] {
+    return this.#queue;
+  }
+
   /** No more prompts. */
   end(): void {
     this.#over = true;
