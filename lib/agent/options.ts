@@ -15,7 +15,7 @@ import type { PermissionAsker } from "../permissions/gate.ts";
 import type { Permissions } from "../permissions/rules.ts";
 import type { TapeOptions } from "../replay/tape-options.ts";
 import type { KindsOfAgent } from "../tools/agent.ts";
-import type { Asker } from "../tools/asker.ts";
+import { type Asker, checkAsker } from "../tools/asker.ts";
 import type { RunnableTool } from "../tools/make-tool.ts";
 import type { MinimalStore } from "../transcript/memory-store.ts";
 import type { Engine, Step } from "./engine.ts";
@@ -249,7 +249,8 @@ export function checkGiven(options: RunOptions | AgentOptions, kinds: Kinds, doi
   checkAsks(given, doing);
   if (given.mcp) checkMcp(given.mcp);
   if (given.prices) checkPrices(given.prices);
-  const { compact } = given;
+  const { compact, asker } = given as RunOptions;
+  if (asker) checkAsker(asker, doing);
   if (
     compact !== undefined && typeof compact !== "boolean" && !((compact as { at?: unknown } | null)?.at as number > 0)
   ) {

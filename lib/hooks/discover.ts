@@ -254,8 +254,8 @@ function whereBroken({ kind, on }: HookFile): OnError {
     : "continue";
 }
 
-/** A file that is not a hook: reported at each turn while it is there. */
-export function problemHook({ file, message }: Problem, source: string): HookRecord {
+/** A file that is not a hook: reported at each turn while it is there, unless it is already. */
+export function problemHook({ file, message }: Problem, source: string, isReported = false): HookRecord {
   return {
     name: file,
     on: [{ event: "turn-start", scope: "root" }],
@@ -266,7 +266,7 @@ export function problemHook({ file, message }: Problem, source: string): HookRec
     enabled: true,
     source,
     run: () => {
-      throw new Error(message);
+      if (!isReported) throw new Error(message);
     },
     read: () => NO_OPINION,
   };

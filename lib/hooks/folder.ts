@@ -50,6 +50,8 @@ interface FolderOptions extends Runner {
   readonly source?: string;
   /** Made again at each load, for the files as they are then. */
   readonly keeper?: (() => Gatekeeper) | undefined;
+  /** Whether those who load it report its problems: then a hook that is one does not repeat why. @default false */
+  readonly isReported?: boolean;
   /** Whether modules are imported, which runs them. @default true */
   readonly imports?: boolean | undefined;
 }
@@ -119,7 +121,7 @@ export class HookFolder {
     // A gate whose file cannot be read is still a gate.
     for (const problem of found) {
       const { hook: file, message } = problem;
-      if (file) now.push({ file, record: brokenHook(file, message, this.source), problem });
+      if (file) now.push({ file, record: brokenHook(file, this.#words(message), this.source), problem });
     }
     this.#set(now, found.filter(({ hook }) => !hook));
   }
@@ -135,14 +137,23 @@ export class HookFolder {
       return { file, record: isProgram ? unchanged(record, file, folder) : record, problem: undefined };
     } catch (error) {
       const message = loadMessage(file.name, error);
-      return { file, record: brokenHook(file, message, this.source), problem: { file: file.name, message } };
+      return {
+        file,
+        record: brokenHook(file, this.#words(message), this.source),
+        problem: { file: file.name, message },
+      };
     }
   }
 
   #set(now: readonly Loaded[], unnamed: readonly Problem[]): void {
     this.files = now.map((one) => one.file);
     this.problems = [...now.flatMap((one) => one.problem ?? []), ...unnamed];
-    this.records = [...now.map((one) => one.record), ...unnamed.map((problem) => problemHook(problem, this.source))];
+    const named = unnamed.map((problem) => problemHook(problem, this.source, this.#options.isReported));
+    this.records = [...now.map((one) => one.record), ...named];
+  }
+
+  #words(message: string): string {
+    return this.#options.isReported ? "it cannot be loaded" : message;
   }
 }
 

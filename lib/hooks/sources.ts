@@ -127,7 +127,13 @@ export class HookSources {
       const imports = options.imports !== false || thing === undefined;
       return {
         scope,
-        folder: new HookFolder(path, { ...options, imports, source: shortPath(path, cwd, env), keeper }),
+        folder: new HookFolder(path, {
+          ...options,
+          imports,
+          source: shortPath(path, cwd, env),
+          keeper,
+          isReported: true,
+        }),
       };
     };
     const [users, projects] = [join(userState(env), "hooks"), join(cwd, "hooks")];

@@ -3,7 +3,15 @@ import { STANDALONE } from "./standalone.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 import { tool } from "./make-tool.ts";
 import { ASKER, PLAN_MODE } from "./tool-state.ts";
-import { type Answers, type Asker, oneAtATime, type PlanReply, type PlanRequest, type Question } from "./asker.ts";
+import {
+  type Answers,
+  type Asker,
+  checkAsker,
+  oneAtATime,
+  type PlanReply,
+  type PlanRequest,
+  type Question,
+} from "./asker.ts";
 
 export interface AskUserQuestionInput {
   readonly questions: readonly Question[];
@@ -178,6 +186,7 @@ export const ExitPlanMode: Tool<ExitPlanModeInput> = exit;
  * ```
  */
 export function askTools(asker: Asker): readonly Tool[] {
+  checkAsker(asker, "make tools that ask");
   return toolsThatAsk(asker);
 }
 

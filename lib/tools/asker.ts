@@ -31,6 +31,14 @@ export interface Asker {
   approve(request: PlanRequest, signal: AbortSignal): Promise<PlanReply | undefined>;
 }
 
+/** @throws {TypeError} if it could not be asked: better now than at the first question */
+export function checkAsker(asker: Asker, doing: string): void {
+  const lacks = (["answer", "approve"] as const).find((method) => typeof asker[method] !== "function");
+  if (lacks) {
+    throw new TypeError(`Cannot ${doing} as the asker has no function '${lacks}': give it { answer, approve }`);
+  }
+}
+
 /** What is being asked now, per asker: a person can look at one question only. */
 const asking = new WeakMap<Asker, Promise<unknown>>();
 

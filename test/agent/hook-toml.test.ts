@@ -258,6 +258,27 @@ test("a session answers prompts that are given at once one after the other; what
   await assert.rejects(session.prompt("late"), /Cannot prompt a session as it is closed/);
 });
 
+test("U1: why a hook file cannot be loaded is printed once, though the hook stays in its place and fails", async () => {
+  using here = place({
+    "agent.ts": `import { agent } from "crochet";\nimport { scripted } from "crochet/testing";
+import { Bash } from "crochet/tools";
+const model = scripted([{ tools: [{ name: "Bash", input: { command: "touch ran" } }] }], { then: { text: "ok" } });
+export default agent({ from: import.meta.url, hooks: [], tools: [Bash], model });\n`,
+    "more/stp.sh": "",
+    "more/pre-tool-use.x.ts": "throw new Error('kaboom');\n",
+    "more/stop.x.rules": "nonsense",
+  });
+  for (const how of [[], ["--verbose"]]) {
+    const { err, code } = await here.call(runCommand, "--hooks", "more", ...how, "agent.ts", "go");
+    assert.equal(code, 0, err);
+    for (const words of ["'stp' is not an event", "kaboom", "it has no operator"]) {
+      assert.equal(err.split(words).length - 1, 1, err);
+    }
+    assert.match(err, /refused Bash touch ran: hook pre-tool-use\.x\.ts: it cannot be loaded/);
+  }
+  assert.equal(existsSync(join(here.cwd, "ran")), false);
+});
+
 test("S1.12: what is wrong with a hook.toml or its command is printed once", async () => {
   using here = place({
     "agent.ts": `import { agent } from "crochet";\nimport { scripted } from "crochet/testing";

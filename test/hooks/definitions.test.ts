@@ -186,6 +186,11 @@ const UNREAD: readonly (readonly [rules: string, decision: string, says: RegExp]
   ["- { field: args.command, operator: glob, value: '[a', action: ask }", "deny", /its '\[' is never closed/],
   ["- { field: args.command, operator: mtches, value: a, action: deny }", "deny", /did you mean 'matches'/],
   ["- { field: args.command, operator: equals, value: a, action: dney }", "deny", /did you mean 'deny'/],
+  // As the founding YAML leaves them out.
+  ["- { field: args.command, value: a, action: deny }", "deny", /has no operator: expected equals/],
+  ["- { field: args.command, operator: contains, value: a }", "deny", /has no action: expected/],
+  ["- { field: args.command, value: a }", "deny", /has no operator/],
+  ["- { field: args.command, value: a, action: continue }", "continue", /has no operator/],
   ["- { field: args.command, operator: matches, value: '(', action: continue }", "continue", /is not a regular/],
   ["- { field: args.command, operator: matches, value: '(', action: allow }", "continue", /is not a regular/],
   ["|\n  args.command matches '(' -> deny('no')\n  args.command equals 'rm' -> deny('not rm')", "deny", /'\('/],

@@ -132,6 +132,17 @@ test("EnterPlanMode and ExitPlanMode end the turn if there is no user, and never
   }
 });
 
+test("an asker that could not be asked is refused before the agent begins, by each way to give it one", async () => {
+  const approve = () => Promise.resolve(undefined);
+  const helper = agent({ model: scripted([{ text: "ok" }]) });
+  for (const [asker, lacks] of [[{ approve }, "answer"], [{ answer: approve }, "approve"], [{}, "answer"]] as const) {
+    const wrong = { name: "TypeError", message: new RegExp(`as the asker has no function '${lacks}': give it`) };
+    assert.throws(() => askTools(asker as never), wrong);
+    await assert.rejects(helper.run("go", { asker: asker as never }), wrong);
+    await assert.rejects(helper.open({ asker: asker as never }), wrong);
+  }
+});
+
 test("the tools that ask are never in the way of a planning agent, and run beside reads", () => {
   for (const tool of [AskUserQuestion, EnterPlanMode, ExitPlanMode]) assert.equal(tool.effect, "none");
 });
