@@ -127,7 +127,7 @@ function chosen(): Entry[] {
   if (named.length === 0) return quick;
   if (!flags.times) return asked.filter((entry) => !entry.again);
   const files = new Set(quick.map(({ file }) => file));
-  return asked.filter(({ more, file }) => !more || !files.has(file));
+  return asked.filter(({ more, file }) => !more || named.includes(file) && !files.has(file));
 }
 
 /** The files that a change reaches; undefined, which is all, if what changed is not imported but may be read by any test. */
@@ -182,21 +182,23 @@ async function runAll(): Promise<void> {
 
 /** One after the other, each alone; what fails keeps its old figure. */
 async function measureEach(): Promise<void> {
-  const measured: Record<string, number> = {};
   for (const [i, part] of parts.entries()) {
     if (i % FILES_A_UNIT === 0) unitHere = await unit();
     const key = keyOf(part.entries[0]!);
     const spent = await runPart(part);
     const units = Math.round(spent.cpu / unitHere! * 100) / 100;
     say(`${units.toFixed(2)} ${key}${spent.hasFailed ? ", which failed" : ""}`);
-    if (!spent.hasFailed) measured[key] = units;
+    if (!spent.hasFailed) writeTime(key, units);
   }
+}
+
+/** At once, so that nothing is lost if the rest is not waited for. */
+function writeTime(measured: string, units: number): void {
   const known = new Set(everyEntry.map(keyOf));
   const old: Record<string, number> = JSON.parse(readFileSync(TIMES, "utf8"));
-  const all = Object.entries({ ...old, ...measured }).filter(([key]) => known.has(key)).sort(([a], [b]) =>
-    a < b ? -1 : 1
-  );
-  writeFileSync(TIMES, `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`);
+  const all = Object.entries({ ...old, [measured]: units }).filter(([key]) => known.has(key));
+  const sorted = Object.fromEntries(all.sort(([a], [b]) => a < b ? -1 : 1));
+  writeFileSync(TIMES, `${JSON.stringify(sorted, null, 2)}\n`);
 }
 
 async function runPart(part: Part): Promise<{ cpu: number; hasFailed: boolean }> {
