@@ -12,3 +12,8 @@ export function tries(small: number, full: number, more = small): number {
   const part = (count: number) => "Deno" in globalThis ? Math.ceil(count / 2) : count;
   return rounds(part(small), full, part(more));
 }
+
+/** Rows of a table: the first few in `npm test`, all of them in `test:more` and `test:long`. */
+export function rows<T>(small: number, table: readonly T[]): readonly T[] {
+  return process.env.CROCHET_TEST_MORE || process.env.CROCHET_TEST_LONG ? table : table.slice(0, small);
+}

@@ -64,7 +64,7 @@ test("law 1: every run always ends within its limits with a valid conversation, 
       assertSound(built, result, seen);
       assert.ok(built.clock.tick() <= w.limits.seconds! * 1000 + 2000 + 60_000 * 2 * w.hooks.length);
     }),
-    { numRuns: tries(120, 2000) },
+    { numRuns: tries(60, 2000, 120) },
   );
 });
 
@@ -128,7 +128,7 @@ test("law 1: every call of the model is always answered exactly once, and a tool
       // An error hook may have a tool that changes nothing tried again; Boom writes.
       assert.deepEqual(again, []);
     }),
-    { numRuns: tries(100, 1000) },
+    { numRuns: tries(50, 1000, 100) },
   );
 });
 
@@ -178,7 +178,7 @@ test("law 2: idle continuations in a row never exceed stalls, nor model calls it
       assert.ok(built.model.requests.length <= limits.iterations);
       assert.equal(built.model.requests.length, result.iterations);
     }),
-    { numRuns: tries(150, 1500) },
+    { numRuns: tries(75, 1500, 150) },
   );
   assert.ok(atLimit > 5, `only ${atLimit} runs came to the limit of stalls`);
 });
@@ -202,7 +202,7 @@ test("law 2: hooks that honour stop_hook_active are never asked more than twice 
         assert.deepEqual(asked, [`${turn} false`, `${turn} true`].slice(0, asked.length));
       }
     }),
-    { numRuns: tries(80, 800) },
+    { numRuns: tries(40, 800, 80) },
   );
 });
 
@@ -308,7 +308,7 @@ test("law 4: an interrupt at any moment always ends the run promptly and cleanly
       const grace = 3 * 2000 + 2 * 60_000 * cleaning;
       assert.ok(built.clock.tick() - pulled.time <= grace, "it was not waited out");
     }),
-    { numRuns: tries(150, 3000) },
+    { numRuns: tries(75, 3000, 150) },
   );
   assert.ok(interrupted > 20, `only ${interrupted} runs were interrupted`);
 });

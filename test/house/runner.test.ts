@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { rounds, tries } from "../_counts.ts";
+import { rounds, rows, tries } from "../_counts.ts";
 import { withEnv } from "../_env.ts";
 import { scratch } from "../_scratch.ts";
 import { ROOT } from "./_files.ts";
@@ -30,13 +30,17 @@ test("npm test and test:more together run every test file, under every runtime t
   assert.deepEqual(quick.filter((line) => line.includes(".more.")), []);
 });
 
-test("npm test runs at most 45 files under Deno, those of core, process and runtime among them", () => {
+test("npm test runs at most 45 files under Deno, those of core, process and runtime among them, each with a reason", () => {
   const deno = quick.filter((line) => line.startsWith("deno "));
   assert.ok(deno.length <= 45, `${deno.length}`);
   const must = files.filter((file) =>
     /^test\/(?:core|process|runtime)\//.test(file) && !/\.(?:more|once)\./.test(file)
   );
   assert.deepEqual(must.filter((file) => !deno.includes(`deno ${file}`)), []);
+  const runner = readFileSync(join(ROOT, "test/run.ts"), "utf8");
+  const named = [...runner.matchAll(/^ {2}\["(test\/[^"]+)", "[^"]{12,}"\],$/gm)].map(([, path]) => path!);
+  assert.deepEqual(deno.filter((line) => !named.some((path) => line.startsWith(`deno ${path}`))), []);
+  assert.deepEqual(named.filter((path) => !deno.some((line) => line.startsWith(`deno ${path}`))), []);
 });
 
 test("test:more runs the files with counts again", () => {
@@ -50,10 +54,11 @@ test("counts are small in npm test, and those of their own in test:more and test
     withEnv({ CROCHET_TEST_MORE: undefined, CROCHET_TEST_LONG: undefined, ...env }, () => [
       ...[rounds(2, 100, 10), rounds(2, 100)],
       ...[tries(2, 100, 10), tries(2, 100)],
+      rows(2, ["a", "b", "c"]).join(""),
     ]);
-  assert.deepEqual(await counts({}), [2, 2, 2, 2]);
-  assert.deepEqual(await counts({ CROCHET_TEST_MORE: "1" }), [10, 2, 10, 2]);
-  assert.deepEqual(await counts({ CROCHET_TEST_LONG: "1" }), [100, 100, 100, 100]);
+  assert.deepEqual(await counts({}), [2, 2, 2, 2, "ab"]);
+  assert.deepEqual(await counts({ CROCHET_TEST_MORE: "1" }), [10, 2, 10, 2, "abc"]);
+  assert.deepEqual(await counts({ CROCHET_TEST_LONG: "1" }), [100, 100, 100, 100, "abc"]);
 });
 
 test("bun run ok checks types by tsc before the tests, .ci/run by Deno", () => {

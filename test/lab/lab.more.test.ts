@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import hooksTest from "../../lib/cli/hooks/test.ts";
@@ -7,6 +7,10 @@ import type { Place } from "../_place.ts";
 import { CONFINED, fakeHost, GUARD, guarded, RM, type StateRow, testState, withHost } from "./_fake-host.ts";
 
 const TABLE: readonly StateRow[] = [
+  ["none", "ok", 0],
+  ["drops entries with a matcher", "not fired", 1, /claude 1\.0\.0 asked the model 2 times and ran no hook/],
+  ["renames an event", "not fired", 1, /ran no hook at pre-tool-use/],
+  ["ends before it asks", "never asked", 3, /ended with 1 and never asked the model: no model for you/],
   ["asks with a wrong key", "refused", 3, /asked for something the scripted model refuses: messages\.0\.name/],
   ["dies after it asked", "crashed", 3, /died by SIGKILL after 1 request$/],
   ["ends with an error", "crashed", 3, /ended with 7 after 1 request/],
@@ -113,4 +117,50 @@ test("a version that does not start without its install scripts is installed aga
     words().filter((line) => line.startsWith("install")).map((line) => line.includes("--ignore-scripts")),
     [true, false],
   );
+});
+
+test("a hook that has nothing to say to a call has no effect, and that is what it says", CONFINED, async () => {
+  using here = withHost();
+  const { out, code } = await here.call(hooksTest, "hooks/pre-tool-use@Bash.guard.ts", "--in", "claude");
+  assert.match(out, /claude {2}1\.0\.0 {4}1 {6}continue {3}none/);
+  assert.equal(code, 0);
+});
+
+test(
+  "a folder is tested file by file, --junit has a case of each, and a fault wins over what could not be seen",
+  CONFINED,
+  async () => {
+    using here = withHost("renames an event");
+    const { out, code } = await here.call(hooksTest, "hooks", ...RM, "--in", "claude,codex", "--junit", "lab.xml");
+    assert.match(out, /stop\.again\.ts\n.*\nclaude .* sent back {2}GO-ON/);
+    assert.match(out, /– Cannot test in codex as it is not installed: add --install/);
+    const xml = readFileSync(join(here.cwd, "lab.xml"), "utf8");
+    assert.match(xml, /tests="4" failures="1" errors="2"/);
+    assert.equal(code, 1);
+  },
+);
+
+test("an example beside the hook chooses the call, and its files are in the project", CONFINED, async () => {
+  using here = withHost("none", {
+    "hooks/pre-tool-use@Bash.guard.sh": `#!/bin/sh\n[ -f locked ] && { echo LOCKED >&2; exit 2; }\nexit 0\n`,
+    "hooks/pre-tool-use@Bash.guard.examples.yaml":
+      `- expect: continue\n- event: { tool_input: { command: rm -r locked } }\n  given: { locked: "" }\n  expect: deny\n`,
+  });
+  const { out, err, code } = await here.call(hooksTest, "hooks/pre-tool-use@Bash.guard.sh", "--in", "claude");
+  assert.equal(err, "");
+  assert.match(out, /guard\.sh {8}rm -r locked\n.*\nclaude .* denied {2}LOCKED/);
+  assert.equal(code, 0);
+});
+
+test("without bubblewrap no call is made, and an event without one is tried by proxy", async () => {
+  using here = withHost();
+  const bin = join(dirname(here.cwd), "bin");
+  for (const name of ["sh", "cat", "mktemp"]) symlinkSync(`/bin/${name}`, join(bin, name));
+  const crochet = (...args: string[]) => here.crochet(["hooks", "test", ...args, "--in", "claude"], { PATH: bin });
+  const call = await crochet("hooks/pre-tool-use@Bash.guard.ts", ...RM);
+  assert.match(call.out, /– not measured: needs bubblewrap\n/);
+  assert.equal(call.code, 3, call.err);
+  const stop = await crochet("hooks/stop.again.ts");
+  assert.match(stop.out, /claude .* 1 .* deny .* sent back {2}GO-ON\n.*network: by proxy/);
+  assert.equal(stop.code, 0, stop.err);
 });

@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
-import { cpSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { agent, modify } from "../../lib/index.ts";
-import { scripted } from "../../lib/testing/index.ts";
+import { modify } from "../../lib/index.ts";
+import { rows } from "../_counts.ts";
 import { withEnv } from "../_env.ts";
 import { scratch } from "../_scratch.ts";
 import { serve } from "../_server.ts";
-import { asProcess, calling, listening, scriptAsProcess } from "./_start.ts";
+import { asProcess, calling, listening } from "./_start.ts";
 import { PNG } from "./_tools.ts";
 
 const ALL = ["echo", "look", "weigh", "fail", "slow", "env", "fork", "crash", "grow", "steps"];
@@ -42,7 +41,7 @@ test("the tools of a process are called by name, and the model reads text, pictu
   assert.ok(events.some((event) => event.type === "tool_progress" && event.text === "half\n"), "progress is shown");
 });
 
-for (const [how, ...args] of [["in both ways"], ["in the newest way only", "--modern"]]) {
+for (const [how, ...args] of rows(1, [["in the newest way only", "--modern"], ["in both ways"]])) {
   test(`a server over HTTP that speaks ${how} is used, with the headers it wants`, async () => {
     using server = await listening(...args);
     const { results, warnings, tools } = await calling(
@@ -57,14 +56,6 @@ for (const [how, ...args] of [["in both ways"], ["in the newest way only", "--mo
     ]);
   });
 }
-
-test("a process that speaks only the newest protocol is asked again in it", async () => {
-  const { results, warnings } = await calling({ servers: { srv: asProcess("--modern") } }, [
-    { name: "mcp__srv__echo", input: { text: "hi" } },
-  ]);
-  assert.deepEqual(warnings, []);
-  assert.equal(results[0]?.content, "echo hi");
-});
 
 test("hooks and permission rules hold for MCP tools as for any tool", async () => {
   const seen: unknown[] = [];
@@ -130,60 +121,6 @@ test("servers end with their session, and so does everything they started", asyn
   assert.equal(line, "", "the child of the server is gone");
 });
 
-test("a server that ends between calls is reported and started again by the next call", async () => {
-  const { results, warnings } = await calling({ servers: { srv: asProcess() } }, [
-    { name: "mcp__srv__crash" },
-    { name: "mcp__srv__echo", input: { text: "again" } },
-  ]);
-  assert.equal(results[0]!.is_error, true);
-  assert.match(String(results[0]!.content), /^Cannot call crash of MCP server 'srv' as /);
-  assert.match(warnings.join(), /MCP server 'srv' has ended/);
-  assert.equal(results[1]!.content, "echo again");
-});
-
-test("a call that takes too long fails, and one that is interrupted ends with its run", async () => {
-  const slow = [{ name: "mcp__srv__slow" }, { name: "mcp__srv__echo", input: { text: "on" } }];
-  const { results } = await calling({ servers: { srv: { ...asProcess(), timeout: 1000 } } }, slow);
-  assert.match(String(results[0]!.content), /as it did not answer within 1 s$/);
-  assert.equal(results[1]!.content, "echo on");
-
-  const stop = new AbortController();
-  const interrupted = await calling({ servers: { srv: asProcess() } }, slow, {
-    signal: stop.signal,
-    on: (event) => void (event.type === "tool_start" && setTimeout(() => stop.abort(), 50)),
-  });
-  assert.equal(interrupted.stop, "aborted");
-});
-
-test("tools that a server adds while it runs can be called, under a name that the API takes", async () => {
-  const grown = "mcp__srv__grown_up";
-  const model = scripted([{ tools: [{ name: "mcp__srv__grow", input: {} }] }], {
-    then: ({ tools, messages }) => {
-      if (JSON.stringify(messages).includes(`"name":"${grown}"`)) return { text: "." };
-      return { tools: [{ name: tools.some(({ name }) => name === grown) ? grown : "Wait", input: {} }] };
-    },
-  });
-  const result = await agent({
-    mcp: { servers: { srv: asProcess() } },
-    tools: [{
-      name: "Wait",
-      input_schema: { type: "object" },
-      run: () => new Promise((resolve) => setTimeout(resolve, 100, "waited")),
-    }],
-    model,
-  }).run("go");
-  assert.equal(result.stop, "done");
-  assert.match(JSON.stringify(result.messages.at(-2)), /"content":"tall"/);
-});
-
-test("a server that never stops changing its tools is asked for them about once a second", async () => {
-  const { results } = await calling({ servers: { srv: scriptAsProcess("_restless-server.ts") } }, [
-    { name: "mcp__srv__count" },
-  ]);
-  const listed = Number(results[0]!.content);
-  assert.ok(listed >= 1 && listed <= 4, `listed ${listed} times for 20 changes`);
-});
-
 test("a server gets its own environment and arguments, and none of our secrets", async () => {
   const servers = { srv: { ...asProcess("one", "two"), env: { MINE: "1" } } };
   const { results } = await withEnv(
@@ -195,24 +132,6 @@ test("a server gets its own environment and arguments, and none of our secrets",
   assert.equal(env.MINE, "1");
   assert.equal(env.PATH, process.env.PATH);
   assert.equal(env.SOME_API_KEY, undefined);
-});
-
-test("if the client is not installed, a warning says which package to install, and the run continues", async () => {
-  using folder = scratch();
-  cpSync(fileURLToPath(new URL("../../lib", import.meta.url)), join(folder.path, "lib"), { recursive: true });
-  const { connectServers } = await import(pathToFileURL(join(folder.path, "lib/mcp/mcp.ts")).href);
-  const warnings: string[] = [];
-  const connected = await connectServers({ servers: { srv: asProcess() } }, {
-    cwd: folder.path,
-    signal: new AbortController().signal,
-    warn: (message: string) => warnings.push(message),
-    changed: () => {},
-  });
-  assert.deepEqual(connected.tools(), []);
-  assert.deepEqual(warnings, [
-    "Cannot use MCP servers as '@modelcontextprotocol/client' is not installed: npm install @modelcontextprotocol/client",
-  ]);
-  await connected.close();
 });
 
 /** A server of one tool, whose input it describes and never looks at. */
