@@ -4,11 +4,15 @@ import { test } from "node:test";
 import { discover } from "../../../lib/hooks/discover.ts";
 import { sidecarsOf } from "../../../lib/check/examples/example.ts";
 import { runExamples } from "../../../lib/testing/index.ts";
+import { rows } from "../../_counts.ts";
 import { SHIPPED } from "./_shipped.ts";
 
 const { files } = discover(SHIPPED);
 
-for (const { name, path } of files) {
+/** Those that guard a call come first. */
+const BY_GUARD = files.toSorted((a, b) => Number(b.name.startsWith("pre-")) - Number(a.name.startsWith("pre-")));
+
+for (const { name, path } of rows(5, BY_GUARD)) {
   test(`shipped ${name} has examples of what it does and does not mind, and does as they say`, async () => {
     const results = await runExamples(path);
     assert.ok(results.length > 0, "has no examples");
