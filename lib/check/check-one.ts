@@ -15,17 +15,18 @@ import {
   withoutTranscript,
   withOwn,
 } from "./sample-events.ts";
-import { exampleTexts, playExamples, statesOf } from "./examples/of-hook.ts";
+import { examplesOf, exampleTexts, playExamples, statesOf } from "./examples/of-hook.ts";
 import { Findings } from "./findings.ts";
 import { Interrupted, Lane, LaneAsker, Lanes, refuses, type Time } from "./hook-lane.ts";
 import { bypassViolation, guardStrength, neverDenies } from "./laws/guard.ts";
 import { concurrent } from "./laws/concurrent.ts";
 import { deterministic } from "./laws/deterministic.ts";
+import { everydayCalls, overBlocking } from "./laws/everyday.ts";
 import { eventName, type Judge, type Judged, keepers, violationsOf } from "./laws/judged.ts";
 import { type Rewrite, rewritesAgain, rewritesOf } from "./laws/order.ts";
 import { protocol, safe, slow } from "./laws/protocol.ts";
 import { reliable } from "./laws/reliable.ts";
-import { terminating } from "./laws/terminating.ts";
+import { OKAY, terminating } from "./laws/terminating.ts";
 import { fill } from "./scratch-project.ts";
 import type { HookReport, Law, Severity, Termination, Violation } from "./check-report.ts";
 import { MATCHER_FIX, matcherMistake, neverMatches, unknownName } from "./static-faults.ts";
@@ -74,10 +75,13 @@ export async function checkSubject(subject: Subject, session: CheckSession, time
     }
     const known = subject.loaded ?? loaded!;
     const [first] = known.moments;
-    for (const misnamed of known.warnings ?? []) findings.add(unknownName(misnamed, first && pascal(first.event)));
+    for (const misnamed of known.warnings ?? []) {
+      const found = unknownName(misnamed, first && pascal(first.event), subject.project);
+      if (found) findings.add(found);
+    }
     for (const { event, matcher } of subject.file === undefined || known.warnings?.length ? [] : known.moments) {
       // An application may have a tool of that name: a hook file does not say where it is used.
-      const mistakes = matcherMistake(event, matcher, subject.host);
+      const mistakes = matcherMistake(event, matcher, subject);
       for (const mistake of mistakes) findings.add({ ...mistake, severity: "warning" });
     }
     copyState(known, subject, lane);
@@ -137,6 +141,7 @@ class Engine {
   readonly #findings: Findings;
   readonly rewrites: Rewrite[] = [];
   readonly #answers = new Map<Probe, Probed>();
+  #everyday: readonly Probe[] = [];
   #exits = 0;
   /** It timed out or ended its process: every further question would cost as much. */
   #over = false;
@@ -154,19 +159,23 @@ class Engine {
     const plain = plainProbes(subject, loaded.moments, place);
     const first = [...plain, ...canaries(plain, place)];
     const dangerous = this.#isGuard() ? dangers(plain, place) : [];
-    const own = [...dangerous, ...withOwn(plain, ownTexts(subject), place)];
+    this.#everyday = this.#isGuard() ? everydayCalls(plain, place) : [];
+    const own = [...dangerous, ...this.#everyday, ...withOwn(plain, ownTexts(subject), place)];
     const { runs } = this.#session;
     const generated = Math.max(runs - first.length - own.length, Math.ceil(runs / 2));
     this.#asked = first.length + own.length + generated;
     // A hook that runs text of its events must not get the dangerous ones.
     await this.#play(first);
+    using lanes = new Lanes(this.#asker.lane);
     let termination: Termination | undefined;
     if (!this.#findings.has("unsafe.shell-injection")) {
+      // Before anything else: a slow hook has no time for it later.
+      termination = await this.#ends(lanes, affordable(this.#asker, this.#session.rounds));
       await this.#play(own);
       await this.#generated(generated);
       await this.#askAll([...new Set([...plain.slice(0, 2), ...this.#telling()])].flatMap(laced));
       await this.#askAll(withoutTranscript(plain, place), "warning");
-      if (!this.#over) termination = await this.#whole();
+      if (!this.#over) termination = await this.#whole(lanes, termination);
     }
     const timing = this.#asker.timing();
     const late = timing && slow(timing);
@@ -179,13 +188,12 @@ class Engine {
     };
   }
 
-  async #whole(): Promise<Termination | undefined> {
-    const { laws } = this.#session;
-    using lanes = new Lanes(this.#asker.lane);
+  async #whole(lanes: Lanes, first: Termination | undefined): Promise<Termination | undefined> {
+    const { laws, rounds } = this.#session;
     if (laws.has("deterministic")) await this.#twice();
     if (laws.has("concurrent")) await this.#atOnce(lanes);
-    const termination = laws.has("terminating") ? await this.#ends(lanes) : undefined;
-    if (laws.has("guard")) await this.#guards();
+    const termination = first?.verdict === "refuted" ? first : await this.#ends(lanes, rounds, first);
+    if (laws.has("guard")) await this.#guards(lanes);
     const again = laws.has("order") ? await rewritesAgain(this.#asker, this.#answers) : undefined;
     if (again) this.#findings.add(again.violation, again.probe);
     if (laws.has("examples")) await playExamples(this.#asker, lanes, this.#findings);
@@ -307,39 +315,65 @@ class Engine {
     if (found) this.#findings.add(found.violation, found.probe);
   }
 
-  /** Plays the hook at each event at which it can keep an agent going. The worst result counts. */
-  async #ends(lanes: Lanes): Promise<Termination | undefined> {
-    if (this.#asker.loaded.mode !== "gate") return undefined;
-    const texts = this.#denied().map(({ event }) => event.last_assistant_message ?? event.prompt_response)
-      .filter((said): said is string => typeof said === "string" && said !== "").slice(0, 2);
-    const { rounds } = this.#session;
-    let worst: Termination | undefined;
+  /**
+   * Plays the hook at each event at which it can keep an agent going. The worst result counts. What was `known` before is
+   * not played again: only with what it was seen to block at since.
+   */
+  async #ends(lanes: Lanes, rounds: number, known?: Termination): Promise<Termination | undefined> {
+    if (this.#over || this.#asker.loaded.mode !== "gate" || !this.#session.laws.has("terminating")) return undefined;
+    const said = this.#denied().map(({ event }) => event.last_assistant_message ?? event.prompt_response);
+    const others = said.filter((text): text is string => typeof text === "string" && ![OKAY, ""].includes(text));
+    const texts = [...(known ? [] : [OKAY]), ...new Set(others)].slice(0, 3);
+    if (texts.length === 0) return known;
+    const isShort = rounds < this.#session.rounds;
+    let worst = known;
     for (const name of keepers(this.#asker.loaded.moments)) {
-      const states = await statesOf(this.#asker, lanes);
-      const judge = (probe: Probe, probed: Probed) => void this.#take(probe, probed);
-      const played = await terminating(this.#asker, name, { ...states, texts, rounds, judge });
-      if (!played) return undefined;
+      const states = known ? { states: [] } : await statesOf(this.#asker, lanes);
+      // Its answer in a state of the play's own is not one to compare others with.
+      const judge = (probe: Probe, probed: Probed) => {
+        for (const one of this.#violations(probed, probe)) this.#findings.add(one, probe);
+      };
+      const played = await terminating(this.#asker, name, { ...states, texts, rounds, isShort, judge });
+      if (!played) return known;
       const { termination, violation } = played;
       if (violation) {
         const { trace, event, ...rest } = violation;
         this.#findings.addShown(rest, event, { event, trace, counterexample: trace });
       }
-      if (worst === undefined || termination.verdict === "refuted") worst = termination;
+      if (worst?.letsGo === "never blocks" || termination.verdict === "refuted") worst = termination;
+      worst ??= termination;
     }
     return worst;
   }
 
-  async #guards(): Promise<void> {
+  async #guards(lanes: Lanes): Promise<void> {
     // If verdicts are not deterministic, a pass means nothing.
     if (!this.#isGuard() || this.#findings.has("nondeterministic.verdict")) return;
-    const silent = this.#asker.time.wasOver ? undefined : await neverDenies(this.#asker, this.#answers, this.#runs);
-    if (silent) this.#findings.add(silent);
+    const examples = await examplesOf(this.#asker);
+    const known = examples instanceof Error ? [] : examples;
+    // What a fault of its answers explains is not said again.
+    const explained = this.#findings.all().some(({ law, severity }) =>
+      severity === "fault" && (law === "protocol" || law === "reliable")
+    );
+    const found = this.#asker.time.wasOver ? [] : [
+      explained ? undefined : await neverDenies(this.#asker, lanes, this.#answers, this.#runs),
+      overBlocking(this.#everyday, this.#answers, known, this.#asker.lane.place),
+    ];
+    for (const one of found) if (one) this.#findings.add(one);
     for (const bypass of await guardStrength(this.#asker, this.#denied())) {
       const trace = bypass.passes.map(({ how, text }) => `${how}: ${text.replaceAll("\n", "⏎")}`);
       const shown = { event: "PreToolUse", trace, counterexample: bypass };
       this.#findings.addShown(bypassViolation(bypass), bypass.denied, shown);
     }
   }
+}
+
+const LEAST_ROUNDS = 8;
+
+/** How many rounds a play may have if it is to take a fifth of the time. */
+function affordable(asker: LaneAsker, rounds: number): number {
+  const { p50 = 0 } = asker.timing() ?? {};
+  return Math.min(rounds, Math.max(LEAST_ROUNDS, Math.floor(asker.time.ms / 5 / p50)));
 }
 
 function spread<T>(all: readonly T[], most: number): T[] {

@@ -29,6 +29,24 @@ export function ownTexts(subject: Subject): readonly string[] {
   return [...new Set(turns.flat())].slice(0, MOST_TEXTS);
 }
 
+/** What refuses, as hooks of any kind write it. */
+const DENIALS: readonly RegExp[] = [
+  /\b(?:deny|ask|halt)\(|["'](?:deny|block|ask|halt)\\?["']|\bBlock\s*:|permissionDecision/,
+  /\bexit\s*\(?\s*2\b|\bexitCode\s*=\s*2\b|\baction:\s*(?:deny|ask|halt)\b/,
+];
+
+/** Whether the text of a hook, without its comments, config and examples, says how it denies. */
+export function saysDenial(subject: Subject): boolean {
+  if (subject.kind === "prompt" || subject.target.type === "definition") return false;
+  return sourcesOf(subject).some((source) => {
+    const { masked, texts } = subject.kind === "module"
+      ? maskedModule(source)
+      : { masked: withoutComments(source), texts: [] };
+    const code = [masked, ...texts.map(([from, to]) => source.slice(from, to))].join("\n");
+    return DENIALS.some((pattern) => pattern.test(code));
+  });
+}
+
 function sourcesOf({ file, target, copies, runs }: Subject): string[] {
   const paths = file !== undefined
     ? [file]
@@ -61,7 +79,7 @@ function ofModule(source: string): Literals {
 const QUOTED = /"((?:\\.|[^"\\\n])*)"|'((?:[^'\n])*)'|\*([^*|()\s"']+)\*|\bvalue:\s*([^\s"'].*)/g;
 
 function ofText(source: string): Literals {
-  const code = source.replaceAll(/(?<=^|\s)#[^\n]*/g, "");
+  const code = withoutComments(source);
   const texts = [...code.matchAll(QUOTED)].map((found) => plain(found.slice(1).find((text) => text !== undefined)!));
   // What holds a variable is not a constant.
   return {
@@ -69,6 +87,10 @@ function ofText(source: string): Literals {
     texts: texts.filter((text) => !/\$\w/.test(text)),
     numbers: [...code.matchAll(NUMBER)].map(Number),
   };
+}
+
+function withoutComments(source: string): string {
+  return source.replaceAll(/(?<=^|\s)#[^\n]*/g, "");
 }
 
 function plain(text: string): string {

@@ -126,7 +126,7 @@ function settingsSubject(name: string, { event, matcher, handler }: Entry, owner
   const { shown, host, project, plugin, skill } = owner;
   const type = "unsupported" in handler ? handler.unsupported : handler.type;
   const pattern = matcher !== "" && matcher !== "*" ? matcher : undefined;
-  const seen = [...matcherMistake(event, pattern, host), ...neverRuns(event, type, handler)];
+  const seen = [...matcherMistake(event, pattern, { host, project }), ...neverRuns(event, type, handler)];
   const common = {
     ...{ name, path: shown, host, project, copies: [], seen },
     kind: type === "http" || type === "prompt" ? type : "command",

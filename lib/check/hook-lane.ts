@@ -194,9 +194,11 @@ function probedBy(answer: Answering | string, ms: number): Probed {
 /** How long one hook may be asked. A check that still had a question when it was over has not seen enough. */
 export class Time {
   readonly #end: number;
+  readonly ms: number;
   wasOver = false;
 
   constructor(ms: number) {
+    this.ms = ms;
     this.#end = performance.now() + ms;
   }
 

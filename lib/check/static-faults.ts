@@ -2,9 +2,10 @@ import { EVENTS } from "../core/events.ts";
 import { compileMatcher } from "../hooks/hook-matcher.ts";
 import { resolveEvent } from "../core/names.ts";
 import { HOST_TOOLS as TOOLS, type Misnamed, nearTool } from "../hooks/known-names.ts";
-import type { HostName } from "../hooks/hosts/index.ts";
 import { violationsOf } from "./laws/judged.ts";
+import { isHostTool, isProjectTool } from "./project-tools.ts";
 import type { Violation } from "./check-report.ts";
+import type { Subject } from "./subject.ts";
 
 const { fault, warning } = violationsOf("protocol", "protocol");
 
@@ -12,20 +13,24 @@ const { fault, warning } = violationsOf("protocol", "protocol");
 export const SOURCES = ["startup", "resume", "clear", "compact", "fork"];
 
 /** What is wrong with a matcher: it cannot be read, it misspells a tool, or its event has nothing to match. */
-export function matcherMistake(event: string, matcher: string | undefined, host: HostName): readonly Violation[] {
+export function matcherMistake(
+  event: string,
+  matcher: string | undefined,
+  { host, project }: Pick<Subject, "host" | "project">,
+): readonly Violation[] {
   if (matcher === undefined) return [];
   try {
     compileMatcher(matcher);
   } catch (error) {
     return [neverMatches(matcher, (error as Error).message, MATCHER_FIX)];
   }
-  return mistakesOf(event, matcher, host).map((found) => ({ ...found, event }));
+  if (host !== "claude") return [];
+  return mistakesOf(event, matcher, project).map((found) => ({ ...found, event }));
 }
 
 export const MATCHER_FIX = "write names with | between them, or a regular expression";
 
-function mistakesOf(event: string, matcher: string, host: HostName): readonly Violation[] {
-  if (host !== "claude") return [];
+function mistakesOf(event: string, matcher: string, project: string): readonly Violation[] {
   const on = resolveEvent(event);
   if (!on) return [];
   const field = EVENTS[on.event].match;
@@ -40,7 +45,7 @@ function mistakesOf(event: string, matcher: string, host: HostName): readonly Vi
   if (field !== "tool_name") return [];
   if (!/^[\w\- ,|]+$/.test(matcher)) return ruleMistake(matcher);
   const names = matcher.split(/[|,]/).map((part) => part.trim());
-  return names.flatMap((name) => nameMistake(name, event) ?? []).slice(0, 1);
+  return names.flatMap((name) => nameMistake(name, event, project) ?? []).slice(0, 1);
 }
 
 /** A permission rule in the place of a matcher. */
@@ -51,8 +56,14 @@ function ruleMistake(matcher: string): readonly Violation[] {
   return [neverMatches(matcher, "it is a permission rule, and a matcher is compared with names of tools", fix)];
 }
 
-export function unknownName({ name, message }: Misnamed, event: string | undefined): Violation {
-  const found = { ...warning("unknown-name", message, "correct the name"), declared: name };
+export function unknownName(
+  { name, of, message }: Misnamed,
+  event: string | undefined,
+  project: string,
+): Violation | undefined {
+  if (of === "tool" && isProjectTool(name, project)) return undefined;
+  const as = of === "tool" && !isHostTool(name) ? fault : warning;
+  const found = { ...as("unknown-name", message, "correct the name"), declared: name };
   return event === undefined ? found : { ...found, event };
 }
 
@@ -64,7 +75,7 @@ export function neverMatches(matcher: string, why: string, fix: string): Violati
 }
 
 /** What is wrong with one name of a tool. */
-function nameMistake(name: string, event: string): Violation | undefined {
+function nameMistake(name: string, event: string, project: string): Violation | undefined {
   const meant = TOOLS.find((tool) => tool.toLowerCase() === name.toLowerCase());
   if (meant === name) return undefined;
   if (meant !== undefined) {
@@ -79,7 +90,7 @@ function nameMistake(name: string, event: string): Violation | undefined {
     return neverMatches(name, `it is an event, and ${event} is matched with names of tools`, fix);
   }
   const near = nearTool(name);
-  if (near === undefined) return undefined;
+  if (near === undefined || isProjectTool(name, project)) return undefined;
   const message = `Its matcher names '${name}', which is not a tool`;
-  return { ...warning("unknown-tool", message, `did you mean ${near}?`), declared: name };
+  return { ...fault("unknown-tool", message, `did you mean ${near}?`), declared: name };
 }

@@ -51,6 +51,7 @@ type Naming = Pick<HookRecord, "name" | "on" | "namedTools" | "namedFields">;
 /** A name that no tool or field has, and the sentence that says so. */
 export interface Misnamed {
   readonly name: string;
+  readonly of: "tool" | "field";
   readonly message: string;
 }
 
@@ -69,10 +70,12 @@ function neverFired({ name, on }: Naming): string[] {
 export function misnamed(record: Naming, own: ToolFields = {}): Misnamed[] {
   const { namedTools = [], namedFields = [] } = record;
   const faults = [
-    ...namedTools.map((name) => ({ name, fault: toolFault(name, own) })),
-    ...namedFields.map((name) => ({ name, fault: fieldFault(name, record, own) })),
+    ...namedTools.map((name) => ({ name, of: "tool" as const, fault: toolFault(name, own) })),
+    ...namedFields.map((name) => ({ name, of: "field" as const, fault: fieldFault(name, record, own) })),
   ];
-  return faults.flatMap(({ name, fault }) => fault ? [{ name, message: `Hook ${record.name} names ${fault}` }] : []);
+  return faults.flatMap(({ fault, ...named }) =>
+    fault ? [{ ...named, message: `Hook ${record.name} names ${fault}` }] : []
+  );
 }
 
 function toolFault(name: string, own: ToolFields): string | undefined {

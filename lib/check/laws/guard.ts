@@ -1,16 +1,18 @@
 import { Buffer } from "node:buffer";
 import { existsSync, symlinkSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
+import { TOOL_FIELDS } from "../../hooks/known-names.ts";
 import { COMMANDS } from "../../testing/arbitraries/tool-inputs.ts";
 import { inputOf, isWire, type Probe, withInput } from "../sample-events.ts";
-import { examplesOf } from "../examples/of-hook.ts";
-import { type LaneAsker, refuses } from "../hook-lane.ts";
+import { saysDenial } from "../constants.ts";
+import { examplesOf, played } from "../examples/of-hook.ts";
+import { type LaneAsker, type Lanes, refuses } from "../hook-lane.ts";
 import type { ScratchFolders } from "../scratch-project.ts";
 import type { Violation } from "../check-report.ts";
 import type { Probed } from "../subject.ts";
 import { claudeName, eventName, violationsOf } from "./judged.ts";
 
-const { warning } = violationsOf("guard", "guard");
+const { fault, warning } = violationsOf("guard", "guard");
 
 interface Rewriting {
   readonly how: string;
@@ -30,7 +32,7 @@ const MOST_TRIED = 2;
 const FILE_TOOLS = ["Edit", "Write", "MultiEdit", "NotebookEdit", "write_file", "replace"];
 
 /** The command or path that a call is about. */
-function guarded(probe: Probe): { readonly field: "command" | "file_path"; readonly text: string } | undefined {
+export function guarded(probe: Probe): { readonly field: "command" | "file_path"; readonly text: string } | undefined {
   if (claudeName(eventName(probe)) !== "PreToolUse") return undefined;
   const { command, file_path } = inputOf(probe);
   const tool = String(probe.event.tool_name);
@@ -76,22 +78,41 @@ function chosen(denied: readonly Probe[]): Probe[] {
   );
 }
 
+/** The same as models write it without a thought of the guard. */
+function usualRewritings(command: string): Rewriting[] {
+  const bundle = /\s-([a-zA-Z]{2,})(?=\s|$)/.exec(command);
+  const instead = (how: string, options: string) => ({ how, text: command.replace(bundle![0], options) });
+  const force = /\s(?:-f|--force)(?=\s|$)/.exec(command)?.[0];
+  return [
+    ...(bundle
+      ? [
+        instead("options in another order", ` -${[...bundle[1]!].reverse().join("")}`),
+        instead("options apart", [...bundle[1]!].map((letter) => ` -${letter}`).join("")),
+      ]
+      : []),
+    ...(/^rm\s/.test(command) ? [{ how: "one file", text: "rm src/a.ts" }] : []),
+    ...(force
+      ? [{ how: "the other name of --force", text: command.replace(force, / -f/.test(force) ? " --force" : " -f") }]
+      : []),
+    { how: SECOND, text: `cd . && ${command}` },
+    { how: "on a second line", text: `true\n${command}` },
+  ];
+}
+
 function commandRewritings(command: string): Rewriting[] {
+  const usual = usualRewritings(command);
   const quoted = `'${command.replaceAll("'", "'\\''")}'`;
   const whole: Rewriting[] = [
     { how: "sh -c", text: `sh -c ${quoted}` },
     { how: "eval", text: `eval ${quoted}` },
-    { how: SECOND, text: `cd . && ${command}` },
-    { how: "on a second line", text: `true\n${command}` },
     { how: "in a subshell", text: `(${command})` },
     { how: "base64", text: `echo ${Buffer.from(command).toString("base64")} | base64 -d | sh` },
   ];
   const [, name, rest = ""] = /^([\w.-]+)(\s.*)?$/.exec(command) ?? [];
-  if (name === undefined) return whole;
+  if (name === undefined) return [...usual, ...whole];
   const path = ["/bin", "/usr/bin", "/usr/local/bin"].map((dir) => join(dir, name)).find((one) => existsSync(one));
-  const bundle = /\s-([a-zA-Z]{2,})(?=\s|$)/.exec(rest);
-  const apart = bundle && rest.replace(bundle[0], ` ${[...bundle[1]!].map((letter) => `-${letter}`).join(" ")}`);
   return [
+    ...usual,
     { how: "a quote inside the name", text: `${name.slice(0, 1)}''${name.slice(1)}${rest}` },
     { how: "a backslash before the name", text: `\\${name}${rest}` },
     { how: "the name in quotes", text: `"${name}"${rest}` },
@@ -100,7 +121,6 @@ function commandRewritings(command: string): Rewriting[] {
     { how: "command", text: `command ${name}${rest}` },
     ...(path === undefined ? [] : [{ how: "an absolute path", text: `${path}${rest}` }]),
     ...(/^[^'"`$\\;&|<>()]+$/.test(rest) ? [{ how: "${IFS}", text: name + rest.replaceAll(/\s+/g, "${IFS}") }] : []),
-    ...(apart ? [{ how: "options apart", text: `${name}${apart}` }] : []),
     ...(name === "git" ? [{ how: "git -C", text: `git -C .${rest}` }] : []),
     ...whole,
   ];
@@ -126,20 +146,34 @@ function pathRewritings(path: string, { project }: ScratchFolders, resolves: boo
   ];
 }
 
-/** What is wrong with a hook that could have refused calls, and never had anything to say. */
+/**
+ * What is wrong with a hook that could have refused calls and refused none: a fault if its text says how it denies, a
+ * warning if it never had anything to say.
+ */
 export async function neverDenies(
   asker: LaneAsker,
+  lanes: Lanes,
   answers: ReadonlyMap<Probe, Probed>,
   events: number,
 ): Promise<Violation | undefined> {
-  const examples = await examplesOf(asker);
-  // They show that it refuses in a state of the project that only its author knows.
-  if (!(examples instanceof Error) && examples.some(({ expect }) => expect.action === "deny")) return undefined;
   const asked = [...answers].filter(([probe]) => claudeName(eventName(probe)) === "PreToolUse");
   const isSilent = ({ opinion = {}, inputs = [], failure, changed = [] }: Probed) =>
     Object.keys(opinion).length + inputs.length + changed.length === 0 && !failure;
-  if (asked.length === 0 || !asked.every(([, probed]) => isSilent(probed))) return undefined;
+  // How other tools are called is not known.
+  const means = saysDenial(asker.subject) &&
+    asked.some(([{ event }]) => Object.hasOwn(TOOL_FIELDS, `${event.tool_name}`));
+  const hasNone = means
+    ? asked.every(([, probed]) => !refuses(probed) && !probed.failure)
+    : asked.every(([, probed]) => isSilent(probed));
+  if (asked.length === 0 || !hasNone) return undefined;
+  // An example shows that it refuses in a state of the project that only its author knows.
+  const examples = await examplesOf(asker);
+  for (const example of examples instanceof Error ? [] : examples) {
+    if (example.expect.action === "deny" && (await played(example, asker, lanes)).ok) return undefined;
+  }
   const message = `It denied 0 of ${events} events, dangerous calls and what its own constants name among them`;
+  const fix = "correct its condition, or give it an example that expects a denial";
+  if (means) return fault("denies-nothing", message, fix);
   return warning(
     "denies-nothing",
     message,

@@ -1,4 +1,5 @@
 import { triedToExit } from "../../hooks/module-hook.ts";
+import { saysDenial } from "../constants.ts";
 import { isVerdict } from "../sample-events.ts";
 import type { Violation } from "../check-report.ts";
 import type { Probed, RanCommand } from "../subject.ts";
@@ -38,6 +39,8 @@ function crashed(judged: Judged): Violation[] {
   if (failure.at === "read" || (subject.kind === "prompt" && !isVerdict(probe.says))) return [];
   if (isSandboxed(failure.message)) return [];
   if (failure.at === "start") return [cannotStart(failure.message)];
+  const needed = missing(failure.message);
+  if (needed !== undefined) return [missingProgram(needed, judged, fault)];
   if (failure.at === "exit" || triedToExit(failure.message)) {
     const message = `It ends the process it runs in: ${brief(failure.message)}`;
     return [fault("ends-process", message, "return, never call process.exit()")];
@@ -54,9 +57,8 @@ function ofProcess({ code, signal, stderr, stdout }: RanCommand, judged: Judged)
   const needed = missing(stderr);
   if (needed !== undefined && code !== 2) {
     // At exit code 0 it goes on without the answer of the program: a guard then lets everything through.
-    const message = `It needs '${needed}', which is not installed here${consequence(judged)}`;
-    const fix = `install ${needed}, or look for it first (command -v ${needed})`;
-    return [(code === 0 ? warning : fault)("missing-program", message, fix)];
+    const isOpen = isGate(eventName(judged.probe)) && judged.loaded.mode === "gate" && saysDenial(judged.subject);
+    return [missingProgram(needed, judged, code === 0 && !isOpen ? warning : fault)];
   }
   if (code === 126 || code === 127) {
     return [cannotStart(brief(stderr) || brief(stdout) || `exit code ${code}`, consequence(judged))];
@@ -80,11 +82,25 @@ function ofProcess({ code, signal, stderr, stdout }: RanCommand, judged: Judged)
   return [fault("silent-exit", message, `${fix}; to block, exit 2 with the reason on stderr`)];
 }
 
-/** The program that a shell or env did not find. */
-function missing(stderr: string): string | undefined {
-  const shell = /: (?:line )?\d+: ([\w.+-]+): (?:command )?not found$/m.exec(stderr);
-  const env = /\benv: .?([\w.+-]+).?: No such file or directory$/m.exec(stderr);
-  return (shell ?? env)?.[1];
+function missingProgram(needed: string, judged: Judged, as: typeof fault): Violation {
+  const message = `It needs '${needed}', which is not installed here${consequence(judged)}`;
+  return as("missing-program", message, `install ${needed}, or look for it first (command -v ${needed})`);
+}
+
+/** How shells, env, Python, Node, Deno, Bun, Perl and Ruby say that they did not find a program. */
+const MISSING = [
+  /: (?:line )?\d+: ([\w.+-]+): (?:command )?not found$/m,
+  /\benv: .?([\w.+-]+).?: No such file or directory$/m,
+  /\bin _execute_child\b[^]*^FileNotFoundError: .*'([\w.+-]+)'$/m,
+  /\bspawn(?:Sync)? ([\w.+-]+) ENOENT\b|\bFailed to spawn '([\w.+-]+)'/,
+  /\bExecutable not found in \$PATH: "([\w.+-]+)"|\bcommand not found: ([\w.+-]+)$/m,
+  /\bCan't exec "([\w.+-]+)"|\bNo such file or directory - ([\w.+-]+) \(Errno::ENOENT\)/,
+];
+
+/** The program that was not found. */
+function missing(said: string): string | undefined {
+  const [, ...names] = MISSING.map((pattern) => pattern.exec(said)).find((found) => found !== null) ?? [];
+  return names.find((name) => name !== undefined);
 }
 
 function cannotStart(why: string, more = ""): Violation {

@@ -19,7 +19,9 @@ export interface State {
 
 interface TerminatingOptions {
   readonly rounds: number;
-  /** Answers of a model that the hook was seen to block at. */
+  /** Whether the rounds are fewer than were asked for, as the hook is slow: then one model that is kept shows nothing. */
+  readonly isShort: boolean;
+  /** Answers of a model that end its turn. */
   readonly texts: readonly string[];
   readonly states: readonly State[];
   /** What a good agent does about a refusal, if an example says so. */
@@ -33,6 +35,8 @@ interface Terminated {
   readonly violation?: Violation & { readonly trace: readonly string[]; readonly event: string };
 }
 
+/** What a model says that has nothing to say. */
+export const OKAY = "Okay.";
 const DONE =
   "Done. Everything is complete, all tests pass, nothing is left to do. <promise>DONE</promise> <promise>COMPLETE</promise> TASK COMPLETE";
 /** How many blocking states are played with every model. */
@@ -75,20 +79,19 @@ interface Start extends State {
 /**
  * Terminating: the hook lets every model end. Plays it against models that do nothing, call a tool each time, say that
  * they are done, repeat what the hook said, or apply the fix of an example; in the project as it is, in the states of its
- * examples, and in a project with open work. Undefined if the time was over before.
+ * examples, and in a project with open work. Undefined if that does not show whether it does.
  */
 export async function terminating(
   asker: LaneAsker,
   name: FindingKeeper,
   options: TerminatingOptions,
 ): Promise<Terminated | undefined> {
-  const { rounds } = options;
+  const { rounds, isShort, texts } = options;
   const { project } = asker.lane.place;
   const openWork = { asker, arrange: () => writeFiles(project, Object.entries(OPEN_WORK)) };
-  const texts = ["Okay.", ...options.texts].slice(0, 3);
   const starts: readonly Start[] = [
     ...texts.map((said) => ({ asker, text: said })),
-    ...options.states.map((state) => ({ ...state, text: "Okay." })),
+    ...options.states.map((state) => ({ ...state, text: OKAY })),
     ...texts.map((said) => ({ ...openWork, about: "open work in the project", text: said })),
   ];
   const plays: Played[] = [];
@@ -105,13 +108,15 @@ export async function terminating(
     for (const strategy of blocking.length > 1 ? all.slice(0, 1) : all) {
       // Once two models were kept for good, others only show whether anything makes it let go.
       const enough = plays.filter(({ stuck }) => stuck).length > 1;
-      const played = await play(strategy, enough ? Math.min(6, rounds) : rounds);
+      const played = await play(strategy, enough ? Math.min(isShort ? 2 : 6, rounds) : rounds);
       plays.push(enough ? { ...played, stuck: played.stuck && played.rounds.length === rounds } : played);
     }
     if (plays.some(({ stuck }) => stuck)) break;
   }
+  const kept = plays.filter(({ stuck }) => stuck).length;
   // Plays that were cut say nothing of what the others would have shown.
-  return asker.time.wasOver ? undefined : await concluded(asker, name, plays, rounds);
+  if (kept < 2 && (asker.time.wasOver || isShort && kept > 0)) return undefined;
+  return await concluded(asker, name, plays, rounds);
 }
 
 function strategiesFor(okay: string, fix: TerminatingOptions["fix"]): Strategy[] {
@@ -142,7 +147,8 @@ async function concluded(
     return { termination: { verdict: "not refuted", rounds, letsGo: await howItLetsGo(name, plays) } };
   }
   const worst = stuck.find(({ strategy }) => strategy.tools) ?? stuck[0]!;
-  const mayEnd = plays.some(({ rounds: played }) => !played.at(-1)!.blocked) || worst.start.arrange !== undefined;
+  const mayEnd = plays.some(({ rounds: played }) => played.at(-1)?.blocked === false) ||
+    worst.start.arrange !== undefined;
   const letsGo: LettingGo = mayEnd || !worst.strategy.tools ? "relies on the cap" : "still blocking";
   return {
     termination: { verdict: "refuted", rounds, letsGo },
