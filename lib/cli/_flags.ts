@@ -1,5 +1,7 @@
+import { resolve } from "node:path";
 import { nearest } from "../input/nearest.ts";
 import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
+import type { Reporter } from "./_report.ts";
 import { wrap } from "./show/text.ts";
 
 /** How a command is called: the whole of its `--help`. */
@@ -18,6 +20,8 @@ export interface Usage {
   readonly flags: readonly (readonly [flag: string, about: string])[];
   /** Works when pasted. */
   readonly example: string;
+  /** Whether its output is a reply, or for a program, and no report: it goes out byte for byte. */
+  readonly passes?: true;
   /** More text for the end of `--help`; made only when it is asked for. */
   readonly more?: () => Promise<string>;
 }
@@ -33,7 +37,7 @@ export interface TypedFlags extends Flags {
 }
 
 /** What a command found: printed as data with `--json`, else as text. */
-interface Answer {
+export interface Answer {
   readonly data: unknown;
   readonly text: string;
   /** @default EXIT.ok */
@@ -41,20 +45,34 @@ interface Answer {
 }
 
 /** A command that does `work` with its words and flags, or says how it is called. */
-export function command(usage: Usage, work: (asked: TypedFlags, io: Io) => Promise<number | Answer>): Command {
-  const run: Command = async (args, io) => {
+export function command(usage: Usage, work: (asked: TypedFlags, io: Reporter) => Promise<number | Answer>): Command {
+  const run: Command = async (args, given) => {
     const read = await readFlags(usage, args);
     if (!read.flags.help) {
       expectWords(usage, read.words);
-      const came = await work({ ...read, args }, io);
-      if (typeof came === "number") return came;
-      io.out(read.flags.json ? `${JSON.stringify(came.data)}\n` : came.text);
-      return came.code ?? EXIT.ok;
+      const io = usage.passes ? passing(given) : await reportingIn(given, read.flags);
+      return report(await work({ ...read, args }, io), read.flags, io);
     }
-    io.out(helpText(usage) + (await usage.more?.() ?? ""));
+    given.out(helpText(usage) + (await usage.more?.() ?? ""));
     return EXIT.ok;
   };
   return Object.assign(run, { usage });
+}
+
+async function reportingIn(io: Io, { cwd = "" }: Flags["flags"]): Promise<Reporter> {
+  return (await import("./_report.ts")).reporting(io, resolve(io.cwd, String(cwd)));
+}
+
+function passing(io: Io): Reporter {
+  return { ...io, data: (value) => io.out(`${JSON.stringify(value)}\n`), hide: (value) => value, learn: () => {} };
+}
+
+/** Prints what was found, if it is not printed yet. */
+export function report(answer: number | Answer, { json }: Flags["flags"], io: Reporter): number {
+  if (typeof answer === "number") return answer;
+  if (json) io.data(answer.data);
+  else io.out(answer.text);
+  return answer.code ?? EXIT.ok;
 }
 
 /** Refuses missing and surplus words: if a second folder were ignored silently, it would seem to have been searched. */

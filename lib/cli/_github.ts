@@ -1,7 +1,8 @@
 import { appendFileSync, readFileSync, statSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import { command, type Flags, refuseTogether, type Usage } from "./_flags.ts";
+import { type Answer, command, type Flags, refuseTogether, report, type Usage } from "./_flags.ts";
 import { type Command, type Io, UsageError } from "./_io.ts";
+import type { Reporter } from "./_report.ts";
 
 /** What GitHub shows at a line of a change. */
 export interface Annotation {
@@ -17,7 +18,7 @@ const MOST_ANNOTATIONS = 10;
 /** A summary of more than 1 MiB is dropped whole. */
 const MOST_SUMMARY = 900 * 1024;
 
-type Work = (asked: Flags, io: Io, point: (annotation: Annotation) => void) => Promise<number>;
+type Work = (asked: Flags, io: Reporter, point: (annotation: Annotation) => void) => Promise<number | Answer>;
 
 /** What a command prints, kept for the summaries of its step. */
 export interface Step {
@@ -32,7 +33,7 @@ export interface Step {
  * `summary` gets the same text. Nothing that an agent or a tape says is taken for a command of GitHub. Data is for a
  * program, which may read nothing else: with it nothing is printed here.
  */
-export function openStep(title: string, summary: string | undefined, isData: boolean, io: Io): Step {
+export function openStep(title: string, summary: string | undefined, isData: boolean, io: Reporter): Step {
   const { GITHUB_ACTIONS, GITHUB_STEP_SUMMARY = "" } = io.env;
   const isAction = GITHUB_ACTIONS === "true" && !isData;
   const files = [isAction ? GITHUB_STEP_SUMMARY : "", summary ?? ""].filter((file) => file !== "");
@@ -66,7 +67,8 @@ export function githubCommand(usage: Usage, work: Work): Command {
     const step = openStep(`crochet ${usage.name}`, summaryFile(summary, io), false, io);
     const found: Annotation[] = [];
     try {
-      return await work(asked, { ...io, out: step.out }, (annotation) => found.push(annotation));
+      const both = { ...io, out: step.out };
+      return report(await work(asked, both, (annotation) => found.push(annotation)), asked.flags, both);
     } finally {
       step.end(found);
     }
@@ -110,10 +112,9 @@ function property(text: string): string {
 }
 
 /** Adds to a summary; what is printed in a fence that it cannot close. */
-function summarise(file: string, title: string, text: string, { err }: Io): void {
-  const bytes = new TextEncoder().encode(
-    process.getBuiltinModule("node:util").stripVTControlCharacters(text).trimEnd(),
-  );
+function summarise(file: string, title: string, text: string, { err, hide }: Reporter): void {
+  const plain = process.getBuiltinModule("node:util").stripVTControlCharacters(text);
+  const bytes = new TextEncoder().encode(hide(plain).trimEnd());
   const cut = bytes.length > MOST_SUMMARY ? "\n… cut: the log of the step has the rest" : "";
   const shown = new TextDecoder().decode(bytes.slice(0, MOST_SUMMARY));
   const ticks = [...shown.matchAll(/`{3,}/g)].map(([run]) => run.length);

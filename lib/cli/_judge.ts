@@ -53,10 +53,10 @@ export function judgingCommand(usage: Usage, noun: string, work: JudgingWork): C
     }
     const verdict = verdictOf(planned, settled, io.signal.aborted);
     if (io.signal.aborted) reportLeft(planned.length - settled.length, planned.length, "judged", io);
-    if (flags.json) io.out(`${JSON.stringify(asData(verdict, more))}\n`);
+    if (flags.json) io.data(asData(verdict, more));
     else if (planned.length > 0 || settled.length === 0) step.out(`${verdictLine(verdict, noun)}\n`);
     step.end(verdict.items.flatMap(({ points = [] }) => points));
-    if (report !== undefined) writeFileSync(report, junit(verdict, usage.name));
+    if (report !== undefined) writeFileSync(report, junit(io.hide(verdict), usage.name));
     return verdict.code;
   });
   return Object.assign(made, { judges: true });

@@ -13,6 +13,7 @@ import { FreshTrials } from "./_fault-process.ts";
 import { isOfOthers, mistyped, nearFixture } from "./_fixtures.ts";
 import { type Flags, numberFlag, refuseTogether } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
+import type { Reporter } from "./_report.ts";
 import { wordsOf } from "./_process.ts";
 import type { CommandSearch } from "./tape/recorded.ts";
 import { unreachedShared, writeJunit } from "./_replay-table.ts";
@@ -66,7 +67,7 @@ export async function replayFaults(
   named: readonly Fixture[],
   asked: FaultsAsked,
   flags: Flags["flags"],
-  io: Io,
+  io: Reporter,
   ofCommand?: CommandSearch,
 ): Promise<number> {
   const others = ["verify", "update", "normalise", "hooks", "on"];
@@ -100,7 +101,7 @@ export async function replayFaults(
   }
   progress.end();
   results.push(...unreachedShared(fixtures, results, io.cwd).map((one) => ({ ...one, runs: 0, seed: 0 })));
-  if (flags.json) io.out(`${JSON.stringify(results.map(asData))}\n`);
+  if (flags.json) io.data(results.map(asData));
   else show(results, asked, io);
   if (flags.junit !== undefined) writeJunit(results.map((one) => asCase(one, asked)), flags.junit, io);
   if (io.signal.aborted) return EXIT.interrupted;

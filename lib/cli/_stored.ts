@@ -2,15 +2,21 @@ import { hasState, logsDir, readStateFile, stateFile, writeStateFile } from "../
 import { type Environment, realOr } from "../hooks/file/user-places.ts";
 import { isOwnLog } from "../log/own.ts";
 import { isRule } from "../permissions/parse-rule.ts";
-import { jsonlStore } from "../transcript/jsonl.ts";
+import { jsonlStore, type JsonlStoreOptions } from "../transcript/jsonl.ts";
 import type { Listed, TranscriptStore } from "../transcript/store.ts";
 import type { Flags } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { newestFirst, rolloutId, rollouts, runMeant } from "./_project.ts";
 
 /** The transcripts of a project, as `crochet run` keeps them. */
-export function projectStore(cwd: string, env: Environment, warn: (message: string) => void): TranscriptStore {
+export function projectStore(
+  cwd: string,
+  env: Environment,
+  warn: (message: string) => void,
+  options: JsonlStoreOptions = {},
+): TranscriptStore {
   return jsonlStore(logsDir(cwd, env), {
+    ...options,
     onTorn: (id, bytes) => warn(`The last line of session ${id} was torn by a crash: ${bytes} bytes are left out`),
   });
 }

@@ -6,7 +6,9 @@ import { type Environment, shortPath } from "../hooks/file/user-places.ts";
 import { type Standing, standings } from "../hooks/hook-trust.ts";
 import { FIXTURES, fixturesIn } from "../replay/fixture.ts";
 import { agentScripts } from "./_find-hooks.ts";
+import { report } from "./_flags.ts";
 import type { Io } from "./_io.ts";
+import { reporting } from "./_report.ts";
 import { coloursFor } from "./show/text.ts";
 
 type Here = ReturnType<typeof lookAround>;
@@ -45,11 +47,12 @@ function nextCommands({ agents: [agent], hooks, standings, fixtures, key }: Here
 }
 
 /** `crochet` alone: what this is, what is here, what to do next. */
-export async function welcome(form: "--json" | undefined, io: Io): Promise<void> {
+export function welcome(form: "--json" | undefined, io: Io): number {
   const version = crochetVersion();
   const here = lookAround(io.cwd, io.env);
-  if (form === "--json") return io.out(`${JSON.stringify({ version, ...here, next: nextCommands(here) })}\n`);
-  io.out(screen(here, version, io.env, coloursFor(io.tty, io.env).bold));
+  const data = { version, ...here, next: nextCommands(here) };
+  const text = screen(here, version, io.env, coloursFor(io.tty, io.env).bold);
+  return report({ data, text }, { json: form !== undefined }, reporting(io, io.cwd));
 }
 
 function screen(here: Here, version: string, env: Environment, bold: (text: string) => string): string {

@@ -2,8 +2,9 @@ import { basename } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { agentsDir } from "../monitor/note.ts";
 import { allStandings, hasEnded, type Standing } from "../monitor/standing.ts";
-import { command, group, type Usage } from "./_flags.ts";
+import { type Answer, command, type Flags, group, report, type Usage } from "./_flags.ts";
 import { EXIT, type Io } from "./_io.ts";
+import type { Reporter } from "./_report.ts";
 import { hasPerson, openKeyboard } from "./chat/keys.ts";
 import { type Colours, coloursFor, cut, harmlessRow, oneLine, several, table } from "./show/text.ts";
 
@@ -23,17 +24,14 @@ const NONE = "no agents are running: 'crochet run' starts one, 'crochet agent --
 
 const ls = command(USAGE, async ({ flags }, io) => {
   const look = () => standings(io, flags.all === true);
-  const json = flags.json === true;
-  if (flags.watch && io.tty && !json) return await watchAgents(look, io);
-  const show = () => {
-    const rows = look();
-    if (json) return `${JSON.stringify(rows)}\n`;
+  if (flags.watch && io.tty && !flags.json) return await watchAgents(look, io);
+  const found = () => {
+    const data = look();
     const columns = io.tty ? process.stdout.columns : Infinity;
-    return rows.length === 0 ? NONE : agentsTable(rows, { columns, colours: coloursFor(io.tty, io.env) });
+    const text = data.length === 0 ? NONE : agentsTable(data, { columns, colours: coloursFor(io.tty, io.env) });
+    return { data, text };
   };
-  if (flags.watch) return await follow(show, io);
-  io.out(show());
-  return EXIT.ok;
+  return flags.watch ? await follow(found, flags, io) : found();
 });
 
 function standings(io: Io, all: boolean): Standing[] {
@@ -43,11 +41,12 @@ function standings(io: Io, all: boolean): Standing[] {
 const EVERY_MS = 500;
 
 /** For another program: prints the table whenever it has changed. */
-async function follow(show: () => string, io: Io): Promise<number> {
+async function follow(look: () => Answer, flags: Flags["flags"], io: Reporter): Promise<number> {
   let last = "";
   while (!io.signal.aborted) {
-    const now = show();
-    if (now !== last) io.out(now);
+    const found = look();
+    const now = JSON.stringify(flags.json ? found.data : found.text);
+    if (now !== last) report(found, flags, io);
     last = now;
     await setTimeout(EVERY_MS, undefined, { signal: io.signal }).catch(() => {});
   }

@@ -15,6 +15,7 @@ import { trustRecorded } from "./_fixtures.ts";
 import { type Flags, inLines, numberFlag, type Usage } from "./_flags.ts";
 import { type Annotation, githubCommand } from "./_github.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
+import type { Reporter } from "./_report.ts";
 import { writeJunit } from "./_replay-table.ts";
 import { rulesHere } from "./_run-options.ts";
 import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
@@ -60,7 +61,11 @@ interface Came {
   readonly seconds: number;
 }
 
-async function attacked({ words, flags }: Flags, io: Io, point: (annotation: Annotation) => void): Promise<number> {
+async function attacked(
+  { words, flags }: Flags,
+  io: Reporter,
+  point: (annotation: Annotation) => void,
+): Promise<number> {
   const { script, words: rest } = scriptAndWords(words, words, io);
   if (rest.length > 0) throw new UsageError(`Cannot attack '${rest[0]}' as it is not a script: ${USAGE.example}`);
   const asked = askedBy(flags, io);
@@ -105,7 +110,7 @@ async function attacked({ words, flags }: Flags, io: Io, point: (annotation: Ann
   line.end();
   if (flags.json) {
     const data = all.map(({ attacked: { never, ...rest }, outcome, kept }) => ({ never, outcome, kept, ...rest }));
-    io.out(`${JSON.stringify({ seed: asked.work.seed, properties: data }, null, 2)}\n`);
+    io.data({ seed: asked.work.seed, properties: data });
   } else {
     io.out(`\n${summaryLine(all.map((one) => one.attacked), { limited }, asked.work.seed)}\n`);
   }

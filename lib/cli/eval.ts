@@ -26,7 +26,8 @@ import { forkLines } from "./_eval-hooks.ts";
 import { freshRuns } from "./_eval-variants.ts";
 import { type Flags, numberFlag, refuseTogether, type Usage } from "./_flags.ts";
 import { type Annotation, githubCommand } from "./_github.ts";
-import { EXIT, type Io, UsageError } from "./_io.ts";
+import { EXIT, UsageError } from "./_io.ts";
+import type { Reporter } from "./_report.ts";
 import { writeJunit } from "./_replay-table.ts";
 import { coloursFor, several } from "./show/text.ts";
 import { COUNT, DROP, keptLines, keptPlan, newPlan, shareOf } from "./_eval-plan.ts";
@@ -74,7 +75,7 @@ export default githubCommand(USAGE, evaluated);
 type Point = (annotation: Annotation) => void;
 
 /** An eval that has no plan leaves nothing. */
-async function evaluated(asked: Flags, io: Io, point: Point): Promise<number> {
+async function evaluated(asked: Flags, io: Reporter, point: Point): Promise<number> {
   const evals = statePath(io.cwd, io.env, "evals");
   const id = newId(new Date());
   try {
@@ -84,7 +85,13 @@ async function evaluated(asked: Flags, io: Io, point: Point): Promise<number> {
   }
 }
 
-async function evaluatedAs(id: string, evals: string, { words, flags }: Flags, io: Io, point: Point): Promise<number> {
+async function evaluatedAs(
+  id: string,
+  evals: string,
+  { words, flags }: Flags,
+  io: Reporter,
+  point: Point,
+): Promise<number> {
   const isKept = flags.resume !== undefined || flags.regrade !== undefined;
   if (flags.regrade !== undefined) {
     refuseTogether(
@@ -254,9 +261,9 @@ function bareLine({ fixtures }: EvalPlan): string {
   return bare.length === 0 ? "" : `\nwithout graders, so a run passes if it ends as recorded: ${bare.join(", ")}`;
 }
 
-function show(summary: Summary, plan: EvalPlan, folder: string, flags: Flags["flags"], io: Io): readonly Case[] {
+function show(summary: Summary, plan: EvalPlan, folder: string, flags: Flags["flags"], io: Reporter): readonly Case[] {
   const path = pathFrom(io.cwd, folder);
-  if (flags.json) io.out(`${JSON.stringify({ ...summary, folder: path })}\n`);
+  if (flags.json) io.data({ ...summary, folder: path });
   else {
     io.out(`\n${evalText(summary, plan.budget, join(dirname(path), "last"), coloursFor(io.tty, io.env))}`);
     if (summary.ended === "aborted") io.err(`crochet: interrupted: crochet eval --resume ${plan.id}\n`);

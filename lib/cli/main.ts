@@ -35,10 +35,7 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
       io.out(`${(await import("../runtime/version.ts")).crochetVersion()}\n`);
       return EXIT.ok;
     }
-    if (name === undefined || name === "--json") {
-      await (await import("./_welcome.ts")).welcome(name, io);
-      return EXIT.ok;
-    }
+    if (name === undefined || name === "--json") return (await import("./_welcome.ts")).welcome(name, io);
     if (name === "help" && rest.length > 0) return await main([...rest, "--help"], io);
     if (name === "--help" || name === "-h" || name === "help") {
       io.out(await overview());

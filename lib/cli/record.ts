@@ -98,7 +98,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   if (spoken.user) writeFileSync(join(folder, USER_FILE), spoken.user.text);
   await trustRecorded(folder, io);
   const fixture = relative(io.cwd, folder);
-  if (flags.json) io.out(`${JSON.stringify({ fixture, stop: result.stop, calls: report.calls.live, ms })}\n`);
+  if (flags.json) io.data({ fixture, stop: result.stop, calls: report.calls.live, ms });
   else {
     // From the tape: the result does not include the cost of sub-agents.
     const { calls } = await readTape(fixtureAt(folder).tape);

@@ -13,6 +13,7 @@ import { allFixtures, expectTrusted, fixturesFor, fixturesNamed, noFixtures } fr
 import { type Flags, inLines, kebab, refuseTogether, type Usage } from "./_flags.ts";
 import { type Annotation, githubCommand } from "./_github.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
+import type { Reporter } from "./_report.ts";
 import type { LoggedFixture } from "./_runs.ts";
 import { type Outcome, showOutcomes, unreachedShared, writeJunit } from "./_replay-table.ts";
 import { coloursFor } from "./show/text.ts";
@@ -53,7 +54,7 @@ const USAGE: Usage = {
 
 export default githubCommand(USAGE, replayed);
 
-async function replayed(asked: Flags, io: Io, point: (annotation: Annotation) => void): Promise<number> {
+async function replayed(asked: Flags, io: Reporter, point: (annotation: Annotation) => void): Promise<number> {
   const { runs, words } = await runsAmong(asked.words, io);
   if (runs.length === 0) return await replayFixtures(asked, [], io, point);
   const { flags } = asked;
@@ -99,7 +100,7 @@ async function runsAmong(
 async function replayFixtures(
   { words, flags }: Pick<Flags, "words" | "flags">,
   logged: readonly LoggedFixture[],
-  io: Io,
+  io: Reporter,
   point: (annotation: Annotation) => void,
 ): Promise<number> {
   if (flags.verify) refuseTogether(flags, "verify", ["update"], "one compares and the other records");
@@ -160,7 +161,7 @@ async function replayFixtures(
       if (one.report) outcomes[i] = { ...one, report: withoutStale(one.report) };
     }
   }
-  if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
+  if (flags.json) io.data(outcomes);
   else showOutcomes(outcomes, { words, flags }, io, coloursFor(io.tty, io.env));
   if (flags.junit !== undefined) writeJunit(outcomes, flags.junit, io);
   for (const outcome of outcomes.filter((one) => !isGood(one))) {

@@ -33,6 +33,7 @@ export const USAGE: Usage = {
     ["--verbose", "show on stderr what hooks do, even if the output goes to a file or program"],
   ],
   example: `crochet run "say hello"`,
+  passes: true,
 };
 
 /** What `agent.main()` does: the same as `crochet run` with the script already loaded. Takes the agent, so that `agent.ts` and the CLI do not import each other. */
@@ -148,7 +149,7 @@ async function unseen(
     return result;
   }
   if (output === "json") io.out(`${inJson(result)}\n`);
-  else if (result.text !== "") io.out(`${plainText(result.text)}\n`);
+  else if (result.text !== "") io.out(`${result.text}\n`);
   if (result.error) warn(plainText(result.error.message));
   return result;
 }

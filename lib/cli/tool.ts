@@ -36,12 +36,12 @@ export default command(USAGE, async ({ words, flags }, io) => {
     const { content, response = undefined, isError = false } = typeof output === "string" || Array.isArray(output)
       ? { content: output }
       : output as Exclude<typeof output, readonly unknown[] | string>;
-    io.out(flags.json ? `${JSON.stringify(response ?? content)}\n` : `${contentText(content)}\n`);
-    return isError ? EXIT.failed : EXIT.ok;
+    const code = isError ? EXIT.failed : EXIT.ok;
+    return { data: response ?? content, text: `${contentText(content)}\n`, code };
   } catch (error) {
     const { message } = error as Error;
     const code = error instanceof ToolError ? error.code : "invalid_input";
-    if (flags.json) io.out(`${JSON.stringify({ error: message, code })}\n`);
+    if (flags.json) io.data({ error: message, code });
     else io.err(`${message}\n`);
     return EXIT.failed;
   } finally {

@@ -1,7 +1,8 @@
 import { removeLog } from "../log/own.ts";
 import type { TranscriptStore } from "../transcript/store.ts";
 import { command, unknownCommand, type Usage } from "./_flags.ts";
-import { EXIT, type Io, UsageError } from "./_io.ts";
+import { EXIT, UsageError } from "./_io.ts";
+import type { Reporter } from "./_report.ts";
 import { projectOf } from "./_project.ts";
 import { lastId, projectStore, storedSessions } from "./_stored.ts";
 import { messageLines } from "./show/message.ts";
@@ -18,7 +19,7 @@ const USAGE: Usage = {
 export default command(USAGE, async ({ words, flags }, io) => {
   const [action = "ls", given] = words;
   const cwd = projectOf(flags, io);
-  const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`));
+  const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`), { onSecret: io.learn });
   if (action === "ls") return await list(store, io);
   const actions = ["ls", "show", "checkpoints", "export", "rm"];
   if (!actions.includes(action)) throw unknownCommand("transcripts", action, actions);
@@ -29,22 +30,26 @@ export default command(USAGE, async ({ words, flags }, io) => {
       `Cannot ${action} '${id}' as there is no transcript of that id: 'crochet transcripts ls' lists them`,
     );
   }
+  const { checkpoints, full } = found;
   if (action === "rm") {
     removeLog(store.pathOf!(id), io.env);
-    io.out(`removed ${id}\n`);
-  } else if (action === "export" || flags.json) {
-    io.out(`${JSON.stringify(action === "checkpoints" ? found.checkpoints : { id, ...found }, null, 2)}\n`);
-  } else if (action === "checkpoints") {
-    for (const c of found.checkpoints) io.out(`${c.id}  ${c.kind}  ${several(c.at, "message")}  ${c.time}\n`);
-  } else {
-    const colours = coloursFor(io.tty, io.env);
-    for (const message of found.full) io.out(messageLines(message, colours).map((line) => `${line}\n`).join(""));
+    return { data: { removed: id }, text: `removed ${id}\n` };
   }
-  return EXIT.ok;
+  if (action === "export") {
+    io.data({ id, ...found });
+    return EXIT.ok;
+  }
+  const colours = coloursFor(io.tty, io.env);
+  const lines = action === "checkpoints"
+    ? checkpoints.map((one) => `${one.id}  ${one.kind}  ${several(one.at, "message")}  ${one.time}`)
+    : full.flatMap((message) => messageLines(message, colours));
+  const data = action === "checkpoints" ? checkpoints : { id, ...found };
+  return { data, text: lines.map((line) => `${line}\n`).join("") };
 });
 
-async function list(store: TranscriptStore, io: Io) {
-  const all = await storedSessions(store);
+async function list(store: TranscriptStore, io: Reporter) {
+  // Before they are cut: half a secret would not be taken for one.
+  const all = io.hide(await storedSessions(store));
   const { bold, dim, green, red, yellow } = coloursFor(io.tty, io.env);
   const lines = all.map(({ id, about, messages, ending, problem }) => {
     if (problem !== undefined) return `${bold(id)}  ${red("cannot be read")}\n  ${problem}\n`;

@@ -13,7 +13,7 @@ import { comparePage, runPage } from "../view/html.ts";
 import type { WholeView } from "../view/shape.ts";
 import { viewOf } from "../view/view-of-run.ts";
 import { command, type Usage } from "./_flags.ts";
-import { EXIT, type Io, UsageError } from "./_io.ts";
+import { type Io, UsageError } from "./_io.ts";
 import { several } from "./show/text.ts";
 import { newestFirst, projectOf, rolloutId, rolloutName, rollouts, runMeant } from "./_project.ts";
 
@@ -43,10 +43,9 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const { name, html, beside } = flags.diff === true ? await compared(words, cwd, io) : await drawn(words[0], cwd, io);
   const path = write(html, name, flags.out, cwd, io);
   for (const [run, page] of await beside?.() ?? []) write(page, run, join(dirname(path), run), cwd, io);
-  if (flags.json === true) io.out(`${JSON.stringify({ path, bytes: Buffer.byteLength(html) })}\n`);
-  else printPath(path, html, flags.open === true, io);
   if (flags.open === true) await openIn(path, io);
-  return EXIT.ok;
+  const bytes = Buffer.byteLength(html);
+  return { data: { path, bytes }, text: pathText(path, bytes, flags.open === true, io) };
 });
 
 interface Drawn {
@@ -127,11 +126,11 @@ function fileName(name: string): string {
   return name.replace(/[^\w.-]+/g, "-").slice(0, 120);
 }
 
-function printPath(path: string, html: string, opens: boolean, io: Io): void {
-  if (!io.tty) return io.out(`${path}\n`);
+function pathText(path: string, bytes: number, opens: boolean, io: Io): string {
+  if (!io.tty) return `${path}\n`;
   const shown = pathFrom(io.cwd, path);
-  io.out(`wrote ${shown} (${Math.ceil(Buffer.byteLength(html) / 1024)} KB)\n`);
-  if (!opens) io.out(`open it in a browser: ${opener(io)} ${shown}, or add --open\n`);
+  const hint = opens ? "" : `open it in a browser: ${opener(io)} ${shown}, or add --open\n`;
+  return `wrote ${shown} (${Math.ceil(bytes / 1024)} KB)\n${hint}`;
 }
 
 function opener(io: Io): string {

@@ -22,6 +22,7 @@ const USAGE: Usage = {
     ["--trust", "with --fixtures: trust them, as 'crochet replay --trust' does"],
   ],
   example: "crochet worker agent.ts --admin http://127.0.0.1:9070",
+  passes: true,
 };
 
 export default command(USAGE, async ({ words, flags }, io) => {

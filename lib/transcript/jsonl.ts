@@ -2,6 +2,7 @@ import { basename, join } from "node:path";
 import { claim } from "../files/lock.ts";
 import { hasState, makeFolder, removeState, replaceState, stateFiles } from "../files/state.ts";
 import type { LogEntry } from "../log/entry.ts";
+import type { SecretKind } from "../replay/redact/secrets.ts";
 import { LineLog, readLineLog } from "./line-log.ts";
 import {
   checkId,
@@ -18,6 +19,8 @@ const ENDING = ".jsonl";
 export interface JsonlStoreOptions {
   /** Called if the last line of a transcript is incomplete after a crash and was left out. */
   onTorn?: (id: string, bytes: number) => void;
+  /** Called with each value that a log names as one that must not be shown. */
+  onSecret?: (kind: SecretKind, name: string, value: string) => void;
 }
 
 /** Keeps each transcript as a file of JSON lines; exported through on-demand.ts. */
@@ -31,10 +34,10 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
     const lines = readLineLog<Entry | LogEntry>(fileOf(id));
     if (!lines) return undefined;
     if (lines.torn > 0) options.onTorn?.(id, lines.torn);
-    const entries = isLog(lines.values)
-      ? new (await import("../log/read-log.ts")).Log(lines.values as LogEntry[], fileOf(id)).transcript() ?? []
-      : lines.values as Entry[];
-    return transcriptOf(entries, fileOf(id));
+    if (!isLog(lines.values)) return transcriptOf(lines.values as Entry[], fileOf(id));
+    const log = new (await import("../log/read-log.ts")).Log(lines.values as LogEntry[], fileOf(id));
+    for (const { secret, name, value } of log.secrets) options.onSecret?.(secret, name, value);
+    return transcriptOf(log.transcript() ?? [], fileOf(id));
   };
   const forget = (id: string): void => {
     logs.get(id)?.close();

@@ -152,7 +152,7 @@ test(
   },
 );
 
-test("run in a pipe prints the last words alone: no escape sequence, whatever the environment says", async () => {
+test("run in a pipe prints the last words alone, byte for byte, and no report has an escape sequence, whatever the environment says", async () => {
   await using server = await scriptedServer([{ tools: [{ name: "Glob", input: { pattern: "*" } }] }, { text: EVIL }]);
   using where = place();
   const env = {
@@ -168,7 +168,7 @@ test("run in a pipe prints the last words alone: no escape sequence, whatever th
     assert.deepEqual([code, err], [0, ""]);
     return out;
   };
-  assert.equal(await piped("run", "go"), "abcd\n");
+  assert.equal(await piped("run", "go"), `${EVIL}\n`);
   assert.match(await piped("transcripts"), /^[\w-]+ {2}done {2}4 messages {2}\$[\d.]+ {2}\S+\n {2}go\n$/);
   assert.match(await piped("transcripts", "show", "last"), /^› go\n▸ Glob \{"pattern":"\*"\}\n✓ .*\nabcd\n$/);
 });

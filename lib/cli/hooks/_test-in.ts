@@ -16,8 +16,9 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { type Example, readExamples } from "../../check/examples/example.ts";
 import { arrange } from "../../check/examples/play.ts";
 import { ProgressLine } from "../_each-of.ts";
-import { type Flags, numberFlag } from "../_flags.ts";
+import { type Flags, numberFlag, report as print } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
+import type { Reporter } from "../_report.ts";
 import { sayRun } from "../_ledger.ts";
 import { projectOf } from "../_project.ts";
 import { writeJunit } from "../_replay-table.ts";
@@ -40,7 +41,7 @@ import type { Case } from "../../replay/drift/drift-report.ts";
 
 /** What `hooks test` was asked, and how it reads and fires a hook. */
 export interface Firing extends Flags {
-  readonly io: Io;
+  readonly io: Reporter;
   /** Whether flags choose the event. */
   readonly isSet: boolean;
   readonly read: (path: string) => HookFile;
@@ -74,7 +75,7 @@ export async function testIn(firing: Firing): Promise<number> {
     for (const path of files) {
       const report = await reportOn(path, folder, wishes, firing, options);
       line.end();
-      io.out(flags.json ? `${JSON.stringify(report)}\n` : reportText(report));
+      print({ data: report, text: reportText(report) }, flags, io);
       reports.push(report);
     }
   } catch (error) {

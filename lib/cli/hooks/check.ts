@@ -18,6 +18,7 @@ import { ProgressLine } from "../_each-of.ts";
 import { type Annotation, githubCommand } from "../_github.ts";
 import { type Flags, numberFlag, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
+import type { Reporter } from "../_report.ts";
 import { projectOf } from "../_project.ts";
 import { writeJunit } from "../_replay-table.ts";
 import { type Colours, coloursFor, cut, openText, several, wrap } from "../show/text.ts";
@@ -47,7 +48,11 @@ const USAGE: Usage = {
 /** Exit code 1 if a law is broken or something cannot be read, 3 if a hook was not checked enough; warnings do not count. */
 export default githubCommand(USAGE, checked);
 
-async function checked({ words, flags }: Flags, io: Io, point: (annotation: Annotation) => void): Promise<number> {
+async function checked(
+  { words, flags }: Flags,
+  io: Reporter,
+  point: (annotation: Annotation) => void,
+): Promise<number> {
   const cwd = projectOf(flags, io);
   const { paths, untrusted } = words.length === 0
     ? trustedPaths(cwd, io, flags.trust === true)
@@ -72,7 +77,7 @@ async function checked({ words, flags }: Flags, io: Io, point: (annotation: Anno
       }: name a hook file, a folder or settings`,
     );
   }
-  if (flags.json) io.out(`${JSON.stringify(report, null, 2)}\n`);
+  if (flags.json) io.data(report);
   else {
     const columns = io.tty ? process.stdout.columns || 100 : Infinity;
     io.out(checkText(report, (performance.now() - began) / 1000, coloursFor(io.tty, io.env), columns));

@@ -15,8 +15,9 @@ import { nearField } from "../../hooks/known-names.ts";
 import type { HookHost } from "../../hooks/process/hook-host.ts";
 import { type WireFacts, wireInput } from "../../hooks/process/wire.ts";
 import { sampleEvent } from "../../hooks/samples.ts";
-import { command, type Flags, refuseTogether, type Usage } from "../_flags.ts";
+import { command, type Flags, refuseTogether, report, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
+import type { Reporter } from "../_report.ts";
 import { keepTest, sayRun } from "../_ledger.ts";
 import { projectOf } from "../_project.ts";
 import { stdinText } from "../_hook-command.ts";
@@ -138,7 +139,7 @@ async function firedAt(
   return { record, fired, stdin, folded };
 }
 
-async function fireOnce(path: string, flags: Flags["flags"], sets: readonly string[], io: Io): Promise<number> {
+async function fireOnce(path: string, flags: Flags["flags"], sets: readonly string[], io: Reporter): Promise<number> {
   const cwd = projectOf(flags, io);
   const file = hookFile(resolve(io.cwd, path), flags.event);
   const { record, fired, stdin, folded } = await firedAt(file, { cwd }, flags, sets, io);
@@ -164,8 +165,8 @@ async function fireOnce(path: string, flags: Flags["flags"], sets: readonly stri
     `model    ${sees.length === 0 ? "sees nothing of it" : "would see"}`,
     ...sees.flatMap((text) => text.split("\n").map((line) => `         ${line}`)),
   ];
-  io.out(flags.json ? `${JSON.stringify(data)}\n` : lines.map((line) => `${line}\n`).join(""));
-  return failed ? EXIT.failed : EXIT.ok;
+  const code = failed ? EXIT.failed : EXIT.ok;
+  return report({ data, text: lines.map((line) => `${line}\n`).join(""), code }, flags, io);
 }
 
 function hookFile(path: string, event: string | boolean | undefined): HookFile {

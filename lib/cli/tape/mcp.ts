@@ -23,6 +23,7 @@ const USAGE: Usage = {
     ],
   ],
   example: "crochet tape mcp weather -- sh weather-server.sh",
+  passes: true,
 };
 
 export default command(USAGE, async ({ words, flags, args }, io) => {

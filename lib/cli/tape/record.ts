@@ -49,7 +49,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   await trustRecorded(folder, io);
   const fixture = relative(io.cwd, folder);
   const calls = tape.calls.filter(({ sent }) => asksModel(sent!));
-  if (flags.json) io.out(`${JSON.stringify({ fixture, end: end.end, calls: calls.length })}\n`);
+  if (flags.json) io.data({ fixture, end: end.end, calls: calls.length });
   else io.err(`recorded ${fixture}: ${end.end}, ${priceText(priceOf(calls))}\n`);
   if (end.end === "timeout") return 124;
   if (io.signal.aborted) return EXIT.interrupted;

@@ -74,7 +74,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
     const { writeJunit } = await import("../_replay-table.ts");
     writeJunit([{ name: fixture.name, seconds, ...came }], flags.junit, io);
   }
-  if (flags.json) io.out(`${JSON.stringify(came.report ?? came)}\n`);
+  if (flags.json) io.data(came.report ?? came);
   if (replayed instanceof TapeError) {
     io.err(`${ink.red("✗")} ${ink.bold(fixture.name)}\n  ${replayed.message}\n`);
     return EXIT.failed;

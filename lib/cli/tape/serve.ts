@@ -24,6 +24,7 @@ const USAGE: Usage = {
     ["--json", "print the report as JSON"],
   ],
   example: "crochet tape serve typo --port 8787",
+  passes: true,
 };
 
 export default command(USAGE, async ({ words, flags }, io) => {
@@ -44,7 +45,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
   if (!io.signal.aborted) await once(io.signal, "abort");
   await server.close();
   const report = await replayer.report(`crochet tape record --fixture ${fixture.name} -- <command>`);
-  if (flags.json) io.out(`${JSON.stringify(report)}\n`);
+  if (flags.json) io.data(report);
   else io.err([`${report.ok ? "✓" : "✗"} ${fixture.name}`, ...reportLines(report), ""].join("\n  ").trimEnd() + "\n");
   return report.ok ? EXIT.ok : EXIT.failed;
 });
