@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, renameSync, symlinkSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { scriptedServer, type ScriptEntry, type ServedRequest } from "../../lib/testing/index.ts";
 import { ended, type Exit } from "../_crochet.ts";
@@ -81,20 +81,33 @@ export async function ran(
 const judging = (action: string) => ({ text: JSON.stringify({ action, reason: "by prompt" }) });
 
 /** Each kind of hook denies what is its own, and nothing is left of what was put into the temporary folder. */
-export async function assertDenies(
-  w: ReturnType<typeof project>,
-  program: readonly [string, ...string[]],
-  kinds = KINDS,
-): Promise<void> {
-  for (const kind of kinds) {
-    const judged = kind === "prompt" ? [judging("deny")] : [];
-    const { code, out, err, made } = await ran(w, program, [`touch ${kind}`, ...judged]);
-    assert.deepEqual([code, out.replace("loading\n", ""), made], [0, "done\n", []], err);
-    assert.match(err, new RegExp(`refused Bash touch ${kind}: .*by ${kind}`));
-    assert.deepEqual(readdirSync(w.tmp), []);
-  }
-  const free = await ran(w, program, ["touch free", judging("continue")]);
-  assert.deepEqual([free.code, free.made], [0, ["free"]], free.err);
+export async function assertDenies(w: ReturnType<typeof project>, program: readonly [string, ...string[]]) {
+  const lines = KINDS.map((kind) => `touch ${kind}`);
+  const script = [...lines, judging("deny"), "touch free", judging("continue")];
+  const { code, out, err, made } = await ran(w, program, script);
+  assert.deepEqual([code, out.replace("loading\n", ""), made], [0, "done\n", ["free"]], err);
+  for (const kind of KINDS) assert.match(err, new RegExp(`refused Bash touch ${kind}: .*by ${kind}`));
+  assert.deepEqual(readdirSync(w.tmp), []);
+}
+
+/** Builds what has other hooks as a bundle than as a script: it is refused, and what was there before stays. */
+export async function assertLost(files: Readonly<Record<string, string>>, said: RegExp): Promise<void> {
+  using w = project({ ...HOOKS, ...files, "agent.js": "before" });
+  const { code, err } = await w.main(["build", "agent.ts"]);
+  assert.equal(code, 1, err);
+  assert.match(err, /what was built is not delivered: /);
+  assert.match(err, said);
+  assert.equal(readFileSync(join(w.cwd, "agent.js"), "utf8"), "before");
+  assert.deepEqual(readdirSync(w.cwd).filter((name) => name.startsWith(".crochet-build")), []);
+}
+
+/** Builds with agents what would lack one, or have another: nothing is delivered. */
+export async function assertNoAgents(files: Readonly<Record<string, string>>, said: RegExp): Promise<void> {
+  using w = project({ "agent.ts": agentThatStarts(), ...files });
+  const { code, out, err } = await w.main(["build", "agent.ts", "--with-agents", "--out", "out/agent.js"]);
+  assert.deepEqual([code, out], [1, ""], err);
+  assert.match(err, said);
+  assert.deepEqual(readdirSync(w.cwd).includes("out") ? readdirSync(join(w.cwd, "out")) : [], []);
 }
 
 const WITH_AGENT = agentWith().replace("Bash }", "agentTool, Bash, Read }");
@@ -107,21 +120,26 @@ export const REVIEWER = {
   "agents/README.md": "Ours",
 };
 
-export const assertReviews = (sent: Awaited<ReturnType<typeof startedAs>>): void => {
+export const assertReviews = (sent: Awaited<ReturnType<typeof startedAs>>[number] | undefined): void => {
   assert.deepEqual([sent?.model, sent?.tools], ["claude-small", ["Read"]]);
   assert.match(sent!.system, /You review from inside\./);
 };
 
-/** What the model is sent for an agent of a type that a program starts; undefined if none was started. */
-export async function startedAs(w: ReturnType<typeof project>, program: readonly [string, ...string[]], type: string) {
-  const start = { tools: [{ name: "Agent", input: { description: "d", prompt: "review", subagent_type: type } }] };
-  const { code, err, asked } = await ran(w, program, [start, { text: "seen" }]);
+/** What the model is sent for the agents of these types that a program starts, one after the other. */
+export async function startedAs(
+  w: ReturnType<typeof project>,
+  program: readonly [string, ...string[]],
+  ...types: string[]
+) {
+  const start = (type: string) => [
+    { tools: [{ name: "Agent", input: { description: "d", prompt: `review as ${type}`, subagent_type: type } }] },
+    { text: "seen" },
+  ];
+  const { code, err, asked } = await ran(w, program, types.flatMap(start));
   assert.equal(code, 0, err);
-  const sent = asked.map(({ body }) => body).find(({ messages }) => JSON.stringify(messages[0]).includes('"review"'));
-  return sent &&
-    {
-      model: sent.model,
-      tools: sent.tools.map(({ name }: { name: string }) => name),
-      system: JSON.stringify(sent.system),
-    };
+  return types.map((type) => {
+    const { body: sent } = asked.find(({ body }) => JSON.stringify(body.messages[0]).includes(`review as ${type}`))!;
+    const tools: string[] = sent.tools.map(({ name }: { name: string }) => name);
+    return { model: sent.model, tools, system: JSON.stringify(sent.system) };
+  });
 }

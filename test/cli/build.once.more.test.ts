@@ -4,12 +4,15 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { BOTH_RUNTIMES, oneIsMissing } from "../_both-runtimes.ts";
+import { ended } from "../_crochet.ts";
 import { noSandbox } from "../_needs.ts";
 import { put } from "../_scratch.ts";
 import {
   agentThatStarts,
   agentWith,
   assertDenies,
+  assertLost,
+  assertNoAgents,
   assertReviews,
   built,
   HOOKS,
@@ -18,6 +21,8 @@ import {
   REVIEWER,
   startedAs,
 } from "./_built.ts";
+
+const MAIN = new URL("../../lib/cli/main.ts", import.meta.url).pathname;
 
 /** Those that ask no model. */
 const { "hooks/pre-tool-use@Bash.prompt.prompt.md": _, ...SURE } = HOOKS;
@@ -53,7 +58,7 @@ test("a binary, and a file for Node on Deno, start the agents that are inside, i
   for (const [args, runs] of [[["--compile"], []], [["--target", "node"], [deno, "run", "-A", "--quiet"]]]) {
     using w = project({ "agent.ts": agentThatStarts(), ...REVIEWER });
     const { program } = await built(w, "agent", "--with-agents", ...args!);
-    assertReviews(await startedAs(w, [...runs!, program] as [string], "reviewer"));
+    assertReviews((await startedAs(w, [...runs!, program] as [string], "reviewer"))[0]);
   }
 });
 
@@ -101,4 +106,68 @@ test("a command hook of a built program answers in the sandbox too", { skip: noS
   const { err, made } = await ran(w, [process.execPath, (await built(w, "agent.js")).program], ["touch sh"]);
   assert.match(err, /refused Bash touch sh: .*by sh/);
   assert.deepEqual(made, []);
+});
+
+test("an agent in code wins over the one of its name in a file, which is not put inside", async () => {
+  const inCode = `{ folder: "kinds", agents: { reviewer: { description: "d", system: "You review in code." } } }`;
+  using w = project({
+    "agent.ts": agentThatStarts(inCode),
+    "kinds/reviewer.md": REVIEWER["agents/reviewer.md"],
+    "kinds/second.md": REVIEWER["agents/reviewer.md"],
+  });
+  const { program, agents } = await built(w, "agent.js", "--with-agents");
+  assert.deepEqual(agents, ["second"]);
+  const [reviewer, second] = await startedAs(w, [process.execPath, program], "reviewer", "second");
+  assert.match(reviewer!.system, /You review in code/);
+  assertReviews(second);
+});
+
+test("a program that is built without its agents starts only those of a workspace", async () => {
+  using w = project({ "agent.ts": agentThatStarts(), ...REVIEWER });
+  const { out } = await w.main(["build", "agent.ts", "--with-agents"]);
+  assert.match(out, /\nIts agents, of agents: reviewer\n/);
+  const { program, agents } = await built(w, "plain.js");
+  assert.equal(agents, undefined);
+  put(w.empty, { "agents/reviewer.md": "---\ndescription: d\n---\nYou review outside.\n" });
+  assert.match((await startedAs(w, [process.execPath, program], "reviewer"))[0]!.system, /You review outside/);
+});
+
+/** Each has its hooks as a script, and other ones in a bundle. */
+const LOST: readonly [files: Readonly<Record<string, string>>, said: RegExp][] = [
+  [
+    { "agent.ts": agentWith(`hooks: import.meta.url.endsWith(".ts") ? undefined : { stop: () => {} }`) },
+    /hook 1 is '10-pre-tool-use@Bash\.sh\.sh' in the script and 'code:stop#0' in the program/,
+  ],
+  [
+    { "agent.ts": agentWith().replace("import.meta.url", "HERE").replace("const", "const HERE = __filename;\nconst") },
+    /hook 1 is '10-pre-tool-use@Bash\.sh\.sh' in the script and none in the program/,
+  ],
+  [
+    {
+      "agent.ts": agentWith(),
+      "hooks/stop.late.ts": `import { readFileSync } from "node:fs";
+readFileSync(new URL("../agent.ts", import.meta.url));
+export default () => {};
+`,
+    },
+    /Cannot load hook 'stop\.late\.ts' as ENOENT/,
+  ],
+];
+
+test("a program that has other hooks or other agents than its script is never delivered", async () => {
+  for (const [files, said] of LOST) await assertLost(files, said);
+  const other = `{ agents: import.meta.url.endsWith(".ts") ? {} : { reviewer: { description: "d" } } }`;
+  await assertNoAgents(
+    { ...REVIEWER, "agent.ts": agentThatStarts(other) },
+    /is not delivered: agent 'reviewer' is not that of 'agents\/reviewer\.md'/,
+  );
+});
+
+test("without Bun, a build says what to install", { skip: oneIsMissing }, async () => {
+  using w = project({ "agent.ts": agentWith() });
+  const { code, err } = await ended([...BOTH_RUNTIMES[1]!, MAIN, "build", "agent.ts"], { cwd: w.cwd });
+  assert.deepEqual([code, err], [
+    1,
+    "crochet: Cannot build here as Bun makes the bundle: npm install --global bun, then 'crochet build' finds it\n",
+  ]);
 });

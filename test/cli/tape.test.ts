@@ -3,9 +3,10 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, write
 import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "../../lib/testing/server.ts";
-import { CROCHET, crochet, start } from "../_crochet.ts";
+import { CROCHET, start } from "../_crochet.ts";
+import { place } from "../_place.ts";
 import { RUNTIME } from "../_runtime.ts";
-import { put, scratch } from "../_scratch.ts";
+import { put } from "../_scratch.ts";
 import { until } from "../_until.ts";
 
 const LONG = { timeout: 120_000 };
@@ -21,26 +22,19 @@ process.exit(response.ok ? 0 : 7);`;
 const command = (...words: string[]) => ["--", ...RUNTIME, "client.mjs", ...words];
 
 async function project() {
-  const folder = scratch({ "client.mjs": CLIENT, "home/.keep": "" });
-  const cwd = folder.path;
-  const env = { HOME: join(cwd, "home"), CROCHET_HOME: undefined };
+  const here = place({ "client.mjs": CLIENT });
   await using api = await scriptedServer([{ text: "hi there" }]);
-  const { code, err } = await crochet(["tape", "record", "--fixture", "hi", ...command()], {
-    ...{ cwd, env: { ...env, ANTHROPIC_BASE_URL: api.url } },
-  });
+  const words = ["tape", "record", "--fixture", "hi", ...command()];
+  const { code, err } = await here.main(words, { ANTHROPIC_BASE_URL: api.url });
   assert.equal(code, 0, err);
   assert.match(err, /recorded fixtures\/hi: exit 0, 1 call/);
-  return {
-    cwd,
-    env,
-    run: (...args: string[]) => crochet(args, { cwd, env }),
-    [Symbol.dispose]: () => folder[Symbol.dispose](),
-  };
+  return { ...here, run: (...args: string[]) => here.main(args) };
 }
 
 test("a recorded command replays, shows its drift with exit code 1, and mistakes with exit code 2", LONG, async () => {
   using here = await project();
-  const same = await here.run("tape", "replay", "hi", ...command());
+  // A process, as the program shares its stdout; so below.
+  const same = await here.crochet(["tape", "replay", "hi", ...command()]);
   assert.deepEqual([same.code, same.out], [0, "200 true\n"], same.err);
   assert.match(same.err, /✓ hi 1\/1 calls\n {2}not compared: stream/);
   const other = await here.run("tape", "replay", "hi", "--json", "--junit", "report.xml", ...command("goodbye"));
@@ -75,7 +69,7 @@ test(
     using here = await project();
     const ended = "its program ended before its first request: exit 3\n    first\n    last\n";
     put(here.cwd, { "client.mjs": `console.error("first\\n\\nlast"); process.exit(3);` });
-    const told = await here.run("tape", "replay", "hi", "--json", "--junit", "report.xml", ...command());
+    const told = await here.crochet(["tape", "replay", "hi", "--json", "--junit", "report.xml", ...command()]);
     assert.deepEqual([told.code, told.err], [1, `first\n\nlast\n✗ hi\n  Cannot replay hi as ${ended}`]);
     assert.deepEqual(JSON.parse(told.out), { error: `Cannot replay hi as ${ended.trimEnd()}` });
     assert.match(readFileSync(join(here.cwd, "report.xml"), "utf8"), /errors="1"[^]*before its first request: exit 3/);
@@ -95,8 +89,7 @@ test(
     using here = await project();
     put(here.cwd, { "input/note.txt": "note" });
     await using api = await scriptedServer([{ text: "a" }, { text: "b" }, { text: "c" }]);
-    const record = (...args: string[]) =>
-      crochet(["tape", "record", ...args], { cwd: here.cwd, env: { ...here.env, ANTHROPIC_BASE_URL: api.url } });
+    const record = (...args: string[]) => here.main(["tape", "record", ...args], { ANTHROPIC_BASE_URL: api.url });
     assert.equal((await record("--fixture", "input", "--files", "input", ...command())).code, 0);
     assert.equal(readFileSync(join(here.cwd, "fixtures/input/files/note.txt"), "utf8"), "note");
     assert.equal((await here.run("tape", "replay", "input", ...command())).code, 0);
@@ -151,8 +144,7 @@ test(
       /failures="1"[^]*<failure message="prompt: messages/,
     );
     await using api = await scriptedServer([{ text: "so long" }]);
-    const env = { ...here.env, ANTHROPIC_BASE_URL: api.url, CI: undefined };
-    const renewed = await crochet(["replay", "--update"], { cwd: here.cwd, env });
+    const renewed = await here.main(["replay", "--update"], { ANTHROPIC_BASE_URL: api.url });
     assert.equal(renewed.code, 0, renewed.out + renewed.err);
     assert.match(renewed.err, /^recording hi again: 1 call, /m);
     assert.match(renewed.out, /^hi +recorded +0 kept, 1 new /m);
@@ -172,8 +164,7 @@ test(
     const hooked = await here.run("replay", "--hooks", "more");
     assert.equal(hooked.code, 1);
     assert.match(hooked.out, /Cannot replay hi with --hooks as it is of another program/);
-    const other = { cwd: here.cwd, env: { HOME: join(here.cwd, "home/other") } };
-    const untrusted = await crochet(["replay", "--junit", "report.xml"], other);
+    const untrusted = await here.main(["replay", "--junit", "report.xml"], { HOME: join(here.home, "other") });
     assert.equal(untrusted.code, 1);
     assert.match(untrusted.out, /✗ hi\n +Cannot replay as fixtures\/hi is not trusted/);
     assert.match(report(), /tests="1" failures="0" errors="1"[^]*name="hi"[^]*is not trusted/);
@@ -204,8 +195,8 @@ test("U16: what starts among the files of a fixture needs its trust: nothing of 
   writeFileSync(join(here.cwd, "fixtures/hi/files/bunfig.toml"), 'preload = ["./client.mjs"]\n');
   const mark = join(here.cwd, "pwned");
   const as = (home: string, ...args: string[]) =>
-    crochet(["tape", "replay", "hi", ...args, ...command()], { cwd: here.cwd, env: { HOME: home, MARK: mark } });
-  const other = join(here.cwd, "home/other");
+    here.main(["tape", "replay", "hi", ...args, ...command()], { HOME: home, MARK: mark });
+  const other = join(here.home, "other");
   mkdirSync(other);
   const { code, err } = await as(other);
   assert.equal(code, 1);
@@ -218,8 +209,8 @@ test("U16: what starts among the files of a fixture needs its trust: nothing of 
 const skip = "Deno" in globalThis && "the launcher of Deno takes the signal for itself";
 
 /** A tape that is served, until it is ended. */
-async function served({ cwd, env }: Awaited<ReturnType<typeof project>>, ...flags: string[]) {
-  const { said, kill } = start([...CROCHET, "tape", "serve", "hi", ...flags], { cwd, env });
+async function served({ cwd, home }: Awaited<ReturnType<typeof project>>, ...flags: string[]) {
+  const { said, kill } = start([...CROCHET, "tape", "serve", "hi", ...flags], { cwd, env: { HOME: home } });
   const ready = /^ready (\S+)\n/;
   await until("it is ready", () => ready.test(said.out));
   return { url: ready.exec(said.out)![1]!, end: () => kill("SIGINT") };
