@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { absoluteLine } from "../../lib/hooks/install-line.ts";
 import { type Place, place } from "../_place.ts";
 import { put } from "../_scratch.ts";
+import { recorded } from "./_recorded.ts";
 
 const LONG = { timeout: 120_000 };
 
@@ -75,25 +76,25 @@ test("doctor names the entry that breaks the settings of another host, and how t
 
 test("doctor finds hooks that do not load, bad project settings, and tapes that are stale or torn", LONG, async () => {
   using here = place();
-  await here.main(["init"]);
+  await recorded(here);
   here.put({ "hooks/pre-tool-uze.ts": "export default () => undefined;\n" });
   here.put({ ".crochet/config.yaml": "modle: x\n" });
   here.put({ "fixtures/torn/tape.jsonl": '{"tape":99}\n' });
   const agent = join(here.cwd, "agent.ts");
-  writeFileSync(agent, readFileSync(agent, "utf8").replace("You help", "You hinder"));
+  writeFileSync(agent, readFileSync(agent, "utf8").replace("You fix", "You break"));
   await here.main(["trust"]);
   const { code, broken } = await doctor(here, "--replay");
   assert.equal(code, 1);
   const all = broken.map(({ about, words, fix }) => `${about}: ${words}: ${fix}`).join("\n");
   assert.match(all, /hooks: .*pre-tool-uze\.ts.*pre-tool-use/);
   assert.match(all, /config: .*there is no setting 'modle': did you mean 'model'/);
-  assert.match(all, /fixtures: fix-spelling is stale: .*crochet replay fix-spelling/);
+  assert.match(all, /fixtures: fix-the-typo is stale: .*crochet replay fix-the-typo/);
   assert.match(all, /fixtures: torn: /);
 });
 
 test("doctor runs nothing of an untrusted project without --replay", LONG, async () => {
   using here = place();
-  await here.main(["init"]);
+  await recorded(here);
   appendFileSync(join(here.cwd, "agent.ts"), `import("node:fs").then((fs) => fs.writeFileSync("ran", ""));\n`);
   await here.main(["trust", "--revoke"]);
   const { code, checks } = await doctor(here);
