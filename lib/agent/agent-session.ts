@@ -169,6 +169,6 @@ async function goOn(past: StoredPast, now: About, state: SessionState, transcrip
   for (const change of changesSince(past.transcript, now)) {
     state.emit({ agent_id: state.agentId, type: "warning", message: `Session ${past.from}: ${change}` });
   }
-  const stored = past.forked ? 0 : past.transcript.messages.length;
+  const stored = past.isCopied ? 0 : past.transcript.messages.length;
   for (let index = stored; index < state.messages.length; index++) await transcript.copy(state.messages[index]!, index);
 }

@@ -13,7 +13,7 @@ import {
 import { outputOf, type OutputOption } from "./typed-output.ts";
 import { asksOf } from "./params.ts";
 import type { HookList } from "../core/hook.ts";
-import type { Prompt } from "../core/messages.ts";
+import type { Message, Prompt } from "../core/messages.ts";
 import type { Result } from "../core/run-events.ts";
 import type { Tool } from "../core/tool.ts";
 import { builtProgram, isLoadingScript } from "../runtime/importing.ts";
@@ -106,8 +106,8 @@ export function agent(options: AgentOptions = {}): Agent {
         const signal = own.signal ? AbortSignal.any([own.signal, left]) : left;
         return run(prompt, { ...own, signal, on: both(own.on, on) });
       }),
-    resume: (id, prompt, own = {}) => run(prompt, { ...own, resume: id }),
-    fork: (id, prompt, { at, ...own } = {}) => run(prompt, { ...own, resume: id, fork: at ?? true }),
+    resume: (past, prompt, own = {}) => run(prompt, { ...own, ...pastOf(past) }),
+    fork: (past, prompt, { at, ...own } = {}) => run(prompt, { ...own, ...pastOf(past), fork: at ?? true }),
     main: async (args = process.argv.slice(2)) => {
       if (isLoadingScript()) return;
       const { runAsScript } = await import("../cli/run-agent.ts");
@@ -115,6 +115,11 @@ export function agent(options: AgentOptions = {}): Agent {
     },
   };
   return made;
+}
+
+/** A stored session, or messages that the caller holds. */
+function pastOf(past: string | readonly Message[]): Pick<RunOptions, "resume" | "messages"> {
+  return typeof past === "string" ? { resume: past } : { messages: past };
 }
 
 /** Kept: to ask for a module again takes longer than to open a session, and those who ask at once get it in any order. */

@@ -28,7 +28,8 @@ import { hookList, hookMembers, withNameWarnings } from "./hook-list.ts";
 import { apiOf, isReachable, modelOf } from "./named-model.ts";
 import { pastFor, type StoredPast } from "./session-past.ts";
 import { type CheckedOptions, openPlace, type SessionPlace } from "./session-place.ts";
-import { boxesOf, hadShell, spawning } from "./spawn.ts";
+import { boxesOf, hadShell, spawning, specFor } from "./spawn.ts";
+import type { StoredBelow } from "./stored-below.ts";
 import { recovery } from "./recovery.ts";
 import { systemOf } from "./system-prompt.ts";
 import { askerFor, choicesOf, closeTape, decidedBy, notedHooks } from "./session-tape.ts";
@@ -45,16 +46,17 @@ export async function assemble(parts: CheckedOptions, own: RunOptions, prompt?: 
     await place.store.lock(place.id);
     // Read only once it is claimed: a run that just ended may have written to it.
     const past = await pastFor(place.store, own);
-    const chosen = await choose(place);
+    const below = past && await (await import("./stored-below.ts")).storedBelow(place, past);
+    const chosen = await choose(place, below);
     const bus = await openBus(place, chosen);
     const text = await systemOf({ ...place, memory: chosen.memory });
-    const kept = await openState(place, past, chosen, bus, text.lasting);
+    const kept = await openState(place, past, below, chosen, bus, below ? below.system ?? text.system : text.lasting);
     const rules = await openRules(place, bus);
     const tools = await openTools(place, past, kept.state, rules, bus);
-    kept.about.tools = tools.set.tools.map(({ name }) => name);
     [...text.refused, ...place.logged?.warnings ?? []].forEach(bus.warn);
     const hooks = await openHooks(place, chosen, kept.state, rules, tools, bus);
-    const spec = specOf(place, chosen, { ...text, ...rules, ...tools, hooks, bus });
+    const spec = specOf(place, below, chosen, { ...text, ...rules, ...tools, hooks, bus });
+    kept.about.tools = spec.tools.map(({ name }) => name);
     return openAgent(place, past, chosen, { ...text, ...kept, ...rules, ...tools, hooks, bus, spec });
   } catch (error) {
     await place.store.releaseAll();
@@ -66,7 +68,7 @@ export async function assemble(parts: CheckedOptions, own: RunOptions, prompt?: 
 type Chosen = Awaited<ReturnType<typeof choose>>;
 
 /** The model, its limits and what is asked of it: as the run says, else as it was recorded, else as the agent says. */
-async function choose({ parts, options, own, tape, record }: SessionPlace) {
+async function choose({ parts, options, own, tape, record }: SessionPlace, below: StoredBelow | undefined) {
   const { model: named, memory } = choicesOf(options, own, tape, record);
   const { model, modelName, isNamed } = modelOf(named, tape?.policy.isOffline);
   if (tape?.wire && apiOf(model, modelName) === "openai") {
@@ -80,8 +82,9 @@ async function choose({ parts, options, own, tape, record }: SessionPlace) {
     for (const name of [modelName, options.fallbackModel ?? modelName]) checkPriced(name, prices);
   }
   const asking = async (prompts?: AskOptions) => {
-    const asks = asksOf(options, own, prompts);
-    return parts.output ? await parts.output.asks(asks) : asks;
+    // Another model than its parent's may not take what is asked of that.
+    const asks = asksOf(below?.model === undefined ? options : {}, own, prompts);
+    return parts.output && !below ? await parts.output.asks(asks) : asks;
   };
   const compactor = compactorFor(own.compact ?? options.compact, model);
   return { model, modelName, isNamed, limits, prices, memory, asking, asks: await asking(), compactor };
@@ -123,20 +126,22 @@ async function openBus(
 async function openState(
   { parts, own, cwd, clock, steps, engine, store, lane, logged, id }: SessionPlace,
   past: StoredPast | undefined,
+  below: StoredBelow | undefined,
   { modelName }: Chosen,
   { emit, hears, first }: Bus,
   lasting: string,
 ) {
   const toolState = new Map<string, unknown>([[ROOTS, [cwd]]]);
-  const stored = past?.forked ? undefined : past?.transcript;
+  const stored = past?.isCopied ? undefined : past?.transcript;
   const { inbox, boxes } = boxesOf(steps, lane);
   const model = past?.model !== undefined && own.model === undefined ? past.model : modelName;
   const about = {
-    agent_type: parts.name,
+    agent_type: below?.type ?? parts.name,
     model,
     system: hashOf(lasting),
     tools: [] as readonly string[],
-    prompt: "",
+    ...(below && { parent: below.parent }),
+    prompt: past?.transcript.about?.prompt ?? "",
     cwd,
     created: new Date(clock.now()).toISOString(),
   };
@@ -148,6 +153,7 @@ async function openState(
   first.push((event) => event.agent_id === id && transcript.note(event));
   const state: SessionState = newSessionState({
     ...{ id, model, clock, emit, toolState, messages, ...boxes, ...(hears && { hears }) },
+    ...(below && { depth: below.depth }),
     cwd: () => shellCwd(toolState) ?? cwd,
     runs: stored?.endings.length ?? 0,
     ...logged?.left,
@@ -251,6 +257,7 @@ type SpecParts = Text & Rules & Tools & { readonly hooks: Hooks; readonly bus: B
 /** The agent as the loop sees it. */
 function specOf(
   { parts, options, lane, engine, steps }: SessionPlace,
+  below: StoredBelow | undefined,
   { model, limits, prices, asks, compactor }: Chosen,
   { system, afterWrite, gate, sandbox, set, hooks, bus: { spans } }: SpecParts,
 ): AgentSpec {
@@ -277,7 +284,8 @@ function specOf(
     ...(afterWrite && { afterWrite }),
     ...(compactor && { compact: compactor.compact }),
   };
-  return lane ? lane.spec(spec) : spec;
+  const own = below ? specFor(spec, below, asks) : spec;
+  return lane ? lane.spec(own) : own;
 }
 
 type Kept = Awaited<ReturnType<typeof openState>>;

@@ -117,6 +117,8 @@ export interface RunOptions extends CommonOptions {
   /** A stored session to continue: its id, and optionally a checkpoint or number of messages to fork from. */
   resume?: string;
   fork?: number | string | true;
+  /** A conversation to continue that the caller holds, in place of a stored one. */
+  messages?: readonly Message[];
 }
 
 /** A session of an agent: several prompts, one transcript. Close it. */
@@ -176,10 +178,17 @@ export interface Agent<O = unknown> {
   run(prompt: Prompt, options?: RunOptions): Promise<ResultOf<O>>;
   /** As `run`, giving each event as it happens; the generator returns the Result. */
   stream(prompt: Prompt, options?: RunOptions): AsyncGenerator<RunEvent, ResultOf<O>>;
-  /** Continues a stored session under its id. Throws if there is no such id, or it is running. */
-  resume(id: string, prompt: Prompt, options?: RunOptions): Promise<ResultOf<O>>;
+  /**
+   * Continues a stored session under its id, or a conversation that the caller holds, under `options.id` or a new one.
+   * Throws if there is no such id, or it is running.
+   */
+  resume(past: string | readonly Message[], prompt: Prompt, options?: RunOptions): Promise<ResultOf<O>>;
   /** As `resume`, under a new id, from a checkpoint, a number of messages, or the end. */
-  fork(id: string, prompt: Prompt, options?: RunOptions & { at?: string | number }): Promise<ResultOf<O>>;
+  fork(
+    past: string | readonly Message[],
+    prompt: Prompt,
+    options?: RunOptions & { at?: string | number },
+  ): Promise<ResultOf<O>>;
   /** Opens a session that takes several prompts. */
   open(options?: RunOptions): Promise<AgentSession<O>>;
   /**
@@ -239,6 +248,7 @@ export const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind 
   id: "a text",
   resume: "a text",
   fork: "any",
+  messages: "a list",
 };
 
 const SANDBOX_OPTIONS = { mode: ["workspace", "hooks"], git: "true or false" } as const;

@@ -17,7 +17,7 @@ import type { PermissionAsker, PermissionReply } from "../permissions/gate.ts";
 import type { SessionRecord } from "../replay/person-answers.ts";
 import { LaneClock } from "../replay/tape-clock.ts";
 import { MAIN } from "../replay/tape.ts";
-import { jsonlStore } from "../transcript/jsonl.ts";
+import { jsonlStore, loadBelow } from "../transcript/jsonl.ts";
 import type { SessionStore } from "../transcript/memory-store.ts";
 import type { AgentOptions, RunOptions } from "./options.ts";
 
@@ -227,7 +227,8 @@ async function sessionLog({ files, known, past, options, own, cwd, ...opened }: 
     left: past?.left && { sequence: { next: past.left.next }, values: new Map(past.left.values) },
     store: {
       ...ofLog,
-      load: async (asked: string) => await ofLog.load(asked) ?? (asked === id ? undefined : await files.load(asked)),
+      load: async (asked: string) =>
+        await ofLog.load(asked) ?? (asked === id ? await loadBelow(opened.folder, id) : await files.load(asked)),
     },
     prompted(begin: LoggedBegin, now: SessionState): LoggedBegin {
       state = now;

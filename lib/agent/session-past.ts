@@ -1,3 +1,4 @@
+import { isObject } from "../core/json.ts";
 import { invalidConversation, type Message } from "../core/messages.ts";
 import type { SessionStore } from "../transcript/memory-store.ts";
 import { checkId, resumable, type Transcript } from "../transcript/store.ts";
@@ -8,6 +9,8 @@ export interface StoredPast {
   /** The id it was stored under. */
   readonly from: string;
   readonly forked: boolean;
+  /** Whether its messages are not in the transcript that this session writes. */
+  readonly isCopied: boolean;
   readonly messages: Message[];
   readonly model: string | undefined;
   readonly transcript: Transcript;
@@ -19,9 +22,16 @@ export interface StoredPast {
  */
 export async function pastFor(
   store: SessionStore,
-  { id, resume, fork }: Pick<RunOptions, "id" | "resume" | "fork">,
+  { id, resume, fork, messages: held }: Pick<RunOptions, "id" | "resume" | "fork" | "messages">,
 ): Promise<StoredPast | undefined> {
   const from = resume ?? id;
+  if (held) {
+    if (resume !== undefined) throw new TypeError("Cannot resume both an id and messages: leave one of them out");
+    if (id !== undefined && await store.load(id)) {
+      throw new TypeError(`Cannot resume messages as '${id}', which is stored already: leave the id out, or resume it`);
+    }
+    return pastOf("the messages", heldTranscript(held), fork);
+  }
   if (from === undefined) return undefined;
   checkId(from);
   const transcript = await store.load(from);
@@ -31,13 +41,28 @@ export async function pastFor(
       `Cannot resume '${from}' as there is no transcript of that id: 'crochet transcripts ls' lists them`,
     );
   }
+  return pastOf(from, transcript, fork);
+}
+
+function pastOf(from: string, transcript: Transcript, fork: RunOptions["fork"]): StoredPast {
   const forked = fork !== undefined;
   const messages = resumable(
     forked ? transcript.full.slice(0, lengthAt(transcript, from, fork)) : transcript.messages,
   );
   const damage = invalidConversation(messages);
   if (damage !== undefined) throw new TypeError(`Cannot resume '${from}' as its transcript is damaged: ${damage}`);
-  return { from, forked, messages, model: transcript.model, transcript };
+  const isCopied = forked || transcript.isElsewhere === true;
+  return { from, forked, isCopied, messages, model: transcript.model, transcript };
+}
+
+/** Messages that a caller holds, as if they were stored elsewhere. */
+function heldTranscript(messages: readonly Message[]): Transcript {
+  const wrong = messages.findIndex((message) => !isObject(message) || !Array.isArray(message.content));
+  if (wrong >= 0) {
+    throw new TypeError(`Cannot resume messages as messages.${wrong} is not a message: { role, content: [blocks] }`);
+  }
+  const nothing = { about: undefined, model: undefined, checkpoints: [], endings: [] };
+  return { ...nothing, messages, full: messages, isElsewhere: true };
 }
 
 function lengthAt({ full, checkpoints }: Transcript, from: string, at: number | string | true): number {

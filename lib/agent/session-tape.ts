@@ -54,7 +54,7 @@ export function choicesOf(
     if (Object.keys(own.limits ?? {}).length > 0) chosen.add("limits");
     if (own.mcp) chosen.add("mcp");
     if (own.maxTokens ?? own.effort ?? own.params) chosen.add("params");
-    if (own.resume !== undefined && (tape || own.fork !== undefined)) chosen.add("past");
+    if (own.messages || (own.resume !== undefined && (tape || own.fork !== undefined))) chosen.add("past");
   }
   if (chosen.size > 0) record?.also({ chosen: [...chosen] });
   const model = own.model ?? (chosen.has("model") ? tape?.model : agents.model ?? tape?.model);

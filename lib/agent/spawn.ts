@@ -336,7 +336,12 @@ function asksBelow({ agent, asks }: Run, request: SpawnRequest, model: string): 
   return asksOf(agent.finish ? withoutFormat(asks) : asks);
 }
 
-function specFor(agent: AgentSpec, { type, system, tools }: SpawnRequest, asks: ModelParams): AgentSpec {
+/** The agent below another, as it is made of that one. */
+export function specFor(
+  agent: AgentSpec,
+  { type, system, tools }: Pick<SpawnRequest, "type" | "system" | "tools">,
+  asks: ModelParams,
+): AgentSpec {
   const { maxTokens: _, effort: __, params: ___, finish: ____, tools: all, apiTools, ...rest } = agent;
   const isNamed = (one: { readonly name?: string }) => !tools || tools.includes(one.name ?? "");
   return {

@@ -6,6 +6,7 @@ import { noteOwnLog } from "../log/own.ts";
 import { monitored } from "../monitor/own-run.ts";
 import type { PermissionMode } from "../permissions/rules.ts";
 import type { TranscriptStore } from "../transcript/store.ts";
+import { logOf } from "../transcript/jsonl.ts";
 import { findServers, onPromptFor, readConfig } from "./_config.ts";
 import { findHooks, reportUnloaded } from "./_find-hooks.ts";
 import { budgetFlag, type Flags, numberFlag, type Usage } from "./_flags.ts";
@@ -62,7 +63,7 @@ export async function runOptions(
   const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`));
   const resume = flags.resume === "last" ? lastId(cwd, io.env) : flags.resume as string | undefined;
   if (resume !== undefined) {
-    const path = store.pathOf!(pastFrom(resume).resume!);
+    const path = logOf(runs, pastFrom(resume).resume!);
     expectOwn(path, "resume", flags, io);
   }
   const options: RunOptions = {

@@ -1,5 +1,5 @@
 import { removeLog } from "../log/own.ts";
-import type { TranscriptStore } from "../transcript/store.ts";
+import type { Listed, TranscriptStore } from "../transcript/store.ts";
 import { command, unknownCommand, type Usage } from "./_flags.ts";
 import { EXIT, UsageError } from "./_io.ts";
 import type { Reporter } from "./_report.ts";
@@ -51,17 +51,33 @@ async function list(store: TranscriptStore, io: Reporter) {
   // Before they are cut: half a secret would not be taken for one.
   const all = io.hide(await storedSessions(store));
   const { bold, dim, green, red, yellow } = coloursFor(io.tty, io.env);
-  const lines = all.map(({ id, about, messages, ending, problem }) => {
+  const lines = underParents(all).map(([{ id, about, messages, ending, problem }, depth]) => {
+    const indent = "  ".repeat(depth);
     if (problem !== undefined) return `${bold(id)}  ${red("cannot be read")}\n  ${problem}\n`;
     const colour = ending === undefined ? yellow : ending.stop === "done" ? green : red;
     const how = colour(ending?.stop ?? "unfinished");
     const cost = ending === undefined ? "" : dollars(ending.cost ?? undefined);
     const prompt = plainText(about?.prompt ?? "").split("\n", 1)[0]!.slice(0, 60);
     const head = `${bold(id)}  ${how}  ${several(messages, "message")}  ${cost}  ${dim(about?.created ?? "")}`;
-    return `${head}\n  ${prompt}\n`;
+    return `${indent}${head}\n${indent}  ${prompt}\n`;
   });
   const code = all.some(({ problem }) => problem !== undefined) ? EXIT.failed : EXIT.ok;
   return { data: all, text: lines.join("") || "no stored sessions here\n", code };
+}
+
+/** Sessions in their order, each followed by those of the agents that it started, and how deep these are. */
+function underParents(all: readonly Listed[]): (readonly [Listed, depth: number])[] {
+  const left = new Set(all);
+  const taken = (one: Listed, depth: number): (readonly [Listed, number])[] => {
+    if (!left.delete(one)) return [];
+    return [
+      [one, depth],
+      ...all.filter(({ about }) => about?.parent === one.id).flatMap((sub) => taken(sub, depth + 1)),
+    ];
+  };
+  const isBelow = ({ about }: Listed) => all.some(({ id }) => id === about?.parent);
+  // Those that name each other as parents are below none.
+  return [...all.filter((one) => !isBelow(one)), ...all].flatMap((one) => taken(one, 0));
 }
 
 function idOf(given: string | undefined, action: string, last: () => string): string {

@@ -225,6 +225,12 @@ async function definitionOf(type: string, context: ToolContext, options: Known):
   });
 }
 
+/** What agents of a type are, by what a session can start; undefined if there is no such type. */
+export function definitionNamed(type: string, kinds: KindsOfAgent | undefined): Partial<AgentDefinition> | undefined {
+  for (const all of [kinds?.inCode, kinds?.inFiles]) if (all && Object.hasOwn(all, type)) return all[type];
+  return type === GENERAL ? {} : undefined;
+}
+
 /** The folder of definitions: below the agent's own directory, wherever its shell is; in a replay the project's, if it has one. */
 function folderFor(context: Pick<ToolContext, "cwd" | "state">, folder: string): { root: string; folder: string } {
   const project = context.state.get(PROJECT) as string | undefined;

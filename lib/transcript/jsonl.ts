@@ -1,6 +1,6 @@
 import { basename, join } from "node:path";
 import { claim } from "../files/lock.ts";
-import { hasState, makeFolder, removeState, replaceState, stateFiles } from "../files/state.ts";
+import { hasState, makeFolder, readStateFile, removeState, replaceState, stateFiles } from "../files/state.ts";
 import type { LogEntry } from "../log/entry.ts";
 import type { SecretKind } from "../replay/redact/secrets.ts";
 import { LineLog, readLineLog } from "./line-log.ts";
@@ -58,7 +58,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
       replaceState(fresh, file);
     },
     async load(id) {
-      return await read(id);
+      return await read(id) ?? await loadBelow(dir, id);
     },
     async append(id, entries) {
       let log = logs.get(id);
@@ -94,6 +94,24 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
       };
     },
   };
+}
+
+/** The transcript of an agent that another started, in the log of that one; undefined if no log has it. */
+export async function loadBelow(dir: string, id: string): Promise<Transcript | undefined> {
+  const path = logOf(dir, id);
+  if (!hasState(path) || basename(path, ENDING) === id) return undefined;
+  const entries = (await import("../log/read-log.ts")).readLog(path)?.transcript(id);
+  return entries && { ...transcriptOf(entries, path), isElsewhere: true };
+}
+
+/** The file that has a session: its own, else the log of the agent that started it. */
+export function logOf(dir: string, id: string): string {
+  checkId(id);
+  const own = join(dir, `${id}${ENDING}`);
+  if (hasState(own) || !/^a[0-9a-f]{16}$/.test(id)) return own;
+  const line = `","id":"${id}","about":`;
+  return idsIn(dir).map((other) => join(dir, `${other}${ENDING}`))
+    .find((path) => readStateFile(path)?.includes(line)) ?? own;
 }
 
 /** Whether these are the lines of a log, of which a transcript is a part. */

@@ -55,6 +55,8 @@ export interface Transcript {
   readonly model: string | undefined;
   readonly checkpoints: readonly Checkpoint[];
   readonly endings: readonly Ending[];
+  /** It is a part of the log of the agent above it. */
+  readonly isElsewhere?: true;
 }
 
 export interface Listed {

@@ -1,12 +1,26 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { agent, jsonlStore, memoryStore, type RunEvent } from "crochet";
+import {
+  agent,
+  type AgentOptions,
+  jsonlStore,
+  memoryStore,
+  type Message,
+  type Model,
+  type RunEvent,
+  type RunOptions,
+} from "crochet";
 import { scripted } from "crochet/testing";
 import { invalidConversation, textOf } from "../../lib/core/messages.ts";
+import runCommand from "../../lib/cli/run.ts";
+import transcripts from "../../lib/cli/transcripts.ts";
+import { resumable } from "../../lib/transcript/store.ts";
+import { place } from "../_place.ts";
 import { scratch } from "../_scratch.ts";
-import { echo } from "../core/_stage.ts";
+import { agentTool } from "crochet/tools";
+import { echo, write } from "../core/_stage.ts";
 
 test("S0.26, U15: resume() keeps the id and goes on from the stored messages", async () => {
   const model = scripted([{ text: "one" }, { text: "two" }]);
@@ -17,6 +31,121 @@ test("S0.26, U15: resume() keeps the id and goes on from the stored messages", a
   assert.deepEqual(second.messages.map(textOf), ["first", "one", "second", "two"]);
   assert.deepEqual(model.requests[1]!.messages.map(textOf), ["first", "one", "second"]);
   model.done();
+});
+
+/** An agent with a reviewer below it, whose first prompt starts one; what its model was asked for each time. */
+function lead(options: AgentOptions = {}) {
+  const asked: string[] = [];
+  const model: Model = (request, signal) => {
+    const { system, tools = [], model } = request;
+    asked.push(`${system} · ${tools.map(({ name }) => name)} · ${model} · ${request.max_tokens}`);
+    const isFirst = request.messages.length === 1 && textOf(request.messages[0]!) === "begin";
+    const input = { description: "look", prompt: "look", subagent_type: "reviewer" };
+    return scripted([isFirst ? { tools: [{ name: "Agent", input }] } : { text: "ok" }])(request, signal);
+  };
+  const reviewer = { description: "Reviews", system: "You review", tools: ["Echo", "Agent"], model: "small" };
+  const tools = [echo, write, agentTool({ agents: { reviewer } })];
+  return { asked, helper: agent({ model, name: "lead", system: "You lead", maxTokens: 777, tools, ...options }) };
+}
+
+test("S0.26, S0.28, U15: a sub-agent that is resumed by its id keeps its own prompt, tools, model and depth", async () => {
+  const store = memoryStore();
+  const { asked, helper } = lead({ store });
+  const { id } = await helper.run("begin");
+  const sub = (await store.list()).find((one) => one.id !== id)!;
+  const [, own] = asked.splice(0);
+  assert.equal(own, "You review · Echo,Agent · small · 32000");
+  const warnings: string[] = [];
+  const on = (event: RunEvent) => void (event.type === "warning" && warnings.push(event.message));
+  const result = await helper.resume(sub.id, "go on", { on });
+  assert.deepEqual([result.id, result.messages.map(textOf)], [sub.id, ["look", "ok", "go on", "ok"]]);
+  await helper.fork(sub.id, "another way");
+  assert.deepEqual([asked.splice(0), warnings], [[own, own], []]);
+  assert.deepEqual((await store.load(sub.id))!.about!.parent, id);
+  // One level deeper than its parent, as before.
+  const flat = agent({
+    model: scripted([{ tools: [{ name: "Agent", input: { description: "d", prompt: "p" } }] }, { text: "no" }]),
+    tools: [agentTool({ agents: { reviewer: { description: "r" } } })],
+    store,
+    limits: { depth: 1 },
+  });
+  assert.match(
+    JSON.stringify((await flat.resume(sub.id, "start one")).messages),
+    /Cannot start an agent as 1 are nested already/,
+  );
+  await assert.rejects(agent({ model: scripted([]), store }).resume(sub.id, "go on"), {
+    name: "TypeError",
+    message: /as it is an agent of type 'reviewer', which agent 'agent' does not have: define the type/,
+  });
+});
+
+test("S0.26, U15: crochet run --resume takes the id of a sub-agent from its parent's log, and lists show it under it", async () => {
+  using here = place({
+    "agent.ts": `import { agent } from "crochet";
+import { scripted } from "crochet/testing";
+import { agentTool, Bash, Read } from "crochet/tools";
+import { appendFileSync } from "node:fs";
+const model = (request, signal) => {
+  const { system, tools, model, messages } = request;
+  appendFileSync("${"asked.txt"}", \`\${system} · \${tools.map(({ name }) => name)} · \${model} · \${messages.length}\\n\`);
+  const input = { description: "look", prompt: "look", subagent_type: "reviewer" };
+  const isFirst = messages.length === 1 && system === "You lead";
+  return scripted([isFirst ? { tools: [{ name: "Agent", input }] } : { text: "ok" }])(request, signal);
+};
+const reviewer = { description: "Reviews", system: "You review", tools: ["Read"], model: "small" };
+export default agent({ from: import.meta.url, hooks: [], system: "You lead", tools: [Read, Bash, agentTool({ agents: { reviewer } })], model });
+`.replace('"asked.txt"', "`${import.meta.dirname}/asked.txt`"),
+  });
+  const asked = () => readFileSync(join(here.cwd, "asked.txt"), "utf8").trim().split("\n");
+  const listed = async () => (await here.call(transcripts, "ls")).out;
+  const { code, out, err } = await here.call(runCommand, "--output", "json", "agent.ts", "begin");
+  assert.equal(code, 0, err);
+  const [, sub] = /Report of agent (\w+)/.exec(out)!;
+  assert.equal(asked()[1], "You review · Read · small · 1");
+  for (const [n, length] of [[3, 3], [4, 5]] as const) {
+    const again = await here.call(runCommand, "--resume", sub!, "agent.ts", "go on");
+    assert.deepEqual([again.code, again.out], [0, "ok\n"], again.err);
+    assert.equal(asked()[n], `You review · Read · small · ${length}`);
+    assert.match(await listed(), new RegExp(`^\\S+ .*\\n  begin\\n  ${sub} .*\\n    look\\n$`));
+  }
+  const shown = await here.call(transcripts, "show", sub!);
+  assert.match(shown.out, /look[^]*go on[^]*go on/);
+});
+
+test("S0.26, S0.27: resume() and fork() continue a conversation that the caller holds, with or without a store", async () => {
+  const model = scripted([], { then: { text: "ok" } });
+  const { messages } = await agent({ model }).run("first");
+  const store = memoryStore();
+  const helper = agent({ model, store });
+  const resumed = await helper.resume(messages, "second", { id: "mine" });
+  assert.deepEqual([resumed.id, resumed.messages.map(textOf)], ["mine", ["first", "ok", "second", "ok"]]);
+  assert.deepEqual((await store.load("mine"))!.messages, resumed.messages, "all of it is stored");
+  assert.equal((await helper.resume("mine", "third")).messages.length, 6, "and goes on by its id");
+  const forked = await helper.fork(resumed.messages, "another", { at: 2 });
+  assert.deepEqual(forked.messages.map(textOf), ["first", "ok", "another", "ok"]);
+  const open = resumable([...messages, { role: "user", content: [{ type: "text", text: "do" }] }]);
+  assert.equal(invalidConversation((await helper.resume(open, "go on")).messages), undefined);
+  assert.deepEqual(messages.map(textOf), ["first", "ok"], "the caller's stay as they are");
+});
+
+test("S0.26: messages that are no conversation, or that another session has, are refused before anything begins", async () => {
+  const store = memoryStore();
+  const helper = agent({ model: scripted([], { then: { text: "ok" } }), store });
+  const { messages } = await helper.run("first", { id: "taken" });
+  const wrong: [unknown, RunOptions & { at?: string }, RegExp][] = [
+    [messages, { id: "taken" }, /Cannot resume messages as 'taken', which is stored already: leave the id out/],
+    [messages, { resume: "taken" }, /Cannot resume both an id and messages/],
+    [[{ role: "user", content: "text" }], {}, /messages\.0 is not a message/],
+    [[messages[1]], {}, /Cannot resume 'the messages' as its transcript is damaged: messages\.0 has role assistant/],
+    ["taken", { messages }, /Cannot resume both/],
+  ];
+  for (const [past, options, message] of wrong) {
+    await assert.rejects(helper.resume(past as Message[], "go on", options), { name: "TypeError", message });
+  }
+  await assert.rejects(
+    helper.fork(messages, "x", { at: "x@2" }),
+    /there is no such checkpoint: its checkpoints are none/,
+  );
 });
 
 test("S0.27: the transcript can be read while the agent is at rest", async () => {
