@@ -179,7 +179,7 @@ test("U5, law 3: the folding of any hooks always equals its reference", async ()
     fc.asyncProperty(fc.constantFrom(...Object.keys(FOLDED)), voices, async (event, vs) => {
       assert.deepEqual(summary(await folding(event as EventName, vs)), reference(event as EventName, vs));
     }),
-    { numRuns: tries(500, 10_000) },
+    { numRuns: tries(250, 10_000, 500) },
   );
 });
 
@@ -191,7 +191,7 @@ test("law 3: the same event and hooks always leave the same ledger, which names 
       assert.deepEqual((await folding(event as EventName, vs)).folded, first);
       assert.deepEqual(first.runs.map((r) => r.hook).toSorted(), vs.map((v) => v.name).toSorted());
     }),
-    { numRuns: tries(150, 2000) },
+    { numRuns: tries(75, 2000, 150) },
   );
 });
 
@@ -228,7 +228,7 @@ test("law 3: a tool never runs if a hook denied it, and runs if no hook did", as
         );
       },
     ),
-    { numRuns: tries(100, 1000) },
+    { numRuns: tries(50, 1000, 100) },
   );
 });
 
@@ -268,7 +268,7 @@ test("law 3: what hooks say of calls always reaches the model exactly once, deni
         for (const words of said) assert.equal(text.split(words).length, 2, words);
       },
     ),
-    { numRuns: tries(80, 800) },
+    { numRuns: tries(40, 800, 80) },
   );
 });
 
@@ -286,6 +286,6 @@ test("law 3: the reasons of all Stop hooks that keep an agent going always reach
       const given = JSON.stringify(model.requests[1]!.messages.at(-1)).match(/<reason \d>/g);
       assert.deepEqual(given, all.flatMap((keeps, i) => keeps ? [`<reason ${i}>`] : []));
     }),
-    { numRuns: tries(40, 400) },
+    { numRuns: tries(20, 400, 40) },
   );
 });

@@ -41,7 +41,7 @@ test("law 1 on an engine: every run always ends within its limits with a valid c
       assertLawful(w, built, result);
       assert.deepEqual(engine.broken, []);
     }),
-    { numRuns: tries(60, 1000) },
+    { numRuns: tries(30, 1000, 60) },
   );
 });
 
@@ -58,7 +58,7 @@ test("law 1 on a journal: a run is always the same run once more out of the jour
       assert.deepEqual(await within(silent.run(w.prompt)), result);
       assert.deepEqual([again.ran, again.broken, silent.called, silent.model.requests], [[], [], [], []]);
     }),
-    { numRuns: tries(20, 300) },
+    { numRuns: tries(10, 300, 20) },
   );
 });
 
@@ -113,7 +113,7 @@ test("law 5: a run whose process dies at any steps, any number of times, always 
       assert.deepEqual(engines.flatMap(({ broken }) => broken), []);
       assertFinishedOnce(engines);
     }),
-    { numRuns: tries(80, 1500) },
+    { numRuns: tries(40, 1500, 80) },
   );
 });
 
@@ -143,6 +143,6 @@ test("law 5: a family of agents that dies in the middle of steps always ends the
       assertFinishedOnce(engines);
       assert.equal(new Set(asked).size, 1);
     }),
-    { numRuns: tries(25, 400) },
+    { numRuns: tries(12, 400, 25) },
   );
 });

@@ -95,7 +95,7 @@ test("answerOf() always gives an opinion or a named failure, whatever a process 
         assert.notEqual(code, 2, "exit code 2 is always an answer");
       }
     }),
-    { numRuns: tries(3_000, 100_000) },
+    { numRuns: tries(1000, 100_000, 3_000) },
   );
 });
 
@@ -119,7 +119,7 @@ test("readStdout() never takes a verdict with text around it for plain words", (
         assert.ok("json" in printed, JSON.stringify(text));
       }
     }),
-    { numRuns: tries(1_000, 50_000) },
+    { numRuns: tries(333, 50_000, 1_000) },
   );
 });
 
@@ -134,7 +134,7 @@ test("wireInput() always says in JSON what the event says, and is distinguished 
       const call = told({ ...PRE, input });
       assert.deepEqual([call.hook_event_name, call.tool_input], ["PreToolUse", JSON.parse(JSON.stringify(input))]);
     }),
-    { numRuns: tries(200, 5_000) },
+    { numRuns: tries(66, 5_000, 200) },
   );
 });
 
@@ -199,7 +199,7 @@ for (const warm of [false, true]) {
         assert.ok(run!.opinion !== undefined || run!.failure !== undefined, command);
         if (run!.failure !== undefined) assert.match(folded.warnings.join("\n"), /Hook hook failed on /, command);
       }),
-      { numRuns: tries(20, 200) },
+      { numRuns: tries(10, 200, 20) },
     );
     stop.abort();
     await within(30, Promise.all(background), "in the background");

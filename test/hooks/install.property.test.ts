@@ -91,7 +91,7 @@ test("installing and then uninstalling any settings file is always the identity,
         }
       },
     ),
-    { numRuns: tries(100, 1500) },
+    { numRuns: tries(50, 1500, 100) },
   );
 });
 
@@ -126,7 +126,7 @@ test("without what was kept, taking our entries out always leaves the settings a
       if (got.hooks.Stop?.length === 0) delete got.hooks.Stop;
       assert.deepEqual(got, expected);
     }),
-    { numRuns: tries(100, 1500) },
+    { numRuns: tries(50, 1500, 100) },
   );
 });
 
@@ -155,6 +155,6 @@ test("what is put in is always printed as its file is, and taking it out gives t
         assert.equal(await withoutEntries(after, ({ hook }) => hook.command === "ours"), before);
       },
     ),
-    { numRuns: tries(100, 1500) },
+    { numRuns: tries(50, 1500, 100) },
   );
 });

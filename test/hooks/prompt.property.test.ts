@@ -27,7 +27,7 @@ test("U13: what is substituted is never expanded again", () => {
         assert.equal(compileTemplate(template).render(call("Bash", input)), expected);
       },
     ),
-    { numRuns: tries(300, 10000) },
+    { numRuns: tries(150, 10000, 300) },
   );
 });
 
@@ -52,7 +52,7 @@ test("U13: places are filled in, everything else stays byte for byte with one wa
       assert.equal(template.render(event), pieces.map((p) => p.shown).join(""));
       assert.equal(template.warnings.length, pieces.reduce((sum, p) => sum + p.warned, 0));
     }),
-    { numRuns: tries(300, 10000) },
+    { numRuns: tries(150, 10000, 300) },
   );
 });
 
@@ -96,7 +96,7 @@ test("U13: a verdict is always found, in any surrounding of words, quotes, brace
         assert.deepEqual(jsonInText(text, isVerdict), [JSON.parse(json)]);
       },
     ),
-    { numRuns: tries(500, 20000) },
+    { numRuns: tries(250, 20000, 500) },
   );
 });
 
@@ -105,7 +105,7 @@ test("U13: looking for a verdict never throws and always ends, whatever the text
     fc.property(fc.string({ unit: fc.constantFrom("{", "}", '"', "\\", "a"), maxLength: 200 }), (text) => {
       for (const object of jsonInText(text.repeat(20), () => true)) assert.equal(typeof object, "object");
     }),
-    { numRuns: tries(100, 2000) },
+    { numRuns: tries(50, 2000, 100) },
   );
   assert.deepEqual(jsonInText("{".repeat(100_000), () => true), []);
 });
@@ -134,7 +134,7 @@ test("S3.24: the cache always gives the last value that is still fresh, and noth
         assert.equal(cache.get(key, now), fresh);
       }
     }),
-    { numRuns: tries(200, 5000) },
+    { numRuns: tries(100, 5000, 200) },
   );
 });
 
@@ -151,6 +151,6 @@ test("C14: two events that the template shows differently are always two questio
       const same = JSON.stringify(one) === JSON.stringify(two);
       assert.equal(model.requests.length, same ? 1 : 2);
     }),
-    { numRuns: tries(50, 500) },
+    { numRuns: tries(25, 500, 50) },
   );
 });

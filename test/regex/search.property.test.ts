@@ -66,7 +66,7 @@ test("a search in linear time never says other than the engine, and says what it
         if (found !== undefined) assert.equal(found, regex.test(text), `${regex} in ${JSON.stringify(text)}`);
       }
     }),
-    { numRuns: tries(1000, 30_000) },
+    { numRuns: tries(333, 30_000, 1000) },
   );
   for (const plain of ["a.*b", "^\\s+$", "\\bAKIA[0-9A-Z]{16}\\b", "(foo|bar)+"]) {
     assert.notEqual(linearSearch(regexTree(plain, ""), new RegExp(plain))("foo AKIA0123456789ABCDEF ab"), undefined);

@@ -9,7 +9,7 @@ import { applyEdit } from "../../lib/tools/index.ts";
 import { tries } from "../_counts.ts";
 import { call, edited, string, text, utf8 } from "./_edit-arbitraries.ts";
 
-const runs = { numRuns: tries(400, 10_000) };
+const runs = { numRuns: tries(133, 10_000, 400) };
 
 test("P27: the diff of an edit, applied to the old text, always gives the new one", () => {
   fc.assert(

@@ -19,7 +19,7 @@ import { tries } from "../_counts.ts";
 import { bytes, call, editedInTurn, string, utf8 } from "./_edit-arbitraries.ts";
 import { inWorkspace, picture } from "./_workspace.ts";
 
-const runs = { numRuns: tries(40, 500) };
+const runs = { numRuns: tries(20, 500, 40) };
 const long = { timeout: 240_000 };
 
 /** "ok", or the code of the refusal. */
@@ -175,7 +175,7 @@ test("P19: no path ever escapes the workspace", long, () =>
         assert.deepEqual(readdirSync(join(outside, "root-evil")), ["secret"], file_path);
         assert.ok(code !== "ok" || made === "ok", `${file_path}: ${code}, ${made}`);
       }),
-      { numRuns: tries(300, 5000) },
+      { numRuns: tries(150, 5000, 300) },
     );
   }));
 

@@ -5,7 +5,7 @@ import { applyEdit } from "../../lib/tools/index.ts";
 import { tries } from "../_counts.ts";
 import { utf8 } from "./_edit-arbitraries.ts";
 
-const runs = { numRuns: tries(300, 5_000) };
+const runs = { numRuns: tries(100, 5_000, 300) };
 
 const word = fc.constantFrom(
   "alpha",

@@ -7,7 +7,7 @@ import { applyEdit, type EditApplied, type EditCall, type EditRefused } from "..
 import { tries } from "../_counts.ts";
 import { brokenText, bytes, call, edited, shifted, starts, string, text, unique, utf8 } from "./_edit-arbitraries.ts";
 
-const runs = { numRuns: tries(400, 10_000) };
+const runs = { numRuns: tries(133, 10_000, 400) };
 const FRESH = "\u0001fresh\u0001";
 
 /** The outcome of an edit of a text, as text: what laws compare. */

@@ -47,7 +47,7 @@ test("a page always holds every text exactly, and no text ever becomes markup", 
       assert.equal((dataOf(html, "view-0") as WholeView).hooks[0]!.name, hook);
       assert.deepEqual(skeleton(html), clean);
     }),
-    { numRuns: tries(150, 5000) },
+    { numRuns: tries(75, 5000, 150) },
   );
 });
 
@@ -100,7 +100,7 @@ test("viewOf() never fails and never loses the rest, whatever a log's lines are"
       assert.ok(page.endsWith("</html>\n"));
       checkReferences(view);
     }),
-    { numRuns: tries(120, 3000) },
+    { numRuns: tries(60, 3000, 120) },
   );
 });
 
