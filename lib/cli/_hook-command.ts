@@ -1,5 +1,6 @@
 import type { Served } from "../hooks/hosts/write-answer.ts";
 import type { ServeOptions } from "../hooks/serve-hook.ts";
+import { refusedToHook, refuseExits } from "../runtime/judging.ts";
 import { keepCompiled, outliveStrays, ownLog, printAside } from "./_runtime.ts";
 import type { Usage } from "./_flags.ts";
 import type { Command, Io } from "./_io.ts";
@@ -111,7 +112,7 @@ function standSomewhere(): void {
 export async function hookProcess(args: readonly string[]): Promise<number> {
   standSomewhere();
   if (!("Bun" in globalThis)) outliveStrays();
-  const allowExit = refuseExit();
+  const guard = refuseExits(refusedToHook);
   try {
     keepCompiled();
     if (args.some((word) => /\.m?[jt]s$/.test(word))) printAside();
@@ -128,7 +129,7 @@ export async function hookProcess(args: readonly string[]): Promise<number> {
     await drained();
     return code;
   } finally {
-    allowExit();
+    guard.end();
   }
 }
 
@@ -153,19 +154,3 @@ const SURROUNDINGS: Surroundings = {
     return interrupt.signal;
   },
 };
-
-/** What `file/no-exit.ts` does in a run, without loading it: this process runs nothing but the hook. */
-function refuseExit(): () => void {
-  const { Deno } = globalThis as unknown as { Deno?: { exit: typeof process.exit } };
-  const { exit } = process;
-  const denos = Deno?.exit;
-  const refused = (code?: unknown): never => {
-    throw new Error(`Cannot call process.exit(${code ?? ""}) in a hook as that ends the run: return a verdict`);
-  };
-  process.exit = refused;
-  if (Deno) Deno.exit = refused;
-  return () => {
-    process.exit = exit;
-    if (Deno) Deno.exit = denos!;
-  };
-}

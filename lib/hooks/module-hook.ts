@@ -1,5 +1,6 @@
 import type { HookRecord } from "../core/hook.ts";
 import { type BuiltFolder, fileUrl } from "../runtime/importing.ts";
+import { refusedToHook, refuseExits, withoutExit } from "../runtime/judging.ts";
 import { offerOwnCopy } from "../runtime/own-copy.ts";
 import { sha256 } from "../runtime/sha256.ts";
 import type { HookFile } from "./discover.ts";
@@ -13,8 +14,12 @@ export async function loadModule(
   isolatedIn?: HookHost,
 ): Promise<HookRecord> {
   const loaded = await importModule(folder, file.path, versionOf(file)) as { default?: unknown; config?: unknown };
-  const inside = asking ??= watched();
-  const record = moduleRecord(file, loaded, source, (hook) => (event, ctx) => inside.run(true, hook, event, ctx));
+  const record = moduleRecord(
+    file,
+    loaded,
+    source,
+    (hook) => (event, ctx) => withoutExit(refusedToHook, () => hook(event, ctx)),
+  );
   const { isolate } = (loaded.config ?? {}) as HookConfig;
   return isolate && isolatedIn ? { ...record, ...await isolated(file, record, isolatedIn) } : record;
 }
@@ -32,46 +37,8 @@ async function isolated(
   return { ...commandHook({ ...call, async: mode === "async" }, host), kind: "module" };
 }
 
-/** Marks calls made by hooks: only they must not end the process. */
-let asking: Asking | undefined;
-
-type Asking = InstanceType<typeof import("node:async_hooks").AsyncLocalStorage<true>>;
-
-function watched(): Asking {
-  const { AsyncLocalStorage } = process.getBuiltinModule("node:async_hooks");
-  const inside: Asking = new AsyncLocalStorage();
-  refuseExit(() => inside.getStore() === true);
-  return inside;
-}
-
 function versionOf({ text }: HookFile): string {
   return sha256().update(text).digest("hex").slice(0, 16);
-}
-
-const CALLED = "Cannot call process.exit";
-
-/** Whether these are the words of a hook that tried to end the process. */
-export function triedToExit(failure: string): boolean {
-  return failure.startsWith(CALLED);
-}
-
-/**
- * Makes ending the process an error wherever `inHook` says so. A hook answers by what it returns: one that ended the
- * process would end the run in silence.
- */
-function refuseExit(inHook: () => boolean): void {
-  const { Deno } = globalThis as unknown as { Deno?: Exits };
-  for (const place of [process as Exits, ...(Deno ? [Deno] : [])]) {
-    const own = place.exit;
-    place.exit = (code) => {
-      if (inHook()) throw new Error(`${CALLED}(${code ?? ""}) in a hook as that ends the run: return a verdict`);
-      return own.call(place, code);
-    };
-  }
-}
-
-interface Exits {
-  exit(code?: number | string | null): never;
 }
 
 export interface ModuleFolder {
@@ -91,29 +58,18 @@ export interface ModuleFolder {
  * it imports of its own folder.
  */
 export async function importModule(folder: ModuleFolder, path: string, version: string): Promise<unknown> {
-  if (loading.push(path) === 1) process.on("exit", tellEnded);
+  const guard = refuseExits(({ words }) => `it ends the process, ${words}: export a function that returns a verdict`);
   try {
     const inside = folder.modules?.[path.slice(folder.root.length + 1)];
-    if (inside) return await inside();
-    offerOwnCopy(path);
-    return await (isBun ? fromBun : fromDeno)(folder, path, version);
+    if (!inside) offerOwnCopy(path);
+    const loaded = await (inside ? inside() : (isBun ? fromBun : fromDeno)(folder, path, version));
+    guard.expectNone();
+    return loaded;
   } catch (error) {
     throw new Error(await importMessage(error));
   } finally {
-    loading.splice(loading.indexOf(path), 1);
-    if (loading.length === 0) process.off("exit", tellEnded);
+    guard.end();
   }
-}
-
-/** What is being imported now, by all sessions of the process: they share one listener, as runtimes warn of many. */
-const loading: string[] = [];
-
-function tellEnded(code: number): void {
-  const hooks = [...new Set(loading)].map((path) => `'${path}'`).join(" or ");
-  console.error(
-    `Cannot load hook ${hooks} as it ended the process while loading: export a function that returns a verdict`,
-  );
-  if (code === 0) process.exitCode = 1;
 }
 
 const isBun = "Bun" in globalThis;

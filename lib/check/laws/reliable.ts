@@ -1,5 +1,5 @@
-import { triedToExit } from "../../hooks/module-hook.ts";
 import { saysDenial } from "../constants.ts";
+import { triedToExit } from "../../runtime/judging.ts";
 import { isVerdict } from "../sample-events.ts";
 import type { Violation } from "../check-report.ts";
 import type { Probed, RanCommand } from "../subject.ts";
