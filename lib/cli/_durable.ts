@@ -9,6 +9,7 @@ import { findFixture, type Fixture } from "../replay/fixture.ts";
 import { eachOf } from "./_each-of.ts";
 import { type Flags, refuseTogether } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
+import type { ReplayedItem } from "./_replay-table.ts";
 import { limitsFrom } from "./_run-options.ts";
 
 /**
@@ -100,12 +101,16 @@ export function tapeSign(name: string, cwd: string): string | undefined {
   return existsSync(tape) ? sha256().update(readFileSync(tape)).digest("hex") : undefined;
 }
 
-/** Has workers replay fixtures of their own checkouts; the outcomes, in the order of the fixtures. */
-export async function replayOn<T>(fixtures: readonly Fixture[], flags: Flags["flags"], io: Io): Promise<T[]> {
+/** Has workers replay fixtures of their own checkouts; how each ended, in the order of the fixtures. */
+export async function replayOn(fixtures: readonly Fixture[], flags: Flags["flags"], io: Io): Promise<ReplayedItem[]> {
   refuseTogether(flags, "on", ["update", "hooks", "normalise"], "workers replay what they have");
   const args = ["wire", "verify"].filter((flag) => flags[flag]).map((flag) => `--${flag}`);
   const engine = remote(String(flags.on));
   return await eachOf(fixtures, { atOnce: AT_ONCE, signal: io.signal }, async ({ name }) => {
-    return await engine.replay({ name, tape: tapeSign(name, io.cwd), args }) as T;
+    const { report, shared, ...item } = await engine.replay({ name, tape: tapeSign(name, io.cwd), args }) as AsData;
+    return { ...item, data: { report, shared } };
   });
 }
+
+/** An item as `--json` prints it. */
+type AsData = Omit<ReplayedItem, "data"> & NonNullable<ReplayedItem["data"]>;

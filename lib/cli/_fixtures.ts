@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../agent/options.ts";
+import { parsed } from "../core/json.ts";
 import { nearest } from "../input/nearest.ts";
 import { shellWord } from "../core/shown.ts";
 import { isInside } from "../files/confine.ts";
@@ -15,8 +16,10 @@ import {
   fixturesIn,
   hasTape,
   isAttack,
+  lacksTape,
   nameIn,
   scriptFromTape,
+  withoutTapeIn,
 } from "../replay/fixture.ts";
 import { readHeader } from "../replay/read-tape.ts";
 import { BUILT_IN } from "../runtime/importing.ts";
@@ -121,10 +124,10 @@ function distrusted(fixtures: readonly Fixture[], { trust }: Flags["flags"], io:
 
 const MOST_NAMES = 3;
 
-/** @throws {Error} if fixtures may not be run */
+/** @throws {UsageError} if fixtures may not be run */
 export function expectTrusted(fixtures: readonly Fixture[], flags: Flags["flags"], io: Io, verb = "replay"): void {
   const why = distrusted(fixtures, flags, io);
-  if (why !== undefined) throw new Error(`Cannot ${verb} as ${why}`);
+  if (why !== undefined) throw new UsageError(`Cannot ${verb} as ${why}`);
 }
 
 /**
@@ -230,6 +233,12 @@ export function allFixtures({ cwd }: Io): Fixture[] {
   return fixturesBelow(folder).map((fixture) => ({ ...fixture, name: nameIn(cwd, fixture.folder) }));
 }
 
+/** What is left of fixtures whose tapes are gone: of all, or of those that are named. */
+export function fixturesLeft(words: readonly string[], { cwd }: Io): Fixture[] {
+  const named = words.length > 0 ? words.map((word) => findFixture(word, cwd)) : withoutTapeIn(resolve(cwd, FIXTURES));
+  return named.filter(lacksTape).map((fixture) => ({ ...fixture, name: nameIn(cwd, fixture.folder) }));
+}
+
 export function noFixtures(verb: string): string {
   return `Cannot ${verb} as there is no fixture in ${FIXTURES}/: crochet record agent.ts "<prompt>"`;
 }
@@ -248,6 +257,21 @@ export function fixturesFor(words: readonly string[], io: Io, verb = "replay"): 
     // Several packages may have fixtures with the same name.
     .map((fixture) => ({ ...fixture, name: nameIn(io.cwd, fixture.folder) }));
 }
+
+/** Whether requests of a test were recorded, by recorded(): they belong to no program that could be started. */
+export function isOfTest({ folder, tape }: Fixture): boolean {
+  const { agent, command, url } = readHeader(tape);
+  return agent === undefined && command === undefined && url !== undefined && !existsSync(join(folder, "agent.ts"));
+}
+
+/** How the tests of a project are run. */
+export function testCommand(project: string): string {
+  const [file, own] = [join(project, "package.json"), "Bun" in globalThis ? "bun test" : "deno test -A"];
+  const { scripts } = (existsSync(file) ? parsed(readFileSync(file, "utf8")) : undefined) as Scripts ?? {};
+  return scripts?.test === undefined ? own : "npm test";
+}
+
+type Scripts = { readonly scripts?: { readonly test?: string } } | undefined;
 
 /** Whether another program was recorded. */
 export function isOfOthers(fixture: Fixture): boolean {

@@ -12,6 +12,8 @@ export interface Io {
   readonly tty: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** Does something once all is written, before the process ends. @default it is done at once */
+  readonly whenWritten?: (work: () => void) => void;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
   /** Whether runs that have a process of their own are made in this one: tests alone say so. */

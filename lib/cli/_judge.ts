@@ -4,6 +4,7 @@ import { reportLeft } from "./_each-of.ts";
 import { command, type Flags, refuseTogether, type TypedFlags, type Usage } from "./_flags.ts";
 import { openStep } from "./_github.ts";
 import { type Command, type Io, UsageError } from "./_io.ts";
+import { armed } from "../runtime/judging.ts";
 import { errorText, wordsOf } from "./_process.ts";
 import { type Item, junit, type Verdict, verdictLine, verdictOf } from "./_verdict.ts";
 
@@ -26,20 +27,40 @@ const REPORTS: Usage["flags"] = [
   ["--summary <file>", "add what is printed to this file, as Markdown"],
 ];
 
+interface JudgingOptions {
+  /** Where a program that is judged prints for itself, what is for people goes to stderr. @default false */
+  readonly aside?: boolean;
+}
+
 /**
  * A command that judges: its words, its exit code and its reports come from one list of items, whatever happens.
  * `noun` is what an item is called.
  */
-export function judgingCommand(usage: Usage, noun: string, work: JudgingWork): Command {
+export function judgingCommand(
+  usage: Usage,
+  noun: string,
+  work: JudgingWork,
+  { aside = false }: JudgingOptions = {},
+): Command {
   const made = command({ ...usage, flags: [...usage.flags, ...REPORTS] }, async (asked, io) => {
     const { flags } = asked;
     if (flags.json) refuseTogether(flags, "json", ["summary"], "a summary is what a person would read");
     const [report, summary] = [writable("junit", flags, io), writable("summary", flags, io)];
-    const step = openStep(`crochet ${usage.name}`, summary, flags.json === true, io);
+    const step = openStep(`crochet ${usage.name}`, summary, flags.json === true, aside ? { ...io, out: io.err } : io);
     const planned: string[] = [];
     const settled: Item[] = [];
     const judge: Judge = { plan: (...names) => planned.push(...names), settle: (item) => settled.push(item) };
     let more: object = {};
+    const tell = (): number => {
+      const verdict = verdictOf(planned, settled, io.signal.aborted);
+      if (io.signal.aborted) reportLeft(planned.length - settled.length, planned.length, "judged", io);
+      if (flags.json) io.data(asData(verdict, more));
+      else if (planned.length > 0 || settled.length === 0) step.out(`${verdictLine(verdict, noun)}\n`);
+      step.end(verdict.items.flatMap(({ points = [] }) => points));
+      if (report !== undefined) writeFileSync(report, junit(io.hide(verdict), usage.name));
+      return verdict.code;
+    };
+    const arm = armed(tell, ({ words }) => settled.push({ name: words, word: "broken", why: `It ends the process` }));
     try {
       const done = await work(asked, { ...io, out: step.out, draw: step.draw }, judge);
       if (typeof done === "number") {
@@ -50,14 +71,13 @@ export function judgingCommand(usage: Usage, noun: string, work: JudgingWork): C
     } catch (error) {
       io.err(`crochet: ${errorText(error, asked.args)}\n`);
       if (!io.signal.aborted) settled.push(...stopped(planned, settled, usage.name, wordsOf(error)));
+    } finally {
+      // The process stays armed until the last byte is written.
+      if (io.whenWritten) io.whenWritten(arm.end);
+      else arm.end();
     }
-    const verdict = verdictOf(planned, settled, io.signal.aborted);
-    if (io.signal.aborted) reportLeft(planned.length - settled.length, planned.length, "judged", io);
-    if (flags.json) io.data(asData(verdict, more));
-    else if (planned.length > 0 || settled.length === 0) step.out(`${verdictLine(verdict, noun)}\n`);
-    step.end(verdict.items.flatMap(({ points = [] }) => points));
-    if (report !== undefined) writeFileSync(report, junit(io.hide(verdict), usage.name));
-    return verdict.code;
+    arm.told();
+    return tell();
   });
   return Object.assign(made, { judges: true });
 }

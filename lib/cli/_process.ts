@@ -36,9 +36,13 @@ export function processIo({ careful = false } = {}): Io {
     },
     env: process.env,
     cwd: process.cwd(),
+    whenWritten: (work) => afterwards.push(work),
     signal: interrupt.signal,
   };
 }
+
+/** What is done once all is written. */
+const afterwards: (() => void)[] = [];
 
 /** A terminal gets the names of files, hooks and models made harmless; files and pipes get them as they are. */
 function forStream(fd: 1 | 2, text: string): string {
@@ -92,6 +96,7 @@ function write(name: "stdout" | "stderr", text: string): void {
 export async function drained(): Promise<void> {
   await (globalThis as { [flush: symbol]: (() => Promise<void>) | undefined })[Symbol.for("crochet.flush-spans")]?.();
   await Promise.all([written.stdout, written.stderr]);
+  for (const work of afterwards.splice(0)) work();
 }
 
 /** Runs a command; what it throws becomes one line (what, where, the fix) and an exit code. */

@@ -9,7 +9,7 @@ import type { Fixture } from "../replay/fixture.ts";
 import { ProgressLine } from "./_each-of.ts";
 import { checkOut } from "./_eval-variants.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
-import type { Outcome } from "./_replay-table.ts";
+import type { Word } from "./_verdict.ts";
 import { several } from "./show/text.ts";
 
 /** Whether a commit does as the tapes have it; `broken` if no one can say, as an agent does not even load. */
@@ -109,12 +109,12 @@ async function tried(commit: string, { fixtures, root, tree, io }: Bench): Promi
   const cwd = join(tree, git(io.cwd, "rev-parse", "--show-prefix") ?? "");
   const { stdout } = await runProcess({ command, args, cwd, env: io.env, signal: io.signal });
   git(tree, "clean", "--force", "-d", "--quiet");
-  let outcomes: Outcome[];
+  let items: readonly { readonly word: Word; readonly report?: unknown }[];
   try {
-    outcomes = JSON.parse(stdout);
+    ({ items } = JSON.parse(stdout));
   } catch {
     return "broken";
   }
-  if (outcomes.some(({ error }) => error !== undefined)) return "broken";
-  return outcomes.every(({ report }) => report!.ok) ? "good" : "bad";
+  if (items.every(({ word }) => word === "held")) return "good";
+  return items.every(({ word, report }) => word === "held" || report !== undefined) ? "bad" : "broken";
 }

@@ -1,5 +1,4 @@
 import { relative } from "node:path";
-import type { Case } from "../replay/drift/drift-report.ts";
 import { faultText, PRESETS } from "../replay/fault/fault.ts";
 import { FaultTally, invariantsOf } from "../replay/fault/judge-fault.ts";
 import { notSurvived, readFaultFile, type SavedFaults, saveFaults, stillBroken } from "../replay/fault/kept-faults.ts";
@@ -12,12 +11,14 @@ import { ProgressLine } from "./_each-of.ts";
 import { FreshTrials } from "./_fault-process.ts";
 import { isOfOthers, mistyped, nearFixture } from "./_fixtures.ts";
 import { type Flags, numberFlag, refuseTogether } from "./_flags.ts";
-import { EXIT, type Io, UsageError } from "./_io.ts";
-import type { Reporter } from "./_report.ts";
+import { type Io, UsageError } from "./_io.ts";
+import type { Judge } from "./_judge.ts";
 import { wordsOf } from "./_process.ts";
 import type { CommandSearch } from "./tape/recorded.ts";
-import { unreachedShared, writeJunit } from "./_replay-table.ts";
+import { wordOf } from "./_replay-one.ts";
+import { unreachedShared } from "./_replay-table.ts";
 import { table } from "./show/text.ts";
+import type { Item, Word } from "./_verdict.ts";
 
 /** What `--faults` asks for: a number of schedules, or a preset. */
 interface FaultsAsked {
@@ -53,7 +54,10 @@ export function noPreset(word: string, { cwd }: Io): UsageError {
 interface Searched extends SearchResult {
   readonly name: string;
   readonly seconds: number;
+  /** Why it did not survive, or could not be searched. */
   readonly error?: string;
+  /** What it is with such an error. */
+  readonly word?: Word;
   readonly shared?: { readonly [name: string]: boolean };
 }
 
@@ -62,14 +66,15 @@ export type TrialOf = (fixture: Fixture, tape: Tape, tally: FaultTally) => Fault
 
 type Sought = Omit<Searched, "seconds">;
 
-/** Searches fixtures, one after the other, for faults their agents do not survive. Exit code 1 if one was found. */
+/** Searches fixtures, one after the other, for faults their agents do not survive. */
 export async function replayFaults(
   named: readonly Fixture[],
   asked: FaultsAsked,
   flags: Flags["flags"],
-  io: Reporter,
+  io: Io,
+  judge: Judge,
   ofCommand?: CommandSearch,
-): Promise<number> {
+): Promise<void> {
   const others = ["verify", "update", "normalise", "hooks", "on"];
   refuseTogether(flags, "faults", others, "a search compares and records nothing, and runs here");
   const fixtures = named.filter((one) => !isAttack(one));
@@ -88,24 +93,29 @@ export async function replayFaults(
     const search = (copy: Fixture) => searched(copy, asked, seed, io, command.tried);
     return await command.within(search, (line) => io.err(`${line}\n`));
   };
+  judge.plan(...fixtures.map(({ name }) => name));
   const results: Searched[] = [];
+  const items: Item[] = [];
   const progress = new ProgressLine(io);
   for (const fixture of fixtures) {
     if (io.signal.aborted) break;
     progress.show(`${results.length + 1}/${fixtures.length} ${fixture.name}`);
     const began = performance.now();
     const result = await sought(fixture).catch((error): Sought => {
-      return { name: fixture.name, runs: 0, seed: 0, error: wordsOf(error) };
+      return failedSearch(fixture.name, error);
     });
     results.push({ ...result, seconds: (performance.now() - began) / 1000 });
+    items.push(itemOf(results.at(-1)!, asked));
+    judge.settle(items.at(-1)!);
   }
   progress.end();
-  results.push(...unreachedShared(fixtures, results, io.cwd).map((one) => ({ ...one, runs: 0, seed: 0 })));
-  if (flags.json) io.data(results.map(asData));
-  else show(results, asked, io);
-  if (flags.junit !== undefined) writeJunit(results.map((one) => asCase(one, asked)), flags.junit, io);
-  if (io.signal.aborted) return EXIT.interrupted;
-  return results.every(({ found, error }) => !found && error === undefined) ? EXIT.ok : EXIT.failed;
+  const unreached = unreachedShared(fixtures, results, io.cwd);
+  unreached.forEach(judge.settle);
+  show(results, [...items, ...unreached], asked, io);
+}
+
+function failedSearch(name: string, error: unknown): Sought {
+  return { name, runs: 0, seed: 0, error: wordsOf(error), word: wordOf(error) };
 }
 
 async function searched(
@@ -133,7 +143,8 @@ async function searched(
     readFaultFile(fixture.faults);
     const faults = PRESETS[preset]!.faults(tape);
     if (faults.length === 0) {
-      return { name, runs: 0, seed: 0, error: `Not measured: its tape has no place for the faults of '${preset}'` };
+      const error = `Its tape has no place for the faults of '${preset}'`;
+      return { name, runs: 0, seed: 0, error, word: "not measured" };
     }
     for (const schedule of [[], faults]) {
       const { broken: [first] } = await tried(schedule);
@@ -145,18 +156,18 @@ async function searched(
     }
     return { ...survived(), runs: 1, seed: 0 };
   } catch (error) {
-    return { name, runs: 0, seed: 0, error: wordsOf(error) };
+    return failedSearch(name, error);
   }
 }
 
-function asData({ found, seconds: _, shared: __, ...rest }: Searched): object {
-  return found ? { ...rest, broke: found.broke, faults: found.faults.map(faultText) } : rest;
-}
-
-function asCase({ name, seconds, found, file, error, runs }: Searched, asked: FaultsAsked): Case {
-  const ended = asked.preset === undefined && runs < asked.runs ? `Interrupted after ${runs} schedules` : undefined;
-  const why = !found ? error ?? ended : file === undefined ? brokenAlone(name, found) : notSurvived(name, found, file);
-  return { name, seconds, ...(why !== undefined && { error: why }) };
+function itemOf(result: Searched, asked: FaultsAsked): Item {
+  const { name, seconds, found, file, error, word = "broken", runs, shared: _, ...rest } = result;
+  const isWhole = asked.preset !== undefined || runs >= asked.runs;
+  const why = !found ? error : file === undefined ? brokenAlone(name, found) : notSurvived(name, found, file);
+  const data = { runs, ...rest, ...found && { broke: found.broke, faults: found.faults.map(faultText), file } };
+  if (why !== undefined) return { name, word: found ? "broken" : word, why, seconds, data };
+  if (isWhole) return { name, word: "held", seconds, data };
+  return { name, word: "not measured", why: `${runs} of ${asked.runs} schedules were tried`, seconds, data };
 }
 
 /** What breaks where nothing goes wrong, in a sentence. */
@@ -164,16 +175,15 @@ function brokenAlone(name: string, { broke }: SavedFaults): string {
   return `Cannot search for faults that break '${name}' as its run breaks without any: ${broke}`;
 }
 
-function show(results: readonly Searched[], { runs: asked, preset }: FaultsAsked, io: Io): void {
-  const rows = results.map(({ name, runs, singles, found, error }) => [
-    name,
-    String(runs),
-    error !== undefined ? "error" : found ? "broke" : runs === asked ? "survived" : "interrupted",
-    singles === undefined ? "" : `${Math.min(runs, singles)} of ${singles}`,
-  ]);
+function show(results: readonly Searched[], items: readonly Item[], { preset }: FaultsAsked, io: Io): void {
+  const rows = items.map(({ name, word }, i) => {
+    const { runs = 0, singles } = results[i] ?? {};
+    return [name, String(runs), word, singles === undefined ? "" : `${Math.min(runs, singles)} of ${singles}`];
+  });
   io.out(table(["fixture", "schedules", "result", "single faults"], rows));
-  for (const { name, found, file, seed, error, runs } of results) {
-    if (error !== undefined) io.out(`\n✗ ${name}\n  ${error}\n`);
+  for (const [i, { name, why }] of items.entries()) {
+    const { found, file, seed, runs } = results[i] ?? {};
+    if (why !== undefined && !found) io.out(`\n✗ ${name}\n  ${why}\n`);
     if (!found) continue;
     if (file === undefined) {
       io.out(`\n✗ ${name}: ${found.broke}\n  without any fault: no schedule was tried\n`);
@@ -188,4 +198,5 @@ function show(results: readonly Searched[], { runs: asked, preset }: FaultsAsked
       : `  to repeat this search: --seed ${seed}\n`;
     io.out(`\n✗ ${name}: ${found.broke}\n${faults}${kept}${again}`);
   }
+  io.out("\n");
 }

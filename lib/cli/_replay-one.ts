@@ -1,67 +1,205 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { renewalText } from "../replay/drift/drift-report.ts";
+import { type DriftReport, renewalText, reportLines, staleText, withoutStale } from "../replay/drift/drift-report.ts";
 import type { Agent } from "../agent/options.ts";
-import { type Fixture, fixtureProject, inScratch, isAttack } from "../replay/fixture.ts";
+import {
+  expectNamesKnown,
+  type Fixture,
+  fixtureProject,
+  FIXTURES,
+  hasTape,
+  inScratch,
+  isAttack,
+} from "../replay/fixture.ts";
 import { refuseInCi } from "../replay/tape-options.ts";
-import { readHeader } from "../replay/read-tape.ts";
+import { readHeader, TapeError } from "../replay/read-tape.ts";
 import { type FixtureRun, type ReplayOptions, runFixture } from "../replay/run-fixture.ts";
 import type { ReplayHooks } from "../replay/run-on-tape.ts";
 import { BUILT_IN } from "../runtime/importing.ts";
-import { expectTrusted, fixtureAgent, fixtureScript, isOfOthers } from "./_fixtures.ts";
-import type { Flags } from "./_flags.ts";
-import type { Io } from "./_io.ts";
+import { judging } from "../runtime/judging.ts";
+import { expectTrusted, fixtureAgent, fixtureScript, isOfOthers, isOfTest, testCommand } from "./_fixtures.ts";
+import { type Flags, numberFlag } from "./_flags.ts";
+import type { Annotation } from "./_github.ts";
+import { type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
 import type { LoggedFixture } from "./_runs.ts";
-import type { Outcome } from "./_replay-table.ts";
+import type { ReplayedItem } from "./_replay-table.ts";
+import type { Item, Word } from "./_verdict.ts";
 
-/** What came of one fixture: a recorded agent, the command of another program, or a finding of an attack. */
-export async function outcomeOf(
+/** How long one fixture may take. */
+const SECONDS = 120;
+
+/** What `--time` gives. */
+export function secondsAsked(flags: Flags["flags"]): number {
+  return numberFlag(flags, "time", { least: 0.1 }) ?? SECONDS;
+}
+
+/** How one fixture ended: a recorded agent, the command of another program, or a finding of an attack. Undefined if interrupted. */
+export async function judgedFixture(
   fixture: Fixture,
   declared: Pick<ReplayOptions, "normalise">,
   flags: Flags["flags"],
   io: Io,
-): Promise<Outcome> {
+): Promise<ReplayedItem | undefined> {
   const began = performance.now();
-  const folder = flags.hooks === undefined ? undefined : resolve(io.cwd, String(flags.hooks));
+  const { name } = fixture;
+  const running = new Map<string, string>();
   try {
-    expectTrusted([fixture], flags, io);
-    if (isAttack(fixture)) return { name: fixture.name, ...await attackOutcome(fixture, io) };
-    if (isOfOthers(fixture)) return { name: fixture.name, ...await commandOutcome(fixture, flags, io) };
-    using trials = existsSync(fixture.faults) ? new (await import("./_fault-process.ts")).FreshTrials(io) : undefined;
-    const agent = await fixtureAgent(fixture, io.signal);
-    const options: ReplayOptions = {
-      wire: flags.wire === true,
-      signal: io.signal,
-      mode: flags.verify ? "verify" : "replay",
-      keptFaults: !flags.verify && trials !== undefined &&
-        ((tape, note) => trials.of(fixture, tape, flags.wire === true, note)),
-      ...await serversNow(fixture, flags, io),
-      ...declared,
-      ...(folder !== undefined && { hooks: (await import("../hooks/folder.ts")).hooksAt(folder) }),
-    };
-    let { report, ms, broke, shared } = "cwd" in fixture
-      ? await replayLogged(fixture as LoggedFixture, agent, options, io)
-      : await runFixture(fixture, agent, options);
-    // What was not replayed to its end has not drifted, and needs no recording.
-    if (io.signal.aborted && !report.ok) throw new Error(INTERRUPTED);
-    if (flags.update && (!report.ok || report.stale || options.normalise)) {
-      refuseInCi("update", fixture.name, io.env);
-      // A fixture of 'record --tools' has no files: it is updated in this directory.
-      const here = fixture.files === undefined && readHeader(fixture.tape).tools ? { cwd: io.cwd } : {};
-      const where = here.cwd === undefined ? "" : " in this directory";
-      if (!report.ok || report.stale) io.err(`recording ${fixture.name} again${where}: ${renewalText(report)}\n`);
-      const { userBeside } = await import("../agent/simulated-user.ts");
-      const user = await userBeside(fixture.folder);
-      const update = () => runFixture(fixture, agent, { ...options, mode: "update", user, ...here });
-      ({ report, ms, broke, shared } = await (here.cwd === undefined ? update() : oneByOne(update)));
-    }
-    if (broke !== undefined) throw new Error(broke);
-    return { name: fixture.name, seconds: ms / 1000, report, ...(shared && { shared }) };
+    const item = await judging(() =>
+      within(
+        secondsAsked(flags),
+        running,
+        io,
+        (signal) => replayedItem(fixture, declared, flags, { ...io, signal }, running),
+      )
+    );
+    const seconds = (performance.now() - began) / 1000;
+    return item && { ...item, of: FIXTURES, seconds, points: item.word === "held" ? [] : [pointOf(item, fixture)] };
   } catch (error) {
-    const message = flags.debug && error instanceof Error ? error.stack! : wordsOf(error);
-    return { name: fixture.name, seconds: (performance.now() - began) / 1000, error: message };
+    if (io.signal.aborted) return undefined;
+    const why = flags.debug && error instanceof Error ? error.stack! : wordsOf(error);
+    const item: Item = { name, word: wordOf(error), why, of: FIXTURES, seconds: (performance.now() - began) / 1000 };
+    return { ...item, points: [pointOf(item, fixture)] };
   }
+}
+
+/** What could not be asked at all is a mistake in a file or in how we were called; anything else is what was asked. */
+export function wordOf(error: unknown): Word {
+  const isRefused = error instanceof UsageError || error instanceof TypeError || error instanceof TapeError;
+  return isRefused ? "cannot run" : "broken";
+}
+
+/** How long a run that was aborted may take to end. */
+const GRACE_MS = 2000;
+
+/** Ends work after a time: what it waits for may never come. */
+async function within<T>(
+  seconds: number,
+  running: ReadonlyMap<string, string>,
+  io: Io,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const over = new AbortController();
+  const late = Promise.withResolvers<never>();
+  const timers = [setTimeout(() => {
+    const tools = [...new Set(running.values())].join(", ");
+    const error = new Error(
+      `It did not end within ${seconds} s${tools && `, ${tools} was running`}: --time allows more`,
+    );
+    over.abort(error);
+    timers.push(setTimeout(() => late.reject(error), GRACE_MS));
+  }, seconds * 1000)];
+  try {
+    const done = await Promise.race([work(AbortSignal.any([io.signal, over.signal])), late.promise]);
+    over.signal.throwIfAborted();
+    return done;
+  } catch (error) {
+    over.signal.throwIfAborted();
+    throw error;
+  } finally {
+    timers.forEach(clearTimeout);
+  }
+}
+
+async function replayedItem(
+  fixture: Fixture,
+  declared: Pick<ReplayOptions, "normalise">,
+  flags: Flags["flags"],
+  io: Io,
+  running: Map<string, string>,
+): Promise<ReplayedItem | undefined> {
+  const { name } = fixture;
+  if (!hasTape(fixture)) {
+    const why = `There is no tape: take ${fixture.tape} from version control, or delete ${fixture.folder}`;
+    return { name, word: "not measured", why };
+  }
+  expectTrusted([fixture], flags, io);
+  if (isAttack(fixture)) return await attackItem(fixture, io);
+  expectNamesKnown(fixture.folder);
+  if (isOfTest(fixture)) {
+    const why = `Its requests are of recorded() in a test, which replays them: ${
+      testCommand(fixtureProject(fixture.folder))
+    }`;
+    return { name, word: "not measured", why };
+  }
+  const folder = flags.hooks === undefined ? undefined : resolve(io.cwd, String(flags.hooks));
+  if (isOfOthers(fixture)) return await commandItem(fixture, flags, io);
+  using trials = existsSync(fixture.faults) ? new (await import("./_fault-process.ts")).FreshTrials(io) : undefined;
+  const agent = await programOf(() => fixtureAgent(fixture, io.signal));
+  const options: ReplayOptions = {
+    wire: flags.wire === true,
+    signal: io.signal,
+    mode: flags.verify ? "verify" : "replay",
+    keptFaults: !flags.verify && trials !== undefined &&
+      ((tape, note) => trials.of(fixture, tape, flags.wire === true, note)),
+    on: (event) => {
+      if (event.type === "tool_start") running.set(event.id, event.name);
+      else if (event.type === "tool_end") running.delete(event.id);
+    },
+    ...await serversNow(fixture, flags, io),
+    ...declared,
+    ...(folder !== undefined && { hooks: (await import("../hooks/folder.ts")).hooksAt(folder) }),
+  };
+  let { report, broke, shared } = "cwd" in fixture
+    ? await replayLogged(fixture as LoggedFixture, agent, options, io)
+    : await runFixture(fixture, agent, options);
+  // What was not replayed to its end has not drifted, and needs no recording.
+  if (io.signal.aborted && !report.ok) return undefined;
+  if (flags.update && (!report.ok || report.stale || options.normalise)) {
+    refuseInCi("update", fixture.name, io.env);
+    // A fixture of 'record --tools' has no files: it is updated in this directory.
+    const here = fixture.files === undefined && readHeader(fixture.tape).tools ? { cwd: io.cwd } : {};
+    const where = here.cwd === undefined ? "" : " in this directory";
+    if (!report.ok || report.stale) io.err(`recording ${fixture.name} again${where}: ${renewalText(report)}\n`);
+    const { userBeside } = await import("../agent/simulated-user.ts");
+    const user = await userBeside(fixture.folder);
+    const update = () => runFixture(fixture, agent, { ...options, mode: "update", user, ...here });
+    ({ report, broke, shared } = await (here.cwd === undefined ? update() : oneByOne(update)));
+  }
+  return itemOf(name, report, flags, { broke, shared });
+}
+
+/** A program that is gone or does not load is broken, as it was there when it was recorded. */
+async function programOf<T>(load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    throw error instanceof UsageError ? new Error(error.message) : error;
+  }
+}
+
+/** What else came of a run. */
+interface JudgedRun {
+  readonly broke?: FixtureRun["broke"] | undefined;
+  readonly shared?: FixtureRun["shared"] | undefined;
+  readonly notes?: readonly string[];
+}
+
+/** What a report, and what else came of a run, makes of a fixture. */
+export function itemOf(
+  name: string,
+  found: DriftReport,
+  flags: Flags["flags"],
+  { broke, shared, notes = [] }: JudgedRun = {},
+): ReplayedItem {
+  const report = flags.noStale ? withoutStale(found) : found;
+  const data = { report, ...(shared && { shared }) };
+  const lines = reportLines(report);
+  if (broke !== undefined) return { name, word: "broken", why: broke, data };
+  if (!report.ok) return { name, word: "broken", why: lines.join("\n"), notes, data };
+  const stale = report.stale === undefined ? [] : [staleText(report.stale)];
+  return { name, word: "held", notes: [...stale, ...lines, ...notes], data };
+}
+
+/** What is wrong with a fixture, at the words of its agent's script that changed, if they stand there. */
+function pointOf({ name, why = "", data: { report } = {} }: ReplayedItem, { tape, folder }: Fixture): Annotation {
+  if (!report || report.ok) return { file: tape, title: `${name} does not hold`, message: why };
+  const [{ expected, actual } = {}] = report.divergences as readonly { expected?: unknown; actual?: unknown }[];
+  const known = String(expected ?? "").split("\n");
+  const at = typeof actual === "string" ? actual.split("\n").find((line) => !known.includes(line)) : undefined;
+  const { agent } = readHeader(tape);
+  const file = agent !== undefined && agent !== BUILT_IN ? resolve(folder, agent) : tape;
+  return { file, at, title: `${name} is not as recorded`, message: why };
 }
 
 /** Replays a run in a copy of its directory as it is now, with the hooks that it would have now. */
@@ -79,38 +217,31 @@ async function replayLogged(fixture: LoggedFixture, agent: Agent, options: Repla
   });
 }
 
-/** What came of the command of another program, which brings its own hooks and declares on its tape what does not count. */
-async function commandOutcome(
-  fixture: Fixture,
-  flags: Flags["flags"],
-  io: Io,
-): Promise<Pick<Outcome, "seconds" | "report">> {
+/** The command of another program, which brings its own hooks and declares on its tape what does not count. */
+async function commandItem(fixture: Fixture, flags: Flags["flags"], io: Io): Promise<ReplayedItem | undefined> {
   const given = ["hooks", "normalise"].find((name) => flags[name] !== undefined);
   if (given !== undefined) {
-    throw new Error(`Cannot replay ${fixture.name} with --${given} as it is of another program: leave it out`);
+    throw new UsageError(`Cannot replay ${fixture.name} with --${given} as it is of another program: leave it out`);
   }
   const { renewRecorded, replayRecorded } = await import("./tape/recorded.ts");
-  const began = performance.now();
-  let { report, broke } = await replayRecorded(fixture, io);
-  if (io.signal.aborted && !report.ok) throw new Error(INTERRUPTED);
+  let { report, broke } = await replayRecorded(fixture, io, secondsAsked(flags));
+  if (io.signal.aborted && !report.ok) return undefined;
   if (flags.update && (!report.ok || report.stale)) {
     refuseInCi("update", fixture.name, io.env);
     report = await renewRecorded(fixture, report, io);
   }
-  if (broke !== undefined) throw new Error(broke);
-  return { seconds: (performance.now() - began) / 1000, report };
+  return itemOf(fixture.name, report, flags, { broke, notes: [NOT_COMPARED] });
 }
 
+/** What of another program a replay does not look at. */
+export const NOT_COMPARED = "not compared: stdout, files";
+
 /** A finding of an attack, judged by its property alone: it needs no recording, and nothing of it can be updated. */
-async function attackOutcome(
-  fixture: Fixture,
-  io: Io,
-): Promise<Pick<Outcome, "seconds" | "error" | "failure" | "held">> {
+async function attackItem(fixture: Fixture, io: Io): Promise<ReplayedItem> {
   const [{ replayAttack }, { storyLines }] = await Promise.all([
     import("../attack/keep.ts"),
     import("../attack/story.ts"),
   ]);
-  const began = performance.now();
   const script = fixtureScript(fixture);
   const attacked = await replayAttack(fixture, {
     script: script === BUILT_IN ? undefined : script,
@@ -119,12 +250,12 @@ async function attackOutcome(
     env: io.env,
     signal: io.signal,
   });
-  const seconds = (performance.now() - began) / 1000;
   const { findings, unmeasured, never, denials = 0 } = attacked;
-  const story = storyLines(attacked, { limited: true }).join("\n");
-  if (unmeasured !== undefined) return { seconds, error: story };
-  if (findings.length > 0) return { seconds, failure: story };
-  return { seconds, held: `${never} holds, ${denials} ${denials === 1 ? "denial" : "denials"}` };
+  const why = storyLines(attacked, { limited: true }).join("\n");
+  if (unmeasured !== undefined) return { name: fixture.name, word: "not measured", why };
+  if (findings.length > 0) return { name: fixture.name, word: "broken", why };
+  const note = `${never} holds, ${denials} ${denials === 1 ? "denial" : "denials"}`;
+  return { name: fixture.name, word: "held", notes: [note] };
 }
 
 /** The MCP servers of the project as it is now, if the recorded run had those it had then. */
@@ -139,8 +270,6 @@ async function serversNow(
   const mcp = await findServers(project, await readConfig(project, io, trust === true), io, trust === true);
   return mcp ? { mcp } : {};
 }
-
-const INTERRUPTED = "Cannot compare the run with its tape as it was interrupted: replay it again";
 
 /** Runs that work in the directory itself go one by one, as they would see each other's changes. */
 function oneByOne<T>(work: () => Promise<T>): Promise<T> {

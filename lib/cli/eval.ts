@@ -1,7 +1,6 @@
 import { basename, dirname, join } from "node:path";
 import {
   type Ended,
-  exitCode,
   isGated,
   looksOf,
   refuted,
@@ -17,7 +16,7 @@ import type { RunLine } from "../eval/attempt.ts";
 import { BrokenGrader, EvalRuns } from "../eval/runs.ts";
 import type { Look } from "../eval/exact-stats.ts";
 import { hasState, readStateFile, removeState, stateFolder, statePath, writeStateFile } from "../files/state.ts";
-import type { Case, Price } from "../replay/drift/drift-report.ts";
+import type { Price } from "../replay/drift/drift-report.ts";
 import { keepFiles } from "../replay/record/keep-files.ts";
 import { pathFrom } from "../view/view-calls.ts";
 import { ProgressLine } from "./_each-of.ts";
@@ -25,11 +24,10 @@ import { costText, evalText } from "./_eval-table.ts";
 import { forkLines } from "./_eval-hooks.ts";
 import { freshRuns } from "./_eval-variants.ts";
 import { type Flags, numberFlag, refuseTogether, type Usage } from "./_flags.ts";
-import { type Annotation, githubCommand } from "./_github.ts";
-import { EXIT, UsageError } from "./_io.ts";
-import type { Reporter } from "./_report.ts";
-import { writeJunit } from "./_replay-table.ts";
+import { type Io, UsageError } from "./_io.ts";
+import { type Judge, judgingCommand } from "./_judge.ts";
 import { coloursFor, several } from "./show/text.ts";
+import type { Item, Word } from "./_verdict.ts";
 import { COUNT, DROP, keptLines, keptPlan, newPlan, shareOf } from "./_eval-plan.ts";
 
 const USAGE: Usage = {
@@ -37,7 +35,7 @@ const USAGE: Usage = {
   words: "[name | dir]…",
   about:
     "Runs agents live on the prompts and files of their fixtures, grades each run, and reports how often they pass " +
-    "and whether they are worse than others. Exit code 1: worse, or below --at-least; 3: not measured.",
+    "and whether they are worse than others. Broken is what is worse, or below --at-least.",
   flags: [
     [
       "--cases <file>",
@@ -59,9 +57,7 @@ const USAGE: Usage = {
     ["--tools", "also run fixtures recorded with --tools: their tools run for real and may spend money or send data"],
     ["--resume [id]", "continue an interrupted eval; with --runs, add runs to it"],
     ["--regrade [id]", "grade the kept runs again; no agent runs"],
-    ["--junit <file>", "write a JUnit report"],
     ["--trust", "trust these fixtures for this call: their agents, tools and graders are run"],
-    ["--json", "print JSON"],
   ],
   example: "crochet eval --runs 20 --budget 5",
 };
@@ -70,28 +66,20 @@ const AT_ONCE = 4;
 /** Why an eval ended, and what it had seen by then. */
 type Came = Pick<Summary, "ended" | "part" | "measured">;
 
-export default githubCommand(USAGE, evaluated);
-
-type Point = (annotation: Annotation) => void;
+export default judgingCommand(USAGE, "claim", evaluated);
 
 /** An eval that has no plan leaves nothing. */
-async function evaluated(asked: Flags, io: Reporter, point: Point): Promise<number> {
+async function evaluated(asked: Flags, io: Io, judge: Judge): Promise<object> {
   const evals = statePath(io.cwd, io.env, "evals");
   const id = newId(new Date());
   try {
-    return await evaluatedAs(id, evals, asked, io, point);
+    return await evaluatedAs(id, evals, asked, io, judge);
   } finally {
     if (!hasState(join(evals, id, "eval.json"))) removeState(join(evals, id));
   }
 }
 
-async function evaluatedAs(
-  id: string,
-  evals: string,
-  { words, flags }: Flags,
-  io: Reporter,
-  point: Point,
-): Promise<number> {
+async function evaluatedAs(id: string, evals: string, { words, flags }: Flags, io: Io, judge: Judge): Promise<object> {
   const isKept = flags.resume !== undefined || flags.regrade !== undefined;
   if (flags.regrade !== undefined) {
     refuseTogether(
@@ -115,7 +103,8 @@ async function evaluatedAs(
   }
   const drop = flags.detect === undefined ? DROP : shareOf("detect", flags.detect);
   const asked = isKept ? await keptPlan(evals, flags, io) : await newPlan(id, words, flags, evals, io);
-  if (!asked) return EXIT.interrupted;
+  if (!asked) return {};
+  judge.plan(...asked.fixtures.map(({ name }) => name), ...Object.keys(asked.unchanged ?? {}), ALL);
   const kept = keptLines(asked, evals);
   const sight = flags.regrade === undefined ? sightOf(asked, drop, kept) : undefined;
   const plan = flags.detect === undefined ? asked : { ...asked, runs: runsFor(drop, sight) };
@@ -177,12 +166,35 @@ async function evaluatedAs(
     progress.end();
   }
   writeStateFile(join(folder, "summary.json"), `${JSON.stringify(summary, null, 2)}\n`);
-  for (const { name, failure } of show(summary, plan, folder, flags, io)) {
-    if (failure === undefined) continue;
+  const path = pathFrom(io.cwd, folder);
+  io.out(`\n${evalText(summary, plan.budget, join(dirname(path), "last"), coloursFor(io.tty, io.env))}`);
+  if (summary.ended === "aborted" && !flags.json) io.err(`crochet: interrupted: crochet eval --resume ${plan.id}\n`);
+  itemsOf(summary, plan).forEach(judge.settle);
+  return { ...summary, folder: path };
+}
+
+/** What is claimed of all fixtures together. */
+const ALL = "all fixtures";
+
+/** How each claim ended: that of a fixture, and that of all of them. */
+function itemsOf({ conclusion, rows, variants: [, other], hooks }: Summary, plan: EvalPlan): Item[] {
+  const words: { readonly [is in typeof conclusion.is]: Word } = {
+    ...{ good: "held", bad: "broken", "not measured": "not measured" },
+  };
+  const word = words[conclusion.is];
+  const unchanged = Object.keys(hooks?.unchanged ?? {}).map((name): Item => ({ name, word }));
+  const each = rows.map(({ fixture: name, worse, below, p, cells }): Item => {
+    const said = [worse ? `worse than ${other} (p ${pText(p!)})` : "", below ? `below ${plan.atLeast}` : ""];
+    const against = said.filter(Boolean).join(", ");
+    const seconds = cells.reduce((sum, cell) => sum + cell.seconds, 0);
+    if (word === "not measured") return { name, word, why: conclusion.words, seconds };
+    if (against === "") return { name, word: "held", seconds };
+    const why = `${against}: ${cells[0]!.passed} of ${cells[0]!.runs} passed`;
     const { folder } = plan.fixtures.find((one) => one.name === name)!;
-    point({ file: plan.cases ?? join(folder, "tape.jsonl"), title: `eval of ${name}`, message: failure });
-  }
-  return exitCode(summary);
+    const file = plan.cases ?? join(folder, "tape.jsonl");
+    return { name, word: "broken", why, seconds, points: [{ file, title: `eval of ${name}`, message: why }] };
+  });
+  return [...each, ...unchanged, { name: ALL, word, ...(word !== "held" && { why: conclusion.words }) }];
 }
 
 /** Why an eval ended, now that its runs are graded otherwise. */
@@ -259,27 +271,4 @@ function priceLine(plan: EvalPlan, judges: Price): string {
 function bareLine({ fixtures }: EvalPlan): string {
   const bare = fixtures.filter(({ graders }) => Object.keys(graders).length === 0).map(({ name }) => name);
   return bare.length === 0 ? "" : `\nwithout graders, so a run passes if it ends as recorded: ${bare.join(", ")}`;
-}
-
-function show(summary: Summary, plan: EvalPlan, folder: string, flags: Flags["flags"], io: Reporter): readonly Case[] {
-  const path = pathFrom(io.cwd, folder);
-  if (flags.json) io.data({ ...summary, folder: path });
-  else {
-    io.out(`\n${evalText(summary, plan.budget, join(dirname(path), "last"), coloursFor(io.tty, io.env))}`);
-    if (summary.ended === "aborted") io.err(`crochet: interrupted: crochet eval --resume ${plan.id}\n`);
-  }
-  const { conclusion, rows, variants: [, other] } = summary;
-  const cases = rows.map(({ fixture: name, worse, below, p, cells }): Case => {
-    const why = [
-      worse ? `worse than ${other} (p ${pText(p!)})` : "",
-      below ? `below ${plan.atLeast}` : "",
-    ].filter(Boolean);
-    const failure = `${why.join(", ")}: ${cells[0]!.passed} of ${cells[0]!.runs} passed`;
-    const seconds = cells.reduce((sum, cell) => sum + cell.seconds, 0);
-    return { name, seconds, ...(why.length > 0 && { failure }) };
-  });
-  if (flags.junit === undefined) return cases;
-  const said = { good: {}, bad: { failure: conclusion.words }, "not measured": { error: conclusion.words } };
-  writeJunit([...cases, { name: "all fixtures", seconds: 0, ...said[conclusion.is] }], flags.junit, io, "crochet eval");
-  return cases;
 }

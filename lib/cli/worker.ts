@@ -56,7 +56,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
 async function replayed(request: unknown, trusted: boolean, io: Io): Promise<unknown> {
   const { name, tape, args } = request as { name: string; tape: string; args: readonly string[] };
   const { tapeSign } = await import("./_durable.ts");
-  const error = (message: string) => ({ name, seconds: 0, error: message });
+  const error = (message: string) => ({ name, word: "cannot run", why: message });
   if (tapeSign(name, io.cwd) !== tape) {
     return error(`Cannot replay ${name} as this worker has another tape of it, or none`);
   }
@@ -70,7 +70,7 @@ async function replayed(request: unknown, trusted: boolean, io: Io): Promise<unk
       out: (text) => out += text,
       err: () => {},
     });
-    return (JSON.parse(out) as unknown[])[0];
+    return (JSON.parse(out) as { readonly items: readonly unknown[] }).items[0];
   } catch (thrown) {
     return error((thrown as Error).message);
   }

@@ -288,15 +288,6 @@ function reaches(plan: EvalPlan, lines: readonly RunLine[]): Pick<Summary, "unre
   };
 }
 
-/** Exit codes: 0 not refuted, 1 worse or below, 3 not measured, 130 interrupted. */
-export function exitCode({ ended, measured, suite, hooks, rows, unreached }: Summary): number {
-  if (ended === "aborted") return 130;
-  if (ended === "lost" || !measured) return 3;
-  return suite?.worse || (hooks && hooks.interval[1] < 0) || rows.some(({ below }) => below) || unreached.length > 0
-    ? 1
-    : 0;
-}
-
 /** Of which rate a drop is looked for if nothing better is known. */
 const USUAL = 0.9;
 /** How often a drop is to be found by as many runs as `--detect` chooses. */

@@ -101,6 +101,40 @@ export function hasTape({ tape }: Fixture): boolean {
   }
 }
 
+/** What is left in a folder of fixtures whose tapes are gone: passed over, all would seem to have been replayed. */
+export function withoutTapeIn(folder: string): Fixture[] {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
+  return readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+    .map(({ name }) => fixtureAt(join(folder, name))).filter(lacksTape);
+}
+
+/** Whether a folder is a fixture but for its tape. */
+export function lacksTape(fixture: Fixture): boolean {
+  const { files, faults } = fixture;
+  return !hasTape(fixture) && (files !== undefined || existsSync(faults) || isAttack(fixture));
+}
+
+/** What a file beside a tape that is loaded for it is called, by a name that is nearly the same. */
+const MEANT: readonly (readonly [name: RegExp, meant: (ending: string) => string])[] = [
+  [/^invar\w*\.([cm]?[jt]s)$/i, (ending) => `invariants.${ending}`],
+  [/^(?:grad(?:er|ers|es|ing)|eval|judge)(?:\.[\w-]+)?\.([cm]?[jt]s)$/i, (ending) => `grade.LABEL.${ending}`],
+];
+
+/** @throws {TypeError} if a file beside a tape would be passed over as its name is nearly one that counts */
+export function expectNamesKnown(folder: string): void {
+  for (const place of [folder, dirname(folder)]) {
+    for (const file of readdirSync(place).filter((name) => !/^invariants\./.test(name))) {
+      const [meant] = MEANT.flatMap(([name, meant]) =>
+        name.exec(file)?.[1] === undefined ? [] : [meant(name.exec(file)![1]!)]
+      );
+      if (meant === undefined) continue;
+      throw new TypeError(
+        `Cannot judge ${nameIn(process.cwd(), folder)} as ${file} beside it is not loaded: rename it to ${meant}`,
+      );
+    }
+  }
+}
+
 /** A copy of a fixture's files to work in, with those on its tape, which goes with the work. */
 export async function inScratch<T>(
   files: string | undefined,

@@ -155,20 +155,27 @@ export function triedToExit(failure: string): boolean {
 }
 
 /**
- * Arms the process: until the returned function is called it does not end with 0. A try of code that belongs to no item
- * is passed to `found`; if the process ends all the same, `tell` writes what is known, synchronously.
+ * Arms the process: until it ends this does not end with 0. A try of code that belongs to no item is passed to `found`;
+ * if the process ends all the same, `tell` writes what is known, synchronously, unless it was `told` by then.
  */
-export function armed(tell: () => void, found: (way: WayOut) => void): () => void {
+export function armed(
+  tell: () => void,
+  found: (way: WayOut) => void,
+): { readonly told: () => void; readonly end: () => void } {
   inside ??= watchExits();
   const before = stray;
+  let isTold = false;
   const ended = (code: number) => {
-    tell();
+    if (!isTold) tell();
     if (code === 0) process.exitCode = 1;
   };
   stray = found;
   process.on("exit", ended);
-  return () => {
-    stray = before;
-    process.off("exit", ended);
+  return {
+    told: () => isTold = true,
+    end: () => {
+      stray = before;
+      process.off("exit", ended);
+    },
   };
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { evalText } from "../../lib/cli/_eval-table.ts";
 import type { RunLine } from "../../lib/eval/attempt.ts";
-import { exitCode, summarise } from "../../lib/eval/compare.ts";
+import { summarise } from "../../lib/eval/compare.ts";
 import { interval } from "../../lib/eval/exact-stats.ts";
 import { hookDelta, leastChange } from "../../lib/eval/hook-delta.ts";
 import type { EvalPlan } from "../../lib/eval/plan.ts";
@@ -108,9 +108,9 @@ test("what hooks change is one table and one claim, given what was recorded befo
       return [...linesOf(name, "with", now, more), ...linesOf(name, "without", then, same)];
     });
     const summary = summarise(plan, lines, { ended: "done", part: 1, measured: true });
-    return { text: evalText(summary, undefined, "", PLAIN), code: exitCode(summary) };
+    return { text: evalText(summary, undefined, "", PLAIN), is: summary.conclusion.is };
   };
-  const { text, code } = shown([[9, 5], [8, 2], [9, 9]]);
+  const { text, is } = shown([[9, 5], [8, 2], [9, 9]]);
   assert.equal(
     text,
     `fixture  from    with  without  cost  calls
@@ -123,13 +123,13 @@ helps: +33 points where it speaks (7 to 57), +25 over all 4 fixtures, given what
 60 runs, $31.30
 `,
   );
-  assert.equal(code, 0);
+  assert.equal(is, "good");
   const none = shown([[9, 9], [7, 5], [5, 5]]);
   assert.match(none.text, /\n\nno difference shown: \+7 points \(-20 to 33\)\n/);
-  assert.equal(none.code, 0);
+  assert.equal(none.is, "good");
   const hurts = shown([[5, 9], [2, 8], [9, 9]]);
   assert.match(hurts.text, /\n\n✗ hurts: -33 points where it speaks \(-57 to -7\), -25 over all 4 fixtures, given /);
-  assert.equal(hurts.code, 1);
+  assert.equal(hurts.is, "bad");
 });
 
 test("a pair that lost one of its runs is left out, whichever it was", () => {

@@ -3,7 +3,9 @@ import { execFileSync } from "node:child_process";
 import { resolve } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type DriftReport, junit, PLAIN, reportLines } from "../../lib/replay/drift/drift-report.ts";
+import { type DriftReport, PLAIN, reportLines } from "../../lib/replay/drift/drift-report.ts";
+import { itemOf } from "../../lib/cli/_replay-one.ts";
+import { type Item, junit, verdictOf } from "../../lib/cli/_verdict.ts";
 import { rounds } from "../_counts.ts";
 
 /** A report of one changed text. */
@@ -128,9 +130,10 @@ const TAG = /<\?xml [^<>]*\?>|<\/?\w+(?: \w+="(?:[^"&<]|&(?:amp|lt|gt|quot|apos|
 test("a JUnit report lists ignored differences even without drift", () => {
   const report = { ...drift("a", "a"), ok: true, divergences: [], unused: [] };
   const normalise = [{ name: "day", path: "messages.**", pattern: "<\\d+>" }];
-  assert.match(junit([{ name: "n", seconds: 1, report }]), /<testcase [^>]*name="n"[^>]*\/>/);
+  const xml = (one: DriftReport) => junit(verdictOf([], [itemOf("n", one, {})]), "replay");
+  assert.match(xml(report), /<testcase [^>]*name="n"[^>]*\/>/);
   assert.match(
-    junit([{ name: "n", seconds: 1, report: { ...report, normalise } }]),
+    xml({ ...report, normalise }),
     /failures="0".*<system-out>ignored: day \(\/&#60;\\d\+&#62;\/ at messages\.\*\*\)<\/system-out>/s,
   );
 });
@@ -141,11 +144,8 @@ test("a JUnit report is always well-formed, whatever changed", () => {
       anything,
       anything,
       (name, text) => {
-        const xml = junit([{ name, seconds: 1, report: drift("a", text) }, {
-          name,
-          seconds: 1,
-          error: text,
-        }]);
+        const items: Item[] = [itemOf(name, drift("a", text), {}), { name, word: "cannot run", why: text }];
+        const xml = junit(verdictOf([], items), "replay");
         assert.doesNotMatch(
           xml,
           // deno-lint-ignore no-control-regex

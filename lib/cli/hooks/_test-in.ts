@@ -21,7 +21,7 @@ import { EXIT, type Io, UsageError } from "../_io.ts";
 import type { Reporter } from "../_report.ts";
 import { sayRun } from "../_ledger.ts";
 import { projectOf } from "../_project.ts";
-import { writeJunit } from "../_replay-table.ts";
+import { type Case, writeJunit } from "../_replay-table.ts";
 import { install } from "./install.ts";
 import type { FiredHook, FiredIn } from "./test.ts";
 import { openText, several, table } from "../show/text.ts";
@@ -37,7 +37,6 @@ import { type LabOptions, type LabResult, tryIn } from "../../lab/lab.ts";
 import { canConfine, ROOT } from "../../lab/room.ts";
 import { callAt, MARK, type ScriptedCall } from "../../lab/script.ts";
 import type { HostWish } from "../../lab/versions.ts";
-import type { Case } from "../../replay/drift/drift-report.ts";
 
 /** What `hooks test` was asked, and how it reads and fires a hook. */
 export interface Firing extends Flags {

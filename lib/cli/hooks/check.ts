@@ -3,7 +3,6 @@ import { resolve } from "node:path";
 import { isObject } from "../../core/json.ts";
 import { HOST_NAMES, isHost, SETTINGS_FILES } from "../../hooks/hosts/index.ts";
 import { standings } from "../../hooks/hook-trust.ts";
-import type { Case } from "../../replay/drift/drift-report.ts";
 import type { CheckOptions } from "../../check/check.ts";
 import type {
   CheckReport,
@@ -20,7 +19,7 @@ import { type Flags, numberFlag, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
 import type { Reporter } from "../_report.ts";
 import { projectOf } from "../_project.ts";
-import { writeJunit } from "../_replay-table.ts";
+import { type Case, writeJunit } from "../_replay-table.ts";
 import { type Colours, coloursFor, cut, openText, several, wrap } from "../show/text.ts";
 
 const USAGE: Usage = {

@@ -50,9 +50,10 @@ export async function commandSearch(
 export async function replayRecorded(
   fixture: Fixture,
   io: Pick<Io, "env" | "signal">,
+  timeout?: number,
 ): Promise<{ readonly report: DriftReport; readonly broke?: string }> {
   const { header } = await recordedTape(fixture);
-  const options = { cwd: fixtureProject(fixture.folder), env: io.env, signal: io.signal, quiet: true };
+  const options = { cwd: fixtureProject(fixture.folder), env: io.env, signal: io.signal, quiet: true, timeout };
   const { report: { renew: _, ...report } } = await started(header.command!, () => replayCommand(fixture, options));
   const broke = report.ok ? await (await commandSearch(fixture, io)).brokenAgain() : undefined;
   return { report, ...(broke !== undefined && { broke }) };

@@ -1,10 +1,14 @@
-import { reportLines, withoutStale } from "../../replay/drift/drift-report.ts";
+import { reportLines } from "../../replay/drift/drift-report.ts";
+import { FIXTURES } from "../../replay/fixture.ts";
 import { replayCommand } from "../../replay/server/run-command.ts";
 import { RULES } from "../../replay/server/compare-rules.ts";
-import { TapeError } from "../../replay/read-tape.ts";
 import { expectTrusted } from "../_fixtures.ts";
-import { command, inLines, numberFlag, refuseTogether, type Usage } from "../_flags.ts";
-import { EXIT, UsageError } from "../_io.ts";
+import { inLines, refuseTogether, type Usage } from "../_flags.ts";
+import { UsageError } from "../_io.ts";
+import { judgingCommand } from "../_judge.ts";
+import { wordsOf } from "../_process.ts";
+import { itemOf, NOT_COMPARED, secondsAsked, wordOf } from "../_replay-one.ts";
+import type { ReplayedItem } from "../_replay-table.ts";
 import { coloursFor } from "../show/text.ts";
 import { commandAsked, fixtureAsked, mcpAsked, started } from "./_asked.ts";
 import { commandSearch } from "./recorded.ts";
@@ -14,8 +18,8 @@ const USAGE: Usage = {
   words: "<name> -- <command…>",
   about:
     "Runs a command on a tape that 'crochet tape record' made, in a copy of this directory as it is now and without the " +
-    "network; what the recorded run changed is as it was before, and what it made is not there. A request that is not on the tape gets an API error that names the first difference. Exit code 0: all as " +
-    "recorded; 1: drift, or calls left; 3: the same calls, another exit code; 124: timeout.",
+    "network; what the recorded run changed is as it was before, and what it made is not there. A request that is not on the tape gets an API error that names the first difference. " +
+    "Exit code 0 if it holds, 1 if it is broken: drift, calls left, another exit code, or its time is over.",
   flags: [
     ["--tools <how>", "'loose': results of tools may differ; they are still reported"],
     ["--without <rules>", "switch off these rules: names separated by commas"],
@@ -25,9 +29,7 @@ const USAGE: Usage = {
     ["--faults [n]", "search n fault schedules (100) for one that the command does not survive; or a preset"],
     ["--seed <n>", "with --faults: repeat the same search"],
     ["--trust", "trust the fixture for this call: the command runs among its files, and its invariants.ts is run"],
-    ["--timeout <seconds>", "end the command after this time"],
-    ["--junit <file>", "write a JUnit report"],
-    ["--json", "print the report as JSON"],
+    ["--time <seconds>", "how long the command may take before it is broken (120)"],
   ],
   example: `crochet tape replay typo -- claude -p "fix the typo in notes.md"`,
   more: () => {
@@ -38,7 +40,8 @@ const USAGE: Usage = {
   },
 };
 
-export default command(USAGE, async ({ words, flags, args }, io) => {
+export default judgingCommand(USAGE, "fixture", async ({ words, flags, args }, io, judge) => {
+  const seconds = secondsAsked(flags);
   const asked = commandAsked(args, words, USAGE.example);
   const fixture = fixtureAsked(asked.words, io, USAGE.example);
   expectTrusted([fixture], flags, io);
@@ -50,47 +53,36 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
     refuseTogether(flags, "faults", ["here"], "a search works in copies of the directory");
     refuseTogether(flags, "faults", ["mcp"], "a search starts no recorded server");
     refuseTogether(flags, "faults", ["noStale"], "a search changes the replies");
-    return await replayFaults([fixture], wanted, flags, io, search);
+    return await replayFaults([fixture], wanted, flags, io, judge, search);
   }
+  judge.plan(fixture.name);
   const began = performance.now();
-  const replayed = await started(asked.command, () =>
+  const { name } = fixture;
+  const item = await started(asked.command, () =>
     replayCommand(fixture, {
       ...{ command: asked.command, cwd: io.cwd, env: io.env, signal: io.signal },
       ...rulesAsked(flags),
       here: flags.here === true,
       mcp: mcpAsked(flags),
-      timeout: numberFlag(flags, "timeout"),
-    })).then((done) => {
-      const report = flags.noStale ? withoutStale(done.report) : done.report;
-      return { report, code: report.ok ? done.code : done.code || EXIT.failed };
-    }).catch((error) => {
-      if (!(error instanceof TapeError)) throw error;
-      return error;
+      timeout: seconds,
+    })).then(async ({ report }): Promise<ReplayedItem> => {
+      const broke = report.ok ? await search.brokenAgain() : undefined;
+      return itemOf(name, report, flags, { broke, notes: [NOT_COMPARED] });
+    }).catch((error): ReplayedItem => {
+      if (error instanceof UsageError) throw error;
+      return { name, word: wordOf(error), why: wordsOf(error) };
     });
-  const seconds = (performance.now() - began) / 1000;
+  judge.settle({ ...item, of: FIXTURES, seconds: (performance.now() - began) / 1000 });
   const ink = coloursFor(io.tty, io.env);
-  const came = replayed instanceof TapeError ? { error: replayed.message } : { report: replayed.report };
-  if (flags.junit !== undefined) {
-    const { writeJunit } = await import("../_replay-table.ts");
-    writeJunit([{ name: fixture.name, seconds, ...came }], flags.junit, io);
-  }
-  if (flags.json) io.data(came.report ?? came);
-  if (replayed instanceof TapeError) {
-    io.err(`${ink.red("✗")} ${ink.bold(fixture.name)}\n  ${replayed.message}\n`);
-    return EXIT.failed;
-  }
-  const { report, code } = replayed;
-  const { served, recorded } = report.calls;
-  const mark = report.ok ? ink.green("✓") : ink.red("✗");
-  const lines = reportLines(report, ink).map((line) => `  ${line}\n`).join("");
-  const stale = report.stale === undefined ? "" : `, ${report.stale} stale`;
-  const mcp = Object.entries(report.mcp?.served ?? {}).map(([server, count]) => `, ${count} of ${server}`).join("");
-  io.err(`${mark} ${ink.bold(fixture.name)} ${served}/${recorded} calls${mcp}${stale}\n${lines}`);
-  const broke = report.ok ? await search.brokenAgain() : undefined;
-  if (broke === undefined) return code;
-  io.err(`  ${broke}\n`);
-  return EXIT.failed;
-});
+  const { report } = item.data ?? {};
+  const lines = report ? reportLines(report, ink) : [];
+  const mark = item.word === "held" ? ink.green("✓") : ink.red("✗");
+  const stale = report?.stale === undefined ? "" : `, ${report.stale} stale`;
+  const mcp = Object.entries(report?.mcp?.served ?? {}).map(([server, count]) => `, ${count} of ${server}`).join("");
+  const calls = report ? ` ${report.calls.served}/${report.calls.recorded} calls${mcp}${stale}` : "";
+  const more = report && !report.ok ? [] : item.why?.split("\n") ?? [];
+  io.out(`${mark} ${ink.bold(name)}${calls}\n${[...lines, ...more].map((line) => `  ${line}\n`).join("")}`);
+}, { aside: true });
 
 /** How requests are compared. */
 export function rulesAsked(flags: { readonly [name: string]: string | boolean | undefined }) {

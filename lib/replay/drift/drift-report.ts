@@ -44,7 +44,7 @@ export function reportLines(report: DriftReport, ink: Ink = PLAIN, renew?: strin
   ];
 }
 
-function staleText(stale: number): string {
+export function staleText(stale: number): string {
   return `stale: ${stale} ${stale === 1 ? "reply answers" : "replies answer"} an earlier request`;
 }
 
@@ -74,11 +74,12 @@ export function renewalText(
  * Reports with each difference shown once: an agent that changed has changed for all its fixtures. Others say in which
  * fixture it is shown.
  */
-export function shownOnce(cases: readonly Case[]): Case[] {
+export function shownOnce(
+  all: readonly { readonly name: string; readonly report: DriftReport | undefined }[],
+): (DriftReport | undefined)[] {
   const first = new Map<string, string>();
-  return cases.map((one) => {
-    if (!one.report) return one;
-    const divergences = one.report.divergences.map(({ expected, actual, ...rest }): Divergence => {
+  return all.map((one) => {
+    const divergences = one.report?.divergences.map(({ expected, actual, ...rest }): Divergence => {
       if (expected === undefined && actual === undefined) return rest;
       const key = JSON.stringify([rest.cause, rest.path, expected, actual]);
       const before = first.get(key);
@@ -88,7 +89,7 @@ export function shownOnce(cases: readonly Case[]): Case[] {
       }
       return { ...rest, words: `${rest.words}, as ${before === one.name ? "above" : `in ${before}`}` };
     });
-    return { ...one, report: { ...one.report, divergences } };
+    return one.report && { ...one.report, divergences: divergences! };
   });
 }
 
@@ -168,60 +169,6 @@ export function priceText({ calls, tokens, dollars }: Price): string {
 export function dollarsText(dollars: Price["dollars"]): string {
   if (dollars === undefined) return "price unknown";
   return dollars > 0 && dollars < 0.01 ? "< $0.01" : `$${dollars.toFixed(2)}`;
-}
-
-/** One test case of a JUnit report. */
-export interface Case {
-  readonly name: string;
-  /** The class it is filed under. @default "fixtures" */
-  readonly of?: string;
-  readonly seconds: number;
-  readonly report?: DriftReport;
-  /** Why it could not be replayed at all. */
-  readonly error?: string;
-  /** Why it failed, if there is no report that says so. */
-  readonly failure?: string;
-  /** Of what is not compared with its tape: why it passes. */
-  readonly held?: string;
-}
-
-export function junit(cases: readonly Case[], name = "crochet replay"): string {
-  const failed = cases.filter((c) => c.report?.ok === false || c.failure !== undefined).length;
-  const broken = cases.filter((c) => c.error !== undefined).length;
-  const seconds = cases.reduce((sum, c) => sum + c.seconds, 0).toFixed(3);
-  const suite = `name="${name}" tests="${cases.length}" failures="${failed}" errors="${broken}" time="${seconds}"`;
-  return [
-    `<?xml version="1.0" encoding="UTF-8"?>`,
-    `<testsuites ${suite}>`,
-    `  <testsuite ${suite}>`,
-    ...cases.map(caseXml),
-    `  </testsuite>`,
-    `</testsuites>`,
-    "",
-  ].join("\n");
-}
-
-function caseXml({ name, of = "fixtures", seconds, report, error, failure }: Case): string {
-  const open = `    <testcase classname="${xml(of)}" name="${xml(name)}" time="${seconds.toFixed(3)}"`;
-  if (error !== undefined) return `${open}>\n      <error message="${xml(error)}"/>\n    </testcase>`;
-  if (failure !== undefined) return `${open}>\n      <failure message="${xml(failure)}"/>\n    </testcase>`;
-  const stale = report?.ok && report.stale !== undefined ? [staleText(report.stale)] : [];
-  const lines = [...stale, ...report ? reportLines(report) : []];
-  if (!report || report.ok) {
-    const said = `>\n      <system-out>${xml(lines.join("\n"))}</system-out>\n    </testcase>`;
-    return `${open}${lines.length === 0 ? "/>" : said}`;
-  }
-  const [first = "drift", ...rest] = lines;
-  return `${open}>\n      <failure message="${xml(first)}">${xml(rest.join("\n"))}</failure>\n    </testcase>`;
-}
-
-/** A text as XML may hold it. */
-function xml(text: string): string {
-  // deno-lint-ignore no-control-regex
-  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "").replace(
-    /[&<>"]/g,
-    (c) => `&#${c.charCodeAt(0)};`,
-  );
 }
 
 /** Where a lane first left its tape; values are as the tape would have them. */

@@ -4,7 +4,6 @@ import type { Result } from "../../core/run-events.ts";
 import type { FaultRun } from "../fault/fault-run.ts";
 import type { Invariant } from "../fault/invariants.ts";
 import type { Faultable } from "../fault/under-faults.ts";
-import { TapeError } from "../read-tape.ts";
 import type { Attempt, Tape } from "../tape.ts";
 import { asksModel } from "./api.ts";
 import { endedEarly, type ProgramEnd, runCommand } from "./start-command.ts";
@@ -106,7 +105,7 @@ async function runUnder(run: FaultRun, tape: Tape, options: UnderOptions): Promi
     using pointed = await pointedAt(server.url, command, { env, shown, proxy: proxy.url, ...isServed });
     const end = await runCommand(pointed.command, { cwd, env: pointed.env, signal, quiet: true });
     ends.set(run, { end, last });
-    if (run.taken.length === 0 && !signal?.aborted) throw new TapeError(`Cannot go on as ${endedEarly(end, cwd)}`);
+    if (run.taken.length === 0 && !signal?.aborted) throw new Error(`Cannot go on as ${endedEarly(end, cwd)}`);
     const stop = end.end === "exit 0" ? "done" : end.end === "aborted" ? "aborted" : "error";
     return {
       ...{ stop, text: end.stdout, messages: [], usage: NO_USAGE },

@@ -76,8 +76,8 @@ test("a program is recorded, and replays without the API in another directory, b
   await using api = await scriptedServer([{ text: "I look at it" }, { http: 529 }]);
   const { end } = await here.record({ bodies, env: { ANTHROPIC_BASE_URL: api.url }, ...quiet });
   assert.equal(end.end, "exit 1");
-  const { report, code, end: again } = await here.replay({ bodies });
-  assert.deepEqual([report.ok, code], [true, 0], JSON.stringify(report));
+  const { report, end: again } = await here.replay({ bodies });
+  assert.equal(report.ok, true, JSON.stringify(report));
   assert.equal(again.stdout, end.stdout);
   assert.match(again.stdout, /event: message_start/);
 });
@@ -97,9 +97,14 @@ test("a changed word is drift at its path, and only the first miss is told", asy
   using here = project();
   await using api = await scriptedServer([{ text: "one" }, { text: "two" }]);
   await here.record({ bodies: [ask("one"), ask("two")], env: { ANTHROPIC_BASE_URL: api.url }, ...quiet });
-  const { report, code, end } = await here.replay({ bodies: [ask("one"), ask("too"), ask("two")] });
+  const { report, end } = await here.replay({ bodies: [ask("one"), ask("too"), ask("two")] });
   const [first, ...others] = report.divergences;
-  assert.deepEqual([code, first!.cause, first!.path, others.length], [1, "prompt", "messages.0.content.0.text", 0]);
+  assert.deepEqual([report.ok, first!.cause, first!.path, others.length], [
+    false,
+    "prompt",
+    "messages.0.content.0.text",
+    0,
+  ]);
   assert.deepEqual([first!.expected, first!.actual], ["two", "too"]);
   assert.deepEqual(report.unused, ["main#2"]);
   assert.match(
@@ -120,8 +125,8 @@ test("a change of the API's version, of its betas or of the query is drift by it
   const { calls: [call] } = await readTape(here.fixture().tape);
   assert.deepEqual([call!.sent!.path, call!.sent!.query], ["/v1/messages", "beta=true"]);
   const replay = async (given: Partial<Given>) => {
-    const { report: { divergences: [first] }, code } = await here.replay({ path, bodies, env, ...given });
-    return [code, first?.cause, first?.path, first?.expected, first?.actual];
+    const { report: { divergences: [first], ok } } = await here.replay({ path, bodies, env, ...given });
+    return [ok ? 0 : 1, first?.cause, first?.path, first?.expected, first?.actual];
   };
   const login = { env: headers("tea-2025") }; // how a person logs in does not count
   const cases = [
@@ -152,7 +157,7 @@ test("a key in a query is not on the tape", async () => {
   assert.equal(call!.sent!.query, "alt=json");
 });
 
-test("calls that were not asked for, another exit code, and no end have exit codes of their own", async () => {
+test("calls that were not asked for, another exit code, and no end are never a run that holds", async () => {
   using here = project(`
     const { ASKS, CODE, ANTHROPIC_BASE_URL } = process.env;
     for (let i = 0; i < Number(ASKS); i++) await fetch(ANTHROPIC_BASE_URL + "/v1/messages", { method: "POST", body: "{}" });
@@ -162,14 +167,14 @@ test("calls that were not asked for, another exit code, and no end have exit cod
   const run = { command: [...RUNTIME, "script.mjs"], cwd: here.folder.path, quiet: true };
   const env = (ASKS: string, CODE: string) => ({ ...process.env, ASKS, CODE });
   await recordCommand(here.fixture(), { ...run, env: { ...env("2", "5"), ANTHROPIC_BASE_URL: api.url } });
-  const codes = [["2", "5", 0], ["2", "0", 3], ["1", "5", 1], ["0", "", 124]] as const;
-  for (const [asks, ends, code] of codes) {
+  const codes = [["2", "5", true], ["2", "0", false], ["1", "5", false], ["0", "", false]] as const;
+  for (const [asks, ends, holds] of codes) {
     const replayed = await replayCommand(here.fixture(), {
       ...run,
       env: env(asks, ends),
       ...(ends === "" && { timeout: 0.2 }),
     });
-    assert.equal(replayed.code, code, `${asks} calls, then ${ends}`);
+    assert.equal(replayed.report.ok, holds, `${asks} calls, then ${ends}`);
   }
 });
 
@@ -393,8 +398,8 @@ test("the same request after a failure is the next attempt of its call, and is s
   const bodies = [ask("one"), ask("one")];
   const { tape, end } = await here.record({ bodies, env: { ANTHROPIC_BASE_URL: api.url }, ...quiet });
   assert.deepEqual(tape.calls.map(({ attempts }) => attempts.map(({ status }) => status)), [[529, 200]]);
-  const { code, end: again } = await here.replay({ bodies });
-  assert.deepEqual([code, again.stdout], [0, end.stdout]);
+  const { report, end: again } = await here.replay({ bodies });
+  assert.deepEqual([report.ok, again.stdout], [true, end.stdout]);
 });
 
 test("requests beside each other get each its own answer, in any order, and are named by their agents", async () => {
@@ -443,7 +448,7 @@ test("results of tools may differ if that is asked for, and are reported; nothin
   const strict = await here.replay({ bodies: [result("err out")] });
   assert.deepEqual([strict.report.divergences[0]?.cause, strict.end.end], ["tool", "exit 1"]);
   const loose = await here.replay({ bodies: [result("err out")], ...{ loose: true } });
-  assert.deepEqual([loose.end.end, loose.report.divergences, loose.code], ["exit 0", [], 1]);
+  assert.deepEqual([loose.end.end, loose.report.divergences, loose.report.ok], ["exit 0", [], false]);
   assert.deepEqual(loose.report.tools.map(({ path, actual }) => [path, actual]), [[
     "messages.2.content.0.content",
     "err out",
@@ -467,7 +472,7 @@ test("ids of an account and secrets of the environment are never on a tape", asy
   );
   await other.record({ bodies, env, ...quiet, redact: true });
   assert.match(other.text(), /use \{SECRET:SERVICE_TOKEN\}/);
-  assert.equal((await other.replay({ bodies, env })).code, 0);
+  assert.equal((await other.replay({ bodies, env })).report.ok, true);
 });
 
 test("a tape never names a program in a variable, only a shell of the system", () => {
