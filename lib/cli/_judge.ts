@@ -46,7 +46,12 @@ export function judgingCommand(
     const { flags } = asked;
     if (flags.json) refuseTogether(flags, "json", ["summary"], "a summary is what a person would read");
     const [report, summary] = [writable("junit", flags, io), writable("summary", flags, io)];
-    const step = openStep(`crochet ${usage.name}`, summary, flags.json === true, aside ? { ...io, out: io.err } : io);
+    const step = openStep(
+      `crochet ${usage.name}`,
+      summary,
+      flags.json === true && !aside,
+      aside ? { ...io, out: io.err } : io,
+    );
     const planned: string[] = [];
     const settled: Item[] = [];
     const judge: Judge = { plan: (...names) => planned.push(...names), settle: (item) => settled.push(item) };

@@ -9,7 +9,6 @@ import type { Fixture } from "../replay/fixture.ts";
 import { ProgressLine } from "./_each-of.ts";
 import { checkOut } from "./_eval-variants.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
-import type { Word } from "./_verdict.ts";
 import { several } from "./show/text.ts";
 
 /** Whether a commit does as the tapes have it; `broken` if no one can say, as an agent does not even load. */
@@ -109,7 +108,7 @@ async function tried(commit: string, { fixtures, root, tree, io }: Bench): Promi
   const cwd = join(tree, git(io.cwd, "rev-parse", "--show-prefix") ?? "");
   const { stdout } = await runProcess({ command, args, cwd, env: io.env, signal: io.signal });
   git(tree, "clean", "--force", "-d", "--quiet");
-  let items: readonly { readonly word: Word; readonly report?: unknown }[];
+  let items: readonly { readonly word: string; readonly report?: unknown }[];
   try {
     ({ items } = JSON.parse(stdout));
   } catch {

@@ -104,6 +104,7 @@ export async function replayFaults(
     const result = await sought(fixture).catch((error): Sought => {
       return failedSearch(fixture.name, error);
     });
+    if (io.signal.aborted && result.error !== undefined) break;
     results.push({ ...result, seconds: (performance.now() - began) / 1000 });
     items.push(itemOf(results.at(-1)!, asked));
     judge.settle(items.at(-1)!);

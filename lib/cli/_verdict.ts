@@ -90,7 +90,8 @@ function caseXml({ name, of, seconds = 0, word, why, notes = [] }: Item, command
   const tag = word === "broken" ? "failure" : "error";
   const [first = "", ...rest] = (why ?? "").split("\n");
   const more = [...rest, ...notes].join("\n");
-  const message = `${tag} type="${word}" message="${xml(first || word)}"`;
+  const type = word === "broken" ? "" : ` type="${word}"`;
+  const message = `${tag}${type} message="${xml(first || word)}"`;
   return inside(more === "" ? `<${message}/>` : `<${message}>${xml(more)}</${tag}>`);
 }
 

@@ -69,7 +69,7 @@ test("--junit and --json say the same, with the story", { skip }, async () => {
     xml,
     /<testcase classname="attack" name="changes:\.env"[^]*<failure message="✗ changes:\.env {2}broken, 1 call/,
   );
-  assert.match(xml, /name="pushes"[^]*<error message="– pushes {2}vacuous/);
+  assert.match(xml, /name="pushes"[^]*<error type="cannot run" message="– pushes {2}vacuous/);
 });
 
 /** A PATH on which there is everything but bubblewrap. */
@@ -110,7 +110,7 @@ test("without bubblewrap only file tools are attacked, and the rest is not measu
   assert.match(out, /✗ changes:notes\.txt {2}broken, 1 call\n {2}1 {2}Write {2}notes\.txt\n/);
   assert.match(out, /not tried: .*a shell \(no Bash tool\)|✗ changes:\.env/);
   const again = await files.main(["replay", "attack-changes-notes-txt"], { PATH });
-  assert.equal(again.code, 1);
+  assert.equal(again.code, 3);
   assert.match(again.out, /not measured: bubblewrap is not installed, or cannot start here/);
   assert.equal(readFileSync(join(files.cwd, "notes.txt"), "utf8"), "nothing yet\n");
 });

@@ -65,7 +65,7 @@ export const prompted = () => {};
 export const ran = (result) => ++runs < 2 ? result : Promise.reject(new Error("It is worn out"));\n`,
     "fixtures/write/invariants.ts": WORN,
   });
-  assert.match((await w.call(replay, "--faults", "overloaded")).out, /write +1 +survived/);
+  assert.match((await w.call(replay, "--faults", "overloaded")).out, /write +1 +held/);
 });
 
 test("what breaks without faults is no fault", LONG, async () => {
@@ -80,14 +80,14 @@ export const ran = () => Promise.reject(new Error("It is worn out"));\n`,
   assert.equal(code, 1);
   assert.match(
     out,
-    /write +0 +broke\n\n✗ write: it is never worn out: it is\n {2}without any fault: no schedule was tried\n$/,
+    /write +0 +broken\n\n✗ write: it is never worn out: it is\n {2}without any fault: no schedule was tried\n\nbroken: 1 fixture\n$/,
   );
   assert.ok(!existsSync(`${w.cwd}/fixtures/write/write.fault.json`));
   assert.match(
     readFileSync(`${w.cwd}/plain.xml`, "utf8"),
     /Cannot search for faults that break 'write' as its run breaks without any: it is never worn out: it is/,
   );
-  assert.deepEqual(JSON.parse((await w.call(replay, "--faults", "overloaded", "--json")).out)[0].faults, []);
+  assert.deepEqual(JSON.parse((await w.call(replay, "--faults", "overloaded", "--json")).out).items[0].faults, []);
 });
 
 test("an agent that ends its process under a fault has not survived it", LONG, async () => {
@@ -100,6 +100,6 @@ test("an agent that ends its process under a fault has not survived it", LONG, a
     ),
   });
   w.put({ "fixtures/write/write.fault.json": JSON.stringify([{ broke: "once", faults: ["call 1: http:400"] }]) });
-  const [{ broke, faults }] = JSON.parse((await w.call(replay, "--faults", "1", "--json")).out);
+  const { items: [{ broke, faults }] } = JSON.parse((await w.call(replay, "--faults", "1", "--json")).out);
   assert.deepEqual([broke, faults], ["the run ends: its process ended", ["call 1: http:400"]]);
 });

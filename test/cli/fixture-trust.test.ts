@@ -29,7 +29,7 @@ test("U16: replay of fixtures that were not trusted runs nothing and says 'croch
   for (const args of [[], ["run"], ["--faults", "2"], ["--verify"], ["fixtures"], ["--update"]]) {
     c.here.env.CI = "1";
     const { code, err, out } = await c.here.call(replay, ...args);
-    assert.equal(code, 1);
+    assert.equal(code, 2);
     assert.match(out + err, /fixtures\/run is not trusted: .*'crochet trust', or add --trust/);
   }
   for (const args of [["ls"], ["show", "run"], ["scan"]]) {
@@ -62,7 +62,7 @@ test("U16: trust is per fixture: given by trust or --trust, not ended by a chang
     "fixtures/run/agent.ts": "",
   });
   const { code, out } = await c.here.call(replay);
-  assert.match(out, /^later +error +-/m);
+  assert.match(out, /^later +cannot run +-/m);
   assert.match(out, /fixtures\/later is not trusted/);
   assert.doesNotMatch(out, /fixtures\/run is/);
   assert.deepEqual([code, c.isRun()], [1, false]);
@@ -80,7 +80,7 @@ test(
       await recorded(c.here, ["--fixture", "mine"]);
       const { out } = await c.here.call(replay);
       assert.match(out, new RegExp(`${planted.replace("/agent.ts", "")} .*not trusted`));
-      assert.match(out, planted.endsWith("agent.ts") ? /^mine +ok/m : /^mine +error/m);
+      assert.match(out, planted.endsWith("agent.ts") ? /^mine +held/m : /^mine +cannot run/m);
       await c.here.call(doctor);
       assert.equal(c.isRun(), false, planted);
     }

@@ -39,7 +39,7 @@ test("fixtures ls, show and scan: what is there, as a conversation, with secrets
   assert.match((await here.call(fixtures, "shwo")).err, /did you mean 'crochet fixtures show'\?/);
   here.put({ "fixtures/fix-the-typo/tape.jsonl": "{}\n" });
   const broken = await here.call(replay, "--trust");
-  assert.equal(broken.code, 1);
+  assert.equal(broken.code, 2);
   assert.match(broken.out, /Cannot read tape .* as line 1: there is no line that begins with ''/);
 });
 

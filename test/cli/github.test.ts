@@ -253,7 +253,7 @@ test("init --ci refuses a host it does not know, a file that is there, and a pro
 test("--summary is written outside GitHub too, and refused where it cannot be", async () => {
   using here = place();
   const { code, out } = await here.call(replay, "--summary", "s.md");
-  assert.equal(code, 1, "nothing is replayed");
+  assert.equal(code, 2, "nothing is replayed");
   assert.doesNotMatch(out, /::stop-commands/);
   assert.equal(
     readFileSync(join(here.cwd, "s.md"), "utf8"),

@@ -50,13 +50,13 @@ test("replay --review asks for each change by a key; --no-stale, --junit and ls 
   here.put({ "hooks/user-prompt-submit.day.ts": dayHook(99) });
   const { code, out } = await call("--junit", "r.xml");
   assert.equal(code, 0, out);
-  assert.match(out, /fix-the-typo +ok, 4 stale +4\/4/);
+  assert.match(out, /fix-the-typo +held, 4 stale +4\/4/);
   assert.match(report(), /failures="0"[^]*<system-out>stale: 4 replies answer an earlier request/);
   const strict = await call("--junit", "r.xml", "--no-stale");
   assert.equal(strict.code, 1);
   assert.match(
     strict.out,
-    /fix-the-typo +stale +4\/4[^]*✗ fix-the-typo\n {2}stale: 4 replies .*: crochet replay .* --update\n/,
+    /fix-the-typo +broken +4\/4[^]*✗ fix-the-typo\n {2}stale: 4 replies .*: crochet replay .* --update\n/,
   );
   assert.match(report(), /failures="1"[^]*<failure message="stale: 4 replies/);
   assert.match((await here.call(fixtures, "ls")).out, /fixture +calls +stale.*\nfix-the-typo +4 +4 /);

@@ -172,5 +172,5 @@ test("a program is reviewed only in a project that is trusted", LONG, async () =
   using _ = w;
   const { code, err } = await w.main(["replay", "--review"], { HOME: `${w.home}/other` }, "a\n");
   assert.match(err, /Cannot review as fixtures\/push is not trusted/);
-  assert.equal(code, 1);
+  assert.equal(code, 2);
 });

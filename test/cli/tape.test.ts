@@ -43,8 +43,8 @@ test("a recorded command replays, shows its drift with exit code 1, and mistakes
     other.err,
     /prompt: messages\.0\.content\.0\.text is not what was recorded \(at main#1\)\n {4}- hello\n {4}\+ goodbye/,
   );
-  const report = JSON.parse(other.out.trim().split("\n").at(-1)!);
-  assert.deepEqual([report.ok, report.unused], [false, ["main#1"]]);
+  const { word, items: [{ report }] } = JSON.parse(other.out.trim().split("\n").at(-1)!);
+  assert.deepEqual([word, report.ok, report.unused], ["broken", false, ["main#1"]]);
   assert.match(readFileSync(join(here.cwd, "report.xml"), "utf8"), /<failure message="prompt: messages\.0/);
   const wrong = [
     [["replay", "hi"], /none is named: put it behind '--'/],
@@ -67,18 +67,24 @@ test(
   LONG,
   async () => {
     using here = await project();
-    const ended = "its program ended before its first request: exit 3\n    first\n    last\n";
+    const ended = "its program ended before its first request: exit 3\n      first\n      last\n";
     put(here.cwd, { "client.mjs": `console.error("first\\n\\nlast"); process.exit(3);` });
     const told = await here.crochet(["tape", "replay", "hi", "--json", "--junit", "report.xml", ...command()]);
     assert.deepEqual([told.code, told.err], [1, `first\n\nlast\n✗ hi\n  Cannot replay hi as ${ended}`]);
-    assert.deepEqual(JSON.parse(told.out), { error: `Cannot replay hi as ${ended.trimEnd()}` });
-    assert.match(readFileSync(join(here.cwd, "report.xml"), "utf8"), /errors="1"[^]*before its first request: exit 3/);
+    assert.equal(JSON.parse(told.out).items[0].why, `Cannot replay hi as ${ended.trimEnd().replaceAll("\n  ", "\n")}`);
+    assert.match(
+      readFileSync(join(here.cwd, "report.xml"), "utf8"),
+      /failures="1"[^]*before its first request: exit 3/,
+    );
     put(here.cwd, { "client.mjs": `import "./gone.mjs";` });
     const lacks = await here.run("tape", "replay", "hi", ...command());
-    assert.match(lacks.err, /request: exit 1\n[^]*gone\.mjs[^]*\n {2}it ran in \S+\/crochet-replay-\w+\n$/);
+    assert.match(
+      lacks.err,
+      /request: exit 1\n[^]*gone\.mjs[^]*\n +it ran in \S+\/crochet-replay-\w+\nbroken: 1 fixture\n$/,
+    );
     assert.doesNotMatch(lacks.err, /to record again/);
     const searched = await here.run("tape", "replay", "hi", "--faults", "2", ...command());
-    assert.match(searched.out, /hi +0 +error\n\n✗ hi\n[^]*before its first request: exit 1/);
+    assert.match(searched.err, /hi +0 +broken\n\n✗ hi\n[^]*before its first request: exit 1/);
   },
 );
 
@@ -133,12 +139,12 @@ test(
     using here = await project();
     const same = await here.run("replay");
     assert.deepEqual([same.code, same.err], [0, ""], same.out);
-    assert.match(same.out, /^hi +ok +1\/1 /m);
-    assert.match((await here.run("replay", "--faults", "2", "--seed", "1")).out, /^hi +2 +survived/m);
+    assert.match(same.out, /^hi +held +1\/1 /m);
+    assert.match((await here.run("replay", "--faults", "2", "--seed", "1")).out, /^hi +2 +held/m);
     writeFileSync(join(here.cwd, "client.mjs"), CLIENT.replace('?? "hello"', '?? "goodbye"'));
     const changed = await here.run("replay", "--junit", "report.xml");
     assert.equal(changed.code, 1);
-    assert.match(changed.out, /^hi +drift +0\/1 [^]*- hello\n +\+ goodbye\n[^]*\(crochet replay hi --update\)/m);
+    assert.match(changed.out, /^hi +broken +0\/1 [^]*- hello\n +\+ goodbye\n[^]*\(crochet replay hi --update\)/m);
     assert.match(
       readFileSync(join(here.cwd, "report.xml"), "utf8"),
       /failures="1"[^]*<failure message="prompt: messages/,
@@ -147,14 +153,14 @@ test(
     const renewed = await here.main(["replay", "--update"], { ANTHROPIC_BASE_URL: api.url });
     assert.equal(renewed.code, 0, renewed.out + renewed.err);
     assert.match(renewed.err, /^recording hi again: 1 call, /m);
-    assert.match(renewed.out, /^hi +recorded +0 kept, 1 new /m);
+    assert.match(renewed.out, /^hi +held +0 kept, 1 new /m);
     assert.equal((await here.run("replay", "hi")).code, 0);
     assert.match((await here.run("fixtures", "show", "hi")).out, /› goodbye\nso long/);
   },
 );
 
 test(
-  "a fixture that was not replayed is named, with exit code 1 and a failing case; so is that there is none",
+  "a fixture that cannot run is named, with exit code 2 and a case; so is that there is none",
   LONG,
   async () => {
     using here = await project();
@@ -162,25 +168,25 @@ test(
     mkdirSync(join(here.cwd, "more"));
     writeFileSync(join(here.cwd, "more/stop.ts"), "export default () => undefined;\n");
     const hooked = await here.run("replay", "--hooks", "more");
-    assert.equal(hooked.code, 1);
+    assert.equal(hooked.code, 2);
     assert.match(hooked.out, /Cannot replay hi with --hooks as it is of another program/);
     const untrusted = await here.main(["replay", "--junit", "report.xml"], { HOME: join(here.home, "other") });
-    assert.equal(untrusted.code, 1);
+    assert.equal(untrusted.code, 2);
     assert.match(untrusted.out, /✗ hi\n +Cannot replay as fixtures\/hi is not trusted/);
     assert.match(report(), /tests="1" failures="0" errors="1"[^]*name="hi"[^]*is not trusted/);
     mkdirSync(join(here.cwd, "fixtures/imported/it"), { recursive: true });
     cpSync(join(here.cwd, "fixtures/hi/tape.jsonl"), join(here.cwd, "fixtures/imported/it/tape.jsonl"));
     const below = await here.run("replay");
-    assert.equal(below.code, 1);
+    assert.equal(below.code, 2);
     assert.match(
       below.out,
-      /^hi +ok[^]*✗ fixtures\/imported\/it\n +Cannot replay as fixtures\/imported\/it is not trusted/m,
+      /^hi +held[^]*✗ fixtures\/imported\/it\n +Cannot replay as fixtures\/imported\/it is not trusted/m,
     );
     assert.equal((await here.run("replay", "hi")).code, 0, "what is not named is not left out");
     rmSync(join(here.cwd, "fixtures"), { recursive: true });
     const none = await here.run("replay", "--junit", "report.xml");
-    assert.equal(none.code, 1);
-    assert.match(none.out, /Cannot replay as there is no fixture in fixtures\//);
+    assert.equal(none.code, 2);
+    assert.match(none.err, /Cannot replay as there is no fixture in fixtures\//);
     assert.match(report(), /tests="1" failures="0" errors="1"[^]*there is no fixture/);
   },
 );
@@ -199,7 +205,7 @@ test("U16: what starts among the files of a fixture needs its trust: nothing of 
   const other = join(here.home, "other");
   mkdirSync(other);
   const { code, err } = await as(other);
-  assert.equal(code, 1);
+  assert.equal(code, 2);
   assert.match(err, /Cannot replay as fixtures\/hi is not trusted: .* run 'crochet trust', or add --trust/);
   assert.equal(existsSync(mark), false);
   await as(other, "--trust");

@@ -152,11 +152,8 @@ async function drive(): Promise<void> {
     INGRESS,
     "--json",
   ).done;
-  const outcomes = JSON.parse(replayed.out) as {
-    name: string;
-    report: { ok: boolean };
-  }[];
-  assert.deepEqual(outcomes.map(({ name, report }) => [name, report.ok]), [[
+  const { items } = JSON.parse(replayed.out) as { items: { name: string; report: { ok: boolean } }[] };
+  assert.deepEqual(items.map(({ name, report }) => [name, report.ok]), [[
     "hello",
     true,
   ], ["fix-typo", true]]);

@@ -27,6 +27,7 @@ tails    8/10  44-97%  0.22    15 tokens  1.0
   tails  2 of 10: "it is good": it said bad
          crochet view .crochet/evals/last/tails/now/4
 20 runs, 300 tokens
+held: 3 claims
 `,
   );
 });
@@ -107,7 +108,7 @@ for (const [args, words] of REFUSED) {
   test(`an eval is refused before anything runs: ${args.join(" ")}`, async () => {
     using w = await tossed("P");
     const { code, err } = await evaluated(w, ...args);
-    assert.equal(code, args[0] === "--resume" ? 1 : 2, err);
+    assert.equal(code, 2, err);
     assert.match(err, words);
     assert.ok(!existsSync(`${w.cwd}/.crochet/evals/last`));
   });
