@@ -81,7 +81,7 @@ export function judgingCommand(
       if (io.whenWritten) io.whenWritten(arm.end);
       else arm.end();
     }
-    arm.told();
+    arm.reported();
     return tell();
   });
   return Object.assign(made, { judges: true });

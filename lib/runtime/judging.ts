@@ -156,23 +156,23 @@ export function triedToExit(failure: string): boolean {
 
 /**
  * Arms the process: until it ends this does not end with 0. A try of code that belongs to no item is passed to `found`;
- * if the process ends all the same, `tell` writes what is known, synchronously, unless it was `told` by then.
+ * if the process ends all the same, `tell` writes what is known, synchronously, unless that was `reported` by then.
  */
 export function armed(
   tell: () => void,
   found: (way: WayOut) => void,
-): { readonly told: () => void; readonly end: () => void } {
+): { readonly reported: () => void; readonly end: () => void } {
   inside ??= watchExits();
   const before = stray;
-  let isTold = false;
+  let isReported = false;
   const ended = (code: number) => {
-    if (!isTold) tell();
+    if (!isReported) tell();
     if (code === 0) process.exitCode = 1;
   };
   stray = found;
   process.on("exit", ended);
   return {
-    told: () => isTold = true,
+    reported: () => isReported = true,
     end: () => {
       stray = before;
       process.off("exit", ended);

@@ -84,7 +84,7 @@ test(
     );
     assert.doesNotMatch(lacks.err, /to record again/);
     const searched = await here.run("tape", "replay", "hi", "--faults", "2", ...command());
-    assert.match(searched.err, /hi +0 +broken\n\n✗ hi\n[^]*before its first request: exit 1/);
+    assert.match(searched.err, /hi +0 +broken\n\n✗ hi[^]*before its first request: exit 1/);
   },
 );
 
