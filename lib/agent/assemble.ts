@@ -53,7 +53,7 @@ export async function assemble(parts: CheckedOptions, own: RunOptions, prompt?: 
     const kept = await openState(place, past, below, chosen, bus, below ? below.system ?? text.system : text.lasting);
     const rules = await openRules(place, bus);
     const tools = await openTools(place, past, kept.state, rules, bus);
-    [...text.refused, ...place.logged?.warnings ?? []].forEach(bus.warn);
+    [...text.refused, ...place.warnings].forEach(bus.warn);
     const hooks = await openHooks(place, chosen, kept.state, rules, tools, bus);
     const spec = specOf(place, below, chosen, { ...text, ...rules, ...tools, hooks, bus });
     kept.about.tools = spec.tools.map(({ name }) => name);

@@ -116,6 +116,8 @@ export interface RunOptions extends CommonOptions {
   id?: string;
   /** A stored session to continue: its id, and optionally a checkpoint or number of messages to fork from. */
   resume?: string;
+  /** Goes on with a log that was not written here, by this user, in this call alone. @default false */
+  trust?: boolean;
   fork?: number | string | true;
   /** A conversation to continue that the caller holds, in place of a stored one. */
   messages?: readonly Message[];
@@ -247,6 +249,7 @@ export const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind 
   from: "a text",
   id: "a text",
   resume: "a text",
+  trust: "true or false",
   fork: "any",
   messages: "a list",
 };

@@ -10,15 +10,17 @@ import type { AnswerFact, LogEntry } from "../log/entry.ts";
 import { filesRead, plain } from "../log/step.ts";
 import { type LoggedSession, LogLane } from "../log/log-lane.ts";
 import { isNoted } from "../log/log-lines.ts";
-import { answersOf, noteOwnLog, sweepLogs } from "../log/own.ts";
+import { answersOf, newSeal, readOwn, sweepLogs } from "../log/own.ts";
 import type { Past } from "../log/past.ts";
 import { RunLog } from "../log/run-log.ts";
 import type { PermissionAsker, PermissionReply } from "../permissions/gate.ts";
 import type { SessionRecord } from "../replay/person-answers.ts";
 import { LaneClock } from "../replay/tape-clock.ts";
 import { MAIN } from "../replay/tape.ts";
-import { jsonlStore, loadBelow } from "../transcript/jsonl.ts";
+import { jsonlStore, logOf } from "../transcript/jsonl.ts";
+import type { Seal } from "../transcript/line-log.ts";
 import type { SessionStore } from "../transcript/memory-store.ts";
+import { transcriptOf } from "../transcript/store.ts";
 import type { AgentOptions, RunOptions } from "./options.ts";
 
 /** What a run begins with. */
@@ -34,8 +36,6 @@ export interface SessionLog extends LoggedSession, SessionRecord {
   readonly store: SessionStore;
   /** Whether a run that was cut off goes on with the next prompt. */
   readonly goesOn: boolean;
-  /** What is not as it was where a run is forked. */
-  readonly warnings?: readonly string[];
   /** A run begins; one that goes on begins as it did. */
   prompted(begin: LoggedBegin, state: SessionState): LoggedBegin;
   /** Whether it needs events of a kind. */
@@ -48,7 +48,8 @@ export interface SessionLog extends LoggedSession, SessionRecord {
 }
 
 /** Where a session is logged; undefined: nowhere. */
-function folderOf({ from }: AgentOptions, { log, durable, from: own }: RunOptions, cwd: string): string | undefined {
+function folderOf({ from }: AgentOptions, given: RunOptions, cwd: string): string | undefined {
+  const { log, durable, from: own } = given;
   const { CROCHET_LOG: named = "" } = process.env;
   if (log === false || (named === "off" && log === undefined)) {
     if (!durable && own === undefined) return undefined;
@@ -56,8 +57,12 @@ function folderOf({ from }: AgentOptions, { log, durable, from: own }: RunOption
     throw new TypeError(`Cannot run with '${durable ? "durable" : "from"}' as nothing is logged: ${fix}`);
   }
   if (typeof log === "string") return log;
-  const isLogged = named !== "" || log === true || durable || own !== undefined || isMain(from);
-  return isLogged ? logsDir(cwd, process.env, true) : undefined;
+  return isWanted(given) || isMain(from) ? logsDir(cwd, process.env, true) : undefined;
+}
+
+/** Whether somebody asked for a log. */
+function isWanted({ log, durable, from }: Pick<RunOptions, "log" | "durable" | "from">): boolean {
+  return Boolean(process.env.CROCHET_LOG || log || durable || from !== undefined);
 }
 
 /** Whether an agent is made in the script that a person runs; a test is not one. */
@@ -74,16 +79,25 @@ export async function logFor(
   cwd: string,
   prompt: Prompt | undefined,
   resolve: (path: string) => string,
+  warn: (words: string) => void,
 ): Promise<SessionLog | undefined> {
   const folder = folderOf(options, own, cwd);
   if (folder === undefined) return undefined;
+  const seal = newSeal();
+  if (typeof seal === "string") {
+    const isAsked = isWanted(own);
+    const so = isAsked ? "its log is not your own: to resume or replay it, trust it" : "it is not logged";
+    warn(`This run cannot be sealed as there is no key, so ${so}. ${seal}`);
+    if (!isAsked) return undefined;
+  }
   const files = jsonlStore(folder);
-  if (own.from !== undefined) return await forkLog(own.from, { folder, files, resolve, options, own, cwd, prompt });
+  const place = { folder, files, options, own, cwd, seal: typeof seal === "string" ? undefined : seal };
+  if (own.from !== undefined) return await forkLog(own.from, { ...place, resolve, prompt, warn });
   const known = own.fork === undefined ? own.resume ?? own.id : undefined;
   const release = known === undefined ? undefined : await files.lock(known);
   try {
     const past = known === undefined ? undefined : await pastOf(files.pathOf!(known), own, prompt);
-    return await sessionLog({ folder, files, known, past, options, own, cwd, release });
+    return await sessionLog({ ...place, ...past, known, release });
   } catch (error) {
     await release?.();
     throw error;
@@ -93,9 +107,10 @@ export async function logFor(
 /** The log of a session that goes another way than a run that was logged or recorded. */
 async function forkLog(
   from: string,
-  { resolve, prompt = "", ...place }: Omit<Opening, "known" | "past" | "release"> & {
+  { resolve, prompt = "", warn, ...place }: Omit<Opening, "known" | "past" | "release"> & {
     readonly resolve: (path: string) => string;
     readonly prompt: Prompt | undefined;
+    readonly warn: (words: string) => void;
   },
 ): Promise<SessionLog> {
   if (!isBlank(prompt)) {
@@ -111,24 +126,35 @@ async function forkLog(
       import("../transcript/line-log.ts"),
       import("../log/read-log.ts"),
     ]);
-    const { log: { header, entries }, warnings } = await forked(from, { folder, resolve, cwd, id });
+    const { trust } = own;
+    const { log: { header, entries }, isOwn, warnings } = await forked(from, { folder, resolve, cwd, id, trust });
+    if (hasState(files.pathOf!(id))) {
+      throw new TypeError(`Cannot fork ${from} as session '${id}' has a log: give another id`);
+    }
     const agent = options.from === undefined ? {} : { agent: scriptOf(options.from) };
-    const past = new Past(new Log([{ ...header, ...agent }, ...entries.slice(1)]), true, true);
-    const file = new LineLog(files.pathOf!(id));
+    const past = new Past(new Log([{ ...header, ...agent }, ...entries.slice(1)]), true, { isCopied: true });
+    const seal = isOwn ? place.seal : undefined;
+    const file = new LineLog(files.pathOf!(id), seal);
     file.append(past.before);
     file.close();
-    return Object.assign(await sessionLog({ ...place, known: id, past, release }), { warnings });
+    warnings.forEach(warn);
+    return await sessionLog({ ...place, seal, known: id, past, release });
   } catch (error) {
     await release();
     throw error;
   }
 }
 
-async function pastOf(path: string, own: RunOptions, prompt: Prompt | undefined): Promise<Past | undefined> {
-  if (!hasState(path)) return undefined;
-  const [{ readLog }, { Past }] = await Promise.all([import("../log/read-log.ts"), import("../log/past.ts")]);
-  const log = readLog(path);
-  if (!log) return undefined;
+/** What a log has that a session goes on with, and the seal to go on with if it is our own. */
+async function pastOf(
+  path: string,
+  own: RunOptions,
+  prompt: Prompt | undefined,
+): Promise<Pick<Opening, "past" | "seal"> | undefined> {
+  const found = readOwn(path, "resume", own.trust);
+  if (!found) return undefined;
+  const [{ Log }, { Past }] = await Promise.all([import("../log/read-log.ts"), import("../log/past.ts")]);
+  const log = new Log(found.entries, path);
   const was = log.prompts.at(-1) ?? "";
   const continues = prompt !== undefined && (isBlank(prompt) || JSON.stringify(prompt) === JSON.stringify(was));
   if (own.durable && !continues && log.begins.length > log.ends.length) {
@@ -137,7 +163,7 @@ async function pastOf(path: string, own: RunOptions, prompt: Prompt | undefined)
       `Cannot prompt session '${log.header.id}' as its last run was interrupted: go on with it first, with no prompt or ${words}`,
     );
   }
-  return new Past(log, continues);
+  return { past: new Past(log, continues, { isOwn: found.seal !== undefined }), seal: found.seal };
 }
 
 /** Notes the secrets that a log shows, to be found when their variables are gone. */
@@ -159,17 +185,15 @@ interface Opening {
   readonly folder: string;
   readonly files: ReturnType<typeof jsonlStore>;
   readonly known: string | undefined;
-  readonly past: Past | undefined;
+  readonly past?: Past | undefined;
+  readonly seal: Seal | undefined;
   readonly options: AgentOptions;
   readonly own: RunOptions;
   readonly cwd: string;
   readonly release: (() => Promise<void>) | undefined;
 }
 
-/** Once for all runs of a process: it looks at every log. */
-let swept = false;
-
-async function sessionLog({ files, known, past, options, own, cwd, ...opened }: Opening): Promise<SessionLog> {
+async function sessionLog({ files, known, past, seal, options, own, cwd, ...opened }: Opening): Promise<SessionLog> {
   const seed = crypto.randomUUID().replaceAll("-", "").slice(0, 16);
   const id = known ?? new LaneClock({ lane: MAIN, epoch: 0, seed, live: false }).uuid();
   const release = opened.release ?? await files.lock(id);
@@ -183,14 +207,9 @@ async function sessionLog({ files, known, past, options, own, cwd, ...opened }: 
     ...(options.from !== undefined && { agent: scriptOf(options.from) }),
   };
   const { durable = false } = own;
-  // Who names the folder knows best whose logs are there.
-  if (typeof own.log !== "string") noteOwnLog(files.pathOf!(id), process.env);
   // In a folder that was named there may be other files.
-  if (!swept && opened.folder === logsDir(cwd, { ...process.env, CROCHET_LOG: "" })) {
-    sweepLogs(files.pathOf!(id), process.env);
-  }
-  swept = true;
-  const log = new RunLog({ path: files.pathOf!(id), header, past, sync: own.log !== undefined, durable });
+  if (opened.folder === logsDir(cwd, { ...process.env, CROCHET_LOG: "" })) sweepLogs(files.pathOf!(id), seal);
+  const log = new RunLog({ path: files.pathOf!(id), header, past, seal, sync: own.log !== undefined, durable });
   const session: LoggedSession = { log, again: durable, isRuled: false };
   const lane = new LogLane(session, MAIN);
   // A replay draws its id first: what is drawn after it must be the same.
@@ -206,6 +225,17 @@ async function sessionLog({ files, known, past, options, own, cwd, ...opened }: 
     next: state!.sequence.next,
     ...(state!.values.size > 0 && { values: plain(state!.values) }),
   }));
+  /** What another session said, or an agent below one, if that is our own or trusted. */
+  const saidIn = async (asked: string) => {
+    const path = logOf(opened.folder, asked);
+    const isElsewhere = path !== files.pathOf!(asked);
+    const found = asked === id && !isElsewhere ? undefined : readOwn(path, "resume", own.trust);
+    if (!found?.seal) return found && await files.load(asked);
+    const { Log } = await import("../log/read-log.ts");
+    const log = new Log(found.entries, path);
+    const said = isElsewhere ? log.transcript(asked) : log.transcript();
+    return said && { ...transcriptOf(said, path), ...(isElsewhere && { isElsewhere }) };
+  };
   return Object.assign(session, {
     id,
     mainLane: lane,
@@ -214,6 +244,8 @@ async function sessionLog({ files, known, past, options, own, cwd, ...opened }: 
     answers: {
       known: past?.open ? past.log.parts.asked.slice(past.log.parts.asked.length - past.answers) : [],
       isOffline: false,
+      counts: (call?: { readonly tool_use_id: string; readonly agent_id?: string }) =>
+        past?.counts(log.laneOf(call?.agent_id ?? id), call?.tool_use_id) ?? true,
       note: (fact: AnswerFact) => log.line(fact),
       mask: { on: <T>(value: T) => value, off: <T>(value: T) => value },
     },
@@ -227,8 +259,7 @@ async function sessionLog({ files, known, past, options, own, cwd, ...opened }: 
     left: past?.left && { sequence: { next: past.left.next }, values: new Map(past.left.values) },
     store: {
       ...ofLog,
-      load: async (asked: string) =>
-        await ofLog.load(asked) ?? (asked === id ? await loadBelow(opened.folder, id) : await files.load(asked)),
+      load: async (asked: string) => await ofLog.load(asked) ?? await saidIn(asked),
     },
     prompted(begin: LoggedBegin, now: SessionState): LoggedBegin {
       state = now;

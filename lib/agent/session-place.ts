@@ -37,9 +37,13 @@ export type SessionPlace = Awaited<ReturnType<typeof openPlace>>;
 export async function openPlace(parts: CheckedOptions, own: RunOptions, prompt: Prompt | undefined) {
   const { options } = parts;
   const cwd = own.cwd ?? parts.cwd;
+  /** What the log of the session has to say, in sentences. */
+  const warnings: string[] = [];
   const tape = await tapeFor(options.tape, own.tape, cwd, parts.resolve, options.from);
   const engine = engineOf(own.step ?? options.step);
-  const logged = tape || engine ? undefined : await sessionLogFor(options, own, cwd, prompt, parts.resolve);
+  const logged = tape || engine
+    ? undefined
+    : await sessionLogFor(options, own, cwd, prompt, parts.resolve, (words) => warnings.push(words));
   const record: SessionRecord | undefined = tape ?? logged;
   const lane = record?.mainLane;
   const clock = lane?.clock ?? systemClock;
@@ -48,7 +52,7 @@ export async function openPlace(parts: CheckedOptions, own: RunOptions, prompt: 
   const id = logged?.id ?? (own.fork === undefined ? own.resume ?? own.id ?? clock.uuid() : systemClock.uuid());
   const steps = engine && await import("./steps.ts");
   const signals = [options.signal, own.signal].filter((signal) => signal !== undefined);
-  return { parts, options, own, cwd, tape, engine, steps, logged, record, lane, clock, store, id, signals };
+  return { parts, options, own, cwd, tape, engine, steps, logged, warnings, record, lane, clock, store, id, signals };
 }
 
 /**

@@ -2,17 +2,15 @@ import { resolve } from "node:path";
 import type { Agent, RunOptions } from "../agent/options.ts";
 import type { Limits } from "../core/limits.ts";
 import { logsDir } from "../files/state.ts";
-import { noteOwnLog } from "../log/own.ts";
 import { monitored } from "../monitor/own-run.ts";
 import type { PermissionMode } from "../permissions/rules.ts";
 import type { TranscriptStore } from "../transcript/store.ts";
-import { logOf } from "../transcript/jsonl.ts";
 import { findServers, onPromptFor, readConfig } from "./_config.ts";
 import { findHooks, reportUnloaded } from "./_find-hooks.ts";
 import { budgetFlag, type Flags, numberFlag, type Usage } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { projectOf, rolloutId } from "./_project.ts";
-import { expectOwn, lastId, logMeant, projectStore, rememberedRules } from "./_stored.ts";
+import { lastId, logMeant, projectStore, rememberedRules } from "./_stored.ts";
 
 /** Part of `--help`: how a person is asked. */
 export const ASKING =
@@ -62,10 +60,6 @@ export async function runOptions(
   const runs = logsDir(cwd, io.env, true);
   const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`));
   const resume = flags.resume === "last" ? lastId(cwd, io.env) : flags.resume as string | undefined;
-  if (resume !== undefined) {
-    const path = logOf(runs, pastFrom(resume).resume!);
-    expectOwn(path, "resume", flags, io);
-  }
   const options: RunOptions = {
     signal: io.signal,
     cwd,
@@ -78,12 +72,12 @@ export async function runOptions(
     ...(flags.rollout !== undefined && { rollout: resolve(io.cwd, String(flags.rollout)) }),
     ...(mcp && { mcp }),
     ...(model !== undefined && { model }),
+    ...(flags.trust === true && { trust: true }),
     ...(resume !== undefined && pastFrom(resume)),
     ...(flags.from !== undefined && { from: forkFrom(String(flags.from), cwd, flags, io) }),
   };
   const onPrompt = await onPromptFor(config, io.env);
-  const begun = (id: string) => noteOwnLog(store.pathOf!(id), io.env);
-  return { options, store, watched: monitored(agent, { env: io.env, workspace: cwd, onPrompt, begun }) };
+  return { options, store, watched: monitored(agent, { env: io.env, workspace: cwd, onPrompt }) };
 }
 
 /**
@@ -108,7 +102,6 @@ function forkFrom(given: string, cwd: string, flags: Flags["flags"], io: Io): st
   if (flags.resume !== undefined) throw new UsageError("Cannot use --from with --resume: leave one of them out");
   const path = logMeant(named, cwd, io);
   if (path === undefined) return `${resolve(io.cwd, named)}${call}`;
-  expectOwn(path, "fork", flags, io);
   return `${rolloutId(path)}${call}`;
 }
 

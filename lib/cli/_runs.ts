@@ -1,25 +1,20 @@
 import { basename } from "node:path";
 import { BUILT_IN } from "../runtime/importing.ts";
 import { removeState, scratchState, stateFolder } from "../files/state.ts";
-import { type Log, readLog } from "../log/read-log.ts";
+import { readOwn } from "../log/own.ts";
+import { Log } from "../log/read-log.ts";
 import { promoted } from "../log/promote.ts";
 import { type Fixture, fixtureAt, scriptOnTape } from "../replay/fixture.ts";
 import { writeTape } from "../replay/write-tape.ts";
 import type { Flags } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
-import { expectOwn } from "./_stored.ts";
 import { rolloutId } from "./_project.ts";
 
-/**
- * Reads the log of a run that was written here: what a stranger's log names is run, so a person must trust it.
- *
- * @throws {UsageError} if it was written elsewhere
- */
-export function ownLog(path: string, verb: string, flags: Flags["flags"], io: Pick<Io, "env">): Log {
-  expectOwn(path, verb, flags, io);
-  const log = readLog(path);
-  if (!log) throw new UsageError(`Cannot ${verb} ${rolloutId(path)} as its log is empty: run it again`);
-  return log;
+/** Reads the log of a run that was written here: what a stranger's log names is run, so a person must trust it. */
+export function ownLog(path: string, verb: string, { trust }: Flags["flags"]): Log {
+  const found = readOwn(path, verb, trust === true);
+  if (!found) throw new UsageError(`Cannot ${verb} ${rolloutId(path)} as its log is empty: run it again`);
+  return new Log(found.entries, path);
 }
 
 /** @throws {UsageError} if a run of it was cut off, or a person ended it: there is nothing to compare with */
@@ -46,7 +41,7 @@ export function agentOnTape({ header: { agent, id } }: Log, folder: string): str
 
 /** A run as a fixture for as long as a command takes: its tools are served from its log. */
 export async function asFixture(path: string, flags: Flags["flags"], io: Io, verb: string) {
-  const log = ownLog(path, verb, flags, io);
+  const log = ownLog(path, verb, flags);
   expectEnded(log, verb);
   const { cwd } = log.header;
   const folder = scratchState(stateFolder(cwd, io.env, "replays"), basename(path, ".jsonl").slice(0, 8));

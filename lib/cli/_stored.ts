@@ -1,10 +1,8 @@
-import { hasState, logsDir, readStateFile, stateFile, writeStateFile } from "../files/state.ts";
+import { logsDir, readStateFile, stateFile, writeStateFile } from "../files/state.ts";
 import { type Environment, realOr } from "../hooks/file/user-places.ts";
-import { isOwnLog } from "../log/own.ts";
 import { isRule } from "../permissions/parse-rule.ts";
 import { jsonlStore, type JsonlStoreOptions } from "../transcript/jsonl.ts";
 import type { Listed, TranscriptStore } from "../transcript/store.ts";
-import type { Flags } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { newestFirst, rolloutId, rollouts, runMeant } from "./_project.ts";
 
@@ -25,20 +23,6 @@ export function projectStore(
 export function logMeant(given: string, cwd: string, io: Pick<Io, "env">): string | undefined {
   const all = rollouts(cwd, io.env);
   return given === "last" ? newestFirst(all)[0] : runMeant(given, all);
-}
-
-/**
- * What a stranger's log names is run, so a person must trust it.
- *
- * @throws {UsageError} if a log was not written here
- */
-export function expectOwn(path: string, verb: string, { trust }: Flags["flags"], { env }: Pick<Io, "env">): void {
-  if (trust === true || !hasState(path) || isOwnLog(path, env)) return;
-  throw new UsageError(
-    `Cannot ${verb} ${
-      rolloutId(path)
-    } as its log was not written here: look at it with 'crochet view ${path}', then add --trust`,
-  );
 }
 
 /** What is stored, the newest session first. */

@@ -32,7 +32,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
   }
   const { checkpoints, full } = found;
   if (action === "rm") {
-    removeLog(store.pathOf!(id), io.env);
+    removeLog(store.pathOf!(id));
     return { data: { removed: id }, text: `removed ${id}\n` };
   }
   if (action === "export") {

@@ -100,7 +100,7 @@ export function userState({ CROCHET_HOME: named, HOME: home }: Environment): str
 
 /** The file in which a person's decisions of one kind about one path are kept: by its hash, as a path is not a file name. */
 export function stateFile(
-  kind: "trust" | "switches" | "installed" | "permissions" | "logs",
+  kind: "trust" | "switches" | "installed" | "permissions",
   path: string,
   env: Environment,
 ): string {

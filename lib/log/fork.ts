@@ -7,7 +7,8 @@ import { readTape } from "../replay/read-tape.ts";
 import { MAIN, type Tape } from "../replay/tape.ts";
 import { answerLines, headOf, Heads } from "./call-lines.ts";
 import { kindOf, type LogEntry, type ToolFact } from "./entry.ts";
-import { Log, LOG_VERSION, readLog } from "./read-log.ts";
+import { readOwn } from "./own.ts";
+import { Log, LOG_VERSION } from "./read-log.ts";
 import { tapeFile } from "../replay/fixture.ts";
 
 interface ForkOptions {
@@ -18,6 +19,8 @@ interface ForkOptions {
   readonly cwd: string;
   /** The id of the new session. */
   readonly id: string;
+  /** Whether a log that was not written here is taken too. */
+  readonly trust: boolean | undefined;
 }
 
 /**
@@ -28,16 +31,17 @@ interface ForkOptions {
  */
 export async function forked(
   from: string,
-  { folder, resolve, cwd, id }: ForkOptions,
-): Promise<{ readonly log: Log; readonly warnings: readonly string[] }> {
+  { folder, resolve, cwd, id, trust }: ForkOptions,
+): Promise<{ readonly log: Log; readonly isOwn: boolean; readonly warnings: readonly string[] }> {
   const [, named = "", number = ""] = /^(.+)#(\d+)$/.exec(from) ?? [];
   if (named === "") throw new TypeError(`Cannot fork '${from}' as it names no call: write <run>#<call>, as in last#3`);
-  const log = await logOf(named, folder, resolve, cwd);
-  if (!log) {
+  const found = await logOf(named, folder, resolve, cwd, trust);
+  if (!found) {
     throw new TypeError(
       `Cannot fork '${named}' as there is no such run or fixture: 'crochet transcripts ls' lists runs`,
     );
   }
+  const { log, isOwn } = found;
   const call = `${MAIN}#${number}`;
   const at = log.entries.findIndex((entry) => "call" in entry && entry.call === call);
   if (at < 0) {
@@ -51,6 +55,7 @@ export async function forked(
   const { agent: _, ...header } = log.header;
   return {
     log: new Log([{ ...header, id, cwd, from: { id: was, call } }, ...entries], log.where),
+    isOwn,
     warnings: changedSince(log.entries.slice(at), cwd).map((path) =>
       `${path} is not as it was before call ${number}, as that run changed it later: the fork works on it as it is`
     ),
@@ -79,13 +84,17 @@ async function logOf(
   folder: string,
   resolve: ForkOptions["resolve"],
   cwd: string,
-): Promise<Log | undefined> {
+  trust: boolean | undefined,
+): Promise<{ readonly log: Log; readonly isOwn: boolean } | undefined> {
   const own = join(folder, `${named}.jsonl`);
-  if (existsSync(own)) return readLog(own);
-  const path = resolve(named);
+  const path = existsSync(own) ? own : resolve(named);
   const tape = tapeFile(path);
-  if (existsSync(tape) && tape !== path) return new Log(entriesOf(await readTape(tape), cwd), tape);
-  return existsSync(path) ? readLog(path) : undefined;
+  // Nothing of a tape decides: hooks and the person of today are asked.
+  if (existsSync(tape) && tape !== path) {
+    return { log: new Log(entriesOf(await readTape(tape), cwd), tape), isOwn: true };
+  }
+  const found = readOwn(path, "fork", trust);
+  return found && { log: new Log(found.entries, path), isOwn: found.seal !== undefined };
 }
 
 /** A tape as a log of one run: what hooks said is not on it, so they are asked. */

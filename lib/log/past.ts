@@ -34,10 +34,19 @@ export class Past {
   /** Whether what is served is written again: the log of a fork begins with it. */
   readonly isCopied: boolean;
 
-  /** `continues`: the run that was cut off goes on; else the session goes on as the messages stand. */
-  constructor(log: Log, continues: boolean, isCopied = false) {
+  /** Whether the very run goes on, from a log of this user: only then a verdict counts for a call that has no result. */
+  readonly #isSameRun: boolean;
+  /** The calls whose results were served last. */
+  readonly #served = new Set<string>();
+
+  /**
+   * `continues`: the run that was cut off goes on; else the session goes on as the messages stand. `isOwn`: nothing of the
+   * log was written by others.
+   */
+  constructor(log: Log, continues: boolean, { isCopied = false, isOwn = false } = {}) {
     this.log = log;
     this.isCopied = isCopied;
+    this.#isSameRun = isOwn && !isCopied;
     const begin = log.begins.at(-1);
     const end = log.ends.at(-1);
     const isOpen = continues && begin !== undefined && (end === undefined || end.index < begin.index);
@@ -61,10 +70,12 @@ export class Past {
       // How a call ended that was cut off with its run is not known.
       if (isWhole(call) && call.attempts.at(-1)!.ended !== "aborted") this.#calls.set(call.id, call);
     }
-    for (const entry of entries) {
+    const last = entries.findLastIndex((entry) => "call" in entry || "tool" in entry);
+    for (const [i, entry] of entries.entries()) {
       const key = keyOf(entry);
       if (!this.isCopied) this.#known.set(key, (this.#known.get(key) ?? 0) + 1);
-      if ("hook" in entry) this.#hooks.set(hookKey(entry.lane, entry), entry);
+      // What hooks said of no call counts if it led to something.
+      if ("hook" in entry && (this.#isSameRun || i < last)) this.#hooks.set(hookKey(entry.lane, entry), entry);
       else if ("did" in entry) this.#did.set(entry.did, entry);
       else if ("begun" in entry) this.#begun.add(`${entry.lane} ${entry.begun}`);
     }
@@ -105,7 +116,14 @@ export class Past {
   }
 
   hook(lane: string, step: HookStep): EntryOf<"hook"> | undefined {
-    return this.#hooks.get(hookKey(lane, step));
+    return step.about === undefined || this.counts(lane, step.about) ? this.#hooks.get(hookKey(lane, step)) : undefined;
+  }
+
+  /** Whether what hooks and a person said of a call counts: it led to the result that is served. Of no call: never. */
+  counts(lane: string, id?: string): boolean {
+    const name = `${lane} ${id}`;
+    const [next] = this.#tools.get(name) ?? [];
+    return this.#isSameRun || (next !== undefined && !next.spawned) || this.#served.has(name);
   }
 
   did(name: string): EntryOf<"did"> | undefined {
@@ -114,7 +132,11 @@ export class Past {
 
   /** What came of the next call of an id in a lane. */
   tool(lane: string, id: string): ToolFact | undefined {
-    return this.#tools.get(`${lane} ${id}`)?.shift();
+    const name = `${lane} ${id}`;
+    const fact = this.#tools.get(name)?.shift();
+    if (fact && !fact.spawned) this.#served.add(name);
+    else this.#served.delete(name);
+    return fact;
   }
 
   /** Whether a call that changes something had begun. */

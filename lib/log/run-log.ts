@@ -1,7 +1,7 @@
 import type { RunEvent } from "../core/run-events.ts";
 import { isSame } from "../replay/canonical.ts";
 import { MAIN } from "../replay/tape.ts";
-import { LineLog } from "../transcript/line-log.ts";
+import { LineLog, type Seal } from "../transcript/line-log.ts";
 import type { SessionStore } from "../transcript/memory-store.ts";
 import { type Entry as Said, type Transcript, transcriptOf } from "../transcript/store.ts";
 import type { EntryOf, LogEntry, RunLeft, ToolFact } from "./entry.ts";
@@ -20,6 +20,8 @@ interface RunLogOptions {
   readonly header: EntryOf<"log">;
   /** What was logged before, if a session is resumed. */
   readonly past?: Past | undefined;
+  /** What makes it the user's own. */
+  readonly seal?: Seal | undefined;
   /** Whether messages survive a power cut, and not only the end of the process. */
   readonly sync: boolean;
   /** Whether every step is on the disk before the run goes on. */
@@ -50,14 +52,14 @@ export class RunLog {
   #isBegun: boolean;
   #isWanted: boolean;
 
-  constructor({ path, header, past, sync, durable }: RunLogOptions) {
+  constructor({ path, header, past, seal, sync, durable }: RunLogOptions) {
     this.path = path;
     this.header = header;
     this.past = past;
     this.epoch = Date.parse(header.at);
     this.#sync = sync;
     this.#durable = durable;
-    this.#file = new LineLog(path);
+    this.#file = new LineLog(path, seal);
     this.#calls = new Map(past?.callsBefore);
     this.#isBegun = this.#isWanted = past !== undefined;
     this.#lanes.set(header.id, MAIN);

@@ -10,8 +10,6 @@ interface OwnRunOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly workspace: string;
   readonly onPrompt: OnPrompt;
-  /** Called with the session's id, once it begins. */
-  readonly begun?: (id: string) => void;
 }
 
 /** The agent, with its runs among the watched ones: `crochet agents` shows what each does and asks. */
@@ -105,8 +103,7 @@ class OwnRunLog {
 
   #begin(id: string): void {
     this.#id = id;
-    const { workspace, begun } = this.#options;
-    quietly(() => begun?.(id));
+    const { workspace } = this.#options;
     const event = { type: "start", workspace, name: this.#name, owner: thisOwner(), at: now() } as const;
     this.#state = nextState(undefined, event);
     quietly(() => beginLog(logOf(this.#dir, id), event));

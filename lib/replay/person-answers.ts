@@ -27,6 +27,8 @@ export interface Answers {
   readonly known: readonly AnswerFact[];
   /** Whether no person is ever asked. */
   readonly isOffline: boolean;
+  /** Whether a known answer counts for a call, or for the question of a tool. @default always */
+  counts?(call?: { readonly tool_use_id: string; readonly agent_id?: string }): boolean;
   note(fact: AnswerFact): void;
   readonly mask: Pick<Mask, "on" | "off">;
 }
@@ -39,8 +41,8 @@ export function tapedAsker(answers: Answers, person: Asker | undefined): Asker |
   const { isEmpty, answer } = answersOn(answers, (asked) => !isPermission(asked));
   if (isEmpty && (answers.isOffline || !person)) return person;
   return {
-    answer: (questions, signal) => answer(questions, () => person?.answer(questions, signal)),
-    approve: (request, signal) => answer(request, () => person?.approve(request, signal)),
+    answer: (questions, signal) => answer(questions, answers.counts?.(), () => person?.answer(questions, signal)),
+    approve: (request, signal) => answer(request, answers.counts?.(), () => person?.approve(request, signal)),
   };
 }
 
@@ -54,7 +56,7 @@ export function tapedPermissions(
   if (isEmpty && !present) return undefined;
   return async (question, signal) => {
     const asked = { permission: question.tool_name, input: question.input };
-    return await answer(asked, () => present?.(question, signal)) ??
+    return await answer(asked, answers.counts?.(question), () => present?.(question, signal)) ??
       { behavior: "deny", reason: "a replay asks no person" };
   };
 }
@@ -71,8 +73,12 @@ function answersOn({ known: facts, note, mask }: Answers, which: (asked: Json) =
   }
   return {
     isEmpty: known.size === 0,
-    async answer<T>(asked: object, ask: () => Promise<T | undefined> | undefined): Promise<T | undefined> {
-      const recorded = known.get(canonical(mask.on(asked)))?.shift();
+    async answer<T>(
+      asked: object,
+      counts: boolean | undefined,
+      ask: () => Promise<T | undefined> | undefined,
+    ): Promise<T | undefined> {
+      const recorded = counts === false ? undefined : known.get(canonical(mask.on(asked)))?.shift();
       const answer = recorded === undefined ? await ask() : mask.off(recorded) as T;
       if (answer !== undefined) note({ asked: asked as Json, answer: answer as Json });
       return answer;

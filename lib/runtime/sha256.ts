@@ -6,11 +6,16 @@ export interface Hashing {
 }
 
 interface BunCrypto {
-  CryptoHasher?: new (name: "sha256") => Hashing;
+  CryptoHasher?: new (name: "sha256", key?: Uint8Array) => Hashing;
 }
 
-/** SHA-256. `node:crypto` takes longer to load than most runs take to replay, so Bun's own is used if present. */
-export function sha256(): Hashing {
+/**
+ * SHA-256, or with a key an HMAC by it. `node:crypto` takes longer to load than most runs take to replay, so Bun's own is
+ * used if present.
+ */
+export function sha256(key?: Uint8Array): Hashing {
   const { CryptoHasher } = (globalThis as { Bun?: BunCrypto }).Bun ?? {};
-  return CryptoHasher ? new CryptoHasher("sha256") : process.getBuiltinModule("node:crypto").createHash("sha256");
+  if (CryptoHasher) return new CryptoHasher("sha256", key);
+  const { createHash, createHmac } = process.getBuiltinModule("node:crypto");
+  return key ? createHmac("sha256", key) : createHash("sha256");
 }

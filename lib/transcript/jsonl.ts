@@ -97,7 +97,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
 }
 
 /** The transcript of an agent that another started, in the log of that one; undefined if no log has it. */
-export async function loadBelow(dir: string, id: string): Promise<Transcript | undefined> {
+async function loadBelow(dir: string, id: string): Promise<Transcript | undefined> {
   const path = logOf(dir, id);
   if (!hasState(path) || basename(path, ENDING) === id) return undefined;
   const entries = (await import("../log/read-log.ts")).readLog(path)?.transcript(id);

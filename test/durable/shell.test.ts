@@ -35,7 +35,8 @@ const DIES: Record<string, (dir: string) => Promise<RunOptions>> = {
     const file = join(log, "walker.jsonl");
     const lines = readFileSync(file, "utf8").split("\n");
     const moved = lines.findIndex((line) => line.startsWith('{"tool":'));
-    writeFileSync(file, `${lines.slice(0, moved + 1).join("\n")}\n`);
+    const sealed = lines.findIndex((line, i) => i > moved && line.startsWith('{"seal":'));
+    writeFileSync(file, `${lines.slice(0, sealed + 1).join("\n")}\n`);
     return { log, durable: true };
   },
 };

@@ -161,7 +161,8 @@ test("CROCHET_LOG names where logs are, or that there are none; a log that was n
   assert.equal((await here.main(["replay", "last"], elsewhere)).code, 0);
   await run(here);
   const [name] = logs(here);
-  writeFileSync(join(here.cwd, ".crochet/runs/stranger.jsonl"), readFileSync(join(here.cwd, ".crochet/runs", name!)));
+  const text = readFileSync(join(here.cwd, ".crochet/runs", name!), "utf8");
+  writeFileSync(join(here.cwd, ".crochet/runs/stranger.jsonl"), text.replace('{"log"', '{ "log"'));
   assert.equal((await here.main(["view", "stranger"])).code, 0);
   for (
     const args of [["replay", "stranger"], ["fixtures", "add", "stranger"], ["run", "agent.ts", "--from", "stranger#2"]]

@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { agent, context, keepGoing, type Message, modify, type RunEvent, tool } from "../../lib/index.ts";
 import { hookOn } from "../../lib/core/hook.ts";
 import { type Model, ModelError } from "../../lib/core/model.ts";
-import { isWhole, readLog } from "../../lib/log/read-log.ts";
+import { readOwn } from "../../lib/log/own.ts";
+import { isWhole, Log, readLog } from "../../lib/log/read-log.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
 import { transcriptOf } from "../../lib/transcript/store.ts";
 import { inFolder } from "../replay/_stage.ts";
@@ -137,12 +138,12 @@ test("a run that is cut off anywhere goes on: nothing that ended is paid or done
     const text = readFileSync(file, "utf8");
     const lines = text.trimEnd().split("\n");
     const last = lines.findIndex((line) => line.startsWith('{"ended":"main"'));
-    const began = lines.findIndex((line) => line.startsWith('{"begin":'));
+    const began = lines.findIndex((line) => line.startsWith('{"seal":'));
     for (let k = began + 1; k <= last; k++) {
       for (const torn of k % 4 === 0 ? [0, 0.5] : [0.5]) {
         const next = lines[k] ?? "";
         writeFileSync(file, `${lines.slice(0, k).join("\n")}\n${next.slice(0, next.length * torn)}`);
-        const kept = readLog(file)!;
+        const kept = keptOf(file);
         const world = newWorld();
         const result = await leader(world, dir).run("", { log: dir, resume: first.id });
         const where = `cut at ${k}/${torn}: ${lines[k - 1]!.slice(0, 80)}`;
@@ -183,6 +184,11 @@ test("a log is a tape: its run is replayed with no model and no tool, all hooks 
     assert.deepEqual({ ...world }, { wrote: [], looked: 0, models: 0, hooks: whole.hooks });
   });
 });
+
+/** What is left of a log: what no seal follows is cut off. */
+function keptOf(file: string): Log {
+  return new Log(readOwn(file, "resume")!.entries);
+}
 
 /** Saves what its prompt says, once; its first attempt at each reply fails, and a person is asked. */
 function saver(world: World, cwd: string, people: { asked: number }) {
@@ -250,10 +256,11 @@ test("the second run of a resumed session goes on after a cut anywhere, with fai
     assert.deepEqual(whole.wrote, ["t1", "t5"]);
     const file = join(dir, `${id}.jsonl`);
     const lines = readFileSync(file, "utf8").trimEnd().split("\n");
-    const began = lines.findLastIndex((line) => line.startsWith('{"begin":'));
+    const begun = lines.findLastIndex((line) => line.startsWith('{"begin":'));
+    const began = lines.findIndex((line, i) => i > begun && line.startsWith('{"seal":'));
     for (let k = began + 1; k < lines.findLastIndex((line) => line.startsWith('{"ended":"main"')); k++) {
       writeFileSync(file, `${lines.slice(0, k).join("\n")}\n${lines[k]!.slice(0, lines[k]!.length / 2)}`);
-      const kept = readLog(file)!;
+      const kept = keptOf(file);
       const [world, others] = [newWorld(), { asked: 0 }];
       const result = await play("", { log: dir, resume: id }, world, others);
       const where = `cut at ${k}: ${lines[k - 1]!.slice(0, 80)}`;
