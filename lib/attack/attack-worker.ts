@@ -1,12 +1,14 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { runProcess } from "../process/process.ts";
 import { Adversary, type Attackable, type AttackedCall, type SessionOptions, type Trial } from "./adversary.ts";
 import { Watch } from "./effects.ts";
 import { grammarFor } from "./grammar/index.ts";
 import { expressionsIn } from "./grammar/mined.ts";
-import type { AttackCall, Grammar } from "./grammar/types.ts";
+import type { AttackCall, Grammar, Target } from "./grammar/types.ts";
+import { word } from "./grammar/paths.ts";
+import type { ProjectScript } from "./grammar/plans.ts";
 import { FIND_WRAPPERS } from "./grammar/rewritings.ts";
 import {
   type Break,
@@ -65,6 +67,8 @@ export interface Attacked {
   /** The most calls that one try made. */
   readonly longest: number;
   readonly notTried: readonly string[];
+  /** How long the search took. */
+  readonly seconds?: number;
   /** Of calls that were made again: who denied how many. */
   readonly denials?: number;
 }
@@ -120,8 +124,9 @@ export async function attackHere(
   if (task.again) return { ...none, ...await madeAgain(task, broken, adversary) };
   const texts = await guardTexts(agent, world, session);
   const targets = targetsOf(property, world);
+  const scripts = projectScripts(world);
   const grammarsWith = (wrappers: readonly string[]) =>
-    targets.map((target) => grammarFor({ tools: adversary.tools, guardTexts: texts, target, wrappers }))
+    targets.map((target) => grammarFor({ tools: adversary.tools, guardTexts: texts, target, scripts, wrappers }))
       .filter(({ operations }) => operations.length > 0);
   const grammars = grammarsWith([]);
   const unguarded = new Adversary(agent.unguarded(), parts);
@@ -146,6 +151,9 @@ export async function attackHere(
     else findings.push({ number: hit.number, calls: trial.calls, broke, kind: kindOf(small.candidate) });
     return broke !== undefined;
   };
+  const over = () => signal.aborted || performance.now() - began > task.seconds * 1000;
+  const searching = performance.now();
+  const lets = await letThrough(grammars, targets, world, adversary, over);
   const searched = await search(
     grammars,
     expressionsIn(texts.join("\n")).map(({ expression }) => expression),
@@ -153,9 +161,10 @@ export async function attackHere(
     {
       ...task,
       accepted,
-      over: () => signal.aborted || performance.now() - began > task.seconds * 1000,
+      over,
     },
     {
+      lets,
       widen: async () => hasShell ? grammarsWith(await wrappersHere(world)) : grammars,
       breaks: (trial) => {
         longest = Math.max(longest, trial.calls.length);
@@ -182,11 +191,67 @@ export async function attackHere(
     findings,
     tries,
     forms,
-    left,
+    left: left + timedOut,
     longest,
     notTried,
+    seconds: (performance.now() - searching) / 1000,
     ...(findings.length === 0 && useless.why),
   };
+}
+
+/** How many harmless files each command is asked about. */
+const MOST_HARMLESS = 3;
+
+/** The commands that the guard lets through on files that the property is not about; nothing is run. */
+async function letThrough(
+  grammars: readonly Grammar[],
+  targets: readonly Target[],
+  world: World,
+  adversary: Adversary,
+  over: () => boolean,
+): Promise<ReadonlySet<string>> {
+  const { property, path } = targets[0] ?? {};
+  if (property !== "changes" && property !== "removes" && property !== "reads") return new Set();
+  const isPlain = (file: string) => !/(?:^|\/)\.|^(?:hooks|agents|node_modules)\//.test(file);
+  const around = path?.includes("/") ? dirname(path) : undefined;
+  const isFile = (file: string) => statSync(join(world.places.workspace, file), { throwIfNoEntry: false })?.isFile();
+  const files = world.files.filter((file) =>
+    isPlain(file) && file !== path && dirname(file) !== around && isFile(file)
+  );
+  const commands = grammars[0]!.operations.filter(({ shell }) => shell !== undefined);
+  const found = new Set<string>();
+  for (const file of files.slice(0, MOST_HARMLESS)) {
+    const asked = commands.filter(({ name }) => !found.has(name));
+    for (let i = 0; i < asked.length && !over(); i += AT_ONCE) {
+      await Promise.all(
+        asked.slice(i, i + AT_ONCE).map(async (operation) => {
+          const target = { ...targets[0]!, path: file };
+          const { calls } = await adversary.run([operation.call(target, word(file))], { dry: true });
+          if (calls.some(({ ran }) => ran)) found.add(operation.name);
+        }),
+      );
+    }
+  }
+  await adversary.putBack();
+  return found;
+}
+
+const AT_ONCE = 4;
+
+/** The scripts of package.json that name files of the project. */
+function projectScripts({ files, places }: World): ProjectScript[] {
+  try {
+    const { scripts = {} } = JSON.parse(readFileSync(join(places.workspace, "package.json"), "utf8"));
+    return Object.entries(scripts).map(([name, line]) => ({
+      line: name === "test" ? "npm test" : `npm run ${name}`,
+      files: String(line).split(/[\s'"=;&|]+/).map((one) => one.replace(/^\.\//, "")).filter((one) =>
+        files.includes(one)
+      ),
+    }));
+  } catch {
+    // Without a package.json that can be read there is no script.
+    return [];
+  }
 }
 
 /** Knows what refuses calls only because it cannot work in the sandbox: nothing is guarded by that. */

@@ -30,6 +30,9 @@ export interface ProcessTask {
   readonly attack: AttackTask;
 }
 
+/** In seconds: the limit of a search that ends by its number of runs. */
+export const LONG = 86_400;
+
 export type AttackWork = Omit<AttackTask, "places" | "packages" | "sandboxed">;
 
 /** Of a finding, nothing is run without its sandbox. */
@@ -52,7 +55,7 @@ export async function attackProperty(
 ): Promise<Attacked> {
   const { script, project, env, signal, tried = () => {} } = attack;
   const { effect, about } = readProperty(work.never, project);
-  using scratch = new ScratchWorld(project, attack.files);
+  using scratch = new ScratchWorld(project, { kept: attack.files, script });
   const needed = neededFiles(script, userState(env));
   const wrap = await scratch.sandbox(effect === "runs" ? about : undefined, needed).catch((error) => {
     if (error instanceof ToolError) return undefined;

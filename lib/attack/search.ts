@@ -28,8 +28,9 @@ export interface Hit extends Form {
 
 export interface Searched {
   readonly tries: number;
+  /** All forms with at most one rewriting, as far as they are known. */
   readonly forms: number;
-  /** Of the forms, those that time did not suffice for. */
+  /** Of the stated set, which is these or the first `runs` of them, those that time did not suffice for. */
   readonly left: number;
   /** Whether the programs of this machine that run others were looked for. */
   readonly widened: boolean;
@@ -44,15 +45,21 @@ type Part = Pick<CandidateStep, "spelling" | "plan" | "mined"> & { readonly rewr
 const LANES = 4;
 /** With how many commands a spelling or a plan is tried by itself, and with how many a word of the guard, which is a guess. */
 const MOST_OF_PART = 6;
+/** A guard that lets so few commands through is a list of what it allows: each of them is tried with every part. */
+const MOST_LET = 16;
 const MOST_OF_WORD = 3;
 /** How often something else is drawn before the search has drawn all it can. */
 const REDRAWS = 200;
 
 /**
  * Every form with at most one rewriting: all operations as they are, then those that are meant for the property, changed
- * in one way, one of each kind by turns.
+ * in one way, one of each kind by turns. Operations that the guard `lets` through elsewhere come first.
  */
-export function exhaustive(grammar: Grammar, accepted: ReadonlySet<string>): Form[] {
+export function exhaustive(
+  grammar: Grammar,
+  accepted: ReadonlySet<string>,
+  lets: ReadonlySet<string> = new Set(),
+): Form[] {
   const tables = allowed(grammar, accepted);
   const known = new Set<string>();
   const made = (operation: string, part: Part = {}): Form | undefined =>
@@ -65,11 +72,15 @@ export function exhaustive(grammar: Grammar, accepted: ReadonlySet<string>): For
     tables.mined.map(({ name }) => ({ mined: name })),
   ];
   const meant = meantOf(tables.operations);
+  const commands = meant.filter(({ shell }) => shell !== undefined);
+  const through = commands.filter(({ name }) => lets.has(name));
+  const others = commands.filter(({ name }) => !lets.has(name));
+  const least = through.length > MOST_LET ? 0 : through.length;
   // Each begins with another operation: what a guard overlooks is mostly one operation or one part, not one pair.
   const queues = interleaved(kinds).map((part, i) => {
-    const most = part.rewritings ? Infinity : part.mined === undefined ? MOST_OF_PART : MOST_OF_WORD;
+    const most = part.rewritings ? Infinity : part.mined === undefined ? Math.max(MOST_OF_PART, least) : MOST_OF_WORD;
     const formsOf = (some: Grammar["operations"]) => some.flatMap(({ name }) => made(name, part) ?? []);
-    const shell = formsOf(turned(meant.filter((one) => one.shell !== undefined), i)).slice(0, most);
+    const shell = formsOf([...turned(through, i), ...turned(others, i)]).slice(0, most);
     const tools = formsOf(turned(meant.filter((one) => one.shell === undefined), i));
     return i % 2 === 0 ? interleaved([shell, tools]) : interleaved([tools, shell]);
   });
@@ -234,7 +245,9 @@ export async function search(
   patterns: readonly RegExp[],
   adversary: Adversary,
   limits: SearchLimits,
-  { widen, breaks, hit, tried }: {
+  { lets, widen, breaks, hit, tried }: {
+    /** Names of operations that the guard lets through where they do no harm. */
+    readonly lets?: ReadonlySet<string>;
     /** The same grammars with what takes long to find, asked for once all else was tried. */
     readonly widen: () => Promise<readonly Grammar[]>;
     readonly breaks: (trial: Trial) => boolean;
@@ -245,7 +258,7 @@ export async function search(
   const known = new Set<string>();
   const formsOf = (some: readonly Grammar[]) => {
     const all = interleaved(
-      some.map((grammar, of) => exhaustive(grammar, limits.accepted).map((form) => ({ ...form, of }))),
+      some.map((grammar, of) => exhaustive(grammar, limits.accepted, lets).map((form) => ({ ...form, of }))),
     );
     const keyed = all.map((form) => ({ form, key: JSON.stringify(form.calls) })).filter(({ key }) => !known.has(key));
     for (const { key } of keyed) known.add(key);
@@ -308,6 +321,8 @@ export async function search(
       if (isOver) break;
     }
   }
-  const left = Math.max(widened ? 0 : 1, forms.length - number);
+  const isWhole = widened || limits.runs <= forms.length;
+  const stated = limits.only === undefined ? Math.min(limits.runs, forms.length) : Math.min(limits.only, forms.length);
+  const left = Math.max(isWhole || limits.only !== undefined ? 0 : 1, stated - number);
   return { tries, forms: forms.length, left, widened, timedOut };
 }

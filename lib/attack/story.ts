@@ -3,23 +3,13 @@ import type { AttackedCall } from "./adversary.ts";
 import { effectText } from "./effects.ts";
 import type { Attacked, Finding } from "./attack-worker.ts";
 
-/** How a property came out; only "holds" is good. */
-export type Outcome = "holds" | "broken" | "vacuous" | "not measured" | "not enough";
-
-/** What a person was told how long to search, or how often. */
-interface SearchLimits {
-  /** Whether the limits of the search were chosen: what is left then is reported, and not a failure. */
-  readonly limited: boolean;
-}
-
-export function outcomeOf(
+/** How a property came out. */
+export function wordOf(
   { findings, vacuous, unmeasured, tries, left }: Attacked,
-  { limited }: SearchLimits,
-): Outcome {
-  if (unmeasured !== undefined) return "not measured";
-  if (vacuous !== undefined) return "vacuous";
+): "held" | "broken" | "cannot run" | "not measured" {
   if (findings.length > 0) return "broken";
-  return tries === 0 || (left > 0 && !limited) ? "not enough" : "holds";
+  if (vacuous !== undefined) return "cannot run";
+  return unmeasured !== undefined || tries === 0 || left > 0 ? "not measured" : "held";
 }
 
 const number = (value: number) => value.toLocaleString("en");
@@ -28,21 +18,21 @@ const several = (value: number, one: string) => `${number(value)} ${value === 1 
 /** What was found about a property, as a person reads it. */
 export function storyLines(
   attacked: Attacked,
-  asked: SearchLimits,
-  { ink = PLAIN, kept = [], again }: {
+  { ink = PLAIN, kept = [], again, runs = Infinity }: {
     readonly ink?: Ink;
     /** Where each finding is kept. */
     readonly kept?: readonly (string | undefined)[];
     /** The command that finds a try again. */
-    readonly again?: (number: number) => string;
+    readonly again?: (...more: string[]) => string;
+    /** Of how many forms the stated set has at most. */
+    readonly runs?: number;
   } = {},
 ): string[] {
-  const { never, findings, vacuous, unmeasured, tries, forms, left } = attacked;
+  const { never, findings, vacuous, unmeasured, tries, forms, left, longest } = attacked;
+  const stated = Math.min(runs, forms);
   const title = (mark: string, about: string) => `${mark} ${ink.bold(never)}  ${about}`;
-  switch (outcomeOf(attacked, asked)) {
-    case "not measured":
-      return [title("–", `not measured: ${unmeasured}`)];
-    case "vacuous":
+  switch (wordOf(attacked)) {
+    case "cannot run":
       return [title("–", `vacuous: ${vacuous}`)];
     case "broken":
       return findings.flatMap((finding, i) => [
@@ -50,35 +40,44 @@ export function storyLines(
         ...callLines(finding, ink),
         field("kind", finding.kind.join(" + "), ink),
         ...(kept[i] === undefined ? [] : [field("kept", kept[i], ink)]),
-        ...(again ? [field("again", again(finding.number), ink)] : []),
+        ...(again ? [field("again", again("--only", String(finding.number)), ink)] : []),
       ]);
-    case "not enough":
+    case "not measured":
+      if (unmeasured !== undefined) return [title("–", `not measured: ${unmeasured}`)];
       return [
-        title("–", `not attacked enough: ${number(forms - left)} of ${number(forms)} forms were tried in its time`),
-        "  --seconds allows more, or says that this is enough",
+        title("–", `not measured: ${number(stated - left)} of ${setText(forms, runs)} were tried in its time`),
+        ...(again ? endingLines(attacked, stated, again) : []),
         ...notTried(attacked),
       ];
-    case "holds":
+    case "held": {
+      const drawn = Math.max(0, tries - forms);
+      const set = `${runs < forms ? "" : "all "}${setText(forms, runs)}`;
       return [
         title(ink.green("✓"), `none of ${several(tries, "adversarial run")} breaks it`),
-        `  ${coverage(attacked)}`,
+        `  tried: ${set}${drawn > 0 ? `, and ${number(drawn)} drawn` : ""}; up to ${several(longest, "call")}`,
         ...notTried(attacked),
       ];
+    }
   }
 }
 
-function coverage({ tries, forms, left, longest }: Attacked): string {
-  const calls = `up to ${several(longest, "call")}`;
-  if (left > 0) {
-    return `tried: ${number(forms - left)} of ${number(forms)} forms with at most one rewriting, ${
-      number(left)
-    } left; ${calls}`;
-  }
-  const drawn = Math.max(0, tries - forms);
-  return `exhaustive: all ${number(forms)} forms with at most one rewriting; drawn: ${
-    number(drawn)
-  } with more; ${calls}`;
+/** The forms that were to be tried: `1,216 forms of its set`, or the first of them. */
+function setText(forms: number, runs: number): string {
+  return runs < forms ? `the first ${number(runs)} of ${number(forms)} forms` : `${number(forms)} forms of its set`;
 }
+
+/** Commands that end with a verdict: with as much time as it seems to take, or with fewer forms, whatever time these take. */
+function endingLines({ left, seconds = 0 }: Attacked, stated: number, again: (...more: string[]) => string): string[] {
+  const done = stated - left;
+  const needed = Math.ceil((seconds * stated / done) * 1.5 / 10) * 10;
+  const fewer = Math.min(stated, Math.max(LEAST_RUNS, Math.floor(done * 0.8 / 10) * 10));
+  return [
+    ...(done > 0 ? [`  a verdict on all of them: ${again("--seconds", String(needed))}`] : []),
+    `  a verdict on fewer: ${again("--runs", String(fewer))}`,
+  ];
+}
+
+const LEAST_RUNS = 100;
 
 function notTried({ notTried: what }: Attacked): string[] {
   return what.length === 0 ? [] : [`  not tried: ${what.join(", ")}`];
@@ -126,16 +125,4 @@ const HIDDEN = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u202
 
 function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
-}
-
-/** How all properties came out, in one line. */
-export function summaryLine(all: readonly Attacked[], asked: SearchLimits, seed: number): string {
-  const broken = all.filter((one) => outcomeOf(one, asked) === "broken").length;
-  const tries = all.reduce((sum, one) => sum + one.tries, 0);
-  const properties = `${all.length} ${all.length === 1 ? "property" : "properties"}`;
-  return [
-    `${properties}, ${broken === 0 ? "none" : broken} broken`,
-    ...(broken > 0 ? [`${number(tries)} ${tries === 1 ? "try" : "tries"}`] : []),
-    `seed ${seed}`,
-  ].join(" · ");
 }

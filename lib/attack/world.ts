@@ -19,6 +19,7 @@ import { basename, delimiter, dirname, join, relative, resolve } from "node:path
 import { isInside } from "../files/confine.ts";
 import { openSandbox } from "../permissions/sandbox.ts";
 import type { Wrap } from "../process/process.ts";
+import { FIXTURES } from "../replay/fixture.ts";
 import { KeptTree } from "../check/kept-tree.ts";
 import { toolHomes, writeFiles } from "../check/scratch-project.ts";
 
@@ -50,8 +51,8 @@ export class ScratchWorld implements Disposable {
   readonly packages: readonly string[];
   readonly #project: string;
 
-  /** @param kept A folder whose files stand in for those the project lacks. */
-  constructor(project: string, kept?: string) {
+  /** @param kept A folder whose files stand in for those the project lacks. `script` is in the copy in any case. */
+  constructor(project: string, { kept, script = "" }: { kept?: string | undefined; script?: string | undefined } = {}) {
     this.#project = realpathSync(project);
     const own = (name: string) => join(this.root, name);
     this.places = {
@@ -60,7 +61,7 @@ export class ScratchWorld implements Disposable {
     };
     for (const folder of Object.values(this.places)) mkdirSync(folder, { recursive: true });
     mkdirSync(own("root"));
-    this.packages = copied(this.#project, this.places.workspace);
+    this.packages = copied(this.#project, this.places.workspace, !isInside(script, join(project, FIXTURES)));
     if (kept !== undefined) cpSync(kept, this.places.workspace, { recursive: true, force: false });
   }
 
@@ -125,7 +126,7 @@ export class ScratchWorld implements Disposable {
 }
 
 /** Copies a project without what is not its own; the packages that were left out. */
-function copied(from: string, to: string): string[] {
+function copied(from: string, to: string, withoutFixtures: boolean): string[] {
   const packages: string[] = [];
   let files = 0;
   cpSync(from, to, {
@@ -135,6 +136,8 @@ function copied(from: string, to: string): string[] {
       const name = relative(from, path);
       if (basename(path) === "node_modules") packages.push(name);
       if (basename(path) === "node_modules" || NOT_COPIED.test(name)) return false;
+      // What an attack keeps there must not change the next one.
+      if (withoutFixtures && name === FIXTURES) return false;
       const stats = lstatSync(path);
       if (++files > MOST_FILES) {
         throw new TypeError(

@@ -251,7 +251,7 @@ async function attackItem(fixture: Fixture, io: Io): Promise<ReplayedItem> {
     signal: io.signal,
   });
   const { findings, unmeasured, never, denials = 0 } = attacked;
-  const why = storyLines(attacked, { limited: true }).join("\n");
+  const why = storyLines(attacked).join("\n");
   if (unmeasured !== undefined) return { name: fixture.name, word: "not measured", why };
   if (findings.length > 0) return { name: fixture.name, word: "broken", why };
   const note = `${never} holds, ${denials} ${denials === 1 ? "denial" : "denials"}`;

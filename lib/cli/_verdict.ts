@@ -59,7 +59,7 @@ export function verdictOf(planned: readonly string[], settled: readonly Item[], 
 export function verdictLine({ word, items }: Verdict, noun: string): string {
   const [worst, ...others] = WORDS.map((one) => ({ one, count: items.filter((item) => item.word === one).length }))
     .filter(({ count }) => count > 0);
-  const all = `${items.length} ${noun}${items.length === 1 ? "" : "s"}`;
+  const all = `${items.length} ${items.length === 1 ? noun : noun.replace(/y$/, "ie") + "s"}`;
   if (!worst || others.length === 0) return `${word}: ${all}`;
   return [`${word}: ${worst.count} of ${all}`, ...others.map(({ one, count }) => `${count} ${one}`)].join(", ");
 }

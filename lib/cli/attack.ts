@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import type { Attackable } from "../attack/adversary.ts";
-import { type Attack, attackProperty, type AttackWork } from "../attack/attack.ts";
+import { type Attack, attackProperty, type AttackWork, LONG } from "../attack/attack.ts";
 import { attackName, keepFinding } from "../attack/keep.ts";
 import { PROPERTIES, readProperty } from "../attack/properties.ts";
-import { type Outcome, outcomeOf, storyLines, summaryLine } from "../attack/story.ts";
+import { storyLines, wordOf } from "../attack/story.ts";
 import type { Attacked } from "../attack/attack-worker.ts";
 import { shellWord } from "../core/shown.ts";
 import { findFixture, isAttack } from "../replay/fixture.ts";
@@ -12,13 +12,11 @@ import { newSeed } from "../testing/search-faults.ts";
 import { ProgressLine } from "./_each-of.ts";
 import { trustRecorded } from "./_fixtures.ts";
 import { type Flags, inLines, numberFlag, type Usage } from "./_flags.ts";
-import { type Annotation, githubCommand } from "./_github.ts";
-import { EXIT, type Io, UsageError } from "./_io.ts";
-import type { Reporter } from "./_report.ts";
-import { type Case, writeJunit } from "./_replay-table.ts";
+import { type Io, UsageError } from "./_io.ts";
+import { judgingCommand } from "./_judge.ts";
 import { rulesHere } from "./_run-options.ts";
 import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
-import { coloursFor } from "./show/text.ts";
+import { type Colours, coloursFor } from "./show/text.ts";
 
 const RUNS = 20_000;
 const SECONDS = 60;
@@ -33,8 +31,11 @@ const USAGE: Usage = {
     "the trusted hooks and rules of the project.",
   flags: [
     ["--never <property>…", "what must never happen; may be given several times"],
-    ["--runs <n>", `runs for each property (${RUNS.toLocaleString("en")})`],
-    ["--seconds <n>", `time for each property (${SECONDS})`],
+    ["--runs <n>", "the first n forms alone, on every machine the same, without a limit in time"],
+    [
+      "--seconds <n>",
+      `time for each property (${SECONDS}); if it is over before all forms are tried, nothing is said of it`,
+    ],
     ["--seed <n>", "the same seed makes the same search"],
     ["--calls <n>", `steps of one run at most (${CALLS})`],
     ["--accept <kind>…", `holes that you know of: ${ACCEPTED.join(", ")}`],
@@ -42,37 +43,19 @@ const USAGE: Usage = {
     ["--all", "go on after a finding, with other kinds"],
     ["--only <n>", "only the try with this number"],
     ["--fixture <name>", "the fixture that a finding is kept in (attack-<property>)"],
-    ["--json", "print JSON"],
-    ["--junit <file>", "write a JUnit report"],
   ],
   example: "crochet attack agent.ts --never reads:.env --never pushes",
   more: () => Promise.resolve(`\nProperties\n  ${inLines(PROPERTIES.join(", "), 2)}\n`),
 };
 
-/** Exit code 1 if a property is broken, 2 if one is vacuous or was not measured, 3 if one was not attacked enough. */
-export default githubCommand(USAGE, attacked);
-
-interface Came {
-  readonly attacked: Attacked;
-  readonly outcome: Outcome;
-  readonly lines: readonly string[];
-  readonly kept: readonly (string | undefined)[];
-  readonly seconds: number;
-}
-
-async function attacked(
-  { words, flags }: Flags,
-  io: Reporter,
-  point: (annotation: Annotation) => void,
-): Promise<number> {
+export default judgingCommand(USAGE, "property", async ({ words, flags }, io, judge) => {
   const { script, words: rest } = scriptAndWords(words, words, io);
   if (rest.length > 0) throw new UsageError(`Cannot attack '${rest[0]}' as it is not a script: ${USAGE.example}`);
   const asked = askedBy(flags, io);
-  const limited = flags.seconds !== undefined || flags.runs !== undefined || flags.only !== undefined;
+  judge.plan(...asked.never);
   // Reports what is not trusted, and so guards nothing.
   if (script === undefined) await rulesHere({ flags: {}, io, script: false }, await builtIn());
   const line = new ProgressLine(io);
-  const all: Came[] = [];
   for (const never of asked.never) {
     if (io.signal.aborted) break;
     const began = performance.now();
@@ -91,32 +74,22 @@ async function attacked(
     const notTried = [...found.notTried, ...(lost > 0 ? [`${lost} that did not break it in a new world`] : [])];
     const result = { ...found, findings, notTried };
     line.end();
-    const again = (number: number) =>
-      [
-        "crochet attack",
-        ...(script === undefined ? [] : [shellWord(relative(io.cwd, script))]),
-        "--never",
-        shellWord(never),
-      ]
-        .concat(asked.typed, ["--seed", String(asked.work.seed), "--only", String(number)]).join(" ");
-    const ink = coloursFor(io.tty, io.env);
-    const lines = storyLines(result, { limited }, { ink, kept, again });
-    const outcome = outcomeOf(result, { limited });
-    all.push({ attacked: result, outcome, lines, kept, seconds: (performance.now() - began) / 1000 });
-    if (!flags.json) io.out(lines.map((one) => `${one}\n`).join(""));
-    if (outcome !== "holds") point({ file: script ?? ".", title: never, message: lines.join("\n") });
+    if (io.signal.aborted && wordOf(result) === "not measured") break;
+    const start = ["crochet attack", ...(script === undefined ? [] : [shellWord(relative(io.cwd, script))])];
+    const again = (...more: string[]) =>
+      [...start, "--never", shellWord(never), ...asked.typed, "--seed", work.seed, ...more].join(" ");
+    const story = (ink?: Colours) => storyLines(result, { kept, again, runs: work.runs, ...(ink && { ink }) });
+    io.out(story(coloursFor(io.tty, io.env)).map((one) => `${one}\n`).join(""));
+    const word = wordOf(result);
+    const why = story().join("\n");
+    const { never: name, ...data } = result;
+    judge.settle({
+      ...{ name, word, seconds: (performance.now() - began) / 1000, data: { kept, ...data } },
+      ...(word !== "held" && { why, points: [{ file: script ?? ".", title: never, message: why }] }),
+    });
   }
-  line.end();
-  if (flags.json) {
-    const data = all.map(({ attacked: { never, ...rest }, outcome, kept }) => ({ never, outcome, kept, ...rest }));
-    io.data({ seed: asked.work.seed, properties: data });
-  } else {
-    io.out(`\n${summaryLine(all.map((one) => one.attacked), { limited }, asked.work.seed)}\n`);
-  }
-  if (flags.junit !== undefined) writeJunit(all.map(caseOf), flags.junit, io, "crochet attack");
-  if (io.signal.aborted) return EXIT.interrupted;
-  return codeOf(all.map(({ outcome }) => outcome));
-}
+  return { seed: asked.work.seed };
+});
 
 /** What was typed, checked before anything runs. */
 function askedBy(flags: Flags["flags"], io: Io) {
@@ -142,7 +115,7 @@ function askedBy(flags: Flags["flags"], io: Io) {
     accept,
     seed: whole("seed", 0) ?? newSeed(),
     runs: whole("runs", 1) ?? RUNS,
-    seconds: numberFlag(flags, "seconds", { least: 1 }) ?? SECONDS,
+    seconds: numberFlag(flags, "seconds", { least: 1 }) ?? (flags.runs === undefined ? SECONDS : LONG),
     calls: whole("calls", 1, 10) ?? CALLS,
     all: flags.all === true,
     ...(only !== undefined && { only }),
@@ -162,7 +135,7 @@ async function keptAll(
   { findings }: Attacked,
   flags: Flags["flags"],
   io: Io,
-): Promise<Pick<Attacked, "findings"> & Pick<Came, "kept">> {
+): Promise<Pick<Attacked, "findings"> & { readonly kept: readonly string[] }> {
   const name = typeof flags.fixture === "string" ? flags.fixture : attackName(work.never);
   const all = [];
   for (const [i, finding] of findings.entries()) {
@@ -178,18 +151,4 @@ async function keptAll(
     all.push({ finding: { ...again, number: finding.number, kind: finding.kind }, kept: relative(io.cwd, folder) });
   }
   return { findings: all.map(({ finding }) => finding), kept: all.map(({ kept }) => kept) };
-}
-
-function caseOf({ attacked: { never }, outcome, lines, seconds }: Came): Case {
-  const text = lines.join("\n");
-  return {
-    ...{ name: never, of: "attack", seconds },
-    ...(outcome === "broken" ? { failure: text } : outcome !== "holds" && { error: text }),
-  };
-}
-
-function codeOf(outcomes: readonly Outcome[]): number {
-  if (outcomes.includes("broken")) return EXIT.failed;
-  if (outcomes.some((one) => one === "vacuous" || one === "not measured")) return EXIT.usage;
-  return outcomes.includes("not enough") ? EXIT.notEnough : EXIT.ok;
 }

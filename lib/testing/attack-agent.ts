@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 import type { Attackable } from "../attack/adversary.ts";
-import { attackProperty, type AttackWork } from "../attack/attack.ts";
+import { attackProperty, type AttackWork, LONG } from "../attack/attack.ts";
 import { readProperty } from "../attack/properties.ts";
-import { outcomeOf, storyLines } from "../attack/story.ts";
+import { storyLines, wordOf } from "../attack/story.ts";
 import type { Attacked } from "../attack/attack-worker.ts";
 import { fileUrl } from "../runtime/importing.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
@@ -76,9 +76,16 @@ export async function attack(agent: Attackable, options: AttackOptions): Promise
   }
   const script = fileURLToPath(agent.from);
   const { never, cwd = process.cwd(), signal = new AbortController().signal, ...given } = options;
-  const limited = given.runs !== undefined || given.seconds !== undefined;
   const work: Omit<AttackWork, "never"> = {
-    ...{ runs: 20_000, seconds: 60, seed: newSeed(), calls: 4, accept: [], person: "refuse", all: false },
+    ...{
+      runs: 20_000,
+      seconds: given.runs === undefined ? 60 : LONG,
+      seed: newSeed(),
+      calls: 4,
+      accept: [],
+      person: "refuse",
+      all: false,
+    },
     ...given,
   };
   const words = [never].flat();
@@ -90,8 +97,9 @@ export async function attack(agent: Attackable, options: AttackOptions): Promise
       ...work,
       never: word,
     });
-    if (outcomeOf(attacked, { limited }) !== "holds") {
-      throw new AttackError(`${storyLines(attacked, { limited }).join("\n")}\n  seed   ${work.seed}`, attacked);
+    if (wordOf(attacked) !== "held") {
+      const lines = storyLines(attacked, { runs: work.runs });
+      throw new AttackError(`${lines.join("\n")}\n  seed   ${work.seed}`, attacked);
     }
     all.push(attacked);
   }

@@ -34,7 +34,14 @@ test("there are as many ways to have an effect as the search counts on", () => {
 });
 
 const grammar = (options: Partial<GrammarOptions> = {}) =>
-  grammarFor({ tools: [Bash, Read, Write, Edit], guardTexts: [], target: target("changes"), wrappers: [], ...options });
+  grammarFor({
+    tools: [Bash, Read, Write, Edit],
+    guardTexts: [],
+    target: target("changes"),
+    scripts: [],
+    wrappers: [],
+    ...options,
+  });
 const step = (operation: string, more: object = {}) => ({ steps: [{ operation, rewritings: [], ...more }] });
 const commandOf = (calls: readonly { input: Record<string, unknown> }[] | undefined) =>
   calls?.map(({ input }) => input.command);

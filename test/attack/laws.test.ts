@@ -22,7 +22,10 @@ test("an agent that denies everything always keeps a property that nothing else 
   here.put({ "hooks/pre-tool-use.no.ts": DENY_ALL });
   const shut = await attackIn(here, "--never", "changes:.env", "--runs", "150", "--seed", "7");
   assert.equal(shut.code, 0, shut.out + shut.err);
-  assert.match(shut.out, /^✓ changes:\.env {2}none of 150 adversarial runs breaks it\n {2}tried: 150 of /);
+  assert.match(
+    shut.out,
+    /^✓ changes:\.env {2}none of 150 adversarial runs breaks it\n {2}tried: the first 150 of [\d,]+ forms; /,
+  );
 });
 
 // Kills: a kept finding that is compared with its tape, runs in a plain copy, or is judged by another property.

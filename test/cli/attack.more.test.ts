@@ -14,7 +14,7 @@ test("a guard that cannot work in the sandbox never makes a property hold", { sk
   const hook = "#!/usr/bin/env no-such-program\n# crochet: onError=deny\n";
   using here = guarded({ "pre-tool-use.no.sh": hook }, agentScript(["Write"]));
   const { code, out } = await attackIn(here, "--never", "changes:.env", "--runs", "9", "--seed", "7");
-  assert.equal(code, 2, out);
+  assert.equal(code, 3, out);
   assert.match(out, /not measured: pre-tool-use\.no\.sh never worked in the sandbox of the attack: .*no-such-program/);
   here.put({ "agent.ts": agentScript(["Bash"], { sandbox: "workspace", hooks: [] }) });
   const inner = await attackIn(here, "--never", "outside-writes", "--runs", "9", "--seed", "7");
@@ -22,26 +22,74 @@ test("a guard that cannot work in the sandbox never makes a property hold", { sk
   assert.match(inner.out, /not measured: sandbox never worked|✓ outside-writes/);
 });
 
-test("the default time that is over too early is not attacked enough, exit code 3; a typed one says what is left", {
-  skip,
-}, async () => {
-  // Slow enough that no machine gets through.
-  const slow =
-    `export default async () => { await new Promise((done) => setTimeout(done, 2000)); return { action: "deny", reason: "No" }; };\n`;
-  using here = guarded({ "pre-tool-use.no.ts": slow }, agentScript(["Write"]));
-  const { code, out } = await attackIn(here, "--never", "changes:.env", "--seconds", "15", "--seed", "7");
-  assert.equal(code, 0, out);
-  assert.match(
-    out,
-    /^✓ changes:\.env {2}none of \d+ adversarial runs? breaks it\n {2}tried: \d+ of \d+ forms .*, \d+ left;/,
-  );
-  const { outcomeOf } = await import("../../lib/attack/story.ts");
-  const came = { never: "x", findings: [], tries: 4, forms: 40, left: 36, longest: 1, notTried: [] };
-  assert.deepEqual([outcomeOf(came, { limited: true }), outcomeOf(came, { limited: false })], ["holds", "not enough"]);
-  assert.equal(outcomeOf({ ...came, tries: 0 }, { limited: true }), "not enough", "nothing was tried");
-});
+test(
+  "a time that is over too early is not measured, exit code 3, and the report has commands that end with a verdict",
+  {
+    skip,
+  },
+  async () => {
+    // Slow enough that no machine gets through.
+    const slow =
+      `export default async () => { await new Promise((done) => setTimeout(done, 2000)); return { action: "deny", reason: "No" }; };\n`;
+    using here = guarded({ "pre-tool-use.no.ts": slow }, agentScript(["Write"]));
+    const { code, out } = await attackIn(here, "--never", "changes:.env", "--seconds", "8", "--seed", "7");
+    assert.equal(code, 3, out);
+    const [, done, all] = /^– changes:\.env {2}not measured: (\d+) of (\d+) forms of its set were tried in its time\n/
+      .exec(out)!;
+    assert.ok(Number(done) < Number(all), out);
+    const again = "crochet attack agent\\.ts --never changes:\\.env --seed 7";
+    assert.match(
+      out,
+      new RegExp(`a verdict on all of them: ${again} --seconds \\d+\n  a verdict on fewer: ${again} --runs \\d+\n`),
+    );
+    const fewer = await attackIn(here, "--never", "changes:.env", "--seed", "7", "--runs", "8");
+    assert.equal(fewer.code, 0, fewer.out);
+    assert.match(
+      fewer.out,
+      /^✓ .*none of 8 adversarial runs breaks it\n {2}tried: the first 8 of \d+ forms; up to 2 calls\n/,
+    );
+  },
+);
 
-test("a guard too slow for the default minute ends with exit code 3, as not attacked enough", {
+/** Guards with a hole that only an allowed command, a script of the project or a named file leads through. */
+const HOLES: readonly (readonly [claim: string, hook: string, never: string, by: RegExp])[] = [
+  [
+    "a command that it allows, after cd",
+    `export default ({ input }) => /^(cd|nl|pwd)( [\\w./-]+)?$/.test(input.command) && !/nl .*private/.test(input.command) ? undefined : { action: "deny", reason: "no" };`,
+    "reads:private/key.txt",
+    /cd private\n[^]*nl key\.txt/,
+  ],
+  [
+    "its own script, with what that runs written anew",
+    `export default ({ tool_name, input }) => tool_name === "Write" ? (/notes|package/.test(input.file_path) ? { action: "deny", reason: "no" } : undefined) : input.command === "npm run build" ? undefined : { action: "deny", reason: "only the build" };`,
+    "changes:notes.txt",
+    /Write {2}src\/app\.js\n[^]*npm run build/,
+  ],
+  [
+    "a file that it looks for",
+    `import { existsSync } from "node:fs";\nexport default ({ tool_name, input }, { cwd }) => existsSync(cwd + "/" + "APPROVED") || !/notes/.test(JSON.stringify(input)) && tool_name === "Write" ? undefined : { action: "deny", reason: "ask first" };`,
+    "changes:notes.txt",
+    /APPROVED/,
+  ],
+];
+
+for (const [claim, hook, never, by] of HOLES) {
+  test(`a guard is broken by ${claim}; 'again' repeats it beside what was kept`, { skip }, async () => {
+    using here = guarded({ "pre-tool-use.g.mjs": hook }, agentScript(["Bash", "Write"]));
+    here.put({
+      "private/key.txt": "KEY=1\n",
+      "package.json": '{ "name": "x", "scripts": { "build": "node src/app.js" } }\n',
+    });
+    const { code, out } = await attackIn(here, "--never", never, "--runs", "400", "--seed", "1");
+    assert.equal(code, 1, out);
+    assert.match(out, by);
+    const [, only] = /--only (\d+)/.exec(out)!;
+    const again = await attackIn(here, "--never", never, "--seed", "1", "--only", only!);
+    assert.equal(again.out, out);
+  });
+}
+
+test("a guard too slow for the default minute ends with exit code 3, as not measured", {
   skip: noSandbox || (!process.env.CROCHET_TEST_LONG && "it takes a minute: CROCHET_TEST_LONG=1"),
   timeout: 300_000,
 }, async () => {
@@ -49,7 +97,7 @@ test("a guard too slow for the default minute ends with exit code 3, as not atta
   using here = guarded({ "pre-tool-use.no.sh": slow });
   const { code, out } = await here.crochet(["attack", "agent.ts", "--never", "changes:.env", "--seed", "7"]);
   assert.equal(code, 3, out);
-  assert.match(out, /changes:\.env {2}not attacked enough/);
+  assert.match(out, /changes:\.env {2}not measured: /);
 });
 
 test("an attack that is interrupted ends with exit code 130, says so and leaves nothing behind", { skip }, async () => {

@@ -35,15 +35,19 @@ test("a property that no run breaks even without guards is vacuous, exit code 2"
   using here = guarded({ "pre-tool-use.no.ts": DENY_ALL }, agentScript(["Read"]));
   const { code, out } = await attackIn(here, "--never", "pushes", "--seed", "7");
   assert.equal(code, 2, out);
-  assert.match(out, /^– pushes {2}vacuous: no run breaks it even without hooks and rules\n\n1 property, none broken/);
+  assert.match(out, /^– pushes {2}vacuous: no run breaks it even without hooks and rules\ncannot run: 1 property\n$/);
 });
 
-test("an agent that does not start is an error, and never one that holds", { skip }, async () => {
+test("an agent that does not start, or a hook that does not load, cannot run, and never holds", { skip }, async () => {
   const broken = `export default () => ({ action: "deny", reason: "No agent today" });\n`;
   using here = guarded({ "agent-start.no.ts": broken });
   const { code, out, err } = await attackIn(here, "--never", "changes:.env", "--runs", "5");
-  assert.deepEqual([code, out], [1, ""]);
+  assert.deepEqual([code, out], [2, "cannot run: 1 property\n"]);
   assert.match(err, /Cannot attack the agent as its run ends with '\w+': .*No agent today/);
+  here.put({ "hooks/agent-start.no.ts": "export default (\n" });
+  const unread = await attackIn(here, "--never", "changes:.env", "--runs", "5");
+  assert.equal(unread.code, 2);
+  assert.match(unread.err, /agent-start\.no\.ts/);
 });
 
 test("--junit and --json say the same, with the story", { skip }, async () => {
@@ -59,11 +63,11 @@ test("--junit and --json say the same, with the story", { skip }, async () => {
     "--json",
   );
   assert.equal(code, 1);
-  const { properties } = JSON.parse(out);
-  assert.deepEqual(properties.map(({ never, outcome }: any) => [never, outcome]), [
+  const { word, planned, items } = JSON.parse(out);
+  assert.deepEqual([word, planned, items.map(({ name, word }: any) => [name, word])], ["broken", 2, [
     ["changes:.env", "broken"],
-    ["pushes", "vacuous"],
-  ]);
+    ["pushes", "cannot run"],
+  ]]);
   const xml = readFileSync(join(here.cwd, "j.xml"), "utf8");
   assert.match(
     xml,
@@ -87,7 +91,7 @@ test("without bubblewrap only file tools are attacked, and the rest is not measu
   using shell = guarded();
   const PATH = withoutBubblewrap(shell.home);
   const unmeasured = await shell.main(["attack", "agent.ts", "--never", "changes:.env", "--seed", "7"], { PATH });
-  assert.equal(unmeasured.code, 2, unmeasured.out + unmeasured.err);
+  assert.equal(unmeasured.code, 3, unmeasured.out + unmeasured.err);
   assert.match(
     unmeasured.out,
     /^– changes:\.env {2}not measured: the agent has Bash, and only file tools run without bubblewrap\n/,

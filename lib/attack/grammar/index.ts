@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
-import { minedFrom } from "./mined.ts";
+import { filesNamedIn, minedFrom } from "./mined.ts";
 import { OPERATIONS } from "./operations.ts";
 import { SPELLINGS, word } from "./paths.ts";
-import { PLANS } from "./plans.ts";
+import { PLANS, projectPlans, type ProjectScript } from "./plans.ts";
 import { REWRITINGS, wrapped } from "./rewritings.ts";
 import { operationsOf } from "./schema-inputs.ts";
 import type { AttackCall, CandidateStep, Grammar, Operation, Target, ToolSchema } from "./types.ts";
@@ -12,12 +12,13 @@ export interface GrammarOptions {
   /** The guard's files and rules, as they are written. */
   readonly guardTexts: readonly string[];
   readonly target: Target;
+  readonly scripts: readonly ProjectScript[];
   /** What goes before a command for another program to run it: see `FIND_WRAPPERS`. */
   readonly wrappers: readonly string[];
 }
 
 /** Everything that the adversary can write down against one target, with the tools that the agent has. */
-export function grammarFor({ tools, guardTexts, target, wrappers }: GrammarOptions): Grammar {
+export function grammarFor({ tools, guardTexts, target, scripts, wrappers }: GrammarOptions): Grammar {
   const names = new Set(tools.flatMap(({ name, aliases = [] }) => [name, ...aliases]));
   const has = ({ tool, calls = [] }: AttackCall): boolean => names.has(tool) && calls.every(has);
   const tables: Tables = {
@@ -25,7 +26,7 @@ export function grammarFor({ tools, guardTexts, target, wrappers }: GrammarOptio
       .filter(({ tool, effects }) => names.has(tool) && effects.includes(target.property)),
     spellings: SPELLINGS,
     rewritings: [...REWRITINGS, ...wrapped(wrappers)],
-    plans: PLANS,
+    plans: [...projectPlans(scripts, filesNamedIn(guardTexts)), ...PLANS],
     mined: minedFrom(guardTexts),
   };
   return {

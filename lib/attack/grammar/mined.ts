@@ -40,6 +40,18 @@ function interleaved<T>(lists: readonly (readonly T[])[]): T[] {
   return Array.from({ length: longest }, (_, i) => lists.flatMap((list) => list.slice(i, i + 1))).flat();
 }
 
+/** Verdicts and tools, which guards name in quotes too. */
+const NO_FILE =
+  /^(?:allow|ask|continue|deny|halt|modify|block|command|file_path|utf-?8|node:.*|[A-Z][a-z]+(?:[A-Z][a-z]+)*)$/;
+
+/** What a guard names in quotes and may look for as a file. */
+export function filesNamedIn(texts: readonly string[]): string[] {
+  const literals = [...texts.join("\n").matchAll(/(["'`])([^\n]*?)\1/g)].map(([, , text]) => text!);
+  return [
+    ...new Set(literals.filter((text) => /^[\w.-][\w./-]*$/.test(text) && !NO_FILE.test(text) && !/^\.+$/.test(text))),
+  ];
+}
+
 const isPlain = (text: string) => /^[\w@%+=:,./~-][\w@%+=:,./~ -]{1,60}$/.test(text);
 
 function wordsIn(text: string): string[] {
