@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type { Run } from "../core/run.ts";
 import { thrownWords } from "../core/shown.ts";
@@ -12,13 +13,15 @@ const MAX_CHARS = 40_000;
 
 interface Found {
   readonly path: string;
+  /** The path from the project. */
+  readonly name: string;
   readonly text: string;
 }
 
 /**
- * Finds memory files from the outermost directory inwards, so that the nearest has the last word. What the project has
- * counts in place of what a workspace, which is a copy of it as it was, has in the same place. `refused` gets why one is
- * not read.
+ * Finds memory files from the root of the repository inwards, so that the nearest has the last word; without a
+ * repository the project's alone. What the project has counts in place of what a workspace, which is a copy of it as it
+ * was, has in the same place; above the workspace nothing is looked for. `refused` gets why one is not read.
  */
 export function findMemory(
   cwd: string,
@@ -26,15 +29,25 @@ export function findMemory(
   project = cwd,
   refused?: (why: string) => void,
 ): Found[] {
-  const found: Found[] = [];
-  for (let dir = cwd;; dir = dirname(dir)) {
-    for (const name of [...names].reverse()) {
-      const now = dir === cwd && project !== cwd ? textAt(project, name, refused) : undefined;
-      const text = now ?? textAt(dir, name, refused);
-      if (text !== undefined) found.unshift({ path: join(dir, name), text });
-    }
-    if (dirname(dir) === dir) return found;
+  return foldersUp(project).flatMap((dir) =>
+    names.flatMap((file): Found[] => {
+      const isHere = dir === project;
+      const now = textAt(dir, file, refused);
+      const text = now ?? (isHere && cwd !== project ? textAt(cwd, file, refused) : undefined);
+      const name = join(relative(project, dir), file);
+      return text === undefined ? [] : [{ path: join(isHere ? cwd : dir, file), name, text }];
+    })
+  );
+}
+
+/** A project's folder and those above it in its repository, the root of that first. */
+function foldersUp(project: string): string[] {
+  const folders = [project];
+  for (let dir = project; !existsSync(join(dir, ".git"));) {
+    if (dirname(dir) === dir) return [project];
+    folders.unshift(dir = dirname(dir));
   }
+  return folders;
 }
 
 /** The text of a memory file: a regular one that does not lead out of its folder. */
@@ -55,25 +68,20 @@ export function currentMemory(recorded: string, names: readonly string[], projec
     const text = textAt(project, name);
     if (text === undefined) continue;
     const at = parts.findIndex((one) => one.startsWith(`# From ${name}\n`));
-    const part = text.trim() === "" ? [] : [memoryPrompt([{ path: join(project, name), text }], project)];
+    const part = text.trim() === "" ? [] : [memoryPrompt([{ path: join(project, name), name, text }])];
     parts.splice(at < 0 ? parts.length : at, at < 0 ? 0 : 1, ...part);
   }
   return parts.join("\n\n");
 }
 
-/** Whether all memory files are in a directory, and none above it. */
-export function isBelow(cwd: string, found: readonly Found[]): boolean {
-  return found.every(({ path }) => path.startsWith(join(cwd, "/")));
-}
-
 /** The part of the system prompt that memory makes. */
-export function memoryPrompt(found: readonly Found[], cwd: string): string {
-  return found.map(({ path, text }) => {
+export function memoryPrompt(found: readonly Found[]): string {
+  return found.map(({ name, text }) => {
     const cut = text.length > MAX_CHARS;
     const notice = cut
       ? `\n[The rest of this file, ${text.length - MAX_CHARS} characters, is left out: read it with a tool]`
       : "";
-    return `# From ${relative(cwd, path) || path}\n\n${text.slice(0, MAX_CHARS).trim()}${notice}`;
+    return `# From ${name}\n\n${text.slice(0, MAX_CHARS).trim()}${notice}`;
   }).join("\n\n");
 }
 

@@ -88,9 +88,7 @@ async function memoryOf(
   { own, cwd, memory, tape, record }: PromptBasis,
 ): Promise<{ found: string } & Memory> {
   if (memory === false) return { found: "", instructions: [], refused: [] };
-  const { currentMemory, findMemory, isBelow, memoryPrompt, memoryWatch, MEMORY_FILES } = await import(
-    "./memory-files.ts"
-  );
+  const { currentMemory, findMemory, memoryPrompt, memoryWatch, MEMORY_FILES } = await import("./memory-files.ts");
   const names = memory === true ? MEMORY_FILES : memory;
   const recorded = tape?.program?.tape;
   const isInPlace = tape?.isOfEnvironment === true;
@@ -101,12 +99,10 @@ async function memoryOf(
   const refused: string[] = [];
   const all = onTape === undefined ? findMemory(cwd, names, project, (why) => refused.push(why)) : [];
   const files = all.filter(({ text }) => text.trim() !== "");
-  // A replay works in a copy of the workspace, which has no memory files above it.
-  const isOutside = isInPlace && !isBelow(cwd, files);
   const isChosen = record?.known.chosen?.includes("memory") ?? false;
-  const text = onTape === undefined ? memoryPrompt(files, cwd) : tape!.mask.off(onTape);
+  const text = onTape === undefined ? memoryPrompt(files) : tape!.mask.off(onTape);
   const found = onTape === undefined || project === undefined ? text : currentMemory(text, names, project);
-  if (!tape || tape.records.tools || isChosen || isOutside || onTape !== undefined) {
+  if (!tape || tape.records.tools || isChosen || onTape !== undefined) {
     record?.line({ memory: found, ...((isChosen || !tape) && memory !== true && { names: memory }) });
   }
   if (tape?.records.tools) { for (const { path, text } of files) tape.hasRead(path, text); }

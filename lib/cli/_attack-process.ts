@@ -1,8 +1,8 @@
 import { type ProcessTask, PROGRESS } from "../attack/attack.ts";
 import type { Attackable, SessionOptions } from "../attack/adversary.ts";
 import { attackHere } from "../attack/attack-worker.ts";
+import type { Agent } from "../agent/options.ts";
 import { doTask } from "../replay/fresh.ts";
-import { findServers } from "./_config.ts";
 import type { Io } from "./_io.ts";
 import { rulesHere } from "./_run-options.ts";
 import { consoleAside, outliveStrays } from "./_runtime.ts";
@@ -18,16 +18,17 @@ async function attacked({ script, project, env, attack }: ProcessTask): Promise<
   const agent = script === undefined ? await builtIn() : await loadAgent(script);
   return await attackHere(agent as Attackable, attack, {
     signal,
-    // What 'crochet run' would find is for the agent that comes without a script.
-    ...(script === undefined && { session: await foundHere(agent, io) }),
+    session: await foundHere(agent, script !== undefined, io),
     tried: progress(),
   });
 }
 
-async function foundHere(agent: Awaited<ReturnType<typeof builtIn>>, io: Io): Promise<SessionOptions> {
-  const { config, found, permissions } = await rulesHere({ flags: {}, io, script: false }, agent);
-  const mcp = await findServers(io.cwd, config, io, false);
-  return { permissions, hooks: found.hooks, ...(mcp && { mcp }) };
+/** What 'crochet run' would find, but for the model. */
+async function foundHere(agent: Agent, script: boolean, io: Io): Promise<SessionOptions> {
+  const { session: { permissions, hooks, mcp } } = await rulesHere({ flags: {}, io, script }, agent);
+  // Its own code runs a script without rules too, and then no person is asked.
+  const open = script && agent.permissions === undefined && { mode: "bypassPermissions" as const };
+  return { permissions: { ...permissions, ...open }, hooks, ...(mcp && { mcp }) };
 }
 
 /** Reports now and then: a full pipe would hold up the search. */

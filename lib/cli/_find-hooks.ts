@@ -67,6 +67,7 @@ export async function findHooks(
     ...(flags.hooks !== undefined && { hooks: [String(flags.hooks)] }),
     ...(flags.trust === true && { trust: true }),
   });
+  await sources.expectSettings();
   const first = await startable(sources);
   return {
     first,

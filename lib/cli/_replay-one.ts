@@ -136,12 +136,12 @@ async function replayedItem(
       if (event.type === "tool_start") running.set(event.id, event.name);
       else if (event.type === "tool_end") running.delete(event.id);
     },
-    ...await serversNow(fixture, flags, io),
+    ...await sessionNow(fixture, agent, flags, io),
     ...declared,
     ...(folder !== undefined && { hooks: (await import("../hooks/folder.ts")).hooksAt(folder) }),
   };
   let { report, broke, shared } = "cwd" in fixture
-    ? await replayLogged(fixture as LoggedFixture, agent, options, io)
+    ? await replayLogged(fixture as LoggedFixture, agent, options)
     : await runFixture(fixture, agent, options);
   // What was not replayed to its end has not drifted, and needs no recording.
   if (io.signal.aborted && !report.ok) return undefined;
@@ -202,17 +202,13 @@ function pointOf({ name, why = "", data: { report } = {} }: ReplayedItem, { tape
   return { file, at, title: `${name} is not as recorded`, message: why };
 }
 
-/** Replays a run in a copy of its directory as it is now, with the hooks that it would have now. */
-async function replayLogged(fixture: LoggedFixture, agent: Agent, options: ReplayOptions, io: Io): Promise<FixtureRun> {
+/** Replays a run in a copy of its directory as it is now. */
+async function replayLogged(fixture: LoggedFixture, agent: Agent, options: ReplayOptions): Promise<FixtureRun> {
   const { cwd, folder } = fixture;
-  const { rulesHere } = await import("./_run-options.ts");
-  const script = readHeader(fixture.tape).agent !== BUILT_IN;
-  const { found } = await rulesHere({ flags: { cwd }, io, script }, agent);
-  const hooks = found.hooks as unknown as ReplayHooks;
   return await inScratch(undefined, async (copy) => {
     const { copyDirectory } = await import("../replay/server/working-copy.ts");
     copyDirectory(cwd, copy, folder);
-    const done = await runFixture(fixture, agent, { hooks, ...options, cwd: copy, project: cwd });
+    const done = await runFixture(fixture, agent, { ...options, cwd: copy, project: cwd });
     return { ...done, report: { ...done.report, renew: "run it again" } };
   });
 }
@@ -258,17 +254,23 @@ async function attackItem(fixture: Fixture, io: Io): Promise<ReplayedItem> {
   return { name: fixture.name, word: "held", notes: [note] };
 }
 
-/** The MCP servers of the project as it is now, if the recorded run had those it had then. */
-async function serversNow(
-  { folder, tape }: Fixture,
+/** The hooks and MCP servers of the project as it is now, if the recorded run had those it had then. */
+async function sessionNow(
+  fixture: Fixture,
+  agent: Agent,
   { trust }: Flags["flags"],
   io: Io,
-): Promise<Pick<ReplayOptions, "mcp">> {
-  if (!readHeader(tape).chosen?.includes("mcp")) return {};
-  const { findServers, readConfig } = await import("./_config.ts");
-  const project = fixtureProject(folder);
-  const mcp = await findServers(project, await readConfig(project, io, trust === true), io, trust === true);
-  return mcp ? { mcp } : {};
+): Promise<Pick<ReplayOptions, "mcp" | "hooks">> {
+  const { agent: by, chosen = [] } = readHeader(fixture.tape);
+  const isLogged = "cwd" in fixture;
+  const [wantsServers, wantsHooks] = [chosen.includes("mcp"), isLogged || chosen.includes("hooks")];
+  if (!wantsServers && !wantsHooks) return {};
+  const { rulesHere } = await import("./_run-options.ts");
+  const cwd = isLogged ? (fixture as LoggedFixture).cwd : fixtureProject(fixture.folder);
+  // A run that is replayed is trusted as a log: that says nothing of the hooks that are here now.
+  const flags = { cwd, ...(!isLogged && trust === true && { trust }) };
+  const { session: { mcp, hooks } } = await rulesHere({ flags, io, script: by !== BUILT_IN }, agent);
+  return { ...(wantsServers && mcp && { mcp }), ...(wantsHooks && { hooks: hooks as unknown as ReplayHooks }) };
 }
 
 /** Runs that work in the directory itself go one by one, as they would see each other's changes. */

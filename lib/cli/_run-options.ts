@@ -3,6 +3,7 @@ import type { Agent, RunOptions } from "../agent/options.ts";
 import type { Limits } from "../core/limits.ts";
 import { logsDir } from "../files/state.ts";
 import { monitored } from "../monitor/own-run.ts";
+import { permissionGate } from "../permissions/gate.ts";
 import type { PermissionMode } from "../permissions/rules.ts";
 import type { TranscriptStore } from "../transcript/store.ts";
 import { findServers, onPromptFor, readConfig } from "./_config.ts";
@@ -55,8 +56,7 @@ export async function runOptions(
   agent: Agent,
 ): Promise<{ readonly options: RunOptions; readonly watched: Agent; readonly store: TranscriptStore }> {
   const cwd = projectOf(flags, io);
-  const { config, found, permissions, model } = await rulesHere({ flags, io, script }, agent);
-  const mcp = await findServers(cwd, config, io, flags.trust === true);
+  const { config, session } = await rulesHere({ flags, io, script }, agent);
   const runs = logsDir(cwd, io.env, true);
   const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`));
   const resume = flags.resume === "last" ? lastId(cwd, io.env) : flags.resume as string | undefined;
@@ -64,14 +64,10 @@ export async function runOptions(
     signal: io.signal,
     cwd,
     ...(io.env.CROCHET_LOG !== "off" && { log: runs }),
-    hooks: found.hooks,
-    memory: config.memory ?? true,
+    ...session,
     limits: { ...config.limits, ...stallsFrom(io.env), ...limitsFrom(flags) },
     ...(config.prices && { prices: config.prices }),
-    permissions,
     ...(flags.rollout !== undefined && { rollout: resolve(io.cwd, String(flags.rollout)) }),
-    ...(mcp && { mcp }),
-    ...(model !== undefined && { model }),
     ...(flags.trust === true && { trust: true }),
     ...(resume !== undefined && pastFrom(resume)),
     ...(flags.from !== undefined && { from: forkFrom(String(flags.from), cwd, flags, io) }),
@@ -81,8 +77,9 @@ export async function runOptions(
 }
 
 /**
- * What decides about the calls of an agent here: flag, script, trusted config and settings, what a person said 'always'
- * to. The model is that of the flag, else the script's own, else the one of the environment or the config.
+ * The one way to a session: what decides about the calls of an agent here (flag, script, trusted config and settings,
+ * what a person said 'always' to), its hooks, servers and memory. The model is that of the flag, else the script's own,
+ * else the one of the environment or the config.
  */
 export async function rulesHere({ flags, io, script }: RunCommand, agent: Agent) {
   const cwd = projectOf(flags, io);
@@ -93,7 +90,15 @@ export async function rulesHere({ flags, io, script }: RunCommand, agent: Agent)
     allow: rememberedRules(cwd, io.env),
   });
   const named = flags.model ?? (agent.model === undefined ? io.env.CROCHET_MODEL || config.model : undefined);
-  return { config, found, permissions, model: named === undefined ? undefined : String(named) };
+  const mcp = await findServers(cwd, config, io, flags.trust === true);
+  const session = {
+    permissions,
+    hooks: found.hooks,
+    memory: config.memory ?? true,
+    ...(mcp && { mcp }),
+    ...(named !== undefined && { model: String(named) }),
+  };
+  return { config, session };
 }
 
 /** What a run goes another way from, by its whole name. */
@@ -128,6 +133,8 @@ type Rules = NonNullable<RunOptions["permissions"]>;
 
 /** The mode of the first source that has one, flag and script before the rest, and the rules of all of them. */
 export function permissionsFrom(flags: Flags["flags"], ...given: readonly (Rules | undefined)[]): Rules {
+  // Each by itself: of all together, a misspelt key of one would be left out.
+  for (const rules of given) permissionGate({ ...rules, allow: [], ask: [], deny: [] });
   const all = (kind: "allow" | "ask" | "deny") => given.flatMap((rules) => rules?.[kind] ?? []);
   const first = <K extends keyof Rules>(key: K) => given.find((rules) => rules?.[key] !== undefined)?.[key];
   const mode = flags.permissionMode ?? first("mode") ?? "default";

@@ -54,7 +54,8 @@ export default judgingCommand(USAGE, "property", async ({ words, flags }, io, ju
   const asked = askedBy(flags, io);
   judge.plan(...asked.never);
   // Reports what is not trusted, and so guards nothing.
-  if (script === undefined) await rulesHere({ flags: {}, io, script: false }, await builtIn());
+  const agent = script === undefined ? await builtIn() : await loadAgent(script, io);
+  await rulesHere({ flags: {}, io, script: script !== undefined }, agent);
   const line = new ProgressLine(io);
   for (const never of asked.never) {
     if (io.signal.aborted) break;

@@ -73,17 +73,17 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const folder = folderFor(String(flags.fixture ?? name), io);
   const normalise = flags.normalise === undefined ? {} : normaliserAsked(flags.normalise);
   const agent = script === undefined ? await builtIn() : await loadAgent(script, io);
-  const tools = toolsAsked(flags);
   const refused = new RefusedCalls(io.cwd);
-  const { permissions, model } = await rulesHere({ flags, io, script: script !== undefined }, agent);
+  const { session } = await rulesHere({ flags, io, script: script !== undefined }, agent);
   const options: ReplayOptions = {
     ...spoken,
     redact: flags.redact === true,
-    permissions,
+    ...session as unknown as Pick<ReplayOptions, "hooks">,
     ...normalise,
-    ...(model !== undefined && { model }),
   };
   const persona = flags.user === undefined ? [] : [resolve(io.cwd, String(flags.user))];
+  // What servers of the project say is kept: a replay starts none.
+  const tools = toolsAsked(flags) || (session.mcp ? "mcp" : false);
   const place = { workspace, script, persona, tools, io };
   const isSeen = io.tty && !flags.json;
   const { result, report, ms } = isSeen

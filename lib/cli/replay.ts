@@ -49,6 +49,8 @@ export default judgingCommand(USAGE, "fixture", replayed);
 
 async function replayed(asked: Flags, io: Io, judge: Judge): Promise<number | void> {
   secondsAsked(asked.flags);
+  const { HookSources } = await import("../hooks/sources.ts");
+  await new HookSources({ cwd: io.cwd, env: io.env, trust: asked.flags.trust === true }).expectSettings();
   const { runs, words } = await runsAmong(asked.words, io);
   if (runs.length === 0) return await replayFixtures(asked, [], io, judge);
   const { flags } = asked;

@@ -177,6 +177,21 @@ export class HookSources {
     return this.#found = { ...await this.#join(texts), changedGuards: changed };
   }
 
+  /** @throws {TypeError} if settings that count cannot be read: what they deny would run, and their guards be missing */
+  async expectSettings(): Promise<void> {
+    for (const source of this.#texts.filter(({ kind }) => kind === "settings")) {
+      const { path, text, problem } = this.#read(source);
+      try {
+        if (problem !== undefined) throw new Error(problem);
+        if (text !== undefined) await (await import("./hook-settings.ts")).readSettings({ path, text });
+      } catch (error) {
+        const why = (error as Error).message.replace(/^Cannot read the settings as /, "");
+        const fix = "correct it, as its rules and guards would be lost";
+        throw new TypeError(`Cannot use the settings ${this.#shown(path)} as ${why}: ${fix}`);
+      }
+    }
+  }
+
   #read(source: TextSource): TextSource {
     const { path, thing, required } = source;
     if (source.text !== undefined) return source;

@@ -22,7 +22,7 @@ import { MAIN, type Tape } from "./tape.ts";
 
 /** What is passed on to the tape and to the run as it is given. */
 const FOR_TAPE = ["wire", "cutAt", "normalise", "tools", "redact", "agent", "workspace", "project"] as const;
-const FOR_RUN = ["on", "hooks", "model", "rollout", "signal", "permissions", "ask", "asker", "mcp"] as const;
+const FOR_RUN = ["on", "hooks", "model", "rollout", "signal", "permissions", "ask", "asker", "mcp", "memory"] as const;
 
 export interface ReplayOptions
   extends Pick<TapeOptions, typeof FOR_TAPE[number]>, Readonly<Partial<Pick<OnTapeOptions, typeof FOR_RUN[number]>>> {

@@ -35,6 +35,7 @@ export interface OnTapeOptions {
   ask?: PermissionAsker;
   asker?: Asker;
   mcp?: McpOptions;
+  memory?: boolean | readonly string[];
   hooks?: (runner: any) => () => Promise<readonly HookRecord[]>;
 }
 

@@ -39,9 +39,10 @@ test("S3.9, S3.10: writing a memory file fires MemoryUpdate after the write, wit
   ]);
 });
 
-test("memory files are found upwards and put into the system prompt, the nearest last, cut with a notice", async () => {
+test("DOORS 11: memory files are found up to the folder with .git, the nearest last, cut with a notice", async () => {
   using folder = scratch({
     "CLAUDE.md": "Be brief.\n",
+    ".git/HEAD": "ref: refs/heads/main\n",
     "deep/er/AGENTS.md": `Be kind.\n${"x".repeat(50_000)}`,
     "deep/er/CLAUDE.md": "Be bold.\n",
     "deep/er/below/AGENTS.md": "Be loud.\n",
@@ -58,6 +59,25 @@ test("memory files are found upwards and put into the system prompt, the nearest
   assert.doesNotMatch(system, /Be loud/);
   const below = loaded.filter((path) => path.startsWith(folder.path)).map((path) => relative(folder.path, path));
   assert.deepEqual(below, ["CLAUDE.md", "deep/er/AGENTS.md", "deep/er/CLAUDE.md"], "and hooks learn of each");
+  assert.deepEqual(system.match(/# From .*/g), ["# From ../../CLAUDE.md", "# From AGENTS.md", "# From CLAUDE.md"]);
+});
+
+test("DOORS 11: above the root of a repository no memory is read, and without one none above the project", async () => {
+  using folder = scratch({
+    "CLAUDE.md": "FROM-ABOVE\n",
+    "repo/.git/HEAD": "ref: refs/heads/main\n",
+    "repo/CLAUDE.md": "of the root\n",
+    "repo/sub/AGENTS.md": "of the folder\n",
+    "plain/AGENTS.md": "of the project\n",
+  });
+  const systemIn = async (cwd: string) => {
+    const model = scripted([{ text: "ok" }]);
+    await agent({ model, system: "x", memory: true, cwd: join(folder.path, cwd) }).run("go");
+    return model.requests[0]!.system;
+  };
+  assert.match(await systemIn("repo/sub"), /of the root\n\n# From AGENTS\.md\n\nof the folder$/);
+  for (const cwd of ["repo/sub", "repo", "plain"]) assert.doesNotMatch(await systemIn(cwd), /FROM-ABOVE/);
+  assert.match(await systemIn("plain"), /of the project$/);
 });
 
 const KEY = "PRIVATE KEY of this person";

@@ -44,7 +44,11 @@ test("a run that did without its agent's memory is replayed without", async () =
 });
 
 test("a replay gives the model memory from above the workspace, as in a repository of packages", async () => {
-  using here = scratch({ "AGENTS.md": "Be kind.\n", "packages/tea/AGENTS.md": "Be brief.\n" });
+  using here = scratch({
+    ".git/HEAD": "ref: refs/heads/main\n",
+    "AGENTS.md": "Be kind.\n",
+    "packages/tea/AGENTS.md": "Be brief.\n",
+  });
   const cwd = join(here.path, "packages/tea");
   const tea = { with: { memory: true }, replies: [{ text: "green" }] };
   assert.deepEqual(await taped(cwd, tea), []);
