@@ -285,8 +285,9 @@ async function sessionLog({ files, known, past, seal, options, own, cwd, ...open
       !durable ? undefined : async ({ key = "", agent_id = id, tool_name, input, reason }, signal) => {
         const { waitForAnswer } = await import("../log/questions.ts");
         const about = { agent_id, tool_name, input, reason };
-        return await waitForAnswer<PermissionReply>(log.path, key, about, signal, (token) => {
-          emit({ type: "question", token, ...about });
+        return await waitForAnswer<PermissionReply>(log.path, key, about, signal, {
+          announce: (token) => emit({ type: "question", token, ...about }),
+          warn: (message) => emit({ type: "warning", agent_id, message }),
         });
       },
     async close() {

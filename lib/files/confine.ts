@@ -13,6 +13,7 @@ import {
 import { lstat, open, readlink, realpath, stat as statOf } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { ROOTS, ToolError } from "../core/tool.ts";
+import { isKey } from "./user-key.ts";
 
 /** Where a tool works, and the directories it must stay in. */
 export interface Workspace {
@@ -48,6 +49,12 @@ export async function confine(path: string, workspace: Workspace): Promise<FileP
       `Cannot use '${full}' as it is outside the workspace: allowed is ${roots.map((r) => `'${r}'`).join(", ")}`,
       { code: "outside_root", refusedBy: "workspace" },
     );
+  }
+  if (exists && isKey(real)) {
+    throw new ToolError(`Cannot use '${full}' as it is the key of your logs: no tool may read or write it`, {
+      code: "outside_root",
+      refusedBy: "workspace",
+    });
   }
   return { path: full, real, exists };
 }

@@ -13,6 +13,7 @@ import {
   readdirSync,
   readFileSync,
   readSync,
+  realpathSync,
   renameSync,
   rmSync,
   type Stats,
@@ -284,24 +285,14 @@ export function removeState(path: string): void {
   rmSync(path, { recursive: true, force: true });
 }
 
-/** What this user alone knows, made when it is first needed; in words why there is none. */
-export function userSecret(env: Environment): Uint8Array | string {
-  const path = join(userState(env), "key");
+/** Where a path really leads; undefined if nowhere. */
+export function realState(path: string): string | undefined {
   try {
-    if (!hasState(path)) writeStateFile(path, crypto.getRandomValues(new Uint8Array(KEY_BYTES)), false);
-  } catch (error) {
-    // Another process may have made it meanwhile.
-    if ((error as { code?: string }).code !== "EEXIST") return (error as Error).message;
-  }
-  try {
-    const key = readStateBytes(path);
-    return key?.length === KEY_BYTES ? key : `${path} has not ${KEY_BYTES} bytes: remove it`;
-  } catch (error) {
-    return (error as Error).message;
+    return realpathSync(path);
+  } catch {
+    return undefined;
   }
 }
-
-const KEY_BYTES = 32;
 
 /** A new folder in a folder of state, which no other process uses. */
 export function scratchState(folder: string, name: string): string {

@@ -1,5 +1,6 @@
 import { basename, dirname } from "node:path";
-import { hasState, removeState, StateFile, stateFiles, userSecret } from "../files/state.ts";
+import { hasState, removeState, StateFile, stateFiles } from "../files/state.ts";
+import { userSecret } from "../files/user-key.ts";
 import { readLineLog, Seal } from "../transcript/line-log.ts";
 import type { LogEntry } from "./entry.ts";
 
@@ -7,7 +8,7 @@ import type { LogEntry } from "./entry.ts";
 const [MOST_DAYS, MOST_LOGS] = [30, 500];
 
 /** The user's key; undefined if there is none. */
-function userKey(): Uint8Array | undefined {
+export function userKey(): Uint8Array | undefined {
   const key = userSecret(process.env);
   return typeof key === "string" ? undefined : key;
 }

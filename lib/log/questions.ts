@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { sha256 } from "../runtime/sha256.ts";
-import { hasState, namesIn, readStateFile, writeStateFile } from "../files/state.ts";
-import { ANSWERS, answersOf } from "./own.ts";
+import { hasState, namesIn, readStateFile, replaceState, writeStateFile } from "../files/state.ts";
+import { ANSWERS, answersOf, userKey } from "./own.ts";
 
 /** A question that waits for a person, in whatever process the answer is given. */
 export interface OpenQuestion<T = unknown> {
@@ -15,26 +15,57 @@ export interface OpenQuestion<T = unknown> {
 /** How often a waiting run looks for an answer, which another process writes. */
 const LOOK_MS = 200;
 
-/** Asks a question beside a log, and waits for its answer for as long as it takes. The answer stays there until the run ends. */
+/** What is told while a question waits. */
+interface Heard {
+  readonly announce: (token: string) => void;
+  readonly warn: (words: string) => void;
+}
+
+/**
+ * Asks a question beside a log, and waits for its answer for as long as it takes. The answer stays there until the run
+ * ends. One that somebody else gave, as a checkout may bring it along, is left aside and named, and the question is asked.
+ */
 export async function waitForAnswer<T>(
   log: string,
   name: string,
   about: unknown,
   signal: AbortSignal,
-  announce: (token: string) => void,
+  { announce, warn }: Heard,
 ): Promise<T> {
-  const folder = answersOf(log);
   const token = sha256().update(name).digest("hex").slice(0, 16);
-  const [asked, answered] = [join(folder, `${token}.json`), join(folder, `${token}.answer.json`)];
-  if (!hasState(answered)) {
-    writeStateFile(asked, JSON.stringify({ token, about, at: Date.now() }));
-    announce(token);
-  }
-  while (!hasState(answered)) {
+  const asked = join(answersOf(log), `${token}.json`);
+  const key = userKey();
+  for (let isAsked = false;;) {
+    const text = readStateFile(answerOf(asked));
+    if (text !== undefined) {
+      const { answer, seal } = fieldsOf(text);
+      if (key ? seal === sealOf(key, token, about, answer) : isAsked) return answer as T;
+      const aside = `${answerOf(asked)}.left`;
+      replaceState(answerOf(asked), aside);
+      warn(`An answer was there that you did not give: it does not count, and is left in ${aside}`);
+      isAsked = false;
+    }
+    if (!isAsked) {
+      writeStateFile(asked, JSON.stringify({ token, about, at: Date.now() }));
+      announce(token);
+      isAsked = true;
+    }
     signal.throwIfAborted();
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
-  return JSON.parse(readStateFile(answered)!) as T;
+}
+
+/** What says that an answer to this very question was given by the user. */
+function sealOf(key: Uint8Array, token: string, about: unknown, answer: unknown): string {
+  return sha256(key).update(JSON.stringify(["answer", token, about, answer])).digest("hex");
+}
+
+function fieldsOf(text: string): { readonly answer?: unknown; readonly seal?: unknown } {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
 }
 
 /**
@@ -62,10 +93,15 @@ export function openQuestions<T>(folder: string): (OpenQuestion<T> & { readonly 
   return found.filter(({ path }) => !hasState(answerOf(path))).sort((a, b) => a.at - b.at);
 }
 
-/** Answers a question; false if it was answered before. */
+/** Answers a question; false if it was answered before, or is over. */
 export function answerQuestion({ path }: { readonly path: string }, answer: unknown): boolean {
+  const question = readStateFile(path);
+  if (question === undefined) return false;
+  const { token, about } = JSON.parse(question) as OpenQuestion;
+  const key = userKey();
+  const seal = key && { seal: sealOf(key, token, about, answer) };
   try {
-    writeStateFile(answerOf(path), JSON.stringify(answer), false);
+    writeStateFile(answerOf(path), JSON.stringify({ answer, ...seal }), false);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;

@@ -1,5 +1,6 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { ToolError } from "../core/tool.ts";
+import { keyFile } from "../files/user-key.ts";
 import { runProcess, type Wrap } from "../process/process.ts";
 import { onPath } from "../process/programs.ts";
 import { inside, protectedIn } from "./_path-rule.ts";
@@ -74,12 +75,18 @@ export async function openSandbox(sandbox: Sandbox): Promise<Wrap> {
     ...(sandbox.mounts ?? []),
     ...roots.flatMap((root) => writable(root, sandbox.git ?? false)),
   ];
-  const wrap: Wrap = (argv, cwd) => [bwrap, ...flags, "--chdir", startIn(cwd, roots), "--", ...argv];
+  const wrap: Wrap = (argv, cwd) => [bwrap, ...flags, ...withoutKey(), "--chdir", startIn(cwd, roots), "--", ...argv];
   const problem = await tried(wrap(["true"], roots[0]!));
   if (problem !== undefined) {
     fail(`bubblewrap could not start (${problem})`, "allow user namespaces for it, or turn the sandbox off");
   }
   return wrap;
+}
+
+/** The home can be read inside, but for the key of the user's logs. */
+function withoutKey(): string[] {
+  const key = keyFile();
+  return key === undefined ? [] : ["--ro-bind", "/dev/null", key];
 }
 
 const HIDDEN = ["/run", "/tmp", "/var/tmp"];

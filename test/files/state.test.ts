@@ -19,9 +19,9 @@ import {
   stateFiles,
   stateFolder,
   statePath,
-  userSecret,
   writeStateFile,
 } from "../../lib/files/state.ts";
+import { userSecret } from "../../lib/files/user-key.ts";
 import { scratch } from "../_scratch.ts";
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);

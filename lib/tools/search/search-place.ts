@@ -4,6 +4,7 @@ import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { type ToolContext, ToolError } from "../../core/tool.ts";
 import { HIDES } from "../tool-state.ts";
 import { confine } from "../../files/confine.ts";
+import { keyFile } from "../../files/user-key.ts";
 import type { PermissionGate } from "../../permissions/gate.ts";
 
 /** What Grep and Glob need of a tool's context. */
@@ -65,7 +66,9 @@ export function withoutHidden<T>(
   { state, cwd }: SearchContext,
 ): { readonly files: readonly T[]; readonly withheld: string | undefined } {
   const hides = (state.get(HIDES) as Hides | undefined)?.({ tool, cwd, directory, file });
-  const files = hides ? found.filter((file) => !hides(join(directory, pathOf(file)))) : found;
+  const key = keyFile();
+  const files = found.map((file) => [file, join(directory, pathOf(file))] as const)
+    .filter(([, path]) => path !== key && !hides?.(path)).map(([file]) => file);
   const left = found.length - files.length;
   const [are, them] = left === 1 ? ["file is", "it"] : ["files are", "them"];
   return { files, withheld: left === 0 ? undefined : `${left} ${are} not shown as permission rules are about ${them}` };
