@@ -300,7 +300,8 @@ function openAgent(
   const { tape, logged, store } = place;
   if (tape) tape.isWatched = bus.isWatched;
   const source = past ? (past.forked ? "fork" : "resume") : "startup";
-  const session = openSession(made.spec, made.state, { source, instructions });
+  const { profile = null, config = null } = place.options;
+  const session = openSession(made.spec, made.state, { source, instructions, profile, config });
   return agentSession({
     ...place,
     ...made,

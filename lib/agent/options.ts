@@ -2,7 +2,7 @@ import { checkPrices, type Prices } from "../anthropic/prices.ts";
 import type { Stop } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import type { Limits } from "../core/limits.ts";
-import type { Message, Prompt } from "../core/messages.ts";
+import type { Json, Message, Prompt } from "../core/messages.ts";
 import type { ApiTool, Model } from "../core/model.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { shown } from "../core/shown.ts";
@@ -72,6 +72,9 @@ export interface AgentOptions extends CommonOptions {
   /** The model to continue with if the first one is overloaded or refuses. */
   fallbackModel?: string;
   system?: string;
+  /** What hooks of `session-start` learn of it: the name of a way to run it, and any settings. @default null */
+  profile?: string;
+  config?: Json;
   /** Our tools, the SDK's runnable tools, or the API's own, which it runs itself: `{ type: "web_search_20260318", name: "web_search" }`. */
   tools?: readonly (Tool | RunnableTool | ApiTool)[];
   /** A folder of hook files, hooks in code, or a list of both; `[]` is none. @default `./hooks` beside the script, if it has some */
@@ -233,6 +236,8 @@ export const OPTIONS: { readonly [option in keyof AgentOptions]-?: OptionKind } 
   name: "a text",
   fallbackModel: "a text",
   system: "a text",
+  profile: "a text",
+  config: "any",
   tools: "a list",
   hooks: "any",
   output: "any",

@@ -19,7 +19,7 @@ interface PromptBy {
 }
 
 /** How a session begins, and the files whose text is in its system prompt. */
-interface SessionBegin extends Pick<EventFields["session-start"], "source"> {
+interface SessionBegin extends Pick<EventFields["session-start"], "source">, Partial<Named> {
   readonly instructions?: readonly EventFields["instructions-loaded"][];
 }
 
@@ -91,9 +91,11 @@ export function openSession(agent: AgentSpec, state: SessionState, start?: Sessi
   };
 }
 
-async function fireStart(run: Run, { source, instructions = [] }: SessionBegin): Promise<Folded> {
-  const { model } = run.state;
-  const said = await run.fire({ event: "session-start", source, model, profile: null, config: null });
+type Named = Pick<EventFields["session-start"], "profile" | "config">;
+
+async function fireStart(run: Run, start: SessionBegin): Promise<Folded> {
+  const { source, instructions = [], profile = null, config = null } = start;
+  const said = await run.fire({ event: "session-start", source, model: run.state.model, profile, config });
   for (const file of instructions) await run.fire({ event: "instructions-loaded", ...file });
   return said;
 }

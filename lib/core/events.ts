@@ -1,4 +1,5 @@
 import type { Block, Json, Message, Usage } from "./messages.ts";
+import type { Result } from "./run-events.ts";
 
 export interface EventRow {
   /** The field a matcher is compared with; null: matchers are ignored. */
@@ -154,6 +155,9 @@ export interface ToolResult {
   readonly response: unknown;
 }
 
+/** What came of an agent. The cost is in US dollars; null if a price is unknown. */
+type AgentResult = Pick<Result, "text" | "stop" | "usage" | "denials"> & { readonly cost: number | null };
+
 /** The fields each event adds to what every event has. */
 export type EventFields = { readonly [N in keyof FieldsByEvent]: Readonly<FieldsByEvent[N]> };
 
@@ -215,7 +219,7 @@ interface FieldsByEvent {
     messages: readonly Message[];
     usage: Usage;
   };
-  "agent-stop": { stop: Stop; result: string; agent_type: string };
+  "agent-stop": { stop: Stop; result: AgentResult; agent_type: string };
   "session-end": { reason: string; duration_ms: number };
   "model-switch": {
     old_model: string | null;

@@ -134,7 +134,9 @@ async function answered(
   const said = run.refusal ??
     (textOf(state.messages.slice(run.firstIndex).findLast((m) => m.role === "assistant")) || outputText(run));
   if (!refused) {
-    await run.fire({ event: "agent-stop", stop: end.stop, result: said, agent_type: agent.type }, { final: true });
+    const { usage, cost = null, denials } = run;
+    const result = { text: said, stop: end.stop, usage, cost, denials: [...denials] };
+    await run.fire({ event: "agent-stop", stop: end.stop, result, agent_type: agent.type }, { final: true });
   }
   run.emit({ type: "end", stop: end.stop, text: said });
   return resultOf(run, said, end);

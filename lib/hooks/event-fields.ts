@@ -1,4 +1,5 @@
 import type { EventFields, EventName } from "../core/events.ts";
+import { NO_USAGE } from "../core/messages.ts";
 
 type Kind = "text" | "one" | "path" | "cwd" | "count" | "flag" | "tool" | "data" | "usage" | "messages" | "view";
 
@@ -115,7 +116,11 @@ const FIELDS: { readonly [N in Plain]: FieldsOf<EventFields[N]> } = {
     last_assistant_message: said,
   },
   "turn-end": { trigger, stop, last_assistant_message: said, messages: unsent(made("messages")), usage: made("usage") },
-  "agent-stop": { stop, result: said, agent_type },
+  "agent-stop": {
+    stop,
+    result: data({ text: "All is done.", stop: "done", usage: NO_USAGE, cost: 0.01, denials: [] }),
+    agent_type,
+  },
   "session-end": {
     reason: one("other", "clear", "resume", "logout", "prompt_input_exit"),
     duration_ms: unsent(count(61_000)),

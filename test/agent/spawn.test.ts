@@ -39,7 +39,7 @@ test("S0.4, S0.5, S0.28, U9: the Agent tool runs an agent with its own start, st
       subagentStart: (e) => void seen.push(`subagent-start ${e.agent_type}`),
       stop: (e) => void seen.push(`stop ${who(e)}`),
       subagentStop: (e) => void seen.push(`subagent-stop ${e.last_assistant_message}`),
-      agentStop: (e) => void seen.push(`agent-stop ${who(e)} ${e.stop} ${e.result}`),
+      agentStop: (e) => void seen.push(`agent-stop ${who(e)} ${e.stop} ${e.result.text}`),
       sessionEnd: (e) => void seen.push(`session-end ${who(e)}`),
     },
   }).run("go");
@@ -55,6 +55,41 @@ test("S0.4, S0.5, S0.28, U9: the Agent tool runs an agent with its own start, st
     "agent-stop root done done",
     "session-end root",
   ]);
+});
+
+test("S0.5: agent-stop of a sub-agent carries its whole result: text, stop, usage, cost and denials", async () => {
+  const seen: unknown[] = [];
+  const priced = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0 };
+  const result = await agent({
+    model: by({
+      go: [{ tools: [start("sub task")] }, { text: "done" }],
+      "sub task": [{ tools: [start("deeper")] }, { text: "sub result" }],
+    }),
+    tools: [Agent],
+    prices: { model: priced },
+    hooks: {
+      preToolUse: (e) => e.input.prompt === "deeper" ? deny("Deep enough") : undefined,
+      agentStop: ({ stop, result, parent_agent_id }) => void seen.push([parent_agent_id !== undefined, stop, result]),
+    },
+  }).run("go");
+  const [[isSub, stop, sub], [, , root]] = seen as [[boolean, string, typeof result], [boolean, string, typeof result]];
+  assert.deepEqual([isSub, stop, sub.text, sub.stop], [true, "done", "sub result", "done"]);
+  assert.deepEqual(sub.denials.map(({ tool_name, reason }) => [tool_name, reason]), [["Agent", "Deep enough"]]);
+  assert.ok(sub.usage.input_tokens > 0 && sub.cost !== undefined);
+  const { text, usage, cost = null, denials } = result;
+  assert.deepEqual(root, { text, stop: result.stop, usage, cost, denials });
+});
+
+test("S3.35: session-start has the profile and the config that an agent names, and null if it names none", async () => {
+  const seen: unknown[] = [];
+  const sessionStart = ({ profile, config }: { profile: unknown; config: unknown }) =>
+    void seen.push([profile, config]);
+  const named = { profile: "ci", config: { retries: 2 } };
+  for (const options of [named, {}]) {
+    await agent({ model: scripted([{ text: "ok" }]), hooks: { sessionStart }, ...options }).run("go");
+  }
+  assert.deepEqual(seen, [["ci", { retries: 2 }], [null, null]]);
+  assert.throws(() => agent({ profile: 5 as never }), /Cannot make an agent as 'profile' must be a text/);
 });
 
 test("a sub-agent's stop can be refused, and its start: the parent reads why", async () => {

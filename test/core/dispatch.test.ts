@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { NO_USAGE } from "../../lib/core/messages.ts";
 import type { HookRecord, HookRun } from "../../lib/core/hook.ts";
 import { compileMatcher, missing } from "../../lib/hooks/hook-matcher.ts";
 import { expectEvent } from "../../lib/input/nearest.ts";
@@ -66,7 +67,12 @@ test("S4.21: all cleanup hooks are asked: none can end it for the others", async
     cleanup("a", (_, ctx) => ctx.abort("no more")),
     cleanup("b", () => Promise.reject(new Error("broken")), { onError: "abort" }),
     cleanup("c", () => undefined),
-  ], { event: "agent-stop", stop: "done", result: "", agent_type: "main" });
+  ], {
+    event: "agent-stop",
+    stop: "done",
+    result: { text: "", stop: "done", usage: NO_USAGE, cost: null, denials: [] },
+    agent_type: "main",
+  });
   assert.deepEqual(asked, ["a", "b", "c"]);
   assert.equal(f.abort!.hook, "a");
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { NO_USAGE } from "../../lib/core/messages.ts";
 import { type AnyEvent, type EventName, type EventRow, EVENTS } from "../../lib/core/events.ts";
 import { compileMatcher, missing } from "../../lib/hooks/hook-matcher.ts";
 import { EVENT_NAMES, pascal, resolveEvent } from "../../lib/core/names.ts";
@@ -55,7 +56,12 @@ const OWN_FIRINGS = {
     messages: [],
     usage: { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
   },
-  "agent-stop": { event: "agent-stop", stop: "done", result: "done", agent_type: "main" },
+  "agent-stop": {
+    event: "agent-stop",
+    stop: "done",
+    result: { text: "", stop: "done", usage: NO_USAGE, cost: null, denials: [] },
+    agent_type: "main",
+  },
   "session-end": { event: "session-end", reason: "other", duration_ms: 4 },
   "model-switch": { event: "model-switch", old_model: null, new_model: "claude-opus-5" },
   "post-model-switch": {

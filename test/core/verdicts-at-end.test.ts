@@ -242,7 +242,7 @@ test("U6: context that no model reads causes one warning per hook, and is never 
 
 test("S0.5, S4.21: agent-stop carries the result and how it ended, on every path", async () => {
   const noted: unknown[] = [];
-  const note = { agentStop: (e: EventOf<"agent-stop">) => void noted.push([e.agent_id, e.stop, e.result]) };
+  const note = { agentStop: (e: EventOf<"agent-stop">) => void noted.push([e.agent_id, e.stop, e.result.text]) };
   await stage({ model: scripted([{ text: "fine" }]), hooks: note }).run();
   await stage({ model: scripted([{ http: 400 }]), hooks: note }).run();
   await stage({ model: scripted([{ text: "one" }]), hooks: [note, { stop: () => halt() }] }).run();
