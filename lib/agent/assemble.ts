@@ -256,10 +256,10 @@ type SpecParts = Text & Rules & Tools & { readonly hooks: Hooks; readonly bus: B
 
 /** The agent as the loop sees it. */
 function specOf(
-  { parts, options, lane, engine, steps }: SessionPlace,
+  { parts, options, cwd, lane, engine, steps }: SessionPlace,
   below: StoredBelow | undefined,
-  { model, limits, prices, asks, compactor }: Chosen,
-  { system, afterWrite, gate, sandbox, set, hooks, bus: { spans } }: SpecParts,
+  { model, memory, limits, prices, asks, compactor }: Chosen,
+  { system, gate, sandbox, set, hooks, bus: { spans } }: SpecParts,
 ): AgentSpec {
   const spec: AgentSpec = {
     type: parts.name,
@@ -281,11 +281,21 @@ function specOf(
     ...(gate && { permit: gates!.permitter(gate) }),
     recovery: recovery(options.fallbackModel, compactor && ((run) => compactor.compact(run, true))),
     paramsOf,
-    ...(afterWrite && { afterWrite }),
+    watchWrite: memoryWatcher(cwd, memory),
     ...(compactor && { compact: compactor.compact }),
   };
   const own = below ? specFor(spec, below, asks) : spec;
   return lane ? lane.spec(own) : own;
+}
+
+/** Watches memory files once a hook listens: few do. */
+function memoryWatcher(cwd: string, memory: Chosen["memory"]): NonNullable<AgentSpec["watchWrite"]> {
+  let loaded: Promise<ReturnType<typeof import("./memory-watch.ts").memoryWatch>> | undefined;
+  return (run, call) => {
+    if (!run.hears("memory-update")) return undefined;
+    loaded ??= import("./memory-watch.ts").then(({ memoryWatch }) => memoryWatch(cwd, memory));
+    return loaded.then((watch) => watch(run, call));
+  };
 }
 
 type Kept = Awaited<ReturnType<typeof openState>>;

@@ -1,7 +1,5 @@
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import type { Run } from "../core/run.ts";
 import { thrownWords } from "../core/shown.ts";
 import { readBrought } from "../files/confine.ts";
 
@@ -51,7 +49,7 @@ function foldersUp(project: string): string[] {
 }
 
 /** The text of a memory file: a regular one that does not lead out of its folder. */
-function textAt(dir: string, name: string, refused?: (why: string) => void): string | undefined {
+export function textAt(dir: string, name: string, refused?: (why: string) => void): string | undefined {
   try {
     const bytes = readBrought(dir, join(dir, name));
     return bytes && new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
@@ -83,41 +81,4 @@ export function memoryPrompt(found: readonly Found[]): string {
       : "";
     return `# From ${name}\n\n${text.slice(0, MAX_CHARS).trim()}${notice}`;
   }).join("\n\n");
-}
-
-/** Watches memory files by what is in them: after a call that writes, those that changed are reported. */
-export function memoryWatch(cwd: string, names: readonly string[]): (run: Run) => Promise<void> {
-  const look = () => {
-    const seen = ({ path, text }: Found): [string, Seen] => [
-      path,
-      { hash: createHash("sha256").update(text).digest("hex"), size: Buffer.byteLength(text) },
-    ];
-    return new Map(findMemory(cwd, names).map(seen));
-  };
-  let known = look();
-  return async (run) => {
-    // What was found is a step's: a run that is run again finds files as they are now, and must not see it.
-    const found = await run.step("memory", String(run.count.iterations), async () => {
-      return { before: [...known], now: [...look()] };
-    });
-    const before = new Map(found.before);
-    const now: typeof before = known = new Map(found.now);
-    for (const path of new Set([...before.keys(), ...now.keys()])) {
-      const [was, is] = [before.get(path), now.get(path)];
-      if (was?.hash === is?.hash) continue;
-      await run.fire({
-        event: "memory-update",
-        file_path: path,
-        update_type: was === undefined ? "created" : is === undefined ? "deleted" : "modified",
-        content_size: is?.size ?? null,
-        previous_hash: was?.hash ?? null,
-        new_hash: is?.hash ?? null,
-      });
-    }
-  };
-}
-
-interface Seen {
-  readonly hash: string;
-  readonly size: number;
 }

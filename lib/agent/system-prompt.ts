@@ -1,7 +1,6 @@
 import type { AgentOptions, RunOptions } from "./options.ts";
 import type { Clock } from "../core/clock.ts";
 import type { EventFields } from "../core/events.ts";
-import type { AgentSpec } from "../core/run.ts";
 import type { SessionRecord } from "../replay/person-answers.ts";
 import type { TapedSession } from "../replay/taped-session.ts";
 import { BUILT_IN } from "../runtime/importing.ts";
@@ -23,7 +22,6 @@ interface Memory {
   readonly instructions: readonly EventFields["instructions-loaded"][];
   /** Why others were not read. */
   readonly refused: readonly string[];
-  readonly afterWrite?: NonNullable<AgentSpec["afterWrite"]>;
 }
 
 /** The system prompt; `lasting` is the part that stays the same from day to day. */
@@ -88,7 +86,7 @@ async function memoryOf(
   { own, cwd, memory, tape, record }: PromptBasis,
 ): Promise<{ found: string } & Memory> {
   if (memory === false) return { found: "", instructions: [], refused: [] };
-  const { currentMemory, findMemory, memoryPrompt, memoryWatch, MEMORY_FILES } = await import("./memory-files.ts");
+  const { currentMemory, findMemory, memoryPrompt, MEMORY_FILES } = await import("./memory-files.ts");
   const names = memory === true ? MEMORY_FILES : memory;
   const recorded = tape?.program?.tape;
   const isInPlace = tape?.isOfEnvironment === true;
@@ -109,5 +107,5 @@ async function memoryOf(
   const instructions = files.map(({ path: file_path }) => {
     return { file_path, memory_type: "Project", load_reason: "session_start" } as const;
   });
-  return { found, instructions, refused, afterWrite: memoryWatch(cwd, names) };
+  return { found, instructions, refused };
 }

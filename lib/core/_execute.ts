@@ -42,8 +42,9 @@ export function begin(run: Run, ready: Ready, end: (ending: Ending) => void) {
   const { clock, cwd, toolState } = run.state;
   const start = clock.tick();
   const before = cwd();
-  const ran = perform(run, ready);
   const writes = tool.effect === "write";
+  const watching = writes ? run.agent.watchWrite?.(run, ready) : undefined;
+  const ran = watching ? watching.then(() => perform(run, ready)) : perform(run, ready);
   const finish = async () => {
     let ending: Ending = { ...await ran, ms: clock.tick() - start, after, contexts };
     try {
@@ -54,7 +55,7 @@ export function begin(run: Run, ready: Ready, end: (ending: Ending) => void) {
       }
       if (ending.outcome === "interrupted") return;
       countTool(run.count);
-      if (writes) await run.agent.afterWrite?.(run);
+      if (watching) await (await watching)();
       ending = asRead(run, ready, await reviewed(run, ready, ending));
       if (writes && run.hears("cwd-changed")) await reportMove(run, call.id, before);
       if (tool.settled) {

@@ -1,5 +1,5 @@
 import type { Folded } from "./fold.ts";
-import type { EventName, Stop } from "./events.ts";
+import type { Denial, EventName, Stop } from "./events.ts";
 import type { Message, Usage } from "./messages.ts";
 
 /** How one tool call ended (U8). */
@@ -68,7 +68,7 @@ export interface Result {
   readonly usage: Usage;
   /** In US dollars; undefined if a price is unknown. */
   readonly cost: number | undefined;
-  readonly denials: readonly Readonly<{ tool_name: string; tool_use_id: string; reason: string; by: string }>[];
+  readonly denials: readonly Denial[];
   /** What the run gives back, if its agent has an `output` and it stopped with "done". */
   readonly output?: unknown;
   readonly error?: { readonly type: string; readonly message: string };

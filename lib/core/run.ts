@@ -66,9 +66,11 @@ export interface AgentSpec extends ModelParams {
    * to work. `given` is the response of a tool that ended the turn.
    */
   readonly finish?: (run: Run, reply: Reply, given: unknown) => Promise<{ output: unknown } | { lacks: string }>;
-  /** Looks at what a call that writes has left behind. */
-  readonly afterWrite?: (run: Run) => Promise<void>;
+  /** Notes how things are before a call that writes, and gives what looks at what it left behind; undefined: it is not watched. */
+  readonly watchWrite?: (run: Run, call: WatchedCall) => Promise<() => Promise<void>> | undefined;
 }
+
+export type WatchedCall = Pick<ToolRun, "tool" | "call"> & { readonly input: unknown };
 
 /**
  * Intercepts what an agent does: an engine that gives calls their old results, a recorder, a tracer. Each function gets

@@ -6,7 +6,7 @@ import { join, relative } from "node:path";
 import { test } from "node:test";
 import { agent, type EventOf, type RunEvent } from "crochet";
 import { scripted } from "crochet/testing";
-import { Agent, Write } from "crochet/tools";
+import { Agent, Bash, Write } from "crochet/tools";
 import { scratch } from "../_scratch.ts";
 
 test("S3.9, S3.10: writing a memory file fires MemoryUpdate after the write, with both hashes", async () => {
@@ -37,6 +37,32 @@ test("S3.9, S3.10: writing a memory file fires MemoryUpdate after the write, wit
     [hash("old\n"), hash("new\n")],
     [null, hash("fresh\n")],
   ]);
+});
+
+test("S3.10: MemoryUpdate fires for every memory file that a tool writes, in folders below too, with memory or without", async () => {
+  for (const memory of [undefined, false, true, ["NOTES.md"]]) {
+    using folder = scratch({ "AGENTS.md": "old\n", "sub/CLAUDE.md": "old\n", "node_modules/a/AGENTS.md": "theirs\n" });
+    const cwd = folder.path;
+    const seen: string[] = [];
+    const bash = (command: string) => ({ tools: [{ name: "Bash", input: { command } }] });
+    const write = (file_path: string) => ({ tools: [{ name: "Write", input: { file_path, content: "new\n" } }] });
+    const result = await agent({
+      model: scripted([
+        write("sub/deep/AGENTS.md"),
+        bash("echo more >> sub/CLAUDE.md; echo x > other.md; echo y > node_modules/a/AGENTS.md"),
+        bash("rm AGENTS.md; echo note > NOTES.md; ln -s ../AGENTS.md sub/AGENTS.md"),
+        write("other.txt"),
+        { text: "ok" },
+      ]),
+      tools: [Write, Bash],
+      ...(memory !== undefined && { memory }),
+      cwd,
+      hooks: { memoryUpdate: (e) => void seen.push(`${e.update_type} ${relative(cwd, e.file_path)}`) },
+    }).run("go");
+    assert.equal(result.stop, "done");
+    const notes = typeof memory === "object" ? ["created NOTES.md"] : [];
+    assert.deepEqual(seen, ["created sub/deep/AGENTS.md", "modified sub/CLAUDE.md", "deleted AGENTS.md", ...notes]);
+  }
 });
 
 test("DOORS 11: memory files are found up to the folder with .git, the nearest last, cut with a notice", async () => {
