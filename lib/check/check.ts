@@ -38,6 +38,8 @@ export interface CheckOptions {
   /** @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly signal?: AbortSignal;
+  /** Gets the names of the hooks, before any of them runs. */
+  readonly onFound?: (hooks: readonly string[]) => void;
   /** Gets the number of events each hook was asked about so far. */
   readonly onProgress?: (hook: string, runs: number) => void;
   /** Gets the report of each hook when it is done. */
@@ -59,6 +61,7 @@ const OPTIONS: { readonly [option in keyof CheckOptions]-?: OptionKind } = {
   event: "a text",
   env: "an object",
   signal: "an AbortSignal",
+  onFound: "a function",
   onProgress: "a function",
   onHook: "a function",
 };
@@ -82,6 +85,7 @@ export async function check(paths: readonly string[], options: CheckOptions = {}
   const sandbox = await sandboxWorks();
   const found = await Promise.all(paths.map((path) => findSubjects(path, { cwd, env, host, event })));
   const subjects = found.flatMap((one) => one.subjects);
+  options.onFound?.(subjects.map(({ name }) => name));
   const problems = found.flatMap((one, i) =>
     paths.length > 1 && one.subjects.length + one.problems.length === 0
       ? [`Cannot check '${paths[i]}': there is no hook in it`]

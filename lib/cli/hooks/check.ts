@@ -14,12 +14,11 @@ import type {
 } from "../../check/check-report.ts";
 import type { HookExample } from "../../check/examples/example.ts";
 import { ProgressLine } from "../_each-of.ts";
-import { type Annotation, githubCommand } from "../_github.ts";
 import { type Flags, numberFlag, type Usage } from "../_flags.ts";
-import { EXIT, type Io, UsageError } from "../_io.ts";
-import type { Reporter } from "../_report.ts";
+import { type Io, UsageError } from "../_io.ts";
+import { judgingCommand } from "../_judge.ts";
 import { projectOf } from "../_project.ts";
-import { type Case, writeJunit } from "../_replay-table.ts";
+import type { Item } from "../_verdict.ts";
 import { type Colours, coloursFor, cut, openText, several, wrap } from "../show/text.ts";
 
 const USAGE: Usage = {
@@ -38,20 +37,12 @@ const USAGE: Usage = {
     ["--save", "add examples that are missing, and events that break a law, to <hook>.examples.yaml"],
     ["--trust", "trust the hooks of the project for this call: they are run"],
     ["--cwd <dir>", "the project"],
-    ["--json", "print JSON"],
-    ["--junit <file>", "write a JUnit report"],
   ],
   example: "crochet hooks check hooks --runs 200",
 };
 
-/** Exit code 1 if a law is broken or something cannot be read, 3 if a hook was not checked enough; warnings do not count. */
-export default githubCommand(USAGE, checked);
-
-async function checked(
-  { words, flags }: Flags,
-  io: Reporter,
-  point: (annotation: Annotation) => void,
-): Promise<number> {
+/** A hook is broken by a fault, and not measured if the time was over before all was asked; warnings do not count. */
+export default judgingCommand(USAGE, "hook", async ({ words, flags }, io, judge) => {
   const cwd = projectOf(flags, io);
   const { paths, untrusted } = words.length === 0
     ? trustedPaths(cwd, io, flags.trust === true)
@@ -66,31 +57,41 @@ async function checked(
   const { check } = await import("../../check/check.ts");
   const began = performance.now();
   const line = new ProgressLine(io);
-  const found = await check(paths, { ...options, ...progressOn(line) });
+  const found = await check(paths, { ...options, ...progressOn(line), onFound: (names) => judge.plan(...names) });
   line.end();
-  const report = { ...found, ok: found.ok && untrusted.length === 0, problems: [...untrusted, ...found.problems] };
-  if (report.hooks.length === 0 && report.problems.length === 0) {
+  const problems = [...untrusted, ...found.problems];
+  if (found.hooks.length === 0 && problems.length === 0) {
     throw new UsageError(
       `There is no hook to check${
         words.length === 0 ? " here" : ` in ${words.join(", ")}`
       }: name a hook file, a folder or settings`,
     );
   }
-  if (flags.json) io.data(report);
-  else {
-    const columns = io.tty ? process.stdout.columns || 100 : Infinity;
-    io.out(checkText(report, (performance.now() - began) / 1000, coloursFor(io.tty, io.env), columns));
-  }
-  if (flags.junit !== undefined) writeJunit(casesOf(report), flags.junit, { cwd }, "crochet hooks check");
-  for (const hook of report.hooks) {
-    const file = resolve(cwd, hook.path);
-    for (const { code, message } of faultsOf([hook])) point({ file, title: code, message });
-    const missing = hook.unchecked ?? hook.skipped;
-    if (missing !== undefined) point({ file, title: "not checked", message: missing });
-  }
-  if (io.signal.aborted) return EXIT.interrupted;
-  if (report.ok) return EXIT.ok;
-  return report.problems.length + faultsOf(report.hooks).length > 0 ? EXIT.failed : EXIT.notEnough;
+  const columns = io.tty ? process.stdout.columns || 100 : Infinity;
+  const seconds = (performance.now() - began) / 1000;
+  io.out(checkText({ ...found, problems }, seconds, coloursFor(io.tty, io.env), columns));
+  for (const hook of found.hooks) judge.settle(itemOf(hook, cwd));
+  for (const why of problems) judge.settle({ name: why, word: "cannot run", why, of: "hooks" });
+  const { seed, runs, host, sandbox } = found;
+  return { seed, runs, host, sandbox };
+});
+
+function itemOf(hook: HookReport, cwd: string): Item {
+  const { hook: name, path, findings: _, unchecked, skipped = unchecked } = hook;
+  const faults = faultsOf([hook]);
+  const file = resolve(cwd, path);
+  const lines = faults.map(({ code, message, fix, reproduce }) =>
+    `${code}: ${message}\nfix: ${fix}\nagain: ${reproduce}`
+  );
+  const points = [
+    ...faults.map(({ code, message }) => ({ file, title: code, message })),
+    ...(skipped === undefined ? [] : [{ file, title: "not checked", message: skipped }]),
+  ];
+  return {
+    ...{ name, of: path, data: hook, points },
+    word: faults.length > 0 ? "broken" : skipped === undefined ? "held" : "not measured",
+    ...(points.length > 0 && { why: [...lines, ...(skipped === undefined ? [] : [skipped])].join("\n") }),
+  };
 }
 
 /** Trusted hooks of the project. A path on the command line is trusted for the call; what is only found has to be. */
@@ -262,34 +263,9 @@ function time(ms: number): string {
   return ms >= 10 ? `${Math.round(ms)} ms` : `${ms.toFixed(1)} ms`;
 }
 
-function summary({ hooks, problems, seed, sandbox }: CheckReport, seconds: number, colours: Colours): string {
-  const all = hooks.flatMap(({ findings }) => findings);
-  const faulty = hooks.filter((hook) => faultsOf([hook]).length > 0).length;
-  const skipped = problems.length + hooks.filter((hook) => hook.skipped !== undefined).length;
-  const unchecked = hooks.filter((hook) => hook.unchecked !== undefined).length;
-  const warnings = all.filter(({ severity }) => severity === "warning").length;
-  const parts = [
-    several(hooks.length, "hook"),
-    faulty > 0 ? colours.red(`${faulty} at fault`) : colours.green("none at fault"),
-    ...(skipped > 0 ? [colours.red(`${skipped} not checked`)] : []),
-    ...(unchecked > 0 ? [colours.red(`${unchecked} not checked enough`)] : []),
-    ...(warnings > 0 ? [colours.yellow(several(warnings, "warning"))] : []),
-  ];
+function summary({ hooks, seed, sandbox }: CheckReport, seconds: number, colours: Colours): string {
+  const warnings = hooks.flatMap(({ findings }) => findings).filter(({ severity }) => severity === "warning").length;
   const how = sandbox === "bubblewrap" ? "in bubblewrap" : "without a sandbox: bubblewrap is not installed";
-  return `${parts.join(", ")}${colours.dim(` · seed ${seed} · ${how} · ${seconds.toFixed(1)} s`)}`;
-}
-
-/** One case for each hook and law, and one for each thing that could not be checked. A law that was not tried enough fails. */
-function casesOf({ hooks, problems }: CheckReport): Case[] {
-  const cases = hooks.flatMap(({ hook, path, laws, findings, unchecked, skipped = unchecked }) =>
-    laws.map((law) => {
-      const faults = findings.filter((finding) => finding.law === law && finding.severity === "fault");
-      const lines = faults.map(({ code, message, fix, reproduce }) =>
-        `${code}: ${message}\nfix: ${fix}\nagain: ${reproduce}`
-      );
-      if (skipped !== undefined) lines.push(skipped);
-      return { name: `${hook}: ${law}`, of: path, seconds: 0, ...(lines.length > 0 && { error: lines.join("\n") }) };
-    })
-  );
-  return [...cases, ...problems.map((error) => ({ name: error, of: "hooks", seconds: 0, error }))];
+  const about = colours.dim(`seed ${seed} · ${how} · ${seconds.toFixed(1)} s`);
+  return warnings > 0 ? `${colours.yellow(several(warnings, "warning"))}${colours.dim(" · ")}${about}` : about;
 }
