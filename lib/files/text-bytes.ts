@@ -12,6 +12,19 @@ export function encodingOf(bytes: Uint8Array): Encoding | "utf32" {
   return "bytes";
 }
 
+/** A NUL this early makes a file binary, as in Grep. */
+const BINARY_WINDOW = 1 << 16;
+
+/** Whether bytes are not a text: one that would be read as bytes has no NUL. */
+export function isBinary(bytes: Uint8Array): boolean {
+  return encodingOf(bytes) === "bytes" && bytes.subarray(0, BINARY_WINDOW).includes(0);
+}
+
+/** Why a binary file is neither read nor changed as text. */
+export function binaryWords(verb: string, path: string): string {
+  return `Cannot ${verb} '${path}' as it is a binary file: look into it with Bash, for example file or xxd`;
+}
+
 /** Bytes in one unit of text: matches start at multiples of it. */
 export function unitOf(encoding: Encoding): 1 | 2 {
   return encoding === "bytes" ? 1 : 2;

@@ -4,7 +4,7 @@ import { basename, dirname } from "node:path";
 import type { Block } from "../core/messages.ts";
 import { type Tool, type ToolContext, ToolError } from "../core/tool.ts";
 import { absolute, confine, type FilePlace, readRegular, throwAs } from "../files/confine.ts";
-import { encodingOf } from "../files/text-bytes.ts";
+import { binaryWords, encodingOf, isBinary } from "../files/text-bytes.ts";
 import { nearest } from "../input/nearest.ts";
 import { recordRead } from "../files/file-history.ts";
 import { tool } from "./make-tool.ts";
@@ -32,8 +32,6 @@ export type ReadResponse =
 const MIB = 1 << 20;
 const MOST_BYTES = 256 * MIB;
 const MOST_PDF_BYTES = 10 * MIB;
-/** A NUL this early makes a file binary, as in Grep. */
-const BINARY_WINDOW = 1 << 16;
 
 const DESCRIPTION = `Reads a file.
 
@@ -103,9 +101,8 @@ function responseOf(path: string, bytes: Buffer, input: ReadInput): ReadResponse
   const image = imageFacts(bytes);
   if (image) return imageOf(path, bytes, image);
   if (bytes.toString("latin1", 0, 5) === "%PDF-") return pdfOf(path, bytes);
-  if (isBinary(bytes)) {
-    const why = "it is a binary file: look into it with Bash, for example file or xxd";
-    throw new ToolError(`Cannot read '${path}' as ${why}`, { code: "binary" });
+  if (isBinary(bytes) || encodingOf(bytes) === "utf32") {
+    throw new ToolError(binaryWords("read", path), { code: "binary" });
   }
   const notebook = path.endsWith(".ipynb") ? notebookFile(path, bytes.toString("utf8"), input) : undefined;
   return notebook ? { type: "notebook", file: notebook } : { type: "text", file: textFile(path, bytes, input) };
@@ -139,12 +136,6 @@ function pdfOf(path: string, bytes: Buffer): ReadResponse {
   if (!bytes.subarray(-2048).includes("%%EOF")) refuse("it is damaged or cut off", "damaged");
   if (bytes.includes("/Encrypt")) refuse("it is encrypted: decrypt it first", "encrypted");
   return { type: "pdf", file: { filePath: path, base64: bytes.toString("base64"), originalSize: bytes.length } };
-}
-
-function isBinary(bytes: Buffer): boolean {
-  const encoding = encodingOf(bytes);
-  if (encoding === "utf16le" || encoding === "utf16be") return false;
-  return encoding === "utf32" || bytes.subarray(0, BINARY_WINDOW).includes(0);
 }
 
 /** What the model reads, from the structured result, which a hook may have replaced. */

@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
+import { isBinary } from "../../lib/files/text-bytes.ts";
 import { applyEdit, type EditCall, multiEdit } from "../../lib/tools/index.ts";
 import { rounds, tries } from "../_counts.ts";
 import { brokenText, call, edited, editedInTurn, starts, string, text, utf8 } from "./_edit-arbitraries.ts";
@@ -96,6 +97,7 @@ test("several edits of one file always report the sum of what each replaced", ()
     let several = 0;
     await fc.assert(
       fc.asyncProperty(editedInTurn, async ({ file, calls: edits }) => {
+        if (isBinary(file)) return;
         let [bytes, count] = [file, 0];
         for (const edit of edits) {
           const result = applyEdit(bytes, edit);

@@ -13,6 +13,7 @@ import {
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
+import { isBinary } from "../../lib/files/text-bytes.ts";
 import { ToolError } from "../../lib/core/tool.ts";
 import { applyEdit, edit, type EditInput, multiEdit, undo, write } from "../../lib/tools/index.ts";
 import { tries } from "../_counts.ts";
@@ -73,7 +74,7 @@ test(
           async ({ file, calls: [call] }, mode) => {
             writeFileSync(path, file);
             chmodSync(path, mode);
-            const planned = applyEdit(file, call!);
+            const planned = isBinary(file) ? { ok: false, code: "binary" } as const : applyEdit(file, call!);
             if (planned.ok) applied++;
             assert.equal(await codeOf({ file_path: "a.txt", ...call }, root), planned.ok ? "ok" : planned.code);
             assert.deepEqual(readFileSync(path), Buffer.from(planned.ok ? planned.bytes : file));
@@ -193,7 +194,7 @@ test("P25: undo() always brings back the bytes an edit replaced", long, () =>
           const states = [Buffer.from(file)];
           for (const change of [...calls, ...contents]) {
             const done = typeof change === "string"
-              ? await write({ file_path: path, content: change }, { cwd: root, state }).then(() => true)
+              ? await write({ file_path: path, content: change }, { cwd: root, state }).then(() => true, () => false)
               : await multiEdit({ file_path: path, edits: [change] }, { cwd: root, state }).then(
                 () => true,
                 () => false,

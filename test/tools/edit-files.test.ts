@@ -19,7 +19,7 @@ import { ROOTS } from "../../lib/core/tool.ts";
 import { changeFile } from "../../lib/files/change-file.ts";
 import { thisOwner } from "../../lib/process/owner.ts";
 import { recordRead, refreshRead } from "../../lib/files/file-history.ts";
-import { edit } from "../../lib/tools/index.ts";
+import { edit, multiEdit, write } from "../../lib/tools/index.ts";
 import { run, withFile } from "./_edit-file.ts";
 import { withScript } from "./_edit-scripts.ts";
 import { inWorkspace } from "./_workspace.ts";
@@ -36,6 +36,35 @@ test("P18: edits of one file by its hard links at the same time lose nothing, an
       }));
       const expected = lines.map((line, i) => line.replace(/line (\d+)\./, `Line $1, ${"y".repeat(i * 37)}`));
       assert.equal(readFileSync(join(root, "a"), "utf8"), expected.join(""));
+    }
+  }));
+
+test("S0.23: Edit, MultiEdit and Write refuse a binary file in the words of Read, and leave it alone", () =>
+  inWorkspace(async (root) => {
+    const far = Buffer.concat([Buffer.alloc(70_000, "x"), Buffer.from([0])]);
+    const files: [name: string, bytes: Buffer, isBinary: boolean][] = [
+      ["early.bin", Buffer.from("a\0b"), true],
+      ["elf", Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 97]), true],
+      ["wide.txt", Buffer.from("\ufeffa", "utf16le"), false],
+      ["far.txt", far, false],
+      ["plain.txt", Buffer.from("a"), false],
+    ];
+    const ways: [verb: string, run: (file_path: string) => Promise<unknown>][] = [
+      ["edit", (file_path) => edit({ file_path, old_string: "a", new_string: "b" }, { cwd: root })],
+      ["edit", (file_path) => multiEdit({ file_path, edits: [{ old_string: "a", new_string: "b" }] }, { cwd: root })],
+      ["write", (file_path) => write({ file_path, content: "b" }, { cwd: root })],
+    ];
+    for (const [name, bytes, isBinary] of files) {
+      for (const [verb, run] of ways) {
+        writeFileSync(join(root, name), bytes);
+        const said = await run(name).then(() => "done", (error: Error) => error.message);
+        if (!isBinary) assert.doesNotMatch(said, /binary/, name);
+        else {
+          const words = "as it is a binary file: look into it with Bash, for example file or xxd";
+          assert.equal(said, `Cannot ${verb} '${join(root, name)}' ${words}`);
+          assert.ok(readFileSync(join(root, name)).equals(bytes), name);
+        }
+      }
     }
   }));
 

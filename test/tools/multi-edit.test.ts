@@ -4,6 +4,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
+import { isBinary } from "../../lib/files/text-bytes.ts";
 import { ToolError, type ToolOutput } from "../../lib/core/tool.ts";
 import { standaloneContext } from "../../lib/tools/standalone.ts";
 import { applyEdit, MultiEdit, multiEdit, type MultiEditResponse, undo } from "../../lib/tools/index.ts";
@@ -108,7 +109,7 @@ test(
           editedInTurn,
           async ({ file, calls: edits }) => {
             writeFileSync(path, file);
-            let expected: Uint8Array | undefined = file;
+            let expected: Uint8Array | undefined = isBinary(file) ? undefined : file;
             for (const edit of edits) {
               const result: ReturnType<typeof applyEdit> | undefined = expected && applyEdit(expected, edit);
               expected = result?.ok ? result.bytes : undefined;

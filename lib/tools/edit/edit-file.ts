@@ -5,12 +5,14 @@ import { type Changed, changeFile, type FileContext } from "../../files/change-f
 import { changedSinceRead, LARGE } from "../../files/file-history.ts";
 import {
   applySplices,
+  binaryWords,
   composeSplices,
   countLines,
   decode,
   type Encoding,
   encodingOf,
   type Eol,
+  isBinary,
   linesAfter,
   pieces,
   type Splice,
@@ -45,6 +47,7 @@ export async function editFile(
   const changed = await changeFile<EditPlan>(path, context, {
     verb: "edit",
     plan: (bytes, place) => {
+      refuseBinary(bytes!, "edit", place.path);
       try {
         return planEdits(bytes!, calls);
       } catch (error) {
@@ -179,6 +182,10 @@ function notesOn(changed: Changed<unknown>, drawn: Drawn): string[] {
   return notes;
 }
 
+function refuseBinary(bytes: Uint8Array, verb: string, path: string): void {
+  if (isBinary(bytes)) throw new ToolError(binaryWords(verb, path), { code: "binary" });
+}
+
 /** Writes a whole file, and draws what changed. Loaded by the first call of Write. */
 export async function writeFile(
   { file_path, content }: { readonly file_path: string; readonly content: string },
@@ -191,7 +198,10 @@ export async function writeFile(
     verb: "write",
     create: true,
     known: true,
-    plan: (before) => ({ splices: before ? spliceBetween(before, bytes) : [{ start: 0, end: 0, bytes }] }),
+    plan: (before, place) => {
+      if (before) refuseBinary(before, "write", place.path);
+      return { splices: before ? spliceBetween(before, bytes) : [{ start: 0, end: 0, bytes }] };
+    },
     meanwhile: (before, { splices }) => drawn = drawWrite(before ?? new Uint8Array(), bytes, splices, diff),
   });
   const type = changed.before === undefined ? "create" as const : "update" as const;
