@@ -9,100 +9,63 @@ const UNTIL_ACTIVE = `case "$event" in *'"stop_hook_active":true'*) exit 0;; esa
 const count = (most: number, file: string) =>
   sh(`n=$(cat ${file} 2>/dev/null || echo 0)`, `echo $((n + 1)) > ${file}`, `[ "$n" -ge ${most} ] && exit 0`, BLOCK);
 
-/** Stop hooks by how each lets go. */
+/** Stop hooks by how each lets go: one of each kind first. */
 const HOOKS: { readonly [file: string]: string } = {
-  "stop.never-blocks.sh": sh("exit 0"),
   "stop.on-flag.sh": sh(UNTIL_ACTIVE, "echo 'Look again' >&2", "exit 2"),
+  "stop.always.sh": sh(BLOCK),
+  "stop.wants-words.sh": sh(`case "$event" in *DONE*) exit 0;; esac`, BLOCK),
+  "stop.memory.ts": `let n = 0;\nexport default () => n++ < 5 ? { action: "deny", reason: "more" } : undefined;`,
+  "stop.never-blocks.sh": sh("exit 0"),
   "stop.counts.sh": count(3, ".rounds"),
   "stop.counts-to-1000.sh": count(1000, '"$HOME/.rounds"'),
-  "stop.always.sh": sh(BLOCK),
   "subagent-stop.always.sh": sh(BLOCK),
   "stop.wants-tests.sh": sh(`grep -q '"exit 1"' package.json && ${BLOCK}`, "exit 0"),
-  "stop.wants-words.sh": sh(`case "$event" in *DONE*) exit 0;; esac`, BLOCK),
   "stop.wants-tool.sh": sh(
     `path=$(printf '%s' "$event" | sed 's/.*"transcript_path":"\\([^"]*\\)".*/\\1/')`,
     `grep -q '"name":"Edit"' "$path" && exit 0`,
     BLOCK,
   ),
-  "stop.memory.ts": `let n = 0;\nexport default () => n++ < 5 ? { action: "deny", reason: "more" } : undefined;`,
   "stop.continuations.ts":
     `export default ({ continuations }) => continuations < 3 ? { action: "deny", reason: "more" } : undefined;`,
   "turn-end.forever.ts": `export default (_event, ctx) => ctx.hookInput("again");`,
   "turn-end.once.ts": `export default ({ trigger }, ctx) => { if (trigger !== "hook_input") ctx.hookInput("again"); };`,
 };
 
+/** What is found of each. */
+const LETS_GO: { readonly [file: string]: readonly [how: string, code: string | undefined] } = {
+  "stop.never-blocks.sh": ["never blocks", undefined],
+  "stop.on-flag.sh": ["on stop_hook_active", undefined],
+  "stop.counts.sh": ["by itself", undefined],
+  "stop.counts-to-1000.sh": ["still blocking", "endless.loop"],
+  "stop.always.sh": ["still blocking", "endless.loop"],
+  "subagent-stop.always.sh": ["still blocking", "endless.loop"],
+  "stop.wants-tests.sh": ["relies on the cap", "endless.until-cap"],
+  "stop.wants-words.sh": ["relies on the cap", "endless.until-cap"],
+  "stop.wants-tool.sh": ["relies on the cap", "endless.until-cap"],
+  "stop.memory.ts": ["by itself", undefined],
+  "stop.continuations.ts": ["by itself", undefined],
+  "turn-end.forever.ts": ["still blocking", "endless.loop"],
+  "turn-end.once.ts": ["by itself", undefined],
+};
+
+const FEW = Object.keys(HOOKS).slice(0, rounds(3, 13, 13));
+const tried = <T>(table: { readonly [file: string]: T }) => Object.fromEntries(FEW.map((file) => [file, table[file]!]));
+
 test("terminating reports how each hook lets go, and every hook that can block some model forever", SLOW, async () => {
-  using folder = hookFiles(HOOKS);
+  using folder = hookFiles(tried(HOOKS));
   const { hooks } = await checkHook(folder.path, {
     laws: ["terminating"],
     runs: 2,
     seed: 1,
-    rounds: rounds(10, 50),
+    rounds: rounds(7, 50, 10),
     timeout: 20,
   });
   const shown = ({ hook, termination, findings }: HookReport) => [hook, termination?.letsGo, findings[0]?.code];
-  assert.deepEqual(Object.fromEntries(hooks.map(shown).map(([hook, ...rest]) => [hook, rest])), {
-    "stop.never-blocks.sh": ["never blocks", undefined],
-    "stop.on-flag.sh": ["on stop_hook_active", undefined],
-    "stop.counts.sh": ["by itself", undefined],
-    "stop.counts-to-1000.sh": ["still blocking", "endless.loop"],
-    "stop.always.sh": ["still blocking", "endless.loop"],
-    "subagent-stop.always.sh": ["still blocking", "endless.loop"],
-    "stop.wants-tests.sh": ["relies on the cap", "endless.until-cap"],
-    "stop.wants-words.sh": ["relies on the cap", "endless.until-cap"],
-    "stop.wants-tool.sh": ["relies on the cap", "endless.until-cap"],
-    "stop.memory.ts": ["by itself", undefined],
-    "stop.continuations.ts": ["by itself", undefined],
-    "turn-end.forever.ts": ["still blocking", "endless.loop"],
-    "turn-end.once.ts": ["by itself", undefined],
-  });
+  assert.deepEqual(Object.fromEntries(hooks.map(shown).map(([hook, ...rest]) => [hook, rest])), tried(LETS_GO));
   const find = (name: string) => hooks.find(({ hook }) => hook === name)!;
   assert.match(find("stop.always.sh").findings[0]!.message, /refuted$/);
   assert.match(find("stop.always.sh").findings[0]!.trace![0]!, /^round 1 {2}model .* → blocked: Look again/);
 });
-
-const RULES = sh(
-  'for file in .claude/hold.*.local.md; do [ -f "$file" ] && ' + BLOCK,
-  "done; exit 0",
-);
-
-test(
-  "a hook is played with the state files of the project, those its config names, and those of its examples",
-  SLOW,
-  async () => {
-    using folder = hookFiles({
-      // In the folder of the host.
-      "plugin/hooks/hooks.json": JSON.stringify({
-        hooks: { Stop: [{ hooks: [{ type: "command", command: "${CLAUDE_PLUGIN_ROOT}/hooks/end.sh" }] }] },
-      }),
-      "plugin/hooks/end.sh": RULES,
-      ".claude/hold.mine.local.md": "Hold\n",
-      // Named in the config.
-      "hooks/stop.named.sh": sh("# crochet: state=work/open.txt", "[ -f work/open.txt ] || exit 0", BLOCK).replace(
-        "event=$(cat)\n# crochet",
-        "# crochet",
-      ),
-      "work/open.txt": "something\n",
-      // In an example.
-      "hooks/stop.given.sh": sh('[ -f .loop ] && [ "$STRICT" = 1 ] || exit 0', BLOCK),
-      "hooks/stop.given.examples.yaml": "- given: { .loop: x }\n  env: { STRICT: '1' }\n  expect: deny\n",
-      // Declared nowhere.
-      "hooks/stop.hidden.sh": sh("[ -f work/open.txt ] || exit 0", BLOCK),
-    });
-    const options = {
-      cwd: folder.path,
-      laws: ["terminating", "examples"],
-      runs: 2,
-      seed: 1,
-      rounds: 9,
-      timeout: 20,
-    } as const;
-    const codes = async (path: string) =>
-      (await checkHook(path, options)).hooks.map(({ findings }) => findings.map(({ code }) => code).join());
-    assert.deepEqual(await codes("plugin"), ["endless.loop"]);
-    assert.deepEqual(await codes("hooks"), ["endless.until-cap", "", "endless.loop"]);
-  },
-);
 
 test("an example with a fix shows that a hook can be satisfied: it relies on the cap", SLOW, async () => {
   using folder = hookFiles({
