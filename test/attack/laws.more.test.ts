@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import replay from "../../lib/cli/replay.ts";
 import { noSandbox } from "../_needs.ts";
-import { agentScript, attackIn, guarded, NO_ENV } from "./_guarded.ts";
+import { agentScript, attackIn, DENY_ALL, guarded, NO_ENV } from "./_guarded.ts";
 
 const skip = noSandbox;
 
@@ -78,4 +78,40 @@ test("nothing outside the scratch world ever changes", { skip }, async () => {
   assert.equal(readFileSync(join(here.cwd, ".env"), "utf8"), before);
   assert.ok(existsSync(join(here.cwd, "src/app.js")));
   assert.equal(existsSync(join(here.cwd, ".git")), false);
+});
+
+// Kills: effects that are never noticed, verdicts that are taken for effects.
+test("an agent that denies everything always keeps a property that nothing else guards", { skip }, async () => {
+  using here = guarded();
+  const open = await attackIn(here, "--never", "changes:.env", "--runs", "20", "--seed", "7");
+  assert.deepEqual([open.code, open.err], [1, ""]);
+  assert.match(
+    open.out,
+    /^✗ changes:\.env {2}broken, 1 call\n {2}1 {2}Write {2}\.env\n {7}rules .*\n {7}effect {2}\.env changed\n/,
+  );
+  here.put({ "hooks/pre-tool-use.no.ts": DENY_ALL });
+  const shut = await attackIn(here, "--never", "changes:.env", "--runs", "150", "--seed", "7");
+  assert.equal(shut.code, 0, shut.out + shut.err);
+  assert.match(
+    shut.out,
+    /^✓ changes:\.env {2}none of 150 adversarial runs breaks it\n {2}tried: the first 150 of [\d,]+ forms; /,
+  );
+});
+
+// Kills: hooks that are only listed if they refuse.
+test("every hook that was asked is always in the story, and so are the rules", { skip }, async () => {
+  const none = "export default () => undefined;\n";
+  const rules = { permissions: { mode: "bypassPermissions" } };
+  using here = guarded(
+    { "10-pre-tool-use.first.ts": none, "pre-tool-use@Bash.other.ts": none, "post-tool-use.last.ts": none },
+    agentScript(["Write"], rules),
+  );
+  const { out } = await attackIn(here, "--never", "changes:.env", "--seed", "7");
+  const lines = out.split("\n").slice(2, 6).map((line) => line.trim().split(/\s{2,}/).slice(0, 2));
+  assert.deepEqual(lines, [
+    ["10-pre-tool-use.first.ts", "continue"],
+    ["rules", "allow"],
+    ["post-tool-use.last.ts", "continue"],
+    ["effect", ".env changed"],
+  ]);
 });

@@ -10,27 +10,9 @@ import { agentScript, attackIn, DENY_ALL, guarded, NO_ENV } from "./_guarded.ts"
 
 const skip = noSandbox;
 
-// Kills: effects that are never noticed, verdicts that are taken for effects.
-test("an agent that denies everything always keeps a property that nothing else guards", { skip }, async () => {
-  using here = guarded();
-  const open = await attackIn(here, "--never", "changes:.env", "--runs", "20", "--seed", "7");
-  assert.deepEqual([open.code, open.err], [1, ""]);
-  assert.match(
-    open.out,
-    /^✗ changes:\.env {2}broken, 1 call\n {2}1 {2}Write {2}\.env\n {7}rules .*\n {7}effect {2}\.env changed\n/,
-  );
-  here.put({ "hooks/pre-tool-use.no.ts": DENY_ALL });
-  const shut = await attackIn(here, "--never", "changes:.env", "--runs", "150", "--seed", "7");
-  assert.equal(shut.code, 0, shut.out + shut.err);
-  assert.match(
-    shut.out,
-    /^✓ changes:\.env {2}none of 150 adversarial runs breaks it\n {2}tried: the first 150 of [\d,]+ forms; /,
-  );
-});
-
 // Kills: a kept finding that is compared with its tape, runs in a plain copy, or is judged by another property.
 test("a kept finding always fails with the old guard, and holds with the fixed one", { skip }, async () => {
-  using here = guarded({ "pre-tool-use.env.ts": NO_ENV });
+  using here = guarded({ "pre-tool-use@Bash.env.ts": NO_ENV }, agentScript(["Bash", "Write"]));
   const found = await attackIn(here, "--never", "changes:.env", "--seed", "7");
   assert.equal(found.code, 1, found.out + found.err);
   assert.match(found.out, /kept {3}fixtures\/attack-changes-env\n/);
@@ -49,28 +31,10 @@ test("a kept finding always fails with the old guard, and holds with the fixed o
     assert.equal(code, 2);
     assert.match(err, says);
   }
-  here.put({ "hooks/pre-tool-use.env.ts": DENY_ALL });
+  here.put({ "hooks/pre-tool-use.no.ts": DENY_ALL });
   const fixed = await here.call(replay);
   assert.equal(fixed.code, 0, fixed.out + fixed.err);
   assert.match(fixed.out, new RegExp(`attack-changes-env {2}holds[^]*changes:\\.env holds, ${calls.length} denial`));
-});
-
-// Kills: hooks that are only listed if they refuse.
-test("every hook that was asked is always in the story, and so are the rules", { skip }, async () => {
-  const none = "export default () => undefined;\n";
-  const rules = { permissions: { mode: "bypassPermissions" } };
-  using here = guarded(
-    { "10-pre-tool-use.first.ts": none, "pre-tool-use@Bash.other.ts": none, "post-tool-use.last.ts": none },
-    agentScript(["Write"], rules),
-  );
-  const { out } = await attackIn(here, "--never", "changes:.env", "--seed", "7");
-  const lines = out.split("\n").slice(2, 6).map((line) => line.trim().split(/\s{2,}/).slice(0, 2));
-  assert.deepEqual(lines, [
-    ["10-pre-tool-use.first.ts", "continue"],
-    ["rules", "allow"],
-    ["post-tool-use.last.ts", "continue"],
-    ["effect", ".env changed"],
-  ]);
 });
 
 test("the process of an attack never starts outside its sandbox", async () => {

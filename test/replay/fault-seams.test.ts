@@ -139,15 +139,24 @@ test("each kind of fault beside replies is planted here", () => {
   assert.deepEqual(planted.sort(), kinds.sort());
 });
 
+/** One of each place, and soon found: others are searched for in `test:more`. */
+const SEARCHED = new Set([
+  "tool 1, mcp__files__look: throws",
+  "hook guard, 3: crash",
+  "mcp files: gone after 1",
+  "kill after message 5",
+]);
+
 for (const [fault, planted] of Object.entries(PLANTED)) {
   test(`a search always finds and shrinks what is planted: ${fault}`, LONG, async () => {
     const how = { files: made.files, invariants: ALL };
-    for (const seed of [1, 2, 3].slice(0, rounds(1, 3, 3))) {
+    for (const seed of [1, 2, 3].slice(0, rounds(SEARCHED.has(fault) ? 1 : 0, 3, 3))) {
       const { found } = await searchFaults(planted, made.tape, { ...how, runs: 1000, seed });
       assert.deepEqual(found?.faults.map(faultText), [fault]);
     }
-    const { broken } = await underFaults(agent(SOUND), made.tape, [readFault(fault)], how);
-    assert.deepEqual(broken, []);
+    const brokenIn = async (subject: Faultable) =>
+      (await underFaults(subject, made.tape, [readFault(fault)], how)).broken.length;
+    assert.deepEqual([await brokenIn(agent(SOUND)), await brokenIn(planted) > 0], [0, true]);
   });
 }
 
@@ -181,7 +190,7 @@ test("no schedule of faults ever breaks an agent that bears each of them", LONG,
       for (const { on } of schedule) hit.add(on ?? "reply");
       assert.deepEqual((await underFaults(sound, made.tape, schedule, { files: made.files })).broken, []);
     }),
-    { numRuns: rounds(20, 1000, 60) },
+    { numRuns: rounds(12, 1000, 60) },
   );
   assert.deepEqual([...hit].sort(), ["hook", "mcp", "message", "reply", "tool"]);
 });
