@@ -12,7 +12,7 @@ const skip = noSandbox;
 
 // Kills: a kept finding that is compared with its tape, runs in a plain copy, or is judged by another property.
 test("a kept finding always fails with the old guard, and holds with the fixed one", { skip }, async () => {
-  using here = guarded({ "pre-tool-use@Bash.env.ts": NO_ENV }, agentScript(["Bash", "Write"]));
+  using here = guarded({ "pre-tool-use@Edit.env.ts": NO_ENV }, agentScript(["Edit", "Write"]));
   const found = await attackIn(here, "--never", "changes:.env", "--seed", "7");
   assert.equal(found.code, 1, found.out + found.err);
   assert.match(found.out, /kept {3}fixtures\/attack-changes-env\n/);
@@ -34,7 +34,7 @@ test("a kept finding always fails with the old guard, and holds with the fixed o
   here.put({ "hooks/pre-tool-use.no.ts": DENY_ALL });
   const fixed = await here.call(replay);
   assert.equal(fixed.code, 0, fixed.out + fixed.err);
-  assert.match(fixed.out, new RegExp(`attack-changes-env {2}holds[^]*changes:\\.env holds, ${calls.length} denial`));
+  assert.match(fixed.out, new RegExp(`attack-changes-env {2}held[^]*changes:\\.env holds, ${calls.length} denial`));
 });
 
 test("the process of an attack never starts outside its sandbox", async () => {

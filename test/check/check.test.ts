@@ -56,7 +56,7 @@ test("a slow guard is asked about dangerous commands first", SLOW, async () => {
 
 test("laws throw if a hook breaks them, with the report, and return it if not", SLOW, async () => {
   using folder = hookFiles({ "stop.bad.sh": sh("echo more >&2", "exit 2"), "notification.sh": sh("exit 0") });
-  const options = { runs: 3, rounds: 10, seed: 2 };
+  const options = { runs: 1, rounds: 4, seed: 2 };
   await assert.rejects(laws.terminates(`${folder.path}/stop.bad.sh`, options), (error) => {
     assert.ok(error instanceof BrokenLaw);
     assert.match(error.message, /^stop\.bad\.sh breaks the law 'terminating': .*refuted\n {2}round 1/);
