@@ -59,19 +59,20 @@ export function place(files: Readonly<Record<string, string>> = {}, project = "p
      * Calls the command line in this process as `crochet` does in another: in the project, with that environment and
      * stdin, with scripts as they are now. Deno, which loads a script once, starts one.
      */
-    main: async (args: readonly string[], more: Given["env"] = {}, stdin = ""): Promise<Exit> => {
-      const asked = { cwd, env: { HOME: home, ...more }, stdin };
+    main: async (args: readonly string[], more: Given["env"] = {}, stdin = "", at = cwd): Promise<Exit> => {
+      const asked = { cwd: at, env: { HOME: home, ...more }, stdin };
       if (isDeno) return await crochet(args, asked);
       const before = { cwd: process.cwd(), error: console.error };
       const none = Object.fromEntries(Object.keys(process.env).map((name) => [name, undefined]));
       return await withEnv({ ...none, ...bareEnv(), ...asked.env }, async () => {
-        process.chdir(cwd);
+        process.chdir(at);
         const stream = Readable.from(stdin === "" ? [] : [stdin]) as NodeJS.ReadStream;
         let printed = (_: string) => {};
         console.error = (...parts) => printed(`${format(...parts)}\n`);
         const back = consoleAside();
         try {
           return await called((io) => (printed = io.err, main(args, io)), args, {
+            cwd: at,
             env: process.env,
             stdin: { isPiped: true, stream },
           });

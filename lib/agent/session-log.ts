@@ -242,7 +242,7 @@ async function sessionLog({ files, known, past, seal, options, own, cwd, ...open
     hears: isNoted,
     goesOn: past?.open !== undefined,
     answers: {
-      known: past?.open ? past.log.parts.asked.slice(past.log.parts.asked.length - past.answers) : [],
+      known: past?.answers ?? [],
       isOffline: false,
       counts: (call?: { readonly tool_use_id: string; readonly agent_id?: string }) =>
         past?.counts(log.laneOf(call?.agent_id ?? id), call?.tool_use_id) ?? true,

@@ -3,7 +3,8 @@ import type { LaneClock } from "../replay/tape-clock.ts";
 import { answerOf, SeamAnswer } from "../replay/tape-answer.ts";
 import type { Call } from "../replay/tape.ts";
 import { type Entry as Said, resumable, transcriptOf } from "../transcript/store.ts";
-import type { ClockFact, EntryOf, LogEntry, ToolFact } from "./entry.ts";
+import { isObject } from "../core/json.ts";
+import type { AnswerFact, ClockFact, EntryOf, LogEntry, ToolFact } from "./entry.ts";
 import type { HookStep } from "./step.ts";
 import { takesOf } from "./lane.ts";
 import { isWhole, Log } from "./read-log.ts";
@@ -19,8 +20,8 @@ export class Past {
   readonly callsBefore: ReadonlyMap<string, number>;
   readonly left: EntryOf<"ended">["left"];
   readonly runs: number;
-  /** How many questions were answered in the run that goes on. */
-  readonly answers: number;
+  /** What a person answered in the run that goes on; of another run only about tools that have results. */
+  readonly answers: readonly AnswerFact[];
   readonly #calls = new Map<string, Call>();
   readonly #hooks = new Map<string, EntryOf<"hook">>();
   readonly #did = new Map<string, EntryOf<"did">>();
@@ -60,7 +61,12 @@ export class Past {
     const counts = new Map<string, number>();
     for (const { lane } of this.#before.calls) counts.set(lane, (counts.get(lane) ?? 0) + 1);
     this.callsBefore = counts;
-    this.answers = log.parts.asked.length - this.#before.parts.asked.length;
+    const results = new Set(log.parts.tool.map(({ name }) => name));
+    this.answers = !isOpen
+      ? []
+      : log.parts.asked.slice(this.#before.parts.asked.length).filter(({ asked }) =>
+        this.#isSameRun || (isObject(asked) && results.has(String(asked.permission)))
+      );
     this.takes = takesOf(isOpen ? log.parts.inbox : []);
     if (isOpen) this.#serve(log.entries.slice(begin.index - 1));
   }
