@@ -8,7 +8,7 @@ const noTodoLeft: StopHook = async ({ stop_hook_active }, ctx) => {
     ...lines(await git("diff", "HEAD", "--unified=0", "--no-color", "--no-ext-diff")),
     ...await untracked(await git("ls-files", "--others", "--exclude-standard", "-z"), ctx.files),
   ].filter(({ text }) => /\b(?:TODO|FIXME|XXX)\b/.test(text));
-  if (added.length === 0 || before >= MOST) return;
+  if (added.length === 0 || before >= MOST || await ctx.lastError()) return; // after an API error it cannot go on
   ctx.values.set(SENT_BACK, before + 1);
   const shown = added.slice(0, 20).map(({ file, text }) => `${file}: ${text.trim()}`).join("\n");
   const reason = `You left ${added.length} to do. Do it, or say why it must wait and remove the mark:\n${shown}`;

@@ -3,7 +3,7 @@ import type { HookFiles, StopHook } from "crochet";
 /** Sends the agent back while the project's tests fail. Set CROCHET_TEST_COMMAND if it does not find the right command. */
 const testsPass: StopHook = async ({ stop_hook_active }, ctx) => {
   const before = stop_hook_active ? Number(ctx.values.get(SENT_BACK) ?? 0) : 0;
-  if (before >= MOST) return;
+  if (before >= MOST || await ctx.lastError()) return; // after an error of the API it could not go on either
   const { stdout: given } = await ctx.$("/bin/sh", ["-c", 'printf %s "$CROCHET_TEST_COMMAND"']);
   const command = given || await testCommand(ctx.files);
   if (command === undefined) return;

@@ -128,6 +128,11 @@ export interface HookContext {
   /** Runs a command without a shell; the same on every runtime. */
   readonly $: (command: string, args?: readonly string[]) => Promise<Executed>;
   readonly files: HookFiles;
+  /**
+   * The API's error with which the conversation ends: a Stop hook that sends the agent back then only repeats it. Our own
+   * loop asks no Stop hook after one; other hosts do.
+   */
+  readonly lastError: () => Promise<string | undefined>;
   /** Text for the model; an ephemeral one is shown for this turn and not kept. */
   readonly addContext: (text: string, options?: { ephemeral?: boolean }) => void;
   /** Input for the agent: on turn-end it starts a new turn, elsewhere it joins this one. Later turns do not see it unless it persists. */
@@ -157,6 +162,8 @@ export interface HookEnv {
     | undefined;
   /** The files of hooks whose agent is in a folder. */
   readonly files?: ((cwd: string) => Promise<HookFiles>) | undefined;
+  /** The API's error with which the host's transcript ends. @default there is none */
+  readonly lastError?: (() => Promise<string | undefined>) | undefined;
   /** Wraps the model that a hook calls, for a recorder. */
   readonly taped?: ((model: Model) => Model) | undefined;
   /** Counts a model call of a hook, and what it took; throws if a limit forbids it. */
@@ -271,6 +278,9 @@ export class Context implements HookContext {
       list: async (path) => (await here()).list(path),
       realPath: async (path) => (await here()).realPath(path),
     };
+  }
+  get lastError(): HookContext["lastError"] {
+    return async () => await this.#env.lastError?.();
   }
   get addContext(): HookContext["addContext"] {
     return (text, options) => {

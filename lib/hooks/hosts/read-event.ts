@@ -17,6 +17,8 @@ export interface HostEvent {
   readonly agent_type: string | undefined;
   readonly turn_id: string;
   readonly cwd: string;
+  /** The path of the transcript; empty if the host gives no path. */
+  readonly transcript: string;
 }
 
 /** Reads what a host wrote to a hook's stdin, in Claude Code's names of fields; undefined for an event that no hook file can have. */
@@ -45,6 +47,7 @@ export function readEvent(input: JsonObject, host: Host): HostEvent | undefined 
     agent_type: agent === "" ? undefined : text(input.agent_type),
     turn_id: text(input.turn_id) || text(input.prompt_id),
     cwd: text(input.cwd),
+    transcript: text(agent === "" ? input.transcript_path : input.agent_transcript_path),
   };
 }
 

@@ -17,12 +17,19 @@ export function servedContext(heard: HostEvent, options: ServeOptions, hook: str
   return { env, ctx: new Context(env, hook) };
 }
 
-function servedEnv({ fired: _, wireName: __, toolNames: ___, ...ids }: HostEvent, options: ServeOptions): ServedEnv {
+function servedEnv(
+  { fired: _, wireName: __, toolNames: ___, transcript, ...ids }: HostEvent,
+  options: ServeOptions,
+): ServedEnv {
   const logged: string[] = [];
   let values: { readonly map: Map<string, unknown>; readonly before: ReadonlyMap<string, string> } | undefined;
   return {
     ...hookEnv({ ...ids, cwd: ids.cwd || process.cwd() }),
     logged,
+    lastError: async () => {
+      const { endOf, lastErrorIn } = await import("./last-error.ts");
+      return transcript === "" ? undefined : lastErrorIn(endOf(transcript));
+    },
     get signal() {
       return options.signal;
     },

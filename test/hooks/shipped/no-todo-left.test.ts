@@ -3,7 +3,7 @@ import { symlinkSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { scratch } from "../../_scratch.ts";
 import { STOP } from "../_fire.ts";
-import { git, shipped } from "./_shipped.ts";
+import { git, served, shipped } from "./_shipped.ts";
 
 const NAME = "stop.no-todo-left.ts";
 const MARK = ["TO", "DO"].join("");
@@ -32,6 +32,56 @@ test("no-todo-left names each new mark, in changed and in new files", async () =
     assert.match(reason!, /You left 2 to do/);
     assert.match(reason!, /old\.ts: \/\/ FIXME handle null/);
     assert.match(reason!, /new file\.ts: let x;/);
+  });
+});
+
+test("S4.6: shipped Stop hooks let go in another host when its transcript ends in an API error", async () => {
+  const said = (text: string, more: object = {}) => ({
+    type: "assistant",
+    message: { content: [{ type: "text", text }] },
+    ...more,
+  });
+  const failed = said("API Error: 529 overloaded", { isApiErrorMessage: true });
+  const ends: [entries: object[], letsGo: boolean][] = [
+    [[said("Done")], false],
+    [[said("Done"), failed], true],
+    [[failed, { type: "system", subtype: "stop_hook_summary" }], true],
+    [[failed, { type: "user", message: { content: "again" } }, said("Done")], false],
+    [[], false],
+  ];
+  await inRepository(async (cwd) => {
+    writeFileSync(`${cwd}/new.ts`, `// ${MARK}: this one\n`);
+    writeFileSync(`${cwd}/package.json`, `{ "scripts": { "test": "exit 1" } }`);
+    const env = { PATH: process.env.PATH, HOME: cwd };
+    for (const [entries, letsGo] of ends) {
+      // What lets it go runs no tests, which take long.
+      for (const name of letsGo || entries.length === 0 ? [NAME, "stop.tests-pass.ts"] : [NAME]) {
+        const transcript_path = `${cwd}/.git/transcript.jsonl`;
+        const half = `"half a line","type":"assistant"}`;
+        writeFileSync(transcript_path, [half, ...entries.map((entry) => JSON.stringify(entry)), ""].join("\n"));
+        const stop = {
+          session_id: `${Math.random()}`,
+          transcript_path,
+          cwd,
+          hook_event_name: "Stop",
+          stop_hook_active: false,
+        };
+        const { output } = await served(name, stop, { env });
+        assert.equal(output?.decision, letsGo ? undefined : "block", `${name} ${JSON.stringify(entries)}`);
+      }
+    }
+    const gone = {
+      session_id: "g",
+      transcript_path: "/no/such",
+      cwd,
+      hook_event_name: "Stop",
+      stop_hook_active: false,
+    };
+    assert.equal(
+      (await served(NAME, gone, { env })).output?.decision,
+      "block",
+      "a transcript that is not there says nothing",
+    );
   });
 });
 
