@@ -29,7 +29,7 @@ export const FAULTS: readonly State[] = ["not fired", "no effect"];
 /** How it went in one host; beside `ok`, `cannot` and the faults, all say that the lab could not see it. */
 type State =
   | ("ok" | "cannot" | "not fired" | "no effect" | "never asked" | "refused" | "crashed" | "out of time")
-  | ("not installed" | "control differs" | "not measured");
+  | ("not installed" | "other version" | "control differs" | "not measured");
 
 /** What is printed of one host. */
 export interface LabRun {
@@ -71,9 +71,11 @@ export function expectedIn(host: HostName, fired: Fired<EventName>, folded: Fold
   // What becomes of a call with a new input is read in its result.
   const isInput = fired.event === "pre-tool-use";
   const words = [fit.reason, fit.halt, fit.contexts?.map(({ text }) => text), isInput ? [] : fit.value?.to];
+  // Of a command the model reads what it wrote to stderr, and not the name that we put before it.
+  const own = texts(words).map((text) => text.replace(/^\[[^\]\n]*\]: /, ""));
   return {
     effect: effectOf(fired.event, fit),
-    words: texts(words).filter((text) => text.trim() !== ""),
+    words: own.filter((text) => text.trim() !== ""),
     ...(isInput && isObject(fit.value?.to) && { input: fit.value.to }),
   };
 }
@@ -110,7 +112,7 @@ export function judge(pair: Pair): Omit<LabRun, "host" | "version" | "network"> 
   const effects = effectsIn(pair, isOwn);
   const effect = effects.includes(expected.effect) ? expected.effect : effects[0] ?? "none";
   const said = [...new Set(hooked.fired.map(saidBy))].join("; ") || "–";
-  const [state, why] = stateOf(pair, effect, said);
+  const [state, why] = stateOf(pair, effect, said, isOwn);
   return {
     ...{ fired: pair.isMod ? null : hooked.fired.length, said, effect, read: effect === "none" ? "–" : line },
     left: [...hooked.files.filter((file) => !control.files.includes(file)), ...hooked.alive],
@@ -121,7 +123,7 @@ export function judge(pair: Pair): Omit<LabRun, "host" | "version" | "network"> 
 
 type Found = readonly [state: State, why?: string];
 
-function stateOf(pair: Pair, effect: SeenEffect, said: string): Found {
+function stateOf(pair: Pair, effect: SeenEffect, said: string, isOwn: boolean): Found {
   const { hooked, control, expected, event, call } = pair;
   // A prompt that a hook refused is never sent; a host may end with an error then, as after any end it did not choose.
   const isMeant = (hooked.fired.length > 0 || pair.isMod) && effect === expected.effect &&
@@ -137,9 +139,13 @@ function stateOf(pair: Pair, effect: SeenEffect, said: string): Found {
   if (pair.isMod && effect === "none" && expected.effect === "none") {
     return ["not measured", "shows that it runs a hook of a mod only by what the hook does"];
   }
-  if (hooked.fired.length === 0 && !pair.isMod) {
+  // What a host refuses in words of its own is not the hook's doing, nor is what the belt of a mod that did not load says.
+  const isForeign = call !== undefined && isCall(event) && expected.effect !== "ended" && !isOwn &&
+    did(pair, control) && !did(pair, hooked) && !(expected.input && did(pair, hooked, expected.input));
+  if (pair.isMod ? effect === "none" : hooked.fired.length === 0) {
     return ["not fired", `asked the model ${times(hooked)} and ran no hook at ${event}`];
   }
+  if (isForeign) return ["no effect", `refused the call in other words than the hook's, which said ${said}`];
   if (effect === expected.effect) return ["ok"];
   return [
     "no effect",
@@ -176,10 +182,10 @@ const isTalk = ({ body }: Traces["asked"][number]) => offered(body).length > 0;
 function effectsIn(pair: Pair, isOwn: boolean): SeenEffect[] {
   const { event, call, hooked, control, expected: { input } } = pair;
   const effects: SeenEffect[] = [];
-  if (call && (event === "pre-tool-use" || event === "permission-request")) {
+  if (call && isCall(event)) {
     const [ran, twin] = [did(pair, hooked), did(pair, control)];
     if (input && did(pair, hooked, input) && !did(pair, control, input)) effects.push("changed");
-    else if (!ran && (twin || isOwn)) effects.push("denied");
+    else if (!ran && isOwn) effects.push("denied");
     else if (ran && !twin) effects.push("allowed");
   }
   // At a stop only the words of the hook say that the agent was sent back by it.
@@ -188,6 +194,11 @@ function effectsIn(pair: Pair, isOwn: boolean): SeenEffect[] {
   if (more < 0 && (event === "pre-compact" || talk(hooked, event) === 0)) effects.push("denied");
   if (more < 0) effects.push("ended");
   return isOwn ? [...effects, "changed"] : effects;
+}
+
+/** Whether a hook at an event decides on the call itself. */
+function isCall(event: string): boolean {
+  return event === "pre-tool-use" || event === "permission-request";
 }
 
 /** How often an agent asked: beside it hosts ask for titles, memories and the like, with other tools or none. */

@@ -5,7 +5,7 @@ import { hostEvent, type HostName } from "../hooks/hosts/index.ts";
 import { expectedIn, FAULTS, judge, type LabRun } from "./lab-judge.ts";
 import { holdSession, type LabSession } from "./room.ts";
 import { callAt, scriptOf, unmade } from "./script.ts";
-import { type Getting, hostProgram, type HostWish, NotInstalled, versionsIn } from "./versions.ts";
+import { type Getting, hostProgram, type HostWish, NotInstalled, OtherVersion, versionsIn } from "./versions.ts";
 import type { JsonObject } from "../core/json.ts";
 
 /** A hook that was fired here, in the project in which hosts will fire it. */
@@ -33,7 +33,7 @@ export interface LabOptions extends Getting, Pick<LabSession, "timeout" | "confi
   readonly strict: boolean;
 }
 
-/** What a hook did in hosts. */
+/** What a hook did in versions of a host. */
 export interface LabResult {
   readonly runs: readonly LabRun[];
   readonly differs: readonly Difference[];
@@ -47,15 +47,13 @@ interface Difference {
 }
 
 /** Fires a hook in hosts, one after the other. */
-export async function tryIn(wishes: readonly HostWish[], hook: LabHook, options: LabOptions): Promise<LabResult> {
-  const runs: LabRun[] = [];
-  const differs: Difference[] = [];
+export async function tryIn(wishes: readonly HostWish[], hook: LabHook, options: LabOptions): Promise<LabResult[]> {
+  const results: LabResult[] = [];
   for (const wish of wishes) {
-    const inOrder = wish.to === undefined ? [await run(wish, hook, options)] : await runRange(wish, hook, options);
-    runs.push(...inOrder);
-    differs.push(...inOrder.slice(1).flatMap((to, i) => difference(inOrder[i]!, to)));
+    const runs = wish.to === undefined ? [await run(wish, hook, options)] : await runRange(wish, hook, options);
+    results.push({ runs, differs: runs.slice(1).flatMap((to, i) => difference(runs[i]!, to)) });
   }
-  return { runs, differs };
+  return results;
 }
 
 const SEEN: readonly LabRun["state"][] = ["ok", "cannot", ...FAULTS];
@@ -100,6 +98,7 @@ function unseen({ host, version = "–" }: HostWish, confined: boolean, state: L
 }
 
 function notInstalled(wish: HostWish, { confined }: LabOptions, error: unknown): LabRun {
+  if (error instanceof OtherVersion) return unseen(wish, confined, "other version", error.message);
   if (error instanceof NotInstalled) return unseen(wish, confined, "not installed", error.message);
   throw error;
 }

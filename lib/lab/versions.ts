@@ -35,6 +35,11 @@ export interface Getting {
   readonly signal: AbortSignal;
 }
 
+/** A program that is not the version that was asked for. */
+export class OtherVersion extends Error {
+  override name = "OtherVersion";
+}
+
 export class NotInstalled extends Error {
   override name = "NotInstalled";
 }
@@ -87,13 +92,21 @@ export async function hostProgram({ host, version }: HostWish, getting: Getting)
   const folder = join(cacheOf(getting, host), chosen);
   const path = join(folder, "node_modules/.bin", program);
   const there = existsSync(path) ? await versionOf(path, getting) : undefined;
-  if (there !== undefined) return { host, version: there, program: path, folder };
+  if (there !== undefined) return { host, version: asAsked(host, chosen, there), program: path, folder };
   const missing = (why: string) => new NotInstalled(`Cannot test in ${host}${version ? `@${version}` : ""} as ${why}`);
   if (!getting.install) throw missing("it is not installed: add --install (npm, often some hundred MB)");
   const said = await fetched(host, chosen, folder, getting);
-  if (said !== undefined) return { host, version: said, program: path, folder };
+  if (said !== undefined) return { host, version: asAsked(host, chosen, said), program: path, folder };
   rmSync(folder, { recursive: true, force: true });
   throw missing("it does not say its version: try another");
+}
+
+/** @throws {OtherVersion} if the program in the place of a version says that it is another */
+function asAsked(host: HostName, asked: string, said: string): string {
+  if (said === asked) return said;
+  throw new OtherVersion(
+    `Cannot test in ${host}@${asked} as the program there says that it is ${said}: delete it, and add --install`,
+  );
 }
 
 /** Installs a version without its scripts; with them, if it does not start otherwise. Gives its version. */

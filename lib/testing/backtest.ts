@@ -38,10 +38,15 @@ export interface HookTally {
   asked: number;
   /** How often it failed. */
   failed: number;
+  /** Of these, how often for lack of a program or a file that the session had. */
+  missing: number;
   readonly findings: Finding[];
 }
 
 const HOSTS = { claude, codex };
+/** How programs, runtimes and this say that a program, a file or what it printed is not there. */
+const MISSING =
+  /\bENOENT\b|No such file or directory|\bnot found\b|Cannot find (?:module|package)|in a backtest as the log|\bFileNotFoundError\b|\bNotFound:/i;
 
 /** Fires hooks over what was recorded in sessions, each by itself, and notes what they would have done: nothing of it is done. */
 export class Backtest {
@@ -53,7 +58,7 @@ export class Backtest {
   /** Only hooks with a say are asked: the others may write down or send on what happens, as if it happened now. */
   constructor(records: readonly HookRecord[], { signal, since = -Infinity }: { signal: AbortSignal; since?: number }) {
     this.#hooks = records.filter((record) => leftOut(record) === undefined)
-      .map((record) => ({ record, tally: { hook: record.name, asked: 0, failed: 0, findings: [] } }));
+      .map((record) => ({ record, tally: { hook: record.name, asked: 0, failed: 0, missing: 0, findings: [] } }));
     this.#signal = signal;
     this.#since = since;
   }
@@ -102,6 +107,7 @@ export class Backtest {
       const { failure, opinion = {} } = run;
       tally.asked++;
       if (failure !== undefined) tally.failed++;
+      if (failure !== undefined && MISSING.test(failure)) tally.missing++;
       const found = failure === undefined ? verdictsOf(opinion, fired, record) : [failed(record, fired, failure)];
       if (abort && opinion.abort === undefined && failure === undefined) found.push(["abort", abort.reason]);
       for (const [would, reason] of found) {

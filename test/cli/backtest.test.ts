@@ -57,6 +57,13 @@ const GUARD = `export default ({ input }) => {
 const SENDS_BACK = `export default ({ stop_hook_active }) =>
   stop_hook_active ? undefined : { action: "deny", reason: "Say what you tested" };\n`;
 
+/** The report in `--json`: hooks that were asked, and logs that could not be read. */
+function reportIn(out: string) {
+  const { items, ...rest } = JSON.parse(out);
+  const problems = items.filter(({ word }: any) => word === "cannot run");
+  return { ...rest, hooks: items.filter(({ hook }: any) => hook !== undefined), problems };
+}
+
 test("hooks backtest shows what hooks would have denied, modified and sent back, with the call, for both hosts", async () => {
   using w = place({
     "logs/claude.jsonl": CLAUDE,
@@ -70,7 +77,7 @@ test("hooks backtest shows what hooks would have denied, modified and sent back,
   });
   const { out, err, code } = await w.call(hooks, "backtest", "logs", "--hooks", "guards", "--json");
   assert.equal(code, 0, err);
-  const { sessions, calls, prompts, stops, hooks: tallies } = JSON.parse(out);
+  const { sessions, calls, prompts, stops, hooks: tallies } = reportIn(out);
   assert.deepEqual({ sessions, calls, prompts, stops }, { sessions: 2, calls: 4, prompts: 2, stops: 2 });
   const rows = tallies.map(({ hook, asked, findings }: any) => [
     hook,
@@ -114,7 +121,7 @@ test("hooks backtest shows what hooks would have denied, modified and sent back,
     shown.out,
     /pre-tool-use@Bash\.guard\.ts {2}asked 2 times · would deny 1 · would modify 1\n {2}deny pre-tool-use Bash \{"command":"rm -rf build"\}\n {4}Nothing is deleted here\n {4}logs\/claude\.jsonl:2 {2}2026-11-16T10:00:00\.000Z\n/,
   );
-  assert.match(shown.out, /\n1 session, 2 calls, 1 prompt, 1 stop · \d+\.\d s\n$/);
+  assert.match(shown.out, /\n1 session, 2 calls, 1 prompt, 1 stop · \d+\.\d s\nheld: 5 hooks\n$/);
 });
 
 test("a damaged session never ends a backtest: it is named, and the others are played", async () => {
@@ -129,13 +136,13 @@ test("a damaged session never ends a backtest: it is named, and the others are p
     "guards/pre-tool-use@Bash.guard.ts": GUARD,
   });
   const { out, code } = await w.call(hooks, "backtest", "logs", "--hooks", "guards", "--json");
-  const { hooks: [tally], problems } = JSON.parse(out);
-  assert.equal(code, 1);
+  const { hooks: [tally], problems } = reportIn(out);
+  assert.equal(code, 2);
   assert.deepEqual(tally.findings.map(({ would, file }: any) => [would, file]), [
     ["deny", "logs/good.jsonl"],
     ["modify", "logs/good.jsonl"],
   ]);
-  const named = new Set(problems.map(({ file }: any) => file));
+  const named = new Set(problems.map(({ name }: any) => name.replace(/:\d+$/, "")));
   assert.ok(named.has("logs/folder.jsonl"), JSON.stringify(problems));
 });
 
@@ -153,7 +160,7 @@ test("a backtest asks hooks as they were asked then: time, place, session, agent
     "guards/pre-tool-use.seen.ts": seen,
   });
   const { out } = await w.call(hooks, "backtest", "s1.jsonl", "--hooks", "guards", "--json");
-  const { findings } = JSON.parse(out).hooks[0];
+  const { findings } = reportIn(out).hooks[0];
   const at = ["2026-11-16T10:00:00.000Z", "/proj"];
   const asked = findings.map((one: any) => [one.lane, ...JSON.parse(one.reason)]);
   assert.deepEqual(asked, [
@@ -170,7 +177,7 @@ test("each hook is asked by itself: one that denies hides nothing that another w
     "guards/pre-tool-use@Bash.b.ts": GUARD,
   });
   const { out } = await w.call(hooks, "backtest", "s1.jsonl", "--hooks", "guards", "--json");
-  assert.deepEqual(JSON.parse(out).hooks.map(({ would }: any) => would), Array(2).fill({ deny: 1, modify: 1 }));
+  assert.deepEqual(reportIn(out).hooks.map(({ would }: any) => would), Array(2).fill({ deny: 1, modify: 1 }));
 });
 
 test("nothing in a log is run, and hooks that have no say, ask a model or want a process are not run either", async () => {
@@ -189,8 +196,22 @@ test("nothing in a log is run, and hooks that have no say, ask a model or want a
     out,
     /asked once · would fail 1\n {2}fail stop "Done\."\n {4}Cannot run 'touch' in a backtest as the log does not have what it would/,
   );
-  assert.equal(code, 1, "a hook that failed is no result");
+  assert.equal(code, 3, "a hook whose process is missing here was not measured");
   for (const name of ["ran", "logged", "tested"]) assert.equal(existsSync(join(w.cwd, name)), false);
+});
+
+test("a hook that fails is broken, and one whose program or files are missing here was not measured", async () => {
+  using w = place({ "s1.jsonl": CLAUDE });
+  const words = async (text: string, name = "pre-tool-use@Bash.x.ts") => {
+    w.put({ [`guards/${name}`]: text });
+    const { out, code } = await w.call(hooks, "backtest", "s1.jsonl", "--hooks", "guards", "--json");
+    return [code, JSON.parse(out).word];
+  };
+  const reads = `import { readFileSync } from "node:fs";\nexport default () => { readFileSync("rules.txt"); };\n`;
+  const starts = `import { execFileSync } from "node:child_process";\nexport default () => { execFileSync("jqq"); };\n`;
+  assert.deepEqual(await words(reads), [3, "not measured"]);
+  assert.deepEqual(await words(starts), [3, "not measured"]);
+  assert.deepEqual(await words(`export default () => { throw new Error("no"); };\n`), [1, "broken"]);
 });
 
 test("command hooks of a backtest cannot write, if there is a sandbox", { skip: noSandbox }, async () => {
@@ -199,7 +220,7 @@ test("command hooks of a backtest cannot write, if there is a sandbox", { skip: 
     "guards/pre-tool-use@Bash.sh": `#!/bin/sh\ntouch "$CLAUDE_PROJECT_DIR/written" && exit 0\necho held >&2\nexit 2\n`,
   });
   const { out } = await w.call(hooks, "backtest", "s1.jsonl", "--hooks", "guards", "--json");
-  assert.deepEqual(JSON.parse(out).hooks[0].would, { deny: 2 });
+  assert.deepEqual(reportIn(out).hooks[0].would, { deny: 2 });
   assert.equal(existsSync(join(w.cwd, "written")), false);
 });
 
@@ -222,7 +243,7 @@ test("what cannot be read is named by file and line, the rest is played, and the
     "guards/pre-tool-use@Bash.guard.ts": GUARD,
   });
   const { out, code } = await w.call(hooks, "backtest", "logs", "--hooks", "guards");
-  assert.equal(code, 1);
+  assert.equal(code, 2);
   assert.match(out, /! 1 file passed over, as not the log of a session: tape\.jsonl\n/);
   assert.match(out, /✗ logs\/s1\.jsonl:7 was not read: it is not JSON: it may be cut off\n/);
   assert.match(out, /asked 2 times · would deny 1/);
@@ -279,7 +300,7 @@ test("a thousand calls are asked about one by one in this process, and none is l
     }`,
   });
   const { out } = await w.call(hooks, "backtest", "s1.jsonl", "--hooks", "guards", "--json");
-  const { calls, hooks: [guard] } = JSON.parse(out);
+  const { calls, hooks: [guard] } = reportIn(out);
   assert.deepEqual([calls, guard.asked, guard.would], [1000, 1000, { deny: 100 }]);
   assert.equal(guard.findings.at(-1).reason, "991 Nothing is deleted here", "one process counted them all");
 });

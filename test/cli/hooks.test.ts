@@ -81,7 +81,8 @@ test("hooks test changes the event as asked, takes one from a file, and shows wh
   });
   const file = "hooks/pre-tool-use@Bash.a.ts";
   const set = await w.call(hooks, "test", file, "--set", "tool_input.command=rm -rf /", "--json");
-  const shown = JSON.parse(set.out);
+  const { word, planned, items: [shown] } = JSON.parse(set.out);
+  assert.deepEqual([word, planned, shown.name, shown.word], ["held", 1, "pre-tool-use@Bash.a.ts", "held"]);
   assert.equal(shown.stdin.tool_input.command, "rm -rf /");
   assert.equal(shown.stdin.hook_event_name, "PreToolUse");
   assert.equal(shown.run.opinion.value.to.command, "ls");
@@ -89,7 +90,7 @@ test("hooks test changes the event as asked, takes one from a file, and shows wh
   assert.match(input.out, /verdict {2}context\n/);
   assert.match(input.out, /would see\n +<system-reminder>\n +Context from hook pre-tool-use@Bash\.a\.ts: Bash8/);
   const piped = await w.crochet(["hooks", "test", file, "--input", "-", "--json"], {}, `{ "tool_input": { "n": 1 } }`);
-  assert.deepEqual(JSON.parse(piped.out).stdin.tool_input, { n: 1 });
+  assert.deepEqual(JSON.parse(piped.out).items[0].stdin.tool_input, { n: 1 });
 });
 
 test("hooks test --set refuses a field that the event does not have, and names those that it has", async () => {
@@ -109,6 +110,16 @@ test("hooks test --set refuses a field that the event does not have, and names t
   }
 });
 
+test("hooks test --set tool_name starts from the sample of that tool", async () => {
+  using w = place({ "hooks/pre-tool-use.a.ts": "export default () => {};" });
+  for (const [tool, field] of [["Edit", "old_string"], ["Read", "file_path"], ["Bash", "command"]] as const) {
+    const set = ["--set", `tool_name=${tool}`, "--set", "tool_use_id=x"];
+    const { out } = await w.call(hooks, "test", "hooks/pre-tool-use.a.ts", ...set, "--json");
+    const { tool_name, tool_input } = JSON.parse(out).items[0].stdin;
+    assert.deepEqual([tool_name, field in tool_input, "command" in tool_input], [tool, true, tool === "Bash"]);
+  }
+});
+
 test("hooks test fires every event a file can be named after", async () => {
   const { EVENT_NAMES } = await import("../../lib/core/names.ts");
   for (const event of EVENT_NAMES) {
@@ -117,7 +128,7 @@ test("hooks test fires every event a file can be named after", async () => {
     });
     const { out, code, err } = await w.call(hooks, "test", `hooks/${event}.a.ts`, "--json");
     assert.equal(code, 0, `${event}: ${err}`);
-    const { run, event: fired } = JSON.parse(out);
+    const { items: [{ run, event: fired }] } = JSON.parse(out);
     assert.equal(run.opinion?.systemMessage, fired, event);
   }
 });

@@ -25,7 +25,7 @@ const ask = async () => {
 const run = (line, input = "") => spawnSync("/bin/sh", ["-c", line], { input, encoding: "utf8", env: { ...process.env, CLAUDE_PROJECT_DIR: process.cwd() } });
 const fire = (event, fields) => (hooks[event] ?? []).filter((entry) => !entry.matcher || /^Bash$/.test(entry.matcher)).flatMap(({ hooks }) => hooks)
   .map(({ command }) => run(command, JSON.stringify({ hook_event_name: event, session_id: "s", cwd: process.cwd(), ...fields })))
-  .map(({ status, stdout, stderr }) => status === 2 ? { hookSpecificOutput: { permissionDecision: "deny", permissionDecisionReason: stderr } } : JSON.parse(stdout || "{}"));
+  .map(({ status, stdout, stderr }) => status === 2 ? { decision: "block", reason: stderr, hookSpecificOutput: { permissionDecision: "deny", permissionDecisionReason: stderr } } : JSON.parse(stdout || "{}"));
 let said = await ask();
 if (said.type === "tool_use") {
   const denied = fire("PreToolUse", { tool_name: "Bash", tool_input: said.input }).find((answer) => answer.hookSpecificOutput?.permissionDecision === "deny");
@@ -44,6 +44,7 @@ const FAULTS = {
   "reads the answer by a wrong key": [".permissionDecision ===", ".permission_decision ==="],
   "drops entries with a matcher": ["!entry.matcher || /^Bash$/.test(entry.matcher)", "!entry.matcher"],
   "renames an event": [`fire("PreToolUse"`, `fire("BeforeToolUse"`],
+  "refuses in words of its own": ["denied.hookSpecificOutput.permissionDecisionReason", `"Not allowed"`],
   "ends before it asks": ["let said", `console.error("no model for you"); process.exit(1);\nlet said`],
   "asks with a wrong key": [
     "max_tokens: 9, messages,",
@@ -97,7 +98,7 @@ export function testState([fault, state, code, why]: StateRow): void {
   test(`a host with the fault '${fault}' gives '${state}' and exit code ${code}`, CONFINED, async () => {
     using here = withHost(fault);
     const { out, err, code: ended } = await guarded(here, "--json", "--timeout", "3");
-    const { runs: [run] } = JSON.parse(out);
+    const { items: [{ runs: [run] }] } = JSON.parse(out);
     assert.equal(run.state, state, `${run.why}\n${err}`);
     assert.equal(ended, code);
     if (why) assert.match(run.why, why);

@@ -10,6 +10,7 @@ const TABLE: readonly StateRow[] = [
   ["none", "ok", 0],
   ["drops entries with a matcher", "not fired", 1, /claude 1\.0\.0 asked the model 2 times and ran no hook/],
   ["renames an event", "not fired", 1, /ran no hook at pre-tool-use/],
+  ["refuses in words of its own", "no effect", 1, /refused the call in other words than the hook's/],
   ["ends before it asks", "never asked", 3, /ended with 1 and never asked the model: no model for you/],
   ["asks with a wrong key", "refused", 3, /asked for something the scripted model refuses: messages\.0\.name/],
   ["dies after it asked", "crashed", 3, /died by SIGKILL after 1 request$/],
@@ -82,7 +83,7 @@ test(
         hosts,
         ...more,
       );
-      const { runs, differs } = JSON.parse(out);
+      const { items: [{ runs, differs }] } = JSON.parse(out);
       return {
         code,
         differs,
@@ -108,11 +109,29 @@ test(
   },
 );
 
+test("another version than was asked for cannot run: exit code 2", CONFINED, async () => {
+  using here = withHost();
+  fakeHost(join(here.env.CROCHET_HOSTS!, "claude/1.0.5/node_modules/.bin"), "none", "1.0.6");
+  const { out, code } = await here.call(hooksTest, "hooks/pre-tool-use@Bash.guard.ts", ...RM, "--in", "claude@1.0.5");
+  assert.equal(code, 2, out);
+  assert.match(out, /Cannot test in claude@1\.0\.5 as the program there says that it is 1\.0\.6/);
+});
+
+const SENDS_BACK = '#!/bin/sh\ncase "$(cat)" in *\'active":true\'*) exit 0 ;; esac\necho GO-ON >&2\nexit 2\n';
+
+test("a command Stop hook with exit 2 is ok where the agent was sent back with its words", CONFINED, async () => {
+  using here = withHost("none", { "hooks/stop.tested.sh": SENDS_BACK });
+  chmodSync(join(here.cwd, "hooks/stop.tested.sh"), 0o755);
+  const { out, code } = await here.call(hooksTest, "hooks/stop.tested.sh", "--in", "claude");
+  assert.equal(code, 0, out);
+  assert.match(out, /claude {2}1\.0\.0 {4}\d {6}.*sent back {2}.*GO-ON/);
+});
+
 test("a version that does not start without its install scripts is installed again with them", CONFINED, async () => {
   using here = withHost();
   const words = fakeNpm(here, true);
   const { out } = await guarded({ ...here } as Place, "--install", "--json");
-  assert.equal(JSON.parse(out).runs[0].state, "no effect");
+  assert.equal(JSON.parse(out).items[0].runs[0].state, "no effect");
   assert.deepEqual(
     words().filter((line) => line.startsWith("install")).map((line) => line.includes("--ignore-scripts")),
     [true, false],

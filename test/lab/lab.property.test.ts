@@ -82,3 +82,20 @@ test("two sessions between which nothing differs are never ok, unless the hook r
     runs,
   );
 });
+
+// Kills: a green row for the belt of a mod, which refuses while the mod itself is not loaded.
+test("a call that is refused in words that are not the hook's is never denied by it", () => {
+  const call = { tool: "Bash", input: { command: "npm test" } };
+  const refused = (content: string): Traces => ({
+    ...QUIET,
+    ...{ shells: [], asked: [{ body }, { body: { ...body, messages: [{ role: "tool", content }] } }] },
+    fired: [{ stdout: "", code: 0 }],
+  });
+  const state = (content: string, isMod: boolean) =>
+    judge({
+      ...{ host: "claude", version: "1", event: "pre-tool-use", isMod, hooked: refused(content), control: QUIET },
+      ...{ expected: { effect: "denied", words: ["words of the hook"] }, call, template: "/t" },
+    }).state;
+  assert.deepEqual([state("words of the hook", true), state("words of the hook", false)], ["ok", "ok"]);
+  assert.deepEqual([state("The mod is not loaded", true), state("Not allowed", false)], ["not fired", "no effect"]);
+});

@@ -23,6 +23,7 @@ host    version  fired  hook said  effect  the model read
 claude  1.0.0    1      deny       denied  NOT-THIS
 1 of 1 host does what the hook says; network: none
 
+held: 1 test
 `,
   );
   assert.equal(code, 0);

@@ -16,12 +16,12 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { type Example, readExamples } from "../../check/examples/example.ts";
 import { arrange } from "../../check/examples/play.ts";
 import { ProgressLine } from "../_each-of.ts";
-import { type Flags, numberFlag, report as print } from "../_flags.ts";
-import { EXIT, type Io, UsageError } from "../_io.ts";
-import type { Reporter } from "../_report.ts";
+import { type Flags, numberFlag } from "../_flags.ts";
+import { type Io, UsageError } from "../_io.ts";
+import type { Judge } from "../_judge.ts";
 import { sayRun } from "../_ledger.ts";
 import { projectOf } from "../_project.ts";
-import { type Case, writeJunit } from "../_replay-table.ts";
+import { type Item, WORDS } from "../_verdict.ts";
 import { install } from "./install.ts";
 import type { FiredHook, FiredIn } from "./test.ts";
 import { openText, several, table } from "../show/text.ts";
@@ -40,7 +40,8 @@ import type { HostWish } from "../../lab/versions.ts";
 
 /** What `hooks test` was asked, and how it reads and fires a hook. */
 export interface Firing extends Flags {
-  readonly io: Reporter;
+  readonly io: Io;
+  readonly judge: Judge;
   /** Whether flags choose the event. */
   readonly isSet: boolean;
   readonly read: (path: string) => HookFile;
@@ -48,18 +49,22 @@ export interface Firing extends Flags {
 }
 
 interface Report extends LabResult {
+  /** What came of each wish. */
+  readonly tried: readonly LabResult[];
   readonly hook: string;
   readonly event: string;
   readonly call: ScriptedCall | null;
   readonly expected: string;
 }
 
-/** Fires hooks in real hosts. Exit code 1 if one does not do there what it says, 3 if the lab could not see it. */
-export async function testIn(firing: Firing): Promise<number> {
-  const { words, flags, io } = firing;
+/** Fires hooks in real hosts, each an item with each host. */
+export async function testIn(firing: Firing): Promise<void> {
+  const { words, flags, io, judge } = firing;
   const wishes = String(flags.in).split(",").map(readWish);
   const files = words.flatMap((word) => filesAt(resolve(io.cwd, word)));
   if (files.length === 0) throw new UsageError("There is no hook to test: name a hook file or a folder of hooks");
+  const cwd = projectOf(flags, io);
+  judge.plan(...files.flatMap((path) => wishes.map((wish) => itemName(relative(cwd, path), wish))));
   const kept = typeof flags.keep === "string" ? resolve(io.cwd, flags.keep) : undefined;
   if (kept !== undefined) mkdirSync(kept, { recursive: true });
   const folder = realpathSync(kept ?? mkdtempSync(join(tmpdir(), "crochet-lab-")));
@@ -69,23 +74,18 @@ export async function testIn(firing: Firing): Promise<number> {
     ...{ install: flags.install === true, bisect: flags.bisect === true, strict: flags.strict === true },
     ...{ confined: await canConfine(folder), say: (text) => line.show(text) },
   };
-  const reports: Report[] = [];
   try {
     for (const path of files) {
       const report = await reportOn(path, folder, wishes, firing, options);
       line.end();
-      print({ data: report, text: reportText(report) }, flags, io);
-      reports.push(report);
+      io.out(reportText(report));
+      for (const [i, wish] of wishes.entries()) judge.settle(itemOf(report, report.tried[i]!, wish, options.strict));
     }
-  } catch (error) {
-    if (!io.signal.aborted) throw error;
   } finally {
     line.end();
     if (kept === undefined) rmSync(folder, { recursive: true, force: true });
   }
   if (kept !== undefined) io.err(`crochet: the sessions are in ${kept}\n`);
-  if (flags.junit !== undefined) writeJunit(reports.flatMap(casesOf), flags.junit, io, "crochet hooks test");
-  return io.signal.aborted ? EXIT.interrupted : exitOf(reports, options.strict);
 }
 
 function readWish(typed: string): HostWish {
@@ -134,7 +134,7 @@ async function reportOn(
   // Hosts take no answer of a hook that only looks.
   const folded = record.mode === "gate" ? said : NOTHING;
   const form = typeof flags.as === "string" ? ["--as", flags.as] : [];
-  const result = await tryIn(wishes, {
+  const tried = await tryIn(wishes, {
     ...{ event, project, room, stdin, fired, folded, chosen, isMod: flags.as === "mod" },
     packages: join(cwd, "node_modules"),
     install: async (host: HostName, into: string, home: string) => {
@@ -144,7 +144,11 @@ async function reportOn(
   }, options);
   const shown = call ? JSON.parse(JSON.stringify(call).replaceAll(`${project}/`, "")) as ScriptedCall : null;
   const [run] = said.runs;
-  return { hook: relative(cwd, path), event, call: shown, expected: run ? sayRun(run) : "–", ...result };
+  return { hook: relative(cwd, path), event, call: shown, expected: run ? sayRun(run) : "–", tried, ...joined(tried) };
+}
+
+function joined(tried: readonly LabResult[]): LabResult {
+  return { runs: tried.flatMap(({ runs }) => runs), differs: tried.flatMap(({ differs }) => differs) };
 }
 
 const MARKS = { ok: "", cannot: "– the host cannot" } as const;
@@ -182,20 +186,32 @@ function reportText({ hook, call, expected, runs, differs }: Report): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** A fault counts for more than what the lab could not see; a hook that no host can carry out was not tested. */
-function exitOf(reports: readonly Report[], strict: boolean): number {
-  const runs = reports.flatMap(({ runs }) => runs);
-  const changed = reports.some(({ differs }) => differs.some(({ field }) => field === "effect" || strict));
-  if (changed || runs.some(({ state }) => FAULTS.includes(state))) return EXIT.failed;
-  const seen = runs.every(({ state }) => state === "ok" || state === "cannot");
-  return seen && reports.every(({ runs }) => runs.some(({ state }) => state === "ok")) ? EXIT.ok : EXIT.notEnough;
+function itemName(hook: string, { host, version, to }: HostWish): string {
+  return `${hook} in ${host}${version === undefined ? "" : `@${version}`}${to === undefined ? "" : `..${to}`}`;
 }
 
-function casesOf({ hook, runs }: Report): Case[] {
-  return runs.map(({ host, version, ms, state, why }: LabRun) => ({
-    ...{ name: `${hook} in ${host} ${version}`, of: hook, seconds: ms / 1000 },
-    ...(FAULTS.includes(state) ? { failure: why! } : state === "ok" || state === "cannot" ? {} : { error: why! }),
-  }));
+/** What one host, in all versions that were asked for, says of a hook. */
+function itemOf(report: Report, { runs, differs }: LabResult, wish: HostWish, strict: boolean): Item {
+  const { tried: _, ...about } = report;
+  // A hook that no host can carry out was not tested.
+  const isShown = report.runs.some(({ state }) => state === "ok" || FAULTS.includes(state));
+  const wordOf = ({ state }: LabRun): Item["word"] => {
+    if (FAULTS.includes(state)) return "broken";
+    if (state === "other version") return "cannot run";
+    return state === "ok" || state === "cannot" && isShown ? "held" : "not measured";
+  };
+  const changed = differs.filter(({ field }) => field === "effect" || strict);
+  const words = [...runs.map(wordOf), ...changed.map(() => "broken" as const)];
+  const word = WORDS.find((one) => words.includes(one)) ?? "not measured";
+  const whys = [
+    ...runs.flatMap(({ why }) => why ?? []),
+    ...changed.map(({ from, to, field }) => `its ${field} changed between ${from} and ${to}`),
+  ];
+  return {
+    ...{ name: itemName(report.hook, wish), of: report.hook, word, data: { ...about, runs, differs } },
+    seconds: runs.reduce((sum, { ms }) => sum + ms, 0) / 1000,
+    ...(word === "held" ? { notes: whys } : { why: whys.join("\n") }),
+  };
 }
 
 type MutableObject = { [field: string]: unknown };

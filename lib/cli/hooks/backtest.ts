@@ -9,10 +9,12 @@ import { Backtest, type Finding, leftOut } from "../../testing/backtest.ts";
 import { findSessions, type LogProblem } from "../../transcript/sessions/find-session.ts";
 import { readSession } from "../../transcript/sessions/read-session.ts";
 import { pathFrom } from "../../view/view-calls.ts";
-import { eachOf, ProgressLine, reportLeft } from "../_each-of.ts";
-import { command, type Flags, type Usage } from "../_flags.ts";
-import { EXIT, type Io, UsageError } from "../_io.ts";
+import { eachOf, ProgressLine } from "../_each-of.ts";
+import type { Flags, Usage } from "../_flags.ts";
+import { type Io, UsageError } from "../_io.ts";
+import { judgingCommand } from "../_judge.ts";
 import { projectOf } from "../_project.ts";
+import type { Item } from "../_verdict.ts";
 import { type Colours, coloursFor, cut, oneLine, several } from "../show/text.ts";
 
 const USAGE: Usage = {
@@ -25,7 +27,6 @@ const USAGE: Usage = {
     ["--hooks <dir>", "the folder of hooks (hooks, if it is trusted)"],
     ["--since <time>", "only sessions newer than this: 7d, 12h or a date"],
     ["--cwd <dir>", "the project"],
-    ["--json", "print JSON"],
   ],
   example: "crochet hooks backtest ~/.claude/projects --since 30d",
 };
@@ -33,8 +34,11 @@ const USAGE: Usage = {
 /** Command hooks wait for their processes. */
 const AT_ONCE = 4;
 
-/** Exit code 1 if something could not be read or a hook failed, and 0 whatever hooks would have refused. */
-export default command(USAGE, async ({ words, flags }, io) => {
+/**
+ * A hook is broken if it failed, whatever it would have refused; not measured if a program or a file is missing here. A
+ * log that cannot be read cannot be judged.
+ */
+export default judgingCommand(USAGE, "hook", async ({ words, flags }, io, judge) => {
   if (words.length === 0) throw new UsageError(`Cannot backtest as no session log is named: ${USAGE.example}`);
   const cwd = projectOf(flags, io);
   const paths = words.map((word) => resolve(io.cwd, word));
@@ -58,6 +62,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
     const fresh = sessions.filter(({ path, agents }) =>
       [path, ...agents].some((file) => (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) >= since)
     );
+    judge.plan(...records.map(({ name }) => name));
     const backtest = new Backtest(records, { signal: io.signal, since });
     const line = new ProgressLine(io);
     const began = performance.now();
@@ -73,13 +78,25 @@ export default command(USAGE, async ({ words, flags }, io) => {
     });
     line.end();
     const report = reportOf(backtest, problems.length, [...unread, ...problems.flat()], notes, io);
-    reportLeft(fresh.length - problems.length, fresh.length, "read", io);
-    const code = io.signal.aborted ? EXIT.interrupted : report.ok ? EXIT.ok : EXIT.failed;
-    return { data: report, text: textOf(report, (performance.now() - began) / 1000, io), code };
+    io.out(textOf(report, (performance.now() - began) / 1000, io));
+    if (!io.signal.aborted) { for (const hook of report.hooks) judge.settle(itemOf(hook)); }
+    for (const { file, line, why } of report.problems) {
+      judge.settle({ name: line > 0 ? `${file}:${line}` : file, word: "cannot run", why: `It was not read: ${why}` });
+    }
+    const { hooks: _, problems: __, ...counts } = report;
+    return counts;
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
 });
+
+function itemOf(hook: Report["hooks"][number]): Item {
+  const { hook: name, failed, missing, asked, findings } = hook;
+  const failure = findings.find(({ would, reason }) => would === "fail" || reason?.startsWith("it failed: "))?.reason;
+  const why = `It failed ${failed} of ${asked} times${missing > 0 ? ", as something is missing here" : ""}: ${failure}`;
+  if (failed === 0) return { name, word: "held", data: hook };
+  return { name, word: failed > missing ? "broken" : "not measured", why, data: hook };
+}
 
 const UNITS: { readonly [unit: string]: number } = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
@@ -138,7 +155,6 @@ function reportOf({ tallies, fired }: Backtest, sessions: number, problems: LogP
       .sort((a, b) => a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line),
   }));
   return {
-    ok: problems.length === 0 && hooks.every(({ failed }) => failed === 0),
     sessions,
     ...{ prompts: fired.prompt, calls: fired.call, stops: fired.stop },
     hooks,

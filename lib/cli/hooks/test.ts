@@ -15,12 +15,13 @@ import { nearField } from "../../hooks/known-names.ts";
 import type { HookHost } from "../../hooks/process/hook-host.ts";
 import { type WireFacts, wireInput } from "../../hooks/process/wire.ts";
 import { sampleEvent } from "../../hooks/samples.ts";
-import { command, type Flags, refuseTogether, report, type Usage } from "../_flags.ts";
-import { EXIT, type Io, UsageError } from "../_io.ts";
-import type { Reporter } from "../_report.ts";
+import { type Flags, refuseTogether, type Usage } from "../_flags.ts";
+import { type Io, UsageError } from "../_io.ts";
+import { judgingCommand } from "../_judge.ts";
 import { keepTest, sayRun } from "../_ledger.ts";
 import { projectOf } from "../_project.ts";
 import { stdinText } from "../_hook-command.ts";
+import type { Item } from "../_verdict.ts";
 import { modelSees } from "./_model-sees.ts";
 
 /** Of a test in real hosts. */
@@ -32,7 +33,6 @@ const IN_FLAGS: Usage["flags"] = [
   ["--as <form>", "how the hook is installed, as in hooks install: plugin, mod"],
   ["--timeout <seconds>", "time for one session (120)"],
   ["--keep <dir>", "keep the folders of all sessions there"],
-  ["--junit <file>", "write a JUnit report"],
 ];
 
 const USAGE: Usage = {
@@ -46,15 +46,14 @@ const USAGE: Usage = {
     ["--watch", "fire it again whenever a file beside it changes"],
     ...IN_FLAGS,
     ["--cwd <dir>", "the project"],
-    ["--json", "print JSON"],
   ],
   example: `crochet hooks test hooks/stop.tests-pass.ts`,
 };
 
 type Json = { [field: string]: unknown };
 
-/** Exit code 1 if the hook failed; no answer counts as a failure. */
-export default command(USAGE, async ({ words, flags, args }, io) => {
+/** A hook that does not load or fails is broken; no answer counts as a failure. */
+export default judgingCommand(USAGE, "test", async ({ words, flags, args }, io, judge) => {
   // Of a flag that is repeated, `flags` has only the last value.
   const sets = args.flatMap((arg, i) => arg === "--set" ? args[i + 1]! : /^--set=(.*)$/s.exec(arg)?.[1] ?? []);
   const [path] = words;
@@ -66,7 +65,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
     const setsFor = ({ on }: HookFile) =>
       isMany && plainFields(on.event) ? sets.filter((set) => !/^tool_/.test(set)) : sets;
     return await testIn({
-      ...{ words, flags, io, isSet: sets.length > 0 || flags.input !== undefined },
+      ...{ words, flags, io, judge, isSet: sets.length > 0 || flags.input !== undefined },
       read: (file) => hookFile(file, flags.event),
       fire: (file, at) => firedAt(file, at, flags, setsFor(file), io),
     });
@@ -79,11 +78,13 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
     throw new UsageError(`Cannot fire ${words.length} hooks: name one file, or hosts with --in`);
   }
   const once = () => fireOnce(path, flags, sets, io);
-  return flags.watch ? await fireAgain(path, once, io) : await once();
+  if (flags.watch) return await fireAgain(path, once, io);
+  judge.plan(hookFile(resolve(io.cwd, path), flags.event).name);
+  judge.settle(await once());
 });
 
 /** Fires the hook at each change until the user has seen enough. What goes wrong is shown: the next change may correct it. */
-async function fireAgain(path: string, once: () => Promise<number>, io: Io): Promise<number> {
+async function fireAgain(path: string, once: () => Promise<Item>, io: Io): Promise<number> {
   const changes = watch(dirname(resolve(io.cwd, path)), { signal: io.signal });
   const again = async () => {
     await once().catch((error: Error) => io.err(`crochet: ${error.message}\n`));
@@ -102,7 +103,7 @@ async function fireAgain(path: string, once: () => Promise<number>, io: Io): Pro
   } catch (error) {
     if (!io.signal.aborted) throw error;
   }
-  return EXIT.ok;
+  return 0;
 }
 
 /** A hook that was fired once, and what came of it. */
@@ -139,10 +140,18 @@ async function firedAt(
   return { record, fired, stdin, folded };
 }
 
-async function fireOnce(path: string, flags: Flags["flags"], sets: readonly string[], io: Reporter): Promise<number> {
+async function fireOnce(path: string, flags: Flags["flags"], sets: readonly string[], io: Io): Promise<Item> {
   const cwd = projectOf(flags, io);
   const file = hookFile(resolve(io.cwd, path), flags.event);
-  const { record, fired, stdin, folded } = await firedAt(file, { cwd }, flags, sets, io);
+  const came = await firedAt(file, { cwd }, flags, sets, io).catch((error) => {
+    if (error instanceof NotLoaded) return error;
+    throw error;
+  });
+  if (came instanceof Error) {
+    io.err(`crochet: ${came.message}\n`);
+    return { name: file.name, word: "broken", why: came.message };
+  }
+  const { record, fired, stdin, folded } = came;
   try {
     keepTest(cwd, io.env, fired.event, folded);
   } catch (error) {
@@ -151,7 +160,6 @@ async function fireOnce(path: string, flags: Flags["flags"], sets: readonly stri
   }
   const [run] = folded.runs;
   const sees = run && run.skipped === undefined ? await modelSees(record, fired, folded) : [];
-  const failed = run?.failure !== undefined;
   const { decision, warnings, systemMessages } = folded;
   const data = { hook: record.name, event: fired.event, stdin, run, decision, sees, warnings, systemMessages };
   const lines = [
@@ -165,9 +173,12 @@ async function fireOnce(path: string, flags: Flags["flags"], sets: readonly stri
     `model    ${sees.length === 0 ? "sees nothing of it" : "would see"}`,
     ...sees.flatMap((text) => text.split("\n").map((line) => `         ${line}`)),
   ];
-  const code = failed ? EXIT.failed : EXIT.ok;
-  return report({ data, text: lines.map((line) => `${line}\n`).join(""), code }, flags, io);
+  io.out(lines.map((line) => `${line}\n`).join(""));
+  const failure = run?.failure;
+  return { name: file.name, word: failure === undefined ? "held" : "broken", why: failure, data };
 }
+
+class NotLoaded extends Error {}
 
 function hookFile(path: string, event: string | boolean | undefined): HookFile {
   try {
@@ -184,7 +195,7 @@ async function load(file: HookFile, cwd: string, io: Io, host: HookHost): Promis
   try {
     return await loadHook(file, { folder, source: cwd, host, prompt, warn });
   } catch (error) {
-    throw new Error(loadMessage(file.name, error));
+    throw new NotLoaded(loadMessage(file.name, error));
   }
 }
 
@@ -209,7 +220,9 @@ function eventFor(
   sets: readonly string[],
   facts: { now: WireFacts },
 ): { fired: Fired<EventName>; stdin: Json } {
-  const tool = file.tools[0] ?? /^\w+/.exec(record.matcher ?? "")?.[0];
+  const set = sets.findLast((one) => one.startsWith("tool_name="))?.slice("tool_name=".length);
+  const named = set ?? (typeof given.tool_name === "string" ? given.tool_name : undefined);
+  const tool = named ?? file.tools[0] ?? /^\w+/.exec(record.matcher ?? "")?.[0];
   const sub = file.on.scope === "sub";
   const ids = {
     session_id: "sample-session",
