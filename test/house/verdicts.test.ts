@@ -8,7 +8,10 @@ import type { Command } from "../../lib/cli/_io.ts";
 import { filesUnder, LIB } from "./_files.ts";
 
 /** Every command that judges. */
-const JUDGES = ["replay", "tape replay", "eval", "fixtures scan"];
+const JUDGES = [
+  ...["replay", "tape replay", "eval", "fixtures scan", "attack"],
+  ...["hooks test", "hooks check", "hooks backtest"],
+];
 
 async function commandOf(words: string): Promise<Command> {
   const [first, second] = words.split(" ") as [string, string?];
