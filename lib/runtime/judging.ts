@@ -78,7 +78,7 @@ const endsProcess = ({ words }: WayOut) => `It ends the process: ${words}`;
 function placeIn(stack: string): string | undefined {
   for (const line of stack.split("\n").slice(1)) {
     const [, path, at] = /((?:file:\/)?\/[^\s()]*):(\d+):\d+\)?$/.exec(line) ?? [];
-    if (path !== undefined && !path.endsWith(import.meta.filename ?? import.meta.url)) {
+    if (path !== undefined && !import.meta.url.endsWith(path)) {
       return `${path.slice(path.lastIndexOf("/") + 1).replace(/[?].*/, "")}:${at}`;
     }
   }

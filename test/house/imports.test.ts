@@ -183,3 +183,10 @@ test("what opens state opens it by lib/files/state.ts alone, but for those that 
   assert.deepEqual(new Set(both), new Set(OPEN_OTHERS.keys()));
   assert.ok(OPEN_OTHERS.size <= 6);
 });
+
+test("a file of lib asks where it is by the url and the folder alone, which the bundle of the hook knows", () => {
+  const others = filesUnder(LIB, ".ts").filter((file) =>
+    /\bimport\.meta\.(?!url\b|dirname\b|main\b)\w/.test(readFileSync(file, "utf8"))
+  );
+  assert.deepEqual(others.map((file) => relative(LIB, file)), []);
+});
