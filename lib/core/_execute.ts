@@ -8,6 +8,7 @@ import type { Run } from "./run.ts";
 import { type Tool, type ToolEnd, ToolError, type ToolOutput, type ToolReturn, type ToolRun } from "./tool.ts";
 import type { CallOutcome } from "./run-events.ts";
 import { type Refusal, wordings } from "./hook-words.ts";
+import { shortened } from "./shorten.ts";
 import { asError, shown, thrownWords } from "./shown.ts";
 import { type HookText, UnusableAnswer } from "./verdict.ts";
 
@@ -127,7 +128,7 @@ async function attempt(run: Run, toolRun: Ready & ToolRun, instead?: object): Pr
     const { name, message, stack } = asError(error);
     const { refusedBy, response } = error instanceof ToolError ? error : {};
     return {
-      content: thrownWords(error),
+      content: shortened(thrownWords(error)),
       isError: true,
       ...(response !== undefined && { response }),
       thrown: { name, message, ...(stack !== undefined && { stack }), ...(refusedBy !== undefined && { refusedBy }) },
@@ -136,11 +137,16 @@ async function attempt(run: Run, toolRun: Ready & ToolRun, instead?: object): Pr
 }
 
 function outputOf(value: ToolReturn): ToolOutput {
-  if (isContent(value)) return { content: value };
+  if (isContent(value)) return { content: shortened(value) };
   if (typeof value === "object" && value !== null && "content" in value && isContent(value.content)) {
     // Field by field: what else a tool returns must not pass for what the loop says of the call.
     const { content, isError, response, wait } = value;
-    return { content, ...(isError && { isError }), ...(response !== undefined && { response }), ...(wait && { wait }) };
+    return {
+      content: shortened(content),
+      ...(isError && { isError }),
+      ...(response !== undefined && { response }),
+      ...(wait && { wait }),
+    };
   }
   throw new ToolError("Cannot use the tool's result as it is not a text, not a list of blocks and has no 'content'");
 }

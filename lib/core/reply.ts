@@ -12,6 +12,8 @@ interface OpenBlock {
   /** The block's own list of them, once one came. */
   citations?: unknown[];
   stopped: boolean;
+  /** What the whole reply may still say. */
+  readonly room: { left: number };
   /** Whether it came with the start of the message: then it may be sent once more. */
   readonly given?: true;
 }
@@ -62,6 +64,7 @@ class OpenReply {
   readonly #onDelta: (delta: ReplyDelta) => void;
   readonly #partial: PartlyUsed;
   readonly blocks = new Map<number, OpenBlock>();
+  readonly #room = { left: LONGEST_TEXT };
   #start: { id?: string; model?: string } | undefined;
   #stopReason: string | undefined;
   #container: string | undefined;
@@ -95,14 +98,22 @@ class OpenReply {
         this.#stopReason = event.message?.stop_reason || undefined;
         this.#container = event.message?.container?.id;
         for (const [index, block] of (event.message?.content ?? []).entries()) {
-          this.blocks.set(index, { block: { ...block }, pieces: new Map(), stopped: true, given: true });
+          this.blocks.set(index, {
+            block: { ...block },
+            pieces: new Map(),
+            room: this.#room,
+            stopped: true,
+            given: true,
+          });
           showWords(block, this.#onDelta);
         }
         break;
       case "content_block_start": {
         const known = this.blocks.get(event.index);
         if (known && !known.given) throw outOfGrammar(`block ${event.index} was started twice`);
-        this.blocks.set(event.index, { block: { ...event.content_block }, pieces: new Map(), stopped: false });
+        takeRoom(this.#room, event.content_block?.text);
+        const block = { ...event.content_block };
+        this.blocks.set(event.index, { block, pieces: new Map(), room: this.#room, stopped: false });
         showWords(event.content_block, this.#onDelta);
         break;
       }
@@ -239,12 +250,23 @@ function addDelta(open: OpenBlock, delta: RawBlock, onDelta: (delta: ReplyDelta)
     const value = delta[key];
     if (typeof value !== "string") open.block[key] = value;
     else {
+      takeRoom(open.room, value);
       const parts = open.pieces.get(key);
       if (parts) parts.push(value);
       else open.pieces.set(key, [value]);
     }
   }
   showWords(delta, onDelta);
+}
+
+/** What a reply may say in all, in characters: no model writes a hundredth of it, and memory ends. */
+const LONGEST_TEXT = 16 * 1024 * 1024;
+
+function takeRoom(room: { left: number }, words: unknown): void {
+  if (typeof words === "string" && (room.left -= words.length) < 0) {
+    const why = `it is longer than ${LONGEST_TEXT} characters`;
+    throw new ModelError(`Cannot read the model's reply as ${why}: look at what answers there`, { code: "grammar" });
+  }
 }
 
 /** Reports the words at the start of a block, or in a piece of it. */

@@ -28,6 +28,8 @@ const CALL_MS = 600_000;
 const GOODBYE_MS = 1000;
 /** Servers report several changes at once. */
 const SETTLE_MS = 50;
+/** The schemas of a longer list would fill any context by themselves. */
+const MOST_TOOLS = 2000;
 /** How often a server's tools are listed again at most. */
 const EVERY_MS = 1000;
 
@@ -154,6 +156,7 @@ class McpConnection {
 
   #offer(tools: readonly McpTool[]): void {
     const { name, warn, changed } = this.#options;
+    if (tools.length > MOST_TOOLS) throw new Error(`it lists ${tools.length} tools, more than ${MOST_TOOLS}`);
     const names = toolNames(name, tools.map((one) => one.name));
     this.tools = tools.flatMap((one, i) => {
       try {

@@ -1,13 +1,12 @@
 import { Buffer } from "node:buffer";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { type Block, text } from "../core/messages.ts";
+import { shortenedBlocks } from "../core/shorten.ts";
 import type { ToolOutput } from "../core/tool.ts";
 import { imageFacts, imageProblem } from "../tools/reading/image.ts";
 
 type Content = CallToolResult["content"][number];
 
-/** What of a result is text for the model at most; a server that says more has said too much for any context. */
-const LONGEST = 200_000;
 /** What of a result is read at all, in characters of JSON: the API takes no larger request. */
 const WHOLE = 20_000_000;
 
@@ -25,7 +24,7 @@ export function outputOf({ content, structuredContent, isError }: CallToolResult
 export function blocksOf(list: unknown): string | readonly Block[] {
   if (!Array.isArray(list)) return typeof list === "string" ? list : JSON.stringify(list);
   // A text block without words is refused by the API.
-  const blocks = cut(list.map(blockOf)).filter((block) => block.type !== "text" || block.text !== "");
+  const blocks = shortenedBlocks(list.map(blockOf)).filter((block) => block.type !== "text" || block.text !== "");
   if (blocks.length === 0) return "(no content)";
   // Text alone is sent as text, as our own tools do.
   const [only] = blocks;
@@ -85,22 +84,4 @@ function whole(list: readonly Content[]): readonly Content[] {
   const left = list.length - kept.length;
   if (left === 0) return list;
   return [...kept, { type: "text", text: `(${left} of ${list.length} blocks are left out: ask for less at once)` }];
-}
-
-function cut(blocks: readonly Block[]): Block[] {
-  let [room, left] = [LONGEST, 0];
-  const kept = blocks.flatMap((block) => {
-    if (block.type !== "text") return [block];
-    const words = String((block as { text: unknown }).text);
-    const part = words.slice(0, room);
-    room -= part.length;
-    left += words.length - part.length;
-    return part.length === words.length ? [block] : part === "" ? [] : [text(part)];
-  });
-  if (left === 0) return kept;
-  const note = `(${left} more characters are left out: ask for less at once)`;
-  const last = kept.at(-1);
-  return last?.type === "text"
-    ? [...kept.slice(0, -1), text(`${(last as { text: string }).text}\n${note}`)]
-    : [...kept, text(note)];
 }

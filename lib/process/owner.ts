@@ -51,6 +51,11 @@ export function commandLine(pid: number): string {
   return quietly(() => readFileSync(`/proc/${pid}/cmdline`, "utf8"))?.replaceAll("\0", " ").trim() ?? "";
 }
 
+/** The variables that a process was started with; none if they are not ours to see. */
+export function environmentOf(pid: number): string {
+  return quietly(() => readFileSync(`/proc/${pid}/environ`, "latin1")) ?? "";
+}
+
 /** What Linux says of a process, from its state on; undefined if it does not exist, or waits to be reaped. */
 export function processStat(pid: number): string[] | undefined {
   const stat = quietly(() => readFileSync(`/proc/${pid}/stat`, "latin1"));

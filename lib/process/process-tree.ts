@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { processIds, processStat } from "./owner.ts";
+import { commandLine, environmentOf, processIds, processStat } from "./owner.ts";
 
-interface Process {
+export interface Process {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;
@@ -41,6 +41,20 @@ function byAge(a: Process, b: Process): number {
   return a.born.localeCompare(b.born, "en", { numeric: true }) || a.pid - b.pid;
 }
 
+/** A variable by which the system tells who started a process, also once its parents are gone. */
+export const STARTED_BY = "CROCHET_STARTED_BY";
+
+/**
+ * Sends a signal to what a process has started and what has left its group, as with `setsid`: known by its parents, or by
+ * its mark. `known` keeps what belongs to it. Gives what cannot be ended.
+ */
+export function endStrays(leader: number, mark: string, known: Map<number, Process>, signal: NodeJS.Signals): string[] {
+  const marked = processes().filter(({ pid }) => environmentOf(pid).includes(mark));
+  const strays = [...treeOf(leader, known), ...marked].filter(({ pid, group }) => group !== leader && pid !== leader);
+  const pids = [...new Set(strays.map(({ pid }) => pid))];
+  return pids.filter((pid) => !send(pid, signal)).map((pid) => `${pid} (${commandLine(pid).slice(0, 200)})`);
+}
+
 /** What is alive of a tree; `known` keeps those whose parents are gone. */
 function treeOf(leader: number, known: Map<number, Process>): Process[] {
   const all = new Map(processes().map((p) => [p.pid, p]));
@@ -77,10 +91,11 @@ function listed(): Process[] {
   });
 }
 
-function send(pid: number, signal: NodeJS.Signals): void {
+/** False if it is not ours to end. */
+function send(pid: number, signal: NodeJS.Signals): boolean {
   try {
-    process.kill(pid, signal);
-  } catch {
-    // It ended on its own.
+    return process.kill(pid, signal);
+  } catch (error) {
+    return (error as { code?: string }).code !== "EPERM"; // it ended on its own
   }
 }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { HookEnv } from "../core/hook.ts";
 import { thrownWords } from "../core/shown.ts";
+import { endStrays, type Process, STARTED_BY } from "./process-tree.ts";
 
 export interface GroupOptions {
   /** A line for `/bin/sh -c`; with `args`, a program found on PATH and started as it is. */
@@ -150,8 +151,9 @@ const DRAIN_MS = 1000;
 export function runProcess(options: ProcessOptions): Promise<ProcessResult> {
   return new Promise((resolve, reject) => {
     let group: ReturnType<typeof startGroup>;
+    const mark = crypto.randomUUID();
     try {
-      group = startGroup(options);
+      group = startGroup({ ...options, env: { ...options.env, [STARTED_BY]: mark } });
     } catch (error) {
       return reject(cannotStart(options.command, error));
     }
@@ -190,10 +192,18 @@ export function runProcess(options: ProcessOptions): Promise<ProcessResult> {
       );
     const end = (why: "timeout" | "aborted") => {
       ended ??= why;
+      endLeft("SIGTERM");
       group.end();
+      setTimeout(() => endLeft("SIGKILL"), GRACE_MS).unref();
       timers.push(setTimeout(done, GRACE_MS + DRAIN_MS));
     };
     const abort = () => end("aborted");
+    // What has left the group too; a process that is alone starts none.
+    const known = new Map<number, Process>();
+    const endLeft = (signal: "SIGTERM" | "SIGKILL") => {
+      const left = child.pid === undefined || options.alone ? [] : endStrays(child.pid, mark, known, signal);
+      if (left.length > 0) options.onOutput?.("stderr", `Left behind, as they cannot be ended: ${left.join(", ")}\n`);
+    };
 
     // Other processes may hold the pipes after this one has ended: only what it wrote itself is waited for.
     const drain = (until: number) => {

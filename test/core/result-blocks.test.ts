@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent, anthropic, type Block, tool } from "crochet";
-import { scriptedServer } from "crochet/testing";
+import { scripted, scriptedServer } from "crochet/testing";
+import { shortened } from "../../lib/core/shorten.ts";
+import type { ToolReturn } from "../../lib/core/tool.ts";
 
 const words = (text: string): Block => ({ type: "text", text });
 const image: Block = { type: "image", source: { type: "base64", media_type: "image/png", data: "aGk=" } };
@@ -41,3 +43,29 @@ for (const [what, content, isError, inside, beside] of CASES) {
     server.done();
   });
 }
+
+test("DOORS 16: of a tool's result a model is given 200,000 characters at most, and a last line says what is left out", async () => {
+  const long = "x".repeat(1_000_000);
+  const returns: readonly [given: ToolReturn | Error, left: number][] = [
+    [long, 800_000],
+    [{ content: [words(long), image, words(long)], response: 1 }, 1_800_000],
+    [new Error(long), 800_000],
+    ["x".repeat(200_001), 1],
+  ];
+  for (const [given, left] of returns) {
+    const model = scripted([{ tools: [{ name: "Look", input: {} }] }, { text: "seen" }]);
+    const look = tool({
+      ...{ name: "Look", description: "Looks.", input: { type: "object" }, effect: "none" },
+      run: () => {
+        if (given instanceof Error) throw given;
+        return given;
+      },
+    });
+    await agent({ model, tools: [look] }).run("go");
+    const [{ content }] = model.requests[1]!.messages.at(-1)!.content as unknown as [{ content: string | Block[] }];
+    const said = typeof content === "string" ? content : content.map((one) => "text" in one ? one.text : "").join("");
+    assert.ok(said.length < 200_100, String(said.length));
+    assert.ok(said.endsWith(`(${left} more characters are left out: ask for less at once)`), said.slice(-99));
+    assert.deepEqual(shortened(content), content, "what is served again is not cut again");
+  }
+});

@@ -278,6 +278,29 @@ test("U16: what modules import of the project is trusted with them, and a change
   assert.match(unloaded[0]!.why, /^lib\/c\.ts has changed since it was trusted/);
 });
 
+test("DOORS 17: what a module takes by createRequire and by #imports is trusted as its imports are, or named", async () => {
+  using p = place({
+    "package.json": JSON.stringify({
+      imports: { "#lib/*": { bun: "./lib/*.ts", default: "./lib/*.js" }, "#one": "./one.js" },
+    }),
+    "hooks/stop.a.ts": `import { createRequire } from "node:module"; import "#lib/b"; import "#one"; import "#none";
+      createRequire(import.meta.url)("../lib/c.cjs"); export default () => undefined;`,
+    "lib/b.ts": `export {};`,
+    "lib/c.cjs": `require("./d.cjs");`,
+    "lib/d.cjs": ``,
+    "one.js": ``,
+  });
+  const { inside, outside } = hookImports(p.cwd);
+  assert.deepEqual(inside, ["lib/b.ts", "lib/c.cjs", "lib/d.cjs", "one.js"]);
+  assert.deepEqual(outside, ["#none", `${p.cwd}/lib/b.js`, "createRequire()"].sort());
+  for (const file of inside.toReversed()) {
+    trust(p.cwd, p.env);
+    assert.equal(distrust(p.cwd, "hooks", p.env), undefined);
+    p.put({ [file]: `// changed` });
+    assert.match(distrust(p.cwd, "hooks", p.env) ?? "", /has changed since it was trusted/, file);
+  }
+});
+
 test("U16: a pipe, a device, a link out of the project and a huge file are refused by name, and never read", async () => {
   const things = [".claude/settings.json", "hooks.yaml", ".agent/hook.toml", "hooks/stop.sh"];
   const puts: readonly ((path: string) => void)[] = [

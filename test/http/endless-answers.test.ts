@@ -161,3 +161,30 @@ test("a reply without end is never read", async () => {
     assert.ok(error.message.endsWith(`longer than 268435456 bytes: check ${variable}`));
   }
 });
+
+test("DOORS 16: a reply whose text has no end is given up at 16 MiB of it, in whatever pieces it comes", async () => {
+  const piece = "x".repeat(1 << 20);
+  const said: readonly (readonly [Asking, string])[] = [
+    [ask, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${piece}"}}`],
+    [ask, `{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"${piece}"}}`],
+    [openaiAsks, `{"choices":[{"index":0,"delta":{"role":"assistant","content":"${piece}"},"finish_reason":null}]}`],
+  ];
+  for (const [asking, event] of said) {
+    let sent = 0;
+    const error = await failureOf(
+      (response, send) => {
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        if (asking === ask) {
+          send('data: {"type":"message_start","message":{}}\n\n');
+          send('data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n');
+        }
+        forever(response, (text) => send(text) && ++sent > 0, `data: ${event}\n\n`);
+      },
+      {},
+      asking,
+    );
+    assert.equal(error.code, "grammar", error.message);
+    assert.match(error.message, /longer than 16777216 characters/);
+    assert.ok(sent > 16 && sent < 64, `${sent} MiB were sent`);
+  }
+});

@@ -161,3 +161,18 @@ test("a pattern of a server's schema that could take forever is never used", asy
   assert.equal(await taking("^(a+)+$", `${"a".repeat(60)}!`), "taken");
   assert.match(await taking("^a+$", "b"), /Cannot call mcp__srv__take as its input is not valid/);
 });
+
+test("DOORS 16: a server that lists more than 2,000 tools is refused by name, and one that lists 2,000 is not", async () => {
+  using folder = scratch();
+  const file = join(folder.path, "server.cjs");
+  const args = "Deno" in globalThis ? ["run", "-A", "--quiet", file] : ["run", file];
+  for (const count of [2000, 2001]) {
+    const many = `Array.from({ length: ${count} }, (_, n) => ({ name: "t" + n, inputSchema: { type: "object" } }))`;
+    writeFileSync(file, DESCRIBING({}).replace(/\[\{ name: "take".*\}\] \}/, `${many} }`));
+    const wide = { command: process.execPath, args };
+    const { tools, warnings } = await calling({ servers: { wide } }, []);
+    assert.equal(tools.length, count === 2000 ? 2000 : 0);
+    const refused = "Cannot use MCP server 'wide' as it lists 2001 tools, more than 2000";
+    assert.deepEqual(warnings, count === 2000 ? [] : [refused]);
+  }
+});
