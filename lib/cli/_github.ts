@@ -1,7 +1,6 @@
 import { appendFileSync, readFileSync, statSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import { type Answer, command, type Flags, refuseTogether, report, type Usage } from "./_flags.ts";
-import { type Command, type Io, UsageError } from "./_io.ts";
+import type { Io } from "./_io.ts";
 import type { Reporter } from "./_report.ts";
 
 /** What GitHub shows at a line of a change. */
@@ -17,8 +16,6 @@ export interface Annotation {
 const MOST_ANNOTATIONS = 10;
 /** A summary of more than 1 MiB is dropped whole. */
 const MOST_SUMMARY = 900 * 1024;
-
-type Work = (asked: Flags, io: Reporter, point: (annotation: Annotation) => void) => Promise<number | Answer>;
 
 /** What a command prints, kept for the summaries of its step. */
 export interface Step {
@@ -56,37 +53,6 @@ export function openStep(title: string, summary: string | undefined, isData: boo
       for (const file of files) summarise(file, title, text, io);
     },
   };
-}
-
-/** A command that may be a step of GitHub Actions, with `--summary`. */
-export function githubCommand(usage: Usage, work: Work): Command {
-  return command({ ...usage, flags: [...usage.flags, SUMMARY] }, async (asked, io) => {
-    const { json, summary } = asked.flags;
-    if (json) refuseTogether(asked.flags, "json", ["summary"], "a summary is what a person would read");
-    if (json) return await work(asked, io, () => {});
-    const step = openStep(`crochet ${usage.name}`, summaryFile(summary, io), false, io);
-    const found: Annotation[] = [];
-    try {
-      const both = { ...io, out: step.out };
-      return report(await work(asked, both, (annotation) => found.push(annotation)), asked.flags, both);
-    } finally {
-      step.end(found);
-    }
-  });
-}
-
-const SUMMARY = ["--summary <file>", "add what is printed to this file, as Markdown"] as const;
-
-/** @throws {UsageError} if it cannot be written, before anything is paid */
-function summaryFile(given: string | boolean | undefined, { cwd }: Io): string | undefined {
-  if (given === undefined) return undefined;
-  const file = resolve(cwd, String(given));
-  try {
-    appendFileSync(file, "");
-  } catch (error) {
-    throw new UsageError(`Cannot write --summary ${given} as ${(error as Error).message}`);
-  }
-  return file;
 }
 
 function errorLine({ file, at, title, message }: Annotation, { cwd, env }: Io): string {

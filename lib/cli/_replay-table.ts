@@ -1,5 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { shellWord } from "../core/shown.ts";
 import { type DriftReport, type Ink, reportLines, shownOnce } from "../replay/drift/drift-report.ts";
 import { neverReached } from "../replay/fault/judge-fault.ts";
@@ -7,9 +6,8 @@ import { type Fixture, fixturesIn } from "../replay/fixture.ts";
 import type { FixtureRun } from "../replay/run-fixture.ts";
 import { isOfOthers } from "./_fixtures.ts";
 import type { Flags } from "./_flags.ts";
-import type { Io } from "./_io.ts";
 import { table } from "./show/text.ts";
-import { type Item, junit, verdictOf } from "./_verdict.ts";
+import type { Item } from "./_verdict.ts";
 
 /** How a fixture ended that was replayed. */
 export interface ReplayedItem extends Item {
@@ -69,30 +67,4 @@ export function unreachedShared(fixtures: readonly Fixture[], items: readonly Sh
     const name = relative(cwd, join(above, "invariants.ts"));
     return [{ name, word: "broken", why: never.map(neverReached).join("; ") }];
   });
-}
-
-/** One test case of a JUnit report. */
-export interface Case {
-  readonly name: string;
-  readonly of?: string;
-  readonly seconds: number;
-  readonly error?: string;
-  readonly failure?: string;
-}
-
-/** Writes the report that `--junit <file>` asks for. Called last: findings are printed even if this fails. */
-export function writeJunit(cases: readonly Case[], file: unknown, { cwd }: Pick<Io, "cwd">, suite?: string): void {
-  const path = resolve(cwd, String(file));
-  try {
-    mkdirSync(dirname(path), { recursive: true });
-    const items = cases.map(({ error, failure, ...one }): Item => ({
-      ...one,
-      word: error !== undefined ? "cannot run" : failure !== undefined ? "broken" : "held",
-      why: error ?? failure,
-    }));
-    writeFileSync(path, junit(verdictOf([], items), (suite ?? "crochet replay").replace(/^crochet /, "")));
-  } catch (error) {
-    const why = (error as Error).message;
-    throw new Error(`Cannot write the JUnit report ${path} as ${why}: give --junit a file that can be written`);
-  }
 }

@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type Annotation, githubCommand } from "../../lib/cli/_github.ts";
+import type { Annotation } from "../../lib/cli/_github.ts";
 import hooks from "../../lib/cli/hooks.ts";
 import init from "../../lib/cli/init.ts";
 import { BUN } from "../../lib/cli/init/_ci.ts";
 import type { Io } from "../../lib/cli/_io.ts";
+import { judgingCommand } from "../../lib/cli/_judge.ts";
 import replay from "../../lib/cli/replay.ts";
 import { shellWord } from "../../lib/core/shown.ts";
 import { ownArgv } from "../../lib/hooks/own-command.ts";
@@ -23,19 +24,23 @@ async function step(
 ) {
   using here = place({ "src/agent.ts": "one\ntwo, at 100%\n" });
   const summary = join(here.home, "summary.md");
-  let out = "";
+  let [out, err] = ["", ""];
   const io: Io = {
     out: (text) => void (out += text),
-    err: (text) => assert.fail(text),
+    err: (text) => void (err += text),
     tty: false,
     env: { GITHUB_ACTIONS: actions, GITHUB_STEP_SUMMARY: summary, GITHUB_WORKSPACE: here.cwd },
     cwd: join(here.cwd, "src"),
     signal: new AbortController().signal,
   };
-  const usage = { name: "replay", words: "", about: "", flags: [["--json", "data"]], example: "" } as const;
-  const command = githubCommand(usage, (_, io, point) => work(io, point));
-  const code = await command(isData ? ["--json"] : [], io).catch(({ message }) => message);
-  return { out, code, summary: existsSync(summary) ? readFileSync(summary, "utf8") : undefined };
+  const usage = { name: "replay", words: "", about: "", flags: [], example: "" } as const;
+  const command = judgingCommand(usage, "step", async (_, io, judge) => {
+    const points: Annotation[] = [];
+    const code = await work(io, (annotation) => points.push(annotation));
+    judge.settle({ name: "step", word: code === 0 ? "held" : "broken", points });
+  });
+  const code = await command(isData ? ["--json"] : [], io);
+  return { out, err, code, summary: existsSync(summary) ? readFileSync(summary, "utf8") : undefined };
 }
 
 test("what a step prints is never a command of GitHub, and its annotations come after it, at their lines", async () => {
@@ -63,7 +68,7 @@ test("commands of GitHub work again after a step that throws, and ten annotation
   assert.equal(out.match(/^::error /gm)?.length, 10);
   const thrown = await step(() => Promise.reject(new Error("no")));
   assert.match(thrown.out, /^::stop-commands::(.+)\n::\1::\n$/);
-  assert.equal(thrown.code, "no");
+  assert.deepEqual([thrown.code, thrown.err], [2, "crochet: no\n"]);
 });
 
 test("the summary has what was printed, in a fence it cannot close, cut before GitHub drops it", async () => {
@@ -86,7 +91,8 @@ test("data is printed alone, and elsewhere nothing is added", async () => {
       io.out("{}\n");
       return Promise.resolve(0);
     }, how);
-    assert.deepEqual([out, summary], ["{}\n", undefined]);
+    const data = '{"word":"held","planned":0,"items":[{"name":"step","word":"held"}]}\n';
+    assert.deepEqual([out, summary], [how.isData ? data : "{}\n", undefined]);
   }
 });
 
