@@ -25,8 +25,7 @@ export function rolloutId(path: string): string {
 
 /** The logs of a project's runs. */
 export function rollouts(cwd: string, env: Environment): string[] {
-  return stateFiles(logsDir(cwd, env), ENDING).map(({ path }) => path)
-    .filter((path) => !path.endsWith(`.rollout${ENDING}`));
+  return stateFiles(logsDir(cwd, env), ENDING).map(({ path }) => path);
 }
 
 /** The least of an id that must be typed: otherwise a short word would be taken for a run. */

@@ -194,7 +194,7 @@ function viewHint(given: string, cwd: string, io: Io): string {
 
 function viewOfRollout(path: string): Viewed {
   const log = readRollout(path);
-  const name = basename(path).replace(/(\.rollout)?\.jsonl$/, "");
+  const name = basename(path, ".jsonl");
   return { name, view: viewOf(log, basename(path) === rolloutName(log.id) ? `run ${log.id}` : basename(path)) };
 }
 

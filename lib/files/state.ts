@@ -105,7 +105,9 @@ export function stateFile(
   path: string,
   env: Environment,
 ): string {
-  return join(userState(env), kind, `${sha256().update(path).digest("hex").slice(0, 32)}.json`);
+  const folder = join(userState(env), kind);
+  expectNoLink(folder);
+  return join(folder, `${sha256().update(path).digest("hex").slice(0, 32)}.json`);
 }
 
 type How = "read" | "append" | "new";

@@ -120,6 +120,5 @@ function isLog(lines: readonly object[] = []): boolean {
 }
 
 function idsIn(dir: string): string[] {
-  return stateFiles(dir, ENDING).map(({ path }) => basename(path, ENDING))
-    .filter((name) => !name.endsWith(".rollout")).sort();
+  return stateFiles(dir, ENDING).map(({ path }) => basename(path, ENDING)).sort();
 }

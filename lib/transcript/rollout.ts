@@ -88,7 +88,7 @@ export function readRollout(path: string): Rollout {
     ...(bad.length > 0 ? [`Lines left out because they are not JSON: ${few} (${bad.length} in all)`] : []),
     ...(unknown > 0 ? [`Lines left out because they are not events of a run: ${unknown}`] : []),
   ];
-  return { id: header?.id ?? basename(path).replace(/(\.rollout)?\.jsonl$/, ""), lines, notes };
+  return { id: header?.id ?? basename(path, ".jsonl"), lines, notes };
 }
 
 function isLog([first]: readonly unknown[]): boolean {

@@ -16,6 +16,7 @@ import {
   appendStateFile,
   logsDir,
   readStateFile,
+  stateFile,
   stateFiles,
   stateFolder,
   statePath,
@@ -75,6 +76,12 @@ test("~/.crochet may be a link of the user's, also where the home is the project
   symlinkSync(join(folder.path, "else"), join(folder.path, ".crochet"));
   stateFolder(folder.path, { HOME: folder.path }, "runs");
   assert.ok(existsSync(join(folder.path, "else/runs")));
+});
+
+test("a folder of ~/.crochet that is a link is refused", () => {
+  using folder = scratch({ "else/where": "", ".crochet/.keep": "" });
+  symlinkSync(join(folder.path, "else"), join(folder.path, ".crochet/trust"));
+  assert.throws(() => stateFile("trust", "/p", { HOME: folder.path }), /trust as it is a link: remove it$/);
 });
 
 test("a .gitignore that is a link is left alone", () => {

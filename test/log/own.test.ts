@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { RunOptions } from "../../lib/agent/options.ts";
@@ -147,6 +156,8 @@ test("only own logs are swept: by the first seal, whatever is behind it", () =>
       utimesSync(at(name), old, old);
     }
     mkdirSync(at("notes.answers"));
+    truncateSync(at("notes.jsonl"), 2 ** 32);
+    utimesSync(at("notes.jsonl"), old, old);
     // Each hundredth looks.
     for (let i = 0; i < 100; i++) sweepLogs(join(folder, "runs", "now.jsonl"), undefined);
     const left = readdirSync(at("")).filter((name) => name in rows || name === "notes.answers").sort();

@@ -77,7 +77,7 @@ const HEADER = '{"type":"rollout","version":1,"id":"a","at":""}\n';
 const EVENT = '{"type":"warning","agent_id":"a","message":"x","at":""}\n';
 
 test("a damaged rollout is read as far as it can be, with a note of what was left out", () => {
-  const path = join(root, "damaged.rollout.jsonl");
+  const path = join(root, "damaged.jsonl");
   const read = (text: string) => {
     writeFileSync(path, text);
     const { lines, notes, id } = readRollout(path);

@@ -8,7 +8,7 @@ import { type Fixture, fixtureProject } from "../../replay/fixture.ts";
 import { programOf } from "../../replay/match-call.ts";
 import { COMMAND_INVARIANTS, commandAgent } from "../../replay/server/faults.ts";
 import { commandFor, recordAgain, recordedTape, replayCommand } from "../../replay/server/run-command.ts";
-import { inWorkspace, keepsAll } from "../../replay/server/working-copy.ts";
+import { inWorkspace } from "../../replay/server/working-copy.ts";
 import type { Io } from "../_io.ts";
 import type { TrialOf } from "../_replay-faults.ts";
 import { started } from "./_asked.ts";
@@ -30,7 +30,7 @@ export async function commandSearch(
     {},
 ): Promise<CommandSearch> {
   const tape = await recordedTape(fixture);
-  const copyOf = keepsAll(tape.header) ? undefined : cwd;
+  const copyOf = tape.header.input ? undefined : cwd;
   const subject = commandAgent(commandFor(tape, cwd, command), env, copyOf);
   const invariants = [...INVARIANTS, ...COMMAND_INVARIANTS];
   const within: CommandSearch["within"] = (work, note) =>

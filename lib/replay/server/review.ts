@@ -8,7 +8,7 @@ import { commandAgent } from "./faults.ts";
 import { readable } from "./readable.ts";
 import { commandFor, type CommandReplayOptions, replayIn } from "./run-command.ts";
 import { compared } from "./compare-rules.ts";
-import { inWorkspace, keepsAll } from "./working-copy.ts";
+import { inWorkspace } from "./working-copy.ts";
 
 /** A command that `crochet tape record` recorded, to be reviewed. The caller has seen to it that the fixture is trusted. */
 export function commandReview(
@@ -27,7 +27,7 @@ export function commandReview(
   return {
     within,
     async play(cwd, faults) {
-      const agent = commandAgent(words, env, keepsAll(tape.header) ? undefined : options.cwd);
+      const agent = commandAgent(words, env, tape.header.input ? undefined : options.cwd);
       const session = await agent.open({ cwd, tape: { tape, faults }, signal, on: () => {} });
       const { stop, error } = await session.prompt("");
       if (signal.aborted) throw new TapeError("Cannot review the run as it was interrupted: review it again");

@@ -21,7 +21,7 @@ import { Recorder } from "./forward-requests.ts";
 import { tapeOfRun } from "./tape-of-run.ts";
 import { Replayer, type ReplayerOptions } from "./answer-requests.ts";
 import { claudeTrusts } from "./trusting.ts";
-import { changedSince, commandBeside, commandIn, copyDirectory, inWorkspace, keepsAll } from "./working-copy.ts";
+import { changedSince, commandBeside, commandIn, copyDirectory, inWorkspace } from "./working-copy.ts";
 
 interface RunOptions {
   /** Where it was typed: its program is that of this directory. */
@@ -145,7 +145,7 @@ export async function recordAgain(
   const command = commandIn(workspace, header.command ?? []);
   return await recordIn(workspace, commandFor(tape, options.cwd)(workspace), into, {
     ...(!tape.mcp && { mcp: "live" }),
-    ...{ ...options, command, keeps: keepsAll(header) ? "all" : "changed" },
+    ...{ ...options, command, keeps: header.input ? "all" : "changed" },
     ...(header.input && { files: fixture.folder }),
     ...(header.normalise && { normalise: header.normalise }),
   });
@@ -290,7 +290,7 @@ export async function replayIn(
     open.push(server);
     const proxy = await refusingProxy(server.url, (host) => hosts.add(host));
     open.push(proxy);
-    const copyOf = options.here || keepsAll(tape.header) ? undefined : options.cwd;
+    const copyOf = options.here || tape.header.input ? undefined : options.cwd;
     const { env: shown = {}, versions, input } = tape.header;
     const mcp = tape.mcp !== undefined;
     using pointed = await pointedAt(server.url, command, { env, shown, proxy: proxy.url, cwd, copyOf, mcp });

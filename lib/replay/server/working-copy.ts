@@ -43,8 +43,8 @@ export async function inWorkspace<T>(
 ): Promise<T> {
   if (here) return await work(cwd);
   const { folder, files } = fixture;
-  const { made = [], git: isRepository } = header;
-  const isWhole = keepsAll(header);
+  // What a fixture keeps whole, as it was asked to, is its whole workspace.
+  const { made = [], git: isRepository, input: isWhole } = header;
   return await inScratch(isWhole ? files : undefined, async (copy) => {
     if (!isWhole) {
       for (const { path, why } of copyDirectory(cwd, copy, folder)) note?.(`${path} is not in the copy: ${why}`);
@@ -53,11 +53,6 @@ export async function inWorkspace<T>(
     if (isRepository) git(copy, "init", "--quiet");
     return await work(copy);
   });
-}
-
-/** Whether a fixture keeps all that its command worked on, as it was asked to. */
-export function keepsAll({ input = false }: Header): boolean {
-  return input;
 }
 
 /**
