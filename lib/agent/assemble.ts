@@ -170,6 +170,7 @@ type Rules = Awaited<ReturnType<typeof openRules>>;
 async function openRules({ options, own, cwd, tape, engine, steps, logged, record }: SessionPlace, { emit }: Bus) {
   const { permissions, ask, sandbox: confined } = await decidedBy(options, {
     permissions: rulesOf(options.permissions, own.permissions),
+    rules: own.rules,
     ask: steps ? steps.askerOn(engine!, own.ask, emit) : own.ask ?? logged?.waiting(emit),
     sandbox: own.sandbox ?? options.sandbox,
   }, { tape, record });

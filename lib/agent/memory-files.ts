@@ -19,7 +19,7 @@ interface Found {
 /**
  * Finds memory files from the root of the repository inwards, so that the nearest has the last word; without a
  * repository the project's alone. What the project has counts in place of what a workspace, which is a copy of it as it
- * was, has in the same place; above the workspace nothing is looked for. `refused` gets why one is not read.
+ * was, has in the same place: what is gone there is gone; above the workspace nothing is looked for. `refused` gets why one is not read.
  */
 export function findMemory(
   cwd: string,
@@ -30,8 +30,7 @@ export function findMemory(
   return foldersUp(project).flatMap((dir) =>
     names.flatMap((file): Found[] => {
       const isHere = dir === project;
-      const now = textAt(dir, file, refused);
-      const text = now ?? (isHere && cwd !== project ? textAt(cwd, file, refused) : undefined);
+      const text = textAt(dir, file, refused);
       const name = join(relative(project, dir), file);
       return text === undefined ? [] : [{ path: join(isHere ? cwd : dir, file), name, text }];
     })
@@ -63,8 +62,7 @@ export function textAt(dir: string, name: string, refused?: (why: string) => voi
 export function currentMemory(recorded: string, names: readonly string[], project: string): string {
   const parts = recorded === "" ? [] : recorded.split(/\n\n(?=# From )/);
   for (const name of names) {
-    const text = textAt(project, name);
-    if (text === undefined) continue;
+    const text = textAt(project, name) ?? "";
     const at = parts.findIndex((one) => one.startsWith(`# From ${name}\n`));
     const part = text.trim() === "" ? [] : [memoryPrompt([{ path: join(project, name), name, text }])];
     parts.splice(at < 0 ? parts.length : at, at < 0 ? 0 : 1, ...part);

@@ -105,6 +105,8 @@ export interface RunOptions extends CommonOptions {
   ask?: PermissionAsker;
   /** Answers the agent's own questions and looks at its plans; without it such a call ends the turn. */
   asker?: Asker;
+  /** Of `permissions` those of the project's config and settings: a tape keeps them apart, and a replay takes them as they are then. */
+  rules?: Permissions;
   /** Hooks found elsewhere, after the agent's own: bound to the session once, then asked for at each turn. */
   hooks?: (runner: HookRunner) => () => Promise<readonly HookRecord[]>;
   /** A file for the log of everything that happens, or its name by the session's id. */
@@ -247,6 +249,7 @@ export const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind 
   ...COMMON,
   ask: "a function",
   asker: "an object",
+  rules: "an object",
   hooks: "a function",
   rollout: "any",
   log: "any",

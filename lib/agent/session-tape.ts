@@ -4,6 +4,7 @@ import type { DriftReport } from "../replay/drift/drift-report.ts";
 import type { Header } from "../log/entry.ts";
 import type { TapeOptions } from "../replay/tape-options.ts";
 import type { TapedSession } from "../replay/taped-session.ts";
+import type { OwnRules } from "../permissions/rule-drift.ts";
 
 /** The tape of a session, if it has one: that of its run, of the environment, or of its agent. */
 export async function tapeFor(
@@ -79,11 +80,11 @@ export async function askerFor(
   return (await (people ??= import("../replay/person-answers.ts"))).tapedAsker(answers, person);
 }
 
-type Decided = { readonly [part in "permissions" | "ask" | "sandbox"]?: RunOptions[part] | undefined };
+type Decided = { readonly [part in "permissions" | "rules" | "ask" | "sandbox"]?: RunOptions[part] | undefined };
 
 /**
- * What decides whether calls run, and where. A tape keeps it: a replay decides by its header and by the answers on it,
- * or by the agent's own rules if the tape is older, and never by what the run brings along.
+ * What decides whether calls run, and where. A tape keeps it: a replay decides by its header, with the rules of the
+ * program as they are now, and by the answers on it. What lets more through than then is drift.
  */
 export async function decidedBy(
   agents: Decided,
@@ -98,17 +99,49 @@ export async function decidedBy(
     : undefined;
   const header = tape?.program?.tape.header;
   if (header) {
-    const { permissions, sandbox } = tape!.mask.off(header) as Decided;
-    return { permissions: permissions ?? agents.permissions, ask, sandbox: sandbox ?? agents.sandbox };
+    const { permissions: then, sandbox, own } = tape!.mask.off(header) as Decided & { readonly own?: OwnRules };
+    const permissions = then ? await rulesOn(tape!, then, own, { agents, run, record }) : agents.permissions;
+    return { permissions, ask, sandbox: sandbox ?? agents.sandbox };
   }
   const { permissions, sandbox } = run;
   const { roots: _, ...rules } = permissions ?? {};
   const known = {
     ...(permissions && { permissions: answers.mask.on(rules) as NonNullable<Header["permissions"]> }),
+    ...(permissions && { own: answers.mask.on(await ownRules(agents, run)) as NonNullable<Header["own"]> }),
     ...(sandbox && { sandbox: typeof sandbox === "string" ? { mode: sandbox } : { ...sandbox } as { git: boolean } }),
   };
   record.also(known);
   return { ...run, ask };
+}
+
+/** The rules of the program as it is. */
+async function ownRules(agents: Decided, run: Decided): Promise<OwnRules> {
+  const { plainRules } = await import("../permissions/rule-drift.ts");
+  return { script: plainRules(agents.permissions), ...(run.rules && { project: plainRules(run.rules) }) };
+}
+
+/** What decides in a replay: the rules of the tape, with the program's as they are now. */
+async function rulesOn(
+  tape: TapedSession,
+  then: NonNullable<Decided["permissions"]>,
+  was: OwnRules | undefined,
+  { agents, run, record }: { readonly agents: Decided; readonly run: Decided; readonly record: SessionRecord },
+): Promise<NonNullable<Decided["permissions"]>> {
+  if (!was) {
+    tape.drift.notes.push("rules not compared: record again");
+    return then;
+  }
+  const { ruleDrifts, rulesNow } = await import("../permissions/rule-drift.ts");
+  const is: OwnRules = { project: was.project, ...await ownRules(agents, run) };
+  // A test, which reads no settings, has those of the recording.
+  const known = run.rules || !was.project ? was : { ...was, project: is.project };
+  tape.drift.rules.push(...ruleDrifts(known, is).map((one) => ({ cause: "rule" as const, lane: "main", ...one })));
+  const now = rulesNow(then, was, is);
+  if (tape.mode === "update") {
+    const { on } = record.answers.mask;
+    record.also({ permissions: on(now) as Header["permissions"] & object, own: on(is) as Header["own"] & object });
+  }
+  return now;
 }
 
 /** Hooks that a run adds. The tape notes that there are some, as a replay has only the agent's own. */

@@ -137,6 +137,7 @@ async function replayedItem(
       else if (event.type === "tool_end") running.delete(event.id);
     },
     ...await sessionNow(fixture, agent, flags, io),
+    ...await rulesToday(fixture, flags, io),
     ...declared,
     ...(folder !== undefined && { hooks: (await import("../hooks/folder.ts")).hooksAt(folder) }),
   };
@@ -271,6 +272,18 @@ async function sessionNow(
   const flags = { cwd, ...(!isLogged && trust === true && { trust }) };
   const { session: { mcp, hooks } } = await rulesHere({ flags, io, script: by !== BUILT_IN }, agent);
   return { ...(wantsServers && mcp && { mcp }), ...(wantsHooks && { hooks: hooks as unknown as ReplayHooks }) };
+}
+
+/** The rules of the project as they are now, if the recorded run had those that they were then. */
+async function rulesToday(
+  fixture: Fixture,
+  { trust }: Flags["flags"],
+  io: Io,
+): Promise<Pick<ReplayOptions, "rules">> {
+  if (!readHeader(fixture.tape).own?.project) return {};
+  const isLogged = "cwd" in fixture;
+  const project = isLogged ? (fixture as LoggedFixture).cwd : fixtureProject(fixture.folder);
+  return { rules: await (await import("./_run-options.ts")).projectRules(project, io, !isLogged && trust === true) };
 }
 
 /** Runs that work in the directory itself go one by one, as they would see each other's changes. */

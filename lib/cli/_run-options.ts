@@ -1,7 +1,10 @@
-import { resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import type { Agent, RunOptions } from "../agent/options.ts";
 import type { Limits } from "../core/limits.ts";
+import { readBrought } from "../files/confine.ts";
 import { logsDir } from "../files/state.ts";
+import { distrust } from "../hooks/hook-trust.ts";
 import { monitored } from "../monitor/own-run.ts";
 import { permissionGate } from "../permissions/gate.ts";
 import type { PermissionMode } from "../permissions/rules.ts";
@@ -93,6 +96,7 @@ export async function rulesHere({ flags, io, script }: RunCommand, agent: Agent)
   const mcp = await findServers(cwd, config, io, flags.trust === true);
   const session = {
     permissions,
+    rules: await projectRules(cwd, io, flags.trust === true),
     hooks: found.hooks,
     memory: config.memory ?? true,
     ...(mcp && { mcp }),
@@ -135,17 +139,30 @@ type Rules = NonNullable<RunOptions["permissions"]>;
 export function permissionsFrom(flags: Flags["flags"], ...given: readonly (Rules | undefined)[]): Rules {
   // Each by itself: of all together, a misspelt key of one would be left out.
   for (const rules of given) permissionGate({ ...rules, allow: [], ask: [], deny: [] });
+  const { mode = "default", ...rules } = joinedRules(...given);
+  return { ...rules, mode: (flags.permissionMode ?? mode) as PermissionMode };
+}
+
+/** The rules of a project's trusted config and settings: with those of its script they are part of the program. */
+export async function projectRules(cwd: string, { env }: Pick<Io, "env">, trusted: boolean): Promise<Rules> {
+  const { permissions } = await readConfig(cwd, { env, err: () => {} }, trusted);
+  const files = PROJECT_SETTINGS.filter((thing) => trusted || distrust(cwd, thing, env) === undefined)
+    .map((thing) => join(cwd, thing)).filter((path) => existsSync(path));
+  const settings = files.map((path) => ({ path, text: new TextDecoder().decode(readBrought(cwd, path)) }));
+  const found = settings.length === 0
+    ? {}
+    : (await (await import("../hooks/hook-settings.ts")).loadSettings(settings, { projectDir: cwd })).permissions;
+  const { roots: _, ...rules } = joinedRules(permissions, found);
+  return rules;
+}
+
+const PROJECT_SETTINGS = [".claude/settings.json", ".claude/settings.local.json"] as const;
+
+function joinedRules(...given: readonly (Rules | undefined)[]): Rules {
   const all = (kind: "allow" | "ask" | "deny") => given.flatMap((rules) => rules?.[kind] ?? []);
   const first = <K extends keyof Rules>(key: K) => given.find((rules) => rules?.[key] !== undefined)?.[key];
-  const mode = flags.permissionMode ?? first("mode") ?? "default";
-  const roots = first("roots");
-  return {
-    ...(roots && { roots }),
-    mode: mode as PermissionMode,
-    allow: all("allow"),
-    ask: all("ask"),
-    deny: all("deny"),
-  };
+  const [roots, mode] = [first("roots"), first("mode")];
+  return { ...(roots && { roots }), ...(mode && { mode }), allow: all("allow"), ask: all("ask"), deny: all("deny") };
 }
 
 /** More is a file that the agent should read in parts. */

@@ -18,7 +18,7 @@ export async function loadModule(
     file,
     loaded,
     source,
-    (hook) => (event, ctx) => withoutExit(refusedToHook, () => hook(event, ctx)),
+    (hook) => (event, ctx) => withoutExit(refusedToHook, () => hook(event, ctx), file.name),
   );
   const { isolate } = (loaded.config ?? {}) as HookConfig;
   return isolate && isolatedIn ? { ...record, ...await isolated(file, record, isolatedIn) } : record;

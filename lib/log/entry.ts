@@ -134,6 +134,8 @@ export const ENTRIES = {
     "hooks?": list as Field<readonly string[]>,
     /** The permission mode and rules by which calls were decided, and are again; absent: the agent's own. */
     "permissions?": fields,
+    /** Which of these rules are the program's: those of its `script`, and of its `project`. A replay takes them as they are then. */
+    "own?": fields,
     /** The sandbox in which commands ran, and run again. */
     "sandbox?": fields,
     /** Whether tool results are on the tape, to be served from it. */
@@ -353,6 +355,7 @@ type HeaderFields = {
   chosen: readonly string[];
   hooks: readonly string[];
   permissions: LineFields;
+  own: LineFields;
   sandbox: LineFields;
 };
 

@@ -27,9 +27,9 @@ export function secretsOf({ header: { seed, cwd }, secrets }: Log): Redactor {
 export function promoted(log: Log, { header, redact }: Promotion): { readonly tape: Tape; readonly secrets: Redactor } {
   const { tape, header: { cwd } } = log;
   const secrets = secretsOf(log);
-  const { agent: _, permissions, ...own } = tape.header;
+  const { agent: _, permissions, own: program, ...own } = tape.header;
   const to = mask(placer(placesHere(cwd)), redact ? secrets : undefined);
-  const rules = permissions && { permissions: to.on(permissions) };
+  const rules = { ...permissions && { permissions: to.on(permissions) }, ...program && { own: to.on(program) } };
   return { tape: masked({ ...tape, header: { ...own, ...header, source: sourceIn(tape), ...rules } }, to), secrets };
 }
 

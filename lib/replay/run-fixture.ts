@@ -22,7 +22,19 @@ import { MAIN, type Tape } from "./tape.ts";
 
 /** What is passed on to the tape and to the run as it is given. */
 const FOR_TAPE = ["wire", "cutAt", "normalise", "tools", "redact", "agent", "workspace", "project"] as const;
-const FOR_RUN = ["on", "hooks", "model", "rollout", "signal", "permissions", "ask", "asker", "mcp", "memory"] as const;
+const FOR_RUN = [
+  "on",
+  "hooks",
+  "model",
+  "rollout",
+  "signal",
+  "permissions",
+  "rules",
+  "ask",
+  "asker",
+  "mcp",
+  "memory",
+] as const;
 
 export interface ReplayOptions
   extends Pick<TapeOptions, typeof FOR_TAPE[number]>, Readonly<Partial<Pick<OnTapeOptions, typeof FOR_RUN[number]>>> {
@@ -209,7 +221,7 @@ async function runIn(
   const { events } = run;
   const result = run.results.at(-1)!;
   if (ended.error !== undefined) throw withReason(ended.error, result);
-  const report = judged(ended.report!, tape, result, cwd);
+  const report = judged(withFailures(ended.report!, tape, events, cwd), tape, result, cwd);
   const isBare = options.cwd === undefined && fixture.files === undefined && blamesOthers(report, tape);
   const notes = [
     ...report.notes,
@@ -289,6 +301,29 @@ function withReason(error: unknown, result: Result | undefined): unknown {
 /** Why a run ended as it did, or "". */
 function reasonOf({ stop, error, text }: Result): string {
   return error?.message ?? (stop === "denied" ? text : "");
+}
+
+/** A report that also has the hooks that fail and did not then: an agent without its hook is another one. */
+function withFailures(
+  report: DriftReport,
+  tape: Tape | undefined,
+  events: readonly RunEvent[],
+  cwd: string,
+): DriftReport {
+  if (!tape || (report.mode !== "replay" && report.mode !== "verify")) return report;
+  const { on } = maskFor(tape, cwd);
+  const known = new Set(tape.said?.flatMap(({ said }) => said.map(({ hook, failure }) => `${hook}\n${failure}`)));
+  const failed = events.flatMap((event) => {
+    if (event.type !== "hook_end" || event.failure === undefined) return [];
+    const failure = on(event.failure);
+    return known.has(`${event.hook}\n${failure}`) ? [] : [{ ...event, failure }];
+  });
+  const found = new Map(failed.map(({ hook, event, failure }) => {
+    const words = `${hook} fails at ${event}: ${failure.split("\n", 1)[0]}`;
+    return [words, { cause: "hook" as const, lane: MAIN, path: hook, words }];
+  }));
+  if (found.size === 0) return report;
+  return { ...report, ok: false, divergences: [...found.values(), ...report.divergences] };
 }
 
 /** A report that also says whether the run ended as the recorded one did, and left the same files. */

@@ -31,6 +31,7 @@ export interface OnTapeOptions {
   store?: MinimalStore;
   resume?: string;
   permissions?: Permissions;
+  rules?: Permissions;
   sandbox?: { mode?: "workspace" | "hooks"; git?: boolean };
   ask?: PermissionAsker;
   asker?: Asker;

@@ -12,6 +12,8 @@ interface Scope {
   readonly refusal: (way: WayOut) => string;
   readonly tried: WayOut[];
   readonly above: Scope | undefined;
+  /** Whose code it is: a call may leave no line in the stack. */
+  readonly name: string | undefined;
   isOpen: boolean;
 }
 
@@ -56,7 +58,8 @@ function refuse(call: string): void {
   const scope = own ?? around.at(-1) ?? [...judged][0];
   if (!scope && !stray) return;
   const place = placeIn(new Error().stack ?? "");
-  const way = { call, words: place === undefined ? call : `${call} at ${place}` };
+  const where = place ?? own?.name;
+  const way = { call, words: where === undefined ? call : `${call} at ${where}` };
   let isKnown = false;
   // Without a scope of its own any that is open may be the one.
   const chain = own ? linesUp(own) : [...around, ...stray ? [] : judged];
@@ -76,23 +79,25 @@ const endsProcess = ({ words }: WayOut) => `It ends the process: ${words}`;
 
 /** The file and line of the code that called us, without its folder. */
 function placeIn(stack: string): string | undefined {
+  // What our own frames name is not whose code it is.
+  const ours = new URL("..", import.meta.url).pathname;
   for (const line of stack.split("\n").slice(1)) {
     const [, path, at] = /((?:file:\/)?\/[^\s()]*):(\d+):\d+\)?$/.exec(line) ?? [];
-    if (path !== undefined && !import.meta.url.endsWith(path)) {
+    if (path !== undefined && !path.includes(ours)) {
       return `${path.slice(path.lastIndexOf("/") + 1).replace(/[?].*/, "")}:${at}`;
     }
   }
   return undefined;
 }
 
-function opened(refusal: Scope["refusal"]): Scope {
+function opened(refusal: Scope["refusal"], name?: string): Scope {
   inside ??= watchExits();
-  return { refusal, tried: [], above: inside.getStore(), isOpen: true };
+  return { refusal, tried: [], above: inside.getStore(), name, isOpen: true };
 }
 
 /** Runs what must not end the process and returns at once or later, such as a hook: its try is refused with these words. */
-export function withoutExit<T>(refusal: (way: WayOut) => string, work: () => T): T {
-  const scope = opened(refusal);
+export function withoutExit<T>(refusal: (way: WayOut) => string, work: () => T, name?: string): T {
+  const scope = opened(refusal, name);
   return inside!.run(scope, work);
 }
 

@@ -7,10 +7,11 @@ import type { Call, TapeRequest } from "../tape.ts";
 import type { Divergence } from "./drift-report.ts";
 
 /**
- * The cause of a difference: the author's words (`prompt`), a tool's description or result (`tool`), the agent, which
+ * The cause of a difference: the author's words (`prompt`), a tool's description or result (`tool`), a hook that fails or
+ * says something else (`hook`), a rule that lets more through (`rule`), the agent, which
  * altered the model's own turn (`echo`), the SDK or the API (`wire`), or none of them: the same calls in another order (`order`).
  */
-export type Cause = "prompt" | "tool" | "hook" | "echo" | "wire" | "order";
+export type Cause = "prompt" | "tool" | "hook" | "rule" | "echo" | "wire" | "order";
 
 /** The first place where two requests differ. What is absent on one side is undefined there. */
 export interface Difference {

@@ -44,6 +44,10 @@ export class FoundDrift {
   readonly #masks: RunMasks;
   readonly #lanes = new Map<string, Divergence>();
   readonly tools: ToolDrift[] = [];
+  /** Rules of the program that let more through than they did. */
+  readonly rules: Divergence[] = [];
+  /** What was not compared. */
+  readonly notes: string[] = [];
   /** In the order in which they were asked. */
   readonly hooks: HookDrift[] = [];
 
@@ -89,7 +93,7 @@ export class FoundDrift {
     const after = found.map(({ expected, actual, ...rest }): Divergence =>
       hook && rest.words.includes(hook.path) ? rest : { ...rest, expected, actual }
     );
-    const divergences = hook ? [hook, ...after] : found;
+    const divergences = [...this.rules, ...hook ? [hook, ...after] : found];
     const ok = isRenewed || (divergences.length === 0 && unused.length === 0 && this.tools.length === 0);
     return {
       tape: this.#of,
@@ -108,6 +112,7 @@ export class FoundDrift {
         whole: tape ? wholePrice(tape) : priceOf([]),
       },
       notes: [
+        ...this.notes,
         ...(ok && found.length === 0 ? causes.map(({ words }) => `${words}, which the model never reads`) : []),
         ...(ok || !beside ? [] : hooksAdded(tape?.header, beside)),
       ],
