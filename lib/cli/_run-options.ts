@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Agent, RunOptions } from "../agent/options.ts";
 import type { Limits } from "../core/limits.ts";
@@ -146,9 +145,11 @@ export function permissionsFrom(flags: Flags["flags"], ...given: readonly (Rules
 /** The rules of a project's trusted config and settings: with those of its script they are part of the program. */
 export async function projectRules(cwd: string, { env }: Pick<Io, "env">, trusted: boolean): Promise<Rules> {
   const { permissions } = await readConfig(cwd, { env, err: () => {} }, trusted);
-  const files = PROJECT_SETTINGS.filter((thing) => trusted || distrust(cwd, thing, env) === undefined)
-    .map((thing) => join(cwd, thing)).filter((path) => existsSync(path));
-  const settings = files.map((path) => ({ path, text: new TextDecoder().decode(readBrought(cwd, path)) }));
+  const trustedFiles = PROJECT_SETTINGS.filter((thing) => trusted || distrust(cwd, thing, env) === undefined);
+  const settings = trustedFiles.map((thing) => join(cwd, thing)).flatMap((path) => {
+    const bytes = readBrought(cwd, path);
+    return bytes ? [{ path, text: new TextDecoder().decode(bytes) }] : [];
+  });
   const found = settings.length === 0
     ? {}
     : (await (await import("../hooks/hook-settings.ts")).loadSettings(settings, { projectDir: cwd })).permissions;

@@ -15,7 +15,7 @@ export const SMOKE: Readonly<Record<string, Smoke>> = {
   trust: { words: [], says: /^trusted in .*project, as it is now:\n {2}hooks\/pre-tool-use@Bash\.no\.ts\n/ },
   run: { words: ["agent.ts", "hi"], says: /^hello\n$/ },
   record: { words: ["agent.ts", "hi", "--fixture", "hi"], says: /^recorded fixtures\/hi: done, 1 call/ },
-  replay: { words: [], says: /^hi +ok +1\/1 /m },
+  replay: { words: [], says: /^hi +held +1\/1 /m },
   fixtures: { words: ["ls"], says: /^hi +1 +1 /m },
   view: { words: ["hi", "--out", "hi.html"], says: /\/hi\.html\n$/ },
   transcripts: { words: [], says: /^[\w-]+ {2}done {2}2 messages/ },

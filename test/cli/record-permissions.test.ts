@@ -5,7 +5,6 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import record from "../../lib/cli/record.ts";
 import replay from "../../lib/cli/replay.ts";
-import trust from "../../lib/cli/trust.ts";
 import { type ScriptedServer, scriptedServer } from "../../lib/testing/index.ts";
 import { type Place, place } from "../_place.ts";
 import { LONG } from "./_recorded.ts";
@@ -62,16 +61,26 @@ test("a recording whose tools work in the directory itself does not see itself",
   assert.equal(tool.result.content, ".\n./agent.ts");
 });
 
-test("replay decides by the tape's header, never by the settings of its machine", async () => {
+test("a replay never decides by the rules of a machine, and those of the project are part of the program", async () => {
   await using server = await runs("touch made");
   using here = place({ "agent.ts": script(server) });
   const allowed = await recorded(here, "agent.ts", "--permission-mode", "bypassPermissions");
   const refused = await recorded(here, "agent.ts");
-  here.put({ ".claude/settings.json": `{ "permissions": { "deny": ["Bash"] } }` });
-  assert.equal((await here.call(trust)).code, 0);
-  assert.equal((await here.call(replay, allowed.name)).code, 0);
-  here.put({ ".claude/settings.json": `{ "permissions": { "allow": ["Bash"] } }` });
-  assert.equal((await here.call(replay, refused.name)).code, 0);
+  const replayed = async ({ name }: { readonly name: string }) => {
+    const { code, out } = await here.call(replay, name, "--trust");
+    return [code, /rule: (.*?) \(at/.exec(out)?.[1]];
+  };
+  here.put({ "../home/.claude/settings.json": `{ "permissions": { "deny": ["Bash"], "allow": ["Read"] } }` });
+  assert.deepEqual([await replayed(allowed), await replayed(refused)], [[0, undefined], [0, undefined]]);
+  const settings = (rules: object) => here.put({ ".claude/settings.json": JSON.stringify({ permissions: rules }) });
+  settings({ deny: ["Bash(curl *)"] });
+  assert.deepEqual(await replayed(allowed), [0, undefined], "no call meets it");
+  settings({ deny: ["Bash"] });
+  assert.equal((await replayed(allowed))[0], 1, "the call is refused now");
+  settings({ allow: ["Bash"] });
+  assert.deepEqual(await replayed(refused), [1, "permissions.allow has a new rule"]);
+  here.put({ ".claude/settings.json": "{}", ".crochet/config.yaml": "permissions: { mode: acceptEdits }\n" });
+  assert.deepEqual(await replayed(refused), [1, "permissions.mode is another one"]);
 });
 
 test("a fixture that was recorded in a sandbox is reported as not run if there is none here", LONG, async () => {
@@ -81,7 +90,7 @@ test("a fixture that was recorded in a sandbox is reported as not run if there i
   const [header, ...rest] = readFileSync(tape, "utf8").split("\n");
   writeFileSync(tape, [header!.replace('"tools":', '"sandbox":{"mode":"workspace"},"tools":'), ...rest].join("\n"));
   const { code, out } = await here.main(["replay", name], { PATH: join(here.cwd, "none") });
-  assert.equal(code, 1);
+  assert.equal(code, 2);
   assert.match(out, /was not run, as it was recorded in a sandbox: .*bubblewrap/);
   assert.equal(existsSync(join(here.cwd, "made")), false);
 });

@@ -40,7 +40,7 @@ test("LOG 1, 2: a script leaves one log that only its owner reads, and it is rep
   const asked = count(here, "asked");
   const again = await here.main(["replay", "last"]);
   assert.equal(again.code, 0, again.out + again.err);
-  assert.match(again.out, /ok +3\/3/);
+  assert.match(again.out, /held +3\/3/);
   assert.deepEqual([count(here, "asked"), count(here, "effects")], [asked, 2]);
   assert.deepEqual(readdirSync(join(here.cwd, ".crochet/replays")), [".gitignore"]);
 });

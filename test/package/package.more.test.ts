@@ -144,7 +144,7 @@ for (const { name, skip } of RUNTIMES) {
       assert.deepEqual([cd, rest], [`cd ${here}`, []]);
       type(join(project, here), tests!);
       const crochet = (words: string) => type(join(project, here), `../node_modules/.bin/crochet ${words}`);
-      assert.match(crochet("replay"), /fix-spelling +ok/);
+      assert.match(crochet("replay"), /fix-spelling +held/);
       assert.match(check!, / crochet hooks check hooks$|npm:crochet hooks check hooks$/);
       assert.match(crochet("hooks check hooks --runs 5"), /held: 1 hook/);
     },
@@ -281,7 +281,7 @@ for (const { name, skip } of RUNTIMES) {
         assert.equal(cd, "cd mine");
         const mine = join(folder, "mine");
         for (const line of lines) type(mine, line);
-        assert.match(type(mine, `${FIRST[name]} replay`), /fix-spelling +ok/);
+        assert.match(type(mine, `${FIRST[name]} replay`), /fix-spelling +held/);
         // What another host is told to start begins there too, with all that it needs.
         for (const words of ["add guard", "install --for claude --scope local"]) {
           type(mine, `${FIRST[name]} hooks ${words}`);

@@ -118,8 +118,8 @@ not requested: all 3 calls`,
     HOOK,
     "const context",
     "const contxt",
-    `not requested: all 3 calls
-it ended with 'denied' (Prompt dropped by hook user-prompt-submit.team.ts: context is not defined), but was recorded with 'done'
+    `hook: user-prompt-submit.team.ts fails at user-prompt-submit: context is not defined (at main)
+not requested: all 3 calls
 it warned: Hook user-prompt-submit.team.ts failed on user-prompt-submit: context is not defined`,
   ],
 ];
@@ -145,8 +145,13 @@ test("one change is reported once, with its source, and only what it needs is as
     rmSync(join(cwd, "agents"), { recursive: true });
     put(cwd, { ...FILES, "fixtures/fix-the-typo/tape.jsonl": tape });
   }
-  for (const gone of ["AGENTS.md", "CLAUDE.md", "agents"]) rmSync(join(cwd, gone), { recursive: true });
-  assert.equal((await runHere(cwd, KEEPER)).report.ok, true, "what the project does not have is as recorded");
+  rmSync(join(cwd, "agents"), { recursive: true });
+  assert.equal((await runHere(cwd, KEEPER)).report.ok, true, "agents that the project does not have are as recorded");
+  for (const gone of [() => rmSync(join(cwd, "AGENTS.md")), () => put(cwd, { "AGENTS.md": "" })]) {
+    gone();
+    const [first] = (await runHere(cwd, KEEPER)).report.divergences;
+    assert.match(first!.words, /memory AGENTS\.md, is not what was recorded/);
+  }
 });
 
 test("a difference that was declared when it was recorded stays declared, and one can be added later", async () => {

@@ -34,15 +34,22 @@ for (const [who, run] of OUTSIDE) {
   });
 }
 
-test("a replay decides by the tape's header: not by rules that a run brings along, nor by ones that changed since", async () => {
+test("a replay decides by the rules of today's script, and never by those that a run brings along", async () => {
   await inFolder(async (folder) => {
     const path = join(folder, "kept");
-    await take(subject(REPLIES, { permissions: { deny: ["Note"] } }), { folder, tape: { path, mode: "record" } });
+    const denies = { permissions: { deny: ["Note"] } };
+    await take(subject(REPLIES, denies), { folder, tape: { path, mode: "record" } });
     assert.match(readFileSync(join(path, "tape.jsonl"), "utf8"), /"permissions":\{"deny":\["Note"\]\}/);
-    for (const run of [{}, { permissions: { allow: ["Note"] } }] as RunOptions[]) {
-      const { files, report } = await take(subject([]), { folder, tape: { path }, run });
-      assert.deepEqual([files.has("notes.txt"), report!.ok], [false, true]);
-    }
+    const run: RunOptions = { permissions: { allow: ["Note"] } };
+    const same = await take(subject([], denies), { folder, tape: { path }, run });
+    assert.deepEqual([same.files.has("notes.txt"), same.report!.ok], [false, true]);
+    const lost = await take(subject([]), { folder, tape: { path } });
+    assert.deepEqual(lost.report!.divergences[0]!.words, "permissions.deny lost a rule");
+    const file = join(path, "tape.jsonl");
+    writeFileSync(file, readFileSync(file, "utf8").replace(/"own":\{.*?\}\},/, ""));
+    const older = await take(subject([]), { folder, tape: { path } });
+    assert.deepEqual([older.files.has("notes.txt"), older.report!.ok], [false, true]);
+    assert.deepEqual(older.report!.notes, ["rules not compared: record again"]);
   });
 });
 

@@ -82,7 +82,7 @@ test("a simulated user speaks while a run is recorded, and is never asked in a r
 
     w.put({ "fixtures/kim/user.prompt.md": kim(3) });
     const same = await w.call(replay, "kim");
-    assert.match(same.out, /kim +ok +2\/2 /, "another persona is not drift");
+    assert.match(same.out, /kim +held +2\/2 /, "another persona is not drift");
     w.put({ "agent.ts": clerk("You return.") });
     const drifted = await w.main(["replay", "kim"], KEY);
     assert.deepEqual([drifted.code, /main#1/.test(drifted.out)], [1, true], drifted.out);
@@ -112,7 +112,7 @@ test("an update keeps the recorded prompts up to the first difference; then the 
     assert.equal(asked().agent.length, 2);
     assert.deepEqual(promptsIn(w), ["please help", "return order 18"]);
     const again = await w.main(["replay", "kim"], KEY);
-    assert.match(again.out, /kim +ok +2\/2 /, again.out);
+    assert.match(again.out, /kim +held +2\/2 /, again.out);
     assert.deepEqual(asked(), { user: [], agent: [] });
   });
 });
@@ -204,7 +204,7 @@ test("turns are given one after the other, and mistakes are refused before anyth
     const made = await w.main(["record", "agent.ts", "--turns", "turns.yaml", "--fixture", "turns"], KEY);
     assert.equal(made.code, 0, made.err);
     assert.deepEqual([promptsIn(w, "turns"), asked().agent.length], [["please help", "refund order 17"], 2]);
-    assert.match((await w.call(replay, "turns")).out, /turns +ok +2\/2 /);
+    assert.match((await w.call(replay, "turns")).out, /turns +held +2\/2 /);
   });
 });
 

@@ -219,7 +219,9 @@ test("a person's answers to tools are given again on replay, and survive an upda
 test("an agent gets the text of memory files, also if they were not kept with its tool results", async () => {
   await inFolder(async (folder) => {
     const [place, fixture] = [join(folder, "place"), fixtureAt(join(folder, "fixtures/told"))];
-    put(place, { "AGENTS.md": `Be brief about ${place}.\n`, "a.txt": "one\n" });
+    const memory = { "AGENTS.md": "Be brief about tea.\n" };
+    put(place, { ...memory, "a.txt": "one\n" });
+    put(folder, memory); // the project as it is now
     await using server = await scriptedServer([uses(["Read", { file_path: "a.txt" }]), { text: "Done." }]);
     const reader = agent({
       system: "You read.",
@@ -242,8 +244,10 @@ test("an agent gets the text of memory files, also if they were not kept with it
 test("sub-agents from files start again, and changed memory is as recorded, from tool results alone", async () => {
   await inFolder(async (folder) => {
     const [place, fixture] = [join(folder, "place"), fixtureAt(join(folder, "fixtures/described"))];
+    const memory = { "AGENTS.md": "Be brief.\n" };
+    put(folder, memory); // the project as it is now
     put(place, {
-      "AGENTS.md": "Be brief.\n",
+      ...memory,
       "agents/reader.md": `---\ndescription: Reads\ntools: Read\n---\nYou read in ${place}.\n`,
       "a.txt": "one\n",
     });
