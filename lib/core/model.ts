@@ -84,6 +84,8 @@ export interface Model {
   readonly named?: (name: string) => Model;
   /** How many tokens it reads at most, if it says so. */
   readonly contextWindow?: number;
+  /** Whether it calls no tools: prompt hooks then ask it for JSON in its text. @default false */
+  readonly hasNoTools?: boolean;
 }
 
 /** Why a model call failed. `retryable` says that another attempt may go better; nothing was executed yet. */

@@ -1,7 +1,8 @@
 import type { AnyEvent } from "../core/events.ts";
+import type { JsonObject } from "../core/json.ts";
 import type { Context, Hook, HookContext, HookRecord } from "../core/hook.ts";
-import { textOf, user } from "../core/messages.ts";
-import type { Model } from "../core/model.ts";
+import { isToolUse, type Message, textOf, user } from "../core/messages.ts";
+import type { Model, ToolSpec } from "../core/model.ts";
 import { readReply } from "../core/reply.ts";
 import { NO_OPINION } from "../core/verdict.ts";
 import { splitFrontMatter } from "./front-matter.ts";
@@ -30,6 +31,24 @@ export const HOOK_SYSTEM = [
 ].join("\n");
 
 const MAX_TOKENS = 1024;
+
+/** How a model that has tools gives its verdict: it must call this one, so that no words of others pass for it. */
+const VERDICT: ToolSpec = {
+  name: "verdict",
+  description: "Gives your verdict, in place of the JSON.",
+  input_schema: {
+    type: "object",
+    properties: {
+      action: { enum: ["continue", "deny", "modify"] },
+      reason: { type: "string", description: "One sentence" },
+      modified_data: { type: "object", description: "For modify: the changed thing, whole, under its name" },
+    },
+    required: ["action", "reason"],
+    additionalProperties: false,
+  },
+};
+
+const FORCED = { tools: [VERDICT], params: { tool_choice: { type: "tool", name: VERDICT.name } } };
 
 /** The model for prompt hooks. All hooks of a session share one object, which is read when a hook runs. */
 export interface PromptModel {
@@ -73,13 +92,14 @@ export function askModel(template: Template, options: AskOptions): Ask {
     const key = await questionKey(template, modelName, event);
     const answer = kept.get(key, ctx.now().getTime()) ?? await calls.join(key, ctx.signal, async (signal) => {
       const messages = [user(template.render(event))];
-      const request = { model: modelName, system: HOOK_SYSTEM, messages, tools: [], max_tokens: MAX_TOKENS };
+      const how = model.hasNoTools ? { tools: [] } : FORCED;
+      const request = { model: modelName, system: HOOK_SYSTEM, messages, max_tokens: MAX_TOKENS, ...how };
       const call = async () => {
         const reply = await readReply(asked(request, signal), () => {});
         return { ...reply, model: reply.model || modelName };
       };
       const reply = await (ctx.calling ? ctx.calling(model, call) : call());
-      const fresh = answerIn(textOf(reply.message));
+      const fresh = answerIn(reply.message);
       readPrompt(fresh, event.event);
       const text = JSON.stringify(fresh);
       kept.put(key, text, ctx.now().getTime());
@@ -117,9 +137,15 @@ function canonical(value: unknown): unknown {
   return Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1).map(([key, part]) => [key, canonical(part)]);
 }
 
-/** The verdict in what the model wrote. It may quote others on its way; a denial among them wins, else the last word. */
-function answerIn(text: string): object {
-  const found = jsonInText(text, (object) => typeof object.ok === "boolean" || typeof object.action === "string");
+/**
+ * The verdict in a reply: a call of the tool, or JSON if there is none, as a server that forces no tools has a model
+ * without them. It may quote others on its way; a denial among them wins, else the last word.
+ */
+function answerIn(message: Message): object {
+  const isVerdict = (object: JsonObject) => typeof object.ok === "boolean" || typeof object.action === "string";
+  const calls = message.content.filter(isToolUse).filter(({ name }) => name === VERDICT.name);
+  const text = textOf(message);
+  const found = calls.length > 0 ? calls.map(({ input }) => input as JsonObject) : jsonInText(text, isVerdict);
   const answer = found.find((object) => object.ok === false || object.action === "deny") ?? found.at(-1);
   if (answer) return answer;
   const start = text.length > 80 ? `${text.slice(0, 77)}...` : text;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fire } from "../../lib/core/dispatch.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
-import type { Model } from "../../lib/core/model.ts";
+import type { Model, ToolSpec } from "../../lib/core/model.ts";
 import { codeHooks } from "../../lib/hooks/code-hooks.ts";
 import { readHookFile } from "../../lib/hooks/discover.ts";
 import { ResponseCache } from "../../lib/hooks/answer-cache.ts";
@@ -66,7 +66,7 @@ test("S3.22: the system prompt is fixed, the question is the template", async ()
   assert.equal(request!.system, HOOK_SYSTEM);
   assert.equal(request!.model, "tiny");
   assert.deepEqual(request!.messages, [{ role: "user", content: [{ type: "text", text: "Judge Bash" }] }]);
-  assert.deepEqual(request!.tools, []);
+  assert.equal(request!.tools.length, 1);
   assert.match(HOOK_SYSTEM, /Respond with JSON only: \{"action"/);
 });
 
@@ -287,6 +287,36 @@ test("S4.20, U7: promptGate() denies if the model says no, changes if it says so
     const closed = await gate(broken);
     assert.equal(closed.decision, "deny");
     assert.match(closed.reason!, /Cannot/);
+  }
+});
+
+test("S4.20, S3.23: a prompt hook asks for its verdict by a forced tool with a schema, by each way to make one", async () => {
+  const verdict = (input: object) => ({ name: "verdict", input });
+  const no = verdict({ action: "deny", reason: "not now" });
+  const ways: ((model: Model) => Promise<string | undefined>)[] = [
+    async (model) =>
+      (await fire(codeHooks([{ preToolUse: promptGate(model, "?") }]), fields("pre-tool-use"), testEnv())).reason,
+    async (model) => (await fire(codeHooks([{ stop: promptStop(model, "?") }]), fields("stop"), testEnv())).reason,
+    async (model) => {
+      const { read, run } = await promptHook("Judge {{tool}}", "x.prompt.md", { model });
+      return read(await run(bash, testContext()), bash).reason;
+    },
+  ];
+  for (const ask of ways) {
+    const model = scripted([{ text: '{"ok": true}', tools: [no] }]);
+    assert.equal(await ask(model), "not now", "what it calls counts, and not what it writes beside it");
+    const { tools, params } = model.requests[0]!;
+    assert.deepEqual(params, { tool_choice: { type: "tool", name: "verdict" } });
+    const [{ name, input_schema }] = tools as [ToolSpec];
+    assert.equal(name, "verdict");
+    assert.deepEqual(input_schema.required, ["action", "reason"]);
+    const several = scripted([{
+      tools: [verdict({ action: "continue", reason: "" }), no, verdict({ action: "continue", reason: "" })],
+    }]);
+    assert.equal(await ask(several), "not now", "a denial among several wins");
+    const text = scripted([{ text: '{"ok": false, "reason": "not now"}' }]);
+    assert.equal(await ask(Object.assign(text, { hasNoTools: true })), "not now");
+    assert.deepEqual([text.requests[0]!.tools, text.requests[0]!.params], [[], undefined]);
   }
 });
 

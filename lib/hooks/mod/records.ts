@@ -1,6 +1,6 @@
 import type { HookRecord } from "../../core/hook.ts";
 import { textOf } from "../../core/messages.ts";
-import type { Model, ModelEvent } from "../../core/model.ts";
+import type { Model, ModelEvent, ModelRequest } from "../../core/model.ts";
 import type { ProcessResult } from "../../process/process.ts";
 import type { HookFile } from "../discover.ts";
 import { parseFileName } from "../file/file-name.ts";
@@ -80,7 +80,9 @@ const MOST_SECONDS = 600;
 let latest: ModEngine | undefined;
 
 /** The session's own model, asked with the session's key. */
-const sessionModel: Model = async function* ({ model, system, messages: [question] }): AsyncGenerator<ModelEvent> {
+const sessionModel: Model = Object.assign(answered, { hasNoTools: true });
+
+async function* answered({ model, system, messages: [question] }: ModelRequest): AsyncGenerator<ModelEvent> {
   const { isAnswered, text = "", reason } = await latest!.complete({ model, system, prompt: textOf(question) });
   if (!isAnswered) throw new Error(`Cannot ask a model: ${reason ?? "it did not answer"}`);
   yield { type: "message_start", message: { model } };
@@ -88,4 +90,4 @@ const sessionModel: Model = async function* ({ model, system, messages: [questio
   yield { type: "content_block_stop", index: 0 };
   yield { type: "message_delta", delta: { stop_reason: "end_turn" } };
   yield { type: "message_stop" };
-};
+}
