@@ -120,7 +120,7 @@ test("a fault that would lose nothing of an input is refused with its place, and
       for (const { what } of schedule) hit.add(what);
       return [...simplerSchedules(schedule, choicesOf(run.tape))].every((simpler) => new FaultRun(run.tape, simpler));
     }),
-    { numRuns: 1000 },
+    { numRuns: rounds(100, 2000, 1000) },
   );
   assert.ok(hit.has("json truncate") && hit.has("json drop"));
   run.remove();

@@ -115,7 +115,7 @@ for (const { name, agent: made, tape, files, races } of examples) {
       fc.asyncProperty(faults(tape, observed), async (schedule) => {
         assert.deepEqual((await underFaults(made, tape, schedule, { files })).broken, []);
       }),
-      { numRuns: tries(20, 1000) },
+      { numRuns: tries(8, 1000, 20) },
     );
   });
 
@@ -132,7 +132,7 @@ for (const { name, agent: made, tape, files, races } of examples) {
           assert.deepEqual(wire.broken, []);
           assert.deepEqual(told(wire), told(seam));
         }),
-        { numRuns: tries(6, 100) },
+        { numRuns: tries(3, 100, 6) },
       );
     },
   );

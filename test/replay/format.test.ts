@@ -11,7 +11,7 @@ import { packEvents, unpackEvents } from "../../lib/log/call-lines.ts";
 import { factLine } from "../../lib/log/entry.ts";
 import { placer } from "../../lib/replay/redact/places.ts";
 import { parseTape, readHeader, readTape } from "../../lib/replay/read-tape.ts";
-import { rounds } from "../_counts.ts";
+import { rounds, rows } from "../_counts.ts";
 import { rough, words } from "./_arbitraries.ts";
 import { Fail, inFolder, Look, Note, readLines, recordWire, take, tapeIn } from "./_stage.ts";
 
@@ -28,7 +28,7 @@ test("a tape that is read and written again is always the same bytes", async () 
         assert.equal(readFileSync(tapeIn(join(folder, "b")), "utf8"), readFileSync(path, "utf8"));
       });
     }),
-    { numRuns: rounds(6, 100) },
+    { numRuns: rounds(3, 100, 6) },
   );
 });
 
@@ -52,7 +52,7 @@ test("a stream read into events is always the same bytes when put together, wher
       assert.equal(events.map(frameOf).join(""), frames.join(""));
       assert.deepEqual(unpackEvents(packEvents(events)), events);
     }),
-    { numRuns: rounds(300, 10_000) },
+    { numRuns: rounds(100, 10_000, 300) },
   );
 });
 
@@ -83,7 +83,7 @@ test("a place that is put on a tape is always put back, whatever the text looks 
       assert.equal(restore(place(given, form), form), given);
       if (form === "json") assert.equal(JSON.parse(place(given, "json")), place(text));
     }),
-    { numRuns: rounds(500, 20_000) },
+    { numRuns: rounds(150, 20_000, 500) },
   );
 });
 
@@ -310,7 +310,7 @@ test("doubling the turns never more than doubles a tape (x1.1), also if hooks ad
     });
   for (const ephemeral of [false, true]) {
     const sizes = [];
-    for (const turns of [10, 20, 40, 80]) sizes.push(await size(turns, ephemeral));
+    for (const turns of rows(3, [10, 20, 40, 80])) sizes.push(await size(turns, ephemeral));
     for (let i = 1; i < sizes.length; i++) {
       assert.ok(sizes[i]! <= sizes[i - 1]! * 2 * 1.1, `${sizes[i - 1]} → ${sizes[i]} bytes`);
     }

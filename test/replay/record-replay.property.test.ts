@@ -71,7 +71,7 @@ for (const [how, record, again] of WAYS) {
           });
         },
       ),
-      { numRuns: tries(8, 300) },
+      { numRuns: tries(3, 300, 8) },
     );
   });
 }
@@ -90,6 +90,6 @@ test("a tape always replays in another workspace: its own paths are put in place
         assert.equal(JSON.stringify(elsewhere.result.messages), moved);
       });
     }),
-    { numRuns: tries(6, 150) },
+    { numRuns: tries(4, 150, 6) },
   );
 });
