@@ -66,7 +66,7 @@ export function place(files: Readonly<Record<string, string>> = {}, project = "p
       const none = Object.fromEntries(Object.keys(process.env).map((name) => [name, undefined]));
       return await withEnv({ ...none, ...bareEnv(), ...asked.env }, async () => {
         process.chdir(at);
-        const stream = Readable.from(stdin === "" ? [] : [stdin]) as NodeJS.ReadStream;
+        const stream = Readable.from(stdin === "" ? [] : [Buffer.from(stdin)]) as NodeJS.ReadStream;
         let printed = (_: string) => {};
         console.error = (...parts) => printed(`${format(...parts)}\n`);
         const back = consoleAside();

@@ -33,7 +33,7 @@ test("crochet attack refuses what it cannot do before anything runs, with exit c
 
 test("a property that no run breaks even without guards is vacuous, exit code 2", { skip }, async () => {
   using here = guarded({ "pre-tool-use.no.ts": DENY_ALL }, agentScript(["Read"]));
-  const { code, out } = await attackIn(here, "--never", "pushes", "--seed", "7");
+  const { code, out } = await attackIn(here, "--never", "pushes", "--seed", "7", "--runs", "20");
   assert.equal(code, 2, out);
   assert.match(out, /^– pushes {2}vacuous: no run breaks it even without hooks and rules\ncannot run: 1 property\n$/);
 });
@@ -61,6 +61,8 @@ test("--junit and --json say the same, with the story", { skip }, async () => {
     "--junit",
     "j.xml",
     "--json",
+    "--runs",
+    "20",
   );
   assert.equal(code, 1);
   const { word, planned, items } = JSON.parse(out);
@@ -107,6 +109,8 @@ test("without bubblewrap only file tools are attacked, and the rest is not measu
     "--seed",
     "7",
     "--seconds",
+    "20",
+    "--runs",
     "20",
   ];
   const { code, out } = await files.main(args, { PATH });

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { CROCHET, ended } from "../_crochet.ts";
+import { CROCHET, ended, type Exit } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
 import { OUR_RUNTIME } from "../_runtime.ts";
 
@@ -26,25 +26,23 @@ export default made;
 if (import.meta.main) await made.main();
 `;
 
-/** Both ways to run the agent, which take the same words and the same stdin. */
-const WAYS: readonly (readonly [string, ...string[]])[] = [[...CROCHET, "run", "agent.ts"], [
-  ...OUR_RUNTIME,
-  "agent.ts",
-]];
-
 const given = (here: Place, stdin?: string | null) => ({
   cwd: here.cwd,
   env: { HOME: here.home },
   ...(stdin !== undefined && { stdin }),
 });
 
-for (const way of WAYS) {
-  const name = way.includes("run") && way.length > OUR_RUNTIME.length + 1 ? "crochet run agent.ts" : ".main()";
+/** Both ways to run the agent, which take the same words and the same stdin. */
+const WAYS: readonly [name: string, run: (here: Place, words: string[], stdin?: string) => Promise<Exit>][] = [
+  ["crochet run agent.ts", (here, words, stdin) => here.main(["run", "agent.ts", ...words], {}, stdin)],
+  [".main()", (here, words, stdin) => ended([...OUR_RUNTIME, "agent.ts", ...words], given(here, stdin))],
+];
 
+for (const [name, run] of WAYS) {
   test(`${name}: what is piped in follows the words of the prompt, and - means only what is piped in`, async () => {
     using here = place({ "agent.ts": ECHO });
     const said = async (words: string[], stdin?: string) => {
-      const { code, out, err } = await ended([...way, ...words], given(here, stdin));
+      const { code, out, err } = await run(here, words, stdin);
       assert.deepEqual([code, err], [0, ""]);
       return out;
     };
@@ -57,14 +55,16 @@ for (const way of WAYS) {
 
   test(`${name}: over 10 MB on stdin is a usage error that says what to do instead`, async () => {
     using here = place({ "agent.ts": ECHO });
-    const { code, out, err } = await ended([...way, "explain"], given(here, "x".repeat(10 * 1024 * 1024 + 1)));
+    const { code, out, err } = await run(here, ["explain"], "x".repeat(10 * 1024 * 1024 + 1));
     const why = "it is over 10 MB: save it as a file and ask the agent to read the file";
     assert.deepEqual([code, out, err], [2, "", `crochet: Cannot read stdin as ${why}\n`]);
   });
+}
 
+for (const [name, ...words] of [["crochet run agent.ts", ...CROCHET, "run"], [".main()", ...OUR_RUNTIME]] as const) {
   test(`${name}: a pipe that sends nothing is left after 3 s, with a line on stderr`, async () => {
     using here = place({ "agent.ts": ECHO });
-    const { code, out, err } = await ended([...way, "explain"], given(here, null));
+    const { code, out, err } = await ended([...words, "agent.ts", "explain"], given(here, null));
     assert.deepEqual([code, out], [0, "explain\n"]);
     assert.match(err, /^crochet: stdin is open but sent nothing for 3 s, so it is not part of the prompt: .*\n$/);
   });
@@ -124,7 +124,7 @@ for (const [prompt, said, code] of ATTACHED) {
       "paper.pdf": "%PDF-1.4\n%%EOF\n",
     });
     writeFileSync(join(here.cwd, "shot.png"), PNG);
-    const { code: exit, out, err } = await ended([...CROCHET, "run", "agent.ts", prompt], given(here));
+    const { code: exit, out, err } = await here.main(["run", "agent.ts", prompt]);
     assert.match(code === 0 ? out : err, said);
     assert.equal(exit, code);
   });

@@ -7,41 +7,8 @@ import { scripted, type ScriptedReply, scriptedServer } from "crochet/testing";
 import { Agent, Glob } from "crochet/tools";
 import { coloursFor } from "../../lib/cli/show/text.ts";
 import { terminalView } from "../../lib/cli/show/terminal-view.ts";
-import { CROCHET } from "../_crochet.ts";
 import { place } from "../_place.ts";
-import { NO_PTY, Pty } from "../_pty.ts";
-
-const pty = NO_PTY === undefined ? {} : { skip: NO_PTY };
-
-interface Given {
-  readonly args?: readonly string[];
-  readonly files?: Readonly<Record<string, string>>;
-  readonly columns?: number;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly behind?: string;
-}
-
-/** Runs a prompt in a terminal; `watch` may look and answer while it runs. */
-async function run(
-  replies: readonly ScriptedReply[],
-  { args = [], files = {}, columns = 80, env = {}, behind = "" }: Given,
-  watch: (terminal: Pty, cwd: string) => Promise<void> = () => Promise.resolve(),
-): Promise<{ screen: string; raw: string; code: number }> {
-  await using server = await scriptedServer(replies);
-  using where = place(files);
-  await using terminal = new Pty([...CROCHET, "run", ...args, "go"], {
-    cwd: where.cwd,
-    columns,
-    behind,
-    env: { HOME: where.home, ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url, ...env },
-  });
-  await watch(terminal, where.cwd);
-  const code = await terminal.end();
-  return { screen: await terminal.screen(), raw: terminal.raw, code };
-}
-
-const EVIL = "a\u001b]0;title\u0007\u001b[2Jb\u009b31mc\u202ed";
-const STYLE = "\u001b[";
+import { EVIL, pty, run } from "./_terminal-run.ts";
 
 test(
   "run on a terminal: text, a line for each call with its outcome and time, diffs, hooks, what it took; nothing else stays",
@@ -116,24 +83,6 @@ test(
   },
 );
 
-test("a script's main() asks on a terminal too, and its process ends when the run does", pty, async () => {
-  const lib = new URL("../../lib/", import.meta.url).href;
-  const script = `import { agent } from "${lib}index.ts";\nimport { Bash } from "${lib}tools/index.ts";\n` +
-    `await agent({ from: import.meta.url, tools: [Bash] }).main();\n`;
-  await using server = await scriptedServer([{ tools: [{ name: "Bash", input: { command: "touch x" } }] }, {
-    text: "ok",
-  }]);
-  using where = place({ "agent.ts": script });
-  await using terminal = new Pty([...CROCHET.slice(0, -1), "agent.ts", "go"], {
-    cwd: where.cwd,
-    env: { HOME: where.home, ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url },
-  });
-  await terminal.until(/May Bash run\?/);
-  terminal.send("y");
-  assert.equal(await terminal.end(), 0);
-  assert.match(await terminal.screen(), /^✓ Bash touch x .*\n\nok\n\ndone · 2 model calls/);
-});
-
 test(
   "run on forty columns parts prose between words and keeps each call on one row, by width and not by length",
   pty,
@@ -163,34 +112,11 @@ test("run in a pipe prints the last words alone, byte for byte, and no report ha
     ANTHROPIC_API_KEY: "none",
     ANTHROPIC_BASE_URL: server.url,
   };
-  const piped = async (...words: string[]) => {
-    const { code, out, err } = await where.crochet(words, env);
-    assert.deepEqual([code, err], [0, ""]);
-    return out;
-  };
-  assert.equal(await piped("run", "go"), `${EVIL}\n`);
-  assert.match(await piped("transcripts"), /^[\w-]+ {2}done {2}4 messages {2}\$[\d.]+ {2}\S+\n {2}go\n$/);
-  assert.match(await piped("transcripts", "show", "last"), /^› go\n▸ Glob \{"pattern":"\*"\}\n✓ .*\nabcd\n$/);
-});
-
-test("run: a reader that leaves does not crash it", pty, async () => {
-  const replies = Array.from({ length: 30 }, () => ({ tools: [{ name: "Glob", input: { pattern: "*" } }], delay: 20 }));
-  const { screen } = await run([...replies, { text: "end" }], {
-    args: ["--output", "stream-json"],
-    behind: "| head -n 1 | cut -c 1-30",
-  });
-  assert.match(screen, /^\{"agent_id":"[\w-]+$/);
-});
-
-test("run: NO_COLOR on a terminal is without colour, and a dumb terminal gets lines only", pty, async () => {
-  const replies = [{ tools: [{ name: "Glob", input: { pattern: "*" } }] }, { text: `**Bold** ${EVIL}` }];
-  const plain = await run(replies, { env: { NO_COLOR: "1" } });
-  // deno-lint-ignore no-control-regex
-  assert.doesNotMatch(plain.raw, /\u001b\[[\d;]*m/);
-  assert.match(plain.screen, /✓ Glob \* {2}\d files? · .*\n\n\*\*Bold\*\* abcd\n/);
-  const dumb = await run(replies, { env: { TERM: "dumb" } });
-  assert.ok(!dumb.raw.includes(STYLE), JSON.stringify(dumb.raw));
-  assert.match(dumb.screen, /✓ Glob/);
+  const piped = await where.crochet(["run", "go"], env);
+  assert.deepEqual([piped.code, piped.out, piped.err], [0, `${EVIL}\n`, ""]);
+  const listed = async (...words: string[]) => (await where.main(["transcripts", ...words], env)).out;
+  assert.match(await listed(), /^[\w-]+ {2}done {2}4 messages {2}\$[\d.]+ {2}\S+\n {2}go\n$/);
+  assert.match(await listed("show", "last"), /^› go\n▸ Glob \{"pattern":"\*"\}\n✓ .*\nabcd\n$/);
 });
 
 test("a sub-agent's calls stand indented before the call that began it, and its words are not the agent's", async () => {

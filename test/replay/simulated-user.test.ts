@@ -218,7 +218,7 @@ test(
       await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
       asked();
       w.put({
-        "try.ts": `import { replay } from "${lib("testing/index.ts")}";\nimport one from "./agent.ts";\n` +
+        "try.ts": `import { replay } from "${lib("testing/replay-fixture.ts")}";\nimport one from "./agent.ts";\n` +
           `console.log((await replay(one, process.argv[2])).text);\n`,
       });
       const tried = async (name: string, env: Record<string, string>) => {
