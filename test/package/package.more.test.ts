@@ -308,7 +308,7 @@ function recordsAndImports(project: string, name: (typeof RUNTIMES)[number]["nam
   const crochet = (...words: string[]) =>
     runIn(project, made!.only[name]!, "/bin/sh", "node_modules/.bin/crochet", ...words);
   assert.match(crochet("record", "wired.ts", "go", "--fixture", name), /: done, 1 call/);
-  assert.match(crochet("replay", name, "--wire"), / ok +1\/1 /);
+  assert.match(crochet("replay", name, "--wire"), / held +1\/1 /);
   const [{ calls }] = JSON.parse(crochet("fixtures", "import", "recorded.sse", "--out", `imported-${name}`, "--json"));
   assert.equal(calls, 1);
 }

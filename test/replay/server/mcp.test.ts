@@ -93,7 +93,7 @@ test("on the command line a replay says how many calls of each server it served,
   const wrong = await here.main(["tape", "replay", "w", "--mcp", "dead", "--", "true"], here.env);
   assert.deepEqual([wrong.code, wrong.err], [
     2,
-    "crochet: Cannot use MCP servers 'dead': write --mcp live, or leave it out\n",
+    "crochet: Cannot use MCP servers 'dead': write --mcp live, or leave it out\ncannot run: 1 fixture\n",
   ]);
   const alone = await here.crochet(
     ["tape", "mcp", "weather", "--", ...RUNTIME, join(here.cwd, "server.mjs")],
