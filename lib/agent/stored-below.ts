@@ -1,4 +1,3 @@
-import type { TranscriptStore } from "../transcript/store.ts";
 import type { AgentTool } from "../tools/agent.ts";
 import type { SpawnRequest } from "../tools/tool-context.ts";
 import type { StoredPast } from "./session-past.ts";
@@ -30,21 +29,10 @@ export async function storedBelow(
       `Cannot resume '${past.from}' as ${why}: define the type, or resume it by the agent that has it`,
     );
   }
-  const { system, tools, model } = definition;
-  return {
-    ...{ type, parent, depth: await depthOf(store, parent) },
-    ...(system !== undefined && { system }),
-    ...(tools && { tools }),
-    ...(model !== undefined && { model }),
-  };
-}
-
-/** How many agents are above one whose parent is known. */
-async function depthOf(store: Pick<TranscriptStore, "load">, parent: string | undefined): Promise<number> {
+  // One below each agent above it; a transcript that names itself as its parent is not followed forever.
   let depth = 0;
-  for (let id = parent; id !== undefined && depth < MOST_ABOVE; depth++) id = (await store.load(id))?.about?.parent;
-  return depth;
+  for (let id: string | undefined = parent; id !== undefined && depth < 100; depth++) {
+    id = (await store.load(id))?.about?.parent;
+  }
+  return { ...definition, type, parent, depth };
 }
-
-/** A transcript that names itself as its parent is not followed forever. */
-const MOST_ABOVE = 100;

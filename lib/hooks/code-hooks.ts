@@ -51,8 +51,8 @@ function recordsOf(hooks: CodeHooks, n: number, source: string): readonly HookRe
 }
 
 /** Hooks given in code, each as a list of its own; what a registry gets later counts from the next event. */
-export function liveHooks(given: readonly CodeHooks[], source = "code"): HookList[] {
-  return given.map((hooks, n) => isList(hooks) ? hooks : { records: recordsOf(hooks, n, source) });
+export function liveHooks(given: readonly CodeHooks[]): HookList[] {
+  return given.map((hooks, n) => isList(hooks) ? hooks : { records: recordsOf(hooks, n, "code") });
 }
 
 /** Lists of hooks as one, in their order. */

@@ -6,7 +6,7 @@ import type { HookEnv, HookRecord, HookRun } from "../core/hook.ts";
 import { actionOf } from "../core/verdict.ts";
 import { hookEnv } from "./hook-env.ts";
 import { expectEvent } from "../input/nearest.ts";
-import { type CodeHooks, liveHooks } from "./code-hooks.ts";
+import { type CodeHooks, codeHooks } from "./code-hooks.ts";
 import { checkOptions } from "../input/options.ts";
 
 /** What one hook answered, for hosts that want each answer and not the sum. */
@@ -66,10 +66,9 @@ export class HookRegistry {
 
   /** Appends hooks: they run after those that are there, from the next event on. */
   register(...hooks: readonly CodeHooks[]): this {
-    const lists = liveHooks(hooks, `code:${this.#total}`);
+    const made = hooks.map((hook, i) => codeHooks([hook], `code:${this.#total + i}`));
     for (const [i, hook] of hooks.entries()) {
-      const added = this.#add(lists[i]!.records);
-      this.#registered.set(hook, [...this.#registered.get(hook) ?? [], ...added]);
+      this.#registered.set(hook, [...this.#registered.get(hook) ?? [], ...this.#add(made[i]!)]);
     }
     return this;
   }

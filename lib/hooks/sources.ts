@@ -290,13 +290,11 @@ export class HookSources {
   /** Why files that begin as hooks are none: a guard that a person trusts among them is reported at every run. */
   #tests({ tests, source }: HookFolder, scope: SourceScope): Unloaded[] {
     const { cwd, env } = this.#options;
+    const words = "its name is that of a test or of types";
     return tests.map((name) => {
-      const words = "its name is that of a test or of types";
-      const isGuard = scope === "project" && isTrustedGuard(cwd, env, name);
-      const why = isGuard
-        ? `${source}/${name} is trusted as a guard and does not run, as ${words}: rename it, or run 'crochet trust'`
-        : words;
-      return { name, source, why };
+      const trusted =
+        `${source}/${name} is trusted as a guard and does not run, as ${words}: rename it, or run 'crochet trust'`;
+      return { name, source, why: scope === "project" && isTrustedGuard(cwd, env, name) ? trusted : words };
     });
   }
 
