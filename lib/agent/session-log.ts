@@ -87,7 +87,10 @@ export async function logFor(
   if (typeof seal === "string") {
     const isAsked = isWanted(own);
     const so = isAsked ? "its log is not your own: to resume or replay it, trust it" : "it is not logged";
-    warn(`This run cannot be sealed as there is no key, so ${so}. ${seal}`);
+    const words = `This run cannot be sealed as there is no key, so ${so}. ${seal}`;
+    // A script that did not ask for a log may hear no warnings.
+    if (isAsked || own.on || options.on) warn(words);
+    else console.error(`crochet: ${words}`);
     if (!isAsked) return undefined;
   }
   const files = jsonlStore(folder);

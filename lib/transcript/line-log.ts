@@ -11,19 +11,17 @@ const SEAL_BYTES = Buffer.byteLength(`${BEFORE.slice(1)}${"0".repeat(32)}"}\n`);
  */
 export class Seal {
   readonly #key: Uint8Array;
-  #last: string;
+  #last = "log";
   /** Where the log ends; what follows was appended and not sealed. */
-  end: number;
+  end = 0;
 
-  constructor(key: Uint8Array, last = "log", end = 0) {
+  constructor(key: Uint8Array) {
     this.#key = key;
-    this.#last = last;
-    this.end = end;
   }
 
   /** The code of what follows. */
-  codeOf(bytes: Uint8Array): string {
-    const code = sha256(this.#key).update(`${this.#last}\n`).update(bytes).digest();
+  codeOf(lines: string | Uint8Array): string {
+    const code = sha256(this.#key).update(`${this.#last}\n`).update(lines).digest();
     return Buffer.from(code.buffer, code.byteOffset, 24).toString("base64url");
   }
 
@@ -67,9 +65,9 @@ export class LineLog {
   }
 
   append(values: readonly unknown[], sync = true): void {
-    const lines = Buffer.from(values.map((v) => `${JSON.stringify(v)}\n`).join(""));
+    const lines = values.map((v) => `${JSON.stringify(v)}\n`).join("");
     const code = this.#seal?.codeOf(lines);
-    const bytes = code === undefined ? lines : Buffer.concat([lines, Buffer.from(lineOf(code))]);
+    const bytes = Buffer.from(code === undefined ? lines : lines + lineOf(code));
     const file = this.#file ??= this.#open();
     try {
       file.write(bytes);

@@ -11,12 +11,17 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import type { RunOptions } from "../../lib/agent/options.ts";
 import { agent, type RunEvent } from "../../lib/index.ts";
 import { readOwn, sweepLogs } from "../../lib/log/own.ts";
 import { scripted } from "../../lib/testing/index.ts";
+import { ended } from "../_crochet.ts";
 import { withEnv } from "../_env.ts";
+import { OUR_RUNTIME } from "../_runtime.ts";
 import { scratch } from "../_scratch.ts";
+
+const LIB = fileURLToPath(new URL("../../lib", import.meta.url));
 
 /** An agent that tells what reaches its model. */
 function teller(cwd: string) {
@@ -194,3 +199,30 @@ for (
     });
   });
 }
+
+test("without a key a script whose log nobody asked for is not logged, and says so", async () => {
+  using here = scratch({
+    "agent.ts": `import { agent } from "${LIB}/index.ts"; import { scripted } from "${LIB}/testing/index.ts";
+const { stop } = await agent({ from: import.meta.url, model: scripted([{ text: "hi" }]) }).run("go"); console.log(stop);`,
+    home: "no folder",
+  });
+  const { out, err } = await ended([...OUR_RUNTIME, "agent.ts"] as [string, ...string[]], {
+    cwd: here.path,
+    env: { HOME: join(here.path, "home"), NODE_ENV: "" },
+  });
+  assert.equal(out, "done\n", err);
+  assert.match(err, /^crochet: This run cannot be sealed as there is no key, so it is not logged\. .*\n$/);
+  assert.deepEqual(readdirSync(join(here.path, ".crochet/runs")), [".gitignore"]);
+});
+
+test("without a key only logs that this process wrote are swept", async () => {
+  using here = scratch({ home: "no folder", "runs/ours.jsonl": "{}\n", "runs/theirs.jsonl": "{}\n" });
+  await withEnv({ HOME: join(here.path, "home") }, () => {
+    const at = (name: string) => join(here.path, "runs", name);
+    const old = new Date(Date.now() - 40 * 86_400_000);
+    for (const name of ["ours.jsonl", "theirs.jsonl"]) utimesSync(at(name), old, old);
+    sweepLogs(at("ours.jsonl"), undefined);
+    for (let i = 0; i < 100; i++) sweepLogs(at("now.jsonl"), undefined);
+    assert.deepEqual(readdirSync(at("")), ["theirs.jsonl"]);
+  });
+});
