@@ -133,8 +133,17 @@ export async function readFlags(usage: Usage, args: readonly string[]): Promise<
   return { words: [...words.map((word) => word.slice(AS_TYPED.length)), ...args.slice(end + 1)], flags };
 }
 
+/** What to type for a flag that went, by the command that had it. */
+const OLD_FLAGS: { readonly [typed: string]: string } = {
+  "crochet doctor --replay": "crochet replay",
+  "crochet replay --bisect": "git bisect run crochet replay",
+  "crochet replay --watch": "bun test --watch",
+  "crochet view --open": "crochet view --out FILE",
+};
+
 function unknownFlag(usage: Usage, typed: string): UsageError {
-  const near = nearest(typed, flagsOf(usage).map(([flag]) => `--${longName(flag)}`));
+  const now = OLD_FLAGS[`${typedFor(usage)} ${typed}`];
+  const near = now ? `'${now}'` : nearest(typed, flagsOf(usage).map(([flag]) => `--${longName(flag)}`));
   return new UsageError(`Unknown flag ${typed} for '${typedFor(usage)}': did you mean ${near}?`);
 }
 

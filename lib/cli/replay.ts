@@ -25,8 +25,6 @@ const USAGE: Usage = {
     ["--update", "record again from the first difference; prints the price first"],
     ["--review", "accept differences one by one, offline: replies are kept and marked as stale"],
     ["--no-stale", "fail if a reply is stale"],
-    ["--bisect <good>", "find the commit after <good> that made these fixtures differ"],
-    ["--watch", "replay again when a file changes"],
     [
       "--normalise <rule>",
       "a difference to ignore, as in 'crochet record'; with --update the tape keeps it",
@@ -54,7 +52,7 @@ async function replayed(asked: Flags, io: Io, judge: Judge): Promise<number | vo
   const { runs, words } = await runsAmong(asked.words, io);
   if (runs.length === 0) return await replayFixtures(asked, [], io, judge);
   const { flags } = asked;
-  const renewing = ["update", "review", "bisect", "watch", "on"].find((flag) => flags[flag] !== undefined);
+  const renewing = ["update", "review", "on"].find((flag) => flags[flag] !== undefined);
   if (renewing !== undefined) {
     const fix = `crochet fixtures add ${asked.words[0]} NAME, then crochet replay NAME --${renewing}`;
     throw new UsageError(`Cannot replay a run with --${renewing} as only fixtures are kept: ${fix}`);
@@ -126,21 +124,6 @@ async function replayFixtures(
     const fixtures = fixturesFor(words, io, "review");
     expectTrusted(fixtures, flags, io, "review");
     return await (await import("./_replay-review.ts")).reviewFixtures(fixtures, io);
-  }
-  if (flags.watch) {
-    refuseTogether(flags, "watch", ["update", "bisect", "json", "on"], "it replays again and again");
-    return await (await import("./_replay-watch.ts")).watchFixtures(words, flags, io);
-  }
-  if (flags.bisect !== undefined) {
-    refuseTogether(
-      flags,
-      "bisect",
-      ["noStale", "update", "normalise", "on", "json"],
-      "it replays other commits",
-    );
-    const fixtures = fixturesFor(words, io);
-    expectTrusted(fixtures, flags, io);
-    return await (await import("./_replay-bisect.ts")).bisectFixtures(fixtures, String(flags.bisect), io);
   }
   const normalise = flags.normalise === undefined ? {} : (await import("./record.ts")).normaliserAsked(flags.normalise);
   const left = logged.length > 0 && words.length === 0 ? [] : fixturesLeft(words, io);

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Summary } from "../eval/compare.ts";
@@ -25,7 +24,6 @@ const USAGE: Usage = {
     "Of an eval: its report, with the pages of its failed runs beside it.",
   flags: [
     ["--out <file>", "where to write it"],
-    ["--open", "open it in the browser"],
     ["--diff", "draw two runs side by side: crochet view --diff A B"],
     ["--cwd <dir>", "the project"],
     ["--json", "print JSON"],
@@ -43,9 +41,8 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const { name, html, beside } = flags.diff === true ? await compared(words, cwd, io) : await drawn(words[0], cwd, io);
   const path = write(html, name, flags.out, cwd, io);
   for (const [run, page] of await beside?.() ?? []) write(page, run, join(dirname(path), run), cwd, io);
-  if (flags.open === true) await openIn(path, io);
   const bytes = Buffer.byteLength(html);
-  return { data: { path, bytes }, text: pathText(path, bytes, flags.open === true, io) };
+  return { data: { path, bytes }, text: pathText(path, bytes, io) };
 });
 
 interface Drawn {
@@ -126,30 +123,11 @@ function fileName(name: string): string {
   return name.replace(/[^\w.-]+/g, "-").slice(0, 120);
 }
 
-function pathText(path: string, bytes: number, opens: boolean, io: Io): string {
+function pathText(path: string, bytes: number, io: Io): string {
   if (!io.tty) return `${path}\n`;
   const shown = pathFrom(io.cwd, path);
-  const hint = opens ? "" : `open it in a browser: ${opener(io)} ${shown}, or add --open\n`;
-  return `wrote ${shown} (${Math.ceil(bytes / 1024)} KB)\n${hint}`;
-}
-
-function opener(io: Io): string {
-  return io.env.BROWSER || (process.platform === "darwin" ? "open" : "xdg-open");
-}
-
-/** Starts the browser and does not wait for it. If it cannot be started, that is reported; the file is written anyway. */
-async function openIn(path: string, io: Io): Promise<void> {
-  const failed = await new Promise<string | undefined>((done) => {
-    const child = spawn(opener(io), [path], { detached: true, stdio: "ignore", env: io.env as NodeJS.ProcessEnv });
-    child.once("error", (error) => done((error as { code?: string }).code ?? error.message));
-    child.once("spawn", () => {
-      child.unref();
-      done(undefined);
-    });
-  });
-  if (failed !== undefined) {
-    io.err(`crochet: Cannot open a browser as ${opener(io)} does not start (${failed}): open ${path} yourself\n`);
-  }
+  const opener = io.env.BROWSER || (process.platform === "darwin" ? "open" : "xdg-open");
+  return `wrote ${shown} (${Math.ceil(bytes / 1024)} KB)\nopen it in a browser: ${opener} ${shown}\n`;
 }
 
 /** A run to look at, with a name for the file it is drawn into. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { absoluteLine } from "../../lib/hooks/install-line.ts";
@@ -20,13 +20,16 @@ async function doctor(here: Place, ...args: string[]) {
   return { code, broken: checks.filter(({ state }) => state === "broken"), checks };
 }
 
-test("doctor finds nothing broken in a fresh scaffold, and replays its fixture with --replay", LONG, async () => {
+test("doctor finds nothing broken in a fresh scaffold, whose fixture can be read", LONG, async () => {
   using here = place();
   await here.main(["init"]);
-  const { code, broken, checks } = await doctor(here, "--replay");
+  const { code, broken, checks } = await doctor(here);
   assert.deepEqual(broken, []);
   assert.equal(code, 0);
-  assert.match(checks.find(({ about }) => about === "fixtures")!.words, /^1 of 1 replay as recorded$/);
+  assert.match(
+    checks.find(({ about }) => about === "fixtures")!.words,
+    /^1 of 1 can be read: 'crochet replay' replays them$/,
+  );
   assert.match(checks.find(({ about }) => about === "crochet")!.words, /on (bun|deno) \d/);
 });
 
@@ -74,25 +77,22 @@ test("doctor names the entry that breaks the settings of another host, and how t
   );
 });
 
-test("doctor finds hooks that do not load, bad project settings, and tapes that are stale or torn", LONG, async () => {
+test("doctor finds hooks that do not load, bad project settings, and tapes that are torn", LONG, async () => {
   using here = place();
   await recorded(here);
   here.put({ "hooks/pre-tool-uze.ts": "export default () => undefined;\n" });
   here.put({ ".crochet/config.yaml": "modle: x\n" });
   here.put({ "fixtures/torn/tape.jsonl": '{"tape":99}\n' });
-  const agent = join(here.cwd, "agent.ts");
-  writeFileSync(agent, readFileSync(agent, "utf8").replace("You fix", "You break"));
   await here.main(["trust"]);
-  const { code, broken } = await doctor(here, "--replay");
+  const { code, broken } = await doctor(here);
   assert.equal(code, 1);
   const all = broken.map(({ about, words, fix }) => `${about}: ${words}: ${fix}`).join("\n");
   assert.match(all, /hooks: .*pre-tool-uze\.ts.*pre-tool-use/);
   assert.match(all, /config: .*there is no setting 'modle': did you mean 'model'/);
-  assert.match(all, /fixtures: fix-the-typo is stale: .*crochet replay fix-the-typo/);
   assert.match(all, /fixtures: torn: /);
 });
 
-test("doctor runs nothing of an untrusted project without --replay", LONG, async () => {
+test("doctor runs nothing of an untrusted project", LONG, async () => {
   using here = place();
   await recorded(here);
   appendFileSync(join(here.cwd, "agent.ts"), `import("node:fs").then((fs) => fs.writeFileSync("ran", ""));\n`);
@@ -101,8 +101,6 @@ test("doctor runs nothing of an untrusted project without --replay", LONG, async
   assert.equal(code, 0);
   assert.ok(checks.some(({ about, state }) => about === "trust" && state === "warning"));
   assert.ok(!existsSync(join(here.cwd, "ran")));
-  await doctor(here, "--replay");
-  assert.ok(existsSync(join(here.cwd, "ran")));
 });
 
 test("doctor sees a runtime and the interpreter of a hook that are missing", LONG, async () => {

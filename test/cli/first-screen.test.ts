@@ -67,6 +67,10 @@ for (
     [["agent", "settings", "x", "--workspce", "y"], "--workspace"],
     [["doctor", "--jsn"], "--json"],
     [["run", "-z"], "--on"],
+    [["replay", "--bisect", "v1"], "'git bisect run crochet replay'"],
+    [["replay", "--watch"], "'bun test --watch'"],
+    [["doctor", "--replay"], "'crochet replay'"],
+    [["view", "--open"], "'crochet view --out FILE'"],
   ] as const
 ) {
   test(`'crochet ${typed.join(" ")}' is refused with what was meant, exit code 2`, async () => {

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, statSync, symlinkSync, utimesSync } from "node:fs";
+import { readFileSync, statSync, symlinkSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import view from "../../lib/cli/view.ts";
 import { longRollout } from "../view/_long-run.ts";
 import { place } from "../_place.ts";
-import { until } from "../_until.ts";
 
 const tapeOf = (name: string) => readFileSync(new URL(`../../fixtures/${name}/tape.jsonl`, import.meta.url), "utf8");
 const RUN = ".crochet/runs/aaaa-1.jsonl";
@@ -114,21 +113,6 @@ test("view --diff draws two runs beside each other", async () => {
   assert.equal(pairs.filter(({ same }) => !same).length, 1);
 });
 
-test("view --open starts the browser of the user with the page, and prints the path if it cannot start", async () => {
-  using here = place({
-    "a.jsonl": runOf("Go"),
-    "browser.sh": '#!/bin/sh\necho "$1" > "$(dirname "$0")/opened"\n',
-  });
-  here.env.BROWSER = join(here.cwd, "browser.sh");
-  const { out } = await here.call(view, "a.jsonl", "--open");
-  const opened = () => existsSync(join(here.cwd, "opened")) && readFileSync(join(here.cwd, "opened"), "utf8");
-  await until("the browser is started", () => opened() === out);
-  here.env.BROWSER = join(here.cwd, "nothing-there");
-  const none = await here.call(view, "a.jsonl", "--open");
-  assert.equal(none.code, 0);
-  assert.match(none.err, /^crochet: Cannot open a browser as .* open .*a\.html yourself/);
-});
-
 test("view prints on a terminal where the page is, its size, and how to open it", async () => {
   using here = place({ "a.jsonl": runOf("Go") });
   let out = "";
@@ -141,6 +125,6 @@ test("view prints on a terminal where the page is, its size, and how to open it"
   assert.equal(await view(["a.jsonl"], { ...io, cwd: here.cwd, signal: new AbortController().signal }), 0);
   assert.match(
     out,
-    /^wrote \.crochet\/views\/a\.html \(\d+ KB\)\nopen it in a browser: my-browser \.crochet\/views\/a\.html, or add --open\n$/,
+    /^wrote \.crochet\/views\/a\.html \(\d+ KB\)\nopen it in a browser: my-browser \.crochet\/views\/a\.html\n$/,
   );
 });
