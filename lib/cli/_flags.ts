@@ -136,6 +136,7 @@ export async function readFlags(usage: Usage, args: readonly string[]): Promise<
 /** What to type for a flag that went, by the command that had it. */
 const OLD_FLAGS: { readonly [typed: string]: string } = {
   "crochet doctor --replay": "crochet replay",
+  "crochet hooks test --bisect": "crochet hooks test --in claude@2.1.286..2.1.325",
   "crochet replay --bisect": "git bisect run crochet replay",
   "crochet replay --watch": "bun test --watch",
   "crochet view --open": "crochet view --out FILE",

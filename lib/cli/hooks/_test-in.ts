@@ -71,7 +71,7 @@ export async function testIn(firing: Firing): Promise<void> {
   const line = new ProgressLine(io);
   const options: LabOptions = {
     ...{ env: io.env, signal: io.signal, timeout: numberFlag(flags, "timeout", { least: 1 }) ?? 120 },
-    ...{ install: flags.install === true, bisect: flags.bisect === true, strict: flags.strict === true },
+    ...{ install: flags.install === true },
     ...{ confined: await canConfine(folder), say: (text) => line.show(text) },
   };
   try {
@@ -79,7 +79,9 @@ export async function testIn(firing: Firing): Promise<void> {
       const report = await reportOn(path, folder, wishes, firing, options);
       line.end();
       io.out(reportText(report));
-      for (const [i, wish] of wishes.entries()) judge.settle(itemOf(report, report.tried[i]!, wish, options.strict));
+      for (const [i, wish] of wishes.entries()) {
+        judge.settle(itemOf(report, report.tried[i]!, wish, flags.strict === true));
+      }
     }
   } finally {
     line.end();

@@ -28,7 +28,6 @@ import { modelSees } from "./_model-sees.ts";
 const IN_FLAGS: Usage["flags"] = [
   ["--in <hosts>", "fire it in these hosts: claude,codex@0.166.0,gemini@newest,claude@2.1.286..2.1.325"],
   ["--install", "let npm install versions that are not in the cache"],
-  ["--bisect", "find the first version of a range in which something changes"],
   ["--strict", "a change of words between versions is a fault too"],
   ["--as <form>", "how the hook is installed, as in hooks install: plugin, mod"],
   ["--timeout <seconds>", "time for one session (120)"],
