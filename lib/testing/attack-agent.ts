@@ -5,6 +5,7 @@ import { readProperty } from "../attack/properties.ts";
 import { storyLines, wordOf } from "../attack/story.ts";
 import type { Attacked } from "../attack/attack-worker.ts";
 import { fileUrl } from "../runtime/importing.ts";
+import { judging } from "../runtime/judging.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
 import { newSeed } from "./search-faults.ts";
 
@@ -93,10 +94,8 @@ export async function attack(agent: Attackable, options: AttackOptions): Promise
   const all: Attacked[] = [];
   for (const word of words) {
     const load = async (copy: string | undefined) => (await import(fileUrl(copy!))).default as Attackable;
-    const attacked = await attackProperty({ script, project: cwd, load, env: process.env, signal }, {
-      ...work,
-      never: word,
-    });
+    const place = { script, project: cwd, load, env: process.env, signal };
+    const attacked = await judging(() => attackProperty(place, { ...work, never: word }));
     if (wordOf(attacked) !== "held") {
       const lines = storyLines(attacked, { runs: work.runs });
       throw new AttackError(`${lines.join("\n")}\n  seed   ${work.seed}`, attacked);

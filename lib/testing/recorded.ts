@@ -6,6 +6,7 @@ import { placesHere } from "../replay/redact/places.ts";
 import { Replayer } from "../replay/server/answer-requests.ts";
 import { recordedTape, startRecording } from "../replay/server/run-command.ts";
 import { reportLines } from "../replay/drift/drift-report.ts";
+import { judging } from "../runtime/judging.ts";
 import { type Desk, openDesk, recordCommand, recordsHere, type Running } from "./desk.ts";
 import { ReplayError } from "./replay-fixture.ts";
 
@@ -48,7 +49,7 @@ export async function recorded<T>(name: string, body: () => T | Promise<T>): Pro
   const running: Running = { name, wasAsked: false };
   desk.running = running;
   try {
-    return await onTape(desk, running, findFixture(name, process.cwd()), body);
+    return await judging(() => onTape(desk, running, findFixture(name, process.cwd()), body));
   } finally {
     desk.running = undefined;
   }

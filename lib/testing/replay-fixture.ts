@@ -8,6 +8,7 @@ import { type DriftReport, reportLines } from "../replay/drift/drift-report.ts";
 import { findFixture, type Fixture, fixtureProject } from "../replay/fixture.ts";
 import { isCi } from "../replay/tape-options.ts";
 import { scriptOf } from "../runtime/importing.ts";
+import { judging } from "../runtime/judging.ts";
 import { type FixtureRun, runFixture } from "../replay/run-fixture.ts";
 import { type Replayable, USER_FILE } from "../replay/run-on-tape.ts";
 import { recordsHere, withoutDesk } from "./desk.ts";
@@ -87,6 +88,10 @@ export async function replay(agent: Replayable, name: string, options: ReplayTes
   if (typeof agent?.open !== "function") {
     throw new TypeError(`Cannot replay '${name}' as ${shown(agent)} is not an agent: pass what agent({...}) returns`);
   }
+  return await judging(() => replayNamed(agent, name, options));
+}
+
+async function replayNamed(agent: Replayable, name: string, options: ReplayTestOptions): Promise<Replayed> {
   const cwd = resolve(options.cwd ?? process.cwd());
   const fixture = findFixture(name, cwd);
   const missing = !existsSync(fixture.tape);

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { shown } from "../../core/shown.ts";
 import { checkOptions, type OptionKind } from "../../input/options.ts";
+import { judging } from "../../runtime/judging.ts";
 import { discover, type HookFile, readHookFile } from "../../hooks/discover.ts";
 import { Lane, Lanes } from "../hook-lane.ts";
 import { fill, Scratch } from "../scratch-project.ts";
@@ -83,11 +84,11 @@ export async function testExamples(
   for (const file of hookFiles(path, options)) {
     for (const example of await readExamples(file)) {
       count++;
-      register(`${file.name}: ${example.name}`, async () => {
-        await eachPlayed(file, [example], options, ({ ok, why, where, event }) => {
+      const played = () =>
+        eachPlayed(file, [example], options, ({ ok, why, where, event }) => {
           if (!ok) throw new Error(`${why}\n  in ${where}\n  asked about ${JSON.stringify(event)}`);
         });
-      });
+      register(`${file.name}: ${example.name}`, () => judging(played));
     }
   }
   if (count > 0) return;
