@@ -114,6 +114,9 @@ export async function decidedBy(
   return { ...run, ask };
 }
 
+/** Rules as a header has them. */
+type Rules = NonNullable<Header["own"]>;
+
 /** The rules of the program as it is. */
 async function ownRules(agents: Decided, run: Decided): Promise<OwnRules> {
   const { plainRules } = await import("../permissions/rule-drift.ts");
@@ -127,21 +130,22 @@ async function rulesOn(
   was: OwnRules | undefined,
   { agents, run, record }: { readonly agents: Decided; readonly run: Decided; readonly record: SessionRecord },
 ): Promise<NonNullable<Decided["permissions"]>> {
-  if (!was) {
-    tape.drift.notes.push("rules not compared: record again");
-    return then;
-  }
   const { ruleDrifts, rulesNow } = await import("../permissions/rule-drift.ts");
-  const is: OwnRules = { project: was.project, ...await ownRules(agents, run) };
+  const is: OwnRules = { ...(was?.project && { project: was.project }), ...await ownRules(agents, run) };
+  const renew = (permissions: NonNullable<Decided["permissions"]>) => {
+    const { on } = record.answers.mask;
+    if (tape.mode !== "update") return permissions;
+    record.also({ permissions: on({ ...permissions }) as Rules, own: on({ ...is }) as Rules });
+    return permissions;
+  };
+  if (!was) {
+    if (tape.mode !== "update") tape.drift.notes.push("rules not compared: record again");
+    return renew(then);
+  }
   // A test, which reads no settings, has those of the recording.
   const known = run.rules || !was.project ? was : { ...was, project: is.project };
   tape.drift.rules.push(...ruleDrifts(known, is).map((one) => ({ cause: "rule" as const, lane: "main", ...one })));
-  const now = rulesNow(then, was, is);
-  if (tape.mode === "update") {
-    const { on } = record.answers.mask;
-    record.also({ permissions: on(now) as Header["permissions"] & object, own: on(is) as Header["own"] & object });
-  }
-  return now;
+  return renew(rulesNow(then, was, is));
 }
 
 /** Hooks that a run adds. The tape notes that there are some, as a replay has only the agent's own. */

@@ -79,8 +79,11 @@ test("a replay never decides by the rules of a machine, and those of the project
   assert.equal((await replayed(allowed))[0], 1, "the call is refused now");
   settings({ allow: ["Bash"] });
   assert.deepEqual(await replayed(refused), [1, "permissions.allow has a new rule"]);
+  settings({ allow: ["Read"] });
+  assert.equal((await here.call(replay, refused.name, "--trust", "--update")).code, 0);
+  assert.deepEqual(await replayed(refused), [0, undefined], "an update takes the rules of today");
   here.put({ ".claude/settings.json": "{}", ".crochet/config.yaml": "permissions: { mode: acceptEdits }\n" });
-  assert.deepEqual(await replayed(refused), [1, "permissions.mode is another one"]);
+  assert.deepEqual(await replayed(allowed), [1, "permissions.mode is another one"]);
 });
 
 test("a fixture that was recorded in a sandbox is reported as not run if there is none here", LONG, async () => {

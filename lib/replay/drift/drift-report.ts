@@ -64,7 +64,9 @@ export function renewalText(
     readonly price: Pick<DriftReport["price"], "update">;
   },
 ): string {
-  const beyond = divergences.some(({ lane }) => !unused.some((call) => call.startsWith(`${lane}#`)));
+  // What rules and failing hooks say takes no call.
+  const asked = divergences.filter(({ cause, call }) => cause !== "rule" && (cause !== "hook" || call !== undefined));
+  const beyond = asked.some(({ lane }) => !unused.some((call) => call.startsWith(`${lane}#`)));
   if (!beyond) return priceText(price.update);
   const known = unused.length === 0 ? "" : `${priceText(price.update)}, and `;
   return `${known}calls that were never recorded, price unknown`;

@@ -88,9 +88,9 @@ export class Recording {
   #nextHeader(kept: readonly Call[]): Header {
     const was = this.#of.program?.tape.header;
     if (!was) return this.header;
-    const { source, url, versions, hooks } = this.header;
+    const { source, url, versions, hooks, permissions, own } = this.header;
     const { hooks: _, ...before } = was;
-    const same = { ...before, ...(hooks && { hooks }) };
+    const same = { ...before, ...(hooks && { hooks }), ...(permissions && { permissions }), ...(own && { own }) };
     if (kept.length > 0 || this.calls.length === 0) return same;
     const { url: __, ...rest } = same;
     return { ...rest, source, ...(url !== undefined && { url }), versions };
@@ -125,7 +125,10 @@ export class Recording {
   #isOther(kept: readonly Call[], stop: string | undefined, filesNow: () => EndFact["files"]): boolean {
     const { program, tape } = this.#of;
     const { calls: recorded, end } = program!.tape;
-    const declares = program!.tape !== tape; // differences that the tape does not know of
+    const { known: { own } } = this.#of;
+    // Differences and rules that the tape does not know of.
+    const declares = program!.tape !== tape ||
+      (own !== undefined && differs(program!.tape.header.own, own, "") !== undefined);
     if (this.calls.length > 0 || kept.length < recorded.length || declares) return true;
     if (!end) return false;
     const files = filesNow();
