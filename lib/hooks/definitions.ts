@@ -215,7 +215,8 @@ function readInline(path: Path, events: readonly EventName[], place: DefinitionC
       report(error.message);
       const permits = action === "continue" || action === "allow" || action === "modify";
       if (permits || events.every((event) => EVENTS[event].deny === "ignored")) return [];
-      return [{ when: { and: [] }, action: "deny", reason: error.message, at: yaml.at(path) }];
+      // Why is reported above, once.
+      return [{ when: { and: [] }, action: "deny", reason: "One of its rules cannot be read", at: yaml.at(path) }];
     }
   };
   const lines = yaml.inPlace(path);

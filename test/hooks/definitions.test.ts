@@ -217,7 +217,7 @@ test("S3.27, S3.28: a rule that cannot be read leaves the others, and denies wha
     };
     const ls = await asked("Bash", "ls");
     assert.equal(ls.decision, decision, rules);
-    if (decision === "deny") assert.match(ls.reason!, says, rules);
+    if (decision === "deny") assert.equal(ls.reason, "One of its rules cannot be read", rules);
     assert.equal((await asked("Bash", "rm")).decision, "deny", rules);
     assert.equal((await asked("Read", "rm")).decision, "continue", rules);
     assert.equal(problems.length, 1, rules);
