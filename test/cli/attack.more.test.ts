@@ -109,7 +109,10 @@ test("an attack that is interrupted ends with exit code 130, says so and leaves 
   await until("a scratch world", () => readdirSync(tmp).some((name) => name.startsWith("crochet-attack-")));
   const { code, err } = await kill("SIGINT");
   assert.equal(code, 130, err);
-  assert.match(err, /^crochet: Cannot report the attack as it was interrupted: run it again\n$/);
+  assert.match(
+    err,
+    /^crochet: Cannot report the attack as it was interrupted: run it again\ncrochet: interrupted: 1 of 1 were not judged\n$/,
+  );
   assert.deepEqual(readdirSync(tmp), [".keep"]);
 });
 
