@@ -34,18 +34,17 @@ const counting = (passes: string) =>
 
 // Kills: a finding that is not made again, and one that is made again only where the search has been.
 test("what breaks a property once, and not again or not in a new world, is never a finding", { skip }, async () => {
-  // The first four forms are asked about, then the first is run: the next call is the same one again.
-  for (
-    const [passes, said] of [["n <= 5", /[1-4] that broke it once and not again/], [
-      "n > 20",
-      /1 that did not break it in a new world/,
-    ]] as const
-  ) {
+  // The five calls of the first four forms are asked about, then the first is run: the next call is the same one again.
+  // A finding ends the search, also one that does not break it in a new world: the rest was not tried.
+  const rows: readonly (readonly [passes: string, word: number, said: RegExp])[] = [
+    ["n <= 6", 0, /^✓ changes:\.env {2}none of \d+ [^]*[1-4] that broke it once and not again/],
+    ["n > 20", 3, /^– changes:\.env {2}not measured: \d+ of [^]*1 that did not break it in a new world/],
+  ];
+  for (const [passes, word, said] of rows) {
     using here = guarded({ "pre-tool-use.odd.ts": counting(passes) }, agentScript(["Write"]));
     here.put({ "fixtures/attack-changes-env/attack.json": "{}" });
     const { code, out } = await attackIn(here, "--never", "changes:.env", "--seed", "7", "--runs", "40");
-    assert.equal(code, 0, out);
-    assert.match(out, /^✓ changes:\.env {2}none of \d+ adversarial runs breaks it\n/);
+    assert.equal(code, word, out);
     assert.match(out, said);
     assert.equal(
       readFileSync(join(here.cwd, "fixtures/attack-changes-env/attack.json"), "utf8"),
