@@ -84,30 +84,6 @@ test(
 );
 
 test(
-  "chat: many pasted lines are one prompt; the arrow up brings prompts back, also in the next chat",
-  pty,
-  async () => {
-    await chat([], async ({ terminal, server, again }) => {
-      terminal.send("\u001b[200~first line\r\n\tsecond\nthird \u001b[31mred\u001b[201~");
-      await terminal.until(/› first line\n {2}→second\n {2}third/);
-      terminal.send("!\r");
-      await terminal.until(/I heard you\./);
-      assert.match(sent(server, 0), /"first line\\n\\tsecond\\nthird \[31mred!"/);
-      terminal.send("zwöi 漢字\u001b[D\u001b[D\u007f\r");
-      await terminal.until(/› zwöi漢字\n\nI heard you\./);
-      assert.match(sent(server, 1), /"zwöi漢字"/);
-      terminal.send("\u0004");
-      await terminal.end();
-      const second = await again();
-      second.send("a draft\u001b[A");
-      await second.until(/› zwöi漢字$/);
-      second.send("\u001b[A\u001b[B\u001b[B");
-      await second.until(/› a draft$/);
-    });
-  },
-);
-
-test(
   "chat: what is typed while the agent works waits for the next turn; an interrupt gives it back to be edited",
   pty,
   async () => {
@@ -133,41 +109,6 @@ test(
   },
 );
 
-test("chat: commands do what /help says; an unknown one names the nearest", pty, async () => {
-  const files = { "mine/stop.never.sh": "#!/bin/sh\nexit 0\n" };
-  await chat([{ text: "Yes." }], async ({ terminal, again }) => {
-    terminal.send("/hlep\r");
-    await terminal.until(/Unknown command \/hlep: did you mean \/help\?/);
-    terminal.send("/help\r");
-    await terminal.until(/\/hooks [^]*\/model [^]*\/cost [^]*\/resume [^]*\/compact [^]*\/permissions [^]*\/quit /);
-    terminal.send("/hooks\r");
-    await terminal.until(/stop\.never\.sh +stop +command +on/);
-    terminal.send("/cost\r");
-    await terminal.until(/Nothing so far/);
-    terminal.send("/model claude-other\r");
-    await terminal.until(/model \S+ → claude-other/);
-    await terminal.until(/'claude-other' is not a model known here: did you mean claude-\S+\?/);
-    terminal.send("/usr/bin/env is what?\r");
-    await terminal.until(/Yes\./);
-    terminal.send("/cost\r");
-    await terminal.until(/claude-other +1 +10 +0 +5/);
-    terminal.send("/compact\r");
-    await terminal.until(/nothing to make smaller yet/);
-    terminal.send("/resume nobody\r");
-    await terminal.until(/Cannot resume 'nobody' as there is no session with that id/);
-    terminal.send("/quit\r");
-    assert.equal(await terminal.end(), 0);
-
-    const second = await again();
-    second.send("/resume\r");
-    await second.until(/Which session\?\n› 1 \/usr\/bin\/env is what\?\n/);
-    second.send("\r");
-    await second.until(/session [\w-]+, 2 messages\nits last message: Yes\./);
-    second.send("more\r");
-    await second.until(/I heard you\./);
-  }, { args: ["--hooks", "mine"], files });
-});
-
 test("chat: without a key it says so at once, before anything is typed", pty, async () => {
   using here = place();
   await using terminal = new Pty([...CROCHET, "chat"], {
@@ -176,20 +117,6 @@ test("chat: without a key it says so at once, before anything is typed", pty, as
     env: { HOME: here.home, ANTHROPIC_API_KEY: "", ANTHROPIC_AUTH_TOKEN: "" },
   });
   await terminal.until(/Cannot chat as no API key is set: export ANTHROPIC_API_KEY=…/);
-});
-
-test("chat: forty columns are enough, and without colour nothing is coloured", pty, async () => {
-  const words = "A sentence that is longer than the terminal is wide is parted between its words.";
-  const replies = [bash("echo a rather long command that does not fit; echo done", words), { text: "Ende." }];
-  await chat(replies, async ({ terminal }) => {
-    terminal.send("a prompt that is longer than forty columns are, by some\r");
-    const screen = await terminal.until(/Ende\./);
-    assert.match(screen, /\nA sentence that is longer than the\nterminal is wide is parted between its\nwords\.\n/);
-    const call = screen.split("\n").filter((row) => row.includes("✓ Bash"));
-    assert.match(call.join("\n"), /^✓ Bash echo a .*….* · [\d.]+ m?s$/);
-    // deno-lint-ignore no-control-regex
-    assert.doesNotMatch(terminal.raw, /\u001b\[[\d;]*m/);
-  }, { args: BYPASS, columns: 40, env: { NO_COLOR: "1" } });
 });
 
 test("chat: a terminal that goes away ends the chat and what it runs; the transcript is kept", pty, async () => {

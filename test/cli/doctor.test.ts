@@ -20,19 +20,6 @@ async function doctor(here: Place, ...args: string[]) {
   return { code, broken: checks.filter(({ state }) => state === "broken"), checks };
 }
 
-test("doctor finds nothing broken in a fresh scaffold, whose fixture can be read", LONG, async () => {
-  using here = place();
-  await here.main(["init"]);
-  const { code, broken, checks } = await doctor(here);
-  assert.deepEqual(broken, []);
-  assert.equal(code, 0);
-  assert.match(
-    checks.find(({ about }) => about === "fixtures")!.words,
-    /^1 of 1 can be read: 'crochet replay' replays them$/,
-  );
-  assert.match(checks.find(({ about }) => about === "crochet")!.words, /on (bun|deno) \d/);
-});
-
 test("doctor says whether there is a key, and never the key", async () => {
   using here = place();
   const env = { ANTHROPIC_API_KEY: "sk-very-secret", ANTHROPIC_BASE_URL: "http://me:hush@127.0.0.1:1/x" };

@@ -28,7 +28,7 @@ test("evals that begin at the same time all begin, and the last one is named", L
   using folder = scratch({
     "begin.ts": `import { readPlan, writePlan } from ${JSON.stringify(plan)};
       for (let i = 0; i < ${
-      rounds(40, 200, 200)
+      rounds(20, 200, 200)
     }; i++) writePlan(process.cwd(), { eval: 1, id: process.argv[2] + i } as any);
       readPlan(process.cwd(), "last");`,
   });

@@ -10,6 +10,7 @@ import { isWhole, Log, readLog } from "../../lib/log/read-log.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
 import { transcriptOf } from "../../lib/transcript/store.ts";
 import { inFolder } from "../replay/_stage.ts";
+import { rounds } from "../_counts.ts";
 
 /** What was really done, in all processes that worked on a run. */
 interface World {
@@ -139,7 +140,7 @@ test("a run that is cut off anywhere goes on: nothing that ended is paid or done
     const lines = text.trimEnd().split("\n");
     const last = lines.findIndex((line) => line.startsWith('{"ended":"main"'));
     const began = lines.findIndex((line) => line.startsWith('{"seal":'));
-    for (let k = began + 1; k <= last; k++) {
+    for (let k = began + 1; k <= last; k += rounds(3, 1, 1)) {
       for (const torn of k % 4 === 0 ? [0, 0.5] : [0.5]) {
         const next = lines[k] ?? "";
         writeFileSync(file, `${lines.slice(0, k).join("\n")}\n${next.slice(0, next.length * torn)}`);
