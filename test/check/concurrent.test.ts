@@ -28,10 +28,6 @@ test(
       values.set("n", n);
       if (n > 3) return ${LIMIT};
     };`,
-      "pre-tool-use@Bash.files.ts": `export default async (event, { files }) => {
-      const n = Number(await files.read("count") ?? 0) + 1;
-      await files.write("count", String(n));
-    };`,
       "pre-tool-use@Bash.variable.ts": `let n = 0;
       export default async (event, { $ }) => {
         const next = n + 1;
@@ -39,31 +35,15 @@ test(
         n = next;
         if (n > 3) return ${LIMIT};
       };`,
-      "notification.log.ts": `import { readFile, writeFile } from "node:fs/promises";
-      export default async (event, { cwd }) => {
-        const before = await readFile(cwd + "/log.txt", "utf8").catch(() => "");
-        await writeFile(cwd + "/log.txt", before + event.message + "\\n");
-      };`,
       "notification.nothing.ts": "export default () => undefined;",
-      "notification.random.ts": `import { appendFile } from "node:fs/promises";
-      export default (event, { cwd }) => appendFile(cwd + "/log.txt", Math.random().toString(36) + "\\n");`,
     });
     assert.match(
       found["pre-tool-use@Bash.values.ts"]!,
       /^fault race\.(?:lost-update|verdict): \d at once.*ctx\.values is/,
     );
     assert.match(
-      found["pre-tool-use@Bash.files.ts"]!,
-      /^fault race\.lost-update: 2 at once: pass, pass, and count is 1; one after the other it is 2$/,
-    );
-    assert.match(
       found["pre-tool-use@Bash.variable.ts"]!,
       /^fault race\.verdict: .*pass, pass; one after the other they answer .*pass, deny$/,
-    );
-    assert.match(found["notification.log.ts"]!, /^warning race\.lost-update: /);
-    assert.match(
-      found["notification.random.ts"]!,
-      /^warning race\.not-checked: Not checked for races, as it does not do the same twice/,
     );
     assert.equal(found["notification.nothing.ts"], "");
   },
