@@ -8,12 +8,15 @@ import { type Place, place } from "../_place.ts";
 import { record } from "../_record.ts";
 
 const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.meta.url));
-const options = { name: "writer", system: "You write.", tools: [Write], hooks: [] };
+const options = {
+  ...{ name: "writer", system: "You write.", tools: [Write], hooks: [] },
+  permissions: { mode: "bypassPermissions" },
+} as const;
 
 /** The agent of all runs, as a script and made here. */
 export const WRITER = `import { agent } from "${lib("agent/agent.ts")}";
 import { Write } from "${lib("tools/index.ts")}";
-export default agent({ name: "writer", system: "You write.", tools: [Write] });
+export default agent({ name: "writer", system: "You write.", tools: [Write], permissions: { mode: "bypassPermissions" } });
 `;
 export const writer = agent(options);
 
