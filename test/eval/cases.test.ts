@@ -30,6 +30,7 @@ refund   2/2  16-100%  1.00    < $0.01  2.0
 greet    2/2  16-100%  1.00    < $0.01  2.0
 
 4 runs, < $0.01
+held: 3 claims
 `,
     );
     const resumed = await evaluated(w, "--resume", "--runs", "3");

@@ -34,6 +34,7 @@ notes    never speaks
 
 helps: +100 points where it speaks (8 to 100), +50 over all 2 fixtures, given what was recorded before
 6 runs, 90 tokens
+held: 3 claims
 `,
     );
     assert.deepEqual(asked, Array(6).fill("5"), "one call of each run is made, the third");
@@ -57,7 +58,7 @@ test("a hook that says nothing, or nothing that counts, is decoration, and nothi
   assert.deepEqual([silent.code, silent.asked, silent.err], [0, [], "changes 0 of 2 fixtures (replayed, free)\n"]);
   assert.equal(
     silent.out,
-    "\nnotes    never speaks\npush     never speaks\n\ndecoration: it changes 0 of 2 fixtures\n",
+    "\nnotes    never speaks\npush     never speaks\n\ndecoration: it changes 0 of 2 fixtures\nheld: 3 claims\n",
   );
   const fine = await changed(w, "F", "--with", "allow");
   assert.deepEqual([fine.code, fine.asked], [0, []]);
