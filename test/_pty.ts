@@ -76,7 +76,7 @@ export class Pty implements AsyncDisposable {
   }
 
   /** Waits until the screen shows that; gives the screen. */
-  async until(pattern: RegExp, { within = 30_000 } = {}): Promise<string> {
+  async until(pattern: RegExp, { within = 180_000 } = {}): Promise<string> {
     const end = Date.now() + within;
     for (;;) {
       const screen = await this.screen();

@@ -12,7 +12,7 @@ import { agentScript, ALL_TOOLS, guarded } from "./_guarded.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const SHIPPED = join(ROOT, "hooks");
-const slow = { skip: noSandbox, timeout: 600_000 };
+const slow = { skip: noSandbox };
 
 interface Guarded {
   readonly never: string;

@@ -7,9 +7,6 @@ import { FIXES, SYSTEM, TEA } from "../_record.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** For tests that start a process for each command: on a busy machine one takes seconds. */
-export const LONG = { timeout: 240_000 };
-
 export const agentScript = (system: string) => `
 import { agent } from "${join(ROOT, "lib/index.ts")}";
 import { Bash, Edit, Read } from "${join(ROOT, "lib/tools/index.ts")}";

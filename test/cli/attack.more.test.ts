@@ -91,7 +91,6 @@ for (const [claim, hook, never, by] of HOLES) {
 
 test("a guard too slow for the default minute ends with exit code 3, as not measured", {
   skip: noSandbox || (!process.env.CROCHET_TEST_LONG && "it takes a minute: CROCHET_TEST_LONG=1"),
-  timeout: 300_000,
 }, async () => {
   const slow = "#!/bin/sh\nsleep 2\necho No >&2\nexit 2\n";
   using here = guarded({ "pre-tool-use.no.sh": slow });

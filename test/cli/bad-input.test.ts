@@ -143,7 +143,7 @@ test("if the state folder cannot be written, a run says how to choose another, a
   assert.match(tested.out, /verdict +deny: not yet/);
 });
 
-test("a reader that goes away ends a command quietly", { timeout: 300_000 }, async () => {
+test("a reader that goes away ends a command quietly", async () => {
   using here = place();
   for (
     const line of [
@@ -159,7 +159,7 @@ test("a reader that goes away ends a command quietly", { timeout: 300_000 }, asy
 
 const NO_FULL = existsSync("/dev/full") ? false : "there is no /dev/full here";
 
-test("a full disk is said in one line, exit code 1", { skip: NO_FULL, timeout: 300_000 }, async () => {
+test("a full disk is said in one line, exit code 1", { skip: NO_FULL }, async () => {
   using here = place();
   for (const line of ["crochet help > /dev/full", "crochet hooks add --json > /dev/full"]) {
     const { code, err } = await shell(line, here.cwd);

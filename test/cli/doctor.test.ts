@@ -7,8 +7,6 @@ import { type Place, place } from "../_place.ts";
 import { put } from "../_scratch.ts";
 import { recorded } from "./_recorded.ts";
 
-const LONG = { timeout: 120_000 };
-
 type Check = { about: string; state: string; words: string; fix?: string };
 
 /** What doctor says of a place, as data. */
@@ -32,7 +30,7 @@ test("doctor says whether there is a key, and never the key", async () => {
   assert.match((await withEnv.main(["doctor"])).out, /a \.env of a directory is not read/);
 });
 
-test("doctor names the entry that breaks the settings of another host, and how to fix it", LONG, async () => {
+test("doctor names the entry that breaks the settings of another host, and how to fix it", async () => {
   using here = place({
     ".claude/settings.json": '{\n  "hooks": {\n    "Stop": [,]\n  }\n}\n',
     ".claude/settings.local.json": JSON.stringify({
@@ -64,7 +62,7 @@ test("doctor names the entry that breaks the settings of another host, and how t
   );
 });
 
-test("doctor finds hooks that do not load, bad project settings, and tapes that are torn", LONG, async () => {
+test("doctor finds hooks that do not load, bad project settings, and tapes that are torn", async () => {
   using here = place();
   await recorded(here);
   here.put({ "hooks/pre-tool-uze.ts": "export default () => undefined;\n" });
@@ -79,7 +77,7 @@ test("doctor finds hooks that do not load, bad project settings, and tapes that 
   assert.match(all, /fixtures: torn: /);
 });
 
-test("doctor runs nothing of an untrusted project", LONG, async () => {
+test("doctor runs nothing of an untrusted project", async () => {
   using here = place();
   await recorded(here);
   appendFileSync(join(here.cwd, "agent.ts"), `import("node:fs").then((fs) => fs.writeFileSync("ran", ""));\n`);
@@ -90,7 +88,7 @@ test("doctor runs nothing of an untrusted project", LONG, async () => {
   assert.ok(!existsSync(join(here.cwd, "ran")));
 });
 
-test("doctor sees a runtime and the interpreter of a hook that are missing", LONG, async () => {
+test("doctor sees a runtime and the interpreter of a hook that are missing", async () => {
   using here = place({ "hooks/stop.sh": "#!/usr/bin/env -S no-such-shell -x\n", "hooks/stop.b.sh": "#!/bin/sh\n" });
   await here.main(["trust"]);
   const { broken, checks } = await doctor(here);
@@ -105,7 +103,6 @@ const CODEX = (answer: string) => `#!/bin/sh\nread a\nread b\nread c\n${answer}\
 
 test(
   "doctor says which hooks Codex does not run as no person trusts them, or that it cannot be asked",
-  LONG,
   async () => {
     using here = place({ "hooks/stop.ts": "export default () => undefined;\n" });
     await here.main(["hooks", "install", join(here.cwd, "hooks"), "--for", "codex"]);

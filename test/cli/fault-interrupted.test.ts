@@ -5,7 +5,6 @@ import replay from "../../lib/cli/replay.ts";
 import { withEnv } from "../_env.ts";
 import { WRITER, written } from "./_writer.ts";
 
-const LONG = { timeout: 300_000 };
 /** A project with one recorded run that writes a file. */
 const project = () =>
   written({
@@ -78,7 +77,7 @@ for (
     ],
   ] as const
 ) {
-  test(`what runs under faults ends when a person ends it, with the tool that is on: ${what}`, LONG, async () => {
+  test(`what runs under faults ends when a person ends it, with the tool that is on: ${what}`, async () => {
     using w = await project();
     const begun = `${w.cwd}/begun.txt`;
     for (const [name, text] of Object.entries(files)) w.put({ [`fixtures/write/${name}`]: text(begun) });

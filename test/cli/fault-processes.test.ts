@@ -4,7 +4,6 @@ import { test } from "node:test";
 import replay from "../../lib/cli/replay.ts";
 import { WRITER, written } from "./_writer.ts";
 
-const LONG = { timeout: 300_000 };
 /** A project with one recorded run that writes a file. */
 const project = () =>
   written({
@@ -26,7 +25,7 @@ function run(input, context) {
 }
 `;
 
-test("what a module remembers in its variables never outlives a kill", LONG, async () => {
+test("what a module remembers in its variables never outlives a kill", async () => {
   using w = await project();
   w.given.processes = true;
   w.put({
@@ -54,7 +53,7 @@ const WORN = `export default [{
   broken: ({ calls }) => calls("Write").some(({ content }) => /worn out/.test(content)) ? "it is" : undefined,
 }];\n`;
 
-test("what a module remembers never reaches the next schedule", LONG, async () => {
+test("what a module remembers never reaches the next schedule", async () => {
   using w = await project();
   w.given.processes = true;
   w.put({
@@ -68,7 +67,7 @@ export const ran = (result) => ++runs < 2 ? result : Promise.reject(new Error("I
   assert.match((await w.call(replay, "--faults", "overloaded")).out, /write +1 +held/);
 });
 
-test("what breaks without faults is no fault", LONG, async () => {
+test("what breaks without faults is no fault", async () => {
   using w = await project();
   w.put({
     "fixtures/write/agent.ts": remembering("ran()"),
@@ -90,7 +89,7 @@ export const ran = () => Promise.reject(new Error("It is worn out"));\n`,
   assert.deepEqual(JSON.parse((await w.call(replay, "--faults", "overloaded", "--json")).out).items[0].faults, []);
 });
 
-test("an agent that ends its process under a fault has not survived it", LONG, async () => {
+test("an agent that ends its process under a fault has not survived it", async () => {
   using w = await project();
   w.given.processes = true;
   w.put({

@@ -7,7 +7,6 @@ import { replay as replayed } from "../../lib/testing/index.ts";
 import { rounds } from "../_counts.ts";
 import { WRITER, writer, written } from "./_writer.ts";
 
-const LONG = { timeout: 300_000 };
 /** A project with one recorded run that writes a file. */
 const project = () =>
   written({
@@ -19,7 +18,6 @@ const project = () =>
 
 test(
   "crochet replay --faults searches every fixture, finds what an agent does not survive and keeps it",
-  LONG,
   async () => {
     using w = await project();
     const survived = await w.call(replay, "--faults", "42");
@@ -59,7 +57,7 @@ test(
   },
 );
 
-test("what a search has kept is tried again by every replay, on the command line and in tests", LONG, async () => {
+test("what a search has kept is tried again by every replay, on the command line and in tests", async () => {
   using w = await project();
   const kept = [{ broke: "once", faults: ["call 1, tool_use:Write, delta 1: cut"] }];
   w.put({ "fixtures/write/write.fault.json": JSON.stringify(kept) });
@@ -99,7 +97,6 @@ test("what a search has kept is tried again by every replay, on the command line
 
 test(
   "a search begins with kept faults, and reports at once what still breaks; a preset is tried alone",
-  LONG,
   async () => {
     using w = await project();
     const seen = `${w.cwd}/seen.txt`;
@@ -130,7 +127,7 @@ export default [{
   },
 );
 
-test("invariants beside a fixture are read whichever kind of module they are", LONG, async () => {
+test("invariants beside a fixture are read whichever kind of module they are", async () => {
   for (const kind of ["ts", "js", "mjs"]) {
     using w = await project();
     w.put({ [`fixtures/write/invariants.${kind}`]: `export default [{ name: "mine", broken: () => "${kind}" }];\n` });
@@ -138,7 +135,7 @@ test("invariants beside a fixture are read whichever kind of module they are", L
   }
 });
 
-test("a damaged file of kept faults is reported before a search that could lose what it finds", LONG, async () => {
+test("a damaged file of kept faults is reported before a search that could lose what it finds", async () => {
   using w = await project();
   w.put({
     "fixtures/write/invariants.ts": `export default [{ name: "never", broken: () => "always broken" }];\n`,
@@ -155,7 +152,7 @@ test("a damaged file of kept faults is reported before a search that could lose 
   assert.equal(readFileSync(`${w.cwd}/fixtures/write/write.fault.json`, "utf8"), "[");
 });
 
-test("invariants that cannot be loaded are reported with their file", LONG, async () => {
+test("invariants that cannot be loaded are reported with their file", async () => {
   using w = await project();
   w.put({ "fixtures/write/invariants.ts": "export default [\n" });
   const { code, out } = await w.call(replay, "--faults", "5");
@@ -163,7 +160,7 @@ test("invariants that cannot be loaded are reported with their file", LONG, asyn
   assert.match(out, /Cannot load '\S+\/fixtures\/write\/invariants\.ts' as \w/);
 });
 
-test("a search always reports its seed, and the seed repeats it", LONG, async () => {
+test("a search always reports its seed, and the seed repeats it", async () => {
   using w = await project();
   for (let i = 0; i < rounds(1, 3, 3); i++) {
     const { items: [{ seed }] } = JSON.parse((await w.call(replay, "--faults", "1", "--json")).out);
@@ -174,7 +171,6 @@ test("a search always reports its seed, and the seed repeats it", LONG, async ()
 
 test(
   "crochet replay --faults takes a preset, a fixture's name without a number, and explains what it cannot do",
-  LONG,
   async () => {
     using w = await project();
     assert.match((await w.call(replay, "--faults", "overloaded")).out, /write +1 +held/);
@@ -214,7 +210,7 @@ test(
   },
 );
 
-test("a search finds a guard of a shell script that lets a denied call pass when it fails", LONG, async () => {
+test("a search finds a guard of a shell script that lets a denied call pass when it fails", async () => {
   using w = await project();
   const guard = (config: string) =>
     w.put({

@@ -9,7 +9,7 @@ import replay from "../../lib/cli/replay.ts";
 import trust from "../../lib/cli/trust.ts";
 import view from "../../lib/cli/view.ts";
 import { place } from "../_place.ts";
-import { LONG, recorded } from "./_recorded.ts";
+import { recorded } from "./_recorded.ts";
 
 const KEEP_GOING = fileURLToPath(new URL("../../fixtures/keep-going/tape.jsonl", import.meta.url));
 
@@ -72,7 +72,6 @@ test("U16: trust is per fixture: given by trust or --trust, not ended by a chang
 
 test(
   "U16: recording a fixture trusts that fixture alone, and neither another nor what all of them share",
-  LONG,
   async () => {
     for (const planted of ["fixtures/run/agent.ts", "fixtures/invariants.ts"]) {
       using c = checkout();

@@ -8,7 +8,6 @@ const cassettes = recordings("cassettes");
 
 test("all shared recordings become tapes on disk but the spliced one", {
   skip: noRecordings,
-  timeout: 120_000,
 }, async () => {
   using w = place();
   const { out, code } = await w.call(fixtures, "import", cassettes!, "--json");

@@ -15,7 +15,7 @@ import { runProcess } from "../../lib/process/process.ts";
 import { parse } from "yaml";
 import { type Place, place } from "../_place.ts";
 import { put } from "../_scratch.ts";
-import { agentScript, LONG, recorded } from "./_recorded.ts";
+import { agentScript, recorded } from "./_recorded.ts";
 
 /** What a step prints, and its summary. */
 async function step(
@@ -96,7 +96,7 @@ test("data is printed alone, and elsewhere nothing is added", async () => {
   }
 });
 
-test("hooks check --trust annotates the hooks of a project that are at fault", { timeout: 300_000 }, async () => {
+test("hooks check --trust annotates the hooks of a project that are at fault", async () => {
   using here = place({ "hooks/pre-tool-use@Bash.ts": 'export default () => { throw new Error("no"); };\n' });
   Object.assign(here.env, { GITHUB_ACTIONS: "true" });
   const { out, code } = await here.call(hooks, "check", "--trust", "--runs", "3", "--seed", "1");
@@ -104,7 +104,7 @@ test("hooks check --trust annotates the hooks of a project that are at fault", {
   assert.match(out, /^::error file=hooks\/pre-tool-use@Bash\.ts,title=fails\.\w+::/m);
 });
 
-test("a replay annotates the line of the script whose words changed", LONG, async () => {
+test("a replay annotates the line of the script whose words changed", async () => {
   using here = place();
   await recorded(here);
   const script = `// a line before it\n${agentScript("You are rude.")}`;
@@ -157,7 +157,6 @@ const linesOf = (job: { steps: { run?: string }[] }) => job.steps.flatMap(({ run
 
 test(
   "the lines of the workflow for GitHub pass on a recorded project, and a drift fails them, annotated",
-  LONG,
   async () => {
     using here = place({ "package.json": PACKAGE_JSON });
     await recorded(here);

@@ -5,8 +5,6 @@ import hooks from "../../lib/cli/hooks.ts";
 import type { CheckReport } from "../../lib/testing/index.ts";
 import { place } from "../_place.ts";
 
-const SLOW = { timeout: 300_000 };
-
 /** Each language at the moments it can be written for. */
 const NEW: readonly (readonly [lang: string, ...moments: string[]])[] = [
   ["ts", "pre-tool-use@Bash", "stop", "user-prompt-submit", "cwd-changed"],
@@ -16,7 +14,7 @@ const NEW: readonly (readonly [lang: string, ...moments: string[]])[] = [
   ["prompt", "pre-tool-use@Bash", "stop", "user-prompt-submit"],
 ];
 
-test("hooks new writes hooks that pass their examples and the check as they are", SLOW, async () => {
+test("hooks new writes hooks that pass their examples and the check as they are", async () => {
   using here = place();
   for (const [lang, ...moments] of NEW) {
     for (const moment of moments) {

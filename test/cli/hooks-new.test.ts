@@ -7,9 +7,7 @@ import type { Io } from "../../lib/cli/_io.ts";
 import type { CheckReport } from "../../lib/testing/index.ts";
 import { place } from "../_place.ts";
 
-const SLOW = { timeout: 300_000 };
-
-test("hooks new writes a hook with its examples, which passes both as it is", SLOW, async () => {
+test("hooks new writes a hook with its examples, which passes both as it is", async () => {
   using here = place();
   const made = await here.call(hooks, "new", "pre-tool-use@Bash.mine");
   const file = "hooks/pre-tool-use@Bash.mine";
@@ -74,7 +72,7 @@ test("hooks add takes several names, says what it copies, and copies nothing if 
   ]);
 });
 
-test("hooks test --watch fires the hook again after a change, also after one that breaks it", SLOW, async () => {
+test("hooks test --watch fires the hook again after a change, also after one that breaks it", async () => {
   using here = place({ "hooks/stop.rules": 'stop_hook_active equals "false" -> deny("first")\n' });
   const stop = new AbortController();
   const seen: string[] = [];

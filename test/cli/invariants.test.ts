@@ -16,8 +16,6 @@ const project = () =>
 
 /** What files of invariants export, by what is asserted of a run. */
 const WROTE = `(o) => o.calls("Write").length > 0`;
-/** Each schedule has a process of its own. */
-const LONG = { timeout: 120_000 };
 const NEVER = "it was never put to the test, as its 'when' or 'sometimes' was true in no run";
 
 const CASES: readonly [
@@ -131,7 +129,6 @@ test("replay() in a test judges by the same invariants, but never asks whether a
 
 test(
   "a search for faults fails if it never put an invariant to the test, whatever the agent survived",
-  LONG,
   async () => {
     using w = await project();
     w.put({
@@ -145,7 +142,7 @@ test(
   },
 );
 
-test("a search for faults in all fixtures fails if it never put a shared invariant to the test", LONG, async () => {
+test("a search for faults in all fixtures fails if it never put a shared invariant to the test", async () => {
   using w = await project();
   w.put({ "fixtures/invariants.ts": `export default [{ name: "all", sometimes: () => false }];\n` });
   await trustFixtures(w.cwd, w.env, runsIn(w.cwd));

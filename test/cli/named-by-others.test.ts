@@ -15,7 +15,6 @@ const STEERING = /\u001b\]|\u001b\[[\d;?]*[^\dm;?K]|\u001b\[8m|[\u0007\u0080-\u0
 
 test("names that a checkout gives to files, hooks, settings and recordings never steer the terminal", {
   skip: NO_PTY,
-  timeout: 120_000,
 }, async () => {
   using folder = scratch();
   const cwd = join(folder.path, "checkout");

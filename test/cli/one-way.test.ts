@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type ScriptedReply, scriptedServer } from "crochet/testing";
 import { type Place, place } from "../_place.ts";
-import { asked, LONG } from "./_recorded.ts";
+import { asked } from "./_recorded.ts";
 
 const LIB = fileURLToPath(new URL("../../lib", import.meta.url));
 
@@ -32,7 +32,7 @@ async function through(here: Place, args: readonly string[], replies: readonly S
 }
 
 for (const [door, args] of Object.entries(DOORS)) {
-  test(`DOORS 10: a misspelt key of a script's permissions stops '${door}' before the first call`, LONG, async () => {
+  test(`DOORS 10: a misspelt key of a script's permissions stops '${door}' before the first call`, async () => {
     using here = place({ "agent.ts": script({ ...BYPASS, denny: ["Bash(touch *)"] }), "cases.yaml": CASES });
     const { code, err, requests } = await through(here, args);
     assert.deepEqual([code, requests.length], [2, 0], err);
@@ -58,7 +58,6 @@ for await (const line of createInterface({ input: process.stdin })) {
 
 test(
   "DOORS 10: record has the servers of a trusted .mcp.json and keeps their results; without trust it has none",
-  LONG,
   async () => {
     using here = place();
     const started = join(here.home, "started");
@@ -85,7 +84,6 @@ test(
 
 test(
   "DOORS 10: a trusted guard of the project stands before a call in record as in run, and in its replay",
-  LONG,
   async () => {
     using here = place({
       "hooks/pre-tool-use@Bash.no.mjs": `export default () => ({ action: "deny", reason: "Not here" });\n`,
@@ -101,7 +99,7 @@ test(
   },
 );
 
-test("DOORS 11: record reads the memory of the project, and never what lies above its scratch copy", LONG, async () => {
+test("DOORS 11: record reads the memory of the project, and never what lies above its scratch copy", async () => {
   using here = place({ "CLAUDE.md": "OWN-MEMORY\n" });
   here.put({ "../CLAUDE.md": "FROM-ABOVE\n" });
   const { code, err, requests } = await (async () => {
@@ -125,7 +123,6 @@ const SETTINGS_DOORS = { run: DOORS.run!, record: DOORS.record!, replay: ["repla
 
 test(
   "SEEDS 12: settings that count and cannot be read stop run, record, replay and attack, by file, line and cure",
-  LONG,
   async () => {
     using here = place({ "agent.ts": script(BYPASS) });
     const says = /Cannot use the settings .*settings\.json as .* at line 3, column 1: correct it, as its rules/;
@@ -148,7 +145,6 @@ test(
 
 test(
   "SEEDS 12: settings that cannot be read count as empty in lists, with a warning, and are never written",
-  LONG,
   async () => {
     using here = place({
       "hooks/stop.check.mjs": "export default () => undefined;\n",

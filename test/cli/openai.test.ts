@@ -67,9 +67,7 @@ test("config.yaml names models of OpenAI's API for the agent, its agents below a
   assert.match(again, /"reasoning_content":"First the file\."/, "thinking goes back in the field it came in");
 });
 
-test("a run with a model of OpenAI's API is recorded, replayed, put under faults and shown; --wire is refused", {
-  timeout: 300_000,
-}, async () => {
+test("a run with a model of OpenAI's API is recorded, replayed, put under faults and shown; --wire is refused", async () => {
   using server = await chatServer(answering);
   using here = place({ "a.txt": "one\n", ".crochet/config.yaml": "model: openai:qwen3\n" });
   const env = { OPENAI_BASE_URL: server.url };

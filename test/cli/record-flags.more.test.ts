@@ -13,14 +13,13 @@ import { withEnv } from "../_env.ts";
 import { type Place, place } from "../_place.ts";
 import { byEnvironment, SYSTEM, tapeText, TEA } from "../_record.ts";
 import { OUR_RUNTIME } from "../_runtime.ts";
-import { agentOn, agentScript, asked, HOOK, LONG, MAIN, recorded } from "./_recorded.ts";
+import { agentOn, agentScript, asked, HOOK, MAIN, recorded } from "./_recorded.ts";
 
 const PROJECT = { ...TEA, "agent.ts": agentScript(SYSTEM), "hooks/stop.ts": HOOK };
 const LOOK: ScriptedReply[] = [{ tools: [{ name: "Read", input: { file_path: "tea.md" } }] }, { text: "green" }];
 
 test(
   "a stranger records, replays offline, changes the prompt and reads which line changed, and its price",
-  LONG,
   async () => {
     using here = place();
     assert.match(
@@ -110,7 +109,7 @@ test("record --redact writes placeholders, also into the name; without it a run 
   );
 });
 
-test("record --model, --normalise and --tools are on the tape, and what git ignores is reported", LONG, async () => {
+test("record --model, --normalise and --tools are on the tape, and what git ignores is reported", async () => {
   await using server = await scriptedServer([...LOOK, ...LOOK]);
   using here = place({ ...PROJECT, "built/out.txt": "tea\n", ".gitignore": "built/\n" });
   here.put({ "agent.ts": PROJECT["agent.ts"].replace("system:", 'model: "claude-opus-5-5", system:') });
@@ -157,7 +156,7 @@ test("record always says why a prompt was denied, and what its hooks did wrong",
   ]]);
 });
 
-test("a script calls no model while it loads, and one that ends the process is reported", LONG, async () => {
+test("a script calls no model while it loads, and one that ends the process is reported", async () => {
   await using server = await scriptedServer([{ text: "Hello." }]);
   const self = agentScript(SYSTEM).replace("export default", "const self =");
   using here = place({ ...PROJECT, "agent.ts": `${self}await self.main();\nexport default self;\n` });
@@ -176,7 +175,7 @@ function onTape({ cwd, home }: Place, command: readonly [string, ...string[]], e
   return ended(command, { cwd, env: { HOME: home, CROCHET_TAPE: "fixtures/x", ...env } });
 }
 
-test("CROCHET_TAPE and its mode record and replay a script, with the memory that its run chose", LONG, async () => {
+test("CROCHET_TAPE and its mode record and replay a script, with the memory that its run chose", async () => {
   using here = place({
     ...PROJECT,
     "agent.ts": `${PROJECT["agent.ts"]}${MAIN}`,
@@ -198,7 +197,6 @@ test("CROCHET_TAPE and its mode record and replay a script, with the memory that
 
 test(
   "a run of the built-in agent by the environment is replayed, over the wire and with real tools",
-  LONG,
   async () => {
     using here = place({ ...TEA, "AGENTS.md": "Be brief.\n", ".env": "A=b\n" });
     await using server = await scriptedServer(LOOK);
@@ -213,7 +211,7 @@ test(
   },
 );
 
-test("a problem with a tape of the environment is printed if the script has no listener", LONG, async () => {
+test("a problem with a tape of the environment is printed if the script has no listener", async () => {
   using here = place({ "hooks/stop.ts": HOOK });
   await byEnvironment(here.cwd, { replies: [{ text: "hello" }], with: { system: "You say it." } });
   const script = agentScript("You sing it.").replace("export default", "const subject =");

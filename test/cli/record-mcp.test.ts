@@ -7,7 +7,7 @@ import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { place } from "../_place.ts";
 import { RUNTIME } from "../_runtime.ts";
 import { SERVER } from "../replay/server/_mcp-scripts.ts";
-import { asked, LONG } from "./_recorded.ts";
+import { asked } from "./_recorded.ts";
 
 const LIB = fileURLToPath(new URL("../../lib", import.meta.url));
 
@@ -45,7 +45,6 @@ const BONN: [string, object] = ["get_weather", { city: "Bonn" }];
 
 test(
   "record --tools mcp serves the results of MCP servers, which a replay does not start, and runs other tools",
-  LONG,
   async () => {
     using here = project();
     const { code: mistyped, err: known } = await here.record([], "--tools=mpc");
@@ -74,7 +73,7 @@ test(
   },
 );
 
-test("no byte of the variables of an agent's MCP server is on a tape with its results", LONG, async () => {
+test("no byte of the variables of an agent's MCP server is on a tape with its results", async () => {
   const label = "blue-harbour-twelve";
   using here = project(label);
   const { code, err } = await here.record([["get_env", { name: "LABEL" }]], "mcp");

@@ -7,7 +7,6 @@ import record from "../../lib/cli/record.ts";
 import replay from "../../lib/cli/replay.ts";
 import { type ScriptedServer, scriptedServer } from "../../lib/testing/index.ts";
 import { type Place, place } from "../_place.ts";
-import { LONG } from "./_recorded.ts";
 import "../replay/_no-ci.ts";
 
 const LIB = fileURLToPath(new URL("../../lib", import.meta.url));
@@ -86,7 +85,7 @@ test("a replay never decides by the rules of a machine, and those of the project
   assert.deepEqual(await replayed(allowed), [1, "permissions.mode is another one"]);
 });
 
-test("a fixture that was recorded in a sandbox is reported as not run if there is none here", LONG, async () => {
+test("a fixture that was recorded in a sandbox is reported as not run if there is none here", async () => {
   await using server = await runs("touch made");
   using here = place({ "agent.ts": script(server, BYPASS) });
   const { name, tape } = await recorded(here, "agent.ts");

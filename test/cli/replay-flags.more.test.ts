@@ -11,7 +11,7 @@ import { CROCHET } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
 import { NO_PTY, Pty } from "../_pty.ts";
 import { record, SYSTEM, tapeText, TEA } from "../_record.ts";
-import { agentOn, agentScript, HOOK, LONG } from "./_recorded.ts";
+import { agentOn, agentScript, HOOK } from "./_recorded.ts";
 
 const PROJECT = { ...TEA, "agent.ts": agentScript(SYSTEM), "hooks/stop.ts": HOOK };
 
@@ -203,7 +203,7 @@ test("an agent that was moved is found again by what the refusal says", async ()
   assert.equal((await here.call(replay, "--trust")).code, 0);
 });
 
-test("a file that names the home directory of its recording is not a changed file elsewhere", LONG, async () => {
+test("a file that names the home directory of its recording is not a changed file elsewhere", async () => {
   using here = await recorded({ "tea.md": `kept in ${homedir()}/tea\n` }, { replies: [{ text: "Hello." }] });
   const elsewhere = await here.crochet(["replay", "--trust"]);
   assert.equal(elsewhere.code, 0, elsewhere.out);
@@ -230,7 +230,7 @@ test("a tape that is shown away from its own folder has its long texts of the pr
   assert.match(out, /a long text of it is missing/, "nothing is replayed from it");
 });
 
-test("a replay that is interrupted never looks like drift, and says what it left out", LONG, async () => {
+test("a replay that is interrupted never looks like drift, and says what it left out", async () => {
   using here = await recorded();
   const many = 2 * availableParallelism() + 1;
   copies(here, Array.from({ length: many }, (_, i) => `copy-${i}`));
@@ -248,7 +248,6 @@ test("a replay that is interrupted never looks like drift, and says what it left
 });
 
 test("the line of progress is always written over whole, however long a name is, and never gets into a file", {
-  ...LONG,
   ...(NO_PTY !== undefined && { skip: NO_PTY }),
 }, async () => {
   using here = await recorded();

@@ -9,12 +9,12 @@ import replay from "../../lib/cli/replay.ts";
 import { CROCHET } from "../_crochet.ts";
 import { place } from "../_place.ts";
 import { record, runHere, SYSTEM, tapeText, TEA } from "../_record.ts";
-import { agentScript, HOOK, LONG } from "./_recorded.ts";
+import { agentScript, HOOK } from "./_recorded.ts";
 
 const dayHook = (days: number) =>
   `export default () => ({ action: "continue", context: "It ships in ${days} days" });\n`;
 
-test("replay --review asks for each change by a key; --no-stale, --junit and ls show what is stale", LONG, async () => {
+test("replay --review asks for each change by a key; --no-stale, --junit and ls show what is stale", async () => {
   using here = place({ ...TEA, "hooks/user-prompt-submit.day.ts": dayHook(3) });
   await record(here.cwd);
   const edit = { name: "Edit", input: { file_path: "tea.md", old_string: "teh", new_string: "the" } };
@@ -70,7 +70,6 @@ test("replay --review asks for each change by a key; --no-stale, --junit and ls 
 const ATTRIBUTES = "fixtures/.gitattributes";
 
 test("git shows what a recording changed as a conversation, and never mixes two of them", {
-  ...LONG,
   skip: spawnSync("git", ["--version"]).status === 0 ? false : "git is not installed",
 }, async () => {
   using here = place({

@@ -11,8 +11,6 @@ import { type Place, place } from "../_place.ts";
 import { RUNTIME } from "../_runtime.ts";
 import { serve } from "../_server.ts";
 
-const LONG = { timeout: 120_000 };
-
 /** A program that is not ours: it sends what asks.json says, and ends with the code that exit.json says. */
 const PROGRAM = `
 import { readFileSync } from "node:fs";
@@ -108,7 +106,7 @@ const tapeOf = (w: Place) => readFileSync(`${w.cwd}/fixtures/push/tape.jsonl`, "
 const review = (w: Place, keys: string) => withEnv({ CI: undefined }, () => w.main(["replay", "--review"], {}, keys));
 
 for (const [api, made] of Object.entries(APIS)) {
-  test(`a review of another program accepts what it reads, and its replies are stale: ${api}`, LONG, async () => {
+  test(`a review of another program accepts what it reads, and its replies are stale: ${api}`, async () => {
     const { w, command, asks } = await recorded(made(WORDS));
     using _ = w;
     const before = tapeOf(w);
@@ -128,7 +126,7 @@ for (const [api, made] of Object.entries(APIS)) {
     assert.match(readFileSync(`${w.cwd}/r.xml`, "utf8"), /failures="1"[^]*<failure message="stale: 2 replies answer/);
   });
 
-  test(`a review of another program never accepts a run whose tool outcome changed: ${api}`, LONG, async () => {
+  test(`a review of another program never accepts a run whose tool outcome changed: ${api}`, async () => {
     const { w, asks } = await recorded(made(WORDS));
     using _ = w;
     const before = tapeOf(w);
@@ -156,7 +154,6 @@ for (const [api, made] of Object.entries(APIS)) {
 
 test(
   "a review says of a program that ends before its first request that it does, and not to record it",
-  LONG,
   async () => {
     const { w } = await recorded(APIS.chat!(WORDS));
     using _ = w;
@@ -167,7 +164,7 @@ test(
   },
 );
 
-test("a program is reviewed only in a project that is trusted", LONG, async () => {
+test("a program is reviewed only in a project that is trusted", async () => {
   const { w } = await recorded(APIS.chat!(WORDS));
   using _ = w;
   const { code, err } = await w.main(["replay", "--review"], { HOME: `${w.home}/other` }, "a\n");

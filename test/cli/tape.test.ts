@@ -9,8 +9,6 @@ import { RUNTIME } from "../_runtime.ts";
 import { put } from "../_scratch.ts";
 import { until } from "../_until.ts";
 
-const LONG = { timeout: 120_000 };
-
 const CLIENT = `
 const messages = [{ role: "user", content: process.argv[2] ?? "hello" }];
 const headers = { "x-api-key": "k", "anthropic-version": "2023-06-01" };
@@ -31,7 +29,7 @@ async function project() {
   return { ...here, run: (...args: string[]) => here.main(args) };
 }
 
-test("a recorded command replays, shows its drift with exit code 1, and mistakes with exit code 2", LONG, async () => {
+test("a recorded command replays, shows its drift with exit code 1, and mistakes with exit code 2", async () => {
   using here = await project();
   // A process, as the program shares its stdout; so below.
   const same = await here.crochet(["tape", "replay", "hi", ...command()]);
@@ -64,7 +62,6 @@ test("a recorded command replays, shows its drift with exit code 1, and mistakes
 
 test(
   "a program that ends before its first request is reported as that, with where it ran if it lacks a module",
-  LONG,
   async () => {
     using here = await project();
     const ended = "its program ended before its first request: exit 3\n      first\n      last\n";
@@ -90,7 +87,6 @@ test(
 
 test(
   "a recording works in a folder of its own or in this directory, and a signal that ends it is told",
-  LONG,
   async () => {
     using here = await project();
     put(here.cwd, { "input/note.txt": "note" });
@@ -134,7 +130,6 @@ test("a tape of another program is shown and viewed as any other, which never ru
 
 test(
   "crochet replay runs the recorded command of today's program too, and --update records it again",
-  LONG,
   async () => {
     using here = await project();
     const same = await here.run("replay");
@@ -161,7 +156,6 @@ test(
 
 test(
   "a fixture that cannot run is named, with exit code 2 and a case; so is that there is none",
-  LONG,
   async () => {
     using here = await project();
     const report = () => readFileSync(join(here.cwd, "report.xml"), "utf8");

@@ -194,7 +194,7 @@ export function results(messages: readonly Message[]): { content: unknown; is_er
 }
 
 /** Fails a test that would otherwise wait forever. */
-export async function within<T>(work: Promise<T>, seconds = 10): Promise<T> {
+export async function within<T>(work: Promise<T>, seconds = 180): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`It does not end within ${seconds} s`)), seconds * 1000);

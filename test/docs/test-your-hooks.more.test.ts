@@ -15,7 +15,6 @@ const BLOCKS = [...PAGE.matchAll(/^```(\w+)(?: (\S+))?\n([\s\S]*?)^```$/gm)]
 
 test("what docs/test-your-hooks.md tells a reader to write and run shows what it says it shows", {
   skip,
-  timeout: 240_000,
 }, async () => {
   using project = reader();
   let commands = 0;

@@ -39,7 +39,7 @@ function here(): Call {
 const FIRST = [...Map.groupBy(CASES.filter(({ steps }) => !steps.some(({ pty }) => pty)), ({ decision }) => decision)]
   .map(([, [first]]) => first!);
 
-test(`DOORS: each of ${FIRST.length} decisions, at one of its doors`, { timeout: 600_000 }, async () => {
+test(`DOORS: each of ${FIRST.length} decisions, at one of its doors`, async () => {
   using folder = scratch();
   const rows = await runDoors(FIRST, folder.path, here());
   assert.equal(rows.length, FIRST.length);

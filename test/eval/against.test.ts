@@ -6,14 +6,11 @@ import { fileURLToPath } from "node:url";
 import type { EvalPlan } from "../../lib/eval/plan.ts";
 import { tossed } from "./_tossed.ts";
 
-const LONG = { timeout: 120_000 };
-
 const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.meta.url));
 
 // Kills: runs that share a process, or the directory of the agent here.
 test(
   "an agent is compared with the one of a git ref: every run starts fresh in its worktree, which goes when the eval ends",
-  LONG,
   async () => {
     using w = await tossed("P");
     const git = (...args: string[]) =>

@@ -6,11 +6,8 @@ import evaluate from "../../lib/cli/eval.ts";
 import { atDesk, clerk, FILES, REFUND } from "./_desk.ts";
 import { evaluated } from "./_tossed.ts";
 
-const LONG = { timeout: 120_000 };
-
 test(
   "the first run of all goes alone; then each counts as the dearest so far, so no budget is overrun",
-  LONG,
   async () => {
     const more = `model: "own", prices: { own: { input: 10_000, output: 0, cacheRead: 0, cacheWrite: 0 } }`;
     await atDesk({ ...FILES, "agent.ts": clerk(more) }, async (w) => {
@@ -29,7 +26,6 @@ test(
 
 test(
   "a line that grades may change, the case it grades may not; the agent of a git ref runs it too",
-  LONG,
   async () => {
     await atDesk({ ...FILES, "cases.yaml": REFUND }, async (w, asked) => {
       const git = (...args: string[]) =>

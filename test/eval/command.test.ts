@@ -24,9 +24,7 @@ writeFileSync("answer.txt", (await answer.json()).content[0].text);
 
 const GRADER = `#!/bin/sh\n[ "$(cat answer.txt)" = good ] || { cat answer.txt >&2; exit 1; }\n`;
 
-test("a tape of another program is evaluated by running its command, and its runs are kept as such tapes", {
-  timeout: 120_000,
-}, async () => {
+test("a tape of another program is evaluated by running its command, and its runs are kept as such tapes", async () => {
   using w = place({ "program.mjs": PROGRAM, "ask.sh": `exec ${RUNTIME.join(" ")} program.mjs\n` });
   const [good, bad] = [{ text: "good" }, { text: "bad" }];
   const replies = [good, good, bad, { http: 529 }, good, good, good, good];
@@ -69,9 +67,7 @@ test("a tape of another program is evaluated by running its command, and its run
   });
 });
 
-test("what another program left is what its run changed: a judge reads nothing else of the project", {
-  timeout: 120_000,
-}, async () => {
+test("what another program left is what its run changed: a judge reads nothing else of the project", async () => {
   using w = place({ "program.mjs": PROGRAM, "notes.txt": "words of a person" });
   await using server = await scriptedServer([{ text: "good" }, { text: "fine" }, {
     text: '{"reason":"so","pass":true}',

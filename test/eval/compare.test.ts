@@ -7,9 +7,7 @@ import type { RunLine } from "../../lib/eval/attempt.ts";
 import { rounds } from "../_counts.ts";
 import { evaluated, tossed } from "./_tossed.ts";
 
-const LONG = { timeout: 120_000 };
-
-test("of simulated A/A tests at most one in 20 calls the agent worse, looks and all", LONG, () => {
+test("of simulated A/A tests at most one in 20 calls the agent worse, looks and all", () => {
   const price = { calls: 1, tokens: 1, dollars: 0 };
   const plan = (names: readonly string[]): EvalPlan => ({
     eval: 1,
@@ -68,7 +66,7 @@ function played(counts: readonly (readonly [now: number, then: number])[], runs:
   return { plan, lines };
 }
 
-test("no p and no interval ever contradicts the words beside it", LONG, () => {
+test("no p and no interval ever contradicts the words beside it", () => {
   let seed = 3;
   const random = (most: number) => (seed = seed * 48271 % 0x7fff_ffff) % most;
   const seen = { worse: 0, not: 0, below: 0 };
@@ -99,7 +97,7 @@ test("a claim names what it is about: the fixture that is worse, though all toge
   assert.equal(suite!.p, 1);
 });
 
-test("--detect chooses the fewest runs that find such a drop in 80 of 100 evals", LONG, async () => {
+test("--detect chooses the fewest runs that find such a drop in 80 of 100 evals", async () => {
   const { plan } = played([[0, 0]], 10);
   const { runs = 0, from, to, oftenBy } = sightOf(plan, 0.5)!;
   assert.deepEqual([from, to, oftenBy(runs) >= 0.8, oftenBy(runs - 1) >= 0.8], [0.9, 0.4, true, false]);
@@ -110,7 +108,7 @@ test("--detect chooses the fewest runs that find such a drop in 80 of 100 evals"
   assert.equal(Number(made), sightOf(plan, 0.8)!.runs);
 });
 
-test("real A/A tests, --against '.', do not call the agent worse than itself", LONG, async () => {
+test("real A/A tests, --against '.', do not call the agent worse than itself", async () => {
   for (const outcomes of ["PFPPFFPPPFPF", "FFPFPPFPFFFP", "PPPPPPFPPPPP"].slice(0, rounds(1, 3, 3))) {
     using w = await tossed(outcomes);
     const { code, out, err } = await evaluated(w, "--against", ".", "--runs", "6");

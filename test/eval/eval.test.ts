@@ -5,9 +5,7 @@ import evaluate from "../../lib/cli/eval.ts";
 import { revoke } from "../../lib/hooks/hook-trust.ts";
 import { evaluated, tossed } from "./_tossed.ts";
 
-const LONG = { timeout: 120_000 };
-
-test("the table of an eval with known outcomes is the one computed by hand", LONG, async () => {
+test("the table of an eval with known outcomes is the one computed by hand", async () => {
   using w = await tossed("PPFPPPPFPP", ["heads", "tails"]);
   const { code, out, err } = await evaluated(w, "--runs", "10");
   assert.equal(code, 0, err);
@@ -34,7 +32,6 @@ held: 3 claims
 
 test(
   "what the API fails is lost: it moves no rate, is repeated, and too much of it is not measured",
-  LONG,
   async () => {
     using plain = await tossed("PPFPPPPFPP");
     using lossy = await tossed("PLPFRPPPLRPFPP");
@@ -62,7 +59,7 @@ test(
   },
 );
 
-test("a budget is never overrun: a round begins only if it fits", LONG, async () => {
+test("a budget is never overrun: a round begins only if it fits", async () => {
   for (
     const [tokens, runs, atOnce] of [[29, 1, "4"], [30, 2, "1"], [74, 4, "4"], [75, 5, "1"], [99, 5, "4"]] as const
   ) {
@@ -114,7 +111,7 @@ for (const [args, words] of REFUSED) {
   });
 }
 
-test("an eval needs trust as a replay does, and a budget in CI, where it may record", LONG, async () => {
+test("an eval needs trust as a replay does, and a budget in CI, where it may record", async () => {
   using w = await tossed("P");
   revoke(w.cwd, w.env);
   const refused = await evaluated(w, "--runs", "1");
@@ -130,7 +127,7 @@ test("an eval needs trust as a replay does, and a budget in CI, where it may rec
   assert.equal((await evaluated(w, "--runs", "1", "--trust", "--budget", "1k")).code, 0);
 });
 
-test("without graders a run passes if it ends as recorded, and a line says so", LONG, async () => {
+test("without graders a run passes if it ends as recorded, and a line says so", async () => {
   using w = await tossed("PF");
   rmSync(`${w.cwd}/fixtures/invariants.ts`);
   const { code, out, err } = await evaluated(w, "--runs", "2");

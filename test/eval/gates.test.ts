@@ -3,11 +3,8 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { evaluated, tossed, tosser } from "./_tossed.ts";
 
-const LONG = { timeout: 120_000 };
-
 test(
   "an agent that is worse than another is refuted, by a script, with what failed and where to look",
-  LONG,
   async () => {
     using w = await tossed("F");
     w.put({ "old.ts": tosser("P", "./") });
@@ -43,7 +40,7 @@ test(
   },
 );
 
-test("--at-least fails only an agent whose whole interval lies below", LONG, async () => {
+test("--at-least fails only an agent whose whole interval lies below", async () => {
   for (const [outcomes, code] of [["PPPPF", 0], ["PF", 1], ["F", 1], ["P", 0]] as const) {
     using w = await tossed(outcomes);
     const { code: got, out } = await evaluated(w, "--at-least", "0.9", "--runs", "10");
@@ -52,7 +49,7 @@ test("--at-least fails only an agent whose whole interval lies below", LONG, asy
   }
 });
 
-test("an invariant that no run puts to the test fails an eval; one that some do is reported", LONG, async () => {
+test("an invariant that no run puts to the test fails an eval; one that some do is reported", async () => {
   using w = await tossed("PF");
   const when = (word: string) => `when: ({ results }) => results.at(-1).text === "${word}", broken: () => undefined`;
   w.put({

@@ -6,8 +6,6 @@ import { scriptedServer } from "../../lib/testing/index.ts";
 import { withEnv } from "../_env.ts";
 import { evaluated, tossed } from "./_tossed.ts";
 
-const LONG = { timeout: 120_000 };
-
 const gradesIn = (cwd: string): RunLine[] =>
   readFileSync(`${cwd}/.crochet/evals/last/runs.jsonl`, "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
 
@@ -37,7 +35,7 @@ const COMMANDS: readonly [what: string, file: string, text: string, line: Partia
 ];
 
 for (const [what, file, text, line] of COMMANDS) {
-  test(`a command grades the workspace of a run: ${what}`, LONG, async () => {
+  test(`a command grades the workspace of a run: ${what}`, async () => {
     using w = await tossed("P");
     w.put({ "fixtures/invariants.ts": "export default [];\n" });
     w.put({ [`fixtures/toss/${file}`]: file.endsWith(".sh") ? `#!/bin/sh\n${text}\n` : text });
@@ -52,7 +50,7 @@ for (const [what, file, text, line] of COMMANDS) {
   });
 }
 
-test("a prompt grades by its criteria, the reason first; more samples show the noise of the judge", LONG, async () => {
+test("a prompt grades by its criteria, the reason first; more samples show the noise of the judge", async () => {
   using w = await tossed("P");
   w.put({
     "fixtures/invariants.ts": "export default [];\n",
@@ -86,7 +84,6 @@ test("a prompt grades by its criteria, the reason first; more samples show the n
 
 test(
   "a judge that gives no verdict is broken in its rehearsal; later the run is kept, counted and graded again",
-  LONG,
   async () => {
     using w = await tossed("P");
     w.put({ "fixtures/invariants.ts": "export default [];\n", "fixtures/toss/grade.tone.prompt.md": "Be polite.\n" });
@@ -132,7 +129,7 @@ const BROKEN: readonly [what: string, file: string, text: string, words: RegExp]
 ];
 
 for (const [what, file, text, words] of BROKEN) {
-  test(`a grader that is broken is named before any run is made: ${what}`, LONG, async () => {
+  test(`a grader that is broken is named before any run is made: ${what}`, async () => {
     using w = await tossed("P");
     w.put({ [`fixtures/toss/${file}`]: text });
     const { code, err } = await evaluated(w, "--runs", "4");
@@ -149,7 +146,7 @@ const graderOf = (otherwise: string) =>
 if (!readFileSync(process.env.CROCHET_RUN + "/observed.json", "utf8").includes('"text":"good"')) { ${otherwise} }
 `;
 
-test("after a clean rehearsal a crash is the verdict of a run, and another exit code is none", LONG, async () => {
+test("after a clean rehearsal a crash is the verdict of a run, and another exit code is none", async () => {
   using w = await tossed("PF");
   w.put({
     "fixtures/invariants.ts": "export default [];\n",
@@ -169,7 +166,7 @@ test("after a clean rehearsal a crash is the verdict of a run, and another exit 
   assert.equal(gradesIn(w.cwd).filter(({ pass }) => pass).length, 2, "what was graded stays");
 });
 
-test("a judge's verdict belongs to one run: runs with equal text are judged one by one", LONG, async () => {
+test("a judge's verdict belongs to one run: runs with equal text are judged one by one", async () => {
   using w = await tossed("P");
   w.put({ "fixtures/invariants.ts": "export default [];\n", "fixtures/toss/grade.tone.prompt.md": "Be polite.\n" });
   const says = [true, false, false, true, false].map((pass) => ({ text: `{"reason": "a coin", "pass": ${pass}}` }));
@@ -183,7 +180,7 @@ test("a judge's verdict belongs to one run: runs with equal text are judged one 
   });
 });
 
-test("a budget holds for judges too: their rehearsal, and each run with them, must fit", LONG, async () => {
+test("a budget holds for judges too: their rehearsal, and each run with them, must fit", async () => {
   using w = await tossed("P");
   w.put({ "fixtures/invariants.ts": "export default [];\n", "fixtures/toss/grade.tone.prompt.md": "Be polite.\n" });
   await using server = await scriptedServer([], {

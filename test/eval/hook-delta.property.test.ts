@@ -45,9 +45,7 @@ function worstMiss(runs: number): number {
 }
 
 // Kills: `interval()` at 90 %, or without halving the 5 % between its ends.
-test("the change of a rate is missed in at most 5 % of evals, whatever the rates of the fixtures are", {
-  timeout: 240_000,
-}, () => {
+test("the change of a rate is missed in at most 5 % of evals, whatever the rates of the fixtures are", () => {
   const sizes = Array.from({ length: 30 }, (_, i) => 2 * i + 2);
   const worst = Math.max(...sizes.map((runs) => worstMiss(runs)));
   assert.ok(worst <= 0.05, `${worst}`);

@@ -3,8 +3,6 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { test } from "node:test";
 import { changed, HOOKS, pushed, requestsOf } from "./_pushed.ts";
 
-const LONG = { timeout: 240_000 };
-
 /** What is asked in the two arms of one round: the number of messages, or that a hook asked. */
 const KINDS: readonly [folder: string, from: string, asked: readonly string[], calls: string][] = [
   ["rewrite", "main#3", ["5", "5"], "0"],
@@ -16,7 +14,7 @@ const KINDS: readonly [folder: string, from: string, asked: readonly string[], c
   ["stop", "end", ["7"], "\\+1"],
 ];
 
-test("hooks that rewrite, tell, end, ask a model or go on each fork where they speak", LONG, async () => {
+test("hooks that rewrite, tell, end, ask a model or go on each fork where they speak", async () => {
   using w = await pushed(["push"], HOOKS);
   for (const [folder, from, round, calls] of KINDS) {
     w.given.processes = folder === "stop"; // it counts in its module
@@ -29,7 +27,6 @@ test("hooks that rewrite, tell, end, ask a model or go on each fork where they s
 
 test(
   "--without takes a hook away that fixtures were recorded with",
-  LONG,
   async () => {
     const hook = "pre-tool-use@push.no-force.ts";
     using w = await pushed(["push"], { [`hooks/${hook}`]: HOOKS["deny/pre-tool-use@push.no-force.ts"] });
@@ -49,7 +46,6 @@ test(
 
 test(
   "fixtures that cannot be forked are left out by name; without a claim to come of it nothing runs",
-  LONG,
   async () => {
     using w = await pushed(["push", "other"], HOOKS);
     const tape = (name: string) => `${w.cwd}/fixtures/${name}/tape.jsonl`;
@@ -73,7 +69,7 @@ test(
   },
 );
 
-test("a budget that ends it makes no claim; the rest is resumed, unless the hook has changed since", LONG, async () => {
+test("a budget that ends it makes no claim; the rest is resumed, unless the hook has changed since", async () => {
   using w = await pushed(["push"], HOOKS);
   const poor = await changed(w, "PF", "--with", "deny", "--runs", "4", "--budget", "0.07k");
   assert.deepEqual([poor.code, poor.asked.length], [3, 4], poor.err);

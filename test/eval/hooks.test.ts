@@ -3,12 +3,9 @@ import { test } from "node:test";
 import { readTape } from "../../lib/testing/index.ts";
 import { changed, HOOKS, pushed, requestsOf } from "./_pushed.ts";
 
-const LONG = { timeout: 240_000 };
-
 // Kills: a fork one call late, and one that counts the recorded suffix: then the arm without the hook asks less.
 test(
   "a hook is free until it speaks, then both ways are run live, and the table says what it changes",
-  LONG,
   async () => {
     using w = await pushed(["push", "notes"], HOOKS);
     const { code, out, err, asked } = await changed(
@@ -52,7 +49,7 @@ held: 3 claims
   },
 );
 
-test("a hook that says nothing, or nothing that counts, is decoration, and nothing is paid for it", LONG, async () => {
+test("a hook that says nothing, or nothing that counts, is decoration, and nothing is paid for it", async () => {
   using w = await pushed(["push", "notes"], HOOKS);
   const silent = await changed(w, "F", "--with", "silent");
   assert.deepEqual([silent.code, silent.asked, silent.err], [0, [], "changes 0 of 2 fixtures (replayed, free)\n"]);
@@ -75,7 +72,7 @@ const REFUSED: readonly [args: readonly string[], words: RegExp][] = [
   [["--with", "deny", "--resume"], /Cannot (find an eval|use --with with --resume)/],
 ];
 
-test("an eval about hooks is refused before anything is replayed if it is not said well", LONG, async () => {
+test("an eval about hooks is refused before anything is replayed if it is not said well", async () => {
   using w = await pushed([], { ...HOOKS, "empty/_shared.ts": "" });
   for (const [args, words] of REFUSED) {
     const { code, err } = await changed(w, "P", ...args);

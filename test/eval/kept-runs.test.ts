@@ -16,14 +16,12 @@ import { OUR_RUNTIME } from "../_runtime.ts";
 import { scratch } from "../_scratch.ts";
 import { evaluated, tossed } from "./_tossed.ts";
 
-const LONG = { timeout: 120_000 };
-
 const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.meta.url));
 
 const linesOf = (w: Place): RunLine[] =>
   readFileSync(`${w.cwd}/.crochet/evals/last/runs.jsonl`, "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
 
-test("evals that begin at the same time all begin, and the last one is named", LONG, async () => {
+test("evals that begin at the same time all begin, and the last one is named", async () => {
   const plan = new URL("../../lib/eval/plan.ts", import.meta.url).href;
   using folder = scratch({
     "begin.ts": `import { readPlan, writePlan } from ${JSON.stringify(plan)};
@@ -37,7 +35,7 @@ test("evals that begin at the same time all begin, and the last one is named", L
   for (const { code, err } of await Promise.all(["a", "b", "c"].map(begin))) assert.equal(code, 0, err);
 });
 
-test("kept runs are graded again without an agent, and an eval may be compared with a kept one", LONG, async () => {
+test("kept runs are graded again without an agent, and an eval may be compared with a kept one", async () => {
   using w = await tossed("PPF");
   const first = await evaluated(w, "--runs", "3");
   assert.match(first.out, /toss +2\/3 /);
@@ -59,7 +57,7 @@ test("kept runs are graded again without an agent, and an eval may be compared w
   assert.match(kept.out, /\n3 runs,/, "those of the kept eval are not run again");
 });
 
-test("runs that are added later have an interval that is right whenever someone looks", LONG, async () => {
+test("runs that are added later have an interval that is right whenever someone looks", async () => {
   using w = await tossed("PPF");
   const first = JSON.parse((await evaluated(w, "--runs", "6", "--json")).out);
   const more = JSON.parse((await evaluated(w, "--resume", "--runs", "12", "--json")).out);
@@ -75,7 +73,7 @@ test("runs that are added later have an interval that is right whenever someone 
   assert.match((await evaluated(w, "--resume")).err, /Cannot continue .* as toss has changed since: start a new eval/);
 });
 
-test("every run is a tape that view, replay and fixtures show take", LONG, async () => {
+test("every run is a tape that view, replay and fixtures show take", async () => {
   using w = await tossed("P");
   await evaluated(w, "--runs", "1");
   const run = ".crochet/evals/last/toss/now/1";
@@ -85,7 +83,7 @@ test("every run is a tape that view, replay and fixtures show take", LONG, async
   assert.deepEqual([replayed.code, / held /.test(replayed.out)], [0, true], replayed.out);
 });
 
-test("a run of an eval becomes a fixture, which replays with real tools and the same agent", LONG, async () => {
+test("a run of an eval becomes a fixture, which replays with real tools and the same agent", async () => {
   using w = await tossed("P");
   w.put({
     "agent.ts": `
@@ -112,7 +110,7 @@ export default agent({ from: import.meta.url, tools: [Write], model: scripted([]
   );
 });
 
-test("calls are decided by the rules on the tape, never by the settings of this machine", LONG, async () => {
+test("calls are decided by the rules on the tape, never by the settings of this machine", async () => {
   const asks = `[{ tools: [{ name: "Write", input: { file_path: "a", content: "a" } }] }, { text: "done" }]`;
   const script = (model: string) => `
 import { agent } from "${lib("agent/agent.ts")}";
@@ -143,7 +141,7 @@ export default agent({ from: import.meta.url, tools: [Write], model: scripted([]
   }
 });
 
-test("runs happen side by side, and each is graded by itself", LONG, async () => {
+test("runs happen side by side, and each is graded by itself", async () => {
   using w = await tossed("P");
   const { code, out } = await w.call(evaluate, "--runs", "8", "--at-once", "4", "--json");
   const { runs, rows: [{ cells: [cell] }] } = JSON.parse(out);

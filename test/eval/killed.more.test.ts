@@ -8,7 +8,6 @@ import { NO_PTY, Pty } from "../_pty.ts";
 import { until } from "../_until.ts";
 import { evaluated, tossed } from "./_tossed.ts";
 
-const LONG = { timeout: 240_000 };
 const OUTCOMES = "PPFPLPFPPPLFPP";
 
 const ended = ({ cwd }: Place) => {
@@ -28,7 +27,7 @@ async function endedAfter(w: Place, n: number, signal: NodeJS.Signals, ...args: 
   return { code, err };
 }
 
-test("an eval that is killed again and again, and resumed, always comes to the same table", LONG, async () => {
+test("an eval that is killed again and again, and resumed, always comes to the same table", async () => {
   using whole = await tossed(OUTCOMES);
   const { out } = await evaluated(whole, "--runs", "12");
   assert.match(out, /12 runs, 2 lost and repeated/);
@@ -41,7 +40,7 @@ test("an eval that is killed again and again, and resumed, always comes to the s
   assert.equal(again.out, out, "there is nothing left to run");
 });
 
-test("a look after a kill sees the runs it would have seen, and no more", LONG, async () => {
+test("a look after a kill sees the runs it would have seen, and no more", async () => {
   // Failures come after the second look, which would end the eval if it saw them.
   const gated = ["--runs", "12", "--at-least", "0.97"];
   using whole = await tossed("PPPPPPPPFFFF");
@@ -52,7 +51,7 @@ test("a look after a kill sees the runs it would have seen, and no more", LONG, 
   assert.equal((await evaluated(w, "--resume")).out, out);
 });
 
-test("an eval of a git ref that is killed and resumed comes to the same table too", LONG, async () => {
+test("an eval of a git ref that is killed and resumed comes to the same table too", async () => {
   using w = await tossed("P");
   const git = (...args: string[]) =>
     execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", ...args], {
@@ -69,7 +68,7 @@ test("an eval of a git ref that is killed and resumed comes to the same table to
   assert.equal(git("worktree", "list").toString().trim().split("\n").length, 1);
 });
 
-test("an eval that a person ends exits with 130, keeps what has ended, and says how to go on", LONG, async () => {
+test("an eval that a person ends exits with 130, keeps what has ended, and says how to go on", async () => {
   using w = await tossed(OUTCOMES);
   const { code, err } = await endedAfter(w, 3, "SIGINT", "--runs", "12");
   assert.equal(code, 130, err);
@@ -80,7 +79,7 @@ test("an eval that a person ends exits with 130, keeps what has ended, and says 
 
 test(
   "on a terminal a line says how far an eval has come, and goes with it",
-  { ...LONG, skip: NO_PTY ?? false },
+  { skip: NO_PTY ?? false },
   async () => {
     using w = await tossed("P");
     const env = { HOME: w.home, NO_COLOR: "1", TOSS_MS: "20" };

@@ -7,8 +7,6 @@ import { withEnv } from "../_env.ts";
 import type { Place } from "../_place.ts";
 import { evaluated, tossed } from "./_tossed.ts";
 
-const LONG = { timeout: 120_000 };
-
 const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.meta.url));
 const planOf = (w: Place) => JSON.parse(readFileSync(`${w.cwd}/.crochet/evals/last/eval.json`, "utf8"));
 
@@ -19,7 +17,7 @@ import { agent } from "${lib("agent/agent.ts")}";
 export default agent({ from: import.meta.url, name: "tosser", system: "You toss.", model: "${OWN}" });
 `;
 
-test("--model evaluates the agent with another model, and '.' compares that with its own", LONG, async () => {
+test("--model evaluates the agent with another model, and '.' compares that with its own", async () => {
   await using server = await scriptedServer([], { then: ({ model }) => ({ text: model === OWN ? "good" : "bad" }) });
   await withEnv({ ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "not-a-key" }, async () => {
     using w = await tossed("P");
@@ -59,7 +57,7 @@ const then = ({ messages }) => asks[(messages.length - 1) / 2];
 export default agent({ from: import.meta.url, tools: [Read, Write], model: scripted([], { then }) });
 `;
 
-test("--tools runs the tools of a fixture that has their results, in a copy of this directory", LONG, async () => {
+test("--tools runs the tools of a fixture that has their results, in a copy of this directory", async () => {
   using w = await tossed("P", []);
   w.put({ "agent.ts": WRITER, "notes.md": "as recorded\n", "recorded/notes.md": "as recorded\n" });
   const { default: writer } = await import(pathToFileURL(`${w.cwd}/agent.ts`).href);
@@ -82,7 +80,6 @@ test("--tools runs the tools of a fixture that has their results, in a copy of t
 
 test(
   "in GitHub Actions an eval annotates the fixtures that fail it, and writes the summary of the step",
-  LONG,
   async () => {
     using w = await tossed("PF", ["heads", "tails"]);
     const summary = `${w.home}/summary.md`;

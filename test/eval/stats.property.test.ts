@@ -86,9 +86,7 @@ function alarm(pairs: readonly Pair[], part = 1): boolean {
   return pWorse(pairs) <= SUITE_LEVEL * part || Math.min(...ps) <= FIXTURE_LEVEL * part;
 }
 
-test("the test of one fixture never raises more than 5 % of false alarms, and finds more than Fisher's (enumerated)", {
-  timeout: 300_000,
-}, () => {
+test("the test of one fixture never raises more than 5 % of false alarms, and finds more than Fisher's (enumerated)", () => {
   for (const [now, then] of [[3, 3], [5, 5], [8, 8], [10, 10], [10, 4], [4, 12], [16, 16]] as const) {
     const drops = outcomes(now).map((a) => outcomes(then).map((b) => pDrop([a, b]) <= LEVEL));
     const fisher = outcomes(now).map((a) => outcomes(then).map((b) => pWorse([[a, b]]) <= LEVEL));
@@ -115,9 +113,7 @@ test("the power that is promised is the one that is there (enumerated)", () => {
   }
 });
 
-test("the interval of a difference is below 0 exactly if it is called worse, and covers the true one (enumerated)", {
-  timeout: 300_000,
-}, () => {
+test("the interval of a difference is below 0 exactly if it is called worse, and covers the true one (enumerated)", () => {
   const runs = 5;
   const tables = outcomes(runs).flatMap((a) => outcomes(runs).map((b): Pair => [a, b]));
   const intervals = tables.map((pair) => differenceInterval(pair, LEVEL));

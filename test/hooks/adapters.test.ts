@@ -9,8 +9,6 @@ import { place } from "../_place.ts";
 
 const LAUNCHER = new URL("../../lib/cli/crochet", import.meta.url).pathname;
 
-const LONG = { timeout: 300_000 };
-
 const FILES = { opencode: ".opencode/plugins/crochet.ts", pi: ".pi/extensions/crochet.ts" } as const;
 type Host = keyof typeof FILES;
 
@@ -136,7 +134,7 @@ async function plugged(host: Host) {
 for (const host of ["opencode", "pi"] as const) {
   const path = host === "pi" ? "path" : "filePath";
 
-  test(`the plugin for ${host} refuses, rewrites, adds context and sends back as the hooks say`, LONG, async () => {
+  test(`the plugin for ${host} refuses, rewrites, adds context and sends back as the hooks say`, async () => {
     using p = await plugged(host);
     await withEnv({ HOME: p.home, CROCHET_HOME: undefined }, async () => {
       const { plugin } = p;
@@ -155,7 +153,7 @@ for (const host of ["opencode", "pi"] as const) {
     });
   });
 
-  test(`the plugin for ${host} lets the agent go after eight times, and counts anew after a prompt`, LONG, async () => {
+  test(`the plugin for ${host} lets the agent go after eight times, and counts anew after a prompt`, async () => {
     using p = await plugged(host);
     await withEnv({ HOME: p.home, CROCHET_HOME: undefined }, async () => {
       let times = 0;

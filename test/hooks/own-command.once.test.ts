@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { ended } from "../_crochet.ts";
 import { scratch } from "../_scratch.ts";
 
-test("a bundled program never starts itself in the place of a script of ours", { timeout: 300_000 }, async () => {
+test("a bundled program never starts itself in the place of a script of ours", async () => {
   using folder = scratch();
   const own = fileURLToPath(new URL("../../lib/hooks/own-command.ts", import.meta.url));
   const entry = join(folder.path, "entry.ts");

@@ -10,7 +10,7 @@ import { LIB } from "./_files.ts";
 /** Every file takes time to open: a change that loads more of them must say why. (138 before every run was logged.) */
 const MOST = 146;
 
-test(`'crochet run' never loads more than ${MOST} files of ours`, { timeout: 300_000 }, async () => {
+test(`'crochet run' never loads more than ${MOST} files of ours`, async () => {
   using folder = scratch({
     "list.ts":
       `process.on("exit", () => require("node:fs").writeFileSync("loaded", Object.keys(require.cache).join("\\n")));`,

@@ -14,7 +14,6 @@ import { place } from "../_place.ts";
 import { put, scratch } from "../_scratch.ts";
 import { until } from "../_until.ts";
 
-const LONG = { timeout: 120_000 };
 const QUESTION = {
   questions: [{
     question: "Which way?",
@@ -52,7 +51,7 @@ async function modelled(replies: readonly ScriptedReply[]) {
 
 type Row = { id: string; state: string; name?: string; workspace?: string; prompt_type?: string; message?: string };
 
-test("a run of crochet shows up among the agents, in three lines of a log", LONG, async () => {
+test("a run of crochet shows up among the agents, in three lines of a log", async () => {
   await using here = await modelled([{ text: "hello" }]);
   const { code } = await here.run("hi");
   assert.equal(code, 0);
@@ -63,13 +62,13 @@ test("a run of crochet shows up among the agents, in three lines of a log", LONG
   assert.match(now.out, /^no agents are running/);
 });
 
-test("a run that a limit ends is shown as failed", LONG, async () => {
+test("a run that a limit ends is shown as failed", async () => {
   await using here = await modelled([{ tools: [{ name: "Read", input: { file_path: "x" } }] }]);
   assert.equal((await here.run("--max-iterations", "1", "hi")).code, 1);
   assert.deepEqual((await here.rows()).map((row) => row.state), ["failed"]);
 });
 
-test("a run is working while it works, and failed once its process is killed", LONG, async () => {
+test("a run is working while it works, and failed once its process is killed", async () => {
   await using here = await modelled([{ tools: [{ name: "Bash", input: { command: "sleep 20" } }] }]);
   await here.killedWhen("working", "--permission-mode", "bypassPermissions", "hi");
   assert.deepEqual((await here.rows()).map((row) => row.state), ["failed"]);
@@ -77,7 +76,6 @@ test("a run is working while it works, and failed once its process is killed", L
 
 test(
   "S2.13, S2.14: a question that ends a run stays pending after its process, and onPrompt runs once",
-  LONG,
   async () => {
     await using here = await modelled([{ tools: [{ name: "AskUserQuestion", input: QUESTION }] }, {
       text: "left it is",
@@ -101,7 +99,7 @@ test(
   },
 );
 
-test("a durable run that waits for an answer is prompting, also once its process is gone", LONG, async () => {
+test("a durable run that waits for an answer is prompting, also once its process is gone", async () => {
   await using here = await modelled([{ tools: [{ name: "Bash", input: { command: "touch made" } }] }]);
   await here.killedWhen("prompting", "--durable", "hi");
   const [row] = await here.rows();
@@ -132,7 +130,7 @@ test("S2.3: agent-prompt fires for a question, a plan and a permission of a run 
   assert.deepEqual(seen.slice(3).map((one) => (one as string[])[0]), ["permission"]);
 });
 
-test("a command in an untrusted config.yaml is not run", LONG, async () => {
+test("a command in an untrusted config.yaml is not run", async () => {
   await using here = await modelled([{ tools: [{ name: "AskUserQuestion", input: QUESTION }] }]);
   const told = join(here.cwd, "told");
   mkdirSync(join(here.cwd, ".crochet"));
@@ -143,7 +141,7 @@ test("a command in an untrusted config.yaml is not run", LONG, async () => {
   assert.ok(!existsSync(told));
 });
 
-test("a run goes on if its state cannot be written", LONG, async () => {
+test("a run goes on if its state cannot be written", async () => {
   await using here = await modelled([{ text: "hello" }]);
   put(here.home, { ".crochet/agents": "a file in the way" });
   const { code, out, err } = await here.run("hi");

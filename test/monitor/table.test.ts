@@ -100,7 +100,7 @@ for (const columns of [80, 24]) {
   });
 }
 
-test("crochet agents --watch ends with Ctrl-C", { skip: NO_PTY ?? false, timeout: 300_000 }, async () => {
+test("crochet agents --watch ends with Ctrl-C", { skip: NO_PTY ?? false }, async () => {
   using here = place();
   await using pty = new Pty([...CROCHET, "agents", "--watch"], { cwd: here.cwd, env: { HOME: here.home } });
   await pty.until(/no agents are running/);

@@ -26,7 +26,7 @@ import { add, clone, run } from "./_install.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 const BIN = join(ROOT, "node_modules/.bin");
 const skip = "Deno" in globalThis && "Deno does not use it";
-const LONG = { skip, timeout: 300_000 };
+const LONG = { skip };
 const ours = (globalThis as { Bun?: { revision: string } }).Bun?.revision;
 const ONE = `dist/cli/hook-${ours}.js`;
 

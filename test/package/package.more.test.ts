@@ -12,8 +12,6 @@ import { AGENT, HOOK, PLAIN, SCRIPTED, STREAM, WIRED } from "./_sources.ts";
 
 const MODULES = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const TSC = join(MODULES, ".bin/tsc");
-const LONG = { timeout: 180_000 };
-
 let made: Installed | undefined;
 let skip: string | false = "Deno" in globalThis ? "the package is tried on every runtime once, under Bun" : false;
 if (!skip) {
@@ -43,7 +41,7 @@ const RUNTIMES = [
   { name: "node", args: [], skip: noNode },
 ] as const;
 
-test("the package holds what was built of each source and the types of what it exports", { skip, ...LONG }, () => {
+test("the package holds what was built of each source and the types of what it exports", { skip }, () => {
   const { packed, project, clone: copy } = made!;
   const folders = new Set(packed.map((path) => path.split("/")[0]!));
   assert.deepEqual([...folders].sort(), ["LICENSE", "README.md", "dist", "hooks", "lib", "package.json"]);
@@ -70,7 +68,7 @@ test("the package holds what was built of each source and the types of what it e
   assert.deepEqual(ofSchemas.sort(), Object.keys(schemas).sort());
 });
 
-test("packing leaves package.json as it was", { skip, ...LONG }, () => {
+test("packing leaves package.json as it was", { skip }, () => {
   const copy = clone(join(made!.folder, "packing"));
   mkdirSync(join(copy, "dist"));
   const manifest = () => readFileSync(join(copy, "package.json"), "utf8");
@@ -83,7 +81,7 @@ test("packing leaves package.json as it was", { skip, ...LONG }, () => {
 });
 
 for (const { name, args, skip } of RUNTIMES) {
-  test(`a first project runs on ${name}: model, tools, hooks and test doubles`, { skip, ...LONG }, () => {
+  test(`a first project runs on ${name}: model, tools, hooks and test doubles`, { skip }, () => {
     const out = runIn(made!.project, made!.only[name]!, name, ...args, "agent.ts");
     assert.deepEqual(JSON.parse(out), {
       stop: "done",
@@ -92,7 +90,7 @@ for (const { name, args, skip } of RUNTIMES) {
     });
   });
 
-  test(`every part of the package can be imported on ${name}`, { skip, ...LONG }, () => {
+  test(`every part of the package can be imported on ${name}`, { skip }, () => {
     const script = `
       import { readFileSync } from "node:fs";
       const { exports } = JSON.parse(readFileSync("node_modules/crochet/package.json", "utf8"));
@@ -108,7 +106,7 @@ for (const { name, args, skip } of RUNTIMES) {
     assert.equal(runIn(made!.project, made!.only[name]!, name, ...args, "parts.mjs"), "all\n");
   });
 
-  test(`crochet finds ${name} where there is nothing else`, { skip, ...LONG }, () => {
+  test(`crochet finds ${name} where there is nothing else`, { skip }, () => {
     const crochet = (...words: string[]) =>
       runIn(made!.project, made!.only[name]!, "/bin/sh", "node_modules/.bin/crochet", ...words);
     assert.match(crochet("--version"), /^\d+\.\d+\.\d+\n$/);
@@ -127,7 +125,7 @@ for (const { name, args, skip } of RUNTIMES) {
     assert.equal(answer.hookSpecificOutput.permissionDecision, "deny");
   });
 
-  test(`a run is recorded, replayed through the SDK and a recording proved by it on ${name}`, { skip, ...LONG }, () => {
+  test(`a run is recorded, replayed through the SDK and a recording proved by it on ${name}`, { skip }, () => {
     recordsAndImports(made!.project, name);
   });
 }
@@ -135,7 +133,7 @@ for (const { name, args, skip } of RUNTIMES) {
 for (const { name, skip } of RUNTIMES) {
   test(
     `crochet init makes a first project on ${name} that holds what it says, beside nothing`,
-    { skip, ...LONG },
+    { skip },
     () => {
       const { project, only } = made!;
       const here = `first-${name}`;
@@ -153,7 +151,6 @@ for (const { name, skip } of RUNTIMES) {
 
 test("what an installed crochet builds denies on every runtime, and as a binary on none, with nothing beside it", {
   skip: noNode,
-  ...LONG,
 }, () => {
   using empty = scratch();
   const { project, only } = made!;
@@ -173,7 +170,7 @@ test("what an installed crochet builds denies on every runtime, and as a binary 
 });
 
 const noNode20 = skip || (made?.only.node20 === undefined && "Node 20 is neither here nor in the registry");
-test("a first project runs on Node 20 from .mjs, by run()", { skip: noNode20, ...LONG }, () => {
+test("a first project runs on Node 20 from .mjs, by run()", { skip: noNode20 }, () => {
   const folder = join(made!.project, "plain");
   mkdirSync(join(folder, "hooks"), { recursive: true });
   writeFileSync(join(folder, "agent.mjs"), PLAIN.agent);
@@ -188,7 +185,7 @@ test("a first project runs on Node 20 from .mjs, by run()", { skip: noNode20, ..
 
 test(
   "npm install -g . in a fresh clone makes a crochet that runs, without Bun or Deno on the PATH",
-  { skip: noNode, ...LONG },
+  { skip: noNode },
   () => {
     const { folder, only } = made!;
     const fresh = clone(join(folder, "fresh"));
@@ -209,7 +206,7 @@ test(
 );
 
 for (const { name, skip } of RUNTIMES) {
-  test(`a script outside any project imports the package that runs it, on ${name}`, { skip, ...LONG }, () => {
+  test(`a script outside any project imports the package that runs it, on ${name}`, { skip }, () => {
     const outside = join(made!.folder, `outside-${name}`);
     mkdirSync(outside);
     writeFileSync(join(outside, "scripted.ts"), SCRIPTED);
@@ -243,7 +240,7 @@ for (const { name, skip } of RUNTIMES.slice(0, 2)) {
       "with only a package.json": { "package.json": "{}" },
     })
   ) {
-    test(`a hook ${where} imports values of the crochet that runs it, on ${name}`, { skip, ...LONG }, () => {
+    test(`a hook ${where} imports values of the crochet that runs it, on ${name}`, { skip }, () => {
       using folder = scratch({ ...files, [FILE]: DENIES });
       const crochet = join(made!.project, "node_modules/.bin/crochet");
       for (const { line, expected } of OUTSIDE) {
@@ -270,7 +267,7 @@ const FIRST = {
 for (const { name, skip } of RUNTIMES) {
   test(
     `who has nothing but ${name} and a registry has a first project by typing what is said`,
-    { skip, ...LONG },
+    { skip },
     async () => {
       const { url, close } = await registryOf(made!);
       try {
@@ -319,7 +316,7 @@ const WAYS = [
   ["deno", "run", "-A", "--quiet", "npm:crochet"],
 ] as const;
 for (const [command, ...args] of WAYS) {
-  test(`${command} ${args.join(" ")} runs an agent`, { skip, ...LONG }, () => {
+  test(`${command} ${args.join(" ")} runs an agent`, { skip }, () => {
     const out = runIn(made!.project, process.env.PATH!, command, ...args, "run", "wired.ts", "go");
     assert.equal(out, "Hello over the wire\n");
   });
@@ -327,7 +324,7 @@ for (const [command, ...args] of WAYS) {
 
 test(
   "a run reports its spans to the tracer that Deno itself registers",
-  { skip, ...LONG },
+  { skip },
   () => {
     const collecting = "OTEL_DENO=true OTEL_EXPORTER_OTLP_PROTOCOL=console";
     const command = `${collecting} node_modules/.bin/crochet run wired.ts go 2>&1`;
@@ -336,7 +333,7 @@ test(
   },
 );
 
-test("the types of the package hold in a project that checks strictly", { skip, ...LONG }, () => {
+test("the types of the package hold in a project that checks strictly", { skip }, () => {
   const options = { strict: true, noEmit: true, module: "nodenext", target: "es2024", skipLibCheck: true, types: [] };
   const check = (compilerOptions: object, include: string[]) => {
     writeFileSync(join(made!.project, "tsconfig.json"), JSON.stringify({ compilerOptions, include }));

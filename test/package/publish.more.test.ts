@@ -12,7 +12,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const BIN = join(ROOT, "node_modules/.bin");
 const PATH = `${BIN}:${process.env.PATH}`;
 const skip = "Deno" in globalThis && "each tool is asked once, under Bun";
-const LONG = { skip, timeout: 300_000 };
+const LONG = { skip };
 
 const folder = scratch();
 after(() => folder[Symbol.dispose]());

@@ -23,7 +23,6 @@ for (const ask of [checkHook, laws.all]) await ask("stop.once.sh").catch(({ mess
 
 test("from addresses an agent runs with its folder of hooks, and what starts files says what to install", {
   skip,
-  timeout: 120_000,
 }, async () => {
   using server = await serve(({ url }, response) => {
     const file = join(ROOT, decodeURIComponent(url!));

@@ -105,7 +105,7 @@ for (const { runner, on, args: [program, ...args], from } of RUNNERS) {
   const missing = skip || (path === undefined && "there is no Node new enough, here or in the registry");
   test(
     `${runner} records and replays, takes the matchers, and attacks`,
-    { skip: missing, timeout: 180_000 },
+    { skip: missing },
     async () => {
       await using api = await scriptedServer([], { then: { text: "hello" } });
       const { project } = made!;

@@ -118,7 +118,6 @@ const git = (() => {
 
 test("file rules always match as git's own ignore rules do", {
   skip: git ? false : "git is not installed",
-  timeout: 120_000,
 }, () => {
   using folder = scratch();
   execFileSync("git", ["init", "-q", folder.path], { stdio: "pipe" });

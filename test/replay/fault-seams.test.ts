@@ -20,9 +20,6 @@ import { rounds } from "../_counts.ts";
 import { asProcess } from "../mcp/_start.ts";
 import { taped } from "./_taped.ts";
 
-/** Searches take as long as they take. */
-const LONG = { timeout: 300_000 };
-
 const look = tool({
   name: "mcp__files__look",
   description: "Looks.",
@@ -148,7 +145,7 @@ const SEARCHED = new Set([
 ]);
 
 for (const [fault, planted] of Object.entries(PLANTED)) {
-  test(`a search always finds and shrinks what is planted: ${fault}`, LONG, async () => {
+  test(`a search always finds and shrinks what is planted: ${fault}`, async () => {
     const how = { files: made.files, invariants: ALL };
     for (const seed of [1, 2, 3].slice(0, rounds(SEARCHED.has(fault) ? 1 : 0, 3, 3))) {
       const { found } = await searchFaults(planted, made.tape, { ...how, runs: 1000, seed });
@@ -162,7 +159,6 @@ for (const [fault, planted] of Object.entries(PLANTED)) {
 
 test(
   "a tool in which the process is killed, or that fails afterwards, has always done its work once",
-  LONG,
   async () => {
     const came = async (fault: string, subject: Faultable = agent(SOUND)) => {
       const { broken, result, observed } = await underFaults(subject, made.tape, [readFault(fault)], {
@@ -181,7 +177,7 @@ test(
   },
 );
 
-test("no schedule of faults ever breaks an agent that bears each of them", LONG, async () => {
+test("no schedule of faults ever breaks an agent that bears each of them", async () => {
   const sound = agent(SOUND);
   const { observed } = await underFaults(sound, made.tape, [], { files: made.files });
   const hit = new Set<string>();
@@ -195,7 +191,7 @@ test("no schedule of faults ever breaks an agent that bears each of them", LONG,
   assert.deepEqual([...hit].sort(), ["hook", "mcp", "message", "reply", "tool"]);
 });
 
-test("an MCP server that is gone answers no further call, and the run goes on", LONG, async () => {
+test("an MCP server that is gone answers no further call, and the run goes on", async () => {
   const options = { system: "You echo.", mcp: { servers: { srv: asProcess() } } };
   const echo = (text: string) => ({ tools: [{ name: "mcp__srv__echo", input: { text } }] });
   const run = await taped({ options, replies: [echo("a"), echo("b"), { text: "It is over." }] });

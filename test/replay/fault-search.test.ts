@@ -16,9 +16,6 @@ import { type Mistake, naive } from "./_naive-agents.ts";
 import { taped } from "./_taped.ts";
 import { writer, writtenRun } from "./_written-run.ts";
 
-/** Searches take as long as they take. */
-const LONG = { timeout: 300_000 };
-
 const made = await writtenRun();
 after(() => made.remove());
 
@@ -34,7 +31,7 @@ const MISTAKES: { readonly [mistake in Exclude<Mistake, "none" | "leaves calls o
 };
 
 for (const [mistake, broke] of Object.entries(MISTAKES)) {
-  test(`a search always finds a loop that ${mistake}, makes it small and keeps it beside the tape`, LONG, async () => {
+  test(`a search always finds a loop that ${mistake}, makes it small and keeps it beside the tape`, async () => {
     // By its folder or its own file, a tape is the same.
     const path = mistake === "never gives up" ? dirname(made.path) : made.path;
     const search = { runs: 100, seed: 7, path, files: made.files };
@@ -197,6 +194,6 @@ test("a run that is begun again is accused of what it writes twice, and never of
   }
 });
 
-test("a search never accuses a loop without a mistake", LONG, async () => {
+test("a search never accuses a loop without a mistake", async () => {
   assert.equal((await searchFaults(naive("none"), made.tape, { runs: rounds(60, 1000) })).found, undefined);
 });

@@ -17,9 +17,6 @@ import { rounds } from "../_counts.ts";
 import { taped } from "./_taped.ts";
 import { writer, writtenRun } from "./_written-run.ts";
 
-/** Searches take as long as they take. */
-const LONG = { timeout: 300_000 };
-
 const made = await writtenRun();
 after(() => made.remove());
 
@@ -128,7 +125,6 @@ test("a fault that would lose nothing of an input is refused with its place, and
 
 test(
   "U17: an attempt that fails is always repeated before anything has happened, and given up on in the end",
-  LONG,
   async () => {
     const repeated: [fault: string, asked: number][] = [
       ["call 1: cut", 4],

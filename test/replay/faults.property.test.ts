@@ -13,9 +13,6 @@ import { agentTool, Read, Write } from "../../lib/tools/index.ts";
 import { tries } from "../_counts.ts";
 import { taped } from "./_taped.ts";
 
-/** A law over thousands of runs takes as long as it takes. */
-const LONG = { timeout: 1_200_000 };
-
 interface Example {
   readonly name: string;
   readonly agent: Faultable;
@@ -109,7 +106,7 @@ test("the examples of fixtures are all here", () => {
 });
 
 for (const { name, agent: made, tape, files, races } of examples) {
-  test(`${name}: no schedule of faults ever breaks an invariant`, LONG, async () => {
+  test(`${name}: no schedule of faults ever breaks an invariant`, async () => {
     const { observed } = await underFaults(made, tape, [], { files });
     await fc.assert(
       fc.asyncProperty(faults(tape, observed), async (schedule) => {
@@ -123,7 +120,6 @@ for (const { name, agent: made, tape, files, races } of examples) {
 
   test(
     `${name}: a schedule always has the same result over the SDK's wire, wherever the bytes are cut`,
-    LONG,
     async () => {
       await fc.assert(
         fc.asyncProperty(faults(tape), rechunk(tape), async (schedule, cutAt) => {

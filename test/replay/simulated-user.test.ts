@@ -11,8 +11,6 @@ import { ended } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
 import { OUR_RUNTIME } from "../_runtime.ts";
 
-const LONG = { timeout: 120_000 };
-
 const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.meta.url));
 
 const clerk = (system: string) => `
@@ -66,7 +64,7 @@ const promptsIn = (w: Place, name = "kim"): string[] =>
   )
     .map((line) => JSON.parse(line).prompt);
 
-test("a simulated user speaks while a run is recorded, and is never asked in a replay", LONG, async () => {
+test("a simulated user speaks while a run is recorded, and is never asked in a replay", async () => {
   await played(two, async ({ w, asked }) => {
     const made = await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
     assert.equal(made.code, 0, made.err);
@@ -90,7 +88,7 @@ test("a simulated user speaks while a run is recorded, and is never asked in a r
   });
 });
 
-test("an update keeps the recorded prompts up to the first difference; then the user speaks", LONG, async () => {
+test("an update keeps the recorded prompts up to the first difference; then the user speaks", async () => {
   let [first, last] = ["please help", "refund order 17"];
   const says = (turn: number) => turn < 2 ? json([first, last][turn]!) : json("", true);
   await played(says, async ({ w, asked }) => {
@@ -117,7 +115,7 @@ test("an update keeps the recorded prompts up to the first difference; then the 
   });
 });
 
-test("there are never more prompts than turns, and none after a run that did not end well", LONG, async () => {
+test("there are never more prompts than turns, and none after a run that did not end well", async () => {
   await played((turn) => json(`more ${turn}`), async ({ w, asked }) => {
     w.put({ "kim.prompt.md": kim(3) });
     const made = await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
@@ -130,7 +128,7 @@ test("there are never more prompts than turns, and none after a run that did not
   }, () => ({ http: 400 }));
 });
 
-test("what the user says unreadably is asked for once more; then nothing is kept", LONG, async () => {
+test("what the user says unreadably is asked for once more; then nothing is kept", async () => {
   let asks = 0;
   await played((turn) => ++asks === 1 ? "hm" : two(turn), async ({ w, asked }) => {
     const made = await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
@@ -146,7 +144,6 @@ test("what the user says unreadably is asked for once more; then nothing is kept
 
 test(
   "an eval has a live user in every run and counts its tokens; with another one it is another fixture",
-  LONG,
   async () => {
     await played(two, async ({ w, asked }) => {
       await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
@@ -172,7 +169,7 @@ test(
   },
 );
 
-test("turns are given one after the other, and mistakes are refused before anything is asked", LONG, async () => {
+test("turns are given one after the other, and mistakes are refused before anything is asked", async () => {
   await played(two, async ({ w, asked }) => {
     const refused = async (says: RegExp, ...args: string[]) => {
       const { code, err } = await w.call(record, "agent.ts", ...args);
@@ -210,7 +207,6 @@ test("turns are given one after the other, and mistakes are refused before anyth
 
 test(
   "replay() of a test asks no user, and CROCHET_RECORD has it speak where the run has left its tape",
-  LONG,
   async () => {
     let last = "refund order 17";
     const says = (turn: number) => turn < 2 ? json(["please help", last][turn]!) : json("", true);

@@ -54,9 +54,7 @@ const REPLIES: ScriptedReply[] = [
   { text: "Done." },
 ];
 
-test("what the built-in tools say is always the same again, in another directory and at another time", {
-  timeout: 240_000,
-}, async () => {
+test("what the built-in tools say is always the same again, in another directory and at another time", async () => {
   await inFolder(async (folder) => {
     put(join(folder, "place"), {
       "a.txt": "one\nneedle\n",

@@ -18,7 +18,6 @@ test("answers", () => {
 
 test(
   "crochet/bun as a preload gives bun test the matchers, and examples as tests of its own",
-  { timeout: 300_000 },
   async () => {
     using folder = scratch({
       "bunfig.toml": `[test]\npreload = [${JSON.stringify(BUN)}]\n`,

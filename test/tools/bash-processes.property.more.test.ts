@@ -249,7 +249,6 @@ function tree(leaf: string): fc.Arbitrary<string> {
 
 test(
   "Bash always ends the whole tree, whatever its shape, on time limit and on abort",
-  { timeout: 240_000 },
   async () => {
     const word = token();
     await bench(async ({ fails }) => {
@@ -270,7 +269,7 @@ test(
   },
 );
 
-test("Bash always gives the shell the command exactly as it is", { timeout: 240_000 }, () =>
+test("Bash always gives the shell the command exactly as it is", () =>
   bench(async ({ bash }) => {
     const piece = fc.oneof(
       fc.constantFrom(

@@ -21,8 +21,6 @@ import { bytes, call, editedInTurn, string, utf8 } from "./_edit-arbitraries.ts"
 import { inWorkspace, picture } from "./_workspace.ts";
 
 const runs = { numRuns: tries(20, 500, 40) };
-const long = { timeout: 240_000 };
-
 /** "ok", or the code of the refusal. */
 async function codeOf(input: unknown, root: string): Promise<string> {
   try {
@@ -34,7 +32,7 @@ async function codeOf(input: unknown, root: string): Promise<string> {
   }
 }
 
-test("P16: Edit never touches anything when it fails", long, () =>
+test("P16: Edit never touches anything when it fails", () =>
   inWorkspace(async (root) => {
     const path = join(root, "a.txt");
     const wrong = fc.constantFrom<unknown>(undefined, null, 1, "maybe", {}, [], "\ud800", "");
@@ -62,7 +60,6 @@ test("P16: Edit never touches anything when it fails", long, () =>
 
 test(
   "P17: Edit always leaves on disk what applyEdit() plans, the mode as it was, and no other file",
-  long,
   () =>
     inWorkspace(async (root) => {
       const path = join(root, "a.txt");
@@ -96,7 +93,6 @@ function permutations<T>(all: readonly T[]): T[][] {
 
 test(
   "P18: edits at the same time always come to the same as one after another, in some order",
-  long,
   () =>
     inWorkspace(async (root) => {
       const path = join(root, "a.txt");
@@ -136,7 +132,7 @@ test(
     }),
 );
 
-test("P19: no path ever escapes the workspace", long, () =>
+test("P19: no path ever escapes the workspace", () =>
   inWorkspace(async (root) => {
     const outside = dirname(root);
     mkdirSync(join(outside, "root-evil"));
@@ -180,7 +176,7 @@ test("P19: no path ever escapes the workspace", long, () =>
     );
   }));
 
-test("P25: undo() always brings back the bytes an edit replaced", long, () =>
+test("P25: undo() always brings back the bytes an edit replaced", () =>
   inWorkspace(async (root) => {
     const path = join(root, "a.txt");
     let undone = 0;

@@ -165,7 +165,6 @@ test("rule 14: an edit is done again when another program changed the file meanw
 
 test(
   "rule 14: an edit waits for the lock of another process, can be interrupted then, and takes it over from a dead one",
-  { timeout: 300_000 },
   () =>
     withFile("a", async ({ root, path, read }) => {
       await withScript("_edit-hold.ts", [path], async (holder) => {

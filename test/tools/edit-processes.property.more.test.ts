@@ -10,9 +10,7 @@ import { RUNTIME } from "../_runtime.ts";
 import { allEnd, script, withScript } from "./_edit-scripts.ts";
 import { inWorkspace } from "./_workspace.ts";
 
-const long = { timeout: 240_000 };
-
-test("P18: edits of several processes never lose an update", long, () =>
+test("P18: edits of several processes never lose an update", () =>
   inWorkspace(async (root) => {
     const path = join(root, "a.txt"), count = rounds(40, 300);
     const names = ["p", "q", "r"];
@@ -35,7 +33,7 @@ test("P18: edits of several processes never lose an update", long, () =>
     assert.deepEqual(readdirSync(root).sort(), ["a.txt", "alias"]);
   }));
 
-test("a lock left by a killed process is always taken over by one at a time", long, () =>
+test("a lock left by a killed process is always taken over by one at a time", () =>
   inWorkspace(async (root) => {
     const path = join(root, "a.txt"), notes = join(root, "notes");
     const [program, ...args] = RUNTIME;
@@ -62,7 +60,6 @@ const withLoopingEditor = (path: string, work: () => Promise<void>) =>
 
 test(
   "P20: a kill at any point always leaves the old or the new file, and no litter that stays",
-  long,
   () =>
     inWorkspace(async (root) => {
       const path = join(root, "a.txt");
@@ -83,7 +80,7 @@ test(
     }),
 );
 
-test("P22: a reader never sees a third state", long, () =>
+test("P22: a reader never sees a third state", () =>
   inWorkspace(async (root) => {
     const path = join(root, "a.txt");
     const versions = VERSIONS.map((version) => Buffer.from(version));

@@ -9,7 +9,6 @@ import { script } from "./_edit-scripts.ts";
 import { inWorkspace } from "./_workspace.ts";
 
 test("P21, P26: Edit always gives the same result on Bun and on Deno, in any directory and locale", {
-  timeout: 240_000,
   skip: oneIsMissing,
 }, () =>
   inWorkspace((root) => {

@@ -99,7 +99,6 @@ test("MultiEdit refuses wrong input before it looks at the file", async () => {
 
 test(
   "MultiEdit always gives the same bytes as its edits one after another, or changes nothing",
-  { timeout: 300_000 },
   () =>
     inWorkspace(async (root) => {
       const path = join(root, "a.txt");

@@ -204,7 +204,6 @@ test("undo() says when the old bytes were not kept", () =>
 
 test(
   "Write always leaves exactly the bytes of its content, whatever was there",
-  { timeout: 300_000 },
   () =>
     inWorkspace(async (root) => {
       const path = join(root, "a.txt");

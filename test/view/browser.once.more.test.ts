@@ -11,7 +11,7 @@ import { logOf, replayed } from "./_runs.ts";
 
 after(closeBrowser);
 
-const options = { skip: noBrowser, timeout: 120_000 };
+const options = { skip: noBrowser };
 const LONG = longRollout(2000, 3_000_000);
 let long: string | undefined;
 const longPage = () => long ??= runPage(viewOf(logOf(LONG), "run long-run"));

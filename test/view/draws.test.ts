@@ -10,7 +10,7 @@ after(closeBrowser);
 
 test(
   "a page draws timeline, chart and conversation, asks for nothing, and says nothing on the console",
-  { skip: noBrowser, timeout: 120_000 },
+  { skip: noBrowser },
   async () => {
     const { page, trouble } = await open(runPage(await replayed("delegate")));
     assert.equal(await page.textContent("h1"), "How many lines do the two text files have together?");

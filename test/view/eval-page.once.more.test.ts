@@ -11,7 +11,7 @@ import { closeBrowser, isWhole, openFile } from "./_browser.ts";
 
 after(closeBrowser);
 
-const options = { skip: noBrowser, timeout: 120_000 };
+const options = { skip: noBrowser };
 
 test(
   "the report of an eval draws each interval, and a failed run is one click away from its page",

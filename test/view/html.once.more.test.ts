@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 test(
   "a page is the same on both runtimes, to the byte",
-  { skip: oneIsMissing, timeout: 120_000 },
+  { skip: oneIsMissing },
   async () => {
     const script = join(ROOT, "test/view/_page-digest.ts");
     const [bun, deno] = await Promise.all(BOTH_RUNTIMES.map((words) => ended([...words, script], { cwd: ROOT })));
@@ -21,7 +21,6 @@ test(
 
 test(
   "the page's own modules are type-checked as what they are: scripts of a browser",
-  { timeout: 120_000 },
   async () => {
     const page = join(ROOT, "lib/view/page");
     const modules = readdirSync(page).filter((name) => name.endsWith(".js")).map((name) => join(page, name));
