@@ -206,18 +206,20 @@ export class World {
       "[user]\n\tname = attack\n\temail = attack@example.com\n[safe]\n\tdirectory = *\n",
     ]]);
     writeFiles(outside, [["notes.txt", "of somebody else\n"]]);
-    const own = new KeptTree(workspace, { skipped: packages });
+    const below = (root: string, paths: readonly string[]) =>
+      paths.filter((path) => isInside(path, root) && path !== root).map((path) => relative(root, path));
+    // What the sandbox puts over a file of the project, such as the user's key, cannot be put back.
+    const skipped = [...packages, ...below(workspace, mountedBelow(workspace))];
+    const own = new KeptTree(workspace, { skipped });
     own.adopt();
     plant(workspace, own.paths.sort());
     this.hasGit = gitIn(workspace, home, ["sh", "-c", HISTORY, "sh", remote]) !== undefined;
     writeFiles(workspace, Object.entries(WORK));
-    const below = (root: string, paths: readonly string[]) =>
-      paths.filter((path) => isInside(path, root) && path !== root).map((path) => relative(root, path));
     // Where tools of ours lock files: it is not theirs to clean up, nor an effect of a call.
     const locks = join(tmp, `crochet-${process.getuid?.() ?? 0}`);
     const mounts = [...Object.values(places).filter((path) => path !== tmp), ...mountedBelow(tmp), locks];
     this.#trees = new Map([
-      ["workspace", new KeptTree(workspace, { skipped: packages, exact: true })],
+      ["workspace", new KeptTree(workspace, { skipped, exact: true })],
       ["home", new KeptTree(home, { exact: true })],
       ["outside", new KeptTree(outside, { exact: true })],
       ["remote", new KeptTree(remote, { exact: true })],
