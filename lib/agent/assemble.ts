@@ -171,6 +171,7 @@ async function openRules({ options, own, cwd, tape, engine, steps, logged, recor
   const { permissions, ask, sandbox: confined } = await decidedBy(options, {
     permissions: rulesOf(options.permissions, own.permissions),
     rules: own.rules,
+    mcp: own.mcp,
     ask: steps ? steps.askerOn(engine!, own.ask, emit) : own.ask ?? logged?.waiting(emit),
     sandbox: own.sandbox ?? options.sandbox,
   }, { tape, record });

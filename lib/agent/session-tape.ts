@@ -80,7 +80,9 @@ export async function askerFor(
   return (await (people ??= import("../replay/person-answers.ts"))).tapedAsker(answers, person);
 }
 
-type Decided = { readonly [part in "permissions" | "rules" | "ask" | "sandbox"]?: RunOptions[part] | undefined };
+type Decided = {
+  readonly [part in "permissions" | "rules" | "mcp" | "ask" | "sandbox"]?: RunOptions[part] | undefined;
+};
 
 /**
  * What decides whether calls run, and where. A tape keeps it: a replay decides by its header, with the rules of the
@@ -99,7 +101,9 @@ export async function decidedBy(
     : undefined;
   const header = tape?.program?.tape.header;
   if (header) {
-    const { permissions: then, sandbox, own } = tape!.mask.off(header) as Decided & { readonly own?: OwnRules };
+    const { permissions: then, sandbox, own } = tape!.mask.off(header) as unknown as Decided & {
+      readonly own?: OwnRules;
+    };
     const permissions = then ? await rulesOn(tape!, then, own, { agents, run, record }) : agents.permissions;
     return { permissions, ask, sandbox: sandbox ?? agents.sandbox };
   }
@@ -120,7 +124,8 @@ type Rules = NonNullable<Header["own"]>;
 /** The rules of the program as it is. */
 async function ownRules(agents: Decided, run: Decided): Promise<OwnRules> {
   const { plainRules } = await import("../permissions/rule-drift.ts");
-  return { script: plainRules(agents.permissions), ...(run.rules && { project: plainRules(run.rules) }) };
+  const project = run.rules && { project: plainRules(run.rules), servers: Object.keys(run.mcp?.servers ?? {}) };
+  return { script: plainRules(agents.permissions), ...project };
 }
 
 /** What decides in a replay: the rules of the tape, with the program's as they are now. */
@@ -130,8 +135,10 @@ async function rulesOn(
   was: OwnRules | undefined,
   { agents, run, record }: { readonly agents: Decided; readonly run: Decided; readonly record: SessionRecord },
 ): Promise<NonNullable<Decided["permissions"]>> {
-  const { ruleDrifts, rulesNow } = await import("../permissions/rule-drift.ts");
-  const is: OwnRules = { ...(was?.project && { project: was.project }), ...await ownRules(agents, run) };
+  const { ruleDrifts, rulesNow, serversGone } = await import("../permissions/rule-drift.ts");
+  // A test, which reads no settings, has those of the recording.
+  const { project, servers } = was ?? {};
+  const is: OwnRules = { ...(project && { project, servers }), ...await ownRules(agents, run) };
   const renew = (permissions: NonNullable<Decided["permissions"]>) => {
     const { on } = record.answers.mask;
     if (tape.mode !== "update") return permissions;
@@ -142,9 +149,10 @@ async function rulesOn(
     if (tape.mode !== "update") tape.drift.notes.push("rules not compared: record again");
     return renew(then);
   }
-  // A test, which reads no settings, has those of the recording.
-  const known = run.rules || !was.project ? was : { ...was, project: is.project };
-  tape.drift.rules.push(...ruleDrifts(known, is).map((one) => ({ cause: "rule" as const, lane: "main", ...one })));
+  tape.drift.rules.push(
+    ...ruleDrifts(was, is).map((one) => ({ cause: "rule" as const, lane: "main", ...one })),
+    ...serversGone(was, is).map((one) => ({ cause: "tool" as const, lane: "main", ...one })),
+  );
   return renew(rulesNow(then, was, is));
 }
 

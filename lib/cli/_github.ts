@@ -18,7 +18,7 @@ const MOST_ANNOTATIONS = 10;
 const MOST_SUMMARY = 900 * 1024;
 
 /** What a command prints, kept for the summaries of its step. */
-export interface Step {
+interface Step {
   readonly out: Io["out"];
   readonly draw: Io["out"];
   /** Ends it: writes summaries and annotations. */

@@ -6,10 +6,12 @@ type Rules = Pick<Permissions, "mode" | "allow" | "ask" | "deny">;
 export interface OwnRules {
   readonly script?: Rules | undefined;
   readonly project?: Rules | undefined;
+  /** The names of the MCP servers of the project. */
+  readonly servers?: readonly string[] | undefined;
 }
 
 /** A change of rules that lets more through than the recorded ones did. */
-export interface RuleDrift {
+interface RuleDrift {
   /** `permissions.deny`. */
   readonly path: string;
   readonly words: string;
@@ -43,6 +45,12 @@ export function rulesNow(recorded: Rules, was: OwnRules, is: OwnRules): Rules {
   const isOwn = modeOf(was) !== undefined && modeOf(was) === recorded.mode;
   const mode = isOwn ? modeOf(is) : recorded.mode;
   return { ...(mode && { mode }), allow: list("allow"), ask: list("ask"), deny: list("deny") };
+}
+
+/** The MCP servers of the project that are gone, or have another name. */
+export function serversGone({ servers: was = [] }: OwnRules, { servers: is = [] }: OwnRules): RuleDrift[] {
+  const gone = was.filter((name) => !is.includes(name));
+  return gone.map((name) => ({ path: name, words: `the MCP server ${name} is gone` }));
 }
 
 /** What lets more through than then, even if no call shows it; what lets less through shows in the run. */

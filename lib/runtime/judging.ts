@@ -1,5 +1,5 @@
 /** A call that would have ended this process. */
-export interface WayOut {
+interface WayOut {
   /** As it was called: `process.exit(0)`. */
   readonly call: string;
   /** With its place, if that is known: `process.exit(0) at price.ts:5`. */
@@ -122,7 +122,7 @@ export async function judging<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** What was judged tried to end the process. */
-export class EndsProcess extends Error {
+class EndsProcess extends Error {
   override name = "EndsProcess";
   constructor(way: WayOut) {
     super(endsProcess(way));

@@ -83,3 +83,33 @@ test("no byte of the variables of an agent's MCP server is on a tape with its re
   assert.ok(!here.tape().includes(label) && here.tape().includes("{SECRET:LABEL}"));
   assert.equal((await here.main(["replay", "w"])).code, 0);
 });
+
+test("a server of .mcp.json that is gone or has another name is drift, by its name", LONG, async () => {
+  using here = place({ "server.mjs": SERVER });
+  const [command, ...args] = RUNTIME;
+  const weather = {
+    command,
+    args: [...args, join(here.cwd, "server.mjs")],
+    env: { STARTED: join(here.home, "started") },
+  };
+  const servers = (mcpServers: object) => here.put({ ".mcp.json": JSON.stringify({ mcpServers }) });
+  here.put({
+    "agent.ts": `import { agent } from "${LIB}/index.ts";\n` +
+      `export default agent({ from: import.meta.url, permissions: { mode: "bypassPermissions" } });\n`,
+  });
+  servers({ weather });
+  await using server = await scriptedServer([
+    { tools: [{ name: "mcp__weather__get_weather", input: { city: "Bonn" } }] },
+    { text: "done" },
+  ]);
+  const made = await here.main(["record", "agent.ts", "--trust", "go on", "--fixture", "w"], asked(server));
+  assert.equal(made.code, 0, made.err);
+  const same = await here.main(["replay", "w", "--trust"]);
+  assert.equal(same.code, 0, same.out + same.err);
+  for (const now of [{}, { climate: weather }]) {
+    servers(now);
+    const { code, out } = await here.main(["replay", "w", "--trust"]);
+    assert.equal(code, 1, out);
+    assert.match(out, /weather/);
+  }
+});
