@@ -84,7 +84,7 @@ test("no byte of the variables of an agent's MCP server is on a tape with its re
   assert.equal((await here.main(["replay", "w"])).code, 0);
 });
 
-test("a server of .mcp.json that is gone or has another name is drift, by its name", LONG, async () => {
+test("a server of .mcp.json that is gone or has another name is drift, by its name", async () => {
   using here = place({ "server.mjs": SERVER });
   const [command, ...args] = RUNTIME;
   const weather = {
