@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
-import { bash, BYPASS, chat, pty, sent } from "./_chat.ts";
+import { isAlive } from "../_pty.ts";
+import { until } from "../_until.ts";
+import { bash, BYPASS, chat, pty, sent, TREE } from "./_chat.ts";
 
 test(
   "chat: many pasted lines are one prompt; the arrow up brings prompts back, also in the next chat",
@@ -74,3 +77,29 @@ test("chat: forty columns are enough, and without colour nothing is coloured", p
     assert.doesNotMatch(terminal.raw, /\u001b\[[\d;]*m/);
   }, { args: BYPASS, columns: 40, env: { NO_COLOR: "1" } });
 });
+
+test(
+  "chat: what is typed while the agent works waits for the next turn; an interrupt gives it back to be edited",
+  pty,
+  async () => {
+    await chat(
+      [bash("sleep 2"), { text: "First." }, { text: "Second." }, bash(TREE)],
+      async ({ terminal, server, cwd }) => {
+        terminal.send("one\r");
+        await terminal.until(/▸ Bash sleep 2/);
+        terminal.send("two\r");
+        await terminal.until(/next: two/);
+        await terminal.until(/First\.[^]*› two[^]*Second\./);
+        assert.match(sent(server, 2), /"two"/);
+        terminal.send("three\r");
+        await until("the command should begin", () => isAlive(join(cwd, "fore.pid")));
+        terminal.send("four\rfi");
+        await terminal.until(/next: four[^]*› fi/);
+        terminal.send("\u001b");
+        await terminal.until(/interrupted[^]*› four\n {2}fi$/);
+        assert.equal(server.requests.length, 4);
+      },
+      { args: BYPASS },
+    );
+  },
+);

@@ -83,32 +83,6 @@ test(
   },
 );
 
-test(
-  "chat: what is typed while the agent works waits for the next turn; an interrupt gives it back to be edited",
-  pty,
-  async () => {
-    await chat(
-      [bash("sleep 2"), { text: "First." }, { text: "Second." }, bash(TREE)],
-      async ({ terminal, server, cwd }) => {
-        terminal.send("one\r");
-        await terminal.until(/▸ Bash sleep 2/);
-        terminal.send("two\r");
-        await terminal.until(/next: two/);
-        await terminal.until(/First\.[^]*› two[^]*Second\./);
-        assert.match(sent(server, 2), /"two"/);
-        terminal.send("three\r");
-        await until("the command should begin", () => isAlive(join(cwd, "fore.pid")));
-        terminal.send("four\rfi");
-        await terminal.until(/next: four[^]*› fi/);
-        terminal.send("\u001b");
-        await terminal.until(/interrupted[^]*› four\n {2}fi$/);
-        assert.equal(server.requests.length, 4);
-      },
-      { args: BYPASS },
-    );
-  },
-);
-
 test("chat: without a key it says so at once, before anything is typed", pty, async () => {
   using here = place();
   await using terminal = new Pty([...CROCHET, "chat"], {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import replay from "../../lib/cli/replay.ts";
+import { rows } from "../_counts.ts";
 import { withEnv } from "../_env.ts";
 import { WRITER, written } from "./_writer.ts";
 
@@ -50,32 +51,35 @@ export default [{
 const KEPT = JSON.stringify([{ broke: "it broke", faults: ["call 1: error:overloaded_error"] }]);
 
 for (
-  const [what, hangsAt, args, files, said, reported = /errors="1"/] of [
+  const [what, hangsAt, args, files, said, reported = /errors="1"/] of rows(
+    3,
     [
-      "a search, which says how far it came",
-      2,
-      ["--faults", "50"],
-      {},
-      /^fixture +schedules +result +single faults\nwrite +\d+ +not measured +\d+ of 38\n/,
-      /<error type="not measured" message="\d+ of 50 schedules were tried"/,
-    ],
-    ["a preset", 1, ["--faults", "overloaded"], {}, /^not measured: 1 fixture\n$/m],
-    [
-      "faults that were kept",
-      2,
-      [],
-      { "write.fault.json": () => KEPT },
-      /^not measured: 1 fixture\n$/m,
-    ],
-    [
-      "a search for less",
-      3,
-      ["--faults", "9"],
-      { "invariants.ts": brokenTwice },
-      /write +\d+ +broken.*\n\n✗ write: never twice: /,
-      /failures="1"/,
-    ],
-  ] as const
+      [
+        "a search, which says how far it came",
+        2,
+        ["--faults", "50"],
+        {},
+        /^fixture +schedules +result +single faults\nwrite +\d+ +not measured +\d+ of 38\n/,
+        /<error type="not measured" message="\d+ of 50 schedules were tried"/,
+      ],
+      ["a preset", 1, ["--faults", "overloaded"], {}, /^not measured: 1 fixture\n$/m],
+      [
+        "faults that were kept",
+        2,
+        [],
+        { "write.fault.json": () => KEPT },
+        /^not measured: 1 fixture\n$/m,
+      ],
+      [
+        "a search for less",
+        3,
+        ["--faults", "9"],
+        { "invariants.ts": brokenTwice },
+        /write +\d+ +broken.*\n\n✗ write: never twice: /,
+        /failures="1"/,
+      ],
+    ] as const,
+  )
 ) {
   test(`what runs under faults ends when a person ends it, with the tool that is on: ${what}`, async () => {
     using w = await project();

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -110,4 +119,35 @@ test("what crochet init makes replays in a clone that changes line ends", {
   assert.ok(readFileSync(join(clone.cwd, "agent.ts"), "utf8").includes("\r\n"), "git has changed what it may");
   const { code, out, err } = await clone.main(["replay", "--trust"]);
   assert.equal(code, 0, out + err);
+});
+
+test("what crochet init makes names no place of this machine, and brings its crochet along", async () => {
+  using here = place();
+  await here.main(["init"]);
+  const { dependencies } = JSON.parse(readFileSync(join(here.cwd, "package.json"), "utf8"));
+  const vendored = dependencies.crochet.slice("file:".length);
+  assert.match(vendored, DENO ? /^vendor\/crochet$/ : /^vendor\/crochet-\d+\.\d+\.\d+-[0-9a-f]{8}\.tgz$/);
+  assert.equal(JSON.parse((await here.main(["init", "--upgrade", "--json"])).out).changed, false, "the same bytes");
+  const unpacked = join(here.home, "unpacked");
+  mkdirSync(unpacked);
+  if (!DENO) {
+    execFileSync("tar", ["xzf", join(here.cwd, vendored), "-C", unpacked]);
+  }
+  const at = DENO ? join(here.cwd, vendored) : join(unpacked, "package");
+  const manifest = JSON.parse(readFileSync(join(at, "package.json"), "utf8"));
+  assert.deepEqual([manifest.scripts, manifest.devDependencies, manifest.exports["."].bun], [
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  assert.ok(statSync(join(at, "lib/cli/crochet")).mode & 0o100, "the launcher can be started");
+  for (const { default: path } of Object.values<{ default?: string }>(manifest.exports)) {
+    if (path) assert.ok(existsSync(join(at, path)), path);
+  }
+  for (const path of readdirSync(here.cwd, { recursive: true }) as string[]) {
+    const file = join(here.cwd, path);
+    if (/^(node_modules|vendor|\.crochet)\b/.test(path) || !statSync(file).isFile()) continue;
+    assert.ok(!readFileSync(file, "utf8").includes(here.cwd), path);
+    assert.ok(!readFileSync(file, "utf8").includes(fileURLToPath(new URL("../..", import.meta.url))), path);
+  }
 });

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { scriptedServer } from "crochet/testing";
 import { ended } from "../_crochet.ts";
@@ -19,11 +18,8 @@ async function run(cwd: string, args: readonly string[], env: Record<string, str
   return { code, text: out + err };
 }
 
-/** What is made by the first test, for some after it. */
-const here = place();
-after(() => here[Symbol.dispose]());
-
 test("crochet init makes a project whose tests are green at once, without a key", async () => {
+  using here = place();
   const made = await here.main(["init"], { CI: "1" });
   assert.equal(made.code, 0, made.err);
   const plain = [
@@ -71,34 +67,6 @@ test("crochet init makes a project whose tests are green at once, without a key"
   assert.deepEqual(JSON.parse(hooks.out).hooks.map((h: { name: string }) => h.name), [
     "pre-tool-use@Bash.no-force-push.ts",
   ]);
+  rmSync(join(here.cwd, "fixtures/later"), { recursive: true });
   assert.equal((await here.main(["replay"])).code, 0);
-});
-
-test("what crochet init makes names no place of this machine, and brings its crochet along", async () => {
-  const { dependencies } = JSON.parse(readFileSync(join(here.cwd, "package.json"), "utf8"));
-  const vendored = dependencies.crochet.slice("file:".length);
-  assert.match(vendored, DENO ? /^vendor\/crochet$/ : /^vendor\/crochet-\d+\.\d+\.\d+-[0-9a-f]{8}\.tgz$/);
-  assert.equal(JSON.parse((await here.main(["init", "--upgrade", "--json"])).out).changed, false, "the same bytes");
-  const unpacked = join(here.home, "unpacked");
-  mkdirSync(unpacked);
-  if (!DENO) {
-    execFileSync("tar", ["xzf", join(here.cwd, vendored), "-C", unpacked]);
-  }
-  const at = DENO ? join(here.cwd, vendored) : join(unpacked, "package");
-  const manifest = JSON.parse(readFileSync(join(at, "package.json"), "utf8"));
-  assert.deepEqual([manifest.scripts, manifest.devDependencies, manifest.exports["."].bun], [
-    undefined,
-    undefined,
-    undefined,
-  ]);
-  assert.ok(statSync(join(at, "lib/cli/crochet")).mode & 0o100, "the launcher can be started");
-  for (const { default: path } of Object.values<{ default?: string }>(manifest.exports)) {
-    if (path) assert.ok(existsSync(join(at, path)), path);
-  }
-  for (const path of readdirSync(here.cwd, { recursive: true }) as string[]) {
-    const file = join(here.cwd, path);
-    if (/^(node_modules|vendor|\.crochet)\b/.test(path) || !statSync(file).isFile()) continue;
-    assert.ok(!readFileSync(file, "utf8").includes(here.cwd), path);
-    assert.ok(!readFileSync(file, "utf8").includes(fileURLToPath(new URL("../..", import.meta.url))), path);
-  }
 });
