@@ -88,7 +88,12 @@ export async function replay(agent: Replayable, name: string, options: ReplayTes
   if (typeof agent?.open !== "function") {
     throw new TypeError(`Cannot replay '${name}' as ${shown(agent)} is not an agent: pass what agent({...}) returns`);
   }
-  return await judging(() => replayNamed(agent, name, options));
+  try {
+    return await judging(() => replayNamed(agent, name, options));
+  } catch (error) {
+    // Made here, it has the line of the test.
+    throw error instanceof ReplayError ? new ReplayError(error.message, error.report) : error;
+  }
 }
 
 async function replayNamed(agent: Replayable, name: string, options: ReplayTestOptions): Promise<Replayed> {

@@ -88,7 +88,9 @@ test("replay() says why a hook failed", async () => {
 });
 
 test("replay() fails if the agent asks something else, with the line that changed and what to record again costs", async () => {
-  const changed = agent({ system: "You fix typos and nothing else.\nBe quick.", tools: [Read, Edit], name: "fixer" });
+  const system = "You fix typos and nothing else.\nBe quick.";
+  const permissions = { mode: "acceptEdits" } as const;
+  const changed = agent({ system, tools: [Read, Edit], name: "fixer", permissions });
   await assert.rejects(replay(changed, "fix-typo", { cwd: ROOT }), (error: ReplayError) => {
     assert.match(error.message, /^The run of 'fix-typo' is not the recorded one:/);
     assert.match(error.stack!, /^ReplayError: [^]*\n +at [^\n]*replay\.test\.ts:/);
