@@ -39,9 +39,9 @@ test("hooks new writes hooks that pass their examples and the check as they are"
     "600",
     "--json",
   );
-  const report: CheckReport = JSON.parse(out);
+  const { items }: { items: CheckReport["hooks"] } = JSON.parse(out);
   assert.equal(code, 0, out);
-  assert.equal(report.hooks.length, NEW.flat().length - NEW.length);
-  assert.deepEqual(report.hooks.flatMap(({ findings }) => findings.map(({ hook, code }) => `${hook} ${code}`)), []);
-  assert.ok(report.hooks.every(({ laws }) => laws.includes("examples")), "examples were played");
+  assert.equal(items.length, NEW.flat().length - NEW.length);
+  assert.deepEqual(items.flatMap(({ findings }) => findings.map(({ hook, code }) => `${hook} ${code}`)), []);
+  assert.ok(items.every(({ laws }) => laws.includes("examples")), "examples were played");
 });

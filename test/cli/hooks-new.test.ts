@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { test } from "node:test";
 import hooks from "../../lib/cli/hooks.ts";
 import type { Io } from "../../lib/cli/_io.ts";
-import type { CheckReport } from "../../lib/testing/index.ts";
 import { place } from "../_place.ts";
 
 test("hooks new writes a hook with its examples, which passes both as it is", async () => {
@@ -14,7 +13,9 @@ test("hooks new writes a hook with its examples, which passes both as it is", as
   assert.equal(made.out, `wrote ${file}.ts\nwrote ${file}.examples.yaml\nnext: crochet hooks test ${file}.ts\n`);
   const { out, code } = await here.call(hooks, "check", "--runs", "3", "--seed", "7", "--json");
   assert.equal(code, 0, out);
-  assert.deepEqual((JSON.parse(out) as CheckReport).hooks.map(({ findings }) => findings), [[]]);
+  assert.deepEqual((JSON.parse(out) as { items: { findings: unknown[] }[] }).items.map(({ findings }) => findings), [
+    [],
+  ]);
   const tested = await here.call(hooks, "test", `${file}.ts`, "--set", "tool_input.command=npm unpublish x");
   assert.match(tested.out, /verdict {2}deny: Unpublishing is for people/);
 });
