@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlin
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isUnreached } from "./_online.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const BIN = join(ROOT, "node_modules/.bin");
@@ -82,11 +83,9 @@ export function add(cwd: string, ...packages: string[]): void {
   try {
     run(cwd, join(BIN, "bun"), "add", ...packages);
   } catch (error) {
+    if (!isUnreached(error)) throw error;
     const { stderr = "" } = error as { stderr?: string };
-    if (/ConnectionRefused|ENOTFOUND|EAI_AGAIN|Unable to connect|timed out/i.test(stderr)) {
-      throw new Error(`Cannot install as the registry cannot be reached: ${stderr.trim().split("\n").at(-1)}`);
-    }
-    throw error;
+    throw new Error(`Cannot install as the registry cannot be reached: ${stderr.trim().split("\n").at(-1)}`);
   }
 }
 

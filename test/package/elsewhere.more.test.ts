@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { readFileSync, renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { scratch } from "../_scratch.ts";
 import { npmFolder } from "./_first-project.ts";
 import { alone, clone, run, runIn } from "./_install.ts";
+import { test } from "./_online.ts";
 
 const MODULES = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const skip = "Deno" in globalThis

@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, matchesGlob } from "node:path";
-import { after, test } from "node:test";
+import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 import { schemas } from "../../.ci/schemas.ts";
 import { put, scratch } from "../_scratch.ts";
 import { installedCommands, nextLines, npmFolder, registryOf, stranger } from "./_first-project.ts";
 import { clone, install, type Installed, run, runIn } from "./_install.ts";
 import { AGENT, HOOK, PLAIN, SCRIPTED, STREAM, WIRED } from "./_sources.ts";
+import { test } from "./_online.ts";
 
 const MODULES = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const TSC = join(MODULES, ".bin/tsc");

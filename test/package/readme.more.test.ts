@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { scratch } from "../_scratch.ts";
 import { npmFolder } from "./_first-project.ts";
 import { alone, clone, node, run, runIn } from "./_install.ts";
 import { PLAIN } from "./_sources.ts";
+import { test } from "./_online.ts";
 
 const BIN = fileURLToPath(new URL("../../node_modules/.bin", import.meta.url));
 const skip = "Deno" in globalThis
