@@ -50,34 +50,6 @@ test("an agent that does not start, or a hook that does not load, cannot run, an
   assert.match(unread.err, /agent-start\.no\.ts/);
 });
 
-test("--junit and --json say the same, with the story", { skip }, async () => {
-  using here = guarded({}, agentScript(["Write"]));
-  const { code, out } = await attackIn(
-    here,
-    "--never",
-    "changes:.env",
-    "--never",
-    "pushes",
-    "--junit",
-    "j.xml",
-    "--json",
-    "--runs",
-    "20",
-  );
-  assert.equal(code, 1);
-  const { word, planned, items } = JSON.parse(out);
-  assert.deepEqual([word, planned, items.map(({ name, word }: any) => [name, word])], ["broken", 2, [
-    ["changes:.env", "broken"],
-    ["pushes", "cannot run"],
-  ]]);
-  const xml = readFileSync(join(here.cwd, "j.xml"), "utf8");
-  assert.match(
-    xml,
-    /<testcase classname="attack" name="changes:\.env"[^]*<failure message="✗ changes:\.env {2}broken, 1 call/,
-  );
-  assert.match(xml, /name="pushes"[^]*<error type="cannot run" message="– pushes {2}vacuous/);
-});
-
 /** A PATH on which there is everything but bubblewrap. */
 function withoutBubblewrap(folder: string): string {
   const bin = join(folder, "bin");

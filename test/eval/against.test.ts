@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import evaluate from "../../lib/cli/eval.ts";
 import type { EvalPlan } from "../../lib/eval/plan.ts";
 import { tossed } from "./_tossed.ts";
 
@@ -33,7 +34,8 @@ export default agent({ from: import.meta.url, model: scripted([], { then }) });
     git("add", "-A");
     git("commit", "-qm", "good");
     w.put({ "prompt.txt": "bad" });
-    const { code, out, err } = await w.crochet(["eval", "--against", "main", "--runs", "3", "--at-once", "1"]);
+    w.given.processes = true;
+    const { code, out, err } = await w.call(evaluate, "--against", "main", "--runs", "3", "--at-once", "1");
     assert.equal(code, 1, err);
     assert.match(out, /toss +0\/3 .* 3\/3 .*worse \(p 0\.016\)/);
     const plan: EvalPlan = JSON.parse(readFileSync(`${w.cwd}/.crochet/evals/last/eval.json`, "utf8"));

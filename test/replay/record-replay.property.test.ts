@@ -90,6 +90,6 @@ test("a tape always replays in another workspace: its own paths are put in place
         assert.equal(JSON.stringify(elsewhere.result.messages), moved);
       });
     }),
-    { numRuns: tries(4, 150, 6) },
+    { numRuns: tries(3, 150, 6) },
   );
 });
