@@ -34,14 +34,16 @@ test(
       "notification.exits.ts": "export default () => process.exit(0);",
       "notification.fine.ts": "export default () => undefined;",
       "notification.no-function.ts": "export default 5;",
-      "pre-tool-use@Bash.spins.ts": `export default ({ input }) => { while (String(input.command).includes("'")); };
+      "pre-tool-use@Bash.blocks.ts":
+        `const cell = new Int32Array(new SharedArrayBuffer(4)); // it blocks as a loop does, and computes nothing
+      export default ({ input }) => { while (String(input.command).includes("'")) Atomics.wait(cell, 0, 0, 60_000); };
       export const config = { timeout: 0.5 };`,
     }, { laws: ["reliable"] });
     assert.deepEqual(found, {
       "notification.exits.ts": "fails.ends-process",
       "notification.fine.ts": "",
       "notification.no-function.ts": "fails.load",
-      "pre-tool-use@Bash.spins.ts": "fails.timeout",
+      "pre-tool-use@Bash.blocks.ts": "fails.timeout",
     });
   },
 );

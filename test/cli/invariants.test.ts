@@ -5,6 +5,7 @@ import replay from "../../lib/cli/replay.ts";
 import { runsIn } from "../../lib/cli/_fixtures.ts";
 import { trustFixtures } from "../../lib/hooks/hook-trust.ts";
 import { replay as replayed } from "../../lib/testing/index.ts";
+import { rows } from "../_counts.ts";
 import { writer, written } from "./_writer.ts";
 
 /** A project with two recorded runs: `write` writes a.txt, `talk` only talks. */
@@ -105,7 +106,7 @@ const CASES: readonly [
   ], "as it exports no list of invariants"],
 ];
 
-for (const [what, file, text, words, failure] of CASES) {
+for (const [what, file, text, words, failure] of rows(12, CASES)) {
   test(`crochet replay judges every run by the invariants beside it: ${what}`, async () => {
     using w = await project();
     w.put({ [`fixtures/${file}`]: `export default [${text}];\n` });
