@@ -30,7 +30,6 @@ const ON_DENO: readonly (readonly [path: string, differs: string])[] = [
   ["test/hooks/hook-files.test.ts", "hook files are imported, and imported again when they have changed"],
   ["test/hooks/http.test.ts", "fetch: redirects, time limits, bodies that end early"],
   ["test/http/endless-answers.test.ts", "sockets: answers that never end, and how they are given up"],
-  ["test/mcp/servers.test.ts", "servers over pipes and HTTP, by a package"],
   ["test/openai/failures.test.ts", "what fetch throws: each runtime has errors of its own"],
   ["test/regex/search.property.test.ts", "the engine of regular expressions"],
   ["test/replay/replay.test.ts", "a tape: what was recorded is replayed"],

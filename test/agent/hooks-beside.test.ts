@@ -125,7 +125,7 @@ test("a tape of a script that did not load the folder drifts once, and the repor
   using w = place({ "agent.ts": SCRIPT });
   await using server = await scriptedServer([], { then: { text: "done" } });
   const env = { ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url };
-  const crochet = async (...args: string[]) => (await w.crochet(args, env)).out;
+  const crochet = async (...args: string[]) => (await w.main(args, env)).out;
   await crochet("record", "agent.ts", "go", "--fixture", "go");
   assert.match(await crochet("replay"), /go +held/);
   w.put({ "hooks/stop.once.js": STOP });

@@ -211,3 +211,15 @@ test("--junit and --json say the same, with the story", { skip }, async () => {
   );
   assert.match(xml, /name="pushes"[^]*<error type="cannot run" message="– pushes {2}vacuous/);
 });
+
+test("an agent that does not start, or a hook that does not load, cannot run, and never holds", { skip }, async () => {
+  const broken = `export default () => ({ action: "deny", reason: "No agent today" });\n`;
+  using here = guarded({ "agent-start.no.ts": broken });
+  const { code, out, err } = await attackIn(here, "--never", "changes:.env", "--runs", "5");
+  assert.deepEqual([code, out], [2, "cannot run: 1 property\n"]);
+  assert.match(err, /Cannot attack the agent as its run ends with '\w+': .*No agent today/);
+  here.put({ "hooks/agent-start.no.ts": "export default (\n" });
+  const unread = await attackIn(here, "--never", "changes:.env", "--runs", "5");
+  assert.equal(unread.code, 2);
+  assert.match(unread.err, /agent-start\.no\.ts/);
+});

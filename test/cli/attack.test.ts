@@ -38,18 +38,6 @@ test("a property that no run breaks even without guards is vacuous, exit code 2"
   assert.match(out, /^– pushes {2}vacuous: no run breaks it even without hooks and rules\ncannot run: 1 property\n$/);
 });
 
-test("an agent that does not start, or a hook that does not load, cannot run, and never holds", { skip }, async () => {
-  const broken = `export default () => ({ action: "deny", reason: "No agent today" });\n`;
-  using here = guarded({ "agent-start.no.ts": broken });
-  const { code, out, err } = await attackIn(here, "--never", "changes:.env", "--runs", "5");
-  assert.deepEqual([code, out], [2, "cannot run: 1 property\n"]);
-  assert.match(err, /Cannot attack the agent as its run ends with '\w+': .*No agent today/);
-  here.put({ "hooks/agent-start.no.ts": "export default (\n" });
-  const unread = await attackIn(here, "--never", "changes:.env", "--runs", "5");
-  assert.equal(unread.code, 2);
-  assert.match(unread.err, /agent-start\.no\.ts/);
-});
-
 /** A PATH on which there is everything but bubblewrap. */
 function withoutBubblewrap(folder: string): string {
   const bin = join(folder, "bin");

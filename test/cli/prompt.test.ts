@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { rows } from "../_counts.ts";
 import { CROCHET, ended, type Exit } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
 import { OUR_RUNTIME } from "../_runtime.ts";
@@ -61,7 +62,12 @@ for (const [name, run] of WAYS) {
   });
 }
 
-for (const [name, ...words] of [["crochet run agent.ts", ...CROCHET, "run"], [".main()", ...OUR_RUNTIME]] as const) {
+const STARTS: readonly [name: string, ...words: [string, ...string[]]][] = [
+  ["crochet run agent.ts", ...CROCHET, "run"],
+  [".main()", ...OUR_RUNTIME],
+];
+
+for (const [name, ...words] of rows(1, STARTS)) {
   test(`${name}: a pipe that sends nothing is left after 3 s, with a line on stderr`, async () => {
     using here = place({ "agent.ts": ECHO });
     const { code, out, err } = await ended([...words, "agent.ts", "explain"], given(here, null));
