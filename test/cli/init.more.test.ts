@@ -151,3 +151,13 @@ test("what crochet init makes names no place of this machine, and brings its cro
     assert.ok(!readFileSync(file, "utf8").includes(fileURLToPath(new URL("../..", import.meta.url))), path);
   }
 });
+
+test("a scaffold names its own Bun, and npm's commands if Bun is not on the PATH", async () => {
+  using here = place();
+  const { out } = await here.main(["init"], { PATH: "/usr/bin:/bin" });
+  const { devDependencies, scripts } = JSON.parse(readFileSync(join(here.cwd, "package.json"), "utf8"));
+  if (DENO) return assert.equal(scripts.test, "deno test -A");
+  assert.equal(devDependencies.bun, "^1.4.0");
+  assert.deepEqual(scripts, { start: "bun run agent.ts", test: "bun test" });
+  assert.match(out, /npm install\n {2}npm test .*\n {2}npx crochet hooks check .*\n {2}npm start -- "what is here\?"/);
+});
