@@ -68,10 +68,10 @@ console.log(stop === "done" && readFileSync("a.txt", "utf8") === "${text}\\n" ? 
 
 const EDIT = `{ tools: [{ name: "Edit", input: { file_path: "a.txt", old_string: "Helo", new_string: "Hello" } }] }, `;
 
-test("a prompt never passes more than 27 modules until a file is edited, a hook never more than 10, or 14 if it is a command", () => {
+test("a prompt never passes more than 30 modules until a file is edited, a hook never more than 10, or 14 if it is a command", () => {
   const edits = agentRun(EDIT, undefined, "Hello");
   const way = only(edits, agentRun("", undefined, "Helo"));
-  assert.ok(way.includes("tools/edit.ts") && way.length <= 27, `${way.length}: ${way.join(" ")}`);
+  assert.ok(way.includes("tools/edit.ts") && way.length <= 30, `${way.length}: ${way.join(" ")}`);
   const module = `export default () => ({ action: "deny", reason: "no" });\n`;
   const inModule = only(agentRun(EDIT, ["pre-tool-use@Edit.no.ts", module], "Helo"), edits, true);
   assert.ok(inModule.includes("hooks/module-hook.ts") && inModule.length <= 10, inModule.join(" "));
@@ -79,7 +79,7 @@ test("a prompt never passes more than 27 modules until a file is edited, a hook 
   assert.ok(inCommand.includes("hooks/command-hook.ts") && inCommand.length <= 14, inCommand.join(" "));
 });
 
-test("a request that drifted never passes more than 19 modules until it is reported", () => {
+test("a request that drifted never passes more than 20 modules until it is reported", () => {
   const replayed = (system: string, expected: string) => {
     using folder = scratch();
     cpSync(join(ROOT, "fixtures/keep-going"), join(folder.path, "fixtures/keep-going"), { recursive: true });
@@ -95,5 +95,5 @@ console.log(came === "${expected}" ? "as meant" : came);
     );
   };
   const way = only(replayed("You fix little things", "ReplayError"), replayed("You fix small things", "done"));
-  assert.ok(way.includes("replay/drift/difference.ts") && way.length <= 19, `${way.length}: ${way.join(" ")}`);
+  assert.ok(way.includes("replay/drift/difference.ts") && way.length <= 20, `${way.length}: ${way.join(" ")}`);
 });
