@@ -209,7 +209,7 @@ test("several agents of one reply run at the same time", async () => {
   let running = 0;
   let meet = () => {};
   const together = new Promise<void>((resolve) => meet = resolve);
-  const late = setTimeout(meet, 10_000); // One after the other they would never meet.
+  const late = setTimeout(meet, 120_000); // One after the other they would never meet.
   let most = 0;
   const wait = tool({
     name: "Wait",

@@ -6,6 +6,7 @@ import { textOf } from "../../lib/core/messages.ts";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { ask, failure, request } from "../_ask.ts";
 import { serve } from "../_server.ts";
+import { until } from "../_until.ts";
 
 test("anthropic() explains each refusal of the API and how to mend it", async () => {
   const cases: [number, string, RegExp][] = [
@@ -154,8 +155,7 @@ test("anthropic() leaves no connection open when a reply is aborted, stalls or i
     if (code === undefined) await reading();
     else assert.equal((await failure(reading())).code, code);
     assert.deepEqual(open, [1], way);
-    for (let i = 0; i < 200 && sockets.size > 0; i++) await new Promise((resolve) => setTimeout(resolve, 10));
-    assert.equal(sockets.size, 0, `${way} left a connection open`);
+    await until(`${way} leaves no connection open`, () => sockets.size === 0);
   }
 });
 

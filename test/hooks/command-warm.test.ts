@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { commandHook } from "../../lib/hooks/command-hook.ts";
 import type { HookHost } from "../../lib/hooks/process/hook-host.ts";
 import { scratch } from "../_scratch.ts";
 import { environment, fireCommand, fireHook, PRE, record } from "./_fire.ts";
+import { until } from "../_until.ts";
 
 const DENY = '{"decision":"block","reason":"R"}';
 
@@ -107,6 +107,5 @@ test("a warm hook ends with its session", async () => {
   using hook = warm(`trap 'touch DIR/ended; exit' TERM; ${GUARD}`, stop);
   await hook.ask();
   stop.abort();
-  for (let i = 0; i < 400 && !existsSync(join(hook.folder.path, "ended")); i++) await sleep(50);
-  assert.ok(existsSync(join(hook.folder.path, "ended")));
+  await until("it ends", () => existsSync(join(hook.folder.path, "ended")));
 });

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { chmodSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { agent } from "crochet";
 import { scripted } from "crochet/testing";
 import { scratch } from "../_scratch.ts";
+import { until } from "../_until.ts";
 
 const LEAVES = `#!/bin/sh
 sleep 600 > /dev/null 2>&1 &
@@ -42,7 +42,6 @@ test("what a hook left running in the background ends with the run, and not befo
     });
     assert.equal((await helper.run("go")).stop, "done", kind);
     assert.equal(before, true, kind);
-    for (let n = 0; isRunning(pid()) && n < 200; n++) await sleep(50);
-    assert.equal(isRunning(pid()), false, kind);
+    await until(`${kind} ends`, () => !isRunning(pid()));
   }
 });

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { exec, type ProcessOptions, runProcess } from "../../lib/process/process.ts";
 import { scratch } from "../_scratch.ts";
+import { until } from "../_until.ts";
 
 const run = (command: string, given: Partial<ProcessOptions> = {}) =>
   runProcess({ command, cwd: "/tmp", env: process.env, ...given });
@@ -17,8 +18,8 @@ function isAlive(pid: number): boolean {
 }
 
 async function ends(pid: number): Promise<boolean> {
-  for (let i = 0; i < 100 && isAlive(pid); i++) await sleep(100);
-  return !isAlive(pid);
+  await until(`process ${pid} ends`, () => !isAlive(pid));
+  return true;
 }
 
 test("U13: runProcess() starts a command at the head of a session and group of its own, without a terminal", async () => {
@@ -69,7 +70,7 @@ test("runProcess() reads everything a command wrote, also when another process h
 test("runProcess() ends although another process still writes into its pipes", async () => {
   using folder = scratch();
   const writer = `echo hi; yes & echo $! > ${folder.path}/pid; exit 4`;
-  const ran = await Promise.race([run(writer, { outputDir: () => folder.path }), sleep(20_000)]);
+  const ran = await Promise.race([run(writer, { outputDir: () => folder.path }), sleep(180_000)]);
   process.kill(Number(readFileSync(join(folder.path, "pid"), "utf8")), "SIGKILL");
   assert.ok(ran, "it waits for the writer");
   assert.equal(ran.code, 4);

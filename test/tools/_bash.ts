@@ -60,8 +60,10 @@ export function sleeper(word: string): string {
   return `sh -c 'while :; do sleep 0.05; done' ${word}`;
 }
 
-/** Waits until `holds`, for at most twenty seconds. */
+/** Waits until `holds`, for at most three minutes. */
 export async function eventually(holds: () => boolean | Promise<boolean>): Promise<boolean> {
-  for (const end = performance.now() + 20_000; performance.now() < end; await sleep(20)) if (await holds()) return true;
+  for (const end = performance.now() + 180_000; performance.now() < end; await sleep(20)) {
+    if (await holds()) return true;
+  }
   return await holds();
 }
