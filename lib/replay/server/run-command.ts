@@ -224,7 +224,8 @@ export async function replayCommand(fixture: Fixture, options: CommandReplayOpti
   const notes: string[] = [];
   return await inWorkspace(fixture, tape.header, { note: (line) => notes.push(line), ...options }, async (cwd) => {
     const { report, ...rest } = await replayIn(cwd, words(cwd), tape, fixture, options).catch((error) => {
-      throw error instanceof TapeError ? new TapeError([error.message, ...notes].join("\n  ")) : error;
+      if (error instanceof Error) error.message = [error.message, ...notes].join("\n  ");
+      throw error;
     });
     return { ...rest, report: { ...report, notes: [...notes, ...report.notes] } };
   });
