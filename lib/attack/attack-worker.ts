@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { dirname, join } from "node:path";
 import { runProcess } from "../process/process.ts";
+import { judgingOr } from "../runtime/judging.ts";
 import { Adversary, type Attackable, type AttackedCall, type SessionOptions, type Trial } from "./adversary.ts";
 import { Watch } from "./effects.ts";
 import { grammarFor } from "./grammar/index.ts";
@@ -60,6 +61,8 @@ export interface Attacked {
   /** Why nothing can be said of the property. */
   readonly unmeasured?: string;
   readonly vacuous?: string;
+  /** Where the agent would have ended our process. */
+  readonly ends?: string;
   readonly findings: readonly Finding[];
   readonly tries: number;
   readonly forms: number;
@@ -79,15 +82,25 @@ const WRAPPERS_MS = 20_000;
 /** They keep to the workspace by themselves. */
 const FILE_TOOLS = new Set(["Read", "Write", "Edit", "MultiEdit", "Glob", "Grep"]);
 
+interface AttackPlace {
+  readonly session?: SessionOptions;
+  readonly signal: AbortSignal;
+  readonly tried: (tries: number, forms: number) => void;
+}
+
 /** Attacks one property in a world that is filled here, in the sandbox or where no shell starts. */
-export async function attackHere(
+export function attackHere(agent: Attackable, task: AttackTask, place: AttackPlace): Promise<Attacked> {
+  return judgingOr(() => attacked(agent, task, place), (ends) => ({ ...nothingTried(task), ends }));
+}
+
+function nothingTried({ never }: AttackTask) {
+  return { never, findings: [], tries: 0, forms: 0, left: 0, longest: 0, notTried: [] };
+}
+
+async function attacked(
   agent: Attackable,
   task: AttackTask,
-  { session = {}, signal, tried }: {
-    readonly session?: SessionOptions;
-    readonly signal: AbortSignal;
-    readonly tried: (tries: number, forms: number) => void;
-  },
+  { session = {}, signal, tried }: AttackPlace,
 ): Promise<Attacked> {
   if (task.sandboxed) expectSandboxed(task.places);
   const began = performance.now();
@@ -113,7 +126,7 @@ export async function attackHere(
     readsFiles: invariant !== undefined,
   };
   const adversary = new Adversary(agent, { ...parts, session });
-  const none = { never: task.never, findings: [], tries: 0, forms: 0, left: 0, longest: 0, notTried: [] };
+  const none = nothingTried(task);
   await expectStarts(adversary);
   const hasShell = adversary.tools.some(({ name }) => name === "Bash");
   const unsafe = adversary.tools.find(({ name }) => !FILE_TOOLS.has(name));

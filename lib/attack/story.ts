@@ -5,9 +5,9 @@ import type { Attacked, Finding } from "./attack-worker.ts";
 
 /** How a property came out. */
 export function wordOf(
-  { findings, vacuous, unmeasured, tries, left }: Attacked,
+  { findings, vacuous, ends, unmeasured, tries, left }: Attacked,
 ): "held" | "broken" | "cannot run" | "not measured" {
-  if (findings.length > 0) return "broken";
+  if (findings.length > 0 || ends !== undefined) return "broken";
   if (vacuous !== undefined) return "cannot run";
   return unmeasured !== undefined || tries === 0 || left > 0 ? "not measured" : "held";
 }
@@ -28,13 +28,14 @@ export function storyLines(
     readonly runs?: number;
   } = {},
 ): string[] {
-  const { never, findings, vacuous, unmeasured, tries, forms, left, longest } = attacked;
+  const { never, findings, vacuous, ends, unmeasured, tries, forms, left, longest } = attacked;
   const stated = Math.min(runs, forms);
   const title = (mark: string, about: string) => `${mark} ${ink.bold(never)}  ${about}`;
   switch (wordOf(attacked)) {
     case "cannot run":
       return [title("–", `vacuous: ${vacuous}`)];
     case "broken":
+      if (ends !== undefined) return [title(ink.red("✗"), `broken: ${ends}`)];
       return findings.flatMap((finding, i) => [
         title(ink.red("✗"), `broken, ${several(finding.calls.length, "call")}`),
         ...callLines(finding, ink),

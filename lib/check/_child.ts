@@ -3,6 +3,7 @@ import { HOSTS } from "../hooks/hosts/index.ts";
 import { withPlaceholders } from "../hooks/process/hook-host.ts";
 import { commandLine, processIds, processStat } from "../process/owner.ts";
 import { runProcess } from "../process/process.ts";
+import { judgingOr } from "../runtime/judging.ts";
 import { Scratch } from "./scratch-project.ts";
 import type { Answering, Loaded, Probed, Question, Setup, Target } from "./subject.ts";
 
@@ -41,7 +42,14 @@ async function begin(setup: Setup): Promise<(question: Question) => Promise<Answ
   return async (question) => {
     printed = "";
     const events = [question.event, ...(question.beside ?? [])];
-    const [probed, ...beside] = await Promise.all(events.map((event) => ask({ ...question, event })));
+    const [probed, ...beside] = await Promise.all(
+      events.map((event) =>
+        judgingOr(
+          () => ask({ ...question, event }),
+          (message) => ({ ms: 0, failure: { at: "exit" as const, message } }),
+        )
+      ),
+    );
     const [left, kept] = [await survivors.take(), values?.()];
     return {
       probed: {

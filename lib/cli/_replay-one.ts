@@ -235,7 +235,7 @@ export const NOT_COMPARED = "not compared: stdout, files";
 
 /** A finding of an attack, judged by its property alone: it needs no recording, and nothing of it can be updated. */
 async function attackItem(fixture: Fixture, io: Io): Promise<ReplayedItem> {
-  const [{ replayAttack }, { storyLines }] = await Promise.all([
+  const [{ replayAttack }, { storyLines, wordOf: wordOfAttack }] = await Promise.all([
     import("../attack/keep.ts"),
     import("../attack/story.ts"),
   ]);
@@ -247,10 +247,9 @@ async function attackItem(fixture: Fixture, io: Io): Promise<ReplayedItem> {
     env: io.env,
     signal: io.signal,
   });
-  const { findings, unmeasured, never, denials = 0 } = attacked;
-  const why = storyLines(attacked).join("\n");
-  if (unmeasured !== undefined) return { name: fixture.name, word: "not measured", why };
-  if (findings.length > 0) return { name: fixture.name, word: "broken", why };
+  const { never, denials = 0 } = attacked;
+  const word = wordOfAttack(attacked);
+  if (word !== "held") return { name: fixture.name, word, why: storyLines(attacked).join("\n") };
   const note = `${never} holds, ${denials} ${denials === 1 ? "denial" : "denials"}`;
   return { name: fixture.name, word: "held", notes: [note] };
 }

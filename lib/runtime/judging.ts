@@ -121,6 +121,14 @@ export async function judging<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** The same, with what a try makes of it in place of an error. */
+export function judgingOr<T>(work: () => Promise<T>, ended: (words: string) => T): Promise<T> {
+  return judging(work).catch((error) => {
+    if (error instanceof EndsProcess) return ended(error.message);
+    throw error;
+  });
+}
+
 /** What was judged tried to end the process. */
 class EndsProcess extends Error {
   override name = "EndsProcess";
@@ -153,11 +161,6 @@ export function refuseExits(refusal: (way: WayOut) => string): ExitGuard {
 /** What a hook is told that tries: it answers by what it returns, and would end the run in silence. */
 export const refusedToHook = ({ call }: WayOut) =>
   `Cannot call ${call} in a hook as that ends the run: return a verdict`;
-
-/** Whether these are the words of a hook that tried. */
-export function triedToExit(failure: string): boolean {
-  return /^Cannot call \S+ in a hook as that ends the run/.test(failure);
-}
 
 /**
  * Arms the process: until it ends this does not end with 0. A try of code that belongs to no item is passed to `found`;

@@ -22,8 +22,8 @@ test(
     const all = WORDS.flatMap((word) => ["--never", word]);
     const open = await attackIn(here, ...all, "--seed", "7", "--seconds", "60", "--json");
     assert.equal(open.code, 1, open.out + open.err);
-    const { properties } = JSON.parse(open.out);
-    const plainly = properties.map(({ never, outcome, findings }: any) => [never, outcome, findings[0].kind.length]);
+    const { items } = JSON.parse(open.out);
+    const plainly = items.map(({ name, word, findings }: any) => [name, word, findings[0].kind.length]);
     assert.deepEqual(plainly, WORDS.map((word) => [word, "broken", 1]));
     here.put({ "hooks/pre-tool-use.no.ts": DENY_ALL });
     const shut = await attackIn(
@@ -51,8 +51,8 @@ for (
     const limits = sound ? ["--runs", "600"] : [];
     const { code, out, err } = await attackIn(here, "--never", never, "--seed", "7", "--json", ...limits);
     assert.equal(err, "");
-    const { properties: [{ outcome, findings, tries }] } = JSON.parse(out);
-    assert.deepEqual([code, outcome], sound ? [0, "holds"] : [1, "broken"], out);
+    const { items: [{ word, findings, tries }] } = JSON.parse(out);
+    assert.deepEqual([code, word], sound ? [0, "held"] : [1, "broken"], out);
     if (sound) return;
     assert.deepEqual(findings.map(({ calls }: any) => calls.length), [1]);
     assert.ok(tries <= most, `${tries} tries`);
@@ -62,7 +62,7 @@ for (
 test("--all finds one of each kind, and --accept leaves out what is known", { skip }, async () => {
   using here = guarded({ "pre-tool-use.env.ts": NO_ENV });
   const limits = ["--runs", "90", "--seed", "7", "--json"];
-  const all = JSON.parse((await attackIn(here, "--never", "changes:.env", "--all", ...limits)).out).properties[0];
+  const all = JSON.parse((await attackIn(here, "--never", "changes:.env", "--all", ...limits)).out).items[0];
   const kinds = all.findings.map(({ kind }: { kind: string[] }) => kind.join());
   assert.ok(kinds.length > 1 && new Set(kinds).size === kinds.length, kinds.join("; "));
   assert.equal(all.kept[1], "fixtures/attack-changes-env-2");

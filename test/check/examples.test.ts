@@ -189,6 +189,16 @@ test("testExamples() of hooks without examples, or of no hooks, is a mistake", a
   await assert.rejects(testExamples(wrong.path, () => {}), /Cannot load/);
 });
 
+test("testExamples() reads all examples before it makes a test: Deno passes over what a file throws after one", async () => {
+  using folder = hookFiles({
+    "stop.a.ts": `export default () => {};\nexport const examples = [{ expect: "continue" }];`,
+    "stop.b.ts": "export default () => {};\nexport const examples = { expect: 1 };",
+  });
+  const made: string[] = [];
+  await assert.rejects(testExamples(folder.path, (name) => made.push(name)), /its examples are not a list/);
+  assert.deepEqual(made, []);
+});
+
 test("askHook() asks one hook one question, whatever the file is called", async () => {
   using folder = hookFiles({
     "guard.sh": '#!/bin/sh\ngrep -q "rm -rf" && { echo "$WHO says no" >&2; exit 2; }\nexit 0\n',

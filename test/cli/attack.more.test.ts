@@ -223,3 +223,14 @@ test("an agent that does not start, or a hook that does not load, cannot run, an
   assert.equal(unread.code, 2);
   assert.match(unread.err, /agent-start\.no\.ts/);
 });
+
+test("a hook that ends the process breaks each property by its place, and every one is judged", { skip }, async () => {
+  using here = guarded({ "pre-tool-use.ends.ts": "export default () => {\n  process.exit(0);\n};\n" });
+  const args = ["--never", "changes:.env", "--never", "removes:src/**", "--runs", "2", "--seed", "7"];
+  const { code, out } = await attackIn(here, ...args);
+  assert.equal(code, 1, out);
+  for (const never of ["changes:.env", "removes:src/**"]) {
+    const says = `✗ ${never}  broken: It ends the process: process.exit(0) at pre-tool-use.ends.ts:2`;
+    assert.ok(out.includes(says), out);
+  }
+});

@@ -39,6 +39,7 @@ export async function project(body: string, imports = ONLY_RECORDED) {
   const folder = scratch({
     "client.mjs": CLIENT,
     "greet.test.mjs": `
+import { test } from "node:test";
 ${imports}
 import { ask } from "./client.mjs";
 const { TEXT = "hi" } = process.env;

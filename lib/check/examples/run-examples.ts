@@ -80,18 +80,19 @@ export async function testExamples(
     throw new TypeError(`Cannot test the examples of '${fullPath(path)}': ${shown(test)} is not a function: ${fix}`);
   }
   const register = test ?? (await import("node:test")).test as unknown as RegisterTest;
-  let count = 0;
+  // All are read first: once it has a test, Deno passes over what a file throws.
+  const planned: [HookFile, Example][] = [];
   for (const file of hookFiles(path, options)) {
-    for (const example of await readExamples(file)) {
-      count++;
-      const played = () =>
-        eachPlayed(file, [example], options, ({ ok, why, where, event }) => {
-          if (!ok) throw new Error(`${why}\n  in ${where}\n  asked about ${JSON.stringify(event)}`);
-        });
-      register(`${file.name}: ${example.name}`, () => judging(played));
-    }
+    for (const example of await readExamples(file)) planned.push([file, example]);
   }
-  if (count > 0) return;
+  for (const [file, example] of planned) {
+    const played = () =>
+      eachPlayed(file, [example], options, ({ ok, why, where, event }) => {
+        if (!ok) throw new Error(`${why}\n  in ${where}\n  asked about ${JSON.stringify(event)}`);
+      });
+    register(`${file.name}: ${example.name}`, () => judging(played));
+  }
+  if (planned.length > 0) return;
   throw new TypeError(
     `Cannot test the examples of '${
       fullPath(path)

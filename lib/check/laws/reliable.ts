@@ -1,5 +1,4 @@
 import { saysDenial } from "../constants.ts";
-import { triedToExit } from "../../runtime/judging.ts";
 import { isVerdict } from "../sample-events.ts";
 import type { Violation } from "../check-report.ts";
 import type { Probed, RanCommand } from "../subject.ts";
@@ -41,9 +40,8 @@ function crashed(judged: Judged): Violation[] {
   if (failure.at === "start") return [cannotStart(failure.message)];
   const needed = missing(failure.message);
   if (needed !== undefined) return [missingProgram(needed, judged, fault)];
-  if (failure.at === "exit" || triedToExit(failure.message)) {
-    const message = `It ends the process it runs in: ${brief(failure.message)}`;
-    return [fault("ends-process", message, "return, never call process.exit()")];
+  if (failure.at === "exit") {
+    return [fault("ends-process", brief(failure.message), "return, never call process.exit()")];
   }
   const message = `It throws: ${brief(failure.message)}${consequence(judged)}`;
   return [fault("crash", message, "check that a field is there before it is read")];
