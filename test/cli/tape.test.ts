@@ -35,6 +35,7 @@ test("a recorded command replays, shows its drift with exit code 1, and mistakes
   const same = await here.crochet(["tape", "replay", "hi", ...command()]);
   assert.deepEqual([same.code, same.out], [0, "200 true\n"], same.err);
   assert.match(same.err, /✓ hi 1\/1 calls\n {2}not compared: stream/);
+  assert.match(same.err, /^ {2}not compared: stdout, files$/m);
   const other = await here.run("tape", "replay", "hi", "--json", "--junit", "report.xml", ...command("goodbye"));
   assert.equal(other.code, 1);
   assert.match(

@@ -80,7 +80,8 @@ export default judgingCommand(USAGE, "fixture", async ({ words, flags, args }, i
   const stale = report?.stale === undefined ? "" : `, ${report.stale} stale`;
   const mcp = Object.entries(report?.mcp?.served ?? {}).map(([server, count]) => `, ${count} of ${server}`).join("");
   const calls = report ? ` ${report.calls.served}/${report.calls.recorded} calls${mcp}${stale}` : "";
-  const more = report && !report.ok ? [] : item.why?.split("\n") ?? [];
+  const why = report && !report.ok ? [] : item.why?.split("\n") ?? [];
+  const more = item.word === "held" ? [NOT_COMPARED] : why;
   io.out(`${mark} ${ink.bold(name)}${calls}\n${[...lines, ...more].map((line) => `  ${line}\n`).join("")}`);
 }, { aside: true });
 
