@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { agent, type HookContext, tool } from "crochet";
 import { scripted } from "crochet/testing";
 import { EVENTS } from "../../lib/core/events.ts";
+import { scratch } from "../_scratch.ts";
 
 const TRAPS = ["get", "has", "ownKeys", "getPrototypeOf", "getOwnPropertyDescriptor"];
 
@@ -42,11 +43,14 @@ test("a hook that answers with a proxy that throws never makes run() reject, wha
       throw new Error("boom");
     },
   });
+  // Empty, as what listens to memory-update has every folder of the project looked at.
+  using folder = scratch();
   for (const [name, answer] of Object.entries(ANSWERS)) {
     for (const event of Object.keys(EVENTS)) {
       const helper = agent({
         model: scripted([{ tools: [{ name: "Boom", input: {} }] }], { then: { text: "done" } }),
         tools: [boom],
+        cwd: folder.path,
         hooks: { name: "hostile", onEvent: (e, ctx) => e.event === event ? answer(ctx) : undefined },
       });
       const { stop } = await helper.run("go").catch((error) => ({ stop: `rejected: ${error}` }));
