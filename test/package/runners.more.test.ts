@@ -72,6 +72,26 @@ test("attack", async () => {
 }, 60_000);
 `;
 
+/** The first test replays an agent whose tool ends the process, the second passes. */
+const ends = (runner: string) => `
+import { test } from ${JSON.stringify(runner)};
+import { agent, tool } from "crochet";
+import { replay, scripted } from "crochet/testing";
+const made = (run) => agent({
+  model: scripted([{ tools: [{ name: "price", input: {} }] }, { text: "It is 3." }]),
+  tools: [tool({ name: "price", description: "d", effect: "read", input: { type: "object" }, run })],
+});
+const ends = () => {
+  try { process.exit(0); } catch {}
+  return "3";
+};
+test("the first", async () => {
+  await made(() => "3").run("how much?", { tape: { path: process.cwd() + "/fixtures/sale", mode: "record" } });
+  await replay(made(ends), "sale");
+});
+test("the next", () => {});
+`;
+
 const FILE = "x.test.mjs";
 const RUNNERS = [
   {
@@ -141,6 +161,32 @@ for (const { runner, on, args: [program, ...args], from } of RUNNERS) {
       assert.ok(existsSync(join(project, "fixtures/greets/tape.jsonl")));
       assert.equal(await play({}), undefined);
       assert.equal(api.requests.length, 1, "the replay asks nobody");
+    },
+  );
+
+  test(
+    `${runner} fails the test whose replay would end the process, and runs the next one`,
+    { skip: missing },
+    async () => {
+      const { project } = made!;
+      rmSync(join(project, "fixtures"), { recursive: true, force: true });
+      writeFileSync(join(project, "ends.test.mjs"), ends(from[0]));
+      const { CI: _, ...rest } = process.env;
+      const env = { ...rest, PATH: path!, NO_COLOR: "1" };
+      const done = await new Promise<{ failed: boolean; said: string }>((resolve) => {
+        execFile(
+          program,
+          [...args, "ends.test.mjs"],
+          { cwd: project, env, timeout: 120_000 },
+          (error, stdout, stderr) => {
+            resolve({ failed: error !== null, said: stdout + stderr });
+          },
+        );
+      });
+      assert.ok(done.failed, done.said);
+      assert.match(done.said, /It ends the process: process\.exit\(0\) at ends\.test\.mjs:\d+/);
+      assert.match(done.said, /\b1 pass(?:ed)?\b|\bpass 1\b/);
+      assert.match(done.said, /\b1 fail(?:ed)?\b|\bfail 1\b/);
     },
   );
 }
