@@ -355,8 +355,8 @@ class Engine {
     const explained = this.#findings.all().some(({ law, severity }) =>
       severity === "fault" && (law === "protocol" || law === "reliable")
     );
-    const found = this.#asker.time.wasOver ? [] : [
-      explained ? undefined : await neverDenies(this.#asker, lanes, this.#answers, this.#runs),
+    const found = this.#asker.time.wasOver || explained ? [] : [
+      await neverDenies(this.#asker, lanes, this.#answers, this.#runs),
       overBlocking(this.#everyday, this.#answers, known, this.#asker.lane.place),
     ];
     for (const one of found) if (one) this.#findings.add(one);

@@ -167,6 +167,7 @@ test("every fault comes with an example, a seed, a command that shows it again a
         "protocol.matcher-never-matches",
         "conflict.same-field",
         "guard.denies-nothing",
+        "guard.denies-everything",
         SLOW,
       ].includes(code);
       assert.ok(needsNone || counterexample !== null || trace !== undefined, `${hook} ${code} has no example`);
