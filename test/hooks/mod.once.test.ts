@@ -388,14 +388,6 @@ test("what a hook does not use, or only names, does not keep it out of a mod; ot
   assert.ok(!claude.handlers.has("classic.Stop"));
 });
 
-test("no mod is made of more code than Claude Code reads", async () => {
-  const long = `export default () => ({ action: "deny", reason: "${"x".repeat(1_100_000)}" });`;
-  using here = place({ "guards/pre-tool-use@Bash.g.ts": long });
-  const { code, err } = await here.call(install.default, join(here.cwd, "guards"), ...AS_MOD);
-  assert.equal(code, 1);
-  assert.match(err, /its code has 1,\d{3},\d{3} bytes and Claude Code reads 1,048,576: leave a hook out/);
-});
-
 test("all hooks that are shipped run in a mod without a runtime", async () => {
   using here = place();
   const { code, out, err } = await here.call(
