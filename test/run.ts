@@ -25,7 +25,6 @@ const ON_DENO: readonly (readonly [path: string, differs: string])[] = [
   ["test/core/", "the loop: order of promises, timers, errors of the engine"],
   ["test/process/", "child processes: groups, signals, open pipes"],
   ["test/runtime/", "loading of scripts, hashes, versions"],
-  ["test/files/hold.test.ts", "locks that another process holds"],
   ["test/hooks/command.test.ts", "hooks that are commands: what a child reads, writes and inherits"],
   ["test/hooks/hook-files.test.ts", "hook files are imported, and imported again when they have changed"],
   ["test/hooks/http.test.ts", "fetch: redirects, time limits, bodies that end early"],

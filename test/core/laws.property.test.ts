@@ -64,7 +64,7 @@ test("law 1: every run always ends within its limits with a valid conversation, 
       assertSound(built, result, seen);
       assert.ok(built.clock.tick() <= w.limits.seconds! * 1000 + 2000 + 60_000 * 2 * w.hooks.length);
     }),
-    { numRuns: tries(60, 2000, 120) },
+    { numRuns: tries(33, 2000, 120) },
   );
 });
 
@@ -106,7 +106,7 @@ test("U9: the events of a session never come in another order", async () => {
         assert.ok(isOver || NEXT[before]!.includes(event), `${event} after ${before}`);
       }
     }),
-    { numRuns: tries(120, 2000) },
+    { numRuns: tries(66, 2000, 120) },
   );
   assert.deepEqual([...followed].sort(), Object.keys(NEXT).sort());
 });
@@ -128,7 +128,7 @@ test("law 1: every call of the model is always answered exactly once, and a tool
       // An error hook may have a tool that changes nothing tried again; Boom writes.
       assert.deepEqual(again, []);
     }),
-    { numRuns: tries(50, 1000, 100) },
+    { numRuns: tries(27, 1000, 100) },
   );
 });
 
@@ -202,7 +202,7 @@ test("law 2: hooks that honour stop_hook_active are never asked more than twice 
         assert.deepEqual(asked, [`${turn} false`, `${turn} true`].slice(0, asked.length));
       }
     }),
-    { numRuns: tries(40, 800, 80) },
+    { numRuns: tries(22, 800, 80) },
   );
 });
 
@@ -235,7 +235,7 @@ test("law 2: a new prompt of a person always resets the count", async () => {
         assert.deepEqual(ends, Array(prompts).fill(end));
       },
     ),
-    { numRuns: tries(60, 500) },
+    { numRuns: tries(33, 500, 60) },
   );
 });
 
@@ -256,7 +256,7 @@ test("law 2: with stalls 0 and no limit of calls, a hook that lets go after n al
       assert.equal((await within(built.run())).stop, "done");
       assert.equal(model.requests.length, (n + 1) * (tools ? 2 : 1));
     }),
-    { numRuns: tries(20, 100) },
+    { numRuns: tries(11, 100, 20) },
   );
 });
 
@@ -308,7 +308,7 @@ test("law 4: an interrupt at any moment always ends the run promptly and cleanly
       const grace = 3 * 2000 + 2 * 60_000 * cleaning;
       assert.ok(built.clock.tick() - pulled.time <= grace, "it was not waited out");
     }),
-    { numRuns: tries(75, 3000, 150) },
+    { numRuns: tries(150, 3000) },
   );
   assert.ok(interrupted > 20, `only ${interrupted} runs were interrupted`);
 });
@@ -323,7 +323,7 @@ test("the same script and hooks always leave the same ledger, event for event", 
       assert.deepEqual(plain(results[1]), plain(results[0]));
       assert.deepEqual(second.called, first.called);
     }),
-    { numRuns: tries(60, 500) },
+    { numRuns: tries(33, 500, 60) },
   );
 });
 
@@ -353,7 +353,7 @@ test("S0.12: without hooks nothing ever fires, and a run is always identical to 
       const rest = (events: Built["events"]) => events.filter((one) => !fires(one) && one.type !== "warning");
       assert.deepEqual(plain(rest(heard.events)), plain(rest(bare.events)));
     }),
-    { numRuns: tries(60, 500) },
+    { numRuns: tries(33, 500, 60) },
   );
 });
 

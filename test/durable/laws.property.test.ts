@@ -41,7 +41,7 @@ test("law 1 on an engine: every run always ends within its limits with a valid c
       assertLawful(w, built, result);
       assert.deepEqual(engine.broken, []);
     }),
-    { numRuns: tries(30, 1000, 60) },
+    { numRuns: tries(18, 1000, 60) },
   );
 });
 
@@ -113,7 +113,7 @@ test("law 5: a run whose process dies at any steps, any number of times, always 
       assert.deepEqual(engines.flatMap(({ broken }) => broken), []);
       assertFinishedOnce(engines);
     }),
-    { numRuns: tries(40, 1500, 80) },
+    { numRuns: tries(25, 1500, 80) },
   );
 });
 
@@ -143,6 +143,6 @@ test("law 5: a family of agents that dies in the middle of steps always ends the
       assertFinishedOnce(engines);
       assert.equal(new Set(asked).size, 1);
     }),
-    { numRuns: tries(12, 400, 25) },
+    { numRuns: tries(10, 400, 25) },
   );
 });

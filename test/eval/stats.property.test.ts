@@ -32,7 +32,7 @@ test("the interval of a rate always covers it with at least 95 %, at every rate 
   let least = 1;
   for (const runs of [1, 2, 3, 5, 8, 10, 20, 50]) {
     const intervals = outcomes(runs).map((one) => interval(one));
-    for (const p of grid(rounds(200, 1000))) {
+    for (const p of grid(rounds(66, 1000, 200))) {
       const coverage = outcomes(runs).reduce(
         (sum, o) => covers(intervals[o.passed]!, p) ? sum + probability(o, p) : sum,
         0,
@@ -95,7 +95,7 @@ test("the test of one fixture never raises more than 5 % of false alarms, and fi
         const of = probability({ passed: a, runs: now }, p);
         return row.reduce((all, is, b) => is ? all + of * probability({ passed: b, runs: then }, q) : all, sum);
       }, 0);
-    for (const p of grid(rounds(200, 1000))) {
+    for (const p of grid(rounds(66, 1000, 200))) {
       const size = chance(drops, p, p);
       assert.ok(size <= LEVEL, `${now} and ${then} runs at ${p}: ${size}`);
     }
@@ -241,7 +241,7 @@ test("a drop beyond the fixtures always has the p of all sign flips, counted in 
   let seed = 11;
   const random = (most: number) => (seed = seed * 48271 % 0x7fff_ffff) % most;
   let ties = 0;
-  for (let n = 0; n < rounds(300, 3000); n++) {
+  for (let n = 0; n < rounds(100, 3000, 300); n++) {
     const pairs = Array.from({ length: 6 + random(3) }, (): Pair => {
       const [a, b] = [3 + random(10), 3 + random(10)];
       return [{ passed: random(a + 1), runs: a }, { passed: random(b + 1), runs: b }];

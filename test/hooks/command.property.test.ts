@@ -95,7 +95,7 @@ test("answerOf() always gives an opinion or a named failure, whatever a process 
         assert.notEqual(code, 2, "exit code 2 is always an answer");
       }
     }),
-    { numRuns: tries(1000, 100_000, 3_000) },
+    { numRuns: tries(625, 100_000, 3_000) },
   );
 });
 
@@ -119,7 +119,7 @@ test("readStdout() never takes a verdict with text around it for plain words", (
         assert.ok("json" in printed, JSON.stringify(text));
       }
     }),
-    { numRuns: tries(333, 50_000, 1_000) },
+    { numRuns: tries(208, 50_000, 1_000) },
   );
 });
 
@@ -134,7 +134,7 @@ test("wireInput() always says in JSON what the event says, and is distinguished 
       const call = told({ ...PRE, input });
       assert.deepEqual([call.hook_event_name, call.tool_input], ["PreToolUse", JSON.parse(JSON.stringify(input))]);
     }),
-    { numRuns: tries(66, 5_000, 200) },
+    { numRuns: tries(41, 5_000, 200) },
   );
 });
 

@@ -5,7 +5,7 @@ import { EVENT_NAMES } from "../../lib/core/names.ts";
 import { BadFileName, formatFileName, isSkipped, nearestName, parseFileName } from "../../lib/hooks/file/file-name.ts";
 import { rounds } from "../_counts.ts";
 
-const numRuns = rounds(333, 20_000, 1_000);
+const numRuns = rounds(208, 20_000, 1_000);
 
 const word = fc.oneof(
   fc.stringMatching(/^[A-Za-z0-9_-]{1,8}$/),

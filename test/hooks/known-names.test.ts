@@ -9,6 +9,7 @@ import ls from "../../lib/cli/hooks/ls.ts";
 import trust from "../../lib/cli/trust.ts";
 import type { Tool } from "../../lib/core/tool.ts";
 import { HOST_TOOLS, TOOL_FIELDS } from "../../lib/hooks/known-names.ts";
+import { rows } from "../_counts.ts";
 import { place } from "../_place.ts";
 import { load, one, preToolUse } from "./_definitions.ts";
 
@@ -100,7 +101,7 @@ test("a hook that names no tool or field warns with the nearest name: at load, i
   assert.ok(
     doubts.some(({ words, fix }) => /'Bahs', which does not exist/.test(words) && fix === "did you mean 'Bash'?"),
   );
-  for (const path of ["hooks/pre-tool-use.field.rules", "hooks/pre-tool-use@Bahs.sh", "hooks.yaml"]) {
+  for (const path of rows(1, ["hooks/pre-tool-use.field.rules", "hooks/pre-tool-use@Bahs.sh", "hooks.yaml"])) {
     const report = JSON.parse((await here.call(check, path, "--runs", "1", "--json")).out);
     const found = report.items.flatMap((hook: { findings: { code: string; message: string }[] }) => hook.findings);
     assert.ok(

@@ -134,7 +134,7 @@ test("any single edit to a request is always reported at exactly its path with i
         }
       });
     }),
-    { numRuns: tries(10, 1000, 14) },
+    { numRuns: tries(6, 1000, 14) },
   );
   assert.deepEqual([...causes].sort(), ["echo", "prompt", "tool"]);
 });
@@ -165,7 +165,7 @@ test("cache marks, metadata, the order of keys and fields the API adds to a repl
         assert.deepEqual(report.divergences, []);
       });
     }),
-    { numRuns: tries(15, 500, 30) },
+    { numRuns: tries(9, 500, 30) },
   );
 });
 
@@ -188,7 +188,7 @@ test("equal requests are always answered in the order they were recorded, and ne
         assert.deepEqual(divergences.map((d) => d.cause), ["order"]);
       });
     }),
-    { numRuns: tries(10, 300, 20) },
+    { numRuns: tries(6, 300, 20) },
   );
 });
 

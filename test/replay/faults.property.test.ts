@@ -112,7 +112,7 @@ for (const { name, agent: made, tape, files, races } of examples) {
       fc.asyncProperty(faults(tape, observed), async (schedule) => {
         assert.deepEqual((await underFaults(made, tape, schedule, { files })).broken, []);
       }),
-      { numRuns: tries(8, 1000, 20) },
+      { numRuns: tries(5, 1000, 20) },
     );
   });
 

@@ -97,7 +97,7 @@ for (const [claim, leading] of Object.entries(LEADS)) {
           });
         },
       ),
-      { numRuns: tries(8, 400, 15) },
+      { numRuns: tries(5, 400, 15) },
     );
   });
 }

@@ -77,7 +77,7 @@ test("redact() never lets a planted secret through, wherever it stands", () => {
         assert.equal(clean.includes(JSON.stringify(secret).slice(1, -1)), false, clean);
       },
     ),
-    { numRuns: tries(250, 20_000, 500) },
+    { numRuns: tries(125, 20_000, 500) },
   );
 });
 
@@ -89,7 +89,7 @@ test("redact() shows the home directory only as {HOME}", { skip: shortHome }, ()
       const clean = redact({ path: `see ${homedir()}/notes ${text}` }).path;
       assert.ok(clean.startsWith("see {HOME}/notes "), clean);
     }),
-    { numRuns: tries(50, 2000, 100) },
+    { numRuns: tries(25, 2000, 100) },
   );
 });
 
@@ -101,7 +101,7 @@ test("redact() a second time never changes anything", () => {
       const once = value({ text: plants.map((p) => p.text).join(between) });
       assert.deepEqual(value(once), once);
     }),
-    { numRuns: tries(150, 10_000, 300) },
+    { numRuns: tries(75, 10_000, 300) },
   );
 });
 
@@ -120,7 +120,7 @@ test("redact() never touches opaque base64, and returns the value itself if noth
         assert.equal(redactor({ env }).value(harmless), harmless);
       },
     ),
-    { numRuns: tries(100, 5000, 200) },
+    { numRuns: tries(50, 5000, 200) },
   );
 });
 
@@ -133,7 +133,7 @@ test("equal secrets always get equal placeholders, and different ones different 
       assert.equal(first, again);
       assert.notEqual(first, other);
     }),
-    { numRuns: tries(50, 2000, 100) },
+    { numRuns: tries(25, 2000, 100) },
   );
 });
 
@@ -178,7 +178,7 @@ test("U16: a secret in a run, whole or in pieces, never reaches the tape or the 
           }));
       },
     ),
-    { numRuns: tries(30, 1500, 60) },
+    { numRuns: tries(20, 1500, 60) },
   );
 });
 

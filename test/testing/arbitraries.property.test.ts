@@ -13,7 +13,7 @@ import { tool } from "../../lib/tools/make-tool.ts";
 import { rounds } from "../_counts.ts";
 import { testData } from "../_data.ts";
 
-const numRuns = rounds(30, 1_000, 60);
+const numRuns = rounds(18, 1_000, 60);
 
 /** Some values, the same in every run: what has to come up among them must not depend on luck. */
 function sample<T>(of: fc.Arbitrary<T>, numRuns: number): T[] {
@@ -36,7 +36,7 @@ test("an event of ours always survives JSON, has the name that was asked for and
         if (scope !== "all") assert.equal("parent_agent_id" in event, scope === "sub");
         if (outcome !== undefined) assert.equal((event as { outcome?: unknown }).outcome, outcome);
       }),
-      { numRuns: rounds(10, 300, 20) },
+      { numRuns: rounds(6, 300, 20) },
     );
   }
 });
@@ -67,7 +67,7 @@ test("texts of events never hold a NUL or half a character, and never more than 
         assert.ok(Buffer.byteLength(text) <= 256 * 1024 + 100);
       }
     }),
-    { numRuns: rounds(100, 5_000, 200) },
+    { numRuns: rounds(62, 5_000, 200) },
   );
 });
 
@@ -97,7 +97,7 @@ test("an event of a host is always read as one of ours by what serves hooks to t
           assert.equal(heard.cwd, wire.cwd);
           if ("tool_name" in wire) assert.ok(heard.toolNames.includes(String(wire.tool_name)));
         }),
-        { numRuns: rounds(10, 300, 20) },
+        { numRuns: rounds(6, 300, 20) },
       );
     }
   }
@@ -175,7 +175,7 @@ test("a counter-example always shrinks to a small and plain event", () => {
       assert.deepEqual(Object.keys(event.tool_input as object), ["command"]);
       assert.ok(JSON.stringify(event).length < 600, JSON.stringify(event));
     }),
-    { numRuns: rounds(5, 50) },
+    { numRuns: rounds(4, 50, 5) },
   );
 });
 
@@ -200,7 +200,7 @@ test("conversations are always what the API would accept", () => {
         assert.notEqual((text as { text: string }).text.trim(), "");
       }
     }),
-    { numRuns: rounds(150, 5_000, 300) },
+    { numRuns: rounds(93, 5_000, 300) },
   );
   for (const ends of ["user", "assistant"] as const) {
     fc.assert(fc.property(conversationArbitrary({ ends }), (messages) => messages.at(-1)?.role === ends), { numRuns });
@@ -225,7 +225,7 @@ test("a run with any of the models always ends by itself, and each model is aske
       const last = script.findIndex(({ tools }) => tools === undefined);
       assert.equal(model.requests.length, (last < 0 ? script.length : last) + 1);
     }),
-    { numRuns: rounds(20, 500, 40) },
+    { numRuns: rounds(12, 500, 40) },
   );
 });
 
@@ -277,7 +277,7 @@ test("a model that is given tools always calls them with inputs that their schem
         runs++;
         paying += Number(paid.length > before);
       }),
-      { numRuns: rounds(30, 500, 60), seed: 3 },
+      { numRuns: rounds(18, 500, 60), seed: 3 },
     );
     assert.equal(refused, 0);
     assert.ok(paying > 0.6 * runs, `${paying} of ${runs}`);

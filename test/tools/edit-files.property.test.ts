@@ -20,7 +20,7 @@ import { tries } from "../_counts.ts";
 import { bytes, call, editedInTurn, string, utf8 } from "./_edit-arbitraries.ts";
 import { inWorkspace, picture } from "./_workspace.ts";
 
-const runs = { numRuns: tries(20, 500, 40) };
+const runs = { numRuns: tries(12, 500, 40) };
 /** "ok", or the code of the refusal. */
 async function codeOf(input: unknown, root: string): Promise<string> {
   try {
@@ -172,7 +172,7 @@ test("P19: no path ever escapes the workspace", () =>
         assert.deepEqual(readdirSync(join(outside, "root-evil")), ["secret"], file_path);
         assert.ok(code !== "ok" || made === "ok", `${file_path}: ${code}, ${made}`);
       }),
-      { numRuns: tries(150, 5000, 300) },
+      { numRuns: tries(93, 5000, 300) },
     );
   }));
 
