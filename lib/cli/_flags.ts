@@ -152,7 +152,7 @@ const typedFor = ({ name, typed = `crochet ${name}` }: Usage) => typed;
 const takesValue = (flag: string) => /[<[]/.test(flag);
 const longName = (flag: string) => /--([\w-]+)/.exec(flag)![1]!;
 const camel = (name: string) => name.replace(/-(\w)/g, (_, c: string) => c.toUpperCase());
-export const kebab = (name: string) => name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`);
+const kebab = (name: string) => name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`);
 
 /** Refuses flags that have no effect beside another: if ignored silently, a gate that was asked for would be open. */
 export function refuseTogether(flags: Flags["flags"], one: string, others: readonly string[], why: string): void {
