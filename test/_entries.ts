@@ -14,7 +14,7 @@ export interface Entry {
 
 export const TIMES = "test/times.json";
 /** In units, for a file that was not measured: more than most cost. */
-const UNKNOWN = 0.5;
+export const UNKNOWN = 0.5;
 
 /** These start both runtimes themselves, or none of ours: a browser, a compiler. */
 const ONCE = /^test\/(?:house|docs|package)\/|\.once(?:\.more)?\.test\.ts$/;

@@ -4,6 +4,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { rounds, rows, tries } from "../_counts.ts";
+import { UNKNOWN } from "../_entries.ts";
 import { withEnv } from "../_env.ts";
 import { scratch } from "../_scratch.ts";
 import { ROOT } from "./_files.ts";
@@ -110,4 +111,15 @@ test("a run begins with what it does, and ends with the CPU and the seconds, the
     ...[1, "2 files in 2 parts, N at once", "2 passed, 1 failed"],
   ]);
   assert.match(lines.at(-2)!, /^\d+\.\d s of CPU in \d+ s$/);
+});
+
+test("no file of npm test costs more than 1.4 units, and all of them at most 175", () => {
+  const times: Record<string, number> = JSON.parse(readFileSync(join(ROOT, "test/times.json"), "utf8"));
+  const costs = quick.map((line) => [line, times[line] ?? UNKNOWN] as const);
+  assert.deepEqual(costs.filter(([, units]) => units > 1.4), []);
+  const sum = costs.reduce((sum, [, units]) => sum + units, 0);
+  assert.ok(
+    sum <= 175,
+    `${sum} units: measure what is new by 'bun run test --times FILE', then make it cheaper, or a *.more.test.ts`,
+  );
 });
