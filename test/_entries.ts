@@ -1,7 +1,7 @@
 /** What there is to run: each test file under each runtime, in `npm test`, in `test:more`, or in both. */
 import { globSync, readFileSync } from "node:fs";
 
-export type Runtime = "bun" | "deno";
+type Runtime = "bun" | "deno";
 
 export interface Entry {
   readonly runtime: Runtime;

@@ -118,7 +118,8 @@ export function agentSession(parts: SessionParts): AgentSession {
       checkOptions(own, ASK_OPTIONS, "prompt an agent");
       checkAsks(own, "prompt an agent");
       const isTyped = programText(prompt) === undefined;
-      const { promise, resolve } = Promise.withResolvers<void>();
+      let resolve = () => {};
+      const promise = new Promise<void>((done) => resolve = done); // Node 20 has no Promise.withResolvers
       const last = before;
       before = promise;
       if (last) {

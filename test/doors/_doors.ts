@@ -16,7 +16,7 @@ export interface DoorCase {
 
 export const CASES: readonly DoorCase[] = JSON.parse(readFileSync(testData("doors/cases.json"), "utf8"));
 
-export const LIB: string = fileURLToPath(new URL("../../lib", import.meta.url));
+const LIB: string = fileURLToPath(new URL("../../lib", import.meta.url));
 
 interface Scenario {
   readonly turns: readonly (ScriptedReply & { readonly chunk?: number })[];
@@ -24,13 +24,13 @@ interface Scenario {
 }
 
 /** A server that answers with turns, then always with the same. */
-export async function startServer({ scenario: { turns, exhausted } }: { readonly scenario: Scenario }) {
+async function startServer({ scenario: { turns, exhausted } }: { readonly scenario: Scenario }) {
   const server = await scriptedServer(turns.map(({ chunk: _, ...turn }) => turn), { then: () => exhausted });
   return { url: server.url, messages: () => server.requests, close: server.close };
 }
 
 /** Programs named `crochet` and `bun` that run on the runtime of these tests. */
-export function programs(folder: string): { readonly bin: string; readonly bun: string } {
+function programs(folder: string): { readonly bin: string; readonly bun: string } {
   const [bin, bun] = [join(folder, "bin", "crochet"), join(folder, "bin", "bun")];
   const runtime = OUR_RUNTIME.map((word) => `'${word}'`).join(" ");
   mkdirSync(join(folder, "bin"), { recursive: true });

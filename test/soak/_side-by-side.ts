@@ -40,8 +40,8 @@ async function once(): Promise<void> {
   const fixture = `${name}-${recorded++}`;
   await call(record, "agent.ts", `go ${fixture}`, "--fixture", fixture);
   kept.push(fixture);
-  const outcomes = JSON.parse(await call(replay, ...kept, "--json")) as unknown[];
-  if (outcomes.length !== kept.length) throw new Error(`Cannot go on as ${name} lost some of ${kept.join(" ")}`);
+  const { items } = JSON.parse(await call(replay, ...kept, "--json")) as { items: unknown[] };
+  if (items.length !== kept.length) throw new Error(`Cannot go on as ${name} lost some of ${kept.join(" ")}`);
   if (recorded % 3 === 0) {
     await call(evaluate, fixture, "--runs", "2", "--at-once", "1");
     evaluated++;
