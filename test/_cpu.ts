@@ -36,5 +36,5 @@ export async function spend(
 
 /** The seconds of one unit here and now. */
 export async function unit(): Promise<number> {
-  return (await spend([process.execPath, join(import.meta.dirname, "cal.ts")])).cpu;
+  return (await spend([process.execPath, join(import.meta.dirname!, "cal.ts")])).cpu;
 }

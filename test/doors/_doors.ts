@@ -48,7 +48,7 @@ interface Row {
 
 /** What comes of cases; `call` is how programs are called, if not as processes. */
 export async function runDoors(cases: readonly DoorCase[], folder: string, call?: Call): Promise<Row[]> {
-  return await run(cases, { ...programs(folder), lib: LIB, startServer, ...(call && { call }) });
+  return await run(cases, { ...programs(folder), lib: LIB, startServer, call });
 }
 
 /** Calls a program; `real` does it in a process. */
