@@ -150,9 +150,9 @@ for (const command of await everyCommand(commands())) {
     }
     // An agent without guards is broken at once; without a sandbox it is not measured.
     if (name === "crochet attack") {
-      const { code, text } = await run(`${example} --seconds 40`, cwd);
-      assert.match(text, code === 2 ? /not measured/ : /^[✓✗] reads:\.env/m);
-      return assert.ok(code === 1 || code === 2, text);
+      const { code, text } = await run(`${example} --runs 20`, cwd);
+      assert.match(text, code === 3 ? /not measured/ : /^✗ reads:\.env/m);
+      return assert.ok(code === 1 || code === 3, text);
     }
     // The whole count belongs to the long run of the tests.
     const { code, text } = await run(
