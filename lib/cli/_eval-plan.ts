@@ -1,6 +1,7 @@
 import { dirname, join } from "node:path";
 import { isGated } from "../eval/compare.ts";
 import type { HooksAsked } from "../eval/hook-fork.ts";
+import { readPlan } from "../eval/kept-evals.ts";
 import {
   type Budget,
   changedSince,
@@ -8,7 +9,6 @@ import {
   fixtureOf,
   planned,
   type PlannedFixture,
-  readPlan,
   slotName,
   type Variant,
 } from "../eval/plan.ts";

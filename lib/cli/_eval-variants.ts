@@ -1,14 +1,7 @@
 import { existsSync, symlinkSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import {
-  type Budget,
-  keptEvals,
-  type PlannedFixture,
-  readPlan,
-  type Slot,
-  slotName,
-  type Variant,
-} from "../eval/plan.ts";
+import { keptEvals, readPlan } from "../eval/kept-evals.ts";
+import { type Budget, type PlannedFixture, type Slot, slotName, type Variant } from "../eval/plan.ts";
 import { type AgentOf, attempt, fixtureIn, rehearse, type RunLine } from "../eval/attempt.ts";
 import type { Graded } from "../eval/grade.ts";
 import { effectOf, type HookEffect, type HooksAsked } from "../eval/hook-fork.ts";

@@ -11,7 +11,8 @@ import {
 } from "../eval/compare.ts";
 import { pText } from "../eval/conclusion.ts";
 import { addPrice, FREE } from "../eval/grade.ts";
-import { type EvalPlan, newId, running, writePlan } from "../eval/plan.ts";
+import { newId, writePlan } from "../eval/kept-evals.ts";
+import { type EvalPlan, running } from "../eval/plan.ts";
 import type { RunLine } from "../eval/attempt.ts";
 import { BrokenGrader, EvalRuns } from "../eval/runs.ts";
 import type { Look } from "../eval/exact-stats.ts";

@@ -1,7 +1,8 @@
 import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Summary } from "../eval/compare.ts";
-import { type EvalPlan, keptEvals } from "../eval/plan.ts";
+import { keptEvals } from "../eval/kept-evals.ts";
+import type { EvalPlan } from "../eval/plan.ts";
 import { nearest } from "../input/nearest.ts";
 import { hasState, readStateFile, stateFolder, statePath, writeStateFile } from "../files/state.ts";
 import { findFixture, type Fixture, fixtureAt, FIXTURES, fixturesIn } from "../replay/fixture.ts";

@@ -21,6 +21,7 @@ import { writeTape } from "../replay/write-tape.ts";
 import { type LiveRun, runCommandLive } from "./command-run.ts";
 import { addPrice, FREE, type Grade, type Graded, gradeRun, type Grading } from "./grade.ts";
 import { armed, liveOf, tapeIn } from "./hook-fork.ts";
+import { emptyRunFolder } from "./kept-evals.ts";
 import { fixtureOf, type PlannedFixture, type Slot, slotName, type Variant } from "./plan.ts";
 
 /** A line of `runs.jsonl`: a run that has ended, or was lost. */
@@ -76,7 +77,6 @@ export async function attempt(
   how: Grading = {},
 ): Promise<RunLine | undefined> {
   const run = slotName(slot);
-  const folder = join(place.folder, run);
   const began = performance.now();
   let cost = FREE;
   const events: RunEvent[] = [];
@@ -86,7 +86,7 @@ export async function attempt(
     return { run, ...came, calls, tokens, ...(dollars !== undefined && { dollars }), ms };
   };
   try {
-    rmSync(folder, { recursive: true, force: true }); // what an ended attempt left
+    const folder = emptyRunFolder(place.folder, slot);
     let graded: RunLine | undefined;
     await runLive(slot, folder, place, agentOf, events, async (root, { lost, price, before, ...done }) => {
       cost = price;

@@ -1,6 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, renameSync, symlinkSync } from "node:fs";
-import { basename, dirname, join, relative } from "node:path";
-import { writeWhole } from "../files/drafts.ts";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { sha256 } from "../runtime/sha256.ts";
 import { hashFiles } from "../replay/scratch.ts";
 import { type Price, priceOf } from "../replay/drift/drift-report.ts";
@@ -147,42 +146,4 @@ export async function changedSince(plan: EvalPlan, project: string): Promise<str
     if ((await planned(fixture, project)).hash !== hash) return `${name} has changed since`;
   }
   return undefined;
-}
-
-/** Keeps a plan, and lets `last` name it. */
-export function writePlan(evals: string, plan: EvalPlan): string {
-  const folder = join(evals, plan.id);
-  mkdirSync(folder, { recursive: true });
-  writeWhole(join(folder, "eval.json"), `${JSON.stringify(plan, null, 2)}\n`);
-  const link = join(folder, crypto.randomUUID()); // renamed, as other evals may replace `last` at the same time
-  symlinkSync(plan.id, link);
-  renameSync(link, join(evals, "last"));
-  return folder;
-}
-
-/** The ids of the evals that are kept, the newest last. */
-export function keptEvals(evals: string): string[] {
-  if (!existsSync(evals)) return [];
-  return readdirSync(evals).filter((name) => name !== "last" && existsSync(join(evals, name, "eval.json"))).sort();
-}
-
-/** @throws {Error} if there is no such eval, or another release made it */
-export function readPlan(evals: string, id: string): EvalPlan {
-  // A link of ours: only its text counts.
-  const named = id === "last" && existsSync(join(evals, id)) ? basename(readlinkSync(join(evals, id))) : id;
-  const path = join(evals, named, "eval.json");
-  if (!existsSync(path)) {
-    const all = keptEvals(evals);
-    const fix = all.length === 0 ? "'crochet eval' makes one" : `there are ${all.slice(-5).join(", ")}`;
-    throw new Error(`Cannot find an eval '${id}': ${fix}`);
-  }
-  const plan = JSON.parse(readFileSync(path, "utf8")) as EvalPlan;
-  if (plan.eval !== 1) throw new Error(`Cannot read ${path} as another release wrote it: start a new eval`);
-  return plan;
-}
-
-/** An id that sorts by time. */
-export function newId(now: Date): string {
-  const time = now.toISOString().replaceAll(/[-:T]/g, "").slice(0, 14);
-  return `${time.slice(0, 8)}-${time.slice(8)}-${crypto.randomUUID().slice(0, 4)}`;
 }

@@ -18,6 +18,7 @@ import {
   rmSync,
   type Stats,
   statSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
@@ -62,10 +63,18 @@ function isLink(path: string): TypeError {
  */
 export function statePath(cwd: string, env: Environment, ...names: readonly string[]): string {
   const { CROCHET_HOME: named } = env;
-  let path = named ? resolve(cwd, named) : join(cwd, ".crochet");
+  const path = named ? resolve(cwd, named) : join(cwd, ".crochet");
   if (!named && path !== userState(env)) expectNoLink(path);
-  for (const name of names) expectNoLink(path = join(path, name));
-  return path;
+  return pathBelow(path, names);
+}
+
+/** A path in a folder of state, part by part. @throws {TypeError} if one is a link */
+export function pathBelow(folder: string, names: readonly string[]): string {
+  return names.reduce((above, name) => {
+    const path = join(above, name);
+    expectNoLink(path);
+    return path;
+  }, folder);
 }
 
 /** A folder of a project's state, which is made: only its user reads it, and git ignores it. */
@@ -105,9 +114,7 @@ export function stateFile(
   path: string,
   env: Environment,
 ): string {
-  const folder = join(userState(env), kind);
-  expectNoLink(folder);
-  return join(folder, `${sha256().update(path).digest("hex").slice(0, 32)}.json`);
+  return join(pathBelow(userState(env), [kind]), `${sha256().update(path).digest("hex").slice(0, 32)}.json`);
 }
 
 type How = "read" | "append" | "new";
@@ -226,9 +233,16 @@ export function appendStateFile(path: string, text: string): void {
 }
 
 /** Writes a file for its user alone, whole or not at all; what stood there, a link too, is replaced. */
-export function writeStateFile(path: string, text: string | Uint8Array, replace = true): void {
+export function writeStateFile(path: string, text: string | Uint8Array, { replace = true, mode = 0o600 } = {}): void {
   makeFolder(dirname(path));
-  writeWhole(path, text, { mode: 0o600, replace });
+  writeWhole(path, text, { mode, replace });
+}
+
+/** Lets a name in a folder lead to another one there, as others may do at the same time. */
+export function linkState(folder: string, name: string, to: string): void {
+  const draft = join(folder, to, crypto.randomUUID());
+  symlinkSync(to, draft);
+  renameSync(draft, join(folder, name));
 }
 
 /** Gives a file the name of another, which goes. */

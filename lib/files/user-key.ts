@@ -5,7 +5,7 @@ import { hasState, readStateBytes, realState, signOf, userState, writeStateFile 
 export function userSecret(env: { readonly [name: string]: string | undefined }): Uint8Array | string {
   const path = join(userState(env), "key");
   try {
-    if (!hasState(path)) writeStateFile(path, crypto.getRandomValues(new Uint8Array(KEY_BYTES)), false);
+    if (!hasState(path)) writeStateFile(path, crypto.getRandomValues(new Uint8Array(KEY_BYTES)), { replace: false });
   } catch (error) {
     // Another process may have made it meanwhile.
     if ((error as { code?: string }).code !== "EEXIST") return (error as Error).message;

@@ -69,19 +69,13 @@ export function sweepLogs(path: string, seal: Seal | undefined): void {
   }
 }
 
-/** No first append is larger. */
-const MOST_BEFORE_SEAL = 2 ** 25;
-
 /** Whether the first seal of a log holds; of one that cannot be read, none does. */
 function isSealed(path: string, key: Uint8Array): boolean {
   let file: StateFile | undefined;
   try {
     file = new StateFile(path, "read");
-    for (let size = 2 ** 16;; size *= 8) {
-      const bytes = Buffer.alloc(Math.min(size, file.size));
-      if (Seal.of(bytes.subarray(0, file.read(bytes, 0)), key, 1)) return true;
-      if (size >= Math.min(file.size, MOST_BEFORE_SEAL)) return false;
-    }
+    const bytes = Buffer.alloc(Math.min(2 ** 16, file.size));
+    return Seal.of(bytes.subarray(0, file.read(bytes, 0)), key, 1) !== undefined;
   } catch {
     return false;
   } finally {

@@ -101,7 +101,7 @@ export function answerQuestion({ path }: { readonly path: string }, answer: unkn
   const key = userKey();
   const seal = key && { seal: sealOf(key, token, about, answer) };
   try {
-    writeStateFile(answerOf(path), JSON.stringify({ answer, ...seal }), false);
+    writeStateFile(answerOf(path), JSON.stringify({ answer, ...seal }), { replace: false });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;

@@ -65,6 +65,11 @@ export class LineLog {
   }
 
   append(values: readonly unknown[], sync = true): void {
+    const [first, ...rest] = values;
+    if (this.#seal?.end === 0 && rest.length > 0) {
+      this.append([first], false); // sealed by itself: whose a log is, its beginning tells
+      return this.append(rest, sync);
+    }
     const lines = values.map((v) => `${JSON.stringify(v)}\n`).join("");
     const code = this.#seal?.codeOf(lines);
     const bytes = Buffer.from(code === undefined ? lines : lines + lineOf(code));

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -8,6 +8,8 @@ import fixtures from "../../lib/cli/fixtures.ts";
 import replay from "../../lib/cli/replay.ts";
 import view from "../../lib/cli/view.ts";
 import type { RunLine } from "../../lib/eval/attempt.ts";
+import { emptyRunFolder, readPlan, writePlan } from "../../lib/eval/kept-evals.ts";
+import type { EvalPlan, Slot } from "../../lib/eval/plan.ts";
 import { rounds } from "../_counts.ts";
 import { ended } from "../_crochet.ts";
 import { withEnv } from "../_env.ts";
@@ -22,7 +24,7 @@ const linesOf = (w: Place): RunLine[] =>
   readFileSync(`${w.cwd}/.crochet/evals/last/runs.jsonl`, "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
 
 test("evals that begin at the same time all begin, and the last one is named", async () => {
-  const plan = new URL("../../lib/eval/plan.ts", import.meta.url).href;
+  const plan = new URL("../../lib/eval/kept-evals.ts", import.meta.url).href;
   using folder = scratch({
     "begin.ts": `import { readPlan, writePlan } from ${JSON.stringify(plan)};
       for (let i = 0; i < ${
@@ -33,6 +35,20 @@ test("evals that begin at the same time all begin, and the last one is named", a
   const begin = (id: string) =>
     ended([...OUR_RUNTIME, join(folder.path, "begin.ts"), id], { cwd: folder.path, env: {} });
   for (const { code, err } of await Promise.all(["a", "b", "c"].map(begin))) assert.equal(code, 0, err);
+});
+
+test("a folder of an eval that is a link is not followed: nothing outside is removed or written", async () => {
+  using w = await tossed("PP");
+  w.put({ "else/now/1/kept.txt": "kept" });
+  const evals = join(w.cwd, ".crochet/evals");
+  const slot = { fixture: { name: "toss" }, variant: { name: "now" }, round: 1 } as Slot;
+  mkdirSync(join(evals, "one"), { recursive: true });
+  symlinkSync(join(w.cwd, "else"), join(evals, "one/toss"));
+  assert.throws(() => emptyRunFolder(join(evals, "one"), slot), /toss as it is a link: remove it$/);
+  symlinkSync(join(w.cwd, "else"), join(evals, "two"));
+  assert.throws(() => writePlan(evals, { id: "two" } as EvalPlan), /two as it is a link: remove it$/);
+  assert.throws(() => readPlan(evals, "two"), /two as it is a link: remove it$/);
+  assert.deepEqual(readdirSync(join(w.cwd, "else"), { recursive: true }).sort(), ["now", "now/1", "now/1/kept.txt"]);
 });
 
 test("kept runs are graded again without an agent, and an eval may be compared with a kept one", async () => {

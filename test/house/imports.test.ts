@@ -184,6 +184,27 @@ test("what opens state opens it by lib/files/state.ts alone, but for those that 
   assert.ok(OPEN_OTHERS.size <= 6);
 });
 
+/** Files that name the folder of state themselves, each with its reason. */
+const NAME_STATE = new Map([
+  ["files/state.ts", "is the way"],
+  [
+    "hooks/serving/env.ts",
+    "runs in the time of a hook: loads nothing, and writes new files below the user's own folder",
+  ],
+  ["monitor/note.ts", "runs in the time of a hook: loads nothing, and writes new files below the user's own folder"],
+  ["replay/fixture.ts", "compares a name, and opens nothing"],
+  ["replay/scratch.ts", "leaves it out of copies"],
+  ["permissions/_path-rule.ts", "guards it by its name"],
+  ["permissions/later-code.ts", "guards it by its name"],
+]);
+
+test("where state lies is said in lib/files/state.ts alone", () => {
+  const named = filesUnder(LIB, ".ts").filter((file) =>
+    /["/]\.crochet(\/agents)?["`]/.test(readFileSync(file, "utf8"))
+  );
+  assert.deepEqual(new Set(named.map((file) => relative(LIB, file))), new Set(NAME_STATE.keys()));
+});
+
 test("a file of lib asks where it is by the url and the folder alone, which the bundle of the hook knows", () => {
   const others = filesUnder(LIB, ".ts").filter((file) =>
     /\bimport\.meta\.(?!url\b|dirname\b|main\b)\w/.test(readFileSync(file, "utf8"))

@@ -139,7 +139,7 @@ test("a run that is cut off anywhere goes on: nothing that ended is paid or done
     const text = readFileSync(file, "utf8");
     const lines = text.trimEnd().split("\n");
     const last = lines.findIndex((line) => line.startsWith('{"ended":"main"'));
-    const began = lines.findIndex((line) => line.startsWith('{"seal":'));
+    const [, began = 0] = lines.flatMap((line, i) => line.startsWith('{"seal":') ? [i] : []);
     for (let k = began + 1; k <= last; k += rounds(3, 1, 1)) {
       for (const torn of k % 4 === 0 ? [0, 0.5] : [0.5]) {
         const next = lines[k] ?? "";

@@ -14,7 +14,8 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { RunOptions } from "../../lib/agent/options.ts";
 import { agent, type RunEvent } from "../../lib/index.ts";
-import { readOwn, sweepLogs } from "../../lib/log/own.ts";
+import { newSeal, readOwn, sweepLogs } from "../../lib/log/own.ts";
+import { LineLog, type Seal } from "../../lib/transcript/line-log.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { ended } from "../_crochet.ts";
 import { withEnv } from "../_env.ts";
@@ -153,11 +154,13 @@ test("only own logs are swept: by the first seal, whatever is behind it", () =>
       "own.jsonl": text,
       "torn.jsonl": `${text}${FORGED}`,
       "notes.jsonl": "{}\n",
-      "changed.jsonl": text.replace("first", "other"),
+      "changed.jsonl": text.replace('"id":"', '"id":"x'),
+      "large.jsonl": "",
     };
     const old = new Date(Date.now() - 40 * 86_400_000);
+    new LineLog(at("large.jsonl"), newSeal() as Seal).append([{ log: 2 }, { prompt: "x".repeat(2 ** 17) }]);
     for (const [name, content] of Object.entries(rows)) {
-      writeFileSync(at(name), content);
+      if (content) writeFileSync(at(name), content);
       utimesSync(at(name), old, old);
     }
     mkdirSync(at("notes.answers"));

@@ -1,7 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { basename, delimiter, join, resolve } from "node:path";
 import { isObject, parsed } from "../../core/json.ts";
+import {
+  makeFolder,
+  pathBelow,
+  realState,
+  removeState,
+  scratchState,
+  userState,
+  writeStateFile,
+} from "../../files/state.ts";
 import { type Places, placesHere } from "../redact/places.ts";
 import type { Upstreams } from "./forward-requests.ts";
 import { type McpShims, mcpShims } from "./mcp-config.ts";
@@ -83,10 +90,10 @@ interface Added {
 
 /** A command and its environment, so that it finds the server: each program by the one way it takes. */
 export async function pointedAt(url: string, command: readonly string[], options: PointOptions): Promise<Pointed> {
-  const home = join(options.env.HOME || homedir(), ".crochet", "tape");
-  mkdirSync(home, { recursive: true, mode: 0o700 });
+  const home = pathBelow(userState({ HOME: options.env.HOME }), ["tape"]);
+  makeFolder(home);
   // Gemini CLI reads settings only from a folder that others cannot write to.
-  const folder = mkdtempSync(join(home, "run-"));
+  const folder = scratchState(home, "run");
   const { env } = options;
   const directory = options.copyOf ?? options.cwd;
   const [program = "", ...rest] = command;
@@ -97,12 +104,12 @@ export async function pointedAt(url: string, command: readonly string[], options
   const bin = join(folder, "bin");
   for (const [name, added] of Object.entries(programs)) shim(bin, name, find(name), added);
   // One that is named by its path is not looked for.
-  const own = path !== undefined && programs[basename(path)] && existsSync(resolve(options.cwd, path));
+  const own = path !== undefined && programs[basename(path)] && realState(resolve(options.cwd, path)) !== undefined;
   return {
     env: environment(url, folder, options, mcp),
     command: [own ? join(bin, basename(path)) : program, ...rest],
     notes: mcp?.notes ?? [],
-    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+    [Symbol.dispose]: () => removeState(folder),
   };
 }
 
@@ -127,9 +134,9 @@ function environment(
   mcp: McpShims | undefined,
 ): { [name: string]: string } {
   const settings = join(folder, "gemini.json");
-  writeFileSync(settings, JSON.stringify({ security: { auth: { selectedType: "gemini-api-key" } } }), { mode: 0o600 });
+  writeStateFile(settings, JSON.stringify({ security: { auth: { selectedType: "gemini-api-key" } } }));
   const servers = join(folder, "gemini-mcp.json");
-  if (mcp?.gemini) writeFileSync(servers, JSON.stringify(mcp.gemini), { mode: 0o600 });
+  if (mcp?.gemini) writeStateFile(servers, JSON.stringify(mcp.gemini));
   const names = Object.keys(SHOWN_VARIABLES);
   const then = shown && { ...Object.fromEntries(names.map((name) => [name, undefined])), ...shownVariables(shown) };
   const all: Env = {
@@ -187,10 +194,10 @@ function shims(
   const lines = Object.entries(bases).map(([name, baseUrl]) =>
     `  pi.registerProvider("${name}", { baseUrl: "${baseUrl}" });`
   );
-  writeFileSync(extension, `export default (pi: any) => {\n${lines.join("\n")}\n};\n`, { mode: 0o600 });
+  writeStateFile(extension, `export default (pi: any) => {\n${lines.join("\n")}\n};\n`);
   const servers = join(folder, "claude-mcp.json");
   const hasServers = Object.keys(mcp?.claude ?? {}).length > 0;
-  if (hasServers) writeFileSync(servers, JSON.stringify({ mcpServers: mcp!.claude }), { mode: 0o600 });
+  if (hasServers) writeStateFile(servers, JSON.stringify({ mcpServers: mcp!.claude }));
   return {
     codex: { first: ["-c", `openai_base_url="${url}/openai/v1"`], last: mcp?.codex ?? [] },
     pi: { first: ["-e", extension] },
@@ -205,19 +212,18 @@ function shims(
 }
 
 function onPath(name: string, env: Env): string | undefined {
-  return (env.PATH ?? "").split(delimiter).filter(Boolean).map((path) => join(path, name)).find(existsSync);
+  return (env.PATH ?? "").split(delimiter).filter(Boolean).map((path) => join(path, name)).find(realState);
 }
 
 /** Puts a script before a program on the path that adds arguments. */
 function shim(folder: string, name: string, real: string | undefined, { first, last = [] }: Added): void {
   if (real === undefined) return;
-  mkdirSync(folder, { recursive: true });
   const quoted = (words: readonly string[]) => words.map((word) => ` '${word.replaceAll("'", `'\\''`)}'`).join("");
   const add = `set -- "$@"${quoted(last)}`;
   // Each word goes from the front to the back, ours in between.
   const words =
     `is=\nfor word; do\n  shift\n  [ "$is$word" != -- ] || { ${add}; is=there; }\n  set -- "$@" "$word"\ndone\n` +
     `[ "$is" ] || ${add}\n`;
-  writeFileSync(join(folder, name), `#!/bin/sh\n${last.length > 0 ? words : ""}exec${quoted([real, ...first])} "$@"\n`);
-  chmodSync(join(folder, name), 0o700);
+  const text = `#!/bin/sh\n${last.length > 0 ? words : ""}exec${quoted([real, ...first])} "$@"\n`;
+  writeStateFile(join(folder, name), text, { mode: 0o700 });
 }

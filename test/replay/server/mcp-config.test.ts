@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, readFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { mcpShims } from "../../../lib/replay/server/mcp-config.ts";
@@ -201,4 +201,12 @@ test("our arguments come behind those of the user and before a --, by name and b
       }
     }
   }
+});
+
+test("a link in the place of our own folder in the home is refused, and nothing is written through it", async () => {
+  using folder = scratch({ "else/.keep": "", "home/.crochet/.keep": "" });
+  symlinkSync(join(folder.path, "else"), join(folder.path, "home/.crochet/tape"));
+  const given = { env: { HOME: join(folder.path, "home") }, cwd: folder.path, mcp: false };
+  await assert.rejects(pointedAt("http://127.0.0.1:1/t", ["claude"], given), /tape as it is a link: remove it$/);
+  assert.deepEqual(readdirSync(join(folder.path, "else")), [".keep"]);
 });
