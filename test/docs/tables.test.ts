@@ -66,7 +66,7 @@ test("docs/reference.md names every folder and file of our state, and no other",
     /userState\(env\), "([\w.-]+)"/g,
     /\/\.crochet\/([\w.-]+)`/g,
     /\$\{root\}\/(\w+)\//g,
-    /homedir\(\), ".crochet", "(\w+)"/g,
+    /pathBelow\(userState\(.*\), \["(\w+)"\]/g,
   );
   assert.deepEqual(listed("| in `~/.crochet` | |"), sorted([...kinds, ...users]));
 });
