@@ -86,7 +86,12 @@ test("a module that would end the process fails, and what it guards is refused",
     const stdin = JSON.stringify({ ...PRE, cwd: folder.path });
     const { out, err } = await crochet(["hook", `${folder.path}/pre-tool-use.${name}.ts`], { cwd: folder.path, stdin });
     assert.equal(JSON.parse(out).hookSpecificOutput.permissionDecision, "deny", name);
-    assert.match(err, /Cannot call process\.exit\([01]\) in a hook as that ends the run: return a verdict/, name);
+    // What Deno exports by name calls what it hides.
+    assert.match(
+      err,
+      /Cannot call process\.(?:exit|reallyExit)\([01]\) in a hook as that ends the run: return a verdict/,
+      name,
+    );
   }
 });
 
