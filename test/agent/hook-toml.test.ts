@@ -259,17 +259,19 @@ test("a session answers prompts that are given at once one after the other; what
 });
 
 test("U1: why a hook file cannot be loaded is printed once, though the hook stays in its place and fails", async () => {
-  using here = place({
-    "agent.ts": `import { agent } from "crochet";\nimport { scripted } from "crochet/testing";
+  const script = `import { agent } from "crochet";\nimport { scripted } from "crochet/testing";
 import { Bash } from "crochet/tools";
 const model = scripted([{ tools: [{ name: "Bash", input: { command: "touch ran" } }] }], { then: { text: "ok" } });
-export default agent({ from: import.meta.url, hooks: [], tools: [Bash], model });\n`,
+export default agent({ from: import.meta.url, hooks: [], tools: [Bash], model });\n`;
+  using here = place({
+    "agent.ts": script,
+    "agent--verbose.ts": script, // a process loads each once
     "more/stp.sh": "",
     "more/pre-tool-use.x.ts": "throw new Error('kaboom');\n",
     "more/stop.x.rules": "nonsense",
   });
   for (const how of [[], ["--verbose"]]) {
-    const { err, code } = await here.call(runCommand, "--hooks", "more", ...how, "agent.ts", "go");
+    const { err, code } = await here.call(runCommand, "--hooks", "more", ...how, `agent${how.join("")}.ts`, "go");
     assert.equal(code, 0, err);
     for (const words of ["'stp' is not an event", "kaboom", "it has no operator"]) {
       assert.equal(err.split(words).length - 1, 1, err);
