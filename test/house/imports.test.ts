@@ -160,7 +160,7 @@ test("crochet and a run never load a package or a module of node: all that is he
 
 test("a change always reaches the tests that import it, by whatever way, and never one that does not", () => {
   const found = reaching(["lib/attack/shrink.ts"], importsIn("lib", "test"));
-  assert.ok(found.has("test/cli/attack.more.test.ts"), "by the command, which starts lib/attack");
+  assert.ok(found.has("test/cli/attack.once.more.test.ts"), "by the command, which starts lib/attack");
   assert.ok(!found.has("test/house/english.test.ts") && !found.has("lib/core/fold.ts"));
 });
 

@@ -169,7 +169,6 @@ for (const command of await everyCommand(commands())) {
       assert.match(text, /^crochet: Cannot register the worker [^\n]*\n$/);
       return assert.equal(code, 1);
     }
-    if (name === "crochet build" && "Deno" in globalThis) return assert.match(text, /as Bun makes the bundle: /);
     assert.equal(code, 0, `${example}\n${text}`);
     assert.doesNotMatch(text, /\n\s+at .*:\d+:\d+/, `${example} shows a stack trace`);
   });
