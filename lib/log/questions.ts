@@ -1,6 +1,6 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { sha256 } from "../runtime/sha256.ts";
-import { hasState, namesIn, readStateFile, replaceState, writeStateFile } from "../files/state.ts";
+import { hasState, namesIn, readStateFile, removeState, replaceState, writeStateFile } from "../files/state.ts";
 import { ANSWERS, answersOf, userKey } from "./own.ts";
 
 /** A question that waits for a person, in whatever process the answer is given. */
@@ -96,13 +96,15 @@ export function openQuestions<T>(folder: string): (OpenQuestion<T> & { readonly 
 /** Answers a question; false if it was answered before, or is over. */
 export function answerQuestion({ path }: { readonly path: string }, answer: unknown): boolean {
   const question = readStateFile(path);
-  if (question === undefined) return false;
+  if (question === undefined || hasState(answerOf(path))) return false;
   const { token, about } = JSON.parse(question) as OpenQuestion;
   const key = userKey();
   const seal = key && { seal: sealOf(key, token, about, answer) };
   try {
     writeStateFile(answerOf(path), JSON.stringify({ answer, ...seal }), { replace: false });
-    return true;
+    if (hasState(path)) return true;
+    removeState(dirname(path)); // of a run that ended meanwhile, and took its questions away
+    return false;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
     throw error;
