@@ -13,6 +13,7 @@ import { dirname, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { remote } from "../durable/remote.ts";
 import type { RunLine } from "../eval/attempt.ts";
+import { emptyRunFolder } from "../eval/kept-evals.ts";
 import { type Budget, type EvalPlan, planned, type Slot, slotName } from "../eval/plan.ts";
 import type { EvalPlace, EvalRuns } from "../eval/runs.ts";
 import { isInside } from "../files/confine.ts";
@@ -100,7 +101,7 @@ export function runsOn(
         const { calls, tokens, dollars } = runs().dearest(slot);
         return { run, lost: "its worker died in it", calls, tokens, ...(dollars !== undefined && { dollars }), ms: 0 };
       }
-      keep(join(folder, run), came.files ?? {}, resolve(io.cwd, slot.fixture.folder, "files"));
+      keep(emptyRunFolder(folder, run), came.files ?? {}, resolve(io.cwd, slot.fixture.folder, "files"));
       return came.line;
     },
   };
@@ -108,7 +109,6 @@ export function runsOn(
 
 /** Keeps what a worker sent as if the run had been made here. */
 function keep(folder: string, files: NonNullable<Attempted["files"]>, before: string): void {
-  rmSync(folder, { recursive: true, force: true });
   for (const [path, bytes] of Object.entries(files)) {
     const to = join(folder, path);
     if (!isInside(to, folder)) continue;

@@ -63,7 +63,8 @@ async function drawn(given: string | undefined, cwd: string, io: Io): Promise<Dr
 
 /** The folder of an eval that is named by it or by its id. */
 function evalFolder(given: string, cwd: string, io: Io): string | undefined {
-  const folders = [resolve(cwd, given), statePath(cwd, io.env, "evals", given)];
+  const evals = statePath(cwd, io.env, "evals");
+  const folders = [resolve(cwd, given), ...keptEvals(evals).filter((id) => id === given).map((id) => join(evals, id))];
   return folders.find((folder) => hasState(join(folder, "eval.json")));
 }
 

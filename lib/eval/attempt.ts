@@ -21,7 +21,7 @@ import { writeTape } from "../replay/write-tape.ts";
 import { type LiveRun, runCommandLive } from "./command-run.ts";
 import { addPrice, FREE, type Grade, type Graded, gradeRun, type Grading } from "./grade.ts";
 import { armed, liveOf, tapeIn } from "./hook-fork.ts";
-import { emptyRunFolder } from "./kept-evals.ts";
+import { emptyRunFolder, runFolder } from "./kept-evals.ts";
 import { fixtureOf, type PlannedFixture, type Slot, slotName, type Variant } from "./plan.ts";
 
 /** A line of `runs.jsonl`: a run that has ended, or was lost. */
@@ -86,7 +86,7 @@ export async function attempt(
     return { run, ...came, calls, tokens, ...(dollars !== undefined && { dollars }), ms };
   };
   try {
-    const folder = emptyRunFolder(place.folder, slot);
+    const folder = emptyRunFolder(place.folder, run);
     let graded: RunLine | undefined;
     await runLive(slot, folder, place, agentOf, events, async (root, { lost, price, before, ...done }) => {
       cost = price;
@@ -128,7 +128,7 @@ export async function rehearse(
   if (tape.header.command || tape.header.tools || tape.calls.length === 0) return undefined;
   const { agent } = await agentOf(fixture, slot.variant);
   const project = programFolder(fixture.folder, tape.header.project);
-  const folder = join(place.folder, "rehearsal", basename(fixture.folder));
+  const folder = emptyRunFolder(place.folder, `rehearsal/${basename(fixture.folder)}`);
   mkdirSync(folder, { recursive: true });
   copyFileSync(fixture.tape, fixtureAt(folder).tape);
   return await inScratch(fixture.files, async (root) => {
@@ -199,7 +199,7 @@ export function fixtureIn(planned: PlannedFixture, place: RunPlace): Fixture {
 
 /** The line of a kept run that is graded once more. */
 export async function gradedAgain(line: RunLine, slot: Slot, place: RunPlace, how: Grading): Promise<RunLine> {
-  const folder = join(place.folder, line.run);
+  const folder = runFolder(place.folder, line.run);
   const fixture = fixtureIn(slot.fixture, place);
   const tape = await readTape(fixtureAt(folder).tape);
   const graded = (before = fixture.files) =>

@@ -9,7 +9,7 @@ import {
   writeStateFile,
   writtenAt,
 } from "../files/state.ts";
-import { type EvalPlan, type Slot, slotName } from "./plan.ts";
+import type { EvalPlan } from "./plan.ts";
 
 const PLAN = "eval.json";
 
@@ -42,9 +42,14 @@ export function readPlan(evals: string, id: string): EvalPlan {
   return plan;
 }
 
-/** The folder of a run in that of its eval, without what an ended attempt left. */
-export function emptyRunFolder(folder: string, slot: Slot): string {
-  const path = pathBelow(folder, slotName(slot).split("/"));
+/** The folder of a run in that of its eval. @throws {TypeError} if the way there is a link, or leads out of it */
+export function runFolder(folder: string, run: string): string {
+  return pathBelow(folder, run.split("/"));
+}
+
+/** The same, without what an ended attempt left. */
+export function emptyRunFolder(folder: string, run: string): string {
+  const path = runFolder(folder, run);
   removeState(path);
   return path;
 }

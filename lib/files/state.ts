@@ -68,10 +68,13 @@ export function statePath(cwd: string, env: Environment, ...names: readonly stri
   return pathBelow(path, names);
 }
 
-/** A path in a folder of state, part by part. @throws {TypeError} if one is a link */
+/** A path in a folder of state, part by part. @throws {TypeError} if one is a link, or leads out of it */
 export function pathBelow(folder: string, names: readonly string[]): string {
   return names.reduce((above, name) => {
     const path = join(above, name);
+    if (!path.startsWith(join(above, "/"))) {
+      throw new TypeError(`Cannot use '${name}' in ${above} as it leads elsewhere`);
+    }
     expectNoLink(path);
     return path;
   }, folder);

@@ -1,5 +1,7 @@
+import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { checkHook, type CheckReport } from "../../lib/testing/index.ts";
 import { scratch } from "../_scratch.ts";
 
 /** Real processes on a busy machine. */
@@ -23,3 +25,36 @@ export const sh = (...lines: readonly string[]) => ["#!/bin/sh", "event=$(cat)",
 /** Settings of a host with one hook. */
 export const settings = (event: string, hook: object, matcher?: string) =>
   JSON.stringify({ hooks: { [event]: [{ ...(matcher && { matcher }), hooks: [{ type: "command", ...hook }] }] } });
+
+type Options = Parameters<typeof checkHook>[1];
+
+/** The codes that are found of each hook in a folder, by its name. */
+export async function codes(files: { readonly [name: string]: string }, options: Options = {}) {
+  const { hooks } = await checked(files, options);
+  return Object.fromEntries(hooks.map(({ hook, findings }) => [hook, findings.map(({ code }) => code).join()]));
+}
+
+export async function checked(files: { readonly [name: string]: string }, options: Options = {}): Promise<CheckReport> {
+  using folder = hookFiles(files);
+  return await checkHook(folder.path, {
+    runs: 8,
+    seed: 1,
+    timeout: 20,
+    time: 600,
+    rounds: 10,
+    cwd: folder.path,
+    ...options,
+  });
+}
+
+/** What the law finds of each hook of a folder: the code and the message. */
+export async function races(files: { readonly [name: string]: string }, seed = 1): Promise<Record<string, string>> {
+  using folder = hookFiles(files);
+  const options = { runs: 0, seed, laws: ["concurrent"] as const, timeout: 20, time: 600, cwd: folder.path };
+  const { hooks, problems } = await checkHook(folder.path, options);
+  assert.deepEqual(problems, []);
+  return Object.fromEntries(hooks.map(({ hook, findings, unchecked }) => [
+    hook,
+    [unchecked, ...findings.map(({ severity, code, message }) => `${severity} ${code}: ${message}`)].join(""),
+  ]));
+}

@@ -1,28 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkHook, type CheckReport, type Finding } from "../../lib/testing/index.ts";
-import { hookFiles, sh, SLOW } from "./_check-files.ts";
-
-type Options = Parameters<typeof checkHook>[1];
-
-/** The codes that are found of each hook in a folder, by its name. */
-async function codes(files: { readonly [name: string]: string }, options: Options = {}) {
-  const { hooks } = await checked(files, options);
-  return Object.fromEntries(hooks.map(({ hook, findings }) => [hook, findings.map(({ code }) => code).join()]));
-}
-
-async function checked(files: { readonly [name: string]: string }, options: Options = {}): Promise<CheckReport> {
-  using folder = hookFiles(files);
-  return await checkHook(folder.path, {
-    runs: 2,
-    seed: 1,
-    timeout: 20,
-    time: 600,
-    rounds: 10,
-    cwd: folder.path,
-    ...options,
-  });
-}
+import type { Finding } from "../../lib/testing/index.ts";
+import { checked, codes, sh, SLOW } from "./_check-files.ts";
 
 test(
   "check never passes dangerous events to a hook that runs their text, and sees secrets in what is said",
@@ -33,7 +12,7 @@ test(
       "pre-tool-use@Bash.eval.sh": sh(command, `eval "$cmd" >/dev/null 2>&1`, "exit 0"),
       "user-prompt-submit.env.ts":
         "export default () => ({ action: 'continue', context: process.env.ANTHROPIC_API_KEY });",
-    }, { laws: ["safe"] });
+    }, { runs: 2, laws: ["safe"] });
     // What it runs may be slow.
     const shown = (findings: readonly Finding[]) =>
       findings.map(({ code }) => code).filter((code) => code !== "slow.answers");
@@ -52,7 +31,7 @@ test("two hooks that rewrite the same field are a warning, and a verdict that ch
     "pre-tool-use@Bash.1.ts": rewrites("command"),
     "pre-tool-use@Bash.2.ts": rewrites("command"),
     "pre-tool-use@Bash.3.ts": `let n = 0; export default () => ++n % 3 ? undefined : { action: "deny", reason: "no" };`,
-  }, { laws: ["order", "deterministic"] });
+  }, { runs: 2, laws: ["order", "deterministic"] });
   assert.deepEqual(found, {
     "pre-tool-use@Bash.1.ts": "",
     "pre-tool-use@Bash.2.ts": "conflict.same-field",
@@ -70,7 +49,7 @@ test("examples are played, and one that does not hold or cannot be arranged is a
       ];`,
     "stop.sh": sh("exit 0"),
     "stop.examples.yaml": "- { name: broken, given: exit 3, expect: deny, fix: exit 4 }\n",
-  }, { laws: ["examples"] });
+  }, { runs: 2, laws: ["examples"] });
   const messages = hooks.map(({ findings }) => findings.map(({ code, message }) => `${code} ${message}`).join());
   assert.match(messages[0]!, /^example\.mismatch .*example 2 .*Expected deny.* it had no objection$/);
   assert.match(messages[1]!, /^example\.mismatch .*\(broken\): .*'exit 3' ended with code 3$/);

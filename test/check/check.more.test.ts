@@ -4,31 +4,10 @@ import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { HOST_NAMES, type HostName } from "../../lib/hooks/hosts/index.ts";
-import { checkHook, type CheckReport, type Finding } from "../../lib/testing/index.ts";
+import { checkHook, type Finding } from "../../lib/testing/index.ts";
 import { noSandbox } from "../_needs.ts";
 import { serve } from "../_server.ts";
-import { hookFiles, settings, sh, SLOW } from "./_check-files.ts";
-
-type Options = Parameters<typeof checkHook>[1];
-
-/** The codes that are found of each hook in a folder, by its name. */
-async function codes(files: { readonly [name: string]: string }, options: Options = {}) {
-  const { hooks } = await checked(files, options);
-  return Object.fromEntries(hooks.map(({ hook, findings }) => [hook, findings.map(({ code }) => code).join()]));
-}
-
-async function checked(files: { readonly [name: string]: string }, options: Options = {}): Promise<CheckReport> {
-  using folder = hookFiles(files);
-  return await checkHook(folder.path, {
-    runs: 8,
-    seed: 1,
-    timeout: 20,
-    time: 600,
-    rounds: 10,
-    cwd: folder.path,
-    ...options,
-  });
-}
+import { checked, codes, hookFiles, settings, sh, SLOW } from "./_check-files.ts";
 
 test(
   "check reports what a hook leaves running, waits for what ends by itself, and puts back what it writes",

@@ -1,30 +1,9 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
-import { BrokenLaw, checkHook, type CheckReport, laws } from "../../lib/testing/index.ts";
+import { BrokenLaw, checkHook, laws } from "../../lib/testing/index.ts";
 import { withEnv } from "../_env.ts";
-import { hookFiles, sh, SLOW } from "./_check-files.ts";
-
-type Options = Parameters<typeof checkHook>[1];
-
-/** The codes that are found of each hook in a folder, by its name. */
-async function codes(files: { readonly [name: string]: string }, options: Options = {}) {
-  const { hooks } = await checked(files, options);
-  return Object.fromEntries(hooks.map(({ hook, findings }) => [hook, findings.map(({ code }) => code).join()]));
-}
-
-async function checked(files: { readonly [name: string]: string }, options: Options = {}): Promise<CheckReport> {
-  using folder = hookFiles(files);
-  return await checkHook(folder.path, {
-    runs: 8,
-    seed: 1,
-    timeout: 20,
-    time: 600,
-    rounds: 10,
-    cwd: folder.path,
-    ...options,
-  });
-}
+import { checked, codes, hookFiles, sh, SLOW } from "./_check-files.ts";
 
 test(
   "check finds modules that hang, end their process or cannot be loaded, and goes on with the others",

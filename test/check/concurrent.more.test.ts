@@ -1,19 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkHook } from "../../lib/testing/index.ts";
-import { hookFiles, SLOW } from "./_check-files.ts";
-
-/** What the law finds of each hook of a folder: the code and the message. */
-async function races(files: { readonly [name: string]: string }, seed = 1): Promise<Record<string, string>> {
-  using folder = hookFiles(files);
-  const options = { runs: 0, seed, laws: ["concurrent"] as const, timeout: 20, time: 600, cwd: folder.path };
-  const { hooks, problems } = await checkHook(folder.path, options);
-  assert.deepEqual(problems, []);
-  return Object.fromEntries(hooks.map(({ hook, findings, unchecked }) => [
-    hook,
-    [unchecked, ...findings.map(({ severity, code, message }) => `${severity} ${code}: ${message}`)].join(""),
-  ]));
-}
+import { races, SLOW } from "./_check-files.ts";
 
 test(
   "a module that reads and writes files races too, and one that does not do the same twice is not checked",

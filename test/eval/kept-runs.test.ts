@@ -8,8 +8,8 @@ import fixtures from "../../lib/cli/fixtures.ts";
 import replay from "../../lib/cli/replay.ts";
 import view from "../../lib/cli/view.ts";
 import type { RunLine } from "../../lib/eval/attempt.ts";
-import { emptyRunFolder, readPlan, writePlan } from "../../lib/eval/kept-evals.ts";
-import type { EvalPlan, Slot } from "../../lib/eval/plan.ts";
+import { emptyRunFolder, readPlan, runFolder, writePlan } from "../../lib/eval/kept-evals.ts";
+import type { EvalPlan } from "../../lib/eval/plan.ts";
 import { rounds } from "../_counts.ts";
 import { ended } from "../_crochet.ts";
 import { withEnv } from "../_env.ts";
@@ -41,10 +41,13 @@ test("a folder of an eval that is a link is not followed: nothing outside is rem
   using w = await tossed("PP");
   w.put({ "else/now/1/kept.txt": "kept" });
   const evals = join(w.cwd, ".crochet/evals");
-  const slot = { fixture: { name: "toss" }, variant: { name: "now" }, round: 1 } as Slot;
   mkdirSync(join(evals, "one"), { recursive: true });
   symlinkSync(join(w.cwd, "else"), join(evals, "one/toss"));
-  assert.throws(() => emptyRunFolder(join(evals, "one"), slot), /toss as it is a link: remove it$/);
+  for (const run of ["toss/now/1", "toss"]) {
+    assert.throws(() => emptyRunFolder(join(evals, "one"), run), /toss as it is a link: remove it$/);
+    assert.throws(() => runFolder(join(evals, "one"), run), /toss as it is a link: remove it$/);
+  }
+  assert.throws(() => runFolder(join(evals, "one"), "../../../else/now/1"), /as it leads elsewhere$/);
   symlinkSync(join(w.cwd, "else"), join(evals, "two"));
   assert.throws(() => writePlan(evals, { id: "two" } as EvalPlan), /two as it is a link: remove it$/);
   assert.throws(() => readPlan(evals, "two"), /two as it is a link: remove it$/);
