@@ -14,7 +14,7 @@ const braces = fc.string({
   maxLength: 8,
 });
 
-test("U13: what is substituted is never expanded again", () => {
+test("S3.19, U13: what is substituted is never expanded again", () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.string({ unit: "grapheme", maxLength: 4 }), braces), { maxLength: 4 }),

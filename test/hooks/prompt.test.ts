@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { systemClock } from "../../lib/core/clock.ts";
 import { fire } from "../../lib/core/dispatch.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
 import type { Model, ToolSpec } from "../../lib/core/model.ts";
@@ -11,6 +12,7 @@ import { ResponseCache } from "../../lib/hooks/answer-cache.ts";
 import { promptGate, promptStop } from "../../lib/hooks/loaded-when-called.ts";
 import { askModel, HOOK_MODEL, HOOK_SYSTEM, loadPrompt, promptHook } from "../../lib/hooks/prompt-hook.ts";
 import { compileTemplate } from "../../lib/hooks/template.ts";
+import { openai } from "../../lib/openai/openai-model.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
 import { scratch } from "../_scratch.ts";
 import { call, fired, testContext, testEnv } from "./_events.ts";
@@ -22,7 +24,7 @@ function ask(reply: string, event: AnyEvent = bash) {
   return askModel(compileTemplate("{{args}}"), { model: scripted([{ text: reply }]) })(event, testContext());
 }
 
-test("S3.19, S3.20: a template shows the event's fields, nested ones, and objects as JSON", () => {
+test("S3.19, S3.20, S3.39: a template shows the event's fields, nested ones, and objects as JSON", () => {
   const shown = (template: string) => compileTemplate(template).render(bash);
   assert.equal(shown("{{event}} {{tool}}: {{args.command}}"), "PreToolUse Bash: curl example.org");
   assert.equal(shown("{{ args }}"), '{"command":"curl example.org","list":[1,2,3]}');
@@ -30,7 +32,7 @@ test("S3.19, S3.20: a template shows the event's fields, nested ones, and object
   assert.equal(shown("a{{args.gone}}b{{new_model}}c"), "abc");
 });
 
-test("S3.21, U13: the one filter is length", () => {
+test("S3.21, S3.39, U13: the one filter is length", () => {
   const shown = (template: string) => compileTemplate(template).render(bash);
   assert.equal(shown("{{args.command | length}} {{args.list|length}} {{ args | length }}"), "16 3 2");
   assert.equal(shown("[{{args.gone | length}}]"), "[]");
@@ -83,6 +85,18 @@ test("S3.23, U13: an answer is found bare, fenced or among other words", async (
   for (const text of around) assert.deepEqual(await ask(text), verdict, text);
 });
 
+test("S3.26, U7: a model that cannot be reached is a failure that names its address", async () => {
+  const model = openai({ model: "m", baseURL: "http://127.0.0.1:9" });
+  const hook = await promptHook("Judge {{args}}", "x", { model });
+  const record = { ...codeHooks([() => undefined])[0]!, ...hook, name: "judge" };
+  const { decision, warnings } = await fire([record], fields("pre-tool-use"), testEnv());
+  assert.equal(decision, "continue");
+  assert.match(
+    warnings.join(),
+    /judge failed on pre-tool-use: Cannot call the model as http:\/\/127\.0\.0\.1:9 could not be reached/,
+  );
+});
+
 test("S3.26, U7: an answer without a verdict is a failure that says so", async () => {
   await assert.rejects(
     ask("I would rather not say"),
@@ -115,7 +129,7 @@ test("U3: a prompt hook answers {ok, reason} or {action, reason, modified_data}"
   assert.deepEqual(await answer('{"action": "modify", "modified_data": {}}'), {});
 });
 
-test("U13: front matter sets model, timeout and cache, and any other config", async () => {
+test("S3.24, U13: front matter sets model, timeout and cache, and any other config", async () => {
   const model = scripted([], { then: { text: '{"ok": true}' } });
   const text = "---\nmodel: tiny\ntimeout: 7\ncache: false\nmatcher: Edit|Write\n---\n\nJudge {{tool}}\n";
   const hook = await promptHook(text, "x.prompt.md", { model, modelName: "settings" });
@@ -127,7 +141,7 @@ test("U13: front matter sets model, timeout and cache, and any other config", as
   assert.deepEqual(model.requests[0]!.messages[0]!.content, [{ type: "text", text: "Judge Bash" }]);
 });
 
-test("S3.18, U13: the model is the front matter's, else the settings', else one constant", async () => {
+test("S3.18, U13: the model is the front matter's, else the settings', else a fast one", async () => {
   for (
     const [text, modelName, expected] of [
       ["---\nmodel: a\n---\nx", "b", "a"],
@@ -139,6 +153,7 @@ test("S3.18, U13: the model is the front matter's, else the settings', else one 
     await (await promptHook(text, "x.prompt.md", { model, modelName })).run(bash, testContext());
     assert.equal(model.requests[0]!.model, expected);
   }
+  assert.match(HOOK_MODEL, /haiku/, "the fast models of the default provider");
 });
 
 test("U7: a prompt file with a mistake does not load", async () => {
@@ -158,7 +173,7 @@ test("U7: a prompt file with a mistake does not load", async () => {
   assert.match(await refused("---\nmodel: x\n---\n  \n"), /it has no template/);
 });
 
-test("S3.24: the cache gives only what is fresh, cleans up what is not, and can be off", () => {
+test("S3.24, S3.39: the cache gives only what is fresh, cleans up what is not, and can be off", () => {
   const cache = new ResponseCache<string>();
   cache.put("k", "v", 0);
   assert.equal(cache.get("k", 299_999), "v");
@@ -183,6 +198,16 @@ test("S3.24, S3.25, C14: the same question is asked once; what only differs in i
   assert.equal(model.requests.length, 2);
 });
 
+test("S3.24: a prompt hook asks again once its answer is 300 seconds old", async () => {
+  const model = scripted([], { then: { text: '{"ok": true}' } });
+  const judge = askModel(compileTemplate("{{args}}"), { model });
+  const at = (seconds: number) => testContext(testEnv({ clock: { ...systemClock, now: () => seconds * 1000 } }));
+  for (const [seconds, asked] of [[0, 1], [299, 1], [300, 2]] as const) {
+    await judge(bash, at(seconds));
+    assert.equal(model.requests.length, asked, `${seconds} s`);
+  }
+});
+
 test("C14: an id that the template shows is part of the question", async () => {
   const model = scripted([], { then: { text: '{"ok": true}' } });
   const judge = askModel(compileTemplate("{{session_id}} {{args}}"), { model });
@@ -192,10 +217,13 @@ test("C14: an id that the template shows is part of the question", async () => {
   assert.equal(model.requests.length, 2);
 });
 
-test("U13: a failure is never cached", async () => {
-  const model = scripted([{ text: "hm" }, { http: 529 }, { text: '{"ok": true}' }]);
+test("S3.25, U13: a failure is never cached, nor an answer that cannot be read", async () => {
+  const model = scripted([{ text: "hm" }, { text: '{"action": "explode"}' }, { http: 529 }, {
+    text: '{"ok": true}',
+  }]);
   const judge = askModel(compileTemplate("{{args}}"), { model });
   await assert.rejects(judge(bash, testContext()), /no JSON verdict/);
+  await assert.rejects(judge(bash, testContext()), /action 'explode' is unknown/);
   await assert.rejects(judge(bash, testContext()), /529/);
   assert.deepEqual(await judge(bash, testContext()), { ok: true });
   assert.deepEqual(await judge(bash, testContext()), { ok: true });
@@ -309,6 +337,7 @@ test("S4.20, S3.23: a prompt hook asks for its verdict by a forced tool with a s
     assert.deepEqual(params, { tool_choice: { type: "tool", name: "verdict" } });
     const [{ name, input_schema }] = tools as [ToolSpec];
     assert.equal(name, "verdict");
+    assert.deepEqual(Object.keys(input_schema.properties!), ["action", "reason", "modified_data"]);
     assert.deepEqual(input_schema.required, ["action", "reason"]);
     const several = scripted([{
       tools: [verdict({ action: "continue", reason: "" }), no, verdict({ action: "continue", reason: "" })],
@@ -317,6 +346,7 @@ test("S4.20, S3.23: a prompt hook asks for its verdict by a forced tool with a s
     const text = scripted([{ text: '{"ok": false, "reason": "not now"}' }]);
     assert.equal(await ask(Object.assign(text, { hasNoTools: true })), "not now");
     assert.deepEqual([text.requests[0]!.tools, text.requests[0]!.params], [[], undefined]);
+    assert.match(text.requests[0]!.system, /JSON only: \{"action": .*, "reason": .*, "modified_data": /);
   }
 });
 
