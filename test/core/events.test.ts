@@ -7,6 +7,7 @@ import { EVENT_NAMES, pascal, resolveEvent } from "../../lib/core/names.ts";
 import { expectEvent, nearest } from "../../lib/input/nearest.ts";
 import type { HookConfig } from "../../lib/hooks/definition.ts";
 import { definitions } from "../../lib/hooks/definitions.ts";
+import { loadSettings } from "../../lib/hooks/hook-settings.ts";
 import { type Firing, HookRegistry } from "../../lib/hooks/registry.ts";
 import { projection, wireInput } from "../../lib/hooks/process/wire.ts";
 import { context, deny, keepGoing, modify } from "../../lib/core/verdict.ts";
@@ -262,7 +263,7 @@ test("S3.4, S3.7: errors are matched by their tool, model switches by the new mo
   assert.deepEqual(await matched(".*opus.*", change("claude-opus-5"), change("claude-haiku-5")), [true, false]);
 });
 
-test("S3.11: every event has one shape, survives JSON and carries an ISO timestamp", async () => {
+test("S3.11, S3.39: every event has one shape, survives JSON and carries an ISO timestamp", async () => {
   for (const name of NAMES) {
     const event = await seen(FIRINGS[name] as Firing);
     assert.equal(event.event, name);
@@ -407,7 +408,7 @@ const OLD: { readonly [name: string]: EventName } = {
 };
 
 // Kills: an old name that is left out of the table.
-test("S3.12: hooks of the old events go on working beside the new ones, in code and in definitions", async () => {
+test("S3.12: hooks of the old events go on working beside the new ones, in code, in definitions and in settings", async () => {
   for (const [name, event] of Object.entries(OLD)) {
     const heard: string[] = [];
     const key = name[0]!.toLowerCase() + name.slice(1);
@@ -425,4 +426,9 @@ test("S3.12: hooks of the old events go on working beside the new ones, in code 
     assert.deepEqual(heard, [name, "new"]);
     assert.equal(hooks.getStats().defined!.runs, 1, name);
   }
+  const command = [{ hooks: [{ type: "command", command: "true" }] }];
+  const text = JSON.stringify({ hooks: Object.fromEntries(Object.keys(OLD).map((name) => [name, command])) });
+  const { records, problems } = await loadSettings([{ path: "settings.json", text }], { projectDir: "/" });
+  assert.deepEqual(records.flatMap(({ on }) => on.map(({ event }) => event)), Object.values(OLD));
+  assert.deepEqual(problems, []);
 });

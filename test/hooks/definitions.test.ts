@@ -39,12 +39,15 @@ test('S3.38: inline deny on bash "rm": wrapToolCall throws ToolDeniedError with 
   assert.deepEqual(hooks.records.map((r) => r.name).at(-1), "no-rm");
 });
 
-test("S3.13: a definitions file, YAML or JSON, becomes records with name, priority, timeout and source", async () => {
+test("S3.13: a definitions file, YAML or JSON, becomes records with all that its fields say", async () => {
   using dir = scratch({
     "hooks.json": JSON.stringify({ hooks: { definitions: [{ name: "j", type: "command", command: "true" }] } }),
     "hooks.yaml": `hooks:
   definitions:
     - name: early
+      description: Looks at every call
+      enabled: false
+      on_error: deny
       type: command
       command: "true"
       matcher: { events: [PreToolUse] }
@@ -57,6 +60,8 @@ test("S3.13: a definitions file, YAML or JSON, becomes records with name, priori
   });
   const yaml = join(dir.path, "hooks.yaml");
   const [early, late] = await definitions(yaml)();
+  assert.deepEqual(early!.on.map(({ event }) => event), ["pre-tool-use"]);
+  assert.deepEqual([early!.enabled, early!.onError, late!.enabled, late!.onError], [false, "deny", true, undefined]);
   assert.deepEqual([early!.name, early!.kind, early!.priority, early!.timeout, early!.source, early!.lenient], [
     "early",
     "command",
@@ -94,6 +99,11 @@ test("S3.15, S3.16: each type needs its own field; the message for inline is the
   assert.match(await refused("name: guard\ntype: inline\ninline_rules: []"), /Inline hook requires 'inline_rules'$/);
   assert.match(await refused("name: c\ntype: command"), /Command hook requires 'command' or 'script'$/);
   assert.match(await refused("name: l\ntype: llm"), /LLM hook requires 'prompt'$/);
+  assert.match(await refused(`name: c\ntype: command\ncommand: ""`), /Command hook requires/);
+  assert.match(await refused(`name: l\ntype: llm\nprompt: ""`), /LLM hook requires/);
+  for (const field of ["command: ls", "script: definitions.test.ts"]) {
+    assert.equal(await refused(`name: c\ntype: command\n${field}`, { workspace: import.meta.dirname! }), "", field);
+  }
 });
 
 test("U7: a mistake names the file, its place, the definition, the field and the fix", async () => {
@@ -190,6 +200,8 @@ const UNREAD: readonly (readonly [rules: string, decision: string, says: RegExp]
   ["- { field: args.command, value: a, action: deny }", "deny", /has no operator: expected equals/],
   ["- { field: args.command, operator: contains, value: a }", "deny", /has no action: expected/],
   ["- { field: args.command, value: a }", "deny", /has no operator/],
+  ["- { operator: equals, value: a, action: deny }", "deny", /it has no 'field'/],
+  ["- { field: args.command, operator: equals, action: deny }", "deny", /is not a text, number/],
   ["- { field: args.command, value: a, action: continue }", "continue", /has no operator/],
   ["- { field: args.command, operator: matches, value: '(', action: continue }", "continue", /is not a regular/],
   ["- { field: args.command, operator: matches, value: '(', action: allow }", "continue", /is not a regular/],
