@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { agent, deny, type EventOf, jsonlStore, memoryStore, modify, type RunEvent, tool } from "crochet";
+import { agent, deny, type EventOf, type Hook, jsonlStore, memoryStore, modify, type RunEvent, tool } from "crochet";
 import { scripted } from "crochet/testing";
 import { Agent, Edit, Read, Write } from "crochet/tools";
 import { invalidConversation, textOf } from "../../lib/core/messages.ts";
@@ -67,16 +67,22 @@ test("S3.6, S3.8: setModel() fires ModelSwitch before it takes effect; a hook ma
   assert.deepEqual(seen, [[before, "claude-opus", "user"], [before, "big", "user"]]);
 });
 
-test("S3.6: fallbackModel takes over after an overload and after a refusal, triggered by fallback", async () => {
-  for (const trouble of [{ http: 529 }, { text: "no", stop_reason: "refusal" }] as const) {
-    const why: string[] = [];
+test("S3.6: fallbackModel takes over after an overload and after a refusal, triggered by fallback, with the reason", async () => {
+  for (
+    const [trouble, reason] of [
+      [{ http: 529 }, /529/],
+      [{ text: "no", stop_reason: "refusal" }, /^it refused$/],
+    ] as const
+  ) {
+    const why: (string | null)[] = [];
     const model = scripted([trouble, { text: "from the other" }]);
     const result = await agent({
       model,
       fallbackModel: "other",
-      hooks: { modelSwitch: (e) => void why.push(e.triggered_by) },
+      hooks: { modelSwitch: (e) => void why.push(e.triggered_by, e.reason) },
     }).run("go");
-    assert.deepEqual([result.stop, result.text, why], ["done", "from the other", ["fallback"]]);
+    assert.deepEqual([result.stop, result.text, why[0]], ["done", "from the other", "fallback"]);
+    assert.match(why[1]!, reason);
     assert.equal(model.requests.at(-1)!.model, "other");
   }
 });
@@ -207,10 +213,10 @@ test("EDIT 18: a formatter hook that rewrites an edited file is not reported to 
   assert.match(await run(false), /changed/);
 });
 
-test("S3.37, S3.39: one run tells its hooks of every layer: session, sub-agent, error, checkpoint, model, memory", async () => {
+/** A session that passes every layer, in a folder of its own, and how each of its steps ended. */
+async function everyLayer(hooks: readonly Hook<any>[]) {
   using folder = scratch();
   const cwd = folder.path;
-  const seen = new Set<string>();
   const broken = tool({
     name: "Broken",
     description: "",
@@ -233,12 +239,21 @@ test("S3.37, S3.39: one run tells its hooks of every layer: session, sub-agent, 
     tools: [Agent, broken, Write],
     memory: true,
     cwd,
-    hooks: [(event) => void seen.add(event.parent_agent_id === undefined ? event.event : `sub ${event.event}`)],
+    hooks,
   }).open();
-  await session.prompt("go");
-  await session.checkpoint();
-  await session.setModel("other");
+  const { stop, text } = await session.prompt("go");
+  const checkpoint = typeof await session.checkpoint();
+  const switched = await session.setModel("other");
   await session.close();
+  const written = readFileSync(join(cwd, "AGENTS.md"), "utf8");
+  return { stop, text, checkpoint, switched, model: session.model, written };
+}
+
+test("S3.37, S3.39: one run tells its hooks of every layer: session, sub-agent, error, checkpoint, model, memory", async () => {
+  const seen = new Set<string>();
+  await everyLayer([
+    (event) => void seen.add(event.parent_agent_id === undefined ? event.event : `sub ${event.event}`),
+  ]);
   for (
     const name of [
       "session-start",
@@ -253,4 +268,17 @@ test("S3.37, S3.39: one run tells its hooks of every layer: session, sub-agent, 
   ) {
     assert.ok(seen.has(name), name);
   }
+});
+
+test("S3.37: without hooks every layer does the same", async () => {
+  const bare = await everyLayer([]);
+  assert.deepEqual(bare, {
+    stop: "done",
+    text: "done",
+    checkpoint: "string",
+    switched: true,
+    model: "other",
+    written: "be kind\n",
+  });
+  assert.deepEqual(await everyLayer([() => undefined]), bare);
 });
