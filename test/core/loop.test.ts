@@ -35,7 +35,7 @@ test("U9, S0.13, S4.1: a prompt without tools fires each event once, stop before
   assert.deepEqual(seen, [...OPENING, "iteration", ...CLOSING]);
 });
 
-test("U9, S0.13, S4.11: each model call is an iteration; each tool call has its gate before and its hooks after", async () => {
+test("U9, S0.13, S4.1, S4.11: each model call is an iteration; each tool call has its gate before and its hooks after", async () => {
   const seen: string[] = [];
   const model = scripted([calls(["Echo", "a"]), calls(["Write", "b"]), { text: "done" }]);
   const { run } = stage({ model, tools: [echo, write], hooks: watch(seen) });

@@ -76,7 +76,7 @@ test("U13: an object or list is compared as its JSON", async () => {
   assert.equal((await decide(`args contains "api_key" -> deny("x")`, event)).decision, "deny");
 });
 
-test("S3.28, U13: the first rule that matches decides, also a continue; no match is no opinion", async () => {
+test("S3.28, S3.39, U13: the first rule that matches decides, also a continue; no match is no opinion", async () => {
   const rules = `args.command contains "git" -> continue\nargs.command contains "push" -> deny("first")\n` +
     `args.command contains "p" -> deny("second")`;
   assert.deepEqual(await decide(rules, call("Bash", { command: "git push" })), {});

@@ -32,7 +32,7 @@ test("S3.32: wrapToolCall() fires an event before the call, with the session's i
   });
 });
 
-test("S3.32: a denied call throws ToolDeniedError with the reason; the tool is not called and no event fires after", async () => {
+test("S3.32, S3.39: a denied call throws ToolDeniedError with the reason; the tool is not called and no event fires after", async () => {
   const rows: [unknown, string][] = [
     [deny("no rm"), "no rm"],
     [{ Block: "no rm" }, "no rm"],
@@ -137,7 +137,7 @@ test("S3.35: without hooks every moment of a session is a no-op", async () => {
   assert.equal(await life.onModelSwitch("old", "new"), "new");
 });
 
-test("S3.35: each moment of a session fires its event with what the host knows", async () => {
+test("S3.35, S3.39: each moment of a session fires its event with what the host knows", async () => {
   const { hooks, told } = listening();
   const life = sessionHooks(hooks, { id: "s1" });
   await life.onSessionStart({ profile: "ci", config: { a: 1 } });
