@@ -301,6 +301,22 @@ test("U2, S0.8: every event is frozen all the way down, and what the host gave s
   }
 });
 
+// Kills: a run that fires what only a registry freezes, and a change that is passed on as the hook's own object.
+test("U2, S0.8: every event of a run is frozen too, also as the hook before has left it", async () => {
+  const open: string[] = [];
+  const look = { onEvent: (event: AnyEvent) => void open.push(...changeable(event, event.event)) };
+  const deep = () => ({ say: "changed", more: [{ n: 1 }] });
+  const model = scripted([calls(["Echo", "a"], ["Fail", "b"]), { text: "done" }]);
+  const changes = {
+    turnStart: () => modify({ messages: [] }),
+    iteration: () => modify({ append: [] }),
+    preToolUse: () => modify(deep()),
+    postToolUse: () => modify({ content: "other", is_error: false, response: deep() }),
+  };
+  const result = await stage({ model, tools: [echo, fail], hooks: [look, changes, look] }).run();
+  assert.deepEqual([result.stop, open], ["done", []]);
+});
+
 test("U2, S0.8: what a hook kept always equals what it saw, whenever it is read", async () => {
   const before = [user("before"), { role: "assistant" as const, content: [{ type: "text", text: "it" }] }];
   /** A run with every kind of change to its conversation, and its events, each written down at once or at the end. */
