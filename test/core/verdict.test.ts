@@ -38,7 +38,7 @@ function check(read: Reader, rows: readonly Row[]): void {
   }
 }
 
-test("U3: nothing, and every spelling of nothing, is to continue", () => {
+test("U3, S0.9: nothing, and every spelling of nothing, is to continue", () => {
   check(readNative, [
     ["pre-tool-use", undefined, {}],
     ["pre-tool-use", null, {}],

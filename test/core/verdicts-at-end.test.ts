@@ -242,16 +242,19 @@ test("U6: context that no model reads causes one warning per hook, and is never 
 
 test("S0.5, S4.21: agent-stop carries the result and how it ended, on every path", async () => {
   const noted: unknown[] = [];
-  const note = { agentStop: (e: EventOf<"agent-stop">) => void noted.push([e.agent_id, e.stop, e.result.text]) };
+  const note = {
+    agentStop: ({ agent_id, stop, result }: EventOf<"agent-stop">) =>
+      void noted.push([agent_id, stop, result.stop, result.text]),
+  };
   await stage({ model: scripted([{ text: "fine" }]), hooks: note }).run();
   await stage({ model: scripted([{ http: 400 }]), hooks: note }).run();
   await stage({ model: scripted([{ text: "one" }]), hooks: [note, { stop: () => halt() }] }).run();
   await stage({ model: scripted([]), limits: { iterations: 0 }, hooks: note }).run();
   assert.deepEqual(noted, [
-    ["session-1", "done", "fine"],
-    ["session-1", "error", ""],
-    ["session-1", "halted", "one"],
-    ["session-1", "max_iterations", ""],
+    ["session-1", "done", "done", "fine"],
+    ["session-1", "error", "error", ""],
+    ["session-1", "halted", "halted", "one"],
+    ["session-1", "max_iterations", "max_iterations", ""],
   ]);
 });
 

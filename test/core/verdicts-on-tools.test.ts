@@ -35,7 +35,7 @@ test("S0.14, S4.14: pre-tool-use: a denied tool is not run and the reason reache
   }
 });
 
-test("S0.2, S0.15, S4.7, S4.8: pre-tool-use: the tool runs with the new input as a whole; history keeps the model's own", async () => {
+test("S0.2, S0.3, S0.15, S4.7, S4.8: pre-tool-use: the tool runs with the new input as a whole; history keeps the model's own", async () => {
   const seen: unknown[] = [];
   const model = scripted([calls(["Echo", "a"]), { text: "done" }]);
   const s = stage({

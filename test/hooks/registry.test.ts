@@ -61,6 +61,9 @@ test("S0.10, S3.37: what was registered is unregistered by the very object, from
   await hooks.fire(BASH);
   assert.deepEqual(asked, ["last", "list", "list"]);
   assert.equal(new Set([...names, ...hooks.records.map(({ name }) => name)]).size, 6, "no name comes back");
+  hooks.register(list).unregister(list);
+  await hooks.fire(BASH);
+  assert.deepEqual(asked.slice(3), ["last"], "also what was registered twice");
 });
 
 test("S0.10: a hook that an agent's registry gives up is not asked at the next event of the run", async () => {
