@@ -103,7 +103,7 @@ test("rule 5: a file over 1 GiB is refused without being read", () =>
     await assert.rejects(run({ file_path: path, old_string: "x", new_string: "y" }, context), { code: "too_large" });
   }));
 
-test("rule 13: a file that was never read can be edited, and one that changed since says so, in errors too", () =>
+test("rule 13, S0.18: a file that was never read can be edited, and one that changed since says so, in errors too", () =>
   withFile("a\nb\n", async ({ path, context }) => {
     const plain = await run({ file_path: path, old_string: "a", new_string: "A" }, context);
     assert.doesNotMatch(plain.content, /changed on disk/);
