@@ -148,10 +148,12 @@ test("S0.26: messages that are no conversation, or that another session has, are
   );
 });
 
-test("S0.27: the transcript can be read while the agent is at rest", async () => {
+test("S0.27: the conversation so far can be read while the agent is at rest, from its session and its store", async () => {
   const store = memoryStore();
-  const helper = agent({ model: scripted([{ text: "one" }]), store });
-  const { id, messages } = await helper.run("first");
+  const session = await agent({ model: scripted([{ text: "one" }]), store }).open();
+  const { id, messages } = await session.prompt("first");
+  assert.deepEqual(session.messages.map(textOf), ["first", "one"]);
+  await session.close();
   assert.deepEqual((await store.load(id))?.messages, messages);
   assert.equal((await store.load(id))?.endings[0]?.stop, "done");
 });

@@ -28,6 +28,7 @@ const answersIn = (result: { messages: readonly { content: readonly unknown[] }[
 
 test("S0.4, S0.5, S0.28, U9: the Agent tool runs an agent with its own start, stop and end, with ids, and no session of its own", async () => {
   const seen: string[] = [];
+  const ids: string[] = [];
   const who = (e: { agent_id: string; parent_agent_id?: string }) => e.parent_agent_id === undefined ? "root" : "sub";
   await agent({
     model: by({ go: [{ tools: [start("sub task")] }, { text: "done" }], "sub task": [{ text: "sub result" }] }),
@@ -35,11 +36,11 @@ test("S0.4, S0.5, S0.28, U9: the Agent tool runs an agent with its own start, st
     hooks: {
       sessionStart: (e) => void seen.push(`session-start ${who(e)}`),
       userPromptSubmit: (e) => void seen.push(`user-prompt-submit ${who(e)}`),
-      agentStart: (e) => void seen.push(`agent-start ${who(e)} ${e.task}`),
+      agentStart: (e) => void (seen.push(`agent-start ${who(e)} ${e.task}`), ids.push(e.agent_id)),
       subagentStart: (e) => void seen.push(`subagent-start ${e.agent_type}`),
       stop: (e) => void seen.push(`stop ${who(e)}`),
       subagentStop: (e) => void seen.push(`subagent-stop ${e.last_assistant_message}`),
-      agentStop: (e) => void seen.push(`agent-stop ${who(e)} ${e.stop} ${e.result.text}`),
+      agentStop: (e) => void (seen.push(`agent-stop ${who(e)} ${e.stop} ${e.result.text}`), ids.push(e.agent_id)),
       sessionEnd: (e) => void seen.push(`session-end ${who(e)}`),
     },
   }).run("go");
@@ -55,6 +56,9 @@ test("S0.4, S0.5, S0.28, U9: the Agent tool runs an agent with its own start, st
     "agent-stop root done done",
     "session-end root",
   ]);
+  const [root, sub] = ids;
+  assert.notEqual(sub, root);
+  assert.deepEqual(ids, [root, sub, sub, root]);
 });
 
 test("S0.5: agent-stop of a sub-agent carries its whole result: text, stop, usage, cost and denials", async () => {
@@ -110,7 +114,7 @@ test("a sub-agent's stop can be refused, and its start: the parent reads why", a
   assert.match(answersIn(await never.run("go"), 2)[0]![0]!, /Blocked by hook: not today/);
 });
 
-test("S0.28: resume_agent_id goes on with an earlier sub-agent of the same store; its events have other ids", async () => {
+test("S0.26, S0.28: resume_agent_id goes on with an earlier sub-agent of the same store, its id and model; its events have other ids", async () => {
   let id = "";
   const events: string[] = [];
   const helper = agent({
@@ -128,12 +132,19 @@ test("S0.28: resume_agent_id goes on with an earlier sub-agent of the same store
     },
   });
   await helper.run("go");
+  const first = id;
   const replies = [{ tools: [start("go on", { resume_agent_id: id })] }, { text: "done" }];
   const model = scripted([], {
     then: ({ messages }) => textOf(messages[0]) === "sub task" ? { text: `saw ${messages.length}` } : replies.shift()!,
   });
-  const result = await helper.run("later", { model });
+  const session = await helper.open({ model });
+  await session.setModel("other");
+  const result = await session.prompt("later");
+  await session.close();
   assert.match(answersIn(result, 2)[0]![0]!, /^saw 3/);
+  assert.equal(id, first);
+  const [lead, sub] = model.requests.map((request) => request.model);
+  assert.deepEqual([lead, sub], ["other", "scripted"]);
   assert.deepEqual([events.length, new Set(events).size], [8, 8]);
 });
 

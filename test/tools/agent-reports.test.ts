@@ -89,7 +89,7 @@ test("the report of an agent in the background is marked as one, and says how to
   );
 });
 
-test("a resumed agent keeps its type, its instructions and its tools", async () => {
+test("S0.26: a resumed agent keeps its type, its instructions and its tools", async () => {
   const { words, requests } = await read(
     [start({ subagent_type: "reviewer" }), (id) => start({ prompt: "more", resume_agent_id: id })],
     [{ text: "first" }, { text: "second" }],
