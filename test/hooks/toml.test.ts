@@ -127,7 +127,7 @@ test("U11: persist = true keeps the input in the conversation", async () => {
   assert.match(JSON.stringify(result.messages), /keep me/);
 });
 
-test("S1.1, S1.14, U11: turn_end's stderr starts a new turn and leaves one line", async () => {
+test("S1.1, S1.3, S1.14, U11: turn_end's stderr starts a new turn and leaves one line", async () => {
   await using stage = new Stage(
     `[turn_end]\ncommand = "/bin/sh"\nargs = ["-c", "test -e told || { touch told; echo tests fail >&2; exit 1; }"]`,
     [{ text: "first" }, { text: "second" }, { text: "third" }],
@@ -236,7 +236,7 @@ test("U11: stderr is trimmed, blank text does not count, the exit code is irrele
   assert.deepEqual(said.asked(0), [["go", "HookInput (TurnStart): words"]]);
 });
 
-test("S1.12, S1.23: nothing a command does or the file holds stops the session; it is a warning", async () => {
+test("S1.7, S1.12, S1.23: nothing a command does or the file holds stops the session; it is a warning", async () => {
   const broken: [string, RegExp][] = [
     [`[turn_start]\ncommand = "/no/such/program"`, /Cannot start '\/no\/such\/program'/],
     [`[turn_start\ncommand = `, /Cannot load \.agent\/hook\.toml:\d+:\d+ as it is not valid TOML/],
@@ -284,7 +284,7 @@ test("S1.5, S1.6, U11: the file is read again at each prompt; without it nothing
 });
 
 test("S1.5, U11, U16: once the file has changed in a run, none of its commands runs in it, and one warning says so", async () => {
-  await using stage = new Stage(`[turn_end]\ncommand = "./change.sh"`);
+  await using stage = new Stage(`[turn_start]\ncommand = "true"\n[turn_end]\ncommand = "./change.sh"`);
   stage.write("new.toml", `[turn_end]\ncommand = "touch"\nargs = ["new"]\n`);
   stage.write(
     "change.sh",
@@ -292,13 +292,21 @@ test("S1.5, U11, U16: once the file has changed in a run, none of its commands r
   );
   await stage.prompt();
   assert.equal(stage.model.requests.length, 2, "the old command ran after the first turn");
-  const changed = /turn_end.*Cannot run the commands of \.agent\/hook\.toml as it has changed since the run began/;
+  const changed = /turn_start.*Cannot run the commands of \.agent\/hook\.toml as it has changed since the run began/;
   assert.match(stage.warnings().join("\n"), changed);
-  assert.deepEqual([stage.warnings().length, stage.execs.filter((e) => e.type === "exec_begin").length], [1, 1]);
+  assert.deepEqual([stage.warnings().length, stage.execs.filter((e) => e.type === "exec_begin").length], [1, 2]);
   assert.equal(existsSync(join(stage.path, "new")), false);
   await stage.prompt();
   assert.equal(existsSync(join(stage.path, "new")), true, "its new bytes count from the next run");
   assert.equal(stage.warnings().length, 1);
+});
+
+test("S1.5: a file that is taken away in a run has changed too", async () => {
+  const line = "rm -f .agent/hook.toml; test -e again || { touch again; echo go on >&2; }";
+  await using stage = new Stage(`[turn_end]\ncommand = "/bin/sh"\nargs = ["-c", "${line}"]`);
+  assert.equal((await stage.prompt()).turns, 2);
+  assert.match(stage.warnings().join("\n"), /Cannot run the commands of \.agent\/hook\.toml as it has changed/);
+  assert.equal(stage.execs.filter((e) => e.type === "exec_begin").length, 1);
 });
 
 test("S1.13, S1.18, S1.20: each run reports its begin, its output as it comes, and its end, under its title", async () => {
