@@ -148,7 +148,7 @@ test("S0.26: messages that are no conversation, or that another session has, are
   );
 });
 
-test("S0.27: the conversation so far can be read while the agent is at rest, from its session and its store", async () => {
+test("S0.27, S0.31: the conversation so far can be read while the agent is at rest, from its session and its store", async () => {
   const store = memoryStore();
   const session = await agent({ model: scripted([{ text: "one" }]), store }).open();
   const { id, messages } = await session.prompt("first");

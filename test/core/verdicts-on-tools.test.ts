@@ -69,6 +69,7 @@ test("S0.15, U3: pre-tool-use: a new input replaces the old one, and is never me
     });
     const model = scripted([{ tools: [{ name: "Any", input: { a: 1, b: { d: 2 } } }] }, { text: "done" }]);
     const hooks = [
+      named("first", "pre-tool-use", () => modify({ a: 2, e: 4 })),
       named("change", "pre-tool-use", () => answer),
       named("next", "pre-tool-use", ({ input }) => void inputs.push(input)),
     ];

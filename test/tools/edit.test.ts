@@ -52,12 +52,17 @@ test("S0.18, S0.19, S0.22, S0.25: edit() replaces the one occurrence in the file
 
 test("S0.20, S0.23: Edit answers 'String not found' and leaves the file alone", () =>
   withFile("abc\n", async ({ path, read, context }) => {
-    await assert.rejects(run({ file_path: path, old_string: "zzz", new_string: "y" }, context), (error) => {
-      assert.ok(error instanceof ToolError);
-      assert.ok(error.message.startsWith("String not found"), error.message);
-      assert.equal(error.code, "not_found");
-      return true;
-    });
+    for (const replace_all of [false, true]) {
+      await assert.rejects(
+        run({ file_path: path, old_string: "zzz", new_string: "y", replace_all }, context),
+        (error) => {
+          assert.ok(error instanceof ToolError);
+          assert.ok(error.message.startsWith("String not found"), error.message);
+          assert.equal(error.code, "not_found");
+          return true;
+        },
+      );
+    }
     assert.equal(read(), "abc\n");
   }));
 
