@@ -65,10 +65,9 @@ export class LineLog {
   }
 
   append(values: readonly unknown[], sync = true): void {
-    const [first, ...rest] = values;
-    if (this.#seal?.end === 0 && rest.length > 0) {
-      this.append([first], false); // sealed by itself: whose a log is, its beginning tells
-      return this.append(rest, sync);
+    if (this.#seal?.end === 0 && values.length > 1) {
+      this.append(values.slice(0, 1), false); // sealed by itself: whose a log is, its beginning tells
+      return this.append(values.slice(1), sync);
     }
     const lines = values.map((v) => `${JSON.stringify(v)}\n`).join("");
     const code = this.#seal?.codeOf(lines);
