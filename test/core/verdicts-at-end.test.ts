@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EventOf } from "../../lib/core/events.ts";
 import { invalidConversation } from "../../lib/core/messages.ts";
-import { context, deny, halt, keepGoing, modify } from "../../lib/core/verdict.ts";
+import { allow, context, deny, halt, keepGoing, modify } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { act, boom, calls, echo, fail, last, named, results, said, shown, stage, watch, write } from "./_stage.ts";
 
@@ -83,6 +83,31 @@ test("S4.5: stop says how often it was sent back", async () => {
     ["two", true, 1, 1, 7, 15, 6],
     ["three", true, 2, 2, 6, 20, 8],
   ]);
+});
+
+test("S4.5: stop_hook_active is false again at the first check of a turn that a hook began", async () => {
+  const noted: boolean[] = [];
+  const s = stage({
+    model: scripted([{ text: "one" }, { text: "two" }, { text: "three" }]),
+    hooks: {
+      stop: ({ stop_hook_active }) => noted.push(stop_hook_active) === 1 ? keepGoing("more") : undefined,
+      turnEnd: ({ trigger }, ctx) => trigger === "user" ? ctx.hookInput("and now") : undefined,
+    },
+  });
+  await s.run();
+  assert.deepEqual(noted, [false, true, false]);
+});
+
+test("S4.4: one stop hook that continues is enough, whatever others answer before and after it", async () => {
+  const more = named("more", "stop", (e) => e.stop_hook_active ? undefined : keepGoing("more"));
+  const others = [
+    named("quiet", "stop", () => undefined),
+    named("fine", "stop", () => allow("fine")),
+    named("done", "stop", () => ({ continue: false })),
+  ];
+  for (const hooks of [[more], [more, ...others], [...others, more]]) {
+    assert.equal((await stage({ model: scripted([{ text: "one" }, { text: "two" }]), hooks }).run()).text, "two");
+  }
 });
 
 test("S4.3, S4.4, U10: all stop hooks are asked; their reasons become one user message, contexts before them", async () => {
@@ -200,7 +225,7 @@ test("U3: ctx.abort ends the run with an error wherever it is said, with every c
   }
 });
 
-test("error: context goes with the next message, after a failed tool and after a failed model call", async () => {
+test("U6: error: context goes with the next message, after a failed tool and after a failed model call", async () => {
   const hooks = named("e", "error", (e) => ({ ...modify(true), context: `${e.error_type} happened` }));
   const model = scripted([calls(["Boom"]), { http: 400 }, calls(["Fail"]), { text: "done" }]);
   const { messages } = await stage({ model, tools: [{ ...boom, effect: "write" }, fail], hooks }).run();
@@ -307,7 +332,7 @@ test("turn-end carries the messages of its turn and no others", async () => {
   assert.deepEqual(noted, [[["first"], ["one"]], [["second"], ["two"]]]);
 });
 
-test("a turn that always lacks something ends at the limit of continuations, and of those without a tool between them", async () => {
+test("U10: a turn that always lacks something ends at the limit of continuations, and of those without a tool between them", async () => {
   for (
     const [limits, stop, asked] of [
       [{ continuations: 3 }, "max_continuations", 4],
