@@ -14,14 +14,18 @@ test("S4.23: PreGeneration runs once before the loop, PostGeneration once after 
     const s = stage({
       model,
       tools: [echo],
-      hooks: [watch(seen, ({ event }) => ["turn-start", "iteration", "stop", "turn-end"].includes(event)), {
+      hooks: [watch(seen, ({ event }) => ["iteration", "stop"].includes(event)), {
+        preGeneration: () => void seen.push("PreGeneration"),
         stop: ({ stop_hook_active }) => stop_hook_active ? undefined : keepGoing("more"),
-        postGeneration: () => last as never,
+        postGeneration: () => {
+          seen.push("PostGeneration");
+          return last as never;
+        },
       }],
     });
     const { stop, text } = await s.run();
     assert.deepEqual([stop, text], ["done", "two"]);
-    assert.deepEqual(seen, ["turn-start", "iteration", "iteration", "stop", "iteration", "stop", "turn-end"]);
+    assert.deepEqual(seen, ["PreGeneration", "iteration", "iteration", "stop", "iteration", "stop", "PostGeneration"]);
     model.done();
   }
 });
@@ -35,7 +39,7 @@ test("U9, S0.13, S4.1: a prompt without tools fires each event once, stop before
   assert.deepEqual(seen, [...OPENING, "iteration", ...CLOSING]);
 });
 
-test("U9, S0.13, S4.1, S4.11: each model call is an iteration; each tool call has its gate before and its hooks after", async () => {
+test("U9, S0.13, S4.1, S4.11, S4.18: each model call is an iteration, until one calls no tool; each tool call has its gate before and its hooks after", async () => {
   const seen: string[] = [];
   const model = scripted([calls(["Echo", "a"]), calls(["Write", "b"]), { text: "done" }]);
   const { run } = stage({ model, tools: [echo, write], hooks: watch(seen) });
