@@ -5,7 +5,7 @@ import type { EventOf } from "../../lib/core/events.ts";
 import type { CallOutcome } from "../../lib/core/run-events.ts";
 import type { Tool } from "../../lib/core/tool.ts";
 import { tool } from "../../lib/tools/make-tool.ts";
-import { context, deny, halt } from "../../lib/core/verdict.ts";
+import { context, deny, halt, modify } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { act, boom, calls, echo, fail, last, results, stage, watch } from "./_stage.ts";
 
@@ -248,6 +248,29 @@ test("U8, S4.13, C4: typed lists are split by outcome; objects see both; onToolF
   ]);
 });
 
+test("S4.24: hooks of a call see its tool, id, input as it stands and as the model gave it, and then its result and time", async () => {
+  const seen: unknown[] = [];
+  const own = (e: EventOf<"pre-tool-use" | "post-tool-use">) => {
+    const { event_id: _id, timestamp: _at, session_id: _session, agent_id: _agent, turn_id: _turn, ...fields } = e;
+    seen.push(fields);
+  };
+  const slow = act("Slow", "none", async ({ say = "" }) => (await s.clock.sleep(40), say));
+  const s = stage({
+    model: scripted([calls(["Slow", "a"]), { text: "done" }]),
+    tools: [slow],
+    hooks: { preToolUse: [(e) => (own(e), modify({ say: "b" })), own], postToolUse: own },
+  });
+  await s.run();
+  const call = { tool_name: "Slow", tool_use_id: "toolu_scripted_0001", original_input: { say: "a" } };
+  const result = { content: "b", is_error: false, response: "b" };
+  const ended = { result, outcome: "success", failed: false, error: null, duration_ms: 40 };
+  assert.deepEqual(seen, [
+    { event: "pre-tool-use", ...call, input: { say: "a" } },
+    { event: "pre-tool-use", ...call, input: { say: "b" } },
+    { event: "post-tool-use", ...call, input: { say: "b" }, ...ended },
+  ]);
+});
+
 test("S4.24: tool_end carries what hooks added to a call before and after it, also after a denial", async () => {
   const s = stage({
     model: scripted([calls(["Echo", "a"], ["Fail", "f"], ["Boom", "b"]), calls(["Echo", "c"]), { text: "done" }]),
@@ -390,7 +413,7 @@ test("post-tool-batch comes once for all calls of a reply, in their order, befor
   assert.match(last(model.requests[1]).at(-1)!, /look at all of them/);
 });
 
-test("post-tool-batch: a denial or a halt ends the run, every call answered and no model called again", async () => {
+test("U6: post-tool-batch: a denial or a halt ends the run, every call answered and no model called again", async () => {
   for (const verdict of [deny("not like this"), halt("not like this")]) {
     const model = scripted([calls(["Echo", "a"], ["Echo", "b"])]);
     const result = await stage({ model, tools: [echo], hooks: { postToolBatch: () => verdict } }).run();

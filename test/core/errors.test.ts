@@ -84,6 +84,8 @@ test("U6, S3.4: an error hook may have a model call tried once more, and hears o
   assert.equal(model.requests.length, 2);
   const good = scripted([{ http: 400 }, { text: "second" }]);
   assert.equal((await stage({ model: good, hooks: { error: () => modify(true) } }).run()).text, "second");
+  const once = scripted([{ http: 400 }, { text: "never" }]);
+  assert.equal((await stage({ model: once, hooks: { error: () => modify(false) } }).run()).stop, "error");
 });
 
 test("U6, S3.4: an error hook may have a tool tried once more, unless it writes: effects never happen twice", async () => {
@@ -168,7 +170,7 @@ test("a listener that throws at a background hook also ends the run", async () =
   }
 });
 
-test("the store is waited for, and a message it cannot keep ends the run with every call answered", async () => {
+test("U15: the store is waited for, and a message it cannot keep ends the run with every call answered", async () => {
   const saved: number[] = [];
   const model = scripted([calls(["Echo", "a"]), { text: "never" }]);
   const s = stage({

@@ -22,7 +22,7 @@ test("U9: interrupt ends everything at once: no stop, no turn-end; agent-stop an
   assert.deepEqual(seen, [...OPENING, "iteration", "agent-stop", "session-end"]);
 });
 
-test("U9, U10: a tool that ignores its abort signal is abandoned after a grace period, and its call is answered", async () => {
+test("U8, U9, U10, U15: a tool that ignores its abort signal is abandoned after a grace period, and its call is answered", async () => {
   const controller = new AbortController();
   let noted = false;
   const hang = act("Hang", "read", (_, { signal }) => {
@@ -40,6 +40,8 @@ test("U9, U10: a tool that ignores its abort signal is abandoned after a grace p
     "a",
     "The call was interrupted before it ran",
   ]);
+  const ends = s.events.flatMap((e) => e.type === "tool_end" ? [`${e.name} ${e.outcome}`] : []);
+  assert.deepEqual(ends.sort(), ["Echo success", "Hang interrupted", "Write interrupted"]);
   assert.equal(invalidConversation(result.messages), undefined);
 });
 
