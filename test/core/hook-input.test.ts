@@ -28,6 +28,22 @@ test("U11: HookInput of turn-start follows the input in every request of its tur
   );
 });
 
+test("U11: a HookInput of turn-start is not shown in the next turn of the same run", async () => {
+  const model = scripted([{ text: "one" }, { text: "two" }]);
+  const s = stage({
+    model,
+    hooks: {
+      turnStart: ({ trigger }, ctx) => trigger === "user" ? ctx.hookInput("lint: 2 errors") : undefined,
+      turnEnd: ({ trigger }, ctx) => trigger === "user" ? ctx.hookInput("tests fail") : undefined,
+    },
+  });
+  await s.run("first");
+  assert.deepEqual(model.requests.map((r) => r.messages.map(shown)), [
+    [["first", "HookInput (TurnStart): lint: 2 errors"]],
+    [["first"], ["one"], ["HookInput (TurnEnd): tests fail"]],
+  ]);
+});
+
 test("U11: a HookInput that started a turn leaves one line, so that roles alternate", async () => {
   const model = scripted([{ text: "one" }, { text: "two" }, { text: "three" }]);
   let n = 0;

@@ -145,6 +145,7 @@ test("U11: persist = true also keeps what started a turn", async () => {
   );
   await stage.prompt();
   await stage.prompt("again");
+  assert.deepEqual(stage.asked(1), [["go"], ["HookInput (TurnEnd): tests fail"]]);
   assert.deepEqual(stage.asked(2), [["go"], ["HookInput (TurnEnd): tests fail"], ["again"]]);
 });
 
