@@ -5,8 +5,9 @@ import type { HookRecord, HookRun } from "../../lib/core/hook.ts";
 import { compileMatcher, missing } from "../../lib/hooks/hook-matcher.ts";
 import { expectEvent } from "../../lib/input/nearest.ts";
 import { allow, deny, halt, type HookText, modify } from "../../lib/core/verdict.ts";
+import { scripted } from "../../lib/testing/index.ts";
 import { type Answering, env, folded, POST, post, PRE, pre, ran, STOP, stop } from "./_fired.ts";
-import { named, record, within } from "./_stage.ts";
+import { named, record, stage, watch, within } from "./_stage.ts";
 
 test("U4, S0.11, S3.14: hooks are asked by priority, lower first, ties in the order of the list", async () => {
   const asked: string[] = [];
@@ -174,7 +175,9 @@ test("U18: the ledger names every hook that was considered, and why it was passe
     pre("bad", () => ({ action: "x" }), { onError: "continue" }),
     pre("no", () => deny("x")),
     pre("late", () => undefined),
+    pre("apart", () => undefined, { mode: "async" }),
   ], PRE);
+  assert.equal(f.deniedBy, "no");
   assert.deepEqual(f.runs.map(({ hook, skipped, opinion, failure }) => [hook, skipped ?? failure ?? opinion]), [
     ["off", "disabled"],
     ["other", "matcher 'Edit' does not match 'Bash'"],
@@ -185,7 +188,16 @@ test("U18: the ledger names every hook that was considered, and why it was passe
     ],
     ["no", { decision: "deny", reason: "x" }],
     ["late", "denied by no"],
+    ["apart", "runs in the background"],
   ]);
+});
+
+test("U18: each event of a run leaves its record, also if every hook lets it pass", async () => {
+  const seen: string[] = [];
+  const s = stage({ model: scripted([{ text: "hi" }]), hooks: watch(seen) });
+  await s.run();
+  const records = s.events.flatMap((e) => e.type === "fired" ? [[e.event, e.folded.runs.length]] : []);
+  assert.deepEqual(records, seen.map((event) => [event, 1]));
 });
 
 test("U18: each hook that runs is reported twice, with its event and its line of the ledger", async () => {
