@@ -184,7 +184,7 @@ test("U17: a stream without message_stop is a failed attempt", async () => {
   await assert.rejects(read(start, ...words(0, "hi"), end("end_turn")), cut);
 });
 
-test("readReply() refuses events that break the grammar of a reply", async () => {
+test("U17: readReply() refuses events that break the grammar of a reply", async () => {
   await assert.rejects(read(...words(0, "hi"), stop), grammar);
   await assert.rejects(read(start, ...words(0, "a"), start, ...words(1, "b"), stop), grammar);
   await assert.rejects(read(start, ...words(0, "a"), ...words(0, "b"), stop), grammar);

@@ -5,7 +5,7 @@ import { context, deny, halt, modify } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { calls, echo, last, named, said, shown, stage, watch } from "./_stage.ts";
 
-test("session-start: context stands before the first user input; deny and halt are ignored with a warning", async () => {
+test("U6: session-start: context stands before the first user input; deny and halt are ignored with a warning", async () => {
   const model = scripted([{ text: "hi" }, { text: "again" }]);
   const s = stage({
     model,
@@ -25,7 +25,7 @@ test("session-start: context stands before the first user input; deny and halt a
   ]);
 });
 
-test("user-prompt-submit: modify replaces the prompt, context stands after it or before it as its dialect wants", async () => {
+test("U6: user-prompt-submit: modify replaces the prompt, context stands after it or before it as its dialect wants", async () => {
   const model = scripted([{ text: "hi" }]);
   const s = stage({
     model,
@@ -39,7 +39,7 @@ test("user-prompt-submit: modify replaces the prompt, context stands after it or
   assert.deepEqual(last(model.requests[0]), [said("b", "before"), "GO", said("c", "after")]);
 });
 
-test("user-prompt-submit: a denial drops the prompt: no agent, no request, nothing in the transcript, the reason shown", async () => {
+test("U6: user-prompt-submit: a denial drops the prompt: no agent, no request, nothing in the transcript, the reason shown", async () => {
   const seen: string[] = [];
   const s = stage({
     model: scripted([{ text: "never" }]),
@@ -52,13 +52,13 @@ test("user-prompt-submit: a denial drops the prompt: no agent, no request, nothi
   assert.deepEqual(seen, ["session-start", "user-prompt-submit", "session-end"]);
 });
 
-test("user-prompt-submit: halt ends quietly before any request", async () => {
+test("U6: user-prompt-submit: halt ends quietly before any request", async () => {
   const s = stage({ model: scripted([]), hooks: named("h", "user-prompt-submit", () => halt("closed")) });
   const { stop, text, messages, error } = await s.run("go");
   assert.deepEqual([stop, text, messages, error], ["halted", "Operation stopped by hook: closed", [], undefined]);
 });
 
-test("agent-start: modify replaces the task, context joins the first message; S0.4", async () => {
+test("U6, S0.4: agent-start: modify replaces the task, context joins the first message", async () => {
   const noted: unknown[] = [];
   const model = scripted([{ text: "hi" }]);
   const s = stage({
@@ -75,7 +75,7 @@ test("agent-start: modify replaces the task, context joins the first message; S0
   assert.deepEqual(last(model.requests[0]), ["other", said("m", "look")]);
 });
 
-test("agent-start: a denied agent does not run, and still has its agent-stop", async () => {
+test("U6: agent-start: a denied agent does not run, and still has its agent-stop", async () => {
   const seen: string[] = [];
   const s = stage({ model: scripted([]), hooks: [watch(seen), named("no", "agent-start", () => deny("not today"))] });
   const result = await s.run();
@@ -83,7 +83,7 @@ test("agent-start: a denied agent does not run, and still has its agent-stop", a
   assert.deepEqual(seen.slice(2), ["agent-start", "agent-stop", "session-end"]);
 });
 
-test("turn-start: modify changes system and history for the turn and for nothing else; absent parts stay", async () => {
+test("U6: turn-start: modify changes system and history for the turn and for nothing else; absent parts stay", async () => {
   const replies = [{ text: "one" }, calls(["Echo", "a"]), { text: "two" }, { text: "three" }, { text: "four" }];
   const model = scripted(replies);
   const seen: string[] = [];
@@ -136,7 +136,7 @@ test("turn-start: a history the model would refuse is the hook's failure, which 
   }
 });
 
-test("turn-start: a refused turn makes no request, no stop and no turn-end; what waited for it waits on", async () => {
+test("U6: turn-start: a refused turn makes no request, no stop and no turn-end; what waited for it waits on", async () => {
   const seen: string[] = [];
   let refuse = true;
   const model = scripted([{ text: "ok" }]);
@@ -156,7 +156,7 @@ test("turn-start: a refused turn makes no request, no stop and no turn-end; what
   assert.deepEqual(last(model.requests[0]), [said("ctx", "be kind"), "again"]);
 });
 
-test("turn-start: context follows the input and is kept", async () => {
+test("U6: turn-start: context follows the input and is kept", async () => {
   const model = scripted([{ text: "ok" }]);
   const s = stage({ model, hooks: named("c", "turn-start", () => context("note")) });
   const { messages } = await s.run("go");
@@ -224,7 +224,7 @@ test("S0.8: what an iteration hook does to the request it sees changes nothing t
   assert.deepEqual(last(model.requests[0]), ["go"]);
 });
 
-test("S4.12: iteration: deny or a failure ends the run with an error; context joins the messages", async () => {
+test("U6, S4.12: iteration: deny or a failure ends the run with an error; context joins the messages", async () => {
   for (
     const run of [() => deny("enough"), () => {
       throw new Error("enough");

@@ -120,7 +120,7 @@ test("S4.9, C22: contexts of tool hooks are text blocks after all tool_results, 
   ]);
 });
 
-test("post-tool-use: deny leaves the result and adds feedback, all of it in order", async () => {
+test("U6: post-tool-use: deny leaves the result and adds feedback, all of it in order", async () => {
   const model = scripted([calls(["Echo", "a"]), { text: "done" }]);
   const s = stage({
     model,
@@ -163,7 +163,7 @@ test("post-tool-use: a dialect's own words and contexts may stand inside the too
   }]);
 });
 
-test("post-tool-use: modify replaces the result: a text, a whole result, null for the original", async () => {
+test("U6: post-tool-use: modify replaces the result: a text, a whole result, null for the original", async () => {
   const rows: [value: unknown, content: unknown, is_error: boolean, response: unknown][] = [
     ["other", "other", false, "other"],
     [{ content: "bad", is_error: true }, "bad", true, "bad"],
