@@ -26,6 +26,7 @@ test("U1, S0.7: hooks given in code compile to records of one form, with stable 
     () => undefined,
     { onEvent: () => undefined },
     { name: "audit", onEvent: () => undefined },
+    { stop: () => undefined },
   ]);
   assert.deepEqual(hooks.map((h) => [h.name, h.on.length === 1 ? h.on[0]!.event : "every", h.priority, h.timeout]), [
     ["code:stop#0", "stop", 100, 60],
@@ -34,6 +35,7 @@ test("U1, S0.7: hooks given in code compile to records of one form, with stable 
     ["code#2", "every", 100, 60],
     ["code#3", "every", 100, 60],
     ["audit", "every", 100, 60],
+    ["code#5:stop#0", "stop", 100, 60],
   ]);
 });
 

@@ -98,6 +98,8 @@ test("U12: a matcher is compared with the event's own field, and ignored if the 
   assert.equal(await hits("error", "Bash", { tool: null }), false);
   assert.equal(await hits("notification", "idle", { notification_type: "idle" }), true);
   assert.equal(await hits("pre-compact", "auto", { trigger: "manual" }), false);
+  assert.equal(await hits("file-changed", "notes", { file_path: "/srv/notes" }), true);
+  assert.equal(await hits("file-changed", "srv", { file_path: "/srv/notes" }), false);
   assert.equal(await hits("user-prompt-submit", "Bash", { prompt: "hi" }), true);
   assert.equal(await hits("stop", "Bash", { ...STOP }), true);
   assert.equal(await hits("SubagentStop", "Explore", { ...STOP, event: "stop" }, { parent_agent_id: "p" }), false);

@@ -314,6 +314,12 @@ test("U13: a long text is searched whole, and if the result cannot be sure in ti
   assert.equal(await denied(allowing(unsure), "git xy"), undefined);
   assert.equal(await denied(`args.command matches '${unsure}' -> deny("x")`, `git ${long}y`), "deny");
   assert.equal(await denied(`not args.command matches '${unsure}' -> deny("x")`, `git ${long}y`), "deny");
+  assert.equal(
+    await denied(`tool equals "Edit" or args.command matches '${unsure}' -> deny("x")`, `git ${long}y`),
+    "deny",
+  );
+  const both = `tool equals "Bash" and args.command matches '${unsure}' -> continue\ntool equals "Bash" -> deny("x")`;
+  assert.equal(await denied(both, `git ${long}y`), "deny");
 });
 
 test("loadRules() makes the record of a file, with its header and tools", async () => {
