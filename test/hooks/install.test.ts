@@ -125,20 +125,23 @@ test("U7: a guard that dies in the host refuses there too, if its failure does h
 });
 
 test("U14: installing twice is installing once, and a change of the hooks is followed", async () => {
-  using p = project({ "stop.a.ts": MODULE });
-  const at = p.at("claude");
-  await p.install(at);
-  const file = `${p.cwd}/.claude/settings.json`;
-  const first = readFileSync(file, "utf8");
-  await p.install(at);
-  assert.equal(readFileSync(file, "utf8"), first);
-  writeFileSync(`${p.cwd}/hooks/stop.b.ts`, MODULE);
-  writeFileSync(`${p.cwd}/hooks/stop.a.ts`, `export const config = { timeout: 1 };\n${MODULE}`);
-  await p.install(at);
-  const { Stop } = JSON.parse(readFileSync(file, "utf8")).hooks;
-  assert.deepEqual(Stop.map(({ hooks }: { hooks: { timeout: number }[] }) => hooks[0]!.timeout), [6, 65]);
-  await p.uninstall(at);
-  assert.equal(existsSync(`${p.cwd}/.claude`), false);
+  for (const scope of ["project", "user"] as const) {
+    using p = project({ "stop.a.ts": MODULE });
+    const at = p.at("claude", scope);
+    await p.install(at);
+    const folder = `${scope === "user" ? p.home : p.cwd}/.claude`;
+    const file = `${folder}/settings.json`;
+    const first = readFileSync(file, "utf8");
+    await p.install(at);
+    assert.equal(readFileSync(file, "utf8"), first);
+    writeFileSync(`${p.cwd}/hooks/stop.b.ts`, MODULE);
+    writeFileSync(`${p.cwd}/hooks/stop.a.ts`, `export const config = { timeout: 1 };\n${MODULE}`);
+    await p.install(at);
+    const { Stop } = JSON.parse(readFileSync(file, "utf8")).hooks;
+    assert.deepEqual(Stop.map(({ hooks }: { hooks: { timeout: number }[] }) => hooks[0]!.timeout), [6, 65], scope);
+    await p.uninstall(at);
+    assert.equal(existsSync(folder), false);
+  }
 });
 
 test("U14: installing again takes out what serves a file that is gone, and leaves what is not ours", async () => {
@@ -250,7 +253,7 @@ test("a further moment that a host has no event for is reported as left out", as
   assert.deepEqual(left, [{ name: "pre-tool-use.x.ts", why: "codex has no event like turn-end" }]);
 });
 
-test("a file that was touched since keeps what was done to it; only our entries go", async () => {
+test("U14: a file that was touched since keeps what was done to it; only our entries go", async () => {
   using p = project({ "stop.a.ts": MODULE });
   const at = p.at("claude");
   const file = `${p.cwd}/.claude/settings.json`;
@@ -268,7 +271,7 @@ test("a file that was touched since keeps what was done to it; only our entries 
   );
 });
 
-test("uninstalling one folder leaves the hooks of another, and the last one gives the file as it was", async () => {
+test("U14: uninstalling one folder leaves the hooks of another, and the last one gives the file as it was", async () => {
   using p = project({ "stop.a.ts": MODULE, "../more/stop.b.ts": MODULE });
   const file = `${p.cwd}/.claude/settings.json`;
   const installMore = async () => {
