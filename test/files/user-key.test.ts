@@ -35,7 +35,7 @@ const CALLS: readonly (readonly [name: string, input: Record<string, unknown>])[
 ];
 
 for (const [name, input] of CALLS) {
-  test(`DOORS 7: ${name} ${JSON.stringify(input)} does not come to the key, whatever the rules`, () =>
+  test(`U16, DOORS 7: ${name} ${JSON.stringify(input)} does not come to the key, whatever the rules`, () =>
     atHome(async (cwd) => {
       const { messages } = await agent({
         cwd,

@@ -73,7 +73,7 @@ export default agent({ model: (request, signal) => scripted(replies.slice(reques
   );
 });
 
-test("crochet run starts the servers of .mcp.json only if they are trusted", async () => {
+test("U16: crochet run starts the servers of .mcp.json only if they are trusted", async () => {
   const file = JSON.stringify({ mcpServers: { srv: { ...asProcess(), env: { A: "${HOME}" } } } });
   using w = place({ "agent.ts": SCRIPT, ".mcp.json": file });
   const args = ["agent.ts", "go", "--permission-mode", "bypass", "--output", "json"];
