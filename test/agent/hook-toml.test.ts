@@ -144,7 +144,8 @@ test("S1.20: the rollout keeps the commands' begin, end and HookInput; the trans
   });
   const rollout = join(here.cwd, "run.rollout.jsonl");
   const { result } = await run(here.cwd, { rollout });
-  const execs = readRollout(rollout).lines.flatMap((line) =>
+  const { lines } = readRollout(rollout);
+  const execs = lines.flatMap((line) =>
     line.type === "exec" ? [line.exec as { type: string; title: string; exit_code?: number; stderr?: string }] : []
   );
   const kept = execs.filter(({ type }) => type !== "exec_output").map(({ type, title, exit_code, stderr }) =>
@@ -164,6 +165,8 @@ test("S1.20: the rollout keeps the commands' begin, end and HookInput; the trans
     "Hook(TurnEnd) exec_begin",
     "Hook(TurnEnd) exec_end 0",
   ]);
+  const inputs = lines.flatMap((line) => line.type === "hook_input" ? [line.text] : []);
+  assert.deepEqual(inputs, ["first", "second", "first"]);
   assert.doesNotMatch(JSON.stringify(result.messages), /first|second/);
 });
 
