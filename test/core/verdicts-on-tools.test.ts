@@ -7,7 +7,7 @@ import { allow, ask, context, deny, modify, type Opinion } from "../../lib/core/
 import { scripted } from "../../lib/testing/index.ts";
 import { act, calls, echo, named, results, said, shown, stage, watch, write } from "./_stage.ts";
 
-test("S0.14, S4.14: pre-tool-use: a denied tool is not run and the reason reaches the model as an error result", async () => {
+test("S0.14, S2.12, S4.14: pre-tool-use: a denied tool is not run and the reason reaches the model as an error result", async () => {
   const rows: [CodeHooks, string][] = [
     [named("no", "pre-tool-use", () => deny("no rm")), "Denied by hook no: no rm"],
     [named("no", "pre-tool-use", () => ({ Block: "no rm" })), "Denied by hook no: no rm"],

@@ -30,7 +30,7 @@ test("a command hook reads its event as one compact line and then the end", asyn
   });
 });
 
-test("exit code 0 with nothing or with plain words on stdout is no opinion, whatever stderr says", async () => {
+test("S2.12: exit code 0 with nothing or with plain words on stdout is no opinion, whatever stderr says", async () => {
   for (
     const command of ["true", "echo words", 'echo \'[{"decision":"block"}]\'', "echo 42", "echo w >&2", "echo '{}'"]
   ) {

@@ -70,7 +70,7 @@ function captured(name: string, changed: object = {}): string {
 
 const PROMPT_TOOLS = "ExitPlanMode|AskUserQuestion|EnterPlanMode";
 
-test("S2.9, S2.10, S2.15: agent settings writes one PreToolUse entry after Stop and Notification, and prints the path", () => {
+test("S2.9, S2.10, S2.15, S2.18: agent settings writes one PreToolUse entry after Stop and Notification, and prints the path", () => {
   const { path, hooks } = watch("fresh");
   assert.equal(path, join(root, "state", "agents", "fresh.settings.json"));
   assert.deepEqual(Object.entries(hooks).map(([event, entries]) => [event, entries.map((entry) => entry.matcher)]), [
@@ -178,7 +178,9 @@ for (
   });
 }
 
-test("S2.8: a hook that cannot write its log is silent and exits 0 all the same", () => {
+test("S2.8: a hook that cannot write its log, or read what to do, is silent and exits 0 all the same", () => {
+  put(root, { "state/agents/torn.on-prompt.json": "{" });
+  assert.deepEqual(hook("pretooluse", "torn", { tool_name: "AskUserQuestion" }), SILENT);
   assert.deepEqual(crochet(["agent", "hook", "stop", "x"], "{}", { CROCHET_HOME: "/proc/none" }), SILENT);
   assert.deepEqual(hook("stop", "../escape", {}), SILENT);
 });
