@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { agent, deny, type EventOf, type Hook, jsonlStore, memoryStore, modify, type RunEvent, tool } from "crochet";
 import { scripted } from "crochet/testing";
 import { Agent, Edit, Read, Write } from "crochet/tools";
+import { systemClock } from "../../lib/core/clock.ts";
 import { invalidConversation, textOf } from "../../lib/core/messages.ts";
 import { scratch } from "../_scratch.ts";
 
@@ -25,6 +26,23 @@ test("S3.5: checkpoints come by themselves every twenty messages, by hand, and a
     id,
     20,
   ]]);
+});
+
+test("S3.5: a checkpoint's duration_since_last_ms counts from the one before, the first from the session's beginning", async () => {
+  const durations: (number | null)[] = [];
+  const hooks = { checkpoint: (e: EventOf<"checkpoint">) => void durations.push(e.duration_since_last_ms) };
+  const { tick } = systemClock;
+  let time = 0;
+  systemClock.tick = () => time;
+  try {
+    const session = await agent({ model: scripted([{ text: "ok" }]), store: memoryStore(), hooks }).open();
+    await session.prompt("go");
+    for (time of [1000, 3500]) await session.checkpoint();
+    await session.close();
+  } finally {
+    systemClock.tick = tick;
+  }
+  assert.deepEqual(durations, [1000, 2500]);
 });
 
 test("S3.5: a checkpoint's storage_path is the transcript's file, or null if it has none of its own", async () => {

@@ -66,20 +66,20 @@ test("stop-failure says how the model failed; other ends do not fire it", async 
   assert.equal(seen.length, 1);
 });
 
-test("U6, S3.4: an error hook may have a model call tried once more, and hears of the second failure too", async () => {
-  const noted: boolean[] = [];
+test("U6, S3.3, S3.4: an error hook may have a model call tried once more, and hears of the second failure too", async () => {
+  const noted: [tool: string | null, severity: string, retry: boolean][] = [];
   const model = scripted([{ http: 400 }, { http: 400 }, { text: "never" }]);
   const s = stage({
     model,
     hooks: {
       error: (e) => {
-        noted.push(e.retry);
+        noted.push([e.tool, e.severity, e.retry]);
         return modify(true);
       },
     },
   });
   const result = await s.run();
-  assert.deepEqual(noted, [true, false]);
+  assert.deepEqual(noted, [[null, "critical", true], [null, "critical", false]]);
   assert.equal(result.stop, "error");
   assert.equal(model.requests.length, 2);
   const good = scripted([{ http: 400 }, { text: "second" }]);

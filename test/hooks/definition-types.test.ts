@@ -59,7 +59,7 @@ test("S3.13, U3: a command reads one line of JSON and answers {action, modified_
   assert.deepEqual([stdin.tool_name, stdin.tool_input], ["Bash", { command: "ls" }]);
 });
 
-test("S3.1, S3.2, S3.34, S3.35: a command gets the seed's event names and data, from wrapToolCall and sessionHooks", async () => {
+test("S3.1, S3.2, S3.4, S3.34, S3.35: a command gets the seed's event names and data, from wrapToolCall and sessionHooks", async () => {
   using dir = scratch();
   const log = join(dir.path, "log");
   const hooks = new HookRegistry().registerSource(
