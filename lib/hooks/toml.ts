@@ -95,7 +95,6 @@ function record(turn: TurnCommand, seen: Seen, workspace: string, options: Whole
     dialect: "native",
     priority: 100,
     mode: "gate",
-    lenient: true,
     enabled: true,
     source: file,
     async run(event, ctx) {
