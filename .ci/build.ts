@@ -85,7 +85,8 @@ function keepExported(): void {
   const keep = (file: string) => {
     if (kept.has(file)) return;
     kept.add(file);
-    const names = readFileSync(file, "utf8").matchAll(/(?:from |import\()"(\.[^"]*)\.[jt]s"/g);
+    const code = readFileSync(file, "utf8").replace(/\/\*[\s\S]*?\*\//g, ""); // examples import files of their readers
+    const names = code.matchAll(/(?:from |import\()"(\.[^"]*)\.[jt]s"/g);
     for (const [, path] of names) keep(join(dirname(file), `${path}.d.ts`));
   };
   for (const { types } of Object.values(exported())) if (types) keep(types.replace("./dist", DIST));

@@ -7,13 +7,17 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { packedFiles } from "../lib/runtime/packed.ts";
+import { packedFiles } from "../lib/extensions/setup/packed.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+const { version, repository } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 const tag = `v${version}-package`;
 const folder = mkdtempSync(join(tmpdir(), "crochet-release-"));
 try {
+  if (!repository) {
+    const fix = 'add "repository": { "type": "git", "url": "git+https://HOST/PATH.git" }';
+    throw new Error(`Cannot release as package.json does not say where its repository is: ${fix}`);
+  }
   const changed = git(ROOT, {}, "status", "--porcelain", "--untracked-files=no");
   if (changed !== "") throw new Error(`Cannot release as not everything is committed: ${changed.split("\n")[0]}`);
   execFileSync(process.execPath, ["run", ".ci/build.ts"], { cwd: ROOT, stdio: "inherit" });

@@ -2,9 +2,9 @@
  * JSON schemas (draft-07) of the files that people write, made from the tables by which these files are read: for editors, in `dist/schemas`.
  * A schema is never stricter than its reader (test/package/schemas.property.test.ts).
  */
-import { FIELDS } from "../lib/check/examples/example.ts";
-import { SETTINGS } from "../lib/cli/_config.ts";
-import { CASE, FILE, RULES } from "../lib/cli/_eval-cases.ts";
+import { FIELDS } from "../lib/extensions/check/examples/example.ts";
+import { SETTINGS } from "../lib/cli/kit/config.ts";
+import { CASE, FILE, RULES } from "../lib/extensions/eval/cases.ts";
 import { EVENT_NAMES, pascal } from "../lib/core/names.ts";
 import { COMMON, HOOK_TYPES, MATCHER, NEEDED, OWN } from "../lib/hooks/definition.ts";
 import { HOOKS } from "../lib/hooks/definitions.ts";

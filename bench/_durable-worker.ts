@@ -3,7 +3,7 @@ import * as restate from "@restatedev/restate-sdk/fetch";
 import { agent, type Model, tool } from "../lib/index.ts";
 import type { Message } from "../lib/core/messages.ts";
 import { readReply } from "../lib/core/reply.ts";
-import { serve } from "../lib/durable/restate.ts";
+import { serve } from "../lib/extensions/durable/restate.ts";
 
 const WORDS = "a line of what a tool may say, again and again. ".repeat(4);
 

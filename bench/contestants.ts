@@ -154,7 +154,7 @@ export const contestants: { readonly [name: string]: () => Promise<Run> } = {
 
   /** Our model and accumulator without hooks, limits or run events: the loop itself costs the rest. */
   async model() {
-    const { anthropic } = await import("../lib/anthropic/anthropic-model.ts");
+    const { anthropic } = await import("../lib/models/anthropic/anthropic-model.ts");
     const { readReply } = await import("../lib/core/reply.ts");
     const { toolResult, user } = await import("../lib/core/messages.ts");
     return async (url, { result, once }) => {

@@ -6,8 +6,8 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { start, type Started, until } from "../test/durable/_kill.ts";
-import { ADMIN, noNamespace, post, serverBinary, startServer } from "../test/durable/_restate.ts";
+import { start, type Started, until } from "../test/extensions/durable/_kill.ts";
+import { ADMIN, noNamespace, post, serverBinary, startServer } from "../test/extensions/durable/_restate.ts";
 
 type Kind = "agent" | "hand";
 const SERVICE: Record<Kind, string> = { agent: "crochet.bench", hand: "hand" };

@@ -212,7 +212,7 @@ const CASES: readonly Case[] = [
       const empty = join(root, "nothing.ts");
       writeFileSync(empty, "");
       const note = fileURLToPath(
-        new URL("../lib/monitor/note.ts", import.meta.url),
+        new URL("../lib/extensions/monitor/note.ts", import.meta.url),
       );
       const runtime = "Deno" in globalThis ? ["run", "-A", "--quiet"] : [];
       const state = { ...process.env, CROCHET_HOME: join(root, "state") };

@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { frameOf } from "../lib/replay/frames.ts";
-import { replyEvents, type ScriptedReply } from "../lib/testing/scripted.ts";
+import { frameOf } from "../lib/log/frames.ts";
+import { replyEvents, type ScriptedReply } from "../lib/models/scripted.ts";
 
 export const CALLS = 20;
 const system = "You are a careful assistant. ".repeat(40);

@@ -3,7 +3,7 @@ import { closeSync, fdatasyncSync, mkdtempSync, openSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Message } from "../lib/core/messages.ts";
-import { jsonlStore } from "../lib/transcript/jsonl.ts";
+import { jsonlStore } from "../lib/log/stores/jsonl.ts";
 import { median } from "./_measure.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "crochet-bench-"));

@@ -2,17 +2,16 @@
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { EVENT_NAMES, resolveEvent } from "../lib/core/names.ts";
+import { reaching } from "../lib/hooks/hosts/channel.ts";
 import { HOST_NAMES, hostEvent, type HostName, HOSTS, isTried } from "../lib/hooks/hosts/index.ts";
-
-const TITLES: { readonly [H in HostName]: string } = {
-  ...{ claude: "Claude Code", codex: "Codex", gemini: "Gemini CLI", copilot: "Copilot CLI", cursor: "Cursor" },
-  ...{ qwen: "Qwen Code", opencode: "opencode", pi: "pi", vscode: "VS Code" },
-};
 
 const code = (text: string) => `\`${text}\``;
 const row = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
 const table = (head: readonly string[], rows: readonly (readonly string[])[]) =>
   [row(head), `|${"---|".repeat(head.length)}`, ...rows.map(row)].join("\n");
+
+/** What a model does by channels that differ from host to host. */
+const CHANNELS = ["Bash", "Edit", "Write", "Read", "Glob", "Grep", "Agent"];
 
 /** The page, whole. */
 export function hostsPage(): string {
@@ -26,7 +25,7 @@ export function hostsPage(): string {
       HOST_NAMES.map((host) => {
         const { settings, answers, commands, stopCap } = HOSTS[host];
         return [
-          `${TITLES[host]} (${code(host)})`,
+          `${HOSTS[host].title} (${code(host)})`,
           settings.files.map(code).join(", "),
           answers.mergesInput ? "is merged into the old one" : "replaces the old one",
           commands?.strict ? "drops the answer" : "is ignored",
@@ -34,7 +33,16 @@ export function hostsPage(): string {
         ];
       }),
     ),
-    ...HOST_NAMES.map((host) => `## ${TITLES[host]}\n\n${eventsOf(host)}${toolsOf(host)}`),
+    "A hook for one of our tools is asked about these tools of the host, in our words ([how](other-hosts.md#what-a-hook-is-asked-about)).",
+    table(
+      ["host", ...CHANNELS.map(code), "no hook sees"],
+      HOST_NAMES.map((host) => {
+        const { title, channels, unseen = {} } = HOSTS[host];
+        const theirs = CHANNELS.map((tool) => reaching(channels, (ours) => ours === tool).map(code).join(", ") || "–");
+        return [title, ...theirs, Object.entries(unseen).map(([way, what]) => `${way}: ${what}`).join("; ") || "–"];
+      }),
+    ),
+    ...HOST_NAMES.map((host) => `## ${HOSTS[host].title}\n\n${eventsOf(host)}`),
     "",
   ].join("\n\n").replace(/\n+$/, "\n");
 }
@@ -49,14 +57,6 @@ function eventsOf(host: HostName): string {
     return [[code(name), code(theirs), can.join(", ") || "only look", seen]];
   });
   return table(["hook", "event of the host", "it can", "tried with"], rows);
-}
-
-/** Its tools, if their names differ from ours. */
-function toolsOf(host: HostName): string {
-  const names = Object.entries(HOSTS[host].tools).filter(([theirs, ours]) => theirs !== ours);
-  return names.length === 0
-    ? ""
-    : `\n\nTools: ${names.map(([theirs, ours]) => `${code(ours)} is ${code(theirs)}`).join(", ")}.`;
 }
 
 if (import.meta.main) writeFileSync(fileURLToPath(new URL("./hosts.md", import.meta.url)), hostsPage());

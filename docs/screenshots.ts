@@ -5,10 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { fixtureAgent } from "../lib/cli/_fixtures.ts";
+import { fixtureAgent } from "../lib/cli/kit/known-fixtures.ts";
 import { findFixture } from "../lib/replay/fixture.ts";
+import type { TimedEvent } from "../lib/log/logged-run.ts";
 import { runFixture } from "../lib/replay/run-fixture.ts";
-import { rolloutWriter } from "../lib/transcript/rollout.ts";
+import { runPage } from "../lib/extensions/view/html.ts";
+import { viewOf } from "../lib/extensions/view/view-of-run.ts";
 import { terminalPage } from "./_terminal.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -20,7 +22,7 @@ const scratch = mkdtempSync(join(tmpdir(), "crochet-pictures-"));
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const browser = await chromium.launch({ executablePath, args: ["--headless", "--no-sandbox", "--disable-gpu"] });
 try {
-  const delegate = await viewOf("delegate");
+  const delegate = await pageOf("delegate");
   await picture("view-light", delegate, { colorScheme: "light" });
   await picture("view-dark", delegate, { colorScheme: "dark" });
   const shown = join(scratch, "terminal.html");
@@ -31,15 +33,16 @@ try {
   rmSync(scratch, { recursive: true });
 }
 
-/** The page of a fixture's replay. It is drawn from a rollout, as what hooks did is not on a tape. */
-async function viewOf(name: string): Promise<string> {
-  const [rollout, page] = ["jsonl", "html"].map((ending) => join(scratch, `${name}.${ending}`)) as [string, string];
+/** The page of a fixture's replay. It is drawn from its events, as what hooks did is not on a tape. */
+async function pageOf(name: string): Promise<string> {
+  const path = join(scratch, `${name}.html`);
   const fixture = findFixture(name, ROOT);
-  const log = rolloutWriter(rollout, name, Date.now);
-  await runFixture(fixture, await fixtureAgent(fixture), { on: (event) => log.write(event) });
-  log.close();
-  output(join(ROOT, "lib/cli/crochet"), "view", rollout, "--out", page);
-  return `file://${page}`;
+  const events: TimedEvent[] = [];
+  await runFixture(fixture, await fixtureAgent(fixture), {
+    on: (event) => events.push({ at: new Date().toISOString(), ...event }),
+  });
+  writeFileSync(path, runPage(viewOf({ events, notes: [] }, `run ${name}`)));
+  return `file://${path}`;
 }
 
 function output(command: string, ...args: string[]): string {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "../lib/anthropic/anthropic-model.ts";
+import { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "../lib/models/anthropic/anthropic-model.ts";
 import { user } from "../lib/core/messages.ts";
 import type { ModelError, ModelRequest, Reply } from "../lib/core/model.ts";
 import { readReply } from "../lib/core/reply.ts";

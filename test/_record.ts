@@ -2,16 +2,16 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { agent } from "../lib/agent/agent.ts";
 import type { Agent, AgentOptions, RunOptions } from "../lib/agent/options.ts";
-import { anthropic } from "../lib/anthropic/anthropic-model.ts";
+import { anthropic } from "../lib/models/anthropic/anthropic-model.ts";
 import type { Result } from "../lib/core/run-events.ts";
 import { fixtureAt, inScratch } from "../lib/replay/fixture.ts";
 import { besideTape, keepFiles } from "../lib/replay/record/keep-files.ts";
 import { type FixtureRun, type ReplayOptions, runFixture } from "../lib/replay/run-fixture.ts";
 import type { TapeMode } from "../lib/replay/policy.ts";
 import { fileUrl } from "../lib/runtime/importing.ts";
-import { type ScriptedReply, scriptedServer, type ScriptEntry, type ScriptOptions } from "../lib/testing/index.ts";
+import { type ScriptedReply, scriptedServer, type ScriptEntry } from "../lib/testing/index.ts";
+import type { ScriptOptions } from "../lib/models/scripted.ts";
 import { Bash, Edit, Read } from "../lib/tools/index.ts";
-import { withEnv } from "./_env.ts";
 import "./replay/_no-ci.ts";
 
 export const SYSTEM = "You fix typos.\nYou are brief.\nYou test what you did.";
@@ -74,7 +74,7 @@ export function record(cwd: string, asked: Asked = {}): Promise<FixtureRun> {
   return runHere(cwd, { mode: "record", replies: FIXES, ...asked });
 }
 
-export interface ByEnvironment extends RunOptions {
+export interface OnTape extends RunOptions {
   /** Its name in fixtures/. @default "x" */
   readonly fixture?: string;
   /** @default "record" */
@@ -84,18 +84,23 @@ export interface ByEnvironment extends RunOptions {
   readonly replies?: readonly ScriptEntry[];
 }
 
-/** Runs an agent in its project itself, on a tape that the environment names; gives what it warned of, too. */
-export async function byEnvironment(
+/** Runs an agent in its project itself, on a tape that the run names; gives what it warned of, too. */
+export async function onTape(
   cwd: string,
-  { fixture = "x", mode = "record", with: options, replies = [], ...run }: ByEnvironment,
+  { fixture = "x", mode = "record", with: options, replies = [], ...run }: OnTape,
 ): Promise<{ readonly result: Result; readonly warnings: readonly string[] }> {
   await using server = await scriptedServer(replies);
   const model = anthropic({ baseURL: server.url, apiKey: "not-a-key", maxRetries: 0 });
   const warnings: string[] = [];
   const on: RunOptions["on"] = (event) => void (event.type === "warning" && warnings.push(event.message));
-  const env = { CROCHET_TAPE: join(cwd, "fixtures", fixture), CROCHET_TAPE_MODE: mode };
-  const result = await withEnv(env, () => subject(cwd, { model, ...options }).run("look", { cwd, on, ...run }));
-  return { result, warnings };
+  const path = join(cwd, "fixtures", fixture);
+  return await inScratch(undefined, async (draft) => {
+    if (mode === "record") keepFiles(cwd, draft, [join(cwd, "agent.ts"), join(cwd, "hooks")]);
+    const workspace = mode === "record" && { workspace: besideTape(path, draft) };
+    const tape = { path, mode, agent: "../../agent.ts", project: cwd, ...workspace };
+    const result = await subject(cwd, { model, ...options }).run("look", { cwd, on, tape, ...run });
+    return { result, warnings };
+  });
 }
 
 export function tapeText(cwd: string, fixture = "fix-the-typo"): string {

@@ -15,5 +15,5 @@ async function liftLimit(ms: number): Promise<void> {
       return Reflect.apply(add, self, given);
     },
   });
-  mock.module("node:test", () => ({ ...own, default: test, test }));
+  await mock.module("node:test", () => ({ ...own, default: test, test }));
 }

@@ -29,14 +29,14 @@ const ON_DENO: readonly (readonly [path: string, differs: string])[] = [
   ["test/hooks/hook-files.test.ts", "hook files are imported, and imported again when they have changed"],
   ["test/hooks/http.test.ts", "fetch: redirects, time limits, bodies that end early"],
   ["test/http/endless-answers.test.ts", "sockets: answers that never end, and how they are given up"],
-  ["test/openai/failures.test.ts", "what fetch throws: each runtime has errors of its own"],
+  ["test/models/openai/failures.test.ts", "what fetch throws: each runtime has errors of its own"],
   ["test/regex/search.property.test.ts", "the engine of regular expressions"],
   ["test/replay/replay.test.ts", "a tape: what was recorded is replayed"],
   ["test/testing/matchers.test.ts", "what each runtime names the results of a process"],
   ["test/tools/bash.test.ts", "a shell that outlives its call"],
   ["test/tools/edit-files.test.ts", "files: modes, links, flushing"],
   ["test/tools/read.test.ts", "bytes to text"],
-  ["test/transcript/stores.test.ts", "SQLite: a module of its own in each"],
+  ["test/log/stores/stores.test.ts", "SQLite: a module of its own in each"],
 ];
 
 /** More than there are cores, as many tests wait for processes. */

@@ -6,11 +6,11 @@ import type { openSession } from "./session.ts";
 import { shown } from "../core/shown.ts";
 import { checkOptions } from "../input/options.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
-import { type About, changesSince, type Transcript } from "../transcript/store.ts";
-import type { TranscriptWriter } from "../transcript/write-transcript.ts";
+import { type About, changesSince, type Transcript } from "../log/stores/store.ts";
+import type { TranscriptWriter } from "../log/stores/write-transcript.ts";
 import { beginName, beginRun, lastResult, notBegun } from "./begin.ts";
 import type { AgentSession } from "./options.ts";
-import { ASK_OPTIONS, type AskOptions, checkAsks } from "./params.ts";
+import { checkModelParams, PARAM_OPTIONS, type ParamOptions } from "./params.ts";
 import type { StoredPast } from "./session-past.ts";
 import type { SessionPlace } from "./session-place.ts";
 import { runBelow } from "./spawn.ts";
@@ -30,14 +30,13 @@ export interface SessionParts
   readonly gate: PermissionGate | undefined;
   readonly hasModel: boolean;
   /** What a prompt asks of the model, with what it says itself. */
-  readonly asking: (own: AskOptions) => Promise<ModelParams>;
+  readonly paramsFor: (own: ParamOptions) => Promise<ModelParams>;
   /** Called with each prompt's id, which hooks outside this process get too. */
   readonly onPrompt: (id: string) => void;
   /** Lets go of everything, once the session is closed; `stop` is how its last run ended. */
   readonly release: (stop: string | undefined) => Promise<void>;
 }
 
-/** The session as its caller has it. */
 export function agentSession(parts: SessionParts): AgentSession {
   const { spec, state, session, store, transcript, about, past, stored, engine, gate, tape, logged, record, lane } =
     parts;
@@ -50,11 +49,11 @@ export function agentSession(parts: SessionParts): AgentSession {
   };
   const answer = async (
     prompt: Prompt,
-    own: AskOptions,
+    own: ParamOptions,
     signal: AbortSignal | undefined,
     hasMore: () => boolean,
   ): Promise<Result> => {
-    let asks = Object.keys(own).length > 0 ? await parts.asking(own) : undefined;
+    let modelParams = Object.keys(own).length > 0 ? await parts.paramsFor(own) : undefined;
     const resumed = tape?.prompted(prompt);
     parts.onPrompt(state.clock.uuid());
     let trigger: "user" | "resume" = past || resumed ? "resume" : "user";
@@ -62,19 +61,21 @@ export function agentSession(parts: SessionParts): AgentSession {
       const isOver = engine.result?.(beginName(state)) === undefined;
       const last = isBlank(prompt) && isOver && engine.result ? lastResult(state, stored) : undefined;
       if (last) return last;
-      const begin = await beginRun(engine, { prompt, asks, trigger, state, transcript, stored }).catch((error) => {
-        if (engine.failure) return undefined;
-        throw error;
-      });
+      const begin = await beginRun(engine, { prompt, modelParams, trigger, state, transcript, stored }).catch(
+        (error) => {
+          if (engine.failure) return undefined;
+          throw error;
+        },
+      );
       if (!begin) return notBegun(state, engine.failure!.error);
-      ({ prompt, asks, trigger } = begin);
+      ({ prompt, modelParams, trigger } = begin);
       hasGoneOn ||= begin.again;
     }
     if (logged && isBlank(prompt) && !logged.goesOn) {
       const last = lastResult(state, stored);
       if (last) return last;
     }
-    if (logged) ({ prompt, asks, trigger } = logged.prompted({ prompt, asks, trigger }, state));
+    if (logged) ({ prompt, modelParams, trigger } = logged.prompted({ prompt, modelParams, trigger }, state));
     await goingOn();
     if (!hasBegun) {
       Object.assign(about, { prompt: (programText(prompt) ?? promptText(prompt)).slice(0, 200), model: state.model });
@@ -86,7 +87,7 @@ export function agentSession(parts: SessionParts): AgentSession {
       reopens: resumed === "opens",
       // When a person types is not on a tape: a replay could not do the same.
       hasMore: engine || tape ? undefined : hasMore,
-      ...(asks && { asks }),
+      ...(modelParams && { modelParams }),
       ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
     });
     lastStop = result.stop;
@@ -115,8 +116,8 @@ export function agentSession(parts: SessionParts): AgentSession {
     },
     async prompt(prompt, { signal, hasMore, ...own } = {}) {
       checkPrompt(prompt);
-      checkOptions(own, ASK_OPTIONS, "prompt an agent");
-      checkAsks(own, "prompt an agent");
+      checkOptions(own, PARAM_OPTIONS, "prompt an agent");
+      checkModelParams(own, "prompt an agent");
       const isTyped = programText(prompt) === undefined;
       let resolve = () => {};
       const promise = new Promise<void>((done) => resolve = done); // Node 20 has no Promise.withResolvers
@@ -168,7 +169,7 @@ function checkPrompt(prompt: Prompt): void {
 /** Warns about what has changed since a resumed session was stored, and stores the messages it has beyond its transcript. */
 async function goOn(past: StoredPast, now: About, state: SessionState, transcript: TranscriptWriter): Promise<void> {
   for (const change of changesSince(past.transcript, now)) {
-    state.emit({ agent_id: state.agentId, type: "warning", message: `Session ${past.from}: ${change}` });
+    state.emit({ agent_id: state.agentId, type: "warning", message: `Run ${past.from}: ${change}` });
   }
   const stored = past.isCopied ? 0 : past.transcript.messages.length;
   for (let index = stored; index < state.messages.length; index++) await transcript.copy(state.messages[index]!, index);

@@ -1,3 +1,4 @@
+import { present } from "../core/json.ts";
 import type { CheckedOptions } from "./session-place.ts";
 import { engineOf } from "./engine.ts";
 import { limitsOf } from "./given-limits.ts";
@@ -11,7 +12,7 @@ import {
   type RunOptions,
 } from "./options.ts";
 import { outputOf, type OutputOption } from "./typed-output.ts";
-import { asksOf } from "./params.ts";
+import { modelParamsOf } from "./params.ts";
 import type { HookList } from "../core/hook.ts";
 import type { Message, Prompt } from "../core/messages.ts";
 import type { Result } from "../core/run-events.ts";
@@ -20,7 +21,7 @@ import { builtProgram, isLoadingScript } from "../runtime/importing.ts";
 import { type CodeHooks, liveHooks } from "../hooks/code-hooks.ts";
 import type { AgentTool } from "../tools/agent.ts";
 import { asTool, isApiTool, type RunnableTool } from "../tools/make-tool.ts";
-import { memoryStore, sessionStore } from "../transcript/memory-store.ts";
+import { memoryStore, sessionStore } from "../log/stores/memory-store.ts";
 
 /**
  * Makes an agent.
@@ -39,7 +40,7 @@ export function agent<O>(options: Omit<AgentOptions, "output"> & { output: Outpu
 export function agent(options?: AgentOptions): Agent;
 export function agent(options: AgentOptions = {}): Agent {
   checkGiven(options, OPTIONS, "make an agent");
-  asksOf(options);
+  modelParamsOf(options);
   engineOf(options.step);
   const given = options.hooks === undefined ? [] : Array.isArray(options.hooks) ? options.hooks : [options.hooks];
   const parts: CheckedOptions = {
@@ -49,14 +50,16 @@ export function agent(options: AgentOptions = {}): Agent {
     limits: limitsOf(options.limits),
     cwd: pathFrom(options.from, options.cwd ?? process.cwd(), "cwd"),
     hooks: hooksOf(given, options.from),
-    script: options.hooks === undefined && isPlace(options.from) ? pathFrom(options.from, "", "from") : undefined,
+    script: options.hooks === undefined && /^(?:file:|\/)/.test(options.from ?? "")
+      ? pathFrom(options.from, "", "from")
+      : undefined,
     store: sessionStore(options.store ?? memoryStore()),
     resolve: (path) => pathFrom(options.from, path, "tape"),
   };
   /** A run that was cut off goes on with no `prompt` or its own. */
   const opened = async (own: RunOptions, prompt?: Prompt): Promise<AgentSession> => {
     checkGiven(own, RUN_OPTIONS, `run agent '${parts.name}'`);
-    asksOf(options, own);
+    modelParamsOf(options, own);
     const cwd = own.cwd === undefined ? parts.cwd : pathFrom(options.from, own.cwd, "cwd");
     const { assemble } = await (assembling ??= import("./assemble.ts"));
     return await assemble(parts, { ...own, cwd }, prompt);
@@ -70,12 +73,10 @@ export function agent(options: AgentOptions = {}): Agent {
       await session.close();
     }
   };
+  const { from, model, prices, permissions } = options;
   const made: Agent = {
     name: parts.name,
-    ...(options.from !== undefined && { from: options.from }),
-    ...(options.model !== undefined && { model: options.model }),
-    ...(options.prices && { prices: options.prices }),
-    ...(options.permissions && { permissions: options.permissions }),
+    ...present({ from, model, prices, permissions }),
     ownHooks: async () => {
       const { hookMembers, loadedMembers } = await import("./hook-list.ts");
       const members = await hookMembers(parts);
@@ -139,7 +140,7 @@ function toolsOf(
     }
     names.add(name);
   }
-  return { tools, apiTools, ...(output && { output }) };
+  return present({ tools, apiTools, output });
 }
 
 function nameFrom(from: string | undefined): string {
@@ -168,11 +169,6 @@ function folderOf(from: string | undefined, named: string): string {
   throw new TypeError(
     `Cannot make an agent as there is no folder of hooks '${folder}': correct 'hooks', or say [] if there are none`,
   );
-}
-
-/** Whether a script is a file, which has a folder: one may also be loaded over the network. */
-function isPlace(from: string | undefined): boolean {
-  return from !== undefined && /^(?:file:|\/)/.test(from);
 }
 
 /** Without node:path and node:url, which cost more to load than the rest of this file. */

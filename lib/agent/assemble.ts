@@ -3,25 +3,25 @@ import { type AgentSpec, newSessionState, type SessionState } from "../core/run.
 import { limitsOf, limitWarning } from "./given-limits.ts";
 import { NO_USAGE, type Prompt } from "../core/messages.ts";
 import { compactorFor } from "./compact.ts";
-import { type AskOptions, asksOf, paramsOf } from "./params.ts";
+import { modelParamsOf, type ParamOptions, paramsOf } from "./params.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { openSession } from "./session.ts";
 import { ROOTS } from "../core/tool.ts";
 import {
-  ASKER,
   HAD_SHELL,
   HAS_READ,
   HIDES,
   PLAN_MODE,
   PROJECT,
+  QUESTIONS,
   SANDBOX,
   SHELL,
   shellCwd,
 } from "../tools/tool-state.ts";
-import { price, type Prices } from "../anthropic/prices.ts";
+import { price, type Prices } from "../models/anthropic/prices.ts";
 import type { Tracing } from "../telemetry/telemetry.ts";
-import { hashOf } from "../transcript/store.ts";
-import { transcriptWriter } from "../transcript/write-transcript.ts";
+import { hashOf } from "../runtime/sha256.ts";
+import { transcriptWriter } from "../log/stores/write-transcript.ts";
 import { agentSession } from "./agent-session.ts";
 import { commandRules, hookExec, hookHost, sessionEnvFile, sessionSandbox } from "./hook-services.ts";
 import { hookList, hookMembers, withNameWarnings } from "./hook-list.ts";
@@ -32,7 +32,7 @@ import { boxesOf, hadShell, spawning, specFor } from "./spawn.ts";
 import type { StoredBelow } from "./stored-below.ts";
 import { recovery } from "./recovery.ts";
 import { systemOf } from "./system-prompt.ts";
-import { askerFor, choicesOf, closeTape, decidedBy, notedHooks } from "./session-tape.ts";
+import { choicesOf, closeTape, type Decided, decidedBy, notedHooks, questionAskerFor } from "./session-tape.ts";
 import { toolSet } from "./tool-set.ts";
 
 /**
@@ -81,13 +81,13 @@ async function choose({ parts, options, own, tape, record }: SessionPlace, below
   if (limits.dollars !== undefined && !model.isFree) {
     for (const name of [modelName, options.fallbackModel ?? modelName]) checkPriced(name, prices);
   }
-  const asking = async (prompts?: AskOptions) => {
+  const paramsFor = async (prompts?: ParamOptions) => {
     // Another model than its parent's may not take what is asked of that.
-    const asks = asksOf(below?.model === undefined ? options : {}, own, prompts);
-    return parts.output && !below ? await parts.output.asks(asks) : asks;
+    const modelParams = modelParamsOf(below?.model === undefined ? options : {}, own, prompts);
+    return parts.output && !below ? await parts.output.withFormat(modelParams) : modelParams;
   };
   const compactor = compactorFor(own.compact ?? options.compact, model);
-  return { model, modelName, isNamed, limits, prices, memory, asking, asks: await asking(), compactor };
+  return { model, modelName, isNamed, limits, prices, memory, paramsFor, modelParams: await paramsFor(), compactor };
 }
 
 /** What a session itself needs, even without another listener. */
@@ -95,31 +95,27 @@ const ALWAYS_HEARD: ReadonlySet<RunEvent["type"]> = new Set(["usage", "model", "
 
 type Bus = Awaited<ReturnType<typeof openBus>>;
 
-/** Passes on everything that happens: to the log, a rollout, spans and listeners; to `first` before all others. */
+/** Passes on everything that happens: to the log, spans and listeners; to `first` before all others. */
 async function openBus(
-  { options, own, id, tape, lane, logged }: SessionPlace,
-  { model, modelName, asks, compactor }: Chosen,
+  { options, own, id, logged }: SessionPlace,
+  { model, modelName, modelParams, compactor }: Chosen,
 ) {
-  const path = typeof own.rollout === "function" ? own.rollout(id) : own.rollout;
-  const now = tape ? () => tape.epoch + lane!.clock.elapsed() : Date.now;
-  const rollout = path ? (await import("../transcript/rollout.ts")).rolloutWriter(path, id, now) : undefined;
-  const spans = await spansOf(apiOf(model, modelName), asks.maxTokens);
+  const spans = await spansOf(apiOf(model, modelName), modelParams.maxTokens);
   const isWatched = own.on !== undefined || options.on !== undefined;
   const first: ((event: RunEvent) => void)[] = [];
   const emit = (event: RunEvent): void => {
     for (const listener of first) listener(event);
     compactor?.note(event);
     logged?.log.note(event);
-    rollout?.write(event, warn);
     spans?.note(event);
     options.on?.(event);
     own.on?.(event);
   };
   const warn = (message: string) => emit({ agent_id: id, type: "warning", message });
-  const hears = isWatched || rollout || spans
+  const hears = isWatched || spans
     ? undefined
     : (type: RunEvent["type"]) => ALWAYS_HEARD.has(type) || (logged?.hears(type) ?? false);
-  return { emit, warn, first, hears, isWatched, spans, close: () => rollout?.close() };
+  return { emit, warn, first, hears, isWatched, spans };
 }
 
 /** What the session keeps while it lasts, and what keeps its transcript. */
@@ -138,7 +134,7 @@ async function openState(
   const about = {
     agent_type: below?.type ?? parts.name,
     model,
-    system: hashOf(lasting),
+    system: hashOf(lasting, 16),
     tools: [] as readonly string[],
     ...(below && { parent: below.parent }),
     prompt: past?.transcript.about?.prompt ?? "",
@@ -168,15 +164,17 @@ type Rules = Awaited<ReturnType<typeof openRules>>;
 
 /** What decides whether calls run, and where they are confined to. */
 async function openRules({ options, own, cwd, tape, engine, steps, logged, record }: SessionPlace, { emit }: Bus) {
-  const { permissions, ask, sandbox: confined } = await decidedBy(options, {
+  const decided = await decidedBy(options, {
     permissions: rulesOf(options.permissions, own.permissions),
     rules: own.rules,
     mcp: own.mcp,
-    ask: steps ? steps.askerOn(engine!, own.ask, emit) : own.ask ?? logged?.waiting(emit),
+    permissionAsker: steps
+      ? steps.permissionAskerOn(engine!, own.permissionAsker, emit)
+      : own.permissionAsker ?? logged?.waiting(emit),
     sandbox: own.sandbox ?? options.sandbox,
   }, { tape, record });
-  if (record) record.isRuled = own.permissions !== undefined || own.ask !== undefined;
-  return { gate: await gateOf(permissions, ask, cwd), sandbox: sessionSandbox(confined, cwd) };
+  if (record) record.isRuled = own.permissions !== undefined || own.permissionAsker !== undefined;
+  return { gate: await gateOf(decided, cwd), sandbox: sessionSandbox(decided.sandbox, cwd) };
 }
 
 type Tools = Awaited<ReturnType<typeof openTools>>;
@@ -190,8 +188,8 @@ async function openTools(
   { warn }: Bus,
 ) {
   const envFile = sessionEnvFile(toolState);
-  const asker = await askerFor(own.asker, record?.answers);
-  if (asker) toolState.set(ASKER, asker);
+  const questionAsker = await questionAskerFor(own.questionAsker, record?.answers);
+  if (questionAsker) toolState.set(QUESTIONS, questionAsker);
   if (record && (!tape || tape.records.tools)) toolState.set(HAS_READ, record.hasRead);
   if (tape?.options.project !== undefined) toolState.set(PROJECT, tape.options.project);
   if (gate) toolState.set(PLAN_MODE, gate.plan).set(HIDES, gate.hides);
@@ -252,15 +250,14 @@ async function openHooks(
   return { list: withNameWarnings(list, () => set.tools, warn), hasModel, current };
 }
 
-type Text = Awaited<ReturnType<typeof systemOf>>;
 type Hooks = Awaited<ReturnType<typeof openHooks>>;
-type SpecParts = Text & Rules & Tools & { readonly hooks: Hooks; readonly bus: Bus };
+type SpecParts = Awaited<ReturnType<typeof systemOf>> & Rules & Tools & { readonly hooks: Hooks; readonly bus: Bus };
 
 /** The agent as the loop sees it. */
 function specOf(
   { parts, options, cwd, lane, engine, steps }: SessionPlace,
   below: StoredBelow | undefined,
-  { model, memory, limits, prices, asks, compactor }: Chosen,
+  { model, memory, limits, prices, modelParams, compactor }: Chosen,
   { system, gate, sandbox, set, hooks, bus: { spans } }: SpecParts,
 ): AgentSpec {
   const spec: AgentSpec = {
@@ -272,7 +269,7 @@ function specOf(
     },
     limits,
     limitWarning,
-    ...asks,
+    ...modelParams,
     ...(parts.output && { finish: parts.output.finish }),
     ...(parts.apiTools.length > 0 && { apiTools: parts.apiTools }),
     hooks: hooks.list,
@@ -286,7 +283,7 @@ function specOf(
     watchWrite: memoryWatcher(cwd, memory),
     ...(compactor && { compact: compactor.compact }),
   };
-  const own = below ? specFor(spec, below, asks) : spec;
+  const own = below ? specFor(spec, below, modelParams) : spec;
   return lane ? lane.spec(own) : own;
 }
 
@@ -300,14 +297,13 @@ function memoryWatcher(cwd: string, memory: Chosen["memory"]): NonNullable<Agent
   };
 }
 
-type Kept = Awaited<ReturnType<typeof openState>>;
+type OpenState = Awaited<ReturnType<typeof openState>>;
 
-/** The session as its caller has it. */
 function openAgent(
   place: SessionPlace,
   past: StoredPast | undefined,
-  { asking }: Chosen,
-  { hooks, bus, closeTools, instructions, ...made }: SpecParts & Kept & { readonly spec: AgentSpec },
+  { paramsFor }: Chosen,
+  { hooks, bus, closeTools, instructions, ...made }: SpecParts & OpenState & { readonly spec: AgentSpec },
 ): AgentSession {
   const { tape, logged, store } = place;
   if (tape) tape.isWatched = bus.isWatched;
@@ -319,27 +315,26 @@ function openAgent(
     ...made,
     past,
     session,
-    asking,
+    paramsFor,
     hasModel: hooks.hasModel,
     onPrompt: (id) => hooks.current.promptId = id,
     release: async (stop) => {
       await closeTools();
       if (tape) await closeTape(tape, stop, bus.warn);
-      bus.close();
       await store.releaseAll();
       await logged?.close();
     },
   });
 }
 
-/** The spans of the session, if an application collects them, or the environment says where to send them. */
+/** The spans and metrics of the session, if an application collects them, or the environment says where to send them. */
 async function spansOf(provider: ReturnType<typeof apiOf>, maxTokens: number): Promise<Tracing | undefined> {
-  // What an application has registered to collect spans with: without, nothing of OpenTelemetry is loaded.
-  const registered = (globalThis as { [key: symbol]: { trace?: unknown } })[Symbol.for("opentelemetry.js.api.1")];
-  if (!registered?.trace) {
-    if (!isExportAsked(process.env)) return undefined;
-    if (!await (await import("../telemetry/export-spans.ts")).exportSpans()) return undefined;
-  }
+  // What an application has registered to collect them with: without, nothing of OpenTelemetry is loaded.
+  const registered =
+    (globalThis as { [key: symbol]: { trace?: unknown; metrics?: unknown } })[Symbol.for("opentelemetry.js.api.1")];
+  const isSent = !registered?.trace && isExportAsked(process.env) &&
+    await (await import("../telemetry/export-spans.ts")).exportSpans();
+  if (!registered?.trace && !registered?.metrics && !isSent) return undefined;
   return await (await import("../telemetry/telemetry.ts")).tracing({ provider, maxTokens });
 }
 
@@ -366,8 +361,8 @@ function rulesOf(agents: RunOptions["permissions"], own: RunOptions["permissions
 
 let gates: typeof import("../permissions/gate.ts") | undefined;
 
-async function gateOf(permissions: RunOptions["permissions"], ask: RunOptions["ask"], cwd: string) {
-  if (!permissions && !ask) return undefined;
+async function gateOf({ permissions, permissionAsker }: Decided, cwd: string) {
+  if (!permissions && !permissionAsker) return undefined;
   gates ??= await import("../permissions/gate.ts");
-  return gates.permissionGate({ roots: [cwd], mode: "bypassPermissions", ...permissions }, ask ? { ask } : {});
+  return gates.permissionGate({ roots: [cwd], mode: "bypassPermissions", ...permissions }, { permissionAsker });
 }

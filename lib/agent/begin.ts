@@ -3,11 +3,10 @@ import type { Result } from "../core/run-events.ts";
 import type { ModelParams } from "../core/model.ts";
 import type { SessionState } from "../core/run.ts";
 import { thrownWords } from "../core/shown.ts";
-import { resumable, type Transcript } from "../transcript/store.ts";
-import type { TranscriptWriter } from "../transcript/write-transcript.ts";
+import { resumable, type Transcript } from "../log/stores/store.ts";
+import type { TranscriptWriter } from "../log/stores/write-transcript.ts";
 import type { SessionEngine } from "./engine.ts";
 
-/** The position of a conversation in its transcript. */
 export interface TranscriptPosition {
   /** How many messages there ever were, and how many of them are left to be sent. */
   readonly full: number;
@@ -19,8 +18,7 @@ export interface TranscriptPosition {
 /** What a run began with: its first step. Not the conversation, which the store has, but where it stood. */
 export interface Begin extends TranscriptPosition {
   readonly prompt: Prompt;
-  /** What it asks of the model. */
-  readonly asks?: ModelParams | undefined;
+  readonly modelParams?: ModelParams | undefined;
   readonly trigger: "user" | "resume";
   readonly model: string;
   /** Milliseconds since the epoch. */
@@ -53,7 +51,7 @@ function isAt(a: TranscriptPosition, b: TranscriptPosition): boolean {
   return a.full === b.full && a.kept === b.kept && a.blocks === b.blocks;
 }
 
-interface Beginning extends Pick<Begin, "prompt" | "asks" | "trigger"> {
+interface Beginning extends Pick<Begin, "prompt" | "modelParams" | "trigger"> {
   readonly state: SessionState;
   readonly transcript: TranscriptWriter;
   readonly stored: Transcript | undefined;
@@ -67,13 +65,14 @@ interface Beginning extends Pick<Begin, "prompt" | "asks" | "trigger"> {
  */
 export async function beginRun(
   engine: SessionEngine,
-  { prompt, asks, trigger, state, transcript, stored }: Beginning,
+  { prompt, modelParams, trigger, state, transcript, stored }: Beginning,
 ): Promise<Begin & { readonly again: boolean }> {
   let again = true;
   const begin = await engine.step(beginName(state), async (): Promise<Begin> => {
     again = false;
     const place = placeOf(state.messages, transcript.compacted());
-    return { prompt, ...(asks && { asks }), trigger, model: state.model, at: state.clock.now(), ...place };
+    const given = { prompt, ...(modelParams && { modelParams }), trigger };
+    return { ...given, model: state.model, at: state.clock.now(), ...place };
   });
   state.begun = begin.at;
   if (!again) return { ...begin, again };
@@ -98,19 +97,22 @@ export async function beginRun(
 export function lastResult(state: SessionState, stored: Transcript | undefined): Result | undefined {
   const ending = stored?.endings.at(-1);
   if (!ending?.result) return undefined;
-  const { stop, usage, cost, result: { text, turns = 0, iterations = 0, denials = [], error } } = ending;
   const { messages } = stored!;
+  const said = textOf(messages.findLast(({ role }) => role === "assistant"));
+  const { stop, usage, cost, result } = ending;
+  const { id } = state;
   return {
-    id: state.id,
-    text: text ?? textOf(messages.findLast(({ role }) => role === "assistant")),
+    id,
+    text: said,
+    turns: 0,
+    iterations: 0,
+    modelCalls: 0,
+    denials: [],
+    ...result,
     stop,
     messages,
-    turns,
-    iterations,
     usage,
     cost: cost ?? undefined,
-    denials,
-    ...(error && { error }),
   };
 }
 
@@ -119,17 +121,8 @@ export function beginName({ agentId, runs }: SessionState): string {
 }
 
 /** How a run ends that its engine did not let begin. */
-export function notBegun(state: SessionState, error: unknown): Result {
-  return {
-    id: state.id,
-    text: "",
-    stop: "error",
-    messages: state.messages.slice(),
-    turns: 0,
-    iterations: 0,
-    usage: NO_USAGE,
-    cost: 0,
-    denials: [],
-    error: { type: "engine", message: thrownWords(error) },
-  };
+export function notBegun({ id, messages }: SessionState, thrown: unknown): Result {
+  const error = { type: "engine", message: thrownWords(thrown) };
+  const nothing = { text: "", turns: 0, iterations: 0, modelCalls: 0, usage: NO_USAGE, cost: 0, denials: [] };
+  return { id, stop: "error", messages: messages.slice(), ...nothing, error };
 }

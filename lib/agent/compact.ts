@@ -4,7 +4,7 @@ import type { RunEvent } from "../core/run-events.ts";
 import type { Model } from "../core/model.ts";
 import type { Run } from "../core/run.ts";
 import { toolSpecs } from "../core/tool.ts";
-import { asksForSummary } from "./params.ts";
+import { summaryParams } from "./params.ts";
 
 /** What a context may hold before it is made smaller: this part of what the model takes, or so many tokens if that is unknown. */
 const COMPACT_PART = 0.75;
@@ -65,10 +65,10 @@ export async function compact(run: Run, trigger: "auto" | "manual"): Promise<boo
     ...(past.at(-1)?.role === "user" ? [{ role: "assistant", content: [text("Understood.")] } as Message] : []),
     user(instructions),
   ];
-  const { maxTokens: max_tokens, ...asks } = asksForSummary(run.asks);
+  const { maxTokens: max_tokens, ...modelParams } = summaryParams(run.modelParams);
   const request = {
     ...{ model: run.state.model, system: agent.system, messages: asking, tools: toolSpecs(agent), max_tokens },
-    ...asks,
+    ...modelParams,
   };
   run.state.spent.calls++;
   const reply = await run.interruptible(

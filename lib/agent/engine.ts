@@ -1,3 +1,5 @@
+import { present } from "../core/json.ts";
+
 /** Runs one named piece of work: directly, from a journal, or on an engine. */
 export type Step = <T>(name: string, work: () => Promise<T>) => Promise<T>;
 
@@ -46,11 +48,7 @@ export interface SessionEngine extends Engine {
   readonly failure: { readonly error: unknown } | undefined;
 }
 
-/**
- * The engine that an option names.
- *
- * @throws {TypeError} if it is not an engine
- */
+/** The engine that an option names. @throws {TypeError} if it is not an engine */
 export function engineOf(given: Step | Engine | undefined): SessionEngine | undefined {
   if (given === undefined) return undefined;
   const engine: Engine = typeof given === "function" ? { step: given } : given;
@@ -79,9 +77,7 @@ export function engineOf(given: Step | Engine | undefined): SessionEngine | unde
         throw error;
       }
     },
-    ...(engine.spawn && { spawn: (agentId, request) => engine.spawn!(agentId, request) }),
-    ...(engine.sleep && { sleep: (ms) => engine.sleep!(ms) }),
-    ...(engine.result && { result: (name) => engine.result!(name) }),
-    ...(engine.wait && { wait: (name, announce, about) => engine.wait!(name, announce, about) }),
+    ...present({ spawn: engine.spawn?.bind(engine), sleep: engine.sleep?.bind(engine) }),
+    ...present({ result: engine.result?.bind(engine), wait: engine.wait?.bind(engine) }),
   };
 }

@@ -1,3 +1,4 @@
+import { quietly } from "../core/json.ts";
 import type { HookRunner } from "./options.ts";
 import { EVENTS } from "../core/events.ts";
 import type { HookList, HookRecord } from "../core/hook.ts";
@@ -31,11 +32,8 @@ export async function hookMembers({ name, hooks, script }: OfAgent): Promise<OfA
     return Object.keys(inside.files).length > 0 ? [beside] : [];
   }
   if (folder === OWN) lost("it is part of a bundle");
-  try {
-    realpathSync(script); // as a compiled program pretends that its parts are files
-  } catch {
-    lost(`there is no '${script}'`);
-  }
+  // A compiled program pretends that its parts are files.
+  if (quietly(() => realpathSync(script)) === undefined) lost(`there is no '${script}'`);
   if (lstatSync(beside, { throwIfNoEntry: false }) === undefined) return [];
   const { holdsHooks } = await import("../hooks/discover.ts");
   return holdsHooks(beside) ? [beside] : [];

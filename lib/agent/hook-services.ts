@@ -1,8 +1,9 @@
+import { present } from "../core/json.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import type { HookHost } from "../hooks/process/hook-host.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
 import { ENV_FILE, runningTasks } from "../tools/tool-state.ts";
-import type { SessionStore } from "../transcript/memory-store.ts";
+import type { SessionStore } from "../log/stores/memory-store.ts";
 import type { ToolSet } from "./tool-set.ts";
 import type { HookRunner, SandboxOption } from "./options.ts";
 import type { HookEnv } from "../core/hook.ts";
@@ -31,15 +32,15 @@ export function hookHost({ id, cwd, store, set, gate, toolState, promptId, emit,
     wire: (event) => {
       const { agent_id, parent_agent_id } = event;
       const mcp_server = "tool_use_id" in event ? set.serverOf(event.tool_name) : undefined;
-      const prompt_id = promptId();
-      return {
-        transcript_path: store.pathOf?.(id) ?? "",
+      const pathOf = (id: string) => store.pathOf?.(id) ?? "";
+      return present({
+        transcript_path: pathOf(id),
         permission_mode: gate?.permissions().mode ?? "default",
-        ...(prompt_id !== undefined && { prompt_id }),
-        ...(parent_agent_id !== undefined && { agent_transcript_path: store.pathOf?.(agent_id) ?? "" }),
-        ...(mcp_server && { fields: { mcp_server } }),
-        ...(event.event === "stop" && agent_id === id && { background_tasks: runningTasks(toolState) }),
-      };
+        prompt_id: promptId(),
+        agent_transcript_path: parent_agent_id === undefined ? undefined : pathOf(agent_id),
+        fields: mcp_server && { mcp_server },
+        background_tasks: event.event === "stop" && agent_id === id ? runningTasks(toolState) : undefined,
+      });
     },
     ...more,
     ...(gate && { remember: gate.remember }),

@@ -9,9 +9,8 @@ export const MEMORY_FILES: readonly string[] = ["AGENTS.md", "CLAUDE.md"];
 /** More than this is cut, with a notice: a system prompt is paid for at every call. */
 const MAX_CHARS = 40_000;
 
-interface Found {
+interface MemoryFile {
   readonly path: string;
-  /** The path from the project. */
   readonly name: string;
   readonly text: string;
 }
@@ -26,9 +25,9 @@ export function findMemory(
   names: readonly string[],
   project = cwd,
   refused?: (why: string) => void,
-): Found[] {
+): MemoryFile[] {
   return foldersUp(project).flatMap((dir) =>
-    names.flatMap((file): Found[] => {
+    names.flatMap((file): MemoryFile[] => {
       const isHere = dir === project;
       const text = textAt(dir, file, refused);
       const name = join(relative(project, dir), file);
@@ -71,7 +70,7 @@ export function currentMemory(recorded: string, names: readonly string[], projec
 }
 
 /** The part of the system prompt that memory makes. */
-export function memoryPrompt(found: readonly Found[]): string {
+export function memoryPrompt(found: readonly MemoryFile[]): string {
   return found.map(({ name, text }) => {
     const cut = text.length > MAX_CHARS;
     const notice = cut

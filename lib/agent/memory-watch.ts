@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
+import { hashOf } from "../runtime/sha256.ts";
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Run, WatchedCall } from "../core/run.ts";
-import { EDITS } from "../permissions/parse-rule.ts";
+import { isEdit } from "../input/tool-table.ts";
 import { findMemory, MEMORY_FILES, textAt } from "./memory-files.ts";
 
 /**
@@ -11,10 +11,10 @@ import { findMemory, MEMORY_FILES, textAt } from "./memory-files.ts";
  */
 export function memoryWatch(cwd: string, memory: boolean | readonly string[]) {
   const names = [...new Set([...MEMORY_FILES, ...(typeof memory === "object" ? memory : [])])];
-  let known: ReadonlyMap<string, Seen> | undefined;
+  let known: FileStates | undefined;
   return async (run: Run, { tool, call, input }: WatchedCall): Promise<() => Promise<void>> => {
     const { file_path } = input as { file_path?: unknown };
-    const isOther = EDITS.has(tool.name) && typeof file_path === "string" && !names.includes(basename(file_path));
+    const isOther = isEdit(tool.name) && typeof file_path === "string" && !names.includes(basename(file_path));
     if (isOther) return async () => {};
     known ??= await look(cwd, names);
     return async () => {
@@ -28,7 +28,7 @@ export function memoryWatch(cwd: string, memory: boolean | readonly string[]) {
   };
 }
 
-async function report(run: Run, before: ReadonlyMap<string, Seen>, now: ReadonlyMap<string, Seen>): Promise<void> {
+async function report(run: Run, before: FileStates, now: FileStates): Promise<void> {
   for (const path of new Set([...before.keys(), ...now.keys()])) {
     const [was, is] = [before.get(path), now.get(path)];
     if (was?.hash === is?.hash) continue;
@@ -43,11 +43,8 @@ async function report(run: Run, before: ReadonlyMap<string, Seen>, now: Readonly
   }
 }
 
-/** What a memory file holds. */
-interface Seen {
-  readonly hash: string;
-  readonly size: number;
-}
+/** What memory files hold, by their paths. */
+type FileStates = ReadonlyMap<string, { readonly hash: string; readonly size: number }>;
 
 /** More than any project has that its people made. */
 const MOST_FOLDERS = 20_000;
@@ -56,7 +53,7 @@ const MOST_FOLDERS = 20_000;
 const OTHERS: ReadonlySet<string> = new Set([".git", "node_modules"]);
 
 /** The memory files above, in and below a directory; no link is followed. */
-async function look(cwd: string, names: readonly string[]): Promise<ReadonlyMap<string, Seen>> {
+async function look(cwd: string, names: readonly string[]): Promise<FileStates> {
   const found = new Map(findMemory(cwd, names).map(({ path, text }) => [path, text]));
   const folders = [cwd];
   for (let i = 0; i < folders.length && i < MOST_FOLDERS; i++) {
@@ -68,6 +65,6 @@ async function look(cwd: string, names: readonly string[]): Promise<ReadonlyMap<
     }
   }
   return new Map([...found].map(([path, text]) => {
-    return [path, { hash: createHash("sha256").update(text).digest("hex"), size: Buffer.byteLength(text) }];
+    return [path, { hash: hashOf(text), size: Buffer.byteLength(text) }];
   }));
 }

@@ -1,6 +1,6 @@
-import { anthropic, DEFAULT_MODEL, warm, wireOf } from "../anthropic/anthropic-model.ts";
+import { anthropic, DEFAULT_MODEL, warm, wireOf } from "../models/anthropic/anthropic-model.ts";
 import type { Model } from "../core/model.ts";
-import { isOpenAI, openai, OPENAI_NAME } from "../openai/openai-model.ts";
+import { isOpenAI, openai, OPENAI_NAME } from "../models/openai/openai-model.ts";
 
 /** One client for all agents of the process: it holds nothing of a conversation but its bytes. */
 const shared: { anthropic?: Model; openai?: Model } = {};
@@ -15,12 +15,15 @@ function modelNamed(name: string): Model {
   return OPENAI_NAME.test(name) ? shared.openai ??= openai({ model: name }) : shared.anthropic ??= anthropic();
 }
 
-/** The model an agent is given, by its name or as a function. */
 export function modelOf(
   given: string | Model | undefined,
   offline = false,
 ): { model: Model; modelName: string; isNamed: boolean } {
-  if (typeof given === "function") return { model: given, modelName: given.name || "custom", isNamed: false };
+  if (typeof given === "function") {
+    const wire = offline ? undefined : wireOf(given);
+    if (wire && wire.options.client === undefined) warm();
+    return { model: given, modelName: given.name || "custom", isNamed: false };
+  }
   const modelName = given ?? (process.env.CROCHET_MODEL || DEFAULT_MODEL);
   if (typeof modelName !== "string" || modelName === "") {
     throw new TypeError(`Cannot use ${JSON.stringify(given)} as a model: give a model's name or a Model function`);

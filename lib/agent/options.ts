@@ -1,4 +1,4 @@
-import { checkPrices, type Prices } from "../anthropic/prices.ts";
+import { checkPrices, type Prices } from "../models/anthropic/prices.ts";
 import type { Stop } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import type { Limits } from "../core/limits.ts";
@@ -15,19 +15,19 @@ import type { PermissionAsker } from "../permissions/gate.ts";
 import type { Permissions } from "../permissions/rules.ts";
 import type { TapeOptions } from "../replay/tape-options.ts";
 import type { KindsOfAgent } from "../tools/agent.ts";
-import { type Asker, checkAsker } from "../tools/asker.ts";
+import { checkQuestionAsker, type QuestionAsker } from "../tools/question-asker.ts";
 import type { RunnableTool } from "../tools/make-tool.ts";
-import type { MinimalStore } from "../transcript/memory-store.ts";
+import type { MinimalStore } from "../log/stores/memory-store.ts";
 import type { Engine, Step } from "./engine.ts";
 import type { OutputOption } from "./typed-output.ts";
-import { ASK_OPTIONS, type AskOptions, checkAsks } from "./params.ts";
+import { checkModelParams, PARAM_OPTIONS, type ParamOptions } from "./params.ts";
 import type { AskedBelow, Below } from "./spawn.ts";
 
 /** Where commands run. With `git`, git may write to `.git`, but for its hooks and settings. */
 export type SandboxOption = "workspace" | "hooks" | { mode?: "workspace" | "hooks"; git?: boolean };
 
 /** What an agent may have, and a run of it in its place. */
-interface CommonOptions extends AskOptions {
+interface CommonOptions extends ParamOptions {
   /** A model's name, or a model. @default the environment variable CROCHET_MODEL, else `DEFAULT_MODEL` */
   model?: string | Model;
   limits?: Partial<Limits>;
@@ -53,7 +53,7 @@ interface CommonOptions extends AskOptions {
   mcp?: McpOptions;
   /** Runs each model call and tool call: a journal or an engine. @default directly */
   step?: Step | Engine;
-  /** A fixture's folder to replay from, or more about a tape; `CROCHET_TAPE` and `CROCHET_TAPE_MODE` override an agent's. */
+  /** A fixture's folder to replay from, or more about a tape. */
   tape?: string | TapeOptions;
   /** Ends the run, or every run of the agent. */
   signal?: AbortSignal;
@@ -102,16 +102,14 @@ export interface HookRunner {
 /** What one run or session may have of its own. */
 export interface RunOptions extends CommonOptions {
   /** Asks a person if rules or hooks want that; without it such a call is refused. */
-  ask?: PermissionAsker;
+  permissionAsker?: PermissionAsker;
   /** Answers the agent's own questions and looks at its plans; without it such a call ends the turn. */
-  asker?: Asker;
+  questionAsker?: QuestionAsker;
   /** Of `permissions` those of the project's config and settings: a tape keeps them apart, and a replay takes them as they are then. */
   rules?: Permissions;
   /** Hooks found elsewhere, after the agent's own: bound to the session once, then asked for at each turn. */
   hooks?: (runner: HookRunner) => () => Promise<readonly HookRecord[]>;
-  /** A file for the log of everything that happens, or its name by the session's id. */
-  rollout?: string | ((id: string) => string);
-  /** Where the session is logged: a folder, or true for that of the project. @default the project's if the agent's script is run, else nowhere */
+  /** Where the session is logged: a folder, or true for that of the project. @default the project's, but nowhere in tests and where NODE_ENV is production */
   log?: boolean | string;
   /** Each step of its log is on the disk before the next, a call that was cut off runs again, and questions wait for an answer. @default false */
   durable?: boolean;
@@ -137,10 +135,10 @@ export interface AgentSession<O = unknown> {
    */
   prompt(
     prompt: Prompt,
-    options?: AskOptions & { signal?: AbortSignal; hasMore?: () => boolean },
+    options?: ParamOptions & { signal?: AbortSignal; hasMore?: () => boolean },
   ): Promise<ResultOf<O>>;
   /** As `prompt`, with what a program says and no person does: a turn that reads it as a HookInput and does not keep it. */
-  hookInput(text: string, options?: AskOptions & { signal?: AbortSignal }): Promise<ResultOf<O>>;
+  hookInput(text: string, options?: ParamOptions & { signal?: AbortSignal }): Promise<ResultOf<O>>;
   /** The conversation so far. */
   readonly messages: readonly Message[];
   /** Changes the model for later calls; a hook may refuse. Returns whether it was changed. */
@@ -206,7 +204,7 @@ export interface Agent<O = unknown> {
 }
 
 /** How a run ended; of an agent with an output, one that is "done" has it. */
-export type ResultOf<O> = unknown extends O ? Result
+type ResultOf<O> = unknown extends O ? Result
   :
     & Omit<Result, "stop" | "output">
     & (
@@ -217,7 +215,7 @@ export type ResultOf<O> = unknown extends O ? Result
 const COMMON: { readonly [option in keyof CommonOptions]-?: OptionKind } = {
   model: "any",
   limits: "an object",
-  ...ASK_OPTIONS,
+  ...PARAM_OPTIONS,
   prices: "an object",
   permissions: "an object",
   sandbox: ["workspace", "hooks"],
@@ -247,11 +245,10 @@ export const OPTIONS: { readonly [option in keyof AgentOptions]-?: OptionKind } 
 
 export const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind } = {
   ...COMMON,
-  ask: "a function",
-  asker: "an object",
+  permissionAsker: "a function",
+  questionAsker: "an object",
   rules: "an object",
   hooks: "a function",
-  rollout: "any",
   log: "any",
   durable: "true or false",
   from: "a text",
@@ -267,11 +264,11 @@ const SANDBOX_OPTIONS = { mode: ["workspace", "hooks"], git: "true or false" } a
 export function checkGiven(options: RunOptions | AgentOptions, kinds: Kinds, doing: string): void {
   const { sandbox, ...given } = options;
   checkOptions(typeof options === "object" ? given : options, kinds, doing);
-  checkAsks(given, doing);
+  checkModelParams(given, doing);
   if (given.mcp) checkMcp(given.mcp);
   if (given.prices) checkPrices(given.prices);
-  const { compact, asker } = given as RunOptions;
-  if (asker) checkAsker(asker, doing);
+  const { compact, questionAsker } = given as RunOptions;
+  if (questionAsker) checkQuestionAsker(questionAsker, doing);
   if (
     compact !== undefined && typeof compact !== "boolean" && !((compact as { at?: unknown } | null)?.at as number > 0)
   ) {

@@ -1,4 +1,4 @@
-import { isObject } from "../core/json.ts";
+import { isObject, present } from "../core/json.ts";
 import { DEFAULT_MAX_TOKENS, type Effort, type ModelParams } from "../core/model.ts";
 import type { Run } from "../core/run.ts";
 import { shown } from "../core/shown.ts";
@@ -43,7 +43,7 @@ export interface Params {
 }
 
 /** What an agent, a run or a prompt may ask of the model beside the conversation. */
-export interface AskOptions {
+export interface ParamOptions {
   /** What a model may write in one reply, in tokens. @default 32_000 */
   maxTokens?: number;
   /** How hard the model is to think: each model maps it to its API. @default as the API has it */
@@ -54,7 +54,7 @@ export interface AskOptions {
 
 const EFFORTS: readonly Effort[] = ["low", "medium", "high", "xhigh", "max"];
 
-export const ASK_OPTIONS = { maxTokens: "any", effort: EFFORTS, params: "an object" } as const;
+export const PARAM_OPTIONS = { maxTokens: "any", effort: EFFORTS, params: "an object" } as const;
 
 /** Why a parameter cannot stand in `params`: what to use instead. */
 const ELSEWHERE: { readonly [param: string]: string } = {
@@ -70,7 +70,7 @@ const ELSEWHERE: { readonly [param: string]: string } = {
 };
 
 /** @throws {TypeError} if they cannot be asked of a model */
-export function checkAsks({ maxTokens, params }: AskOptions, doing: string): void {
+export function checkModelParams({ maxTokens, params }: ParamOptions, doing: string): void {
   if (maxTokens !== undefined && !(Number.isInteger(maxTokens) && maxTokens > 0)) {
     throw new TypeError(
       `Cannot ${doing} as 'maxTokens' must be a whole number above 0: current value is ${shown(maxTokens)}`,
@@ -85,29 +85,26 @@ export function checkAsks({ maxTokens, params }: AskOptions, doing: string): voi
 }
 
 /** What is asked, of one after the other: a later one's parameters replace those of one before, key by key. */
-export function asksOf(...given: readonly (AskOptions | undefined)[]): ModelParams {
-  const { maxTokens = DEFAULT_MAX_TOKENS, effort, ...rest }: AskOptions = Object.assign({}, ...given.map(defined));
+export function modelParamsOf(...given: readonly (ParamOptions | undefined)[]): ModelParams {
+  const own = given.map(({ maxTokens, effort, params } = {}) => present({ maxTokens, effort, params }));
+  const { maxTokens = DEFAULT_MAX_TOKENS, effort, ...rest }: ParamOptions = Object.assign({}, ...own);
   const params: Params | undefined = rest.params && Object.assign({}, ...given.map((one) => one?.params));
   if (effort !== undefined && params?.output_config?.effort !== undefined) {
     throw new TypeError(
       "Cannot run an agent as 'effort' and params.output_config.effort are both given: keep one of them",
     );
   }
-  return { maxTokens, ...(effort && { effort }), ...(params && { params }) };
-}
-
-function defined({ maxTokens, effort, params }: AskOptions = {}): AskOptions {
-  return { ...(maxTokens && { maxTokens }), ...(effort && { effort }), ...(params && { params }) };
+  return present({ maxTokens, effort, params });
 }
 
 /** What is asked for a summary: nothing that would give it another form or end it early. */
-export function asksForSummary(asks: ModelParams): ModelParams {
-  const { params, ...rest } = withoutFormat(asks);
+export function summaryParams(modelParams: ModelParams): ModelParams {
+  const { params, ...rest } = withoutFormat(modelParams);
   const { tool_choice: _, stop_sequences: __, ...left } = params ?? {};
   return { ...rest, ...(Object.keys(left).length > 0 && { params: left }) };
 }
 
-/** What is asked without the form of an answer. The asks may be a whole agent. */
+/** Parameters without the form of an answer. They may be those of a whole agent. */
 export function withoutFormat({ maxTokens, effort, params }: ModelParams): ModelParams {
   const { output_config, ...others } = (params ?? {}) as Params;
   const { format: _, ...config } = output_config ?? {};
@@ -119,7 +116,8 @@ export function withoutFormat({ maxTokens, effort, params }: ModelParams): Model
  * The parameters of a call. The API goes on in the container of the last reply; a tool that is forced in every call
  * would never let the turn end.
  */
-export function paramsOf({ asks: { params }, state: { container } }: Run, isFirst: boolean): ModelParams["params"] {
+export function paramsOf({ modelParams: { params }, state }: Run, isFirst: boolean): ModelParams["params"] {
+  const { container } = state;
   const { type, disable_parallel_tool_use }: Partial<Params["tool_choice"]> = (params as Params)?.tool_choice ?? {};
   const free = !isFirst && (type === "any" || type === "tool");
   // As it is if nothing changes: requests keep their bytes by it.

@@ -3,7 +3,6 @@ import type { ModelParams } from "../core/model.ts";
 import type { SessionState } from "../core/run.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { hasState, logsDir, readStateFile, removeState } from "../files/state.ts";
-import { realOr } from "../hooks/file/user-places.ts";
 import { scriptOf } from "../runtime/importing.ts";
 import { crochetVersion, runtimeVersion } from "../runtime/version.ts";
 import type { AnswerFact, LogEntry } from "../log/entry.ts";
@@ -15,22 +14,20 @@ import type { Past } from "../log/past.ts";
 import { RunLog } from "../log/run-log.ts";
 import type { PermissionAsker, PermissionReply } from "../permissions/gate.ts";
 import type { SessionRecord } from "../replay/person-answers.ts";
-import { LaneClock } from "../replay/tape-clock.ts";
-import { MAIN } from "../replay/tape.ts";
-import { jsonlStore, logOf } from "../transcript/jsonl.ts";
-import type { Seal } from "../transcript/line-log.ts";
-import type { SessionStore } from "../transcript/memory-store.ts";
-import { transcriptOf } from "../transcript/store.ts";
+import { LaneClock } from "../log/tape-clock.ts";
+import { MAIN } from "../log/tape.ts";
+import { jsonlStore, logOf } from "../log/stores/jsonl.ts";
+import type { Seal } from "../log/line-log.ts";
+import type { SessionStore } from "../log/stores/memory-store.ts";
+import { transcriptOf } from "../log/stores/store.ts";
 import type { AgentOptions, RunOptions } from "./options.ts";
 
-/** What a run begins with. */
 export interface LoggedBegin {
   readonly prompt: Prompt;
-  readonly asks: ModelParams | undefined;
+  readonly modelParams: ModelParams | undefined;
   readonly trigger: "user" | "resume";
 }
 
-/** The log of a session, with the lane of its agent. */
 export interface SessionLog extends LoggedSession, SessionRecord {
   readonly id: string;
   readonly store: SessionStore;
@@ -38,7 +35,6 @@ export interface SessionLog extends LoggedSession, SessionRecord {
   readonly goesOn: boolean;
   /** A run begins; one that goes on begins as it did. */
   prompted(begin: LoggedBegin, state: SessionState): LoggedBegin;
-  /** Whether it needs events of a kind. */
   hears(type: RunEvent["type"]): boolean;
   /** What hooks shared and where the numbers of events stood, in a session that is resumed. */
   readonly left: Pick<SessionState, "sequence" | "values"> | undefined;
@@ -47,64 +43,81 @@ export interface SessionLog extends LoggedSession, SessionRecord {
   close(): Promise<void>;
 }
 
-/** Where a session is logged; undefined: nowhere. */
-function folderOf({ from }: AgentOptions, given: RunOptions, cwd: string): string | undefined {
-  const { log, durable, from: own } = given;
-  const { CROCHET_LOG: named = "" } = process.env;
-  if (log === false || (named === "off" && log === undefined)) {
-    if (!durable && own === undefined) return undefined;
+/** Where a session is logged. @throws {TypeError} if what it is asked to do needs a log, and it is asked to write none */
+function folderOf({ log, durable }: RunOptions, cwd: string): string {
+  if (log === false || (process.env.CROCHET_LOG === "off" && log === undefined)) {
     const fix = `leave out ${log === false ? "'log: false'" : "CROCHET_LOG=off"}`;
     throw new TypeError(`Cannot run with '${durable ? "durable" : "from"}' as nothing is logged: ${fix}`);
   }
-  if (typeof log === "string") return log;
-  return isWanted(given) || isMain(from) ? logsDir(cwd, process.env, true) : undefined;
+  return typeof log === "string" ? log : logsDir(cwd, process.env, true);
 }
 
-/** Whether somebody asked for a log. */
-function isWanted({ log, durable, from }: Pick<RunOptions, "log" | "durable" | "from">): boolean {
-  return Boolean(process.env.CROCHET_LOG || log || durable || from !== undefined);
+interface LogOptions {
+  readonly isAsked: boolean;
+  readonly options: AgentOptions;
+  readonly own: RunOptions;
+  readonly cwd: string;
+  readonly prompt: Prompt | undefined;
+  readonly resolve: (path: string) => string;
+  readonly warn: (words: string) => void;
 }
 
-/** Whether an agent is made in the script that a person runs; a test is not one. */
-function isMain(from: string | undefined): boolean {
-  const [, script] = process.argv;
-  if (!from?.startsWith("file:") || script === undefined || process.env.NODE_ENV === "test") return false;
-  return !/[._]test\.\w+$/.test(script) && realOr(scriptOf(from)) === realOr(script);
+/**
+ * The log of a session that works in `cwd`, claimed by this process. A run that was cut off goes on with no prompt or its
+ * own. One that was not asked for fails no run: it is warned of.
+ */
+export async function logFor(given: LogOptions): Promise<SessionLog | undefined> {
+  const { isAsked, options, own } = given;
+  if (isAsked) return await openLog(given);
+  // A script that did not ask for a log may hear no warnings.
+  const warn = own.on || options.on ? given.warn : (words: string) => sayOnce("why not", words);
+  try {
+    return await openLog({
+      ...given,
+      warn,
+      lost: (error) => warn(`The log ends here, and the run goes on: ${error.message}`),
+    });
+  } catch (error) {
+    // Whose the log is that a session goes on with, is not a matter of logging.
+    if (own.resume !== undefined && error instanceof TypeError) throw error;
+    warn(`This run is not logged. ${(error as Error).message}`);
+    return undefined;
+  }
 }
 
-/** The log of a session that works in `cwd`, claimed by this process. A run that was cut off goes on with no prompt or its own. */
-export async function logFor(
-  options: AgentOptions,
-  own: RunOptions,
-  cwd: string,
-  prompt: Prompt | undefined,
-  resolve: (path: string) => string,
-  warn: (words: string) => void,
-): Promise<SessionLog | undefined> {
-  const folder = folderOf(options, own, cwd);
-  if (folder === undefined) return undefined;
+async function openLog(given: LogOptions & Partial<Pick<Opening, "lost">>): Promise<SessionLog> {
+  const { options, own, cwd, prompt, resolve, warn, lost } = given;
+  const folder = folderOf(own, cwd);
   const seal = newSeal();
   if (typeof seal === "string") {
-    const isAsked = isWanted(own);
-    const so = isAsked ? "its log is not your own: to resume or replay it, trust it" : "it is not logged";
-    const words = `This run cannot be sealed as there is no key, so ${so}. ${seal}`;
-    // A script that did not ask for a log may hear no warnings.
-    if (isAsked || own.on || options.on) warn(words);
-    else console.error(`crochet: ${words}`);
-    if (!isAsked) return undefined;
+    if (lost) throw new Error(`It cannot be sealed as there is no key. ${seal}`);
+    warn(
+      `This run cannot be sealed as there is no key, so its log is not your own: to resume or replay it, trust it. ${seal}`,
+    );
   }
   const files = jsonlStore(folder);
-  const place = { folder, files, options, own, cwd, seal: typeof seal === "string" ? undefined : seal };
+  const place = { folder, files, options, own, cwd, lost, seal: typeof seal === "string" ? undefined : seal };
   if (own.from !== undefined) return await forkLog(own.from, { ...place, resolve, prompt, warn });
   const known = own.fork === undefined ? own.resume ?? own.id : undefined;
   const release = known === undefined ? undefined : await files.lock(known);
   try {
     const past = known === undefined ? undefined : await pastOf(files.pathOf!(known), own, prompt);
-    return await sessionLog({ ...place, ...past, known, release });
+    const opened = await sessionLog({ ...place, ...past, known, release });
+    if (lost) sayOnce("where", `runs are logged in ${folder} (CROCHET_LOG=off writes no log)`);
+    return opened;
   } catch (error) {
     await release?.();
     throw error;
   }
+}
+
+/** What this process has said about logs that it did not ask for. */
+const said = new Set<string>();
+
+/** Says a thing once in a process: a server runs agents without end. */
+function sayOnce(about: string, words: string): void {
+  if (!said.has(about)) console.error(`crochet: ${words}`);
+  said.add(about);
 }
 
 /** The log of a session that goes another way than a run that was logged or recorded. */
@@ -124,15 +137,15 @@ async function forkLog(
   const release = await files.lock(id);
   try {
     const [{ forked }, { Past }, { LineLog }, { Log }] = await Promise.all([
-      import("../log/fork.ts"),
+      import("../replay/record/fork.ts"),
       import("../log/past.ts"),
-      import("../transcript/line-log.ts"),
+      import("../log/line-log.ts"),
       import("../log/read-log.ts"),
     ]);
     const { trust } = own;
     const { log: { header, entries }, isOwn, warnings } = await forked(from, { folder, resolve, cwd, id, trust });
     if (hasState(files.pathOf!(id))) {
-      throw new TypeError(`Cannot fork ${from} as session '${id}' has a log: give another id`);
+      throw new TypeError(`Cannot fork ${from} as run '${id}' has a log: give another id`);
     }
     const agent = options.from === undefined ? {} : { agent: scriptOf(options.from) };
     const past = new Past(new Log([{ ...header, ...agent }, ...entries.slice(1)]), true, { isCopied: true });
@@ -171,7 +184,7 @@ async function pastOf(
 
 /** Notes the secrets that a log shows, to be found when their variables are gone. */
 async function noteSecrets(log: RunLog, cwd: string): Promise<void> {
-  const { encodedForms, secretsOf, secretsOfFolder } = await import("../replay/redact/secrets.ts");
+  const { encodedForms, secretsOf, secretsOfFolder } = await import("../log/redact/secrets.ts");
   const known = [...secretsOf(process.env), ...secretsOfFolder(cwd)];
   if (known.length === 0) return;
   log.flush();
@@ -194,6 +207,8 @@ interface Opening {
   readonly own: RunOptions;
   readonly cwd: string;
   readonly release: (() => Promise<void>) | undefined;
+  /** Called once if the disk does not take what is logged; absent: the run fails. */
+  readonly lost: ((error: Error) => void) | undefined;
 }
 
 async function sessionLog({ files, known, past, seal, options, own, cwd, ...opened }: Opening): Promise<SessionLog> {
@@ -212,7 +227,15 @@ async function sessionLog({ files, known, past, seal, options, own, cwd, ...open
   const { durable = false } = own;
   // In a folder that was named there may be other files.
   if (opened.folder === logsDir(cwd, { ...process.env, CROCHET_LOG: "" })) sweepLogs(files.pathOf!(id), seal);
-  const log = new RunLog({ path: files.pathOf!(id), header, past, seal, sync: own.log !== undefined, durable });
+  const log = new RunLog({
+    path: files.pathOf!(id),
+    header,
+    past,
+    seal,
+    sync: own.log !== undefined,
+    durable,
+    lost: opened.lost,
+  });
   const session: LoggedSession = { log, again: durable, isRuled: false };
   const lane = new LogLane(session, MAIN);
   // A replay draws its id first: what is drawn after it must be the same.
@@ -267,15 +290,16 @@ async function sessionLog({ files, known, past, seal, options, own, cwd, ...open
     prompted(begin: LoggedBegin, now: SessionState): LoggedBegin {
       state = now;
       const isFirst = prompts++ === 0;
-      const was = open && { prompt: past!.log.prompts.at(-1)! as Prompt, asks: open.asks, trigger: open.trigger };
+      const was = open &&
+        { prompt: past!.log.prompts.at(-1)! as Prompt, modelParams: open.modelParams, trigger: open.trigger };
       const goesOn = was && !past!.isCopied;
       if (goesOn && own.model === undefined) now.model = open!.model;
       open = undefined;
       const begun = was ?? begin;
       if (!goesOn) {
-        const { prompt, asks, trigger } = begun;
+        const { prompt, modelParams, trigger } = begun;
         const opens = past !== undefined && !past.isCopied && prompts === past.runs + 1;
-        const about = { ...(opens && { opens }), model: now.model, ...(asks && { asks }) };
+        const about = { ...(opens && { opens }), model: now.model, ...(modelParams && { modelParams }) };
         log.line({ prompt: prompt as string, ...(this.switched !== undefined && { model: this.switched }) });
         this.switched = undefined;
         log.line({ begin: now.runs, trigger, ...about, at: log.now() }, "written");

@@ -1,10 +1,9 @@
 import { isObject } from "../core/json.ts";
 import { invalidConversation, type Message } from "../core/messages.ts";
-import type { SessionStore } from "../transcript/memory-store.ts";
-import { checkId, resumable, type Transcript } from "../transcript/store.ts";
+import type { SessionStore } from "../log/stores/memory-store.ts";
+import { checkId, resumable, type Transcript } from "../log/stores/store.ts";
 import type { RunOptions } from "./options.ts";
 
-/** A stored session to continue. */
 export interface StoredPast {
   /** The id it was stored under. */
   readonly from: string;
@@ -38,7 +37,7 @@ export async function pastFor(
   if (!transcript && resume === undefined) return undefined;
   if (!transcript) {
     throw new TypeError(
-      `Cannot resume '${from}' as there is no transcript of that id: 'crochet transcripts ls' lists them`,
+      `Cannot resume '${from}' as there is no run of that id: 'crochet runs' lists them`,
     );
   }
   return pastOf(from, transcript, fork);

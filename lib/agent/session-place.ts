@@ -6,14 +6,13 @@ import type { Prompt } from "../core/messages.ts";
 import type { ApiTool } from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
 import type { TapedSession } from "../replay/taped-session.ts";
-import { claiming, memoryStore, type SessionStore, sessionStore } from "../transcript/memory-store.ts";
+import { claiming, memoryStore, type SessionStore, sessionStore } from "../log/stores/memory-store.ts";
 import { engineOf } from "./engine.ts";
 import type { SessionLog } from "./session-log.ts";
 import type { SessionRecord } from "../replay/person-answers.ts";
 import type { Output } from "./typed-output.ts";
 import { tapeFor } from "./session-tape.ts";
 
-/** An agent's options, checked. */
 export interface CheckedOptions {
   readonly options: AgentOptions;
   readonly name: string;
@@ -41,9 +40,10 @@ export async function openPlace(parts: CheckedOptions, own: RunOptions, prompt: 
   const warnings: string[] = [];
   const tape = await tapeFor(options.tape, own.tape, cwd, parts.resolve, options.from);
   const engine = engineOf(own.step ?? options.step);
-  const logged = tape || engine
-    ? undefined
-    : await sessionLogFor(options, own, cwd, prompt, parts.resolve, (words) => warnings.push(words));
+  const logged = tape || engine ? undefined : await sessionLogFor({
+    ...{ options, own, cwd, prompt, resolve: parts.resolve },
+    warn: (words) => void warnings.push(words),
+  });
   const record: SessionRecord | undefined = tape ?? logged;
   const lane = record?.mainLane;
   const clock = lane?.clock ?? systemClock;
@@ -56,8 +56,8 @@ export async function openPlace(parts: CheckedOptions, own: RunOptions, prompt: 
 }
 
 /**
- * A replay has the ids of its recording: kept, it would write into the transcript of the one before. A script that is
- * replayed by the environment may continue what it began; a run under faults brings a store of its own to be killed with.
+ * A replay has the ids of its recording: kept, it would write into the transcript of the one before. A run under faults
+ * brings a store of its own to be killed with.
  */
 async function storeFor(
   parts: CheckedOptions,
@@ -71,7 +71,7 @@ async function storeFor(
   const kept = own.store
     ? sessionStore(own.store)
     : isBeside
-    ? (await import("../transcript/jsonl.ts")).jsonlStore(own.log as string)
+    ? (await import("../log/stores/jsonl.ts")).jsonlStore(own.log as string)
     : parts.store;
   const given = own.store ?? parts.options.store;
   // An engine knows a run by how many the store has of it, which messages alone do not say.
@@ -79,19 +79,23 @@ async function storeFor(
     throw new TypeError("Cannot run on an engine with a store that has no 'append': use jsonlStore or sqliteStore");
   }
   if (!tape?.policy.isOffline || (tape.policy.mutate && own.store)) return kept;
-  if (!tape.isOfEnvironment) return own.resume === undefined ? sessionStore(memoryStore()) : kept;
-  return own.resume === undefined || await replayed.load(own.resume) ? replayed : kept;
+  return own.resume === undefined ? sessionStore(memoryStore()) : kept;
+}
+
+/** Why a session is logged: it was asked for, or it is not; by default where a person works, not in tests and not on a server. */
+function whyLogged({ log, durable, from }: RunOptions): "asked" | "default" | undefined {
+  const { CROCHET_LOG: named, NODE_ENV: env, VITEST, NODE_TEST_CONTEXT } = process.env;
+  if (durable || from !== undefined || log) return "asked";
+  if (log === false || named === "off") return undefined;
+  if (named) return "asked";
+  const isTest = env === "test" || VITEST || NODE_TEST_CONTEXT || /(?:^|[/._])test\.\w+$/.test(process.argv[1] ?? "");
+  return isTest || env === "production" ? undefined : "default";
 }
 
 let logs: Promise<typeof import("./session-log.ts")> | undefined;
 
 /** The log of a session, if it has one: without, nothing of it is loaded. */
-async function sessionLogFor(...given: Parameters<typeof import("./session-log.ts").logFor>) {
-  const [options, own] = given;
-  const isWanted = own.durable || (own.from ?? own.log ?? process.env.CROCHET_LOG ?? options.from);
-  if (!isWanted) return undefined;
-  return await (await (logs ??= import("./session-log.ts"))).logFor(...given);
+async function sessionLogFor(given: Omit<Parameters<typeof import("./session-log.ts").logFor>[0], "isAsked">) {
+  const why = whyLogged(given.own);
+  return why && await (await (logs ??= import("./session-log.ts"))).logFor({ ...given, isAsked: why === "asked" });
 }
-
-/** What scripts began in this process on tapes of the environment. */
-const replayed = sessionStore(memoryStore());

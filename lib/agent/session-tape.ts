@@ -2,11 +2,10 @@ import type { AgentOptions, RunOptions } from "./options.ts";
 import type { Answers, SessionRecord } from "../replay/person-answers.ts";
 import type { DriftReport } from "../replay/drift/drift-report.ts";
 import type { Header } from "../log/entry.ts";
-import type { TapeOptions } from "../replay/tape-options.ts";
 import type { TapedSession } from "../replay/taped-session.ts";
 import type { OwnRules } from "../permissions/rule-drift.ts";
 
-/** The tape of a session, if it has one: that of its run, of the environment, or of its agent. */
+/** The tape of a session, if it has one: that of its run, or of its agent. */
 export async function tapeFor(
   agents: AgentOptions["tape"],
   own: RunOptions["tape"],
@@ -14,23 +13,19 @@ export async function tapeFor(
   resolve: (path: string) => string,
   from?: string,
 ): Promise<TapedSession | undefined> {
-  const { CROCHET_TAPE, CROCHET_TAPE_MODE } = process.env;
-  if (agents === undefined && own === undefined && !CROCHET_TAPE && !CROCHET_TAPE_MODE) return undefined;
+  // Who sets it expects a run without a model.
+  if (process.env.CROCHET_TAPE) {
+    throw new TypeError("Cannot run as CROCHET_TAPE is gone: 'crochet record' and 'crochet replay' take the script");
+  }
+  if (agents === undefined && own === undefined) return undefined;
   loaded ??= Promise.all([import("../replay/tape-options.ts"), import("../replay/taped-session.ts")]);
-  const [{ nextTape, tapeOptions }, { openTape }] = await loaded;
-  const by = own !== undefined ? "command" : CROCHET_TAPE ? "environment" : "agent";
-  const given = tapeOptions(own, agents, process.env, resolve);
-  const options = given && by === "environment" ? nextTape(given) : given;
-  const open = async (options: TapeOptions) => {
-    const tape = await openTape(options, cwd);
-    tape.isOfEnvironment = by === "environment";
-    return tape;
-  };
-  if (options?.mode !== "record" && options?.mode !== "update") return options && await open(options);
+  const [{ tapeOptions }, { openTape }] = await loaded;
+  const options = tapeOptions((own ?? agents)!, process.env, resolve);
+  if (options?.mode !== "record" && options?.mode !== "update") return options && await openTape(options, cwd);
   const { recordedFrom } = await import("../replay/record/keep-files.ts");
-  const recorded = recordedFrom(options, from, cwd, by);
+  const recorded = recordedFrom(options, from, cwd, own === undefined);
   try {
-    return await open(recorded);
+    return await openTape(recorded, cwd);
   } catch (error) {
     recorded.workspace?.drop();
     throw error;
@@ -72,16 +67,16 @@ function memoryOf(own: RunOptions["memory"], agents: AgentOptions["memory"] = fa
 }
 
 /** Answers the tools' questions: on a tape, answers are recorded and replayed. */
-export async function askerFor(
-  person: RunOptions["asker"],
+export async function questionAskerFor(
+  person: RunOptions["questionAsker"],
   answers: Answers | undefined,
-): Promise<RunOptions["asker"]> {
+): Promise<RunOptions["questionAsker"]> {
   if (!answers || (!person && answers.known.length === 0)) return person;
-  return (await (people ??= import("../replay/person-answers.ts"))).tapedAsker(answers, person);
+  return (await (people ??= import("../replay/person-answers.ts"))).tapedQuestionAsker(answers, person);
 }
 
-type Decided = {
-  readonly [part in "permissions" | "rules" | "mcp" | "ask" | "sandbox"]?: RunOptions[part] | undefined;
+export type Decided = {
+  readonly [part in "permissions" | "rules" | "mcp" | "permissionAsker" | "sandbox"]?: RunOptions[part] | undefined;
 };
 
 /**
@@ -95,9 +90,9 @@ export async function decidedBy(
 ): Promise<Decided> {
   if (!record) return run;
   const { answers } = record;
-  const mayAsk = run.ask !== undefined && !answers.isOffline;
-  const ask = mayAsk || answers.known.length > 0
-    ? (await (people ??= import("../replay/person-answers.ts"))).tapedPermissions(answers, run.ask)
+  const mayAsk = run.permissionAsker !== undefined && !answers.isOffline;
+  const permissionAsker = mayAsk || answers.known.length > 0
+    ? (await (people ??= import("../replay/person-answers.ts"))).tapedPermissionAsker(answers, run.permissionAsker)
     : undefined;
   const header = tape?.program?.tape.header;
   if (header) {
@@ -105,7 +100,7 @@ export async function decidedBy(
       readonly own?: OwnRules;
     };
     const permissions = then ? await rulesOn(tape!, then, own, { agents, run, record }) : agents.permissions;
-    return { permissions, ask, sandbox: sandbox ?? agents.sandbox };
+    return { permissions, permissionAsker, sandbox: sandbox ?? agents.sandbox };
   }
   const { permissions, sandbox } = run;
   const { roots: _, ...rules } = permissions ?? {};
@@ -115,13 +110,11 @@ export async function decidedBy(
     ...(sandbox && { sandbox: typeof sandbox === "string" ? { mode: sandbox } : { ...sandbox } as { git: boolean } }),
   };
   record.also(known);
-  return { ...run, ask };
+  return { ...run, permissionAsker };
 }
 
-/** Rules as a header has them. */
 type Rules = NonNullable<Header["own"]>;
 
-/** The rules of the program as it is. */
 async function ownRules(agents: Decided, run: Decided): Promise<OwnRules> {
   const { plainRules } = await import("../permissions/rule-drift.ts");
   const project = run.rules && { project: plainRules(run.rules), servers: Object.keys(run.mcp?.servers ?? {}) };
@@ -182,12 +175,8 @@ let people: Promise<typeof import("../replay/person-answers.ts")> | undefined;
 export async function closeTape(
   tape: TapedSession,
   stop: string | undefined,
-  onWarning: (message: string) => void,
+  warn: (message: string) => void,
 ): Promise<void> {
-  // A script that does not know of the tape listens to no warnings; the user who set the variable sees what it prints.
-  const warn = tape.isOfEnvironment && !tape.isWatched
-    ? (message: string) => console.error(`crochet: ${message}`)
-    : onWarning;
   const { workspace, onError, onReport } = tape.options;
   let report: DriftReport;
   try {
@@ -210,8 +199,6 @@ export async function closeTape(
   if (report.ok || onReport) return;
   // What did not come to its end has not drifted.
   if (stop === "aborted" && report.divergences.length + report.tools.length === 0) return;
-  const { PLAIN, reportLines } = await import("../replay/drift/drift-report.ts");
-  // A script may ask something else by now, or export no agent: only who runs it can renew its tape.
-  const renew = tape.isOfEnvironment ? "CROCHET_TAPE_MODE=update" : undefined;
-  warn(`Tape ${report.tape}: ${reportLines(report, PLAIN, renew).join("\n")}`);
+  const { reportLines } = await import("../replay/drift/drift-report.ts");
+  warn(`Tape ${report.tape}: ${reportLines(report).join("\n")}`);
 }

@@ -13,7 +13,7 @@ interface PromptBy {
   readonly signal?: AbortSignal;
   readonly trigger?: "user" | "resume";
   readonly hasMore?: (() => boolean) | undefined;
-  readonly asks?: ModelParams;
+  readonly modelParams?: ModelParams;
   /** Whether the session is opened again, as it was in another process. */
   readonly reopens?: boolean;
 }
@@ -37,8 +37,8 @@ export function openSession(agent: AgentSpec, state: SessionState, start?: Sessi
   const closing = new AbortController();
   let last: Run | undefined;
   const later: Typed["later"] = [];
-  const newRun = (signal?: AbortSignal, asks?: ModelParams) =>
-    new Run(agent, state, { signal, closing: closing.signal, asks });
+  const newRun = (signal?: AbortSignal, modelParams?: ModelParams) =>
+    new Run(agent, state, { signal, closing: closing.signal, modelParams });
   const between = async (signal?: AbortSignal) => {
     const run = newRun(signal);
     run.list = await agent.hooks();
@@ -52,11 +52,11 @@ export function openSession(agent: AgentSpec, state: SessionState, start?: Sessi
     /** @throws {TypeError} if the session is closed, or still running the previous prompt */
     async prompt(
       prompt: Prompt,
-      { signal, trigger = "user", hasMore, asks, reopens = false }: PromptBy = {},
+      { signal, trigger = "user", hasMore, modelParams, reopens = false }: PromptBy = {},
     ): Promise<Result> {
       if (closed) throw new TypeError("Cannot prompt a session as it is closed: open another");
       if (busy) throw new TypeError("Cannot prompt a session as it is still running: wait for its Result");
-      const run = last = newRun(signal ? AbortSignal.any([signal, stopping.signal]) : stopping.signal, asks);
+      const run = last = newRun(signal ? AbortSignal.any([signal, stopping.signal]) : stopping.signal, modelParams);
       const opening = reopens && start ? { ...start, source: "resume" as const } : start;
       const first = (started && !reopens) || run.signal.aborted ? undefined : opening;
       started ||= first !== undefined;

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { price } from "../anthropic/prices.ts";
+import { price } from "../models/anthropic/prices.ts";
 import { assistant, textOf, user } from "../core/messages.ts";
 import { readReply } from "../core/reply.ts";
 import { HOOK_MODEL, readPromptFile } from "../hooks/prompt-hook.ts";

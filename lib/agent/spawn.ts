@@ -1,30 +1,29 @@
 import type { Clock } from "../core/clock.ts";
 import type { HookText } from "../core/verdict.ts";
 import type { Limits, Spent } from "../core/limits.ts";
-import { contentText, isToolResult, isToolUse, type Message, NO_USAGE } from "../core/messages.ts";
+import { addUsage, contentText, isToolResult, isToolUse, type Message, NO_USAGE } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import type { ModelParams } from "../core/model.ts";
 import { type AgentSpec, newSessionState, type Run, type SessionState } from "../core/run.ts";
 import { findTool, ToolError, type ToolRun } from "../core/tool.ts";
 import { openSession } from "./session.ts";
-import { sha256 } from "../runtime/sha256.ts";
+import { hashOf } from "../runtime/sha256.ts";
 import type { Lane } from "../log/lane.ts";
 import { Inbox, lateWords } from "../tools/inbox.ts";
 import type { Spawned, SpawnRequest, ToolContext } from "../tools/tool-context.ts";
 import { HAD_SHELL, INHERITED, listTasks, SHELL, shellCwd } from "../tools/tool-state.ts";
-import type { SessionStore } from "../transcript/memory-store.ts";
-import { hashOf, resumable, type Transcript } from "../transcript/store.ts";
-import { transcriptWriter } from "../transcript/write-transcript.ts";
+import type { SessionStore } from "../log/stores/memory-store.ts";
+import { resumable, type Transcript } from "../log/stores/store.ts";
+import { transcriptWriter } from "../log/stores/write-transcript.ts";
 import { messagesAt, placeOf, type TranscriptPosition } from "./begin.ts";
 import type { Engine } from "./engine.ts";
-import { asksOf, withoutFormat } from "./params.ts";
+import { modelParamsOf, withoutFormat } from "./params.ts";
 
 /** An agent below another as an engine's `spawn` is asked for it: plain data, for wherever it runs. */
 export interface AskedBelow {
   readonly request: SpawnRequest;
   readonly call: SpawnCall;
-  readonly asks: ModelParams;
-  /** The agent that asks. */
+  readonly modelParams: ModelParams;
   readonly parent: Pick<SessionState, "id" | "agentId" | "depth" | "model" | "spent">;
 }
 
@@ -51,15 +50,15 @@ export function spawning(by: Spawning): (run: Run, call: ToolRun) => Pick<ToolCo
       const why = `${depth} are nested already and the limit is ${agent.limits.depth}`;
       throw new ToolError(`Cannot start an agent as ${why}: do the task yourself`, { code: "depth" });
     }
-    const asks = asksBelow(run, request, model);
+    const modelParams = modelParamsBelow(run, request, model);
     const { resume } = request;
     if (resume !== undefined) refuseRunning(resume, parent());
     if (resume !== undefined && inbox.awaits(resume)) {
       throw new ToolError(`Cannot resume agent '${resume}' as it still works: wait for its report`, { code: "busy" });
     }
     const { id, working } = engine?.spawn
-      ? { id: idOf(request, call), working: elsewhere(engine, agent.limits, parent(), { request, call, asks }) }
-      : await spawnHere({ ...by, signal: run.signal }, request, call, asks);
+      ? { id: idOf(request, call), working: elsewhere(engine, agent.limits, parent(), { request, call, modelParams }) }
+      : await spawnHere({ ...by, signal: run.signal }, request, call, modelParams);
     if (!request.background) return await working;
     const blank = blankOf(request, id, request.model ?? model);
     inbox.await(call.toolUseId, lateReport(working, blank), id);
@@ -93,7 +92,7 @@ function refuseRunning(id: string, { agentId, id: session }: SessionState): void
 
 /** The id of an agent on an engine: the same one when its parent is run again. */
 function idOf({ resume }: SpawnRequest, { key }: SpawnCall): string {
-  return resume ?? `a${sha256().update(key).digest("hex").slice(0, 16)}`;
+  return resume ?? `a${hashOf(key, 16)}`;
 }
 
 function blankOf({ type }: SpawnRequest, agent_id: string, model: string): Spawned {
@@ -105,7 +104,7 @@ async function elsewhere(
   engine: Engine,
   { calls }: Limits,
   parent: SessionState,
-  wanted: Pick<AskedBelow, "request" | "call" | "asks">,
+  wanted: Pick<AskedBelow, "request" | "call" | "modelParams">,
 ): Promise<Spawned> {
   const { request, call } = wanted;
   const { id, agentId, depth, model, spent } = parent;
@@ -116,6 +115,8 @@ async function elsewhere(
   spent.calls += lent;
   const end = await engine.spawn!<Below>(idOf(request, call), asked);
   spent.calls += end.spent.calls - lent;
+  spent.replies += end.spent.replies;
+  spent.usage = addUsage(spent.usage, end.spent.usage);
   spent.tokens += end.spent.tokens;
   if (spent.dollars !== undefined) {
     spent.dollars = end.spent.dollars == null ? undefined : spent.dollars + end.spent.dollars;
@@ -127,17 +128,18 @@ async function elsewhere(
 /** Runs an agent that an engine was asked for, below a stand-in for the agent that asked. */
 export async function runBelow(
   home: Omit<Home, "parent"> & { readonly state: SessionState },
-  { request, call, asks = asksOf(), parent: { spent: before, ...above } }: AskedBelow,
+  { request, call, modelParams = modelParamsOf(), parent: { spent: before, ...above } }: AskedBelow,
 ): Promise<Below> {
-  const spent = { ...before, dollars: before.dollars ?? undefined };
+  const spent = { ...before, replies: 0, usage: NO_USAGE, dollars: before.dollars ?? undefined };
   const parent = { ...home.state, ...above, spent };
   const own = () => ({
+    ...spent,
     calls: spent.calls - before.calls,
     tokens: spent.tokens - before.tokens,
     dollars: spent.dollars === undefined ? undefined : spent.dollars - (before.dollars ?? 0),
   });
   try {
-    const { working } = await spawnHere({ ...home, parent: () => parent }, request, call, asks);
+    const { working } = await spawnHere({ ...home, parent: () => parent }, request, call, modelParams);
     return { spawned: await working, spent: own() };
   } catch (error) {
     const code = error instanceof ToolError ? error.code : "agent_error";
@@ -151,7 +153,6 @@ export interface Spawning {
   readonly parent: () => SessionState;
   readonly store: SessionStore;
   readonly engine: Engine | undefined;
-  /** Its lane, if it is on a tape. */
   readonly lane: Lane | undefined;
   /** Where those that work in the background report. */
   readonly inbox: Inbox;
@@ -177,12 +178,12 @@ async function spawnHere(
   home: Home,
   request: SpawnRequest,
   call: SpawnCall,
-  asks: ModelParams,
+  modelParams: ModelParams,
 ): Promise<{ readonly id: string; readonly working: Promise<Spawned> }> {
   const { agent, parent, store, engine } = home;
   await refuseUnknownTools(agent, request);
   const resumed = request.resume === undefined ? undefined : await claimed(store, request.resume);
-  const bare = specFor(agent, request, asks);
+  const bare = specFor(agent, request, modelParams);
   const lane = home.lane?.below(call.toolUseId, request.background ?? false);
   const spec = lane?.spec(bare) ?? bare;
   const clock = lane?.clock ?? parent().clock;
@@ -266,7 +267,7 @@ async function live(
   const about = stored ? undefined : {
     agent_type: request.type,
     model,
-    system: hashOf(spec.system),
+    system: hashOf(spec.system, 16),
     tools: spec.tools.map((t) => t.name),
     parent: agentId,
     prompt: request.prompt,
@@ -331,22 +332,22 @@ export function hadShell(messages: readonly Message[]): boolean {
 }
 
 /** What an agent asks of its model: what its parent asks, unless that is another one, which may not take it. */
-function asksBelow({ agent, asks }: Run, request: SpawnRequest, model: string): ModelParams {
-  if ((request.model ?? model) !== model) return asksOf();
-  return asksOf(agent.finish ? withoutFormat(asks) : asks);
+function modelParamsBelow({ agent, modelParams }: Run, request: SpawnRequest, model: string): ModelParams {
+  if ((request.model ?? model) !== model) return modelParamsOf();
+  return modelParamsOf(agent.finish ? withoutFormat(modelParams) : modelParams);
 }
 
 /** The agent below another, as it is made of that one. */
 export function specFor(
   agent: AgentSpec,
   { type, system, tools }: Pick<SpawnRequest, "type" | "system" | "tools">,
-  asks: ModelParams,
+  modelParams: ModelParams,
 ): AgentSpec {
   const { maxTokens: _, effort: __, params: ___, finish: ____, tools: all, apiTools, ...rest } = agent;
   const isNamed = (one: { readonly name?: string }) => !tools || tools.includes(one.name ?? "");
   return {
     ...rest,
-    ...asks,
+    ...modelParams,
     type,
     ...(system !== undefined && { system }),
     tools: all.filter((t) => !t.ends && (!tools || tools.some((name) => findTool([t], name)))),

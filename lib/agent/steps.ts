@@ -1,7 +1,7 @@
 import type { Fired } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
 import type { HookText } from "../core/verdict.ts";
-import type { TextBlock } from "../core/messages.ts";
+import { isText } from "../core/messages.ts";
 import { ModelError, type Reply } from "../core/model.ts";
 import type { PartlyUsed } from "../core/reply.ts";
 import type { Interceptor, LateWords, Reports, Run } from "../core/run.ts";
@@ -64,7 +64,7 @@ async function modelStep(
   }
   const { reply } = attempted;
   for (const block of streamed ? [] : reply.message.content) {
-    if (block.type === "text") run.emit({ type: "text", text: (block as TextBlock).text });
+    if (isText(block)) run.emit({ type: "text", text: block.text });
   }
   return reply;
 }
@@ -205,12 +205,12 @@ async function untilItWants(next: NextRun, reports: readonly Report[]): Promise<
  * Asks for permission on an engine. If a person is there, the answer is a step. If not, the engine waits, for as long as
  * it takes, for an answer from outside.
  */
-export function askerOn(
+export function permissionAskerOn(
   engine: Engine,
-  ask: PermissionAsker | undefined,
+  permissionAsker: PermissionAsker | undefined,
   emit: (event: RunEvent) => void,
 ): PermissionAsker | undefined {
-  if (ask) return (question, signal) => engine.step(question.key!, () => ask(question, signal));
+  if (permissionAsker) return (question, signal) => engine.step(question.key!, () => permissionAsker(question, signal));
   if (!engine.wait) return undefined;
   return ({ key, agent_id = "", tool_name, input, reason }) =>
     engine.wait!<PermissionReply>(key!, async (token) => {

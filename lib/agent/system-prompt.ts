@@ -89,11 +89,9 @@ async function memoryOf(
   const { currentMemory, findMemory, memoryPrompt, MEMORY_FILES } = await import("./memory-files.ts");
   const names = memory === true ? MEMORY_FILES : memory;
   const recorded = tape?.program?.tape;
-  const isInPlace = tape?.isOfEnvironment === true;
-  const isRepeated = own.memory !== undefined || isInPlace;
-  const isRetold = recorded?.header.tools ? tape!.policy.isOffline : !isRepeated;
+  const isRetold = recorded?.header.tools ? tape!.policy.isOffline : own.memory === undefined;
   const onTape = isRetold ? recorded?.memory?.memory : undefined;
-  const project = tape?.options.project ?? (isInPlace ? cwd : undefined);
+  const project = tape?.options.project;
   const refused: string[] = [];
   const all = onTape === undefined ? findMemory(cwd, names, project, (why) => refused.push(why)) : [];
   const files = all.filter(({ text }) => text.trim() !== "");

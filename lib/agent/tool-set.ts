@@ -75,7 +75,7 @@ async function described(tools: readonly Tool[], session: ToolSession): Promise<
     try {
       return tool.describe ? { ...tool, description: await tool.describe(session) } : tool;
     } catch (error) {
-      session.warn(`Cannot describe tool ${tool.name} for this session as it failed: ${thrownWords(error)}`);
+      session.warn(`Cannot describe tool ${tool.name} for this run as it failed: ${thrownWords(error)}`);
       return tool;
     }
   }));

@@ -1,5 +1,5 @@
-import { reducedSchema } from "../anthropic/anthropic-model.ts";
-import { isObject } from "../core/json.ts";
+import { reducedSchema } from "../models/anthropic/anthropic-model.ts";
+import { isObject, parsed } from "../core/json.ts";
 import { textOf } from "../core/messages.ts";
 import { type JsonSchema, ModelError, type ModelParams, type Reply } from "../core/model.ts";
 import type { AgentSpec, Run } from "../core/run.ts";
@@ -19,7 +19,7 @@ export type OutputOption<O = unknown> =
 export interface Output {
   /** By a tool of this schema that ends the turn; absent: by the form of its answer. */
   readonly tool?: Tool;
-  readonly asks: (asks: ModelParams) => Promise<ModelParams>;
+  readonly withFormat: (given: ModelParams) => Promise<ModelParams>;
   readonly finish: NonNullable<AgentSpec["finish"]>;
 }
 
@@ -50,7 +50,7 @@ export function outputOf(given: OutputOption, hasTools: boolean): Output {
     return {
       // The call keeps what the model wrote: what the schema makes of it need not be JSON.
       tool: { ...made, ends: true, parse: async (input) => (await parse(input), input) },
-      asks: async (asks) => asks,
+      withFormat: async (given) => given,
       finish: async (run, _, value) => {
         if (value !== undefined) return { output: await parse(value) };
         if (run.output) return { output: run.output.value };
@@ -59,10 +59,10 @@ export function outputOf(given: OutputOption, hasTools: boolean): Output {
     };
   }
   return {
-    asks: async (asks) => {
-      const { output_config, ...params } = asks.params ?? {};
+    withFormat: async (given) => {
+      const { output_config, ...params } = given.params ?? {};
       const format = { type: "json_schema", schema: await reducedSchema(input_schema) };
-      return { ...asks, params: { ...params, output_config: { ...output_config as object, format } } };
+      return { ...given, params: { ...params, output_config: { ...output_config as object, format } } };
     },
     finish: async (run, reply) => {
       try {
@@ -107,9 +107,7 @@ function sentBack(): (run: Run, lacks: string) => { lacks: string } {
 
 /** Not in the runtime's words: the model reads these, and a tape of one runtime is replayed on another. */
 function jsonOf({ message }: Reply): unknown {
-  try {
-    return JSON.parse(textOf(message));
-  } catch {
-    throw new Error("it is not JSON");
-  }
+  const value = parsed(textOf(message));
+  if (value === undefined) throw new Error("it is not JSON");
+  return value;
 }

@@ -1,9 +1,9 @@
 import type { Served } from "../hooks/hosts/write-answer.ts";
 import type { ServeOptions } from "../hooks/serve-hook.ts";
 import { refusedToHook, refuseExits } from "../runtime/judging.ts";
-import { keepCompiled, outliveStrays, ownLog, printAside } from "./_runtime.ts";
-import type { Usage } from "./_flags.ts";
-import type { Command, Io } from "./_io.ts";
+import { keepCompiled, outliveStrays, ownLog, printAside } from "./kit/runtime.ts";
+import type { Usage } from "./kit/flags.ts";
+import type { Command, Io } from "./kit/io.ts";
 
 const USAGE: Usage = {
   name: "hook",
@@ -53,7 +53,7 @@ function hasTerminal(): boolean {
 
 async function print(served: Served | undefined, args: readonly string[], io: Io): Promise<number> {
   if (!served) {
-    const { helpText, readFlags } = await import("./_flags.ts");
+    const { helpText, readFlags } = await import("./kit/flags.ts");
     await readFlags(USAGE, args);
     io.out(helpText(USAGE));
     return 0;
@@ -123,7 +123,7 @@ export async function hookProcess(args: readonly string[]): Promise<number> {
       if (served.stdout !== "") ownLog(served.stdout.slice(0, -1));
       return served.code;
     }
-    const { drained, guarded, processIo } = await import("./_process.ts");
+    const { drained, guarded, processIo } = await import("./kit/process.ts");
     const io = processIo();
     const code = await guarded(args, io, () => error ? Promise.reject(error.thrown) : print(served, args, io));
     await drained();

@@ -1,15 +1,16 @@
 import { createInterface } from "node:readline";
-import { type Fixture, fixtureProject } from "../replay/fixture.ts";
+import type { Fixture } from "../replay/fixture.ts";
 import { readTape } from "../replay/read-tape.ts";
 import { agentReview, type Change, type Review, reviewFixture } from "../replay/review.ts";
-import { fixtureAgent, isOfOthers } from "./_fixtures.ts";
-import { EXIT, type Io, UsageError } from "./_io.ts";
-import { wordsOf } from "./_process.ts";
+import { fixtureAgent, hasCommand } from "./kit/known-fixtures.ts";
+import { EXIT, type Io, UsageError } from "./kit/io.ts";
+import { wordsOf } from "./kit/process.ts";
+import { giftFor } from "./kit/extension.ts";
 import { type Colours, coloursFor, several } from "./show/text.ts";
 import type { Normaliser } from "../log/entry.ts";
 
 /** A change, however many fixtures show it. */
-interface Shown {
+interface SharedChange {
   readonly change: Change;
   readonly of: { readonly name: string; readonly calls: number }[];
   readonly same: Change[];
@@ -23,11 +24,8 @@ export async function reviewFixtures(fixtures: readonly Fixture[], io: Io): Prom
   for (const fixture of fixtures) {
     try {
       const tape = await readTape(fixture.tape);
-      const reviewed = tape.header.command
-        ? (await import("../replay/server/review.ts")).commandReview(fixture, tape, {
-          ...{ cwd: fixtureProject(fixture.folder), env: io.env, signal: io.signal },
-          note: (line) => io.err(`${fixture.name}: ${line}\n`),
-        })
+      const reviewed = hasCommand(fixture)
+        ? (await giftFor("programs", fixture)).review(fixture, tape, io)
         : agentReview(fixture, tape, await fixtureAgent(fixture, io.signal), io.signal);
       reviews.push(await reviewFixture(fixture, tape, reviewed));
     } catch (error) {
@@ -38,7 +36,7 @@ export async function reviewFixtures(fixtures: readonly Fixture[], io: Io): Prom
   for (const { fixture, refused } of reviews) {
     if (refused === undefined) continue;
     failed = true;
-    const fix = isOfOthers(fixture) ? "record it again" : `record it with 'crochet replay ${fixture.name} --update'`;
+    const fix = hasCommand(fixture) ? "record it again" : `record it with 'crochet replay ${fixture.name} --update'`;
     io.out(`${ink.red("✗")} ${fixture.name}: ${refused}: ${fix}\n`);
   }
   const open = reviews.filter(({ refused, changes }) => refused === undefined && changes.length > 0);
@@ -64,8 +62,8 @@ export async function reviewFixtures(fixtures: readonly Fixture[], io: Io): Prom
   return failed ? EXIT.failed : EXIT.ok;
 }
 
-function gathered(reviews: readonly Review[]): Shown[] {
-  const all = new Map<string, Shown>();
+function gathered(reviews: readonly Review[]): SharedChange[] {
+  const all = new Map<string, SharedChange>();
   for (const { fixture: { name }, changes } of reviews) {
     for (const { change, calls } of changes) {
       const key = JSON.stringify([change.title, change.expected, change.actual]);
@@ -79,7 +77,7 @@ function gathered(reviews: readonly Review[]): Shown[] {
 }
 
 async function decided(
-  all: readonly Shown[],
+  all: readonly SharedChange[],
   io: Io,
   ink: Colours,
 ): Promise<{ accepted: Set<Change>; rules: Map<Change, Normaliser> }> {
@@ -105,7 +103,7 @@ async function decided(
   return { accepted, rules };
 }
 
-function changeText({ change, of }: Shown, at: string, rule: Normaliser | undefined, ink: Colours): string {
+function changeText({ change, of }: SharedChange, at: string, rule: Normaliser | undefined, ink: Colours): string {
   const where = of.map(({ name, calls }) => calls === 0 ? name : `${name} ${several(calls, "call")}`).join(", ");
   const side = (value: unknown, mark: string, colour: (text: string) => string) =>
     value === undefined ? [] : textLines(value).map((line) => `    ${colour(`${mark} ${line}`)}`);

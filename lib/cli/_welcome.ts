@@ -5,11 +5,12 @@ import { isSkipped } from "../hooks/file/file-name.ts";
 import { type Environment, shortPath } from "../hooks/file/user-places.ts";
 import { type Standing, standings } from "../hooks/hook-trust.ts";
 import { FIXTURES, fixturesIn } from "../replay/fixture.ts";
-import { agentScripts } from "./_find-hooks.ts";
-import { report } from "./_flags.ts";
-import type { Io } from "./_io.ts";
-import { reporting } from "./_report.ts";
+import { agentScripts } from "./kit/find-hooks.ts";
+import { report } from "./kit/flags.ts";
+import type { Io } from "./kit/io.ts";
+import { reporting } from "./kit/report.ts";
 import { coloursFor } from "./show/text.ts";
+import { quietly } from "../core/json.ts";
 
 type Here = ReturnType<typeof lookAround>;
 
@@ -25,7 +26,6 @@ function lookAround(dir: string, env: Environment) {
   };
 }
 
-/** A command to type next, and what it is for. */
 type Next = readonly [command: string, about: string];
 
 /** The three commands that fit what was found, most useful first. */
@@ -86,9 +86,6 @@ function untrusted(one: Standing | undefined): string {
 }
 
 function names(dir: string): string[] {
-  try {
-    return readdirSync(dir);
-  } catch {
-    return []; // there is none, or it may not be read
-  }
+  // there is none, or it may not be read
+  return quietly(() => readdirSync(dir)) ?? [];
 }

@@ -1,4 +1,4 @@
-import { type Actions, group } from "./_flags.ts";
+import { type Actions, group } from "./kit/group.ts";
 
 /** The actions on fixtures; each is loaded when called. */
 const ACTIONS: Actions = {
@@ -8,7 +8,6 @@ const ACTIONS: Actions = {
   ],
   show: ["print a tape as a conversation", () => import("./fixtures/show.ts")],
   add: ["make a fixture of a run that was made", () => import("./fixtures/add.ts")],
-  import: ["convert recordings of other tools to tapes", () => import("./fixtures/import.ts")],
   scan: ["search fixtures for secrets; exit code 1 if one is found", () => import("./fixtures/scan.ts")],
 };
 

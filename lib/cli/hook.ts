@@ -11,7 +11,7 @@ async function served(): Promise<Served> {
   const { Bun } = globalThis as { Bun?: { readonly revision: string; file(path: string): { readonly size: number } } };
   const file = `${import.meta.dirname}/hook-${Bun?.revision}.js`;
   if (Bun && Bun.file(file).size > 0) return require(file);
-  (await import("./_runtime.ts")).keepCompiled();
+  (await import("./kit/runtime.ts")).keepCompiled();
   return await import("./_hook-command.ts");
 }
 

@@ -1,19 +1,12 @@
-import { type Actions, group } from "./_flags.ts";
+import { type Actions, group } from "./kit/group.ts";
 
 /** The actions on hooks; each is loaded when called. */
 const ACTIONS: Actions = {
   ls: ["list the hooks that load here, in order, and why others do not load", () => import("./hooks/ls.ts")],
   new: ["write a hook with examples, to change", () => import("./hooks/new.ts")],
   add: ["copy hooks that come with crochet into ./hooks", () => import("./hooks/add.ts")],
+  import: ["write the hooks of Claude Code's settings as files into ./hooks", () => import("./hooks/import.ts")],
   test: ["fire one hook at one event and see its verdict", () => import("./hooks/test.ts")],
-  check: [
-    "try hooks on generated events: crashes, Stop hooks that block forever, guards that let calls through",
-    () => import("./hooks/check.ts"),
-  ],
-  backtest: [
-    "fire hooks over sessions that already happened, and see what they would have done",
-    () => import("./hooks/backtest.ts"),
-  ],
   install: [
     "write the hooks of ./hooks into another host's settings",
     async () => (await import("./hooks/install.ts")).install,

@@ -1,60 +1,48 @@
-import type { Actions } from "./_flags.ts";
-import type { Io } from "./_io.ts";
+import type { Actions } from "./kit/group.ts";
+import type { Io } from "./kit/io.ts";
 
-/** Every command with what it does; each is loaded only when it is called. */
-export const commands = (): Actions => ({
+/** The commands of the kernel with what each does; each is loaded only when it is called. */
+const KERNEL: Actions = {
   run: ["run an agent on a prompt", () => import("./run.ts")],
-  chat: ["talk with an agent", () => import("./chat.ts")],
-  record: ["run an agent and keep the run as a fixture", () => import("./record.ts")],
-  replay: ["run recorded agents again, without calling a model", () => import("./replay.ts")],
-  attack: ["search for a run of the worst model that breaks a property", () => import("./attack.ts")],
-  eval: ["run recorded agents live and report how often they pass", () => import("./eval.ts")],
-  tape: ["record and replay any other agent through a local server", () => import("./tape.ts")],
-  fixtures: ["add, list, show, import and scan recorded runs", () => import("./fixtures.ts")],
+  record: ["run an agent, or any other program, and keep the run as a fixture", () => import("./record.ts")],
+  replay: ["run recorded agents and programs again, without calling a model", () => import("./replay.ts")],
+  fixtures: ["keep, list, show and scan recorded runs", () => import("./fixtures.ts")],
   tool: ["run one tool by hand", () => import("./tool.ts")],
-  agent: ["prepare another host's agent to be watched", () => import("./agent.ts")],
-  agents: ["what each running or watched agent is doing", () => import("./agents.ts")],
-  transcripts: ["list, show or remove stored sessions", () => import("./transcripts.ts")],
-  view: ["show a run as an HTML page", () => import("./view.ts")],
-  hooks: ["list, test, check, switch and install hooks", () => import("./hooks.ts")],
+  runs: ["list, show or remove the logs of runs", () => import("./runs.ts")],
+  hooks: ["list, test, switch and install hooks", () => import("./hooks.ts")],
   trust: ["allow the hooks of a directory to run", () => import("./trust.ts")],
-  doctor: ["find what is broken or missing, and how to fix it", () => import("./doctor.ts")],
-  build: ["make one file or one binary of an agent and its hooks", () => import("./build.ts")],
-  init: ["scaffold an agent with a hook and a test", () => import("./init.ts")],
-  worker: ["serve agents to a durable engine", () => import("./worker.ts")],
-  hook: ["serve one hook file as a command hook of another host", () => import("./_hook-command.ts")],
-});
+  hook: ["serve one hook file as a command hook of another host", () => import("./_hook-command.ts"), "programs"],
+};
+
+export async function commands(): Promise<Actions> {
+  return { ...KERNEL, ...await (await import("./kit/extension.ts")).addedTo() };
+}
 
 /** Runs one command line and gives its exit code. */
 export async function main(args: readonly string[], io: Io): Promise<number> {
-  const { EXIT } = await import("./_io.ts");
-  const { guarded } = await import("./_process.ts");
+  const { EXIT } = await import("./kit/io.ts");
+  const { guarded } = await import("./kit/process.ts");
   return await guarded(args, io, async () => {
     const [name, ...rest] = args;
-    if (name === "--version") {
-      io.out(`${(await import("../runtime/version.ts")).crochetVersion()}\n`);
-      return EXIT.ok;
-    }
     if (name === undefined || name === "--json") return (await import("./_welcome.ts")).welcome(name, io);
     if (name === "help" && rest.length > 0) return await main([...rest, "--help"], io);
     if (name === "--help" || name === "-h" || name === "help") {
       io.out(await overview());
       return EXIT.ok;
     }
-    const all = commands();
-    const command = Object.hasOwn(all, name) ? all[name] : undefined;
-    if (!command) {
-      const { unknownCommand } = await import("./_flags.ts");
-      throw unknownCommand("", name, [...Object.keys(all), "help", "--help", "--json", "--version"]);
-    }
-    const { default: run } = await command[1]();
+    const [, load] = Object.hasOwn(KERNEL, name) ? KERNEL[name]! : await added(name, rest[0]);
+    const { default: run } = await load();
     return await run(rest, io);
   });
 }
 
+async function added(name: string, next: string | undefined): Promise<Actions[string]> {
+  const { actionOf } = await import("./kit/group.ts");
+  return actionOf("", name, await commands(), ["help", "--help", "--json", "--version"], next);
+}
+
 async function overview(): Promise<string> {
-  const { listed } = await import("./_flags.ts");
-  const rows = listed(Object.entries(commands()).map(([name, [about]]) => [name, about]));
+  const rows = (await import("./kit/group.ts")).listedActions(await commands());
   return `crochet: hooks and loops for LLM agents\n\n${rows.join("\n")}\n\ncrochet <command> --help shows more\n`;
 }
 
@@ -92,18 +80,19 @@ export async function begin(): Promise<void> {
   goBack();
   const args = process.argv.slice(2);
   // Started for every event of another host, so it loads nothing else.
-  if (args[0] === "agent" && args[1] === "hook" && !args[2]?.startsWith("-")) {
-    await (await import("../monitor/note.ts")).noteEvent(args.slice(2), process.env);
-    process.exit(0);
+  if (args[1] === "hook" && !args[2]?.startsWith("-")) {
+    const early = (await import("../extensions/early.ts")).HOOK[args[0]!];
+    if (early) process.exit(await early(args.slice(2)).then(() => 0));
   }
+  if (args[0] === "--version") return console.log((await import("../runtime/version.ts")).crochetVersion());
   refuseOldNode();
   if (args[0] === "hook") process.exit(await (await import("./_hook-command.ts")).hookProcess(args.slice(1)));
-  const { boundCompiled, consoleAside, keepCompiled, outliveStrays } = await import("./_runtime.ts");
+  const { boundCompiled, consoleAside, keepCompiled, outliveStrays } = await import("./kit/runtime.ts");
   if (!("Bun" in globalThis)) outliveStrays();
   // What scripts, tools and hooks print is not part of a command's output.
   consoleAside();
   keepCompiled();
-  const { drained, processIo } = await import("./_process.ts");
+  const { drained, processIo } = await import("./kit/process.ts");
   const code = await main(args, processIo({ careful: true }));
   await drained();
   boundCompiled();

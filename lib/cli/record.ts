@@ -5,26 +5,35 @@ import { isInside } from "../files/confine.ts";
 import { expectNoLink } from "../files/state.ts";
 import { realOr } from "../hooks/file/user-places.ts";
 import { priceOf, priceText } from "../replay/drift/drift-report.ts";
-import { fixtureAt, FIXTURES, inScratch, nameFor, scriptOnTape } from "../replay/fixture.ts";
+import { fixtureAt, FIXTURES, inScratch, nameFor, nameIn, scriptOnTape } from "../replay/fixture.ts";
 import { normaliserOf } from "../replay/normalise.ts";
-import { isCi } from "../replay/tape-options.ts";
-import { readTape } from "../replay/read-tape.ts";
+import { isCi, type ResultsKept } from "../replay/tape-options.ts";
+import { readTape, TapeError } from "../replay/read-tape.ts";
 import { besideTape, keepFiles } from "../replay/record/keep-files.ts";
-import { redactor } from "../replay/redact/redact.ts";
+import { redactor } from "../log/redact/redact.ts";
 import { type FixtureRun, type ReplayOptions, runFixture } from "../replay/run-fixture.ts";
 import { USER_FILE } from "../replay/run-on-tape.ts";
 import { BUILT_IN } from "../runtime/importing.ts";
 import { checkWritable } from "../replay/write-tape.ts";
-import { trustRecorded } from "./_fixtures.ts";
-import { command, type Flags, refuseTogether, type Usage } from "./_flags.ts";
-import { asUsage, EXIT, type Io, UsageError } from "./_io.ts";
-import { projectOf } from "./_project.ts";
-import { withAttached } from "./_attach.ts";
-import { promptOf, rulesHere, RUN_FLAGS } from "./_run-options.ts";
-import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
+import { giftOf } from "./kit/extension.ts";
+import { trustRecorded } from "./kit/known-fixtures.ts";
+import { expectGiven, runGift, type RunGifts } from "./kit/run-gifts.ts";
+import { commandBehind, refuseOther } from "./kit/behind-dashes.ts";
+import { command, type Flags, type Usage } from "./kit/flags.ts";
+import { present } from "../core/json.ts";
+import { toolRow } from "../input/tool-table.ts";
+import { asUsage, EXIT, type Io, UsageError } from "./kit/io.ts";
+import { PROOF, runsAgain } from "./kit/programs.ts";
+import { projectOf } from "./kit/project.ts";
+import type { Reporter } from "./kit/report.ts";
+import { withAttached } from "./kit/attach.ts";
+import { judgedFixture } from "./kit/replay-one.ts";
+import { promptOf, rulesHere, RUN_FLAGS } from "./kit/run-options.ts";
+import { builtIn, loadAgent, scriptAndWords } from "./kit/script.ts";
 import { RefusedCalls } from "./run-agent.ts";
 import { plainText } from "./show/text.ts";
 import type { Normaliser } from "../log/entry.ts";
+import type { RunEvent } from "../core/run-events.ts";
 
 /** `--normalise`, as the usage of a command has it. */
 export const NORMALISE =
@@ -43,12 +52,16 @@ export function normaliserAsked(value: string | boolean): { normalise: readonly 
 
 const USAGE: Usage = {
   name: "record",
-  words: "[agent.ts] <prompt…>",
+  words: "[agent.ts] <prompt…> | -- <command…>",
   about: "Runs an agent in a copy of this directory and records the run as a fixture that replays without a model. " +
-    "Permissions work as in 'crochet run'; the tape keeps mode, rules and answers, and a replay uses them.",
+    "Permissions work as in 'crochet run'; the tape keeps mode, rules and answers, and a replay uses them. " +
+    "Behind '--' it runs any other program in this directory, through a local server that passes its requests on to the real API. " +
+    "Claude Code, Codex, Gemini CLI, Qwen Code, opencode, pi and the SDKs find the server by themselves; other programs get its address in " +
+    "CROCHET_URL, followed by /anthropic, /openai/v1 or /gemini. The fixture keeps what the program changes or removes, as it was before; " +
+    "all else is that of the day it is replayed.",
   flags: [
-    ["--fixture <name>", "its name in fixtures/; default: made from the prompt"],
-    ["--turns <file>", "the prompts of one session, one after the other: a YAML list of texts"],
+    ["--fixture <name>", "its name in fixtures/; default: made from the prompt or the command"],
+    ["--turns <file>", "the prompts of one run, one after the other: a YAML list of texts"],
     ["--user <file>", "a model plays the user: a prompt.md with persona and goal, and 'model' and 'turns' (10) on top"],
     [
       "--tools ['mcp']",
@@ -58,13 +71,34 @@ const USAGE: Usage = {
     ["--redact", "write placeholders for secrets; without it, a run that shows one is not kept"],
     ["--normalise <rule>", NORMALISE],
     ...RUN_FLAGS.filter(([flag]) => /^--(model|cwd|settings|trust|permission-mode)\b/.test(flag)),
+    [
+      "--once",
+      "do not run it again to see that it replays; of a program, what it prints and its files are not compared then",
+    ],
+    [
+      "--files <dir>",
+      "of a program: work in a copy of this folder, and keep all of it: for input that must stay as it is",
+    ],
+    ["--here", "of a program: keep nothing of this directory, for one that is too large: a replay works in it too"],
+    ["--loose", "of a program: results of its tools may differ; they are still reported"],
+    ["--mcp <how>", "of a program: 'live': MCP servers are not recorded, and run for real in a replay too"],
+    ["--timeout <seconds>", "of a program: end it after this time"],
     ["--json", "print JSON"],
   ],
+  excludes: [["user", ["turns"], "one of them speaks"], ["here", ["files"], "a run works in one folder"]],
   example: `crochet record agent.ts "fix the typo" && crochet replay`,
 };
 
-export default command(USAGE, async ({ words, flags, args }, io) => {
-  const { script, words: said } = scriptAndWords(words, args, io);
+/** What only one kind of run takes. */
+const OF_AGENTS = ["turns", "user", "tools", "model", "cwd", "settings", "trust", "permission-mode"];
+const OF_PROGRAMS = ["files", "here", "loose", "mcp", "timeout"];
+
+export default command(USAGE, async (typed, io) => {
+  const { words, command } = commandBehind(typed, USAGE.example);
+  if (command) return await recordProgram(words, command, typed.flags, io);
+  const { flags } = typed;
+  refuseOther(flags, OF_PROGRAMS, "without a command as it is of another program: put that behind '--'");
+  const { script, words: said } = scriptAndWords(words, undefined, io);
   const { name, ...spoken } = await spokenBy(said, flags, io);
   if (script !== undefined && !isInside(realOr(script), realOr(io.cwd))) {
     throw new UsageError(`Cannot record ${script}: a replay runs only scripts of the project, so record inside it`);
@@ -85,9 +119,9 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   // What servers of the project say is kept: a replay starts none.
   const tools = toolsAsked(flags) || (session.mcp ? "mcp" : false);
   const place = { workspace, script, persona, tools, io };
-  const isSeen = io.tty && !flags.json;
-  const { result, report, ms } = isSeen
-    ? await watched((more) => recordInto(folder, agent, place, { ...options, ...more }), io)
+  const terminal = io.tty && !flags.json ? await runGift("terminal") : undefined;
+  const { result, report, ms, events } = terminal
+    ? await watched(terminal, (more) => recordInto(folder, agent, place, { ...options, ...more }), io)
     : await recordInto(folder, agent, place, {
       ...options,
       on: (event) => {
@@ -98,20 +132,49 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   if (spoken.user) writeFileSync(join(folder, USER_FILE), spoken.user.text);
   await trustRecorded(folder, io);
   const fixture = relative(io.cwd, folder);
-  if (flags.json) io.data({ fixture, stop: result.stop, calls: report.calls.live, ms });
+  // From the tape: the result does not include the cost of sub-agents.
+  const { header, calls } = await readTape(fixtureAt(folder).tape);
+  const isOver = flags.once === true || result.stop === "aborted" || io.signal.aborted;
+  if (!isOver && happensAgain(header, events)) io.err(`${runsAgain(" outside this directory")}\n`);
+  const again = isOver
+    ? undefined
+    : await judgedFixture({ ...fixtureAt(folder), name: nameIn(io.cwd, folder) }, {}, { trust: flags.trust }, io);
+  const isFailed = again?.word === "broken";
+  const proof = isFailed ? "broken" : again?.word === "held" ? "held" : "open";
+  if (flags.json) io.data({ fixture, stop: result.stop, calls: report.calls.live, ms, proof });
   else {
-    // From the tape: the result does not include the cost of sub-agents.
-    const { calls } = await readTape(fixtureAt(folder).tape);
-    io.out(`recorded ${fixture}: ${result.stop}, ${priceText(priceOf(calls))}\n`);
+    io.out(`recorded ${fixture}: ${result.stop}, ${priceText(priceOf(calls))}, ${PROOF[proof]}\n`);
     io.out(`crochet replay ${relative(join(io.cwd, FIXTURES), folder)}\n`);
   }
   if (result.stop === "denied" && !io.tty) io.err(`crochet: ${plainText(result.text)}\n`);
   if (result.error) {
-    if (!isSeen) io.err(`crochet: ${result.error.message}\n`);
+    if (!terminal) io.err(`crochet: ${result.error.message}\n`);
     io.err(`the tape keeps this failure, to be replayed as it is: delete ${fixture} to record another run\n`);
   }
-  return result.stop === "error" || result.stop === "aborted" ? EXIT.failed : EXIT.ok;
+  if (again?.why !== undefined) io.err(`  ${again.why.replaceAll("\n", "\n  ")}\n`);
+  return result.stop === "error" || result.stop === "aborted" || isFailed ? EXIT.failed : EXIT.ok;
 });
+
+/** Whether a replay runs a tool that may reach out of its copy of the files: a shell, or one of the agent's own. */
+function happensAgain({ tools, mcp }: ResultsKept, events: readonly RunEvent[]): boolean {
+  const names = events.flatMap((event) => event.type === "tool_start" ? [event.name] : []);
+  return !tools && names.some((name) => (name === "Bash" || !toolRow(name)) && !(mcp && name.startsWith("mcp__")));
+}
+
+/** Records what is not an agent of ours, if an extension here does that. */
+async function recordProgram(
+  words: readonly string[],
+  command: readonly string[],
+  flags: Flags["flags"],
+  io: Reporter,
+): Promise<number> {
+  if (words.length > 0) throw new UsageError(`Cannot record '${words[0]}' and a command: leave one of them out`);
+  refuseOther(flags, OF_AGENTS, "with a command as it is of an agent: leave it out");
+  const { record } = expectGiven(await giftOf("programs"), "'--'");
+  const folder = folderFor(String(flags.fixture ?? nameFor(command.join(" "))), io);
+  const { normalise = [] } = flags.normalise === undefined ? {} : normaliserAsked(flags.normalise);
+  return await record({ folder, command, flags, normalise }, io);
+}
 
 function toolsAsked({ tools }: Flags["flags"]): NonNullable<ReplayOptions["tools"]> {
   if (tools === undefined || tools === true || tools === "mcp") return tools ?? false;
@@ -124,7 +187,6 @@ async function spokenBy(
   flags: Flags["flags"],
   io: Io,
 ): Promise<Pick<ReplayOptions, "prompts" | "user"> & { readonly name: string }> {
-  if (flags.user !== undefined) refuseTogether(flags, "user", ["turns"], "one of them speaks");
   const prompt = await promptOf(words, io);
   const [flag, why] = flags.user ? ["user", "the simulated user begins"] : ["turns", "write it into the file"];
   if ((flags.user ?? flags.turns) !== undefined && prompt.trim() !== "") {
@@ -151,12 +213,15 @@ export async function turnsIn(file: string, { cwd }: Pick<Io, "cwd">): Promise<r
 }
 
 /** Shows the run on the terminal, and asks there. */
-async function watched(record: (more: Partial<ReplayOptions>) => Promise<FixtureRun>, io: Io): Promise<FixtureRun> {
-  const { watchRun } = await import("./show/watch.ts");
+async function watched(
+  { watch }: RunGifts["terminal"],
+  record: (more: Partial<ReplayOptions>) => Promise<FixtureRun>,
+  io: Io,
+): Promise<FixtureRun> {
   let made: FixtureRun;
-  await watchRun(async ({ on, ask, asker, signal }) => {
-    const more = { ...(on && { on }), ...(ask && { ask }), ...(asker && { asker }), ...(signal && { signal }) };
-    return (made = await record(more)).result;
+  await watch(async ({ on, permissionAsker, questionAsker, signal }) => {
+    made = await record(present({ on, permissionAsker, questionAsker, signal }));
+    return made.result;
   }, { io, cwd: io.cwd });
   return made!;
 }
@@ -214,6 +279,9 @@ async function recordInto(
       io.err(`${path} is not kept with the fixture: ${why}\n`);
     }
     const files = fixtureAt(keeps ? draft : folder).files;
+    const kept = tools === true
+      ? await changesBeside(folder, draft, workspace, io)
+      : keeps && besideTape(folder, draft);
     return await runFixture({ ...fixtureAt(folder), files }, agent, {
       signal: io.signal,
       ...options,
@@ -222,7 +290,32 @@ async function recordInto(
       project: workspace,
       agent: script === undefined ? BUILT_IN : scriptOnTape(folder, script),
       ...(tools === true && { cwd: workspace }),
-      ...(keeps && { workspace: besideTape(folder, draft) }),
+      ...(kept && { workspace: kept }),
     });
   });
+}
+
+/** What a run in a directory itself changes there, as it was before: '--verify' makes the run again in a copy with it. */
+async function changesBeside(
+  folder: string,
+  draft: string,
+  directory: string,
+  io: Io,
+): Promise<ReplayOptions["workspace"]> {
+  const { copyDirectory, keepChanged } = await import("../replay/working-copy.ts");
+  const [before, kept] = [join(draft, "before"), besideTape(folder, draft)];
+  try {
+    const leftOut = copyDirectory(directory, before, folder);
+    const ready = () => {
+      const { made, leftOut: left } = keepChanged(before, { directory, draft, folder, leftOut });
+      for (const { path, why } of left) io.err(`${path} is not kept with the fixture: ${why}\n`);
+      kept.ready();
+      return { made };
+    };
+    return { ...kept, ready };
+  } catch (error) {
+    if (!(error instanceof TapeError)) throw error;
+    io.err("what the run changes is not kept with the fixture, as this directory has too much to be copied\n");
+    return undefined;
+  }
 }

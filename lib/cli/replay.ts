@@ -3,21 +3,35 @@ import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import type { Fixture } from "../replay/fixture.ts";
 import { refuseInCi } from "../replay/tape-options.ts";
-import { eachOf, ProgressLine } from "./_each-of.ts";
-import { allFixtures, expectTrusted, fixturesFor, fixturesLeft, fixturesNamed, noFixtures } from "./_fixtures.ts";
-import { type Flags, inLines, refuseTogether, type Usage } from "./_flags.ts";
-import { type Io, UsageError } from "./_io.ts";
-import { type Judge, judgingCommand } from "./_judge.ts";
-import type { LoggedFixture } from "./_runs.ts";
-import { itemsText, type ReplayedItem, unreachedShared } from "./_replay-table.ts";
+import { eachOf, ProgressLine } from "./kit/each-of.ts";
+import {
+  allFixtures,
+  expectTrusted,
+  fixturesFor,
+  fixturesLeft,
+  fixturesNamed,
+  isNamed,
+  isServedOnly,
+  noFixtures,
+} from "./kit/known-fixtures.ts";
+import { expectGiven, runGift } from "./kit/run-gifts.ts";
+import { giftOf } from "./kit/extension.ts";
+import { commandBehind, refuseOther } from "./kit/behind-dashes.ts";
+import { type Flags, inLines, type TypedFlags, type Usage } from "./kit/flags.ts";
+import { type Io, UsageError } from "./kit/io.ts";
+import { type Judge, judgingCommand } from "./kit/judge.ts";
+import type { TypedCommand } from "./kit/programs.ts";
+import type { LoggedFixture } from "./kit/runs.ts";
+import { itemsText, type ReplayedItem, unreachedShared } from "./kit/replay-table.ts";
 import { coloursFor } from "./show/text.ts";
-import { judgedFixture, secondsAsked } from "./_replay-one.ts";
+import { judgedFixture, secondsAsked } from "./kit/replay-one.ts";
 
 const USAGE: Usage = {
   name: "replay",
-  words: "[name | dir | run]…",
+  words: "[name | dir | run]… [-- command…]",
   about: "Runs recorded agents and programs again without a model and reports what changed. Without a name: all of " +
-    "fixtures/; 'last' is the run that was made last, also by its id. Fixtures that came with a checkout run only after 'crochet trust', or with --trust. Exit code 0 if " +
+    "fixtures/; 'last' is the run that was made last, also by its id. A command behind '--' is run in place of the one that the " +
+    "fixture names, in a copy of this directory. Fixtures that came with a checkout run only after 'crochet trust', or with --trust. Exit code 0 if " +
     "all hold, 1 if one is broken, 2 if one cannot run, 3 if one was not measured.",
   flags: [
     ["--wire", "go through the SDK, byte for byte"],
@@ -36,17 +50,44 @@ const USAGE: Usage = {
     ["--on <url>", "replay them on the workers of the durable engine at this ingress"],
     ["--trust", "trust these fixtures for this call: their agents, tools and commands are run"],
   ],
+  excludes: [
+    ["verify", ["update"], "one compares and the other records"],
+    [
+      "faults",
+      ["review", "no-stale", "verify", "update", "normalise", "hooks", "on"],
+      "a search compares and records nothing, and runs here",
+    ],
+    ["review", ["no-stale", "wire", "verify", "update", "normalise", "on", "json"], "a review asks a person"],
+    ["on", ["update", "hooks", "normalise"], "workers replay what they have"],
+  ],
   example: "crochet replay",
   more: async () => {
-    const { PRESETS } = await import("../replay/fault/fault.ts");
-    return `\nPresets of --faults\n  ${inLines(Object.keys(PRESETS).join(", "), 2)}\n`;
+    const { presets } = await giftOf("faults") ?? {};
+    const { RULES } = await import("../replay/requests/compare-rules.ts");
+    const rules = Object.entries(RULES).map(([name, { about, client }]) =>
+      `  ${name.padEnd(18)}${inLines(client === undefined ? about : `${about} (${client})`, 20)}\n`
+    );
+    const faults = presets ? `\nPresets of --faults\n  ${inLines(presets.join(", "), 2)}\n` : "";
+    return `${faults}\nWhat is not compared of other programs, by rule\n${rules.join("")}`;
   },
 };
 
+/** What a typed command does not take: it is not the program that the fixture names. */
+const OF_RECORDED = ["wire", "verify", "update", "review", "normalise", "hooks", "on"];
+
 export default judgingCommand(USAGE, "fixture", replayed);
 
-async function replayed(asked: Flags, io: Io, judge: Judge): Promise<number | void> {
+async function replayed(asked: TypedFlags, io: Io, judge: Judge): Promise<object | number | void> {
   secondsAsked(asked.flags);
+  const { command, words: named } = commandBehind(asked, "crochet replay NAME -- COMMAND");
+  if (command) {
+    refuseOther(asked.flags, OF_RECORDED, "with a command as only what a fixture names is run so: leave it out");
+    if (named.length === 1) {
+      const given = { words: named, flags: asked.flags };
+      return await replayFixtures(given, [], io, judge, { command, cwd: io.cwd });
+    }
+    throw new UsageError(`Cannot run a command on ${named.length} fixtures: crochet replay NAME -- COMMAND`);
+  }
   const { HookSources } = await import("../hooks/sources.ts");
   await new HookSources({ cwd: io.cwd, env: io.env, trust: asked.flags.trust === true }).expectSettings();
   const { runs, words } = await runsAmong(asked.words, io);
@@ -57,7 +98,7 @@ async function replayed(asked: Flags, io: Io, judge: Judge): Promise<number | vo
     const fix = `crochet fixtures add ${asked.words[0]} NAME, then crochet replay NAME --${renewing}`;
     throw new UsageError(`Cannot replay a run with --${renewing} as only fixtures are kept: ${fix}`);
   }
-  const { asFixture } = await import("./_runs.ts");
+  const { asFixture } = await import("./kit/runs.ts");
   const made: Awaited<ReturnType<typeof asFixture>>[] = [];
   try {
     for (const run of runs) made.push(await asFixture(run, flags, io, "replay"));
@@ -82,9 +123,9 @@ async function runsAmong(
     word !== "last" && fixturesNamed(word, io).length + fixturesLeft([word], io).length > 0;
   const words = given.filter(isFixture);
   if (words.length === given.length) return { runs, words };
-  const { logMeant } = await import("./_stored.ts");
+  const { logMeant } = await import("./kit/project.ts");
   for (const word of given.filter((one) => !isFixture(one))) {
-    const run = logMeant(word, io.cwd, io);
+    const run = logMeant(word, io.cwd, io.env);
     if (run === undefined) words.push(word);
     else runs.push(run);
   }
@@ -97,31 +138,26 @@ async function replayFixtures(
   logged: readonly LoggedFixture[],
   io: Io,
   judge: Judge,
-): Promise<number | void> {
-  if (flags.verify) refuseTogether(flags, "verify", ["update"], "one compares and the other records");
+  typed?: TypedCommand,
+): Promise<object | number | void> {
   if (flags.hooks !== undefined) await expectHooks(String(flags.hooks), io);
   if (flags.faults) {
-    refuseTogether(flags, "faults", ["noStale"], "a search changes the replies");
-    const { faultsAsked, noPreset, replayFaults } = await import("./_replay-faults.ts");
-    const { asked, word } = faultsAsked(flags.faults);
-    if (word !== undefined && fixturesNamed(word, io).length === 0) throw noPreset(word, io);
-    const named = word === undefined ? words : [word, ...words];
-    const fixtures = [...logged, ...logged.length > 0 && named.length === 0 ? [] : fixturesFor(named, io)];
-    expectTrusted(fixtures, flags, io);
-    return await replayFaults(fixtures, asked, flags, io, judge);
+    const { search } = expectGiven(await giftOf("faults"), "--faults");
+    const named = (word?: string) => {
+      if (word !== undefined && (typed || fixturesNamed(word, io).length === 0)) return undefined;
+      const all = word === undefined ? words : [word, ...words];
+      const fixtures = [...logged, ...logged.length > 0 && all.length === 0 ? [] : fixturesFor(all, io)];
+      expectTrusted(fixtures, flags, io);
+      return fixtures;
+    };
+    return await search(named, flags, io, judge, typed);
   }
   if (flags.seed !== undefined) {
     throw new UsageError("Cannot replay with --seed as nothing is searched: add --faults");
   }
   if (flags.review) {
-    refuseTogether(
-      flags,
-      "review",
-      ["noStale", "wire", "verify", "update", "normalise", "on", "json"],
-      "a review asks a person",
-    );
     refuseInCi("review", words[0], io.env);
-    const fixtures = fixturesFor(words, io, "review");
+    const fixtures = fixturesFor(words, io, { attacks: false, doing: "review" });
     expectTrusted(fixtures, flags, io, "review");
     return await (await import("./_replay-review.ts")).reviewFixtures(fixtures, io);
   }
@@ -129,19 +165,34 @@ async function replayFixtures(
   const left = logged.length > 0 && words.length === 0 ? [] : fixturesLeft(words, io);
   const there = words.filter((word) => !left.some(({ name }) => fixturesLeft([word], io)[0]?.name === name));
   const named = there.length > 0 ? fixturesFor(there, io) : words.length + logged.length > 0 ? [] : allFixtures(io);
-  const fixtures = [...logged, ...named, ...left];
+  const served = named.filter((one) => !isNamed(one, words, io) && isServedOnly(one)).map(({ name }) => name);
+  const fixtures = [...logged, ...named.filter(({ name }) => !served.includes(name)), ...left];
   // Nothing that ran is nothing that holds.
-  if (fixtures.length === 0) throw new UsageError(noFixtures("replay"));
+  if (fixtures.length === 0) {
+    throw new UsageError(
+      served.length === 0
+        ? noFixtures("replay")
+        : `Cannot replay as what is here is served only (${served.join(", ")}): crochet replay ${served[0]} -- COMMAND`,
+    );
+  }
   judge.plan(...fixtures.map(({ name }) => name));
   const items: ReplayedItem[] = flags.on === undefined
-    ? await replayHere(fixtures, io, judge, (fixture) => judgedFixture(fixture, normalise, flags, io))
-    : await (await import("./_durable.ts")).replayOn(fixtures, flags, io);
+    ? await replayHere(
+      fixtures,
+      io,
+      judge,
+      flags,
+      (fixture) => judgedFixture(fixture, normalise, flags, io, typed),
+      typed,
+    )
+    : await expectGiven(await runGift("elsewhere"), "--on").replay(fixtures, flags, io);
   if (flags.on !== undefined) items.forEach(judge.settle);
   const unreached = items.some(({ data }) => data?.shared)
     ? unreachedShared(fixtures, items.map(({ name, data }) => ({ name, shared: data?.shared })), io.cwd)
     : [];
   unreached.forEach(judge.settle);
-  io.out(itemsText([...items, ...unreached], flags, coloursFor(io.tty, io.env)));
+  io.out(itemsText([...items, ...unreached], flags, coloursFor(io.tty, io.env), served));
+  return served.length > 0 ? { served } : undefined;
 }
 
 /** @throws {UsageError} if there is no hook to load: that would look like hooks that allow everything */
@@ -155,22 +206,34 @@ async function expectHooks(given: string, io: Io): Promise<void> {
   if (files.length + problems.length === 0) throw refuse("it has no hooks: name the folder that has the files");
 }
 
-/** Replays fixtures side by side: agents wait for processes, and a fixture's files are copied. */
+/** Replays fixtures side by side: agents wait for processes, and a fixture's files are copied. Tests replay their own. */
 async function replayHere(
   fixtures: readonly Fixture[],
   io: Io,
   judge: Judge,
+  flags: Flags["flags"],
   replayed: (fixture: Fixture) => Promise<ReplayedItem | undefined>,
+  typed: TypedCommand,
 ): Promise<ReplayedItem[]> {
   const progress = new ProgressLine(io);
+  const { replayTests, testsOf } = await import("./kit/replay-tests.ts");
+  const tested = typed ? [] : fixtures.filter((fixture) => testsOf(fixture));
   let done = 0;
+  const show = (item: ReplayedItem) => {
+    judge.settle(item);
+    progress.show(`${++done}/${fixtures.length} ${item.name}`);
+  };
   const pace = { atOnce: 2 * availableParallelism(), signal: io.signal };
-  const items = await eachOf(fixtures, pace, async (fixture) => {
-    const item = await replayed(fixture);
-    if (item) judge.settle(item);
-    progress.show(`${++done}/${fixtures.length} ${fixture.name}`);
-    return item;
-  });
+  const all = await Promise.all([
+    eachOf(fixtures.filter((one) => !tested.includes(one)), pace, async (fixture) => {
+      const item = await replayed(fixture);
+      if (item) show(item);
+      return item;
+    }),
+    replayTests(tested, flags, io, show),
+  ]);
   progress.end();
-  return items.filter((item) => item !== undefined);
+  const place = new Map(fixtures.map(({ name }, i) => [name, i]));
+  const of = ({ name }: ReplayedItem) => place.get(name) ?? fixtures.length;
+  return all.flat().filter((item) => item !== undefined).sort((a, b) => of(a) - of(b));
 }

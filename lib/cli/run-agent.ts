@@ -1,15 +1,16 @@
+import { expectGiven, runGift } from "./kit/run-gifts.ts";
 import { relative } from "node:path";
 import type { Agent, RunOptions } from "../agent/options.ts";
 import type { Stop } from "../core/events.ts";
 import { isToolUse } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
-import { callSubject } from "../view/view-calls.ts";
-import { command, helpText, type Usage } from "./_flags.ts";
-import { EXIT, type Io, UsageError } from "./_io.ts";
-import { endAtSecondInterrupt, guarded, processIo } from "./_process.ts";
-import { ASKING, promptOf, RUN_FLAGS, type RunCommand, runOptions } from "./_run-options.ts";
-import { consoleAside } from "./_runtime.ts";
-import { coloursFor, cut, oneLine, plainText } from "./show/text.ts";
+import { callSubject } from "./show/call-subject.ts";
+import { command, helpText, type Usage } from "./kit/flags.ts";
+import { EXIT, type Io, UsageError } from "./kit/io.ts";
+import { endAtSecondInterrupt, guarded, processIo } from "./kit/process.ts";
+import { ASKING, promptOf, RUN_FLAGS, type RunCommand, runOptions } from "./kit/run-options.ts";
+import { consoleAside } from "./kit/runtime.ts";
+import { cut, oneLine, plainText } from "./show/text.ts";
 
 const PIPED =
   "Piped input is added to the prompt; use - as the prompt for piped input alone. @shot.png and @paper.pdf attach these files.";
@@ -32,6 +33,7 @@ export const USAGE: Usage = {
     ["--output <form>", "text, json or stream-json"],
     ["--verbose", "show on stderr what hooks do, even if the output goes to a file or program"],
   ],
+  excludes: [["on", ["settings", "hooks", "trust", "durable"], "a worker runs the agent"]],
   example: `crochet run "say hello"`,
   passes: true,
 };
@@ -50,7 +52,6 @@ export async function runAsScript(agent: Agent, args: readonly string[]): Promis
   process.exitCode = await guarded(args, io, () => run(args, io));
 }
 
-/** The usage of a script that runs its own agent. */
 function scriptUsage(agent: Agent): Usage {
   const script = relative(process.cwd(), process.argv[1] ?? "agent.ts");
   const program = "Bun" in globalThis ? "bun run" : "Deno" in globalThis ? "deno run -A" : "node";
@@ -65,7 +66,6 @@ function scriptUsage(agent: Agent): Usage {
   };
 }
 
-/** The prompt of a call; undefined if it is missing. */
 export async function promptFor(words: readonly string[], { flags, io }: RunCommand): Promise<string | undefined> {
   const goesOn = (flags.durable === true || flags.on !== undefined) && flags.resume !== undefined;
   if (goesOn && words.length === 0) return "";
@@ -82,10 +82,11 @@ export async function runPrompt(agent: Agent, prompt: string, call: RunCommand):
   try {
     const { start, cwd = io.cwd } = flags.on === undefined
       ? await startHere(agent, prompt, call)
-      : { start: (await import("./_durable.ts")).runOn(agent.name, prompt, flags, io) };
-    const result = seen
-      ? await (await import("./show/watch.ts")).watchRun(start, { io, cwd })
-      : await unseen(start, output, io, flags.verbose === true);
+      : { start: expectGiven(await runGift("elsewhere"), "--on").run(agent.name, prompt, flags, io) };
+    const terminal = seen || flags.verbose ? await runGift("terminal") : undefined;
+    const result = seen && terminal
+      ? await terminal.watch(start, { io, cwd })
+      : await unseen(start, output, io, flags.verbose === true ? terminal?.hooks(io) : undefined);
     return exitCode(result.stop);
   } finally {
     restore?.();
@@ -101,22 +102,15 @@ function outputForm(given: string | boolean | undefined): OutputForm {
   throw new UsageError(`Cannot print '${form}' as there is no such output form: expected text, json or stream-json`);
 }
 
-/** Starts a run on this machine. */
 async function startHere(agent: Agent, prompt: string, call: RunCommand) {
   const { options, watched } = await runOptions(call, agent);
-  const asked = prompt.includes("@") ? await (await import("./_attach.ts")).withAttached(prompt, call.io.cwd) : prompt;
+  const asked = prompt.includes("@")
+    ? await (await import("./kit/attach.ts")).withAttached(prompt, call.io.cwd)
+    : prompt;
   const start = call.flags.durable
-    ? (await import("./_durable.ts")).durably(watched, asked, { ...options, io: call.io })
+    ? (await import("./kit/durable-run.ts")).durably(watched, asked, { ...options, io: call.io })
     : (more: RunOptions) => watched.run(asked, { ...options, ...more });
   return { start, cwd: options.cwd };
-}
-
-/** Shows what hooks run, write, answer and pass to the model. */
-async function hookView(io: Io): Promise<(event: RunEvent) => void> {
-  const { terminalView } = await import("./show/terminal-view.ts");
-  const see = terminalView(io.err, coloursFor(false, io.env));
-  const shown: readonly RunEvent["type"][] = ["exec", "hook_output", "hook_end", "hook_input", "system_message"];
-  return (event) => void (shown.includes(event.type) && see(event));
 }
 
 /** A run whose output another program reads: plain, and only what was asked for. */
@@ -124,17 +118,16 @@ async function unseen(
   start: (options: RunOptions) => Promise<Result>,
   output: OutputForm,
   io: Io,
-  verbose: boolean,
+  hooks: ((event: RunEvent) => void) | undefined,
 ): Promise<Result> {
   const streams = output === "stream-json";
   const refused = new RefusedCalls(io.cwd);
   const warn = (words: string) => io.err(`crochet: ${words}\n`);
-  const hooks = verbose ? await hookView(io) : undefined;
   const failures: string[] = [];
   const ended = await start({
     on: (event) => {
       hooks?.(event);
-      if (verbose && event.type === "hook_end" && event.failure !== undefined) failures.push(event.failure);
+      if (hooks && event.type === "hook_end" && event.failure !== undefined) failures.push(event.failure);
       if (streams) io.out(`${inJson(event)}\n`);
       else if (event.type === "warning" && !failures.some((words) => event.message.includes(words))) {
         warn(plainText(event.message));

@@ -1,6 +1,6 @@
-import { command } from "./_flags.ts";
-import { UsageError } from "./_io.ts";
-import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
+import { command } from "./kit/flags.ts";
+import { UsageError } from "./kit/io.ts";
+import { builtIn, loadAgent, scriptAndWords } from "./kit/script.ts";
 import { promptFor, runPrompt, USAGE } from "./run-agent.ts";
 
 export default command(USAGE, async ({ words, flags, args }, io) => {

@@ -1,9 +1,9 @@
 import { contentText } from "../core/messages.ts";
 import { nearest } from "../input/nearest.ts";
 import { type Tool, ToolError } from "../core/tool.ts";
-import { command, inLines, type Usage } from "./_flags.ts";
-import { EXIT, UsageError } from "./_io.ts";
-import { projectOf } from "./_project.ts";
+import { command, inLines, type Usage } from "./kit/flags.ts";
+import { EXIT, UsageError } from "./kit/io.ts";
+import { projectOf } from "./kit/project.ts";
 
 const USAGE: Usage = {
   name: "tool",

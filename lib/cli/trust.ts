@@ -12,9 +12,9 @@ import {
   trustedThings,
   trustFixtures,
 } from "../hooks/hook-trust.ts";
-import { fixtureScripts, runsIn } from "./_fixtures.ts";
-import { command, type Usage } from "./_flags.ts";
-import { type Io, UsageError } from "./_io.ts";
+import { fixtureScripts, runsIn } from "./kit/known-fixtures.ts";
+import { command, type Usage } from "./kit/flags.ts";
+import { type Io, UsageError } from "./kit/io.ts";
 import { openText } from "./show/text.ts";
 
 const USAGE: Usage = {

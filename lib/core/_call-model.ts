@@ -1,5 +1,5 @@
 import { snapshot } from "./_event.ts";
-import { freeze } from "./json.ts";
+import { freeze, present } from "./json.ts";
 import { asError, thrownWords } from "./shown.ts";
 import { Ended } from "./limits.ts";
 import {
@@ -44,7 +44,7 @@ export async function callModel(run: Run, view: TurnView, iteration: number, isF
     event: "iteration",
     iteration,
     total_iterations: count.iterations,
-    usage: run.usage,
+    usage: run.own.usage,
     get request() {
       return freeze({ system: view.system, messages: withPending(past(), pending) });
     },
@@ -73,14 +73,11 @@ async function callEnd(
   { system, messages }: Pick<ModelRequest, "system" | "messages">,
   isFirst: boolean,
 ): Promise<CallEnd> {
-  const { agent, asks: { maxTokens: max_tokens, effort } } = run;
-  const params = agent.paramsOf ? agent.paramsOf(run, isFirst) : run.asks.params;
+  const { agent, modelParams: { maxTokens: max_tokens, effort } } = run;
+  const params = agent.paramsOf ? agent.paramsOf(run, isFirst) : run.modelParams.params;
   run.countCall();
-  const request = {
-    ...{ model: run.state.model, system, messages, tools: toolSpecs(agent), max_tokens },
-    ...(effort && { effort }),
-    ...(params && { params }),
-  };
+  const tools = toolSpecs(agent);
+  const request = present({ model: run.state.model, system, messages, tools, max_tokens, effort, params });
   try {
     const reply = await attempts(run, (signal, partial) => {
       const next = () => read(run, agent.model(request, signal), partial);

@@ -1,14 +1,13 @@
 import { NEVER, settle } from "./clock.ts";
 import type { Input, ToolResult } from "./events.ts";
-import { thaw } from "./json.ts";
+import { present, thaw } from "./json.ts";
 import { countTool } from "./limits.ts";
-import { type Block, contentText, INTERRUPTED, isContent, text } from "./messages.ts";
+import { type Block, contentText, INTERRUPTED, isContent, shortened, text } from "./messages.ts";
 import type { ToolCall } from "./model.ts";
 import type { Run } from "./run.ts";
 import { type Tool, type ToolEnd, ToolError, type ToolOutput, type ToolReturn, type ToolRun } from "./tool.ts";
 import type { CallOutcome } from "./run-events.ts";
 import { type Refusal, wordings } from "./hook-words.ts";
-import { shortened } from "./shorten.ts";
 import { asError, shown, thrownWords } from "./shown.ts";
 import { type HookText, UnusableAnswer } from "./verdict.ts";
 
@@ -127,12 +126,8 @@ async function attempt(run: Run, toolRun: Ready & ToolRun, instead?: object): Pr
   } catch (error) {
     const { name, message, stack } = asError(error);
     const { refusedBy, response } = error instanceof ToolError ? error : {};
-    return {
-      content: shortened(thrownWords(error)),
-      isError: true,
-      ...(response !== undefined && { response }),
-      thrown: { name, message, ...(stack !== undefined && { stack }), ...(refusedBy !== undefined && { refusedBy }) },
-    };
+    const thrown = present({ name, message, stack, refusedBy });
+    return { content: shortened(thrownWords(error)), isError: true, ...present({ response }), thrown };
   }
 }
 
@@ -144,7 +139,7 @@ function outputOf(value: ToolReturn): ToolOutput {
     return {
       content: shortened(content),
       ...(isError && { isError }),
-      ...(response !== undefined && { response }),
+      ...present({ response }),
       ...(wait && { wait }),
     };
   }

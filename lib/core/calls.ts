@@ -1,8 +1,9 @@
+import { present } from "./json.ts";
 import { begin, type Ending, type Ready, withContexts } from "./_execute.ts";
 import type { Input } from "./events.ts";
 import type { Folded } from "./fold.ts";
 import { Ended } from "./limits.ts";
-import { type Block, contentText, INTERRUPTED, text, type TextBlock, toolResult } from "./messages.ts";
+import { type Block, contentText, INTERRUPTED, isText, text, toolResult } from "./messages.ts";
 import type { ToolCall } from "./model.ts";
 import type { Run } from "./run.ts";
 import { type Refusal, refusalOf, unanswered } from "./hook-words.ts";
@@ -10,7 +11,7 @@ import { isThenable } from "./clock.ts";
 import { thrownWords } from "./shown.ts";
 import { type Checked, findTool, type GatedCall, type Tool } from "./tool.ts";
 
-export interface Answered {
+interface Answered {
   readonly content: readonly Block[];
   readonly waiting: boolean;
   /** The response of the last call that ends the turn. */
@@ -93,11 +94,8 @@ async function reviewBatch(run: Run, calls: readonly ToolCall[], endings: Map<st
 function report(run: Run, { id, name }: ToolCall, ending: Ending): void {
   const { outcome, content, response, refused, ms = 0, contexts = [] } = ending;
   if (refused) run.denials.push({ tool_name: name, tool_use_id: id, reason: refused.reason, by: refused.by });
-  const more = {
-    ...(response !== undefined && { response }),
-    ...(contexts.length > 0 && { contexts: contexts.map(({ hook = "", text }) => ({ hook, text })) }),
-    ...(refused && { refused }),
-  };
+  const heard = contexts.length > 0 ? contexts.map(({ hook = "", text }) => ({ hook, text })) : undefined;
+  const more = present({ response, contexts: heard, refused });
   run.emit({ type: "tool_end", id, name, outcome, content: contentText(content), ...more, ms });
 }
 
@@ -121,7 +119,7 @@ function answers(run: Run, calls: readonly ToolCall[], endings: ReadonlyMap<stri
 /** What the API takes inside a result: no text without words, and in a failure text and nothing else; the rest stands after it. */
 function parted(content: Ending["content"], failed: boolean): { inside: Ending["content"]; beside: readonly Block[] } {
   if (typeof content === "string") return { inside: content, beside: [] };
-  const said = content.filter((block) => block.type !== "text" || (block as TextBlock).text !== "");
+  const said = content.filter((block) => !isText(block) || block.text !== "");
   const isApart = ({ type }: Block) => failed && type !== "text";
   return {
     inside: said.map((block) => isApart(block) ? text(`[${block.type}]`) : block),

@@ -15,6 +15,7 @@ export interface Clock {
   apart?(): Clock;
 }
 
+/** The time of this machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   tick: () => performance.now(),
@@ -35,6 +36,13 @@ export const systemClock: Clock = {
 
 export function isThenable(value: unknown): value is Promise<unknown> {
   return typeof value === "object" && value !== null && typeof (value as Promise<unknown>).then === "function";
+}
+
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 }
 
 export const NEVER: AbortSignal = new AbortController().signal;
@@ -67,7 +75,7 @@ export async function settle<T>(
     end ??= { ended: "aborted" };
     wake?.();
   };
-  await new Promise<void>((resolve) => {
+  await new Promise<void>((resolve, reject) => {
     wake = resolve;
     if (signal.aborted) return aborted();
     signal.addEventListener("abort", aborted);
@@ -75,7 +83,7 @@ export async function settle<T>(
     clock.sleep(ms!, timer.signal).then(() => {
       end ??= { ended: "time" };
       resolve();
-    });
+    }, reject);
   });
   signal.removeEventListener("abort", aborted);
   timer?.abort();

@@ -14,13 +14,25 @@ export interface EventRow {
   readonly read: boolean;
   /** What the failure of a module does, unless the hook says so (U7). */
   readonly failure: "continue" | "deny" | "abort";
+  /** Whether what it is about must not happen without its hooks: they refuse where they cannot be asked. */
+  readonly guards: boolean;
   /** Whether our own loop fires it: other hosts have more events, for which hook files can be written too. */
   readonly fires: boolean;
+  /** Whether its form on the wire is ours alone: a hook that we serve to ourselves reads it as we wrote it. */
+  readonly own: boolean;
   /** The agents that a hook sees by default. */
   readonly scope: Scope;
   /** Other names of the same moment, some of them narrower. */
   readonly aliases: { readonly [alias: string]: { readonly scope?: Scope; readonly outcome?: Outcome } };
 }
+
+/** A row as it is written: one whose failure refuses says what happens where it cannot be asked. */
+export type GivenRow =
+  & Partial<Omit<EventRow, "failure" | "guards">>
+  & (
+    | { readonly failure?: "continue" | "abort"; readonly guards?: boolean }
+    | { readonly failure: "deny"; readonly guards: boolean }
+  );
 
 /** An event of all agents that only observes. */
 const PLAIN = {
@@ -31,7 +43,9 @@ const PLAIN = {
   ask: false,
   read: false,
   failure: "continue",
+  guards: false,
   fires: true,
+  own: false,
   scope: "all",
   aliases: {},
 } as const;
@@ -40,22 +54,26 @@ const GATE = { deny: "prevents", read: true } as const;
 /** An event that only other hosts fire. */
 const FOREIGN = { fires: false } as const;
 
+/** An event about what the model would be shown. */
+const VIEW = { ...GATE, own: true, takes: "view", failure: "abort" } as const;
+
 /** The ONE table of events; a row says what is not as in `PLAIN`. Without calls: JSR reads types out of it as it stands. */
 const ROWS = {
   "session-start": { match: "source", read: true, failure: "abort", scope: "root" },
-  "user-prompt-submit": { ...GATE, subject: "prompt", takes: "text", failure: "deny", scope: "root" },
+  "user-prompt-submit": { ...GATE, subject: "prompt", takes: "text", failure: "deny", guards: true, scope: "root" },
   "agent-start": {
     ...GATE,
+    own: true,
     match: "agent_type",
     subject: "task",
     takes: "text",
     failure: "abort",
     aliases: { "subagent-start": { scope: "sub" } },
   },
-  "turn-start": { ...GATE, subject: "turn", takes: "view", failure: "abort", aliases: { "pre-generation": {} } },
-  "iteration": { ...GATE, subject: "request", takes: "view", failure: "abort", aliases: { "pre-iteration": {} } },
-  "pre-tool-use": { ...GATE, match: "tool_name", subject: "input", ask: true, failure: "deny" },
-  "permission-request": { match: "tool_name", subject: "input", deny: "prevents" },
+  "turn-start": { ...VIEW, subject: "turn", aliases: { "pre-generation": {} } },
+  "iteration": { ...VIEW, subject: "request", aliases: { "pre-iteration": {} } },
+  "pre-tool-use": { ...GATE, match: "tool_name", subject: "input", ask: true, failure: "deny", guards: true },
+  "permission-request": { match: "tool_name", subject: "input", deny: "prevents", guards: true },
   "tool-denied": { match: "tool_name", aliases: { "permission-denied": {} } },
   "post-tool-use": {
     match: "tool_name",
@@ -73,26 +91,28 @@ const ROWS = {
     aliases: { "subagent-stop": { scope: "sub" } },
   },
   "stop-failure": { match: "error", scope: "root" },
-  "turn-end": { read: true, aliases: { "post-generation": {} } },
-  "agent-stop": { aliases: { "cleanup": {} } },
+  "turn-end": { own: true, read: true, aliases: { "post-generation": {} } },
+  "agent-stop": { own: true, aliases: { "cleanup": {} } },
   "session-end": { match: "reason", scope: "root" },
   "model-switch": {
+    own: true,
     match: "new_model",
     subject: "new_model",
     takes: "text",
     deny: "prevents",
     ask: true,
     failure: "deny",
+    guards: false,
     aliases: { "pre-model-switch": {} },
   },
   "post-model-switch": { match: "new_model", read: true },
-  "error": { ...GATE, match: "tool", subject: "retry", takes: "boolean" },
+  "error": { own: true, ...GATE, match: "tool", subject: "retry", takes: "boolean" },
   "pre-compact": { ...GATE, match: "trigger", subject: "instructions", takes: "text" },
   "post-compact": { match: "trigger" },
   "notification": { match: "notification_type" },
-  "checkpoint": { match: "checkpoint_type" },
-  "memory-update": { match: "file_path" },
-  "agent-prompt": { match: "prompt_type" },
+  "checkpoint": { own: true, match: "checkpoint_type" },
+  "memory-update": { own: true, match: "file_path" },
+  "agent-prompt": { own: true, match: "prompt_type" },
   "cwd-changed": {},
   "instructions-loaded": { match: "load_reason" },
   "setup": { ...FOREIGN, match: "trigger", read: true },
@@ -111,12 +131,15 @@ const ROWS = {
   "worktree-create": { ...FOREIGN, subject: "worktree_path", takes: "text", deny: "prevents" },
   "worktree-remove": FOREIGN,
   "session-delete": FOREIGN,
-} as const satisfies { readonly [event: string]: Partial<EventRow> };
+} as const satisfies { readonly [event: string]: GivenRow };
 type Rows = typeof ROWS;
+/** The name of an event, as `pre-tool-use`. */
 export type EventName = keyof Rows;
 type Row<N extends EventName> = {
   readonly [K in keyof EventRow]: K extends keyof Rows[N] ? Rows[N][K] : (typeof PLAIN)[K];
 };
+
+export type NameOf<N extends EventName> = { [K in N]: K | keyof Row<K>["aliases"] }[N];
 
 /** The table, with all of each row. */
 export const EVENTS: { readonly [N in EventName]: Row<N> } = Object.fromEntries(
@@ -167,7 +190,7 @@ interface AgentResult {
 }
 
 /** The fields each event adds to what every event has. */
-export type EventFields = { readonly [N in keyof FieldsByEvent]: Readonly<FieldsByEvent[N]> };
+export type EventFields = { readonly [N in EventName]: Readonly<FieldsByEvent[N]> };
 
 interface FieldsByEvent {
   "session-start": {
@@ -178,14 +201,14 @@ interface FieldsByEvent {
   };
   "user-prompt-submit": { prompt: string };
   "agent-start": { task: string; agent_type: string };
-  "turn-start": { trigger: Trigger; prompt: string; turn: Shown };
+  "turn-start": { trigger: Trigger; prompt: string; turn: ModelInput };
   "iteration": {
     /** Zero-based in the turn; starts again after a stop hook sent the agent back. */
     iteration: number;
     /** Zero-based in the run; never starts again. */
     total_iterations: number;
     usage: Usage;
-    request: Shown;
+    request: ModelInput;
   };
   "pre-tool-use": ToolFields;
   "permission-request": ToolFields & { reason: string; permission_suggestions: readonly Json[] };
@@ -203,7 +226,6 @@ interface FieldsByEvent {
   };
   "stop": {
     last_assistant_message: string;
-    /** The messages this turn has added. */
     messages: readonly Message[];
     usage: Usage;
     /** True once a stop hook has sent the agent back in this turn. */
@@ -307,7 +329,7 @@ interface TodoFields {
 }
 
 /** What the model would be shown. */
-interface Shown {
+interface ModelInput {
   readonly system: string;
   readonly messages: readonly Message[];
 }
@@ -323,8 +345,12 @@ interface ToolFields {
   tool_use_id: string;
 }
 
+type Modifiable = { [N in EventName]: Row<N>["subject"] extends null ? never : N }[EventName];
+
 /** What `modify` replaces, by event. An event that is not here cannot be modified. */
-export interface Subjects {
+export type Subjects = { readonly [N in Modifiable]: SubjectByEvent[N] };
+
+interface SubjectByEvent {
   "user-prompt-submit": string;
   "agent-start": string;
   "turn-start": { readonly system?: string; readonly messages?: readonly Message[] };
@@ -353,6 +379,7 @@ interface EventBase {
   readonly turn_id: string;
 }
 
+/** What a hook gets of an event of this name. */
 export type EventOf<N extends EventName> = { [K in N]: EventBase & { readonly event: K } & EventFields[K] }[N];
 
 export type AnyEvent = EventOf<EventName>;

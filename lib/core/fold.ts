@@ -1,3 +1,4 @@
+import { present } from "./json.ts";
 import { withSubject } from "./_event.ts";
 import { type AnyEvent, type EventName, type EventRow, EVENTS } from "./events.ts";
 import type { Context, HookRecord, HookRun, OnError } from "./hook.ts";
@@ -35,9 +36,7 @@ export interface Folded {
   readonly runs: readonly HookRun[];
 }
 
-type Folding = { -readonly [K in keyof Folded]: Folded[K] extends readonly (infer T)[] ? T[] : Folded[K] };
-
-function nothing(): Folding {
+function nothing(): { -readonly [K in keyof Folded]: Folded[K] extends readonly (infer T)[] ? T[] : Folded[K] } {
   return {
     decision: "continue",
     denials: [],
@@ -139,7 +138,7 @@ export class Fold {
     }
     if (decision === "allow" && folded.decision === "continue") this.#decide(decision, reason);
     if (decision === "ask" && !folded.asked && folded.decision !== "deny") {
-      folded.asked = { hook, ...(reason !== undefined && { reason }), ...(text !== undefined && { text }) };
+      folded.asked = present({ hook, reason, text });
       this.#decide(decision, reason);
     }
   }
@@ -152,7 +151,7 @@ export class Fold {
 
   #deny(hook: string, reason: string, text: string | undefined): void {
     const folded = this.#folded;
-    folded.denials.push({ hook, reason, ...(text !== undefined && { text }) });
+    folded.denials.push(present({ hook, reason, text }));
     folded.deniedBy ??= hook;
     this.#decide("deny", folded.denials.map((denial) => denial.reason).join("\n"));
     delete folded.asked;

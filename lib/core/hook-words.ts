@@ -1,6 +1,6 @@
 import { type EventName, EVENTS } from "./events.ts";
 import type { Folded } from "./fold.ts";
-import { type Block, text, type TextBlock } from "./messages.ts";
+import { type Block, isText, text, type TextBlock } from "./messages.ts";
 import { pascal } from "./names.ts";
 import type { HookText } from "./verdict.ts";
 
@@ -45,7 +45,7 @@ export const NOT_KEPT: TextBlock = hookInput("turn-end", "[not kept]");
 
 /** Whether a block only holds the place of an input: in its own turn the input itself is shown. */
 export function isNotKept(block: Block): boolean {
-  return block.type === "text" && (block as TextBlock).text === NOT_KEPT.text;
+  return isText(block) && block.text === NOT_KEPT.text;
 }
 
 /** Why a call was not let through. */

@@ -1,10 +1,16 @@
-/** The value of a JSON text; undefined if it is not JSON. */
-export function parsed(text: string): unknown {
+/** What some work gives; undefined if it throws, or only if its error has one of these codes. */
+export function quietly<T>(work: () => T, codes?: readonly string[]): T | undefined {
   try {
-    return JSON.parse(text);
-  } catch {
+    return work();
+  } catch (error) {
+    if (codes?.includes((error as { code?: string }).code ?? "") === false) throw error;
     return undefined;
   }
+}
+
+/** The value of a JSON text; undefined if it is not JSON. */
+export function parsed(text: string): unknown {
+  return quietly(() => JSON.parse(text));
 }
 
 /** Whether a value is a JSON object: not a list, and not null. */
@@ -14,6 +20,22 @@ export function isObject(value: unknown): value is { readonly [key: string]: unk
 
 /** Any object by its keys, as JSON has it. */
 export type JsonObject = { readonly [key: string]: unknown };
+
+/** The value if it is an object, otherwise an empty object. */
+export function objectOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+type Present<T> =
+  & { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
+  & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> };
+
+/** Fields without those that are undefined, as JSON has them. */
+export function present<const T extends object>(fields: T): Present<T> {
+  const there: { [key: string]: unknown } = {};
+  for (const key in fields) if (fields[key] !== undefined) there[key] = fields[key];
+  return there as Present<T>;
+}
 
 /** A copy of plain data: what is given to a tool is its own, and what a host gives us stays its own. */
 export function thaw<T>(value: T, copies?: Map<unknown, unknown>): T {

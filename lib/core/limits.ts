@@ -1,5 +1,5 @@
 import type { Stop } from "./events.ts";
-import { totalTokens, type Usage } from "./messages.ts";
+import { addUsage, NO_USAGE, totalTokens, type Usage } from "./messages.ts";
 
 /** What bounds an agent's run. Every run ends: these are on by default and only a person's new prompt resets them. */
 export interface Limits {
@@ -21,6 +21,7 @@ export interface Limits {
   readonly depth: number;
 }
 
+/** The limits of an agent that sets none. */
 export const DEFAULT_LIMITS: Limits = { iterations: 100, stalls: 8, calls: 500, depth: 3 };
 
 /** What one agent has used in one run. Counts only grow, but for `stalled`. */
@@ -33,6 +34,9 @@ export interface Count {
 /** What a run has spent, with all its sub-agents. */
 export interface Spent {
   calls: number;
+  /** Calls whose reply was counted: as many as there are `usage` events. */
+  replies: number;
+  usage: Usage;
   tokens: number;
   /** Undefined once any call's price is unknown: an unknown cost is never taken for zero. */
   dollars: number | undefined;
@@ -45,10 +49,12 @@ export function newCount(): Count {
 }
 
 export function newSpent(): Spent {
-  return { calls: 0, tokens: 0, dollars: 0 };
+  return { calls: 0, replies: 0, usage: NO_USAGE, tokens: 0, dollars: 0 };
 }
 
 export function spend(spent: Spent, usage: Usage, dollars: number | undefined): void {
+  spent.replies++;
+  spent.usage = addUsage(spent.usage, usage);
   spent.tokens += totalTokens(usage);
   spent.dollars = spent.dollars === undefined || dollars === undefined ? undefined : spent.dollars + dollars;
 }

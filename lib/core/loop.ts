@@ -180,7 +180,7 @@ function askToStop(run: Run, reply: Reply, first: number, sentBack: boolean): Fo
     get messages() {
       return added();
     },
-    usage: run.usage,
+    usage: run.own.usage,
     ...(run.output && { output: run.output.value }),
     stop_hook_active: sentBack,
     continuations: count.continuations,
@@ -235,7 +235,7 @@ async function endTurn(run: Run, input: TurnInput, first: number, stop: Stop): P
     get messages() {
       return added();
     },
-    usage: run.usage,
+    usage: run.own.usage,
   });
   state.waiting.push(...said.contexts);
   return { stop, inputs: stop === "done" ? said.inputs : [] };

@@ -26,6 +26,7 @@ interface OtherBlock {
   readonly [key: string]: unknown;
 }
 
+/** A part of a message, as the Messages API has it. */
 export type Block = TextBlock | ToolUseBlock | ToolResultBlock | OtherBlock;
 
 /** What an agent is asked: a text, or blocks of the Messages API such as images and documents. */
@@ -40,6 +41,7 @@ export interface Message {
   readonly content: readonly Block[];
 }
 
+/** What a call, or a run, has used in tokens. */
 export interface Usage {
   readonly input_tokens: number;
   readonly output_tokens: number;
@@ -49,26 +51,26 @@ export interface Usage {
   readonly extra?: true;
 }
 
-export const NO_USAGE: Usage = {
-  input_tokens: 0,
-  output_tokens: 0,
-  cache_creation_input_tokens: 0,
-  cache_read_input_tokens: 0,
-};
+const TOKENS = [
+  ...["input_tokens", "output_tokens"] as const,
+  ...["cache_creation_input_tokens", "cache_read_input_tokens"] as const,
+];
+
+/** Usage by what is counted of each kind of tokens, and whether more is charged. */
+export function usageOf(count: (kind: typeof TOKENS[number]) => number, extra?: unknown): Usage {
+  const counts = Object.fromEntries(TOKENS.map((kind) => [kind, count(kind)])) as unknown as Usage;
+  return extra ? { ...counts, extra: true } : counts;
+}
+
+export const NO_USAGE: Usage = usageOf(() => 0);
 
 export function addUsage(a: Usage, b: Usage): Usage {
-  return {
-    input_tokens: a.input_tokens + b.input_tokens,
-    output_tokens: a.output_tokens + b.output_tokens,
-    cache_creation_input_tokens: a.cache_creation_input_tokens + b.cache_creation_input_tokens,
-    cache_read_input_tokens: a.cache_read_input_tokens + b.cache_read_input_tokens,
-    ...((a.extra ?? b.extra) && { extra: true }),
-  };
+  return usageOf((kind) => a[kind] + b[kind], a.extra ?? b.extra);
 }
 
 /** Every token of a call: what was sent, from the cache or not, and what came back. */
 export function totalTokens(usage: Usage): number {
-  return usage.input_tokens + usage.output_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
+  return TOKENS.reduce((sum, kind) => sum + usage[kind], 0);
 }
 
 export function text(value: string): TextBlock {
@@ -101,7 +103,11 @@ export function isContent(value: unknown): value is string | readonly Block[] {
 /** The content of a tool_result in words; a block that is not text is named by its kind. */
 export function contentText(content: string | readonly Block[]): string {
   if (typeof content === "string") return content;
-  return content.map((b) => b.type === "text" ? (b as TextBlock).text : `[${b.type}]`).join("\n");
+  return content.map((b) => isText(b) ? b.text : `[${b.type}]`).join("\n");
+}
+
+export function isText(block: Block): block is TextBlock {
+  return block.type === "text";
 }
 
 export function isToolUse(block: Block): block is ToolUseBlock {
@@ -115,7 +121,7 @@ export function isToolResult(block: Block): block is ToolResultBlock {
 /** The text a reader sees in a message: its text blocks, in order. */
 export function textOf(message: Message | undefined): string {
   if (message === undefined) return "";
-  return message.content.filter((b): b is TextBlock => b.type === "text").map((b) => b.text).join("");
+  return message.content.filter(isText).map((b) => b.text).join("");
 }
 
 /** Whether a prompt says nothing: a run that was cut off goes on. */
@@ -137,7 +143,7 @@ export function programText(prompt: Prompt): string | undefined {
 /** What hooks and listeners read of a prompt: its texts. */
 export function promptText(prompt: Prompt): string {
   if (typeof prompt === "string") return prompt;
-  return prompt.filter((b): b is TextBlock => b.type === "text").map((b) => b.text).join("\n");
+  return prompt.filter(isText).map((b) => b.text).join("\n");
 }
 
 /**
@@ -166,4 +172,37 @@ export function invalidConversation(messages: readonly Message[]): string | unde
     open = [];
   }
   return open.length > 0 ? `tool_use [${open}] is never answered` : undefined;
+}
+
+/** What of a result is text for the model at most: what says more has said too much for any context. */
+const LONGEST = 200_000;
+
+/** What a result ends with that was cut: it is not cut again where it is served once more. */
+const NOTE = /\(\d+ more characters are left out: ask for less at once\)$/;
+
+/** The result of a tool as far as a model is given it; a last line says what is left out. */
+export function shortened(content: string | readonly Block[]): string | readonly Block[] {
+  if (typeof content === "string") return wordsIn(shortenedBlocks([text(content)]))[0] ?? "";
+  return shortenedBlocks(content);
+}
+
+export function shortenedBlocks(blocks: readonly Block[]): readonly Block[] {
+  const words = wordsIn(blocks);
+  const size = words.reduce((sum, { length }) => sum + length, 0);
+  if (size <= LONGEST || (size <= LONGEST + 100 && NOTE.test(words.at(-1)!))) return blocks;
+  let room = LONGEST;
+  const kept = blocks.flatMap((block): Block[] => {
+    if (!isText(block)) return [block];
+    const whole = String(block.text);
+    const part = whole.slice(0, room);
+    room -= part.length;
+    return part.length === whole.length ? [block] : part === "" ? [] : [text(part)];
+  });
+  const note = `(${size - LONGEST} more characters are left out: ask for less at once)`;
+  const last = kept.at(-1);
+  return last && isText(last) ? [...kept.slice(0, -1), text(`${last.text}\n${note}`)] : [...kept, text(note)];
+}
+
+function wordsIn(blocks: readonly Block[]): string[] {
+  return blocks.filter(isText).map((block) => String(block.text));
 }

@@ -121,6 +121,8 @@ export interface Reply {
   readonly usage: Usage;
   /** In US dollars, as the server says; null: it cannot be known, as the server counts nothing. @default by its price */
   readonly cost?: number | null;
+  /** How many of the tokens that came back were thoughts, if the server counts them. */
+  readonly reasoning?: number;
   /** The id of the container that the API runs code in; the next request names it. */
   readonly container?: string;
 }

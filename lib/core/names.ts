@@ -22,6 +22,12 @@ export function resolveEvent(name: string): ResolvedName | undefined {
   return NAMES.get(kebab(name));
 }
 
+/** The event of a name, if its form on the wire is ours alone. */
+export function ownEvent(name: string): EventName | undefined {
+  const event = resolveEvent(name)?.event;
+  return event !== undefined && EVENTS[event].own ? event : undefined;
+}
+
 /** The name that says most: `subagent-stop` for `stop` of subagents alone. */
 export function narrowestName({ event, scope, outcome }: ResolvedName): string {
   const narrow = Object.entries((EVENTS[event] as EventRow).aliases).find(([, alias]) =>

@@ -25,7 +25,7 @@ export interface Typed {
   readonly later: TurnInput[];
 }
 
-export interface PromptOptions {
+interface PromptOptions {
   readonly trigger?: "user" | "resume";
   readonly typed?: Typed | undefined;
   /** Called before the prompt, for the run that opens a session: gives what the hooks of `session-start` said. */
@@ -75,9 +75,11 @@ function deadline(run: Run, over: AbortSignal): void {
   if (seconds === undefined || seconds === Infinity) return;
   // A process that continues a run has the time that is left of it; a timer that outlives the process counts that itself.
   const left = seconds * 1000 - (begun === undefined ? 0 : clock.now() - begun);
-  (around?.sleep ? around.sleep(seconds * 1000) : clock.sleep(Math.max(0, left), over)).then(() => {
-    if (!over.aborted) run.end(new Ended("deadline", run.limitWarning("deadline")));
-  });
+  const end = (why: () => Ended) => over.aborted ? undefined : run.end(why());
+  (around?.sleep ? around.sleep(seconds * 1000) : clock.sleep(Math.max(0, left), over)).then(
+    () => end(() => new Ended("deadline", run.limitWarning("deadline"))),
+    (error) => end(() => new Ended("error", asError(error).message)),
+  );
 }
 
 /** `time` begins to count the run's time. */
@@ -134,7 +136,7 @@ async function answered(
   const said = run.refusal ??
     (textOf(state.messages.slice(run.firstIndex).findLast((m) => m.role === "assistant")) || outputText(run));
   if (!refused) {
-    const { usage, cost = null, denials } = run;
+    const { own: { usage, dollars: cost = null }, denials } = run;
     const result = { text: said, stop: end.stop, usage, cost, denials: [...denials] };
     await run.fire({ event: "agent-stop", stop: end.stop, result, agent_type: agent.type }, { final: true });
   }
@@ -239,6 +241,9 @@ async function fromBackground(run: Run): Promise<TurnInput[]> {
 
 function resultOf(run: Run, said: string, end: { stop: Stop; error?: unknown }): Result {
   const error = "error" in end ? asError(end.error) : undefined;
+  const { usage, dollars: cost, replies: modelCalls } = run.state.parentAgentId === undefined
+    ? run.state.spent
+    : run.own;
   return {
     id: run.state.id,
     text: said,
@@ -246,8 +251,9 @@ function resultOf(run: Run, said: string, end: { stop: Stop; error?: unknown }):
     messages: run.state.messages.slice(),
     turns: run.turns,
     iterations: run.count.iterations,
-    usage: run.usage,
-    cost: run.cost,
+    modelCalls,
+    usage,
+    cost,
     denials: run.denials,
     ...(run.output && end.stop === "done" && { output: run.output.value }),
     ...(error && { error: { type: error instanceof ModelError ? error.code : error.name, message: error.message } }),

@@ -1,5 +1,5 @@
 import { isObject, parsed } from "./json.ts";
-import { type Block, isToolUse, NO_USAGE, text, type TextBlock, type Usage } from "./messages.ts";
+import { type Block, isText, isToolUse, NO_USAGE, text, type Usage, usageOf } from "./messages.ts";
 import { ModelError, type ModelEvent, type RawBlock, type Reply, type ReplyDelta, type ToolCall } from "./model.ts";
 
 /** Stands in the transcript for a reply without content, which the API would not take back. */
@@ -23,6 +23,7 @@ export interface PartlyUsed {
   model?: string;
   usage?: Usage;
   cost?: number | null;
+  reasoning?: number;
 }
 
 /**
@@ -75,10 +76,12 @@ class OpenReply {
     this.#partial = partial;
   }
 
-  #uses(usage: (Partial<Usage> & { readonly cost?: number }) | null | undefined): void {
+  #uses(usage: (Partial<Usage> & Extras & { readonly cost?: number }) | null | undefined): void {
     const partial = this.#partial;
     partial.model = this.#start?.model ?? "";
     partial.usage = mergeUsage(partial.usage ?? NO_USAGE, usage);
+    const thought = usage?.output_tokens_details?.thinking_tokens;
+    if (typeof thought === "number") partial.reasoning = thought;
     if (usage === null || typeof usage?.cost === "number") partial.cost = usage?.cost ?? null;
   }
 
@@ -152,10 +155,11 @@ class OpenReply {
     const stop_reason = this.#stopReason ?? "end_turn";
     const { content, calls } = contentOf(this.blocks, stop_reason);
     const { id = "" } = this.#start ?? {};
-    const { model = "", usage = NO_USAGE, cost } = this.#partial;
+    const { model = "", usage = NO_USAGE, cost, reasoning } = this.#partial;
     return {
       ...{ id, model, message: { role: "assistant", content }, calls, stop_reason, usage },
       ...(cost !== undefined && { cost }),
+      ...(reasoning !== undefined && { reasoning }),
       ...(this.#container && { container: this.#container }),
     };
   }
@@ -197,7 +201,7 @@ function contentOf(blocks: Map<number, OpenBlock>, stop_reason: string): Pick<Re
 }
 
 function isBlank(block: Block): boolean {
-  return block.type === "text" && (block as TextBlock).text.trim() === "";
+  return isText(block) && block.text.trim() === "";
 }
 
 function close({ block, pieces }: OpenBlock, cut: boolean): { block: Block; invalid?: string } {
@@ -282,20 +286,15 @@ interface Extras {
   readonly cache_creation?: { readonly ephemeral_1h_input_tokens?: number } | null;
   readonly server_tool_use?: { readonly web_search_requests?: number } | null;
   readonly speed?: string | null;
+  readonly output_tokens_details?: { readonly thinking_tokens?: number } | null;
 }
 
 function mergeUsage(usage: Usage, update: (Partial<Usage> & Extras) | null | undefined): Usage {
   if (!update) return usage;
-  const pick = (key: Exclude<keyof Usage, "extra">) => typeof update[key] === "number" ? update[key] : usage[key];
   const { cache_creation, server_tool_use, speed } = update;
   const charged = cache_creation?.ephemeral_1h_input_tokens || server_tool_use?.web_search_requests;
-  return {
-    input_tokens: pick("input_tokens"),
-    output_tokens: pick("output_tokens"),
-    cache_creation_input_tokens: pick("cache_creation_input_tokens"),
-    cache_read_input_tokens: pick("cache_read_input_tokens"),
-    ...((usage.extra || charged || speed === "fast") && { extra: true }),
-  };
+  const extra = usage.extra || charged || speed === "fast";
+  return usageOf((kind) => typeof update[kind] === "number" ? update[kind] : usage[kind], extra);
 }
 
 const RETRYABLE = ["overloaded_error", "api_error", "rate_limit_error", "timeout_error"];

@@ -65,6 +65,8 @@ export interface Result {
   readonly messages: readonly Message[];
   readonly turns: number;
   readonly iterations: number;
+  /** The replies of models, of sub-agents and hooks too, as `usage` and `cost` have them. */
+  readonly modelCalls: number;
   readonly usage: Usage;
   /** In US dollars; undefined if a price is unknown. */
   readonly cost: number | undefined;

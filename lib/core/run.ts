@@ -2,7 +2,8 @@ import { type Clock, NEVER, settle, systemClock } from "./clock.ts";
 import { fire, type FireOptions, listeners } from "./dispatch.ts";
 import { type EventName, EVENTS, type Fired, type Stop, type ToolResult } from "./events.ts";
 import { type Folded, NOTHING } from "./fold.ts";
-import { freeze } from "./json.ts";
+import { freeze, present } from "./json.ts";
+import { countUp } from "./maps.ts";
 import type { HookEnv, HookList, HookRun, Sequence } from "./hook.ts";
 import {
   type AtLimit,
@@ -15,7 +16,7 @@ import {
   spend,
   type Spent,
 } from "./limits.ts";
-import { addUsage, type Block, isToolResult, type Message, NO_USAGE, type TextBlock, type Usage } from "./messages.ts";
+import { type Block, isToolResult, type Message, type TextBlock, type Usage } from "./messages.ts";
 import {
   type ApiTool,
   type CallEnd,
@@ -176,7 +177,6 @@ export function newSessionState(
   };
 }
 
-/** A model call that a hook made. */
 export interface HookCall {
   readonly hook: string;
   readonly used: Used;
@@ -188,14 +188,14 @@ interface RunBy {
   /** Aborted once the session is over: until then what cleans up may run. @default never */
   readonly closing?: AbortSignal;
   /** What is asked of the model in this run. @default as the agent says */
-  readonly asks?: ModelParams | undefined;
+  readonly modelParams?: ModelParams | undefined;
 }
 
 /** One run of one agent: the loop's locals, shared by its parts. */
 export class Run implements HookEnv {
   readonly agent: AgentSpec;
   readonly state: SessionState;
-  readonly asks: ModelParams;
+  readonly modelParams: ModelParams;
   readonly #ending = new AbortController();
   readonly signal: AbortSignal;
   readonly closing: AbortSignal;
@@ -204,8 +204,8 @@ export class Run implements HookEnv {
   readonly count: Count = newCount();
   list: HookList = { records: [] };
   turns = 0;
-  usage: Usage = NO_USAGE;
-  cost: number | undefined = 0;
+  /** What this agent alone has spent. */
+  readonly own: Spent = newSpent();
   readonly denials: Result["denials"][number][] = [];
   /** What the next user message will hold, and whether that may be results of tools alone. */
   pending: readonly Block[] = [];
@@ -223,7 +223,6 @@ export class Run implements HookEnv {
   readonly keepers: Set<string> = new Set();
   /** The hook that halted the agent: what was begun is finished, no model is called again. */
   halt: Folded["halt"];
-  /** What a listener threw. */
   listenerThrew: { readonly error: unknown } | undefined;
   /** The model calls that hooks made, and the limit that one of them ran into. */
   readonly hookCalls: HookCall[] = [];
@@ -243,10 +242,10 @@ export class Run implements HookEnv {
   readonly files: HookEnv["files"];
   readonly taped: HookEnv["taped"];
 
-  constructor(agent: AgentSpec, state: SessionState, { signal, closing = NEVER, asks = agent }: RunBy = {}) {
+  constructor(agent: AgentSpec, state: SessionState, { signal, closing = NEVER, modelParams = agent }: RunBy = {}) {
     this.agent = agent;
     this.state = state;
-    this.asks = asks;
+    this.modelParams = modelParams;
     this.signal = signal ? AbortSignal.any([signal, this.#ending.signal]) : this.#ending.signal;
     this.closing = closing;
     this.firstIndex = state.messages.length;
@@ -325,9 +324,8 @@ export class Run implements HookEnv {
   /** A name no other step of the run has: whatever a model or a hook repeats, it is counted. */
   nameOf(kind: string, name: string): string {
     const whole = `${kind}:${this.turn_id || `${this.agent_id}:${this.index}`}:${name}`;
-    const used = this.#names.get(whole) ?? 0;
-    this.#names.set(whole, used + 1);
-    return used === 0 ? whole : `${whole}#${used + 1}`;
+    const used = countUp(this.#names, whole);
+    return used === 1 ? whole : `${whole}#${used}`;
   }
 
   /** Fires the events of calls that run together one at a time, in the order they come. */
@@ -454,9 +452,7 @@ export class Run implements HookEnv {
     const model = used.model || this.state.model;
     const cost = by ? by.cost : costOf(this.agent, { ...used, model });
     if (cost === undefined) spent.unpriced ??= model;
-    this.usage = addUsage(this.usage, usage);
-    this.cost = this.cost === undefined || cost === undefined ? undefined : this.cost + cost;
-    spend(spent, usage, cost);
+    for (const counted of [this.own, spent]) spend(counted, usage, cost);
     this.emit({ type: "usage", usage, model, cost, ...(by && { hook: by.hook }) });
     if (used.cost === null && (tokens ?? dollars) !== undefined) {
       const limit = tokens === undefined ? "limits.dollars" : "limits.tokens";
@@ -512,11 +508,8 @@ const STARTS_TURNS: ReadonlySet<EventName> = new Set(["session-start", "turn-end
 
 type DistributedOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
-/** What a run reports of a hook that was asked. */
 export function hookEnd(event: EventName, { hook, opinion, failure, ms = 0 }: HookRun) {
   const said = failure !== undefined ? "failed" : actionOf(opinion);
   const decision = EVENTS[event].deny === "ignored" && said === "deny" ? "ignored" : said;
-  const { reason } = opinion ?? {};
-  const why = { ...(reason !== undefined && { reason }), ...(failure !== undefined && { failure }) };
-  return { type: "hook_end", hook, event, decision, ...why, ms } as const;
+  return { type: "hook_end", hook, event, decision, ...present({ reason: opinion?.reason, failure }), ms } as const;
 }

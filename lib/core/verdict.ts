@@ -1,5 +1,5 @@
 import { type EventName, type EventRow, EVENTS, type Subjects } from "./events.ts";
-import { isObject } from "./json.ts";
+import { isObject, type JsonObject } from "./json.ts";
 import { pascal } from "./names.ts";
 import { shown } from "./shown.ts";
 
@@ -73,6 +73,7 @@ export function modify<T>(value: T): Modify<T> {
   return { action: "modify", value };
 }
 
+/** Has a person asked whether what the hook is asked about may go on. */
 export function ask(reason?: string): Ask {
   return reason === undefined ? { action: "ask" } : { action: "ask", reason };
 }
@@ -133,7 +134,6 @@ export class UnusableAnswer extends Error {
   override name = "UnusableAnswer";
 }
 
-/** A hook that gave no answer within its time. */
 export class OutOfTime extends UnusableAnswer {
   override name = "OutOfTime";
 }
@@ -219,4 +219,10 @@ const SUBJECTS: { readonly [T in EventRow["takes"]]: readonly [expected: string,
 /** A failure that names the event; the caller knows the hook. */
 export function unusable(event: EventName, why: string): UnusableAnswer {
   return new UnusableAnswer(`Cannot use the answer to ${pascal(event)} as ${why}`);
+}
+
+/** @throws {UnusableAnswer} if an answer is not an object of JSON */
+export function expectObject(raw: unknown, event: EventName): JsonObject {
+  if (!isObject(raw)) throw unusable(event, "it is not a JSON object");
+  return raw;
 }

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { lstat, open, readlink, realpath, stat as statOf } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
+import { quietly } from "../core/json.ts";
 import { ROOTS, ToolError } from "../core/tool.ts";
 import { isKey } from "./user-key.ts";
 
@@ -79,7 +80,11 @@ async function resolveLinks(path: string, links: number): Promise<{ real: string
     return { real: await realpath(path), exists: true };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ELOOP" || links > MAX_LINKS) throw looping(path);
+    if (code === "ELOOP" || links > MAX_LINKS) {
+      throw new ToolError(`File not found: '${path}' is a symbolic link that leads to itself`, {
+        code: "no_such_file",
+      });
+    }
     if (code !== "ENOENT" && code !== "ENOTDIR") throw unreadable(path, error);
   }
   const parent = await resolveLinks(dirname(path), links);
@@ -88,10 +93,6 @@ async function resolveLinks(path: string, links: number): Promise<{ real: string
   if (target !== undefined) return resolveLinks(resolve(parent.real, target), links + 1);
   // What realpath missed and lstat sees was made just now, or is a file asked for as a directory.
   return { real, exists: !path.endsWith("/") && await lstat(real).then(() => true, () => false) };
-}
-
-function looping(path: string): ToolError {
-  return new ToolError(`File not found: '${path}' is a symbolic link that leads to itself`, { code: "no_such_file" });
 }
 
 function unreadable(path: string, error: unknown): ToolError {
@@ -128,18 +129,10 @@ export function hold(directory: string): Held {
   }
 }
 
-/**
- * Throws a ToolError where what was opened under a name lies elsewhere.
- *
- * @returns whether the system shows it
- */
+/** Throws a ToolError where what was opened under a name lies elsewhere. @returns whether the system shows it */
 function refuseOther(fd: number, real: string): boolean {
-  let opened: string;
-  try {
-    opened = readlinkSync(openPath(fd));
-  } catch {
-    return false;
-  }
+  const opened = quietly(() => readlinkSync(openPath(fd)));
+  if (opened === undefined) return false;
   // A file that was replaced since is still the one that was asked for.
   if (opened === real || opened === `${real} (deleted)`) return true;
   throw new ToolError(`Cannot use '${real}' as a link has taken the place of a directory above it: look again`, {
@@ -207,12 +200,8 @@ export function readBrought(project: string, path: string): Uint8Array | undefin
   const name = relative(project, path);
   const refuse = (why: string) => new Error(`'${name}' ${why}`);
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
-  let real: string;
-  try {
-    real = realpathSync(path);
-  } catch {
-    throw refuse("is a link that leads nowhere");
-  }
+  const real = quietly(() => realpathSync(path));
+  if (real === undefined) throw refuse("is a link that leads nowhere");
   if (!isInside(real, realpathSync(project))) throw refuse("is a link that leads out of the project");
   if (!lstatSync(real).isFile()) throw refuse("is not a regular file");
   // Looked at again once it is open: a pipe put in its place meanwhile would never end.

@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { quietly } from "../core/json.ts";
 import { isGone, thisOwner } from "../process/owner.ts";
 
 const MARK = ".draft-";
@@ -27,12 +28,10 @@ export function draftIn(folder: string): string {
 export function sweep(folder: string): void {
   for (const name of readdirSync(folder).filter((name) => name.startsWith(MARK))) {
     const path = join(folder, name);
-    try {
+    quietly(() => {
       const tooOld = Date.now() - lstatSync(path).mtimeMs - LONGEST_RUN;
       if (isGone(name.slice(MARK.length), tooOld)) rmSync(path, { recursive: true, force: true });
-    } catch {
-      continue;
-    }
+    });
   }
 }
 
@@ -66,6 +65,15 @@ export function writeWhole(
   } finally {
     // A file may stand where its folder should.
     if (existsSync(draft)) rmSync(draft);
+  }
+}
+
+/** Lets an error of a write say which file it was about: that of a full disk does not. */
+export function writing(path: string, write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    throw Object.assign(error as NodeJS.ErrnoException, { path });
   }
 }
 

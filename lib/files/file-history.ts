@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile, realpath } from "node:fs/promises";
 import { resolve } from "node:path";
+import { getOrMake } from "../core/maps.ts";
 import type { Splice } from "./text-bytes.ts";
 
 /** What tools of one agent share: see `ToolContext.state`. */
@@ -8,7 +9,7 @@ type State = Map<string, unknown>;
 
 const READ = "crochet.read-record";
 
-interface Seen {
+interface ReadState {
   readonly size: number;
   readonly hash: string;
 }
@@ -37,13 +38,11 @@ export async function refreshRead(
   else recordRead(state, real, bytes);
 }
 
-function recordOf(state: State): Map<string, Seen> {
-  let record = state.get(READ) as Map<string, Seen> | undefined;
-  if (record === undefined) state.set(READ, record = new Map());
-  return record;
+function recordOf(state: State): Map<string, ReadState> {
+  return getOrMake(state, READ, () => new Map()) as Map<string, ReadState>;
 }
 
-function seen(parts: Iterable<Uint8Array>): Seen {
+function seen(parts: Iterable<Uint8Array>): ReadState {
   const hash = createHash("sha256");
   let size = 0;
   for (const part of parts) {
@@ -77,9 +76,7 @@ const CHANGED = "crochet.undo";
 
 /** The changes of one agent that were not undone, oldest first. */
 export function undoLog(state: State): UndoEntry[] {
-  let log = state.get(CHANGED) as UndoEntry[] | undefined;
-  if (log === undefined) state.set(CHANGED, log = []);
-  return log;
+  return getOrMake(state, CHANGED, () => []) as UndoEntry[];
 }
 
 export function logChange(state: State, entry: UndoEntry): void {

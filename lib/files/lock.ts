@@ -1,8 +1,10 @@
-import { createHash } from "node:crypto";
+import { hashOf } from "../runtime/sha256.ts";
 import { lstatSync, mkdirSync, readlinkSync, statSync, symlinkSync, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { settle, systemClock } from "../core/clock.ts";
+import { quietly } from "../core/json.ts";
 import { ToolError } from "../core/tool.ts";
 import { isGone, thisOwner } from "../process/owner.ts";
 
@@ -18,14 +20,10 @@ export function withFileLock<T>(real: string, signal: AbortSignal, work: () => P
   });
 }
 
-/** What the names of a file have in common, if it has several. */
+/** What the names of a file have in common, if it has several. Of one that cannot be looked at, who changes it finds out why. */
 function sharedBy(real: string): string | undefined {
-  try {
-    const { dev, ino, nlink } = statSync(real);
-    return nlink > 1 ? `${dev}:${ino}` : undefined;
-  } catch {
-    return undefined; // it is not there, or cannot be looked at: who changes it finds out why
-  }
+  const { dev, ino, nlink = 0 } = quietly(() => statSync(real)) ?? {};
+  return nlink > 1 ? `${dev}:${ino}` : undefined;
 }
 
 async function withLock<T>(key: string, real: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
@@ -35,8 +33,9 @@ async function withLock<T>(key: string, real: string, signal: AbortSignal, work:
   const tail = before.then(() => mine);
   queues.set(key, tail);
   try {
-    await untilAborted(before, signal);
-    const lock = join(lockDirectory(), createHash("sha256").update(key).digest("hex").slice(0, 32));
+    await settle(before, { clock: systemClock, signal });
+    signal.throwIfAborted();
+    const lock = join(lockDirectory(), hashOf(key, 32));
     const release = await acquire(lock, PATIENCE, signal, (pid) => {
       const why = `process ${pid} holds its lock '${lock}'`;
       return new ToolError(`Cannot change '${real}' as ${why}: try again`, { code: "locked" });
@@ -55,18 +54,6 @@ async function withLock<T>(key: string, real: string, signal: AbortSignal, work:
 /** The end of each file's queue in this process. */
 const queues = new Map<string, Promise<void>>();
 
-function untilAborted(before: Promise<void>, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.reject(signal.reason);
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    before.then(() => {
-      signal.removeEventListener("abort", abort);
-      resolve();
-    });
-  });
-}
-
 /**
  * Locks lie in one directory a user, outside every workspace: two processes with other working directories,
  * `CROCHET_HOME` or `TMPDIR` must still meet, and a lock left by a crash must not litter a project.
@@ -75,14 +62,10 @@ function lockDirectory(): string {
   const user = process.getuid?.() ?? 0;
   for (const base of ["/tmp", tmpdir()]) {
     const directory = join(base, `crochet-${user}`);
-    try {
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
-      const stat = lstatSync(directory);
-      // Another user could have made it first, to take our locks away.
-      if (stat.isDirectory() && stat.uid === user && (stat.mode & 0o022) === 0) return directory;
-    } catch {
-      continue;
-    }
+    quietly(() => mkdirSync(directory, { recursive: true, mode: 0o700 }));
+    const stat = quietly(() => lstatSync(directory));
+    // Another user could have made it first, to take our locks away.
+    if (stat?.isDirectory() && stat.uid === user && (stat.mode & 0o022) === 0) return directory;
   }
   const why = `'/tmp' has no directory of user ${user} to write to`;
   throw new ToolError(`Cannot lock the file as ${why}: make '/tmp/crochet-${user}'`, { code: "locked" });
@@ -146,10 +129,5 @@ function remove(lock: string, owner: string): void {
 }
 
 function read(lock: string): { owner: string; age: number } | undefined {
-  try {
-    return { owner: readlinkSync(lock), age: Date.now() - lstatSync(lock).mtimeMs };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
+  return quietly(() => ({ owner: readlinkSync(lock), age: Date.now() - lstatSync(lock).mtimeMs }), ["ENOENT"]);
 }

@@ -24,7 +24,8 @@ import {
 } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { sha256 } from "../runtime/sha256.ts";
+import { quietly } from "../core/json.ts";
+import { hashOf } from "../runtime/sha256.ts";
 import { writeWhole } from "./drafts.ts";
 
 /**
@@ -41,14 +42,11 @@ export function expectNoLink(path: string): void {
   if (lookAt(path)?.isSymbolicLink()) throw isLink(path);
 }
 
+const MISSING = ["ENOENT", "ENOTDIR"];
+
 /** What a path is, not what a link leads to; undefined if there is nothing. */
 function lookAt(path: string): Stats | undefined {
-  try {
-    return lstatSync(path);
-  } catch (error) {
-    if (["ENOENT", "ENOTDIR"].includes((error as { code?: string }).code ?? "")) return undefined;
-    throw error;
-  }
+  return quietly(() => lstatSync(path), MISSING);
 }
 
 function isLink(path: string): TypeError {
@@ -117,12 +115,11 @@ export function stateFile(
   path: string,
   env: Environment,
 ): string {
-  return join(pathBelow(userState(env), [kind]), `${sha256().update(path).digest("hex").slice(0, 32)}.json`);
+  return join(pathBelow(userState(env), [kind]), `${hashOf(path, 32)}.json`);
 }
 
-type How = "read" | "append" | "new";
+type OpenMode = "read" | "append" | "new";
 
-/** A file of state while it is open. */
 export class StateFile {
   readonly #fd: number;
   /** How large it was when it was opened. */
@@ -133,7 +130,7 @@ export class StateFile {
    *
    * @throws {Error} if it is something else; with the code `ENOENT` if it is not there, `EEXIST` if it should be new
    */
-  constructor(path: string, how: How) {
+  constructor(path: string, how: OpenMode) {
     try {
       this.#fd = openSync(path, FLAGS[how] | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o600);
     } catch (error) {
@@ -176,13 +173,13 @@ export class StateFile {
   }
 }
 
-const FLAGS: { readonly [how in How]: number } = {
+const FLAGS: { readonly [how in OpenMode]: number } = {
   read: constants.O_RDONLY,
   append: constants.O_RDWR | constants.O_APPEND | constants.O_CREAT,
   new: constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_EXCL,
 };
 
-function whyUnfit(stat: Stats, how: How): string | undefined {
+function whyUnfit(stat: Stats, how: OpenMode): string | undefined {
   if (!stat.isFile()) return "no regular file";
   if (stat.size > MOST_BYTES) return "larger than 1 GiB";
   const user = process.getuid?.() ?? 0;
@@ -205,17 +202,11 @@ export function syncFolder(path: string): void {
 
 /** The bytes of a file; undefined if it is not there. */
 export function readStateBytes(path: string): Buffer | undefined {
-  let file: StateFile;
+  const file = quietly(() => new StateFile(path, "read"), ["ENOENT"]);
   try {
-    file = new StateFile(path, "read");
-  } catch (error) {
-    if ((error as { code?: string }).code === "ENOENT") return undefined;
-    throw error;
-  }
-  try {
-    return file.readAll();
+    return file?.readAll();
   } finally {
-    file.close();
+    file?.close();
   }
 }
 
@@ -269,12 +260,7 @@ export function stateFiles(folder: string, ending: string): { readonly path: str
 
 /** The names in a folder; none if it is not there, or no folder. */
 export function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (["ENOENT", "ENOTDIR"].includes((error as { code?: string }).code ?? "")) return [];
-    throw error;
-  }
+  return quietly(() => readdirSync(folder), MISSING) ?? [];
 }
 
 /** Whether something is there; a link that leads nowhere too. */
@@ -306,11 +292,7 @@ export function removeState(path: string): void {
 
 /** Where a path really leads; undefined if nowhere. */
 export function realState(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
-  }
+  return quietly(() => realpathSync(path));
 }
 
 /** A new folder in a folder of state, which no other process uses. */

@@ -1,5 +1,5 @@
-import { type Dirent, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { type Dirent, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 
 interface TreeOptions {
   /** Whether an entry is part of the tree, by its name and its path from the root; a folder that is not is not entered. */
@@ -25,4 +25,11 @@ export function* treeOf(root: string, options: TreeOptions = {}, below = ""): Ge
 export function entriesOf(folder: string, list?: TreeOptions["list"]): Dirent[] {
   const read = () => readdirSync(folder, { withFileTypes: true });
   return (list ? list(folder, read) ?? [] : read()).sort((a, b) => a.name < b.name ? -1 : 1);
+}
+
+export function writeFiles(folder: string, files: Iterable<readonly [path: string, content: string | Uint8Array]>) {
+  for (const [path, content] of files) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), content);
+  }
 }

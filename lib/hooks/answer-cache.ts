@@ -1,3 +1,5 @@
+import { settle, systemClock } from "../core/clock.ts";
+
 interface Call<T> {
   readonly answer: Promise<T>;
   readonly stop: AbortController;
@@ -14,7 +16,9 @@ export class SharedCalls<T> {
     const call = this.#calls.get(key) ?? this.#start(key, start);
     call.waiting++;
     try {
-      return await settledOrAborted(call.answer, signal);
+      const end = await settle(call.answer, { clock: systemClock, signal });
+      if ("value" in end) return end.value;
+      throw "error" in end ? end.error : signal.reason;
     } finally {
       if (--call.waiting === 0) {
         if (this.#calls.get(key) === call) this.#calls.delete(key);
@@ -29,14 +33,6 @@ export class SharedCalls<T> {
     this.#calls.set(key, call);
     return call;
   }
-}
-
-function settledOrAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(signal.reason);
-    signal.addEventListener("abort", leave, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
-  });
 }
 
 /** For how long an answer is good, in seconds (S3.24). */

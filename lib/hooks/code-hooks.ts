@@ -100,14 +100,9 @@ function typedLists(lists: TypedHooks, label: string, source: string): HookRecor
 }
 
 function nameOf(hook: Hook, fallback: string): string {
-  return hook.name && !/^(default|anonymous|hook|\w+Hooks?)$/.test(hook.name) && !isKey(hook.name)
+  return hook.name && !/^(default|anonymous|hook|\w+Hooks?)$/.test(hook.name) && !EVENT_NAMES.includes(kebab(hook.name))
     ? hook.name
     : fallback;
-}
-
-/** A function written into a list is named after its key, which says nothing. */
-function isKey(name: string): boolean {
-  return EVENT_NAMES.includes(kebab(name));
 }
 
 function record(name: string, on: readonly ResolvedName[], hook: Hook, source: string): HookRecord {
@@ -122,8 +117,6 @@ function isList(value: unknown): value is HookList {
   return typeof value === "object" && value !== null && "records" in value && Array.isArray(value.records);
 }
 
-type ToolEvent = "pre-tool-use" | "post-tool-use";
-
 /** Hooks that say themselves whether they are for calls that failed. */
 const byOutcome = new WeakSet<Hook<any>>();
 
@@ -133,7 +126,7 @@ function onlyAfter(hook: Hook<"post-tool-use">, failed: boolean): Hook<"post-too
   return made;
 }
 
-function onlyFor<N extends ToolEvent>(
+function onlyFor<N extends "pre-tool-use" | "post-tool-use">(
   pattern: string | RegExp,
   hook: Hook<N>,
   when: (event: EventOf<N>) => boolean,

@@ -5,23 +5,11 @@ import { type HookText, type Opinion, OutOfTime } from "../core/verdict.ts";
 import type { KindParts } from "./file/hook-record.ts";
 import { asyncLine, FailedCommand } from "./process/read-result.ts";
 import { answerOf, type Called, lateAnswer, listeningTo, refusalWords, speakerOf } from "./process/command-answer.ts";
-import {
-  hookEnvironment,
-  hookFolder,
-  type HookHost,
-  type HookStart,
-  outputFolder,
-  withPlaceholders,
-} from "./process/hook-host.ts";
+import type { HookHost, HookStart } from "./process/hook-host.ts";
+import { hookEnvironment, hookFolder, outputFolder, withPlaceholders } from "./process/hook-host.ts";
 import { LineProcess, type Question } from "../process/line-process.ts";
-import {
-  type GroupOptions,
-  type ProcessOptions,
-  type ProcessResult,
-  runProcess,
-  startedBy,
-  type Stream,
-} from "../process/process.ts";
+import type { GroupOptions, ProcessOptions, ProcessResult, Stream } from "../process/process.ts";
+import { runProcess, startedBy } from "../process/process.ts";
 import { wireInput } from "./process/wire.ts";
 
 export interface CommandOptions {
@@ -87,8 +75,6 @@ export function failureWords(error: unknown, event: AnyEvent, called: Called, bl
   return refusalWords(speakerOf(event, called), `[${called.command}]: ${why}`);
 }
 
-type Call = ProcessOptions & { readonly input: string; readonly signal: AbortSignal };
-
 interface Start {
   /** Where and in what it runs, in the session's sandbox if there is one. */
   readonly place: () => GroupOptions;
@@ -121,7 +107,7 @@ export async function startOf(
 
 /** The end of the process, or the moment it says that it goes on in the background. */
 async function untilGone(
-  call: Call,
+  call: ProcessOptions & { readonly input: string; readonly signal: AbortSignal },
   limit: number | undefined,
 ): Promise<{ ran: ProcessResult; gone?: undefined } | { ran?: undefined; gone: Promise<ProcessResult> }> {
   const over = new AbortController();
@@ -147,24 +133,20 @@ async function untilGone(
 }
 
 /** One process a session, ended with the session. */
-async function askWarm(
-  sessions: Map<string, LineProcess>,
-  question: Question,
-  event: AnyEvent,
-): Promise<ProcessResult> {
+async function askWarm(sessions: Map<string, LineProcess>, asked: Question, event: AnyEvent): Promise<ProcessResult> {
   const id = event.session_id;
   let warm = sessions.get(id);
   if (!warm) {
     const fresh = warm = new LineProcess();
     sessions.set(id, fresh);
-    question.signal.addEventListener("abort", () => {
+    asked.signal.addEventListener("abort", () => {
       fresh.end();
       if (sessions.get(id) === fresh) sessions.delete(id);
     }, { once: true });
   }
-  if (event.event !== "session-end") return await warm.ask(question);
+  if (event.event !== "session-end") return await warm.ask(asked);
   try {
-    return await warm.ask(question);
+    return await warm.ask(asked);
   } finally {
     warm.end();
     sessions.delete(id);

@@ -8,6 +8,7 @@ import type { YamlText } from "./yaml.ts";
 
 export const HOOK_TYPES = ["internal", "command", "llm", "inline"] as const;
 
+/** How a hook of `hook.toml` runs. */
 export type HookType = (typeof HOOK_TYPES)[number];
 
 type Name = EventName | { [N in EventName]: keyof (typeof EVENTS)[N]["aliases"] & string }[EventName];
@@ -25,12 +26,13 @@ export interface HookMatcher {
 }
 
 /** When a rule applies. */
-export type HookCondition =
+type HookCondition =
   | { readonly field: string; readonly operator: Operator; readonly value: string | number | boolean }
   | { readonly and: readonly HookCondition[] }
   | { readonly or: readonly HookCondition[] }
   | { readonly not: HookCondition };
 
+/** A rule of a hook without code: what must hold of an event, and what is said then. */
 export type HookRule =
   & HookCondition
   & { readonly reason?: string }

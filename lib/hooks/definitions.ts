@@ -64,11 +64,9 @@ export function definitions(from: string | HookDefinitions, options: Definitions
 
 const warnOnConsole = (message: string) => console.warn(`crochet: ${message}`);
 
-export async function readDefinitions(
-  text: string,
-  file: string,
-  options: DefinitionsOptions & { readonly workspace: string },
-): Promise<HookRecord[]> {
+type PlacedOptions = DefinitionsOptions & { readonly workspace: string };
+
+export async function readDefinitions(text: string, file: string, options: PlacedOptions): Promise<HookRecord[]> {
   try {
     return recordsOf(await readYaml(text, file), file, options);
   } catch (error) {
@@ -84,11 +82,7 @@ function tellOrThrow(error: unknown, { onProblem }: DefinitionsOptions): void {
 
 export const HOOKS = { definitions: "a list", enabled: "true or false", llm_model: "a text" } as const;
 
-function recordsOf(
-  yaml: YamlText,
-  file: string,
-  options: DefinitionsOptions & { readonly workspace: string },
-): HookRecord[] {
+function recordsOf(yaml: YamlText, file: string, options: PlacedOptions): HookRecord[] {
   if (yaml.value === null) return [];
   const top = fieldsOf(yaml.value, [], "a file of hooks", { hooks: "an object" }, yaml);
   const hooks = fieldsOf(top.hooks ?? {}, ["hooks"], "'hooks'", HOOKS, yaml) as Partial<HookDefinitions["hooks"]>;
@@ -113,8 +107,7 @@ function recordsOf(
   return records;
 }
 
-interface DefinitionContext extends DefinitionsOptions {
-  readonly workspace: string;
+interface DefinitionContext extends PlacedOptions {
   readonly host: HookHost;
   readonly yaml: YamlText;
   readonly file: string;
@@ -164,11 +157,9 @@ function partsOf(
   switch (definition.type) {
     case "inline": {
       const events = on.map((o) => o.event);
-      const rules = readInline(definition.rules!, events, place).map((rule) => ({
-        ...rule,
-        when: withSeedTools(rule.when),
-      }));
-      return { ...compileRules(rules, file, events), dialect: "definition" };
+      const rules = readInline(definition.rules!, events, place);
+      const both = rules.map((rule) => ({ ...rule, when: withSeedTools(rule.when) }));
+      return { ...compileRules(both, file, events), dialect: "definition" };
     }
     case "command": {
       const { command } = definition;
@@ -205,11 +196,13 @@ function scriptOf({ name, script }: Definition, { workspace, yaml, path }: Defin
  */
 function readInline(path: Path, events: readonly EventName[], place: DefinitionContext): Rule[] {
   const { yaml, file, onProblem: report = place.warn ?? warnOnConsole } = place;
-  const readable = (read: () => Rule, action?: unknown): readonly Rule[] => {
+  const checked = (rule: Rule): readonly Rule[] => {
+    compileRules([rule], file, events);
+    return [rule];
+  };
+  const readable = (read: () => readonly Rule[], action?: unknown): readonly Rule[] => {
     try {
-      const rule = read();
-      compileRules([rule], file, events);
-      return [rule];
+      return read();
     } catch (error) {
       if (!(error instanceof HookLoadError)) throw error;
       report(error.message);
@@ -221,24 +214,12 @@ function readInline(path: Path, events: readonly EventName[], place: DefinitionC
   };
   const lines = yaml.inPlace(path);
   if (lines === undefined) {
-    return rulesIn(yaml, path).flatMap(({ given, read }) => readable(read, isObject(given) ? given.action : undefined));
+    return rulesIn(yaml, path).flatMap(({ given, read }) =>
+      readable(() => checked(read()), isObject(given) ? given.action : undefined)
+    );
   }
   // A text that cannot be taken apart counts as one rule: where each ends is not known.
-  const parsed = parsedLines(lines, file);
-  return parsed instanceof HookLoadError
-    ? [...readable(() => {
-      throw parsed;
-    })]
-    : parsed.flatMap((rule) => readable(() => rule, rule.action));
-}
-
-function parsedLines(lines: string, file: string): readonly Rule[] | HookLoadError {
-  try {
-    return parseRules(lines, file);
-  } catch (error) {
-    if (error instanceof HookLoadError) return error;
-    throw error;
-  }
+  return readable(() => parseRules(lines, file)).flatMap((rule) => readable(() => checked(rule), rule.action));
 }
 
 /** A rule about a tool by its name of seed S3 also holds for the tool that it means. */
@@ -257,12 +238,7 @@ function internalParts(name: string, { internal = {}, yaml, path }: DefinitionCo
     const fix = known.length === 0 ? "pass it as internal" : `did you mean '${nearest(name, known)}'?`;
     throw yaml.mistake([...path, "name"], `definition '${name}' names no function that was given in code: ${fix}`);
   }
-  return {
-    kind: "module",
-    dialect: "definition",
-    run: (event, ctx) => hook(event as never, ctx),
-    read: readInternal,
-  };
+  return { kind: "module", dialect: "definition", run: (event, ctx) => hook(event as never, ctx), read: readInternal };
 }
 
 /** A function may answer as in code, or as definitions do. */
@@ -286,7 +262,10 @@ function definitionCommand(
       const { place, ...watched } = await startOf(command, { host, event, ctx });
       return runProcess({ ...place(), ...watched, input: `${JSON.stringify(written(event))}\n` });
     },
-    read: (raw, event) => readRan(raw as ProcessResult, (json) => readAnswer(json, event)).opinion,
+    read: (raw, { event }) => {
+      const read = (json: JsonObject) => Object.keys(json).length === 0 ? NO_OPINION : readDefinition(json, event);
+      return readRan(raw as ProcessResult, read).opinion;
+    },
   };
 }
 
@@ -298,8 +277,4 @@ function written(event: AnyEvent): object {
   const seed = event.event === "post-tool-use" ? { event: "PostToolUse" } : {};
   const named = { ...seed, tool, args, result, path, error, duration_ms, event_type, profile, config, exit_reason };
   return { ...JSON.parse(JSON.stringify(projected)), ...named };
-}
-
-function readAnswer(json: JsonObject, { event }: AnyEvent): Opinion {
-  return Object.keys(json).length === 0 ? NO_OPINION : readDefinition(json, event);
 }

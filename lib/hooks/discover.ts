@@ -1,16 +1,8 @@
-import {
-  type Dirent,
-  existsSync,
-  lstatSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  statSync,
-} from "node:fs";
+import type { Dirent } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { EVENTS } from "../core/events.ts";
-import type { HookRecord, OnError } from "../core/hook.ts";
+import { hookOn, type HookRecord, type OnError } from "../core/hook.ts";
 import { kebab } from "../core/names.ts";
 import { thrownWords } from "../core/shown.ts";
 import { NO_OPINION } from "../core/verdict.ts";
@@ -256,18 +248,9 @@ function whereBroken({ kind, on }: HookFile): OnError {
 
 /** A file that is not a hook: reported at each turn while it is there, unless it is already. */
 export function problemHook({ file, message }: Problem, source: string, isReported = false): HookRecord {
-  return {
-    name: file,
-    on: [{ event: "turn-start", scope: "root" }],
-    kind: "module",
-    dialect: "native",
-    priority: 0,
-    mode: "observe",
-    enabled: true,
-    source,
-    run: () => {
-      if (!isReported) throw new Error(message);
-    },
-    read: () => NO_OPINION,
+  const report = () => {
+    if (!isReported) throw new Error(message);
   };
+  const on = [{ event: "turn-start", scope: "root" } as const];
+  return hookOn(on, report, { name: file, priority: 0, mode: "observe", source, read: () => NO_OPINION });
 }

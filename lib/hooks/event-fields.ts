@@ -1,11 +1,9 @@
 import type { EventFields, EventName } from "../core/events.ts";
 import { NO_USAGE } from "../core/messages.ts";
 
-type Kind = "text" | "one" | "path" | "cwd" | "count" | "flag" | "tool" | "data" | "usage" | "messages" | "view";
-
 /** What a field of an event holds, and how hosts write it. */
 export interface EventField<T = unknown> {
-  readonly kind: Kind;
+  readonly kind: "text" | "one" | "path" | "cwd" | "count" | "flag" | "tool" | "data" | "usage" | "messages" | "view";
   /** What it usually holds, the sample first. A path is below the working directory. */
   readonly values: readonly T[];
   /** Whether it may be null, and whether it is in the sample. */
@@ -79,12 +77,13 @@ const task = {
 };
 const todo = { todo_id: text("1"), todo_content: text("Write the test"), phase: one("validation", "postWrite") };
 
-/** Events about a call of a tool: these are written out where they are made and read. */
-type AboutCall = "pre-tool-use" | "permission-request" | "tool-denied" | "post-tool-use" | "post-tool-batch";
+/** Events about calls of tools: these are written out where they are made and read. */
+export type AboutCall = {
+  [N in EventName]: EventFields[N] extends { tool_use_id: string } | { tool_calls: unknown } ? N : never;
+}[EventName];
 
 type Plain = Exclude<EventName, AboutCall>;
 
-/** The fields that an event always has. */
 type FieldsOf<E> = { readonly [F in keyof E as undefined extends E[F] ? never : F]: EventField<E[F]> };
 
 /** The fields of all other events, in the order in which hosts write them. */
@@ -135,10 +134,7 @@ const FIELDS: { readonly [N in Plain]: FieldsOf<EventFields[N]> } = {
     severity: one("error", "warning", "critical"),
     retry: flag(false),
   },
-  "pre-compact": {
-    trigger: compacting,
-    instructions: named("custom_instructions", text("", "keep the colours")),
-  },
+  "pre-compact": { trigger: compacting, instructions: named("custom_instructions", text("", "keep the colours")) },
   "post-compact": { trigger: compacting, summary: named("compact_summary", said) },
   "notification": {
     message: text("Waiting for you"),
@@ -159,10 +155,7 @@ const FIELDS: { readonly [N in Plain]: FieldsOf<EventFields[N]> } = {
     previous_hash: hash,
     new_hash: hash,
   },
-  "agent-prompt": {
-    prompt_type: one("question", "plan_approval", "permission"),
-    message: text("Which database?"),
-  },
+  "agent-prompt": { prompt_type: one("question", "plan_approval", "permission"), message: text("Which database?") },
   "cwd-changed": { old_cwd: made("cwd"), new_cwd: path("src") },
   "instructions-loaded": {
     file_path: memory,
@@ -206,25 +199,10 @@ const FIELDS: { readonly [N in Plain]: FieldsOf<EventFields[N]> } = {
   "session-delete": { deleted_session_id: text("b5ab2c3f-0d4e-4c4b-9f6d-1f2a3b4c5d6e") },
 };
 
-/** The fields of an event; undefined if it is about a call. */
+export function isAboutCall(event: EventName): event is AboutCall {
+  return !Object.hasOwn(FIELDS, event);
+}
+
 export function plainFields(event: string): readonly (readonly [name: string, field: EventField])[] | undefined {
   return Object.hasOwn(FIELDS, event) ? Object.entries(FIELDS[event as Plain]) : undefined;
 }
-
-/** Events that only we fire, by all their names: a hook that we serve to ourselves reads them as we wrote them. */
-export const OWN_EVENTS: { readonly [name: string]: EventName } = {
-  "agent-start": "agent-start",
-  "turn-start": "turn-start",
-  "pre-generation": "turn-start",
-  "iteration": "iteration",
-  "pre-iteration": "iteration",
-  "turn-end": "turn-end",
-  "post-generation": "turn-end",
-  "agent-stop": "agent-stop",
-  "cleanup": "agent-stop",
-  "model-switch": "model-switch",
-  "error": "error",
-  "checkpoint": "checkpoint",
-  "memory-update": "memory-update",
-  "agent-prompt": "agent-prompt",
-};

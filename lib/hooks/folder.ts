@@ -15,16 +15,8 @@ import { basename, dirname, join } from "node:path";
 import { EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { thrownWords } from "../core/shown.ts";
-import {
-  brokenHook,
-  discover,
-  type Discovery,
-  type HookFile,
-  loadHook,
-  loadMessage,
-  type Problem,
-  problemHook,
-} from "./discover.ts";
+import type { Discovery, HookFile, Problem } from "./discover.ts";
+import { brokenHook, discover, loadHook, loadMessage, problemHook } from "./discover.ts";
 import { isSkipped, isTestOfHook } from "./file/file-name.ts";
 import type { ModuleFolder } from "./module-hook.ts";
 import type { HookHost } from "./process/hook-host.ts";
@@ -77,7 +69,6 @@ export class HookFolder {
   problems: readonly Problem[] = [];
   /** Named as hooks, but for the part that says that they are tests or types. */
   tests: readonly string[] = [];
-  /** The files that may not be run, and why. */
   refused: ReadonlyMap<string, string> = new Map();
 
   constructor(path: string, options: FolderOptions = {}) {
@@ -136,12 +127,8 @@ export class HookFolder {
       const isProgram = file.kind === "command" || (file.kind === "module" && record.dialect !== "native");
       return { file, record: isProgram ? unchanged(record, file, folder) : record, problem: undefined };
     } catch (error) {
-      const message = loadMessage(file.name, error);
-      return {
-        file,
-        record: brokenHook(file, this.#words(message), this.source),
-        problem: { file: file.name, message },
-      };
+      const problem = { file: file.name, message: loadMessage(file.name, error) };
+      return { file, record: brokenHook(file, this.#words(problem.message), this.source), problem };
     }
   }
 

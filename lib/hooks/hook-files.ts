@@ -35,19 +35,15 @@ export function absolute(cwd: string, path: string): string {
   return `/${parts.join("/")}`;
 }
 
-/** Whether an error says that there is no such file or folder. */
-export function isAbsent(error: unknown): boolean {
-  return /\b(?:ENOENT|ENOTDIR|EISDIR)\b/.test((error as Error).message);
-}
-
 /** Loaded when a hook uses files: few do. */
 function fs(): typeof import("node:fs").promises {
   return process.getBuiltinModule("node:fs").promises;
 }
 
-function orAbsent<T, A>(work: Promise<T>, absent: A): Promise<T | A> {
+/** What some work on files gives, or what stands for a file or folder that is not there. */
+export function orAbsent<T, A>(work: Promise<T>, absent: A): Promise<T | A> {
   return work.catch((error) => {
-    if (isAbsent(error)) return absent;
+    if (/\b(?:ENOENT|ENOTDIR|EISDIR)\b/.test((error as Error).message)) return absent;
     throw error;
   });
 }

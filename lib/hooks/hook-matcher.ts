@@ -1,8 +1,6 @@
 import { type AnyEvent, EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
-
-/** Other names under which matchers and rules may call a tool. */
-const TOOL_ALIASES: { readonly [alias: string]: string } = { Task: "Agent" };
+import { TOOL_ALIASES } from "../input/tool-table.ts";
 
 const EXACT = /^[A-Za-z0-9_\-, |]*$/;
 

@@ -38,7 +38,6 @@ export async function rulesIn(text: string, file: string, form: RulesOptions["fo
   return form === "lines" ? parseRules(text, file) : readRules(await readYaml(text, file));
 }
 
-/** Makes the hook of a `.rules` or `.rules.yaml` file. */
 export async function loadRules(file: HookFile, source: string): Promise<HookRecord> {
   const base = recordBase(file, readHeader(file.text), source);
   const form = file.ext === ".rules" ? "lines" : "yaml";
@@ -191,11 +190,7 @@ function search(pattern: string, mistake: (why: string) => HookLoadError): Compa
  * How `modify` sets one field of an event: the function gives the changed subject and leaves the event alone.
  * A text in place of the function says why it cannot be set there.
  */
-function subjectSetter(
-  event: EventName,
-  field: string,
-  value: unknown,
-): ((event: AnyEvent) => unknown) | string {
+function subjectSetter(event: EventName, field: string, value: unknown): ((event: AnyEvent) => unknown) | string {
   const subject = EVENTS[event].subject;
   if (subject === null) return `nothing can be modified on ${event}`;
   const roots = namesOf(subject);
@@ -229,11 +224,9 @@ function subjectSetter(
 }
 
 function example(event: EventName, root: string): string {
-  return EVENTS[event].subject === "turn" || EVENTS[event].subject === "request"
-    ? `${root}.system`
-    : EVENTS[event].subject === "input" || EVENTS[event].subject === "result"
-    ? `${root} or a field of it, such as ${root}.name`
-    : root;
+  const { subject } = EVENTS[event];
+  if (subject === "turn" || subject === "request") return `${root}.system`;
+  return subject === "input" || subject === "result" ? `${root} or a field of it, such as ${root}.name` : root;
 }
 
 /** A copy with one field set; what cannot hold the field gives way to an object that can. */

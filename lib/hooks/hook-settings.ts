@@ -12,7 +12,7 @@ import { claude } from "./hosts/claude.ts";
 import { parseJsonc } from "./jsonc.ts";
 import type { HookHost } from "./process/hook-host.ts";
 import type { PromptModel } from "./prompt-hook.ts";
-import { type Draft, isAboutCall, recordsOf } from "./settings-records.ts";
+import { type Draft, hasCall, recordsOf } from "./settings-records.ts";
 
 /** Something in a settings file that does not count, or does not mean what it seems to. */
 interface SettingsProblem {
@@ -30,7 +30,6 @@ interface NeverFires {
   readonly event: string;
   readonly source: string;
   readonly why: string;
-  /** Whether it could refuse something in its host. */
   readonly refuses: boolean;
 }
 
@@ -142,7 +141,7 @@ class Reading {
     const on = resolveEvent(event);
     if (!on || !EVENTS[on.event].fires) return never(unknownEvent(event));
     if (handler.if !== undefined) {
-      if (!isAboutCall(on.event)) return never(`'if' is about a tool call, and ${event} has no call`);
+      if (!hasCall(on.event)) return never(`'if' is about a tool call, and ${event} has no call`);
       try {
         matchesIf(handler.if, { tool_name: handler.if.replace(/\(.*$/s, ""), input: {}, cwd: this.#projectDir });
       } catch (error) {
@@ -208,7 +207,8 @@ function refused(permissions: Permissions): string | undefined {
   }
 }
 
-function unknownEvent(name: string): string {
+/** Why a name is that of no event here. */
+export function unknownEvent(name: string): string {
   if (Object.hasOwn(claude.events, name)) return `nothing here fires ${name}`;
   return `there is not an event ${name}: did you mean ${pascal(nearest(kebab(name), EVENT_NAMES)!)}?`;
 }

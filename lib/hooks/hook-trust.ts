@@ -9,9 +9,9 @@ import {
   userState,
   writeStateFile,
 } from "../files/state.ts";
-import { isObject } from "../core/json.ts";
+import { isObject, quietly } from "../core/json.ts";
 import { readBrought } from "../files/confine.ts";
-import { sha256 } from "../runtime/sha256.ts";
+import { hashOf } from "../runtime/sha256.ts";
 import { holdsHooks } from "./discover.ts";
 import { isSkipped, parseFileName } from "./file/file-name.ts";
 import { type Imports, importsOf } from "./file/imports.ts";
@@ -37,7 +37,6 @@ type Files = { readonly [file: string]: string };
 /** What fixtures may run, by their path in the project: of another program's recording, the words of its command. */
 export type Runs = { readonly [path: string]: readonly string[] };
 
-/** What a person trusts of one directory. */
 interface Trust {
   readonly dir: string;
   /** The files of the hooks folder are listed one by one, with what they import of the project. */
@@ -55,7 +54,6 @@ export interface Standing {
   readonly thing: Trustable;
   /** Refused is what is never read, trusted or not: a pipe, a device, a link out of the project. */
   readonly state: "trusted" | "untrusted" | "changed" | "refused";
-  /** Why it is refused. */
   readonly why?: string;
 }
 
@@ -228,7 +226,6 @@ export function revoke(dir: string, env: Environment): boolean {
   return known;
 }
 
-/** Everything that is trusted, by directory. */
 export function allTrusted(env: Environment): Trust[] {
   return stateFiles(join(userState(env), "trust"), ".json")
     .flatMap(({ path }) => readTrust(path) ?? [])
@@ -243,13 +240,9 @@ function trustOf(dir: string, env: Environment): Trust | undefined {
 
 /** A file that cannot be read trusts nothing. */
 function readTrust(path: string): Trust | undefined {
-  try {
-    const { dir, files, guards = [], fixtures, at } = JSON.parse(readStateFile(path)!);
-    if (typeof dir !== "string" || !isObject(files)) return undefined;
-    return { dir, files, guards, fixtures: isObject(fixtures) ? fixtures : {}, at } as Trust;
-  } catch {
-    return undefined;
-  }
+  const { dir, files, guards = [], fixtures, at } = quietly(() => JSON.parse(readStateFile(path)!)) ?? {};
+  if (typeof dir !== "string" || !isObject(files)) return undefined;
+  return { dir, files, guards, fixtures: isObject(fixtures) ? fixtures : {}, at } as Trust;
 }
 
 /** What modules of the hooks folder import of elsewhere. */
@@ -287,10 +280,6 @@ function filesOf(dir: string, thing: Trustable): Files {
   return Object.fromEntries([...own, ...more]);
 }
 
-function hashOf(bytes: string | Uint8Array): string {
-  return sha256().update(bytes).digest("hex");
-}
-
 const GUARDING = /pre[-_]?tool[-_]?use|permission[-_]?request|user[-_]?prompt[-_]?submit/i;
 
 /** Whether a file keeps calls or prompts from happening: a gate by its event, or a rule that denies. */
@@ -309,10 +298,7 @@ function guards(dir: string, file: string): boolean {
       return GUARDING.test(text()) || /"deny"/.test(text());
   }
   if (dirname(file) !== "hooks" || isSkipped(basename(file))) return false;
-  try {
-    const { on } = parseFileName(basename(file), { executable: true });
-    return GUARDING.test(on.event) || (/\balso\b/.test(text()) && GUARDING.test(text()));
-  } catch {
-    return false;
-  }
+  const named = quietly(() => parseFileName(basename(file), { executable: true }));
+  return named !== undefined &&
+    (GUARDING.test(named.on.event) || (/\balso\b/.test(text()) && GUARDING.test(text())));
 }

@@ -1,6 +1,7 @@
 import { lookup } from "node:dns";
 import { type ClientRequest, type IncomingMessage, request as httpRequest, type RequestOptions } from "node:http";
 import { BlockList, isIP } from "node:net";
+import { decodeChunks } from "../process/process.ts";
 import type { AnyEvent } from "../core/events.ts";
 import type { HookContext } from "../core/hook.ts";
 import type { Opinion } from "../core/verdict.ts";
@@ -21,7 +22,6 @@ export interface HttpOptions {
   readonly blocking?: string | undefined;
 }
 
-/** The longest answer that is read, in bytes. */
 const ANSWER_BYTES = 8 * 1024 * 1024;
 
 /** A hook that is a URL: the event is posted to it, and its answer is read like what a command prints. */
@@ -111,8 +111,7 @@ async function bodyOf(answer: IncomingMessage): Promise<string> {
     if (size > ANSWER_BYTES) throw new Error(`Cannot use the hook's answer as it is longer than ${ANSWER_BYTES} bytes`);
     chunks.push(chunk as Uint8Array);
   }
-  const decoder = new TextDecoder();
-  return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("") + decoder.decode();
+  return decodeChunks(chunks);
 }
 
 const local = new BlockList();

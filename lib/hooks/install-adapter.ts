@@ -1,25 +1,24 @@
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { PACKAGE } from "../runtime/own-copy.ts";
 import { type HostName, HOSTS } from "./hosts/index.ts";
 import { type HostEntry, installedFile, portableLine } from "./install-line.ts";
 
 /** The sources of the adapters, which are part of the package whatever runs it. */
-const SOURCES = new URL("../../lib/hooks/adapters/", import.meta.url);
+const SOURCES = `${PACKAGE}/lib/hooks/adapters`;
 
 const HEAD = "// Written by 'crochet hooks install': change the hooks and install them again.\n";
 const LIST = /^const INSTALLED: Installed = (\{[^]*?^\});$/m;
 
 /** The plugin for a host that asks these hooks: one file that needs nothing beside it. */
 export function adapterText(host: HostName, entries: readonly HostEntry[]): string {
-  const { tools, toolAliases } = HOSTS[host];
-  const named = Object.entries(tools).map(([theirs, ours]) => [theirs, [ours]]);
+  const tools = Object.entries(HOSTS[host].channels).map(([theirs, { ours }]) => [theirs, ours]);
   const hooks = entries.map(({ event, matcher, hook: { command, type: _, ...more } }) => ({
     event,
     ...(matcher !== undefined && { matcher }),
     file: installedFile(command, "/")!.slice(1),
     ...more,
   }));
-  const list = { dialect: host, hooks, tools: { ...Object.fromEntries(named), ...toolAliases } };
+  const list = { dialect: host, hooks, tools: Object.fromEntries(tools) };
   // What opencode finds exported it takes for a plugin.
   const asking = source("asking").replaceAll(/^export /gm, "")
     .replace(LIST, () => `const INSTALLED: Installed = ${JSON.stringify(list, null, 2)};`);
@@ -27,7 +26,7 @@ export function adapterText(host: HostName, entries: readonly HostEntry[]): stri
 }
 
 function source(name: string): string {
-  return readFileSync(fileURLToPath(new URL(`${name}.ts`, SOURCES)), "utf8");
+  return readFileSync(`${SOURCES}/${name}.ts`, "utf8");
 }
 
 /** Whether a plugin is ours, as far as its text says. */
@@ -35,11 +34,7 @@ export function isAdapter(text: string): boolean {
   return text.startsWith(HEAD) && LIST.test(text);
 }
 
-/**
- * The hooks of a plugin that we wrote before.
- *
- * @throws {Error} if the file is not ours
- */
+/** The hooks of a plugin that we wrote before. @throws {Error} if the file is not ours */
 export function adapterEntries(path: string, text: string | undefined, host: HostName): HostEntry[] {
   if (text === undefined) return [];
   if (!isAdapter(text)) {

@@ -22,9 +22,10 @@ export type Absent = object | "";
  * variable with the folder of a plugin, if the file is in one.
  */
 export function portableLine(file: string, host: HostName, absent: Absent, plugin?: string): string {
-  const { project: { root, findRoot, worktreeOf }, adapter } = HOSTS[host].settings;
+  const { lists } = HOSTS[host].settings;
   // Its plugin finds the project and crochet itself.
-  if (adapter) return `crochet hook "${quoted(file)}" --dialect ${host}`;
+  if (!lists) return `crochet hook "${quoted(file)}" --dialect ${host}`;
+  const { root, findRoot, worktreeOf } = lists.project;
   const folders = [root, ...worktreeOf === undefined ? [] : [worktreeOf]];
   const line = [
     `PATH="${folders.map((folder) => `${folder}/node_modules/.bin:`).join("")}$PATH"`,

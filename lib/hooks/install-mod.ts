@@ -1,7 +1,7 @@
 import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { programOf } from "../process/programs.ts";
-import { sha256 } from "../runtime/sha256.ts";
+import { hashOf } from "../runtime/sha256.ts";
 import { formatFileName, isSkipped } from "./file/file-name.ts";
 import { isGuard, readHeader } from "./file/hook-record.ts";
 import { hostEvent, HOSTS } from "./hosts/index.ts";
@@ -62,12 +62,11 @@ export async function planMod(
     });
     throw new Error(lines.join("\n") || "Cannot make a mod as there is no hook");
   }
-  const moments = parts.flatMap(({ hook }) => momentsOf(hook)).map((moment) => ({
-    ...moment,
-    name: hostEvent("claude", moment.event)!,
-  }));
+  const moments = parts.flatMap(({ hook }) => momentsOf(hook)).map((one) => {
+    return { ...one, name: hostEvent("claude", one.event)! };
+  });
   const name = pluginName(to);
-  const hash = sha256().update(`${name} ${place.scope}`).digest("hex").slice(0, 8);
+  const hash = hashOf(`${name} ${place.scope}`, 8);
   const variable = belt ? `CROCHET_MOD_${hash}` : undefined;
   const code = await codeOf(parts);
   const kinds = new Set(parts.map(({ hook: { file } }) => file.kind));

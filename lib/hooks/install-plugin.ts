@@ -4,19 +4,12 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { writeWhole } from "../files/drafts.ts";
 import { isObject, parsed } from "../core/json.ts";
-import { sha256 } from "../runtime/sha256.ts";
+import { hashOf } from "../runtime/sha256.ts";
 import { onPath } from "../process/programs.ts";
 import type { Environment } from "./file/user-places.ts";
 import { HOSTS } from "./hosts/index.ts";
-import {
-  type Installable,
-  type Installation,
-  type InstallPlace,
-  momentsOf,
-  planEntries,
-  removeEmpty,
-  writable,
-} from "./install.ts";
+import type { Installable, Installation, InstallPlace } from "./install.ts";
+import { momentsOf, planEntries, removeEmpty, writable } from "./install.ts";
 import { withEntries } from "./install-text.ts";
 
 /** By this `description` of its hooks.json, and by this line of its README, we know a plugin that we wrote. */
@@ -54,7 +47,6 @@ export async function planPlugin(hooks: readonly Installable[], to: string, plac
   return await pluginOf(hooks, to, place, { how, entries, left, listed: entries, isCopied: () => true });
 }
 
-/** What distinguishes one plugin from another. */
 interface PluginParts extends Pick<PluginPlan, "entries" | "left" | "isCopied"> {
   /** How its hooks run, in words. */
   readonly how: string;
@@ -82,7 +74,7 @@ export async function pluginOf(
   const about = readProject(place.cwd);
   const name = pluginName(to);
   const code = [...files, [LIST, text] as const];
-  const hash = sha256().update(JSON.stringify([code, hooks.map(({ file }) => file.text)])).digest("hex").slice(0, 12);
+  const hash = hashOf(JSON.stringify([code, hooks.map(({ file }) => file.text)]), 12);
   const { version = `0.0.0-${hash}`, author, license } = about;
   const description = `Hooks of ${about.name}, ${how}`;
   const manifest = { name, version, description, ...(author && { author }), ...(license && { license }) };
@@ -178,11 +170,7 @@ function writeAll({ files, isCopied }: PluginPlan, folder: string, to: string): 
   for (const name of WRITTEN) if (name !== COPIES && !files.has(name)) rmSync(join(to, name), { force: true });
 }
 
-/**
- * What Claude Code itself says of the plugin.
- *
- * @throws {Error} if it would not load it
- */
+/** What Claude Code itself says of the plugin. @throws {Error} if it would not load it */
 function validated(to: string, env: Environment): string[] {
   const program = onPath("claude", env);
   if (program === undefined) return ["not validated: claude is not on the PATH"];
@@ -241,7 +229,7 @@ function listOf(to: string): { readonly [field: string]: unknown } | undefined {
 
 /** The mods of ours that Claude Code finds in a project or a home. */
 export function modsIn(root: string): string[] {
-  const skills = join(root, ".claude/skills");
+  const skills = join(root, HOSTS.claude.settings.plugins!);
   const folders = existsSync(skills) ? readdirSync(skills).map((name) => join(skills, name)) : [];
   return folders.filter((to) => isOurs(to) && listOf(to)!.modules !== undefined);
 }

@@ -1,35 +1,39 @@
 import type { Node } from "jsonc-parser";
 import { isObject } from "../core/json.ts";
+import { claude } from "./hosts/claude.ts";
 import type { Host } from "./hosts/host.ts";
 import type { HostEntry } from "./install-line.ts";
 import { type Jsonc, parseJsonc } from "./jsonc.ts";
 
-type Hooks = { readonly [event: string]: readonly Group[] };
 type Group = { readonly matcher?: string; readonly hooks: readonly { readonly command?: unknown }[] };
-type Flat = Host["settings"]["flat"];
+type Lists = Pick<NonNullable<Host["settings"]["lists"]>, "at" | "version" | "entry">;
+
+/** What monitors and plugins write. */
+const CLAUDE: Lists = claude.settings.lists!;
 
 /** An entry as an item of its event's list. */
-function itemOf({ matcher, hook }: HostEntry, flat: Flat): object {
+function itemOf({ matcher, hook }: HostEntry, { entry }: Lists): object {
   const matched = matcher !== undefined && { matcher };
-  if (!flat) return { ...matched, hooks: [hook] };
+  if (!entry) return { ...matched, hooks: [hook] };
   const { command, timeout, onFailure } = hook;
   return {
-    ...flat.always,
-    [flat.command]: command,
+    ...entry.always,
+    [entry.command]: command,
     ...matched,
-    ...(timeout !== undefined && { [flat.timeout]: timeout }),
-    ...(onFailure !== undefined && { failClosed: true }),
+    ...(timeout !== undefined && { [entry.timeout]: timeout }),
+    ...(onFailure !== undefined && { [entry.failClosed!]: true }),
   };
 }
 
 /** An item as a group, whatever the form of the file. */
-function groupOf(item: Group | Readonly<Record<string, unknown>>, flat: Flat): Group {
-  if (!flat) return item as Group;
-  const { matcher, [flat.command]: command, [flat.timeout]: timeout, failClosed } = item as Record<string, unknown>;
+function groupOf(item: Group | Readonly<Record<string, unknown>>, { entry }: Lists): Group {
+  if (!entry) return item as Group;
+  const fields = item as Record<string, unknown>;
+  const { matcher, [entry.command]: command, [entry.timeout]: timeout, [entry.failClosed ?? ""]: closed } = fields;
   const hook = { type: "command", command, ...(timeout !== undefined && { timeout }) };
   return {
     ...(matcher !== undefined && { matcher: String(matcher) }),
-    hooks: [{ ...hook, ...(failClosed === true && { onFailure: "block" }) }],
+    hooks: [{ ...hook, ...(closed === true && { onFailure: "block" }) }],
   };
 }
 
@@ -39,22 +43,22 @@ function groupOf(item: Group | Readonly<Record<string, unknown>>, flat: Flat): G
  *
  * @throws {Error} if the text is not a settings file
  */
-export async function withEntries(text: string, entries: readonly HostEntry[], flat?: Flat): Promise<string> {
+export async function withEntries(text: string, entries: readonly HostEntry[], lists = CLAUDE): Promise<string> {
   const edit = await opened(text);
-  if (
-    flat && entries.length > 0 && edit.value() instanceof Object && !Object.hasOwn(edit.value() as object, "version")
-  ) {
-    edit.append([], 1, "version");
+  const { at, version } = lists;
+  const value = edit.value();
+  if (version !== undefined && entries.length > 0 && isObject(value) && !Object.hasOwn(value, "version")) {
+    edit.append([], version, "version");
   }
   for (const entry of entries) {
     const { event, matcher, hook } = entry;
-    const hooks = hooksIn(edit, flat);
+    const hooks = hooksIn(edit, lists);
     const isSame = (group: Group) => group.matcher === matcher && group.hooks.some((h) => h.command === hook.command);
     if (hooks?.[event]?.some(isSame)) continue;
-    const item = itemOf(entry, flat);
-    if (!hooks) edit.append([], { [event]: [item] }, "hooks");
-    else if (!hooks[event]) edit.append(["hooks"], [item], event);
-    else edit.append(["hooks", event], item);
+    const item = itemOf(entry, lists);
+    if (!hooks) edit.append([], { [event]: [item] }, at);
+    else if (!hooks[event]) edit.append([at], [item], event);
+    else edit.append([at, event], item);
   }
   return closed(edit, text);
 }
@@ -62,11 +66,12 @@ export async function withEntries(text: string, entries: readonly HostEntry[], f
 /** The text without the hooks that are meant, and without the lists that held nothing else. */
 export async function withoutEntries(
   text: string,
-  isMeant: (entry: HostEntry) => boolean,
-  flat?: Flat,
+  isMeant: (one: HostEntry) => boolean,
+  lists = CLAUDE,
 ): Promise<string> {
   const edit = await opened(text);
-  const found = hooksIn(edit, flat) ?? {};
+  const { at } = lists;
+  const found = hooksIn(edit, lists) ?? {};
   let took = false;
   for (const [event, groups] of Object.entries(found)) {
     const before = groups.length;
@@ -77,13 +82,13 @@ export async function withoutEntries(
       if (meant.length === 0) continue;
       took = true;
       if (meant.length === hooks.length) {
-        edit.remove(["hooks", event, g]);
+        edit.remove([at, event, g]);
         left--;
-      } else for (const i of meant.reverse()) edit.remove(["hooks", event, g, "hooks", i]);
+      } else for (const i of meant.reverse()) edit.remove([at, event, g, "hooks", i]);
     }
-    if (left === 0 && before > 0) edit.remove(["hooks", event]);
+    if (left === 0 && before > 0) edit.remove([at, event]);
   }
-  if (took && Object.keys(hooksIn(edit, flat)!).length === 0) edit.remove(["hooks"]);
+  if (took && Object.keys(hooksIn(edit, lists)!).length === 0) edit.remove([at]);
   return closed(edit, text);
 }
 
@@ -105,20 +110,21 @@ function closed({ text }: JsonText, before: string): string {
 }
 
 /** The hooks of the settings. Refuses what it would have to guess about. */
-function hooksIn(edit: JsonText, flat?: Flat): Hooks | undefined {
+function hooksIn(edit: JsonText, lists: Lists): { readonly [event: string]: readonly Group[] } | undefined {
   const wrong = (what: string) => new Error(`Cannot change the settings as ${what}: fix that first`);
   const value = edit.value();
   if (!isObject(value)) throw wrong("they are not an object");
-  const { hooks } = value;
+  const { at, entry } = lists;
+  const hooks = value[at];
   if (hooks === undefined) return undefined;
-  if (!isObject(hooks)) throw wrong("'hooks' is not an object");
+  if (!isObject(hooks)) throw wrong(`'${at}' is not an object`);
   const isGroup = (group: unknown) => isObject(group) && Array.isArray(group.hooks) && group.hooks.every(isObject);
   return Object.fromEntries(
     Object.entries(hooks).map(([event, items]) => {
-      if (!Array.isArray(items) || !items.every(flat ? isObject : isGroup)) {
-        throw wrong(`'hooks.${event}' is not a list of { ${flat ? `"${flat.command}": "…"` : '"hooks": [ … ]'} }`);
+      if (!Array.isArray(items) || !items.every(entry ? isObject : isGroup)) {
+        throw wrong(`'${at}.${event}' is not a list of { ${entry ? `"${entry.command}": "…"` : '"hooks": [ … ]'} }`);
       }
-      return [event, items.map((item) => groupOf(item, flat))];
+      return [event, items.map((item) => groupOf(item, lists))];
     }),
   );
 }

@@ -5,12 +5,15 @@ import { readStateFile, removeState, stateFile, writeStateFile } from "../files/
 import { type AnyEvent, type EventName, EVENTS } from "../core/events.ts";
 import { failurePolicy, type Folded, NOTHING } from "../core/fold.ts";
 import type { HookRecord } from "../core/hook.ts";
+import { quietly } from "../core/json.ts";
 import { thrownWords } from "../core/shown.ts";
 import { isInside, readBrought } from "../files/confine.ts";
-import { sha256 } from "../runtime/sha256.ts";
+import { hashOf } from "../runtime/sha256.ts";
 import type { HookFile } from "./discover.ts";
 import { type Environment, homeOf, realOr } from "./file/user-places.ts";
 import { isGuard, type Listened } from "./file/hook-record.ts";
+import { compileMatcher } from "./hook-matcher.ts";
+import { reaching } from "./hosts/channel.ts";
 import { hostEvent, type HostName, HOSTS } from "./hosts/index.ts";
 import { writeAnswer } from "./hosts/write-answer.ts";
 import { adapterEntries, adapterText } from "./install-adapter.ts";
@@ -77,8 +80,8 @@ async function changedText(
   entries: readonly HostEntry[],
   place: InstallPlace,
 ): Promise<string | undefined> {
-  const { flat, adapter } = HOSTS[place.host].settings;
-  if (!adapter) return await withEntries(await withoutEntries(before ?? "", isGone, flat), entries, flat);
+  const { lists } = HOSTS[place.host].settings;
+  if (lists) return await withEntries(await withoutEntries(before ?? "", isGone, lists), entries, lists);
   const mine = new Set(entries.map(whatIsOurs));
   const old = adapterEntries(settingsPath(place), before, place.host);
   const all = [...old.filter((entry) => !isGone(entry) && !mine.has(whatIsOurs(entry))), ...entries];
@@ -111,7 +114,7 @@ export function planEntries(
 /** Why a host cannot ask a hook at a moment; undefined if it can. */
 function unmappable({ event, on: { tools = [] } }: Moment, host: HostName): string | undefined {
   if (hostEvent(host, event) === undefined) return `${host} has no event like ${event}`;
-  const foreign = HOSTS[host].settings.adapter && tools.find((tool) => tool.startsWith("mcp__"));
+  const foreign = !HOSTS[host].settings.lists && tools.find((tool) => tool.startsWith("mcp__"));
   return foreign ? `${host} does not say which server a tool such as ${foreign} is of` : undefined;
 }
 
@@ -158,12 +161,8 @@ export function carryOut({ root, settings, before, after }: Installation, env: E
 /** Removes a folder and those above it, up to the root, that hold nothing. */
 export function removeEmpty(folder: string, root: string): void {
   if (!folder.startsWith(`${root}/`)) return;
-  try {
-    rmdirSync(folder);
-  } catch {
-    return; // It holds something else.
-  }
-  removeEmpty(dirname(folder), root);
+  // One that holds something else stays.
+  if (quietly(() => rmdirSync(folder) ?? true)) removeEmpty(dirname(folder), root);
 }
 
 export interface Moment extends Installable {
@@ -179,7 +178,7 @@ export function momentsOf({ file, record }: Installable): Moment[] {
 }
 
 function entryOf({ file, record, on, event }: Moment, { host, scope, cwd, plugin }: InstallPlace): HostEntry {
-  const { toolMatcher, patternMatcher, second, named, async, onFailure, adapter } = HOSTS[host].settings;
+  const { toolMatcher, patternMatcher, second, named, async, onFailure, lists } = HOSTS[host].settings;
   // By its own name, which says when it runs: the target of a link may have any name.
   const below = plugin ? `${plugin.folder}/${file.name}` : scope === "project" ? belowProject(file.at, cwd) : undefined;
   if (scope === "project" && below === undefined) {
@@ -193,7 +192,7 @@ function entryOf({ file, record, on, event }: Moment, { host, scope, cwd, plugin
     ? toolMatcher(on.tools)
     : on.pattern === undefined
     ? undefined
-    : patternMatcher?.(on.pattern);
+    : patternMatcher?.(alsoReaching(on.pattern, host));
   return {
     event: name,
     ...(matcher !== undefined && { matcher }),
@@ -202,7 +201,7 @@ function entryOf({ file, record, on, event }: Moment, { host, scope, cwd, plugin
       command: below === undefined
         ? absoluteLine(file.at, host)
         : portableLine(below, host, withoutCrochet(below, record, on.event, host, name), plugin?.root),
-      ...(adapter && { guard: isGuard(record, on.event) }),
+      ...(!lists && { guard: isGuard(record, on.event) }),
       ...(named && { name: file.name }),
       // Codex ignores the whole file if a limit is not a whole number.
       ...(record.timeout !== undefined && { timeout: Math.ceil((record.timeout + MARGIN_SECONDS) * second) }),
@@ -212,12 +211,17 @@ function entryOf({ file, record, on, event }: Moment, { host, scope, cwd, plugin
   };
 }
 
+/** A matcher that takes the host's own names of the tools that it takes, too. */
+function alsoReaching(pattern: string, host: HostName): string {
+  const takes = compileMatcher(pattern);
+  return [pattern, ...reaching(HOSTS[host].channels, takes).filter((theirs) => !takes(theirs))].join("|");
+}
+
 /** The answer to the host if crochet is missing: a guard refuses, any other hook passes with a warning. */
 function withoutCrochet(file: string, record: HookRecord, event: EventName, host: HostName, name: string): Absent {
-  if (HOSTS[host].events[name]!.prints) return "";
-  if (!isGuard(record, event)) {
-    return { systemMessage: `crochet is not installed, so ${file} did not run: npm install` };
-  }
+  const { events, settings: { lists } } = HOSTS[host];
+  if (!lists || events[name]!.prints) return "";
+  if (!isGuard(record, event)) return lists.absent(`crochet is not installed, so ${file} did not run: npm install`);
   const reason = `crochet is not installed, so ${file} cannot check this: npm install`;
   return JSON.parse(refusalTo(event, reason, host, name));
 }
@@ -250,8 +254,8 @@ function nameOf({ event, outcome, scope }: Listened): string {
 /** @throws {TypeError} if the host has no settings of that scope */
 function settingsPath(place: InstallPlace): string {
   const { host, scope } = place;
-  const { files, local, adapter } = HOSTS[host].settings;
-  if (scope === "user" && adapter) {
+  const { files, local, lists } = HOSTS[host].settings;
+  if (scope === "user" && !lists) {
     throw new TypeError(`Cannot install with --scope user: ${host} loads what we write from a project alone`);
   }
   if (scope === "local" && local === undefined) {
@@ -288,31 +292,21 @@ function belowProject(file: string, cwd: string): string | undefined {
   return [cwd, realOr(cwd)].map((root) => relative(root, file)).find((path) => !/^\.\.(\/|$)/.test(path));
 }
 
-interface Kept {
+interface SettingsBackup {
   /** The text before we came; absent if there was no file. */
   readonly before: string | undefined;
   /** The hash of the text we left. */
   readonly after: string;
 }
 
-function readKept(settings: string, env: Environment): Kept | undefined {
-  try {
-    return JSON.parse(readStateFile(stateFile("installed", settings, env))!) as Kept;
-  } catch {
-    return undefined;
-  }
-}
-
-function hashOf(text: string): string {
-  return sha256().update(text).digest("hex");
+function readKept(settings: string, env: Environment): SettingsBackup | undefined {
+  return quietly(() => JSON.parse(readStateFile(stateFile("installed", settings, env))!) as SettingsBackup);
 }
 
 /** The text to the byte: a file that could not be written back unchanged is refused. */
 function readOr(path: string): string | undefined {
   if (!existsSync(path)) return undefined;
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readFileSync(path));
-  } catch {
-    throw new Error(`Cannot change '${path}' as it is not UTF-8 text: fix that first`);
-  }
+  const text = quietly(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readFileSync(path)));
+  if (text === undefined) throw new Error(`Cannot change '${path}' as it is not UTF-8 text: fix that first`);
+  return text;
 }

@@ -2,37 +2,23 @@ import { EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { kebab } from "../core/names.ts";
 import { nearest } from "../input/nearest.ts";
+import { TOOL_ALIASES, type ToolRow, TOOLS } from "../input/tool-table.ts";
 import { isAboutTool } from "./file/file-name.ts";
 import { sampleEvent } from "./samples.ts";
 
-/** The fields of a tool's input, by the tool's name. */
 type ToolFields = { readonly [tool: string]: readonly string[] };
 
 /** The tools of `crochet/tools`. */
-export const TOOL_FIELDS: ToolFields = {
-  Agent: ["description", "prompt", "subagent_type", "resume_agent_id", "run_in_background"],
-  AskUserQuestion: ["questions"],
-  Bash: ["command", "description", "timeout", "run_in_background"],
-  BashOutput: ["bash_id", "filter"],
-  Edit: ["file_path", "old_string", "new_string", "replace_all"],
-  EnterPlanMode: [],
-  ExitPlanMode: ["plan"],
-  Glob: ["pattern", "path"],
-  Grep: [
-    ...["pattern", "path", "glob", "type", "output_mode", "-i", "-n", "-A", "-B", "-C"],
-    ...["context", "head_limit", "offset", "multiline"],
-  ],
-  KillShell: ["shell_id"],
-  MultiEdit: ["file_path", "edits"],
-  Read: ["file_path", "offset", "limit"],
-  Write: ["file_path", "content"],
-};
+export const TOOL_FIELDS: ToolFields = Object.fromEntries(
+  Object.entries<ToolRow>(TOOLS).flatMap(([tool, { fields, elsewhere }]) =>
+    elsewhere ? [] : [[tool, fields.map((field) => field.replace("?", ""))]]
+  ),
+);
 
 /** Tools of Claude Code, as their names are written. */
 export const HOST_TOOLS: readonly string[] = [
-  ...Object.keys(TOOL_FIELDS),
-  ...["NotebookEdit", "Task", "WebFetch", "WebSearch", "TodoWrite", "Skill", "LS"],
-  ...["TaskCreate", "TaskUpdate", "TaskList", "TaskGet"],
+  ...Object.keys({ ...TOOLS, ...TOOL_ALIASES }),
+  ...["Skill", "TaskUpdate", "TaskList", "TaskGet"],
 ];
 
 /** Names of tools in seed S3's style, which are aliases in hooks.yaml: `bash`, `write_file`, `multi_edit`. */

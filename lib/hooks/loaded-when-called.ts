@@ -109,7 +109,7 @@ export function hookFolder(path: string, options: HookFolderOptions = {}): () =>
   return async () => (await (await import("./folder.ts")).hookFolders([path], { prompt, ...rest })()).flat();
 }
 
-export type HookFolderOptions = Pick<DefinitionsOptions, "by" | "host" | "warn">;
+type HookFolderOptions = Pick<DefinitionsOptions, "by" | "host" | "warn">;
 
 const FOLDER_OPTIONS: { readonly [option in keyof HookFolderOptions]-?: OptionKind } = {
   by: "an object",

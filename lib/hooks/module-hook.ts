@@ -1,8 +1,8 @@
-import type { HookRecord } from "../core/hook.ts";
+import type { Hook, HookRecord } from "../core/hook.ts";
 import { type BuiltFolder, fileUrl } from "../runtime/importing.ts";
 import { refusedToHook, refuseExits, withoutExit } from "../runtime/judging.ts";
 import { offerOwnCopy } from "../runtime/own-copy.ts";
-import { sha256 } from "../runtime/sha256.ts";
+import { hashOf } from "../runtime/sha256.ts";
 import type { HookFile } from "./discover.ts";
 import { type HookConfig, type KindParts, moduleRecord } from "./file/hook-record.ts";
 import type { HookHost } from "./process/hook-host.ts";
@@ -13,13 +13,10 @@ export async function loadModule(
   source: string,
   isolatedIn?: HookHost,
 ): Promise<HookRecord> {
-  const loaded = await importModule(folder, file.path, versionOf(file)) as { default?: unknown; config?: unknown };
-  const record = moduleRecord(
-    file,
-    loaded,
-    source,
-    (hook) => (event, ctx) => withoutExit(refusedToHook, () => hook(event, ctx), file.name),
-  );
+  const loaded = await importModule(folder, file.path, hashOf(file.text, 16)) as Parameters<typeof moduleRecord>[1];
+  const run = (hook: Hook): HookRecord["run"] => (event, ctx) =>
+    withoutExit(refusedToHook, () => hook(event, ctx), file.name);
+  const record = moduleRecord(file, loaded, source, run);
   const { isolate } = (loaded.config ?? {}) as HookConfig;
   return isolate && isolatedIn ? { ...record, ...await isolated(file, record, isolatedIn) } : record;
 }
@@ -37,16 +34,11 @@ async function isolated(
   return { ...commandHook({ ...call, async: mode === "async" }, host), kind: "module" };
 }
 
-function versionOf({ text }: HookFile): string {
-  return sha256().update(text).digest("hex").slice(0, 16);
-}
-
 export interface ModuleFolder {
   /** Real path. */
   readonly root: string;
   /** Tells two states of what the modules share (`_` files) apart. */
   readonly shared: string;
-  /** Real paths of those files. */
   readonly sharedFiles: readonly string[];
   /** The modules that are inside this program, by name. */
   readonly modules?: BuiltFolder["modules"] | undefined;

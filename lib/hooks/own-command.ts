@@ -1,13 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { shellWord } from "../core/shown.ts";
-import { denoFlags, needOwnFiles } from "../runtime/own-copy.ts";
+import { CODE, CODE_ENDING, denoFlags, needOwnFiles, PACKAGE } from "../runtime/own-copy.ts";
 
-/** A script of ours that is started in a process of its own. */
-export type OwnScript =
-  | ("cli/main" | "cli/hook" | "cli/_attack-process" | "cli/_eval-variants" | "cli/_fault-process")
-  | ("monitor/note" | "lab/host-session");
+export type OwnScript = "cli/main" | "cli/hook" | `extensions/${string}`;
 
 /** The scripts that need packages, as words of the package's command. */
 const WORDS: { readonly [script in OwnScript]?: readonly string[] } = { "cli/main": [], "cli/hook": ["hook"] };
@@ -20,27 +15,21 @@ const WORDS: { readonly [script in OwnScript]?: readonly string[] } = { "cli/mai
  */
 export function ownArgv(script: OwnScript, ...args: readonly string[]): [runtime: string, ...args: string[]] {
   needOwnFiles(`start '${script}'`);
-  const self = fileURLToPath(import.meta.url);
-  const lib = dirname(dirname(self));
-  const root = dirname(lib);
-  const file = join(lib, `${script}${self.endsWith(".ts") ? ".ts" : ".js"}`);
+  const file = `${CODE}/${script}${CODE_ENDING}`;
   if (!existsSync(file)) {
     throw new Error(`Cannot start '${script}' as this program was bundled without it: run the script itself`);
   }
-  if ("Bun" in globalThis) return [process.execPath, ...alone(root), file, ...args];
+  // Bun would run what .env, bunfig.toml and tsconfig.json of whatever project it is started in name.
+  const alone = ["--no-env-file", "--config=/dev/null", `--tsconfig-override=${PACKAGE}/package.json`];
+  if ("Bun" in globalThis) return [process.execPath, ...alone, file, ...args];
   if (!("Deno" in globalThis)) return [process.execPath, file, ...args];
   const run: [string, ...string[]] = [process.execPath, "run", "-A", "--quiet"];
   const words = WORDS[script];
   const flags = denoFlags();
   if (words === undefined || flags.length > 0) return [...run, ...flags, file, ...args];
   // In its cache Deno finds the packages that ours needs only if it is asked for ours by name.
-  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const { version } = JSON.parse(readFileSync(`${PACKAGE}/package.json`, "utf8"));
   return [...run, `npm:crochet@${version}`, ...words, ...args];
-}
-
-/** Bun would run what .env, bunfig.toml and tsconfig.json of whatever project it is started in name. */
-function alone(root: string): string[] {
-  return ["--no-env-file", "--config=/dev/null", `--tsconfig-override=${join(root, "package.json")}`];
 }
 
 /** The same as one line for a shell. */

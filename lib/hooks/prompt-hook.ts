@@ -1,5 +1,6 @@
+import { makeOnce } from "../core/maps.ts";
 import type { AnyEvent } from "../core/events.ts";
-import type { JsonObject } from "../core/json.ts";
+import { type JsonObject, present } from "../core/json.ts";
 import type { Context, Hook, HookContext, HookRecord } from "../core/hook.ts";
 import { isToolUse, type Message, textOf, user } from "../core/messages.ts";
 import type { Model, ToolSpec } from "../core/model.ts";
@@ -80,12 +81,10 @@ export function askModel(template: Template, options: AskOptions): Ask {
   const { model, modelName = HOOK_MODEL, cache = true } = options;
   const seconds = cache === true ? CACHE_SECONDS : cache === false ? 0 : cache;
   // Recordings do not share answers: each has its own model here.
-  const memories = new WeakMap<Model, { kept: ResponseCache<string>; calls: SharedCalls<string> }>();
-  const memoryOf = (asked: Model) => {
-    const memory = memories.get(asked) ?? { kept: new ResponseCache(seconds), calls: new SharedCalls() };
-    memories.set(asked, memory);
-    return memory;
-  };
+  const memoryOf = makeOnce((_: Model) => ({
+    kept: new ResponseCache<string>(seconds),
+    calls: new SharedCalls<string>(),
+  }));
   return async (event, ctx) => {
     const asked = ctx.taped?.(model) ?? model;
     const { kept, calls } = memoryOf(asked);
@@ -111,14 +110,7 @@ export function askModel(template: Template, options: AskOptions): Ask {
 
 /** Fields that differ each time and mean nothing to a policy, unless the template shows them. */
 const VOLATILE = new Set([
-  "event_id",
-  "timestamp",
-  "session_id",
-  "agent_id",
-  "parent_agent_id",
-  "turn_id",
-  "tool_use_id",
-  "duration_ms",
+  ...["event_id", "timestamp", "session_id", "agent_id", "parent_agent_id", "turn_id", "tool_use_id", "duration_ms"],
 ]);
 
 async function questionKey(template: Template, modelName: string, event: AnyEvent): Promise<string> {
@@ -250,7 +242,6 @@ export function warnOff(by: PromptModel, warn: (message: string) => void): void 
 
 export type PromptHookOptions = Omit<AskOptions, "model">;
 
-/** The hook of `promptGate` and `promptStop`. */
 export function promptJudge(model: Model, source: string, options: PromptHookOptions): Hook<any> {
   const template = compileTemplate(source);
   const ask = askModel(template, { ...options, model });
@@ -259,7 +250,7 @@ export function promptJudge(model: Model, source: string, options: PromptHookOpt
     if (!warned) { for (const warning of template.warnings) ctx.log(warning); }
     warned = true;
     const { decision, reason, value } = readPrompt(await ask(event, ctx), event.event);
-    if (decision === "deny") return { action: "deny", ...(reason !== undefined && { reason }) };
+    if (decision === "deny") return { action: "deny", ...present({ reason }) };
     return value ? { action: "modify", value: value.to } : undefined;
   };
 }

@@ -1,7 +1,7 @@
 import { type EventName, EVENTS } from "../core/events.ts";
 import { isObject, type JsonObject, parsed } from "../core/json.ts";
 import { pascal } from "../core/names.ts";
-import { fromAction, NO_OPINION, type Opinion, unusable } from "../core/verdict.ts";
+import { expectObject, fromAction, NO_OPINION, type Opinion, unusable } from "../core/verdict.ts";
 
 /** Reads a prompt hook's answer: `{ok, reason}`, or `{action, reason, modified_data}`. */
 export function readPrompt(raw: unknown, event: EventName): Opinion {
@@ -38,11 +38,6 @@ function subjectKey(event: EventName, data: Record<string, unknown>): string | u
 export function namesOf(subject: string): readonly string[] {
   if (subject === "input") return ["args", "input", "tool_input"];
   return subject === "result" ? ["result", "tool_response"] : [subject];
-}
-
-function expectObject(raw: unknown, event: EventName): Record<string, unknown> {
-  if (!isObject(raw)) throw unusable(event, "it is not a JSON object");
-  return raw;
 }
 
 /** More characters than an answer has; what looks through text must end soon whatever the text is. */

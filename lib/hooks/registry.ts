@@ -1,7 +1,8 @@
+import { getOrMake } from "../core/maps.ts";
 import { fire } from "../core/dispatch.ts";
 import { type EventFields, type EventName, EVENTS, type Fired } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
-import { freeze, thaw } from "../core/json.ts";
+import { freeze, present, thaw } from "../core/json.ts";
 import type { HookEnv, HookRecord, HookRun } from "../core/hook.ts";
 import { actionOf } from "../core/verdict.ts";
 import { hookEnv } from "./hook-env.ts";
@@ -17,7 +18,7 @@ export interface HookResult {
   readonly value?: unknown;
 }
 
-export interface HookStats {
+interface HookStats {
   readonly runs: number;
   readonly denied: number;
   readonly modified: number;
@@ -26,7 +27,7 @@ export interface HookStats {
   readonly enabled: boolean;
 }
 
-export interface RegistryOptions {
+interface RegistryOptions {
   /** Gets warnings of `wrapToolCall` and `sessionHooks`: a hook failed, or answered what has no effect. @default console.warn */
   readonly warn?: (message: string) => void;
 }
@@ -121,13 +122,12 @@ export class HookRegistry {
   }
 
   #count({ hook, ms = 0, failure, opinion }: HookRun): void {
-    const stats = this.#stats.get(hook) ?? notRun();
+    const stats = getOrMake(this.#stats, hook, notRun);
     stats.runs++;
     stats.total_ms += ms;
     if (failure !== undefined) stats.failed++;
     if (opinion?.decision === "deny") stats.denied++;
     if (opinion?.value) stats.modified++;
-    this.#stats.set(hook, stats);
   }
 
   get records(): readonly HookRecord[] {
@@ -135,13 +135,17 @@ export class HookRegistry {
   }
 
   /** Asks the hooks of one event and gives the one answer of all. */
-  async fire<N extends EventName>(firing: Firing<N>, where: Partial<HookEnv> = {}): Promise<Folded> {
+  async fire<N extends EventName>(
+    firing: Firing<N>,
+    where: Partial<HookEnv> = {},
+    as?: (record: HookRecord) => HookRecord,
+  ): Promise<Folded> {
     if (this.problem !== undefined) throw new Error(this.problem);
     const { event } = expectEvent(firing.event);
     const input = "input" in firing ? { original_input: firing.input, tool_use_id: "" } : {};
     const fired = thaw({ ...DEFAULTS[event], ...input, ...firing, event }) as unknown as Fired;
     for (const field of Object.values(fired)) freeze(field);
-    const folded = await fire(this.#records, fired, this.#env(where));
+    const folded = await fire(as ? this.#records.map(as) : this.#records, fired, this.#env(where));
     if (event === "session-end") this.#values.delete(where.session_id ?? "");
     return folded;
   }
@@ -149,7 +153,11 @@ export class HookRegistry {
   /** Fires an event by name for a session and gives each hook's own answer. */
   async emit(session: SessionLike, event: string, data: { readonly [field: string]: unknown }): Promise<HookResult[]> {
     const name = expectEvent(event).event;
-    const fields = EVENTS[name].match === "tool_name" ? toolFields(data) : data;
+    const { tool, args, ...rest } = data;
+    // A call's fields have names that hosts also have for them.
+    const fields = EVENTS[name].match === "tool_name"
+      ? { ...present({ tool_name: tool, input: args }), ...rest }
+      : data;
     return resultsOf(await this.fire({ ...fields, event: name } as Firing, { session_id: idOf(session) }));
   }
 
@@ -170,17 +178,14 @@ export class HookRegistry {
   #switch(name: string, enabled: boolean): void {
     const found = this.#records.filter((r) => r.name === name);
     if (found.length === 0) {
-      throw new TypeError(
-        `Unknown hook '${name}': the hooks are ${this.#records.map((r) => r.name).join(", ")}`,
-      );
+      throw new TypeError(`Unknown hook '${name}': the hooks are ${this.#records.map((r) => r.name).join(", ")}`);
     }
     for (const record of found) record.enabled = enabled;
   }
 
   #env(where: Partial<HookEnv>): HookEnv {
     const { session_id = "" } = where;
-    let values = this.#values.get(session_id);
-    if (!values) this.#values.set(session_id, values = new Map());
+    const values = getOrMake(this.#values, session_id, () => new Map());
     return hookEnv({ sequence: this.#sequence, values, ...where });
   }
 }
@@ -198,20 +203,11 @@ function idOf(session: SessionLike): string {
   return typeof session === "string" ? session : "id" in session ? session.id : session.session_id;
 }
 
-/** A call's fields under the names hosts also have for them. */
-function toolFields({ tool, args, ...rest }: { readonly [field: string]: unknown }): { [field: string]: unknown } {
-  return { ...(tool !== undefined && { tool_name: tool }), ...(args !== undefined && { input: args }), ...rest };
-}
-
 function resultsOf(folded: Folded): HookResult[] {
   return folded.runs.filter((run) => run.skipped === undefined).map(({ hook, opinion, failure }) => {
     if (failure !== undefined) return { hook, action: "failed", reason: failure };
-    return {
-      hook,
-      action: actionOf(opinion),
-      ...(opinion?.reason !== undefined && { reason: opinion.reason }),
-      ...(opinion?.value && { value: opinion.value.to }),
-    };
+    const { reason, value } = opinion ?? {};
+    return { hook, action: actionOf(opinion), ...present({ reason }), ...(value && { value: value.to }) };
   });
 }
 
@@ -272,34 +268,28 @@ export function sessionHooks(hooks: HookRegistry | null, session: SessionLike): 
         ...given,
       });
       const denied = said.abort !== undefined || said.decision === "deny";
-      const reason = said.abort?.reason ?? said.reason;
-      return {
-        denied,
-        ...(denied && reason !== undefined && { reason }),
-        retry: !denied && said.modified && said.value === true,
-      };
+      const reason = denied ? said.abort?.reason ?? said.reason : undefined;
+      return { denied, ...present({ reason }), retry: !denied && said.modified && said.value === true };
     },
     onCheckpoint: (checkpoint_id, given = {}) => tell({ event: "checkpoint", checkpoint_id, ...given }),
     onModelSwitch: async (old_model, new_model, given = {}) => {
       if (!fire) return new_model;
       const said = await fire({ event: "model-switch", old_model, new_model, ...given });
-      return said.decision === "deny" || said.decision === "ask"
-        ? old_model
-        : said.modified
-        ? said.value as string
-        : new_model;
+      if (said.decision === "deny" || said.decision === "ask") return old_model;
+      return said.modified ? said.value as string : new_model;
     },
     onMemoryUpdate: (file_path, update_type = "modified", given = {}) =>
       tell({ event: "memory-update", file_path, update_type, ...given }),
   };
 }
 
-export interface OnErrorReply {
+interface OnErrorReply {
   readonly denied: boolean;
   readonly reason?: string;
   readonly retry: boolean;
 }
 
+/** The events of a session, for a loop of your own. */
 export interface SessionHooks {
   onSessionStart(given?: { profile?: string | null; config?: EventFields["session-start"]["config"] }): Promise<void>;
   onSessionEnd(duration_ms: number, reason: string): Promise<void>;

@@ -1,26 +1,14 @@
 import { type EventFields, type EventName, EVENTS, type Fired } from "../core/events.ts";
-import { type EventField, plainFields } from "./event-fields.ts";
+import { type AboutCall, type EventField, isAboutCall, plainFields } from "./event-fields.ts";
 import type { JsonObject } from "../core/json.ts";
+import { toolRow } from "../input/tool-table.ts";
 
-/** What a call of each tool looks like, and what the model reads of its result. */
-const CALLS: { readonly [tool: string]: { readonly input: JsonObject; readonly text: string } } = {
-  Bash: { input: { command: "npm test", description: "Run the tests" }, text: "12 passing" },
-  Read: { input: { file_path: "src/app.ts" }, text: "1\texport {};\n" },
-  Edit: {
-    input: { file_path: "src/app.ts", old_string: "alpha", new_string: "beta", replace_all: false },
-    text: "The file src/app.ts has been updated successfully.",
-  },
-  Write: {
-    input: { file_path: "src/new.ts", content: "export const answer = 42;\n" },
-    text: "File created successfully at: src/new.ts",
-  },
-  Agent: {
-    input: { description: "look around", prompt: "Find the entry point", subagent_type: "general-purpose" },
-    text: "It is src/app.ts",
-  },
-};
-
-const OTHER: (typeof CALLS)[string] = { input: { query: "example" }, text: "an example" };
+/** What a call of a tool looks like, and what the model reads of its result. */
+function sampleCall(tool: string): { readonly input: JsonObject; readonly text: string } {
+  const { fields = ["query"], sample, text = "an example" } = toolRow(tool) ?? {};
+  const examples = fields.flatMap((field) => field.endsWith("?") ? [] : [[field, "example"]]);
+  return { input: sample ?? Object.fromEntries(examples), text };
+}
 
 /** The result of a call as hooks read it, in the form of Claude Code; a text for a tool that is not known. */
 export function sampleResponse(tool: string, input: JsonObject, text: string): unknown {
@@ -48,14 +36,14 @@ export function sampleResponse(tool: string, input: JsonObject, text: string): u
 const USAGE = { input_tokens: 1200, output_tokens: 80, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 
 function call(tool: string, cwd: string): EventFields["pre-tool-use"] {
-  const { input } = CALLS[tool] ?? OTHER;
+  const { input } = sampleCall(tool);
   const { file_path } = input;
   const given = typeof file_path === "string" ? { ...input, file_path: `${cwd}/${file_path}` } : input;
   return { tool_name: tool, input: given, original_input: given, tool_use_id: "toolu_sample" };
 }
 
 function after(tool: string, cwd: string, failed: boolean): EventFields["post-tool-use"] {
-  const { text } = CALLS[tool] ?? OTHER;
+  const { text } = sampleCall(tool);
   const error = "Exit code 1\n3 failing";
   const called = call(tool, cwd);
   const response = sampleResponse(tool, called.input, text);
@@ -79,8 +67,9 @@ interface Sampled {
 /** A typical event, for trying a hook on it. */
 export function sampleEvent(event: EventName, { cwd, tool = "Bash", failed = false }: Sampled): Fired<EventName> {
   if (!Object.hasOwn(EVENTS, event)) throw new TypeError(`Unknown event '${event}'`);
-  const fields = plainFields(event)?.map(([name, field]) => [name, sampleOf(field, cwd, tool)]);
-  const made = fields ? Object.fromEntries(fields) : aboutCall(event, tool, cwd, failed);
+  const made = isAboutCall(event)
+    ? aboutCall(event, tool, cwd, failed)
+    : Object.fromEntries(plainFields(event)!.map(([name, field]) => [name, sampleOf(field, cwd, tool)]));
   return { event, ...made } as unknown as Fired<EventName>;
 }
 
@@ -104,8 +93,10 @@ function sampleOf({ kind, values, nullable }: EventField, cwd: string, tool: str
   }
 }
 
-function aboutCall(event: EventName, tool: string, cwd: string, failed: boolean): object {
+function aboutCall(event: AboutCall, tool: string, cwd: string, failed: boolean): object {
   switch (event) {
+    case "pre-tool-use":
+      return call(tool, cwd);
     case "permission-request":
       return { ...call(tool, cwd), reason: `${tool} needs a yes`, permission_suggestions: [] };
     case "tool-denied":
@@ -114,10 +105,8 @@ function aboutCall(event: EventName, tool: string, cwd: string, failed: boolean)
       return after(tool, cwd, failed);
     case "post-tool-batch": {
       const { tool_name, input, tool_use_id } = call(tool, cwd);
-      const response = (CALLS[tool] ?? OTHER).text;
+      const response = sampleCall(tool).text;
       return { tool_calls: [{ tool_name, input, tool_use_id, response, is_error: false }] };
     }
-    default:
-      return call(tool, cwd);
   }
 }

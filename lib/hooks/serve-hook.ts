@@ -1,7 +1,7 @@
 import type { AnyEvent } from "../core/events.ts";
 import type { Context, Hook, HookContext } from "../core/hook.ts";
 import { askingHost, type Host, type HostName, loadHost } from "./hosts/host.ts";
-import { type HostEvent, readEvent } from "./hosts/read-event.ts";
+import { type HostEvent, ourEvents } from "./hosts/read-event.ts";
 import type { Served } from "./hosts/write-answer.ts";
 import type { PromptModel } from "./prompt-hook.ts";
 import { offerOwnCopy } from "../runtime/own-copy.ts";
@@ -23,7 +23,8 @@ export interface ServeOptions {
 export interface Serving {
   readonly path: string;
   readonly stdin: string;
-  readonly heard: HostEvent;
+  /** The event, or each call of ours in the host's call, and that itself. */
+  readonly heard: readonly HostEvent[];
   readonly host: Host;
   readonly env: ServedEnv;
   readonly options: ServeOptions;
@@ -32,8 +33,14 @@ export interface Serving {
 /** A module that was imported, and what it did when it was asked. */
 export interface AskedModule {
   readonly loaded: { readonly default?: unknown; readonly config?: unknown };
-  /** Absent if it was not asked, as its config may rule out the event. */
-  readonly asked?: { readonly ctx: Context | undefined; readonly answer?: unknown; readonly error?: unknown };
+  /** By what it was asked about. Absent if it was not asked, as its config may rule out the event. */
+  readonly asked?: ReadonlyMap<HostEvent, ModuleAnswer>;
+}
+
+export interface ModuleAnswer {
+  readonly ctx: Context | undefined;
+  readonly answer?: unknown;
+  readonly error?: unknown;
 }
 
 /** Bun has it in every module, and finds what to bundle by it. */
@@ -49,43 +56,46 @@ const SILENCE: Served = { stdout: "", stderr: "", code: 0 };
 export async function serve(path: string, stdin: string, asked: ServeOptions): Promise<Served> {
   let options = asked;
   let host: Host;
-  let heard: HostEvent | undefined;
+  let heard: readonly HostEvent[];
   try {
     const input = JSON.parse(stdin);
-    const speaker = asked.host === "claude" ? askingHost(input, asked.env) : asked.host;
+    const speaker = askingHost(asked.host, input, asked.env);
     // Not a copy: that would read `signal`.
     if (speaker !== asked.host) options = Object.create(asked, { host: { value: speaker } }) as ServeOptions;
     host = await loadHost(options.host);
     const given = host.read ? host.read(input) : input;
     if (!given) return SILENCE;
     if (typeof given.hook_event_name !== "string") throw new TypeError("it has no hook_event_name");
-    heard = readEvent(given, host);
-    if (!heard && !Object.hasOwn(host.events, given.hook_event_name)) {
+    const isListed = Object.hasOwn(host.events, given.hook_event_name);
+    heard = ourEvents(given, host, isListed ? undefined : (await import("../core/names.ts")).ownEvent);
+    if (heard.length === 0 && !isListed) {
       throw new TypeError(`${options.host} has no event '${given.hook_event_name}'`);
     }
   } catch (error) {
     const stderr = `Cannot serve ${path}: stdin is not an event: ${(error as Error).message}\n`;
     // A guard that cannot understand what it is asked refuses it.
-    return { stdout: "", stderr, code: isGuard(asked.event ?? path) ? 2 : 1 };
+    return { stdout: "", stderr, code: await namesGuard(asked.event ?? path) ? 2 : 1 };
   }
-  if (!heard) return SILENCE;
-  const context = new LazyContext(heard, options, path.slice(path.lastIndexOf("/") + 1));
-  const module = await askModule(path, heard, context, options);
+  const [first] = heard;
+  if (!first) return SILENCE;
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  const about = heardBy(options.event ?? name, heard);
+  if (about?.length === 0 && !mayListenElse(path)) return SILENCE;
+  const context = new LazyContext(first, options, name);
+  const module = about?.length ? await askModule(path, about, context, options) : undefined;
   const silent = isSilent(module) && !context.made?.env.logged.length;
-  const served = silent
-    ? SILENCE
-    : await answerOf(module, { path, stdin, heard, host, options, env: await context.env() });
+  const served = silent ? SILENCE : await (await import("./serving/serve-answer.ts"))
+    .answered({ path, stdin, heard, host, options, env: await context.env() }, module);
   const lost = context.made?.env.keepValues() ?? "";
   return lost === "" ? served : { ...served, stderr: served.stderr + lost };
 }
 
-/** Whether a file is a guard, as far as its name says. */
-function isGuard(path: string): boolean {
-  return /(^|\/|\d-)(pre-tool-use|permission-request|user-prompt-submit)(?=[@.]|$)[^/]*$/.test(path);
-}
-
-async function answerOf(module: AskedModule | undefined, serving: Serving): Promise<Served> {
-  return await (await import("./serving/serve-answer.ts")).answered(serving, module);
+/** Whether the name of a file is that of a guard: its config is not read. */
+async function namesGuard(path: string): Promise<boolean> {
+  const { EVENTS } = await import("../core/events.ts");
+  const { EVENT_NAMES, resolveEvent } = await import("../core/names.ts");
+  const guarded = EVENT_NAMES.filter((name) => EVENTS[resolveEvent(name)!.event].guards);
+  return new RegExp(`(^|/|\\d-)(${guarded.join("|")})(?=[@.]|$)[^/]*$`).test(path);
 }
 
 /** The context of a hook, loaded when the hook first uses it: most do not. */
@@ -113,17 +123,15 @@ class LazyContext {
   }
 }
 
-/** Imports a module and asks it, if its file name says that it listens; undefined for any other hook file. */
+/** Imports a module and asks it about the events that its file name says; undefined for any other hook file. */
 async function askModule(
   path: string,
-  heard: HostEvent,
+  about: readonly HostEvent[],
   context: LazyContext,
   options: ServeOptions,
 ): Promise<AskedModule | undefined> {
-  const name = path.slice(path.lastIndexOf("/") + 1);
   // An import would read the characters ? # % as parts of a URL.
-  if (!isModule(name) || path.includes("?") || path.includes("#") || path.includes("%")) return undefined;
-  if (!listens(options.event ?? name, heard)) return undefined;
+  if (!/\.m?js$|\.ts$/.test(path) || /[?#%]/.test(path)) return undefined;
   let loaded: AskedModule["loaded"];
   try {
     offerOwnCopy(path);
@@ -133,29 +141,61 @@ async function askModule(
   }
   const { default: hook, config = {} } = loaded;
   if (typeof hook !== "function" || !isPlain(config)) return { loaded };
+  const asked = new Map<HostEvent, ModuleAnswer>();
+  for (const one of about) {
+    asked.set(one, await askOnce(hook as Hook, one, context, options, config.timeout));
+    // What says something decides with all that is loaded then.
+    if (!isSilent({ loaded, asked })) break;
+  }
+  return { loaded, asked };
+}
+
+async function askOnce(
+  hook: Hook,
+  one: HostEvent,
+  context: LazyContext,
+  { signal }: ServeOptions,
+  seconds = 60,
+): Promise<ModuleAnswer> {
   try {
-    const given = (hook as Hook)(stamped(heard), context.ctx) as unknown;
+    const given = hook(stamped(one), context.ctx) as unknown;
     const later = typeof (given as Promise<unknown> | undefined)?.then === "function";
-    const answer = later ? await inTime(given, context, options.signal, config.timeout ?? 60) : given;
-    return { loaded, asked: { ctx: context.made?.ctx, answer } };
+    const answer = later ? await inTime(given, context, signal, seconds) : given;
+    return { ctx: context.made?.ctx, answer };
   } catch (error) {
-    return { loaded, asked: { ctx: context.made?.ctx, error } };
+    return { ctx: context.made?.ctx, error };
   }
 }
 
-function isModule(file: string): boolean {
-  return file.endsWith(".ts") || file.endsWith(".js") || file.endsWith(".mjs");
-}
-
-/** Whether a file of this name listens to the event, as far as the name alone decides it. */
-function listens(file: string, { fired, name, parent_agent_id, toolNames }: HostEvent): boolean {
+/**
+ * What a file of this name listens to, as far as the name alone decides it: who names the host's tool gets its own call.
+ * Undefined if it is not for this event, and nothing if it is for other tools.
+ */
+function heardBy(file: string, heard: readonly HostEvent[]): readonly HostEvent[] | undefined {
   const dot = file.indexOf(".");
   const stem = dot < 0 ? file : file.slice(0, dot);
   const dash = stem.indexOf("-");
   const head = dash > 0 && dash <= 4 && Number(stem.slice(0, dash)) >= 0 ? stem.slice(dash + 1) : stem;
   const at = head.indexOf("@");
   const event = at < 0 ? head : head.slice(0, at);
-  if (at >= 0 && !head.slice(at + 1).split("+").some((tool) => toolNames.includes(tool))) return false;
+  const tools = at < 0 ? undefined : head.slice(at + 1).split("+");
+  const names = (one: HostEvent) => !tools || one.toolNames.some((tool) => tools.includes(tool));
+  const isOwn = tools !== undefined && heard.some((one) => one.isOwn && names(one));
+  if (!isAt(event, heard[0]!)) return undefined;
+  return heard.filter((one) => (one.isOwn === true) === isOwn && names(one));
+}
+
+/** Whether a file may listen to more than its name says: few do, and the others cost nothing. */
+function mayListenElse(path: string): boolean {
+  try {
+    const text = process.getBuiltinModule("node:fs").readFileSync(path, "utf8");
+    return /\balso\b|\bexport\s*[*{]|\bconfig\b[^=\n]*=\s*(?:[^\s{]|\{[^}]*\.\.\.)/.test(text);
+  } catch {
+    return true; // what reads it again says why it cannot
+  }
+}
+
+function isAt(event: string, { fired, name, parent_agent_id }: HostEvent): boolean {
   const sub = parent_agent_id !== undefined;
   switch (fired.event) {
     case "pre-tool-use":
@@ -223,8 +263,8 @@ async function inTime(answer: unknown, context: LazyContext, signal: AbortSignal
 }
 
 function isSilent(module: AskedModule | undefined): boolean {
-  const { asked } = module ?? {};
-  if (!asked || "error" in asked || (asked.answer !== undefined && asked.answer !== null)) return false;
-  const { said, inputs, aborted } = asked.ctx ?? {};
-  return !said && !inputs && aborted === undefined;
+  return module?.asked !== undefined && [...module.asked.values()].every(({ ctx, answer, error }) => {
+    const { said, inputs, aborted } = ctx ?? {};
+    return error === undefined && (answer ?? null) === null && !said && !inputs && aborted === undefined;
+  });
 }

@@ -1,3 +1,5 @@
+import { getOrMake } from "../core/maps.ts";
+import { present } from "../core/json.ts";
 import { type AnyEvent, type EventName, EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import type { ResolvedName } from "../core/names.ts";
@@ -16,7 +18,6 @@ import { type PromptModel, promptRecord, withoutModel } from "./prompt-hook.ts";
 /** A hook of a settings file before it is a record. */
 export interface Draft {
   readonly name: string;
-  /** The event as the file names it. */
   readonly event: string;
   readonly on: ResolvedName;
   readonly matcher: string | undefined;
@@ -39,10 +40,10 @@ export function recordsOf(drafts: readonly Draft[], options: RecordOptions): Hoo
   const end = endTimeout(drafts, options.host);
   for (const draft of drafts) {
     const key = `${draft.on.event} ${draft.on.scope} ${draft.on.outcome ?? ""} ${identityOf(draft.handler)}`;
-    const before = twins.get(key) ?? [];
+    const before = getOrMake(twins, key, () => []);
     const timeout = draft.on.event === "session-end" ? end : draft.handler.timeout ?? defaultTimeout(draft);
-    const record = recordOf(draft, timeout, before, options);
-    twins.set(key, [...before, record]);
+    const record = recordOf(draft, timeout, [...before], options);
+    before.push(record);
     records.push(record);
   }
   return records;
@@ -54,17 +55,9 @@ function recordOf(draft: Draft, timeout: number, twins: readonly HookRecord[], o
   const misses = missesOf(missing(matcher, test), handler.if, twins, options.host);
   const parts = kindOf(draft, timeout, options);
   return {
-    name,
-    on: [on],
-    ...(matcher !== undefined && { matcher }),
-    ...(isAboutTool(on.event) && { namedTools: listedNames(matcher) }),
-    misses,
-    priority: 100,
+    ...{ name, on: [on], misses, priority: 100, timeout, enabled: options.enabled, source },
+    ...present({ matcher, onError, namedTools: isAboutTool(on.event) ? listedNames(matcher) : undefined }),
     mode: handler.type === "command" && handler.async ? "async" : "gate",
-    timeout,
-    ...(onError && { onError }),
-    enabled: options.enabled,
-    source,
     ...parts,
     ...(handler.type === "prompt" && withoutModel({ run: parts.run, misses, onError }, options.prompt, options.warn)),
   };
@@ -89,13 +82,13 @@ function missesOf(
   };
 }
 
-/** Events that are about a call: elsewhere an `if` has nothing to be compared with. */
-export function isAboutCall(event: EventName): boolean {
+/** Whether an event has one call: elsewhere an `if` has nothing to be compared with. */
+export function hasCall(event: EventName): boolean {
   return EVENTS[event].match === "tool_name";
 }
 
 /** Seconds a hook has if it sets no limit, as in the host. */
-function defaultTimeout({ handler, on }: Draft): number {
+export function defaultTimeout({ handler, on }: Pick<Draft, "handler" | "on">): number {
   if (handler.type === "prompt" || on.event === "user-prompt-submit" || on.event === "model-switch") return 30;
   return 600;
 }
@@ -148,7 +141,7 @@ function promptParts(
     read: (raw, event) => {
       const opinion = read(raw, event);
       if (opinion.decision !== "deny") return opinion;
-      const ends = isAboutCall(event.event) && handler.continueOnBlock !== true;
+      const ends = hasCall(event.event) && handler.continueOnBlock !== true;
       const reason = `[${handler.prompt}]: ${opinion.reason}`;
       const denied = { ...opinion, reason, ...(ends && { halt: opinion.reason ?? "" }) };
       return inHostWords(denied, speakerOf(event, { command: handler.prompt, registered }), { exit: true });

@@ -1,5 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { present } from "../core/json.ts";
+import { makeOnce } from "../core/maps.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { readBrought } from "../files/confine.ts";
 import type { Permissions } from "../permissions/rules.ts";
@@ -23,7 +25,6 @@ export interface SourcesOptions extends Runner {
   readonly hooks?: readonly string[];
   /** `--trust`: what lies in the working directory is trusted for this call. */
   readonly trust?: boolean;
-  /** For the commands of hook.toml. */
   readonly toml?: Omit<TomlOptions, "host">;
   /**
    * The hook folders of the agent script, if there is one: it loads them itself, so none of their files is loaded again,
@@ -36,7 +37,6 @@ export interface SourcesOptions extends Runner {
   readonly imports?: boolean;
 }
 
-/** A hook that is loaded, and where it is from. */
 export interface Listed {
   readonly record: HookRecord;
   readonly scope: SourceScope;
@@ -60,7 +60,7 @@ interface Unloaded {
 }
 
 /** All hooks of a working directory, joined in the order of U4. */
-export interface Found {
+export interface FoundHooks {
   /** The same list as long as nothing has changed. */
   readonly records: readonly HookRecord[];
   readonly listed: readonly Listed[];
@@ -89,14 +89,12 @@ interface TextSource {
   readonly required?: boolean;
   /** Undefined if there is no text, or it is not trusted. */
   readonly text?: string;
-  /** Why the file does not count. */
   readonly refused?: string;
   readonly problem?: string;
 }
 
 type ReadText = TextSource & { readonly text: string };
 
-/** What was found, while it is put together. */
 interface Finding {
   readonly listed: Listed[];
   readonly unloaded: Unloaded[];
@@ -110,9 +108,9 @@ export class HookSources {
   readonly #folders: readonly FolderSource[];
   readonly #texts: readonly TextSource[];
   readonly #switches: Switches;
-  readonly #switched = new WeakMap<HookRecord, HookRecord>();
+  readonly #switched = makeOnce((record: HookRecord) => switched(record, this.#switches));
   #seen: readonly unknown[] = [];
-  #found: Found | undefined;
+  #found: FoundHooks | undefined;
 
   constructor(options: SourcesOptions) {
     const { cwd, env, settings = [], hooks = [], scriptFolders, listsScript = false } = options;
@@ -125,16 +123,8 @@ export class HookSources {
     const folder = (path: string, scope: SourceScope, thing?: Trustable): FolderSource => {
       const keeper = thing && !trusts(thing) ? () => hooksKeeper(cwd, env) : undefined;
       const imports = options.imports !== false || thing === undefined;
-      return {
-        scope,
-        folder: new HookFolder(path, {
-          ...options,
-          imports,
-          source: shortPath(path, cwd, env),
-          keeper,
-          isReported: true,
-        }),
-      };
+      const own = { imports, source: shortPath(path, cwd, env), keeper, isReported: true };
+      return { scope, folder: new HookFolder(path, { ...options, ...own }) };
     };
     const [users, projects] = [join(userState(env), "hooks"), join(cwd, "hooks")];
     this.#folders = [
@@ -160,15 +150,12 @@ export class HookSources {
   }
 
   /** Loads what is there now; for an agent, when a run begins. */
-  async load(): Promise<Found> {
+  async load(): Promise<FoundHooks> {
     for (const { folder } of this.#folders) await folder.load();
     const texts = this.#texts.map((source) => this.#read(source));
     const changed = this.#changedGuards();
     const seen = [
-      ...this.#folders.flatMap(({ folder }) => [
-        folder.records,
-        [...folder.refused.values(), ...folder.tests].join(),
-      ]),
+      ...this.#folders.flatMap(({ folder }) => [folder.records, [...folder.refused.values(), ...folder.tests].join()]),
       ...texts.flatMap(({ text, refused, problem }) => [text, refused, problem]),
       changed.join(),
     ];
@@ -217,7 +204,7 @@ export class HookSources {
       .map(({ why }) => why);
   }
 
-  async #join(texts: readonly TextSource[]): Promise<Omit<Found, "changedGuards">> {
+  async #join(texts: readonly TextSource[]): Promise<Omit<FoundHooks, "changedGuards">> {
     const finding: Finding = { listed: [], unloaded: [], problems: [] };
     this.#leftAlone(finding);
     const paths = this.#files(finding);
@@ -244,8 +231,7 @@ export class HookSources {
   }
 
   #withSwitch(record: HookRecord, off: boolean): HookRecord {
-    let made = this.#switched.get(record);
-    if (!made) this.#switched.set(record, made = switched(record, this.#switches));
+    const made = this.#switched(record);
     made.enabled = record.enabled && !off;
     return made;
   }
@@ -280,7 +266,7 @@ export class HookSources {
           continue;
         }
         const broken = folder.problems.some(({ file }) => file === record.name);
-        listed.push({ record, scope, source, ...(path !== undefined && { path }), ...(broken && { broken }) });
+        listed.push({ record, scope, source, ...present({ path }), ...(broken && { broken }) });
         if (path !== undefined) paths.set(path, join(source, record.name));
       }
     }
@@ -326,13 +312,8 @@ export class HookSources {
   async #fromDefinitions({ path, scope, text }: ReadText, { listed, problems }: Finding): Promise<void> {
     const { readDefinitions } = await import("./definitions.ts");
     const { cwd, host, prompt, warn } = this.#options;
-    const records = await readDefinitions(text, path, {
-      workspace: cwd,
-      host,
-      onProblem: (message) => problems.push(message),
-      ...(prompt && { by: prompt }),
-      ...(warn && { warn }),
-    });
+    const given = { workspace: cwd, host, onProblem: (message: string) => problems.push(message) };
+    const records = await readDefinitions(text, path, { ...given, ...present({ by: prompt, warn }) });
     listed.push(...records.map((record) => ({ record, scope, source: this.#shown(path) })));
   }
 

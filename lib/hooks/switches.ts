@@ -1,3 +1,4 @@
+import { quietly } from "../core/json.ts";
 import { readStateFile, signOf, stateFile, writeStateFile } from "../files/state.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { type Environment, realOr } from "./file/user-places.ts";
@@ -36,12 +37,7 @@ export class Switches {
   }
 
   #read(): Set<string> {
-    try {
-      const { disabled } = JSON.parse(readStateFile(this.#path)!) as { disabled: string[] };
-      return new Set(disabled);
-    } catch {
-      return new Set();
-    }
+    return quietly(() => new Set<string>(JSON.parse(readStateFile(this.#path)!).disabled)) ?? new Set();
   }
 }
 

@@ -1,7 +1,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { AnyEvent } from "../core/events.ts";
-import type { HookContext, HookRecord } from "../core/hook.ts";
+import { type Hook, type HookContext, hookOn, type HookRecord } from "../core/hook.ts";
+import { quietly } from "../core/json.ts";
 import { NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "../core/verdict.ts";
 import { optionFault, type OptionKind } from "../input/options.ts";
 import { HookLoadError } from "./file/load-error.ts";
@@ -13,7 +14,7 @@ export const TOML_FILE = ".agent/hook.toml";
 
 type ExecStatus = "ok" | "failed" | "timeout" | "cancelled" | "rejected";
 
-/** What one run of a command tells while it happens: for the screen as it comes, for the rollout without the output (S1.20). */
+/** What one run of a command tells while it happens: for the screen as it comes, for the log without the output (S1.20). */
 export type ExecRecord =
   & {
     /** Tells the records of one run from those of others. */
@@ -71,7 +72,7 @@ export interface TomlHooks {
  */
 export async function tomlHooks(workspace: string, text: string, options: TomlOptions = {}): Promise<TomlHooks> {
   const { turns, problems } = await readTurns(text, TOML_FILE);
-  const seen: Seen = { text, hasChanged: false };
+  const seen: TomlText = { text, hasChanged: false };
   const whole = { host: { projectDir: workspace }, ...options };
   return { records: turns.map((turn) => record(turn, seen, workspace, whole)), problems };
 }
@@ -79,40 +80,28 @@ export async function tomlHooks(workspace: string, text: string, options: TomlOp
 type Whole = TomlOptions & { readonly host: HookHost };
 
 /** What the file held, and whether it has held anything else since. */
-interface Seen {
+interface TomlText {
   readonly text: string;
   hasChanged: boolean;
 }
 
-function record(turn: TurnCommand, seen: Seen, workspace: string, options: Whole): HookRecord {
+function record(turn: TurnCommand, seen: TomlText, workspace: string, options: Whole): HookRecord {
   const { table } = turn;
   const { file = join(workspace, TOML_FILE) } = options;
   const name = `${TOML_FILE}#${table}`;
-  return {
-    name,
-    on: [{ event: table === "turn_start" ? "turn-start" : "turn-end", scope: "root" }],
-    kind: "command",
-    dialect: "native",
-    priority: 100,
-    mode: "gate",
-    enabled: true,
-    source: file,
-    async run(event, ctx) {
-      if (!isUnchanged(seen, file) || (startedByHook(event) && !turn.runOnHookInput)) return NO_OPINION;
-      return await runTurn(name, turn, workspace, { ...options, event, ctx });
-    },
-    read: (raw) => raw as Opinion,
+  const run = async (event: AnyEvent, ctx: HookContext): Promise<Opinion> => {
+    if (!isUnchanged(seen, file) || (startedByHook(event) && !turn.runOnHookInput)) return NO_OPINION;
+    return await runTurn(name, turn, workspace, { ...options, event, ctx });
   };
+  const on = [{ event: table === "turn_start" ? "turn-start" : "turn-end", scope: "root" } as const];
+  return hookOn(on, run as Hook, { name, kind: "command", source: file, read: (raw) => raw as Opinion });
 }
 
 /** @throws {UnusableAnswer} the first time that it is not: the warning */
-function isUnchanged(seen: Seen, file: string): boolean {
+function isUnchanged(seen: TomlText, file: string): boolean {
   if (seen.hasChanged) return false;
-  let now: string | undefined;
-  try {
-    // A pipe in its place would never end.
-    if (statSync(file).isFile()) now = readFileSync(file, "utf8");
-  } catch { /* what cannot be read is not what it was */ }
+  // A pipe in its place would never end; what cannot be read is not what it was.
+  const now = quietly(() => statSync(file).isFile() ? readFileSync(file, "utf8") : undefined);
   if (now === seen.text) return true;
   seen.hasChanged = true;
   throw new UnusableAnswer(
@@ -241,14 +230,11 @@ function jsonInput(stdout: string): string {
   } catch (error) {
     throw new UnusableAnswer(`Cannot read its HookInput as it is not valid JSON: ${(error as Error).message}`);
   }
-  const text = typeof value === "object" && value !== null ? textIn(value) : value;
-  if (typeof text === "string") return text;
+  const { text, stderr } = Object(value) as { text?: unknown; stderr?: unknown };
+  const isEmpty = typeof value === "object" && value !== null && Object.keys(value).length === 0;
+  const words = typeof value === "string" ? value : text ?? stderr ?? (isEmpty ? "" : undefined);
+  if (typeof words === "string") return words;
   throw new UnusableAnswer('Cannot read its HookInput as it holds no text: print {"text": "..."}');
-}
-
-function textIn(value: object): unknown {
-  const { text, stderr } = value as { text?: unknown; stderr?: unknown };
-  return text ?? stderr ?? (Object.keys(value).length === 0 ? "" : undefined);
 }
 
 type TurnTable = "turn_start" | "turn_end";
@@ -265,7 +251,6 @@ interface TurnCommand {
   readonly json: boolean;
   /** In seconds. */
   readonly timeout: number | undefined;
-  /** Whether a failure ends the agent. */
   readonly stopOnFailure: boolean;
 }
 
@@ -304,7 +289,6 @@ export async function readTurns(
   return { turns, problems };
 }
 
-/** Why a table is not one that can be run. */
 function faultOf(table: TurnTable, given: { readonly [key: string]: unknown }): string | undefined {
   if ("cwd" in given) return `[${table}] has 'cwd', but commands always run in the workspace: remove it`;
   const fault = optionFault(given, KEYS);

@@ -18,15 +18,10 @@ type ApiErrorType = keyof typeof STATUS;
 
 const ALL = Object.entries(STATUS) as [ApiErrorType, number][];
 
-/** Every class with its status in front: `429 rate_limit_error`. */
-export const API_ERRORS: readonly string[] = ALL.map(([type, status]) => `${status} ${type}`);
-
-/** The status that a class of error has on the wire. */
 export function errorStatus(type: unknown): number {
   return ALL.find(([known]) => known === type)?.[1] ?? STATUS.api_error;
 }
 
-/** The API's name for an HTTP error. */
 export function errorType(status: number): ApiErrorType {
   const own = ALL.find(([, known]) => known === status)?.[0];
   return own ?? (status < 500 ? "invalid_request_error" : "api_error");
@@ -49,7 +44,6 @@ export function saysTooLong({ code, message }: { readonly code: string; readonly
   return TOO_LONG.some((phrase) => words.includes(phrase));
 }
 
-/** What is known of a call that failed, for the message. */
 export interface FailedCall {
   /** Why no answer came at all, where none did. */
   readonly missing: "timeout" | "network" | undefined;
@@ -131,7 +125,7 @@ function explained(error: SdkError, message: string, call: FailedCall): readonly
     case 404:
       return [`${baseURL} does not know '${model}'`, `check the name of the model (${message})`];
     case 413:
-      return ["the conversation is larger than the API takes", "compact it, or start a new session"];
+      return ["the conversation is larger than the API takes", "compact it, or start a new run"];
     case 429:
       return [`the rate limit was reached${tried(attempts)}`, waitText(error, message)];
     case 529:

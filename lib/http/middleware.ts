@@ -24,7 +24,6 @@ export type Middleware = (
 /** What `fetch` takes, and its address. The headers may be changed in place. */
 export type AttemptRequest = RequestInit & { headers: Headers; url: string };
 
-/** What one attempt is about. */
 export interface MiddlewareContext {
   /** What is asked for; undefined where credentials are fetched. */
   readonly options?: {

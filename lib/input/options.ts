@@ -94,16 +94,11 @@ export function optionFault(
       const fix = meant === undefined ? `expected ${Object.keys(kinds).join(", ")}` : `did you mean '${meant}'?`;
       return { option, why: `option '${option}' is unknown: ${fix}` };
     }
-    if (value === undefined || isA(kind, value)) continue;
-    return { option, why: `'${option}' must be ${named(kind)}: current value is ${shown(value)}` };
+    if (value === undefined || (typeof kind === "string" ? KINDS[kind][0](value) : kind.includes(value as string))) {
+      continue;
+    }
+    const words = typeof kind === "string" ? kind : kind.map((word) => JSON.stringify(word)).join(" or ");
+    return { option, why: `'${option}' must be ${words}: current value is ${shown(value)}` };
   }
   return undefined;
-}
-
-function named(kind: OptionKind): string {
-  return typeof kind === "string" ? kind : kind.map((word) => JSON.stringify(word)).join(" or ");
-}
-
-function isA(kind: OptionKind, value: unknown): boolean {
-  return typeof kind === "string" ? KINDS[kind][0](value) : kind.includes(value as string);
 }

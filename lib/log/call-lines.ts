@@ -1,8 +1,9 @@
-import { isObject, type JsonObject } from "../core/json.ts";
+import { isObject, type JsonObject, present } from "../core/json.ts";
 import type { Json } from "../core/messages.ts";
 import type { ModelEvent } from "../core/model.ts";
-import { canonical, hash } from "../replay/canonical.ts";
-import type { Call, TapeEvent, TapeRequest } from "../replay/tape.ts";
+import { hashOf } from "../runtime/sha256.ts";
+import { canonical } from "./canonical.ts";
+import type { Call, TapeEvent, TapeRequest } from "./tape.ts";
 import type { EventsFact, Fact, HeadFact, PackedRaw, PackedRun, SpecFact } from "./entry.ts";
 
 /** A head as its line has it, but for its number, and with whole tools. */
@@ -11,14 +12,8 @@ export type WholeHead = Omit<HeadFact, "head" | "tools"> & { readonly tools?: re
 export function headOf({ model, params, system, tools, wire, sent }: Omit<TapeRequest, "messages">): WholeHead {
   const [only] = system;
   const plain = system.length === 1 && only!.type === "text" && Object.keys(only!).length === 2;
-  return {
-    model,
-    params: params as HeadFact["params"],
-    ...(system.length > 0 && { system: plain ? (only as { text: string }).text : system as readonly Json[] }),
-    tools,
-    ...(wire && { wire }),
-    ...(sent && { sent: sent as NonNullable<HeadFact["sent"]> }),
-  };
+  const words = plain ? (only as { text: string }).text : system as readonly Json[];
+  return present({ model, params, system: words.length > 0 ? words : undefined, tools, wire, sent }) as WholeHead;
 }
 
 /** The heads of a file, each written once, after the tools that it names. */
@@ -32,19 +27,16 @@ export class Heads {
     if (known !== undefined) return { head: known, fresh: [] };
     const head = this.#numbers.size + 1;
     this.#numbers.set(text, head);
-    const specs = tools.map((tool) => {
-      return { spec: `${toolName(tool)}@${hash(canonical(tool)).slice(0, 8)}`, tool } as SpecFact;
+    const named = tools.map((tool) => {
+      return { spec: `${toolName(tool)}@${hashOf(canonical(tool), 8)}`, tool } as SpecFact;
     });
-    const unseen = specs.filter(({ spec }) => !this.#specs.has(spec));
+    const unseen = named.filter(({ spec }) => !this.#specs.has(spec));
     for (const { spec } of unseen) this.#specs.add(spec);
-    return {
-      head,
-      fresh: [...unseen, { head, ...rest, ...(specs.length > 0 && { tools: specs.map((s) => s.spec) }) }],
-    };
+    const specs = named.length > 0 ? { tools: named.map(({ spec }) => spec) } : {};
+    return { head, fresh: [...unseen, { head, ...rest, ...specs }] };
   }
 }
 
-/** What a line calls a tool. */
 function toolName(tool: JsonObject): string {
   const { name, function: called, type } = tool;
   return String(name ?? (isObject(called) ? called.name : undefined) ?? type ?? Object.keys(tool)[0]);
@@ -65,12 +57,10 @@ export function readHead(
       if (!spec) throw lacks(name);
       return spec;
     }),
-    ...(wire && { wire }),
-    ...(sent && { sent }),
+    ...present({ wire, sent }),
   };
 }
 
-/** The lines of what a call was answered. */
 export function answerLines({ id, attempts, error }: Pick<Call, "id" | "attempts" | "error">): Fact[] {
   const lines: Fact[] = attempts.map(({ api: _, events, ...attempt }, i) => ({
     events: id,
@@ -172,7 +162,6 @@ export function runDelta(event: ModelEvent): { type: string; index: number; text
   return typeof text === "string" && typeof index === "number" ? { type: delta.type, index, text, field } : undefined;
 }
 
-/** The same delta with another text. */
 export function withText(event: ModelEvent, text: string): ModelEvent {
   const { field } = runDelta(event)!;
   return { ...event, delta: { ...(event as { delta: object }).delta, [field]: text } } as ModelEvent;

@@ -7,8 +7,8 @@ import type { HookCall } from "../core/run.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import type { Effect } from "../core/tool.ts";
 import { KINDS } from "../input/options.ts";
-import type { SecretKind } from "../replay/redact/secrets.ts";
-import type { About, Ending } from "../transcript/store.ts";
+import type { SecretKind } from "./redact/secrets.ts";
+import type { About, Ending } from "./stores/store.ts";
 
 /** The four APIs that agents speak. */
 const APIS = ["anthropic", "chat", "responses", "gemini"] as const;
@@ -75,7 +75,6 @@ interface ToolFactResult {
 /** How a prompt came to a session that another process had begun: it opened it again, or followed one that did. */
 export type Resumed = "opens" | "follows";
 
-/** What one hook said at an event. */
 export type HookSaid = { readonly hook: string } & LineFields;
 
 /** What a hook step left behind beside its answer. */
@@ -85,7 +84,6 @@ export interface HookLeft {
   /** What hooks share, if they changed it, and what they took away of it. */
   readonly values?: readonly (readonly [string, unknown])[];
   readonly gone?: readonly string[];
-  /** The model calls they made. */
   readonly calls?: readonly HookCall[];
 }
 
@@ -124,10 +122,14 @@ export const ENTRIES = {
     "env?": textByName,
     /** Whether its workspace was a git repository. */
     "git?": flag,
+    /** The command that runs the tests whose requests were recorded; it is run only once a person trusts it. */
+    "tests?": texts,
     /** The names of what it made in its directory: then the fixture keeps only what it changed or removed there. */
     "made?": texts,
     /** Whether it worked on files of its own, all of which the fixture keeps. */
     "input?": flag,
+    /** Whether results of its tools may differ: they are still reported. */
+    "loose?": yes,
     /** What the command or caller chose instead of the agent: `model`, `memory`, and what a replay lacks. */
     "chosen?": list as Field<readonly string[]>,
     /** The files of the agent's own hook folders that were loaded. */
@@ -176,7 +178,7 @@ export const ENTRIES = {
     "keep?": number,
     /** Messages; `"$echo"` is the parent's reply, `{"$echo": "main#2"}` that of another call; `"@2-5"` are those of the lane. */
     add: list as Field<readonly Json[]>,
-    /** The chain of hashes of its conversation; a log has none, as nobody compares by it. */
+    /** The chain of hashes of its conversation; a log lacks it, as nothing compares by it. */
     "key?": text,
     /** Milliseconds since the header's time. */
     at: number,
@@ -209,9 +211,7 @@ export const ENTRIES = {
   },
   /** What a call threw at the agent in the end. */
   error: { error: text, code: text, message: text, "retryable?": flag, "retryAfter?": number },
-  /** One tool call and what came of it. */
   tool: {
-    /** The id of the tool_use. */
     tool: text,
     lane: text,
     name: text,
@@ -282,8 +282,16 @@ export const ENTRIES = {
     event: text as Field<EventName>,
     "about?": text,
   },
-  /** How the run ended, and the files it left, by the hash of their bytes. */
-  end: { end: text, "files?": textByName },
+  /**
+   * How the run ended, and the files it left, by the hash of their bytes. Of another program what it printed, and the
+   * files that it changed, null if it removed one: `{VARIES}` where two unchanged runs differ.
+   */
+  end: {
+    end: text,
+    "files?": textByName,
+    "out?": text,
+    "left?": object as Field<{ readonly [path: string]: string | null }>,
+  },
 
   /** The first line of a log: the rest of a tape's header comes in lines of the kind `also`, as it becomes known. */
   log: {
@@ -309,7 +317,7 @@ export const ENTRIES = {
     /** Whether it is the first of a session that was resumed. */
     "opens?": yes,
     model: text,
-    "asks?": object as Field<ModelParams>,
+    "modelParams?": object as Field<ModelParams>,
     at: number,
   },
   /** A message at its index: the reply of a call, or content in which `{"$of": id}` is the result of a tool. */
@@ -342,11 +350,9 @@ export const ENTRIES = {
   note: { note: object as Field<LoggedEvent>, at: number },
   /** A value that is taken out of whatever leaves this machine. */
   secret: { secret: text as Field<SecretKind>, name: text, value: text },
-  /** A run of an agent ended. */
   ended: { ended: text, ending: object as Field<Ending>, "left?": object as Field<RunLeft>, at: number },
 } as const;
 
-/** A RunEvent as a line has it. */
 export type LoggedEvent = { readonly type: RunEvent["type"]; readonly agent_id?: string } & LineFields;
 
 type HeaderFields = {
@@ -362,7 +368,6 @@ type HeaderFields = {
 type Table = typeof ENTRIES;
 type TypeOf<F> = F extends Field<infer T> ? T : never;
 
-/** A line of one kind. */
 export type EntryOf<Kind extends keyof Table> =
   & { readonly [K in keyof Table[Kind] as K extends `${string}?` ? never : K]: TypeOf<Table[Kind][K]> }
   & { readonly [K in keyof Table[Kind] as K extends `${infer N}?` ? N : never]?: TypeOf<Table[Kind][K]> };
@@ -383,19 +388,15 @@ export type MemoryFact = EntryOf<"memory">;
 export type SaidFact = EntryOf<"said">;
 export type McpFact = EntryOf<"mcp">;
 export type EndFact = EntryOf<"end">;
-/** The kinds of line that only logs have. */
 const LOG_KINDS = [
   ...["log", "also", "agent", "begin", "message", "begun"] as const,
   ...["hook", "did", "note", "secret", "ended"] as const,
 ] as const;
 type LogKind = typeof LOG_KINDS[number];
-type TapeKind = Exclude<keyof Table, "tape" | LogKind>;
-/** A line of a tape. */
+export type TapeKind = Exclude<keyof Table, "tape" | LogKind>;
 export type Fact = { [Kind in TapeKind]: EntryOf<Kind> }[TapeKind];
-/** A line of a log. */
 export type LogEntry = Fact | { [Kind in LogKind]: EntryOf<Kind> }[LogKind];
 
-/** What an attempt and its line have in common. */
 export type AttemptFields = Omit<EventsFact, "events" | "attempt" | "ms" | "pad" | "list">;
 
 /** What a call threw at the agent in the end. */
@@ -458,6 +459,5 @@ export interface Normaliser {
   readonly name: string;
   /** A path in the request, `*` for any one part and `**` for any number: `messages.*.content.*.text`, `system`. */
   readonly path: string;
-  /** A regular expression. */
   readonly pattern: string;
 }

@@ -1,10 +1,11 @@
 import type { Spent } from "../core/limits.ts";
+import { countUp, makeOnce } from "../core/maps.ts";
 import type { Model, ModelRequest } from "../core/model.ts";
 import type { AgentSpec, Interceptor } from "../core/run.ts";
 import type { Tool } from "../core/tool.ts";
 import type { HookText } from "../core/verdict.ts";
-import type { LaneClock } from "../replay/tape-clock.ts";
-import { hookLane, laneBelow, lateInbox } from "../replay/tape.ts";
+import type { LaneClock } from "./tape-clock.ts";
+import { hookLane, laneBelow, lateInbox } from "./tape.ts";
 import { Inbox, type Postman } from "../tools/inbox.ts";
 import type { InboxFact, LogEntry } from "./entry.ts";
 import { steppedTool, type ToolSteps } from "./step.ts";
@@ -34,7 +35,6 @@ export abstract class Lane {
   readonly inbox: Inbox;
   readonly late: Inbox<readonly HookText[]>;
   readonly #started = new Map<string, number>();
-  readonly #hookModels = new WeakMap<Model, Model>();
 
   /** `taken`: how often a session that goes on has looked for reports, of agents and of hooks. */
   constructor(name: string, clock: LaneClock, [taken, late]: readonly number[] = []) {
@@ -57,7 +57,6 @@ export abstract class Lane {
   protected abstract around(inner: Interceptor): Interceptor;
   /** The lane of another agent, or of the models that hooks ask; `by` is the call that starts the agent. */
   protected abstract lower(name: string, by?: { readonly call: string; readonly background: boolean }): Lane;
-  /** Its agent has ended. */
   ended(): void {}
   /** An agent works in it from now on. */
   names(_id: string): void {}
@@ -77,7 +76,7 @@ export abstract class Lane {
     const { tokens, dollars } = agent.limits;
     const around: Interceptor = {
       ...inner,
-      hookModel: (model) => this.hookModel(model),
+      hookModel: this.hookModel,
       ...((tokens ?? dollars) !== undefined && { spent: (now: Spent) => this.spent(now) }),
       ...this.around(inner),
     };
@@ -105,17 +104,12 @@ export abstract class Lane {
 
   /** The lane of the next agent that a call starts; nothing waits for one in the background. */
   below(toolUseId: string, background: boolean): Lane {
-    const n = (this.#started.get(toolUseId) ?? 0) + 1;
-    this.#started.set(toolUseId, n);
-    return this.lower(laneBelow(this.name, toolUseId, n), { call: toolUseId, background });
+    const name = laneBelow(this.name, toolUseId, countUp(this.#started, toolUseId));
+    return this.lower(name, { call: toolUseId, background });
   }
 
   /** The model a hook asks, in the lane of this one's hooks; the same one each time. */
-  hookModel(model: Model): Model {
-    let known = this.#hookModels.get(model);
-    if (!known) this.#hookModels.set(model, known = this.lower(hookLane(this.name)).model(model));
-    return known;
-  }
+  readonly hookModel: (model: Model) => Model = makeOnce((model) => this.lower(hookLane(this.name)).model(model));
 
   model(given: Model): Model {
     const real = originals.models.get(given) ?? given;

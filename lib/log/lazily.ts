@@ -1,3 +1,4 @@
+import { once } from "../core/maps.ts";
 import type { Message } from "../core/messages.ts";
 
 /** Messages that are made when somebody looks at them: most readers want few. */
@@ -33,10 +34,4 @@ export function later<T extends object, K extends string, V>(
   make: () => V,
 ): T & { readonly [key in K]: V } {
   return Object.defineProperty(to, key, { get: once(make), enumerable: true }) as T & { readonly [key in K]: V };
-}
-
-/** A function that makes its value once. */
-export function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
 }

@@ -2,8 +2,8 @@ import { NOTHING } from "../core/fold.ts";
 import type { Model, ModelRequest } from "../core/model.ts";
 import type { Interceptor, Run } from "../core/run.ts";
 import { ToolError } from "../core/tool.ts";
-import { LaneClock } from "../replay/tape-clock.ts";
-import { type Call, MAIN } from "../replay/tape.ts";
+import { LaneClock } from "./tape-clock.ts";
+import { type Call, MAIN } from "./tape.ts";
 import { CWD } from "../tools/tool-state.ts";
 import type { LogEntry } from "./entry.ts";
 import { askedHooks, hookStep, marked, output, recalledHooks, type ToolSteps, withoutEmpty } from "./step.ts";
@@ -11,7 +11,6 @@ import { Lane } from "./lane.ts";
 import type { RunLog } from "./run-log.ts";
 import { KeptStream } from "./stream.ts";
 
-/** What the lanes of one session share. */
 export interface LoggedSession {
   readonly log: RunLog;
   /** The step that was on when a process died runs again, marked; else the model reads that it may have happened. */

@@ -1,13 +1,14 @@
+import { present, quietly } from "../core/json.ts";
+import { getOrMake } from "../core/maps.ts";
 import { replyFrom } from "../core/reply.ts";
 import { contentText, isToolResult, isToolUse, type Json, type Message } from "../core/messages.ts";
 import type { ModelRequest, Reply } from "../core/model.ts";
 import type { RunEvent } from "../core/run-events.ts";
-import { isSame } from "../replay/canonical.ts";
+import { isSame } from "./canonical.ts";
 import { answerLines, headOf, Heads } from "./call-lines.ts";
-import { type Attempt, fromModel, isSameHead, MAIN, type TapeEvent } from "../replay/tape.ts";
+import { type Attempt, fromModel, isSameHead, MAIN } from "./tape.ts";
 import type { CallError, EntryOf, LogEntry, LoggedEvent, ToolFact } from "./entry.ts";
 
-/** A model call that has ended. */
 export interface EndedCall {
   readonly id: string;
   readonly lane: string;
@@ -18,7 +19,7 @@ export interface EndedCall {
 }
 
 /** Events that a log does not have: the reply repeats what they stream. */
-const STREAMED: ReadonlySet<string> = new Set(["text", "thinking", "tool_progress", "hook_output"]);
+export const STREAMED: ReadonlySet<string> = new Set(["text", "thinking", "tool_progress", "hook_output"]);
 /** Events that other lines say. */
 const SAID: ReadonlySet<string> = new Set(["message", "fired", "end"]);
 
@@ -44,9 +45,7 @@ export class LogLines {
 
   /** The conversation of a lane, of which requests and messages name parts. */
   conversation(lane: string): Message[] {
-    let known = this.#conversations.get(lane);
-    if (!known) this.#conversations.set(lane, known = []);
-    return known;
+    return getOrMake(this.#conversations, lane, () => []);
   }
 
   /** An agent goes on in a lane with these messages. */
@@ -64,7 +63,8 @@ export class LogLines {
     yield { call: id, head: this.#last.head, add: this.#named(request.messages, this.conversation(lane)), at };
     yield* answerLines({ id, attempts: [attempt], ...(error && { error }) });
     this.#replies.delete(lane);
-    const reply = attempt.events && !attempt.ended && !error ? replyOf(attempt.events) : undefined;
+    const events = attempt.ended || error ? undefined : attempt.events?.map(({ event }) => event!);
+    const reply = events && quietly(() => replyFrom(events, () => {})); // the loop says what is wrong with it
     if (reply) this.#replies.set(lane, { id, model: reply.model || request.model, reply });
   }
 
@@ -136,20 +136,8 @@ export class LogLines {
     const known = this.#results.get(`${lane} ${event.id}`);
     const isKnown = known && contentText(known.content as string) === content;
     const isTold = known && isSame(known.response ?? known.content, response);
-    return {
-      ...rest,
-      ...(!isKnown && { content }),
-      ...(!isTold && response !== undefined && { response }),
-    } as LoggedEvent;
+    return { ...rest, ...present({ content: isKnown ? undefined : content, response: isTold ? undefined : response }) };
   }
 }
 
 type Anonymous = RunEvent extends infer E ? E extends RunEvent ? Omit<E, "agent_id"> : never : never;
-
-function replyOf(events: readonly TapeEvent[]): Reply | undefined {
-  try {
-    return replyFrom(events.map(({ event }) => event!), () => {});
-  } catch {
-    return undefined; // the loop says what is wrong with it
-  }
-}

@@ -1,13 +1,13 @@
 import { basename, dirname } from "node:path";
 import { hasState, removeState, StateFile, stateFiles } from "../files/state.ts";
 import { userSecret } from "../files/user-key.ts";
-import { readLineLog, Seal } from "../transcript/line-log.ts";
+import { readLineLog, Seal } from "./line-log.ts";
 import type { LogEntry } from "./entry.ts";
+import { MAIN } from "./tape.ts";
 
-/** How long logs are kept, and how many of them. */
-const [MOST_DAYS, MOST_LOGS] = [30, 500];
+/** How long logs are kept, how many of them, and how many more of runs that did not end with `done`. */
+const [MOST_DAYS, MOST_LOGS, MOST_FAILED] = [30, 500, 100];
 
-/** The user's key; undefined if there is none. */
 export function userKey(): Uint8Array | undefined {
   const key = userSecret(process.env);
   return typeof key === "string" ? undefined : key;
@@ -63,21 +63,34 @@ export function sweepLogs(path: string, seal: Seal | undefined): void {
   const key = userKey();
   const oldest = Date.now() - MOST_DAYS * 24 * 3600_000;
   const newest = stateFiles(dirname(path), ".jsonl").sort((a, b) => b.at - a.at);
-  for (const [i, { path: log, at }] of newest.entries()) {
-    const isOld = (i >= MOST_LOGS || at < oldest) && log !== path && !hasState(`${log}.claim`);
-    if (isOld && (key ? isSealed(log, key) : unsealed.has(log))) removeLog(log);
+  let [kept, failed] = [0, 0];
+  for (const { path: log, at } of newest) {
+    const isYoung = at >= oldest;
+    if (isYoung && newest.length <= MOST_LOGS) continue;
+    // Of a log that cannot be read, no seal holds.
+    if (log === path || !(key ? Seal.of(partOf(log, 0), key, 1) : unsealed.has(log))) continue;
+    if (isYoung && (++kept < MOST_LOGS || (!isDone(log) && ++failed <= MOST_FAILED))) continue;
+    if (!hasState(`${log}.claim`)) removeLog(log);
   }
 }
 
-/** Whether the first seal of a log holds; of one that cannot be read, none does. */
-function isSealed(path: string, key: Uint8Array): boolean {
+/** Whether the last run of a log ended well: then it is looked for least. */
+function isDone(path: string): boolean {
+  const text = partOf(path, -PART).toString();
+  return text.lastIndexOf(`\n{"ended":"${MAIN}","ending":{"stop":"done"`) > text.lastIndexOf('\n{"begin":');
+}
+
+const PART = 2 ** 16;
+
+/** The first or, from -PART, the last bytes of a log; nothing if it cannot be read. */
+function partOf(path: string, from: number): Buffer {
   let file: StateFile | undefined;
   try {
     file = new StateFile(path, "read");
-    const bytes = Buffer.alloc(Math.min(2 ** 16, file.size));
-    return Seal.of(bytes.subarray(0, file.read(bytes, 0)), key, 1) !== undefined;
+    const bytes = Buffer.alloc(Math.min(PART, file.size));
+    return bytes.subarray(0, file.read(bytes, from < 0 ? file.size - bytes.length : from));
   } catch {
-    return false;
+    return Buffer.alloc(0);
   } finally {
     file?.close();
   }

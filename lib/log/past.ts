@@ -1,8 +1,9 @@
 import type { Message } from "../core/messages.ts";
-import type { LaneClock } from "../replay/tape-clock.ts";
-import { answerOf, SeamAnswer } from "../replay/tape-answer.ts";
-import type { Call } from "../replay/tape.ts";
-import { type Entry as Said, resumable, transcriptOf } from "../transcript/store.ts";
+import type { LaneClock } from "./tape-clock.ts";
+import { answerOf, SeamAnswer } from "./tape-answer.ts";
+import { countUp, getOrMake } from "../core/maps.ts";
+import type { Call } from "./tape.ts";
+import { type Entry as Said, resumable, transcriptOf } from "./stores/store.ts";
 import { isObject } from "../core/json.ts";
 import type { AnswerFact, ClockFact, EntryOf, LogEntry, ToolFact } from "./entry.ts";
 import type { HookStep } from "./step.ts";
@@ -16,7 +17,6 @@ export class Past {
   readonly open: EntryOf<"begin"> | undefined;
   /** The conversation as the next run begins with it. */
   readonly messages: readonly Message[];
-  /** How many calls each lane has made before. */
   readonly callsBefore: ReadonlyMap<string, number>;
   readonly left: EntryOf<"ended">["left"];
   readonly runs: number;
@@ -59,7 +59,7 @@ export class Past {
     this.left = this.#before.ends.at(-1)?.left;
     this.runs = this.#before.ends.length;
     const counts = new Map<string, number>();
-    for (const { lane } of this.#before.calls) counts.set(lane, (counts.get(lane) ?? 0) + 1);
+    for (const { lane } of this.#before.calls) countUp(counts, lane);
     this.callsBefore = counts;
     const results = new Set(log.parts.tool.map(({ name }) => name));
     this.answers = !isOpen
@@ -79,15 +79,14 @@ export class Past {
     const last = entries.findLastIndex((entry) => "call" in entry || "tool" in entry);
     for (const [i, entry] of entries.entries()) {
       const key = keyOf(entry);
-      if (!this.isCopied) this.#known.set(key, (this.#known.get(key) ?? 0) + 1);
+      if (!this.isCopied) countUp(this.#known, key);
       // What hooks said of no call counts if it led to something.
       if ("hook" in entry && (this.#isSameRun || i < last)) this.#hooks.set(hookKey(entry.lane, entry), entry);
       else if ("did" in entry) this.#did.set(entry.did, entry);
       else if ("begun" in entry) this.#begun.add(`${entry.lane} ${entry.begun}`);
     }
     for (const fact of this.log.parts.tool.slice(this.#before.parts.tool.length)) {
-      const name = `${fact.lane} ${fact.tool}`;
-      if (!fact.aborted) this.#tools.set(name, [...this.#tools.get(name) ?? [], fact]);
+      if (!fact.aborted) getOrMake(this.#tools, `${fact.lane} ${fact.tool}`, () => []).push(fact);
     }
   }
 
@@ -109,15 +108,12 @@ export class Past {
     return count > 0;
   }
 
-  /** A call that has ended. */
   call(id: string): Call | undefined {
     return this.#calls.get(id);
   }
 
-  /** Its answer. */
-  answer({ id, at }: Call, signal: AbortSignal, clock: LaneClock): SeamAnswer {
-    const call = this.#calls.get(id)!;
-    clock.advance(at);
+  answer(call: Call, signal: AbortSignal, clock: LaneClock): SeamAnswer {
+    clock.advance(call.at);
     return new SeamAnswer(answerOf(call), { signal, clock, isWatched: true });
   }
 

@@ -1,12 +1,12 @@
 import { dirname, join } from "node:path";
-import { sha256 } from "../runtime/sha256.ts";
+import { parsed } from "../core/json.ts";
+import { hashOf, sha256 } from "../runtime/sha256.ts";
 import { hasState, namesIn, readStateFile, removeState, replaceState, writeStateFile } from "../files/state.ts";
 import { ANSWERS, answersOf, userKey } from "./own.ts";
 
 /** A question that waits for a person, in whatever process the answer is given. */
-export interface OpenQuestion<T = unknown> {
+interface OpenQuestion<T = unknown> {
   readonly token: string;
-  /** What is asked. */
   readonly about: T;
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -14,12 +14,6 @@ export interface OpenQuestion<T = unknown> {
 
 /** How often a waiting run looks for an answer, which another process writes. */
 const LOOK_MS = 200;
-
-/** What is told while a question waits. */
-interface Heard {
-  readonly announce: (token: string) => void;
-  readonly warn: (words: string) => void;
-}
 
 /**
  * Asks a question beside a log, and waits for its answer for as long as it takes. The answer stays there until the run
@@ -30,15 +24,15 @@ export async function waitForAnswer<T>(
   name: string,
   about: unknown,
   signal: AbortSignal,
-  { announce, warn }: Heard,
+  { announce, warn }: { readonly announce: (token: string) => void; readonly warn: (words: string) => void },
 ): Promise<T> {
-  const token = sha256().update(name).digest("hex").slice(0, 16);
+  const token = hashOf(name, 16);
   const asked = join(answersOf(log), `${token}.json`);
   const key = userKey();
   for (let isAsked = false;;) {
     const text = readStateFile(answerOf(asked));
     if (text !== undefined) {
-      const { answer, seal } = fieldsOf(text);
+      const { answer, seal } = (parsed(text) ?? {}) as { readonly answer?: unknown; readonly seal?: unknown };
       if (key ? seal === sealOf(key, token, about, answer) : isAsked) return answer as T;
       const aside = `${answerOf(asked)}.left`;
       replaceState(answerOf(asked), aside);
@@ -58,14 +52,6 @@ export async function waitForAnswer<T>(
 /** What says that an answer to this very question was given by the user. */
 function sealOf(key: Uint8Array, token: string, about: unknown, answer: unknown): string {
   return sha256(key).update(JSON.stringify(["answer", token, about, answer])).digest("hex");
-}
-
-function fieldsOf(text: string): { readonly answer?: unknown; readonly seal?: unknown } {
-  try {
-    return JSON.parse(text) ?? {};
-  } catch {
-    return {};
-  }
 }
 
 /**
@@ -102,8 +88,8 @@ export function answerQuestion({ path }: { readonly path: string }, answer: unkn
   const seal = key && { seal: sealOf(key, token, about, answer) };
   try {
     writeStateFile(answerOf(path), JSON.stringify({ answer, ...seal }), { replace: false });
-    if (hasState(path)) return true;
-    removeState(dirname(path)); // of a run that ended meanwhile, and took its questions away
+    if (hasState(path) || !hasState(answerOf(path))) return true; // a run that ends takes both away
+    removeState(dirname(path)); // of a run that had ended before
     return false;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;

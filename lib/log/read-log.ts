@@ -3,18 +3,19 @@ import { replyFrom } from "../core/reply.ts";
 import { contentText, isToolUse, type Json, type Message, type Prompt, textOf } from "../core/messages.ts";
 import type { Reply } from "../core/model.ts";
 import type { RunEvent } from "../core/run-events.ts";
-import { isObject } from "../core/json.ts";
+import { isObject, present } from "../core/json.ts";
+import { getOrMake, once } from "../core/maps.ts";
 import { joined, readHead, unpackEvents } from "./call-lines.ts";
-import { seamEvents } from "../replay/frames.ts";
-import type { Call, Tape, TapeEvent, TapeRequest } from "../replay/tape.ts";
-import { MAIN, tapeOf } from "../replay/tape.ts";
-import { readLineLog } from "../transcript/line-log.ts";
-import type { Entry as Said } from "../transcript/store.ts";
+import { seamEvents } from "./frames.ts";
+import { type Call, MAIN, type Tape, type TapeEvent, tapeOf, type TapeRequest } from "./tape.ts";
+import { readLineLog } from "./line-log.ts";
+import type { Entry as Said } from "./stores/store.ts";
 import { hookEvents, hooksSaid } from "./step.ts";
-import { Conversation, later, once } from "./lazily.ts";
+import { Conversation, later } from "./lazily.ts";
 import { AS_IT_BEGAN } from "./log-lines.ts";
 import {
   type CallFact,
+  type ENTRIES,
   type EntryOf,
   kindOf,
   type LogEntry,
@@ -22,7 +23,7 @@ import {
   type ToolFact,
   unknownFact,
 } from "./entry.ts";
-import type { RolloutLine } from "../transcript/rollout.ts";
+import type { TimedEvent } from "./logged-run.ts";
 
 export const LOG_VERSION = 2;
 
@@ -31,7 +32,6 @@ interface Speaker {
   readonly id: string;
   /** As requests name parts of it. */
   messages: Conversation;
-  /** The facts of its transcript. */
   readonly said: (() => Said)[];
 }
 
@@ -62,8 +62,8 @@ export class Log {
   readonly #began = new Map<string, () => { readonly input?: unknown }>();
   /** What answered last in each lane. */
   readonly #answered = new Map<string, { readonly reply: () => Reply; readonly model: string }>();
-  readonly #heard: { readonly event: Heard; readonly agent_id: string; readonly at: number }[] = [];
-  #events: RolloutLine[] | undefined;
+  readonly #heard: { readonly event: EventMaker; readonly agent_id: string; readonly at: number }[] = [];
+  #events: TimedEvent[] | undefined;
   #at = 0;
 
   readonly entries: readonly LogEntry[];
@@ -92,80 +92,64 @@ export class Log {
 
   #take(entry: LogEntry, index: number): void {
     if ("at" in entry && typeof entry.at === "number") this.#at = entry.at;
-    if ("call" in entry) return this.#call(entry, index);
-    switch (kindOf(entry)) {
-      case "also":
-        return void Object.assign(this.#also, (entry as EntryOf<"also">).also);
-      case "begin":
-        return void this.begins.push({ ...entry as EntryOf<"begin">, index });
-      case "spec":
-        return void this.#specs.set((entry as EntryOf<"spec">).spec, (entry as EntryOf<"spec">).tool);
-      case "head":
-        return void this.#heads.set(
-          (entry as EntryOf<"head">).head,
-          readHead(entry as EntryOf<"head">, this.#specs, (tool) => {
-            return this.#damaged(index + 1, `names tool '${tool}', which is not described before it`);
-          }),
-        );
-      case "events": {
-        const { events: _, attempt: __, ms: ___, pad: ____, list, ...attempt } = entry as EntryOf<"events">;
-        const open = this.calls.at(-1)!;
-        (open.attempts as unknown[]).push(
-          list ? later(attempt, "events", () => this.#unpacked(entry as EntryOf<"events">, index)) : attempt,
-        );
-        if (!list || attempt.ended) return;
-        const reply = once(() => replyOf(list));
-        this.#replies.set(open.id, () => reply().message);
-        this.#answered.set(open.lane, { reply, model: open.request.model });
-        return;
-      }
-      case "error": {
-        const { error: _, ...error } = entry as EntryOf<"error">;
-        return void Object.assign(this.calls.at(-1)!, { error });
-      }
-      case "agent":
-        return this.#agent(entry as EntryOf<"agent">);
-      case "message":
-        return this.#message(entry as EntryOf<"message">, index);
-      case "tool": {
-        const { input, ...fact } = entry as ToolFact;
-        const name = `${fact.lane} ${fact.tool}`;
-        this.#results.set(name, fact.result);
-        const began = this.#began.get(name);
-        return void this.parts.tool.push(
-          input === AS_IT_BEGAN && began ? later(fact, "input", () => began().input as Json) : entry as ToolFact,
-        );
-      }
-      case "note":
-        return this.#note(entry as EntryOf<"note">);
-      case "hook": {
-        const { event, folded: { runs = [] }, folded, about, lane, noted } = entry as EntryOf<"hook">;
-        this.parts.hook.push(entry as EntryOf<"hook">);
-        if (runs.length === 0) return;
-        const call = about === undefined ? {} : { tool_use_id: about };
-        return this.#event(lane, () => [
-          ...hookEvents(event, runs).slice(noted),
-          { type: "fired", event, folded: { ...NOTHING, ...folded }, ...call },
-        ]);
-      }
-      case "ended":
-        return this.#ended(entry as EntryOf<"ended">, index);
-      case "secret":
-        return void this.secrets.push(entry as EntryOf<"secret">);
-      case "log":
-        return;
-      default:
-        (this.parts[kindOf(entry) as keyof Part] as LogEntry[]).push(entry);
-    }
+    const kind = kindOf(entry) as keyof Part;
+    const read = this.#readers[kind] as ((entry: LogEntry, index: number) => void) | undefined;
+    if (read) read(entry, index);
+    else (this.parts[kind] as LogEntry[]).push(entry);
   }
+
+  /** How lines are read that are not kept as they are. */
+  readonly #readers: { readonly [Kind in keyof typeof ENTRIES]?: (entry: EntryOf<Kind>, index: number) => void } = {
+    log: () => {},
+    also: ({ also }) => void Object.assign(this.#also, also),
+    begin: (entry, index) => void this.begins.push({ ...entry, index }),
+    secret: (entry) => void this.secrets.push(entry),
+    agent: (entry) => this.#agent(entry),
+    spec: ({ spec, tool }) => void this.#specs.set(spec, tool),
+    head: (entry, index) => {
+      const lacks = (tool: string) =>
+        this.#damaged(index + 1, `names tool '${tool}', which is not described before it`);
+      this.#heads.set(entry.head, readHead(entry, this.#specs, lacks));
+    },
+    call: (entry, index) => this.#call(entry, index),
+    events: (entry, index) => {
+      const { events: _, attempt: __, ms: ___, pad: ____, list, ...attempt } = entry;
+      const open = this.calls.at(-1)!;
+      const read = list ? later(attempt, "events", () => this.#unpacked(entry, index)) : attempt;
+      (open.attempts as unknown[]).push(read);
+      if (!list || attempt.ended) return;
+      const reply = once(() => replyFrom(seamEvents(unpackEvents({ list: joined(list) })).events, () => {}));
+      this.#replies.set(open.id, () => reply().message);
+      this.#answered.set(open.lane, { reply, model: open.request.model });
+    },
+    error: ({ error: _, ...error }) => void Object.assign(this.calls.at(-1)!, { error }),
+    message: (entry, index) => this.#message(entry, index),
+    tool: (entry) => {
+      const { input, ...fact } = entry;
+      const name = `${fact.lane} ${fact.tool}`;
+      this.#results.set(name, fact.result);
+      const began = input === AS_IT_BEGAN ? this.#began.get(name) : undefined;
+      this.parts.tool.push(began ? later(fact, "input", () => began().input as Json) : entry);
+    },
+    note: (entry) => this.#note(entry),
+    hook: (entry) => {
+      const { event, folded: { runs = [] }, folded, about, lane, noted } = entry;
+      this.parts.hook.push(entry);
+      if (runs.length === 0) return;
+      this.#event(lane, () => [
+        ...hookEvents(event, runs).slice(noted),
+        { type: "fired", event, folded: { ...NOTHING, ...folded }, ...present({ tool_use_id: about }) },
+      ]);
+    },
+    ended: (entry, index) => this.#ended(entry, index),
+  };
 
   get prompts(): readonly Prompt[] {
     return this.parts.prompt.map(({ prompt }) => prompt as Prompt);
   }
 
   #agent({ agent: lane, id, about }: EntryOf<"agent">): void {
-    let speaker = this.#speakers.get(id);
-    if (!speaker) this.#speakers.set(id, speaker = { id, messages: new Conversation(), said: [] });
+    const speaker = getOrMake(this.#speakers, id, () => ({ id, messages: new Conversation(), said: [] }));
     this.#lanes.set(lane, speaker);
     if (about) speaker.said.push(() => ({ type: "about", about }));
   }
@@ -203,23 +187,15 @@ export class Log {
     }
   }
 
-  #reply(of: string, line: number): () => Message {
-    const reply = this.#replies.get(of);
-    if (!reply) throw this.#damaged(line + 1, `names reply ${of}, which does not stand before it`);
-    return reply;
-  }
-
-  #written(lane: string, role: Message["role"], content: readonly Json[]): () => Message {
-    const blocks = content.map((block) => this.#block(lane, block));
-    return once(() => ({ role, content: blocks.map((block) => block()) }));
-  }
-
   #message({ message: index, lane, of, role, content = [] }: EntryOf<"message">, line: number): void {
     const speaker = this.#speaker(lane);
     if (index > speaker.messages.length) {
       throw this.#damaged(line + 1, `has message ${index} of ${speaker.messages.length}`);
     }
-    const message = of !== undefined ? this.#reply(of, line) : this.#written(lane, role!, content);
+    const blocks = content.map((block) => this.#block(lane, block));
+    const written = once(() => ({ role: role!, content: blocks.map((block) => block()) }));
+    const message = of === undefined ? written : this.#replies.get(of);
+    if (!message) throw this.#damaged(line + 1, `names reply ${of}, which does not stand before it`);
     speaker.messages = speaker.messages.with(index, message);
     speaker.said.push(() => ({ type: "message", index, message: message() }));
     this.#event(lane, () => ({ type: "message", message: message(), index }));
@@ -295,14 +271,13 @@ export class Log {
     return new Date(Date.parse(this.header.at) + at).toISOString();
   }
 
-  #event(lane: string, event: Heard): void {
+  #event(lane: string, event: EventMaker): void {
     this.#heard.push({ event, agent_id: this.#speaker(lane).id, at: this.#at });
   }
 
-  /** What the run reported. */
-  get events(): readonly RolloutLine[] {
+  get events(): readonly TimedEvent[] {
     return this.#events ??= this.#heard.flatMap(({ event, agent_id, at }) =>
-      [event()].flat().map((one) => ({ ...one, at: this.#time(at), agent_id }) as RolloutLine)
+      [event()].flat().map((one) => ({ ...one, at: this.#time(at), agent_id }) as TimedEvent)
     );
   }
 
@@ -325,9 +300,9 @@ export class Log {
       tool: this.parts.tool.filter(({ spawned }) => !spawned),
       said: this.parts.hook.flatMap(({ hook: step, lane, event, about, folded }) => {
         const said = hooksSaid(folded);
-        return said.length === 0 ? [] : [{ said, lane, step, event, ...(about !== undefined && { about }) }];
+        return said.length === 0 ? [] : [present({ said, lane, step, event, about })];
       }),
-      ...(stop !== undefined && { end: [{ end: stop }] }),
+      end: stop === undefined ? [] : [{ end: stop }],
     });
   }
 }
@@ -338,11 +313,7 @@ export function isWhole({ attempts, error }: Call): boolean {
   return last !== undefined && (last.ended === undefined || error !== undefined);
 }
 
-function replyOf(list: NonNullable<EntryOf<"events">["list"]>): Reply {
-  return replyFrom(seamEvents(unpackEvents({ list: joined(list) })).events, () => {});
-}
-
-type Heard = () => Anonymous<RunEvent> | readonly Anonymous<RunEvent>[];
+type EventMaker = () => Anonymous<RunEvent> | readonly Anonymous<RunEvent>[];
 type Anonymous<T> = T extends unknown ? Omit<T, "agent_id"> : never;
 
 /** Reads a log, without the last line if that is not whole; undefined if there is none. */

@@ -1,9 +1,11 @@
+import { quietly } from "../core/json.ts";
+import { countUp, getOrMake } from "../core/maps.ts";
 import type { RunEvent } from "../core/run-events.ts";
-import { isSame } from "../replay/canonical.ts";
-import { MAIN } from "../replay/tape.ts";
-import { LineLog, type Seal } from "../transcript/line-log.ts";
-import type { SessionStore } from "../transcript/memory-store.ts";
-import { type Entry as Said, type Transcript, transcriptOf } from "../transcript/store.ts";
+import { isSame } from "./canonical.ts";
+import { MAIN } from "./tape.ts";
+import { LineLog, type Seal } from "./line-log.ts";
+import type { SessionStore } from "./stores/memory-store.ts";
+import { type Entry as Said, type Transcript, transcriptOf } from "./stores/store.ts";
 import type { EntryOf, LogEntry, RunLeft, ToolFact } from "./entry.ts";
 import { hookEvents } from "./step.ts";
 import { type EndedCall, isNoted, LogLines } from "./log-lines.ts";
@@ -26,6 +28,8 @@ interface RunLogOptions {
   readonly sync: boolean;
   /** Whether every step is on the disk before the run goes on. */
   readonly durable: boolean;
+  /** Called once if the disk does not take it, and the log ends there; absent: `flush` throws. */
+  readonly lost?: ((error: Error) => void) | undefined;
 }
 
 /**
@@ -51,14 +55,16 @@ export class RunLog {
   #timer: ReturnType<typeof setImmediate> | undefined;
   #isBegun: boolean;
   #isWanted: boolean;
+  #lost: RunLogOptions["lost"];
 
-  constructor({ path, header, past, seal, sync, durable }: RunLogOptions) {
+  constructor({ path, header, past, seal, sync, durable, lost }: RunLogOptions) {
     this.path = path;
     this.header = header;
     this.past = past;
     this.epoch = Date.parse(header.at);
     this.#sync = sync;
     this.#durable = durable;
+    this.#lost = lost;
     this.#file = new LineLog(path, seal);
     this.#calls = new Map(past?.callsBefore);
     this.#isBegun = this.#isWanted = past !== undefined;
@@ -78,15 +84,7 @@ export class RunLog {
     this.#isWanted ||= "begin" in entry;
     if (this.#durable && !BESIDE.has(Object.keys(entry)[0]!)) this.flush(true);
     else if (until === "written") this.flush();
-    else this.#timer ??= setImmediate(() => this.#quietly());
-  }
-
-  #quietly(): void {
-    try {
-      this.flush();
-    } catch {
-      // said by the next message, which waits for the disk
-    }
+    else this.#timer ??= setImmediate(() => quietly(() => this.flush())); // an error is said by the next message, which waits for the disk
   }
 
   /** @throws {Error} if the disk does not take it */
@@ -101,7 +99,10 @@ export class RunLog {
       this.#isBegun = true;
     } catch (error) {
       this.#waiting = [...lines, ...this.#waiting];
-      throw error;
+      if (!this.#lost) throw error;
+      this.#lost(error as Error);
+      // A log with a gap would mislead.
+      this.flush = () => void (this.#waiting = []);
     }
   }
 
@@ -115,11 +116,8 @@ export class RunLog {
     this.line({ also: Object.fromEntries(fresh) });
   }
 
-  /** The id of the next model call of a lane. */
   nextCall(lane: string): string {
-    const n = (this.#calls.get(lane) ?? 0) + 1;
-    this.#calls.set(lane, n);
-    return `${lane}#${n}`;
+    return `${lane}#${countUp(this.#calls, lane)}`;
   }
 
   called(call: EndedCall): void {
@@ -145,7 +143,6 @@ export class RunLog {
     this.line({ ...entry, ...(noted > 0 && { noted }), at: this.now() });
   }
 
-  /** An agent works in a lane from now on. */
   agent(id: string, lane: string): void {
     this.#lanes.set(id, lane);
     this.lines.begins(lane, this.#transcript(id)?.messages ?? []);
@@ -176,8 +173,7 @@ export class RunLog {
       load: async (id) => this.#transcript(id),
       append: async (id, entries) => {
         const lane = this.laneOf(id);
-        const said = this.#said.get(id) ?? [];
-        this.#said.set(id, said);
+        const said = getOrMake(this.#said, id, () => []);
         for (const entry of entries) {
           if (id !== this.header.id) said.push(entry);
           this.#say(lane, entry, left);

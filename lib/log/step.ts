@@ -1,3 +1,4 @@
+import { present } from "../core/json.ts";
 import { type Json, text } from "../core/messages.ts";
 import { thrownWords } from "../core/shown.ts";
 import { type Tool, ToolError, type ToolOutput, type ToolReturn } from "../core/tool.ts";
@@ -111,11 +112,11 @@ function isOutput(returned: ToolReturn): returned is ToolOutput {
 export function resultOf(returned: ToolReturn): ToolFact["result"] {
   if (!isOutput(returned)) return { content: plainJson(returned) };
   const { content, isError, response, wait } = returned;
+  const said = response === undefined ? undefined : plainJson(response);
   return {
     content: plainJson(content),
     ...(isError && { is_error: true }),
-    ...(response !== undefined && { response: plainJson(response) }),
-    ...(wait && { wait: true }),
+    ...present({ response: said, wait: wait || undefined }),
   };
 }
 
@@ -134,12 +135,7 @@ export function output({ content, is_error, response, wait, threw }: ToolFact["r
     const error = new ToolError(String(content), response === undefined ? {} : { response });
     throw Object.assign(error, { name: threw });
   }
-  return {
-    content: content as ToolOutput["content"],
-    ...(is_error && { isError: true }),
-    ...(response !== undefined && { response }),
-    ...(wait && { wait: true }),
-  };
+  return present({ content: content as ToolOutput["content"], isError: is_error, response, wait });
 }
 
 export function plainJson(value: unknown): Json {
@@ -218,20 +214,12 @@ export function recalledHooks(run: Run, { values = [], gone = [], calls = [], ne
   state.sequence.next = Math.max(state.sequence.next, next);
 }
 
-/** What each hook said, of those that said something. */
-export function hooksSaid({ runs = [], contexts = [] }: Partial<Folded>): HookSaid[] {
+export function hooksSaid({ runs = [], contexts: all = [] }: Partial<Folded>): HookSaid[] {
   return runs.flatMap(({ hook, opinion, failure }) => {
-    const texts = contexts.filter((one) => one.hook === hook).map(({ text }) => text);
+    const texts = all.filter((one) => one.hook === hook).map(({ text }) => text);
     const { decision, reason, value, halt, abort } = opinion ?? {};
-    const said = {
-      ...(failure !== undefined && { failure }),
-      ...(decision !== undefined && { decision }),
-      ...(reason !== undefined && { reason }),
-      ...(value && { value: plainJson(value.to) }),
-      ...(halt !== undefined && { halt: plainJson(halt) }),
-      ...(abort !== undefined && { abort: plainJson(abort) }),
-      ...(texts.length > 0 && { contexts: texts }),
-    };
+    const contexts = texts.length > 0 ? texts : undefined;
+    const said = present({ failure, decision, reason, value: value && plainJson(value.to), halt, abort, contexts });
     return Object.keys(said).length === 0 ? [] : [{ hook, ...said } as HookSaid];
   });
 }

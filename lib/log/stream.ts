@@ -1,9 +1,9 @@
+import { present } from "../core/json.ts";
 import { type ModelError, type ModelEvent } from "../core/model.ts";
 import { thrownWords } from "../core/shown.ts";
-import type { Attempt, TapeEvent } from "../replay/tape.ts";
+import type { Attempt, TapeEvent } from "./tape.ts";
 import type { CallError } from "./entry.ts";
 
-/** How a stream ended: what came of it, and what was thrown. */
 export interface StreamEnd {
   readonly attempt: Attempt;
   readonly error?: CallError;
@@ -67,9 +67,8 @@ export class KeptStream implements AsyncIterable<ModelEvent>, AsyncIterator<Mode
   }
 }
 
-/** What a call threw, as a line has it. */
 export function errorOf(error: unknown): CallError {
   const { code, message, retryable, retryAfter } = error as Partial<ModelError>;
   if (typeof code !== "string") return { code: "error", message: thrownWords(error) };
-  return { code, message: message!, ...(retryable && { retryable }), ...(retryAfter !== undefined && { retryAfter }) };
+  return { code, message: message!, ...(retryable && { retryable }), ...present({ retryAfter }) };
 }

@@ -1,5 +1,6 @@
 import { pathToFileURL } from "node:url";
 import type { CallToolResult, Client, Tool as McpTool, Transport } from "@modelcontextprotocol/client";
+import { NEVER, settle, systemClock } from "../core/clock.ts";
 import type { JsonSchema } from "../core/model.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 import { crochetVersion } from "../runtime/version.ts";
@@ -106,8 +107,8 @@ class McpConnection {
       this.#connecting = undefined;
       if (this.#isClosed) return;
       warn(`MCP server '${name}' has ended${lastWords(transport)}`);
-      // What it started is not left behind by its own end.
-      void transport.close();
+      // What it started is not left behind by its own end; a connection that is broken needs no closing.
+      transport.close().catch(() => {});
     };
     this.#transport = transport;
     return client;
@@ -223,20 +224,15 @@ function lastWords(transport: Transport): string {
 }
 
 /** Waits for work, or for the signal: not everything in the SDK looks at it. */
-function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    work.then(resolve, reject);
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
+async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const end = await settle(work, { clock: systemClock, signal });
+  if ("value" in end) return end.value;
+  throw "error" in end ? end.error : signal.reason;
 }
 
 /** Waits for work that may fail, but no longer than that. */
 async function within(ms: number, work: Promise<void> | undefined): Promise<void> {
-  if (!work) return;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  await Promise.race([work.catch(() => {}), new Promise<void>((resolve) => timer = setTimeout(resolve, ms))]);
-  clearTimeout(timer);
+  if (work) await settle(work, { clock: systemClock, signal: NEVER, ms });
 }
 
 interface McpHost {
@@ -247,7 +243,6 @@ interface McpHost {
   readonly changed: () => void;
 }
 
-/** The servers of one session. */
 export interface McpServers {
   /** The tools of all servers that can be used, named `mcp__server__tool`. */
   tools(): readonly Tool[];

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { CallToolResult } from "@modelcontextprotocol/client";
-import { type Block, text } from "../core/messages.ts";
-import { shortenedBlocks } from "../core/shorten.ts";
+import { parsed } from "../core/json.ts";
+import { type Block, shortenedBlocks, text } from "../core/messages.ts";
 import type { ToolOutput } from "../core/tool.ts";
 import { imageFacts, imageProblem } from "../tools/reading/image.ts";
 
@@ -33,14 +33,8 @@ export function blocksOf(list: unknown): string | readonly Block[] {
 
 /** Servers repeat structured content as text, for hosts that know no better. */
 function says(list: readonly Content[], structured: unknown): boolean {
-  return list.some((one) => {
-    if (one.type !== "text") return false;
-    try {
-      return JSON.stringify(JSON.parse(one.text)) === JSON.stringify(structured);
-    } catch {
-      return false;
-    }
-  });
+  const words = JSON.stringify(structured);
+  return list.some((one) => one.type === "text" && JSON.stringify(parsed(one.text)) === words);
 }
 
 function blockOf(one: Content): Block {

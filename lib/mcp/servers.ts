@@ -24,6 +24,7 @@ export interface McpRemote {
   readonly timeout?: number;
 }
 
+/** An MCP server: a process that is started, or an address. */
 export type McpServer = McpProcess | McpRemote;
 
 /** MCP servers whose tools an agent has, as `mcp__server__tool`. */

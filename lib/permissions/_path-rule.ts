@@ -1,7 +1,8 @@
 import { type Dirent, existsSync, lstatSync, readdirSync, readlinkSync, type Stats } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
-import { parseIgnoreLine } from "../tools/search/ignore.ts";
+import { parseIgnoreLine } from "../files/ignore.ts";
+import { quietly } from "../core/json.ts";
 
 /** The text between the brackets of a file rule, as a test on absolute paths. */
 export interface PathRule {
@@ -67,11 +68,7 @@ export function hasNameIn(file: string, folder: string, matches: (path: string) 
 
 /** What a folder holds; nothing if it cannot be read. */
 export function entriesIn(folder: string): readonly Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
+  return quietly(() => readdirSync(folder, { withFileTypes: true })) ?? [];
 }
 
 export function inside(path: string, root: string): boolean {
@@ -101,7 +98,7 @@ export function realPath(path: string): string {
   let done = "/";
   for (let links = 0; rest.length > 0 && !isOfProcess(done);) {
     const next = join(done, rest.pop()!);
-    const target = links < 40 ? linkTarget(next) : undefined;
+    const target = links < 40 && entryAt(next)?.isSymbolicLink() ? quietly(() => readlinkSync(next)) : undefined;
     if (target === undefined) done = next;
     else {
       links++;
@@ -112,22 +109,9 @@ export function realPath(path: string): string {
   return join(done, ...rest.reverse());
 }
 
-/** Undefined if it is not a link. */
-function linkTarget(path: string): string | undefined {
-  try {
-    return entryAt(path)?.isSymbolicLink() ? readlinkSync(path) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** What is at a path, a link as itself; undefined if nothing is, or it cannot be known. */
 export function entryAt(path: string): Stats | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
+  return quietly(() => lstatSync(path, { throwIfNoEntry: false }));
 }
 
 /** Files and folders that decide what runs later: hooks, settings, servers, agents, and git's own. */

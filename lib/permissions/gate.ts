@@ -5,8 +5,9 @@ import type { AgentSpec, Run } from "../core/run.ts";
 import { type Refusal, refusalOf, unanswered } from "../core/hook-words.ts";
 import type { Effect, GatedCall, Permitted } from "../core/tool.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
+import { isEdit } from "../input/tool-table.ts";
 import { inside, realPath } from "./_path-rule.ts";
-import { EDITS, isRule, parseRule } from "./parse-rule.ts";
+import { isRule, parseRule } from "./parse-rule.ts";
 import { type BashCommand, readBash } from "./read-only.ts";
 import { checkedMode, decide, hiddenFrom, type Permissions, type RuledCall, type SearchedPlace } from "./rules.ts";
 
@@ -32,9 +33,7 @@ export interface Permission {
   readonly note?: string;
 }
 
-/** What a person is asked. */
 export interface PermissionQuestion extends PermissionCall {
-  /** Why it is asked. */
   readonly reason: string;
   /** The rules that would let this call, and calls like it, run without asking. */
   readonly rules: readonly string[];
@@ -47,6 +46,11 @@ export interface PermissionReply {
   readonly remember?: boolean;
 }
 
+export interface GateOptions {
+  permissionAsker?: PermissionAsker | undefined;
+}
+
+/** Decides about a call in the place of a person, or asks one. */
 export type PermissionAsker = (question: PermissionQuestion, signal: AbortSignal) => Promise<PermissionReply>;
 
 /** The rules of an agent as its loop uses them. */
@@ -84,13 +88,13 @@ const KINDS: { readonly [option in keyof Permissions]-?: OptionKind } = {
  * (await gate.permit(call, "continue")).behavior; // "ask"
  * ```
  */
-export function permissionGate(given: Permissions, options: { ask?: PermissionAsker } = {}): PermissionGate {
+export function permissionGate(given: Permissions, options: GateOptions = {}): PermissionGate {
   let permissions = given;
   checkOptions(given, KINDS, "take permissions");
-  checkOptions(options, { ask: "a function" }, "take permissions");
+  checkOptions(options, { permissionAsker: "a function" }, "take permissions");
   checkedMode(given.mode);
   for (const rule of [...given.allow ?? [], ...given.ask ?? [], ...given.deny ?? []]) parseRule(rule);
-  const { ask } = options;
+  const { permissionAsker } = options;
   return {
     permissions: () => permissions,
     hides: (place) => hiddenFrom(place, permissions),
@@ -109,13 +113,13 @@ export function permissionGate(given: Permissions, options: { ask?: PermissionAs
       if (behavior === "allow") return { behavior, reason: decision.reason, ...by };
       if (behavior === "deny") return { behavior, reason: denied(call, decision), ...by, note: noteOf(decision, []) };
       const rules = rulesThatAllow(permissions, call);
-      const reason = asked(call, decision, ask ? undefined : rules);
+      const reason = asked(call, decision, permissionAsker ? undefined : rules);
       return { behavior, reason, ...by, note: noteOf(decision, rules), suggestions: suggested(rules) };
     },
-    ...(ask && {
+    ...(permissionAsker && {
       askPerson: async (call, reason, signal) => {
         const rules = rulesThatAllow(permissions, call);
-        const reply = await ask({ ...call, reason, rules }, signal);
+        const reply = await permissionAsker({ ...call, reason, rules }, signal);
         if (reply.behavior === "allow" && reply.remember) {
           permissions = { ...permissions, allow: [...permissions.allow ?? [], ...rules] };
         }
@@ -187,7 +191,7 @@ export function rulesThatAllow(permissions: Permissions, call: RuledCall): strin
 function proposals(permissions: Permissions, call: RuledCall): string[] {
   const input = (call.input ?? {}) as Record<string, unknown>;
   const root = permissions.roots?.[0] ?? call.cwd;
-  if (EDITS.has(call.tool_name)) {
+  if (isEdit(call.tool_name)) {
     const path = input.file_path ?? input.notebook_path ?? input.path;
     return typeof path === "string" ? [editRule(path, root)] : [];
   }

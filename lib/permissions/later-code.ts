@@ -1,5 +1,6 @@
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { quietly } from "../core/json.ts";
 import { ANYWHERE, IN_ROOT } from "./_path-rule.ts";
 
 /** Names in any folder that decide what runs later outside of a sandbox, beyond those that are write-protected. */
@@ -60,9 +61,5 @@ function printOf(path: string, name: string): string | undefined {
 }
 
 function entriesIn(path: string) {
-  try {
-    return readdirSync(path, { withFileTypes: true });
-  } catch {
-    return undefined;
-  }
+  return quietly(() => readdirSync(path, { withFileTypes: true }));
 }

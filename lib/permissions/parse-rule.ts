@@ -1,3 +1,4 @@
+import { isEdit, isRead, TOOL_ALIASES } from "../input/tool-table.ts";
 import { compilePath, type PathRule } from "./_path-rule.ts";
 import { piecesOf, programOf } from "./shell-lines.ts";
 
@@ -12,9 +13,6 @@ export interface Rule {
   readonly path?: PathRule;
   readonly field?: { readonly name: string; readonly matches: (value: string) => boolean };
 }
-
-export const EDITS: ReadonlySet<string> = new Set(["Edit", "Write", "MultiEdit", "NotebookEdit"]);
-export const READS: ReadonlySet<string> = new Set(["Read", "Glob", "Grep"]);
 
 /** Reads one rule; a malformed one is an error that names it and says how to write it. */
 export function parseRule(source: string): Rule {
@@ -42,7 +40,7 @@ export function parseRule(source: string): Rule {
   if (content.trim() === "") return fail("its brackets are empty", `write ${tool} for every call`);
   if (content.trim() === "*" || content.trim() === "**") return rule;
   if (tool === "Bash") return { ...rule, command: commandOf(content, fail) };
-  if (EDITS.has(tool) || READS.has(tool)) {
+  if (isEdit(tool) || isRead(tool)) {
     if (content.startsWith("!")) return fail("a rule cannot exclude", "write the excluded path as a deny rule");
     try {
       return { ...rule, path: compilePath(content) };
@@ -61,7 +59,6 @@ export function parseRule(source: string): Rule {
   return fail(`the pattern of ${tool} names no field`, `write ${tool}, or ${tool}(field:pattern)`);
 }
 
-/** Whether a text can be read as a rule. */
 export function isRule(text: unknown): text is string {
   try {
     return parseRule(text as string) !== undefined;
@@ -83,9 +80,9 @@ function commandOf(content: string, fail: (why: string, fix: string) => never): 
 
 /** Edit rules are for every tool that changes files, Read rules for every tool that looks into them. */
 function namesOf(tool: string): (name: string) => boolean {
-  if (tool === "Edit") return (name) => EDITS.has(name);
-  if (tool === "Read") return (name) => READS.has(name);
-  if (tool === "Agent" || tool === "Task") return (name) => name === "Agent" || name === "Task";
+  if (tool === "Edit") return isEdit;
+  if (tool === "Read") return isRead;
+  if (tool === "Agent" || tool === "Task") return (name) => (TOOL_ALIASES[name] ?? name) === "Agent";
   if (/^mcp__(?:(?!__).)+$/.test(tool) && !tool.includes("*")) return (name) => name.startsWith(`${tool}__`);
   return wildcard(tool);
 }
@@ -142,7 +139,6 @@ function compilePattern(text: string): CommandPattern {
   return { parts, tail };
 }
 
-/** Whether the pattern matches the words of a command. */
 export function matchesCommand({ parts, tail }: CommandPattern, words: readonly string[]): boolean {
   const text = words.join(GAP);
   return hasParts(parts, text) || tail && hasParts([...parts.slice(0, -1), parts.at(-1)! + GAP, ""], text);

@@ -1,3 +1,4 @@
+import { present } from "../core/json.ts";
 import type { Permissions } from "./rules.ts";
 
 type Rules = Pick<Permissions, "mode" | "allow" | "ask" | "deny">;
@@ -24,7 +25,7 @@ const PARTS = ["script", "project"] as const;
 
 /** Rules without the folders that they are about. */
 export function plainRules({ mode, allow, ask, deny }: Rules = {}): Rules {
-  return { ...(mode && { mode }), ...(allow && { allow }), ...(ask && { ask }), ...(deny && { deny }) };
+  return present({ mode, allow, ask, deny });
 }
 
 function listOf(rules: OwnRules, kind: typeof LISTS[number]): readonly string[] {

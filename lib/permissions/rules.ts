@@ -1,7 +1,9 @@
-import { isAbsolute, join, resolve } from "node:path";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
 import type { Effect } from "../core/tool.ts";
+import { isEdit, isRead, toolRow } from "../input/tool-table.ts";
 import { hasNameIn, hold, inside, isOfProcess, isProtected, realPath } from "./_path-rule.ts";
-import { concernsCommand, EDITS, matchesCommand, namesCommand, parseRule, READS, type Rule } from "./parse-rule.ts";
+import { concernsCommand, matchesCommand, namesCommand, parseRule, type Rule } from "./parse-rule.ts";
 import { type BashCommand, type BashLine, readBash } from "./read-only.ts";
 import { programOf } from "./shell-lines.ts";
 
@@ -79,7 +81,7 @@ export function decide(permissions: Permissions, call: RuledCall): Decision {
   if (plain) return { behavior: "allow", rule: plain.source, reason: `the rule ${plain.source} allows it` };
   if (!writes) return { behavior: "allow", reason: onlyReads ? "it only reads" : "it changes nothing" };
   const edits = mode === "acceptEdits";
-  if (edits && EDITS.has(call.tool_name) && subject.paths.every((p) => mayEdit(p, subject))) {
+  if (edits && isEdit(call.tool_name) && subject.paths.every((p) => mayEdit(p, subject))) {
     return { behavior: "allow", reason: "edits in the workspace are accepted" };
   }
   if (subject.line === undefined) return { behavior: "ask", reason: "no rule allows it" };
@@ -121,11 +123,6 @@ function decideCommands(
 /** Commands that take names of folders, and of what is in them at most the names. */
 const LISTS = /^(?:cd|du|ls|mkdir|stat|test|tree)$/;
 
-/** Whether a rule names some commands or some files: a line that cannot be read may or may not match such a rule. */
-function isPattern(rule: Rule): boolean {
-  return rule.command !== undefined || rule.path !== undefined;
-}
-
 /** Why a deny or ask rule could be about a line, though it does not match it: no allow, mode or hook outweighs that. */
 function doubtOf(rules: readonly Rule[], subject: Subject): Decision | undefined {
   const { line } = subject;
@@ -138,7 +135,8 @@ function doubtOf(rules: readonly Rule[], subject: Subject): Decision | undefined
       reason: `${why}, and the rule ${rule.source} might be about it`,
     };
   const { commands = [] } = line;
-  const pattern = rules.find(isPattern);
+  // A line that cannot be read may or may not match a rule that names some commands or some files.
+  const pattern = rules.find(({ command, path }) => command !== undefined || path !== undefined);
   const unread = line.unread ?? (pattern && commands.map((command) => command.hides()).find((why) => why));
   if (unread !== undefined) return inDoubt(pattern, cannotRead(unread));
   const named = rules.find(({ command }) => command && namesCommand(command, String(subject.input.command)));
@@ -180,7 +178,7 @@ function isReading(command: BashCommand, rules: readonly Rule[], subject: Subjec
 
 /** The rule about reading that a search may break: it opens files without naming them. */
 function showing({ reading }: BashCommand, rules: readonly Rule[], subject: Subject): Rule | undefined {
-  return rules.find((rule) => READS.has(rule.tool) && isBelow(rule, reading?.searched ?? [], subject));
+  return rules.find((rule) => isRead(rule.tool) && isBelow(rule, reading?.searched ?? [], subject));
 }
 
 /** Whether what a rule is about lies below folders: by its plain words, or as it is on the disk. */
@@ -242,32 +240,49 @@ interface Subject {
   readonly real: (path: string) => string;
   /** Bash only: what it would run. */
   readonly line?: BashLine;
-  /** File tools only: the paths it names, as written but absolute. */
+  /** The paths it names, as written but absolute. */
   readonly paths: readonly string[];
+  /** The tools whose deny and ask rules are also about it; their allow rules never are. */
+  readonly countsAs: readonly string[];
 }
 
-function subjectOf({ tool_name: tool, input: given, cwd }: RuledCall, roots: readonly string[]): Subject {
+/** Fields that name a file or a folder, of whatever tool. */
+const PATH_FIELDS = ["file_path", "notebook_path", "path"];
+
+/** What a call of a project's or a server's tool counts as where it names a path. */
+const COUNTS_AS: Readonly<Record<Effect, readonly string[]>> = { none: [], read: ["Read"], write: ["Read", "Edit"] };
+
+function subjectOf({ tool_name: tool, input: given, cwd, effect }: RuledCall, roots: readonly string[]): Subject {
   const input = (typeof given === "object" && given !== null ? given : {}) as Record<string, unknown>;
-  const subject = { tool, input, cwd, roots, paths: [], real: remembered(realPath) };
+  const subject = { tool, input, cwd, roots, paths: [], countsAs: [], real: remembered(realPath) };
   if (tool === "Bash") return { ...subject, line: readBash(String(input.command ?? ""), cwd, roots) };
-  if (!EDITS.has(tool) && !READS.has(tool)) return subject;
-  const named = input.file_path ?? input.notebook_path ?? input.path;
-  const path = resolve(cwd, typeof named === "string" ? named : ".");
-  if (tool === "Read" || EDITS.has(tool)) return { ...subject, paths: [path] };
-  // A search looks into a folder, and a glob may leave it.
-  const pattern = tool === "Glob" && typeof input.pattern === "string"
-    ? input.pattern.replace(/[^/]*[*?[{].*$/s, "")
-    : "";
-  return { ...subject, paths: [join(isAbsolute(pattern) ? pattern : resolve(path, pattern), "_")] };
+  const named = PATH_FIELDS.map((field) => input[field]).filter((value) => typeof value === "string");
+  const paths = (named.length > 0 ? named : ["."]).map((path) => resolve(cwd, path));
+  const withHeld = (list: readonly string[]) => list.flatMap((path) => [path, join(path, "_")]);
+  switch (toolRow(tool)?.path) {
+    case "reads":
+    case "writes":
+      return { ...subject, paths };
+    case "edits": // One that misses quotes the file.
+      return { ...subject, paths, countsAs: ["Read"] };
+    case "searches": {
+      // A search looks into a folder, and a glob may leave it.
+      const pattern = tool === "Glob" ? String(input.pattern ?? "").replace(/[^/]*[*?[{].*$/s, "") : "";
+      return { ...subject, paths: withHeld(paths.map((path) => resolve(path, pattern))) };
+    }
+    case undefined: {
+      if (named.length === 0) return subject;
+      // Whether it is a folder, and whether `~` is the home folder, is for the tool to say.
+      const homes = named.filter((path) => /^~(?:\/|$)/.test(path)).map((path) => join(homedir(), path.slice(1)));
+      return { ...subject, paths: withHeld([...paths, ...homes]), countsAs: COUNTS_AS[effect] };
+    }
+  }
 }
 
-const QUOTES: ReadonlySet<string> = new Set(["Edit", "MultiEdit", "NotebookEdit"]);
-
-/** Whether a deny or ask rule is about this call. An edit that misses quotes the file, so it is a read of it too. */
+/** Whether a deny or ask rule is about this call. */
 function concerns(rule: Rule, subject: Subject): boolean {
-  if (rule.names(subject.tool)) return matches(rule, subject);
-  if (rule.names("Read") && QUOTES.has(subject.tool)) return matches(rule, subject);
-  const kind = EDITS.has(rule.tool) ? "write" : READS.has(rule.tool) ? "read" : undefined;
+  if ([subject.tool, ...subject.countsAs].some((name) => rule.names(name))) return matches(rule, subject);
+  const kind = isEdit(rule.tool) ? "write" : isRead(rule.tool) ? "read" : undefined;
   return kind !== undefined &&
     (subject.line?.commands ?? []).some(({ opens, reading }) =>
       opens.some((file) => file.kind === kind && matchesPath(rule, file.path, subject)) ||
@@ -311,7 +326,7 @@ function fieldOf(name: string, input: Readonly<Record<string, unknown>>): string
 
 /** A rule for all edits is not one for protected files: those need a pattern that names them. */
 function mayChange(rule: Rule, subject: Subject): boolean {
-  if (rule.path || !EDITS.has(subject.tool)) return true;
+  if (rule.path || !isEdit(subject.tool)) return true;
   return !subject.paths.some((path) =>
     subject.roots.some((root) => isProtected(subject.real(path), subject.real(root)))
   );

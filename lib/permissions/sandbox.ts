@@ -9,7 +9,6 @@ import { checkOptions, type OptionKind } from "../input/options.ts";
 /** A sandbox for commands: the workspace can be written, the rest only read, the network is not there. */
 export interface Sandbox {
   readonly mode: "workspace";
-  /** The folders that can be written. */
   readonly roots: readonly string[];
   /** @default false */
   readonly network?: boolean;

@@ -5,7 +5,6 @@ export interface ShellWord {
   readonly glob: boolean;
 }
 
-/** A file that a redirection opens. */
 interface Redirect {
   readonly kind: "read" | "write";
   readonly path: string;

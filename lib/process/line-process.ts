@@ -1,8 +1,6 @@
-import { type Group, type GroupOptions, type ProcessResult, startGroup, type Stream } from "./process.ts";
+import { decodeChunks, type Group, type GroupOptions, type ProcessResult, startGroup, type Stream } from "./process.ts";
 
-/** The longest answer, in bytes. */
 const LINE_BYTES = 8 * 1024 * 1024;
-/** What is kept of stderr of one question. */
 const STDERR_BYTES = 64 * 1024;
 /** How long the pipes of one that has ended may still speak. */
 const QUIET_MS = 100;
@@ -85,7 +83,8 @@ export class LineProcess {
         stdout: [],
         stderr: [],
         size: 0,
-        give: (end) => settle(() => resolve({ ...end, stdout: text(asked.stdout), stderr: text(asked.stderr) })),
+        give: (end) =>
+          settle(() => resolve({ ...end, stdout: decodeChunks(asked.stdout), stderr: decodeChunks(asked.stderr) })),
         fail: (why) => settle(() => reject(new Error(why))),
       };
       signal.addEventListener("abort", abort);
@@ -102,7 +101,7 @@ export class LineProcess {
     child.stderr.on("data", (chunk: Uint8Array) => {
       const asked = this.#askedOf(group);
       if (!asked) return;
-      asked.onOutput?.("stderr", text([chunk]));
+      asked.onOutput?.("stderr", decodeChunks([chunk]));
       const kept = asked.stderr.reduce((sum, { length }) => sum + length, 0);
       if (kept < STDERR_BYTES) asked.stderr.push(chunk.subarray(0, STDERR_BYTES - kept));
     });
@@ -129,7 +128,7 @@ export class LineProcess {
       if (this.#token === undefined) this.#drop(group);
       return;
     }
-    asked.onOutput?.("stdout", text([chunk]));
+    asked.onOutput?.("stdout", decodeChunks([chunk]));
     let from = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
       asked.stdout.push(chunk.subarray(from, end));
@@ -146,7 +145,7 @@ export class LineProcess {
   }
 
   #isAnswer({ stdout }: PendingLine): boolean {
-    return this.#token === undefined || text(stdout).startsWith(this.#token);
+    return this.#token === undefined || decodeChunks(stdout).startsWith(this.#token);
   }
 
   #askedOf(group: Group): PendingLine | undefined {
@@ -165,11 +164,4 @@ export class LineProcess {
     // After the signal, or it would end by the end of its input and never by what it does on SIGTERM.
     group.child.stdin.destroy();
   }
-}
-
-function text(chunks: readonly Uint8Array[]): string {
-  if (chunks.length === 0) return "";
-  const decoder = new TextDecoder();
-  if (chunks.length === 1) return decoder.decode(chunks[0]);
-  return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("") + decoder.decode();
 }

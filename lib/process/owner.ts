@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
+import { quietly } from "../core/json.ts";
 
 /**
  * Names the process that made a lock or a temporary file: its id, its start time (an id can be used again), and
@@ -66,12 +67,4 @@ export function processStat(pid: number): string[] | undefined {
 
 function digest(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 10);
-}
-
-function quietly<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
 }

@@ -92,7 +92,7 @@ function listed(): Process[] {
 }
 
 /** False if it is not ours to end. */
-function send(pid: number, signal: NodeJS.Signals): boolean {
+export function send(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);
   } catch (error) {

@@ -3,6 +3,7 @@ import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, writeSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { present, quietly } from "../core/json.ts";
 import type { HookEnv } from "../core/hook.ts";
 import { thrownWords } from "../core/shown.ts";
 import { endStrays, type Process, STARTED_BY } from "./process-tree.ts";
@@ -93,11 +94,7 @@ function watchExit(): void {
 
 /** Whether there was anything to send it to. */
 function send(target: number, signal: "SIGTERM" | "SIGKILL" | 0): boolean {
-  try {
-    return process.kill(target, signal);
-  } catch {
-    return false;
-  }
+  return quietly(() => process.kill(target, signal)) ?? false;
 }
 
 export type Stream = "stdout" | "stderr";
@@ -120,14 +117,12 @@ export interface ProcessOptions extends GroupOptions {
 /** `enough`: it has said all that was wanted. */
 type EndedFor = "timeout" | "aborted" | "enough";
 
-/** How a process ended and what it said. */
 export interface ProcessResult {
   /** Null if a signal ended it. */
   readonly code: number | null;
   readonly signal: string | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** Why it was ended, if it did not end by itself. */
   readonly ended?: EndedFor;
   /** The file with all of stdout, if `stdout` is only its beginning. */
   readonly stdoutFile?: string;
@@ -186,10 +181,13 @@ export function runProcess(options: ProcessOptions): Promise<ProcessResult> {
           signal: exit?.signal ?? null,
           stdout: outputs.stdout.end(),
           stderr: outputs.stderr.end(),
-          ...(ended && { ended }),
-          ...(outputs.stdout.file !== undefined && { stdoutFile: outputs.stdout.file }),
+          ...present({ ended, stdoutFile: outputs.stdout.file }),
         })
       );
+    const fail = (error: Error) => {
+      group.kill();
+      finish(() => reject(error));
+    };
     const end = (why: "timeout" | "aborted") => {
       ended ??= why;
       endLeft("SIGTERM");
@@ -227,10 +225,7 @@ export function runProcess(options: ProcessOptions): Promise<ProcessResult> {
         try {
           outputs[name].add(chunk);
         } catch (error) {
-          group.kill();
-          return finish(() =>
-            reject(new Error(`Cannot keep the output of '${options.command}': ${thrownWords(error)}`))
-          );
+          return fail(new Error(`Cannot keep the output of '${options.command}': ${thrownWords(error)}`));
         }
         const text = live?.decode(chunk, { stream: true });
         if (text) options.onOutput!(name, text);
@@ -250,7 +245,7 @@ export function runProcess(options: ProcessOptions): Promise<ProcessResult> {
     }
     const { input = "" } = options;
     if (typeof input === "string") child.stdin.end(input);
-    else input.then((text) => child.stdin.end(text));
+    else input.then((text) => child.stdin.end(text), fail);
   });
 }
 
@@ -313,14 +308,14 @@ export class Output {
   end(): string {
     if (this.#fd !== undefined) closeSync(this.#fd);
     this.#fd = undefined;
-    const whole = new Uint8Array(Math.min(this.#size, KEPT_BYTES));
-    let at = 0;
-    for (const chunk of this.#chunks) {
-      whole.set(chunk, at);
-      at += chunk.length;
-    }
-    return new TextDecoder().decode(whole);
+    return decodeChunks(this.#chunks);
   }
+}
+
+/** What bytes say that came in chunks, which may end within a character. */
+export function decodeChunks(chunks: readonly Uint8Array[]): string {
+  const decoder = new TextDecoder();
+  return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("") + decoder.decode();
 }
 
 /** Runs a program for a hook (`ctx.$`): no shell, the whole environment, ended with everything it started. */

@@ -9,7 +9,6 @@ const INTERPRETERS: { readonly [ext: string]: readonly [program: string, ...args
   ".pl": ["/usr/bin/env", "perl"],
 };
 
-/** A program and its arguments. */
 export interface CommandLine {
   readonly command: string;
   readonly args: readonly string[];
@@ -27,7 +26,6 @@ export function programOf(file: { path: string; text: string; executable: boolea
   return { command: command!, args: [...words, file.path] };
 }
 
-/** How the script at a path is started. */
 export function programAt(path: string): CommandLine {
   return programOf({ path, text: readFileSync(path, "utf8"), executable: isExecutable(path) });
 }
@@ -47,4 +45,22 @@ export function onPath(name: string, env: Readonly<Record<string, string | undef
 
 export function isExecutable(path: string): boolean {
   return (statSync(path).mode & 0o111) !== 0;
+}
+
+/** Tools that live in the real home are still found there. */
+const TOOL_HOMES: { readonly [name: string]: string } = {
+  PYENV_ROOT: ".pyenv",
+  RBENV_ROOT: ".rbenv",
+  NVM_DIR: ".nvm",
+  VOLTA_HOME: ".volta",
+  ASDF_DATA_DIR: ".asdf",
+  CARGO_HOME: ".cargo",
+  RUSTUP_HOME: ".rustup",
+  DENO_DIR: ".cache/deno",
+};
+
+/** Where such tools are, for a process with another home. */
+export function toolHomes(env: Readonly<Record<string, string | undefined>>): { readonly [name: string]: string } {
+  const homes = Object.entries(TOOL_HOMES).map(([name, folder]) => [name, env[name] ?? join(env.HOME ?? "", folder)]);
+  return Object.fromEntries(homes);
 }

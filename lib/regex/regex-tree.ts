@@ -244,7 +244,6 @@ function complement(set: CharSet): CharSet {
   return out;
 }
 
-/** Whether some character is in both. */
 export function overlap(a: CharSet, b: CharSet): boolean {
   for (let i = 0, j = 0; i < a.length && j < b.length;) {
     const [from, to] = a[i]!;

@@ -1,6 +1,6 @@
 import { isObject } from "../core/json.ts";
 import { isContent, type Message } from "../core/messages.ts";
-import { canonical, headText, link } from "./canonical.ts";
+import { canonical, headText, link } from "../log/canonical.ts";
 import {
   type CallError,
   type CallFact,
@@ -10,15 +10,14 @@ import {
   type Header,
   type HeadFact,
   kindOf,
-  type PromptFact,
   type SpecFact,
 } from "../log/entry.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { readHead, unpackEvents } from "../log/call-lines.ts";
-import { echoOf } from "./recorded-reply.ts";
-import { joinSent, sentHead } from "./server/request-lines.ts";
-import { readable } from "./server/readable.ts";
-import { type Attempt, type Call, isImported, type Tape, tapeOf } from "./tape.ts";
+import { echoOf } from "../log/recorded-reply.ts";
+import { joinSent, sentHead } from "./requests/request-lines.ts";
+import { readable } from "./requests/readable.ts";
+import { type Attempt, type Call, isImported, type Tape, tapeOf } from "../log/tape.ts";
 
 /** A small tape whose calls unpack to more than this was made to fill the memory. */
 const MOST_MESSAGES = 20_000_000;
@@ -48,7 +47,7 @@ export class Assembly {
   readonly #calls: Call[] = [];
   /** How many messages the calls have so far, each with its whole conversation. */
   #unpacked = 0;
-  #open: { fact: CallFact; line: number; attempts: Attempt[]; error?: ErrorFact } | undefined;
+  #open: { fact: CallFact; line: number; attempts: Attempt[]; error?: CallError } | undefined;
 
   /** `lacks` if texts are missing: then keys are not checked. */
   constructor(header: Header, refuse: Refuse, lacks = false) {
@@ -75,7 +74,9 @@ export class Assembly {
         else if ("head" in fact && !("call" in fact)) this.#head(fact, line);
         else if ("call" in fact) this.#open = { fact, line, attempts: [] };
         else {
-          if ("prompt" in fact) this.#expectPrompt(fact.prompt, line);
+          if ("prompt" in fact && !isContent(fact.prompt)) {
+            throw this.#refuse("'prompt' is neither a text nor blocks", line);
+          }
           (lines[kindOf(fact)!] ??= []).push(fact);
         }
       }
@@ -85,10 +86,6 @@ export class Assembly {
       throw this.#refuse("its last line is not an 'end' line, so it was cut off");
     }
     return tapeOf(this.#header, this.#calls, lines);
-  }
-
-  #expectPrompt(prompt: PromptFact["prompt"], line: number): void {
-    if (!isContent(prompt)) throw this.#refuse("'prompt' is neither a text nor blocks", line);
   }
 
   #head(fact: HeadFact, line: number): void {
@@ -122,7 +119,8 @@ export class Assembly {
     if (this.#open?.fact.call !== fact.error) {
       throw this.#refuse(`the error of '${fact.error}' does not follow its call`, line);
     }
-    this.#open.error = fact;
+    const { error: _, ...error } = fact;
+    this.#open.error = error;
   }
 
   async #close(): Promise<void> {
@@ -136,11 +134,11 @@ export class Assembly {
     const sent = sentHead && joinSent(sentHead, head.tools, messages);
     const call: Call = {
       id: fact.call,
-      lane: laneOf(fact.call),
+      lane: fact.call.slice(0, fact.call.lastIndexOf("#")),
       request: sent ? readable(sent) : { ...head, messages },
       ...(sent && { sent }),
       attempts,
-      ...(error && { error: failureOf(error) }),
+      ...(error && { error }),
       at: fact.at,
       ...(fact.stale && { stale: fact.stale }),
     };
@@ -165,11 +163,7 @@ export class Assembly {
     for (const item of add) {
       const from = isSent ? undefined : item === "$echo" ? parent : isEcho(item) ? item.$echo : undefined;
       const message = from === undefined ? item as unknown as Message : this.#conversations.get(from)?.echo;
-      if (isSent && isObject(message)) {
-        messages.push(message);
-        continue;
-      }
-      if (!isObject(message) || !Array.isArray(message.content) || !message.content.every(isObject)) {
+      if (!isObject(message) || !(isSent || (Array.isArray(message.content) && message.content.every(isObject)))) {
         throw this.#refuse(`it adds something that is not a message: ${JSON.stringify(item).slice(0, 80)}`, line);
       }
       messages.push(message);
@@ -192,15 +186,6 @@ export class Assembly {
   }
 }
 
-function failureOf({ error: _, ...failure }: ErrorFact): CallError {
-  return failure;
-}
-
 function isEcho(item: unknown): item is { $echo: string } {
   return typeof (item as { $echo?: unknown } | null)?.$echo === "string";
-}
-
-/** The lane of a call's id. */
-function laneOf(id: string): string {
-  return id.slice(0, id.lastIndexOf("#"));
 }

@@ -1,9 +1,9 @@
 import { lstatSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isObject } from "../core/json.ts";
-import { sha256 } from "../runtime/sha256.ts";
+import { hashOf } from "../runtime/sha256.ts";
 import { LONGEST } from "../log/call-lines.ts";
-import { mapParts } from "./redact/redact.ts";
+import { mapParts } from "../log/redact/redact.ts";
 
 /** Where the long texts of the tapes of a folder are: beside the fixtures, shared by them. */
 export function blobsOf(path: string): string {
@@ -17,7 +17,7 @@ export function toBlobs<T>(value: T, put: (name: string, text: string) => void):
     if (typeof text !== "string" || text.length * 3 <= LONGEST || Buffer.byteLength(text) <= LONGEST) return undefined;
     // A file cannot hold half a character, as a tool leaves it that cuts its output; a line can.
     if (!text.isWellFormed()) return undefined;
-    const name = blobName(text);
+    const name = hashOf(text);
     put(name, text);
     return { $blob: name };
   };
@@ -39,24 +39,11 @@ export function readBlob(folder: string, name: string): string {
   if (!found) throw new Error(`Cannot read ${path} as there is no such file: ${RENEW}`);
   if (!found.isFile()) throw new Error(`Cannot read ${path} as it is not a regular file: ${RENEW}`);
   const text = readFileSync(path, "utf8");
-  if (blobName(text) === name) return text;
+  if (hashOf(text) === name) return text;
   // Git may have changed the line endings: the hash shows whether that is all.
   const plain = text.replaceAll("\r\n", "\n");
-  if (blobName(plain) === name) return plain;
+  if (hashOf(plain) === name) return plain;
   throw new Error(`Cannot read ${path} as its text is not the one it is named by: ${RENEW}`);
 }
 
 const RENEW = "take it from version control, or delete the tape and record again";
-
-/** Whether a blob can be read: one that was damaged has to be written again. */
-export function holdsBlob(folder: string, name: string): boolean {
-  try {
-    return readBlob(folder, name) !== undefined;
-  } catch {
-    return false;
-  }
-}
-
-function blobName(text: string): string {
-  return sha256().update(text).digest("hex");
-}

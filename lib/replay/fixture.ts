@@ -1,6 +1,17 @@
-import { copyFileSync, cpSync, existsSync, mkdtempSync, readdirSync, realpathSync, statSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  type Dirent,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
+import { parsed } from "../core/json.ts";
 import { isInside } from "../files/confine.ts";
 import { realOr } from "../hooks/file/user-places.ts";
 import { applyChanges, removeScratch } from "./scratch.ts";
@@ -16,7 +27,6 @@ export interface Fixture {
   readonly files: string | undefined;
 }
 
-/** Where fixtures are kept, below a project. */
 export const FIXTURES = "fixtures";
 
 /** The faults of a tape lie beside it: `<name>.fault.json`, by its folder's name or its own. */
@@ -26,13 +36,30 @@ export function faultFile(tape: string): string {
   return join(folder, `${name}.fault.json`);
 }
 
-/** What a fixture says of an attack that it is a finding of. */
-export const ATTACK_FILE = "attack.json";
+/** What an extension found, beside the tape of it; `by` names the extension, which alone can run it again. */
+export const FINDING_FILE = "finding.json";
+const OLD_FINDING = "attack.json";
 
-/** Whether a fixture is a finding of an attack: it is judged by its property, and runs only in the sandbox of its world. */
-export function isAttack({ folder }: Pick<Fixture, "folder">): boolean {
-  return existsSync(join(folder, ATTACK_FILE));
+/** Whether a fixture is a finding: it is judged by what was found, and has no live run. */
+export function isFinding({ folder }: Pick<Fixture, "folder">): boolean {
+  return [FINDING_FILE, OLD_FINDING].some((name) => existsSync(join(folder, name)));
 }
+
+/** @throws {TypeError} if the file does not say whose finding it is */
+export function finderOf({ name, folder }: Fixture): string {
+  const path = join(folder, FINDING_FILE);
+  if (!existsSync(path)) {
+    throw new TypeError(
+      `Cannot replay ${name} as ${OLD_FINDING} is ${FINDING_FILE} now: rename it and add "by": "attack"`,
+    );
+  }
+  const { by } = (parsed(readFileSync(path, "utf8")) ?? {}) as { by?: unknown };
+  if (typeof by === "string") return by;
+  throw new TypeError(`Cannot replay ${name} as ${path} does not say "by" which extension it was found: add it`);
+}
+
+/** Of a kept run, the file with what is not on its tape: what its hooks said, and how each prompt ended. */
+export const OBSERVED_FILE = "observed.json";
 
 export function fixtureAt(folder: string): Fixture {
   const files = join(folder, "files");
@@ -84,12 +111,14 @@ export function nameIn(cwd: string, folder: string): string {
 
 /** Every fixture below a folder that has a tape, by name. */
 export function fixturesIn(folder: string): Fixture[] {
-  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
-    .map((entry) => fixtureAt(join(folder, entry.name)))
-    .filter(hasTape)
+  return foldersIn(folder, (entry) => entry.isDirectory() || entry.isSymbolicLink()).filter(hasTape)
     .sort((a, b) => a.name < b.name ? -1 : 1);
+}
+
+function foldersIn(folder: string, counts: (entry: Dirent) => boolean): Fixture[] {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
+  return readdirSync(folder, { withFileTypes: true }).filter(counts)
+    .map(({ name }) => fixtureAt(join(folder, name)));
 }
 
 /** Whether there is a tape, or may be one that may not be looked at: passed over, all would seem to have been replayed. */
@@ -103,15 +132,13 @@ export function hasTape({ tape }: Fixture): boolean {
 
 /** What is left in a folder of fixtures whose tapes are gone: passed over, all would seem to have been replayed. */
 export function withoutTapeIn(folder: string): Fixture[] {
-  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
-  return readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-    .map(({ name }) => fixtureAt(join(folder, name))).filter(lacksTape);
+  return foldersIn(folder, (entry) => entry.isDirectory()).filter(lacksTape);
 }
 
 /** Whether a folder is a fixture but for its tape. */
 export function lacksTape(fixture: Fixture): boolean {
   const { files, faults } = fixture;
-  return !hasTape(fixture) && (files !== undefined || existsSync(faults) || isAttack(fixture));
+  return !hasTape(fixture) && (files !== undefined || existsSync(faults) || isFinding(fixture));
 }
 
 /** What a file beside a tape that is loaded for it is called, by a name that is nearly the same. */
@@ -145,7 +172,7 @@ export async function inScratch<T>(
   try {
     if (files !== undefined) copyAll(files, cwd);
     if (onTape) {
-      const { placer, placesHere } = await import("./redact/places.ts");
+      const { placer, placesHere } = await import("../log/redact/places.ts");
       const { restore } = placer(placesHere(cwd));
       const files = Object.entries(onTape).map(([path, text]) => [restore(path), restore(text)]);
       await applyChanges(cwd, Object.fromEntries(files));
@@ -184,12 +211,10 @@ export function scriptOnTape(folder: string, script: string): string {
   return inHome(script) && !inHome(folder) ? `{HOME}${script.slice(home.length)}` : relative(folder, script);
 }
 
-/** Where a script is that a tape names. */
 export function scriptFromTape(folder: string, named: string): string {
   return resolve(folder, named.replace(/^\{HOME\}(?=\/)/, homedir()));
 }
 
-/** A name for a fixture made of a prompt. */
 export function nameFor(prompt: string): string {
   const letters = prompt.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
   const words = letters.replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "");

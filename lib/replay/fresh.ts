@@ -6,7 +6,6 @@ import { ownArgv, type OwnScript } from "../hooks/own-command.ts";
 import { type ProcessResult, runProcess } from "../process/process.ts";
 import { flushSpans } from "../telemetry/export-spans.ts";
 
-/** A process that waits for its task. */
 interface Waiting {
   readonly give: (task: string) => void;
   /** The file that it leaves what came of the task in. */

@@ -1,11 +1,12 @@
+import { getOrMake, makeOnce } from "../core/maps.ts";
 import type { Message } from "../core/messages.ts";
 import type { ModelRequest } from "../core/model.ts";
-import { comparable, headText, isSame } from "./canonical.ts";
+import { comparable, headText, isSame } from "../log/canonical.ts";
 import type { ToolFact } from "../log/entry.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
-import { namesPlace } from "./redact/places.ts";
-import { isRedacted, placeholdersIn } from "./redact/redact.ts";
-import { type Call, fromModel, isSameHead, type Tape } from "./tape.ts";
+import { namesPlace } from "../log/redact/places.ts";
+import { placeholdersIn } from "../log/redact/redact.ts";
+import { type Call, fromModel, isSameHead, type Tape } from "../log/tape.ts";
 
 /** A position in a conversation: one node for each chain of head and messages that was recorded. */
 interface TapeNode {
@@ -29,15 +30,6 @@ export interface Program {
   readonly placeholders: ReadonlySet<string>;
 }
 
-const programs = new WeakMap<Tape, Program>();
-
-/** Compiles a tape, once. */
-export function programOf(tape: Tape): Program {
-  let program = programs.get(tape);
-  if (!program) programs.set(tape, program = compile(tape));
-  return program;
-}
-
 function compile(tape: Tape): Program {
   const normalise = normaliserOf(tape.header.normalise);
   const heads = new Map<string, TapeNode>();
@@ -48,13 +40,12 @@ function compile(tape: Tape): Program {
     if (!text.includes("{")) return;
     hasPlaces ||= namesPlace(text);
     hasUser ||= text.includes("{USER}");
-    if (isRedacted(text)) { for (const one of placeholdersIn(text)) placeholders.add(one); }
+    for (const one of placeholdersIn(text)) placeholders.add(one);
   };
   for (const call of tape.calls) {
     const head = headText(normalisedHead(call.request, normalise));
     seen(head);
-    let node = heads.get(head) ?? newNode();
-    heads.set(head, node);
+    let node = getOrMake(heads, head, newNode);
     for (const [at, message] of call.request.messages.entries()) {
       let known = texts.get(message);
       if (known?.at !== at) {
@@ -69,19 +60,17 @@ function compile(tape: Tape): Program {
       }
       node = next;
     }
-    node.queues ??= new Map();
-    const queue = node.queues.get(call.lane);
-    if (queue) queue.push(call);
-    else node.queues.set(call.lane, [call]);
+    getOrMake(node.queues ??= new Map(), call.lane, () => []).push(call);
   }
   return { tape, normalise, heads, hasPlaces, hasUser, hasSecrets: placeholders.size > 0, placeholders };
 }
+
+export const programOf: (tape: Tape) => Program = makeOnce(compile);
 
 function newNode(): TapeNode {
   return { next: new Map(), first: undefined, queues: undefined };
 }
 
-/** What a request was found to be. */
 export type Match =
   | { readonly call: Call }
   /** It is on the tape, but all such calls of this lane were served, or are in other lanes. */

@@ -1,14 +1,13 @@
 import type { Block, Message, TextBlock } from "../core/messages.ts";
 import { runaway } from "../regex/runaway.ts";
-import { canonical, messageText } from "./canonical.ts";
-import { mapParts } from "./redact/redact.ts";
-import type { Tape, TapeRequest } from "./tape.ts";
+import { canonical, messageText } from "../log/canonical.ts";
+import { mapParts } from "../log/redact/redact.ts";
+import type { Tape, TapeRequest } from "../log/tape.ts";
 import type { Normaliser } from "../log/entry.ts";
 
 /** Reads texts of a request at their path. */
 export type Normalise = (text: string, path: string) => string;
 
-/** Compiles declared normalisers; undefined if there are none. */
 export function normaliserOf(declared: readonly Normaliser[] | undefined): Normalise | undefined {
   if (!declared || declared.length === 0) return undefined;
   // A tape may declare anything.
@@ -17,7 +16,14 @@ export function normaliserOf(declared: readonly Normaliser[] | undefined): Norma
     if (typeof name !== "string" || !/^[\w-]+$/.test(name)) {
       throw new TypeError(`Cannot use a normaliser as its name is '${name}': give it a word`);
     }
-    return { isAt: pathMatcher(path, name), find: patternOf(pattern, name), instead: `{${name}}` };
+    const texts = Object.entries({ path: [path, "'messages.**' or 'system'"], pattern: [pattern, "'\\d+ days ago'"] });
+    for (const [what, [given, example]] of texts) {
+      if (typeof given === "string" && given !== "") continue;
+      throw new TypeError(`Cannot use normaliser '${name}' as it has no ${what}: for example ${example}`);
+    }
+    const wanted = path!.split(".");
+    const isAt = (at: string) => fits(wanted, at.split("."));
+    return { isAt, find: patternOf(pattern!, name), instead: `{${name}}` };
   });
   return (text, path) => {
     let read = text;
@@ -31,14 +37,6 @@ export function withNormalisers(tape: Tape, more: readonly Normaliser[]): Tape {
   const known = tape.header.normalise ?? [];
   const fresh = more.filter((one) => !known.some((other) => canonical(other) === canonical(one)));
   return fresh.length === 0 ? tape : { ...tape, header: { ...tape.header, normalise: [...known, ...fresh] } };
-}
-
-function pathMatcher(pattern: unknown, name: string): (path: string) => boolean {
-  if (typeof pattern !== "string" || pattern === "") {
-    throw new TypeError(`Cannot use normaliser '${name}' as it has no path: for example 'messages.**' or 'system'`);
-  }
-  const wanted = pattern.split(".");
-  return (path) => fits(wanted, path.split("."));
 }
 
 /** By hand: a regular expression with several `**` takes time that grows with a power of the path's length. */
@@ -55,10 +53,7 @@ function fits(wanted: readonly string[], parts: readonly string[]): boolean {
   return at === wanted.length;
 }
 
-function patternOf(pattern: unknown, name: string): RegExp {
-  if (typeof pattern !== "string" || pattern === "") {
-    throw new TypeError(`Cannot use normaliser '${name}' as it has no pattern: for example '\\d+ days ago'`);
-  }
+function patternOf(pattern: string, name: string): RegExp {
   let regex: RegExp;
   try {
     regex = new RegExp(pattern, "g");

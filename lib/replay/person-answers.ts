@@ -1,10 +1,10 @@
 import type { Json } from "../core/messages.ts";
 import type { PermissionAsker } from "../permissions/gate.ts";
-import type { Asker } from "../tools/asker.ts";
+import type { QuestionAsker } from "../tools/question-asker.ts";
 import type { AnswerFact, EntryOf, LogEntry } from "../log/entry.ts";
 import type { Lane } from "../log/lane.ts";
-import { canonical } from "./canonical.ts";
-import type { Mask } from "./redact/mask.ts";
+import { canonical } from "../log/canonical.ts";
+import type { Mask } from "../log/redact/mask.ts";
 
 /** What a session is recorded in: a log, or a tape. */
 export interface SessionRecord {
@@ -25,7 +25,6 @@ export interface SessionRecord {
 /** What is known of a person's answers, and where new ones are noted. */
 export interface Answers {
   readonly known: readonly AnswerFact[];
-  /** Whether no person is ever asked. */
   readonly isOffline: boolean;
   /** Whether a known answer counts for a call, or for the question of a tool. @default always */
   counts?(call?: { readonly tool_use_id: string; readonly agent_id?: string }): boolean;
@@ -37,7 +36,7 @@ export interface Answers {
  * Answers the questions of tools in a run on a tape: a person, whose answers are recorded, or what the person answered
  * to the same question when it was recorded. Undefined if there is neither.
  */
-export function tapedAsker(answers: Answers, person: Asker | undefined): Asker | undefined {
+export function tapedQuestionAsker(answers: Answers, person: QuestionAsker | undefined): QuestionAsker | undefined {
   const { isEmpty, answer } = answersOn(answers, (asked) => !isPermission(asked));
   if (isEmpty && (answers.isOffline || !person)) return person;
   return {
@@ -46,8 +45,8 @@ export function tapedAsker(answers: Answers, person: Asker | undefined): Asker |
   };
 }
 
-/** As `tapedAsker`, whether a call may run. A replay asks no person. */
-export function tapedPermissions(
+/** As `tapedQuestionAsker`, whether a call may run. A replay asks no person. */
+export function tapedPermissionAsker(
   answers: Answers,
   person: PermissionAsker | undefined,
 ): PermissionAsker | undefined {

@@ -1,4 +1,5 @@
-import type { FaultRun } from "./fault/fault-run.ts";
+import type { FreeRun } from "./free-run.ts";
+import type { Tape } from "../log/tape.ts";
 
 /**
  * What a tape is for: `replay` answers from it and never calls a model; `record` makes a new one; `update` answers from
@@ -15,30 +16,35 @@ export interface TapePolicy {
   /** Whether neither a model nor a person is ever asked: what the tape lacks is drift. */
   readonly isOffline: boolean;
   /**
-   * What a call of a tool does that is on the tape; the agent is given the recorded result in any case. `serve`: nothing,
-   * only the files are changed as they were. `compare`: it runs, and what comes out otherwise is drift. `repeat`: it runs,
-   * as what follows may build on what it does.
+   * What a call of a tool does that is on the tape; the agent is given the recorded result. `serve`: nothing, only the files
+   * are changed as they were. `compare`: it runs, and what comes out otherwise is drift. `repeat`: it runs, as what follows
+   * may build on what it does. `run`: it runs, and the agent is given what comes of it today.
    */
-  readonly calls: "serve" | "compare" | "repeat";
-  /** Whether the run becomes a tape. */
+  readonly calls: "serve" | "compare" | "repeat" | "run";
   readonly writes: boolean;
   /** What falls on replies, tools and hooks. With it whatever is asked is answered, and nothing is compared. */
-  readonly mutate?: FaultRun;
+  readonly mutate?: FreeRun;
 }
 
 /** A recording is the renewal of a tape that has nothing yet. */
 const WRITES: TapePolicy = { isOffline: false, calls: "repeat", writes: true };
 
-const POLICIES: { readonly [mode in Exclude<TapeMode, "live">]: TapePolicy } = {
+/** `continue` is a recording that takes the replies to equal requests from an earlier run, each once and in order. */
+const POLICIES: { readonly [mode in Exclude<TapeMode, "live"> | "continue"]: TapePolicy } = {
   record: WRITES,
+  continue: { ...WRITES, calls: "run" },
   update: WRITES,
   replay: { isOffline: true, calls: "serve", writes: false },
   verify: { isOffline: true, calls: "compare", writes: false },
 };
 
-/** The policy of a mode; a review has one of a `FaultRun` without faults. */
+/** The policy of a mode; a review has one of a `FreeRun`. */
 export function policyOf(
-  { mode = "replay", faults }: { readonly mode?: TapeMode; readonly faults?: FaultRun },
+  { mode = "replay", faults, continues }: {
+    readonly mode?: TapeMode;
+    readonly faults?: FreeRun;
+    readonly continues?: Tape;
+  },
 ): TapePolicy {
-  return { ...POLICIES[mode as keyof typeof POLICIES], ...(faults && { mutate: faults }) };
+  return { ...POLICIES[continues ? "continue" : mode as keyof typeof POLICIES], ...(faults && { mutate: faults }) };
 }

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { Assembly } from "./_assembly.ts";
 import { blobsOf, fromBlobs, readBlob } from "./_blobs.ts";
 import { type Fact, type Header, TAPE_VERSION, unknownFact } from "../log/entry.ts";
-import { type Redactor, redactor } from "./redact/redact.ts";
-import { isSuspect, scanFacts, whatIs } from "./redact/scan.ts";
-import type { Tape } from "./tape.ts";
+import { type Redactor, redactor } from "../log/redact/redact.ts";
+import { isSuspect, scanFacts, whatIs } from "../log/redact/scan.ts";
+import type { Tape } from "../log/tape.ts";
 
 /** A tape that cannot be used, with the reason. */
 export class TapeError extends Error {

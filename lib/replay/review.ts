@@ -1,6 +1,8 @@
-import { isToolResult, isToolUse, type Message, textOf } from "../core/messages.ts";
-import { differs, firstDifference, memoryIn } from "./drift/difference.ts";
-import { FaultRun, type TakenCall } from "./fault/fault-run.ts";
+import { present } from "../core/json.ts";
+import { getOrMake } from "../core/maps.ts";
+import { isToolResult, type Message, textOf } from "../core/messages.ts";
+import { callIn, differs, firstDifference, keysOf, memoryIn } from "./drift/difference.ts";
+import { FreeRun, type TakenCall } from "./free-run.ts";
 import { type Fixture, inScratch, programFolder } from "./fixture.ts";
 import { programOf } from "./match-call.ts";
 import { type Normalise, withNormalisers } from "./normalise.ts";
@@ -8,7 +10,8 @@ import type { TapeOptions } from "./tape-options.ts";
 import { TapeError } from "./read-tape.ts";
 import { fileDrifts, maskFor, withPlaces } from "./run-fixture.ts";
 import { type Replayable, runOnTape, type RunSoFar } from "./run-on-tape.ts";
-import type { Call, Tape, TapeRequest } from "./tape.ts";
+import type { Call, Tape, TapeRequest } from "../log/tape.ts";
+import { plainJson } from "../log/step.ts";
 import { hashFiles } from "./scratch.ts";
 import { writeTape } from "./write-tape.ts";
 import type { Normaliser } from "../log/entry.ts";
@@ -25,7 +28,6 @@ export interface Change {
   readonly actual?: unknown;
 }
 
-/** What a review found in one fixture. */
 export interface Review {
   readonly fixture: Fixture;
   /** The changes, each with the calls that show it; files are shown by none. */
@@ -49,14 +51,13 @@ export interface Reviewable {
   /** Works in the directory it runs in, which goes with the work. */
   readonly within: <T>(work: (cwd: string) => Promise<T>) => Promise<T>;
   /** Runs it with the recorded replies, whatever it asks; gives how it ended. */
-  readonly play: (cwd: string, run: FaultRun) => Promise<string>;
+  readonly play: (cwd: string, run: FreeRun) => Promise<string>;
   /** The recorded calls that a model answered. */
   readonly calls: readonly Call[];
   /** @throws {Refused} if it is another run */
   readonly changes: (call: Call, asked: TakenCall) => Iterable<Change>;
   /** A call as it is asked now. */
   readonly renewed: (call: Call, asked: TakenCall) => Call;
-  /** Whether it replays on a tape. */
   readonly replays: (tape: Tape) => Promise<boolean>;
 }
 
@@ -66,18 +67,16 @@ export interface Reviewable {
  */
 export async function reviewFixture(fixture: Fixture, tape: Tape, reviewed: Reviewable): Promise<Review> {
   return await reviewed.within(async (cwd) => {
-    const run = new FaultRun(tape, []);
+    const run = new FreeRun(tape);
     const end = await reviewed.play(cwd, run);
     const { on } = maskFor(tape, cwd);
-    const asked = run.taken.map((one) => ({ ...one, request: on(plain(one.request)) }));
+    const asked = run.taken.map((one) => ({ ...one, request: on(plainJson(one.request)) as unknown as TapeRequest }));
     const files = tape.end?.files && fileDrifts(tape.end.files, cwd, tape);
     const left = tape.end?.files && on(hashFiles(cwd, { shown: on, before: fixture.files }));
     const found = new Map<string, { change: Change; calls: string[] }>();
     const note = (change: Change, calls: readonly string[]) => {
       const key = JSON.stringify([change.title, change.expected, change.actual]);
-      const known = found.get(key) ?? { change, calls: [] };
-      known.calls.push(...calls);
-      found.set(key, known);
+      getOrMake(found, key, () => ({ change, calls: [] })).calls.push(...calls);
     };
     let refused: string | undefined;
     try {
@@ -138,7 +137,7 @@ export function agentReview(
   };
 }
 
-/** Runs an agent on a tape in a folder; with `faults`, a `FaultRun`, whatever it asks is answered. */
+/** Runs an agent on a tape in a folder; with `faults`, a `FreeRun`, whatever it asks is answered. */
 export async function played(
   agent: Replayable,
   tape: Tape,
@@ -151,10 +150,6 @@ export async function played(
   await runOnTape(agent, prompts, { cwd, signal, tape: { tape, mode: "replay", onReport: () => {}, ...how } }, run);
   if (signal.aborted) throw new TapeError("Cannot use the run as it was interrupted: run it again");
   return run;
-}
-
-function plain<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value));
 }
 
 /** @throws {Refused} if there are more calls, fewer, or others */
@@ -173,9 +168,11 @@ export function* changesIn(call: Call, is: TapeRequest, normalise: Normalise | u
   if (was.sent) throw new Refused(`middleware changed ${call.id} on its way`);
   const head = (part: Partial<TapeRequest>) => firstDifference({ ...was, ...part }, was, normalise) !== undefined;
   if (head({ model: is.model })) yield { label: "model", title: "model", expected: was.model, actual: is.model };
-  for (const name of new Set([...Object.keys(was.params), ...Object.keys(is.params)])) {
+  for (const name of keysOf(was.params, is.params)) {
     const [expected, actual] = [was.params[name], is.params[name]];
-    if (differs(expected, actual, name)) yield { label: name, title: `parameter: ${name}`, ...sides(expected, actual) };
+    if (differs(expected, actual, name)) {
+      yield { label: name, title: `parameter: ${name}`, ...present({ expected, actual }) };
+    }
   }
   if (head({ system: is.system })) {
     const [expected, actual] = [was.system, is.system].map((blocks) => textOf({ role: "user", content: blocks }));
@@ -186,10 +183,6 @@ export function* changesIn(call: Call, is: TapeRequest, normalise: Normalise | u
   yield* messageChanges(call, is, normalise);
 }
 
-function sides(expected: unknown, actual: unknown): Pick<Change, "expected" | "actual"> {
-  return { ...(expected !== undefined && { expected }), ...(actual !== undefined && { actual }) };
-}
-
 function* toolChanges(was: TapeRequest, is: TapeRequest): Generator<Change> {
   const named = (tools: TapeRequest["tools"]) => new Map(tools.map((tool) => [String(tool.name), tool]));
   const [before, after] = [named(was.tools), named(is.tools)];
@@ -198,7 +191,7 @@ function* toolChanges(was: TapeRequest, is: TapeRequest): Generator<Change> {
     const [expected, actual] = [before.get(name), after.get(name)];
     if (!differs(expected, actual, name)) continue;
     changed = true;
-    yield { label: "tools", title: `tool: ${name}`, ...sides(expected, actual) };
+    yield { label: "tools", title: `tool: ${name}`, ...present({ expected, actual }) };
   }
   if (!changed && differs([...before.keys()], [...after.keys()], "tools")) {
     yield { label: "tools", title: "order of tools", expected: [...before.keys()], actual: [...after.keys()] };
@@ -224,7 +217,7 @@ function* messageChanges(call: Call, is: TapeRequest, normalise: Normalise | und
       ).join("\n");
     const [expected, actual] = [texts(was), texts(now)];
     if (expected === actual) continue;
-    yield { label: "prompt", title: "prompt: message", path: "messages.**", ...sides(expected, actual) };
+    yield { label: "prompt", title: "prompt: message", path: "messages.**", expected, actual };
   }
 }
 
@@ -235,14 +228,11 @@ function* resultChanges(was: Message, now: Message, messages: readonly Message[]
   if (ids(before) !== ids(after)) throw new Refused("it has results of other calls");
   for (const [i, result] of before.entries()) {
     if (!differs(result, after[i], "")) continue;
-    const use = messages.flatMap(({ content }) => content).find((block) =>
-      isToolUse(block) && block.id === result.tool_use_id
-    );
-    const tool = use && isToolUse(use) ? use.name : "a tool";
+    const tool = callIn(messages, result.tool_use_id)?.name ?? "a tool";
     if (result.is_error || after[i].is_error) throw new Refused(`a call of ${tool} came out otherwise`);
-    const words = ({ content }: { content?: unknown }) =>
-      typeof content === "string" ? content : JSON.stringify(content);
-    const sidesOf = { expected: words(result), actual: words(after[i]) };
-    yield { label: "result", title: `result of ${tool}`, path: "messages.**", ...sidesOf };
+    const [expected, actual] = [result, after[i]].map(({ content }) =>
+      typeof content === "string" ? content : JSON.stringify(content)
+    );
+    yield { label: "result", title: `result of ${tool}`, path: "messages.**", expected, actual };
   }
 }

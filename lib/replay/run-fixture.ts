@@ -1,37 +1,46 @@
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { present } from "../core/json.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { hashFiles, readFiles } from "./scratch.ts";
+import { keysOf } from "./drift/difference.ts";
 import type { DriftReport, FileDrift } from "./drift/drift-report.ts";
-import type { Observed } from "./fault/invariants.ts";
-import { FaultTally, invariantsOf, judge } from "./fault/judge-fault.ts";
-import type { FaultTrial } from "./fault/under-faults.ts";
-import { type Fixture, inScratch, isAttack, programFolder } from "./fixture.ts";
+import { invariantsOf, InvariantTally, judge, type Observed } from "./invariants.ts";
+import { type Fixture, inScratch, isFinding, programFolder } from "./fixture.ts";
 import type { EndFact } from "../log/entry.ts";
 import { programOf } from "./match-call.ts";
 import type { TapeMode } from "./policy.ts";
 import type { TapeOptions } from "./tape-options.ts";
 import { readTape, TapeError } from "./read-tape.ts";
-import { type Mask, mask } from "./redact/mask.ts";
-import { namesPlace, placer, placesHere } from "./redact/places.ts";
-import { mapTexts, redactor } from "./redact/redact.ts";
-import { eventsOf } from "./recorded-reply.ts";
+import { type Mask, mask } from "../log/redact/mask.ts";
+import { namesPlace, placer, placesHere } from "../log/redact/places.ts";
+import { mapTexts, redactor } from "../log/redact/redact.ts";
+import { eventsOf } from "../log/recorded-reply.ts";
 import { type OnTapeOptions, type Replayable, runOnTape, type RunSoFar, type SimulatedUser } from "./run-on-tape.ts";
-import { runSeen, withRootNamed } from "./seen.ts";
-import { MAIN, type Tape } from "./tape.ts";
+import { callsOn, ofTool, runSeen, withRootNamed } from "./seen.ts";
+import { MAIN, type Tape } from "../log/tape.ts";
 
 /** What is passed on to the tape and to the run as it is given. */
-const FOR_TAPE = ["wire", "cutAt", "normalise", "tools", "redact", "agent", "workspace", "project"] as const;
+const FOR_TAPE = [
+  "wire",
+  "cutAt",
+  "normalise",
+  "tools",
+  "redact",
+  "agent",
+  "workspace",
+  "project",
+  "continues",
+] as const;
 const FOR_RUN = [
   "on",
   "hooks",
   "model",
-  "rollout",
   "signal",
   "permissions",
   "rules",
-  "ask",
-  "asker",
+  "permissionAsker",
+  "questionAsker",
   "mcp",
   "memory",
 ] as const;
@@ -40,7 +49,6 @@ export interface ReplayOptions
   extends Pick<TapeOptions, typeof FOR_TAPE[number]>, Readonly<Partial<Pick<OnTapeOptions, typeof FOR_RUN[number]>>> {
   /** @default "replay" */
   readonly mode?: Exclude<TapeMode, "live">;
-  /** The prompts of a new recording. */
   readonly prompts?: Tape["prompts"];
   /** Who says them in place of those that are not recorded. */
   readonly user?: SimulatedUser | undefined;
@@ -51,13 +59,19 @@ export interface ReplayOptions
   readonly like?: Tape;
   /** Where to work. @default a scratch copy of the fixture's files */
   readonly cwd?: string;
-  /** After a run without drift, try the faults again that are kept beside the tape: here, or as it says. @default false */
-  readonly keptFaults?: boolean | ((tape: Tape, note: FaultTally["note"]) => FaultTrial);
+  /** Called after a run without drift, if faults are kept beside the tape. @default they are not tried */
+  readonly keptFaults?: KeptFaults | undefined;
   /** Called with the workspace as the run left it, before it is deleted. */
   readonly left?: (root: string, run: Omit<FixtureRun, "ms">) => Promise<void>;
 }
 
-/** What came of a fixture's run. */
+/** Tries the kept faults of a fixture again. What its agent does not survive, in a sentence. */
+export type KeptFaults = (
+  fixture: Fixture,
+  agent: Pick<Replayable, "open">,
+  given: { readonly tally: InvariantTally } & Pick<ReplayOptions, "wire" | "signal">,
+) => Promise<string | undefined>;
+
 export interface FixtureRun {
   /** Its workspace; a scratch workspace is already deleted. */
   readonly root: string;
@@ -87,9 +101,9 @@ export async function runFixture(
   options: ReplayOptions = {},
 ): Promise<FixtureRun> {
   const { mode = "replay" } = options;
-  if (isAttack(fixture)) {
+  if (isFinding(fixture)) {
     throw new TapeError(
-      `Cannot run ${fixture.name} here as it is a finding of an attack, which needs its sandbox: crochet replay ${fixture.name}`,
+      `Cannot run ${fixture.name} here as it is a finding, which its own command makes again: crochet replay ${fixture.name}`,
     );
   }
   const tape = mode === "record" ? options.like : await knownTape(fixture);
@@ -107,10 +121,22 @@ export async function runFixture(
     const asked = options.prompts ?? withPlaces(prompts, cwd);
     return runIn(cwd, fixture, agent, { ...options, mode, prompts: asked }, tape);
   };
-  const done = await (options.cwd === undefined ? inScratch(fixture.files, run, tape?.files) : run(options.cwd));
+  const project = mode === "verify" && tape ? projectToVerify(fixture, tape) : undefined;
+  const done =
+    await (options.cwd !== undefined
+      ? run(options.cwd)
+      : project !== undefined
+      ? (await import("./working-copy.ts")).inWorkspace(fixture, tape!.header, { cwd: project }, run)
+      : inScratch(fixture.files, run, tape?.files));
   const ms = performance.now() - began;
   if (mode === "record" || !done.report.ok) return { ...done, ms };
   return { ...done, ms, ...await judgedRun(fixture, agent, done, options) };
+}
+
+/** The directory that tools ran in themselves when they were recorded, in a copy of which they are verified. */
+function projectToVerify({ folder, files }: Fixture, { header }: Tape): string | undefined {
+  const isHere = header.tools && (files === undefined || header.made !== undefined);
+  return isHere ? programFolder(folder, header.project) : undefined;
 }
 
 /** Judges a run by the invariants of its fixture, then the same agent under the faults that are kept. */
@@ -120,25 +146,16 @@ async function judgedRun(
   done: Omit<FixtureRun, "ms">,
   options: ReplayOptions,
 ): Promise<Pick<FixtureRun, "broke" | "shared">> {
-  const tally = new FaultTally(await invariantsOf(fixture));
-  const keptFaults = existsSync(fixture.faults) && options.keptFaults;
+  const tally = new InvariantTally(await invariantsOf(fixture));
+  const keptFaults = existsSync(fixture.faults) ? options.keptFaults : undefined;
   if (tally.all.length === 0 && !keptFaults) return {};
   const fails = (why: string) => ({ broke: `Cannot accept the agent of '${fixture.name}': ${why}` });
   const [broken] = judge(tally.all, observedOn(await readTape(fixture.tape), done)).filter(({ seen }) =>
     seen !== undefined
   );
   if (broken) return fails(`${broken.invariant}: ${withRootNamed(done.root)(broken.seen)}`);
-  if (keptFaults) {
-    const [{ brokenAgain }, { INVARIANTS }] = await Promise.all([
-      import("./fault/kept-faults.ts"),
-      import("./fault/invariants.ts"),
-    ]);
-    const invariants = [...INVARIANTS, ...tally.all];
-    const apart = typeof keptFaults === "function" &&
-      ((tape: Tape) => keptFaults(tape, (judged) => tally.note(judged)));
-    const broke = await brokenAgain(fixture, apart || agent, { invariants, ...given(options, "wire", "signal") });
-    if (broke !== undefined) return { broke };
-  }
+  const broke = await keptFaults?.(fixture, agent, { tally, ...given(options, "wire", "signal") });
+  if (broke !== undefined) return { broke };
   return {
     ...(tally.unreached !== undefined && fails(tally.unreached)),
     ...(tally.shared.length > 0 && { shared: tally.sharedReached }),
@@ -165,6 +182,7 @@ export function observedOn(
     results,
     files,
     ...runSeen(events, withRootNamed(root)),
+    ...(tape.header.command && { calls: ofTool(callsOn(tape)) }),
   };
 }
 
@@ -222,10 +240,12 @@ async function runIn(
   const result = run.results.at(-1)!;
   if (ended.error !== undefined) throw withReason(ended.error, result);
   const report = judged(withFailures(ended.report!, tape, events, cwd), tape, result, cwd);
-  const isBare = options.cwd === undefined && fixture.files === undefined && blamesOthers(report, tape);
+  const isBare = options.cwd === undefined && fixture.files === undefined && !tape?.header.made &&
+    blamesOthers(report, tape);
+  const lacks = mode === "verify" ? UNCHANGED : `${NO_FILES}; recorded without --tools it has them`;
   const notes = [
     ...report.notes,
-    ...(isBare ? [tape?.header.tools ? `${NO_FILES}; recorded without --tools it has them` : NO_FILES] : []),
+    ...(isBare ? [tape?.header.tools ? lacks : NO_FILES] : []),
     ...(report.ok ? [] : lacking(tape, options)),
     ...(report.ok && mode !== "update" ? [] : warnings(events)),
   ];
@@ -241,11 +261,7 @@ function decidedAs({ header, calls }: Tape, cwd: string): Pick<OnTapeOptions, "p
   const { restore } = placer(placesHere(cwd));
   const { permissions, sandbox, chosen = [] } = mapTexts(header, (text) => restore(text));
   const model = chosen.includes("model") ? calls.find(({ lane }) => lane === MAIN)?.request.model : undefined;
-  return {
-    ...(permissions && { permissions: permissions as NonNullable<OnTapeOptions["permissions"]> }),
-    ...(sandbox && { sandbox: sandbox as unknown as NonNullable<OnTapeOptions["sandbox"]> }),
-    ...(model !== undefined && { model }),
-  };
+  return present({ permissions, sandbox, model }) as ReturnType<typeof decidedAs>;
 }
 
 /** What a run warned of, such as a hook or a server that failed: that may be why it is another one. */
@@ -260,6 +276,9 @@ function warnings(events: readonly RunEvent[]): string[] {
 const MOST_WARNINGS = 5;
 
 const NO_FILES = "it has no files: its tools and hooks ran in an empty folder";
+const UNCHANGED =
+  "its tools ran in a copy of the directory as it is now, in which what the recorded run changed is not put " +
+  "back: 'crochet record --tools' keeps it";
 
 /** What a recorded run had and its replay does not. */
 const LACKING: { readonly [choice: string]: string } = {
@@ -267,7 +286,7 @@ const LACKING: { readonly [choice: string]: string } = {
   limits: "it was recorded with limits that are not the agent's own: set them in the agent",
   mcp: "it was recorded with MCP servers that are not the agent's own: name them in the agent",
   params: "it was recorded with parameters that are not the agent's own: set them in the agent",
-  past: "it continued an earlier session, which is not on the tape: record a run that starts a new session",
+  past: "it continued an earlier run, which is not on the tape: record one that starts anew",
 };
 
 function lacking(tape: Tape | undefined, given: ReplayOptions): string[] {
@@ -287,8 +306,7 @@ function blamesOthers({ tools, divergences }: DriftReport, tape: Tape | undefine
 
 /** The named options, as far as they are given. */
 function given<Name extends keyof ReplayOptions>(all: ReplayOptions, ...names: Name[]): Pick<ReplayOptions, Name> {
-  const entries = names.flatMap((name) => all[name] === undefined ? [] : [[name, all[name]]]);
-  return Object.fromEntries(entries);
+  return Object.fromEntries(names.flatMap((name) => all[name] === undefined ? [] : [[name, all[name]]])) as typeof all;
 }
 
 /** Why a run was not kept, with why it failed if that adds something. */
@@ -378,7 +396,7 @@ function differing(
   expected: { readonly [path: string]: string },
   actual: { readonly [path: string]: string },
 ): FileDrift[] {
-  return [...new Set([...Object.keys(expected), ...Object.keys(actual)])].sort().flatMap((path): FileDrift[] => {
+  return keysOf(expected, actual).sort().flatMap((path): FileDrift[] => {
     if (expected[path] === actual[path]) return [];
     return [{ path, how: actual[path] === undefined ? "missing" : expected[path] === undefined ? "new" : "changed" }];
   });

@@ -5,10 +5,10 @@ import type { Result, RunEvent } from "../core/run-events.ts";
 import type { McpOptions } from "../mcp/servers.ts";
 import type { PermissionAsker } from "../permissions/gate.ts";
 import type { Permissions } from "../permissions/rules.ts";
-import type { Asker } from "../tools/asker.ts";
-import type { MinimalStore } from "../transcript/memory-store.ts";
+import type { QuestionAsker } from "../tools/question-asker.ts";
+import type { MinimalStore } from "../log/stores/memory-store.ts";
 import type { OpenedTape, TapeOptions } from "./tape-options.ts";
-import { USER } from "./tape.ts";
+import { USER } from "../log/tape.ts";
 
 /** The part of an agent that a run on a tape needs: `agent({...})` has it. */
 export interface Replayable {
@@ -26,15 +26,14 @@ export interface OnTapeOptions {
   tape: TapeOptions;
   on: (event: RunEvent) => void;
   model?: string;
-  rollout?: string;
   signal?: AbortSignal;
   store?: MinimalStore;
   resume?: string;
   permissions?: Permissions;
   rules?: Permissions;
   sandbox?: { mode?: "workspace" | "hooks"; git?: boolean };
-  ask?: PermissionAsker;
-  asker?: Asker;
+  permissionAsker?: PermissionAsker;
+  questionAsker?: QuestionAsker;
   mcp?: McpOptions;
   memory?: boolean | readonly string[];
   hooks?: (runner: any) => () => Promise<readonly HookRecord[]>;
@@ -42,7 +41,6 @@ export interface OnTapeOptions {
 
 export type ReplayHooks = NonNullable<OnTapeOptions["hooks"]>;
 
-/** What a run has done so far. */
 export interface RunSoFar {
   readonly events: RunEvent[];
   /** One for each prompt that has ended. */

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { treeOf } from "../files/tree.ts";
-import { sha256 } from "../runtime/sha256.ts";
+import { hashOf } from "../runtime/sha256.ts";
 import type { Json } from "../core/messages.ts";
 import type { ToolFact } from "../log/entry.ts";
 
@@ -67,13 +67,14 @@ export function snapshot(root: string): Snapshot {
   return files;
 }
 
-/** How files are hashed that are texts. */
 interface Hashing {
   /** What a tape would have of a text. */
   readonly shown: (text: string) => string;
   /** The files as they were before: one that is still the same may name places, and is the same everywhere. */
   readonly before?: string | undefined;
 }
+
+const DIGITS = 16;
 
 /** The files of a scratch workspace by the hash of their bytes, or of what is shown of those that are texts. */
 export function hashFiles(root: string, as?: Hashing): { [path: string]: string } {
@@ -82,21 +83,16 @@ export function hashFiles(root: string, as?: Hashing): { [path: string]: string 
     const file = join(root, path);
     const hash = ifReadable(() => {
       const content = as && statSync(file).size <= MOST_TEXT ? contentOf(file) : undefined;
-      if (typeof content !== "string") return hashOf(file);
-      const plain = sha256().update(content).digest("hex").slice(0, HASH_LENGTH);
+      if (typeof content !== "string") return hashOf(readFileSync(file), DIGITS);
+      const plain = hashOf(content, DIGITS);
       const old = as!.before === undefined ? undefined : join(as!.before, path);
-      if (old !== undefined && existsSync(old) && hashOf(old) === plain) return plain;
-      return sha256().update(as!.shown(content)).digest("hex").slice(0, HASH_LENGTH);
+      return old !== undefined && existsSync(old) && hashOf(readFileSync(old), DIGITS) === plain
+        ? plain
+        : hashOf(as!.shown(content), DIGITS);
     }, file);
     if (hash !== undefined) files.push([path, hash]);
   }
   return Object.fromEntries(files.sort(([a], [b]) => a < b ? -1 : 1));
-}
-
-const HASH_LENGTH = 16;
-
-function hashOf(path: string): string {
-  return sha256().update(readFileSync(path)).digest("hex").slice(0, HASH_LENGTH);
 }
 
 /** The texts of a scratch workspace's files. */
@@ -132,7 +128,9 @@ export function withTexts<C extends { readonly [path: string]: Json }>(files: C,
   return Object.fromEntries(texts);
 }
 
-function contentOf(path: string): string | { base64: string } {
+type Binary = { readonly base64: string };
+
+function contentOf(path: string): string | Binary {
   const bytes = readFileSync(path);
   const text = bytes.toString("utf8");
   return Buffer.from(text, "utf8").equals(bytes) ? text : { base64: bytes.toString("base64") };
@@ -159,11 +157,9 @@ export async function applyChanges(root: string, changes: { readonly [path: stri
   for (const { path, real, content } of placed) {
     if (content === null) rmSync(path, { force: true });
     else {
+      const bytes = typeof content === "string" ? content : Buffer.from((content as Binary).base64, "base64");
       mkdirSync(dirname(real), { recursive: true });
-      writeFileSync(
-        real,
-        typeof content === "string" ? content : Buffer.from((content as { base64: string }).base64, "base64"),
-      );
+      writeFileSync(real, bytes);
     }
   }
 }

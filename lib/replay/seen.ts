@@ -1,10 +1,12 @@
 import type { EventName } from "../core/events.ts";
-import { isToolUse } from "../core/messages.ts";
+import { contentText, isToolResult, isToolUse, type ToolResultBlock } from "../core/messages.ts";
 import type { CallOutcome, RunEvent } from "../core/run-events.ts";
-import { naming } from "./redact/places.ts";
-import { mapTexts } from "./redact/redact.ts";
+import { naming } from "../log/redact/places.ts";
+import { mapTexts } from "../log/redact/redact.ts";
+import { echoOf } from "../log/recorded-reply.ts";
+import type { Tape } from "../log/tape.ts";
+import { modelCalls } from "./requests/api.ts";
 
-/** One tool call of a replayed run. */
 export interface ReplayedCall {
   readonly id: string;
   readonly name: string;
@@ -15,8 +17,7 @@ export interface ReplayedCall {
   readonly response?: any;
 }
 
-/** What one hook answered. */
-export interface ReplayedHook {
+interface ReplayedHook {
   readonly hook: string;
   readonly event: EventName;
   /** `failed` if it gave no usable answer. */
@@ -29,7 +30,6 @@ export interface ReplayedHook {
 export interface RunSeen {
   /** The tool calls, in the order they ended; only those of one tool if it is named. */
   calls(tool?: string): ReplayedCall[];
-  /** What hooks answered, in order. */
   readonly hooks: readonly ReplayedHook[];
 }
 
@@ -56,5 +56,27 @@ export function runSeen(events: readonly RunEvent[], shown: <T>(value: T) => T):
     const { hook, event, decision, failure, reason = failure } = e;
     return [{ hook, event, decision, ...(reason !== undefined && { reason }) }];
   }));
-  return { calls: (tool) => tool === undefined ? calls : calls.filter((call) => call.name === tool), hooks };
+  return { calls: ofTool(calls), hooks };
+}
+
+export function ofTool(calls: ReplayedCall[]): RunSeen["calls"] {
+  return (tool) => tool === undefined ? calls : calls.filter(({ name }) => name === tool);
+}
+
+/** The calls of a program that is not ours: what replies ask for, with what later requests say came of it. */
+export function callsOn(tape: Tape): ReplayedCall[] {
+  const calls = modelCalls(tape);
+  const results = new Map<string, ToolResultBlock[]>();
+  for (const { request: { messages } } of calls) {
+    const said = messages.flatMap(({ content }) => content.filter(isToolResult));
+    for (const [id, all] of Map.groupBy(said, (one) => one.tool_use_id)) {
+      if (all.length > (results.get(id)?.length ?? 0)) results.set(id, all);
+    }
+  }
+  return calls.flatMap((call) => echoOf(call)?.content.filter(isToolUse) ?? []).map(({ id, name, input }) => {
+    // Where calls have no ids, results have the names of tools, in the order of the calls.
+    const result = (results.get(id) ?? results.get(name))?.shift();
+    const outcome = !result ? "interrupted" : result.is_error ? "failure" : "success";
+    return { id, name, input, outcome, content: contentText(result?.content ?? "") };
+  });
 }

@@ -1,16 +1,18 @@
-import { type AnthropicOptions, connectionError, offlineWire, type Wire } from "../anthropic/anthropic-model.ts";
+import { type AnthropicOptions, connectionError, offlineWire, type Wire } from "../models/anthropic/anthropic-model.ts";
+import { present } from "../core/json.ts";
+import { getOrMake, makeOnce } from "../core/maps.ts";
 import type { Middleware } from "../http/middleware.ts";
-import type { LaneClock } from "./tape-clock.ts";
-import { cut, frameOf } from "./frames.ts";
+import type { LaneClock } from "../log/tape-clock.ts";
+import { cut, frameOf } from "../log/frames.ts";
 import { type Difference, differs, firstDifference } from "./drift/difference.ts";
-import type { Mask } from "./redact/mask.ts";
+import type { Mask } from "../log/redact/mask.ts";
 import type { Normalise } from "./normalise.ts";
 import { wireHeaders } from "./record/record-call.ts";
-import { failureOf, tookUp } from "./tape-answer.ts";
-import { inForm } from "./recorded-reply.ts";
+import { failureOf, tookUp } from "../log/tape-answer.ts";
+import { inForm } from "../log/recorded-reply.ts";
 import { asSent, bodyText, fromBody } from "./tape-request.ts";
 import type { TapeOptions } from "./tape-options.ts";
-import type { Attempt, Call, TapeEvent } from "./tape.ts";
+import type { Attempt, Call, TapeEvent } from "../log/tape.ts";
 
 const encoder = new TextEncoder();
 
@@ -42,8 +44,15 @@ export function serveAttempts(call: Call, options: WireServing): Middleware {
     const isLate = stream && attempt.events !== undefined && attempt.ended !== undefined;
     if (!isLate) options.clock.advance(end);
     const more = served < call.attempts.length;
-    const { cutAt } = options;
-    return await responseOf(attempt, call, { stream, more, cutAt, ended: () => options.clock.advance(end) });
+    if (!attempt.events && attempt.body === undefined) {
+      const { ended, why = "" } = attempt;
+      if (ended === "timeout") throw Object.assign(new Error(`Request timed out: ${why}`), { name: "AbortError" });
+      throw await connectionError(why);
+    }
+    const { status = 200, headers = {}, events, body: whole } = await inForm(attempt, stream);
+    const pieces = events && ready(attempt, events, options.cutAt);
+    const answer = pieces ? bodyOf(pieces, attempt, call, () => options.clock.advance(end)) : whole!;
+    return new Response(answer, { status, headers: more ? withoutWait(headers) : headers });
   };
 }
 
@@ -58,25 +67,6 @@ function wireDifference(
   if (found || !request.wire) return found;
   const header = differs(request.wire, wireHeaders(headers), "headers");
   return header && { cause: "wire", ...header };
-}
-
-async function responseOf(
-  attempt: Attempt,
-  call: Call,
-  { stream, more, cutAt, ended: over }: Pick<WireServing, "cutAt"> & {
-    stream: boolean;
-    more: boolean;
-    ended: () => void;
-  },
-): Promise<Response> {
-  if (!attempt.events && attempt.body === undefined) {
-    const { ended, why = "" } = attempt;
-    if (ended === "timeout") throw Object.assign(new Error(`Request timed out: ${why}`), { name: "AbortError" });
-    throw await connectionError(why);
-  }
-  const { status = 200, headers = {}, events, body } = await inForm(attempt, stream);
-  const served = events ? bodyOf(ready(attempt, events, cutAt), attempt, call, over) : body!;
-  return new Response(served, { status, headers: more ? withoutWait(headers) : headers });
 }
 
 /** No wait is served that the replay would have to sit out; the last attempt's is for the agent to read. */
@@ -120,13 +110,9 @@ function bodyOf(
   }, { highWaterMark: 0 });
 }
 
-const wires = new WeakMap<AnthropicOptions, Map<string, Wire>>();
+const wiresOf = makeOnce((_: AnthropicOptions) => new Map<string | undefined, Wire>());
 
 /** One client for all replays that go to the same place in the same way. */
-export function sharedWire(options: AnthropicOptions, url = ""): Wire {
-  const known = wires.get(options) ?? new Map<string, Wire>();
-  wires.set(options, known);
-  const wire = known.get(url) ?? offlineWire({ ...options, ...(url !== "" && { baseURL: url }) });
-  known.set(url, wire);
-  return wire;
+export function sharedWire(options: AnthropicOptions, url: string | undefined): Wire {
+  return getOrMake(wiresOf(options), url, () => offlineWire({ ...options, ...present({ baseURL: url }) }));
 }

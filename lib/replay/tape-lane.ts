@@ -1,22 +1,23 @@
 import type { Refusal } from "../core/hook-words.ts";
 import { abortedError } from "../http/errors.ts";
-import { wireOf } from "../anthropic/anthropic-model.ts";
-import { systemClock } from "../core/clock.ts";
+import { wireOf } from "../models/anthropic/anthropic-model.ts";
+import { systemClock, untilAborted } from "../core/clock.ts";
 import type { Spent } from "../core/limits.ts";
 import type { Folded } from "../core/fold.ts";
 import type { AgentSpec, Interceptor } from "../core/run.ts";
 import type { Model, ModelEvent, ModelRequest } from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
+import { whyAskedAfter } from "./continue-run.ts";
 import { type Difference, explain } from "./drift/difference.ts";
-import { LaneClock } from "./tape-clock.ts";
+import { LaneClock } from "../log/tape-clock.ts";
 import type { Divergence, ToolDrift } from "./drift/drift-report.ts";
 import { hookDrift } from "./drift/hook-drift.ts";
 import type { ClockFact, LogEntry, SaidFact } from "../log/entry.ts";
 import { hooksSaid, type HookStep, hookStep, type ToolSteps } from "../log/step.ts";
 import { Lane } from "../log/lane.ts";
 import { LaneMatcher } from "./match-call.ts";
-import { namesPlaces, ROUNDED, SeamAnswer } from "./tape-answer.ts";
-import { type Call, fromModel } from "./tape.ts";
+import { namesPlaces, ROUNDED, SeamAnswer } from "../log/tape-answer.ts";
+import { type Call, fromModel } from "../log/tape.ts";
 import type { TapedSession } from "./taped-session.ts";
 import { TapeTools, Verification } from "./tape-tools.ts";
 
@@ -37,10 +38,11 @@ export class TapeLane extends Lane {
   readonly #isLeft: boolean;
 
   constructor(session: TapedSession, name: string, above: TapeLane | undefined, isLeft = false) {
-    const { program, replays, epoch, seed } = session;
+    const { program, earlier, epoch, seed } = session;
     // What an agent starts that has left its tape was never recorded.
-    const live = !replays || (above !== undefined && above.clock.isLive);
-    const recorded = live ? [] : program!.tape.clocks.filter((fact) => fact.clock === name);
+    const live = !earlier || (above !== undefined && above.clock.isLive);
+    const recorded = live ? [] : earlier.tape.clocks.filter((fact) => fact.clock === name)
+      .map(({ spent, ...fact }) => program && spent ? { ...fact, spent } : fact); // today's run spends its own
     const noted = (fact: ClockFact) => session.line(fact);
     super(
       name,
@@ -52,7 +54,7 @@ export class TapeLane extends Lane {
     this.#isLeft = isLeft || (above !== undefined && above.#isLeft);
     this.#refusals = laneRefusals(session, name, () => this.clock.isLive);
     this.#said = program?.tape.said?.filter((fact) => fact.lane === name);
-    this.#matcher = program && new LaneMatcher(program, name, session.toTape);
+    this.#matcher = earlier && new LaneMatcher(earlier, name, session.toTape);
     const drifted = (drift: ToolDrift) => session.drift.tools.push(drift);
     this.#verification = session.policy.calls === "compare"
       ? new Verification(program!, name, () => session.mask, drifted)
@@ -85,12 +87,12 @@ export class TapeLane extends Lane {
     this.#mutate?.meet(agent.tools);
     this.#session.hooks ??= agent.hooks;
     // Agents below have the hooks of the one above them.
-    const hooks = this.#above ? undefined : this.#mutate?.seams.hooks(agent.hooks);
+    const hooks = this.#above ? undefined : this.#mutate?.seams?.hooks(agent.hooks);
     return super.spec(hooks ? { ...agent, hooks } : agent);
   }
 
   protected override tool(stepped: Tool): Tool {
-    return this.#mutate?.seams.tool(stepped, this.name, this.clock) ?? stepped;
+    return this.#mutate?.seams?.tool(stepped, this.name, this.clock) ?? stepped;
   }
 
   protected override spent(now: Spent): Pick<Spent, "tokens" | "dollars"> {
@@ -146,7 +148,7 @@ export class TapeLane extends Lane {
   /** From the tape; the model is called itself if the mode allows it. */
   protected reply(real: Model, request: ModelRequest, signal: AbortSignal): ReturnType<Model> {
     if (this.#isLeft && this.isSpent) return this.#unanswered(request, signal, real);
-    const call = this.#take(request);
+    const call = this.#take(real, request);
     if (call) {
       const answer = this.#serve(call, request, signal, real);
       return this.#mutate?.listen(this.name, answer) ?? answer;
@@ -158,13 +160,16 @@ export class TapeLane extends Lane {
     return this.#ask(real, request, signal);
   }
 
-  #take(request: ModelRequest): Call | undefined {
-    const { program, served, policy: { mutate }, toTape } = this.#session;
-    if (!this.#matcher || !program) return undefined;
+  #take(real: Model, request: ModelRequest): Call | undefined {
+    const { program, earlier, served, policy: { mutate }, toTape } = this.#session;
+    if (!this.#matcher || !earlier) return undefined;
+    const whyNot = program ? undefined : whyAskedAfter(earlier.tape.header.url, real.named?.(request.model) ?? real);
+    if (whyNot !== undefined) return void this.#session.drift.anew.add(whyNot);
     const asked = () => toTape ? toTape(fromModel(request)) : fromModel(request);
     if (mutate) return mutate.take(this.name, fromModel(request), asked());
     const match = this.#matcher.find(request, served);
     if (match && "call" in match) return match.call;
+    if (!program) return undefined;
     this.#session.drift.note(this.name, (): Divergence => {
       const found = explain(program, this.name, asked(), served, match);
       return this.#refusals.wereShown(found.actual) ? { ...found, words: `${found.words}, ${IS_REFUSED}` } : found;
@@ -187,7 +192,7 @@ export class TapeLane extends Lane {
   /** No answer, as an agent was ended before it had one: it is ended here, too, unless the run takes another way. */
   async *#unanswered(request: ModelRequest, signal: AbortSignal, real: Model): AsyncGenerator<ModelEvent> {
     this.#isAtRest = true;
-    await Promise.race([aborted(signal), this.#session.hasLeft.promise]);
+    await Promise.race([untilAborted(signal), this.#session.hasLeft.promise]);
     if (!signal.aborted) return yield* this.#ask(real, request, signal);
     throw abortedError(signal);
   }
@@ -219,7 +224,6 @@ export class TapeLane extends Lane {
     if (asksAnew) yield* this.#ask(real, request, signal);
   }
 
-  /** Asks the model itself, and notes what it says. */
   #ask(real: Model, request: ModelRequest, signal: AbortSignal): ReturnType<Model> {
     this.clock.goLive();
     this.#session.hasLeft.resolve();
@@ -245,7 +249,7 @@ export class TapeLane extends Lane {
     await this.clock.pass(ms + ROUNDED);
     this.#isAtRest = true;
     // If the limit that ended it is gone, nothing ends it now, and the replay must report that.
-    await (this.#isLeft ? aborted(signal) : Promise.race([aborted(signal), systemClock.sleep(PATIENCE, signal)]));
+    await (this.#isLeft ? untilAborted(signal) : systemClock.sleep(PATIENCE, signal));
   }
 }
 
@@ -254,13 +258,6 @@ const PATIENCE = 1000;
 /** Whether its agent was ended before the answer came to an end. */
 function isUnfinished({ attempts, error }: Call): boolean {
   return error ? error.code === "aborted" : attempts.length === 0 || attempts.at(-1)!.ended === "aborted";
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
 
 /** A model without a wire of its own is replayed over a plain one. */

@@ -1,15 +1,12 @@
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
-import type { Cuts } from "./frames.ts";
+import type { Cuts } from "../log/frames.ts";
 import type { DriftReport } from "./drift/drift-report.ts";
 import type { Header, Normaliser } from "../log/entry.ts";
-import type { FaultRun } from "./fault/fault-run.ts";
+import type { FreeRun } from "./free-run.ts";
 import type { TapeMode } from "./policy.ts";
 import type { Model } from "../core/model.ts";
 import type { Program, Served } from "./match-call.ts";
-import type { Tape } from "./tape.ts";
+import type { Tape } from "../log/tape.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
-import { tapeFile } from "./fixture.ts";
 
 const TAPE_MODES: readonly TapeMode[] = ["replay", "record", "update", "live", "verify"];
 
@@ -27,7 +24,7 @@ export interface TapeOptions {
   readonly path?: string;
   /** A tape in memory, in place of a path; it can only be replayed. */
   readonly tape?: Tape;
-  /** @default the environment variable CROCHET_TAPE_MODE, else "replay" */
+  /** @default "replay" */
   readonly mode?: TapeMode;
   /**
    * Records tool results too, which are then served in place of running tools that read or write: all, or those of MCP
@@ -48,8 +45,10 @@ export interface TapeOptions {
   readonly project?: string | undefined;
   /** Where streamed bodies are cut on the wire. @default one event a piece */
   readonly cutAt?: Cuts;
+  /** A run that a recording continues: equal requests get its replies, all else is asked, and tools and hooks run. */
+  readonly continues?: Tape;
   /** A run under faults: whatever is asked is answered, and nothing is compared. */
-  readonly faults?: FaultRun;
+  readonly faults?: FreeRun;
   /** Hashes of the files the run left, each of its text as a tape would have it, for the tape's end. */
   readonly files?: (onTape: (text: string) => string) => { readonly [path: string]: string };
   /**
@@ -59,7 +58,8 @@ export interface TapeOptions {
   readonly workspace?: {
     /** Files it does without, and why: they may show a secret. */
     readonly leftOut?: readonly { readonly path: string; readonly why: string }[];
-    ready(): void;
+    /** What the header of the tape says of it. */
+    ready(): Pick<Header, "made"> | void;
     keep(): void;
     drop(): void;
   };
@@ -83,6 +83,7 @@ const OPTIONS: { readonly [option in keyof TapeOptions]-?: OptionKind } = {
   agent: "a text",
   project: "a text",
   cutAt: "any",
+  continues: "an object",
   faults: "an object",
   files: "a function",
   workspace: "an object",
@@ -93,58 +94,19 @@ const OPTIONS: { readonly [option in keyof TapeOptions]-?: OptionKind } = {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * The tape of a run: what it was given, else what the environment names (`CROCHET_TAPE`), else what its agent names.
- * `base` is where the agent's own relative path counts from.
- */
+/** The tape that a run or its agent names; `base` is where a relative path counts from. Undefined to leave it alone. */
 export function tapeOptions(
-  own: string | TapeOptions | undefined,
-  agents: string | TapeOptions | undefined,
+  named: string | TapeOptions,
   env: Environment,
   base: (path: string) => string,
 ): TapeOptions | undefined {
-  const mode = (env.CROCHET_TAPE_MODE || undefined) as TapeMode | undefined;
-  if (mode !== undefined) expectMode(mode, "CROCHET_TAPE_MODE");
-  const named: TapeOptions | undefined = env.CROCHET_TAPE ? { path: resolve(env.CROCHET_TAPE) } : undefined;
-  const mine = asOptions(own, base);
-  const given = mine ?? named ?? asOptions(agents, base);
-  if (!given) {
-    if (mode === undefined || mode === "live") return undefined;
-    // Without a tape the run would call the real model, and cost money.
-    throw new TypeError(
-      `Cannot ${mode} as CROCHET_TAPE_MODE is '${mode}' and no tape is named: set CROCHET_TAPE=fixtures/<name>`,
-    );
-  }
-  const options: TapeOptions = { ...given, mode: mine?.mode ?? mode ?? given.mode ?? "replay" };
+  const given = asOptions(named, base);
+  const options: TapeOptions = { ...given, mode: given.mode ?? "replay" };
   checkMode(options, env);
   return options.mode === "live" ? undefined : options;
 }
 
-/**
- * The tape of a run that the environment names: a script that runs agents again has one for each run, `x`, `x-2`, `x-3`,
- * in the order they begin. If there is only the first one, it is replayed again; an update records the missing ones.
- *
- * @throws {TypeError} if other runs have a tape and this one does not
- */
-export function nextTape(options: TapeOptions): TapeOptions {
-  const { mode, path = "" } = options;
-  const asked = `${mode} ${path}`;
-  const nth = (begun.get(asked) ?? 0) + 1;
-  begun.set(asked, nth);
-  if (nth === 1) return options;
-  const pathOf = (n: number) => path.replace(/(?:\.jsonl)?$/, (end) => `-${n}${end}`);
-  const own = pathOf(nth);
-  if (mode === "record" || existsSync(tapeFile(own))) return { ...options, path: own };
-  if (mode === "update") return { ...options, path: own, mode: "record" };
-  if (!existsSync(tapeFile(pathOf(2)))) return options;
-  throw new TypeError(`Cannot ${mode} run ${nth} as there is no tape ${own}: record it with CROCHET_TAPE_MODE=update`);
-}
-
-/** How many runs of this process each tape was for. */
-const begun = new Map<string, number>();
-
-function asOptions(given: string | TapeOptions | undefined, base: (path: string) => string): TapeOptions | undefined {
-  if (given === undefined) return undefined;
+function asOptions(given: string | TapeOptions, base: (path: string) => string): TapeOptions {
   const options = typeof given === "string" ? { path: given } : given;
   checkOptions(options, OPTIONS, "use a tape");
   if (options.tape === undefined && (typeof options.path !== "string" || options.path === "")) {
@@ -153,13 +115,10 @@ function asOptions(given: string | TapeOptions | undefined, base: (path: string)
   return options.path === undefined ? options : { ...options, path: base(options.path) };
 }
 
-function expectMode(mode: TapeMode, name: string): void {
-  if (TAPE_MODES.includes(mode)) return;
-  throw new TypeError(`Cannot use ${name} '${mode}' as there is no such mode: expected ${TAPE_MODES.join(", ")}`);
-}
-
 function checkMode({ mode, tape, path, inCi }: TapeOptions, env: Environment): void {
-  expectMode(mode!, "tape mode");
+  if (!TAPE_MODES.includes(mode!)) {
+    throw new TypeError(`Cannot use tape mode '${mode}' as there is no such mode: expected ${TAPE_MODES.join(", ")}`);
+  }
   if (mode === "replay" || mode === "verify") return;
   if (!inCi) refuseInCi(mode!, path, env);
   if (tape !== undefined && mode !== "live") {

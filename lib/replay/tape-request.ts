@@ -1,14 +1,10 @@
-import { bodyMessage, bodyParams } from "../anthropic/request-bytes.ts";
-import { isObject } from "../core/json.ts";
+import { bodyMessage, bodyParams } from "../models/anthropic/request-bytes.ts";
+import { isObject, present } from "../core/json.ts";
 import type { Block, Message } from "../core/messages.ts";
-import { paramsOf, type RequestFields, type TapeRequest } from "./tape.ts";
-import { differs, firstDifference } from "./drift/difference.ts";
+import { paramsOf, type RequestFields, type TapeRequest } from "../log/tape.ts";
+import { differs, firstDifference, keysOf } from "./drift/difference.ts";
 
-/**
- * What the SDK sends, as a tape has it.
- *
- * @throws {TypeError} if it is not a request to the Messages API
- */
+/** What the SDK sends, as a tape has it. @throws {TypeError} if it is not a request to the Messages API */
 export function fromBody(body: unknown): TapeRequest {
   const why = noRequest(body);
   if (why !== undefined) throw new TypeError(`Cannot read a request as it ${why}`);
@@ -31,7 +27,7 @@ export function changedOnTheWay(written: unknown, sent: unknown): TapeRequest["s
   const [was, is] = [fromBody(JSON.parse(before)), fromBody(JSON.parse(after))];
   const changed: { [field: string]: unknown } = {};
   for (const part of PARTS) if (firstDifference({ ...was, [part]: is[part] }, was)) changed[part] = is[part];
-  for (const name of new Set([...Object.keys(was.params), ...Object.keys(is.params)])) {
+  for (const name of keysOf(was.params, is.params)) {
     if (differs(was.params[name], is.params[name], name)) changed[name] = is.params[name] ?? null;
   }
   return Object.keys(changed).length > 0 ? changed : undefined;
@@ -42,15 +38,13 @@ export function bodyText(body: unknown): string {
   return typeof body === "string" ? body : new TextDecoder().decode(body as Uint8Array);
 }
 
-/** A recorded request as its body was sent. */
 export function asSent({ sent = {}, ...asked }: TapeRequest): TapeRequest {
   const { model, system, tools, messages, ...params } = sent;
-  const parts = Object.entries({ model, system, tools, messages }).filter(([, value]) => value !== undefined);
   const changed = Object.entries(params).map(([name, value]) => [name, value ?? undefined]);
   return {
     ...asked,
     messages: asked.messages.map(bodyMessage),
-    ...Object.fromEntries(parts),
+    ...present({ model, system, tools, messages }) as Partial<TapeRequest>,
     params: paramsOf({ ...bodyParams(asked.params), ...Object.fromEntries(changed) }),
   };
 }

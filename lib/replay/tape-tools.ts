@@ -1,18 +1,19 @@
+import { getOrMake } from "../core/maps.ts";
 import { isToolResult, type ToolResultBlock } from "../core/messages.ts";
 import type { Interceptor } from "../core/run.ts";
 import { type Tool, ToolError, type ToolReturn } from "../core/tool.ts";
 import type { ToolContext } from "../tools/tool-context.ts";
 import { CWD } from "../tools/tool-state.ts";
 import { applyChanges, changesSince, makeFolder, snapshot, withOtherTexts, withTexts } from "./scratch.ts";
-import { canonical } from "./canonical.ts";
+import { canonical } from "../log/canonical.ts";
 import { differs } from "./drift/difference.ts";
 import type { ToolDrift } from "./drift/drift-report.ts";
 import type { ToolFact } from "../log/entry.ts";
 import { type BegunCall, failureOf, output, plainJson, resultOf, type ToolSteps } from "../log/step.ts";
 import type { Program } from "./match-call.ts";
 import { normalised } from "./normalise.ts";
-import type { Mask } from "./redact/mask.ts";
-import { laneBelow } from "./tape.ts";
+import type { Mask } from "../log/redact/mask.ts";
+import { laneBelow } from "../log/tape.ts";
 import type { TapeLane } from "./tape-lane.ts";
 import type { ResultsKept } from "./tape-options.ts";
 import type { TapedSession } from "./taped-session.ts";
@@ -23,7 +24,6 @@ export class TapeTools implements ToolSteps {
   readonly #session: TapedSession;
   readonly #of: TapeLane;
   readonly #verification: Verification | undefined;
-  /** What was recorded of each call, by its id. */
   readonly #known = new Map<string, ToolFact[]>();
 
   constructor(session: TapedSession, lane: TapeLane, verification: Verification | undefined) {
@@ -31,8 +31,8 @@ export class TapeTools implements ToolSteps {
     this.#session = session;
     this.#of = lane;
     this.#verification = verification;
-    for (const fact of session.program?.tape.tools ?? []) {
-      if (fact.lane === lane.name) this.#known.set(fact.tool, [...this.#known.get(fact.tool) ?? [], fact]);
+    for (const fact of session.earlier?.tape.tools ?? []) {
+      if (fact.lane === lane.name) getOrMake(this.#known, fact.tool, () => []).push(fact);
     }
   }
 
@@ -66,7 +66,8 @@ export class TapeTools implements ToolSteps {
 
   /** What came next of a call that was made more than once. A run that has left its tape makes other calls, even of the same id. */
   #next(toolUseId: string): ToolFact | undefined {
-    if (this.#session.policy.writes && this.#of.clock.isLive) return undefined;
+    const { calls, writes } = this.#session.policy;
+    if (calls === "run" || (writes && this.#of.clock.isLive)) return undefined;
     const queue = this.#known.get(toolUseId);
     return queue && queue.length > 1 ? queue.shift() : queue?.[0];
   }
@@ -169,10 +170,8 @@ export class Verification {
 
   /** Ids may be used again; a message that was made again says the same again. */
   #hear(shown: ShownResult): void {
-    const { tool_use_id: id } = shown.block;
-    const known = this.#shown.get(id);
-    if (!known) this.#shown.set(id, [shown]);
-    else if (canonical(known.at(-1)!.block) !== canonical(shown.block)) known.push(shown);
+    const known = getOrMake(this.#shown, shown.block.tool_use_id, () => []);
+    if (canonical(known.at(-1)?.block) !== canonical(shown.block)) known.push(shown);
   }
 
   /** A tool's own result beside the one on the tape. */

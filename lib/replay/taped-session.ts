@@ -1,11 +1,13 @@
 import { existsSync } from "node:fs";
 import { systemClock } from "../core/clock.ts";
+import { getOrMake } from "../core/maps.ts";
 import type { Block } from "../core/messages.ts";
 import type { AgentSpec } from "../core/run.ts";
 import type { LogEntry, Resumed } from "../log/entry.ts";
 import { takesOf } from "../log/lane.ts";
 import { filesRead } from "../log/step.ts";
 import type { DriftReport } from "./drift/drift-report.ts";
+import { continuable } from "./continue-run.ts";
 import { FoundDrift } from "./drift/found-drift.ts";
 import { tapeFile } from "./fixture.ts";
 import { type Program, programOf, Served, type ToTape } from "./match-call.ts";
@@ -14,12 +16,12 @@ import type { Answers, SessionRecord } from "./person-answers.ts";
 import { policyOf, type TapeMode, type TapePolicy } from "./policy.ts";
 import { readTape, TapeError } from "./read-tape.ts";
 import type { Recording } from "./record/recording.ts";
-import type { Mask } from "./redact/mask.ts";
-import { RunMasks } from "./redact/run-masks.ts";
-import { answerOf, namesPlaces, sharedAnswer, type TapeAnswer } from "./tape-answer.ts";
+import type { Mask } from "../log/redact/mask.ts";
+import { type RunMasks, runMasks } from "./run-masks.ts";
+import { answerOf, namesPlaces, sharedAnswer, type TapeAnswer } from "../log/tape-answer.ts";
 import { TapeLane } from "./tape-lane.ts";
 import { isOverWire, type ResultsKept, resultsKept, type TapeOptions } from "./tape-options.ts";
-import { type Call, MAIN, type Tape, USER } from "./tape.ts";
+import { type Call, MAIN, type Tape, USER } from "../log/tape.ts";
 
 /** What the lanes of one session on a tape share: opened with it, closed with it. */
 export class TapedSession implements SessionRecord {
@@ -30,7 +32,10 @@ export class TapedSession implements SessionRecord {
   readonly root: string;
   readonly epoch: number;
   readonly seed: string;
+  /** The run that is replayed or renewed. */
   readonly program: Program | undefined;
+  /** That, or the run that is continued: what replies are taken from. */
+  readonly earlier: Program | undefined;
   /** Whose reports an agent took at a look. */
   readonly takes: ReturnType<typeof takesOf>;
   readonly served: Served = new Served();
@@ -43,9 +48,6 @@ export class TapedSession implements SessionRecord {
   readonly known: SessionRecord["known"] = {};
   /** Whether a person ended one of its runs. */
   isInterrupted = false;
-  /** Whether the environment names the tape: then the run is as it always is, in its own directory. */
-  isOfEnvironment = false;
-  /** The hooks of the agent as it is now. */
   hooks: AgentSpec["hooks"] | undefined;
   /** Settled once a model is asked: the run has left its tape. */
   readonly hasLeft: PromiseWithResolvers<void> = Promise.withResolvers();
@@ -64,15 +66,17 @@ export class TapedSession implements SessionRecord {
     this.options = options;
     this.policy = policyOf(options);
     this.root = root;
-    this.seed = tape?.header.seed ?? crypto.randomUUID().replaceAll("-", "").slice(0, 16);
-    this.epoch = tape ? Date.parse(tape.header.at) : Date.now();
+    const from = tape ?? (options.continues && continuable(options.continues));
+    this.seed = from?.header.seed ?? crypto.randomUUID().replaceAll("-", "").slice(0, 16);
+    this.epoch = from ? Date.parse(from.header.at) : Date.now();
     normaliserOf(options.normalise); // a wrong one is refused before anything is asked
     this.tape = tape;
-    const program = tape && programOf(withNormalisers(this.#usable(tape), options.normalise ?? []));
-    this.program = program;
+    const program = from && programOf(withNormalisers(this.#usable(from), options.normalise ?? []));
+    this.earlier = program;
+    this.program = tape && program;
     this.takes = takesOf(tape?.inboxes);
     const { seed, policy, options: { redact } } = this;
-    this.masks = new RunMasks({ root, seed, program, redact, isOpen: policy.calls !== "serve" });
+    this.masks = runMasks({ root, seed, program, redact, isOpen: policy.calls !== "serve" });
     this.drift = new FoundDrift(this.name, this.masks);
     this.hasRead = filesRead(root, (entry) => this.line(entry));
     this.recording = parts.record && new parts.record.Recording(this);
@@ -103,7 +107,6 @@ export class TapedSession implements SessionRecord {
     return this.options.path ?? "in memory";
   }
 
-  /** What persons answered. */
   get answers(): Answers {
     const { program, policy: { isOffline }, mask } = this;
     return { known: program?.tape.answers ?? [], isOffline, note: (fact) => this.line(fact), mask };
@@ -126,7 +129,6 @@ export class TapedSession implements SessionRecord {
     return this.program !== undefined;
   }
 
-  /** Whose results are recorded. */
   get records(): ResultsKept {
     if (!this.policy.writes) return resultsKept(false);
     return this.program?.tape.header ?? resultsKept(this.options.tools);
@@ -134,7 +136,7 @@ export class TapedSession implements SessionRecord {
 
   /** How a request is written on the tape; undefined if nothing changes. */
   get toTape(): ToTape | undefined {
-    return this.program && (this.program.hasPlaces || this.program.hasSecrets || this.policy.writes)
+    return this.earlier && (this.earlier.hasPlaces || this.earlier.hasSecrets || this.policy.writes)
       ? this.mask.on
       : undefined;
   }
@@ -145,9 +147,7 @@ export class TapedSession implements SessionRecord {
   }
 
   lane(name: string, above?: TapeLane, isLeft?: boolean): TapeLane {
-    let lane = this.#lanes.get(name);
-    if (!lane) this.#lanes.set(name, lane = new TapeLane(this, name, above, isLeft));
-    return lane;
+    return getOrMake(this.#lanes, name, () => new TapeLane(this, name, above, isLeft));
   }
 
   /** Lets the agents below one, which end with it, come as far as they did when they were recorded. */
@@ -167,7 +167,6 @@ export class TapedSession implements SessionRecord {
     return this.program?.tape.resumed?.[nth] ?? undefined;
   }
 
-  /** What a call is answered with. */
   answer(call: Call): TapeAnswer {
     if (!namesPlaces(call)) return sharedAnswer(call, this.isWatched);
     const { attempts, error, ...rest } = call;
@@ -177,8 +176,8 @@ export class TapedSession implements SessionRecord {
 
   /** Ends the session: a recording is written, a replay is judged. */
   async close(stop: string | undefined): Promise<DriftReport> {
-    const { program, policy: { writes: isRenewed }, mode, hooks, recording } = this;
-    const kept = program?.tape.calls.filter((call) => this.served.calls.has(call)) ?? [];
+    const { program, earlier, policy: { writes: isRenewed }, mode, hooks, recording } = this;
+    const kept = earlier?.tape.calls.filter((call) => this.served.calls.has(call)) ?? [];
     try {
       await recording?.write(kept, stop);
     } finally {
@@ -232,7 +231,5 @@ function noTape(path: string): undefined {
 async function tapeAt(path: string, mode: TapeMode): Promise<Tape> {
   const file = tapeFile(path);
   if (existsSync(file)) return await readTape(file);
-  throw new TapeError(
-    `Cannot ${mode} ${path} as there is no tape: record it with 'crochet record', or CROCHET_TAPE_MODE=record`,
-  );
+  throw new TapeError(`Cannot ${mode} ${path} as there is no tape: record it with 'crochet record'`);
 }

@@ -1,18 +1,20 @@
 import { accessSync, constants, existsSync, lstatSync, mkdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Json, Message } from "../core/messages.ts";
-import { blobsOf, holdsBlob, toBlobs } from "./_blobs.ts";
+import { getOrMake, makeOnce } from "../core/maps.ts";
+import { isToolUse, type Json, type Message } from "../core/messages.ts";
+import { present, quietly } from "../core/json.ts";
+import { blobsOf, readBlob, toBlobs } from "./_blobs.ts";
 import { answerLines, headOf, Heads, type WholeHead } from "../log/call-lines.ts";
-import { canonical, headText, link, messageText } from "./canonical.ts";
+import { canonical, headText, link, messageText } from "../log/canonical.ts";
 import { sweep, writeWhole } from "../files/drafts.ts";
 import { type CallFact, type ClockFact, type Fact, factLine, type Header, type PromptFact } from "../log/entry.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
-import { type Finding, type Redactor, redactor } from "./redact/redact.ts";
-import { scanFacts, whatIs } from "./redact/scan.ts";
-import { echoOf, toolIds } from "./recorded-reply.ts";
-import { itemsOf } from "./server/api.ts";
-import { sentHead, splitSent } from "./server/request-lines.ts";
-import { type Call, lateInbox, MAIN, type Tape } from "./tape.ts";
+import { type Finding, type Redactor, redactor } from "../log/redact/redact.ts";
+import { scanFacts, whatIs } from "../log/redact/scan.ts";
+import { echoOf } from "../log/recorded-reply.ts";
+import { itemsOf } from "./requests/api.ts";
+import { sentHead, splitSent } from "./requests/request-lines.ts";
+import { type Call, lateInbox, MAIN, type Tape } from "../log/tape.ts";
 
 interface WriteOptions {
   /** Writes over a tape that is there. @default false */
@@ -36,7 +38,8 @@ export async function writeTape(path: string, tape: Tape, options: WriteOptions 
   const folder = blobsOf(path);
   if (blobs.size > 0) prepare(folder);
   for (const [name, text] of blobs) {
-    if (!holdsBlob(folder, name)) writeWhole(join(folder, name), text);
+    // One that was damaged has to be written again.
+    if (quietly(() => readBlob(folder, name)) === undefined) writeWhole(join(folder, name), text);
   }
   prepare(dirname(path));
   try {
@@ -58,25 +61,14 @@ function prepare(folder: string): void {
  */
 export function checkWritable(path: string): void {
   let folder = dirname(path);
-  while (!isNamed(folder)) folder = dirname(folder);
+  // Also a link that leads nowhere has the name; it throws if something above is not a folder.
+  while (!quietly(() => lstatSync(folder))) folder = dirname(folder);
   if (!existsSync(folder)) {
     throw new Error(`Cannot write tape ${path} as ${folder} is a link that leads nowhere: remove it`);
   }
   if (!statSync(folder).isDirectory()) throw new Error(`Cannot write tape ${path} as ${folder} is not a folder`);
-  try {
-    accessSync(folder, constants.W_OK | constants.X_OK);
-  } catch {
-    throw new Error(`Cannot write tape ${path} as ${folder} may not be written to: look at its owner and mode`);
-  }
-}
-
-/** Whether anything has this name, also a link that leads nowhere. */
-function isNamed(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false; // something above it is not a folder
-  }
+  if (quietly(() => accessSync(folder, constants.W_OK | constants.X_OK) ?? true)) return;
+  throw new Error(`Cannot write tape ${path} as ${folder} may not be written to: look at its owner and mode`);
 }
 
 function isThere(path: string): Error {
@@ -98,11 +90,9 @@ function refuseSecrets(path: string, found: readonly Finding[]): void {
 
 /** A tape's lines: lane by lane, so that two recordings of one run differ only in what differed. */
 export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
-  const prompts = tape.prompts.map((prompt, i) => ({
-    prompt: prompt as PromptFact["prompt"],
-    ...(tape.models?.[i] && { model: tape.models[i] }),
-    ...(tape.resumed?.[i] && { resumed: tape.resumed[i] }),
-  }));
+  const prompts = tape.prompts.map((prompt, i): PromptFact =>
+    present({ prompt: prompt as string, model: tape.models?.[i], resumed: tape.resumed?.[i] ?? undefined })
+  );
   const facts: (Header | Fact)[] = [tape.header, ...prompts];
   if (tape.memory) facts.push(tape.memory);
   if (tape.git !== undefined) facts.push({ git: tape.git });
@@ -122,7 +112,7 @@ export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
       const echo = call.sent ? undefined : echoOf(call);
       facts.push(known.add(call, head, echo), ...answerLines(call));
       if (!echo) continue;
-      const ids = toolIds(echo);
+      const ids = echo.content.filter(isToolUse).map(({ id }) => id);
       facts.push(...taken(tools, ids, (t) => t.tool), ...taken(refusals, ids, (r) => r.refused));
     }
     const inboxes = [lane, lateInbox(lane)].flatMap((inbox) =>
@@ -176,7 +166,7 @@ class KnownConversations {
   readonly #root: ConversationNode = { next: new Map(), keys: new Map() };
   readonly #normalise: Normalise | undefined;
   readonly #echoes = new Map<string, string>();
-  readonly #texts = new WeakMap<Message, string>();
+  readonly #text = makeOnce(messageText);
 
   constructor(normalise: Normalise | undefined) {
     this.#normalise = normalise;
@@ -186,8 +176,7 @@ class KnownConversations {
     const { id, sent, at, stale } = call;
     const messages = sent ? itemsOf(sent) as unknown as readonly Message[] : call.request.messages;
     const texts = sent ? messages.map(canonical) : messages.map((message) => this.#text(message));
-    let node = this.#root;
-    let depth = 0;
+    let [node, depth] = [this.#root, 0];
     for (; depth < texts.length; depth++) {
       const next = node.next.get(texts[depth]!);
       if (!next) break;
@@ -197,12 +186,6 @@ class KnownConversations {
     const rest = messages.slice(depth).map((message, i) => this.#written(message, texts[depth + i]!));
     const key = this.#insert(call, head, texts, echo);
     return { call: id, head, ...shared.from, add: [...shared.add, ...rest], key, at, ...(stale && { stale }) };
-  }
-
-  #text(message: Message): string {
-    let text = this.#texts.get(message);
-    if (text === undefined) this.#texts.set(message, text = messageText(message));
-    return text;
   }
 
   #shared(node: ConversationNode, depth: number): { from: Pick<CallFact, "parent" | "keep">; add: Json[] } {
@@ -241,7 +224,5 @@ class KnownConversations {
 }
 
 function nextNode(node: ConversationNode, text: string): ConversationNode {
-  let next = node.next.get(text);
-  if (!next) node.next.set(text, next = { next: new Map(), keys: new Map() });
-  return next;
+  return getOrMake(node.next, text, () => ({ next: new Map(), keys: new Map() }));
 }

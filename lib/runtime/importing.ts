@@ -58,7 +58,6 @@ export interface BuiltProgram {
 
 const BUILT = Symbol.for("crochet.built");
 
-/** The program that this is, if `crochet build` made it. */
 export function builtProgram(): BuiltProgram | undefined {
   return (globalThis as { [BUILT]?: BuiltProgram })[BUILT];
 }
@@ -71,7 +70,6 @@ export function fileUrl(path: string): string {
   return PLAIN.test(path) ? `file://${path}` : process.getBuiltinModule("node:url").pathToFileURL(path).href;
 }
 
-/** The script an agent was made in, as a path. */
 export function scriptOf(from: string): string {
   return from.startsWith("file:") ? process.getBuiltinModule("node:url").fileURLToPath(from) : from;
 }

@@ -1,4 +1,5 @@
-/** A call that would have ended this process. */
+import { CODE } from "./own-copy.ts";
+
 interface WayOut {
   /** As it was called: `process.exit(0)`. */
   readonly call: string;
@@ -8,7 +9,7 @@ interface WayOut {
 
 /** Work that must not end the process. */
 interface Scope {
-  /** What the code is told that tried. */
+  /** What the code that tried gets. */
   readonly refusal: (way: WayOut) => string;
   readonly tried: WayOut[];
   readonly above: Scope | undefined;
@@ -21,7 +22,7 @@ type Scopes = InstanceType<typeof import("node:async_hooks").AsyncLocalStorage<S
 
 /** Whose code runs. Timers and promises keep it, and what is called after its scope has ended is refused too. */
 let inside: Scopes | undefined;
-/** Scopes of the whole process, the innermost last: where the code that runs has none of its own, as in a module that Bun loads. */
+/** Scopes of the whole process, the innermost last: where the code that runs lacks its own, as in a module that Bun loads. */
 const around: Scope[] = [];
 /** Items that are judged now. */
 const judged = new Set<Scope>();
@@ -52,7 +53,7 @@ function watchExits(): Scopes {
   return new AsyncLocalStorage<Scope>();
 }
 
-/** @throws {Error} if the code that runs must not end the process; whoever catches it has tried all the same */
+/** @throws {Error} if the code that runs must not end the process; code that catches it has tried all the same */
 function refuse(call: string): void {
   const own = inside?.getStore();
   const scope = own ?? around.at(-1) ?? [...judged][0];
@@ -80,10 +81,9 @@ const endsProcess = ({ words }: WayOut) => `It ends the process: ${words}`;
 /** The file and line of the code that called us, without its folder. */
 function placeIn(stack: string): string | undefined {
   // What our own frames name is not whose code it is.
-  const ours = new URL("..", import.meta.url).pathname;
   for (const line of stack.split("\n").slice(1)) {
     const [, path, at] = /((?:file:\/)?\/[^\s()]*):(\d+):\d+\)?$/.exec(line) ?? [];
-    if (path !== undefined && !path.includes(ours)) {
+    if (path !== undefined && !path.includes(`${CODE}/`)) {
       return `${path.slice(path.lastIndexOf("/") + 1).replace(/[?].*/, "")}:${at}`;
     }
   }
@@ -158,7 +158,7 @@ export function refuseExits(refusal: (way: WayOut) => string): ExitGuard {
   };
 }
 
-/** What a hook is told that tries: it answers by what it returns, and would end the run in silence. */
+/** What a hook that tries gets: it answers by what it returns, and would end the run in silence. */
 export const refusedToHook = ({ call }: WayOut) =>
   `Cannot call ${call} in a hook as that ends the run: return a verdict`;
 

@@ -1,7 +1,15 @@
 // Loaded by each served hook: `node:fs` and `node:path` would take as long as half of what else it loads.
 
+const above = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf("/")));
+
+/** The folder of the code of this package: the sources, or what was built of them. */
+export const CODE: string = above(import.meta.dirname ?? "");
+
 /** The folder of this package. */
-export const PACKAGE: string = (import.meta.dirname ?? "/").replace(/\/[^/]+\/[^/]+$/, "");
+export const PACKAGE: string = above(CODE);
+
+/** How a file of its code ends. */
+export const CODE_ENDING: ".ts" | ".js" = CODE.endsWith("/lib") ? ".ts" : ".js";
 
 /** What can be imported of this package: its `exports`, which take longer to read. */
 export const PARTS: readonly string[] = [
@@ -46,7 +54,7 @@ let offered = false;
 
 /**
  * Lets a script or a hook without an installed crochet import this copy. To be called before it is imported, as Bun
- * remembers what it could not find. Deno can be told only when it starts: `denoFlags`.
+ * remembers what it could not find. Deno takes it only when it starts: `denoFlags`.
  */
 export function offerOwnCopy(file: string): void {
   if (offered || "Deno" in globalThis || file.startsWith(`${PACKAGE}/`)) return;

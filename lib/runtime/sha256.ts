@@ -19,3 +19,8 @@ export function sha256(key?: Uint8Array): Hashing {
   const { createHash, createHmac } = process.getBuiltinModule("node:crypto");
   return key ? createHmac("sha256", key) : createHash("sha256");
 }
+
+/** The first hexadecimal digits of the hash of some bytes. */
+export function hashOf(bytes: string | Uint8Array, digits = 64): string {
+  return sha256().update(bytes).digest("hex").slice(0, digits);
+}

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
+import { PACKAGE } from "./own-copy.ts";
 
 /** The version of this package; unknown in a bundle. */
 export function crochetVersion(): string {
   try {
-    return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version;
+    return JSON.parse(readFileSync(`${PACKAGE}/package.json`, "utf8")).version;
   } catch {
     return "bundled";
   }

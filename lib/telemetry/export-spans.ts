@@ -3,7 +3,7 @@ import { thrownWords } from "../core/shown.ts";
 /** Packages of the project, loaded by variables: who bundles an agent need not have them. */
 const SDK = "@opentelemetry/sdk-trace-base";
 const EXPORTER = "@opentelemetry/exporter-trace-otlp-http";
-const INSTALL = `npm install ${SDK}@2 ${EXPORTER}@0.223`;
+const INSTALL = `npm install ${SDK}@2 ${EXPORTER}@0.301`;
 
 /** What is not sent by then is lost: a collector that is away holds no one up. */
 const FLUSH_MS = 3000;

@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api";
+import type { Attributes, Context, Histogram, Span, Tracer } from "@opentelemetry/api";
 import { ModelError, type Reply } from "../core/model.ts";
 import { addUsage, NO_USAGE, type Usage } from "../core/messages.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import type { Interceptor } from "../core/run.ts";
 import type { ToolEnd } from "../core/tool.ts";
 
-type Api = Pick<typeof import("@opentelemetry/api"), "context" | "SpanKind" | "SpanStatusCode" | "trace">;
+type Api = Pick<typeof import("@opentelemetry/api"), "context" | "metrics" | "SpanKind" | "SpanStatusCode" | "trace">;
 
 export interface Traced {
   readonly provider: string;
@@ -29,6 +29,7 @@ export async function tracing(traced: Traced): Promise<Tracing | undefined> {
 interface Lane {
   readonly run: Span;
   model: string;
+  readonly session: string;
   readonly isBelow: boolean;
   usage: Usage;
   iteration: { readonly span: Span; hasCalled: boolean } | undefined;
@@ -36,7 +37,8 @@ interface Lane {
   readonly hooks: Map<string, Span[]>;
   /** Calls whose tool ran. */
   readonly ran: Set<string>;
-  chat: Span | undefined;
+  /** The model call that waits for its first words, from when it began. */
+  chat: { readonly span: Span; readonly began: number; hasSaid?: true } | undefined;
 }
 
 /** The tool call that what happens now belongs to; agents below begin in it. */
@@ -49,15 +51,19 @@ class Tracing {
   readonly #api: Api;
   readonly #traced: Traced;
   readonly #tracer: Tracer;
+  readonly #tokens: Histogram;
+  readonly #seconds: Histogram;
   readonly #lanes = new Map<string, Lane>();
 
   constructor(api: Api, traced: Traced) {
     this.#api = api;
     this.#traced = traced;
     this.#tracer = api.trace.getTracer("crochet");
+    const meter = api.metrics.getMeter("crochet");
+    this.#tokens = meter.createHistogram("gen_ai.client.token.usage", { unit: "{token}", advice: TOKEN_BUCKETS });
+    this.#seconds = meter.createHistogram("gen_ai.client.operation.duration", { unit: "s", advice: SECOND_BUCKETS });
   }
 
-  /** Takes an event of a run. */
   note(event: RunEvent): void {
     if (event.type === "start") return this.#begin(event);
     const lane = this.#lanes.get(event.agent_id);
@@ -74,8 +80,16 @@ class Tracing {
       case "model":
         lane.model = event.model;
         return;
+      case "text":
+      case "thinking":
+        if (!lane.chat || lane.chat.hasSaid) return;
+        lane.chat.hasSaid = true;
+        return void lane.chat.span.setAttribute("gen_ai.response.time_to_first_chunk", secondsSince(lane.chat.began));
       case "retry":
-        return void lane.chat?.addEvent("retry", { "crochet.attempt": event.attempt, "crochet.reason": event.reason });
+        return void lane.chat?.span.addEvent("retry", {
+          "crochet.attempt": event.attempt,
+          "crochet.reason": event.reason,
+        });
       case "tool_end":
         return this.#answered(lane, event);
       case "end":
@@ -98,15 +112,20 @@ class Tracing {
   #begin({ agent_id, agent_type, session_id, model, prompt }: Extract<RunEvent, { type: "start" }>): void {
     const run = this.#span(`invoke_agent ${agent_type}`, within.getStore(), {
       "gen_ai.operation.name": "invoke_agent",
-      "gen_ai.provider.name": this.#traced.provider,
       "gen_ai.agent.name": agent_type,
       "gen_ai.request.model": model,
-      "gen_ai.agent.id": agent_id,
       "gen_ai.conversation.id": session_id,
       ...(capturesContent() && { "gen_ai.input.messages": messages("user", prompt) }),
     });
     const fresh = { iteration: undefined, iterations: 0, hooks: new Map(), ran: new Set<string>(), chat: undefined };
-    this.#lanes.set(agent_id, { run, model, isBelow: agent_id !== session_id, usage: NO_USAGE, ...fresh });
+    this.#lanes.set(agent_id, {
+      run,
+      model,
+      session: session_id,
+      isBelow: agent_id !== session_id,
+      usage: NO_USAGE,
+      ...fresh,
+    });
   }
 
   #end({ agent_id, stop, text }: Extract<RunEvent, { type: "end" }>, lane: Lane): void {
@@ -134,44 +153,48 @@ class Tracing {
     if (lane.iteration?.hasCalled !== false) this.#iterate(lane);
     lane.iteration!.hasCalled = true;
     const { SpanKind } = this.#api;
-    const span = lane.chat = this.#span(`chat ${lane.model}`, lane.iteration!.span, {
+    const about = {
       "gen_ai.operation.name": "chat",
       "gen_ai.provider.name": this.#traced.provider,
       "gen_ai.request.model": lane.model,
+    };
+    const span = this.#span(`chat ${lane.model}`, lane.iteration!.span, {
+      ...about,
+      "gen_ai.conversation.id": lane.session,
       "gen_ai.request.max_tokens": this.#traced.maxTokens,
+      "gen_ai.request.stream": true,
       "gen_ai.output.type": "text",
     }, SpanKind.CLIENT);
-    try {
-      const reply = await this.#in(span, work);
-      const { usage, stop_reason, model } = reply;
+    const { began } = lane.chat = { span, began: performance.now() };
+    let ended: Attributes = about;
+    return await this.#during(span, work, ({ id, usage, stop_reason, model, reasoning }) => {
+      if (model) ended = { ...about, "gen_ai.response.model": model };
+      const used = usageOf(usage);
       span.setAttributes({
-        ...usageOf(usage),
+        ...ended,
+        ...used,
+        ...(reasoning !== undefined && { "gen_ai.usage.reasoning.output_tokens": reasoning }),
         ...(stop_reason && { "gen_ai.response.finish_reasons": [stop_reason] }),
-        ...(model && { "gen_ai.response.model": model }),
+        ...(id && { "gen_ai.response.id": id }),
       });
-      return reply;
-    } catch (error) {
-      this.#failed(span, error instanceof ModelError ? error.code : (error as Error)?.name ?? "_OTHER", error);
+      for (const type of ["input", "output"]) {
+        this.#tokens.record(Number(used[`gen_ai.usage.${type}_tokens`]), { ...ended, "gen_ai.token.type": type });
+      }
+    }).catch((error) => {
+      ended = { ...about, "error.type": typeOf(error) };
       throw error;
-    } finally {
+    }).finally(() => {
+      this.#seconds.record(secondsSince(began), ended);
       lane.chat = undefined;
-      span.end();
-    }
+    });
   }
 
   async #tool(lane: Lane, name: string, id: string, work: () => Promise<ToolEnd>): Promise<ToolEnd> {
     lane.ran.add(id);
     const span = this.#toolSpan(lane, name, id);
-    try {
-      const end = await within.run(span, () => this.#in(span, work));
-      if (end.isError) this.#failed(span, "tool_error");
-      return end;
-    } catch (error) {
-      this.#failed(span, (error as Error)?.name ?? "_OTHER", error);
-      throw error;
-    } finally {
-      span.end();
-    }
+    return await this.#during(span, () => within.run(span, work), ({ isError }) => {
+      if (isError) this.#failed(span, "tool_error");
+    });
   }
 
   /** A call that never ran has a span too, with the reason. */
@@ -196,9 +219,8 @@ class Tracing {
       "crochet.hook.name": hook,
       "crochet.hook.event": event,
     });
-    const open = lane.hooks.get(`${event} ${hook}`);
-    if (open) open.push(span);
-    else lane.hooks.set(`${event} ${hook}`, [span]);
+    const key = `${event} ${hook}`;
+    lane.hooks.set(key, [...lane.hooks.get(key) ?? [], span]);
   }
 
   #hookEnds(lane: Lane, { hook, event, decision, failure }: Extract<RunEvent, { type: "hook_end" }>): void {
@@ -219,8 +241,18 @@ class Tracing {
     return parent ? trace.setSpan(context.active(), parent) : context.active();
   }
 
-  #in<T>(span: Span, work: () => Promise<T>): Promise<T> {
-    return this.#api.context.with(this.#below(span), work);
+  /** Does work in a span, which ends with it, once what came of it is noted. */
+  async #during<T>(span: Span, work: () => Promise<T>, note: (value: T) => void): Promise<T> {
+    try {
+      const value = await this.#api.context.with(this.#below(span), work);
+      note(value);
+      return value;
+    } catch (error) {
+      this.#failed(span, typeOf(error), error);
+      throw error;
+    } finally {
+      span.end();
+    }
   }
 
   #failed(span: Span, type: string, error?: unknown): void {
@@ -232,14 +264,24 @@ class Tracing {
 
 export type { Tracing };
 
+function typeOf(error: unknown): string {
+  return error instanceof ModelError ? error.code : (error as Error)?.name ?? "_OTHER";
+}
+
+const secondsSince = (began: number) => (performance.now() - began) / 1000;
+
+/** The buckets that the conventions ask for: powers of four of tokens, of two of hundredths of a second. */
+const TOKEN_BUCKETS = { explicitBucketBoundaries: Array.from({ length: 14 }, (_, i) => 4 ** i) };
+const SECOND_BUCKETS = { explicitBucketBoundaries: Array.from({ length: 14 }, (_, i) => 2 ** i / 100) };
+
 /** What was read from a cache or written to it is input as well. */
 function usageOf(usage: Usage): Attributes {
-  const { input_tokens, output_tokens, cache_read_input_tokens: read, cache_creation_input_tokens: made } = usage;
+  const { input_tokens, output_tokens, cache_read_input_tokens: read, cache_creation_input_tokens: written } = usage;
   return {
-    "gen_ai.usage.input_tokens": input_tokens + read + made,
+    "gen_ai.usage.input_tokens": input_tokens + read + written,
     "gen_ai.usage.output_tokens": output_tokens,
     "gen_ai.usage.cache_read.input_tokens": read,
-    "gen_ai.usage.cache_creation.input_tokens": made,
+    "gen_ai.usage.cache_write.input_tokens": written,
   };
 }
 

@@ -1,9 +1,9 @@
 import { isToolUse } from "../core/messages.ts";
 import { checkOptions } from "../input/options.ts";
 import { priceOf } from "../replay/drift/drift-report.ts";
-import type { Invariant, Observed } from "../replay/fault/invariants.ts";
-import { replyOf } from "../replay/recorded-reply.ts";
-import type { Tape } from "../replay/tape.ts";
+import type { Invariant, Observed } from "../replay/invariants.ts";
+import { replyOf } from "../log/recorded-reply.ts";
+import type { Tape } from "../log/tape.ts";
 
 /** What a run may take, over all its lanes: sub-agents and the models of hooks count. */
 export interface Limits {
@@ -36,11 +36,7 @@ const COUNT: { readonly [limit in keyof Limits]-?: (tape: Tape) => number | unde
  */
 export function atMost(limits: Limits): Invariant[] {
   const names = Object.keys(COUNT) as (keyof Limits)[];
-  checkOptions(
-    limits,
-    { calls: "0 or more", tools: "0 or more", tokens: "0 or more", dollars: "0 or more" },
-    "limit a run",
-  );
+  checkOptions(limits, Object.fromEntries(names.map((name) => [name, "0 or more"])), "limit a run");
   const given = names.filter((name) => limits[name] !== undefined);
   if (given.length === 0) throw new TypeError(`Cannot limit a run as no limit is given: set ${names.join(", ")}`);
   return given.map((name) => ({

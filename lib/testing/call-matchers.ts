@@ -15,7 +15,7 @@ export interface CallMatchers<R = void> {
   toHaveDenied(tool: string, input?: unknown): R;
 }
 
-export type CallPattern = string | readonly [tool: string, input?: unknown];
+type CallPattern = string | readonly [tool: string, input?: unknown];
 
 /** What a runner gives a matcher, as far as it is used. */
 export interface Matching {
@@ -61,11 +61,12 @@ export const callMatchers: MatchersOf<CallMatchers> = {
 
 function inOrder(matching: Matching, run: unknown, patterns: readonly CallPattern[]): Matched {
   const calls = callsOf(run);
+  const ran = calls.filter(({ outcome }) => outcome !== "denied" && outcome !== "invalid");
   let at = 0;
   // The first call that fits leaves the most for the patterns after it.
   const found = patterns.findIndex((pattern) => {
-    while (at < calls.length && !(ran(calls[at]!) && fitsCall(matching, calls[at]!, pattern))) at++;
-    return at++ >= calls.length;
+    while (at < ran.length && !fitsCall(matching, ran[at]!, pattern)) at++;
+    return at++ >= ran.length;
   });
   const pass = found < 0;
   const words = patterns.map(patternText);
@@ -81,10 +82,6 @@ function callsOf(run: unknown): readonly Call[] {
   if (Array.isArray(calls) && calls.every(isCall)) return calls;
   const what = run instanceof Promise ? "a promise" : shown(run);
   throw new TypeError(`Cannot look for calls as ${what} is not a run: pass what replay() resolves to, or its calls()`);
-}
-
-function ran({ outcome }: Call): boolean {
-  return outcome !== "denied" && outcome !== "invalid";
 }
 
 function fitsCall(matching: Matching, { name, input }: Call, pattern: CallPattern): boolean {

@@ -2,7 +2,7 @@ import type { Folded } from "../core/fold.ts";
 import { type Opinion, readNative } from "../core/verdict.ts";
 import { readRan } from "../hooks/process/read-result.ts";
 import { type CallMatchers, callMatchers, isEqual, type Matched, type MatchersOf } from "./call-matchers.ts";
-import { type Answered, type Did, type ExpectedAction, whatItDid } from "../check/examples/expectation.ts";
+import { type Answered, type ExpectedAction, type HookAct, whatItDid } from "./expectation.ts";
 
 /** What `expect(…)` is extended with: the types, for the declaration of the runner's own. */
 export interface HookMatchers<R = void> {
@@ -76,7 +76,7 @@ function fits(said: string, reason: string | RegExp): boolean {
   return typeof reason === "string" ? said.includes(reason) : new RegExp(reason).test(said);
 }
 
-function sentence(verb: string, { words }: Did, passed: boolean): string {
+function sentence(verb: string, { words }: HookAct, passed: boolean): string {
   return `Expected the hook ${passed ? "not to" : "to"} ${verb}, but ${words}`;
 }
 

@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
+import { present } from "../core/json.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
 import { shellWord, shown } from "../core/shown.ts";
-import type { Cuts } from "../replay/frames.ts";
+import type { Cuts } from "../log/frames.ts";
 import { type DriftReport, reportLines } from "../replay/drift/drift-report.ts";
 import { findFixture, type Fixture, fixtureProject } from "../replay/fixture.ts";
 import { isCi } from "../replay/tape-options.ts";
@@ -11,10 +12,10 @@ import { scriptOf } from "../runtime/importing.ts";
 import { judging } from "../runtime/judging.ts";
 import { type FixtureRun, runFixture } from "../replay/run-fixture.ts";
 import { type Replayable, USER_FILE } from "../replay/run-on-tape.ts";
-import { recordsHere, withoutDesk } from "./desk.ts";
+import { recordsHere, withoutDesk } from "./recording.ts";
 import { type RunSeen, runSeen, withRootNamed } from "../replay/seen.ts";
 
-export interface ReplayTestOptions {
+interface ReplayTestOptions {
   /** The prompt; needed to record a fixture. @default what was recorded; what is new is said by its `user.prompt.md` */
   prompt?: string;
   /** Goes through the SDK, byte for byte. @default whether `cutAt` is given */
@@ -27,8 +28,6 @@ export interface ReplayTestOptions {
   normalise?: readonly { name: string; path: string; pattern: string }[];
   /** The project whose `fixtures/` is meant. @default the process's directory */
   cwd?: string;
-  /** A file for the log of everything that happens. */
-  rollout?: string;
   /** Called with every event. */
   on?: (event: RunEvent) => void;
 }
@@ -60,7 +59,6 @@ const OPTIONS: { readonly [option in keyof ReplayTestOptions]-?: OptionKind } = 
   cutAt: "any",
   normalise: "a list",
   cwd: "a text",
-  rollout: "a text",
   on: "a function",
 };
 
@@ -102,26 +100,22 @@ async function replayNamed(agent: Replayable, name: string, options: ReplayTestO
   const missing = !existsSync(fixture.tape);
   const records = recordsHere(name);
   if (missing) await withoutDesk(async () => refuseToRecord(fixture, agent, options, cwd, records));
-  const { wire, cutAt, normalise, rollout, on } = options;
-  const given = {
-    ...(options.prompt !== undefined && { prompts: [options.prompt] }),
-    ...(wire !== undefined && { wire }),
-    ...(cutAt !== undefined && { cutAt }),
-    ...(normalise && { normalise }),
-    ...(rollout !== undefined && { rollout }),
-    ...(on && { on }),
-  };
+  const { prompt, verify, cwd: _, ...rest } = options;
+  const given = present({ ...rest, prompts: prompt === undefined ? undefined : [prompt] });
   const live = (mode: "record" | "update") =>
     withoutDesk(async () => {
       const { userBeside } = await import("../agent/simulated-user.ts");
-      const user = options.prompt === undefined ? await userBeside(fixture.folder) : undefined;
+      const user = prompt === undefined ? await userBeside(fixture.folder) : undefined;
       const project = missing && { project: fixtureProject(fixture.folder) };
       return await runFixture(fixture, agent, { ...given, mode, user, ...project });
     });
   const first = missing ? await live("record") : await runFixture(fixture, agent, {
     ...given,
-    mode: options.verify ? "verify" : "replay",
-    keptFaults: !options.verify,
+    mode: verify ? "verify" : "replay",
+    keptFaults: verify ? undefined : async (...kept) => {
+      const { giftFor } = await import("../cli/kit/extension.ts");
+      return await (await giftFor("faults", fixture)).again(...kept);
+    },
   });
   const run = !first.report.ok && records ? await live("update") : first;
   if (!run.report.ok) {

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { text as wholeText } from "node:stream/consumers";
 import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promises";
 import { errorType } from "../http/errors.ts";
 import { parsed } from "../core/json.ts";
@@ -7,9 +8,9 @@ import type { Block } from "../core/messages.ts";
 import { ModelError, type ModelRequest } from "../core/model.ts";
 import { goesOn } from "../core/reply.ts";
 import { checkOptions } from "../input/options.ts";
-import { checkCuts, cut, type Cuts } from "../replay/frames.ts";
-import { messageOf } from "../replay/recorded-reply.ts";
-import { opened } from "../replay/server/listen.ts";
+import { checkCuts, cut, type Cuts } from "../log/frames.ts";
+import { messageOf } from "../log/recorded-reply.ts";
+import { opened } from "../replay/requests/listen.ts";
 import { asModelRequest, invalidRequest } from "./_check-request.ts";
 import {
   type Answer,
@@ -18,12 +19,7 @@ import {
   type ScriptEntry,
   type ScriptOptions,
   sentEvents,
-} from "./scripted.ts";
-
-export interface ScriptedServerOptions extends ScriptOptions {
-  /** Where a streamed body is cut into writes. @default one event per write */
-  cutAt?: Cuts;
-}
+} from "../models/scripted.ts";
 
 export interface ServedRequest {
   /** The port it came from: requests with the same one shared a connection. */
@@ -50,7 +46,8 @@ export interface ScriptedServer extends AsyncDisposable {
 
 /**
  * Serves a script as the Messages API over HTTP on 127.0.0.1: streams and plain replies, HTTP errors, cuts, stalls and
- * delays. Requests the API would refuse are refused, so that a test sees a broken conversation.
+ * delays. Requests the API would refuse are refused, so that a test sees a broken conversation. `cutAt` says where a
+ * streamed body is cut into writes; by default each event is one.
  *
  * @example
  * ```ts
@@ -65,7 +62,7 @@ export interface ScriptedServer extends AsyncDisposable {
  */
 export async function scriptedServer(
   replies: readonly ScriptEntry[],
-  options: ScriptedServerOptions = {},
+  options: ScriptOptions & { readonly cutAt?: Cuts } = {},
 ): Promise<ScriptedServer> {
   checkOptions(options, { ...SCRIPT_OPTIONS, cutAt: "any" }, "serve a script");
   if (options.cutAt !== undefined) checkCuts(options.cutAt);
@@ -83,7 +80,7 @@ export async function scriptedServer(
   });
 
   async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const text = await readText(incoming);
+    const text = await wholeText(incoming);
     const body: any = parsed(text);
     const headers = Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]));
     const served: ServedRequest = { port: incoming.socket.remotePort ?? 0, headers, body, status: 0 };
@@ -143,12 +140,6 @@ export async function scriptedServer(
       script.done();
     },
   };
-}
-
-async function readText(incoming: IncomingMessage): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of incoming) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
 }
 
 function sendError(response: ServerResponse, served: ServedRequest, status: number, message: string): void {

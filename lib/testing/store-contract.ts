@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
 import type { Message } from "../core/messages.ts";
-import type { About, TranscriptStore } from "../transcript/store.ts";
-
-/** One promise of a store, and the check of it. */
-export interface ContractCheck {
-  readonly name: string;
-  readonly check: () => Promise<void>;
-}
+import type { About, TranscriptStore } from "../log/stores/store.ts";
 
 const hello: Message = { role: "user", content: [{ type: "text", text: "hello — “quoted”, \u2028 and 🧶" }] };
 const reply: Message = {
@@ -38,7 +32,9 @@ const about: About = {
  * })) await check();
  * ```
  */
-export function storeContract(storage: () => () => TranscriptStore): ContractCheck[] {
+export function storeContract(
+  storage: () => () => TranscriptStore,
+): { readonly name: string; readonly check: () => Promise<void> }[] {
   const checks: [name: string, check: (open: () => TranscriptStore) => Promise<void>][] = [
     ["an unknown id always loads as nothing", async (open) => {
       assert.equal(await open().load("missing"), undefined);

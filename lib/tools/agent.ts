@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Stop } from "../core/events.ts";
+import { present } from "../core/json.ts";
 import { text, totalTokens } from "../core/messages.ts";
 import { thrownWords } from "../core/shown.ts";
 import { readBrought } from "../files/confine.ts";
@@ -41,8 +42,7 @@ const FRONT_MATTER: { readonly [field: string]: OptionKind } = {
   color: "a text",
 };
 
-export interface AgentToolOptions {
-  /** Agents by name. */
+interface AgentToolOptions {
   readonly agents?: { readonly [name: string]: AgentDefinition };
   /** A folder of `<name>.md` files, resolved against the agent's directory. @default "agents" */
   readonly folder?: string;
@@ -65,7 +65,7 @@ export interface AgentTool extends Tool<AgentInput> {
   readonly kinds: (session: ToolSession) => Promise<KindsOfAgent>;
 }
 
-export interface AgentInput {
+interface AgentInput {
   description: string;
   prompt: string;
   subagent_type?: string;
@@ -166,15 +166,12 @@ async function inFiles(session: ToolSession, options: Known): Promise<Kinds> {
 async function start(input: AgentInput, context: ToolContext, options: Known): Promise<ToolOutput> {
   if (!context.spawn) throw new ToolError("Cannot start an agent as this tool is not run by one", { code: "no_agent" });
   const type = await typeFor(input, context);
-  const definition = await definitionOf(type, context, options);
+  const { system, model, tools } = await definitionOf(type, context, options);
   const spawned = await context.spawn({
     type,
     prompt: input.prompt,
     description: input.description,
-    ...(definition.system !== undefined && { system: definition.system }),
-    ...(definition.model !== undefined && { model: definition.model }),
-    ...(definition.tools && { tools: definition.tools }),
-    ...(input.resume_agent_id !== undefined && { resume: input.resume_agent_id }),
+    ...present({ system, model, tools, resume: input.resume_agent_id }),
     ...(input.run_in_background && { background: true }),
   });
   const { usage } = spawned;

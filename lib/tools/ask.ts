@@ -2,18 +2,18 @@ import { isObject } from "../core/json.ts";
 import { STANDALONE } from "./standalone.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 import { tool } from "./make-tool.ts";
-import { ASKER, PLAN_MODE } from "./tool-state.ts";
+import { PLAN_MODE, QUESTIONS } from "./tool-state.ts";
 import {
   type Answers,
-  type Asker,
-  checkAsker,
+  checkQuestionAsker,
   oneAtATime,
   type PlanReply,
   type PlanRequest,
   type Question,
-} from "./asker.ts";
+  type QuestionAsker,
+} from "./question-asker.ts";
 
-export interface AskUserQuestionInput {
+interface AskUserQuestionInput {
   readonly questions: readonly Question[];
   /** Put in by a hook (`updatedInput`) that answers for the person. */
   readonly answers?: Readonly<Record<string, string | readonly string[]>>;
@@ -25,13 +25,13 @@ export interface AskUserQuestionResponse {
   readonly answers: Answers;
 }
 
-export interface ExitPlanModeInput {
+interface ExitPlanModeInput {
   /** What is going to be done, in Markdown. */
   readonly plan: string;
 }
 
 /** The structured result hooks read; `approved` is absent if no person decided. */
-export interface PlanResponse extends Partial<PlanReply> {
+interface PlanResponse extends Partial<PlanReply> {
   readonly plan?: string;
 }
 
@@ -54,7 +54,7 @@ const EXIT = `Presents your finished plan for the user to approve.
 - If the user refuses, the result says what they want instead. If no person can agree, your turn ends and the user's next message is the answer.`;
 
 /** The tools that ask a person, with an asker of their own or with the one of the agent's tool state. */
-function toolsThatAsk(own?: Asker): readonly [Tool<AskUserQuestionInput>, Tool<object>, Tool<ExitPlanModeInput>] {
+function toolsThatAsk(own?: QuestionAsker) {
   // They change nothing outside the conversation, and a planning agent must be able to call them: no effect.
   const asks = { effect: "none" } as const;
   const question = tool<AskUserQuestionInput>({
@@ -102,7 +102,7 @@ function toolsThatAsk(own?: Asker): readonly [Tool<AskUserQuestionInput>, Tool<o
     render: renderAnswers,
   });
   return [
-    { ...question, parse: async (input) => checkQuestions(await question.parse(input)) },
+    { ...question, parse: async (input: unknown) => checkQuestions(await question.parse(input)) },
     tool<object>({
       ...asks,
       name: "EnterPlanMode",
@@ -125,13 +125,13 @@ function toolsThatAsk(own?: Asker): readonly [Tool<AskUserQuestionInput>, Tool<o
       asks: ({ plan }) => ({ prompt_type: "plan_approval", message: plan }),
       render: (response: PlanResponse) => renderPlan("ExitPlanMode", response),
     }),
-  ];
+  ] as const;
 }
 
 const [question, enter, exit] = toolsThatAsk();
 
 /**
- * Puts questions with a few answers to a person: the run's `asker`, or the one in the agent's tool state (key `ASKER`).
+ * Puts questions with a few answers to a person: the run's `questionAsker`.
  * Without an asker the turn ends, and the next prompt is the answer.
  *
  * @example
@@ -143,8 +143,8 @@ const [question, enter, exit] = toolsThatAsk();
  * const options = [{ label: "Postgres", description: "A server" }, { label: "SQLite", description: "A file" }];
  * const questions = [{ question: "Which database?", header: "Database", options }];
  * const model = scripted([{ tools: [{ name: "AskUserQuestion", input: { questions } }] }, { text: "It is set up" }]);
- * const asker = askWith({ Database: "Postgres" });
- * console.log((await agent({ model, tools: [AskUserQuestion] }).run("Set it up", { asker })).text); // It is set up
+ * const questionAsker = askWith({ Database: "Postgres" });
+ * console.log((await agent({ model, tools: [AskUserQuestion] }).run("Set it up", { questionAsker })).text); // It is set up
  * ```
  */
 export const AskUserQuestion: Tool<AskUserQuestionInput> = question;
@@ -165,8 +165,8 @@ export const EnterPlanMode: Tool<object> = enter;
  * import { askWith, ExitPlanMode } from "crochet/tools";
  *
  * const model = scripted([{ tools: [{ name: "ExitPlanMode", input: { plan: "1. Test it" } }] }, { text: "Tested" }]);
- * const asker = askWith({}, { plan: true });
- * console.log((await agent({ model, tools: [ExitPlanMode] }).run("Plan, then do it", { asker })).text); // Tested
+ * const questionAsker = askWith({}, { plan: true });
+ * console.log((await agent({ model, tools: [ExitPlanMode] }).run("Plan, then do it", { questionAsker })).text); // Tested
  * ```
  */
 export const ExitPlanMode: Tool<ExitPlanModeInput> = exit;
@@ -185,8 +185,8 @@ export const ExitPlanMode: Tool<ExitPlanModeInput> = exit;
  * console.log(text); // Tested
  * ```
  */
-export function askTools(asker: Asker): readonly Tool[] {
-  checkAsker(asker, "make tools that ask");
+export function askTools(asker: QuestionAsker): readonly Tool[] {
+  checkQuestionAsker(asker, "make tools that ask");
   return toolsThatAsk(asker);
 }
 
@@ -204,11 +204,11 @@ function checkQuestions(input: AskUserQuestionInput): AskUserQuestionInput {
 
 type AskContext = Pick<ToolContext, "state" | "signal" | "toolUse" | "agentId">;
 
-function askerOf({ state }: AskContext, own: Asker | undefined): Asker | undefined {
-  return own ?? state.get(ASKER) as Asker | undefined;
+function questionAskerOf({ state }: AskContext, own: QuestionAsker | undefined): QuestionAsker | undefined {
+  return own ?? state.get(QUESTIONS) as QuestionAsker | undefined;
 }
 
-async function runQuestion(input: AskUserQuestionInput, context: AskContext, own?: Asker): Promise<ToolOutput> {
+async function runQuestion(input: AskUserQuestionInput, context: AskContext, own?: QuestionAsker): Promise<ToolOutput> {
   const { questions } = input;
   // Answers come from a hook; a model that sends its own must not answer for the person.
   const sent = (context.toolUse.input as Partial<AskUserQuestionInput> | undefined)?.answers;
@@ -218,7 +218,7 @@ async function runQuestion(input: AskUserQuestionInput, context: AskContext, own
     Object.entries(byHook).map(([question, answer]) => [question, [answer].flat().join(", ")]),
   );
   const open = questions.filter(({ question }) => given[question] === undefined);
-  const asker = askerOf(context, own);
+  const asker = questionAskerOf(context, own);
   const said = open.length === 0 ? {} : asker && await oneAtATime(asker, () => asker.answer(open, context.signal));
   const response: AskUserQuestionResponse = { questions, answers: { ...given, ...said } };
   return { content: renderAnswers(response), response, ...(!said && { wait: true }) };
@@ -236,8 +236,8 @@ function renderAnswers({ questions, answers }: AskUserQuestionResponse): string 
   ].filter(Boolean).join("\n");
 }
 
-async function runPlan(request: PlanRequest, context: AskContext, own?: Asker): Promise<ToolOutput> {
-  const asker = askerOf(context, own);
+async function runPlan(request: PlanRequest, context: AskContext, own?: QuestionAsker): Promise<ToolOutput> {
+  const asker = questionAskerOf(context, own);
   const reply = asker && await oneAtATime(asker, () => asker.approve(request, context.signal));
   if (reply?.approved) {
     (context.state.get(PLAN_MODE) as ((on: boolean) => void) | undefined)?.(request.tool === "EnterPlanMode");

@@ -16,6 +16,7 @@ import type { AgentShell, BackgroundRun } from "./shell/agent-shell.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 import { checkOptions } from "../input/options.ts";
 
+/** What a call of Bash says. */
 export interface BashInput {
   readonly command: string;
   readonly description?: string;
@@ -40,7 +41,7 @@ export interface BashResponse {
   readonly notice?: string;
 }
 
-export interface BashOptions {
+interface BashOptions {
   /** Without it, the agent's own (`state` key "sandbox") counts; without either, commands run as you. */
   sandbox?: Sandbox;
   /** Variables added to those of the program. */
@@ -184,8 +185,8 @@ function shellOf({ state, cwd }: ToolContext, options: BashOptions, agentShell: 
   const confined = JSON.stringify(sandbox) ?? "";
   const entry = state.get(SHELL) as Entry | undefined;
   if (entry?.confined === confined) return entry.shell;
-  // A shell that was opened under other rules must not serve under these.
-  void entry?.shell[Symbol.asyncDispose]();
+  // A shell that was opened under other rules must not serve under these; one that is gone already is as good.
+  entry?.shell[Symbol.asyncDispose]().catch(() => {});
   const envFile = state.get(ENV_FILE) as string | undefined;
   // The state knows the directory of an earlier process whose run continues here.
   const left = entry?.shell.cwd() ?? shellCwd(state);
@@ -252,7 +253,7 @@ function gitNotice(stderr: string, sandbox: Sandbox | undefined): string | undef
 async function start(shell: AgentShell, input: BashInput, context: ToolContext): Promise<ToolOutput> {
   const { id } = await shell.start(input.command, {
     output: { cwd: workspaceOf(context), name: context.toolUseId },
-    ...(input.description !== undefined && { description: input.description }),
+    description: input.description,
   });
   const response: BashResponse = { ...NOTHING, backgroundTaskId: id };
   return { content: render(response), response };

@@ -6,6 +6,7 @@ import type { EditReport, Hunk } from "./edit/edit-file.ts";
 import { checkEditCall, checkObject, checkPath, type EditCall } from "./edit/edit-call.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
+/** What a call of Edit says. */
 export interface EditInput extends EditCall {
   /** Absolute, or relative to the working directory. */
   readonly file_path: string;

@@ -3,10 +3,11 @@ import { isAbsolute } from "node:path";
 import { type Tool, ToolError } from "../core/tool.ts";
 import { tool } from "./make-tool.ts";
 import { absolute, confine } from "../files/confine.ts";
-import { selectGlobs, splitGlobs } from "./search/ignore.ts";
+import { selectGlobs, splitGlobs } from "../files/ignore.ts";
 import type { SearchContext } from "./search/search-place.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
+/** What a call of Glob says. */
 export interface GlobInput {
   readonly pattern: string;
   /** A folder. @default the working directory */

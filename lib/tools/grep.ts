@@ -1,11 +1,12 @@
 import { type Tool, ToolError } from "../core/tool.ts";
 import { tool } from "./make-tool.ts";
 import { absolute } from "../files/confine.ts";
-import { selectGlobs, splitGlobs } from "./search/ignore.ts";
+import { selectGlobs, splitGlobs } from "../files/ignore.ts";
 import type { SearchContext, SearchPlace } from "./search/search-place.ts";
-import type { Found, SearchRequest } from "./search/search-files.ts";
+import type { FileMatches, SearchRequest } from "./search/search-files.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
+/** What a call of Grep says. */
 export interface GrepInput {
   /** A regular expression in ripgrep's syntax. */
   readonly pattern: string;
@@ -106,11 +107,6 @@ export const Grep: Tool<GrepInput> = tool<GrepInput>({
   render: renderGrep,
 });
 
-export interface GrepOptions extends StandaloneOptions {
-  /** The ripgrep to run. @default the one npm installed, else `rg` on PATH */
-  ripgrep?: string;
-}
-
 /**
  * The Grep tool as a function: no agent, no hooks. Throws a ToolError when it refuses.
  *
@@ -122,7 +118,10 @@ export interface GrepOptions extends StandaloneOptions {
  * console.log(content);
  * ```
  */
-export async function grep(input: GrepInput, options: GrepOptions = {}): Promise<GrepResponse> {
+export async function grep(
+  input: GrepInput,
+  options: StandaloneOptions & { readonly ripgrep?: string } = {},
+): Promise<GrepResponse> {
   const { ripgrep, ...standalone } = options;
   return await grepFiles(await Grep.parse(input), standaloneContext("Grep", input, standalone), ripgrep);
 }
@@ -163,7 +162,7 @@ async function grepFiles(
   return responseOf({ ...found, files, withheld }, place, { mode, offset, limit, gaps, numbers: input["-n"] ?? true });
 }
 
-type Searched = Found & { readonly withheld: string | undefined };
+type Searched = FileMatches & { readonly withheld: string | undefined };
 
 interface Shape {
   readonly mode: GrepResponse["mode"];
@@ -188,7 +187,7 @@ function responseOf(found: Searched, place: SearchPlace, shape: Shape): GrepResp
     ...(notice !== "" && { notice }),
   };
   if (mode === "files_with_matches") return { ...common, filenames: shown.map((entry) => entry.text) };
-  const content = joined(shown);
+  const content = shown.map(({ text, adjacent }, i) => (i === 0 || adjacent ? text : `--\n${text}`)).join("\n");
   if (mode === "content") return { ...common, filenames: [], content, numLines: shown.length };
   return { ...common, filenames: [], content, numMatches: found.files.reduce((sum, file) => sum + file.count, 0) };
 }
@@ -199,7 +198,7 @@ interface Entry {
   readonly adjacent: boolean;
 }
 
-function entriesOf(found: Found, place: SearchPlace, { mode, numbers, gaps }: Shape): Entry[] {
+function entriesOf(found: FileMatches, place: SearchPlace, { mode, numbers, gaps }: Shape): Entry[] {
   if (mode === "files_with_matches") {
     return found.files.map(({ path }) => ({ path, text: place.shown(path), adjacent: true }));
   }
@@ -223,10 +222,6 @@ function fitting(entries: readonly Entry[]): readonly Entry[] {
   let size = 0;
   const over = entries.findIndex((entry) => (size += entry.text.length + 1) > MOST_TEXT);
   return over < 0 ? entries : entries.slice(0, Math.max(over, 1));
-}
-
-function joined(entries: readonly Entry[]): string {
-  return entries.map((entry, i) => (i === 0 || entry.adjacent ? entry.text : `--\n${entry.text}`)).join("\n");
 }
 
 function noticeOf(

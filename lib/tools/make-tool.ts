@@ -14,7 +14,7 @@ import {
 } from "./schema.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
 
-export interface ToolOptions<Input> {
+interface ToolOptions<Input> {
   name: string;
   description: string;
   /** The description in one session, if it depends on what is in its directory. */

@@ -6,7 +6,7 @@ import { editFile, type EditReport, type Hunk } from "./edit/edit-file.ts";
 import { checkEditCall, checkObject, checkPath, type EditCall } from "./edit/edit-call.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
-export interface MultiEditInput {
+interface MultiEditInput {
   /** Absolute, or relative to the working directory. */
   readonly file_path: string;
   readonly edits: readonly EditCall[];

@@ -13,6 +13,7 @@ import { type NotebookFile, notebookFile, renderNotebook } from "./reading/noteb
 import { LONGEST_LINE, MOST_LINES, MOST_TEXT, renderText, type TextFile, textFile } from "./reading/read-text.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
+/** What a call of Read says. */
 export interface ReadInput {
   /** Absolute, or relative to the working directory. */
   readonly file_path: string;

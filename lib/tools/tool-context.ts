@@ -26,7 +26,6 @@ export interface SpawnRequest {
   readonly background?: boolean;
 }
 
-/** What came of it. */
 export interface Spawned {
   readonly agent_id: string;
   readonly type: string;

@@ -5,8 +5,8 @@ import { ROOTS } from "../core/tool.ts";
  * tool keeps for itself has its key there.
  */
 
-/** The `Asker` that tools ask. */
-export const ASKER = "crochet.asker";
+/** The `QuestionAsker` that tools ask. */
+export const QUESTIONS = "crochet.questionAsker";
 
 /**
  * A function `(on: boolean) => void` that turns plan mode on and off, kept there by the owner of the permissions.
@@ -38,7 +38,7 @@ export const HAD_SHELL = "had-shell";
 export const CWD = "cwd";
 
 /** What holds for the agents that an agent starts too; a shell, and what was read, are their own. */
-export const INHERITED: readonly string[] = [ROOTS, PROJECT, ASKER, PLAN_MODE, HIDES, HAS_READ, SANDBOX, ENV_FILE];
+export const INHERITED: readonly string[] = [ROOTS, PROJECT, QUESTIONS, PLAN_MODE, HIDES, HAS_READ, SANDBOX, ENV_FILE];
 
 /** The folder an agent's shell is in, or undefined if no command has run. */
 export function shellCwd(state: ReadonlyMap<string, unknown>): string | undefined {
@@ -58,9 +58,7 @@ export interface BackgroundTask {
   readonly type: "shell" | "subagent";
   readonly status: "running" | "ended";
   readonly description: string;
-  /** Of a shell. */
   readonly command?: string;
-  /** Of an agent. */
   readonly agent_type?: string;
 }
 

@@ -8,7 +8,7 @@ import { withFileLock } from "../files/lock.ts";
 import { type UndoEntry, undoLog } from "../files/file-history.ts";
 import { checkOptions } from "../input/options.ts";
 
-export interface UndoOptions {
+interface UndoOptions {
   /** Undo the last change of this file, not the last change of all. */
   file_path?: string;
   /** What `file_path` is relative to. @default process.cwd() */
@@ -16,7 +16,7 @@ export interface UndoOptions {
   signal?: AbortSignal;
 }
 
-export interface Undone {
+interface Undone {
   readonly path: string;
   /** A file that the change had made is removed again; the directories made for it stay. */
   readonly removed: boolean;

@@ -6,15 +6,11 @@ import type { ChangeReport, Hunk } from "./edit/edit-file.ts";
 import { checkObject, checkPath, checkText } from "./edit/edit-call.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
+/** What a call of Write says. */
 export interface WriteInput {
   /** Absolute, or relative to the working directory. */
   readonly file_path: string;
   readonly content: string;
-}
-
-/** The result of a write. */
-export interface WriteReport extends ChangeReport {
-  readonly type: "create" | "update";
 }
 
 /** The structured result hooks read, in the form Claude Code gives it. */
@@ -94,7 +90,10 @@ function parseWrite(input: unknown): WriteInput {
  * console.log(type); // "create"
  * ```
  */
-export async function write(input: WriteInput, options: StandaloneOptions = {}): Promise<WriteReport> {
+export async function write(
+  input: WriteInput,
+  options: StandaloneOptions = {},
+): Promise<ChangeReport & Pick<WriteResponse, "type">> {
   const call = parseWrite(input);
   const { writeFile } = await import("./edit/edit-file.ts");
   const { written } = await writeFile(call, standaloneContext("Write", input, options));

@@ -7,7 +7,7 @@ import type { RunEvent } from "../../lib/core/run-events.ts";
 import type { ToolContext } from "../../lib/tools/tool-context.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { Agent } from "../../lib/tools/index.ts";
-import { type Journal, type MemoryEngine, memoryEngine } from "../durable/_engines.ts";
+import { type Journal, type MemoryEngine, memoryEngine } from "../extensions/durable/_engines.ts";
 
 const say = (name: string, run: (say: string, ctx: ToolContext) => unknown, effect: "read" | "write" = "read") =>
   tool<{ say: string }>({

@@ -9,7 +9,7 @@ import runCommand from "../../lib/cli/run.ts";
 import trust from "../../lib/cli/trust.ts";
 import { textOf } from "../../lib/core/messages.ts";
 import { openSandbox } from "../../lib/permissions/sandbox.ts";
-import { readRollout } from "../../lib/transcript/rollout.ts";
+import { readLoggedRun } from "../../lib/log/logged-run.ts";
 import { place } from "../_place.ts";
 import { until } from "../_until.ts";
 
@@ -88,7 +88,7 @@ test("S1.16, U16: trust in the file approves its commands, but for plan mode and
     const { result, warnings } = await run(here.cwd, {
       permissions: permissions!,
       ...(person && {
-        ask: ({ tool_name, input }) => {
+        permissionAsker: ({ tool_name, input }) => {
           questions.push(`${tool_name} ${input.command}`);
           return Promise.resolve({ behavior: person, reason: "not now" });
         },
@@ -136,17 +136,16 @@ test("S1.16, U16: a command of hook.toml runs in the sandbox of the run", { skip
   assert.equal(existsSync(outside), true);
 });
 
-test("S1.20: the rollout keeps the commands' begin, end and HookInput; the transcript keeps none of it", async () => {
+test("S1.20: the log keeps the commands' begin, end and HookInput; the transcript keeps none of it", async () => {
   using here = place({
     ".agent/hook.toml": `[turn_start]\n${sh("echo shown; echo first >&2; exit 3")}[turn_end]\n${
       sh("test -e noted || { touch noted; echo second >&2; }")
     }`,
   });
-  const rollout = join(here.cwd, "run.rollout.jsonl");
-  const { result } = await run(here.cwd, { rollout });
-  const { lines } = readRollout(rollout);
-  const execs = lines.flatMap((line) =>
-    line.type === "exec" ? [line.exec as { type: string; title: string; exit_code?: number; stderr?: string }] : []
+  const { result } = await run(here.cwd, { log: here.cwd });
+  const { events } = readLoggedRun(join(here.cwd, `${result.id}.jsonl`));
+  const execs = events.flatMap((event) =>
+    event.type === "exec" ? [event.exec as { type: string; title: string; exit_code?: number; stderr?: string }] : []
   );
   const kept = execs.filter(({ type }) => type !== "exec_output").map(({ type, title, exit_code, stderr }) =>
     [title, type, exit_code, stderr].filter((part) => part !== undefined).join(" ").trim()
@@ -165,7 +164,7 @@ test("S1.20: the rollout keeps the commands' begin, end and HookInput; the trans
     "Hook(TurnEnd) exec_begin",
     "Hook(TurnEnd) exec_end 0",
   ]);
-  const inputs = lines.flatMap((line) => line.type === "hook_input" ? [line.text] : []);
+  const inputs = events.flatMap((event) => event.type === "hook_input" ? [event.text] : []);
   assert.deepEqual(inputs, ["first", "second", "first"]);
   assert.doesNotMatch(JSON.stringify(result.messages), /first|second/);
 });

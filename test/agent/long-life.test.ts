@@ -113,7 +113,7 @@ test("Notification is fired when the agent waits for a person", async () => {
     tools: [dangerous],
     permissions: { mode: "default" },
     hooks: { notification: (e) => void seen.push(e.notification_type) },
-  }).run("go", { ask: () => Promise.resolve({ behavior: "allow" }) });
+  }).run("go", { permissionAsker: () => Promise.resolve({ behavior: "allow" }) });
   assert.deepEqual(seen, ["permission_prompt"]);
 });
 

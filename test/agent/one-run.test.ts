@@ -177,7 +177,7 @@ test("S0.30: a store of save and load alone keeps a conversation and resumes it"
   const { messages } = await helper.resume(id, "two");
   assert.deepEqual(messages.map(textOf), ["one", "ok", "two", "ok"]);
   assert.deepEqual(JSON.parse(store.kept.get(id)!), messages);
-  await assert.rejects(helper.resume("unknown", "x"), /no transcript of that id/);
+  await assert.rejects(helper.resume("unknown", "x"), /no run of that id/);
 });
 
 test("S0.30: a store that cannot save or load is refused when the agent is made, and for a run", async () => {

@@ -5,10 +5,10 @@ import { z } from "zod";
 import { agent, type Result, tool } from "crochet";
 import { scripted, type ScriptedReply, scriptedServer, searchFaults } from "crochet/testing";
 import { Agent } from "crochet/tools";
-import { anthropic } from "../../lib/anthropic/anthropic-model.ts";
+import { anthropic } from "../../lib/models/anthropic/anthropic-model.ts";
 import type { DriftReport } from "../../lib/replay/drift/drift-report.ts";
 import { tries } from "../_counts.ts";
-import type { Faultable } from "../../lib/replay/fault/under-faults.ts";
+import type { Faultable } from "../../lib/extensions/faults/under-faults.ts";
 import { scratch } from "../_scratch.ts";
 import { taped } from "../replay/_taped.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import {
@@ -15,8 +15,8 @@ import {
 import { scripted } from "crochet/testing";
 import { invalidConversation, textOf } from "../../lib/core/messages.ts";
 import runCommand from "../../lib/cli/run.ts";
-import transcripts from "../../lib/cli/transcripts.ts";
-import { resumable } from "../../lib/transcript/store.ts";
+import runs from "../../lib/cli/runs.ts";
+import { resumable } from "../../lib/log/stores/store.ts";
 import { place } from "../_place.ts";
 import { scratch } from "../_scratch.ts";
 import { agentTool } from "crochet/tools";
@@ -97,7 +97,7 @@ export default agent({ from: import.meta.url, hooks: [], system: "You lead", too
 `.replace('"asked.txt"', "`${import.meta.dirname}/asked.txt`"),
   });
   const asked = () => readFileSync(join(here.cwd, "asked.txt"), "utf8").trim().split("\n");
-  const listed = async () => (await here.call(transcripts, "ls")).out;
+  const listed = async () => (await here.call(runs, "ls")).out;
   const { code, out, err } = await here.call(runCommand, "--output", "json", "agent.ts", "begin");
   assert.equal(code, 0, err);
   const [, sub] = /Report of agent (\w+)/.exec(out)!;
@@ -108,7 +108,7 @@ export default agent({ from: import.meta.url, hooks: [], system: "You lead", too
     assert.equal(asked()[n], `You review · Read · small · ${length}`);
     assert.match(await listed(), new RegExp(`^\\S+ .*\\n  begin\\n  ${sub} .*\\n    look\\n$`));
   }
-  const shown = await here.call(transcripts, "show", sub!);
+  const shown = await here.call(runs, "show", sub!);
   assert.match(shown.out, /look[^]*go on[^]*go on/);
 });
 
@@ -222,7 +222,7 @@ test("U15: what differs between the agent that was stored and the one that goes 
 
 test("U15: resume() refuses, with its reason, what it cannot resume", async () => {
   const helper = agent({ model: scripted([]) });
-  for (const [id, why] of [["nobody", /no transcript of that id/], ["../etc", /as a transcript id/]] as const) {
+  for (const [id, why] of [["nobody", /no run of that id/], ["../etc", /as a transcript id/]] as const) {
     await assert.rejects(() => helper.resume(id, "x"), { name: "TypeError", message: why });
   }
 });
@@ -248,11 +248,10 @@ test("fork() goes on under a new id from a number of messages, a checkpoint, or 
 
 test("U15: an id that could not be opened is never left claimed", async () => {
   using folder = scratch();
-  writeFileSync(join(folder.path, "file"), "");
   const helper = agent({ model: scripted([], { then: { text: "ok" } }), store: jsonlStore(join(folder.path, "runs")) });
-  await assert.rejects(
-    helper.run("go", { id: "a", rollout: join(folder.path, "file", "log.jsonl") }),
-    /ENOTDIR|EEXIST|ENOENT/,
-  );
+  const hooks = () => {
+    throw new Error("no hooks");
+  };
+  await assert.rejects(helper.run("go", { id: "a", hooks }), /no hooks/);
   assert.equal((await helper.run("go", { id: "a" })).stop, "done");
 });

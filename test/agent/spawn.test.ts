@@ -80,8 +80,11 @@ test("S0.5: agent-stop of a sub-agent carries its whole result: text, stop, usag
   assert.deepEqual([isSub, stop, sub.text, sub.stop], [true, "done", "sub result", "done"]);
   assert.deepEqual(sub.denials.map(({ tool_name, reason }) => [tool_name, reason]), [["Agent", "Deep enough"]]);
   assert.ok(sub.usage.input_tokens > 0 && sub.cost !== undefined);
-  const { text, usage, cost = null, denials } = result;
-  assert.deepEqual(root, { text, stop: result.stop, usage, cost, denials });
+  const { text, usage, cost, denials } = result;
+  // Hooks see what each agent used itself: of agents side by side a sum would be in any order.
+  assert.deepEqual(root, { text, stop: result.stop, usage: root.usage, cost: root.cost, denials });
+  assert.equal(root.usage.input_tokens + sub.usage.input_tokens, usage.input_tokens);
+  assert.equal(root.cost! + sub.cost!, cost);
 });
 
 test("S3.35: session-start has the profile and the config that an agent names, and null if it names none", async () => {
@@ -177,7 +180,7 @@ test("S0.29: an unknown id to resume is an error, for an agent and for its sub-a
   const model = by({ go: [{ tools: [start("x", { resume_agent_id: "nobody" })] }, { text: "done" }] });
   const store = memoryStore();
   const helper = agent({ model, tools: [Agent], store });
-  const unknown = /Cannot resume 'nobody' as there is no transcript of that id/;
+  const unknown = /Cannot resume 'nobody' as there is no run of that id/;
   await assert.rejects(helper.resume("nobody", "go"), unknown);
   await assert.rejects(helper.fork("nobody", "go"), unknown);
   await assert.rejects(helper.open({ resume: "nobody" }), unknown);

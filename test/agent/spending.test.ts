@@ -99,6 +99,22 @@ test("U10: what prompt hooks ask counts in usage, cost, calls and the budget, no
   assert.equal((await run({ calls: 3 })).stop, "max_iterations");
 });
 
+test("a Result counts its sub-agents: usage, cost and modelCalls are the sums of the usage events", async () => {
+  const used: Extract<RunEvent, { type: "usage" }>[] = [];
+  const model = paid("mine", [
+    { tools: [{ name: "Agent", input: { description: "d", prompt: "look" } }] },
+    { text: "seen" },
+    { text: "done" },
+  ]);
+  const { usage, cost, modelCalls, iterations } = await agent({
+    ...{ model, prices: { mine: PRICE }, tools: [Agent] },
+    on: (event) => void (event.type === "usage" && used.push(event)),
+  }).run("go");
+  const sum = used.reduce((all, one) => all + one.usage.input_tokens, 0);
+  assert.deepEqual([usage.input_tokens, cost, modelCalls, iterations], [sum, 6, used.length, 2]);
+  assert.equal(sum, 3_000_000);
+});
+
 test("U10: a retry that an error hook asks for is a model call: iterations 1 makes one", async () => {
   const failing = (replies: number) => scripted(Array.from({ length: replies }, () => ({ http: 400 })));
   const retried: boolean[] = [];

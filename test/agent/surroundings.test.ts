@@ -5,7 +5,7 @@ import { agent, type RunEvent } from "crochet";
 import { scripted } from "crochet/testing";
 import { gitLine } from "../../lib/agent/system-prompt.ts";
 import { BUILT_IN } from "../../lib/runtime/importing.ts";
-import { memoryStore } from "../../lib/transcript/memory-store.ts";
+import { memoryStore } from "../../lib/log/stores/memory-store.ts";
 import { put, scratch } from "../_scratch.ts";
 import "../replay/_no-ci.ts";
 

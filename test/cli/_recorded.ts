@@ -21,8 +21,6 @@ export const agentOn = (server: ScriptedServer, system: string) =>
     "system:",
     `model: anthropic({ baseURL: "${server.url}", apiKey: "not-a-key" }), system:`,
   );
-/** Put behind it, the agent is also a script that is run by itself. */
-export const MAIN = 'import { default as self } from "./agent.ts";\nif (import.meta.main) await self.main();\n';
 export const HOOK = `export default () => undefined;\n`;
 /** The environment in which a scripted server is the model. */
 export function asked(server: ScriptedServer): Record<string, string> {
@@ -34,7 +32,8 @@ export async function recorded(here: Place, args: readonly string[] = []): Promi
   here.put({ "agent.ts": agentScript(SYSTEM), "hooks/stop.ts": HOOK, ...TEA });
   await using server = await scriptedServer(FIXES);
   const { code, out, err } = await here.main(["record", "agent.ts", "fix", "the", "typo", ...args], asked(server));
-  assert.deepEqual([code, err], [0, ""]);
+  const expected = /^ {2}Cannot replay as fixtures\/invariants\.ts is not trusted: .*\n|^runs it once more, .*\n/gm;
+  assert.deepEqual([code, err.replaceAll(expected, "")], [0, ""]);
   server.done();
   return out;
 }

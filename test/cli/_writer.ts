@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { agent } from "../../lib/agent/agent.ts";
-import { runsIn } from "../../lib/cli/_fixtures.ts";
+import { runsIn } from "../../lib/cli/kit/known-fixtures.ts";
 import { trustFixtures } from "../../lib/hooks/hook-trust.ts";
 import type { ScriptedReply } from "../../lib/testing/index.ts";
 import { Write } from "../../lib/tools/index.ts";

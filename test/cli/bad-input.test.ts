@@ -3,13 +3,15 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { loadAgent } from "../../lib/cli/_script.ts";
+import hooks from "../../lib/cli/hooks.ts";
+import { loadAgent } from "../../lib/cli/kit/script.ts";
 import { main } from "../../lib/cli/main.ts";
 import { trust } from "../../lib/hooks/hook-trust.ts";
 import { CROCHET, ended, type Exit } from "../_crochet.ts";
+import { logText } from "../_log.ts";
 import { place } from "../_place.ts";
 
-const ROLLOUT = `{"type":"rollout","version":1,"id":"x","at":"2026-01-01T00:00:00.000Z"}\n`;
+const LOG = logText("x", []);
 
 const FILES = {
   "plain.ts": "export const x = 1;\n",
@@ -17,10 +19,10 @@ const FILES = {
   "throws.ts": `throw new Error("no luck");\nexport default 1;\n`,
   "bad.json": "{ bad",
   "fixtures/torn/tape.jsonl": '{"tape":1',
-  ".crochet/runs/torn.jsonl": `${ROLLOUT}not json\n{"a":1}\n`,
+  ".crochet/runs/torn.jsonl": `${LOG}{"note":{"type`,
   ".crochet/runs/other.jsonl": "garbage\n",
-  ".crochet/runs/twin-1.jsonl": ROLLOUT,
-  ".crochet/runs/twin-2.jsonl": ROLLOUT,
+  ".crochet/runs/twin-1.jsonl": LOG,
+  ".crochet/runs/twin-2.jsonl": LOG,
   ".crochet/runs/damaged.jsonl": "garbage\nmore\n",
   "hooks/pre-tool-uze.ts": "export default () => undefined;\n",
   "hooks/stop.broken.ts": "export default {\n",
@@ -52,13 +54,13 @@ const CASES: readonly (readonly [args: readonly string[], code: number, words: R
     2,
     /--hooks with --on as a worker runs the agent: leave/,
   ],
-  [["run", "--resume", "none", "hi"], 2, /no transcript of that id/],
+  [["run", "--resume", "none", "hi"], 2, /no run of that id/],
   [["chat"], 2, /this is not a terminal: use crochet run/],
   [["record", "plain.ts", "hi"], 2, /default export is not an agent/],
   [["replay", "none"], 2, /no such fixture: crochet record/],
   [["fixtures", "show", "torn"], 1, /tape\.jsonl as its last line is cut off/],
   [["fixtures", "import", "none"], 2, /no such file/],
-  [["hooks", "explain", "other"], 1, /other\.jsonl as no line of it is a rollout's/],
+  [["hooks", "explain", "other"], 1, /other\.jsonl as line 1 is not JSON/],
   [["hooks", "explain", "none"], 2, /no such run/],
   [["hooks", "explain", "twin"], 2, /Several runs begin with 'twin': twin-[12], twin-[12]$/m],
   [["hooks", "test", "none.ts"], 2, /none\.ts/],
@@ -69,12 +71,12 @@ const CASES: readonly (readonly [args: readonly string[], code: number, words: R
   [["hooks", "stats", "more"], 2, /'crochet hooks stats more' as it takes no words: crochet hooks stats/],
   [["hooks", "enable", "none"], 2, /no such hook here/],
   [["hooks", "install", "--for", "cladue"], 2, /did you mean 'claude'/],
-  [["transcripts", "--cwd", "none"], 2, /no such directory/],
-  [["transcripts", "show", "damaged"], 1, /damaged\.jsonl as line 1 is not JSON/],
-  [["transcripts", "show", "../../x"], 2, /as a transcript id/],
-  [["view", "other"], 1, /other\.jsonl as no line of it is a rollout's/],
+  [["runs", "--cwd", "none"], 2, /no such directory/],
+  [["runs", "show", "damaged"], 1, /damaged\.jsonl as line 1 is not JSON/],
+  [["runs", "show", "../../x"], 2, /as a transcript id/],
+  [["view", "other"], 1, /other\.jsonl as line 1 is not JSON/],
   [["view", "twin-"], 2, /Several runs begin with 'twin-': twin-[12], twin-[12]$/m],
-  [["view", "none"], 2, /no such run, fixture or rollout/],
+  [["view", "none"], 2, /no such run, fixture or log/],
   [["tool", "Bash", "{bad"], 2, /not JSON/],
   [["tool", "Bsah", "{}"], 2, /did you mean 'Bash'/],
   [["trust", "none"], 2, /no such directory/],
@@ -96,18 +98,17 @@ for (const [args, code, words] of CASES) {
   });
 }
 
-test("'crochet hooks explain' reads what is left of a damaged log, and counts the lines it left out", async () => {
+test("'crochet hooks explain' reads a log whose last line is cut off, and says so", async () => {
   using here = place(FILES);
   const { code, err } = await here.call(main, "hooks", "explain", "torn");
   assert.equal(code, 0);
-  assert.match(err, /^crochet: Lines left out because they are not JSON: 2 \(1 in all\)$/m);
-  assert.match(err, /^crochet: Lines left out because they are not events of a run: 1$/m);
+  assert.match(err, /^crochet: Its last line is cut off$/m);
 });
 
 test("one stored session that cannot be read hides no other", async () => {
   using here = place(FILES);
   here.put({ ".crochet/runs/empty.jsonl": "" });
-  const { code, out } = await here.call(main, "transcripts", "ls");
+  const { code, out } = await here.call(main, "runs", "ls");
   assert.equal(code, 1);
   assert.match(out, /damaged {2}cannot be read\n.*line 1 is not JSON/);
   assert.match(out, /^empty {2}unfinished/m);
@@ -168,6 +169,11 @@ test("a full disk is said in one line, exit code 1", { skip: NO_FULL }, async ()
       "crochet: Cannot write the output as the disk is full: make room, then try again\n",
     ], line);
   }
+  const hook = { "hooks/notification.sh": "exit 0\n" };
+  using project = place(hook);
+  const { err } = await project.call(hooks, "check", "hooks", "--runs", "1", "--junit", "/dev/full");
+  const said = "crochet: Cannot write /dev/full as the disk is full: make room, then try again\n";
+  assert.equal(err.replace(/^checking 1 hook: .*\n/, ""), said);
 });
 
 test("a script that waits forever at its top level times out once for all fixtures, and ends when interrupted", async () => {

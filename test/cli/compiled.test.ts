@@ -30,7 +30,7 @@ test("what a command has compiled is kept inside the package, and never stands f
   const kept = join(here.path, "node_modules/.cache/crochet");
   assert.equal(existsSync(kept) && readdirSync(kept, { recursive: true }).length > 3, isBun);
   // As a tool may leave it that keeps times: neither the size nor the date shows it.
-  const file = join(here.path, "lib/cli/_report.ts");
+  const file = join(here.path, "lib/cli/kit/report.ts");
   const { atime, mtime } = statSync(file);
   writeFileSync(file, readFileSync(file, "utf8").replaceAll("io.out(", "io.err("));
   utimesSync(file, atime, mtime);

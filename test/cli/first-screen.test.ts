@@ -50,7 +50,7 @@ test("crochet --json and --version print data alone", async () => {
   const told = await here.call(main, "--json");
   const { version, agents, hooks, key } = JSON.parse(told.out);
   assert.deepEqual([agents, hooks, key], [[], 0, false]);
-  assert.equal((await here.call(main, "--version")).out, `${version}\n`);
+  assert.equal((await here.crochet(["--version"])).out, `${version}\n`);
 });
 
 for (
@@ -71,6 +71,13 @@ for (
     [["replay", "--watch"], "'bun test --watch'"],
     [["doctor", "--replay"], "'crochet replay'"],
     [["view", "--open"], "'crochet view --out FILE'"],
+    [["hooks", "test", "x", "--bisect"], "'crochet hooks test --in claude@2.1.286..2.1.325'"],
+    [["hooks", "check", "--rounds", "9"], "'crochet hooks check --time SECONDS'"],
+    [["run", "--rollout", "log.jsonl", "hi"], "'crochet view'"],
+    [["chat", "--rollout", "log.jsonl"], "'crochet view'"],
+    [["transcripts", "ls"], "'crochet runs'"],
+    [["runs", "export", "last"], "'crochet runs show --json'"],
+    [["runs", "checkpoints", "last"], "'crochet runs show'"],
   ] as const
 ) {
   test(`'crochet ${typed.join(" ")}' is refused with what was meant, exit code 2`, async () => {

@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import doctor from "../../lib/cli/doctor.ts";
+import doctor from "../../lib/extensions/setup/doctor.ts";
 import fixtures from "../../lib/cli/fixtures.ts";
 import replay from "../../lib/cli/replay.ts";
 import trust from "../../lib/cli/trust.ts";
-import view from "../../lib/cli/view.ts";
+import view from "../../lib/extensions/view/command.ts";
 import { place } from "../_place.ts";
 import { recorded } from "./_recorded.ts";
 

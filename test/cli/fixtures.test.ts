@@ -20,8 +20,10 @@ test("fixtures ls, show and scan: what is there, as a conversation, with secrets
   const ls = await here.call(fixtures);
   assert.match(
     ls.out,
-    /^fixture +calls +lanes +cost +recorded +from +prompt\nfix-the-typo +4 +1 +< \$0\.01 +\d{4}-\d\d-\d\d +scripted server +fix the typo\n$/,
+    /^fixture +calls +agents +cost +recorded +from +prompt\nfix-the-typo +4 +1 +< \$0\.01 +\d{4}-\d\d-\d\d +scripted server +fix the typo\n$/,
   );
+  const [row] = JSON.parse((await here.call(fixtures, "ls", "--json")).out);
+  assert.deepEqual([row.calls, row.agents, row.stale], [4, 1, 0]);
   const show = await here.call(fixtures, "show", "fix-the-typo");
   assert.match(
     show.out,

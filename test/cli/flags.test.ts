@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readFlags } from "../../lib/cli/_flags.ts";
-import { UsageError } from "../../lib/cli/_io.ts";
+import { readFlags } from "../../lib/cli/kit/flags.ts";
+import { UsageError } from "../../lib/cli/kit/io.ts";
 
 const USAGE = {
   name: "try",

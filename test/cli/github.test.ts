@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Annotation } from "../../lib/cli/_github.ts";
+import type { Annotation } from "../../lib/cli/kit/github.ts";
 import hooks from "../../lib/cli/hooks.ts";
-import init from "../../lib/cli/init.ts";
-import { BUN } from "../../lib/cli/init/_ci.ts";
-import type { Io } from "../../lib/cli/_io.ts";
-import { judgingCommand } from "../../lib/cli/_judge.ts";
+import init from "../../lib/extensions/setup/init.ts";
+import { BUN, DENO } from "../../lib/extensions/setup/ci.ts";
+import { crochetVersion } from "../../lib/runtime/version.ts";
+import type { Io } from "../../lib/cli/kit/io.ts";
+import { judgingCommand } from "../../lib/cli/kit/judge.ts";
 import replay from "../../lib/cli/replay.ts";
 import { parse } from "yaml";
 import { place } from "../_place.ts";
@@ -117,13 +118,15 @@ test("a replay annotates the line of the script whose words changed", async () =
 const PACKAGE_JSON = '{ "devDependencies": { "crochet": "^0.3.0" } }';
 const linesOf = (job: { steps: { run?: string }[] }) => job.steps.flatMap(({ run }) => run ?? []);
 
+const HOOK_FILE = { "hooks/stop.ts": "export default () => undefined;\n" };
+
 test("the lines of the jobs for GitLab are those for GitHub, which pass on a recorded project", async () => {
-  using here = place({ "package.json": PACKAGE_JSON });
+  using here = place({ "package.json": TESTED, ...HOOK_FILE });
   assert.equal((await here.call(init, "--ci", "gitlab")).code, 0);
   assert.equal((await here.call(init, "--ci", "github")).code, 0);
   const ci = parse(readFileSync(join(here.cwd, ".gitlab-ci.yml"), "utf8"));
   const jobs = parse(readFileSync(join(here.cwd, ci.include[0].local), "utf8"));
-  const all = [".crochet", "crochet-replay", "crochet-hooks"].flatMap((job) => [
+  const all = [".crochet", "crochet-replay", "crochet-hooks", "crochet-tests"].flatMap((job) => [
     ...jobs[job].before_script ?? [],
     ...jobs[job].script ?? [],
   ]);
@@ -133,12 +136,71 @@ test("the lines of the jobs for GitLab are those for GitHub, which pass on a rec
   assert.equal(jobs[".crochet"].artifacts.reports.junit, "*.xml");
 });
 
+const TESTED = '{ "scripts": { "test": "vitest" }, "dependencies": { "crochet": "^0.3.0" } }';
+const OWN = "./node_modules/.bin/crochet";
+/** The files of a project beside package.json → what its jobs run: installing, crochet, tests. */
+const JOBS: readonly [files: Readonly<Record<string, string>>, ...lines: readonly string[]][] = [
+  [{}, `npm install -g bun@${BUN}`, "bun install --frozen-lockfile", OWN, "bun run test"],
+  [{ "bun.lock": "" }, `npm install -g bun@${BUN}`, "bun install --frozen-lockfile", OWN, "bun run test"],
+  [{ "package-lock.json": "{}" }, `npm install -g bun@${BUN}`, "npm ci", OWN, "npm test"],
+  [
+    { "pnpm-lock.yaml": "" },
+    `npm install -g bun@${BUN} && corepack enable`,
+    "pnpm install --frozen-lockfile",
+    OWN,
+    "pnpm test",
+  ],
+  [
+    { "yarn.lock": "" },
+    `npm install -g bun@${BUN} && corepack enable`,
+    "yarn install --frozen-lockfile",
+    OWN,
+    "yarn test",
+  ],
+  [
+    { "deno.lock": "{}", "vendor/crochet/package.json": "{}" },
+    `npm install -g deno@${DENO}`,
+    "deno install --frozen",
+    `deno run -A npm:crochet@${crochetVersion()}`,
+    "deno task test",
+  ],
+];
+
+// Where there is no lock file, the jobs are of the runtime that wrote them.
+for (const [files, gets, install, crochet, tests] of "Deno" in globalThis ? JOBS.slice(1) : JOBS) {
+  test(`jobs of a project with ${Object.keys(files)[0] ?? "no lock file"} install by '${install}' and run its tests`, async () => {
+    for (const hooked of [true, false]) {
+      using here = place({ "package.json": TESTED, ...files, ...hooked && HOOK_FILE });
+      const { code, out } = await here.call(init, "--ci", "github");
+      assert.equal(code, 0);
+      assert.equal(/^! commit the (?:bun|deno)\.lock/m.test(out), Object.keys(files).length === 0);
+      assert.equal(/^! no job checks hooks/m.test(out), !hooked);
+      const { jobs } = parse(readFileSync(join(here.cwd, ".github/workflows/crochet.yaml"), "utf8"));
+      const check = `${crochet} hooks check --trust --junit hooks.xml --summary summary.md`;
+      const replays = `${crochet} replay --trust --junit replay.xml --summary summary.md`;
+      assert.deepEqual(linesOf(jobs.replay), [gets, install, replays, ...hooked ? [check] : [], tests]);
+      assert.deepEqual(linesOf(jobs.eval).slice(0, 2), [gets, install]);
+    }
+  });
+}
+
+test("jobs run no tests where package.json has no script for them, which is said", async () => {
+  for (const scripts of ["", '"scripts": { "test": "echo \\"Error: no test specified\\" && exit 1" }, ']) {
+    using here = place({ "package.json": PACKAGE_JSON.replace("{ ", `{ ${scripts}`) });
+    assert.match(
+      (await here.call(init, "--ci", "gitlab")).out,
+      /^! no job runs tests, as package\.json has no script/m,
+    );
+    assert.doesNotMatch(readFileSync(join(here.cwd, ".gitlab/crochet.gitlab-ci.yml"), "utf8"), /test/);
+  }
+});
+
 test("workflows let no job write but the one that runs nothing, and put no name of a branch into a line", async () => {
   using here = place({ "package.json": PACKAGE_JSON });
   const made = await here.call(init, "--ci", "github");
   assert.match(
     made.out,
-    /^\+ \.github\/workflows\/crochet\.yaml\n! add the secret ANTHROPIC_API_KEY .*\n! commit the bun\.lock/,
+    /^\+ \.github\/workflows\/crochet\.yaml\n! add the secret ANTHROPIC_API_KEY .*\n[^]*! commit the (?:bun|deno)\.lock/,
   );
   const { permissions, jobs } = parse(readFileSync(join(here.cwd, ".github/workflows/crochet.yaml"), "utf8"));
   assert.deepEqual(permissions, {});
@@ -171,7 +233,8 @@ test("init --ci refuses a host it does not know, a file that is there, and a pro
   here.put({ "package.json": "{}" });
   const without = await here.call(init, "--ci", "github");
   assert.deepEqual([without.code, /names no dependency 'crochet'/.test(without.err)], [2, true]);
-  assert.equal(BUN, JSON.parse(readFileSync("package.json", "utf8")).devDependencies.bun);
+  const { devDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
+  assert.deepEqual([BUN, DENO], [devDependencies.bun, devDependencies.deno]);
 });
 
 test("--summary is written outside GitHub too, and refused where it cannot be", async () => {

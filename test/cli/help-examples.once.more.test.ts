@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type ScriptedServer, scriptedServer } from "crochet/testing";
-import type { Actions, Group } from "../../lib/cli/_flags.ts";
-import type { Command } from "../../lib/cli/_io.ts";
+import type { Actions, Group } from "../../lib/cli/kit/group.ts";
+import type { Command } from "../../lib/cli/kit/io.ts";
 import { commands, main } from "../../lib/cli/main.ts";
 import { CROCHET, ended } from "../_crochet.ts";
 import { place } from "../_place.ts";
@@ -32,7 +32,7 @@ async function everyCommand(actions: Actions, above: readonly string[] = []): Pr
     const path = [...above, name];
     found.push({ path, usage: command.usage });
     const { actions: below } = command as Partial<Group>;
-    if (below) found.push(...await everyCommand(below, path));
+    if (below) found.push(...await everyCommand(await below(), path));
   }
   return found;
 }
@@ -52,7 +52,7 @@ async function exampleOf({ path }: Typed): Promise<string> {
 }
 
 test("the help of no command is wider than a terminal of 80 columns, but for what is to be pasted", async () => {
-  for (const { path } of [{ path: [] }, ...await everyCommand(commands())]) {
+  for (const { path } of [{ path: [] }, ...await everyCommand(await commands())]) {
     const [top = ""] = (await help(path)).split("\nExample\n");
     assert.deepEqual(top.split("\n").filter((line) => line.length > 80), [], `crochet ${path.join(" ")} --help`);
   }
@@ -110,7 +110,7 @@ async function prepare(server: ScriptedServer): Promise<(line: string, cwd: stri
   const typed = { type: "user", promptSource: "typed", sessionId: "s1", message: { role: "user", content: "hi" } };
   writeFileSync(join(sessions, "s1.jsonl"), `${JSON.stringify(typed)}\n`);
   await must("crochet run hi");
-  await must('crochet tape record --fixture typo -- claude -p "fix the typo in notes.md"');
+  await must('crochet record --fixture typo -- claude -p "fix the typo in notes.md"');
   return run;
 }
 
@@ -124,7 +124,7 @@ after(() => server.close());
 let ready: ReturnType<typeof prepare> | undefined;
 let n = 0;
 
-for (const command of await everyCommand(commands())) {
+for (const command of await everyCommand(await commands())) {
   const name = `crochet ${command.path.join(" ")}`;
   const isChat = name === "crochet chat";
   test(`the example in the help of '${name}' works when it is pasted`, {
@@ -139,12 +139,21 @@ for (const command of await everyCommand(commands())) {
     if (isChat) return await talk(example, cwd);
     // One is to be added, and for the other it is enough to try the hook that runs no tests.
     if (/hooks (add|check)$/.test(name)) rmSync(join(cwd, "hooks/stop.tests-pass.ts"));
-    if (/(tape( record)?|eval)$/.test(name)) rmSync(join(cwd, "fixtures/typo"), { recursive: true });
+    if (/eval$/.test(name)) {
+      rmSync(join(cwd, "fixtures/typo"), { recursive: true });
+      writeFileSync(join(cwd, "fixtures/grade.any.sh"), "exit 0\n");
+      await run("crochet trust", cwd);
+    }
+    if (name === "crochet hooks import") {
+      mkdirSync(join(cwd, ".claude"), { recursive: true });
+      const entry = { hooks: [{ type: "command", command: "npm test" }] };
+      writeFileSync(join(cwd, ".claude/settings.json"), JSON.stringify({ hooks: { Stop: [entry] } }));
+    }
     // The copy of a log was not written where it is.
     if (name === "crochet fixtures add") await run("crochet run hi", cwd);
-    if (name === "crochet tape mcp") writeFileSync(join(cwd, "weather-server.sh"), "cat\n");
+    if (name === "crochet mcp") writeFileSync(join(cwd, "weather-server.sh"), "cat\n");
     // It serves until it is interrupted.
-    if (name === "crochet tape serve") {
+    if (name === "crochet fixtures serve") {
       const { text } = await run(`timeout -s INT 5 ${example}`, cwd);
       return assert.match(text, /127\.0\.0\.1:8787/);
     }
@@ -164,7 +173,7 @@ for (const command of await everyCommand(commands())) {
       assert.match(text, /^crochet: Agent .* has no pending question\n$/);
       return assert.equal(code, 2);
     }
-    // It registers with an engine, and here is none; test/durable/restate-commands.more.test.ts has one.
+    // It registers with an engine, and here is none; test/extensions/durable/restate-commands.more.test.ts has one.
     if (name === "crochet worker") {
       assert.match(text, /^crochet: Cannot register the worker [^\n]*\n$/);
       return assert.equal(code, 1);

@@ -31,12 +31,10 @@ test("hooks new writes hooks that pass their examples and the check as they are"
     "check",
     "--runs",
     "3",
-    "--rounds",
-    "4",
     "--seed",
     "7",
     "--time",
-    "600",
+    "3600",
     "--json",
   );
   const { items }: { items: CheckReport["hooks"] } = JSON.parse(out);

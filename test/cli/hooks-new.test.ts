@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import hooks from "../../lib/cli/hooks.ts";
-import type { Io } from "../../lib/cli/_io.ts";
+import type { Io } from "../../lib/cli/kit/io.ts";
 import { place } from "../_place.ts";
 
 test("hooks new writes a hook with its examples, which passes both as it is", async () => {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import { test } from "node:test";
 import hooks from "../../lib/cli/hooks.ts";
 import trust from "../../lib/cli/trust.ts";
-import { rolloutWriter } from "../../lib/transcript/rollout.ts";
+import { logText } from "../_log.ts";
 import { place } from "../_place.ts";
 
 const DENY = `export default () => ({ action: "deny", reason: "not yet" });`;
@@ -221,7 +221,6 @@ test("hooks enable and disable switch by name, and know the names", async () => 
 /** A run's log with one event of two hooks. */
 function leaveRun(cwd: string, id: string): void {
   mkdirSync(`${cwd}/.crochet/runs`, { recursive: true });
-  const rollout = rolloutWriter(`${cwd}/.crochet/runs/${id}.jsonl`, id, Date.now);
   const runs = [
     { hook: "guard", opinion: { decision: "deny" as const, reason: "no rm" }, ms: 2 },
     { hook: "audit", skipped: "denied by guard" },
@@ -239,13 +238,13 @@ function leaveRun(cwd: string, id: string): void {
     warnings: ["Hook slow failed"],
     runs,
   };
-  rollout.write({ type: "fired", agent_id: id, event: "pre-tool-use", folded });
-  rollout.close();
+  const fired = { type: "fired", agent_id: id, event: "pre-tool-use", folded };
+  writeFileSync(`${cwd}/.crochet/runs/${id}.jsonl`, logText(id, [fired]));
 }
 
 test("U18: hooks explain shows who was considered, who was skipped and why, and what was decided", async () => {
   using w = place();
-  assert.match((await w.call(hooks, "explain")).err, /this project has no run yet/);
+  assert.match((await w.call(hooks, "explain")).err, /the last run as there is none here/);
   leaveRun(w.cwd, "run-1");
   const { out, code } = await w.call(hooks, "explain", "run-");
   assert.equal(code, 0);
@@ -257,7 +256,7 @@ test("U18: hooks explain shows who was considered, who was skipped and why, and 
   assert.match(out, / {2}! Hook slow failed/);
   assert.equal(JSON.parse((await w.call(hooks, "explain", "--json")).out).fires.length, 1);
   assert.match((await w.call(hooks, "explain", "--event", "stop")).out, /No hook was considered/);
-  assert.match((await w.call(hooks, "explain", "other")).err, /no such run: the newest is run-1/);
+  assert.match((await w.call(hooks, "explain", "other")).err, /no such run: 'crochet runs' lists them/);
 });
 
 test("hooks stats counts what hooks did in stored runs", async () => {
@@ -265,7 +264,7 @@ test("hooks stats counts what hooks did in stored runs", async () => {
   assert.match((await w.call(hooks, "stats")).out, /No hook has run/);
   leaveRun(w.cwd, "one");
   leaveRun(w.cwd, "two");
-  writeFileSync(`${w.cwd}/.crochet/runs/odd.jsonl`, "not a rollout\n");
+  writeFileSync(`${w.cwd}/.crochet/runs/odd.jsonl`, "not a log\n");
   const { out, err } = await w.call(hooks, "stats", "--json");
   assert.deepEqual(JSON.parse(out), [
     { hook: "audit", runs: 0, denied: 0, modified: 0, failed: 0, skipped: 2, total_ms: 0 },
@@ -284,7 +283,7 @@ test("hooks install refuses what is not trusted or broken, and a dry run writes 
   const dry = await w.call(hooks, "install", "--for", "codex", "--dry-run");
   assert.match(
     dry.out,
-    /Stop: crochet hook hooks\/stop\.a\.ts\n {2}left out turn-start\.b\.ts: codex has no event like turn-start\n.*would be written\nCodex runs none of these hooks until a person trusts them/,
+    /Stop: crochet hook hooks\/stop\.a\.ts\n {2}left out turn-start\.b\.ts: codex has no event like turn-start\n {2}no hook of codex sees write_stdin: .*\n.*would be written\nCodex runs none of these hooks until a person trusts the project and them/,
   );
   assert.equal(existsSync(`${w.cwd}/.codex`), false);
   assert.equal((await w.call(hooks, "install")).code, 2);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import replay from "../../lib/cli/replay.ts";
-import { runsIn } from "../../lib/cli/_fixtures.ts";
+import { runsIn } from "../../lib/cli/kit/known-fixtures.ts";
 import { trustFixtures } from "../../lib/hooks/hook-trust.ts";
 import { replay as replayed } from "../../lib/testing/index.ts";
 import { rows } from "../_counts.ts";

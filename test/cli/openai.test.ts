@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { place } from "../_place.ts";
-import { type ChatReply, chatServer } from "../openai/_chat-server.ts";
+import { type ChatReply, chatServer } from "../models/openai/_chat-server.ts";
 
 test("run --model openai:NAME asks the server at OPENAI_BASE_URL, with the key if one is set", async () => {
   using server = await chatServer([{ text: "Hello from here" }]);

@@ -89,11 +89,14 @@ test("a script without a prompt prints its own usage and exits 2; --help prints 
   assert.deepEqual([help.code, help.out, help.err], [0, err, ""]);
 });
 
+const DASHES = "put -- before a prompt that begins with such a name";
+
 test("run, chat and record refuse a script that is not there and name the nearest one; -- makes it a prompt", async () => {
   using here = place({ "fixer.ts": ECHO, "other.mjs": "" });
   for (const command of ["run", "chat", "record"]) {
     const { code, out, err } = await here.main([command, "fixr.ts", "do it"]);
-    const hint = "did you mean 'fixer.ts'?: put -- before a prompt that begins with such a name";
+    const fix = command === "record" ? "let a prompt begin with another word" : DASHES;
+    const hint = `did you mean 'fixer.ts'?: ${fix}`;
     assert.deepEqual([code, out, err], [2, "", `crochet: Cannot find script 'fixr.ts', ${hint}\n`]);
   }
   const { err } = await here.main(["run", "agents/fixr.ts", "do it"]);

@@ -8,12 +8,10 @@ import record from "../../lib/cli/record.ts";
 import replay from "../../lib/cli/replay.ts";
 import { readHeader } from "../../lib/replay/read-tape.ts";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
-import { CROCHET, ended } from "../_crochet.ts";
 import { withEnv } from "../_env.ts";
-import { type Place, place } from "../_place.ts";
-import { byEnvironment, SYSTEM, tapeText, TEA } from "../_record.ts";
-import { OUR_RUNTIME } from "../_runtime.ts";
-import { agentOn, agentScript, asked, HOOK, MAIN, recorded } from "./_recorded.ts";
+import { place } from "../_place.ts";
+import { SYSTEM, tapeText, TEA } from "../_record.ts";
+import { agentOn, agentScript, asked, HOOK, recorded } from "./_recorded.ts";
 
 const PROJECT = { ...TEA, "agent.ts": agentScript(SYSTEM), "hooks/stop.ts": HOOK };
 const LOOK: ScriptedReply[] = [{ tools: [{ name: "Read", input: { file_path: "tea.md" } }] }, { text: "green" }];
@@ -24,7 +22,7 @@ test(
     using here = place();
     assert.match(
       await recorded(here),
-      /^recorded fixtures\/fix-the-typo: done, 4 calls, 60 tokens, < \$0\.01\ncrochet replay fix-the-typo\n$/,
+      /^recorded fixtures\/fix-the-typo: done, 4 calls, 60 tokens, < \$0\.01, replays\ncrochet replay fix-the-typo\n$/,
     );
     assert.equal(readFileSync(join(here.cwd, "tea.md"), "utf8"), TEA["tea.md"], "the project itself is left alone");
     assert.deepEqual(readdirSync(join(here.cwd, "fixtures/fix-the-typo/files")), ["tea.md"]);
@@ -168,57 +166,15 @@ test("a script calls no model while it loads, and one that ends the process is r
   assert.match(ends.out, /✗ hi\n +.*process\.exit\(0\) at agent\.ts:1/);
 });
 
-const OFFLINE = { ANTHROPIC_API_KEY: "", ANTHROPIC_BASE_URL: "http://127.0.0.1:9" };
-
-/** Runs a program on a tape that the environment names. */
-function onTape({ cwd, home }: Place, command: readonly [string, ...string[]], env: Record<string, string>) {
-  return ended(command, { cwd, env: { HOME: home, CROCHET_TAPE: "fixtures/x", ...env } });
-}
-
-test("CROCHET_TAPE and its mode record and replay a script, with the memory that its run chose", async () => {
-  using here = place({
-    ...PROJECT,
-    "agent.ts": `${PROJECT["agent.ts"]}${MAIN}`,
-    ...{ "NOTES.md": "Be brief.\n", "AGENTS.md": "No.\n", ".crochet/config.yaml": "memory: [NOTES.md]\n" },
-  });
-  const run = (env: Record<string, string>) =>
-    onTape(here, [...OUR_RUNTIME, join(here.cwd, "agent.ts"), "--trust", "look"], env);
+test("a run of the built-in agent is replayed, over the wire and with real tools", async () => {
+  using here = place({ ...TEA, "AGENTS.md": "Be brief.\n", ".env": "A=b\n" });
   await using server = await scriptedServer(LOOK);
-  const first = await run({ CROCHET_TAPE_MODE: "record", ...asked(server) });
-  assert.deepEqual([first.code, first.out], [0, "green\n"], first.err);
-  const tape = tapeText(here.cwd, "x");
-  assert.ok(/# From NOTES\.md.*Be brief/.test(tape) && !tape.includes("AGENTS.md"), tape);
-  const all = await here.call(replay, "--trust");
-  assert.match(all.out, /^fixture .*\nx +held +2\/2 /, "it has its agent and its files");
-  assert.equal(existsSync(join(here.cwd, "fixtures/x/files/agent.ts")), false);
-  const again = await run(OFFLINE);
-  assert.deepEqual([again.code, again.out], [0, "green\n"], again.err);
-});
-
-test(
-  "a run of the built-in agent by the environment is replayed, over the wire and with real tools",
-  async () => {
-    using here = place({ ...TEA, "AGENTS.md": "Be brief.\n", ".env": "A=b\n" });
-    await using server = await scriptedServer(LOOK);
-    const run = await onTape(here, [...CROCHET, "run", "look"], { CROCHET_TAPE_MODE: "record", ...asked(server) });
-    assert.deepEqual([run.code, run.out], [0, "green\n"]);
-    assert.equal(run.err, "crochet: .env is not kept with the fixture: it is a file for secrets\n");
-    here.env.CI = "true";
-    for (const how of [[], ["--wire"], ["--verify"]]) {
-      const { code, out } = await here.call(replay, "--trust", ...how);
-      assert.equal(code, 0, out);
-    }
-  },
-);
-
-test("a problem with a tape of the environment is printed if the script has no listener", async () => {
-  using here = place({ "hooks/stop.ts": HOOK });
-  await byEnvironment(here.cwd, { replies: [{ text: "hello" }], with: { system: "You say it." } });
-  const script = agentScript("You sing it.").replace("export default", "const subject =");
-  here.put({ "script.ts": `${script}for (const i of [1, 2]) await subject.run("look");\n` });
-  const { err } = await onTape(here, [...OUR_RUNTIME, join(here.cwd, "script.ts")], OFFLINE);
-  assert.match(
-    err,
-    /^(?:crochet: Tape \S+fixtures\/x: prompt: system is not what was recorded \(at main#1\)\n {2}- You say it\.\n {2}\+ You sing it\.\n.*\nto record again: .* \(CROCHET_TAPE_MODE=update\)\n){2}$/,
-  );
+  const made = await here.crochet(["record", "look", "--fixture", "x"], asked(server));
+  assert.equal(made.code, 0);
+  assert.equal(made.err, ".env is not kept with the fixture: it is a file for secrets\n");
+  here.env.CI = "true";
+  for (const how of [[], ["--wire"], ["--verify"]]) {
+    const { code, out } = await here.call(replay, "--trust", ...how);
+    assert.equal(code, 0, out);
+  }
 });

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { place } from "../_place.ts";
 import { RUNTIME } from "../_runtime.ts";
-import { SERVER } from "../replay/server/_mcp-scripts.ts";
+import { SERVER } from "../extensions/tape/_mcp-scripts.ts";
 import { asked } from "./_recorded.ts";
 
 const LIB = fileURLToPath(new URL("../../lib", import.meta.url));
@@ -51,14 +51,15 @@ test(
     assert.deepEqual([mistyped, here.hasTape()], [2, false]);
     assert.match(known, /Cannot record tools 'mpc': write --tools for all, or --tools mcp/);
     const { code, err } = await here.record([BONN, BONN], "mcp");
-    assert.deepEqual([code, err, here.runs()], [0, "", [1, 1]]);
+    assert.deepEqual([code, here.runs()], [0, [1, 2]], "the proof starts no server, and runs other tools");
+    assert.match(err, /^runs it once more, offline for the model, .* \(--once leaves it out\)\n$/);
     const { tools, mcp } = JSON.parse(here.tape().split("\n", 1)[0]!);
     assert.deepEqual([tools, mcp], [false, true]);
     assert.deepEqual(
       here.tape().match(/"name":"\w+"(?=,"effect")/g),
       Array(2).fill(`"name":"mcp__weather__get_weather"`),
     );
-    for (const again of [2, 3]) {
+    for (const again of [3, 4]) {
       const { code, out, err } = await here.main(["replay", "w"]);
       assert.equal(code, 0, out + err);
       assert.deepEqual(here.runs(), [1, again], "the shell has run, no server has");

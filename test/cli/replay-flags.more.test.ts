@@ -3,7 +3,7 @@ import { cpSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, homedir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Command } from "../../lib/cli/_io.ts";
+import type { Command } from "../../lib/cli/kit/io.ts";
 import fixtures from "../../lib/cli/fixtures.ts";
 import replay from "../../lib/cli/replay.ts";
 import { scriptedServer } from "../../lib/testing/index.ts";

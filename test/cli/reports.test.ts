@@ -4,11 +4,11 @@ import fc from "fast-check";
 import { agent } from "crochet";
 import { scripted } from "crochet/testing";
 import { Bash } from "crochet/tools";
-import { command } from "../../lib/cli/_flags.ts";
-import { EXIT, type Io } from "../../lib/cli/_io.ts";
-import { reporting } from "../../lib/cli/_report.ts";
+import { command } from "../../lib/cli/kit/flags.ts";
+import { EXIT, type Io } from "../../lib/cli/kit/io.ts";
+import { reporting } from "../../lib/cli/kit/report.ts";
 import explain from "../../lib/cli/hooks/explain.ts";
-import transcripts from "../../lib/cli/transcripts.ts";
+import runs from "../../lib/cli/runs.ts";
 import tool from "../../lib/cli/tool.ts";
 import { rounds } from "../_counts.ts";
 import { withEnv } from "../_env.ts";
@@ -39,17 +39,15 @@ test("DOORS 15: no report of a log has a secret or a control code, also of a var
   const cut = `${"a word ".repeat(7)}${KEY}`;
   await withEnv({ HOME: here.home }, () => agent({ model: scripted([{ text: "ok" }]) }).run(cut, options));
   let hidden = 0;
-  for (
-    const args of [["ls"], ["ls", "--json"], ["show", id], ["show", id, "--json"], ["export", id], ["checkpoints", id]]
-  ) {
-    const { code, out, err } = await here.call(transcripts, ...args);
+  for (const args of [["ls"], ["ls", "--json"], ["show", id], ["show", id, "--json"]]) {
+    const { code, out, err } = await here.call(runs, ...args);
     assert.equal(code, EXIT.ok, err);
     assert.doesNotMatch(out, /ghp_|abcdefgh|4711x/, args.join(" "));
     assert.doesNotMatch(out, CONTROL, args.join(" "));
     if (out.includes("{SECRET:MY_TOKEN}")) hidden++;
     if (args.includes("--json")) JSON.parse(out);
   }
-  assert.equal(hidden, 5, "all but the checkpoints show where it stood");
+  assert.equal(hidden, 4, "each shows where it stood");
   const { out } = await here.call(explain, id, "--json");
   assert.doesNotMatch(out, /ghp_|abcdefgh|4711x/);
 });

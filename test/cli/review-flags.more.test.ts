@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { templates } from "../../lib/cli/init/_templates.ts";
+import { templates } from "../../lib/extensions/setup/templates.ts";
 import fixtures from "../../lib/cli/fixtures.ts";
 import replay from "../../lib/cli/replay.ts";
 import { CROCHET } from "../_crochet.ts";

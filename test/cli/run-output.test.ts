@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent, type RunEvent } from "crochet";
 import { scripted, type ScriptedReply, scriptedServer } from "crochet/testing";
 import { Agent, Glob } from "crochet/tools";
 import { coloursFor } from "../../lib/cli/show/text.ts";
-import { terminalView } from "../../lib/cli/show/terminal-view.ts";
+import { terminalView } from "../../lib/extensions/view/terminal/terminal-view.ts";
 import { place } from "../_place.ts";
 import { EVIL, pty, run } from "./_terminal-run.ts";
 
@@ -114,7 +114,7 @@ test("run in a pipe prints the last words alone, byte for byte, and no report ha
   };
   const piped = await where.crochet(["run", "go"], env);
   assert.deepEqual([piped.code, piped.out, piped.err], [0, `${EVIL}\n`, ""]);
-  const listed = async (...words: string[]) => (await where.main(["transcripts", ...words], env)).out;
+  const listed = async (...words: string[]) => (await where.main(["runs", ...words], env)).out;
   assert.match(await listed(), /^[\w-]+ {2}done {2}4 messages {2}\$[\d.]+ {2}\S+\n {2}go\n$/);
   assert.match(await listed("show", "last"), /^› go\n▸ Glob \{"pattern":"\*"\}\n✓ .*\nabcd\n$/);
 });
@@ -139,16 +139,15 @@ test("a sub-agent's calls stand indented before the call that began it, and its 
   assert.match(out, /^ {2}✓ Glob \*\.none {2}.*\n✓ Agent Look around {2}.*\n\nIt says there is nothing\n$/);
 });
 
-test("listeners get the output of command hooks while it is written; a rollout does not keep it", async () => {
+test("listeners get the output of command hooks while it is written; the log does not keep it", async () => {
   using where = place({ "hooks/turn-start.slow.sh": "#!/bin/sh\necho one\nsleep 0.2\necho two >&2\n" });
   const events: RunEvent[] = [];
-  const log = join(where.cwd, "log.jsonl");
-  await agent({
+  const { id } = await agent({
     from: `file://${where.cwd}/agent.ts`,
     model: scripted([{ text: "ok" }]),
     hooks: "./hooks",
     on: (event) => events.push(event),
-  }).run("go", { cwd: where.cwd, rollout: log });
+  }).run("go", { cwd: where.cwd, log: where.cwd });
   const told = events.flatMap((e) => e.type === "hook_output" ? [[e.hook, e.event, e.stream, e.text]] : []);
   assert.deepEqual(told, [
     ["turn-start.slow.sh", "turn-start", "stdout", "one\n"],
@@ -156,5 +155,5 @@ test("listeners get the output of command hooks while it is written; a rollout d
   ]);
   const order = events.map((e) => e.type).filter((type) => type.startsWith("hook_"));
   assert.deepEqual(order, ["hook_start", "hook_output", "hook_output", "hook_end"]);
-  assert.ok(existsSync(log) && !readFileSync(log, "utf8").includes("hook_output"));
+  assert.doesNotMatch(readFileSync(join(where.cwd, `${id}.jsonl`), "utf8"), /hook_output/);
 });

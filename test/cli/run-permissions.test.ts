@@ -16,7 +16,7 @@ test("permissions: flag, then script, then trusted config, then asking; deny rul
   const lib = join(ROOT, "lib");
   const script = (permissions: string) =>
     `import { agent } from "${lib}/index.ts";\nimport { Bash } from "${lib}/tools/index.ts";\n` +
-    `import { scripted } from "${lib}/testing/scripted.ts";\nconst replies = [${
+    `import { scripted } from "${lib}/models/scripted.ts";\nconst replies = [${
       JSON.stringify(MAKE)
     }, { text: "ok" }];\n` +
     `const model = scripted([...replies, ...replies, ...replies, ...replies]);\n` +

@@ -169,18 +169,23 @@ test("without a terminal every refused call is one line on stderr, with what wou
   assert.equal(streamed.err, err);
 });
 
-test("run stores every session; --resume last goes on with the newest, and transcripts shows it", async () => {
+test("run logs every run; --resume goes on with one by 'last' or the beginning of its id, and runs shows it", async () => {
   using here = place();
   const again = ["run", "--resume", "last", "--output", "json", "again"];
   await crochet(here, ["run", "remember me"], [{ text: "I will" }]);
   assert.equal(JSON.parse((await crochet(here, again, [{ text: "I did" }])).out).messages.length, 4);
-  const transcripts = async (...args: string[]) => (await here.call(main, "transcripts", ...args)).out;
-  const listed = JSON.parse(await transcripts("ls", "--json"));
+  const runs = async (...args: string[]) => (await here.call(main, "runs", ...args)).out;
+  const listed = JSON.parse(await runs("ls", "--json"));
   assert.deepEqual(listed.map((t: { messages: number }) => t.messages), [4]);
-  assert.match(await transcripts("show", "last"), /remember me[^]*I will[^]*again[^]*I did/);
+  assert.match(await runs("show", "last"), /remember me[^]*I will[^]*again[^]*I did/);
   assert.equal(readdirSync(join(here.cwd, ".crochet/runs")).filter((f) => f.endsWith(".jsonl")).length, 1);
-  assert.equal((await here.call(main, "transcripts", "rm", "last")).code, 0);
-  assert.deepEqual(JSON.parse(await transcripts("ls", "--json")), []);
+  const short = listed[0].id.slice(0, 8);
+  const more = await crochet(here, ["run", "--resume", short, "--output", "json", "more"], [{ text: "yes" }]);
+  assert.deepEqual([JSON.parse(more.out).id, JSON.parse(more.out).messages.length], [listed[0].id, 6], more.err);
+  const { events, id } = JSON.parse(await runs("show", short, "--json"));
+  assert.deepEqual([id, events.filter(({ type }: { type: string }) => type === "usage").length], [listed[0].id, 3]);
+  assert.equal((await here.call(main, "runs", "rm", short)).code, 0);
+  assert.deepEqual(JSON.parse(await runs("ls", "--json")), []);
 });
 
 test("a missing key is reported before any request, with the fix", async () => {
@@ -240,8 +245,8 @@ test("S3.5: a checkpoint can be gone on from: --resume takes its id and begins a
   using here = place();
   const turns = Array.from({ length: 10 }, () => ({ tools: [{ name: "Glob", input: { pattern: "*" } }] }));
   await crochet(here, ["run", "go"], [...turns, { text: "done" }]);
-  const { out } = await here.call(main, "transcripts", "checkpoints", "last", "--json");
-  const [checkpoint] = JSON.parse(out) as { id: string; at: number }[];
+  const { out } = await here.call(main, "runs", "show", "last", "--json");
+  const { checkpoints: [checkpoint] } = JSON.parse(out) as { checkpoints: { id: string; at: number }[] };
   assert.equal(checkpoint!.at, 20);
   const resume = ["run", "--resume", checkpoint!.id, "--output", "json", "other"];
   const forked = JSON.parse((await crochet(here, resume, [{ text: "ok" }])).out);

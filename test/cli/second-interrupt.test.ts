@@ -7,7 +7,7 @@ import { OUR_RUNTIME } from "../_runtime.ts";
 import { place } from "../_place.ts";
 import { Pty } from "../_pty.ts";
 import { until } from "../_until.ts";
-import { pty } from "./_chat.ts";
+import { pty } from "../extensions/chat/_chat.ts";
 
 const LIB = new URL("../../lib/", import.meta.url).pathname;
 

@@ -4,9 +4,9 @@ import { agent, keepGoing, type RunEvent } from "crochet";
 import { scripted } from "crochet/testing";
 import { messageLines } from "../../lib/cli/show/message.ts";
 import { RefusedCalls } from "../../lib/cli/run-agent.ts";
-import { Screen } from "../../lib/cli/show/screen.ts";
+import { Screen } from "../../lib/extensions/view/terminal/screen.ts";
 import { coloursFor, harmless } from "../../lib/cli/show/text.ts";
-import { RunView, terminalView } from "../../lib/cli/show/terminal-view.ts";
+import { RunView, terminalView } from "../../lib/extensions/view/terminal/terminal-view.ts";
 
 const PLAIN = coloursFor(false, {});
 

@@ -7,7 +7,7 @@ import { SMOKE } from "./_smoke.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 const AGENT = `import { agent } from "${ROOT}lib/index.ts";
-import { scripted } from "${ROOT}lib/testing/scripted.ts";
+import { scripted } from "${ROOT}lib/models/scripted.ts";
 export default agent({ from: import.meta.url, model: scripted([], { then: { text: "hello" } }) });
 `;
 

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import xterm from "@xterm/headless";
 import fc from "fast-check";
-import { type Key, KeyReader } from "../../lib/cli/chat/keys.ts";
-import { LineEditor } from "../../lib/cli/chat/line-editor.ts";
-import { Screen } from "../../lib/cli/show/screen.ts";
+import { type Key, KeyReader } from "../../lib/extensions/view/terminal/keys.ts";
+import { LineEditor } from "../../lib/extensions/view/terminal/line-editor.ts";
+import { Screen } from "../../lib/extensions/view/terminal/screen.ts";
 import { chop, cut, displayWidth, firstLine, harmless, openText, plainText, wrap } from "../../lib/cli/show/text.ts";
 import { rounds } from "../_counts.ts";
 
@@ -29,8 +29,8 @@ const wild = fc.array(
 const line = anyText.map((text) => plainText(text).replace(/[\n\t]/g, " "));
 const columns = fc.integer({ min: 2, max: 50 });
 
-test("harmless() never leaves more than colours, and never takes a word away or changes it a second time", () => {
-  check(fc.property(wild, (text) => {
+test("harmless() never leaves more than colours, and never takes a word away or changes it a second time", async () => {
+  await check(fc.property(wild, (text) => {
     const shown = harmless(text);
     // deno-lint-ignore no-control-regex
     const rest = shown.replace(/^\r\u001b\[2?K/, "").replace(/\u001b\[\d{0,3}m|\r\n/g, "");
@@ -41,8 +41,8 @@ test("harmless() never leaves more than colours, and never takes a word away or 
   }));
 });
 
-test("plainText() never leaves what steers a terminal, and never changes it a second time", () => {
-  check(fc.property(wild, (text) => {
+test("plainText() never leaves what steers a terminal, and never changes it a second time", async () => {
+  await check(fc.property(wild, (text) => {
     const plain = plainText(text);
     // deno-lint-ignore no-control-regex
     assert.doesNotMatch(plain, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
@@ -61,16 +61,16 @@ test("plainText() keeps every letter that is not part of a sequence", () => {
   assert.equal(plainText("tab\tand\nline"), "tab\tand\nline");
 });
 
-test("openText() always shows what would be hidden", () => {
-  check(fc.property(wild, (text) => {
+test("openText() always shows what would be hidden", async () => {
+  await check(fc.property(wild, (text) => {
     // deno-lint-ignore no-control-regex
     const hidden = text.match(/[\u001b\u009b\u0007\r\u202e]/g)?.length ?? 0;
     assert.equal((openText(text).match(/\\u(?:001b|009b|0007|000d|202e)/g) ?? []).length, hidden);
   }));
 });
 
-test("cut(), chop() and wrap() never exceed their columns; chop() and wrap() never lose a letter", () => {
-  check(fc.property(line, columns, (text, width) => {
+test("cut(), chop() and wrap() never exceed their columns; chop() and wrap() never lose a letter", async () => {
+  await check(fc.property(line, columns, (text, width) => {
     assert.ok(displayWidth(cut(text, width)) <= width);
     const pieces = chop(text, width);
     assert.ok(pieces.every((row) => displayWidth(row) <= width));
@@ -130,8 +130,8 @@ const joined = (keys: readonly Key[]) =>
     return all;
   }, []);
 
-test("KeyReader always reads the same keys, however the terminal parts what it sends", () => {
-  check(fc.property(fc.array(pressed, { maxLength: 8 }), fc.array(fc.nat(60)), (presses, cuts) => {
+test("KeyReader always reads the same keys, however the terminal parts what it sends", async () => {
+  await check(fc.property(fc.array(pressed, { maxLength: 8 }), fc.array(fc.nat(60)), (presses, cuts) => {
     const sent = presses.map((one) => one.sent).join("");
     const at = [0, ...[...new Set(cuts)].filter((i) => i < sent.length).sort((a, b) => a - b), sent.length];
     const reader = new KeyReader();
@@ -162,22 +162,24 @@ const edits = fc.array(
   { maxLength: 30 },
 );
 
-test("LineEditor: the cursor is always in the text, and shown in the rows, which are never too wide", () => {
-  check(fc.property(edits, fc.integer({ min: 6, max: 40 }), fc.integer({ min: 1, max: 8 }), (keys, width, most) => {
-    const editor = new LineEditor();
-    for (const key of keys) {
-      editor.press(key);
-      assert.ok(editor.cursor >= 0 && editor.cursor <= editor.text.length);
-    }
-    const { rows, cursor } = editor.shown("› ", width, most);
-    assert.ok(rows.length <= most && rows.every((row) => displayWidth(row) <= width));
-    assert.ok(cursor.row >= 0 && cursor.row < rows.length, JSON.stringify({ rows, cursor }));
-    assert.ok(cursor.column >= 2 && cursor.column <= width);
-  }));
+test("LineEditor: the cursor is always in the text, and shown in the rows, which are never too wide", async () => {
+  await check(
+    fc.property(edits, fc.integer({ min: 6, max: 40 }), fc.integer({ min: 1, max: 8 }), (keys, width, most) => {
+      const editor = new LineEditor();
+      for (const key of keys) {
+        editor.press(key);
+        assert.ok(editor.cursor >= 0 && editor.cursor <= editor.text.length);
+      }
+      const { rows, cursor } = editor.shown("› ", width, most);
+      assert.ok(rows.length <= most && rows.every((row) => displayWidth(row) <= width));
+      assert.ok(cursor.row >= 0 && cursor.row < rows.length, JSON.stringify({ rows, cursor }));
+      assert.ok(cursor.column >= 2 && cursor.column <= width);
+    }),
+  );
 });
 
-test("LineEditor: what is typed before the cursor and after it is what the text is", () => {
-  check(fc.property(line, line, (before, after) => {
+test("LineEditor: what is typed before the cursor and after it is what the text is", async () => {
+  await check(fc.property(line, line, (before, after) => {
     const editor = new LineEditor();
     editor.press({ name: "text", text: after });
     editor.press({ name: "home", text: "" });

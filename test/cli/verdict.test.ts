@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { Usage } from "../../lib/cli/_flags.ts";
-import { judgingCommand, type JudgingWork } from "../../lib/cli/_judge.ts";
-import { type Item, junit, verdictLine, verdictOf, type Word, WORDS } from "../../lib/cli/_verdict.ts";
+import type { Usage } from "../../lib/cli/kit/flags.ts";
+import { judgingCommand, type JudgingWork } from "../../lib/cli/kit/judge.ts";
+import { type Item, junit, verdictLine, verdictOf, type Word, WORDS } from "../../lib/cli/kit/verdict.ts";
 import { rounds } from "../_counts.ts";
 import { place } from "../_place.ts";
 

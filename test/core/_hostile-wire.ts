@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../../lib/core/model.ts";
-import { parserFor } from "../../lib/openai/call.ts";
-import { chatBody } from "../../lib/openai/chat-request.ts";
-import { responsesBody } from "../../lib/openai/responses-request.ts";
+import { parserFor } from "../../lib/models/openai/call.ts";
+import { chatBody } from "../../lib/models/openai/chat-request.ts";
+import { responsesBody } from "../../lib/models/openai/responses-request.ts";
 
 /** What a server of OpenAI's APIs does to its replies. */
 const MISCHIEF = [

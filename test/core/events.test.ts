@@ -195,6 +195,11 @@ test("U6: the table says of each event what can be changed and what a denial doe
   ]);
 });
 
+test("what must not happen without its hooks is guarded", () => {
+  const guarded = (Object.keys(EVENTS) as EventName[]).filter((name) => EVENTS[name].guards);
+  assert.deepEqual(guarded, ["user-prompt-submit", "pre-tool-use", "permission-request"]);
+});
+
 test("expectEvent() names the nearest event if the name is unknown", () => {
   assert.throws(() => expectEvent("pre-tool-us"), {
     name: "TypeError",

@@ -96,6 +96,16 @@ test("U10: limits.seconds ends a run whose tool, hook, model, parser or person h
   }
 });
 
+test("a run whose time cannot be counted ends with that error, and is not left without a limit", async () => {
+  const s = stage({
+    model: scripted([{ text: "on and on", stall: true }]),
+    limits: { seconds: 5 },
+    around: { sleep: () => Promise.reject(new Error("there is no timer")) },
+  });
+  const { stop, error } = await within(s.run());
+  assert.deepEqual([stop, error?.message], ["error", "there is no timer"]);
+});
+
 test("a run within limits.seconds leaves no timer behind", async () => {
   const s = stage({ model: scripted([{ text: "hi" }]), limits: { seconds: 3 } });
   assert.equal((await s.run()).stop, "done");

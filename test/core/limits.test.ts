@@ -13,6 +13,7 @@ import {
   type Spent,
 } from "../../lib/core/limits.ts";
 import { limitsOf } from "../../lib/agent/given-limits.ts";
+import { totalTokens } from "../../lib/core/messages.ts";
 import { deny, keepGoing } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { calls, echo, fail, stage, watch } from "./_stage.ts";
@@ -61,7 +62,7 @@ test("U10: stalls count continuations in a row, and an executed tool is their on
 });
 
 test("U10: a call is forbidden by iterations, calls, tokens or dollars, and by a cost that is unknown", () => {
-  const spent = (tokens: number, dollars: number | undefined): Spent => ({ calls: 0, tokens, dollars });
+  const spent = (tokens: number, dollars: number | undefined): Spent => ({ ...newSpent(), tokens, dollars });
   const forbids = (given: Parameters<typeof limitsOf>[0], s: Spent, iterations = 0) =>
     forbidsCall(limitsOf(given), s, { ...newCount(), iterations });
   assert.equal(forbids({}, spent(1e9, undefined), 99), undefined);
@@ -83,7 +84,8 @@ test("an unknown cost is never taken for zero, however much is added to it", () 
   spend(spent, usage, 0.5);
   spend(spent, usage, undefined);
   spend(spent, usage, 0.5);
-  assert.deepEqual(spent, { calls: 0, tokens: 30, dollars: undefined });
+  const { replies, tokens, dollars, usage: all } = spent;
+  assert.deepEqual([replies, tokens, dollars, totalTokens(all)], [3, 30, undefined, 30]);
 });
 
 test("U10: eight idle denials are honoured, the ninth is overridden, and the warning names the hook and the fix", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent, anthropic, type Block, tool } from "crochet";
 import { scripted, scriptedServer } from "crochet/testing";
-import { shortened } from "../../lib/core/shorten.ts";
+import { shortened } from "../../lib/core/messages.ts";
 import type { ToolReturn } from "../../lib/core/tool.ts";
 
 const words = (text: string): Block => ({ type: "text", text });

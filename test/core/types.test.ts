@@ -9,13 +9,11 @@ import {
   type AgentStopHook,
   allow,
   ask,
-  type CleanupHook,
   context,
   deny,
   type EventOf,
   halt,
   type Hook,
-  type HookAction,
   type HookConfig,
   type HookMatcher,
   HookRegistry,
@@ -23,18 +21,18 @@ import {
   keepGoing,
   matchTool,
   modify,
-  type PostToolUseFailureHook,
   type PostToolUseHook,
   type PreToolUseHook,
-  type StopDecision,
   type StopHook,
-  type SubagentStopHook,
   tool,
   type TurnStartHook,
-  type TypedHooks,
   type UserPromptSubmitHook,
   type Verdict,
 } from "../../lib/index.ts";
+import type { GivenRow } from "../../lib/core/events.ts";
+import { FAULTS, type KindAt } from "../../lib/extensions/faults/fault.ts";
+import type { HookAction, StopDecision } from "../../lib/core/verdict.ts";
+import type { TypedHooks } from "../../lib/hooks/code-hooks.ts";
 
 test("deny on an event that only observes does not compile", () => {
   const hooks = [
@@ -137,14 +135,6 @@ test("the spellings of the seeds compile on events that support them", () => {
   assert.deepEqual([hooks.length, verdict.action], [8, "deny"]);
 });
 
-test("the older names are types of the hooks of the same moment", () => {
-  const failure: PostToolUseFailureHook = (event) => event.failed ? context("again") : undefined;
-  const cleanup: CleanupHook = (event) => void event.stop;
-  const below: SubagentStopHook = (event) => event.stop_hook_active ? undefined : keepGoing("more");
-  const hooks: TypedHooks = { postToolUseFailure: failure, cleanup, subagentStop: below };
-  assert.equal(Object.keys(hooks).length, 3);
-});
-
 test("typed lists take the hooks of their event, under the names of the seeds too", () => {
   const lists: TypedHooks = {
     preToolUse: [() => deny("no"), matchTool("Bash", () => undefined)],
@@ -210,4 +200,25 @@ test("options and tools are checked as they are written", () => {
     tool({ name: "T", description: "", input: { type: "object" } }),
   ];
   assert.equal(typeof build, "function");
+});
+
+test("a row of an event that refuses where its hook fails says whether it guards", () => {
+  const rows: GivenRow[] = [
+    // @ts-expect-error it does not say so
+    { failure: "deny" },
+    { failure: "deny", guards: false },
+    { failure: "abort" },
+  ];
+  assert.equal(rows.length, 3);
+});
+
+test("what can go wrong at a place follows from the rows of faults: a switch over it needs a case for each", () => {
+  const kinds: KindAt<"hook">[] = ["crash", "timeout", "nonsense"];
+  // @ts-expect-error a tool cannot be cut
+  const others: KindAt<"tool">[] = ["throws", "cut"];
+  assert.deepEqual(
+    kinds,
+    Object.entries(FAULTS).filter(([, row]) => row.places.includes("hook")).map(([kind]) => kind),
+  );
+  assert.equal(others.length, 2);
 });

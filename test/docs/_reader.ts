@@ -12,6 +12,7 @@ export const skip = "Deno" in globalThis && "the page is played once, under Bun"
 
 /** A project of someone who reads along. */
 export interface Reader extends Disposable {
+  readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
   /** Writes a file of the project; one that begins with `#!` can be run. */
   write(path: string, text: string): void;
@@ -35,7 +36,9 @@ export function reader(): Reader {
   const typed = { type: "user", promptSource: "typed", sessionId: "s1", message: { role: "user", content: "hi" } };
   writeFileSync(at(".home/.claude/projects/-a/s1.jsonl"), `${JSON.stringify(typed)}\n`);
   symlinkSync(ROOT, at("node_modules/crochet"));
-  for (const name of ["@types", "fast-check"]) symlinkSync(join(ROOT, "node_modules", name), at("node_modules", name));
+  for (const name of ["@anthropic-ai", "@types", "fast-check"]) {
+    symlinkSync(join(ROOT, "node_modules", name), at("node_modules", name));
+  }
   symlinkSync(join(ROOT, "lib/cli/crochet"), at(".bin/crochet"));
   symlinkSync(join(ROOT, "node_modules/.bin/bun"), at(".bin/bun"));
   // The sources are checked once, by the project's CI, not by every page.
@@ -46,6 +49,7 @@ export function reader(): Reader {
   write(".bin/npm", `#!/bin/sh\n[ "$1" = run ] && shift; case " ${scripts} " in *" $1 "*) ;; *) exit 1 ;; esac\n`);
   write("deno.json", JSON.stringify({ imports: importMap(), nodeModulesDir: "manual" }));
   return {
+    folder: folder.path,
     env,
     write,
     shell: (command) =>
@@ -74,12 +78,14 @@ function importMap(): Record<string, string> {
   );
 }
 
-/** Plays a session of a page: after `$` what is typed, below it what is then shown. */
+/** Plays a session of a page: after each `$` what is typed, below it what is then shown. */
 export async function playSession(text: string, project: Reader): Promise<void> {
-  const [first, ...shown] = text.split("\n");
-  assert.match(first!, /^\$ /);
-  const { said } = await project.shell(`${first!.slice(2)} 2>&1`);
-  assertShows(said, shown.join("\n"), first!);
+  for (const one of text.split(/^(?=\$ )/m)) {
+    const [first, ...shown] = one.split("\n");
+    assert.match(first!, /^\$ /);
+    const { said } = await project.shell(`${first!.slice(2)} 2>&1`);
+    assertShows(said, shown.join("\n"), first!);
+  }
 }
 
 /** The lines a page shows must come, in their order; … stands for anything. */

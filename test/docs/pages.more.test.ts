@@ -1,15 +1,16 @@
 /**
  * The README and the pages under docs are stories that are lived through: their files are written, their commands are
- * run and show what they are said to show, in their order, in one empty folder, against a scripted model.
+ * run and show what they are said to show, in their order, in one empty folder, against a scripted model. The reader of
+ * the README has something already: test/docs/given.
  */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "../../lib/testing/index.ts";
 import { playSession, type Reader, reader, ROOT, skip } from "./_reader.ts";
 
-/** `test-your-hooks.md` has a test of its own; `durable.md` needs kills and a server: test/durable and test/cli. */
+/** `test-your-hooks.md` has a test of its own; `durable.md` needs kills and a server: test/extensions/durable and test/cli. */
 const ELSEWHERE = ["docs/test-your-hooks.md", "docs/durable.md"];
 
 interface Block {
@@ -43,6 +44,7 @@ const pages = ["README.md", ...readdirSync(join(ROOT, "docs")).map((name) => `do
 for (const { path, blocks } of pages) {
   test(`what ${path} tells to do works as it stands`, { skip }, async () => {
     using project = reader();
+    if (path === "README.md") cpSync(join(ROOT, "test/docs/given"), project.folder, { recursive: true });
     await using server = await scriptedServer([], { then: { text: "Done, and tested." } });
     project.env.ANTHROPIC_BASE_URL = server.url;
     await project.shell("git init -q . && git config user.email a@b && git config user.name a");

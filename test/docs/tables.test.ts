@@ -3,10 +3,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { test } from "node:test";
-import { withFields } from "../../docs/fields.ts";
-import { EXIT } from "../../lib/cli/_io.ts";
+import { WRITTEN } from "../../docs/events.ts";
+import { EXIT } from "../../lib/cli/kit/io.ts";
 import { exitCode } from "../../lib/cli/run-agent.ts";
-import type { Stop } from "../../lib/core/events.ts";
+import { EVENTS, type Stop } from "../../lib/core/events.ts";
+import { EVENT_NAMES } from "../../lib/core/names.ts";
+import { FORMATS } from "../../lib/extensions/import/formats.ts";
+import { type ToolRow, TOOLS } from "../../lib/input/tool-table.ts";
+import { FAULTS } from "../../lib/extensions/faults/fault.ts";
 import { filesUnder } from "../house/_files.ts";
 import { ROOT } from "./_reader.ts";
 
@@ -26,18 +30,47 @@ function tableOf(page: string, head: string): { cells: string[]; names: string[]
 
 const sorted = (names: Iterable<string>) => [...new Set(names)].sort();
 
-test("the fields of events in hooks/README.md are those of the tables: bun run docs/fields.ts", () => {
-  const page = read("hooks/README.md");
-  assert.match(page, /\n### Fields\n/);
-  assert.equal(page, withFields(page));
+test("event-hooks.ts and the events in hooks/README.md are those of the table: bun run docs/events.ts", () => {
+  const old = Object.entries(WRITTEN).flatMap(([file, written]) => read(file) === written(read(file)) ? [] : [file]);
+  assert.deepEqual(old, [], `${old.join(" and ")}: run the script`);
+  for (const [name, { fires }] of Object.entries(EVENTS)) {
+    assert.match(read("hooks/README.md"), new RegExp(`\n\\| \`${name}\` \\|.*\n[^]*\n\\| \`${name}\` \\|`), "twice");
+    assert.equal(read("lib/hooks/event-hooks.ts").includes(`Hook<"${name}">`), fires, name);
+  }
+  for (const name of EVENT_NAMES) assert.ok(read("hooks/README.md").includes(`\`${name}\``), name);
 });
 
-test("docs/reference.md names every variable of ours that lib and hooks know, and no other", () => {
+const ours = Object.entries<ToolRow>(TOOLS).flatMap(([name, { elsewhere }]) => elsewhere ? [] : [name]);
+
+for (
+  const [page, head, column, what, known] of [
+    ["docs/tools.md", "| tool | what is special about it |", 0, "tool", ours],
+    ["docs/record-and-replay.md", "| what fails | faults | as it is written |", 1, "fault", Object.keys(FAULTS)],
+    ["docs/record-and-replay.md", "| format | who writes it |", 0, "format", Object.keys(FORMATS)],
+  ] as const
+) {
+  test(`${page} has every ${what} in its table, and no other`, () => {
+    const listed = tableOf(read(page), head).flatMap(({ names }) => names[column]!);
+    assert.deepEqual(sorted(listed), sorted(known), page);
+  });
+}
+
+/** Between our own processes: whoever reads of one might set it. */
+const BETWEEN_US = [
+  ...["CROCHET_ABSENT", "CROCHET_BUILT", "CROCHET_CHECK", "CROCHET_DELAYED", "CROCHET_DELAYS"],
+  ...["CROCHET_DESK_BEFORE", "CROCHET_FROM", "CROCHET_REPORTS", "CROCHET_REVIEWED", "CROCHET_STARTED_BY"],
+  "CROCHET_TAPE", // gone, which is said
+];
+
+test("docs/reference.md names the 13 variables of lib and hooks that are not between our own processes, and no other", () => {
   const files = ["lib", "hooks"].flatMap((folder) => filesUnder(join(ROOT, folder), ""));
   assert.ok(files.some((file) => relative(ROOT, file) === "lib/cli/crochet"));
   const variables = (text: string) => text.match(/\bCROCHET_[A-Z]+(?:_[A-Z]+)*(?![A-Z_])/g) ?? [];
   const known = sorted(files.flatMap((file) => variables(readFileSync(file, "utf8"))));
-  assert.deepEqual(sorted(variables(reference)), known);
+  const documented = sorted(variables(reference));
+  assert.deepEqual(sorted([...documented, ...BETWEEN_US]), known);
+  assert.equal(documented.length, 13);
+  assert.equal(documented.length + BETWEEN_US.length, known.length);
 });
 
 test("docs/reference.md has every exit code, and the one of each way in which a run ends", () => {

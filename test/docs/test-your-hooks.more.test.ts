@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { LAWS } from "../../lib/check/check-report.ts";
+import { LAWS } from "../../lib/extensions/check/check-report.ts";
 import { matchers } from "../../lib/testing/index.ts";
 import { playSession, reader, ROOT, skip } from "./_reader.ts";
 

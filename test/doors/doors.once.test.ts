@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { History } from "../../lib/cli/chat/chat-desk.ts";
+import { History } from "../../lib/extensions/chat/chat-desk.ts";
 import { withEnv } from "../_env.ts";
 import { place } from "../_place.ts";
 import { scratch } from "../_scratch.ts";

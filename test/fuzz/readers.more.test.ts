@@ -18,13 +18,14 @@ import { loadSettings } from "../../lib/hooks/hook-settings.ts";
 import { readTurns } from "../../lib/hooks/toml.ts";
 import { eventParser } from "../../lib/http/sse.ts";
 import { decide } from "../../lib/permissions/rules.ts";
-import { ImportRefused } from "../../lib/replay/import/exchange.ts";
-import { readRecording } from "../../lib/replay/import/read-recording.ts";
+import { ImportRefused } from "../../lib/replay/accumulate.ts";
+import { readRecording } from "../../lib/extensions/import/read-recording.ts";
 import { parseTape, TapeError } from "../../lib/replay/read-tape.ts";
-import { jsonlStore } from "../../lib/transcript/jsonl.ts";
-import { resumable } from "../../lib/transcript/store.ts";
-import { readRollout } from "../../lib/transcript/rollout.ts";
-import { viewOf } from "../../lib/view/view-of-run.ts";
+import { jsonlStore } from "../../lib/log/stores/jsonl.ts";
+import { resumable } from "../../lib/log/stores/store.ts";
+import { logText } from "../_log.ts";
+import { readLoggedRun } from "../../lib/log/logged-run.ts";
+import { viewOf } from "../../lib/extensions/view/view-of-run.ts";
 import { fuzz, isRefusal, refusing } from "./_fuzz.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -341,25 +342,24 @@ fuzz("a damaged transcript always loads as a conversation that can go on, or is 
   },
 });
 
-fuzz("a damaged rollout is always retold as far as it goes, or refused with its line", {
+fuzz("a damaged log is always retold as far as it goes, or refused with its line", {
   corpus: [
-    [
-      { type: "rollout", version: 1, id: "r" },
-      { at: "2026-01-01T00:00:00Z", type: "message", agent_id: "r", index: 0, message: { role: "user", content: [] } },
-      { at: "2026-01-01T00:00:01Z", type: "end", agent_id: "r", result: { stop: "done" } },
-    ].map((entry) => JSON.stringify(entry) + "\n").join(""),
+    logText("r", [
+      { type: "message", agent_id: "r", index: 0, message: { role: "user", content: [] } },
+      { type: "end", agent_id: "r", stop: "done", text: "" },
+    ]),
   ],
   words: [
-    '{"type":"rollout"}\n',
+    '{"log":2}\n',
     "null\n",
     '"agent_id":5',
     '"message":null',
     '"type":"compact"',
-    '"version":2',
+    '"log":3',
     "[]\n",
   ],
   read: (text) => {
-    writeFileSync(join(DIR, "damaged.rollout.jsonl"), text);
-    return refusing(() => viewOf(readRollout(join(DIR, "damaged.rollout.jsonl")), "damaged"));
+    writeFileSync(join(DIR, "damaged-run.jsonl"), text);
+    return refusing(() => viewOf(readLoggedRun(join(DIR, "damaged-run.jsonl")), "damaged"));
   },
 });

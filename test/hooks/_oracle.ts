@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { agent } from "../../lib/agent/agent.ts";
-import { anthropic } from "../../lib/anthropic/anthropic-model.ts";
+import { anthropic } from "../../lib/models/anthropic/anthropic-model.ts";
 import { exitCode } from "../../lib/cli/run-agent.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
 import type { Block, Message } from "../../lib/core/messages.ts";

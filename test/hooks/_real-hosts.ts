@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Api, scriptedModel } from "../../lib/lab/lab-model.ts";
+import { type Api, scriptedModel } from "../../lib/extensions/lab/lab-model.ts";
 
 /** A model on 127.0.0.1, and everything it was asked. */
 export interface ModelServer extends AsyncDisposable {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import doctor from "../../lib/cli/doctor.ts";
+import doctor from "../../lib/extensions/setup/doctor.ts";
 import { install, uninstall } from "../../lib/cli/hooks/install.ts";
 import { withEnv } from "../_env.ts";
 import { place } from "../_place.ts";

@@ -4,8 +4,9 @@ import { existsSync, readdirSync } from "node:fs";
 import { delimiter, dirname } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { check } from "../../lib/check/check.ts";
-import type { CheckReport, Finding } from "../../lib/testing/index.ts";
+import { check } from "../../lib/extensions/check/check.ts";
+import type { CheckReport } from "../../lib/testing/index.ts";
+import type { Finding } from "../../lib/extensions/check/check-report.ts";
 import { rounds } from "../_counts.ts";
 
 const CORPUS = fileURLToPath(new URL("./corpus", import.meta.url));

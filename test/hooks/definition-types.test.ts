@@ -8,7 +8,7 @@ import { deny, modify } from "../../lib/core/verdict.ts";
 import { definitions } from "../../lib/hooks/definitions.ts";
 import { HookRegistry, sessionHooks } from "../../lib/hooks/registry.ts";
 import { wrapToolCall } from "../../lib/hooks/wrap-tool-call.ts";
-import { scripted } from "../../lib/testing/scripted.ts";
+import { scripted } from "../../lib/models/scripted.ts";
 import { ended } from "../_crochet.ts";
 import { OUR_RUNTIME } from "../_runtime.ts";
 import { put, scratch } from "../_scratch.ts";

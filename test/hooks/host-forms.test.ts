@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { HOST_NAMES, HOSTS, isTried } from "../../lib/hooks/hosts/index.ts";
 import { type HostName } from "../../lib/hooks/hosts/host.ts";
-import { readEvent } from "../../lib/hooks/hosts/read-event.ts";
+import { ourEvents } from "../../lib/hooks/hosts/read-event.ts";
 import { scratch } from "../_scratch.ts";
 import { testData } from "../_data.ts";
 import { type Json, moduleAnswering, served } from "./_served.ts";
@@ -172,6 +172,13 @@ test("Copilot's Stop has no last message: it is read from the log of the session
 
 const DATA = testData("hosts");
 
+test("an event of ours that another host has too is read with all its fields", () => {
+  const { fired } = ourEvents({ hook_event_name: "PreModelRequest", session_id: "s" }, HOSTS.codex)[0]!;
+  const empty = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+  const request = { system: "", messages: [] };
+  assert.deepEqual(fired, { event: "iteration", iteration: 0, total_iterations: 0, usage: empty, request });
+});
+
 test("every recorded event of a host is read as the event of ours that its table names", () => {
   const folders: [host: HostName, folder: string, skipped: readonly string[]][] = [
     ["codex", "codex/stdin", []],
@@ -186,7 +193,7 @@ test("every recorded event of a host is read as the event of ours that its table
       const table = HOSTS[host];
       const input = JSON.parse(readFileSync(join(DATA, folder, file), "utf8"));
       const given = table.read ? table.read(input) : input;
-      const heard = given && readEvent(given, table);
+      const [heard] = given ? ourEvents(given, table) : [];
       if (skipped.includes(name)) {
         assert.equal(heard, undefined, `${host} ${name}`);
         continue;

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   statSync,
   symlinkSync,
@@ -15,8 +16,9 @@ import {
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { install } from "../../lib/cli/hooks/install.ts";
+import { withEntries, withoutEntries } from "../../lib/hooks/install-text.ts";
 import { HookFolder } from "../../lib/hooks/folder.ts";
-import { HOST_NAMES, HOSTS } from "../../lib/hooks/hosts/index.ts";
+import { HOST_NAMES, type HostName, HOSTS } from "../../lib/hooks/hosts/index.ts";
 import { carryOut, type InstallPlace, planInstall, planUninstall } from "../../lib/hooks/install.ts";
 import { absoluteLine, installedFile, portableLine } from "../../lib/hooks/install-line.ts";
 import { place } from "../_place.ts";
@@ -193,27 +195,27 @@ test("each host gets its own file, names, units and matchers, and runtime and sc
   // Its versions call such tools otherwise: the hook looks itself.
   assert.equal(written.AfterTool[0].matcher, undefined);
   const theirs = JSON.parse(readFileSync(codex.settings, "utf8")).hooks;
-  assert.deepEqual(theirs.PreToolUse.map((g: { matcher: string }) => g.matcher), ["^mcp__", "Bash|Edit"]);
+  assert.deepEqual(theirs.PreToolUse.map((g: { matcher: string }) => g.matcher), ["^mcp__", "Bash|Edit|apply_patch"]);
 });
 
 test("codex is given no matcher that it would read otherwise: the hook looks itself", async () => {
-  const cases: [matcher: string, written: string | undefined][] = [
+  const cases: [matcher: string, written: string | undefined, claude?: string][] = [
     ["^mcp__", "^mcp__"],
-    ["Bash|Edit.*", "Bash|Edit.*"],
+    ["Bash|Edit.*", "Bash|Edit.*|apply_patch"],
     ["^(?!Read)", undefined],
     ["(.)\\1", undefined],
-    ["\\bEdit\\b", undefined],
+    ["\\bEdit\\b", undefined, "\\bEdit\\b|NotebookEdit"],
     ["[^]", undefined],
     ["*", undefined],
-    ["Bash,Edit", undefined],
+    ["Bash,Edit", undefined, "Bash,Edit|NotebookEdit"],
     [" Bash ", undefined],
   ];
-  for (const [matcher, written] of cases) {
+  for (const [matcher, written, claude = matcher] of cases) {
     using p = project({
       "pre-tool-use.a.ts": `${MODULE} export const config = { matcher: ${JSON.stringify(matcher)} };`,
     });
     assert.equal((await p.install(p.at("codex"))).entries[0]!.matcher, written, matcher);
-    assert.equal((await p.install(p.at("claude"))).entries[0]!.matcher, matcher);
+    assert.equal((await p.install(p.at("claude"))).entries[0]!.matcher, claude);
   }
 });
 
@@ -376,6 +378,29 @@ test("a line of ours is known by the file it serves, whatever its path is made o
   }
 });
 
+test("matchers reach every channel of the host, and install says what no hook sees and what a person has to trust", async () => {
+  using p = project({ "pre-tool-use@Edit+Write.a.ts": MODULE, "pre-tool-use@Bash.b.ts": MODULE });
+  const [claude, qwen] = ["no hook of claude sees a skill", "no hook of qwen"];
+  const cases: readonly (readonly [HostName, matchers: readonly string[], unseen: readonly string[]])[] = [
+    ["codex", ["Bash", "Edit|Write|apply_patch|Bash"], ["no hook of codex sees write_stdin: what is typed"]],
+    ["claude", ["Bash", "Edit|Write|NotebookEdit"], [claude, "no hook of claude sees a slash command"]],
+    ["qwen", ["^(run_shell_command|monitor)$", "^(edit|notebook_edit|write_file)$"], []],
+  ];
+  for (const [host, matchers, unseen] of cases) {
+    for (const dry of [["--dry-run"], []]) {
+      const { out } = await p.call(install.default, `${p.cwd}/hooks`, "--for", host, ...dry);
+      for (const words of unseen) assert.match(out, new RegExp(`^  ${words}`, "m"));
+      if (unseen.length === 0) assert.ok(!out.includes(qwen), out);
+      const trusts = /^Codex runs none .*\[projects\."(.*)"\] trust_level = "trusted".* \/hooks$/m.exec(out)?.[1];
+      assert.equal(trusts, host === "codex" ? realpathSync(p.cwd) : undefined);
+    }
+    const json = JSON.parse((await p.call(install.default, `${p.cwd}/hooks`, "--for", host, "--json")).out);
+    assert.equal(json.unseen.length, unseen.length);
+    const { entries } = await p.install(p.at(host));
+    assert.deepEqual(entries.map(({ matcher }) => matcher), matchers);
+  }
+});
+
 test("install says of which events no run of the host has shown anything", async () => {
   using p = project({ "session-end.x.ts": MODULE, "stop.x.ts": MODULE });
   const { out } = await p.call(install.default, `${p.cwd}/hooks`, "--for", "qwen");
@@ -385,4 +410,15 @@ test("install says of which events no run of the host has shown anything", async
   );
   const json = await p.call(install.default, `${p.cwd}/hooks`, "--for", "cursor", "--json");
   assert.deepEqual(JSON.parse(json.out).untried, ["sessionEnd", "stop"]);
+});
+
+test("the form of a settings file is that of its host's row", async () => {
+  const lists = { at: "on", version: 7, entry: { command: "run", timeout: "limit", failClosed: "strict" } };
+  const hook = { type: "command", command: "ours", timeout: 5, onFailure: "block" } as const;
+  const text = await withEntries("", [{ event: "Stop", matcher: "a", hook }], lists);
+  const item = { run: "ours", matcher: "a", limit: 5, strict: true };
+  assert.deepEqual(JSON.parse(text), { version: 7, on: { Stop: [item] } });
+  const seen: unknown[] = [];
+  assert.equal(await withoutEntries(text, (entry) => seen.push(entry) > 0, lists), '{\n  "version": 7\n}\n');
+  assert.deepEqual(seen, [{ event: "Stop", matcher: "a", hook }]);
 });

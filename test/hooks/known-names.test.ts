@@ -3,12 +3,11 @@ import { test } from "node:test";
 import { agent } from "crochet";
 import { scripted } from "crochet/testing";
 import * as tools from "crochet/tools";
-import check from "../../lib/cli/hooks/check.ts";
-import doctor from "../../lib/cli/doctor.ts";
+import check from "../../lib/extensions/check/command.ts";
+import doctor from "../../lib/extensions/setup/doctor.ts";
 import ls from "../../lib/cli/hooks/ls.ts";
 import trust from "../../lib/cli/trust.ts";
 import type { Tool } from "../../lib/core/tool.ts";
-import { HOST_TOOLS, TOOL_FIELDS } from "../../lib/hooks/known-names.ts";
 import { rows } from "../_counts.ts";
 import { place } from "../_place.ts";
 import { load, one, preToolUse } from "./_definitions.ts";
@@ -161,13 +160,4 @@ test("S3.13: in hooks.yaml bash and write_file stand for Bash and Write, in matc
   }
   const [record] = await load(YAML);
   assert.deepEqual(record!.namedTools, ["Read"]);
-});
-
-test("the known tools and fields are those of crochet/tools", () => {
-  const ours = Object.values(tools).filter((one): one is Tool => typeof one === "object" && "input_schema" in one);
-  assert.deepEqual(
-    TOOL_FIELDS,
-    Object.fromEntries(ours.map(({ name, input_schema }) => [name, Object.keys(input_schema.properties ?? {})])),
-  );
-  for (const alias of ours.flatMap(({ aliases = [] }) => aliases)) assert.ok(HOST_TOOLS.includes(alias), alias);
 });

@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
-import { crochet } from "../_crochet.ts";
+import { crochet, ended } from "../_crochet.ts";
+import { LIB } from "../house/_files.ts";
 import { scratch } from "../_scratch.ts";
 import { EVENTS, type Json, POST, PRE } from "./_served.ts";
 
@@ -27,6 +29,30 @@ test("no event loads more files than another, and a hook with nothing to say loa
   for (const [name, input] of [["stop", EVENTS.stop!.claude], ["post-tool-use", POST]] as const) {
     assert.equal(await files(name, input, "undefined"), silent, name);
     assert.equal(await files(name, input, `{ action: "deny", reason: "no" }`), speaking, name);
+  }
+});
+
+test("a hook of files that Codex asks about a command without a patch loads no more than a silent hook", async () => {
+  using folder = scratch({
+    "list.ts":
+      `process.on("exit", () => console.error(Object.keys(require.cache).filter((path) => path.includes("/lib/")).join("\\n")));`,
+    "pre-tool-use@Bash.silent.ts": "export default () => undefined;",
+    "pre-tool-use@Edit+Write.guard.ts": "export default () => { throw new Error('asked'); };",
+    "pre-tool-use@Edit+Write.guard.sh": "#!/bin/sh\nexit 2\n",
+  });
+  const start = [process.execPath, "-r", `${folder.path}/list.ts`, join(LIB, "cli/hook.ts")] as const;
+  const loaded = async (name: string) => {
+    const stdin = JSON.stringify({ ...PRE, turn_id: "t" });
+    const given = { cwd: folder.path, stdin, env: { PATH: process.env.PATH, HOME: folder.path } };
+    const { err, out, code } = await ended([...start, `${folder.path}/${name}`, "--dialect", "codex"], given);
+    assert.deepEqual([out, code], ["", 0], name);
+    return err.trim().split("\n");
+  };
+  const silent = await loaded("pre-tool-use@Bash.silent.ts");
+  assert.ok(silent.length > 5, "the list sees what is loaded");
+  for (const name of ["pre-tool-use@Edit+Write.guard.ts", "pre-tool-use@Edit+Write.guard.sh"]) {
+    const all = await loaded(name);
+    assert.deepEqual(all.filter((path) => !silent.includes(path)), [], name);
   }
 });
 

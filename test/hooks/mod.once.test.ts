@@ -5,7 +5,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync }
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import doctor from "../../lib/cli/doctor.ts";
+import doctor from "../../lib/extensions/setup/doctor.ts";
 import { install, uninstall } from "../../lib/cli/hooks/install.ts";
 import { flat, inputOf } from "../../lib/hooks/mod/runtime.ts";
 import { rounds } from "../_counts.ts";
@@ -293,7 +293,7 @@ test("the belt refuses every guarded event unless the mod is loaded in that very
   const claude = await modOf(here, hooks);
   const { hooks: belt } = JSON.parse(readFileSync(join(here.home, "crochet-hooks/hooks/hooks.json"), "utf8"));
   assert.deepEqual(Object.keys(belt), ["PreToolUse", "UserPromptSubmit"]);
-  assert.equal(belt.PreToolUse[0].matcher, "Bash|Edit");
+  assert.equal(belt.PreToolUse[0].matcher, "Bash|Edit|NotebookEdit");
   await claude.fire("session.start", {});
   const [[variable]] = [...claude.env] as [[string, string]];
   assert.deepEqual([...claude.env.values()], ["s1"]);
@@ -417,7 +417,10 @@ test("a mod is installed again in the place of a plugin, and uninstalled to the 
     return out;
   };
   const dry = await call(install, "mod", "--dry-run");
-  assert.match(dry, /PreToolUse Bash: pre-tool-use@Bash\.g\.ts\n.*would be written/);
+  assert.match(
+    dry,
+    /PreToolUse Bash: pre-tool-use@Bash\.g\.ts\n(?: {2}no hook of claude sees .*\n){2}.*would be written/,
+  );
   assert.ok(!existsSync(join(here.cwd, ".claude")));
   const mod = join(here.cwd, ".claude/skills/hooks");
   const files = () =>

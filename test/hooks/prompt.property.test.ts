@@ -5,7 +5,7 @@ import { ResponseCache } from "../../lib/hooks/answer-cache.ts";
 import { askModel } from "../../lib/hooks/prompt-hook.ts";
 import { jsonInText } from "../../lib/hooks/read-answer.ts";
 import { compileTemplate } from "../../lib/hooks/template.ts";
-import { scripted } from "../../lib/testing/scripted.ts";
+import { scripted } from "../../lib/models/scripted.ts";
 import { tries } from "../_counts.ts";
 import { call, testContext } from "./_events.ts";
 

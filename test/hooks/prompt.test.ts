@@ -12,8 +12,8 @@ import { ResponseCache } from "../../lib/hooks/answer-cache.ts";
 import { promptGate, promptStop } from "../../lib/hooks/loaded-when-called.ts";
 import { askModel, HOOK_MODEL, HOOK_SYSTEM, loadPrompt, promptHook } from "../../lib/hooks/prompt-hook.ts";
 import { compileTemplate } from "../../lib/hooks/template.ts";
-import { openai } from "../../lib/openai/openai-model.ts";
-import { scripted } from "../../lib/testing/scripted.ts";
+import { openai } from "../../lib/models/openai/openai-model.ts";
+import { scripted } from "../../lib/models/scripted.ts";
 import { scratch } from "../_scratch.ts";
 import { call, fired, testContext, testEnv } from "./_events.ts";
 

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { install } from "../../lib/cli/hooks/install.ts";
 import hooksTest from "../../lib/cli/hooks/test.ts";
 import { hostEvent, type HostName, HOSTS } from "../../lib/hooks/hosts/index.ts";
-import { LAB_HOSTS } from "../../lib/lab/hosts.ts";
+import { LAB_HOSTS } from "../../lib/extensions/lab/hosts.ts";
 import { ended } from "../_crochet.ts";
 import { noSandbox } from "../_needs.ts";
 import { type Place, place } from "../_place.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { HOSTS } from "../../lib/hooks/hosts/index.ts";
-import { type HostEvent, readEvent } from "../../lib/hooks/hosts/read-event.ts";
+import { type HostEvent, ourEvents } from "../../lib/hooks/hosts/read-event.ts";
 import { scratch } from "../_scratch.ts";
 import { testData } from "../_data.ts";
 import { ask, BASE, EVENTS, type Json, moduleAnswering, POST, PRE, served } from "./_served.ts";
@@ -213,7 +213,7 @@ test("U8: a call of another host is a success or a failure in every field that s
   ];
   for (const [told, content, error] of cases) {
     const { tool_response: _, ...base } = POST;
-    const fired = readEvent({ ...base, ...told }, HOSTS.claude)!.fired as unknown as Json;
+    const fired = ourEvents({ ...base, ...told }, HOSTS.claude)[0]!.fired as unknown as Json;
     const failed = error !== null;
     const result = { content, is_error: failed, response: told.tool_response ?? error };
     const expected = { outcome: failed ? "failure" : "success", failed, error, result };
@@ -235,7 +235,7 @@ test("every capture of a host's event is read, and only what no event of ours ha
   const read: string[] = [];
   for (const name of readdirSync(captures)) {
     const stdin: Json = JSON.parse(readFileSync(`${captures}/${name}`, "utf8")).stdin;
-    const heard = readEvent(stdin, HOSTS.claude)!;
+    const heard = ourEvents(stdin, HOSTS.claude)[0]!;
     const event = String(stdin.hook_event_name);
     read.push(event);
     const fired = heard.fired as unknown as Json;

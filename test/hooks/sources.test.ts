@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { test } from "node:test";
 import { fire, listeners } from "../../lib/core/dispatch.ts";
 import { absoluteLine } from "../../lib/hooks/install-line.ts";
-import { type Found, HookSources, type SourcesOptions } from "../../lib/hooks/sources.ts";
+import { type FoundHooks, HookSources, type SourcesOptions } from "../../lib/hooks/sources.ts";
 import { Switches } from "../../lib/hooks/switches.ts";
 import { type Place, place } from "../_place.ts";
 import { put } from "../_scratch.ts";
@@ -22,7 +22,7 @@ const yaml = (name: string) =>
   `hooks:\n  definitions:\n    - { name: ${name}, type: command, command: "true", matcher: { events: [Stop] } }\n`;
 
 /** The hooks that a stop asks, in their order. */
-async function asked({ records }: Found, cwd: string): Promise<string[]> {
+async function asked({ records }: FoundHooks, cwd: string): Promise<string[]> {
   const { runs } = await fire(records, structuredClone(STOP), environment(cwd).env);
   return runs.map((run) => run.hook);
 }

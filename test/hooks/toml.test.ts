@@ -10,7 +10,7 @@ import type { ModelRequest } from "../../lib/core/model.ts";
 import type { RunEvent } from "../../lib/core/run-events.ts";
 import { openSession } from "../../lib/agent/session.ts";
 import { type ExecRecord, tomlHooks, type TomlOptions } from "../../lib/hooks/toml.ts";
-import { scripted, type ScriptedReply } from "../../lib/testing/scripted.ts";
+import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { scratch } from "../_scratch.ts";
 import { until } from "../_until.ts";
 

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { AnyEvent } from "../../lib/core/events.ts";
 import { DEFAULTS } from "../../lib/hooks/registry.ts";
 import { HOSTS } from "../../lib/hooks/hosts/index.ts";
-import { readEvent } from "../../lib/hooks/hosts/read-event.ts";
+import { ourEvents } from "../../lib/hooks/hosts/read-event.ts";
 import { projection, type WireFacts, wireInput, wireLabel, wireName } from "../../lib/hooks/process/wire.ts";
 import { testData } from "../_data.ts";
 import { POST, PRE, STOP } from "./_fire.ts";
@@ -16,7 +16,7 @@ const BASE = { event_id: "e", timestamp: "2026-01-02T03:04:05.000Z", turn_id: "t
 
 /** What we read of a host's event, and the facts beside it. */
 function read(sent: Sent): { event: AnyEvent; facts: WireFacts } {
-  const { fired } = readEvent(sent, HOSTS.claude)!;
+  const { fired } = ourEvents(sent, HOSTS.claude)[0]!;
   const sub = sent.agent_id !== undefined;
   const base = {
     ...BASE,

@@ -23,14 +23,14 @@ interface Example {
   readonly files?: Readonly<Record<string, string>>;
 }
 
-/** Every example of a doc comment, with the comment's stars taken off. */
+/** Every example of a doc comment, with the comment's stars taken off; those of a runner too. */
 function inComments(): Example[] {
   return filesUnder(LIB, ".ts").flatMap((file) =>
     [...readFileSync(file, "utf8").matchAll(/^ \* ```ts\n([\s\S]*?)^ \* ```$/gm)].map(([, body], n) => ({
       where: `${relative(ROOT, file)} example ${n + 1}`,
       code: body!.replace(/^ \* ?/gm, ""),
     }))
-  ).filter(({ code }) => !OF_A_RUNNER.test(code));
+  );
 }
 
 /** Every TypeScript block of the README and the pages under docs; tests among them are run by their page's own commands. */
@@ -49,7 +49,7 @@ function inPages(): Example[] {
     });
     const files = Object.fromEntries(named);
     return blocks.map((code, n) => ({ where: `${relative(ROOT, file)} block ${n + 1}`, code, files }));
-  }).filter(({ code }) => !OF_A_RUNNER.test(code));
+  });
 }
 
 test("every function and tool that is exported stands in an example of a doc comment", async () => {
@@ -80,7 +80,9 @@ function assertPrints(code: string, output: string): void {
   }
 }
 
-for (const { where, code, files = {} } of [...inComments(), ...inPages()]) {
+for (
+  const { where, code, files = {} } of [...inComments(), ...inPages()].filter(({ code }) => !OF_A_RUNNER.test(code))
+) {
   test(`the example of ${where} runs as it stands, and prints what it says`, () => {
     using folder = scratch(files);
     try {

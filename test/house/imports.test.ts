@@ -5,27 +5,21 @@ import { test } from "node:test";
 import { importsIn, reaching } from "../_imports.ts";
 import { filesUnder, LIB } from "./_files.ts";
 
-/** Layers from the ground up: a file may import from its own layer's folder and from layers below. */
-const LAYERS: readonly (readonly string[])[] = [
-  ["core"],
-  ["input", "runtime", "files", "regex", "http", "process"],
-  [
-    "hooks",
-    "tools",
-    "permissions",
-    "transcript",
-    "log",
-    "replay",
-    "testing",
-    "check",
-    "attack",
-    "anthropic",
-    "openai",
-    "mcp",
-    "telemetry",
-  ],
+/** The floors of the kernel from the ground up: a room imports itself and what is on floors below. Extensions stand on all of them. */
+const FLOORS: readonly (readonly string[])[] = [
+  ["core", "regex"],
+  ["input", "process", "runtime"],
+  ["files", "http", "telemetry"],
+  ["permissions"],
+  ["hooks", "models"],
+  ["tools"],
+  ["log", "mcp"],
+  ["replay"],
   ["agent"],
-  ["durable", "eval", "lab", "monitor", "view", "cli", "index"],
+  ["testing"],
+  ["index.ts"],
+  ["cli"],
+  ["extensions"],
 ];
 
 /** Upward imports that are meant, each with its reason. */
@@ -34,17 +28,22 @@ const ALLOWED = new Map([
     "agent/agent.ts → cli/run-agent.ts",
     "agent.main() is the script's own command line; loaded only when called, and given the agent",
   ],
+  ["cli/kit/extension.ts → extensions/list.ts", "the list itself, loaded when a command or a gift is looked for"],
+  ["cli/kit/run-gifts.ts → extensions/early.ts", "what every run asks for, without the list"],
+  ["cli/main.ts → extensions/early.ts", "what must answer before anything is loaded"],
   [
-    "testing/replay-fixture.ts → agent/simulated-user.ts",
-    "a test that records has the user played by a model, which is named as an agent's; loaded only then",
+    "testing/replay-fixture.ts → cli/kit/extension.ts",
+    "kept faults are tried by the extension that found them; loaded only if there are any",
   ],
+  ["testing/index.ts → extensions/testing.ts", "what extensions add to the entry"],
 ]);
 
-function layerOf(path: string): number {
-  const part = path.split("/")[0]!.replace(/\.ts$/, "");
-  const layer = LAYERS.findIndex((parts) => parts.includes(part));
-  assert.notEqual(layer, -1, `${path} is in no layer: name it in test/house/imports.test.ts`);
-  return layer;
+const roomOf = (path: string) => path.split("/")[0]!;
+
+function floorOf(path: string): number {
+  const floor = FLOORS.findIndex((rooms) => rooms.includes(roomOf(path)));
+  assert.notEqual(floor, -1, `${path} is on no floor: name its folder in test/house/imports.test.ts`);
+  return floor;
 }
 
 const imports = importsIn("lib").map(({ from, to, ...how }) => ({
@@ -53,10 +52,10 @@ const imports = importsIn("lib").map(({ from, to, ...how }) => ({
   ...how,
 }));
 
-test("imports always point down the layers, but for those that are meant", () => {
+test("rooms never import each other in a circle: imports always point down the floors, but for those that are meant", () => {
   assert.ok(imports.length > 500, "the search sees imports");
   const upward = imports
-    .filter(({ from, to }) => layerOf(to) > layerOf(from))
+    .filter(({ from, to }) => roomOf(from) !== roomOf(to) && floorOf(to) >= floorOf(from))
     .map(({ from, to }) => `${from} → ${to}`);
   assert.deepEqual(new Set(upward), new Set(ALLOWED.keys()));
 });
@@ -82,9 +81,9 @@ function circles(edges: readonly { readonly from: string; readonly to: string }[
   return [...new Set(found)];
 }
 
-test("files never import each other in a circle, but for types", () => {
+test("files never import each other in a circle, but for types and the arrows that are meant", () => {
   assert.deepEqual(circles([{ from: "a", to: "b" }, { from: "b", to: "a" }, { from: "b", to: "c" }]), ["a, b"]);
-  const values = imports.filter(({ isType }) => !isType);
+  const values = imports.filter(({ isType, from, to }) => !isType && !ALLOWED.has(`${from} → ${to}`));
   assert.ok(values.length > 500 && values.length < imports.length, "the search tells types from values");
   assert.deepEqual(circles(values), []);
 });
@@ -123,12 +122,12 @@ function isAtHome(from: string, home: string): boolean {
 
 test("a file whose name begins with _ is never imported from outside its folder", () => {
   const internal = imports.filter(({ to }) => basename(to).startsWith("_"));
-  assert.ok(internal.length > 100, "there are such files");
+  assert.ok(internal.length > 20, "there are such files");
   assert.deepEqual(internal.filter(({ from, to }) => !isAtHome(from, dirname(to))), []);
 });
 
 /** Who may name the SDK as a value: the model, and the proof that an imported tape says to the SDK what was recorded. */
-const OF_THE_SDK = ["anthropic/anthropic-model.ts", "replay/import/import.ts"];
+const OF_THE_SDK = ["extensions/import/import.ts", "models/anthropic/anthropic-model.ts"];
 
 test("only the model and the proof of an import ever name the SDK as a value", () => {
   const naming = filesUnder(LIB, ".ts")
@@ -159,17 +158,17 @@ test("crochet and a run never load a package or a module of node: all that is he
 });
 
 test("a change always reaches the tests that import it, by whatever way, and never one that does not", () => {
-  const found = reaching(["lib/attack/shrink.ts"], importsIn("lib", "test"));
-  assert.ok(found.has("test/cli/attack.once.more.test.ts"), "by the command, which starts lib/attack");
+  const found = reaching(["lib/extensions/attack/shrink.ts"], importsIn("lib", "test"));
+  assert.ok(found.has("test/extensions/attack/command.once.more.test.ts"), "by the command, which starts lib/attack");
   assert.ok(!found.has("test/house/english.test.ts") && !found.has("lib/core/fold.ts"));
 });
 
 /** Files that use state and open others too, each with its reason. */
 const OPEN_OTHERS = new Map([
-  ["cli/_find-hooks.ts", "reads the scripts of a folder"],
-  ["cli/doctor.ts", "looks at the machine"],
+  ["cli/kit/find-hooks.ts", "reads the scripts of a folder"],
+  ["extensions/setup/doctor.ts", "looks at the machine"],
   ["cli/record.ts", "writes beside the tape, which is no state"],
-  ["cli/view.ts", "writes the page where --out says"],
+  ["extensions/view/command.ts", "writes the page where --out says"],
   ["hooks/install.ts", "writes the settings of other hosts"],
   ["hooks/sources.ts", "reads the hooks of a project, and asks where the user's are"],
 ]);
@@ -191,7 +190,10 @@ const NAME_STATE = new Map([
     "hooks/serving/env.ts",
     "runs in the time of a hook: loads nothing, and writes new files below the user's own folder",
   ],
-  ["monitor/note.ts", "runs in the time of a hook: loads nothing, and writes new files below the user's own folder"],
+  [
+    "extensions/monitor/note.ts",
+    "runs in the time of a hook: loads nothing, and writes new files below the user's own folder",
+  ],
   ["replay/fixture.ts", "compares a name, and opens nothing"],
   ["replay/scratch.ts", "leaves it out of copies"],
   ["permissions/_path-rule.ts", "guards it by its name"],
@@ -210,4 +212,15 @@ test("a file of lib asks where it is by the url and the folder alone, which the 
     /\bimport\.meta\.(?!url\b|dirname\b|main\b)\w/.test(readFileSync(file, "utf8"))
   );
   assert.deepEqual(others.map((file) => relative(LIB, file)), []);
+});
+
+test("only runtime/own-copy.ts counts folders up to the package: a moved file must not break silently", () => {
+  const counts = filesUnder(LIB, ".ts").filter((file) =>
+    /new URL\(["`]\.\.|dirname\(dirname\(import\.meta|import\.meta\.dirname\}?[^;\n]*\.\.|dirname\(\w+\)[^;\n]*["`]\.\.\//
+      .test(
+        readFileSync(file, "utf8"),
+      )
+  );
+  // The adapters are copied into a project, and count from there.
+  assert.deepEqual(counts.map((file) => relative(LIB, file)), ["hooks/adapters/asking.ts"]);
 });

@@ -7,8 +7,8 @@ import { ended } from "../_crochet.ts";
 import { scratch } from "../_scratch.ts";
 import { LIB } from "./_files.ts";
 
-/** Every file takes time to open: a change that loads more of them must say why. (138 before every run was logged.) */
-const MOST = 146;
+/** Every file takes time to open: a change that loads more of them must say why. (138 before every run was logged, 146 before extensions, 148 before the table of tools.) */
+const MOST = 150;
 
 test(`'crochet run' never loads more than ${MOST} files of ours`, async () => {
   using folder = scratch({

@@ -19,7 +19,7 @@ test("where bubblewrap and the recordings are missing, tests of our own data run
     symlinkSync(join(ROOT, name), join(clone, name));
   }
   const own = ["test/tools/edit.test.ts", "test/tools/bash.test.ts"];
-  const foreign = ["test/openai/requests.test.ts", "test/cli/backtest.test.ts"];
+  const foreign = ["test/models/openai/requests.test.ts", "test/extensions/check/backtest-command.test.ts"];
   const { stdout } = spawnSync(process.execPath, ["run", "test/run.ts", ...own, ...foreign], {
     cwd: clone,
     env: { ...process.env, PATH: `${join(ROOT, "node_modules/.bin")}:${bin}` },
@@ -27,8 +27,8 @@ test("where bubblewrap and the recordings are missing, tests of our own data run
   });
   const skipped = stdout.split("\n").filter((line) => /^ {2}bun test|^skipped as/.test(line));
   assert.deepEqual(skipped.filter((line) => !/Chromium/.test(line)).map((line) => line.split(":", 1)[0]), [
-    "  bun test/cli/backtest.test.ts",
-    "  bun test/openai/requests.test.ts",
+    "  bun test/extensions/check/backtest-command.test.ts",
+    "  bun test/models/openai/requests.test.ts",
     "skipped as bubblewrap does not work here",
     "skipped as recordings of other programs are not here",
   ], stdout);

@@ -5,13 +5,18 @@ import { test } from "node:test";
 import { filesUnder, LIB } from "./_files.ts";
 
 test("no command writes JSON by hand: what is reported always passes the one writer", () => {
-  const files = filesUnder(join(LIB, "cli"), ".ts").map((path) => ({
-    name: relative(join(LIB, "cli"), path),
+  const files = ["cli", "extensions"].flatMap((room) => filesUnder(join(LIB, room), ".ts")).map((path) => ({
+    name: relative(LIB, path),
     text: readFileSync(path, "utf8"),
   }));
   const byHand = files.filter(({ text }) => /\b(?:out|draw)\((?:[^;](?!\n\n))*?JSON\.stringify/.test(text));
   // The writer itself, and what passes byte for byte.
-  assert.deepEqual(byHand.map(({ name }) => name), ["_flags.ts", "_report.ts"]);
+  assert.deepEqual(byHand.map(({ name }) => name), ["cli/kit/flags.ts", "cli/kit/report.ts"]);
   const passing = files.filter(({ text }) => /^ {2}passes: true,$/m.test(text)).map(({ name }) => name);
-  assert.deepEqual(passing, ["run-agent.ts", "tape/mcp.ts", "tape/serve.ts", "worker.ts"]);
+  assert.deepEqual(passing, [
+    "cli/run-agent.ts",
+    "extensions/durable/worker.ts",
+    "extensions/tape/mcp-command.ts",
+    "extensions/tape/serve-command.ts",
+  ]);
 });

@@ -62,11 +62,15 @@ test("counts are small in npm test, and those of their own in test:more and test
   assert.deepEqual(await counts({ CROCHET_TEST_LONG: "1" }), [100, 100, 100, 100, "abc"]);
 });
 
-test("bun run ok checks types by tsc before the tests, .ci/run by Deno", () => {
+test("bun run ok checks that no promise floats, and types by tsc, before the tests; .ci/run does too, types by Deno", () => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   assert.equal(scripts.types, "tsc --noEmit");
-  assert.match(scripts.ok, /&& bun run types && bun run test\/run\.ts$/);
-  assert.match(readFileSync(join(ROOT, ".ci/run"), "utf8"), /^deno check lib hooks fixtures test\nlog=/m);
+  assert.match(scripts.floats, /^oxlint --type-aware .* lib /);
+  assert.match(scripts.ok, /&& bun run floats && bun run types && bun run test\/run\.ts$/);
+  assert.match(
+    readFileSync(join(ROOT, ".ci/run"), "utf8"),
+    /^bun run --silent floats\ndeno check lib hooks fixtures test\nlog=/m,
+  );
 });
 
 test("a list is of what is named, or of what a change reaches, and its lines alone are printed", () => {

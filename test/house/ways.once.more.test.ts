@@ -46,7 +46,7 @@ function only(having: ReturnType<typeof called>, lacking: ReturnType<typeof call
   const isNew = ([file, names]: [string, Set<string>]) =>
     whole ? !lacking.has(file) : [...names].some((name) => !lacking.get(file)?.has(name));
   // The scripted model is that of the measurement.
-  return [...having].filter(isNew).map(([file]) => file).filter((file) => file !== "testing/scripted.ts").sort();
+  return [...having].filter(isNew).map(([file]) => file).filter((file) => file !== "models/scripted.ts").sort();
 }
 
 /** A run of an agent whose model calls Edit, or only speaks; with one hook in its folder, or none. */
@@ -68,10 +68,10 @@ console.log(stop === "done" && readFileSync("a.txt", "utf8") === "${text}\\n" ? 
 
 const EDIT = `{ tools: [{ name: "Edit", input: { file_path: "a.txt", old_string: "Helo", new_string: "Hello" } }] }, `;
 
-test("a prompt never passes more than 30 modules until a file is edited, a hook never more than 10, or 14 if it is a command", () => {
+test("a prompt never passes more than 31 modules until a file is edited, a hook never more than 10, or 14 if it is a command", () => {
   const edits = agentRun(EDIT, undefined, "Hello");
   const way = only(edits, agentRun("", undefined, "Helo"));
-  assert.ok(way.includes("tools/edit.ts") && way.length <= 30, `${way.length}: ${way.join(" ")}`);
+  assert.ok(way.includes("tools/edit.ts") && way.length <= 31, `${way.length}: ${way.join(" ")}`);
   const module = `export default () => ({ action: "deny", reason: "no" });\n`;
   const inModule = only(agentRun(EDIT, ["pre-tool-use@Edit.no.ts", module], "Helo"), edits, true);
   assert.ok(inModule.includes("hooks/module-hook.ts") && inModule.length <= 10, inModule.join(" "));

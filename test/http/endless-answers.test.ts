@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
-import type { AnthropicOptions } from "../../lib/anthropic/anthropic-model.ts";
+import type { AnthropicOptions } from "../../lib/models/anthropic/anthropic-model.ts";
 import type { ModelError } from "../../lib/core/model.ts";
 import { readReply } from "../../lib/core/reply.ts";
-import { openai, type OpenAIOptions } from "../../lib/openai/openai-model.ts";
+import { openai, type OpenAIOptions } from "../../lib/models/openai/openai-model.ts";
 import { ask, failure, request } from "../_ask.ts";
 import { serve } from "../_server.ts";
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 import { eventParser } from "../../lib/http/sse.ts";
-import { anthropic } from "../../lib/anthropic/anthropic-model.ts";
+import { anthropic } from "../../lib/models/anthropic/anthropic-model.ts";
 import { type Block, user } from "../../lib/core/messages.ts";
 import type { ModelEvent } from "../../lib/core/model.ts";
 import { readReply } from "../../lib/core/reply.ts";

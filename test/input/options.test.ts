@@ -31,7 +31,12 @@ const MISTYPED: readonly [name: string, call: () => unknown, wrong: string, mean
   ["read", () => read({ file_path: "x" }, { cwdd: "/" } as object), "cwdd", "cwd"],
   ["undo", () => undo(new Map(), { filepath: "x" } as object), "filepath", "file_path"],
   ["openSandbox", () => openSandbox({ mode: "workspace", root: [] } as never), "root", "roots"],
-  ["permissionGate", () => permissionGate({}, { asks: run } as object), "asks", "ask"],
+  [
+    "permissionGate",
+    () => permissionGate({}, { permissionAskers: run } as object),
+    "permissionAskers",
+    "permissionAsker",
+  ],
   ["serve", () => serve([], { identityKey: [] } as object), "identityKey", "identityKeys"],
   ["eventArbitrary", () => eventArbitrary("stop", { tol: "x" } as object), "tol", "tool"],
   ["conversationArbitrary", () => conversationArbitrary({ reply: 1 } as object), "reply", "replies"],

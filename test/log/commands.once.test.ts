@@ -89,7 +89,7 @@ test("LOG 6, 8: a run that was killed goes on: no reply is asked twice, what was
   const done = await here.main(["run", "agent.ts", "--resume", "last"]);
   assert.deepEqual([done.code, done.out], [0, "saver has saved twice\n"], done.err);
   assert.deepEqual([count(here, "asked"), count(here, "effects")], [3, 2]);
-  const shown = await here.main(["transcripts", "show", "last"]);
+  const shown = await here.main(["runs", "show", "last"]);
   assert.match(shown.out, /it may have happened or not/);
   assert.equal((await here.main(["replay", "last"])).code, 0);
 });
@@ -109,7 +109,7 @@ test("LOG 9, 10, 11: a fork serves the calls before, asks another model from the
   assert.equal((await here.main(["replay", "last"])).code, 0);
   const hooked = await here.main(["run", "agent.ts", "--from", `${before!.slice(0, 8)}#2`, "--hooks", "more"]);
   assert.equal(hooked.code, 0, hooked.err);
-  assert.match((await here.main(["transcripts", "show", "last"])).out, /not so fast/);
+  assert.match((await here.main(["runs", "show", "last"])).out, /not so fast/);
   const none = await here.main(["run", "agent.ts", "--from", "last#9"]);
   assert.deepEqual([none.code, /at call 9 as it has 3/.test(none.err)], [2, true], none.err);
 });

@@ -7,8 +7,8 @@ import { hookOn } from "../../lib/core/hook.ts";
 import { type Model, ModelError } from "../../lib/core/model.ts";
 import { readOwn } from "../../lib/log/own.ts";
 import { isWhole, Log, readLog } from "../../lib/log/read-log.ts";
-import { scripted } from "../../lib/testing/scripted.ts";
-import { transcriptOf } from "../../lib/transcript/store.ts";
+import { scripted } from "../../lib/models/scripted.ts";
+import { transcriptOf } from "../../lib/log/stores/store.ts";
 import { inFolder } from "../replay/_stage.ts";
 import { rounds } from "../_counts.ts";
 
@@ -235,18 +235,18 @@ function saver(world: World, cwd: string, people: { asked: number }) {
       }),
     ],
   });
-  const ask = async () => {
+  const permissionAsker = async () => {
     people.asked++;
     return { behavior: "allow" } as const;
   };
-  return { made, ask };
+  return { made, permissionAsker };
 }
 
 test("the second run of a resumed session goes on after a cut anywhere, with failed attempts and a person; all of it replays", async () => {
   await inFolder(async (dir) => {
     const play = (prompt: string, more: object, world: World, people: { asked: number }) => {
-      const { made, ask } = saver(world, dir, people);
-      return made.run(prompt, { ask, ...more });
+      const { made, permissionAsker } = saver(world, dir, people);
+      return made.run(prompt, { permissionAsker, ...more });
     };
     const whole = newWorld();
     const people = { asked: 0 };

@@ -15,7 +15,7 @@ import { fileURLToPath } from "node:url";
 import type { RunOptions } from "../../lib/agent/options.ts";
 import { agent, type RunEvent } from "../../lib/index.ts";
 import { newSeal, readOwn, sweepLogs } from "../../lib/log/own.ts";
-import { LineLog, type Seal } from "../../lib/transcript/line-log.ts";
+import { LineLog, type Seal } from "../../lib/log/line-log.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { ended } from "../_crochet.ts";
 import { withEnv } from "../_env.ts";
@@ -216,7 +216,7 @@ const { stop } = await agent({ from: import.meta.url, model: scripted([{ text: "
     env: { HOME: join(here.path, "home"), NODE_ENV: "" },
   });
   assert.equal(out, "done\n", err);
-  assert.match(err, /^crochet: This run cannot be sealed as there is no key, so it is not logged\. .*\n$/);
+  assert.match(err, /^crochet: This run is not logged\. It cannot be sealed as there is no key\. .*\n$/);
   assert.deepEqual(readdirSync(join(here.path, ".crochet/runs")), [".gitignore"]);
 });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { answerQuestion, openQuestions } from "../../lib/durable/index.ts";
+import { answerQuestion, openQuestions } from "../../lib/extensions/durable/index.ts";
 import { waitForAnswer } from "../../lib/log/questions.ts";
 import { sha256 } from "../../lib/runtime/sha256.ts";
 import { withEnv } from "../_env.ts";

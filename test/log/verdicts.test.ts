@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { RunOptions } from "../../lib/agent/options.ts";
 import { hookOn } from "../../lib/core/hook.ts";
 import { agent, deny, tool } from "../../lib/index.ts";
-import { scripted } from "../../lib/testing/scripted.ts";
+import { scripted } from "../../lib/models/scripted.ts";
 import { withEnv } from "../_env.ts";
 import { scratch } from "../_scratch.ts";
 
@@ -40,8 +40,8 @@ function putter(
       }),
     ],
   });
-  const ask = async () => (world.person++, { behavior: says.person } as const);
-  return (prompt: string, own: RunOptions) => helper.run(prompt, { ask, ...own });
+  const permissionAsker = async () => (world.person++, { behavior: says.person } as const);
+  return (prompt: string, own: RunOptions) => helper.run(prompt, { permissionAsker, ...own });
 }
 
 /** A log in which Put was allowed and has run; `change` is done to its lines. */

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { agent, type AgentOptions, type McpOptions, type RunEvent } from "../../lib/index.ts";
+import { agent, type AgentOptions, type RunEvent } from "../../lib/index.ts";
+import type { McpOptions } from "../../lib/mcp/servers.ts";
 import type { Block, ToolResultBlock } from "../../lib/core/messages.ts";
 import { scripted, type ScriptedReply } from "../../lib/testing/index.ts";
 import { OUR_RUNTIME } from "../_runtime.ts";

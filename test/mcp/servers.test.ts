@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { test } from "node:test";
 import { agent } from "../../lib/index.ts";
 import { readServers } from "../../lib/mcp/servers.ts";
 import { scripted } from "../../lib/testing/index.ts";
-import replay from "../../lib/cli/replay.ts";
 import run from "../../lib/cli/run.ts";
 import trust from "../../lib/cli/trust.ts";
-import { withEnv } from "../_env.ts";
 import { place } from "../_place.ts";
 import { asProcess } from "./_start.ts";
 
@@ -91,19 +88,6 @@ test("U16: crochet run starts the servers of .mcp.json only if they are trusted"
   w.put({ ".mcp.json": "{" });
   assert.match((await w.call(run, ...args)).err, /\.mcp\.json has changed since it was trusted/);
   assert.match((await w.call(run, ...args, "--trust")).err, /Cannot use \.mcp\.json as it is not JSON/);
-});
-
-test("a replay has the servers of .mcp.json as it is now", async () => {
-  const file = JSON.stringify({ mcpServers: { srv: asProcess() } });
-  const script = SCRIPT.replace("agent({", "agent({ from: import.meta.url, hooks: [],");
-  using w = place({ "agent.ts": script, ".mcp.json": file });
-  const tape = { CI: undefined, CROCHET_TAPE: join(w.cwd, "fixtures/x"), CROCHET_TAPE_MODE: "record" };
-  await withEnv(tape, () => w.call(run, "agent.ts", "go", "--permission-mode", "bypass", "--trust"));
-  const same = await w.call(replay, "--trust");
-  assert.equal(same.code, 0, same.out + same.err);
-  w.put({ ".mcp.json": file.replace("srv", "other") });
-  const other = await w.call(replay, "--trust");
-  assert.match(other.out, /tool mcp__srv__echo, is not what was recorded.*\n.*\n +\+ mcp__other__echo/);
 });
 
 test("crochet run starts the servers of .crochet/config.yaml if it is trusted", async () => {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { packedManifest } from "../../lib/runtime/packed.ts";
+import { packedManifest } from "../../lib/extensions/setup/packed.ts";
 import { type Installed, run, runIn } from "./_install.ts";
 
 /** The lines that `crochet init` ends with, without the last one: that needs a key. */

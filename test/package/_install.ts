@@ -101,6 +101,8 @@ export function clone(folder: string): string {
     "deno.json",
     "tsconfig.json",
     "README.md",
+    "docs",
+    "llms.txt",
     "LICENSE",
   ];
   for (const name of names) cpSync(join(ROOT, name), join(folder, name), { recursive: true });

@@ -15,7 +15,7 @@ type Body = (t: TestContext) => unknown;
 /** A test that asks a registry: skipped, and named, where that cannot be reached. */
 export function test(name: string, ...given: [Body] | [{ skip?: string | false; timeout?: number }, Body]): void {
   const [options, body] = given.length === 1 ? [{}, given[0]] : given;
-  void plain(name, options, asking(body));
+  plain(name, options, asking(body));
 }
 
 /** The body of such a test. */

@@ -17,7 +17,7 @@ import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { HOST_NAMES, HOSTS } from "../../lib/hooks/hosts/index.ts";
-import { packedFiles } from "../../lib/runtime/packed.ts";
+import { packedFiles } from "../../lib/extensions/setup/packed.ts";
 import { scriptedServer } from "../../lib/testing/index.ts";
 import { ended, type Exit } from "../_crochet.ts";
 import { put, scratch } from "../_scratch.ts";

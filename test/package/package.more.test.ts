@@ -45,7 +45,8 @@ const RUNTIMES = [
 test("the package holds what was built of each source and the types of what it exports", { skip }, () => {
   const { packed, project, clone: copy } = made!;
   const folders = new Set(packed.map((path) => path.split("/")[0]!));
-  assert.deepEqual([...folders].sort(), ["LICENSE", "README.md", "dist", "hooks", "lib", "package.json"]);
+  const expected = ["LICENSE", "README.md", "dist", "docs", "hooks", "lib", "llms.txt", "package.json"];
+  assert.deepEqual([...folders].sort(), expected);
   const built = packed.flatMap((path) => /^dist\/(?!sdk-|cli\/hook-)(.*)\.js$/.exec(path)?.[1] ?? []);
   const sources = globSync("**/*.ts", { cwd: join(copy, "lib") }).map((path) => path.replace(/\.ts$/, ""));
   assert.deepEqual(built.sort(), sources.sort());
@@ -55,7 +56,7 @@ test("the package holds what was built of each source and the types of what it e
   assert.deepEqual(bundled.sort(), ["dist/cli/hook.js", "dist/cli/hook.js.jsc"]);
   // Nothing is in it twice: no source, but for the adapters, which are written out as they are.
   const others = packed.filter((path) =>
-    /\.map$|\.orig$|^lib\/(?!cli\/crochet$|hooks\/adapters\/|view\/page\/)/.test(path)
+    /\.map$|\.orig$|^lib\/(?!cli\/crochet$|hooks\/adapters\/|extensions\/view\/page\/)/.test(path)
   );
   assert.deepEqual(others, []);
   assert.ok(packed.length <= 1000, `${packed.length} files`);

@@ -4,7 +4,7 @@ import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
-import { packedFiles, packedTarball } from "../../lib/runtime/packed.ts";
+import { packedFiles, packedTarball } from "../../lib/extensions/setup/packed.ts";
 import { scratch } from "../_scratch.ts";
 import { clone, runIn } from "./_install.ts";
 import { test } from "./_online.ts";
@@ -41,6 +41,8 @@ test("npm publish --dry-run has nothing to warn of but that nobody is logged in"
   assert.match(said, new RegExp(`^\\+ crochet@${JSON.parse(manifest).version}$`, "m"));
   assert.equal(Number(/total files: (\d+)/.exec(said)![1]), packedFiles(copy).length, "init and the tag have the same");
   assert.equal(readFileSync(join(copy, "package.json"), "utf8"), manifest);
+  assert.match(said, / llms\.txt\n/);
+  assert.doesNotMatch(said, /\.orig\b/);
 });
 
 const TOOLS = [

@@ -1,6 +1,6 @@
 /** What `.ci/release.ts` tags, and the plain repository, as `bun add` and `npm install` take them from git. */
 import assert from "node:assert/strict";
-import { globSync, symlinkSync, writeFileSync } from "node:fs";
+import { globSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { put, scratch } from "../_scratch.ts";
@@ -34,6 +34,9 @@ test("bun and npm install a tag of the package, or the repository as it is", { s
   const copy = clone(join(folder.path, "crochet"));
   symlinkSync(MODULES, join(copy, "node_modules"));
   writeFileSync(join(copy, ".gitignore"), "node_modules\ndist/\n.dist-*/\n");
+  const manifest = JSON.parse(readFileSync(join(copy, "package.json"), "utf8"));
+  const repository = { type: "git", url: "git+https://crochet.example/crochet.git" };
+  writeFileSync(join(copy, "package.json"), JSON.stringify({ ...manifest, repository }, null, 2));
   run(copy, "git", "init", "-q");
   for (const [name, value] of [["user.name", "a"], ["user.email", "a@b"]]) run(copy, "git", "config", name!, value!);
   run(copy, "git", "add", ".");

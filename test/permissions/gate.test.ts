@@ -93,7 +93,7 @@ test("an ask rule's refusal says that no allow rule helps", async () => {
 test("a person is asked with the reason and the rules, and what they allow is remembered when they say so", async () => {
   const questions: PermissionQuestion[] = [];
   const gate = permissionGate({}, {
-    ask: async (question) => {
+    permissionAsker: async (question) => {
       questions.push(question);
       return { behavior: "allow", remember: questions.length === 2 };
     },
@@ -120,7 +120,9 @@ test("a person is asked with the reason and the rules, and what they allow is re
 });
 
 test("a person's no is handed back, and nothing is remembered", async () => {
-  const gate = permissionGate({}, { ask: async () => ({ behavior: "deny", reason: "not now", remember: true }) });
+  const gate = permissionGate({}, {
+    permissionAsker: async () => ({ behavior: "deny", reason: "not now", remember: true }),
+  });
   assert.deepEqual(await gate.askPerson!(call("ls"), "why", signal), {
     behavior: "deny",
     reason: "not now",

@@ -177,7 +177,7 @@ test("a search never shows files that rules deny or ask about, unless the search
   const model = scripted([{ tools: calls.map(([name, input]) => ({ name, input })) }, { text: "." }]);
   const permissions = { deny: ["Read(secret/**)", "Read(.env)"], ask: ["Read(asked/**)"] };
   const { messages } = await agent({ model, tools: [Grep, Glob], permissions, cwd: folder.path }).run("go", {
-    ask: () => Promise.resolve({ behavior: "allow" as const }),
+    permissionAsker: () => Promise.resolve({ behavior: "allow" as const }),
   });
   const results = messages[2]!.content.map((block) => String("content" in block ? block.content : ""));
   for (const [i, [tool, input, shown]] of calls.entries()) {

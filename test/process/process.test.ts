@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -128,12 +128,15 @@ test("runProcess() passes on what a command writes while it writes it", async ()
   await run(`echo one; while [ ! -e ${folder.path}/go ]; do sleep 0.02; done; echo two >&2`, {
     onOutput: (stream, text) => {
       heard.push(`${stream} ${text}`);
-      if (text === "one\n") {
-        exec("touch", [join(folder.path, "go")], { cwd: "/tmp", signal: AbortSignal.timeout(60_000) });
-      }
+      if (text === "one\n") writeFileSync(join(folder.path, "go"), "");
     },
   });
   assert.deepEqual(heard, ["stdout one\n", "stderr two\n"]);
+});
+
+test("runProcess() ends the command and rejects if what it is to read cannot be had", async () => {
+  const input = Promise.reject(new Error("nothing to say"));
+  await assert.rejects(run("cat; exec sleep 60", { input, alone: true }), /^Error: nothing to say/);
 });
 
 test("runProcess() rejects with the command's name if it cannot be started", async () => {

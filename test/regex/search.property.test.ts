@@ -6,7 +6,7 @@ import { parseRule } from "../../lib/permissions/parse-rule.ts";
 import { boundedSearch, linearSearch } from "../../lib/regex/bounded-search.ts";
 import { runaway } from "../../lib/regex/runaway.ts";
 import { regexTree } from "../../lib/regex/regex-tree.ts";
-import { compilePathGlob } from "../../lib/tools/search/ignore.ts";
+import { compilePathGlob } from "../../lib/files/ignore.ts";
 import { tries } from "../_counts.ts";
 import { call, testContext } from "../hooks/_events.ts";
 

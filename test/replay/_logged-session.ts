@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { canonical } from "../../lib/replay/canonical.ts";
-import { called, result, said, text, typed } from "../transcript/sessions/_logs.ts";
+import { canonical } from "../../lib/log/canonical.ts";
+import { called, result, said, text, typed } from "../extensions/import/sessions/_logs.ts";
 
 export const hash = (value: unknown) => createHash("sha256").update(canonical(value)).digest("hex");
 

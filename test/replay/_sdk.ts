@@ -1,7 +1,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import type { Middleware } from "../../lib/http/middleware.ts";
-import { LaneClock } from "../../lib/replay/tape-clock.ts";
-import type { Call } from "../../lib/replay/tape.ts";
+import { LaneClock } from "../../lib/log/tape-clock.ts";
+import type { Call } from "../../lib/log/tape.ts";
 import { serveAttempts } from "../../lib/replay/serve-attempts.ts";
 
 /** What answers the attempts at one call, from its tape. */

@@ -2,10 +2,12 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { RunOptions } from "../../lib/agent/options.ts";
 import { type Agent, agent, type AgentOptions, anthropic, type Result, tool } from "../../lib/index.ts";
+import { STREAMED } from "../../lib/log/log-lines.ts";
 import type { DriftReport } from "../../lib/replay/drift/drift-report.ts";
 import type { TapeOptions } from "../../lib/replay/tape-options.ts";
 import { readFiles } from "../../lib/replay/scratch.ts";
-import { type ScriptedReply, scriptedServer, type ScriptEntry, type ScriptOptions } from "../../lib/testing/index.ts";
+import { type ScriptedReply, scriptedServer, type ScriptEntry } from "../../lib/testing/index.ts";
+import type { ScriptOptions } from "../../lib/models/scripted.ts";
 import { scratch } from "../_scratch.ts";
 import "./_no-ci.ts";
 
@@ -65,7 +67,8 @@ export interface Told {
   readonly result: Result;
   readonly report: DriftReport | undefined;
   readonly files: ReadonlyMap<string, string>;
-  readonly rollout: readonly unknown[];
+  /** But for what streams. */
+  readonly events: readonly unknown[];
   readonly warnings: readonly string[];
 }
 
@@ -85,27 +88,26 @@ export async function take(
   { folder, prompt = "go", tape, run, files = {}, work = "work" }: Take,
 ): Promise<Told> {
   const cwd = join(folder, work);
-  const rollout = join(folder, `${work}.rollout.jsonl`);
   rmSync(cwd, { recursive: true, force: true });
-  rmSync(rollout, { force: true });
   mkdirSync(cwd, { recursive: true });
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(cwd, path)), { recursive: true });
     writeFileSync(join(cwd, path), text);
   }
   const warnings: string[] = [];
+  const events: unknown[] = [];
   let report: DriftReport | undefined;
   const result = await subject.run(prompt, {
     ...run,
     cwd,
-    rollout,
     tape: { onReport: (found) => report = found, ...tape },
     on: (event) => {
+      if (!STREAMED.has(event.type)) events.push(JSON.parse(JSON.stringify(event)));
       if (event.type === "warning") warnings.push(event.message);
       run?.on?.(event);
     },
   });
-  return { result, report, files: readFiles(cwd), rollout: timeless(readLines(rollout)), warnings };
+  return { result, report, files: readFiles(cwd), events: timeless(events), warnings };
 }
 
 /** The file of the tape in a fixture's folder. */

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { agent } from "../../lib/agent/agent.ts";
 import type { AgentOptions } from "../../lib/agent/options.ts";
 import { readTape } from "../../lib/replay/read-tape.ts";
-import type { Tape } from "../../lib/replay/tape.ts";
-import { scripted, type ScriptEntry, type ScriptOptions } from "../../lib/testing/index.ts";
+import type { Tape } from "../../lib/log/tape.ts";
+import { scripted, type ScriptEntry } from "../../lib/testing/index.ts";
+import type { ScriptOptions } from "../../lib/models/scripted.ts";
 import { scratch } from "../_scratch.ts";
 import "./_no-ci.ts";
 

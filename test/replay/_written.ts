@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { importRecording } from "../../lib/replay/import/import.ts";
+import { importRecording } from "../../lib/extensions/import/import.ts";
 import { parseTape } from "../../lib/replay/read-tape.ts";
-import { echoOf } from "../../lib/replay/recorded-reply.ts";
+import { echoOf } from "../../lib/log/recorded-reply.ts";
 import { factsOf } from "../../lib/replay/write-tape.ts";
 import { factLine } from "../../lib/log/entry.ts";
-import type { Call, Tape } from "../../lib/replay/tape.ts";
+import type { Call, Tape } from "../../lib/log/tape.ts";
 
 /** One call to be written down. */
 export interface Written {

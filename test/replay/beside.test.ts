@@ -70,7 +70,7 @@ test("hooks get parallel results in the reply's order, and their answers stay in
     JSON.stringify(was!.result.messages),
     /seen one two, now three.*it said one.*it said two.*it said three/,
   );
-  for (const is of replays) assert.deepEqual(is.rollout, was!.rollout);
+  for (const is of replays) assert.deepEqual(is.events, was!.events);
 });
 
 test("an agent in the background that ends with its lead never drifts, wherever it was when it was ended", async () => {
@@ -169,8 +169,8 @@ test("an agent that is ended in a model call draws in its last hooks what it dre
       system === "You work."
         ? { text: "slow", delay: 5000 }
         : { tools: [messages.length === 1 ? { name: "Agent", input } : { name: "Look", input: { say: "up" } }] };
-    const drawn = ({ rollout }: Told) =>
-      (rollout as { type: string; message: string }[]).flatMap(({ type, message }) => type === "log" ? [message] : []);
+    const drawn = ({ events }: Told) =>
+      (events as { type: string; message: string }[]).flatMap(({ type, message }) => type === "log" ? [message] : []);
     const was = await recordWire(options, [], { folder, script: { then } });
     assert.equal(drawn(was).length, 2);
     for (const wire of [false, true]) {

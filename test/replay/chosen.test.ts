@@ -9,14 +9,14 @@ import { reportLines } from "../../lib/replay/drift/drift-report.ts";
 import { scripted, type ScriptedReply } from "../../lib/testing/index.ts";
 import { Write } from "../../lib/tools/index.ts";
 import { noSandbox } from "../_needs.ts";
-import { type ByEnvironment, byEnvironment, record, runHere, subject, tapeText } from "../_record.ts";
+import { type OnTape, onTape, record, runHere, subject, tapeText } from "../_record.ts";
 import { put, scratch } from "../_scratch.ts";
 
 const READS: ScriptedReply[] = [{ tools: [{ name: "Read", input: { file_path: "tea.md" } }] }, { text: "green" }];
 
-/** What is reported of a run by the environment, which is asked to look. */
-async function taped(cwd: string, asked: Partial<ByEnvironment> = {}): Promise<readonly string[]> {
-  return (await byEnvironment(cwd, { replies: READS, ...asked })).warnings;
+/** What is reported of a run on a tape, which is asked to look. */
+async function taped(cwd: string, asked: Partial<OnTape> = {}): Promise<readonly string[]> {
+  return (await onTape(cwd, { replies: READS, ...asked })).warnings;
 }
 
 async function replayed(cwd: string, options?: AgentOptions, more = {}) {
@@ -109,7 +109,7 @@ test("a replay is in the sandbox of its recording", { skip: noSandbox }, async (
   assert.deepEqual([ok, readdirSync(outside.path)], [true, []], text);
 });
 
-test("drift of a run that had limits of its own, or an earlier session, says so", async () => {
+test("drift of a run that had limits of its own, or an earlier run, says so", async () => {
   using here = scratch({ "tea.md": "green\n" });
   const cwd = here.path;
   assert.match(String(await taped(cwd, { limits: { iterations: 1 } })), /its limit of 1 model calls/);
@@ -120,6 +120,6 @@ test("drift of a run that had limits of its own, or an earlier session, says so"
   assert.deepEqual(await taped(cwd, { fixture: "y", with: { store }, resume: id }), []);
   assert.match(
     (await replayed(cwd, {}, { fixture: "y" })).text,
-    /earlier session, which is not on the tape: record a run that starts/,
+    /earlier run, which is not on the tape: record one that starts/,
   );
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { agent, type AgentOptions, type HookContext, tool } from "../../lib/index.ts";
 import { codeHooks } from "../../lib/hooks/code-hooks.ts";
-import { LaneClock } from "../../lib/replay/tape-clock.ts";
+import { LaneClock } from "../../lib/log/tape-clock.ts";
 import { scripted, type ScriptedReply } from "../../lib/testing/index.ts";
 import { agentTool } from "../../lib/tools/index.ts";
 import { inFolder, Look, look, take } from "./_stage.ts";

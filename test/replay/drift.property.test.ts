@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { isToolResult, type Message } from "../../lib/core/messages.ts";
 import type { Model, ModelRequest } from "../../lib/core/model.ts";
 import { readReply } from "../../lib/core/reply.ts";
-import { isSame } from "../../lib/replay/canonical.ts";
+import { isSame } from "../../lib/log/canonical.ts";
 import { type Cause, differs } from "../../lib/replay/drift/difference.ts";
 import { openTape } from "../../lib/replay/taped-session.ts";
 import { scripted } from "../../lib/testing/index.ts";

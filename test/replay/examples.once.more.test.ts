@@ -18,7 +18,7 @@ const env = { ...process.env, ANTHROPIC_API_KEY: "", ANTHROPIC_BASE_URL: "http:/
 
 for (const name of EXAMPLES) {
   test(
-    `example ${name} replays to the same transcript, rollout and files on Bun and Deno, at the seam and over the wire`,
+    `example ${name} replays to the same transcript, events and files on Bun and Deno, at the seam and over the wire`,
     { skip: oneIsMissing },
     async () => {
       const outputs: string[] = [];

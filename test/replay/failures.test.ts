@@ -38,7 +38,7 @@ function assertSame({ recorded, replayed, unwatched }: Awaited<ReturnType<typeof
   for (const again of replayed) {
     assert.deepEqual(again.report?.divergences, []);
     assert.deepEqual(again.result, recorded.result);
-    assert.deepEqual(again.rollout, recorded.rollout);
+    assert.deepEqual(again.events, recorded.events);
     assert.equal(again.report?.ok, true);
   }
 }

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { agent, type AgentOptions, anthropic } from "../../lib/index.ts";
 import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { type DriftReport, reportLines } from "../../lib/replay/drift/drift-report.ts";
+import type { TapeMode } from "../../lib/replay/policy.ts";
 import { readTape } from "../../lib/replay/read-tape.ts";
 import { withEnv } from "../_env.ts";
 import { Fail, inFolder, Look, look, Note, note, offline, recordWire, take, tapeIn } from "./_stage.ts";
@@ -54,31 +55,19 @@ test("replay without a tape says how to record one; a wrong mode or path is refu
   });
 });
 
-test("the environment names a tape and its mode, and overrides what the agent names", async () => {
+test("CROCHET_TAPE, which is gone, never lets a run ask a model, and a run's tape counts before its agent's", async () => {
   await inFolder(async (folder) => {
-    await withEnv({ CROCHET_TAPE: folder, CROCHET_TAPE_MODE: "record" }, async () => {
-      const subject = agent({ ...options, model: scripted([{ text: "hi" }]), tape: join(folder, "other") });
-      assert.equal((await subject.run("go", { cwd: folder })).text, "hi");
-    });
-    assert.equal(existsSync(join(folder, "other")), false);
-    await withEnv({ CROCHET_TAPE: folder, CROCHET_TAPE_MODE: undefined }, async () => {
-      assert.equal((await agent({ ...options, model: scripted([]) }).run("go", { cwd: folder })).text, "hi");
-    });
-    await withEnv({ CROCHET_TAPE: folder, CROCHET_TAPE_MODE: "back" }, async () => {
-      await assert.rejects(offline(options).run("go"), /Cannot use CROCHET_TAPE_MODE 'back'/);
-    });
-    const unnamed = agent({ ...options, model: scripted([{ text: "real" }]) });
-    for (const mode of ["replay", "record", "update", "verify"]) {
-      await withEnv({ CROCHET_TAPE: undefined, CROCHET_TAPE_MODE: mode }, async () => {
-        await assert.rejects(unnamed.run("go"), new RegExp(`Cannot ${mode} as .* no tape is named: set CROCHET_TAPE=`));
-      });
-    }
-    await withEnv({ CROCHET_TAPE: undefined, CROCHET_TAPE_MODE: "live" }, async () => {
-      assert.equal((await unnamed.run("go")).text, "real");
-    });
-    await withEnv({ CI: "1", CROCHET_TAPE: folder, CROCHET_TAPE_MODE: "live" }, async () => {
-      await assert.rejects(unnamed.run("go"), /Cannot run live as CI is set, .*: run it live on your machine/);
-    });
+    const { model, ...plain } = { ...options, model: scripted([{ text: "hi" }, { text: "real" }]) };
+    const subject = agent({ ...plain, model, tape: join(folder, "other") });
+    await withEnv({ CROCHET_TAPE: folder }, () =>
+      assert.rejects(agent({ ...plain, model }).run("go"), {
+        name: "TypeError",
+        message: /^Cannot run as CROCHET_TAPE is gone: 'crochet record' and 'crochet replay' take the script$/,
+      }));
+    const run = (mode: TapeMode) => subject.run("go", { cwd: folder, tape: { path: folder, mode } });
+    assert.equal((await run("record")).text, "hi");
+    assert.deepEqual([existsSync(join(folder, "other")), (await run("replay")).text], [false, "hi"]);
+    assert.equal((await run("live")).text, "real");
   });
 });
 
@@ -241,7 +230,7 @@ test("update through the SDK calls the model from the first call that it sends d
     for (const tape of [wire, { path: folder }]) {
       const again = await take(offline(options), { folder, tape });
       assert.equal(again.report?.ok, true);
-      assert.deepEqual(again.rollout, updated.rollout);
+      assert.deepEqual(again.events, updated.events);
     }
   });
 });

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { agent, anthropic, type AskOptions, type Block, type Middleware, type Params } from "../../lib/index.ts";
+import { agent, anthropic, type Block, type Middleware } from "../../lib/index.ts";
+import type { ParamOptions, Params } from "../../lib/agent/params.ts";
 import type { DriftReport } from "../../lib/replay/drift/drift-report.ts";
 import { readTape } from "../../lib/replay/read-tape.ts";
 import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
@@ -11,7 +12,7 @@ import { scratch } from "../_scratch.ts";
 import "./_no-ci.ts";
 
 /** Where a parameter stands, its path in a report, and values it may have. */
-const PARAMS: readonly [name: string, path: string, values: readonly AskOptions[]][] = [
+const PARAMS: readonly [name: string, path: string, values: readonly ParamOptions[]][] = [
   ["maxTokens", "max_tokens", [{ maxTokens: 10 }, { maxTokens: 11 }]],
   ["effort", "effort", [{ effort: "low" }, { effort: "max" }, {}]],
   [
@@ -67,7 +68,7 @@ const change = fc.constantFrom(...PARAMS).chain(([name, path, values]) =>
 
 interface Asking {
   readonly way: typeof WAYS[number];
-  readonly value: AskOptions;
+  readonly value: ParamOptions;
   readonly others: Params;
 }
 

@@ -4,10 +4,10 @@ import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { programOf } from "../../lib/replay/match-call.ts";
-import { mask } from "../../lib/replay/redact/mask.ts";
-import { asNamedHere, placer, placesHere } from "../../lib/replay/redact/places.ts";
-import { redactor } from "../../lib/replay/redact/redact.ts";
-import type { Attempt, Tape } from "../../lib/replay/tape.ts";
+import { mask } from "../../lib/log/redact/mask.ts";
+import { asNamedHere, placer, placesHere } from "../../lib/log/redact/places.ts";
+import { redactor } from "../../lib/log/redact/redact.ts";
+import type { Attempt, Tape } from "../../lib/log/tape.ts";
 import { withEnv } from "../_env.ts";
 import { RUNTIME } from "../_runtime.ts";
 import { scratch } from "../_scratch.ts";
@@ -102,7 +102,7 @@ test("the word that a runtime has for a user without a name is never taken for a
 });
 
 test("without a variable the user's name comes from the system", () => {
-  const places = new URL("../../lib/replay/redact/places.ts", import.meta.url).href;
+  const places = new URL("../../lib/log/redact/places.ts", import.meta.url).href;
   using folder = scratch({
     "who.ts": `import { placer, placesHere } from "${places}";
       console.log(placer(placesHere("/srv/tea"), true).restore("{USER}"));`,

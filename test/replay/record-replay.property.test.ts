@@ -33,7 +33,7 @@ function assertSame(again: Told, recorded: Told): void {
   assert.deepEqual(again.report?.divergences, []);
   assert.deepEqual(again.result, recorded.result);
   assert.deepEqual(again.files, recorded.files);
-  assert.deepEqual(again.rollout, recorded.rollout);
+  assert.deepEqual(again.events, recorded.events);
   assert.equal(again.report?.ok, true);
 }
 
@@ -51,7 +51,7 @@ const WAYS: [
 ];
 
 for (const [how, record, again] of WAYS) {
-  test(`a run recorded ${how} always replays to the same result, transcript, rollout and files, at the seam and over the wire, wherever its bytes are cut`, async () => {
+  test(`a run recorded ${how} always replays to the same result, transcript, events and files, at the seam and over the wire, wherever its bytes are cut`, async () => {
     await fc.assert(
       fc.asyncProperty(
         how === "over the wire" ? rough : conversation,

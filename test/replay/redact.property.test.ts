@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import { agent } from "../../lib/index.ts";
-import { redactor } from "../../lib/replay/redact/redact.ts";
+import { redactor } from "../../lib/log/redact/redact.ts";
+import { readLoggedRun } from "../../lib/log/logged-run.ts";
 import { redact, scripted } from "../../lib/testing/index.ts";
 import { tries } from "../_counts.ts";
 import { withEnv } from "../_env.ts";
@@ -137,7 +138,7 @@ test("equal secrets always get equal placeholders, and different ones different 
   );
 });
 
-test("U16: a secret in a run, whole or in pieces, never reaches the tape or the rollout", async () => {
+test("U16: a secret in a run, whole or in pieces, never reaches the tape, nor what is shown of a log", async () => {
   await fc.assert(
     fc.asyncProperty(
       planted,
@@ -156,16 +157,17 @@ test("U16: a secret in a run, whole or in pieces, never reaches the tape or the 
               { text: "over" },
             ];
             const leak = { ...Fail, run: () => text };
-            const subject = agent({ system: put("system"), tools: [Look, Note, leak], model: scripted(replies) });
+            const subject = () => agent({ system: put("system"), tools: [Look, Note, leak], model: scripted(replies) });
             const errors: unknown[] = [];
-            const told = await take(subject, {
+            const told = await take(subject(), {
               folder,
               prompt: put("prompt"),
               tape: { path: folder, mode: "record", redact: allowed, onError: (error) => errors.push(error) },
             });
             const shown = JSON.stringify(secret).slice(1, -1);
-            const rollout = readFileSync(join(folder, "work.rollout.jsonl"), "utf8");
-            assert.equal(rollout.includes(shown), false, "the rollout shows it");
+            const { id } = await subject().run(put("prompt"), { log: folder, cwd: folder });
+            const logged = JSON.stringify(readLoggedRun(join(folder, `${id}.jsonl`)));
+            assert.equal(logged.includes(shown), false, "what is shown of the log has it");
             assert.equal(told.result.stop, "done");
             const tape = existsSync(tapeIn(folder)) ? readFileSync(tapeIn(folder), "utf8") : "";
             assert.equal(tape.includes(shown) || joined(tape).includes(shown), false, "the tape shows it");

@@ -18,7 +18,10 @@ const subject = (replies: Parameters<typeof scripted>[0], more: AgentOptions = {
 const OUTSIDE: [who: string, run: RunOptions][] = [
   ["a rule", { permissions: { deny: ["Note"] } }],
   ["rules, as nobody could be asked,", { permissions: { ask: ["Note"] } }],
-  ["a person", { permissions: { ask: ["Note"] }, ask: () => Promise.resolve({ behavior: "deny", reason: "not now" }) }],
+  ["a person", {
+    permissions: { ask: ["Note"] },
+    permissionAsker: () => Promise.resolve({ behavior: "deny", reason: "not now" }),
+  }],
 ];
 
 for (const [who, run] of OUTSIDE) {
@@ -65,9 +68,9 @@ test("each answer of a person is on the tape: a replay asks no person and does t
       const tape = { path: join(folder, "kept") };
       let asked = 0;
       const person = () => Promise.resolve({ behavior: asked++ === 0 ? "allow" : "deny" } as const);
-      const run = { ...own, ask: person };
+      const run = { ...own, permissionAsker: person };
       const was = await take(subject(replies, more), { folder, tape: { ...tape, mode: "record" }, run });
-      const never: RunOptions = { ask: () => Promise.reject(new Error("asked")) };
+      const never: RunOptions = { permissionAsker: () => Promise.reject(new Error("asked")) };
       const is = await take(subject([], more), { folder, tape, run: never });
       assert.deepEqual([asked, is.report!.ok, is.files.get("notes.txt")], [2, true, "one\n"]);
       assert.deepEqual([is.result.messages, is.files], [was.result.messages, was.files]);
@@ -79,7 +82,10 @@ test("an older tape, without rules and answers, replays by the agent's own rules
   await inFolder(async (folder) => {
     const path = join(folder, "kept");
     const file = join(path, "tape.jsonl");
-    const run: RunOptions = { permissions: { ask: ["Note"] }, ask: () => Promise.resolve({ behavior: "allow" }) };
+    const run: RunOptions = {
+      permissions: { ask: ["Note"] },
+      permissionAsker: () => Promise.resolve({ behavior: "allow" }),
+    };
     await take(subject(REPLIES), { folder, tape: { path, mode: "record" }, run });
     const lines = readFileSync(file, "utf8").split("\n").filter((line) => !line.startsWith('{"asked"'));
     writeFileSync(file, lines.join("\n").replace(/"permissions":\{[^}]*\},/, ""));
@@ -111,10 +117,13 @@ test("hooks see again that a person was asked and refused", async () => {
     const path = join(folder, "kept");
     const told: string[] = [];
     const hooks = { notification: ({ message }) => void told.push(message) } satisfies TypedHooks;
-    const asking: RunOptions = { permissions: { ask: ["Note"] }, ask: () => Promise.resolve({ behavior: "deny" }) };
+    const asking: RunOptions = {
+      permissions: { ask: ["Note"] },
+      permissionAsker: () => Promise.resolve({ behavior: "deny" }),
+    };
     const was = await take(subject(REPLIES, { hooks }), { folder, tape: { path, mode: "record" }, run: asking });
     const is = await take(subject([], { hooks }), { folder, tape: { path }, run: asking });
-    assert.deepEqual(is.rollout, was.rollout);
+    assert.deepEqual(is.events, was.events);
     assert.deepEqual(told.slice(2), told.slice(0, 2));
     assert.equal(told.length, 4);
   });

@@ -2,17 +2,10 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import {
-  agent,
-  type AgentOptions,
-  anthropic,
-  type AnthropicOptions,
-  type Middleware,
-  type ToolContext,
-} from "../../lib/index.ts";
-import { DEFAULT_MODEL } from "../../lib/anthropic/anthropic-model.ts";
+import { agent, type AgentOptions, anthropic, type Middleware, type ToolContext } from "../../lib/index.ts";
+import { type AnthropicOptions, DEFAULT_MODEL } from "../../lib/models/anthropic/anthropic-model.ts";
 import { NO_USAGE } from "../../lib/core/messages.ts";
-import { price } from "../../lib/anthropic/prices.ts";
+import { price } from "../../lib/models/anthropic/prices.ts";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { fixtureAt } from "../../lib/replay/fixture.ts";
 import { readTape } from "../../lib/replay/read-tape.ts";
@@ -50,7 +43,7 @@ test("with tools on the tape, what reads or writes is served and not run, files 
       assert.equal(again.report?.ok, true);
       assert.deepEqual(again.result.messages, recorded.result.messages);
       assert.deepEqual(again.files, recorded.files);
-      assert.deepEqual(again.rollout, recorded.rollout);
+      assert.deepEqual(again.events, recorded.events);
     }
     assert.deepEqual(ran, ["Pure", "Pure"]);
   });

@@ -4,8 +4,8 @@ import { resolve } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import { type DriftReport, PLAIN, reportLines } from "../../lib/replay/drift/drift-report.ts";
-import { itemOf } from "../../lib/cli/_replay-one.ts";
-import { type Item, junit, verdictOf } from "../../lib/cli/_verdict.ts";
+import { itemOf } from "../../lib/cli/kit/replay-one.ts";
+import { type Item, junit, verdictOf } from "../../lib/cli/kit/verdict.ts";
 import { rounds } from "../_counts.ts";
 
 /** A report of one changed text. */

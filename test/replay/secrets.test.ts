@@ -5,13 +5,13 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent, anthropic } from "../../lib/index.ts";
-import { importRecording } from "../../lib/replay/import/import.ts";
-import { naming } from "../../lib/replay/redact/places.ts";
-import { redactor } from "../../lib/replay/redact/redact.ts";
-import { scanFacts } from "../../lib/replay/redact/scan.ts";
-import { secretsOf } from "../../lib/replay/redact/secrets.ts";
+import { importRecording } from "../../lib/extensions/import/import.ts";
+import { naming } from "../../lib/log/redact/places.ts";
+import { redactor } from "../../lib/log/redact/redact.ts";
+import { scanFacts } from "../../lib/log/redact/scan.ts";
+import { secretsOf } from "../../lib/log/redact/secrets.ts";
 import type { Fact, Header } from "../../lib/log/entry.ts";
-import type { Tape } from "../../lib/replay/tape.ts";
+import type { Tape } from "../../lib/log/tape.ts";
 import { ended } from "../_crochet.ts";
 import { RUNTIME } from "../_runtime.ts";
 import { serve } from "../_server.ts";
@@ -194,7 +194,7 @@ test("U16: without options the files of the directory one works in count, as its
   inFolder(async (root) => {
     // Not .env, which Bun makes variables of.
     writeFileSync(join(root, "credentials"), "APP_PASSWORD=hunter2-hunter\n");
-    const redact = new URL("../../lib/replay/redact/redact.ts", import.meta.url).href;
+    const redact = new URL("../../lib/log/redact/redact.ts", import.meta.url).href;
     const script = join(root, "says.ts");
     writeFileSync(
       script,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import evaluate from "../../lib/cli/eval.ts";
+import evaluate from "../../lib/extensions/eval/command.ts";
 import record from "../../lib/cli/record.ts";
 import replay from "../../lib/cli/replay.ts";
 import { scriptedServer } from "../../lib/testing/index.ts";
@@ -68,7 +68,7 @@ test("a simulated user speaks while a run is recorded, and is never asked in a r
   await played(two, async ({ w, asked }) => {
     const made = await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
     assert.equal(made.code, 0, made.err);
-    assert.match(made.out, /^recorded fixtures\/kim: done, 5 calls, 75 tokens, < \$0\.01\n/);
+    assert.match(made.out, /^recorded fixtures\/kim: done, 5 calls, 75 tokens, < \$0\.01, replays\n/);
     const { user, agent } = asked();
     assert.deepEqual([user.length, agent.length], [3, 2]);
     assert.deepEqual(promptsIn(w), ["please help", "refund order 17"]);
@@ -148,13 +148,14 @@ test(
     await played(two, async ({ w, asked }) => {
       await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
       asked();
-      const { code, out, err } = await w.call(evaluate, "kim", "--runs", "5", "--json");
+      w.put({ "fixtures/kim/grade.sh": "exit 0\n" });
+      const { code, out, err } = await w.call(evaluate, "kim", "--runs", "5", "--json", "--trust");
       assert.equal(code, 0, err);
       const { user, agent } = asked();
       assert.deepEqual([user.length, agent.length], [15, 10]);
       assert.equal(JSON.parse(out).spent.tokens, 25 * 15);
       w.put({ "fixtures/kim/user.prompt.md": kim(3) });
-      const other = await w.call(evaluate, "kim", "--runs", "5", "--against", "last");
+      const other = await w.call(evaluate, "kim", "--runs", "5", "--against", "last", "--trust");
       assert.deepEqual(
         [other.code, /kim has changed since: compare with a git ref/.test(other.err)],
         [2, true],

@@ -12,7 +12,6 @@ import { runFixture } from "../../lib/replay/run-fixture.ts";
 import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import {
   Agent,
-  type Asker,
   AskUserQuestion,
   Bash,
   BashOutput,
@@ -22,6 +21,7 @@ import {
   Grep,
   KillShell,
   MultiEdit,
+  type QuestionAsker,
   Read,
   Write,
 } from "../../lib/tools/index.ts";
@@ -90,7 +90,7 @@ async function withResults(options: AgentOptions, replies: readonly ScriptedRepl
     const is = await run(scripted([]), {});
     assert.deepEqual(is.report!.divergences, []);
     assert.equal(JSON.stringify(is.result), JSON.stringify(was.result));
-    assert.deepEqual([is.rollout, is.files], [was.rollout, was.files]);
+    assert.deepEqual([is.events, is.files], [was.events, was.files]);
     return [was, is];
   });
 }
@@ -193,7 +193,7 @@ test("a person's answers to tools are given again on replay, and survive an upda
       { text: "done" },
     ];
     let asked = 0;
-    const person: Asker = {
+    const person: QuestionAsker = {
       answer: () => Promise.resolve({ [question.question]: `answer ${++asked}` }),
       approve: () => Promise.resolve({ approved: false, feedback: "do less" }),
     };
@@ -203,7 +203,7 @@ test("a person's answers to tools are given again on replay, and survive an upda
         tape: { path: join(folder, "kept"), ...tape },
         run: more,
       });
-    const was = await run(replies, { mode: "record" }, { asker: person });
+    const was = await run(replies, { mode: "record" }, { questionAsker: person });
     assert.match(JSON.stringify(was.result.messages), /answer 1.*answer 2.*do less/);
     const is = await run([], {});
     assert.deepEqual([is.report!.ok, is.result.stop, is.result.messages], [true, "done", was.result.messages]);

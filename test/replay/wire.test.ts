@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type Anthropic from "@anthropic-ai/sdk";
-import { frameOf } from "../../lib/replay/frames.ts";
+import { frameOf } from "../../lib/log/frames.ts";
+import { replyOf } from "../../lib/log/recorded-reply.ts";
 import { readTape } from "../../lib/replay/read-tape.ts";
-import type { Attempt, Call } from "../../lib/replay/tape.ts";
+import type { Attempt, Call } from "../../lib/log/tape.ts";
 import { sdkOn, wireOf } from "./_sdk.ts";
 import { inFolder, Look, recordWire, tapeIn } from "./_stage.ts";
 
@@ -46,6 +47,41 @@ test("a stream that said nothing is an empty message in one piece, too", async (
     const [call] = (await readTape(tapeIn(folder))).calls;
     const created = await sdkOn(call!).messages.create(bodyOf(call!), { timeout: 60_000 }) as Anthropic.Message;
     assert.deepEqual([created.content, created.stop_reason], [[], "refusal"]);
+  });
+});
+
+/** Tool input with characters that are no JSON, and with JSON that is cut or whole. */
+const INPUTS: readonly [json: string, isRead: boolean][] = [
+  ['{"say": "x"}', true],
+  ['{"say": /* c */ "x"}', false],
+  ['{"say": 12 3}', false],
+  ['{"say": undefined}', false],
+  ['{"say": "x"} // done', false],
+];
+
+test("input of a tool that is not JSON fails the whole stream in the SDK; we keep the reply, and refuse only the call", async () => {
+  await inFolder(async (folder) => {
+    await recordWire({ tools: [Look] }, [{ tools: [{ name: "Look", input: { say: "x" } }] }, { text: "end" }], {
+      folder,
+    });
+    const [call] = (await readTape(tapeIn(folder))).calls;
+    for (const [partial_json, isRead] of INPUTS) {
+      let isGiven = false;
+      const events = call!.attempts[0]!.events!.flatMap((one) => {
+        if (!("event" in one) || one.event.type !== "content_block_delta") return [one];
+        if (isGiven) return [];
+        isGiven = true;
+        return [{ ...one, event: { ...one.event, delta: { type: "input_json_delta" as const, partial_json } } }];
+      });
+      const changed = { ...call!, attempts: [{ ...call!.attempts[0]!, events }] };
+      const bySdk = await sdkOn(changed).messages.stream(bodyOf(changed)).finalMessage().then(() => true, String);
+      const { calls: [asked] } = replyOf(changed)!;
+      if (isRead) assert.deepEqual([bySdk, asked!.invalid], [true, undefined]);
+      else {
+        assert.match(String(bySdk), /JSON/, partial_json);
+        assert.match(asked!.invalid!, /^its input is not valid JSON/, partial_json);
+      }
+    }
   });
 });
 

@@ -4,8 +4,8 @@
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import evaluate from "../../lib/cli/eval.ts";
-import type { Command } from "../../lib/cli/_io.ts";
+import evaluate from "../../lib/extensions/eval/command.ts";
+import type { Command } from "../../lib/cli/kit/io.ts";
 import record from "../../lib/cli/record.ts";
 import replay from "../../lib/cli/replay.ts";
 import { type Left, left } from "./_left.ts";
@@ -40,10 +40,10 @@ async function once(): Promise<void> {
   const fixture = `${name}-${recorded++}`;
   await call(record, "agent.ts", `go ${fixture}`, "--fixture", fixture);
   kept.push(fixture);
-  const { items } = JSON.parse(await call(replay, ...kept, "--json")) as { items: unknown[] };
+  const { items } = JSON.parse(await call(replay, ...kept, "--trust", "--json")) as { items: unknown[] };
   if (items.length !== kept.length) throw new Error(`Cannot go on as ${name} lost some of ${kept.join(" ")}`);
   if (recorded % 3 === 0) {
-    await call(evaluate, fixture, "--runs", "2", "--at-once", "1");
+    await call(evaluate, fixture, "--runs", "2", "--at-once", "1", "--trust");
     evaluated++;
   }
   if (kept.length > KEPT) rmSync(join(cwd, "fixtures", kept.shift()!), { recursive: true });

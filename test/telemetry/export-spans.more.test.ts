@@ -35,7 +35,7 @@ function install() {
     "agent.ts": AGENT,
   });
   cpSync(join(ROOT, "lib"), join(folder.path, "lib"), { recursive: true });
-  add(folder.path, "@opentelemetry/sdk-trace-base@2", "@opentelemetry/exporter-trace-otlp-http@0.223");
+  add(folder.path, "@opentelemetry/sdk-trace-base@2", "@opentelemetry/exporter-trace-otlp-http@0.301");
   return folder;
 }
 

@@ -4,9 +4,11 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fixer from "../../fixtures/fix-typo/agent.ts";
-import { judge } from "../../lib/replay/fault/judge-fault.ts";
+import { judge } from "../../lib/replay/invariants.ts";
 import { readTape } from "../../lib/replay/read-tape.ts";
-import { atMost, type Limits, type Observed, replay, type Tape } from "../../lib/testing/index.ts";
+import { atMost, replay, type Tape } from "../../lib/testing/index.ts";
+import type { Limits } from "../../lib/testing/at-most.ts";
+import type { Observed } from "../../lib/replay/invariants.ts";
 import { put } from "../_scratch.ts";
 import { inFolder } from "../replay/_stage.ts";
 

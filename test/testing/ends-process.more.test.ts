@@ -7,7 +7,7 @@ import { onPath } from "../../lib/process/programs.ts";
 import { ended } from "../_crochet.ts";
 import { OUR_RUNTIME } from "../_runtime.ts";
 import { put, scratch } from "../_scratch.ts";
-import { project, RECORD } from "./_recorded.ts";
+import { project, RECORD } from "../extensions/tape/_recorded.ts";
 
 const LIB = fileURLToPath(new URL("../../lib", import.meta.url));
 const RUNNER: readonly [string, ...string[]] = [

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { Buffer } from "node:buffer";
-import type { EditCall } from "../../lib/tools/index.ts";
+import type { EditCall } from "../../lib/tools/edit/edit-call.ts";
 
 const from = (units: readonly string[], maxLength: number, minLength = 0) =>
   fc.array(fc.constantFrom(...units), { minLength, maxLength }).map((parts) => parts.join(""));

@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ToolContext } from "../../lib/core/tool.ts";
 import { standaloneContext } from "../../lib/tools/standalone.ts";
-import { Edit, type EditResponse } from "../../lib/tools/index.ts";
+import { Edit } from "../../lib/tools/index.ts";
+import type { EditResponse } from "../../lib/tools/edit.ts";
 import { call } from "./_tree.ts";
 import { inWorkspace } from "./_workspace.ts";
 

@@ -112,6 +112,6 @@ test("a tool that cannot be described for a session has its own description, and
   await agent({ model, tools: [look], on }).run("hi");
   assert.deepEqual(
     [model.requests[0]!.tools[0]!.description, warnings],
-    ["Looks", ["Cannot describe tool Look for this session as it failed: no network"]],
+    ["Looks", ["Cannot describe tool Look for this run as it failed: no network"]],
   );
 });

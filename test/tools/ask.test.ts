@@ -4,18 +4,17 @@ import type { Tool } from "../../lib/core/tool.ts";
 import { agent, modify } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import {
-  ASKER,
-  type Asker,
   askTools,
   AskUserQuestion,
-  type AskUserQuestionResponse,
   askWith,
   EnterPlanMode,
   ExitPlanMode,
-  PLAN_MODE,
-  type PlanRequest,
   type Question,
+  type QuestionAsker,
 } from "../../lib/tools/index.ts";
+import { PLAN_MODE, QUESTIONS } from "../../lib/tools/tool-state.ts";
+import type { AskUserQuestionResponse } from "../../lib/tools/ask.ts";
+import type { PlanRequest } from "../../lib/tools/question-asker.ts";
 import { call } from "./_tree.ts";
 
 const cwd = "/";
@@ -23,7 +22,7 @@ const options = [{ label: "Postgres", description: "rows" }, { label: "SQLite", 
 const which: Question = { question: "Which database?", header: "Database", options, multiSelect: false };
 const where: Question = { question: "Where?", header: "Place", options, multiSelect: true };
 
-function answering(answers: Record<string, string> | undefined): Asker & { asked: (readonly Question[])[] } {
+function answering(answers: Record<string, string> | undefined): QuestionAsker & { asked: (readonly Question[])[] } {
   const asked: (readonly Question[])[] = [];
   return {
     asked,
@@ -37,7 +36,7 @@ function answering(answers: Record<string, string> | undefined): Asker & { asked
 
 test("AskUserQuestion asks the asker of the agent, and gives the model what the user answered", async () => {
   const asker = answering({ "Which database?": "Postgres", "Where?": "here, there" });
-  const state = new Map<string, unknown>([[ASKER, asker]]);
+  const state = new Map<string, unknown>([[QUESTIONS, asker]]);
   const { content, response, wait } = await call(AskUserQuestion, { questions: [which, where] }, { cwd, state });
   assert.equal(content, 'The user has answered: "Which database?"="Postgres", "Where?"="here, there".');
   assert.deepEqual(response, {
@@ -49,7 +48,7 @@ test("AskUserQuestion asks the asker of the agent, and gives the model what the 
 });
 
 test("AskUserQuestion ends the turn if there is no user, or the user does not answer", async () => {
-  for (const state of [new Map(), new Map([[ASKER, answering(undefined)]])]) {
+  for (const state of [new Map(), new Map([[QUESTIONS, answering(undefined)]])]) {
     const { content, response, wait, isError } = await call(AskUserQuestion, { questions: [which] }, { cwd, state });
     assert.match(
       content as string,
@@ -62,7 +61,7 @@ test("AskUserQuestion ends the turn if there is no user, or the user does not an
 
 test("AskUserQuestion never asks what a hook has answered already, and asks the rest", async () => {
   const asker = answering({ "Where?": "there" });
-  const state = new Map<string, unknown>([[ASKER, asker]]);
+  const state = new Map<string, unknown>([[QUESTIONS, asker]]);
   const all = { questions: [which, where], answers: { "Which database?": "SQLite", "Where?": ["here", "there"] } };
   const whole = await call(AskUserQuestion, all, { cwd, state: new Map() });
   assert.equal(whole.content, 'The user has answered: "Which database?"="SQLite", "Where?"="here, there".');
@@ -100,14 +99,14 @@ test("AskUserQuestion never invites the model to answer its own question", () =>
 test("EnterPlanMode and ExitPlanMode ask, give the answer, and turn plan mode on and off when the user agrees", async () => {
   const seen: (PlanRequest | boolean)[] = [];
   let reply: { approved: boolean; feedback?: string } = { approved: true };
-  const asker: Asker = {
+  const asker: QuestionAsker = {
     answer: () => Promise.resolve(undefined),
     approve: (request) => {
       seen.push(request);
       return Promise.resolve(reply);
     },
   };
-  const state = new Map<string, unknown>([[ASKER, asker], [PLAN_MODE, (on: boolean) => seen.push(on)]]);
+  const state = new Map<string, unknown>([[QUESTIONS, asker], [PLAN_MODE, (on: boolean) => seen.push(on)]]);
   const enter = await call(EnterPlanMode, {}, { cwd, state });
   assert.match(enter.content as string, /^The user agrees to planning first\. Look around and think, change nothing/);
   const exit = await call(ExitPlanMode, { plan: "1. do it" }, { cwd, state });
@@ -136,10 +135,13 @@ test("an asker that could not be asked is refused before the agent begins, by ea
   const approve = () => Promise.resolve(undefined);
   const helper = agent({ model: scripted([{ text: "ok" }]) });
   for (const [asker, lacks] of [[{ approve }, "answer"], [{ answer: approve }, "approve"], [{}, "answer"]] as const) {
-    const wrong = { name: "TypeError", message: new RegExp(`as the asker has no function '${lacks}': give it`) };
+    const wrong = {
+      name: "TypeError",
+      message: new RegExp(`as the questionAsker has no function '${lacks}': give it`),
+    };
     assert.throws(() => askTools(asker as never), wrong);
-    await assert.rejects(helper.run("go", { asker: asker as never }), wrong);
-    await assert.rejects(helper.open({ asker: asker as never }), wrong);
+    await assert.rejects(helper.run("go", { questionAsker: asker as never }), wrong);
+    await assert.rejects(helper.open({ questionAsker: asker as never }), wrong);
   }
 });
 
@@ -150,7 +152,7 @@ test("the tools that ask are never in the way of a planning agent, and run besid
 test("a person is never asked two things at a time", async () => {
   let open = 0;
   const order: string[] = [];
-  const asker: Asker = {
+  const asker: QuestionAsker = {
     answer: async ([question]) => {
       assert.equal(++open, 1);
       await new Promise((resolve) => setTimeout(resolve, 5));
@@ -161,7 +163,7 @@ test("a person is never asked two things at a time", async () => {
     },
     approve: () => Promise.resolve(undefined),
   };
-  const state = new Map<string, unknown>([[ASKER, asker]]);
+  const state = new Map<string, unknown>([[QUESTIONS, asker]]);
   const ends = await Promise.allSettled(
     [which, where].map((question) => call(AskUserQuestion, { questions: [question] }, { cwd, state })),
   );

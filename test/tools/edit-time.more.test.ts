@@ -2,7 +2,8 @@ import { test } from "node:test";
 import * as diff from "diff";
 import { planEdit } from "../../lib/tools/edit/apply-edit.ts";
 import { hunksOf } from "../../lib/tools/edit/edit-file.ts";
-import { applyEdit, type EditCall } from "../../lib/tools/index.ts";
+import { applyEdit } from "../../lib/tools/index.ts";
+import type { EditCall } from "../../lib/tools/edit/edit-call.ts";
 import { assertLinear } from "../_processor-time.ts";
 import { utf8 } from "./_edit-arbitraries.ts";
 

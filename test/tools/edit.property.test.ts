@@ -3,7 +3,9 @@ import { Buffer, isUtf8 } from "node:buffer";
 import { test } from "node:test";
 import fc from "fast-check";
 import { decode, encode, type Encoding } from "../../lib/files/text-bytes.ts";
-import { applyEdit, type EditApplied, type EditCall, type EditRefused } from "../../lib/tools/index.ts";
+import { applyEdit } from "../../lib/tools/index.ts";
+import type { EditApplied, EditRefused } from "../../lib/tools/edit/apply-edit.ts";
+import type { EditCall } from "../../lib/tools/edit/edit-call.ts";
 import { tries } from "../_counts.ts";
 import { brokenText, bytes, call, edited, shifted, starts, string, text, unique, utf8 } from "./_edit-arbitraries.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import { ToolError } from "../../lib/core/tool.ts";
-import { selectGlobs } from "../../lib/tools/search/ignore.ts";
+import { selectGlobs } from "../../lib/files/ignore.ts";
 import { findRipgrep } from "../../lib/tools/search/ripgrep.ts";
 import { comparePaths } from "../../lib/tools/search/search-files.ts";
 import { glob as globFiles } from "../../lib/tools/index.ts";

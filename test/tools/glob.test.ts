@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Glob, glob, type GlobInput, type GlobResponse } from "../../lib/tools/index.ts";
+import { Glob, glob, type GlobInput } from "../../lib/tools/index.ts";
+import type { GlobResponse } from "../../lib/tools/glob.ts";
 import { call, plant } from "./_tree.ts";
 import { inWorkspace } from "./_workspace.ts";
 

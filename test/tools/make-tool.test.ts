@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { z } from "zod";
 import { thaw } from "../../lib/core/json.ts";
-import { frozen } from "../../lib/transcript/memory-store.ts";
+import { frozen } from "../../lib/log/stores/memory-store.ts";
 import { findTool, type Tool, ToolError } from "../../lib/core/tool.ts";
 import { asTool, type RunnableTool, tool } from "../../lib/tools/make-tool.ts";
 import { deny } from "../../lib/core/verdict.ts";

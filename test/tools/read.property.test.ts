@@ -6,7 +6,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { ToolError } from "../../lib/core/tool.ts";
 import { changedSinceRead } from "../../lib/files/file-history.ts";
-import { edit, Read, read, type ReadResponse } from "../../lib/tools/index.ts";
+import { edit, Read, read } from "../../lib/tools/index.ts";
+import type { ReadResponse } from "../../lib/tools/read.ts";
 import { tries } from "../_counts.ts";
 import { inWorkspace } from "./_workspace.ts";
 

@@ -5,7 +5,8 @@ import { mkdirSync, readFileSync, realpathSync, symlinkSync, truncateSync, write
 import { join } from "node:path";
 import { test } from "node:test";
 import { changedSinceRead } from "../../lib/files/file-history.ts";
-import { Glob, Read, read, type ReadResponse } from "../../lib/tools/index.ts";
+import { Glob, Read, read } from "../../lib/tools/index.ts";
+import type { ReadResponse } from "../../lib/tools/read.ts";
 import { testData } from "../_data.ts";
 import { refuses, text } from "./_read.ts";
 import { call, plant } from "./_tree.ts";

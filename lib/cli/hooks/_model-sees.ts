@@ -4,7 +4,7 @@ import type { Folded } from "../../core/fold.ts";
 import type { HookRecord } from "../../core/hook.ts";
 import { type Block, isToolResult, textOf, type ToolResultBlock } from "../../core/messages.ts";
 import type { Opinion } from "../../core/verdict.ts";
-import { scripted } from "../../testing/scripted.ts";
+import { scripted } from "../../models/scripted.ts";
 import { tool } from "../../tools/make-tool.ts";
 
 /** What reaches the model because of a hook's answer: what it reads in a short run with that answer, and not without. */
@@ -72,7 +72,7 @@ async function shortRun(
     limits: { iterations: 3 },
     ...(asks && { permissions: { ask: [fired.tool_name] } }),
   })
-    .run(fired.event === "user-prompt-submit" ? fired.prompt || "(the prompt)" : "(the prompt)");
+    .run(fired.event === "user-prompt-submit" && fired.prompt || "(the prompt)", { log: false });
   const read = model.requests.flatMap(({ messages }) => messages.filter(({ role }) => role === "user"));
   const lines = [...new Set(read.flatMap(({ content }) => content.map(shownBlock)))];
   const isWhole = model.requests.length > (called ? 1 : 0);

@@ -2,7 +2,7 @@ import { EVENTS } from "../../core/events.ts";
 import { pascal } from "../../core/names.ts";
 import type { FileName } from "../../hooks/file/file-name.ts";
 import { TOOL_FIELDS } from "../../hooks/known-names.ts";
-import { UsageError } from "../_io.ts";
+import { UsageError } from "../kit/io.ts";
 
 /** What a new hook can be written in, with the extension of its file. */
 export const LANGS = { ts: ".ts", sh: ".sh", py: ".py", rules: ".rules", prompt: ".prompt.md" } as const;
@@ -67,10 +67,7 @@ function guard({ on: { event } }: FileName, lang: Exclude<Lang, "prompt">, refus
     );
   // Hosts take a refusal at a permission request as JSON alone.
   const asked = event === "permission-request" && JSON.stringify({
-    hookSpecificOutput: {
-      hookEventName: "PermissionRequest",
-      decision: { behavior: "deny", message: reason },
-    },
+    hookSpecificOutput: { hookEventName: "PermissionRequest", decision: { behavior: "deny", message: reason } },
   });
   const how = asked ? "The answer is JSON too." : "Exit code 2 refuses, and stderr is the reason.";
   const hooks = {

@@ -1,13 +1,13 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { nearest } from "../../input/nearest.ts";
 import { isSkipped, parseFileName } from "../../hooks/file/file-name.ts";
 import { standings, trust } from "../../hooks/hook-trust.ts";
-import { sidecarsOf } from "../../check/examples/example.ts";
-import { command, type Usage } from "../_flags.ts";
-import { type Io, UsageError } from "../_io.ts";
-import { projectOf } from "../_project.ts";
+import { sidecarsOf } from "../../hooks/file/example-files.ts";
+import { command, type Usage } from "../kit/flags.ts";
+import { type Io, UsageError } from "../kit/io.ts";
+import { projectOf } from "../kit/project.ts";
+import { PACKAGE } from "../../runtime/own-copy.ts";
 
 const USAGE: Usage = {
   name: "hooks add",
@@ -71,7 +71,7 @@ interface Shipped {
 
 /** The hooks that come with crochet, by name. */
 function shippedHooks(): Shipped[] {
-  const folder = fileURLToPath(new URL("../../../hooks", import.meta.url));
+  const folder = `${PACKAGE}/hooks`;
   return readdirSync(folder).filter((file) => !isSkipped(file)).sort().map((file) => {
     const path = join(folder, file);
     const { label } = parseFileName(file);

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { expectEvent } from "../../input/nearest.ts";
-import { command, type Usage } from "../_flags.ts";
-import { type Io, UsageError } from "../_io.ts";
-import { type Fire, firesOf, ledgers, sayRun } from "../_ledger.ts";
-import { projectOf, rolloutId, runMeant } from "../_project.ts";
-import { readRollout } from "../../transcript/rollout.ts";
+import { command, type Usage } from "../kit/flags.ts";
+import type { Io } from "../kit/io.ts";
+import { type Fire, firesOf, ledgers, sayRun } from "../kit/hook-ledger.ts";
+import { expectRun, projectOf, runId } from "../kit/project.ts";
+import { readLoggedRun } from "../../log/logged-run.ts";
 
 const USAGE: Usage = {
   name: "hooks explain",
@@ -22,30 +22,23 @@ const USAGE: Usage = {
 };
 
 export default command(USAGE, async ({ words, flags }, io) => {
-  const path = ledgerFor(words[0], projectOf(flags, io), io);
+  const path = ledgerFor(words[0] ?? "last", projectOf(flags, io), io);
   const event = typeof flags.event === "string" ? expectEvent(flags.event).event : undefined;
-  const log = readRollout(path);
-  for (const note of log.notes) io.err(`crochet: ${note}\n`);
-  const fires = firesOf(log).filter((fire) =>
+  const logged = readLoggedRun(path);
+  for (const note of logged.notes) io.err(`crochet: ${note}\n`);
+  const fires = firesOf(logged).filter((fire) =>
     (event === undefined || fire.event === event) &&
     (flags.hook === undefined || fire.folded.runs.some((run) => run.hook === flags.hook))
   );
-  const run = rolloutId(path);
+  const run = runId(path);
   const shown = fires.length === 0 ? "No hook was considered\n" : fires.map((fire) => `\n${shownFire(fire)}`).join("");
   return { data: { run, fires }, text: `run ${run}\n${shown}` };
 });
 
 /** The run by its id, the beginning of its id, or its file; by default the newest. */
-function ledgerFor(given: string | undefined, cwd: string, io: Io): string {
-  if (given !== undefined && existsSync(resolve(io.cwd, given))) return resolve(io.cwd, given);
-  const all = ledgers(cwd, io.env);
-  const found = given === undefined || given === "last" ? all[0] : runMeant(given, all);
-  if (found !== undefined) return found;
-  throw new UsageError(
-    given === undefined
-      ? "Cannot explain a run as this project has no run yet: 'crochet run' and 'crochet hooks test' make one"
-      : `Cannot explain '${given}' as there is no such run: the newest is ${all[0] ? rolloutId(all[0]) : "none"}`,
-  );
+function ledgerFor(given: string, cwd: string, io: Io): string {
+  if (existsSync(resolve(io.cwd, given))) return resolve(io.cwd, given);
+  return expectRun(given, "explain", cwd, io.env, ledgers(cwd, io.env));
 }
 
 function shownFire({ event, at, agent_id, folded }: Fire): string {

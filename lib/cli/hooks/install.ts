@@ -3,16 +3,16 @@ import { shellWord } from "../../core/shown.ts";
 import { nearest } from "../../input/nearest.ts";
 import { HookFolder } from "../../hooks/folder.ts";
 import { homeOf, realOr } from "../../hooks/file/user-places.ts";
-import { HOST_NAMES, type HostName, HOSTS, isHost, isTried } from "../../hooks/hosts/index.ts";
+import { HOST_NAMES, type HostName, HOSTS, isHost, isTried, unseenIn } from "../../hooks/hosts/index.ts";
 import { carryOut, type Installation, type InstallPlace, planInstall, planUninstall } from "../../hooks/install.ts";
 import { installedFile } from "../../hooks/install-line.ts";
 import { planMod, RUNTIMES } from "../../hooks/install-mod.ts";
 import { planPlugin, removePlugin, writePlugin } from "../../hooks/install-plugin.ts";
 import { distrust, standings, trust } from "../../hooks/hook-trust.ts";
-import { pathFrom } from "../../view/view-calls.ts";
-import { command, type Flags, type Usage } from "../_flags.ts";
-import { type Io, UsageError } from "../_io.ts";
-import { projectOf } from "../_project.ts";
+import { pathFrom } from "../show/call-subject.ts";
+import { command, type Flags, type Usage } from "../kit/flags.ts";
+import { type Io, UsageError } from "../kit/io.ts";
+import { projectOf } from "../kit/project.ts";
 
 const FLAGS: Usage["flags"] = [
   ["--for <host>", HOST_NAMES.join(", ")],
@@ -29,13 +29,11 @@ const FLAGS: Usage["flags"] = [
   ["--json", "print JSON"],
 ];
 
-/** What an install command is about. */
 interface InstallRequest {
   readonly folder: string;
   /** Whether the folder was typed: it is then trusted for this call. */
   readonly typed: boolean;
   readonly place: InstallPlace;
-  /** The plugin to make. */
   readonly plugin?: { readonly form: "plugin" | "mod"; readonly to: string };
 }
 
@@ -53,19 +51,18 @@ function readAsked({ words, flags }: Flags, io: Io): InstallRequest {
   }
   const cwd = projectOf(flags, io);
   const folder = words[0] === undefined ? join(cwd, "hooks") : resolve(io.cwd, words[0]);
-  const plugin = readPlugin(flags, host, (root) => join(root, ".claude/skills", basename(folder)), cwd, io);
+  const plugin = readPlugin(flags, host, folder, cwd, io);
   const typed = words[0] !== undefined;
   return { folder, typed, place: { host, scope, cwd, env: io.env }, ...(plugin !== undefined && { plugin }) };
 }
 
 function readPlugin(
-  flags: Flags["flags"],
+  { as: form, to, scope, runtime, noBelt }: Flags["flags"],
   host: HostName,
-  usual: (root: string) => string,
+  folder: string,
   cwd: string,
   io: Io,
 ): InstallRequest["plugin"] {
-  const { as: form, to, scope, runtime, noBelt } = flags;
   if (form !== "mod" && (runtime !== undefined || noBelt !== undefined)) {
     throw new UsageError(`Cannot use --${runtime === undefined ? "no-belt" : "runtime"} without --as mod`);
   }
@@ -73,7 +70,8 @@ function readPlugin(
   if (form !== "plugin" && form !== "mod") {
     throw new UsageError(`Cannot install as '${form ?? ""}': write --as plugin or --as mod`);
   }
-  if (host !== "claude") {
+  const { plugins } = HOSTS[host].settings;
+  if (plugins === undefined) {
     const only = form === "mod" ? "only claude has mods" : "only --for claude makes one";
     throw new UsageError(`Cannot install as '${form}' for ${host}: ${only}`);
   }
@@ -84,7 +82,8 @@ function readPlugin(
   if (runtime !== undefined && !Object.hasOwn(RUNTIMES, String(runtime))) {
     throw new UsageError(`Cannot use runtime '${runtime}': expected ${Object.keys(RUNTIMES).join(", ")}`);
   }
-  return { form, to: typeof to === "string" ? resolve(io.cwd, to) : usual(scope === "user" ? homeOf(io.env) : cwd) };
+  const usual = join(scope === "user" ? homeOf(io.env) : cwd, plugins, basename(folder));
+  return { form, to: typeof to === "string" ? resolve(io.cwd, to) : usual };
 }
 
 /** Writes the plan unless it is only to be shown, and says what it comes to. */
@@ -93,7 +92,7 @@ function finish(plan: Installation, { place }: InstallRequest, flags: Flags["fla
   const changed = plan.before !== plan.after;
   const { host, scope, cwd, env } = place;
   // A settings file of this project that was trusted stays so: only we have changed it.
-  const ours = host === "claude" && scope === "project";
+  const ours = HOSTS[host].settings.isOurs && scope === "project";
   const thing = ".claude/settings.json" as const;
   const keepTrust = ours && changed && !dry &&
     (plan.before === undefined || standings(cwd, env).some((s) => s.thing === thing && s.state === "trusted"));
@@ -114,16 +113,18 @@ function answer(
   done: string,
 ) {
   const untried = [...new Set(entries.map(({ event }) => event))].filter((event) => !isTried(host, event));
+  const unseen = entries.length > 0 ? unseenIn(host) : [];
   const lines = [
     ...entries.map(({ event, matcher, hook }) =>
       `  ${[event, matcher].filter(Boolean).join(" ")}: ${shortLine(hook.command, cwd)}\n`
     ),
     ...left.map(({ name, why }) => `  left out ${name}: ${why}\n`),
     ...untried.map((event) => `  ${event} is known by the documents of ${host} alone: no run here has shown it\n`),
-    ...notes.map((note) => `  ${note}\n`),
+    ...[...notes, ...unseen].map((note) => `  ${note}\n`),
     `${settings}: ${!changed ? "nothing to change" : dry ? `would be ${done}` : done}\n`,
   ];
-  return { data: { settings, changed, written: changed && !dry, entries, left, untried, notes }, text: lines.join("") };
+  const data = { settings, changed, written: changed && !dry, entries, left, untried, notes, unseen };
+  return { data, text: lines.join("") };
 }
 
 /** A line as a person reads it: how it finds crochet, and what it says without, is in the file and in --json. */
@@ -162,8 +163,8 @@ export const install = {
     const plan = await planInstall(found, place);
     const { data, text } = finish(plan, asked, read.flags, "written");
     const { afterInstall } = HOSTS[place.host].settings;
-    const next = afterInstall !== undefined && plan.entries.length > 0 ? `${afterInstall}\n` : "";
-    return { data, text: text + next };
+    const next = plan.entries.length > 0 ? afterInstall?.replace("DIR", () => realOr(place.cwd)) : undefined;
+    return { data, text: next === undefined ? text : `${text}${next}\n` };
   }),
 };
 

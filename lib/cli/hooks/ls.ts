@@ -3,13 +3,13 @@ import { resolve } from "node:path";
 import type { Agent } from "../../agent/options.ts";
 import { narrowestName } from "../../core/names.ts";
 import { notBuiltIn } from "../../hooks/known-names.ts";
-import type { Found, Listed } from "../../hooks/sources.ts";
-import { agentScripts, besideWords, hooksHere, kindWords } from "../_find-hooks.ts";
-import { command, type Usage } from "../_flags.ts";
-import { EXIT, type Io, UsageError } from "../_io.ts";
-import { firesIn, ledgers, sayRun } from "../_ledger.ts";
-import { projectOf } from "../_project.ts";
-import { loadAgent } from "../_script.ts";
+import type { FoundHooks, Listed } from "../../hooks/sources.ts";
+import { agentScripts, besideWords, hooksHere, kindWords } from "../kit/find-hooks.ts";
+import { command, type Usage } from "../kit/flags.ts";
+import { EXIT, type Io, UsageError } from "../kit/io.ts";
+import { firesIn, ledgers, sayRun } from "../kit/hook-ledger.ts";
+import { projectOf } from "../kit/project.ts";
+import { loadAgent } from "../kit/script.ts";
 import { table } from "../show/text.ts";
 
 const USAGE: Usage = {
@@ -34,7 +34,9 @@ export default command(USAGE, async ({ words, flags }, io) => {
     agent: script === undefined ? undefined : await agentOf(script, io),
   });
   const last = lastResults(cwd, io.env);
-  const hooks = inOrder(found).map((one, i) => row(one, i, last));
+  const hooks = found.listed.toSorted((a, b) => a.record.priority - b.record.priority).map((one, i) =>
+    row(one, i, last)
+  );
   const { unloaded, problems, warnings } = found;
   const scripts = script === undefined ? agentScripts(cwd) : [];
   const data = { hooks, unloaded, problems, warnings, scripts };
@@ -46,8 +48,6 @@ async function agentOf(script: string, io: Io): Promise<Agent> {
   if (!existsSync(path)) throw new UsageError(`Cannot list the hooks of '${script}' as there is no such script`);
   return await loadAgent(path, io);
 }
-
-type Row = ReturnType<typeof row>;
 
 function row({ record, scope, source, path, broken = false }: Listed, i: number, last: ReadonlyMap<string, string>) {
   // A broken file whose name has no event is listed only to report that.
@@ -72,14 +72,9 @@ function row({ record, scope, source, path, broken = false }: Listed, i: number,
   };
 }
 
-/** By priority, as they are asked; hooks of one priority by their origin. */
-function inOrder({ listed }: Found): Listed[] {
-  return [...listed].sort((a, b) => a.record.priority - b.record.priority);
-}
-
 function shown(
-  hooks: readonly Row[],
-  { unloaded, problems, warnings }: Found,
+  hooks: readonly ReturnType<typeof row>[],
+  { unloaded, problems, warnings }: FoundHooks,
   script: string | undefined,
   scripts: readonly string[],
 ): string {

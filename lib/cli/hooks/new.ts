@@ -1,10 +1,11 @@
-import { chmodSync, existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
+import { writeWhole } from "../../files/drafts.ts";
 import { type FileName, parseFileName } from "../../hooks/file/file-name.ts";
-import { sidecarsOf } from "../../check/examples/example.ts";
-import { command, type Usage } from "../_flags.ts";
-import { UsageError } from "../_io.ts";
-import { projectOf } from "../_project.ts";
+import { sidecarsOf } from "../../hooks/file/example-files.ts";
+import { command, type Usage } from "../kit/flags.ts";
+import { UsageError } from "../kit/io.ts";
+import { projectOf } from "../kit/project.ts";
 import { type Lang, LANGS, newHook } from "./_new-hook.ts";
 import { addToHooks, UNTRUSTED } from "./add.ts";
 
@@ -36,9 +37,8 @@ export default command(USAGE, async ({ words, flags }, io) => {
     if (existsSync(one)) throw new Error(`Cannot write hooks/${basename(one)} as it is there already: add a label`);
   }
   const trusted = addToHooks(cwd, io, () => {
-    writeFileSync(path, hook);
-    if (hook.startsWith("#!")) chmodSync(path, 0o755);
-    writeFileSync(beside, schemaLine(cwd) + examples);
+    writeWhole(path, hook, { replace: false, mode: hook.startsWith("#!") ? 0o777 : 0o666 });
+    writeWhole(beside, schemaLine(cwd) + examples, { replace: false });
   });
   const wrote = [path, beside].map((one) => `hooks/${basename(one)}`);
   const next = trusted ? `next: crochet hooks test ${wrote[0]}\n` : UNTRUSTED;

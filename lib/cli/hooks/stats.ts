@@ -1,6 +1,6 @@
-import { command, type Usage } from "../_flags.ts";
-import { type Fire, firesIn, ledgers } from "../_ledger.ts";
-import { projectOf } from "../_project.ts";
+import { command, type Usage } from "../kit/flags.ts";
+import { type Fire, firesIn, ledgers } from "../kit/hook-ledger.ts";
+import { projectOf } from "../kit/project.ts";
 import { table } from "../show/text.ts";
 
 const USAGE: Usage = {

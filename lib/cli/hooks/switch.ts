@@ -1,9 +1,9 @@
 import { nearest } from "../../input/nearest.ts";
 import { Switches } from "../../hooks/switches.ts";
-import { hooksHere } from "../_find-hooks.ts";
-import { command, type Usage } from "../_flags.ts";
-import { type Command, UsageError } from "../_io.ts";
-import { projectOf } from "../_project.ts";
+import { hooksHere } from "../kit/find-hooks.ts";
+import { command, type Usage } from "../kit/flags.ts";
+import { type Command, UsageError } from "../kit/io.ts";
+import { projectOf } from "../kit/project.ts";
 
 /** The commands that switch a hook on or off in a project, from its next event on. */
 function switchCommand(to: "enable" | "disable"): Command {

@@ -1,27 +1,31 @@
-import { readFileSync, statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { watch } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import { fire } from "../../core/dispatch.ts";
 import type { AnyEvent, EventName, Fired } from "../../core/events.ts";
-import type { Folded } from "../../core/fold.ts";
 import type { HookEnv, HookRecord } from "../../core/hook.ts";
 import { isObject, parsed } from "../../core/json.ts";
+import { ownEvent } from "../../core/names.ts";
+import { absolute } from "../../files/confine.ts";
 import { plainFields } from "../../hooks/event-fields.ts";
 import { type HookFile, loadHook, loadMessage, readHookFile } from "../../hooks/discover.ts";
 import { claude } from "../../hooks/hosts/claude.ts";
-import { readEvent } from "../../hooks/hosts/read-event.ts";
+import { ourEvents } from "../../hooks/hosts/read-event.ts";
 import { hookEnv } from "../../hooks/hook-env.ts";
 import { nearField } from "../../hooks/known-names.ts";
 import type { HookHost } from "../../hooks/process/hook-host.ts";
 import { type WireFacts, wireInput } from "../../hooks/process/wire.ts";
 import { sampleEvent } from "../../hooks/samples.ts";
-import { type Flags, refuseTogether, type Usage } from "../_flags.ts";
-import { type Io, UsageError } from "../_io.ts";
-import { judgingCommand } from "../_judge.ts";
-import { keepTest, sayRun } from "../_ledger.ts";
-import { projectOf } from "../_project.ts";
+import { type FiredHook, type FiredIn, type Firing, giftOf } from "../kit/extension.ts";
+import { expectGiven } from "../kit/run-gifts.ts";
+import type { Flags, Usage } from "../kit/flags.ts";
+import { type Io, UsageError } from "../kit/io.ts";
+import { judgingCommand } from "../kit/judge.ts";
+import { keepTest, sayRun } from "../kit/hook-ledger.ts";
+import { projectOf } from "../kit/project.ts";
 import { stdinText } from "../_hook-command.ts";
-import type { Item } from "../_verdict.ts";
+import type { Item } from "../kit/verdict.ts";
 import { modelSees } from "./_model-sees.ts";
 
 /** Of a test in real hosts. */
@@ -30,14 +34,15 @@ const IN_FLAGS: Usage["flags"] = [
   ["--install", "let npm install versions that are not in the cache"],
   ["--strict", "a change of words between versions is a fault too"],
   ["--as <form>", "how the hook is installed, as in hooks install: plugin, mod"],
-  ["--timeout <seconds>", "time for one session (120)"],
-  ["--keep <dir>", "keep the folders of all sessions there"],
+  ["--timeout <seconds>", "time for one session of a host (120)"],
+  ["--keep <dir>", "keep the folders of all sessions of hosts there"],
 ];
 
 const USAGE: Usage = {
   name: "hooks test",
-  words: "<file | folder>…",
-  about: "Fires one hook with a typical event, and shows what it got and what it answered; with --in, in real hosts.",
+  words: "<file | folder | settings.json>…",
+  about: "Fires one hook, or each of Claude Code's settings, with a typical event, and shows what it got and what it " +
+    "answered; with --in, in real hosts.",
   flags: [
     ["--event <name>", "the event, if the file's name does not say it: stop, pre-tool-use@Bash"],
     ["--input <file>", "the event's JSON, or a part of it; - reads it from stdin"],
@@ -46,6 +51,7 @@ const USAGE: Usage = {
     ...IN_FLAGS,
     ["--cwd <dir>", "the project"],
   ],
+  excludes: [["in", ["watch"], "a host is started for each event"]],
   example: `crochet hooks test hooks/stop.tests-pass.ts`,
 };
 
@@ -55,32 +61,82 @@ type Json = { [field: string]: unknown };
 export default judgingCommand(USAGE, "test", async ({ words, flags, args }, io, judge) => {
   // Of a flag that is repeated, `flags` has only the last value.
   const sets = args.flatMap((arg, i) => arg === "--set" ? args[i + 1]! : /^--set=(.*)$/s.exec(arg)?.[1] ?? []);
-  const [path] = words;
+  const cwd = projectOf(flags, io);
+  using found = await subjectsOf(words, cwd, io);
+  const { subjects, left } = found;
+  const [first] = subjects;
+  const isMany = subjects.length !== 1 || statSync(first!.path, { throwIfNoEntry: false })?.isDirectory();
+  // Of many hooks, those of no call are fired without what is set of the call.
+  const setsFor = ({ on }: HookFile) =>
+    isMany && plainFields(on.event) ? sets.filter((set) => !/^tool_/.test(set)) : sets;
+  const fire: Firing["fire"] = (file, at) => firedAt(file, at, flags, setsFor(file), io);
+  const settleLeft = () => {
+    for (const { name, why } of left) {
+      io.out(`– ${name}: ${why}\n`);
+      judge.settle({ name, word: "not measured", why });
+    }
+  };
   if (flags.in !== undefined) {
-    refuseTogether(flags, "in", ["watch"], "a host is started for each event");
-    const { testIn } = await import("./_test-in.ts");
-    const isMany = words.length !== 1 || statSync(resolve(io.cwd, path!), { throwIfNoEntry: false })?.isDirectory();
-    // Of many hooks, those of no call are fired without what is set of the call.
-    const setsFor = ({ on }: HookFile) =>
-      isMany && plainFields(on.event) ? sets.filter((set) => !/^tool_/.test(set)) : sets;
+    const testIn = expectGiven(await giftOf("testIn"), "--in");
+    judge.plan(...left.map(({ name }) => name));
+    settleLeft();
     return await testIn({
-      ...{ words, flags, io, judge, isSet: sets.length > 0 || flags.input !== undefined },
+      ...{ subjects, flags, io, judge, fire, isSet: sets.length > 0 || flags.input !== undefined },
       read: (file) => hookFile(file, flags.event),
-      fire: (file, at) => firedAt(file, at, flags, setsFor(file), io),
+      install: async (args, quiet) => await (await import("./install.ts")).install.default(args, quiet),
     });
   }
   const alone = IN_FLAGS.find(([flag]) => flags[/\w+/.exec(flag)![0]] !== undefined)?.[0];
   if (alone !== undefined) {
     throw new UsageError(`Cannot use ${alone} without --in: name hosts, as in --in claude,codex`);
   }
-  if (path === undefined || words.length > 1) {
+  if (words.length !== 1) {
     throw new UsageError(`Cannot fire ${words.length} hooks: name one file, or hosts with --in`);
   }
-  const once = () => fireOnce(path, flags, sets, io);
-  if (flags.watch) return await fireAgain(path, once, io);
-  judge.plan(hookFile(resolve(io.cwd, path), flags.event).name);
-  judge.settle(await once());
+  if (flags.watch) {
+    if (isSettings(words[0]!)) throw new UsageError(`Cannot watch ${words[0]}: name one hook file`);
+    const { path } = first!;
+    return await fireAgain(path, () => fireOnce(hookFile(path, flags.event), fire, cwd, io), io);
+  }
+  const files = subjects.map(({ path, name }) => ({ name, file: hookFile(path, flags.event) }));
+  judge.plan(...files.map(({ file, name = file.name }) => name), ...left.map(({ name }) => name));
+  for (const { file, name } of files) judge.settle(await fireOnce(file, fire, cwd, io, name));
+  settleLeft();
 });
+
+const isSettings = (path: string) => path.endsWith(".json");
+
+interface Subjects extends Disposable {
+  /** Paths that were typed, and hooks of settings that were: each as the script that it is imported as. */
+  readonly subjects: Firing["subjects"];
+  /** Hooks of settings that are not fired. */
+  readonly left: readonly { readonly name: string; readonly why: string }[];
+}
+
+async function subjectsOf(words: readonly string[], cwd: string, io: Io): Promise<Subjects> {
+  const subjects: Firing["subjects"][number][] = [];
+  const left: Subjects["left"][number][] = [];
+  const folders: string[] = [];
+  for (const path of words.map((word) => resolve(io.cwd, word))) {
+    if (!isSettings(path)) {
+      subjects.push({ path });
+      continue;
+    }
+    const { entriesOf } = await import("./import.ts");
+    const { writeImported } = await import("../../hooks/import-settings.ts");
+    const { entries, shown } = await entriesOf(path, cwd, io);
+    folders.push(realpathSync(mkdtempSync(join(tmpdir(), "crochet-settings-"))));
+    for (const [i, entry] of entries.entries()) {
+      const folder = join(folders.at(-1)!, String(i), "hooks");
+      mkdirSync(folder, { recursive: true });
+      const [written] = writeImported([entry], folder);
+      if (written) subjects.push({ path: written.path, name: `${shown}#${i} ${written.file}` });
+      if ("why" in entry) left.push({ name: `${shown}#${i} ${entry.at}`, why: entry.why });
+    }
+  }
+  const drop = () => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true }));
+  return { subjects, left, [Symbol.dispose]: drop };
+}
 
 /** Fires the hook at each change until the user has seen enough. What goes wrong is shown: the next change may correct it. */
 async function fireAgain(path: string, once: () => Promise<Item>, io: Io): Promise<number> {
@@ -105,24 +161,6 @@ async function fireAgain(path: string, once: () => Promise<Item>, io: Io): Promi
   return 0;
 }
 
-/** A hook that was fired once, and what came of it. */
-export interface FiredHook {
-  readonly record: HookRecord;
-  readonly fired: Fired<EventName>;
-  readonly stdin: Json;
-  readonly folded: Folded;
-}
-
-/** Where a hook is fired. */
-export interface FiredIn {
-  readonly cwd: string;
-  /** Fields of the event, which `--input` and `--set` may change. */
-  readonly usual?: Json;
-  /** Called with the event before the hook is. */
-  readonly prepare?: (stdin: Json) => void;
-}
-
-/** Fires a hook in a project. */
 async function firedAt(
   file: HookFile,
   { cwd, usual, prepare }: FiredIn,
@@ -139,16 +177,14 @@ async function firedAt(
   return { record, fired, stdin, folded };
 }
 
-async function fireOnce(path: string, flags: Flags["flags"], sets: readonly string[], io: Io): Promise<Item> {
-  const cwd = projectOf(flags, io);
-  const file = hookFile(resolve(io.cwd, path), flags.event);
-  const came = await firedAt(file, { cwd }, flags, sets, io).catch((error) => {
+async function fireOnce(file: HookFile, fire: Firing["fire"], cwd: string, io: Io, name = file.name): Promise<Item> {
+  const came = await fire(file, { cwd }).catch((error) => {
     if (error instanceof NotLoaded) return error;
     throw error;
   });
   if (came instanceof Error) {
     io.err(`crochet: ${came.message}\n`);
-    return { name: file.name, word: "broken", why: came.message };
+    return { name, word: "broken", why: came.message };
   }
   const { record, fired, stdin, folded } = came;
   try {
@@ -162,7 +198,7 @@ async function fireOnce(path: string, flags: Flags["flags"], sets: readonly stri
   const { decision, warnings, systemMessages } = folded;
   const data = { hook: record.name, event: fired.event, stdin, run, decision, sees, warnings, systemMessages };
   const lines = [
-    `hook     ${record.name} (${record.kind}) on ${fired.event}`,
+    `hook     ${name} (${record.kind}) on ${fired.event}`,
     `stdin    ${JSON.stringify(stdin)}`,
     `verdict  ${run ? sayRun(run).trim() : "not asked: it does not listen to this event"}`,
     ...(run?.opinion?.value ? [`         changed to ${JSON.stringify(run.opinion.value.to)}`] : []),
@@ -174,7 +210,7 @@ async function fireOnce(path: string, flags: Flags["flags"], sets: readonly stri
   ];
   io.out(lines.map((line) => `${line}\n`).join(""));
   const failure = run?.failure;
-  return { name: file.name, word: failure === undefined ? "held" : "broken", why: failure, data };
+  return { name, word: failure === undefined ? "held" : "broken", why: failure, data };
 }
 
 class NotLoaded extends Error {}
@@ -223,18 +259,10 @@ function eventFor(
   const named = set ?? (typeof given.tool_name === "string" ? given.tool_name : undefined);
   const tool = named ?? file.tools[0] ?? /^\w+/.exec(record.matcher ?? "")?.[0];
   const sub = file.on.scope === "sub";
-  const ids = {
-    session_id: "sample-session",
-    agent_id: sub ? "sample-agent" : "sample-session",
-    turn_id: "sample-turn",
-  };
   const sample = sampleEvent(file.on.event, { cwd, tool, failed: file.on.outcome === "failure" });
-  const stamp = {
-    event_id: "sample:0",
-    timestamp: new Date().toISOString(),
-    ...ids,
-    ...(sub && { parent_agent_id: ids.session_id }),
-  };
+  const ids = sub ? { agent_id: "sample-agent", parent_agent_id: SESSION } : { agent_id: SESSION };
+  const times = { event_id: "sample:0", timestamp: new Date().toISOString(), turn_id: TURN };
+  const stamp = { ...times, session_id: SESSION, ...ids };
   const base = wireInput({ ...sample, ...stamp } as unknown as AnyEvent, cwd, {}, file.event);
   const fields = [
     ...Object.keys({ ...base, ...given }),
@@ -243,13 +271,22 @@ function eventFor(
   ];
   const wire = structuredClone({ ...base, ...given }) as Json;
   for (const set of sets) change(wire, set, fields);
-  const heard = readEvent(wire, claude);
+  // As tools and hosts make it before a hook is asked.
+  if (isObject(wire.tool_input) && typeof wire.tool_input.file_path === "string") {
+    wire.tool_input = { ...wire.tool_input, file_path: absolute(wire.tool_input.file_path, cwd) };
+  }
+  const heard = ourEvents(wire, claude, ownEvent).find(({ toolNames }) =>
+    toolNames.length === 0 || toolNames.includes(String(wire.tool_name))
+  );
   if (!heard) throw new UsageError(`Cannot fire '${wire.hook_event_name}' as there is no such event`);
   const { transcript_path, prompt_id, permission_mode } = wire;
   facts.now = { transcript_path, prompt_id, permission_mode } as WireFacts;
   const fired = { ...sample.event === heard.fired.event ? sample : {}, ...heard.fired } as Fired<EventName>;
   return { fired, stdin: wire };
 }
+
+const SESSION = "sample-session";
+const TURN = "sample-turn";
 
 /** What hosts send with an event at times. */
 const SETTABLE = ["prompt_id", "permission_mode", "effort", "agent_id", "agent_type", "error", "is_interrupt"];
@@ -289,15 +326,9 @@ function valueOf(text: string): unknown {
 }
 
 function envOf(cwd: string, io: Io, stdin: Json): HookEnv {
-  const session = String(stdin.session_id);
-  const agent = typeof stdin.agent_id === "string" ? stdin.agent_id : session;
-  return hookEnv({
-    session_id: session,
-    agent_id: agent,
-    ...(agent !== session && { parent_agent_id: session }),
-    turn_id: "sample-turn",
-    cwd,
-    signal: io.signal,
-    log: (hook, message) => io.err(`${hook}: ${message}\n`),
-  });
+  const session_id = String(stdin.session_id);
+  const agent_id = typeof stdin.agent_id === "string" ? stdin.agent_id : session_id;
+  const parent = agent_id === session_id ? {} : { parent_agent_id: session_id };
+  const log = (hook: string, message: string) => io.err(`${hook}: ${message}\n`);
+  return hookEnv({ session_id, agent_id, ...parent, turn_id: TURN, cwd, signal: io.signal, log });
 }

@@ -1,18 +1,13 @@
-import {
-  type Block,
-  contentText,
-  isToolResult,
-  isToolUse,
-  type Message,
-  type ToolUseBlock,
-} from "../../core/messages.ts";
+import { contentText, isToolResult, type Message, type ToolUseBlock } from "../../core/messages.ts";
 import { type Colours, plainText } from "./text.ts";
 
 /** A message of a stored conversation as lines: text, calls and results. */
 export function messageLines({ role, content }: Message, { bold, cyan, dim, green, red }: Colours): string[] {
   return content.map((block) => {
-    if (isToolUse(block) || isServerCall(block)) {
-      return `${cyan("▸")} ${bold(plainText(block.name))} ${dim(plainText(JSON.stringify(block.input)))}`;
+    // The results of calls that the API itself runs are for the API to read.
+    if (/^(?:server_|mcp_)?tool_use$/.test(block.type)) {
+      const { name, input } = block as ToolUseBlock;
+      return `${cyan("▸")} ${bold(plainText(name))} ${dim(plainText(JSON.stringify(input)))}`;
     }
     if (isToolResult(block)) {
       return `${block.is_error ? red("✗") : green("✓")} ${dim(indented(contentText(block.content ?? "")))}`;
@@ -25,9 +20,4 @@ export function messageLines({ role, content }: Message, { bold, cyan, dim, gree
 /** A text indented after the mark of its first line: only what the model says begins at the margin. */
 function indented(text: string): string {
   return plainText(text).trimEnd().replaceAll("\n", "\n  ");
-}
-
-/** A call that the API itself runs; its result is for the API to read. */
-function isServerCall(block: Block): block is ToolUseBlock {
-  return /^(?:server|mcp)_tool_use$/.test(block.type) && typeof (block as { name?: unknown }).name === "string";
 }

@@ -32,7 +32,6 @@ export function openText(text: string): string {
   return text.replace(CONTROL, named).replace(TURNING, named).replaceAll("\t", "    ");
 }
 
-/** All of a text on one line. */
 export function oneLine(text: string): string {
   return plainText(text).replace(/\s+/g, " ").trim();
 }
@@ -89,11 +88,8 @@ const OVER = /^\r\u001b\[2?K/;
 /** A text that is safe to print: everything that steers a terminal, but for colours, is escaped. */
 export function harmless(text: string): string {
   const [over = ""] = OVER.exec(text) ?? [];
-  return over +
-    text.slice(over.length).replace(
-      STEERING,
-      (found) => found.length > 1 && found !== CONCEALED ? found : [...found].map(named).join(""),
-    );
+  const safe = (found: string) => found.length > 1 && found !== CONCEALED ? found : [...found].map(named).join("");
+  return over + text.slice(over.length).replace(STEERING, safe);
 }
 
 /** The same of one row of a terminal, which an end of line would make two of. */
@@ -108,28 +104,19 @@ function named(char: string): string {
   return /[ -~]/.test(char) ? char : `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-type Name = "bold" | "dim" | "red" | "green" | "yellow" | "magenta" | "cyan";
+const NAMES = ["bold", "dim", "red", "green", "yellow", "magenta", "cyan"] as const;
 
-export type Colours = { readonly [name in Name]: (text: string) => string } & { readonly coloured: boolean };
+type Styles = { readonly [name in typeof NAMES[number]]: (text: string) => string };
+export type Colours = Styles & { readonly coloured: boolean };
 
-const PLAIN: Colours = {
-  bold: String,
-  dim: String,
-  red: String,
-  green: String,
-  yellow: String,
-  magenta: String,
-  cyan: String,
-  coloured: false,
-};
+const PLAIN: Colours = { ...Object.fromEntries<any>(NAMES.map((name) => [name, String])) as Styles, coloured: false };
 
 /** Colours on a terminal whose user has not turned them off. */
 export function coloursFor(terminal: boolean, env: Readonly<Record<string, string | undefined>>): Colours {
   if (!terminal || env.NO_COLOR || env.TERM === "dumb") return PLAIN;
   // Importing picocolors reads process.stdout, which takes Bun 15 ms to make: not in a pipe.
-  const { createColors } = process.getBuiltinModule("node:module").createRequire(import.meta.url)(
-    "picocolors",
-  ) as typeof picocolors;
+  const require = process.getBuiltinModule("node:module").createRequire(import.meta.url);
+  const { createColors } = require("picocolors") as typeof picocolors;
   return { ...createColors(true), coloured: true };
 }
 

@@ -64,10 +64,7 @@ export async function ask(event: SdkEvent, field: string, warn: (text: string) =
     given = { ...given, [field]: value };
     changed = true;
   }
-  return {
-    ...(changed && { value: given[field] }),
-    ...(contexts.length > 0 && { context: contexts.join("\n") }),
-  };
+  return { ...(changed && { value: given[field] }), ...(contexts.length > 0 && { context: contexts.join("\n") }) };
 }
 
 function isAbout({ matcher }: InstalledHook, tool: string | undefined): boolean {

@@ -9,7 +9,7 @@ interface Context {
   readonly sessionManager: { getSessionId(): string };
 }
 
-type Handler = (event: PiFields, context: Context) => Promise<object | undefined>;
+type Handler = (event: PiFields, context: Context) => Promise<object | void>;
 
 /** The hooks of this project as an extension of pi. */
 export default function (pi: { on(event: string, handler: Handler): void }): void {
@@ -24,11 +24,9 @@ export default function (pi: { on(event: string, handler: Handler): void }): voi
   pi.on("session_start", async ({ reason }, context) => {
     const source = reason === "resume" || reason === "fork" ? reason : "startup";
     await fire("session_start", context, { source });
-    return undefined;
   });
   pi.on("session_shutdown", async ({ reason }, context) => {
     await fire("session_shutdown", context, { reason });
-    return undefined;
   });
   pi.on("input", async ({ text, source }, context) => {
     if (source === "extension") return undefined;
@@ -44,14 +42,12 @@ export default function (pi: { on(event: string, handler: Handler): void }): voi
   });
   pi.on("context", async (_, context) => {
     await fire("context", context, {});
-    return undefined;
   });
   pi.on("tool_call", async ({ toolName, toolCallId, input }, context) => {
     const fields = { tool_name: toolName, tool_input: input, tool_use_id: toolCallId };
     const { deny, value } = await fire("tool_call", context, fields, "tool_input");
     if (deny !== undefined) return { block: true, reason: deny };
     if (value !== undefined) refill(input as PiFields, value);
-    return undefined;
   });
   pi.on("tool_result", async ({ toolName, toolCallId, input, content, isError }, context) => {
     const words = textOf(content);
@@ -64,7 +60,6 @@ export default function (pi: { on(event: string, handler: Handler): void }): voi
   });
   pi.on("turn_end", async ({ message }) => {
     last = await Promise.resolve(textOf((message as PiFields | undefined)?.content));
-    return undefined;
   });
   pi.on("agent_before_settle", async ({ outcome }, context) => {
     if (outcome !== undefined && outcome !== "completed") return undefined;

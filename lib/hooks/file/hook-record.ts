@@ -1,6 +1,6 @@
-import type { EventName, Scope } from "../../core/events.ts";
+import { type EventName, EVENTS, type Scope } from "../../core/events.ts";
 import type { Hook, HookRecord, OnError } from "../../core/hook.ts";
-import { isObject } from "../../core/json.ts";
+import { isObject, present } from "../../core/json.ts";
 import type { ResolvedName } from "../../core/names.ts";
 import { readNative } from "../../core/verdict.ts";
 import { checkOptions, type OptionKind } from "../../input/options.ts";
@@ -32,25 +32,17 @@ export function recordBase(file: HookFile, config: HookConfig, source: string): 
   const tools = listeners.flatMap(({ on }) => isAboutTool(on.event) ? listedNames(on.pattern) : []);
   const timeout = config.timeout ?? TIMEOUTS[file.kind];
   return {
-    name: file.name,
-    on,
-    ...(named.on.pattern !== undefined && { matcher: named.on.pattern }),
-    ...(misses && { misses }),
+    ...{ name: file.name, on, priority: file.priority ?? DEFAULT_PRIORITY, mode: config.mode ?? "gate" },
+    ...present({ matcher: named.on.pattern, misses, timeout, onError: config.onError }),
     ...(tools.length > 0 && { namedTools: tools }),
-    priority: file.priority ?? DEFAULT_PRIORITY,
-    mode: config.mode ?? "gate",
-    ...(timeout !== undefined && { timeout }),
-    ...(config.onError !== undefined && { onError: config.onError }),
     enabled: true,
     source,
   };
 }
 
-const GUARDED: readonly EventName[] = ["pre-tool-use", "permission-request", "user-prompt-submit"];
-
 /** Whether what a hook listens to must not happen without it. */
 export function isGuard({ mode }: Pick<HookRecord, "mode">, event: EventName): boolean {
-  return mode === "gate" && GUARDED.includes(event);
+  return mode === "gate" && EVENTS[event].guards;
 }
 
 /** The record of an imported module: its default export is the hook, its `config` what the hook says about itself. */
@@ -92,11 +84,7 @@ export function asInHost(on: ResolvedName): ResolvedName {
 function listener({ on, tools }: Moment, matcher?: string): Listener {
   const pattern = matcher ?? (tools.length > 0 ? tools.join("|") : undefined);
   return {
-    on: {
-      ...asInHost(on),
-      ...(pattern !== undefined && { pattern }),
-      ...(matcher === undefined && tools.length > 0 && { tools }),
-    },
+    on: { ...asInHost(on), ...present({ pattern }), ...(matcher === undefined && tools.length > 0 && { tools }) },
     misses: missing(pattern, matcherOf(pattern)),
   };
 }
@@ -172,11 +160,7 @@ const CONFIG: { readonly [K in keyof Required<HookConfig>]: OptionKind } = {
   state: "a text or a list of texts",
 };
 
-/**
- * The config if every key is known and every value fits.
- *
- * @throws {TypeError} that names the key and what would fit
- */
+/** The config if every key is known and every value fits. @throws {TypeError} that names the key and what would fit */
 export function checkedConfig(given: unknown = {}): HookConfig {
   if (!isObject(given)) {
     throw new TypeError(`Cannot use the hook's config: it is not an object but ${JSON.stringify(given)}`);

@@ -11,6 +11,8 @@ export interface Imports {
   readonly outside: readonly string[];
 }
 
+type Read = (path: string) => Uint8Array | undefined;
+
 /** Specifiers as they are written; one that is put together while the module runs is not seen. */
 const SPECIFIER = /\b(?:from|import|require)\s*\(?\s*(["'])([^"'\n]+)\1/g;
 /** A text that may be a path: what `createRequire()` makes has any name, and may be called at once. */
@@ -19,11 +21,7 @@ const MODULE = /\.[cm]?[jt]sx?$/;
 const ENDINGS = ["", ".ts", ".js", ".mjs", "/index.ts", "/index.js"];
 
 /** What modules of a project import, and what that imports in turn. Nothing is imported. */
-export function importsOf(
-  project: string,
-  modules: readonly string[],
-  read: (path: string) => Uint8Array | undefined,
-): Imports {
+export function importsOf(project: string, modules: readonly string[], read: Read): Imports {
   const root = realOr(project);
   const seen = new Set(modules.map(realOr));
   const queue = [...seen].filter((path) => MODULE.test(path));
@@ -62,12 +60,7 @@ function fileAt(path: string): string | undefined {
 }
 
 /** What a name of the package's own `imports` (`#lib/x`) may stand for, whatever the conditions are. */
-function ownImports(
-  from: string,
-  root: string,
-  name: string,
-  read: (path: string) => Uint8Array | undefined,
-): string[] {
+function ownImports(from: string, root: string, name: string, read: Read): string[] {
   let folder = from;
   while (folder !== root && isInside(folder, root) && !existsSync(join(folder, "package.json"))) {
     folder = dirname(folder);

@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
+import { quietly } from "../../core/json.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -9,11 +10,7 @@ export function homeOf(env: Environment): string {
 
 /** Where a path really leads; one that leads nowhere is taken as it is written. */
 export function realOr(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
+  return quietly(() => realpathSync(path)) ?? path;
 }
 
 /** A path as a person reads it: relative to the working directory, or to the home. */

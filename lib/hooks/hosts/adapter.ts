@@ -1,7 +1,7 @@
 import type { Host } from "./host.ts";
 import { resultText } from "./keys.ts";
 
-type Known = Pick<Host, "name" | "events" | "tried" | "tools" | "inputKeys" | "toolAliases"> & {
+type Known = Pick<Host, "name" | "title" | "events" | "tried" | "channels"> & {
   readonly file: string;
   readonly afterInstall?: string;
 };
@@ -15,8 +15,6 @@ export function adapterHost({ file, afterInstall, ...known }: Known): Host {
     settings: {
       files: [file],
       ...(afterInstall !== undefined && { afterInstall }),
-      project: { root: "" },
-      adapter: true,
       second: 1,
       async: true,
       toolMatcher: (names) => `^(${names.join("|")})$`,

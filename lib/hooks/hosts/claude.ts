@@ -1,6 +1,8 @@
 import type { AnyEvent, EventOf } from "../../core/events.ts";
 import type { Folded } from "../../core/fold.ts";
+import { named, NOTEBOOK } from "./channel.ts";
 import type { Host } from "./host.ts";
+import { alsoIn } from "./keys.ts";
 
 export const CONTEXT = ["additionalContext"];
 export const PERMISSION = ["permissionDecision", "permissionDecisionReason"];
@@ -10,11 +12,9 @@ export const TOP = [
   ...["continue", "stopReason", "suppressOutput", "systemMessage", "decision", "reason", "hookSpecificOutput"],
 ];
 
-export function claudeDecision(
-  folded: Folded,
-  event: AnyEvent,
-  { interrupts = false } = {},
-): ReturnType<Host["decided"]> {
+type Decided = ReturnType<Host["decided"]>;
+
+export function claudeDecision(folded: Folded, event: AnyEvent, { interrupts = false } = {}): Decided {
   const { decision, reason } = folded;
   const value = folded.modified ? folded.value : undefined;
   const top = decision === "deny" ? { decision: "block", reason } : {};
@@ -69,8 +69,17 @@ export const commands: NonNullable<Host["commands"]> = {
   namesEvent: true,
 };
 
+/** The lists of hosts like it. */
+export const LISTS = { at: "hooks", absent: (systemMessage: string): object => ({ systemMessage }) };
+
+/** Its tools that ours are made after. */
+const SAME = Object.fromEntries(
+  ["Bash", "Edit", "Write", "Read", "Glob", "Grep", "Agent", "WebFetch", "WebSearch"].map((tool) => [tool, tool]),
+);
+
 export const claude: Host = {
   name: "claude",
+  title: "Claude Code",
   events: {
     SessionStart: {
       ours: ["session-start"],
@@ -124,11 +133,11 @@ export const claude: Host = {
       blocks: true,
     },
     MessageDisplay: { ours: ["message-display"], can: ["modify"], output: ["displayContent"] },
-    TeammateIdle: { ours: ["teammate-idle"], can: ["deny", "halt"], exitBlocks: true },
+    TeammateIdle: { ours: ["teammate-idle"], can: ["deny", "halt"], refusesBy: 2 },
     TaskCreated: { ours: ["task-created"], can: ["deny"], blocks: true },
-    TaskCompleted: { ours: ["task-completed"], can: ["deny", "halt"], exitBlocks: true },
-    Elicitation: { ours: ["elicitation"], can: ["deny"], output: ["action", "content"], exitBlocks: true },
-    ElicitationResult: { ours: ["elicitation-result"], can: ["deny"], output: ["action", "content"], exitBlocks: true },
+    TaskCompleted: { ours: ["task-completed"], can: ["deny", "halt"], refusesBy: 2 },
+    Elicitation: { ours: ["elicitation"], can: ["deny"], output: ["action", "content"], refusesBy: 2 },
+    ElicitationResult: { ours: ["elicitation-result"], can: ["deny"], output: ["action", "content"], refusesBy: 2 },
     ConfigChange: { ours: ["config-change"], can: ["deny"], blocks: true },
     FileChanged: { ours: ["file-changed"], can: [], output: ["watchPaths"] },
     DirectoryAdded: { ours: ["directory-added"], can: [] },
@@ -136,27 +145,35 @@ export const claude: Host = {
       ours: ["worktree-create"],
       can: ["deny", "modify"],
       output: ["worktreePath"],
-      exitBlocks: true,
+      refusesBy: 2,
       prints: true,
     },
     WorktreeRemove: { ours: ["worktree-remove"], can: [] },
   },
   tried: { version: "2.1.325", unseen: ["TeammateIdle", "DirectoryAdded"] },
-  tools: {},
-  toolAliases: {},
+  channels: { ...named(SAME), NotebookEdit: NOTEBOOK },
+  unseen: {
+    "a skill": "a command that it runs as it is read (!`…`)",
+    "a slash command": "a command that it runs as it is read (!`…`)",
+  },
   likeClaude: true,
   settings: {
     files: [".claude/settings.json", ".claude/settings.local.json"],
     local: ".claude/settings.local.json",
-    project: { root: "$CLAUDE_PROJECT_DIR", worktreeOf: "${CLAUDE_PROJECT_DIR%/.claude/worktrees/*}" },
+    plugins: ".claude/skills",
+    isOurs: true,
+    lists: {
+      ...LISTS,
+      project: { root: "$CLAUDE_PROJECT_DIR", worktreeOf: "${CLAUDE_PROJECT_DIR%/.claude/worktrees/*}" },
+    },
     second: 1,
     async: true,
     onFailure: true,
-    toolMatcher: (tools) => tools.join("|"),
+    toolMatcher: (tools) => alsoIn(claude.channels, tools).join("|"),
     patternMatcher: (pattern) => pattern,
   },
-  answers: {},
+  answers: { asClaude: true },
   decided: (folded, event) => claudeDecision(folded, event, { interrupts: true }),
   newResult: claudeResult,
-  commands,
+  commands: { ...commands, resolvesPaths: true, dropsFile: true },
 };

@@ -1,5 +1,8 @@
-import { claude, claudeDecision, claudeResult, commands, CONTEXT, PERMISSION, TOP } from "./claude.ts";
+import { claudeDecision, claudeResult, commands, CONTEXT, LISTS, PERMISSION, TOP } from "./claude.ts";
+import { like } from "./channel.ts";
 import type { Host } from "./host.ts";
+import { alsoIn } from "./keys.ts";
+import { patching, PATCHING_SHELL } from "./patch.ts";
 
 /** Codex reads regular expressions in another dialect, and never runs a hook whose matcher is not valid in it. */
 const SHARED_SYNTAX = /^(?:[\w|.^$*+?()-]|\[\^?[\w-]+\])+$/;
@@ -7,46 +10,47 @@ const SHARED_SYNTAX = /^(?:[\w|.^$*+?()-]|\[\^?[\w-]+\])+$/;
 /** It has no variable for the project, and starts hooks in the folder its session is in. */
 const FIND_ROOT = 'r=$PWD; until [ -z "$r" ] || [ -e "$r/.codex/hooks.json" ]; do r=${r%/*}; done';
 
-const { local: _, ...shared } = claude.settings;
-
 export const codex: Host = {
   name: "codex",
+  title: "Codex",
   events: {
     SessionStart: { ours: ["session-start"], can: ["context", "halt"], output: CONTEXT },
     SessionEnd: { ours: ["session-end"], output: [] },
-    UserPromptSubmit: {
-      ours: ["user-prompt-submit"],
-      can: ["deny", "context", "halt"],
-      output: CONTEXT,
-      blocks: true,
-    },
+    UserPromptSubmit: { ours: ["user-prompt-submit"], can: ["deny", "context", "halt"], output: CONTEXT, blocks: true },
     SubagentStart: { ours: ["subagent-start", "agent-start"], can: ["context"], output: CONTEXT },
     PreToolUse: {
       ours: ["pre-tool-use"],
       can: ["deny", "modify", "context"],
       output: [...PERMISSION, "updatedInput", ...CONTEXT],
       blocks: true,
+      refusesKeys: ["continue", "suppressOutput"],
     },
     PermissionRequest: { ours: ["permission-request"], can: ["deny", "allow"], output: ["decision"] },
     PostToolUse: { ours: ["post-tool-use"], can: ["deny", "context", "halt"], output: CONTEXT, blocks: true },
-    Stop: { ours: ["stop"], can: ["deny", "halt"], output: [], blocks: true },
-    SubagentStop: { ours: ["subagent-stop"], output: [], blocks: true },
+    Stop: { ours: ["stop"], can: ["deny", "halt"], output: [], blocks: true, wantsJson: true },
+    SubagentStop: { ours: ["subagent-stop"], output: [], blocks: true, wantsJson: true },
     PreCompact: { ours: ["pre-compact"], can: ["halt"], output: [] },
     PreModelRequest: { ours: ["iteration"], can: [], output: [] },
     PostCompact: { ours: ["post-compact"], can: [], output: [] },
     Interrupt: {},
   },
   tried: { version: "0.166.0", unseen: ["PermissionRequest", "PostCompact", "Interrupt"] },
-  tools: {},
-  toolAliases: { apply_patch: ["Edit", "Write"], spawn_agent: ["Agent"] },
+  channels: {
+    apply_patch: patching("command"),
+    Bash: PATCHING_SHELL,
+    spawn_agent: like("Agent", { message: "prompt" }),
+  },
+  unseen: { write_stdin: "what is typed into a shell that already runs" },
   likeClaude: true,
   stopCap: 8,
   settings: {
-    ...shared,
     files: [".codex/hooks.json", ".codex/config.toml"],
-    afterInstall: "Codex runs none of these hooks until a person trusts them: start codex here and type /hooks",
-    project: { root: "$r", findRoot: FIND_ROOT },
-    onFailure: false,
+    afterInstall: "Codex runs none of these hooks until a person trusts the project and them: " +
+      'write [projects."DIR"] trust_level = "trusted" into ~/.codex/config.toml, start codex here and type /hooks',
+    lists: { ...LISTS, project: { root: "$r", findRoot: FIND_ROOT } },
+    second: 1,
+    async: true,
+    toolMatcher: (tools) => alsoIn(codex.channels, tools).join("|"),
     patternMatcher: (pattern) => SHARED_SYNTAX.test(pattern) && !/\(\?|^\*$/.test(pattern) ? pattern : undefined,
   },
   answers: { hidesResult: true },
@@ -65,17 +69,13 @@ export const codex: Host = {
     decisions: ["block"],
     permissions: ["allow", "deny"],
     strict: true,
+    wantsReason: true,
+    allowsWithInput: true,
     /** As Claude Code's, always with a turn and a model; there may be no transcript yet. */
     written: (claude, { prompt_id, transcript_path, session_id }) => {
       const { prompt_id: _, effort: __, mcp_server: ___, ...rest } = claude;
-      const patch = rest.tool_name === "Edit" || rest.tool_name === "Write" || rest.tool_name === "MultiEdit";
-      const { file_path } = (rest.tool_input ?? {}) as { file_path?: unknown };
       return {
         ...rest,
-        ...(patch && {
-          tool_name: "apply_patch",
-          tool_input: { command: `*** Begin Patch\n*** Update File: ${file_path}\n@@\n-a\n+b\n*** End Patch` },
-        }),
         transcript_path: prompt_id === undefined ? null : transcript_path,
         turn_id: prompt_id ?? session_id,
         model: "gpt-5-codex",

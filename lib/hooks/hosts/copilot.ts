@@ -1,9 +1,16 @@
+import { named } from "./channel.ts";
 import type { Host } from "./host.ts";
 import { resultText, theirNames } from "./keys.ts";
-import type { JsonObject } from "../../core/json.ts";
+import { endOf } from "../serving/last-error.ts";
+import { type JsonObject, parsed } from "../../core/json.ts";
 
-const tools = { bash: "Bash", view: "Read", create: "Write", edit: "Edit", grep: "Grep", glob: "Glob", task: "Agent" };
-const inputKeys = { path: "file_path", file_text: "content", old_str: "old_string", new_str: "new_string" };
+const channels = {
+  ...named(
+    { view: "Read", create: "Write", edit: "Edit" },
+    { path: "file_path", file_text: "content", old_str: "old_string", new_str: "new_string" },
+  ),
+  ...named({ bash: "Bash", grep: "Grep", glob: "Glob", task: "Agent" }),
+};
 
 /** Its own entries are not given the name of their event: each event has a field that no other has. */
 function eventOf(input: JsonObject): string | undefined {
@@ -45,35 +52,24 @@ function read(input: JsonObject): JsonObject | undefined {
     tool_name: input.tool_name ?? input.toolName,
     tool_input: input.tool_input ?? input.toolArgs ?? input.toolInput,
     ...(result && { tool_response: failed ? { error: words } : words }),
-    ...(input.agentName !== undefined && { agent_id: input.agentName, agent_type: input.agentName }),
+    agent_id: input.agentId ?? input.agentName,
+    agent_type: input.agentType ?? input.agentName,
+    parent_agent_id: input.parentAgentId,
     ...(/Stop$/.test(name) && { last_assistant_message: lastMessage(String(path ?? "")) }),
   };
 }
 
-const TAIL = 256 * 1024;
-
 /** The model's last words, which it writes to its log of the session alone. */
 function lastMessage(path: string): string {
-  const { closeSync, fstatSync, openSync, readSync } = process.getBuiltinModule("node:fs");
-  let file: number | undefined;
-  try {
-    file = openSync(path, "r");
-    const { size } = fstatSync(file);
-    const bytes = new Uint8Array(Math.min(size, TAIL));
-    readSync(file, bytes, 0, bytes.length, size - bytes.length);
-    const lines = new TextDecoder().decode(bytes).split("\n").filter((line) => line.includes('"assistant.message"'));
-    const { data } = JSON.parse(lines.at(-1)!) as { data?: { content?: unknown } };
-    return typeof data?.content === "string" ? data.content : "";
-  } catch {
-    return "";
-  } finally {
-    if (file !== undefined) closeSync(file);
-  }
+  const last = endOf(path).split("\n").findLast((line) => line.includes('"assistant.message"'));
+  const { data } = (parsed(last ?? "") ?? {}) as { readonly data?: { readonly content?: unknown } };
+  return typeof data?.content === "string" ? data.content : "";
 }
 
 /** GitHub Copilot CLI. */
 export const copilot: Host = {
   name: "copilot",
+  title: "Copilot CLI",
   events: {
     sessionStart: { ours: ["session-start"], can: ["context"] },
     sessionEnd: { ours: ["session-end"], can: [] },
@@ -88,18 +84,19 @@ export const copilot: Host = {
     preCompact: { ours: ["pre-compact"], can: [] },
   },
   tried: { version: "1.0.102", unseen: ["subagentStart", "subagentStop", "preCompact"] },
-  tools,
-  inputKeys,
+  channels,
   read,
-  toolAliases: {},
   likeClaude: false,
   settings: {
     files: [".github/hooks/crochet.json"],
-    project: { root: "$COPILOT_PROJECT_DIR" },
-    flat: { command: "bash", timeout: "timeoutSec", always: { type: "command" } },
+    lists: {
+      ...{ at: "hooks", version: 1, project: { root: "$COPILOT_PROJECT_DIR" } },
+      entry: { command: "bash", timeout: "timeoutSec", always: { type: "command" } },
+      absent: (systemMessage) => ({ systemMessage }),
+    },
     afterInstall: "Copilot runs hooks of a folder only once a person trusts it: answer its question, or --trust-folder",
     second: 1,
-    toolMatcher: theirNames(tools),
+    toolMatcher: theirNames(channels),
   },
   answers: { hidesResult: true, contextAtTop: "additionalContext" },
   decided: ({ decision, reason, modified, value }, { event }) => {

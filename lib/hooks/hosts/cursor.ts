@@ -1,11 +1,13 @@
+import { named } from "./channel.ts";
 import type { Host } from "./host.ts";
 import { theirNames } from "./keys.ts";
 
-const tools = { Shell: "Bash" };
+const channels = named({ Shell: "Bash", Write: "Write", Read: "Read" });
 
 /** Cursor, as its documentation describes it. */
 export const cursor: Host = {
   name: "cursor",
+  title: "Cursor",
   events: {
     sessionStart: { ours: ["session-start"], can: ["context"] },
     sessionEnd: { ours: ["session-end"], can: [] },
@@ -18,8 +20,7 @@ export const cursor: Host = {
     subagentStop: { ours: ["subagent-stop"], can: ["deny"] },
     preCompact: { ours: ["pre-compact"], can: [] },
   },
-  tools,
-  toolAliases: {},
+  channels,
   likeClaude: false,
   read: (input) => ({
     ...input,
@@ -32,11 +33,14 @@ export const cursor: Host = {
   }),
   settings: {
     files: [".cursor/hooks.json"],
-    project: { root: "$CURSOR_PROJECT_DIR" },
-    flat: { command: "command", timeout: "timeout", always: {} },
+    lists: {
+      ...{ at: "hooks", version: 1, project: { root: "$CURSOR_PROJECT_DIR" } },
+      entry: { command: "command", timeout: "timeout", failClosed: "failClosed" },
+      absent: (systemMessage) => ({ systemMessage }),
+    },
     second: 1,
     onFailure: true,
-    toolMatcher: theirNames(tools),
+    toolMatcher: theirNames(channels),
   },
   answers: { hidesResult: true, contextAtTop: "additional_context" },
   decided: ({ decision, reason, modified, value }, { event }) => {

@@ -25,14 +25,21 @@ function withContext(opinion: Opinion, ctx: Context): Opinion {
   return { ...opinion, contexts: [...said.map(({ text }) => ({ text })), ...opinion.contexts ?? []] };
 }
 
-/** A matcher may name the tool as the host does or as we do. */
-export function underHostNames(record: HookRecord, { toolNames }: HostEvent): HookRecord {
+/** No tool has it: a matcher that takes it takes any tool. */
+const NO_TOOL = "?";
+
+/** A matcher may name the tool as the host does or as we do: who names it as the host does is asked about its own call. */
+export function underHostNames(record: HookRecord, { toolNames, from, isOwn }: HostEvent): HookRecord {
   const { misses } = record;
-  if (!misses || toolNames.length < 2) return record;
+  if (!from && toolNames.length < 2) return record;
   return {
     ...record,
     misses: (event) => {
-      const whys = toolNames.map((tool_name) => misses({ ...event, tool_name } as AnyEvent));
+      const missed = (tool_name: string) => misses?.({ ...event, tool_name } as AnyEvent);
+      const namesTheirs = isOwn !== undefined && missed(from!.tool) === undefined && missed(NO_TOOL) !== undefined;
+      if (isOwn) return namesTheirs ? undefined : `it is asked about the calls in ${from!.tool}`;
+      if (namesTheirs) return `it is asked about ${from!.tool} as it is`;
+      const whys = toolNames.map(missed);
       return whys.includes(undefined) ? undefined : whys[0];
     },
   };

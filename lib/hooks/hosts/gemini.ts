@@ -1,4 +1,5 @@
-import { CONTEXT, TOP } from "./claude.ts";
+import { CONTEXT, LISTS, TOP } from "./claude.ts";
+import { named } from "./channel.ts";
 import type { Host, WireEvent } from "./host.ts";
 import { resultText, theirNames } from "./keys.ts";
 
@@ -6,12 +7,7 @@ const events: Host["events"] = {
   SessionStart: { ours: ["session-start"], can: ["context"], output: CONTEXT },
   SessionEnd: { ours: ["session-end"], output: [] },
   Notification: { ours: ["notification"], output: [] },
-  BeforeAgent: {
-    ours: ["user-prompt-submit"],
-    can: ["deny", "context", "halt"],
-    output: CONTEXT,
-    blocks: true,
-  },
+  BeforeAgent: { ours: ["user-prompt-submit"], can: ["deny", "context", "halt"], output: CONTEXT, blocks: true },
   BeforeTool: {
     ours: ["pre-tool-use"],
     can: ["deny", "ask", "allow", "modify", "halt"],
@@ -32,7 +28,7 @@ const events: Host["events"] = {
   AfterModel: { output: ["llm_response"], blocks: true },
 };
 
-const tools: Host["tools"] = {
+const channels = named({
   run_shell_command: "Bash",
   write_file: "Write",
   replace: "Edit",
@@ -40,24 +36,24 @@ const tools: Host["tools"] = {
   glob: "Glob",
   grep_search: "Grep",
   search_file_content: "Grep",
-};
+});
 
 /** Its names of the tools. How tools of MCP servers are called has changed between versions. */
 function toolMatcher(names: readonly string[]): string | undefined {
-  return names.some((name) => name.startsWith("mcp__")) ? undefined : theirNames(tools)(names);
+  return names.some((name) => name.startsWith("mcp__")) ? undefined : theirNames(channels)(names);
 }
 
 export const gemini: Host = {
   name: "gemini",
+  title: "Gemini CLI",
   events,
   tried: { version: "0.61.0", unseen: ["Notification"] },
-  tools,
-  toolAliases: {},
+  channels,
   likeClaude: false,
   settings: {
     files: [".gemini/settings.json"],
     // Without braces it puts a path in quotes there, which ends our own quotes.
-    project: { root: "${GEMINI_PROJECT_DIR}" },
+    lists: { ...LISTS, project: { root: "${GEMINI_PROJECT_DIR}" } },
     // Seen with 0.61.0.
     afterInstall: "Gemini CLI runs hooks only in a folder that a person has trusted: with --skip-trust it runs none",
     second: 1000,
@@ -94,10 +90,7 @@ export const gemini: Host = {
         ...{ session_id, transcript_path, cwd, hook_event_name: nameOf(hook_event_name) },
         timestamp: new Date(Date.UTC(2026, 0, 1) + minute * 60_000).toISOString(),
       };
-      if (tool_name !== undefined) {
-        const tool = Object.keys(tools).find((name) => tools[name] === tool_name) ?? tool_name;
-        return { ...base, tool_name: tool, tool_input, ...responded(rest, hook_event_name) };
-      }
+      if (tool_name !== undefined) return { ...base, tool_name, tool_input, ...responded(rest, hook_event_name) };
       if (hook_event_name === "Stop") {
         const { stop_hook_active, last_assistant_message = "" } = rest;
         return { ...base, prompt: "Fix the failing test", prompt_response: last_assistant_message, stop_hook_active };

@@ -1,5 +1,6 @@
 import type { AnyEvent, EventOf } from "../../core/events.ts";
 import type { Folded } from "../../core/fold.ts";
+import type { Channels } from "./channel.ts";
 
 /** What a hook of ours can do at an event. */
 export type Ability = "deny" | "ask" | "allow" | "modify" | "context" | "halt";
@@ -13,8 +14,12 @@ interface HostEventRow {
   readonly output?: readonly string[];
   /** Of `commands`: whether `decision: "block"` does something. */
   readonly blocks?: boolean;
-  /** Whether exit code 2 refuses something, and no key of an answer. */
-  readonly exitBlocks?: boolean;
+  /** Of `commands`: whether plain text is a failure. */
+  readonly wantsJson?: boolean;
+  /** Of `commands`: keys at the top of an answer that it does not support. */
+  readonly refusesKeys?: readonly string[];
+  /** The exit code that refuses, where no key of an answer does. */
+  readonly refusesBy?: number;
   /** Whether the answer is a line of text, and not an object. */
   readonly prints?: boolean;
 }
@@ -40,17 +45,17 @@ export interface EventSetting {
 /** Everything we know of one host. A new host is a new table of this type, listed in `index.ts`. */
 export interface Host {
   readonly name: string;
+  /** As people call it. */
+  readonly title: string;
   readonly events: { readonly [name: string]: HostEventRow };
   /** The release that was run for this table, and the events that no run has fired. Absent: all is by its documents. */
   readonly tried?: { readonly version: string; readonly unseen: readonly string[] };
-  /** Its names of tools by ours, if the inputs have the same fields. */
-  readonly tools: { readonly [theirs: string]: string };
-  /** Its names of the fields of tools' inputs by ours, where they differ. */
-  readonly inputKeys?: { readonly [theirs: string]: string };
+  /** Its tools that do what ours do; of two for one of ours the usual one first. */
+  readonly channels: Channels;
+  /** Ways to the world of which it tells no hook, each with what goes that way. */
+  readonly unseen?: { readonly [way: string]: string };
   /** Its stdin with Claude Code's names of fields; absent if it uses these. Undefined for what is not an event. */
   readonly read?: (input: { readonly [field: string]: unknown }) => { readonly [field: string]: unknown } | undefined;
-  /** Tools that matchers may call by names of ours, though their inputs differ. */
-  readonly toolAliases: { readonly [theirs: string]: readonly string[] };
   /** How often a Stop hook may send the agent back before we let it go. Absent: the host has a limit of its own. */
   readonly stopCap?: number;
   /** Whether its events, answers and settings have the form of Claude Code's. */
@@ -63,18 +68,35 @@ export interface Host {
     readonly local?: string;
     /** What a person has to do before the host runs what was installed, if anything. */
     readonly afterInstall?: string;
-    /** How a line finds the project, in the words of a shell. */
-    readonly project: {
-      readonly root: string;
-      /** What sets the variable of `root`, if the host does not. */
-      readonly findRoot?: string;
-      /** The checkout that a worktree of the host belongs to. */
-      readonly worktreeOf?: string;
+    /** The folder of its plugins, if we can make one. */
+    readonly plugins?: string;
+    /** Whether our own loop reads the file too. */
+    readonly isOurs?: boolean;
+    /** Its lists of hooks. Absent: the file is a plugin that we write whole (`adapters/`), as it has no command hooks. */
+    readonly lists?: {
+      /** The key that holds them, by event. */
+      readonly at: string;
+      /** The version that the file has to name. */
+      readonly version?: number;
+      /** Names of fields, if they hold the entries themselves and not groups of them. */
+      readonly entry?: {
+        readonly command: string;
+        readonly timeout: string;
+        /** What is true if a hook that fails refuses. */
+        readonly failClosed?: string;
+        readonly always?: object;
+      };
+      /** How a line finds the project, in the words of a shell. */
+      readonly project: {
+        readonly root: string;
+        /** What sets the variable of `root`, if the host does not. */
+        readonly findRoot?: string;
+        /** The checkout that a worktree of the host belongs to. */
+        readonly worktreeOf?: string;
+      };
+      /** What a line answers without crochet; that of a guard refuses. */
+      readonly absent: (words: string) => object;
     };
-    /** Whether the file is a plugin that we write whole (`adapters/`), as the host has no command hooks. */
-    readonly adapter?: boolean;
-    /** Names of fields, if its lists hold the entries themselves and not groups of them. */
-    readonly flat?: { readonly command: string; readonly timeout: string; readonly always: object };
     /** One second, in the unit of its time limits. */
     readonly second: number;
     /** Whether an entry has a name. */
@@ -91,6 +113,8 @@ export interface Host {
 
   /** What it does with answers that we write. */
   readonly answers: {
+    /** Whether what a script wrote for Claude Code is passed on as it is. */
+    readonly asClaude?: boolean;
     /** Whether a new input is laid over the old one, so that no field can be removed. */
     readonly mergesInput?: boolean;
     /** Whether a refusal after a call hides the call's result: reasons then go beside it, as context. */
@@ -125,6 +149,14 @@ export interface Host {
     readonly newInput: string;
     /** Whether a key it does not know makes it drop the whole answer. */
     readonly strict?: boolean;
+    /** Whether an 'allow' without a new input is a failure. */
+    readonly allowsWithInput?: boolean;
+    /** Whether a refusal without a reason is a failure. */
+    readonly wantsReason?: boolean;
+    /** Whether paths are resolved before a hook reads them. */
+    readonly resolvesPaths?: boolean;
+    /** Whether a hook of an unknown type makes it drop the whole file. */
+    readonly dropsFile?: boolean;
     /** Whether `hookSpecificOutput` has to repeat the event's name. */
     readonly namesEvent?: boolean;
   };
@@ -148,11 +180,13 @@ export type HostName = keyof typeof TABLES;
 /** VS Code has no settings of its own: it runs the entries for Claude Code. */
 export const HOST_NAMES = (Object.keys(TABLES) as readonly HostName[]).filter((name) => name !== "vscode");
 
-/** Which host writes to an entry for Claude Code: three others run these too, two of them in a form of their own. */
+/** Which host writes to an entry for one: three others run those for Claude Code too, two of them in a form of their own. */
 export function askingHost(
+  installed: HostName,
   input: { readonly [field: string]: unknown },
   env: { readonly COPILOT_CLI?: string | undefined },
 ): HostName {
+  if (installed !== "claude") return installed;
   if (typeof input.hookEventName === "string") return "vscode";
   if (typeof input.hook_event_name === "string" && /^[a-z]+([A-Z]|$)/.test(input.hook_event_name)) return "cursor";
   return env.COPILOT_CLI ? "copilot" : "claude";

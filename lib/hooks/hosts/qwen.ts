@@ -1,8 +1,8 @@
-import { claude, commands, CONTEXT, PERMISSION } from "./claude.ts";
+import { named, NOTEBOOK } from "./channel.ts";
+import { claude, commands, CONTEXT, LISTS, PERMISSION } from "./claude.ts";
 import { gemini } from "./gemini.ts";
 import type { Host } from "./host.ts";
-
-const { local: _, patternMatcher: __, ...settings } = claude.settings;
+import { theirNames } from "./keys.ts";
 
 /** Its events of Claude Code: the others are not in its own list. */
 const SHARED = [
@@ -11,10 +11,19 @@ const SHARED = [
   ...["InstructionsLoaded", "Notification", "UserPromptExpansion"],
 ];
 
+const { unseen: _, ...asClaude } = claude;
+const { replace: __, ...shared } = gemini.channels;
+const channels: Host["channels"] = {
+  ...shared,
+  ...named({ edit: "Edit", list_directory: "LS", monitor: "Bash" }),
+  notebook_edit: NOTEBOOK,
+};
+
 /** Qwen Code: most events of Claude Code with the tools of Gemini CLI. */
 export const qwen: Host = {
-  ...claude,
+  ...asClaude,
   name: "qwen",
+  title: "Qwen Code",
   events: {
     ...Object.fromEntries(SHARED.map((name) => [name, claude.events[name]!])),
     PreToolUse: { ours: ["pre-tool-use"], can: ["deny", "ask", "allow"], output: PERMISSION, blocks: true },
@@ -32,7 +41,7 @@ export const qwen: Host = {
       ...["UserPromptExpansion", "TodoCreated", "TodoCompleted", "SessionDelete"],
     ],
   },
-  tools: { ...gemini.tools, edit: "Edit", list_directory: "LS" },
+  channels,
   read: (input) => {
     // It asks prompt hooks again after each tool, without a prompt.
     if (input.hook_event_name === "UserPromptSubmit" && input.prompt === "") return undefined;
@@ -40,22 +49,13 @@ export const qwen: Host = {
     return delta === undefined ? input : { ...rest, delta, final };
   },
   settings: {
-    ...settings,
     files: [".qwen/settings.json"],
-    project: { root: "$CLAUDE_PROJECT_DIR" },
+    lists: { ...LISTS, project: { root: "$CLAUDE_PROJECT_DIR" } },
     second: 1000,
-    onFailure: false,
-    async: false,
-    toolMatcher: gemini.settings.toolMatcher,
+    toolMatcher: theirNames(channels),
   },
   answers: { hidesResult: true },
   decided: (folded, event) => event.event === "post-tool-use" ? {} : claude.decided(folded, event),
   newResult: () => undefined,
-  commands: {
-    ...commands,
-    written: (event) => {
-      const tool = Object.keys(gemini.tools).find((name) => gemini.tools[name] === event.tool_name);
-      return tool === undefined ? event : { ...event, tool_name: tool };
-    },
-  },
+  commands,
 };

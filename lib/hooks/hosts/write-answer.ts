@@ -2,7 +2,6 @@ import { type AnyEvent, type EventOf, EVENTS } from "../../core/events.ts";
 import type { Folded } from "../../core/fold.ts";
 import { type Opinion, unusable } from "../../core/verdict.ts";
 import type { Ability, Host } from "./host.ts";
-import { inverse, keysFor, renamed } from "./read-event.ts";
 
 /** What a served hook writes, and its exit code. */
 export interface Served {
@@ -87,19 +86,13 @@ function withReason(folded: Folded): Folded {
   return { ...folded, reason: `Denied by hook ${folded.deniedBy ?? folded.abort?.hook}` };
 }
 
-/** A new input with the host's names of its fields. */
-function inTheirKeys(folded: Folded, event: AnyEvent, host: Host): Folded {
-  if (!folded.modified || event.event !== "pre-tool-use" && event.event !== "permission-request") return folded;
-  return { ...folded, value: renamed(folded.value, inverse(keysFor(event.tool_name, host))) };
-}
-
 export function writeAnswer(given: Folded, event: AnyEvent, host: Host, wireName: string): Served {
   const { answers, decided, events } = host;
-  const { exitBlocks, prints } = events[wireName] ?? {};
-  const folded = inTheirKeys(withReason(preventing(given, event, host)), event, host);
+  const { refusesBy, prints } = events[wireName] ?? {};
+  const folded = withReason(preventing(given, event, host));
   const can = ability(event, host);
-  if (exitBlocks && folded.decision === "deny") {
-    return { stdout: "", stderr: `${folded.reason}\n`, code: 2 };
+  if (refusesBy !== undefined && folded.decision === "deny") {
+    return { stdout: "", stderr: `${folded.reason}\n`, code: refusesBy };
   }
   if (prints && folded.modified) return { stdout: `${folded.value}\n`, stderr: "", code: 0 };
   const end = can("halt") || !can("deny") ? folded.abort ?? folded.halt : undefined;

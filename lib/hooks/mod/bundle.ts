@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { thrownWords } from "../../core/shown.ts";
+import { CODE, CODE_ENDING } from "../../runtime/own-copy.ts";
 
 /** What hooks may import of crochet inside a mod: the rest needs a disk, or a network. */
-const CORE = fileURLToPath(new URL(`../../core/index${import.meta.url.slice(-3)}`, import.meta.url));
+const CORE = `${CODE}/core/index${CODE_ENDING}`;
 
 /** Globals of other runtimes that Claude Code gives no module. */
 const MISSING =
@@ -68,7 +68,6 @@ function unfitIn(code: string, builtins: readonly string[]): string | undefined 
 
 export const IMPORTS = "it imports at run time";
 
-/** Bundles a module for a process of its own. */
 export function childBundle(source: string, runtime: string): Promise<string> {
   return bundle(source, { target: runtime === "bun" ? "bun" : "node", minify: { whitespace: true } });
 }

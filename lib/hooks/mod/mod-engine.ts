@@ -1,7 +1,7 @@
 import { isThenable, systemClock } from "../../core/clock.ts";
 import type { HookFiles, HookRecord } from "../../core/hook.ts";
 import { OutOfTime } from "../../core/verdict.ts";
-import { absolute, filesOn, isAbsent } from "../hook-files.ts";
+import { absolute, filesOn, orAbsent } from "../hook-files.ts";
 
 interface RunOptions {
   readonly cwd?: string;
@@ -13,7 +13,6 @@ interface RunOptions {
 /** What `$` of Claude Code can do, as closures: the program lets no module pass `$` on. */
 export interface ModEngine {
   readonly signal: AbortSignal;
-  /** The folder of the mod. */
   readonly root: string;
   session(): Promise<{ readonly id: string; readonly cwd: string }>;
   log(text: string): void;
@@ -75,11 +74,6 @@ export function ownTime(record: HookRecord, engine: WatchedEngine): HookRecord {
 
 /** The files of hooks inside the program, which cannot say where a link leads: a path through one is refused. */
 export function diskOf({ read, write, list, stat }: ModEngine, cwd: string): HookFiles {
-  const orAbsent = <T, A>(work: Promise<T>, absent: A): Promise<T | A> =>
-    work.catch((error) => {
-      if (isAbsent(error)) return absent;
-      throw error;
-    });
   return filesOn({
     read: (path) => orAbsent(read(path), undefined),
     write,

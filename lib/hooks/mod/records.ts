@@ -28,7 +28,6 @@ export interface ModHook {
   readonly isChild?: boolean;
 }
 
-/** The record of a hook for one event. */
 export type Bound = (engine: ModEngine, wire: { readonly [field: string]: unknown }) => HookRecord;
 
 export function boundHook(

@@ -1,11 +1,9 @@
-/** What a mod listens to. */
 export interface Registered {
   readonly name: string;
   /** The program's names of the events that hooks have, and the tools if each of them names its tools. */
   readonly events: ReadonlySet<string>;
   readonly guards: ReadonlySet<string>;
   readonly tools: readonly string[] | undefined;
-  /** Whether there are prompt hooks. */
   readonly asks: boolean;
   /** The variable that shows a settings hook that the mod is loaded; absent without such hooks. */
   readonly variable: string | undefined;

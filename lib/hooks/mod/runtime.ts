@@ -7,13 +7,15 @@ import { fire } from "../../core/dispatch.ts";
 import type { AnyEvent, EventOf } from "../../core/events.ts";
 import { type Folded, NOTHING } from "../../core/fold.ts";
 import type { HookEnv } from "../../core/hook.ts";
+import { askEach } from "../hosts/ask-each.ts";
 import { claude, claudeResult } from "../hosts/claude.ts";
 import { fitted } from "../hosts/fit-record.ts";
 import type { Host } from "../hosts/host.ts";
-import { readEvent } from "../hosts/read-event.ts";
+import { ourEvents } from "../hosts/read-event.ts";
 import { diskOf, type ModEngine, ownTime, watched } from "./mod-engine.ts";
 import { type Bound, boundHook, type ModHook } from "./records.ts";
-import type { JsonObject } from "../../core/json.ts";
+import { type JsonObject, present } from "../../core/json.ts";
+import { getOrMake } from "../../core/maps.ts";
 
 type Event = JsonObject & { readonly tool?: string; readonly agentId?: string; readonly turnId?: string };
 type Next = (e: unknown) => Promise<JsonObject>;
@@ -42,12 +44,12 @@ const values = new Map<string, Map<string, unknown>>();
 
 /** Asks the hooks of an event, which is in the form of a settings hook's stdin. */
 async function ask(wire: JsonObject, given: ModEngine): Promise<{ folded: Folded; event: AnyEvent }> {
-  const heard = readEvent(wire, MOD);
-  if (!heard) return { folded: NOTHING, event: {} as AnyEvent };
-  const { fired, toolNames: _, ...ids } = heard;
+  const heard = ourEvents(wire, MOD);
+  const [first] = heard;
+  if (!first) return { folded: NOTHING, event: {} as AnyEvent };
+  const { fired: event, toolNames: _, from: __, isOwn: ___, ...ids } = first;
   const engine = watched(given);
-  const kept = values.get(ids.session_id) ?? new Map<string, unknown>();
-  values.set(ids.session_id, kept);
+  const kept = getOrMake(values, ids.session_id, () => new Map());
   const env: HookEnv = {
     ...ids,
     ...{ sequence, values: kept, clock: systemClock, signal: engine.signal },
@@ -58,10 +60,13 @@ async function ask(wire: JsonObject, given: ModEngine): Promise<{ folded: Folded
     files: async (cwd) => diskOf(engine, cwd),
     log: (hook, message) => engine.log(`${hook}: ${message}`),
   };
-  const asked = hooks.map((bound) => fitted(ownTime(bound(engine, wire), engine), heard, MOD));
-  const folded = await fire(asked, { ...fired }, env);
+  const folded = await askEach(heard, MOD, (one) => {
+    const { fired } = one;
+    const called = "tool_name" in fired ? { ...wire, tool_name: fired.tool_name } : wire;
+    return fire(hooks.map((bound) => fitted(ownTime(bound(engine, called), engine), one, MOD)), { ...fired }, env);
+  });
   for (const line of [...folded.warnings, ...folded.systemMessages.map(({ text }) => text)]) engine.log(line);
-  return { folded, event: fired as AnyEvent };
+  return { folded, event: event as AnyEvent };
 }
 
 function ends({ abort, halt }: Folded): boolean {
@@ -123,7 +128,7 @@ async function endTurn(e: Event, engine: ModEngine, folded: Folded): Promise<voi
 
 async function baseOf(e: Event, engine: ModEngine): Promise<JsonObject> {
   const { id, cwd } = await engine.session();
-  return { session_id: id, cwd, ...(e.agentId !== undefined && { agent_id: e.agentId }) };
+  return present({ session_id: id, cwd, agent_id: e.agentId });
 }
 
 export async function toolCall(e: Event, next: Next, engine: ModEngine): Promise<JsonObject> {

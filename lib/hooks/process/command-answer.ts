@@ -7,7 +7,7 @@ import { type HookHost, outputFolder, persisted } from "./hook-host.ts";
 import type { ProcessResult } from "../../process/process.ts";
 import { PASSED_ON, readCommand, readLate, specificOf } from "./read-result.ts";
 import { wireLabel, wireName } from "./wire.ts";
-import type { JsonObject } from "../../core/json.ts";
+import { type JsonObject, present } from "../../core/json.ts";
 
 interface Listening extends Speaker {
   readonly registered: string | undefined;
@@ -80,7 +80,7 @@ function takeAlong(specific: JsonObject, { event, ctx, host }: Listening): void 
       type === "addRules" && Array.isArray(rules) && (behavior === "allow" || behavior === "ask" || behavior === "deny")
     ) {
       host.remember?.(behavior, (rules as { toolName: string; ruleContent?: string }[]).map(ruleOf));
-    } else ctx.log(`does not change permissions by '${String(type)}' here: only 'addRules' is taken, for the session`);
+    } else ctx.log(`does not change permissions by '${String(type)}' here: only 'addRules' is taken, for the run`);
   }
 }
 
@@ -189,15 +189,9 @@ function labelled(opinion: Opinion, { event, name }: Speaker): Opinion {
   if (!opinion.contexts) return opinion;
   const opening = event.event === "session-start" || name === "SubagentStart";
   const label = `${opening ? name : wireLabel(event, name)} hook additional context`;
-  const place = event.event === "post-tool-use" || event.event === "post-tool-batch"
-    ? "result"
-    : opening
-    ? "before"
-    : undefined;
-  return {
-    ...opinion,
-    contexts: opinion.contexts.map(({ text }) => ({ text, label, ...(place && { place }) })),
-  };
+  const isAfter = event.event === "post-tool-use" || event.event === "post-tool-batch";
+  const place = isAfter ? "result" : opening ? "before" : undefined;
+  return { ...opinion, contexts: opinion.contexts.map(({ text }) => present({ text, label, place })) };
 }
 
 function blockingError(label: string, command: string, reason: string): string {
@@ -207,10 +201,8 @@ function blockingError(label: string, command: string, reason: string): string {
 /** What a hook in the background complains of when it ends. */
 function complaint(who: Speaker, words: string): HookText {
   const { event, name, command } = who;
-  return {
-    text: reminder(blockingError(wireLabel(event, name), command, stderrWords(who, words))),
-    verbatim: true,
-  };
+  const error = blockingError(wireLabel(event, name), command, stderrWords(who, words));
+  return { text: reminder(error), verbatim: true };
 }
 
 /** What a hook in the background says in the end: bare, a mark each. */

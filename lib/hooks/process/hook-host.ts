@@ -1,10 +1,11 @@
 import { homedir, tmpdir } from "node:os";
 import { dirname } from "node:path";
+import { makeOnce } from "../../core/maps.ts";
+import { quietly } from "../../core/json.ts";
 import { isFolder, makeFolder, scratchState, stateFolder, writeStateFile } from "../../files/state.ts";
 import type { AnyEvent } from "../../core/events.ts";
 import type { HookContext } from "../../core/hook.ts";
-import type { Wrap } from "../../process/process.ts";
-import type { Stream } from "../../process/process.ts";
+import type { Stream, Wrap } from "../../process/process.ts";
 import type { WireContext, WireFacts } from "./wire.ts";
 
 /** What hooks outside this process need of the program that runs them. */
@@ -48,16 +49,9 @@ let temporary: string | undefined;
 export function outputFolder(host: HookHost, sessionId: string): string {
   const own = host.outputDir?.(sessionId);
   if (own !== undefined) makeFolder(own);
-  return own ?? (host.keepsOutput ? inProject(host.projectDir, sessionId) : undefined) ??
+  const inProject = () => stateFolder(host.projectDir, process.env, "outputs", sessionId);
+  return own ?? (host.keepsOutput ? quietly(inProject) : undefined) ??
     (temporary ??= scratchState(tmpdir(), "crochet-hooks"));
-}
-
-function inProject(project: string, sessionId: string): string | undefined {
-  try {
-    return stateFolder(project, process.env, "outputs", sessionId);
-  } catch {
-    return undefined;
-  }
 }
 
 /** What the model reads whole, and what it reads of more than that; both in characters. */
@@ -152,12 +146,11 @@ export function hookEnvironment(start: HookStart, cwd: string): { readonly [name
   return env;
 }
 
-const reported = new WeakMap<HookHost, Set<string>>();
+const reported = makeOnce((_: HookHost) => new Set<string>());
 
 /** Says, once per host, which variables hooks do not get and how they would. */
 function reportWithheld(host: HookHost, withheld: readonly string[], log: (message: string) => void): void {
-  let known = reported.get(host);
-  if (!known) reported.set(host, known = new Set());
+  const known = reported(host);
   const fresh = withheld.filter((name) => !known.has(name));
   if (fresh.length === 0) return;
   for (const name of fresh) known.add(name);

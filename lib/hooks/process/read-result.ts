@@ -1,8 +1,8 @@
 import { type AnyEvent, type EventName, EVENTS } from "../../core/events.ts";
-import { isObject, type JsonObject, parsed } from "../../core/json.ts";
+import { isObject, type JsonObject, parsed, present } from "../../core/json.ts";
 import { kebab, pascal, resolveEvent } from "../../core/names.ts";
 import { shown } from "../../core/shown.ts";
-import { type HookText, NO_OPINION, type Opinion, unusable, UnusableAnswer } from "../../core/verdict.ts";
+import { expectObject, type HookText, NO_OPINION, type Opinion, unusable, UnusableAnswer } from "../../core/verdict.ts";
 import { wireName } from "./wire.ts";
 import { howEnded, type ProcessResult } from "../../process/process.ts";
 
@@ -17,7 +17,7 @@ export class FailedCommand extends UnusableAnswer {
 }
 
 /** What a process said, without the words in which a host shows it. */
-export interface Answered {
+interface Answered {
   readonly opinion: Opinion;
   readonly json?: JsonObject;
   /** What it printed, if that is not JSON. */
@@ -49,21 +49,16 @@ function refused(ran: ProcessResult, read: (json: JsonObject) => Opinion, mayDen
     if (!(error instanceof UnusableAnswer)) throw error;
   }
   const { opinion, json } = said;
-  if (opinion.decision === "deny" && opinion.text !== "") return { opinion, ...(json && { json }) };
+  if (opinion.decision === "deny" && opinion.text !== "") return present({ opinion, json });
   const stderr = ran.stderr.trim();
   if (!mayDeny) {
     // Nothing can be refused here: the words are for the person.
     const exit = stderr !== "" && opinion.systemMessage === undefined;
-    return { opinion: exit ? { ...opinion, systemMessage: stderr } : opinion, ...(json && { json }), exit };
+    return present({ opinion: exit ? { ...opinion, systemMessage: stderr } : opinion, json, exit });
   }
   const { contexts, systemMessage, halt } = opinion;
-  const beside: Opinion = {
-    ...(contexts && { contexts }),
-    ...(systemMessage !== undefined && { systemMessage }),
-    ...(halt !== undefined && { halt }),
-    ...(stderr !== "" && { reason: stderr }),
-  };
-  return { opinion: { ...beside, decision: "deny" }, ...(json && { json }), exit: true };
+  const beside = present({ contexts, systemMessage, halt, reason: stderr || undefined });
+  return present({ opinion: { ...beside, decision: "deny" }, json, exit: true });
 }
 
 function printedBy({ stdout, stdoutFile }: ProcessResult): ReturnType<typeof readStdout> {
@@ -127,24 +122,17 @@ function kindOf(value: unknown): string {
 
 /**
  * What a hook in the background says: it has no verdict, but may have text for the model. Undefined for a hook that is
- * not in the background, by its first line or by `isLate`.
+ * not in the background, by its first line or by `late`.
  */
-export function readLate(
-  ran: ProcessResult,
-  event: AnyEvent,
-  registered?: string,
-  isLate = false,
-): Opinion | undefined {
+export function readLate(ran: ProcessResult, event: AnyEvent, registered?: string, late = false): Opinion | undefined {
   const [first, ...rest] = ran.stdout.trimStart().split("\n");
   const announced = asyncLine(first!) !== undefined;
-  if (!announced && !isLate) return undefined;
+  if (!announced && !late) return undefined;
   const printed = printedBy(announced ? { ...ran, stdout: rest.join("\n") } : ran);
   if (!("json" in printed)) return {};
   const { contexts, systemMessage } = readClaude(printed.json, event.event, wireName(event, registered));
-  return { ...(contexts && { contexts }), ...(systemMessage !== undefined && { systemMessage }) };
+  return present({ contexts, systemMessage });
 }
-
-type Printed = { readonly json: JsonObject } | { readonly plain: string };
 
 /**
  * Tells an answer from plain words. What looks like an answer and cannot be read as one is a failure: taken for
@@ -152,7 +140,7 @@ type Printed = { readonly json: JsonObject } | { readonly plain: string };
  *
  * @throws {UnusableAnswer}
  */
-export function readStdout(stdout: string): Printed {
+export function readStdout(stdout: string): { readonly json: JsonObject } | { readonly plain: string } {
   const text = stdout.trim();
   if (!text.startsWith("{")) {
     if (holdsVerdict(text)) throw unreadable("there is other text before its JSON object", text);
@@ -206,17 +194,13 @@ export function readClaude(raw: unknown, event: EventName, wireName = pascal(eve
   const said = out.reason as string | undefined;
   const reason = decision === "block" ? said || specific.reason : specific.reason || said;
   const opinion: Opinion = {
-    ...(blocked
-      ? { decision: "deny" }
-      : specific.decision
-      ? { decision: specific.decision }
-      : decision === "approve"
-      ? { decision: "allow" }
-      : {}),
-    ...(reason ? { reason } : blocked ? { reason: CLAUDE_NO_REASON } : {}),
-    ...(specific.value && { value: specific.value }),
-    ...(specific.contexts && { contexts: specific.contexts }),
-    ...(specific.halt !== undefined && { halt: specific.halt }),
+    ...present({
+      decision: blocked ? "deny" : specific.decision ?? (decision === "approve" ? "allow" : undefined),
+      reason: reason || (blocked ? CLAUDE_NO_REASON : undefined),
+      value: specific.value,
+      contexts: specific.contexts,
+      halt: specific.halt,
+    }),
     ...beside(out),
   };
   // There, context from a stop hook is a reason to go on, and needs no further words.
@@ -227,10 +211,8 @@ export function readClaude(raw: unknown, event: EventName, wireName = pascal(eve
 }
 
 function beside(out: Record<string, unknown>): Opinion {
-  return {
-    ...(out.continue === false && { halt: (out.stopReason as string | undefined) ?? "" }),
-    ...(out.systemMessage !== undefined && { systemMessage: out.systemMessage as string }),
-  };
+  const halt = out.continue === false ? (out.stopReason as string | undefined) ?? "" : undefined;
+  return present({ halt, systemMessage: out.systemMessage as string | undefined });
 }
 
 /** The keys of an answer and their types; those of `hookSpecificOutput` below. */
@@ -275,15 +257,14 @@ function readSpecific(specific: Record<string, unknown> | undefined, event: Even
     ? { to: specific.updatedInput }
     : undefined;
   const permission = EVENTS[event].ask ? specific.permissionDecision as string | undefined : undefined;
-  if (permission === undefined) return { ...found, ...(value && { value }) };
+  if (permission === undefined) return { ...found, ...present({ value }) };
   if (!["allow", "deny", "ask", "defer"].includes(permission)) {
     throw unusable(event, `permissionDecision ${JSON.stringify(permission)} is not allow, deny, ask or defer`);
   }
   const reason = specific.permissionDecisionReason as string | undefined;
   return {
     ...found,
-    ...(value && { value }),
-    ...(reason !== undefined && { reason }),
+    ...present({ value, reason }),
     // `defer` puts the call off to a later process: here the run ends before the call, which is a halt with a refusal.
     ...(permission === "defer"
       ? { decision: "deny", halt: "deferred" }
@@ -304,17 +285,7 @@ function readBehavior(decision: unknown, event: EventName): Opinion {
   return { decision: "deny", reason: message, text: message, ...(given.interrupt === true && { abort: message }) };
 }
 
-function expectObject(raw: unknown, event: EventName): Record<string, unknown> {
-  if (!isObject(raw)) throw unusable(event, "it is not a JSON object");
-  return raw;
-}
-
-function checkTypes(
-  object: Record<string, unknown>,
-  types: Record<string, string>,
-  event: EventName,
-  prefix: string,
-): void {
+function checkTypes(object: JsonObject, types: Record<string, string>, event: EventName, prefix: string): void {
   for (const [key, type] of Object.entries(types)) {
     const value = object[key];
     if (value === undefined) continue;

@@ -1,6 +1,6 @@
 import { type AnyEvent, type EventOf, EVENTS } from "../../core/events.ts";
 import { kebab, pascal, resolveEvent } from "../../core/names.ts";
-import { OWN_EVENTS, plainFields } from "../event-fields.ts";
+import { type AboutCall, isAboutCall, plainFields } from "../event-fields.ts";
 
 /** What the wire carries and an event does not. Whatever is absent is left out, or is what the comment says. */
 export interface WireFacts {
@@ -58,17 +58,8 @@ export function wireLabel(event: AnyEvent, name: string): string {
 
 /** Events of the host that are sent without a permission mode. */
 const MODELESS = new Set([
-  "SessionStart",
-  "SessionEnd",
-  "Notification",
-  "PreCompact",
-  "PostCompact",
-  "PreModelSwitch",
-  "PostModelSwitch",
-  "StopFailure",
-  "CwdChanged",
-  "InstructionsLoaded",
-  "SubagentStart",
+  ...["SessionStart", "SessionEnd", "Notification", "PreCompact", "PostCompact", "PreModelSwitch", "PostModelSwitch"],
+  ...["StopFailure", "CwdChanged", "InstructionsLoaded", "SubagentStart"],
 ]);
 
 /** The object a hook outside this process reads: keys and their order are the host's. */
@@ -100,6 +91,30 @@ function hasMode({ event }: AnyEvent, name: string): boolean {
 
 /** An event's own fields in the host's order; events the host does not have keep ours, in the table's order. */
 function eventFields(event: AnyEvent, name: string, facts: WireFacts): WireFields {
+  if (isAboutCall(event.event)) return callFields(event as EventOf<AboutCall>, name);
+  switch (event.event) {
+    case "stop": {
+      const { stop_hook_active, last_assistant_message } = event;
+      const transcript = name === "SubagentStop" && { agent_transcript_path: facts.agent_transcript_path ?? "" };
+      const tasks = { background_tasks: facts.background_tasks ?? [], session_crons: [] };
+      return { stop_hook_active, ...transcript, last_assistant_message, ...tasks };
+    }
+    case "agent-start":
+      return name === "SubagentStart" ? {} : plain(event);
+    case "model-switch":
+      return name === "PreModelSwitch" ? switched(event) : plain(event);
+    case "post-model-switch":
+      return switched(event);
+    case "pre-compact":
+      return { ...plain(event), ...(event.instructions === "" && { custom_instructions: null }) };
+    case "message-display":
+      return { turn_id: event.turn_id, ...plain(event) };
+    default:
+      return plain(event);
+  }
+}
+
+function callFields(event: EventOf<AboutCall>, name: string): WireFields {
   switch (event.event) {
     case "pre-tool-use":
       return { tool_name: event.tool_name, tool_input: event.input, tool_use_id: event.tool_use_id };
@@ -109,20 +124,6 @@ function eventFields(event: AnyEvent, name: string, facts: WireFacts): WireField
     }
     case "post-tool-use":
       return afterTool(event);
-    case "stop": {
-      const { stop_hook_active, last_assistant_message } = event;
-      const transcript = name === "SubagentStop" && { agent_transcript_path: facts.agent_transcript_path ?? "" };
-      const tasks = { background_tasks: facts.background_tasks ?? [], session_crons: [] };
-      return { stop_hook_active, ...transcript, last_assistant_message, ...tasks };
-    }
-    case "agent-start":
-      return name === "SubagentStart" ? {} : plain(event, true);
-    case "model-switch":
-      return name === "PreModelSwitch" ? switched(event) : plain(event, true);
-    case "post-model-switch":
-      return switched(event);
-    case "pre-compact":
-      return { ...plain(event), ...(event.instructions === "" && { custom_instructions: null }) };
     case "tool-denied": {
       const { tool_name, input, tool_use_id, reason, denied_by } = event;
       const more = name === "ToolDenied" && { denied_by, ...stamped(event) };
@@ -134,21 +135,17 @@ function eventFields(event: AnyEvent, name: string, facts: WireFacts): WireField
           return { tool_name, tool_input: input, tool_use_id, tool_response: response };
         }),
       };
-    case "message-display":
-      return { turn_id: event.turn_id, ...plain(event) };
-    default:
-      return plain(event, Object.hasOwn(OWN_EVENTS, event.event));
   }
 }
 
 /** The fields as the table says; an event that no other host has carries the turn and the time too. */
-function plain(event: AnyEvent, isOwn = false): WireFields {
+function plain(event: AnyEvent): WireFields {
   const own = event as AnyEvent & WireFields;
   const sent = plainFields(event.event)!.filter(([name, { wire, isSent }]) =>
     wire !== null && (isSent?.(own[name], own) ?? true)
   );
   const fields = Object.fromEntries(sent.map(([name, { wire }]) => [wire ?? name, own[name]]));
-  return isOwn ? { ...fields, ...stamped(event) } : fields;
+  return EVENTS[event.event].own ? { ...fields, ...stamped(event) } : fields;
 }
 
 function afterTool(

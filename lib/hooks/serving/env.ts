@@ -1,4 +1,5 @@
 import { Context, type HookEnv } from "../../core/hook.ts";
+import { quietly } from "../../core/json.ts";
 import { hookEnv } from "../hook-env.ts";
 import type { HostEvent } from "../hosts/read-event.ts";
 import type { ServeOptions } from "../serve-hook.ts";
@@ -18,7 +19,7 @@ export function servedContext(heard: HostEvent, options: ServeOptions, hook: str
 }
 
 function servedEnv(
-  { fired: _, wireName: __, toolNames: ___, transcript, ...ids }: HostEvent,
+  { fired: _, wireName: __, toolNames: ___, from: ____, isOwn: _____, transcript, ...ids }: HostEvent,
   options: ServeOptions,
 ): ServedEnv {
   const logged: string[] = [];
@@ -75,19 +76,12 @@ function fs(): typeof import("node:fs") {
 function readValues(folder: string): Map<string, string> {
   const { readdirSync, readFileSync } = fs();
   const values = new Map<string, string>();
-  let names: string[];
-  try {
-    names = readdirSync(folder);
-  } catch {
-    return values;
-  }
-  for (const name of names) {
-    try {
-      const { key, value } = JSON.parse(readFileSync(`${folder}/${name}`, "utf8")) as { key: string; value: unknown };
-      values.set(key, JSON.stringify(value));
-    } catch {
-      // Another hook is writing it: its key is not there yet.
-    }
+  for (const name of quietly(() => readdirSync(folder)) ?? []) {
+    // While another hook writes it, its key is not there yet.
+    const kept = quietly(() =>
+      JSON.parse(readFileSync(`${folder}/${name}`, "utf8")) as { key: string; value: unknown }
+    );
+    if (kept) values.set(kept.key, JSON.stringify(kept.value));
   }
   return values;
 }

@@ -1,14 +1,15 @@
 import { fire } from "../../core/dispatch.ts";
 import type { AnyEvent } from "../../core/events.ts";
 import { type Folded, NOTHING } from "../../core/fold.ts";
-import type { Context, Hook } from "../../core/hook.ts";
+import type { Context, HookRecord } from "../../core/hook.ts";
 import { extensionOf, formatFileName, parseFileName, parseMoment } from "../file/file-name.ts";
 import { moduleRecord } from "../file/hook-record.ts";
+import { askEach } from "../hosts/ask-each.ts";
 import { fitted } from "../hosts/fit-record.ts";
 import { type Served, writeAnswer } from "../hosts/write-answer.ts";
 import type { HookFile } from "../discover.ts";
 import type { ProcessResult } from "../../process/process.ts";
-import type { AskedModule, Serving } from "../serve-hook.ts";
+import type { AskedModule, ModuleAnswer, Serving } from "../serve-hook.ts";
 import type { ServedCommand } from "./serve-command.ts";
 
 const NEVER_RAN = () => undefined;
@@ -16,6 +17,7 @@ const NEVER_RAN = () => undefined;
 /** Asks any hook file, whatever its kind, and says its answer to the host. A module that was asked is not asked again. */
 export async function answered(serving: Serving, module: AskedModule | undefined): Promise<Served> {
   const { path, heard, host, options } = serving;
+  const first = heard[0]!;
   let file: HookFile;
   try {
     file = module ? namedFile(path, options.event) : (await import("../discover.ts")).readHookFile(path, options.event);
@@ -23,23 +25,28 @@ export async function answered(serving: Serving, module: AskedModule | undefined
     return { stdout: "", stderr: `${await unusableFile(path, error)}\n`, code: 1 };
   }
   const odd: string[] = [];
-  const { record, ran } = await loaded(file, serving, module, (warning) => odd.push(warning));
-  const asked = await fire([fitted(record, heard, host, options.isAttended)], { ...heard.fired }, serving.env);
-  const folded = lettingGo({ ...asked, warnings: [...odd, ...asked.warnings] }, record.name, serving);
+  const { record, ran, asked } = await loaded(file, serving, module, (warning) => odd.push(warning));
+  const all = await askEach(heard, host, (one) => {
+    const hook = answering(record, asked?.get(one));
+    return fire([fitted(hook, one, host, options.isAttended)], { ...one.fired }, serving.env);
+  });
+  const folded = lettingGo({ ...all, warnings: [...odd, ...all.warnings] }, record.name, serving);
   const end = ran();
   const failed = folded.runs.some((run) => run.failure !== undefined);
   // What a script wrote for Claude Code is passed on as it is, unless it failed and the failure refuses or would be lost.
   const asIs = !failed || (folded.decision !== "deny" && end?.code !== 0);
-  if (end && options.host === "claude" && record.mode === "gate" && asIs) return unchanged(end);
-  const answer = writeAnswer(folded, heard.fired as AnyEvent, host, heard.wireName);
+  // Its new input is that of a tool of ours.
+  const isTheirs = !folded.modified || first.from === undefined || first.toolNames.includes(first.from.tool);
+  if (end && host.answers.asClaude && record.mode === "gate" && asIs && isTheirs) return unchanged(end);
+  const answer = writeAnswer(folded, first.fired as AnyEvent, host, first.wireName);
   return { ...answer, stderr: serving.env.logged.join("") + answer.stderr };
 }
 
 /** The answer of a Stop hook that has sent the agent back as often as it may, in a host that would never end that. */
-function lettingGo(folded: Folded, hook: string, { path, heard, env, host: { stopCap } }: Serving): Folded {
-  const event = heard.fired as AnyEvent;
+function lettingGo(folded: Folded, hook: string, { path, heard: [one], env, host: { stopCap } }: Serving): Folded {
+  const event = one!.fired as AnyEvent;
   if (stopCap === undefined || event.event !== "stop" || folded.decision !== "deny") return folded;
-  const key = `times ${path} sent ${heard.agent_id} back`;
+  const key = `times ${path} sent ${one!.agent_id} back`;
   const times = event.stop_hook_active ? Number(env.values.get(key) ?? 0) + 1 : 1;
   env.values.set(key, times);
   if (times <= stopCap) return folded;
@@ -66,21 +73,20 @@ async function loaded(
   { path, stdin, heard, host, options }: Serving,
   module: AskedModule | undefined,
   warn: (message: string) => void,
-): Promise<ServedCommand> {
+): Promise<ServedCommand & Pick<AskedModule, "asked">> {
   try {
     if (module) {
-      const { loaded, asked } = module;
-      const run = (hook: Hook): Hook => asked ? (_, ctx) => repeated(asked, ctx as Context) : hook;
-      return { record: moduleRecord(file, loaded, path, run), ran: NEVER_RAN };
+      const record = moduleRecord(file, module.loaded, path, (hook) => hook as HookRecord["run"]);
+      return { record, ran: NEVER_RAN, ...module.asked && { asked: module.asked } };
     }
     if (file.kind === "command") {
       const { servedCommand } = await import("./serve-command.ts");
-      return servedCommand(file, stdin, heard, host, options);
+      return servedCommand(file, stdin, heard[0]!, host, options);
     }
     const { loadHook } = await import("../discover.ts");
     const folder = { root: file.path.slice(0, file.path.lastIndexOf("/")) || "/", shared: "", sharedFiles: [] };
     const prompt = file.kind === "prompt" && await options.prompt?.() || { model: undefined };
-    const around = { projectDir: options.env.CLAUDE_PROJECT_DIR ?? heard.cwd, env: options.env };
+    const around = { projectDir: options.env.CLAUDE_PROJECT_DIR ?? heard[0]!.cwd, env: options.env };
     return { record: await loadHook(file, { folder, source: path, host: around, prompt, warn }), ran: NEVER_RAN };
   } catch (error) {
     const { brokenHook, loadMessage } = await import("../discover.ts");
@@ -88,14 +94,19 @@ async function loaded(
   }
 }
 
-/** What the module did when it was asked first. */
-function repeated(asked: NonNullable<AskedModule["asked"]>, ctx: Context): ReturnType<Hook> {
-  const { said, inputs, aborted } = asked.ctx ?? {};
-  if (said) ctx.said = said;
-  if (inputs) ctx.inputs = inputs;
-  ctx.aborted = aborted;
-  if ("error" in asked) throw asked.error;
-  return asked.answer as ReturnType<Hook>;
+/** What a module that was asked did then, and is not to do again. */
+function answering(record: HookRecord, asked: ModuleAnswer | undefined): HookRecord {
+  if (!asked) return record;
+  const run: HookRecord["run"] = (_, given) => {
+    const { said, inputs, aborted } = asked.ctx ?? {};
+    const ctx = given as Context;
+    if (said) ctx.said = said;
+    if (inputs) ctx.inputs = inputs;
+    ctx.aborted = aborted;
+    if ("error" in asked) throw asked.error;
+    return asked.answer;
+  };
+  return { ...record, run };
 }
 
 function unchanged({ stdout, stderr, code, signal }: ProcessResult): Served {

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
-import type { AnyEvent } from "../../core/events.ts";
+import type { AnyEvent, EventOf } from "../../core/events.ts";
 import type { HookContext, HookRecord } from "../../core/hook.ts";
+import type { JsonObject } from "../../core/json.ts";
 import type { Opinion } from "../../core/verdict.ts";
 import type { HookFile } from "../discover.ts";
 import { readHeader, recordBase } from "../file/hook-record.ts";
@@ -18,7 +19,7 @@ export interface ServedCommand {
   readonly ran: () => ProcessResult | undefined;
 }
 
-/** The script gets what a hook of Claude Code gets: the host's own bytes if the host is like Claude Code. */
+/** The script gets what a hook of Claude Code gets: the host's own bytes if the host and its tool are like Claude Code's. */
 export function servedCommand(
   file: HookFile,
   stdin: string,
@@ -27,13 +28,17 @@ export function servedCommand(
   options: ServeOptions,
 ): ServedCommand {
   let ended: ProcessResult | undefined;
-  const facts = factsOf(stdin);
+  const given = JSON.parse(stdin) as JsonObject;
+  const { transcript_path: path } = given;
+  const facts = { transcript_path: typeof path === "string" ? path : "" };
   const run = async (event: AnyEvent, ctx: HookContext): Promise<ProcessResult> => {
-    const input = !host.likeClaude
-      ? `${JSON.stringify(wireInput(event, heard.cwd, facts, file.event))}\n`
-      : stdin.endsWith("\n")
-      ? stdin
-      : `${stdin}\n`;
+    const { tool_name, input: tool_input } = event as Partial<EventOf<"pre-tool-use">>;
+    const text = !host.likeClaude
+      ? JSON.stringify(wireInput(event, heard.cwd, facts, file.event))
+      : tool_name === undefined || tool_name === given.tool_name
+      ? stdin.trimEnd()
+      : JSON.stringify({ ...given, tool_name, tool_input });
+    const input = `${text}\n`;
     const env = { CLAUDE_PROJECT_DIR: heard.cwd, ...options.env };
     // The agent's directory may be gone; ours is where the host started us.
     const cwd = existsSync(ctx.cwd) ? ctx.cwd : process.cwd();
@@ -42,11 +47,6 @@ export function servedCommand(
   const base = recordBase(file, readHeader(file.text), file.path);
   const read: HookRecord["read"] = (raw, event) => opinionOf(raw as ProcessResult, event, file.event);
   return { record: { ...base, kind: "command", dialect: "claude", run, read }, ran: () => ended };
-}
-
-function factsOf(stdin: string): { transcript_path: string } {
-  const { transcript_path } = JSON.parse(stdin) as { transcript_path?: unknown };
-  return { transcript_path: typeof transcript_path === "string" ? transcript_path : "" };
 }
 
 /** What a script said. Only Claude Code takes a prompt to begin with: for the others it is text for the model. */

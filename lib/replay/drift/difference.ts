@@ -1,9 +1,9 @@
-import { isObject } from "../../core/json.ts";
-import { isToolResult, isToolUse, type Message } from "../../core/messages.ts";
-import { comparable, isSame, unmarked } from "../canonical.ts";
+import { isObject, type JsonObject, present } from "../../core/json.ts";
+import { isToolResult, isToolUse, type Message, type ToolUseBlock } from "../../core/messages.ts";
+import { comparable, isSame, unmarked } from "../../log/canonical.ts";
 import type { Match, Program, Served } from "../match-call.ts";
 import { comparedText, isPlain, type Normalise, normalised, normalisedHead } from "../normalise.ts";
-import type { Call, TapeRequest } from "../tape.ts";
+import type { Call, TapeRequest } from "../../log/tape.ts";
 import type { Divergence } from "./drift-report.ts";
 
 /**
@@ -43,11 +43,8 @@ function within(path: string, cause: Cause, expected: unknown, actual: unknown):
 }
 
 function paramsDiffer(expected: TapeRequest["params"], actual: TapeRequest["params"]): Difference | undefined {
-  for (const key of [...new Set([...Object.keys(expected), ...Object.keys(actual)])].sort()) {
-    const found = within(key, "prompt", expected[key], actual[key]);
-    if (found) return found;
-  }
-  return undefined;
+  return keysOf(expected, actual).sort().map((key) => within(key, "prompt", expected[key], actual[key]))
+    .find((found) => found);
 }
 
 function systemDiffers(expected: TapeRequest["system"], actual: TapeRequest["system"]): Difference | undefined {
@@ -99,27 +96,18 @@ export function differs(expected: unknown, actual: unknown, path: string): Value
 
 function firstIn(expected: unknown, actual: unknown, path: string): ValueDifference | undefined {
   if (inJson(expected) === inJson(actual)) return undefined;
-  if (Array.isArray(expected) && Array.isArray(actual)) {
-    for (let i = 0; i < Math.max(expected.length, actual.length); i++) {
-      if (i >= expected.length) return { path: `${path}.${i}`, actual: actual[i] };
-      if (i >= actual.length) return { path: `${path}.${i}`, expected: expected[i] };
-      const found = firstIn(expected[i], actual[i], `${path}.${i}`);
-      if (found) return found;
-    }
-    return undefined;
+  const areLists = Array.isArray(expected) && Array.isArray(actual);
+  if (!areLists && !(isObject(expected) && isObject(actual))) return { path, ...present({ expected, actual }) };
+  const [was, is] = [expected, actual] as [JsonObject, JsonObject];
+  for (const key of keysOf(was, is)) {
+    const found = firstIn(was[key], is[key], `${path}.${key}`);
+    if (found) return found;
   }
-  if (isObject(expected) && isObject(actual)) {
-    for (const key of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
-      const found = firstIn(expected[key], actual[key], `${path}.${key}`);
-      if (found) return found;
-    }
-    return undefined;
-  }
-  return {
-    path,
-    ...(expected !== undefined && { expected }),
-    ...(actual !== undefined && { actual }),
-  };
+  return undefined;
+}
+
+export function keysOf(a: object, b: object): string[] {
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])];
 }
 
 /** Says why a request was not found: how it differs from the recorded call that is most like it. Never to serve that. */
@@ -131,9 +119,12 @@ export function explain(
   match: Match,
 ): Divergence {
   const mine = program.tape.calls.filter((call) => call.lane === lane);
-  if (match && "spent" in match) return spent(lane, request, match.spent);
-  const nearest = mostAlike(program, mine.filter((call) => !served.calls.has(call)), request);
-  if (!nearest) return beyond(lane, request, mine);
+  const isSpent = match && "spent" in match;
+  const nearest = isSpent ? undefined : mostAlike(program, mine.filter((call) => !served.calls.has(call)), request);
+  if (!nearest) {
+    const [call, words] = isSpent ? spent(match.spent, lane) : beyond(mine.at(-1));
+    return { lane, ...present({ call }), cause: "order", path: `messages.${request.messages.length - 1}`, words };
+  }
   const found = firstDifference(nearest.request, request, program.normalise);
   if (!found) {
     return { lane, call: nearest.id, cause: "order", path: "", words: `${nearest.id} was recorded for another lane` };
@@ -144,9 +135,7 @@ export function explain(
 
 /** The kind of agent that a lane belongs to, in words, if another agent started it. */
 function agentOf({ tape }: Program, lane: string): string | undefined {
-  const id = lane.split("/").at(-1);
-  const blocks = tape.calls.flatMap(({ request }) => request.messages).flatMap(({ content }) => content);
-  const started = blocks.filter(isToolUse).find((block) => block.id === id);
+  const started = callIn(tape.calls.flatMap(({ request }) => request.messages), lane.split("/").at(-1));
   const { subagent_type } = (started?.input ?? {}) as { readonly subagent_type?: unknown };
   return subagent_type === undefined ? undefined : `, agent ${subagent_type},`;
 }
@@ -174,27 +163,15 @@ export function onlyRecorded(times: number): string {
   return `the same request was recorded only ${times === 1 ? "once" : `${times} times`}`;
 }
 
-function spent(lane: string, { messages }: TapeRequest, calls: readonly Call[]): Divergence {
+function spent(calls: readonly Call[], lane: string): [call: string, words: string] {
   const here = calls.filter((call) => call.lane === lane);
-  const path = `messages.${messages.length - 1}`;
-  if (here.length === 0) {
-    const words = `the same request was recorded in lane ${calls[0]!.lane}, not in this one`;
-    return { lane, call: calls[0]!.id, cause: "order", path, words };
-  }
-  return { lane, call: here.at(-1)!.id, cause: "order", path, words: onlyRecorded(here.length) };
+  if (here.length > 0) return [here.at(-1)!.id, onlyRecorded(here.length)];
+  return [calls[0]!.id, `the same request was recorded in lane ${calls[0]!.lane}, not in this one`];
 }
 
-function beyond(lane: string, { messages }: TapeRequest, mine: readonly Call[]): Divergence {
-  const path = `messages.${messages.length - 1}`;
-  const last = mine.at(-1);
-  if (!last) return { lane, cause: "order", path, words: "nothing was recorded in this lane" };
-  return {
-    lane,
-    call: last.id,
-    cause: "order",
-    path,
-    words: `the run continues after its last recorded call, ${last.id}`,
-  };
+function beyond(last: Call | undefined): [call: string | undefined, words: string] {
+  if (!last) return [undefined, "nothing was recorded in this lane"];
+  return [last.id, `the run continues after its last recorded call, ${last.id}`];
 }
 
 /** The call with the longest common beginning; of several the one that was recorded first. */
@@ -233,6 +210,11 @@ function whoseIs(found: Difference, was: TapeRequest, is: TapeRequest): string {
     const [, hook] = /^<system-reminder>\nContext from hook (.+?): /.exec(String(text)) ?? [];
     return hook === undefined ? "" : `, from hook ${hook},`;
   }
-  const asked = request.messages.flatMap(({ content }) => content).find((b) => isToolUse(b) && b.id === tool_use_id);
-  return asked && isToolUse(asked) ? `, a result of ${asked.name},` : "";
+  const asked = callIn(request.messages, tool_use_id);
+  return asked ? `, a result of ${asked.name},` : "";
+}
+
+/** The call of a tool that has an id. */
+export function callIn(messages: readonly Message[], id: unknown): ToolUseBlock | undefined {
+  return messages.flatMap(({ content }) => content).filter(isToolUse).find((block) => block.id === id);
 }

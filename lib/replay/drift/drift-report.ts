@@ -1,11 +1,12 @@
-import { price } from "../../anthropic/prices.ts";
+import { price } from "../../models/anthropic/prices.ts";
+import { makeOnce } from "../../core/maps.ts";
 import { addUsage, NO_USAGE, totalTokens, type Usage } from "../../core/messages.ts";
 import { shellWord } from "../../core/shown.ts";
 import type { Header, Normaliser } from "../../log/entry.ts";
 import type { Difference, ValueDifference } from "./difference.ts";
 import { nameIn } from "../fixture.ts";
-import { billOf } from "../recorded-reply.ts";
-import type { Call, Tape } from "../tape.ts";
+import { billOf } from "../../log/recorded-reply.ts";
+import type { Call, Tape } from "../../log/tape.ts";
 
 /** How a report is coloured; plain without a terminal. */
 export interface Ink {
@@ -22,7 +23,8 @@ export function reportLines(report: DriftReport, ink: Ink = PLAIN, renew?: strin
   const { divergences, tools, files, unused, normalise, notes, calls } = report;
   const all = unused.length === calls.recorded && unused.length > 1;
   const wire = divergences.some(({ cause }) => cause === "wire") ? " --wire" : "";
-  const again = renew ?? report.renew ?? `crochet replay ${nameOf(report)}${wire} --update`;
+  const again = renew ?? report.renew ??
+    `crochet replay ${shellWord(nameIn(process.cwd(), report.tape))}${wire} --update`;
   return [
     ...(report.mcp?.differs ?? []).flatMap(({ words, expected, actual }) => [
       `${ink.red("mcp")}: ${words}`,
@@ -31,14 +33,16 @@ export function reportLines(report: DriftReport, ink: Ink = PLAIN, renew?: strin
     ...(report.mcp?.unused ?? []).map((call) => `not called: ${call}`),
     ...divergences.flatMap((d) => divergenceLines(d, ink)),
     ...tools.flatMap((d) => toolLines(d, ink)),
-    ...files.map(({ path, how }) => `${ink.bold(path)} is ${how === "new" ? "a new file" : how}`),
+    ...files.map(({ path, how }) => `${ink.bold(path)} is ${HOW[how]}`),
+    ...(report.printed ? [`${ink.red("stdout")} is not what was recorded`] : []),
+    ...changeLines(report.printed?.expected, report.printed?.actual, ink),
     ...(unused.length > 0 && report.mode !== "update"
       ? [`not requested: ${all ? `all ${unused.length} calls` : unused.join(" ")}`]
       : []),
     ...(report.ok || report.stale === undefined ? [] : [`${staleText(report.stale)}: ${again}`]),
     ...normalise.map(({ name, path, pattern }) => ink.dim(`ignored: ${name} (/${pattern}/ at ${path})`)),
     ...notes.map((note) => ink.dim(note)),
-    ...(report.ok || (unused.length === 0 && divergences.length === 0)
+    ...(report.ok || (unused.length === 0 && divergences.length === 0 && !report.printed)
       ? []
       : [`to record again: ${renewalText(report)} (${again})`]),
   ];
@@ -51,11 +55,6 @@ export function staleText(stale: number): string {
 /** A report for which stale replies are a failure. */
 export function withoutStale(report: DriftReport): DriftReport {
   return report.stale === undefined ? report : { ...report, ok: false };
-}
-
-/** A fixture as the command line knows it: without a name, all others would be recorded again, too, and paid for. */
-function nameOf({ tape }: DriftReport): string {
-  return shellWord(nameIn(process.cwd(), tape));
 }
 
 /** What it takes to record again: what was recorded and is not served is known, what a lane asks for beyond it is not. */
@@ -178,7 +177,6 @@ export interface Divergence extends Difference {
   readonly lane: string;
   /** The recorded call it is compared with; absent if the lane has no call left. */
   readonly call?: string;
-  /** What happened, in a sentence. */
   readonly words: string;
 }
 
@@ -198,18 +196,19 @@ export function hooksAdded({ hooks: recorded = [] }: Pick<Header, "hooks"> = {},
   return [`./hooks beside the script is loaded now, but was not when this was recorded: ${added}`];
 }
 
-/** A tool whose result is not the recorded one. */
 export interface ToolDrift extends ValueDifference {
   readonly lane: string;
   readonly tool: string;
   readonly id: string;
 }
 
-/** A file that is not what the recorded run left. */
 export interface FileDrift {
   readonly path: string;
-  readonly how: "missing" | "new" | "changed";
+  /** `untouched`: the recorded run changed it, and this one did not. */
+  readonly how: keyof typeof HOW;
 }
+
+const HOW = { missing: "missing", new: "a new file", changed: "changed", untouched: "as it was before the run" };
 
 /** What a replay found. `ok` is true if the run did all that was recorded and nothing else. */
 export interface DriftReport {
@@ -221,6 +220,8 @@ export interface DriftReport {
   readonly divergences: readonly Divergence[];
   readonly tools: readonly ToolDrift[];
   readonly files: readonly FileDrift[];
+  /** What another program printed, if that differs. */
+  readonly printed?: { readonly expected: string; readonly actual: string };
   /** Calls that were recorded and never asked for. */
   readonly unused: readonly string[];
   /** Calls of MCP servers, if any are on the tape. */
@@ -228,6 +229,8 @@ export interface DriftReport {
   readonly calls: { readonly recorded: number; readonly served: number; readonly live: number };
   /** How many calls have replies to an earlier question: a review accepted what is asked now. Absent if there are none. */
   readonly stale?: number;
+  /** Of a run that continues another: how many replies were kept in each lane, and why others were asked for whatever was there. */
+  readonly continued?: { readonly kept: { readonly [lane: string]: number }; readonly anew: readonly string[] };
   /** Differences that were declared not to count. */
   readonly normalise: readonly Normaliser[];
   /** What it costs, at list price, to record again what was not served, and all of it. */
@@ -244,14 +247,8 @@ export interface Price {
   readonly dollars: number | undefined;
 }
 
-const wholes = new WeakMap<Tape, Price>();
-
 /** What it would cost to record a tape again; worked out once. */
-export function wholePrice(tape: Tape): Price {
-  const price = wholes.get(tape) ?? priceOf(tape.calls);
-  wholes.set(tape, price);
-  return price;
-}
+export const wholePrice: (tape: Tape) => Price = makeOnce(({ calls }) => priceOf(calls));
 
 /** What calls cost when they were recorded, at today's list price: that of the current model, if it changed. */
 export function priceOf(calls: Iterable<Call>, divergences: readonly Divergence[] = []): Price {
@@ -270,12 +267,10 @@ export function priceOf(calls: Iterable<Call>, divergences: readonly Divergence[
   return { calls: count, tokens: totalTokens(usage), dollars };
 }
 
-/** What a replay found of MCP servers. */
 export interface McpReport {
   /** How many calls were served, by server. */
   readonly served: { readonly [server: string]: number };
   /** Calls that are not on the tape. */
   readonly differs: readonly { readonly words: string; readonly expected?: unknown; readonly actual?: unknown }[];
-  /** Calls that were recorded and never made. */
   readonly unused: readonly string[];
 }

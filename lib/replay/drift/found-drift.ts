@@ -1,9 +1,10 @@
+import { present } from "../../core/json.ts";
 import type { AgentSpec } from "../../core/run.ts";
 import { ModelError } from "../../core/model.ts";
 import type { EntryOf, Header } from "../../log/entry.ts";
-import type { Call, Tape } from "../tape.ts";
+import type { Call, Tape } from "../../log/tape.ts";
 import type { TapeMode } from "../policy.ts";
-import type { RunMasks } from "../redact/run-masks.ts";
+import type { RunMasks } from "../run-masks.ts";
 import {
   causesOf,
   type Divergence,
@@ -46,6 +47,8 @@ export class FoundDrift {
   readonly tools: ToolDrift[] = [];
   /** Rules of the program that let more through than they did. */
   readonly rules: Divergence[] = [];
+  /** Why models were asked though a run is continued. */
+  readonly anew: Set<string> = new Set();
   /** What was not compared. */
   readonly notes: string[] = [];
   /** In the order in which they were asked. */
@@ -61,11 +64,7 @@ export class FoundDrift {
   note(lane: string, explain: () => Divergence): void {
     if (this.#lanes.has(lane)) return;
     const { expected, actual, ...found } = explain();
-    this.#lanes.set(lane, {
-      ...found,
-      ...(expected !== undefined && { expected: this.#masks.search.value(expected) }),
-      ...(actual !== undefined && { actual: this.#masks.search.value(actual) }),
-    });
+    this.#lanes.set(lane, { ...found, ...this.#masks.search.value(present({ expected, actual })) });
   }
 
   isIn(lane: string): boolean {
@@ -106,6 +105,14 @@ export class FoundDrift {
       unused: unused.map((call) => call.id),
       calls: { recorded: tape?.calls.length ?? 0, served: kept.length, live },
       ...(stale.length > 0 && { stale: stale.length }),
+      ...(!tape && (kept.length > 0 || this.anew.size > 0) && {
+        continued: {
+          kept: Object.fromEntries(
+            [...Map.groupBy(kept, ({ lane }) => lane)].map(([lane, { length }]) => [lane, length]),
+          ),
+          anew: [...this.anew],
+        },
+      }),
       normalise: header.normalise ?? [],
       price: {
         update: priceOf([...unused, ...stale], divergences),

@@ -1,13 +1,11 @@
 import type { AgentSpec } from "../../core/run.ts";
 import type { HookSaid, SaidFact } from "../../log/entry.ts";
-import type { RunMasks } from "../redact/run-masks.ts";
+import type { RunMasks } from "../run-masks.ts";
 import { differs } from "./difference.ts";
 import type { Divergence } from "./drift-report.ts";
 
-/** A hook that says something else than it said. */
 export interface HookDrift extends Pick<SaidFact, "lane" | "event"> {
   readonly hook: string;
-  /** What the tape has of the event. */
   readonly fact?: SaidFact | undefined;
   readonly was: HookSaid | undefined;
   readonly is: HookSaid | undefined;

@@ -21,8 +21,8 @@ import { draftIn } from "../../files/drafts.ts";
 import { fixtureAt, FIXTURES, scriptOnTape } from "../fixture.ts";
 import type { TapeOptions } from "../tape-options.ts";
 import { TapeError } from "../read-tape.ts";
-import { type Redactor, redactor } from "../redact/redact.ts";
-import { whatIs } from "../redact/scan.ts";
+import { type Redactor, redactor } from "../../log/redact/redact.ts";
+import { whatIs } from "../../log/redact/scan.ts";
 import { BUILT_IN, scriptOf } from "../../runtime/importing.ts";
 import { git } from "../../process/git.ts";
 
@@ -33,7 +33,6 @@ const ENV_FILE = /^\.env(?!.*\.(?:example|sample|template)$)(?:\.|$)/;
 export const MOST_FILES = 2000;
 export const MOST_BYTES = 10 * 1024 * 1024;
 
-/** A file that a fixture does without, and why. */
 export interface LeftOut {
   readonly path: string;
   readonly why: string;
@@ -93,21 +92,23 @@ function whyNoLink(path: string, workspace: string, search: Redactor): string | 
   const words = readlinkSync(path);
   const to = resolve(dirname(path), words);
   const real = existsSync(path) ? relative(realpathSync(workspace), realpathSync(path)) : "";
-  if (isAbsolute(words) || [relative(workspace, to), real].some(leadsOut)) return `it is a link to ${to}`;
+  if (isAbsolute(words) || [relative(workspace, to), real].some((path) => /^\.\.(\/|$)/.test(path))) {
+    return `it is a link to ${to}`;
+  }
   return secretIn(words, search);
 }
 
-function leadsOut(path: string): boolean {
-  return path === ".." || path.startsWith("../");
-}
-
-interface Kept {
+interface KeptFile {
   readonly path: string;
   readonly isLink: boolean;
 }
 
-function filesOf(workspace: string, except: readonly string[], leave: (path: string, why: string) => void): Kept[] {
-  const kept: Kept[] = [];
+function filesOf(
+  workspace: string,
+  except: readonly string[],
+  leave: (path: string, why: string) => void,
+): KeptFile[] {
+  const kept: KeptFile[] = [];
   let bytes = 0;
   const tree = treeOf(workspace, {
     has: ({ name }, path) => !LEFT_OUT.has(name) && !except.includes(join(workspace, path)),
@@ -146,21 +147,19 @@ export function gitIgnored(fixture: string, cwd: string): string | undefined {
 
 /**
  * What a recording that no command began needs so that `crochet replay` can run it again: the agent's script, unless
- * that is a test, and the workspace as it is before the run. A new recording has it if the environment names the tape, an
- * update if the tape had one before.
+ * that is a test, and of an update that the agent asks for the workspace as it is before the run, if the tape had one.
  */
 export function recordedFrom(
   options: TapeOptions,
   from: string | undefined,
   cwd: string,
-  by: "command" | "environment" | "agent",
+  byAgent: boolean,
 ): TapeOptions {
   const { path, agent, mode } = options;
   if (path === undefined || path.endsWith(".jsonl") || agent !== undefined || from === undefined) return options;
   const script = from === BUILT_IN ? undefined : scriptOf(from);
   if (script !== undefined && /[._](?:test|spec)\.\w+$/.test(script)) return options;
-  const has = fixtureAt(path).files !== undefined;
-  const keeps = mode === "update" ? by !== "command" && has : by === "environment" && !has && options.tools !== true;
+  const keeps = byAgent && mode === "update" && fixtureAt(path).files !== undefined;
   return {
     ...options,
     agent: script === undefined ? BUILT_IN : scriptOnTape(path, script),
@@ -187,7 +186,7 @@ function taken(cwd: string, fixture: string, except: readonly string[]): NonNull
   }
   return {
     leftOut,
-    ready: () => whole && ready(),
+    ready: () => whole ? ready() : undefined,
     keep: () => whole && keep(),
     drop() {
       rmSync(copy, { recursive: true, force: true });

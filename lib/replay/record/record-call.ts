@@ -1,10 +1,11 @@
+import { countUp } from "../../core/maps.ts";
 import type { Middleware } from "../../http/middleware.ts";
-import { type Wire, wireOf } from "../../anthropic/anthropic-model.ts";
+import { type Wire, wireOf } from "../../models/anthropic/anthropic-model.ts";
 import type { Model, ModelEvent, ModelRequest } from "../../core/model.ts";
 import { thrownWords } from "../../core/shown.ts";
 import { errorOf, KeptStream } from "../../log/stream.ts";
-import { type Chunk, framesOf } from "../frames.ts";
-import { type Attempt, type Call, fromModel, KEPT_HEADERS, type TapeRequest } from "../tape.ts";
+import { type Chunk, framesOf } from "../../log/frames.ts";
+import { type Attempt, type Call, fromModel, KEPT_HEADERS, type TapeRequest } from "../../log/tape.ts";
 import { changedOnTheWay } from "../tape-request.ts";
 import type { CallError } from "../../log/entry.ts";
 import type { SeenWire } from "./seen-wire.ts";
@@ -20,7 +21,6 @@ export interface LiveCall {
   error?: CallError;
 }
 
-/** Headers that say which API was spoken to. */
 const WIRE_HEADERS = ["anthropic-version", "anthropic-beta"];
 
 export function wireHeaders(headers: Headers): { [name: string]: string } {
@@ -63,27 +63,15 @@ async function* overWire(
   call: LiveCall,
   seen: SeenWire,
 ): AsyncGenerator<ModelEvent> {
-  const listener: WireListener = {
-    request(url, headers, written, body) {
-      seen.went(url);
-      seen.requestHeaders(headers);
-      const sent = changedOnTheWay(written, body);
-      const betas = (request.params?.betas ?? []) as readonly string[];
-      const hasOther = headers.get("anthropic-beta")?.split(",").some((beta) => !betas.includes(beta.trim()));
-      seen.changed([...Object.keys(sent ?? {}), ...(hasOther ? ["betas"] : [])]);
-      call.request = { ...call.request, wire: wireHeaders(headers), ...(sent && { sent }) };
-    },
-    response: (headers) => seen.responseHeaders(headers),
-    attempt: (attempt) => call.attempts.push(attempt),
-  };
   const began = performance.now();
   const sinceLast = () =>
-    Math.round(performance.now() - began) - call.attempts.reduce((sum, made) => sum + taken(made()), 0);
+    Math.round(performance.now() - began) -
+    call.attempts.map((made) => made()).reduce((sum, { waited = 0, took }) => sum + waited + took, 0);
   // The agent may be ended before an answer comes: while the SDK loads, or waits to try again.
   call.left = sinceLast;
   let wait: number | undefined;
   try {
-    yield* wire.call(request, signal, [recordAttempts(listener, signal)]);
+    yield* wire.call(request, signal, [recordAttempts(request, call, seen, signal)]);
   } catch (error) {
     if (signal.aborted) wait = sinceLast();
     throw error;
@@ -92,17 +80,12 @@ async function* overWire(
   }
 }
 
-function taken({ waited = 0, took }: Attempt): number {
-  return waited + took;
-}
-
 /** The calls of a recording, numbered in their lanes after those that are kept. */
 export function finishedCalls(live: readonly LiveCall[], kept: readonly Call[]): Call[] {
   const counts = new Map<string, number>();
   for (const { lane, id } of kept) counts.set(lane, Math.max(counts.get(lane) ?? 0, Number(id.slice(lane.length + 1))));
   return live.map(({ lane, attempts, left, error, ...call }): Call => {
-    const number = (counts.get(lane) ?? 0) + 1;
-    counts.set(lane, number);
+    const number = countUp(counts, lane);
     const made = asTheyEnded(attempts.map((attempt) => attempt()), left, error);
     return { id: `${lane}#${number}`, lane, ...call, attempts: made, ...(error && { error }) };
   });
@@ -124,17 +107,14 @@ function asTheyEnded(
   return [...seen, { ended: "aborted", took: Math.max(0, typeof left === "number" ? left : left()) }];
 }
 
-/** Called with what goes over the wire for one call. */
-interface WireListener {
-  /** `written` is the body before any middleware, `sent` after all. */
-  request(url: string, headers: Headers, written: unknown, sent: unknown): void;
-  response(headers: Headers): void;
-  /** An attempt that has begun to be answered; what follows is added to it. */
-  attempt(attempt: () => Attempt): void;
-}
-
 /** Sees every attempt of one call without changing it. Milliseconds are whole: a tape need not know more. */
-function recordAttempts(listener: WireListener, signal: AbortSignal): Middleware {
+function recordAttempts(
+  { params }: ModelRequest,
+  call: LiveCall,
+  seen: SeenWire,
+  signal: AbortSignal,
+): Middleware {
+  const betas = (params?.betas ?? []) as readonly string[];
   // The first attempt may wait as well: for the SDK to be loaded.
   let over = performance.now();
   return async (request, next, { options }) => {
@@ -145,31 +125,37 @@ function recordAttempts(listener: WireListener, signal: AbortSignal): Middleware
       over = performance.now();
       return Math.round(over - began);
     };
-    listener.request(request.url, request.headers as Headers, options?.body, request.body);
+    const headers = request.headers as Headers;
+    seen.went(request.url);
+    seen.requestHeaders(headers);
+    // What any middleware changed: this one comes after all.
+    const sent = changedOnTheWay(options?.body, request.body);
+    const hasOther = headers.get("anthropic-beta")?.split(",").some((beta) => !betas.includes(beta.trim()));
+    seen.changed([...Object.keys(sent ?? {}), ...(hasOther ? ["betas"] : [])]);
+    call.request = { ...call.request, wire: wireHeaders(headers), ...(sent && { sent }) };
     let response: Response;
     try {
       response = await next(request);
     } catch (error) {
       const failed: Attempt = { ...waited, ended: failureOf(error, signal), why: rootWords(error), took: took() };
-      listener.attempt(() => failed);
+      call.attempts.push(() => failed);
       throw error;
     }
-    listener.response(response.headers);
+    seen.responseHeaders(response.headers);
     const answer = { ...waited, status: response.status, headers: headersNamed(KEPT_HEADERS, response.headers) };
     const { body } = response;
     if (response.ok && body && !/json|html/.test(response.headers.get("content-type") ?? "")) {
       const watched = watch(body, took, signal);
-      listener.attempt(() => ({ ...answer, ...watched.attempt() }));
+      call.attempts.push(() => ({ ...answer, ...watched.attempt() }));
       return new Response(watched.body, { status: response.status, headers: response.headers });
     }
     const text = body ? await response.text() : "";
     const whole: Attempt = { ...answer, body: text, took: took() };
-    listener.attempt(() => whole);
+    call.attempts.push(() => whole);
     return new Response(body ? text : null, { status: response.status, headers: response.headers });
   };
 }
 
-/** Those headers of a list of names that are there. */
 export function headersNamed(names: readonly string[], headers: Headers): { [name: string]: string } {
   return Object.fromEntries(names.flatMap((name) => {
     const value = headers.get(name);

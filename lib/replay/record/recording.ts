@@ -1,3 +1,4 @@
+import { present } from "../../core/json.ts";
 import type { Model, ModelRequest } from "../../core/model.ts";
 import { crochetVersion, runtimeVersion } from "../../runtime/version.ts";
 import {
@@ -9,25 +10,25 @@ import {
   TAPE_VERSION,
   type ToolFact,
 } from "../../log/entry.ts";
-import { masked } from "../../log/promote.ts";
+import { masked } from "./promote.ts";
 import { differs } from "../drift/difference.ts";
 import { projectOnTape, tapeFile } from "../fixture.ts";
 import type { Program } from "../match-call.ts";
 import { TapeError } from "../read-tape.ts";
 import type { SessionRecord } from "../person-answers.ts";
-import type { RunMasks } from "../redact/run-masks.ts";
+import type { RunMasks } from "../run-masks.ts";
 import { resultsKept, type TapeOptions } from "../tape-options.ts";
-import { type Call, type Tape, type TapeLines, tapeOf } from "../tape.ts";
+import { type Call, type Tape, type TapeLines, tapeOf } from "../../log/tape.ts";
 import { writeTape } from "../write-tape.ts";
 import { finishedCalls, type LiveCall, recordCall } from "./record-call.ts";
 import { SeenWire, sourceOf } from "./seen-wire.ts";
 
-/** The session that is recorded. */
 interface RecordedSession extends Pick<SessionRecord, "known"> {
   readonly options: TapeOptions;
   /** The tape that is renewed, as it was given and as it is asked. */
   readonly tape: Tape | undefined;
   readonly program: Program | undefined;
+  readonly earlier: Program | undefined;
   readonly masks: RunMasks;
   readonly epoch: number;
   readonly seed: string;
@@ -50,7 +51,6 @@ export class Recording {
     (this.#lines[kindOf(entry) as keyof TapeLines] ??= []).push(entry as never);
   }
 
-  /** Asks a model, and notes what it says. */
   ask(
     real: Model,
     request: ModelRequest,
@@ -60,23 +60,17 @@ export class Recording {
     return recordCall(real, request, signal, { ...by, seen: this.seen, note: (live) => this.calls.push(live) });
   }
 
-  /** The header of a new tape. */
   get header(): Header {
     const { known, seed, epoch, options: { path, agent, project, tools, normalise = [] } } = this.#of;
     const { url, answer, sdk, api } = this.seen;
     return {
       tape: TAPE_VERSION,
       source: url === undefined ? "model" : sourceOf(url, answer?.requestId),
-      ...(url !== undefined && { url }),
+      ...present({ url }),
       at: new Date(epoch).toISOString(),
       seed,
-      versions: {
-        crochet: crochetVersion(),
-        ...(sdk !== undefined && { sdk }),
-        ...(api !== undefined && { api }),
-        runtime: runtimeVersion(),
-      },
-      ...(agent !== undefined && { agent }),
+      versions: present({ crochet: crochetVersion(), sdk, api, runtime: runtimeVersion() }),
+      ...present({ agent }),
       ...(path !== undefined && project !== undefined && projectOnTape(path, project)),
       ...Object.fromEntries(Object.entries(known).filter(([, value]) => !Array.isArray(value) || value.length > 0)),
       ...resultsKept(tools),
@@ -87,7 +81,10 @@ export class Recording {
   /** The header of the tape that was; of one that is renewed whole, with what answered now. */
   #nextHeader(kept: readonly Call[]): Header {
     const was = this.#of.program?.tape.header;
-    if (!was) return this.header;
+    if (!was) {
+      const { source, url, versions } = this.#of.earlier?.tape.header ?? this.header;
+      return kept.length === 0 ? this.header : { ...this.header, source, ...present({ url }), versions };
+    }
     const { source, url, versions, hooks, permissions, own } = this.header;
     const { hooks: _, ...before } = was;
     const same = { ...before, ...(hooks && { hooks }), ...(permissions && { permissions }), ...(own && { own }) };
@@ -113,8 +110,8 @@ export class Recording {
     const made = masked(tapeOf(this.#nextHeader(kept), finishedCalls(this.calls, kept), lines), mask);
     const files = filesNow();
     const end = { end: stop!, ...(files && { files }) };
-    options.workspace?.ready();
-    await writeTape(tapeFile(options.path!), { ...made, calls: [...kept, ...made.calls], end }, {
+    const header = { ...made.header, ...mask.on(options.workspace?.ready() ?? {}) };
+    await writeTape(tapeFile(options.path!), { ...made, header, calls: [...kept, ...made.calls], end }, {
       replace: program !== undefined,
       redactor: options.redact ? masks.ids : masks.search,
     });
@@ -149,7 +146,7 @@ export class Recording {
     // A replay is not interrupted, so it would never reach the next prompt.
     if (this.#of.isInterrupted) return "the run was interrupted: let it finish";
     if (unsent) return `the model could not be called: ${unsent.error!.message}`;
-    if (stop === "error" && calls.length === 0 && was === undefined) {
+    if (stop === "error" && calls.length + kept.length === 0 && was === undefined) {
       return "the run failed before the model was called";
     }
     if (was && was.calls.length > 0 && calls.length + kept.length === 0) {

@@ -1,4 +1,4 @@
-import type { SecretKind } from "../redact/secrets.ts";
+import type { SecretKind } from "../../log/redact/secrets.ts";
 
 /** What is known of the wire a run went over. */
 export class SeenWire {
@@ -16,7 +16,6 @@ export class SeenWire {
     this.#learn = learn;
   }
 
-  /** Where a request goes. */
   went(url: string): void {
     this.url ??= new URL(url).origin;
   }

@@ -21,7 +21,6 @@ import {
 import { type EditPlan, planEdit } from "./apply-edit.ts";
 import type { EditCall } from "./edit-call.ts";
 
-/** The result of an edit. */
 export interface EditReport extends ChangeReport {
   readonly replacements: number;
   /** How the line breaks of the strings were taken. */

@@ -1,3 +1,4 @@
+import { parsed } from "../../core/json.ts";
 import { MOST_TEXT } from "./read-text.ts";
 
 /** One cell of a notebook as hooks read it. */
@@ -44,7 +45,6 @@ export function notebookFile(
   return { filePath, cells, startCell, totalCells: given.length, ...(notice !== undefined && { notice }) };
 }
 
-/** What the model reads. */
 export function renderNotebook({ cells, startCell, totalCells, notice }: NotebookFile): string {
   const note = notice ? [`[${notice}]`] : [];
   if (totalCells === 0) return "[The notebook has no cells]";
@@ -64,14 +64,8 @@ function renderCell(
 type Loose = { readonly [key: string]: unknown };
 
 function cellsIn(text: string): Loose[] | undefined {
-  try {
-    const notebook = JSON.parse(text) as { cells?: unknown };
-    return Array.isArray(notebook.cells) && notebook.cells.every((cell) => typeof cell === "object" && cell !== null)
-      ? notebook.cells
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const { cells } = Object(parsed(text));
+  return Array.isArray(cells) && cells.every((cell) => typeof cell === "object" && cell !== null) ? cells : undefined;
 }
 
 function cellOf(cell: Loose): NotebookCell {

@@ -4,7 +4,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ToolError } from "../../core/tool.ts";
-import type { GlobSelection } from "./ignore.ts";
+import type { GlobSelection } from "../../files/ignore.ts";
 import { type RipgrepRun, runRipgrep } from "./ripgrep.ts";
 
 /** What to look for, where, and how much of it to give back. */
@@ -43,8 +43,7 @@ interface FoundFile {
   readonly lines: readonly FoundLine[];
 }
 
-export interface Found {
-  /** In the order of their paths. */
+export interface FileMatches {
   readonly files: readonly FoundFile[];
   /** False when the search ended early because there was enough. */
   readonly complete: boolean;
@@ -77,7 +76,7 @@ export async function listFiles(
 }
 
 /** Searches with ripgrep in parallel and sorts by path here: `--sort` would use one core only. */
-export async function search(binary: string, request: SearchRequest): Promise<Found> {
+export async function search(binary: string, request: SearchRequest): Promise<FileMatches> {
   return await withSelection(request.selection, async (selection) => {
     const args = [...selection, ...searchArguments(request)];
     const options = { cwd: request.directory, signal: request.signal };
@@ -155,7 +154,7 @@ function searchArguments(request: SearchRequest): string[] {
   ];
 }
 
-function collect(run: RipgrepRun, request: SearchRequest): Found {
+function collect(run: RipgrepRun, request: SearchRequest): FileMatches {
   refuse(run, request);
   const complete = run.code !== "enough";
   const found = request.mode === "content"
@@ -169,7 +168,7 @@ function collect(run: RipgrepRun, request: SearchRequest): Found {
   return {
     files: complete ? files.sort((a, b) => comparePaths(a.path, b.path)) : files,
     complete,
-    problems: problemsOf(run),
+    problems: run.stderr.split("\n").flatMap((line) => FILE_PROBLEM.exec(line)?.[1] ?? []),
   };
 }
 
@@ -238,10 +237,6 @@ function isBinaryNote(stdout: Buffer, from: number, to: number): boolean {
 /** What ripgrep says of single files, as opposed to an error of the whole search. */
 const FILE_PROBLEM = /^rg: (?:\.\/)?(.*\(os error \d+\))$/;
 
-function problemsOf(run: RipgrepRun): string[] {
-  return run.stderr.split("\n").flatMap((line) => FILE_PROBLEM.exec(line)?.[1] ?? []);
-}
-
 /** Throws an error of the whole search. */
 function refuse({ code, stderr }: RipgrepRun, { type, pattern }: Partial<SearchRequest>): void {
   const lines = code === 2 ? stderr.split("\n").filter((line) => line !== "" && !FILE_PROBLEM.test(line)) : [];
@@ -261,7 +256,6 @@ function refuse({ code, stderr }: RipgrepRun, { type, pattern }: Partial<SearchR
   throw new ToolError(`Cannot search ${why}`, { code: "invalid_input" });
 }
 
-/** The text of a found line as results show it. */
 function shownLine(text: string): string {
   const line = text.endsWith("\r") ? text.slice(0, -1) : text;
   if (line.length <= LONGEST_LINE) return line;

@@ -10,7 +10,6 @@ import type { PermissionGate } from "../../permissions/gate.ts";
 /** What Grep and Glob need of a tool's context. */
 export type SearchContext = Pick<ToolContext, "cwd" | "state" | "signal">;
 
-/** Where a search takes place. */
 export interface SearchPlace {
   /** As it was asked for, absolute: for texts. */
   readonly path: string;
@@ -65,7 +64,7 @@ export function withoutHidden<T>(
   { directory, file }: SearchPlace,
   { state, cwd }: SearchContext,
 ): { readonly files: readonly T[]; readonly withheld: string | undefined } {
-  const hides = (state.get(HIDES) as Hides | undefined)?.({ tool, cwd, directory, file });
+  const hides = (state.get(HIDES) as PermissionGate["hides"] | undefined)?.({ tool, cwd, directory, file });
   const key = keyFile();
   const files = found.map((file) => [file, join(directory, pathOf(file))] as const)
     .filter(([, path]) => path !== key && !hides?.(path)).map(([file]) => file);
@@ -73,5 +72,3 @@ export function withoutHidden<T>(
   const [are, them] = left === 1 ? ["file is", "it"] : ["files are", "them"];
   return { files, withheld: left === 0 ? undefined : `${left} ${are} not shown as permission rules are about ${them}` };
 }
-
-type Hides = PermissionGate["hides"];

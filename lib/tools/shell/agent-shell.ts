@@ -5,14 +5,12 @@ import type { Sandbox } from "../../permissions/sandbox.ts";
 import { capture, type Captured } from "./shell-output.ts";
 import { type CommandEnd, type OnOutput, openShell, type Shell, type ShellRunOptions } from "./shells.ts";
 
-/** A command that runs in the background. */
 export interface BackgroundRun {
   readonly id: string;
   readonly command: string;
-  readonly description?: string;
+  readonly description?: string | undefined;
   /** How it ended; undefined while it runs. */
   readonly end: () => (CommandEnd & { readonly killed: boolean }) | undefined;
-  /** Settles when it has ended. */
   readonly ended: Promise<void>;
   /** What it printed since the last look. */
   readonly output: () => Captured;
@@ -28,7 +26,7 @@ export interface AgentShell {
   /** Runs a command beside the shell, with its folder and exported variables. */
   readonly start: (
     command: string,
-    options: { output: { cwd: string; name: string }; description?: string },
+    options: { output: { cwd: string; name: string }; description: string | undefined },
   ) => Promise<BackgroundRun>;
   /** Ends the shell and everything it started. */
   readonly [Symbol.asyncDispose]: () => Promise<void>;
@@ -127,11 +125,7 @@ export function agentShell(
       }),
     start: (command, { output, description }) =>
       queued(async () => {
-        const run = inBackground(await beside(), command, {
-          id: `bash_${background.size + 1}`,
-          output,
-          ...(description !== undefined && { description }),
-        });
+        const run = inBackground(await beside(), command, { id: `bash_${background.size + 1}`, output, description });
         background.set(run.id, run);
         return run;
       }),
@@ -145,7 +139,7 @@ export function agentShell(
 function inBackground(
   shell: Shell,
   command: string,
-  options: { id: string; description?: string; output: { cwd: string; name: string } },
+  options: { id: string; description: string | undefined; output: { cwd: string; name: string } },
 ): BackgroundRun {
   const { id, description } = options;
   let output = capture({ ...options.output, name: `${options.output.name}-${id}` });
@@ -160,7 +154,7 @@ function inBackground(
   return {
     id,
     command,
-    ...(description !== undefined && { description }),
+    description,
     end: () => end,
     ended,
     output: () => {

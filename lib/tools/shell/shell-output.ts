@@ -43,7 +43,7 @@ function outputFolder(cwd: string): string {
 /** Collects output, shows it as it comes, and spills to a file named `name` once it is long. */
 export function capture(
   options: { cwd: string; name: string; show?: (text: string) => void },
-  start?: Streams,
+  start?: Record<Stream, StreamParts>,
 ): Capture {
   const streams = start ?? { stdout: new StreamParts(), stderr: new StreamParts() };
   let early: Buffer[] = [];
@@ -60,7 +60,7 @@ export function capture(
     if (failure !== undefined) return;
     try {
       if (file === undefined) {
-        file = { ...newFile(outputFolder(options.cwd), fileName(options.name)), size: 0 };
+        file = { ...newFile(outputFolder(options.cwd), options.name.replace(/[^\w-]/g, "_").slice(0, 100)), size: 0 };
         for (const chunk of early) write(file, chunk);
         early = [];
       }
@@ -102,11 +102,6 @@ export function capture(
   };
 }
 
-/** A name that every file system takes. */
-function fileName(name: string): string {
-  return name.replace(/[^\w-]/g, "_").slice(0, 100);
-}
-
 /** The model reads the path, so it must be the same in every run: otherwise a replay would send other requests. */
 function newFile(folder: string, name: string): { readonly to: StateFile; readonly path: string } {
   for (let n = 1;; n++) {
@@ -118,8 +113,6 @@ function newFile(folder: string, name: string): { readonly to: StateFile; readon
     }
   }
 }
-
-type Streams = Record<Stream, StreamParts>;
 
 /** One stream: its first bytes, and its last ones once it is long. */
 class StreamParts {

@@ -99,7 +99,7 @@ export async function openShell({ cwd, env, wrap }: ShellOptions): Promise<Shell
       resolve();
     });
   });
-  const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const closed = new Promise<boolean>((resolve) => child.once("close", () => resolve(true)));
   let heard = 0;
   let late: [Stream, Buffer][] = [];
   const keepLate = (stream: Stream, data: Buffer): void => {
@@ -122,17 +122,15 @@ export async function openShell({ cwd, env, wrap }: ShellOptions): Promise<Shell
     const until = performance.now() + DRAIN_MS;
     heard = performance.now();
     let open = true;
-    closed.then(() => open = false);
     while (open && performance.now() < until && performance.now() - heard < IDLE_MS) {
-      await Promise.race([closed, sleep(10)]);
+      open = !await Promise.race([closed, sleep(10)]);
     }
     (child.stdio[3] as { destroy(): void } | null)?.destroy();
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
   };
 
-  exited.then(() => {
-    if (current === undefined) void settle();
-  });
+  // What cannot be read of a shell that ends between two commands is missed by no command.
+  exited.then(() => current === undefined ? settle() : undefined).catch(() => {});
 
   const finish = async (): Promise<void> => {
     await endTree(pid);

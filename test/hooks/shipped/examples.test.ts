@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { discover } from "../../../lib/hooks/discover.ts";
-import { sidecarsOf } from "../../../lib/check/examples/example.ts";
+import { sidecarsOf } from "../../../lib/hooks/file/example-files.ts";
 import { runExamples } from "../../../lib/testing/index.ts";
 import { rows } from "../../_counts.ts";
 import { SHIPPED } from "./_shipped.ts";

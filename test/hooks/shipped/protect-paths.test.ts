@@ -10,7 +10,7 @@ test("protect-paths sees every file of a patch of Codex", async () => {
   const { output } = await served(NAME, input, { host: "codex" });
   const specific = output?.hookSpecificOutput as Record<string, unknown>;
   assert.equal(specific.permissionDecision, "deny");
-  assert.match(String(specific.permissionDecisionReason), /^\.env is protected/);
+  assert.match(String(specific.permissionDecisionReason), /^\/\S+\/\.env is protected/);
 });
 
 test("protect-paths knows the tools of Gemini", async () => {

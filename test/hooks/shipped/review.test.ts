@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { textOf } from "../../../lib/core/messages.ts";
-import { scripted } from "../../../lib/testing/scripted.ts";
+import { scripted } from "../../../lib/models/scripted.ts";
 import { served, shipped } from "./_shipped.ts";
 
 const NAME = "pre-tool-use@Edit+Write.review.prompt.md";

@@ -1,0 +1,314 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import type { Agent } from "../../agent/options.ts";
+import { parsed, quietly } from "../../core/json.ts";
+import { nearest } from "../../input/nearest.ts";
+import { shellWord } from "../../core/shown.ts";
+import { isInside } from "../../files/confine.ts";
+import { realOr } from "../../hooks/file/user-places.ts";
+import { isFixtureTrusted, type Runs, trustFixtures } from "../../hooks/hook-trust.ts";
+import {
+  findFixture,
+  type Fixture,
+  fixtureAt,
+  fixtureProject,
+  FIXTURES,
+  fixturesIn,
+  hasTape,
+  isFinding,
+  lacksTape,
+  nameIn,
+  scriptFromTape,
+  withoutTapeIn,
+} from "../../replay/fixture.ts";
+import { readHeader } from "../../replay/read-tape.ts";
+import { replayedBy } from "../../replay/replayed-by.ts";
+import { BUILT_IN } from "../../runtime/importing.ts";
+import type { Flags } from "./flags.ts";
+import { type Io, UsageError } from "./io.ts";
+import { builtIn, loadAgent } from "./script.ts";
+
+/** How long a script may take to load: as long as a hook may take. */
+const MOST_SECONDS = 60;
+
+/** The agent of a fixture: its own `agent.ts`, or the one its tape was recorded with. */
+export async function fixtureAgent(fixture: Fixture, signal?: AbortSignal): Promise<Agent> {
+  const script = fixtureScript(fixture);
+  return script === BUILT_IN ? await builtIn() : await loadAgent(script, signal && { signal, seconds: MOST_SECONDS });
+}
+
+/** The script of that agent, or that it is the built-in one. */
+export function fixtureScript(fixture: Fixture): string {
+  const { name, folder, tape } = fixture;
+  const own = join(folder, "agent.ts");
+  if (existsSync(own)) return own;
+  const script = tapeScript(fixture);
+  if (script === undefined) throw noAgent(fixture);
+  if (script === BUILT_IN || existsSync(script)) return script;
+  throw new UsageError(
+    `Cannot run ${name} as its agent ${script} is not there any more: put it back, ` +
+      `or let "agent" in the first line of ${tape} say where it is now, seen from there`,
+  );
+}
+
+/** The error for a fixture that is not an agent's. */
+export function noAgent(fixture: Fixture): UsageError {
+  const { name, folder } = fixture;
+  const again = `crochet replay ${shellWord(name)}`;
+  if (hasCommand(fixture)) {
+    const whose = isOfOthers(fixture) ? "another program" : "a test, which alone asks what is on it";
+    return new UsageError(`Cannot run ${name} as it is of ${whose}: ${again}`);
+  }
+  return new UsageError(
+    `Cannot run ${name} as it is served only, as it names neither an agent nor a command: ${again} -- COMMAND, or put an agent.ts into ${folder}`,
+  );
+}
+
+/** The files beside fixtures that are run for all of them. */
+function sharedIn(folder: string): string[] {
+  return readdirSync(folder).filter((file) => /^(invariants|grade)\.(?!(.+\.)?prompt\.md$)/.test(file)).map((file) =>
+    join(folder, file)
+  );
+}
+
+/** The words of the command that was recorded, or of its tests; none if it was an agent of ours. */
+function commandOf(fixture: Fixture): readonly string[] {
+  const who = quietly(() => replayedBy(fixture)); // replaying it says what is wrong
+  return who?.by === "program" || who?.by === "test" ? who.command : [];
+}
+
+/** What is trusted with a fixture: itself, by the words of its command if it has one, and what its folder shares. */
+function runsOf(
+  fixture: Fixture,
+): { readonly project: string; readonly path: string; readonly command: Runs[string] }[] {
+  const placed = (path: string, command: Runs[string] = []) => {
+    const project = fixtureProject(path);
+    return { project, path: relative(project, realOr(path)), command };
+  };
+  return [
+    placed(fixture.folder, commandOf(fixture)),
+    ...sharedIn(dirname(fixture.folder)).map((file) => placed(file)),
+  ];
+}
+
+/** Trusts the fixture that a person has just recorded, and no other. */
+export async function trustRecorded(folder: string, { env }: Pick<Io, "env">): Promise<void> {
+  const [{ project, path, command }] = runsOf(fixtureAt(folder)) as [ReturnType<typeof runsOf>[0]];
+  await trustFixtures(project, env, { [path]: command });
+}
+
+/** What a person trusts with a project: each of its fixtures by name. */
+export function runsIn(project: string): Runs {
+  const folder = join(project, FIXTURES);
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return {};
+  const all = fixturesBelow(folder).flatMap(runsOf).filter((one) => one.project === realOr(project));
+  const own = all.sort((a, b) => a.path < b.path ? -1 : 1);
+  return Object.fromEntries(own.map(({ path, command }) => [path, command]));
+}
+
+/** Why fixtures may not be run: the user has not trusted one of them, or what they share. */
+function distrusted(fixtures: readonly Fixture[], { trust }: Flags["flags"], io: Io): string | undefined {
+  if (trust === true) return undefined;
+  const all = fixtures.flatMap(runsOf).filter(({ project, path, command }) =>
+    !isFixtureTrusted(project, io.env, path, command)
+  );
+  const [first] = all;
+  if (first === undefined) return undefined;
+  const names = [...new Set(all.map(({ path }) => path))];
+  const shown = `${names.slice(0, MOST_NAMES).join(", ")}${names.length > MOST_NAMES ? " …" : ""}`;
+  const [are, they] = names.length === 1 ? ["is", "it runs"] : ["are", "they run"];
+  const dir = first.project === realOr(io.cwd) ? "" : ` ${relative(io.cwd, first.project) || "."}`;
+  const lasting = first.path.startsWith(`${FIXTURES}/`) ? `run 'crochet trust${dir}', or ` : "";
+  return `${shown} ${are} not trusted: look at what ${they}, then ${lasting}add --trust for this call`;
+}
+
+const MOST_NAMES = 3;
+
+/** @throws {UsageError} if fixtures may not be run */
+export function expectTrusted(fixtures: readonly Fixture[], flags: Flags["flags"], io: Io, verb = "replay"): void {
+  const why = distrusted(fixtures, flags, io);
+  if (why !== undefined) throw new UsageError(`Cannot ${verb} as ${why}`);
+}
+
+/**
+ * The script that a tape names.
+ *
+ * @throws {Error} if it leads out of the fixture's project
+ */
+function tapeScript({ name, folder, tape }: Fixture): string | undefined {
+  const { agent } = readHeader(tape);
+  if (agent === undefined || agent === BUILT_IN) return agent;
+  const script = scriptFromTape(folder, agent);
+  const project = fixtureProject(folder);
+  if (isInside(realOr(script), project)) return script;
+  throw new Error(
+    `Cannot replay ${name}: its tape names the agent ${script}, which is outside the project ${project}: ` +
+      `put an agent.ts into ${folder}`,
+  );
+}
+
+/** What a replay of a project's fixtures would run, from the project. */
+export function fixtureScripts(project: string): string[] {
+  const named = fixturesIn(join(project, FIXTURES)).flatMap((fixture) => {
+    try {
+      const own = join(fixture.folder, "agent.ts");
+      const script = existsSync(own) ? own : tapeScript(fixture);
+      return script === undefined || script === BUILT_IN ? [] : [script];
+    } catch {
+      return []; // replaying it says what is wrong
+    }
+  });
+  const folders = [join(project, FIXTURES), ...fixturesIn(join(project, FIXTURES)).map(({ folder }) => folder)];
+  const beside = folders.flatMap(sharedIn);
+  return [...new Set([...named, ...beside].map((path) => relative(project, path)))].sort();
+}
+
+/** The name that was probably meant; undefined if none is similar. */
+export function mistyped(word: string, names: readonly string[]): string | undefined {
+  return nearest(word, names, Math.ceil(word.length / 3));
+}
+
+/** The fixture that was meant, as the command line finds it. */
+export function nearFixture(given: string, cwd: string): string | undefined {
+  const { folder } = findFixture(given, cwd);
+  const near = mistyped(basename(folder), fixturesIn(dirname(folder)).map(({ name }) => name));
+  return near === undefined ? undefined : nameIn(cwd, join(dirname(folder), near));
+}
+
+/** The error for a fixture that is not there; `fix` if none has a similar name. */
+export function noFixture(verb: string, given: string, cwd: string, fix: string): UsageError {
+  const near = nearFixture(given, cwd);
+  const help = near === undefined ? fix : `did you mean '${near}'?`;
+  return new UsageError(`Cannot ${verb} '${given}' as there is no such fixture: ${help}`);
+}
+
+interface Named {
+  /** What is done with it, for messages. */
+  readonly verb: string;
+  /** Whether the folder of fixtures itself may be missing. @default it may not */
+  readonly mayLack?: true;
+}
+
+/** The folder that is named, else that of the fixtures. */
+export function folderOf([given]: readonly string[], { cwd }: Io, { verb, mayLack }: Named): string {
+  const folder = resolve(cwd, given ?? FIXTURES);
+  const found = statSync(folder, { throwIfNoEntry: false });
+  const lacks = found === undefined && !(mayLack && given === undefined);
+  const refuse = (why: string) => new UsageError(`Cannot ${verb} '${given ?? FIXTURES}' as ${why}`);
+  if (lacks) throw refuse("there is no such folder");
+  if (found && !found.isDirectory()) throw refuse("it is not a folder");
+  return folder;
+}
+
+/** The fixtures of a folder, and of the folders in it that hold fixtures. */
+function fixturesBelow(folder: string): Fixture[] {
+  return [folder, ...groupsIn(folder).map(({ path }) => path)].flatMap((path) => fixturesIn(path));
+}
+
+/** Folders in a folder that hold fixtures, such as imported ones, with how many. */
+export function groupsIn(folder: string): { path: string; count: number }[] {
+  if (!existsSync(folder)) return [];
+  const folders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const groups = folders.map(({ name }) => join(folder, name)).filter((path) => !hasTape(fixtureAt(path)))
+    .sort();
+  return groups.map((path) => ({ path, count: fixturesIn(path).length })).filter(({ count }) => count > 0);
+}
+
+const SKIPPED = new Set(["node_modules", ".git"]);
+
+/** Every file below a folder, in order; links are not followed, as they may lead out of it or round in a circle. */
+export function filesBelow(folder: string): string[] {
+  const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => a.name < b.name ? -1 : 1);
+  return entries.flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return SKIPPED.has(entry.name) ? [] : filesBelow(path);
+    return entry.isFile() ? [path] : [];
+  });
+}
+
+export function allFixtures({ cwd }: Io): Fixture[] {
+  const folder = resolve(cwd, FIXTURES);
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
+  return fixturesBelow(folder).map((fixture) => ({ ...fixture, name: nameIn(cwd, fixture.folder) }));
+}
+
+/** What is left of fixtures whose tapes are gone: of all, or of those that are named. */
+export function fixturesLeft(words: readonly string[], { cwd }: Io): Fixture[] {
+  const named = words.length > 0 ? words.map((word) => findFixture(word, cwd)) : withoutTapeIn(resolve(cwd, FIXTURES));
+  return named.filter(lacksTape).map((fixture) => ({ ...fixture, name: nameIn(cwd, fixture.folder) }));
+}
+
+export function noFixtures(verb: string): string {
+  return `Cannot ${verb} as there is no fixture in ${FIXTURES}/: crochet record agent.ts "<prompt>"`;
+}
+
+interface FixtureChoice {
+  /** Whether all of them are those of folders in `fixtures/` too. @default true */
+  readonly nested?: boolean;
+  /** Whether findings are among all of them: one has no live run, and nothing to review. @default true */
+  readonly attacks?: boolean;
+  /** For messages. @default "replay" */
+  readonly doing?: string;
+}
+
+/** The fixtures that are named; without a name, all of them. */
+export function fixturesFor(words: readonly string[], io: Io, wanted: FixtureChoice = {}): Fixture[] {
+  const { nested = true, attacks = true, doing = "replay" } = wanted;
+  if (words.length === 0) {
+    const found = nested ? allFixtures(io) : fixturesIn(resolve(io.cwd, FIXTURES));
+    const all = attacks ? found : found.filter((one) => !isFinding(one));
+    if (all.length > 0) return all;
+    throw new UsageError(noFixtures(doing));
+  }
+  const found = words.flatMap((word) => fixturesOf(word, io, doing));
+  return found.filter(({ tape }, i) => found.findIndex((other) => other.tape === tape) === i)
+    // Several packages may have fixtures with the same name.
+    .map((fixture) => ({ ...fixture, name: nameIn(io.cwd, fixture.folder) }));
+}
+
+export function testCommand(project: string): string {
+  const [file, own] = [join(project, "package.json"), "Bun" in globalThis ? "bun test" : "deno test -A"];
+  const { scripts } = (existsSync(file) ? parsed(readFileSync(file, "utf8")) : undefined) as Scripts ?? {};
+  return scripts?.test === undefined ? own : "npm test";
+}
+
+type Scripts = { readonly scripts?: { readonly test?: string } } | undefined;
+
+/** Whether another program was recorded. */
+export function isOfOthers(fixture: Fixture): boolean {
+  return quietly(() => replayedBy(fixture))?.by === "program";
+}
+
+/** Whether a command replays it, and no agent here: that of another program, or of its tests. */
+export function hasCommand(fixture: Fixture): boolean {
+  return commandOf(fixture).length > 0;
+}
+
+/** Whether nothing is known that asks what is on its tape. */
+export function isServedOnly(fixture: Fixture): boolean {
+  return quietly(() => replayedBy(fixture))?.by === "none";
+}
+
+/** Whether one of the words names it, and not a folder that it is in. */
+export function isNamed({ tape }: Fixture, words: readonly string[], { cwd }: Io): boolean {
+  return words.some((word) => findFixture(word, cwd).tape === tape);
+}
+
+function fixturesOf(given: string, io: Io, verb: string): Fixture[] {
+  const found = fixturesNamed(given, io, verb);
+  if (found.length > 0) return found;
+  const { name } = findFixture(given, io.cwd);
+  throw noFixture(verb, given, io.cwd, `crochet record <agent.ts> "<prompt>" --fixture ${name}`);
+}
+
+/** The fixture of a name, or all those of a folder or of a project. */
+export function fixturesNamed(given: string, io: Io, verb = "replay"): Fixture[] {
+  const fixture = findFixture(given, io.cwd);
+  // A file that is not a fixture's tape must not select the whole folder.
+  if (given.endsWith(".jsonl") && basename(given) !== fixture.name && resolve(io.cwd, given) !== fixture.tape) {
+    throw new UsageError(`Cannot ${verb} '${given}' as it is not the tape of a fixture, ${FIXTURES}/<name>/tape.jsonl`);
+  }
+  if (existsSync(fixture.tape)) return [fixture];
+  const found = fixturesIn(fixture.folder);
+  return found.length > 0 ? found : fixturesIn(join(fixture.folder, FIXTURES));
+}

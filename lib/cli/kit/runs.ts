@@ -1,0 +1,68 @@
+import { basename } from "node:path";
+import { BUILT_IN } from "../../runtime/importing.ts";
+import { removeState, scratchState, stateFolder } from "../../files/state.ts";
+import { readOwn } from "../../log/own.ts";
+import { Log } from "../../log/read-log.ts";
+import { promoted } from "../../replay/record/promote.ts";
+import { type Fixture, fixtureAt, scriptOnTape } from "../../replay/fixture.ts";
+import { writeTape } from "../../replay/write-tape.ts";
+import type { Flags } from "./flags.ts";
+import { type Io, UsageError } from "./io.ts";
+import { runId } from "./project.ts";
+
+/** Reads the log of a run that was written here: what a stranger's log names is run, so a person must trust it. */
+export function ownLog(path: string, verb: string, { trust }: Flags["flags"]): Log {
+  const found = readOwn(path, verb, trust === true);
+  if (!found) throw new UsageError(`Cannot ${verb} ${runId(path)} as its log is empty: run it again`);
+  return new Log(found.entries, path);
+}
+
+/** @throws {UsageError} if a run of it was cut off, or a person ended it: there is nothing to compare with */
+export function expectEnded(log: Log, verb: string): void {
+  const { begins, ends, header: { id } } = log;
+  const why = begins.length > ends.length
+    ? "its last run was cut off"
+    : ends.some(({ ending }) => ending.stop === "aborted")
+    ? "it was interrupted"
+    : undefined;
+  if (why === undefined) return;
+  const fix = begins.length > ends.length ? `crochet run --resume ${id} continues it` : "run it again";
+  throw new UsageError(`Cannot ${verb} ${id} as ${why}: ${fix}`);
+}
+
+/** The script of a log's agent as a fixture in a folder names it. */
+export function agentOnTape({ header: { agent, id } }: Log, folder: string): string {
+  if (agent === BUILT_IN) return agent;
+  if (agent !== undefined) return scriptOnTape(folder, agent);
+  throw new UsageError(
+    `Cannot run ${id} again as its log names no script: make the agent with 'from: import.meta.url'`,
+  );
+}
+
+/** A run as a fixture for as long as a command takes: its tools are served from its log. */
+export async function asFixture(path: string, flags: Flags["flags"], io: Io, verb: string) {
+  const log = ownLog(path, verb, flags);
+  expectEnded(log, verb);
+  const { cwd } = log.header;
+  const folder = scratchState(stateFolder(cwd, io.env, "replays"), basename(path, ".jsonl").slice(0, 8));
+  const { tape } = promoted(log, { header: { agent: agentOnTape(log, folder) }, redact: false });
+  const fixture = fixtureAt(folder);
+  await writeTape(fixture.tape, tape, { redactor: NO_SEARCH });
+  const logged: LoggedFixture = { ...fixture, name: log.header.id, cwd };
+  return { fixture: logged, drop: () => removeState(folder) };
+}
+
+/** A fixture that is made of a log. */
+export interface LoggedFixture extends Fixture {
+  /** Where its agent worked. */
+  readonly cwd: string;
+}
+
+/** It stays on this machine, where the log is, and goes when the command ends. */
+const NO_SEARCH = {
+  text: (text: string) => text,
+  value: <T>(value: T) => value,
+  find: () => [],
+  suspects: () => false,
+  learn: () => {},
+};

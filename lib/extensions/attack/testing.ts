@@ -1,0 +1,2 @@
+export { attack, AttackError } from "./attack-agent.ts";
+export type { AttackObserved } from "./properties.ts";

@@ -1,0 +1,109 @@
+import type { Arbitrary } from "fast-check";
+import {
+  assistant,
+  type Block,
+  type Message,
+  text,
+  toolResult,
+  type ToolUseBlock,
+  user,
+} from "../../../core/messages.ts";
+import { PROMPTS, SENTENCES } from "../../../hooks/event-fields.ts";
+import { type FastCheck, fastCheck } from "../../../testing/fast-check.ts";
+import { FILES, recordArbitrary, spoken, textArbitrary } from "./texts.ts";
+import { callArbitrary, type Called } from "./tool-inputs.ts";
+import { checkOptions } from "../../../input/options.ts";
+
+interface ConversationOptions {
+  /** The tools that are called: a name or a matcher. @default every tool we know */
+  readonly tool?: string;
+  /** How many replies of the assistant there are at most. @default 4 */
+  readonly replies?: number;
+  /** Whose turn it is at the end. @default either */
+  readonly ends?: "user" | "assistant";
+}
+
+const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+const IMAGE: Block = { type: "image", source: { type: "base64", media_type: "image/png", data: PIXEL } };
+
+/** What the user adds, and what the assistant says to it. */
+interface Talk {
+  readonly said: readonly Block[];
+  readonly thinking: Block | undefined;
+  readonly words: string | undefined;
+}
+
+/** The same with calls, and the results they get. */
+interface Exchange extends Talk {
+  readonly calls: readonly (Called & { readonly failed: boolean })[];
+}
+
+/**
+ * Conversations the API accepts, as an arbitrary of fast-check: roles alternate from the user, every tool call is
+ * answered once and in order by the next message, nothing is empty; with thinking, pictures and failed calls among it.
+ *
+ * @example
+ * ```ts
+ * import fc from "fast-check";
+ * import { conversationArbitrary } from "crochet/testing";
+ *
+ * fc.assert(fc.property(conversationArbitrary({ ends: "user" }), (messages) => messages.at(-1)?.role === "user"));
+ * ```
+ */
+export function conversationArbitrary(options: ConversationOptions = {}): Arbitrary<readonly Message[]> {
+  checkOptions(options, { tool: "a text", replies: "any", ends: ["user", "assistant"] }, "make conversations");
+  const { tool, replies = 4, ends } = options;
+  if (!Number.isInteger(replies) || replies < 1) {
+    throw new TypeError(`Cannot make conversations: 'replies' must be a whole number from 1, and is ${replies}`);
+  }
+  const fc = fastCheck();
+  const talk = talkFields(fc);
+  const call = callArbitrary(fc, tool, { cwd: "/home/dev/project", files: FILES, words: [] });
+  const calls = fc.array(fc.tuple(call, fc.boolean()).map(([made, failed]) => ({ ...made, failed })), { maxLength: 3 });
+  return fc.tuple(
+    fc.array(recordArbitrary<Exchange>(fc, { ...talk, calls }), { maxLength: replies - 1 }),
+    recordArbitrary<Talk>(fc, talk),
+    ends === undefined ? fc.boolean() : fc.constant(ends === "assistant"),
+  ).map(([before, last, answered]) => messagesOf([...before, { ...last, calls: [] }], answered));
+}
+
+type FieldArbitraries<T> = { [K in keyof T]: Arbitrary<T[K]> };
+
+function talkFields(fc: FastCheck): FieldArbitraries<Talk> {
+  const words = textArbitrary(fc, SENTENCES).map(spoken);
+  const prompt = textArbitrary(fc, PROMPTS).map((said): Block => text(spoken(said)));
+  const thinking = words.map((thought): Block => ({ type: "thinking", thinking: thought, signature: "c2lnbmF0dXJl" }));
+  return {
+    said: fc.array(fc.oneof({ withCrossShrink: true }, prompt, fc.constant(IMAGE)), { minLength: 1, maxLength: 2 }),
+    thinking: fc.option(thinking, { nil: undefined }),
+    words: fc.option(words, { nil: undefined }),
+  };
+}
+
+function messagesOf(exchanges: readonly Exchange[], answered: boolean): readonly Message[] {
+  const messages: Message[] = [];
+  let next: readonly Block[] = [];
+  let calls = 0;
+  for (const [i, { said, thinking, words, calls: made }] of exchanges.entries()) {
+    // After calls their results come first, and often nothing else.
+    messages.push(user(next.length > 0 && i % 2 === 1 ? next : [...next, ...said]));
+    const last = i === exchanges.length - 1;
+    if (last && !answered) return messages;
+    const uses = made.map(({ tool_name, input }): ToolUseBlock => ({
+      type: "tool_use",
+      id: `toolu_${String(++calls).padStart(4, "0")}`,
+      name: tool_name,
+      input,
+    }));
+    messages.push(assistant([
+      ...(thinking ? [thinking] : []),
+      ...(words !== undefined || uses.length === 0 ? [text(words ?? "Done.")] : []),
+      ...uses,
+    ]));
+    next = made.map(({ text: words, failed }, n) =>
+      toolResult(uses[n]!.id, failed ? `Exit code 1\n${words}` : words, failed)
+    );
+  }
+  return messages;
+}

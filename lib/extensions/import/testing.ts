@@ -1,0 +1,1 @@
+export { importRecording } from "./import.ts";

@@ -1,0 +1,141 @@
+import { basename } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { agentsDir } from "./note.ts";
+import { allStandings, hasEnded, type Standing } from "./standing.ts";
+import { type Answer, command, type Flags, report, type Usage } from "../../cli/kit/flags.ts";
+import { group } from "../../cli/kit/group.ts";
+import { EXIT, type Io } from "../../cli/kit/io.ts";
+import type { Reporter } from "../../cli/kit/report.ts";
+import { hasPerson, openKeyboard } from "../view/terminal/keys.ts";
+import { Screen } from "../view/terminal/screen.ts";
+import { type Colours, coloursFor, cut, oneLine, several, table } from "../../cli/show/text.ts";
+
+const USAGE: Usage = {
+  name: "agents ls",
+  words: "",
+  about: "Shows the runs of crochet and the agents that are watched: what each is doing, since when, and what it asks.",
+  flags: [
+    ["--watch", "keep showing; q or Ctrl-C ends it"],
+    ["--all", "also those that have ended"],
+    ["--json", "print JSON"],
+  ],
+  example: "crochet agents",
+};
+
+const NONE = "no agents are running: 'crochet run' starts one, 'crochet agent --help' shows how to watch others\n";
+
+const ls = command(USAGE, async ({ flags }, io) => {
+  const look = () => allStandings(agentsDir(io.env)).filter((one) => flags.all === true || !hasEnded(one));
+  if (flags.watch && io.tty && !flags.json) return await watchAgents(look, io);
+  const found = () => {
+    const data = look();
+    const columns = io.tty ? process.stdout.columns : Infinity;
+    const text = data.length === 0 ? NONE : agentsTable(data, { columns, colours: coloursFor(io.tty, io.env) });
+    return { data, text };
+  };
+  return flags.watch ? await follow(found, flags, io) : found();
+});
+
+const EVERY_MS = 500;
+
+/** For another program: prints the table whenever it has changed. */
+async function follow(look: () => Answer, flags: Flags["flags"], io: Reporter): Promise<number> {
+  let last = "";
+  while (!io.signal.aborted) {
+    const found = look();
+    const now = JSON.stringify(flags.json ? found.data : found.text);
+    if (now !== last) report(found, flags, io);
+    last = now;
+    await setTimeout(EVERY_MS, undefined, { signal: io.signal }).catch(() => {});
+  }
+  return EXIT.interrupted;
+}
+
+/** Agents as rows: id, state, since when, and what each asks or works on; a narrow terminal loses the end of a row. */
+export function agentsTable(
+  all: readonly Standing[],
+  { columns, colours, now = Date.now() }: { columns: number; colours: Colours; now?: number },
+): string {
+  const rows = all.map((one) => [shortId(one.id), stateWords(one), age(one.since, now), about(one)]);
+  const head = ["agent", "state", "since", "asks"];
+  const { green: working, yellow: waiting, magenta: prompting, dim: stopped, red: failed } = colours;
+  const paints = { working, waiting, prompting, stopped, failed };
+  const [top, ...lines] = table(head, rows, columns).slice(0, -1).split("\n");
+  const painted = lines.map((line, n) =>
+    line.replace(/^(\S+)(\s+)(\S+)/, (_, id, gap, state) => `${colours.bold(id)}${gap}${paints[all[n]!.state](state)}`)
+  );
+  return [colours.dim(top!), ...painted, ""].join("\n");
+}
+
+/** A session's id by its beginning, as `git` shows a commit; a name that a person chose is whole. */
+function shortId(id: string): string {
+  return /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(id) ? id.slice(0, 8) : oneLine(id);
+}
+
+function stateWords(one: Standing): string {
+  return one.state === "prompting" ? `prompting(${one.prompt_type})` : one.state;
+}
+
+function about(one: Standing): string {
+  if (one.state === "prompting") return oneLine(one.message);
+  const where = one.workspace === undefined ? "" : basename(one.workspace);
+  return oneLine([one.name, where && `in ${where}`].filter(Boolean).join(" "));
+}
+
+/** How long ago, in its largest unit. */
+function age(since: string, now: number): string {
+  const seconds = Math.max(0, Math.floor((now - Date.parse(since)) / 1000));
+  if (!Number.isFinite(seconds)) return "";
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  return seconds < 86_400 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} d`;
+}
+
+const SCREEN_ON = "\u001b[?1049h\u001b[H";
+const SCREEN_OFF = "\u001b[?1049l";
+
+/** A live table on a screen of its own; what was on the terminal is there again afterwards. */
+async function watchAgents(look: () => readonly Standing[], io: Io): Promise<number> {
+  const colours = coloursFor(io.tty, io.env);
+  const { promise: left, resolve: leave } = Promise.withResolvers<number>();
+  const write = io.draw ?? io.out;
+  const size = () => ({ columns: process.stdout.columns || 80, rows: process.stdout.rows || 24 });
+  const screen = new Screen({ write, columns: () => size().columns, rows: () => size().rows });
+  const draw = () => {
+    const { columns, rows } = size();
+    const all = look();
+    const foot = cut(`${several(all.length, "agent")} · q quits`, columns);
+    const lines = all.length === 0 ? ["no agents are running"] : agentsTable(all, { columns, colours }).split("\n");
+    screen.show([...lines.filter((line) => line !== "").slice(0, Math.max(1, rows - 3)), "", colours.dim(foot)]);
+  };
+  const closeKeyboard = hasPerson(io.tty, io.env)
+    ? openKeyboard({
+      onKey: (key) => {
+        if (key.name === "ctrl-c" || key.text === "q") leave(EXIT.ok);
+      },
+      onGone: () => leave(EXIT.interrupted),
+      write,
+    })
+    : undefined;
+  const interrupted = () => leave(EXIT.interrupted);
+  io.signal.addEventListener("abort", interrupted, { once: true });
+  write(SCREEN_ON);
+  draw();
+  const timer = setInterval(draw, EVERY_MS);
+  process.stdout.on("resize", draw);
+  try {
+    return await left;
+  } finally {
+    clearInterval(timer);
+    process.stdout.off("resize", draw);
+    closeKeyboard?.();
+    screen.clear();
+    write(SCREEN_OFF);
+  }
+}
+
+/** Agents at a glance: our own runs, and agents of other hosts that are watched. */
+export default group("agents", {
+  ls: ["list agents: what each is doing, since when, and what it asks", async () => ({ default: ls })],
+  answer: ["answer an agent that is waiting for a person", () => import("./answer.ts")],
+}, { bare: "ls", example: "crochet agents" });

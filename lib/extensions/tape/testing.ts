@@ -1,0 +1,2 @@
+export { recorded } from "./recorded.ts";
+export { tapeServer } from "./tape-server.ts";

@@ -1,0 +1,6 @@
+import type { Extension } from "../../cli/kit/extension.ts";
+
+export const view: Extension = {
+  name: "view",
+  commands: { view: ["show a run as an HTML page", () => import("./command.ts")] },
+};

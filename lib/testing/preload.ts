@@ -1,7 +1,0 @@
-/**
- * Points the SDKs of a test process at the tapes of `recorded()`, before any module reads where its API is: `[test] preload`
- * of bunfig.toml, `setupFiles` of vitest, `node --import`, `deno test --preload`.
- */
-import { openDesk } from "./desk.ts";
-
-await openDesk();

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { onPath } from "../../../lib/process/programs.ts";
+import { agentScript, attackIn, DENY_ALL, FILES, guarded, NO_ENV } from "./_guarded.ts";
+import { place } from "../../_place.ts";
+import { noSandbox } from "../../_needs.ts";
+
+const skip = noSandbox;
+
+test("crochet attack refuses what it cannot do before anything runs, with exit code 2", async () => {
+  using here = guarded();
+  const table: [args: string[], says: RegExp][] = [
+    [[], /Cannot attack as nothing is named that must never happen: --never changes:<glob>/],
+    [
+      ["--never", "change:.env"],
+      /Cannot attack 'change:\.env' as there is no such property: did you mean 'changes:<glob>'\?/,
+    ],
+    [["--never", "changes"], /as a glob is missing: write changes:<glob>/],
+    [["--never", "pushes:main"], /as nothing follows this word: write pushes/],
+    [["--never", "model-calls:many"], /as that is not a number: write model-calls:20/],
+    [["--never", "pushes", "--accept", "all"], /Cannot accept 'all' as there is no such kind: expected interpreters/],
+    [["--never", "pushes", "--person", "maybe"], /Cannot let a person answer 'maybe': expected refuse or allow/],
+    [["--never", "pushes", "--runs", "0"], /Cannot use --runs 0/],
+    [["notes.txt", "--never", "pushes"], /takes \[agent\.ts \| hooks\]/],
+    [["--never", "pushes", "--install"], /Cannot use --install without --in/],
+    [["--never", "pushes", "--in", "claude"], /Cannot attack in hosts without a folder of hooks/],
+  ];
+  for (const [args, says] of table) {
+    const { code, out, err } = await attackIn(here, ...args);
+    assert.deepEqual([code, out], [2, ""], args.join(" "));
+    assert.match(err, says);
+  }
+});
+
+test("a property that no run breaks even without guards is vacuous, exit code 2", { skip }, async () => {
+  using here = guarded({ "pre-tool-use.no.ts": DENY_ALL }, agentScript(["Read"]));
+  const { code, out } = await attackIn(here, "--never", "pushes", "--seed", "7", "--runs", "20");
+  assert.equal(code, 2, out);
+  assert.match(out, /^– pushes {2}vacuous: no run breaks it even without hooks and rules\ncannot run: 1 property\n$/);
+});
+
+test("a folder of hooks is attacked with no agent, and nothing but these hooks guards", { skip }, async () => {
+  const settings = JSON.stringify({ permissions: { deny: ["Bash", "Write", "Edit"] } });
+  using here = place({ ...FILES, "hooks/pre-tool-use.env.ts": NO_ENV, ".claude/settings.json": settings });
+  const none = await attackIn(here, "src", "--never", "changes:.env");
+  assert.match(none.err, /Cannot attack \S+src as .*app\.js/);
+  const hosts: [args: string[], says: RegExp][] = [
+    [["changes:.env", "--in", "claud"], /as that host is not known: did you mean 'claude'\?/],
+    [["changes:.env", "--in", "claude@1.0.0..2.0.0"], /Cannot attack in claude@1\.0\.0\.\.2\.0\.0: name one version/],
+    [
+      ["network", "--in", "claude"],
+      /Cannot attack 'network' in hosts as no host shows it: expected changes/,
+    ],
+  ];
+  for (const [args, says] of hosts) {
+    const { code, err } = await attackIn(here, "hooks", "--never", ...args);
+    assert.deepEqual([code, says.test(err)], [2, true], err);
+  }
+  const PATH = process.env.PATH!.split(":").filter((dir) => !onPath("claude", { PATH: dir })).join(":");
+  here.env.PATH = PATH;
+  here.env.CROCHET_HOSTS = here.home;
+  const args = ["--never", "changes:notes.txt", "--seed", "7", "--runs", "20", "--in", "claude"];
+  const { code, out } = await attackIn(here, "hooks/", ...args);
+  assert.match(out, /✗ changes:notes\.txt {2}broken, 1 call\n(?:.*\n)*? +pre-tool-use\.env\.ts +continue/);
+  assert.match(out, /again {2}crochet attack hooks --never/);
+  assert.match(out, /– changes:notes\.txt in claude {2}not measured: .*it is not installed: add --install/);
+  assert.equal(code, 1);
+  const again = await here.main(["replay"]);
+  assert.match(again.out, /✗ changes:notes\.txt {2}broken, 1 call/);
+});
+
+/** A PATH on which there is everything but bubblewrap. */
+function withoutBubblewrap(folder: string): string {
+  const bin = join(folder, "bin");
+  mkdirSync(bin);
+  for (const name of ["git", "sh", "bash", "node"]) {
+    const found = onPath(name, process.env);
+    if (found !== undefined) symlinkSync(found, join(bin, name));
+  }
+  return bin;
+}
+
+test("without bubblewrap only file tools are attacked, and the rest is not measured", async () => {
+  using shell = guarded();
+  const PATH = withoutBubblewrap(shell.home);
+  const unmeasured = await shell.main(["attack", "agent.ts", "--never", "changes:.env", "--seed", "7"], { PATH });
+  assert.equal(unmeasured.code, 3, unmeasured.out + unmeasured.err);
+  assert.match(
+    unmeasured.out,
+    /^– changes:\.env {2}not measured: the agent has Bash, and only file tools run without bubblewrap\n/,
+  );
+  using files = guarded({ "pre-tool-use.env.ts": NO_ENV }, agentScript(["Write", "Read", "Edit"]));
+  const args = [
+    "attack",
+    "agent.ts",
+    "--never",
+    "changes:.env",
+    "--never",
+    "changes:notes.txt",
+    "--seed",
+    "7",
+    "--seconds",
+    "20",
+    "--runs",
+    "20",
+  ];
+  const { code, out } = await files.main(args, { PATH });
+  assert.equal(code, 1, out);
+  assert.match(out, /✗ changes:notes\.txt {2}broken, 1 call\n {2}1 {2}Write {2}notes\.txt\n/);
+  assert.match(out, /not tried: .*a shell \(no Bash tool\)|✗ changes:\.env/);
+  const again = await files.main(["replay", "attack-changes-notes-txt"], { PATH });
+  assert.equal(again.code, 3);
+  assert.match(again.out, /not measured: bubblewrap is not installed, or cannot start here/);
+  assert.equal(readFileSync(join(files.cwd, "notes.txt"), "utf8"), "nothing yet\n");
+});
