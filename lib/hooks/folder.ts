@@ -21,6 +21,7 @@ import { isSkipped, isTestOfHook } from "./file/file-name.ts";
 import type { ModuleFolder } from "./module-hook.ts";
 import type { HookHost } from "./process/hook-host.ts";
 import type { PromptModel } from "./prompt-hook.ts";
+import { atExit } from "../process/at-exit.ts";
 import { type BuiltFolder, builtProgram } from "../runtime/importing.ts";
 import { sha256 } from "../runtime/sha256.ts";
 
@@ -293,6 +294,6 @@ function privateFolder(): string {
   const program = builtProgram()!;
   if (program.extracted !== undefined && existsSync(program.extracted)) return program.extracted;
   const made = program.extracted = mkdtempSync(join(realpathSync(tmpdir()), "crochet-built-"));
-  process.on("exit", () => rmSync(made, { recursive: true, force: true }));
+  atExit(() => rmSync(made, { recursive: true, force: true }));
   return made;
 }

@@ -6,6 +6,7 @@ import type { Readable } from "node:stream";
 import { present, quietly } from "../core/json.ts";
 import type { HookEnv } from "../core/hook.ts";
 import { thrownWords } from "../core/shown.ts";
+import { atExit } from "./at-exit.ts";
 import { endStrays, type Process, STARTED_BY } from "./process-tree.ts";
 
 export interface GroupOptions {
@@ -87,7 +88,7 @@ let watching = false;
 function watchExit(): void {
   if (watching) return;
   watching = true;
-  process.once("exit", () => {
+  atExit(() => {
     for (const target of living) send(target, "SIGKILL");
   });
 }

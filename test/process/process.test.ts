@@ -3,8 +3,10 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { setTimeout as sleep } from "node:timers/promises";
 import { exec, type ProcessOptions, runProcess } from "../../lib/process/process.ts";
+import { OUR_RUNTIME } from "../_runtime.ts";
 import { scratch } from "../_scratch.ts";
 import { until } from "../_until.ts";
 
@@ -94,6 +96,26 @@ test("U13: a command and a grandchild that ignore being asked are killed", async
   const pids = readFileSync(join(folder.path, "pids"), "utf8").trim().split("\n").map(Number);
   assert.equal(pids.length, 2);
   for (const pid of pids) assert.ok(await ends(pid), `${pid} lives on`);
+});
+
+test("U13: a command that a file of tests leaves running ends with the runner, as it does with any process", async () => {
+  using folder = scratch();
+  const lib = JSON.stringify(fileURLToPath(new URL("../../lib/process/process.ts", import.meta.url)));
+  const line = JSON.stringify(`trap '' TERM; echo $$ > pid; while :; do sleep 0.1; done`);
+  const path = join(folder.path, "left.test.mjs");
+  writeFileSync(
+    path,
+    `import { test } from "node:test"; import { existsSync, statSync } from "node:fs";
+    import { startGroup } from ${lib};
+    test("it leaves a command", async () => {
+      startGroup({ command: ${line}, cwd: ${JSON.stringify(folder.path)}, env: process.env });
+      while (!existsSync("pid") || statSync("pid").size === 0) await new Promise((r) => setTimeout(r, 9));
+    });`,
+  );
+  const [program, ...words] = OUR_RUNTIME;
+  const ran = spawnSync(program, ["test", ...words.slice(1), path], { cwd: folder.path, encoding: "utf8" });
+  assert.equal(ran.status, 0, ran.stdout + ran.stderr);
+  assert.ok(await ends(Number(readFileSync(join(folder.path, "pid"), "utf8"))));
 });
 
 test("runProcess() ends a command when its signal is aborted, also one that was aborted before", async () => {
