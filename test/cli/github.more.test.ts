@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
 import init from "../../lib/extensions/setup/init.ts";
-import { BUN } from "../../lib/extensions/setup/ci.ts";
+import { BUN, DENO } from "../../lib/extensions/setup/ci.ts";
 import { shellWord } from "../../lib/core/shown.ts";
 import { ownArgv } from "../../lib/hooks/own-command.ts";
 import { runProcess } from "../../lib/process/process.ts";
@@ -23,9 +23,9 @@ exit 0
 async function runLines(here: Place, lines: readonly string[], env: Record<string, string> = {}) {
   const bin = join(here.home, "bin");
   const ours = `#!/bin/sh\nexec ${ownArgv("cli/main").map(shellWord).join(" ")} "$@"\n`;
-  for (const [path, text] of [["bin/npm", CALLED], ["bin/bun", CALLED], ["bin/gh", CALLED]] as const) {
-    put(here.home, { [path]: text });
-    chmodSync(join(here.home, path), 0o755);
+  for (const name of ["npm", "bun", "deno", "gh"]) {
+    put(here.home, { [`bin/${name}`]: CALLED });
+    chmodSync(join(here.home, "bin", name), 0o755);
   }
   here.put({ "node_modules/.bin/crochet": ours });
   chmodSync(join(here.cwd, "node_modules/.bin/crochet"), 0o755);
@@ -59,7 +59,10 @@ test(
     const action = { GITHUB_ACTIONS: "true", GITHUB_WORKSPACE: here.cwd };
     const passed = await runLines(here, linesOf(jobs.replay), action);
     assert.deepEqual(passed.codes, [0, 0, 0, 0], passed.out);
-    assert.equal(passed.calls, `npm install -g bun@${BUN}\nbun install --frozen-lockfile\n`);
+    const [gets, installs] = "Deno" in globalThis
+      ? [`deno@${DENO}`, "deno install --frozen"]
+      : [`bun@${BUN}`, "bun install --frozen-lockfile"];
+    assert.equal(passed.calls, `npm install -g ${gets}\n${installs}\n`);
     for (const file of ["replay.xml", "hooks.xml"]) assert.ok(existsSync(join(here.cwd, file)), file);
     const summary = readFileSync(join(here.cwd, "summary.md"), "utf8");
     assert.match(summary, /^### crochet replay\n[^]*\n### crochet hooks check\n/);

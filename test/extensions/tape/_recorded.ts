@@ -8,12 +8,15 @@ import { OUR_RUNTIME } from "../../_runtime.ts";
 import { crochet } from "../../_crochet.ts";
 import { put, scratch } from "../../_scratch.ts";
 
+/** A command as a tape has it, which no settings follow yet. */
+const BARE = `"deno","test","-A","--preload"`;
+
 /** Has a tape name the command with the settings of this clone; gives whether it did not. */
 function withSettings(tape: string): boolean {
   const text = readFileSync(tape, "utf8");
-  const own = ["deno", ...RUNNER.slice(1, -3)].map((one) => JSON.stringify(one)).join();
-  writeFileSync(tape, text.replace('"deno","test","-A"', own));
-  return text.includes('"deno","test","-A"');
+  const own = ["deno", ...RUNNER.slice(1, -2)].map((one) => JSON.stringify(one)).join();
+  writeFileSync(tape, text.replace(BARE, own));
+  return text.includes(BARE);
 }
 
 const lib = (path: string) => fileURLToPath(new URL(`../../../lib/${path}`, import.meta.url));
