@@ -145,7 +145,7 @@ ${notes(view)}
 <dl class="stats" id="stats"></dl>
 </section>
 <section class="overview${view.totals.calls <= FEW_CALLS ? " beside" : ""}" aria-label="Timeline and tokens">
-<div class="panel"><div class="panel-head"><h2>Timeline</h2><button type="button" id="all" title="The whole run (0)">all</button></div><div id="timeline"></div></div>
+<div class="panel"><div class="panel-head"><h2>Timeline</h2></div><div id="timeline"></div></div>
 <div class="panel"><div class="panel-head"><h2>Tokens and cost per call</h2><ul class="legend" id="legend"></ul></div><div id="chart"></div></div>
 </section>
 <div class="bar"><div class="tabs" role="tablist" id="tabs">${tab("conversation", "Conversation")}${

@@ -38,22 +38,6 @@ test("a click on the timeline or the chart goes to its row, and the address says
   assert.ok(await page.locator(`${tool}.selected.bad`).count());
 });
 
-test("a drag over the timeline zooms to what it covers, and a key shows all of it again", options, async () => {
-  const { page } = await open(longPage());
-  const spans = () => page.locator("#timeline .span.tool").count();
-  const axis = () => page.locator("#timeline .axis").first().textContent();
-  const [all, first] = [await spans(), await axis()];
-  const { x, y, width } = (await page.locator("#timeline").boundingBox())!;
-  await page.mouse.move(x + width * 0.6, y + 12);
-  await page.mouse.down();
-  await page.mouse.move(x + width * 0.61, y + 12, { steps: 3 });
-  await page.mouse.up();
-  await page.locator("#timeline .axis").first().filter({ hasNotText: first! }).waitFor();
-  assert.ok(await spans() < all / 2, `${await spans()} spans of ${all}`);
-  await page.keyboard.press("0");
-  assert.deepEqual([await spans(), await axis()], [all, first]);
-});
-
 test("a deep link opens a long run at its row", options, async () => {
   const { page, trouble } = await open(longPage(), "#call-1500");
   assert.match(await page.textContent("#call-1500") ?? "", /Step 1499:/);

@@ -1,158 +1,106 @@
-import { byId, dollars, el, onWidth, short, svg } from "./dom.js";
+import { byId, dollars, el, short, svg } from "./dom.js";
 
 /** @import { RunData } from "./data.js" */
-/** @import { Row, SpentTokens } from "../shape.ts" */
-
-const LEFT = 64;
-const TALL = 92;
-const LOW = 34;
-const BETWEEN = 16;
+/** @import { SpentTokens } from "../shape.ts" */
 
 /** The parts of a prompt, from the bottom up. */
 const PARTS = /** @type {const} */ ([["cacheRead", "from cache"], ["cacheWrite", "to cache"], ["fresh", "uncached"]]);
+/** The bar charts over the same calls: where each begins, how high it is, what it adds up, and how that is said. */
+const BANDS = /** @type {const} */ ([
+  { title: "prompt", top: 6, tall: 92, parts: PARTS.map(([kind]) => kind), say: short },
+  { title: "output", top: 114, tall: 34, parts: ["output"], say: short },
+  { title: "cost", top: 164, tall: 34, parts: ["cost"], say: dollars },
+]);
+const BOTTOM = 198;
+/** Of more calls, neighbours share a bar. */
+const MOST_BARS = 240;
+/** Of fewer calls, the bars do not get wider. */
+const LEAST_BARS = 10;
 
-/** Three bar charts over the same calls: prompt tokens, output tokens and cost. */
-export class Chart {
-  #data;
-  #go;
-  /** @type {{ row: number, spent: SpentTokens }[]} */
-  #calls;
-  /** @type {number | undefined} */
-  #selected;
-
-  /** @param {RunData} data @param {(row: number) => void} go */
-  constructor(data, go) {
-    this.#data = data;
-    this.#go = go;
-    this.#calls = data.rows.flatMap(({ spent }, row) => spent ? [{ row, spent }] : []);
-    byId("legend").replaceChildren(
-      ...[...PARTS, /** @type {const} */ (["output", "output"]), /** @type {const} */ (["cost", "cost"])].map(
-        ([key, name]) => {
-          const box = el("i", { class: "key" });
-          box.style.background = `var(--${key})`;
-          return el("li", {}, box, name);
-        },
-      ),
+/**
+ * Draws prompt tokens, output tokens and cost of each call. Gives what marks the bar of a row.
+ *
+ * @param {RunData} data
+ * @param {(row: number) => void} go
+ * @returns {(row: number) => void}
+ */
+export function drawChart({ rows }, go) {
+  const box = byId("chart");
+  byId("legend").replaceChildren(...[...PARTS, ["output", "output"], ["cost", "cost"]].map(([kind, name]) => {
+    const key = el("i", { class: "key" });
+    key.style.background = `var(--${kind})`;
+    return el("li", {}, key, name);
+  }));
+  const bars = barsOf(rows.flatMap(({ spent }, row) => spent ? [{ row, spent }] : []));
+  if (bars.length === 0) {
+    box.replaceChildren(el("p", { class: "empty" }, "No model call in this run"));
+    return () => {};
+  }
+  const wide = 100 / Math.max(LEAST_BARS, bars.length);
+  const labels = svg("svg", { height: BOTTOM + 14 });
+  const plot = svg("svg", { height: BOTTOM + 14, role: "img", "aria-label": "Tokens and cost of each model call" });
+  for (const { title, top, tall, parts, say } of BANDS) {
+    const most = Math.max(...bars.map(({ spent }) => parts.reduce((sum, kind) => sum + (spent[kind] ?? 0), 0))) || 1;
+    labels.append(
+      svg("text", { class: "axis title", y: top + 10 }, title),
+      svg("text", { class: "axis", y: top + 23 }, say(most)),
     );
-    onWidth(byId("chart"), () => this.draw());
-  }
-
-  /** @param {number} row */
-  select(row) {
-    this.#selected = row;
-    this.#choose();
-  }
-
-  draw() {
-    const box = byId("chart");
-    if (this.#calls.length === 0) {
-      box.replaceChildren(el("p", { class: "empty" }, "No model call in this run"));
-      return;
+    for (const [kind, y] of /** @type {const} */ ([["tick", top], ["ground", top + tall]])) {
+      plot.append(svg("line", { class: kind, x2: "100%", y1: y, y2: y }));
     }
-    const width = Math.max(240, box.clientWidth);
-    const bins = this.#bins(Math.max(1, Math.floor((width - LEFT) / 3)));
-    const height = TALL + LOW * 2 + BETWEEN * 3 + 14;
-    const picture = svg("svg", { width, height, role: "img", "aria-label": "Tokens and cost of each model call" });
-    const step = Math.min(96, (width - LEFT - 6) / bins.length);
-    const wide = Math.max(1, Math.min(56, step - (step > 6 ? 2 : step > 4 ? 1 : 0)));
-    /** @param {number} top @param {number} tall @param {string} title @param {(bin: Bin) => [string, number][]} parts @param {(n: number) => string} say */
-    const band = (top, tall, title, parts, say) => {
-      const most = Math.max(...bins.map((bin) => parts(bin).reduce((sum, [, n]) => sum + n, 0))) || 1;
-      picture.append(
-        svg("text", { class: "axis title", x: 0, y: top + 10 }, title),
-        svg("text", { class: "axis", x: 0, y: top + 23 }, say(most)),
-        svg("line", { class: "tick", x1: LEFT, x2: width, y1: top, y2: top }),
-        svg("line", { class: "ground", x1: LEFT, x2: width, y1: top + tall, y2: top + tall }),
-      );
-      for (const [i, bin] of bins.entries()) {
-        let y = top + tall;
-        for (const [kind, n] of parts(bin)) {
-          const high = (n / most) * tall;
-          if (high <= 0) continue;
-          y -= high;
-          const place = { x: LEFT + i * step, y, width: wide, height: high };
-          picture.append(svg("rect", { class: `bar-part ${kind}`, fill: `var(--${kind})`, ...place }));
-        }
-      }
-    };
-    band(6, TALL, "prompt", ({ spent }) => PARTS.map(([key]) => [key, spent[key]]), short);
-    band(6 + TALL + BETWEEN, LOW, "output", ({ spent }) => [["output", spent.output]], short);
-    band(6 + TALL + LOW + BETWEEN * 2, LOW, "cost", ({ spent }) => [["cost", spent.cost ?? 0]], dollars);
-    const bottom = 6 + TALL + LOW * 2 + BETWEEN * 2;
-    this.#numbers(picture, bins, step, bottom + 13);
-    for (const [i, bin] of bins.entries()) {
-      const hit = svg("rect", {
-        class: "hit",
-        x: LEFT + i * step - Math.min(4, (step - wide) / 2),
-        y: 0,
-        width: wide + Math.min(8, step - wide),
-        height: bottom,
-        "data-row": bin.rows.join(" "),
-        click: () => this.#go(/** @type {number} */ (bin.rows[0])),
-      }, svg("title", {}, this.#say(bin).join("\n")));
-      picture.append(hit);
-    }
-    box.replaceChildren(picture);
-    this.#choose();
-  }
-
-  #choose() {
-    byId("chart").querySelector(".chosen")?.classList.remove("chosen");
-    byId("chart").querySelector(`[data-row~="${this.#selected}"]`)?.classList.add("chosen");
-  }
-
-  /**
-   * If there are more calls than bars fit, neighbouring calls share a bar, which shows their mean.
-   *
-   * @typedef {{ rows: number[], from: number, spent: SpentTokens }} Bin
-   * @param {number} most
-   * @returns {Bin[]}
-   */
-  #bins(most) {
-    const size = Math.ceil(this.#calls.length / most);
-    /** @type {Bin[]} */
-    const bins = [];
-    for (let from = 0; from < this.#calls.length; from += size) {
-      const part = this.#calls.slice(from, from + size);
-      /** @param {(spent: SpentTokens) => number} of */
-      const mean = (of) => part.reduce((sum, { spent }) => sum + of(spent), 0) / part.length;
-      bins.push({
-        rows: part.map(({ row }) => row),
-        from,
-        spent: {
-          fresh: mean((s) => s.fresh),
-          cacheRead: mean((s) => s.cacheRead),
-          cacheWrite: mean((s) => s.cacheWrite),
-          output: mean((s) => s.output),
-          cost: part.some(({ spent }) => spent.cost === null) ? null : mean((s) => s.cost ?? 0),
-        },
-      });
-    }
-    return bins;
-  }
-
-  /** @param {SVGElement} picture @param {readonly Bin[]} bins @param {number} step @param {number} y */
-  #numbers(picture, bins, step, y) {
-    const every = Math.max(1, Math.ceil(46 / step));
-    for (const [i, { from }] of bins.entries()) {
-      if (i % every === 0 && (bins.length - i) * step > 24) {
-        picture.append(svg("text", { class: "axis", x: LEFT + i * step, y }, String(from + 1)));
+    for (const [i, { spent }] of bars.entries()) {
+      let y = top + tall;
+      for (const kind of parts) {
+        const height = tall * (spent[kind] ?? 0) / most;
+        y -= height;
+        const place = { x: `${i * wide}%`, y, width: `${0.85 * wide}%`, height };
+        if (height > 0) plot.append(svg("rect", { class: `bar-part ${kind}`, fill: `var(--${kind})`, ...place }));
       }
     }
   }
-
-  /** @param {Bin} bin @returns {string[]} */
-  #say({ rows, from, spent }) {
-    const prompt = spent.fresh + spent.cacheRead + spent.cacheWrite;
-    const row = /** @type {Row} */ (this.#data.rows[/** @type {number} */ (rows[0])]);
-    const name = rows.length === 1 ? `call ${from + 1}` : `calls ${from + 1}–${from + rows.length}, mean`;
-    return [
-      name,
-      ...(rows.length === 1 ? [row.name] : []),
-      ...PARTS.filter(([key]) => spent[key] > 0).map(([key, words]) => `${short(spent[key])} ${words}`),
-      ...(prompt > 0 ? [`${Math.round(100 * spent.cacheRead / prompt)} % of the prompt cached`] : []),
-      `${short(spent.output)} output`,
-      dollars(spent.cost),
-    ];
+  const every = Math.ceil(bars.length / LEAST_BARS);
+  for (const [i, { from, calls, spent }] of bars.entries()) {
+    const x = `${i * wide}%`;
+    if (i % every === 0) plot.append(svg("text", { class: "axis", x, y: BOTTOM + 13 }, String(from + 1)));
+    const click = () => go(/** @type {number} */ (calls[0]));
+    const place = { x, width: `${wide}%`, height: BOTTOM };
+    const words = svg("title", {}, sayBar(from, calls.map((row) => rows[row]?.name ?? ""), spent));
+    plot.append(svg("rect", { class: "hit", "data-row": calls.join(" "), click, ...place }, words));
   }
+  box.replaceChildren(labels, plot);
+  return (row) => {
+    plot.querySelector(".chosen")?.classList.remove("chosen");
+    plot.querySelector(`[data-row~="${row}"]`)?.classList.add("chosen");
+  };
+}
+
+/**
+ * A bar for each call, or for some of them in a row: it shows their mean.
+ *
+ * @param {readonly { row: number, spent: SpentTokens }[]} all
+ */
+function barsOf(all) {
+  const size = Math.ceil(all.length / MOST_BARS);
+  return Array.from({ length: Math.ceil(all.length / size) || 0 }, (_, i) => {
+    const few = all.slice(i * size, (i + 1) * size);
+    /** @param {keyof SpentTokens} kind */
+    const mean = (kind) => few.reduce((sum, { spent }) => sum + (spent[kind] ?? 0), 0) / few.length;
+    const cost = few.some(({ spent }) => spent.cost === null) ? null : mean("cost");
+    const [cacheRead, cacheWrite, fresh] = [mean("cacheRead"), mean("cacheWrite"), mean("fresh")];
+    const spent = { cacheRead, cacheWrite, fresh, output: mean("output"), cost };
+    return { from: i * size, calls: few.map(({ row }) => row), spent };
+  });
+}
+
+/** @param {number} from @param {readonly string[]} models @param {SpentTokens} spent */
+function sayBar(from, models, spent) {
+  const prompt = spent.fresh + spent.cacheRead + spent.cacheWrite;
+  const one = models.length === 1;
+  return [
+    ...(one ? [`call ${from + 1}`, ...models] : [`calls ${from + 1}–${from + models.length}, mean`]),
+    ...PARTS.filter(([kind]) => spent[kind] > 0).map(([kind, words]) => `${short(spent[kind])} ${words}`),
+    ...(prompt > 0 ? [`${Math.round(100 * spent.cacheRead / prompt)} % of the prompt cached`] : []),
+    `${short(spent.output)} output`,
+    dollars(spent.cost),
+  ].join("\n");
 }

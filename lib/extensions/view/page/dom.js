@@ -65,13 +65,3 @@ export function dollars(cost) {
 export function many(n, what) {
   return `${n.toLocaleString("en-US")} ${what}${n === 1 ? "" : "s"}`;
 }
-
-/** Draws now, and again whenever the width of a box changes. @param {HTMLElement} box @param {() => void} draw */
-export function onWidth(box, draw) {
-  let width = -1;
-  new ResizeObserver(() => {
-    if (box.clientWidth === width) return;
-    width = box.clientWidth;
-    draw();
-  }).observe(box);
-}

@@ -1,8 +1,8 @@
-import { Chart } from "./chart.js";
+import { drawChart } from "./chart.js";
 import { RunData, whenWhole } from "./data.js";
 import { byId, dollars, duration, el, many, short } from "./dom.js";
 import { startKeys } from "./keys.js";
-import { Timeline } from "./timeline.js";
+import { drawTimeline } from "./timeline.js";
 import { Reader } from "./reader.js";
 
 const TABS = /** @type {const} */ (["conversation", "edits", "hooks"]);
@@ -17,12 +17,8 @@ whenWhole(() => {
   data.complete();
   /** @param {number} row */
   const go = (row) => reader.go(row);
-  const timeline = new Timeline(data, go);
-  const chart = new Chart(data, go);
-  reader.list.onSelect = (row) => {
-    timeline.select(row);
-    chart.select(row);
-  };
+  const marks = [drawTimeline(data, go), drawChart(data, go)];
+  reader.list.onSelect = (row) => marks.forEach((mark) => mark(row));
   reader.begin();
   startKeys([
     [["j", "ArrowDown"], "next row", () => reader.step(1)],
@@ -33,7 +29,6 @@ whenWhole(() => {
     [["x"], "next problem or denial", () => reader.step(1, (row) => row.tone === "bad" || row.tone === "denied")],
     [["Enter", "o"], "open or close the row", () => reader.list.toggleSelected()],
     [["1", "2", "3"], TABS.join(", "), (key) => reader.show(TABS[Number(key) - 1] ?? "conversation")],
-    [["0"], "the whole timeline", () => timeline.whole()],
   ]);
   performance.mark("whole");
 });

@@ -1,4 +1,4 @@
-import { byId, clock, duration, onWidth, svg } from "./dom.js";
+import { byId, clock, duration, svg } from "./dom.js";
 
 /** @import { RunData } from "./data.js" */
 /** @import { Row } from "../shape.ts" */
@@ -7,216 +7,66 @@ import { byId, clock, duration, onWidth, svg } from "./dom.js";
 const AXIS = 20;
 const GAP = 3;
 const GROUP = 10;
-const LABEL = 164;
 /** The lanes of an agent: which rows, under which name, in which colour. */
 const LANES = /** @type {const} */ ([["call", "model", "model"], ["tool", "tools", "tool"], ["fire", "hooks", "hook"]]);
 
-/** @typedef {{ name: string, y: number, title: boolean }} Label */
-
-/** The timeline: for each agent a lane of model calls, one of tools and one of hooks. */
-export class Timeline {
-  #data;
-  #go;
-  /** @type {Span[]} */
-  #spans = [];
-  /** @type {Label[]} */
-  #labels = [];
-  #height = 0;
-  /** The height of a lane: higher if there is only one agent. */
-  #lane;
-  /** @type {[number, number]} the part that is shown, in milliseconds */
-  #window;
-  #plot = { start: 0, wide: 1 };
-  #over = svg("g");
-  /** @type {number | undefined} */
-  #selected;
-
-  /** @param {RunData} data @param {(row: number) => void} go */
-  constructor(data, go) {
-    this.#data = data;
-    this.#go = go;
-    this.#lane = data.view.agents.length === 1 ? 22 : 14;
-    this.#lay();
-    this.#window = [0, Math.max(1, data.view.ms)];
-    byId("all").addEventListener("click", () => this.whole());
-    onWidth(byId("timeline"), () => this.draw());
-    startDrag(byId("timeline"), (left, right) => this.#show(left, right));
-  }
-
-  /** @param {number} row */
-  select(row) {
-    this.#selected = row;
-    const { at } = /** @type {Row} */ (this.#data.rows[row]);
-    if (at < this.#window[0] || at > this.#window[1]) this.whole();
-    else this.#drawOver();
-  }
-
-  /** Zooms to a range of the drawing. @param {number} left @param {number} right */
-  #show(left, right) {
-    const [from, to] = this.#window;
-    const { start, wide } = this.#plot;
-    /** @param {number} x */
-    const time = (x) => Math.min(to, Math.max(from, from + ((x - start) / wide) * (to - from)));
-    if (time(right) > time(left)) this.#window = [time(left), time(right)];
-    this.draw();
-  }
-
-  whole() {
-    this.#window = [0, Math.max(1, this.#data.view.ms)];
-    this.draw();
-  }
-
-  /** Puts every span into a lane. */
-  #lay() {
-    const { rows, view } = this.#data;
-    let y = AXIS;
-    for (const agent of order(view.agents)) {
-      const own = rows.map((row, index) => ({ row, index })).filter(({ row }) => row.agent === agent);
-      if (view.agents.length > 1) {
-        this.#labels.push({ name: view.agents[agent]?.name ?? "", y: y + (this.#lane + 8) / 2, title: true });
-        y += this.#lane + 2;
-      }
-      for (const [kind, name, colour] of LANES) {
-        // Of hooks, those that ran.
-        const isShown = (/** @type {Row} */ row) => kind !== "fire" || row.tone !== "quiet" || row.ms > 0;
-        const spans = own.filter(({ row }) => row.kind === kind && isShown(row));
-        if (spans.length === 0) continue;
-        const lanes = stacked(spans.map(({ row, index }) => ({
-          row: index,
-          from: row.at,
-          to: row.at + row.ms,
-          lane: 0,
-          tone: row.tone,
-          colour: row.started === undefined ? colour : "agent",
-        })));
-        this.#labels.push({ name, y: y + (this.#lane + 8) / 2, title: false });
-        for (const span of lanes.spans) this.#spans.push({ ...span, lane: y + span.lane * (this.#lane + GAP) });
-        y += lanes.depth * (this.#lane + GAP);
-      }
-      y += GROUP;
-    }
-    this.#height = y;
-  }
-
-  /** @param {number} ms */
-  #x(ms) {
-    const [from, to] = this.#window;
-    return this.#plot.start + ((ms - from) / (to - from)) * this.#plot.wide;
-  }
-
-  draw() {
-    const box = byId("timeline");
-    const width = Math.max(240, box.clientWidth);
-    const label = width < 620 ? 92 : LABEL;
-    const [from, to] = this.#window;
-    const wide = width - label - 8;
-    this.#plot = { start: label, wide };
-    const picture = svg("svg", { width, height: this.#height, role: "img", "aria-label": "Timeline of the run" });
-    const room = svg("rect", { x: label - 3, y: 0, width: wide + 8, height: this.#height });
-    picture.append(svg("defs", {}, svg("clipPath", { id: "plot" }, room)));
-    picture.append(...drawAxis({ from, to, wide, left: label, bottom: this.#height - GROUP }));
-    for (const { name, y, title } of this.#labels) {
-      // The name of an agent has a line of its own.
-      const most = Math.floor((title ? width : label) / 7.4);
-      const shown = name.length > most ? `${name.slice(0, most - 1)}…` : name;
-      const place = { x: title ? 0 : 10, y, class: title ? "who" : "kind" };
-      picture.append(svg("text", place, shown, svg("title", {}, name)));
-    }
-    const plot = svg("g", { "clip-path": "url(#plot)" });
-    plot.append(...this.#merged(), this.#over);
-    this.#drawOver();
-    picture.append(plot);
-    box.replaceChildren(picture);
-  }
-
-  /** Draws the selected row on a layer of its own, as it changes often. */
-  #drawOver() {
-    if (this.#selected === undefined) return;
-    const at = this.#x(/** @type {Row} */ (this.#data.rows[this.#selected]).at);
-    this.#over.replaceChildren(svg("line", { class: "now", x1: at, x2: at, y1: AXIS - 4, y2: this.#height - GROUP }));
-  }
-
-  /**
-   * Spans on the same pixels are drawn as one, so that there are never more shapes than the screen has columns. The
-   * most severe one decides the colour.
-   */
-  *#merged() {
-    const SEVERITY = ["quiet", "plain", "good", "changed", "denied", "bad"];
-    /** @type {{ x: number, end: number, span: Span, count: number } | undefined} */
-    let open;
-    const flush = () => open ? [this.#shape(open)] : [];
-    for (const span of this.#spans) {
-      if (span.to < this.#window[0] || span.from > this.#window[1]) continue;
-      const left = this.#x(span.from), right = Math.max(this.#x(span.to) - 0.5, left + 3);
-      if (open && open.span.lane === span.lane && left < open.x + 3 && right < open.end + 3 && right - left < 6) {
-        open.end = Math.max(open.end, right);
-        open.count++;
-        if (SEVERITY.indexOf(span.tone) > SEVERITY.indexOf(open.span.tone)) open.span = span;
-        continue;
-      }
-      yield* flush();
-      open = { x: left, end: right, span, count: 1 };
-    }
-    yield* flush();
-  }
-
-  /** @param {{ x: number, end: number, span: Span, count: number }} merged */
-  #shape({ x, end, span, count }) {
-    const row = /** @type {Row} */ (this.#data.rows[span.row]);
-    const name = row.kind === "call" ? row.key.replace("-", " ") : row.name;
-    const when = `${duration(row.ms)} at ${clock(row.at)}${count > 1 ? ` · ${count} here` : ""}`;
-    return svg("rect", {
-      class: `span ${row.kind} ${span.tone}`,
-      fill: `var(--${span.colour})`,
-      x,
-      y: span.lane,
-      width: end - x,
-      height: this.#lane,
-      rx: 2,
-      click: () => this.#go(row.about ?? span.row),
-    }, svg("title", {}, [name, row.line, when].join("\n")));
-  }
-}
-
-/** A shorter drag, in pixels, is a click. */
-const LEAST_DRAG = 6;
-
 /**
- * Lets a range of a drawing be chosen by dragging over it.
+ * Draws the timeline: for each agent a lane of model calls, one of tools and one of hooks. Gives what marks a row in it.
  *
- * @param {HTMLElement} box
- * @param {(from: number, to: number) => void} chosen in pixels from the left of the box
+ * @param {RunData} data
+ * @param {(row: number) => void} go
+ * @returns {(row: number) => void}
  */
-function startDrag(box, chosen) {
-  /** @type {number | undefined} */
-  let from;
-  const shade = svg("rect", { class: "shade", y: 0, height: "100%" });
-  /** @param {PointerEvent} event */
-  const at = (event) => event.clientX - box.getBoundingClientRect().left;
-  box.addEventListener("pointerdown", (event) => {
-    if (event.button === 0) from = at(event);
-  });
-  addEventListener("pointermove", (event) => {
-    if (from === undefined || Math.abs(at(event) - from) < LEAST_DRAG) return;
-    shade.setAttribute("x", String(Math.min(from, at(event))));
-    shade.setAttribute("width", String(Math.abs(at(event) - from)));
-    if (!shade.isConnected) box.firstElementChild?.append(shade);
-  });
-  addEventListener("pointerup", (event) => {
-    const start = from;
-    from = undefined;
-    if (!shade.isConnected || start === undefined) return;
-    shade.remove();
-    // The click that ends a drag must not select a row.
-    addEventListener("click", (click) => click.stopPropagation(), { capture: true, once: true });
-    setTimeout(() => chosen(Math.min(start, at(event)), Math.max(start, at(event))));
-  });
+export function drawTimeline({ rows, view }, go) {
+  const whole = Math.max(1, view.ms);
+  /** @param {number} ms */
+  const x = (ms) => `${100 * ms / whole}%`;
+  const high = view.agents.length === 1 ? 22 : 14;
+  const labels = svg("svg"), plot = svg("svg", { role: "img", "aria-label": "Timeline of the run" });
+  plot.append(...drawAxis(whole, x));
+  let y = AXIS;
+  /** @param {string} kind @param {string} words */
+  const label = (kind, words) =>
+    labels.append(svg("text", { class: kind, x: kind === "who" ? 0 : 10, y: y + (high + 8) / 2 }, words));
+  for (const agent of order(view.agents)) {
+    if (view.agents.length > 1) {
+      label("who", view.agents[agent]?.name ?? "");
+      y += high + 2;
+    }
+    for (const [kind, name, colour] of LANES) {
+      // Of hooks, those that ran.
+      const own = rows.filter((row) =>
+        row.agent === agent && row.kind === kind && (kind !== "fire" || row.tone !== "quiet" || row.ms > 0)
+      );
+      if (own.length === 0) continue;
+      label("kind", name);
+      const { spans, depth } = stacked(own, LEAST * whole);
+      for (const { row, from, to, lane, count } of spans) {
+        const words = row.kind === "call" ? row.key.replace("-", " ") : row.name;
+        const when = `${duration(row.ms)} at ${clock(row.at)}${count > 1 ? ` · ${count} here` : ""}`;
+        plot.append(svg("rect", {
+          class: `span ${row.kind} ${row.tone}`,
+          fill: `var(--${row.started === undefined ? colour : "agent"})`,
+          x: x(from),
+          y: y + lane * (high + GAP),
+          width: x(Math.max(to - from, LEAST * whole)),
+          height: high,
+          rx: 2,
+          click: () => go(row.about ?? rows.indexOf(row)),
+        }, svg("title", {}, [words, row.line, when].join("\n"))));
+      }
+      y += depth * (high + GAP);
+    }
+    y += GROUP;
+  }
+  for (const part of [labels, plot]) part.setAttribute("height", String(y - GROUP));
+  byId("timeline").replaceChildren(labels, plot);
+  const now = svg("line", { class: "now", y1: AXIS - 4, y2: "100%" });
+  return (row) => {
+    for (const end of ["x1", "x2"]) now.setAttribute(end, x(/** @type {Row} */ (rows[row]).at));
+    plot.append(now);
+  };
 }
-
-/** How many calls that run at the same time are drawn below each other. */
-const STACK = 4;
-
-/** @typedef {{ row: number, from: number, to: number, lane: number, tone: string, colour: string }} Span */
 
 /** Agents, each below the one that started it. @param {readonly { parent: number }[]} agents @returns {number[]} */
 function order(agents) {
@@ -228,43 +78,60 @@ function order(agents) {
   return [...found, ...[...agents.keys()].filter((i) => !seen.has(i))];
 }
 
-/** @param {Span[]} spans @returns {{ spans: Span[], depth: number }} */
-function stacked(spans) {
-  /** @type {number[]} */
-  const ends = [];
-  const placed = spans.map((span) => {
-    let lane = ends.findIndex((end) => end <= span.from);
-    if (lane < 0) lane = ends.length < STACK ? ends.length : ends.indexOf(Math.min(...ends));
-    ends[lane] = Math.max(ends[lane] ?? 0, span.to);
-    return { ...span, lane };
-  });
-  return { spans: placed.sort((a, b) => a.lane - b.lane || a.from - b.from), depth: ends.length };
-}
+/** The shortest span that is drawn, as a part of the run. */
+const LEAST = 0.004;
+/** How many calls that run at the same time are drawn below each other. */
+const STACK = 4;
+const SEVERITY = ["quiet", "plain", "good", "changed", "denied", "bad"];
+
+/** @typedef {{ row: Row, from: number, to: number, lane: number, count: number }} Span */
 
 /**
- * The axis of the timeline: a line and a label at round times.
+ * Rows in lanes, each in the first that is free. Those too short to be told apart are one span, of the most severe: there
+ * are never more shapes than a screen has columns.
  *
- * @param {{ from: number, to: number, wide: number, left: number, bottom: number }} about
- * @returns {SVGElement[]}
+ * @param {readonly Row[]} rows
+ * @param {number} least
+ * @returns {{ spans: Span[], depth: number }}
  */
-function drawAxis({ from, to, wide, left, bottom }) {
-  /** @type {SVGElement[]} */
-  const shapes = [];
-  const rough = (to - from) / Math.max(2, Math.floor(wide / 110));
-  const step = STEPS.find((step) => step >= rough) ?? rough;
-  const digits = step < 1000 ? 3 : 0;
-  for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
-    const x = left + ((at - from) / (to - from)) * wide;
-    const anchor = x > left + wide - 40 ? "end" : "start";
-    shapes.push(
-      svg("line", { class: "tick", x1: x, x2: x, y1: AXIS - 4, y2: bottom }),
-      svg("text", { class: "axis", x, y: 11, "text-anchor": anchor }, clock(at, digits)),
-    );
+function stacked(rows, least) {
+  /** @type {Span[]} */
+  const spans = [];
+  /** @type {Span[]} the last span of each lane */
+  const lanes = [];
+  for (const row of rows.toSorted((a, b) => a.at - b.at)) {
+    const from = row.at, to = row.at + row.ms;
+    let lane = lanes.findIndex((last) => last.to <= from);
+    if (lane < 0) lane = lanes.length < STACK ? lanes.length : lanes.indexOf(earliest(lanes));
+    const last = lanes[lane];
+    if (last && from < last.from + least && to < last.from + 2 * least) {
+      last.to = Math.max(last.to, to);
+      last.count++;
+      if (SEVERITY.indexOf(row.tone) > SEVERITY.indexOf(last.row.tone)) last.row = row;
+    } else spans.push(lanes[lane] = { row, from, to, lane, count: 1 });
   }
-  return shapes;
+  return { spans, depth: lanes.length };
+}
+
+/** @param {readonly Span[]} lanes */
+function earliest(lanes) {
+  return lanes.reduce((found, span) => span.to < found.to ? span : found);
 }
 
 /** Between two lines of the axis, in milliseconds. */
 const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500].concat(
   [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400].map((seconds) => seconds * 1000),
 );
+
+/** A line and a label at round times. @param {number} whole @param {(ms: number) => string} x */
+function drawAxis(whole, x) {
+  const step = STEPS.find((step) => step >= whole / 6) ?? whole / 6;
+  return Array.from({ length: Math.floor(whole / step) + 1 }, (_, i) => [
+    svg("line", { class: "tick", x1: x(i * step), x2: x(i * step), y1: AXIS - 4, y2: "100%" }),
+    svg(
+      "text",
+      { class: "axis", x: x(i * step), y: 11, "text-anchor": i * step > 0.9 * whole ? "end" : "start" },
+      clock(i * step, step < 1000 ? 3 : 0),
+    ),
+  ]).flat();
+}
