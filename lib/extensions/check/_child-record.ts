@@ -19,7 +19,8 @@ const STAMPED = ["event_id", "timestamp", "session_id", "agent_id", "parent_agen
 export async function askerFor(setup: Setup): Promise<HookProbe> {
   for (const name of Object.keys(process.env)) if (!Object.hasOwn(setup.env, name)) delete process.env[name];
   Object.assign(process.env, setup.env);
-  const wait = setup.env.CROCHET_DELAYS === undefined ? undefined : await waitsIn(setup);
+  // A module waits where it would wait anyway: at its files.
+  if (setup.env.CROCHET_DELAYS !== undefined) await import(join(setup.place.kept, "delays", "node.cjs"));
   let says = "";
   let asked = 0;
   const model = scripted([], { then: () => ({ text: says }) });
@@ -47,8 +48,7 @@ export async function askerFor(setup: Setup): Promise<HookProbe> {
     };
     const fired = Object.fromEntries(Object.entries(event).filter(([field]) => !STAMPED.includes(field)));
     const start = performance.now();
-    const around = { clock, cwd: setup.place.project, values, signal: stop.signal };
-    const env = { ...hookEnv({ ...idsOf(event), ...around }), ...(wait && slowed(wait)) };
+    const env = hookEnv({ ...idsOf(event), clock, cwd: setup.place.project, values, signal: stop.signal });
     const folded = await fire([tried], fired as unknown as Fired<EventName>, env);
     const ms = performance.now() - start;
     stop.abort();
@@ -74,29 +74,6 @@ export async function askerFor(setup: Setup): Promise<HookProbe> {
       ? JSON.stringify([...values], (_, v) => v instanceof Map || v instanceof Set ? [...v] : v)
       : undefined;
   return { ask, loaded: await ownWords(record, setup), values: shown };
-}
-
-type Wait = () => Promise<unknown>;
-
-/** A module waits where it would wait anyway: at its files, and at what the context does for it. */
-async function waitsIn({ place, env }: Setup): Promise<Wait> {
-  await import(join(place.kept, "delays", "node.cjs"));
-  let seed = Number(env.CROCHET_DELAYS);
-  return () => new Promise((go) => setTimeout(go, (seed = (seed * 16_807) % 2_147_483_647) % 20));
-}
-
-function slowed(wait: Wait): Pick<HookEnv, "exec" | "files"> {
-  return {
-    exec: async (...given) => (await wait(), (await import("../../process/process.ts")).exec(...given)),
-    files: async (cwd) => {
-      const { hookFiles } = await import("../../hooks/hook-files.ts");
-      const slowly = Object.entries(await hookFiles(cwd)).map(([name, call]) => [
-        name,
-        async (...given: unknown[]) => (await wait(), await call(...given)),
-      ]);
-      return Object.fromEntries(slowly);
-    },
-  };
 }
 
 /** What a hook says about itself. Only its own process runs a module, so its examples come from here too. */

@@ -6,16 +6,17 @@ import type { LaneAsker, Lanes } from "../hook-lane.ts";
 import { delaysIn } from "../delays.ts";
 import type { Violation } from "../check-report.ts";
 import type { Probed } from "../subject.ts";
+import { several } from "../../../cli/show/text.ts";
 import { verdictOf } from "./deterministic.ts";
 import { brief, canBlock, eventName, violationsOf } from "./judged.ts";
 
 const { fault, warning } = violationsOf("concurrent", "race");
 
 const TRIES = 24;
-/** How many at once, and how many before them one after the other. */
-const SHAPES = [0, 2].flatMap((before) => [2, 4].map((copies) => ({ copies, before })));
-const MOST = 6;
-type Shape = typeof SHAPES[number];
+/** How many are asked at once: what more of them do wrong, two of them do too. */
+const COPIES = 2;
+/** How many are asked before them, one after the other: a hook may let some calls pass, and count. */
+const MOST_BEFORE = 4;
 
 /** Copies of one hook in one place, from an empty state: as it is, and waiting now and then. */
 type Copies = { readonly [how in "plain" | "slow"]: LaneAsker };
@@ -40,31 +41,29 @@ export async function concurrent(
   const slow = lanes.with(delaysIn(join(asker.lane.place.kept, "delays"), env, seed));
   const copies = { plain: asker, slow: asker.on(slow, { limit: 4 * asker.limit }) };
   for (const probe of probes) {
-    const found = await races(copies, probe, seed);
+    const found = await races(copies, probe);
     if (found) return { violation: found, probe };
   }
   return undefined;
 }
 
-async function races(copies: Copies, probe: Probe, seed: number): Promise<Violation | undefined> {
+async function races(copies: Copies, probe: Probe): Promise<Violation | undefined> {
   const [once, twice] = [await inOrder(copies, probe), await inOrder(copies, probe)];
   // What keeps nothing and always answers the same cannot race.
-  if (!once || !twice || (once.at(-1)![1].state.size === 0 && new Set(once.at(-1)![1].answers).size === 1)) {
-    return undefined;
-  }
-  const unsteady = once.findIndex(([, outcome], i) => keyOf(outcome) !== keyOf(twice[i]![1]));
+  if (!once || !twice) return undefined;
+  if (once.at(-1)!.state.size === 0 && new Set(once.flatMap(({ answers }) => answers)).size === 1) return undefined;
+  const unsteady = once.findIndex((outcome, i) => keyOf(outcome) !== keyOf(twice[i]!));
   if (unsteady >= 0) {
-    const words = differing(once[unsteady]![1], twice[unsteady]![1]);
+    const words = differing(once[unsteady]!, twice[unsteady]!);
     return warning("not-checked", `Not checked for races, as it does not do the same twice${words}`, UNSTEADY);
   }
-  const orders = new Map(once);
   for (let i = 0; i < TRIES; i++) {
-    const [shape, ordered] = once[(i + Math.abs(seed)) % once.length]!;
-    const outcome = await atOnce(copies, probe, shape);
+    const before = i % once.length;
+    const outcome = await atOnce(copies, probe, before);
     if (!outcome) return undefined;
-    if (keyOf(outcome) === keyOf(ordered)) continue;
-    const [shown, by] = await smaller(copies, probe, shape, orders) ?? [outcome, shape];
-    return violation(shown, orders.get(by)!, by, isGuard(probe) ? fault : warning);
+    if (keyOf(outcome) !== keyOf(once[before]!)) {
+      return violation(outcome, once[before]!, before, isGuard(probe) ? fault : warning);
+    }
   }
   return undefined;
 }
@@ -75,26 +74,15 @@ function isGuard(probe: Probe): boolean {
   return canBlock(name) && ("tool_use_id" in probe.event || name.startsWith("Subagent"));
 }
 
-/** The same fault with two copies, if that is enough. */
-async function smaller(copies: Copies, probe: Probe, { copies: many }: Shape, orders: ReadonlyMap<Shape, Outcome>) {
-  const pairs = many === 2 ? [] : [...orders].filter(([shape]) => shape.copies === 2);
-  for (let i = 0; i < 3 * pairs.length; i++) {
-    const [shape, ordered] = pairs[i % pairs.length]!;
-    const outcome = await atOnce(copies, probe, shape);
-    if (outcome && keyOf(outcome) !== keyOf(ordered)) return [outcome, shape] as const;
-  }
-  return undefined;
-}
-
-function violation(found: Outcome, ordered: Outcome, { copies, before }: Shape, as: typeof fault): Violation {
+function violation(found: Outcome, ordered: Outcome, before: number, as: typeof fault): Violation {
   const code = found.failed !== undefined && ordered.failed === undefined
     ? "crash"
     : masked(found.answers) !== masked(ordered.answers)
     ? "verdict"
     : "lost-update";
-  const after = before > 0 ? ` after ${before} calls` : "";
+  const after = before > 0 ? ` after ${several(before, "call")}` : "";
   const words = code === "crash" ? `: ${brief(found.failed!, 80)}` : "";
-  return as(code, `${copies} at once${after}: ${found.answers.join(", ")}${words}${differing(found, ordered)}`, FIX);
+  return as(code, `${COPIES} at once${after}: ${found.answers.join(", ")}${words}${differing(found, ordered)}`, FIX);
 }
 
 const FIX =
@@ -131,29 +119,25 @@ function masked(of: string | readonly string[] | undefined): string {
   return MASKS.reduce((text, mask) => text.replaceAll(mask, "_"), JSON.stringify(of ?? null));
 }
 
-/** The outcome of each shape if all are asked one after the other. Undefined if it took too long. */
-async function inOrder({ plain }: Copies, probe: Probe): Promise<[Shape, Outcome][] | undefined> {
+/** The outcomes if all are asked one after the other. Undefined if it took too long. */
+async function inOrder({ plain }: Copies, probe: Probe): Promise<Outcome[] | undefined> {
   const answers: Probed[] = [];
-  const states: Outcome["state"][] = [];
+  const outcomes: (Outcome | undefined)[] = [];
   plain.forget();
-  for (const event of eventsOf(probe, MOST)) {
+  for (const event of eventsOf(probe, MOST_BEFORE + COPIES)) {
     if (plain.time.isOver) return undefined;
     answers.push(await plain.ask(event, { keep: true }));
-    states.push(stateOf(plain, answers));
+    if (answers.length >= COPIES) outcomes.push(outcomeOf(answers.slice(-COPIES), stateOf(plain, answers)));
   }
   plain.lane.restore();
-  const all = SHAPES.map((shape): [Shape, Outcome | undefined] => {
-    const end = shape.before + shape.copies;
-    return [shape, outcomeOf(answers.slice(shape.before, end), states[end - 1]!)];
-  });
-  return all.every(([, outcome]) => outcome) ? all as [Shape, Outcome][] : undefined;
+  return outcomes.every((outcome) => outcome !== undefined) ? outcomes : undefined;
 }
 
 /** The outcome if they are asked at once, each waiting now and then. Undefined if it took too long. */
-async function atOnce({ slow }: Copies, probe: Probe, { copies, before }: Shape): Promise<Outcome | undefined> {
+async function atOnce({ slow }: Copies, probe: Probe, before: number): Promise<Outcome | undefined> {
   if (slow.time.isOver) return undefined;
   slow.forget();
-  const events = eventsOf(probe, before + copies);
+  const events = eventsOf(probe, before + COPIES);
   for (const event of events.slice(0, before)) await slow.ask(event, { keep: true });
   const [event, ...others] = events.slice(before);
   const first = await slow.ask(event!, { keep: true, beside: others.map((each) => each.event) });
