@@ -8,6 +8,7 @@ import { stateFolder, writeStateFile } from "../../files/state.ts";
 import { pathFrom } from "../../cli/show/call-subject.ts";
 import { needOwnFiles } from "../../runtime/own-copy.ts";
 import { HOST_NAMES, type HostName } from "../../hooks/hosts/index.ts";
+import { newSeed } from "../../testing/fast-check.ts";
 import type { Checked } from "./check-one.ts";
 import { againLine, type CheckAgain } from "./findings.ts";
 import { findSubjects } from "./find-subjects.ts";
@@ -53,15 +54,14 @@ export interface CheckOptions {
   readonly onHook?: (report: HookReport) => void;
 }
 
-/** Types of the options; numbers and laws are checked more closely. */
 const OPTIONS: { readonly [option in keyof CheckOptions]-?: OptionKind } = {
   cwd: "a text",
-  runs: "any",
-  seed: "any",
+  runs: "a whole number",
+  seed: "a whole number",
   host: HOST_NAMES,
-  timeout: "any",
-  time: "any",
-  rounds: "any",
+  timeout: "more than 0",
+  time: "more than 0",
+  rounds: "a whole number",
   laws: "a list",
   mutants: "true or false",
   save: "true or false",
@@ -125,22 +125,14 @@ export async function check(paths: readonly string[], options: CheckOptions = {}
   }
 }
 
-const LEAST = { runs: 0, rounds: 2, seed: -0x8000_0000 } as const;
-
 /** @throws {TypeError} that names the option: a check that checks nothing must not pass */
 function refuseWrong(options: CheckOptions): void {
   checkOptions(options, OPTIONS, "check");
-  const { timeout = 5, time = 1, laws = LAWS } = options;
-  for (const [name, least] of Object.entries(LEAST)) {
-    const value = options[name as keyof typeof LEAST] ?? least;
-    if (Number.isSafeInteger(value) && value >= least) continue;
-    throw new TypeError(
-      `Cannot check as '${name}' must be a whole number of ${least} or more: current value is ${value}`,
-    );
-  }
-  for (const [name, value] of Object.entries({ timeout, time })) {
-    if (value > 0) continue;
-    throw new TypeError(`Cannot check as '${name}' must be seconds above 0: current value is ${value}`);
+  const { runs = 0, rounds = 2, laws = LAWS } = options;
+  for (const [name, value, least] of [["runs", runs, 0], ["rounds", rounds, 2]] as const) {
+    if (value < least) {
+      throw new TypeError(`Cannot check as '${name}' must be ${least} or more: current value is ${value}`);
+    }
   }
   const stray = laws.find((law) => !LAWS.includes(law));
   if (stray !== undefined || laws.length === 0) {
@@ -153,7 +145,7 @@ function sessionOf(
   options: CheckOptions,
   given: Pick<CheckSession, "cwd" | "env" | "scratch" | "sandbox">,
 ): CheckSession {
-  const { runs = 100, seed = Math.floor(Math.random() * 0x7fff_ffff), timeout = 5, time, rounds = 50 } = options;
+  const { runs = 100, seed = newSeed(), timeout = 5, time, rounds = 50 } = options;
   const { host, event, cases = false, mutants = false, save = false, onProgress } = options;
   const { signal = new AbortController().signal } = options;
   const flags = [

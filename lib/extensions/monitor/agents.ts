@@ -1,11 +1,9 @@
 import { basename } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { agentsDir } from "./note.ts";
 import { allStandings, hasEnded, type Standing } from "./standing.ts";
-import { type Answer, command, type Flags, report, type Usage } from "../../cli/kit/flags.ts";
+import { command, type Usage } from "../../cli/kit/flags.ts";
 import { group } from "../../cli/kit/group.ts";
 import { EXIT, type Io } from "../../cli/kit/io.ts";
-import type { Reporter } from "../../cli/kit/report.ts";
 import { hasPerson, openKeyboard } from "../view/terminal/keys.ts";
 import { Screen } from "../view/terminal/screen.ts";
 import { type Colours, coloursFor, cut, oneLine, several, table } from "../../cli/show/text.ts";
@@ -15,7 +13,7 @@ const USAGE: Usage = {
   words: "",
   about: "Shows the runs of crochet and the agents that are watched: what each is doing, since when, and what it asks.",
   flags: [
-    ["--watch", "keep showing; q or Ctrl-C ends it"],
+    ["--watch", "on a terminal: keep showing; q or Ctrl-C ends it"],
     ["--all", "also those that have ended"],
     ["--json", "print JSON"],
   ],
@@ -27,29 +25,13 @@ const NONE = "no agents are running: 'crochet run' starts one, 'crochet agent --
 const ls = command(USAGE, async ({ flags }, io) => {
   const look = () => allStandings(agentsDir(io.env)).filter((one) => flags.all === true || !hasEnded(one));
   if (flags.watch && io.tty && !flags.json) return await watchAgents(look, io);
-  const found = () => {
-    const data = look();
-    const columns = io.tty ? process.stdout.columns : Infinity;
-    const text = data.length === 0 ? NONE : agentsTable(data, { columns, colours: coloursFor(io.tty, io.env) });
-    return { data, text };
-  };
-  return flags.watch ? await follow(found, flags, io) : found();
+  const data = look();
+  const columns = io.tty ? process.stdout.columns : Infinity;
+  const text = data.length === 0 ? NONE : agentsTable(data, { columns, colours: coloursFor(io.tty, io.env) });
+  return { data, text };
 });
 
 const EVERY_MS = 500;
-
-/** For another program: prints the table whenever it has changed. */
-async function follow(look: () => Answer, flags: Flags["flags"], io: Reporter): Promise<number> {
-  let last = "";
-  while (!io.signal.aborted) {
-    const found = look();
-    const now = JSON.stringify(flags.json ? found.data : found.text);
-    if (now !== last) report(found, flags, io);
-    last = now;
-    await setTimeout(EVERY_MS, undefined, { signal: io.signal }).catch(() => {});
-  }
-  return EXIT.interrupted;
-}
 
 /** Agents as rows: id, state, since when, and what each asks or works on; a narrow terminal loses the end of a row. */
 export function agentsTable(

@@ -190,7 +190,7 @@ test("what is not an event, a host or a tool is refused before anything is made"
   assert.throws(() => eventArbitrary("PermissionRequest", { host: "gemini" }), /expected one of SessionStart/);
   assert.throws(() => eventArbitrary("pre-tool-use", { tool: "(" }), /not a regular expression/);
   assert.throws(() => eventArbitrary("pre-tool-use", { tool: "^never[ ]this$" }), /it matches no tool/);
-  assert.throws(() => conversationArbitrary({ replies: 0 }), /whole number from 1/);
+  assert.throws(() => conversationArbitrary({ replies: 0 }), /'replies' must be 1 or more/);
   assert.throws(() => modelArbitrary({ replies: -1 }), /whole number/);
 });
 

@@ -62,7 +62,7 @@ test("checkHook() never passes if there is no hook to check, and leaves no scrat
 test("checkHook() refuses wrong options", async () => {
   using folder = hookFiles({ "notification.sh": sh("exit 0") });
   const refused: readonly (readonly [options: object, says: RegExp])[] = [
-    [{ runs: -1 }, /'runs' must be a whole number of 0 or more: current value is -1/],
+    [{ runs: -1 }, /'runs' must be 0 or more: current value is -1/],
     [{ run: 1 }, /option 'run' is unknown: did you mean 'runs'\?$/],
     [{ rounds: 1.5 }, /'rounds'/],
     [{ timeout: 0 }, /'timeout'/],

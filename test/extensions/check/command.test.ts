@@ -115,7 +115,7 @@ test("hooks check exits 3 if a hook was too slow to be checked enough, and says 
   assert.equal((await check("hooks", "--time", "1.5")).code, 1);
   const { err, code: wrong } = await check("hooks", "--time", "0");
   assert.equal(wrong, 2);
-  assert.match(err, /Cannot check as 'time' must be seconds above 0: current value is 0/);
+  assert.match(err, /Cannot check as 'time' must be more than 0: current value is 0/);
 });
 
 /** A wrong call, and its error. */
@@ -123,7 +123,7 @@ const MISTAKES: readonly (readonly [args: readonly string[], says: RegExp])[] = 
   [["nowhere.sh"], /Cannot check 'nowhere\.sh': there is no such file or folder\. Name a hook/],
   [["--for", "vscode"], /Unknown host 'vscode': expected claude, codex, gemini/],
   [["--runs", "many"], /Cannot use --runs many as it is not a number of at least 0/],
-  [["hooks", "--runs", "1.5"], /Cannot check as 'runs' must be a whole number of 0 or more: current value is 1\.5/],
+  [["hooks", "--runs", "1.5"], /Cannot check as 'runs' must be a whole number: current value is 1\.5/],
   [["--sed", "1"], /did you mean --seed/],
   [["empty"], /There is no hook to check in empty: name a hook file, a folder or settings/],
 ];

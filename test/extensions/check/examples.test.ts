@@ -210,7 +210,10 @@ test("askHook() asks one hook one question, whatever the file is called", async 
     });
   assert.ok(matchers.toDeny.call({}, await ask("rm -rf /"), /Ada says no/).pass);
   assert.ok(matchers.toPass.call({}, await ask("ls")).pass);
-  await assert.rejects(askHook(join(folder.path, "guard.sh"), {}, { event: "stop", timeout: 0 }), /seconds above 0/);
+  await assert.rejects(
+    askHook(join(folder.path, "guard.sh"), {}, { event: "stop", timeout: 0 }),
+    /'timeout' must be more than 0/,
+  );
   using two = hookFiles({ "stop.sh": "#!/bin/sh\n", "notification.sh": "#!/bin/sh\n", "_none/README.md": "" });
   await assert.rejects(
     askHook(two.path, {}, { time: 5 } as object),

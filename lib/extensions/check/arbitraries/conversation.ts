@@ -52,11 +52,13 @@ interface Exchange extends Talk {
  * ```
  */
 export function conversationArbitrary(options: ConversationOptions = {}): Arbitrary<readonly Message[]> {
-  checkOptions(options, { tool: "a text", replies: "any", ends: ["user", "assistant"] }, "make conversations");
+  checkOptions(
+    options,
+    { tool: "a text", replies: "a whole number", ends: ["user", "assistant"] },
+    "make conversations",
+  );
   const { tool, replies = 4, ends } = options;
-  if (!Number.isInteger(replies) || replies < 1) {
-    throw new TypeError(`Cannot make conversations: 'replies' must be a whole number from 1, and is ${replies}`);
-  }
+  if (replies < 1) throw new TypeError(`Cannot make conversations as 'replies' must be 1 or more, and is ${replies}`);
   const fc = fastCheck();
   const talk = talkFields(fc);
   const call = callArbitrary(fc, tool, { cwd: "/home/dev/project", files: FILES, words: [] });

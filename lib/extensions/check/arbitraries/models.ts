@@ -135,8 +135,8 @@ class Maker {
     if (Array.isArray(node.type)) return among(node.type.map((type) => ({ ...node, type })));
     const kinds: { readonly [type: string]: () => Arbitrary<unknown> } = {
       string: () => this.#text(node),
-      integer: () => this.#integer(node),
-      number: () => this.#number(node),
+      integer: () => this.#multiple(node),
+      number: () => this.#multiple({ multipleOf: 1 / 1024, ...node }),
       boolean: () => fc.boolean(),
       null: () => fc.constant(null),
       array: () => this.#list(node, depth),
@@ -180,23 +180,13 @@ class Maker {
     return textArbitrary(fc, WORDS).map((text) => fits(text) ? text : [...long(text)].slice(0, maxLength).join(""));
   }
 
-  #integer(node: Node): Arbitrary<number> {
+  #multiple(node: Node): Arbitrary<number> {
     const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf: step = 1 } = node;
-    const min = Math.max(minimum ?? -Infinity, exclusiveMinimum === undefined ? -Infinity : exclusiveMinimum + 1);
-    const max = Math.min(maximum ?? Infinity, exclusiveMaximum === undefined ? Infinity : exclusiveMaximum - 1);
+    const min = Math.max(minimum ?? -Infinity, exclusiveMinimum === undefined ? -Infinity : exclusiveMinimum + step);
+    const max = Math.min(maximum ?? Infinity, exclusiveMaximum === undefined ? Infinity : exclusiveMaximum - step);
     const from = Math.ceil((Number.isFinite(min) ? min : Math.min(-1_000_000, max)) / step);
     const to = Math.floor((Number.isFinite(max) ? max : Math.max(1_000_000, min)) / step);
     return this.#fc.integer({ min: from, max: Math.max(from, to) }).map((count) => count * step);
-  }
-
-  #number(node: Node): Arbitrary<number> {
-    const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = node;
-    if (multipleOf !== undefined) return this.#integer(node);
-    const min = minimum ?? exclusiveMinimum ?? -1e9;
-    const max = maximum ?? exclusiveMaximum ?? Math.max(1e9, min);
-    const open = { minExcluded: exclusiveMinimum === min, maxExcluded: exclusiveMaximum === max };
-    // JSON has no -0.
-    return this.#fc.double({ min: Math.min(min, max), max, ...open, noNaN: true }).map((number) => number + 0);
   }
 
   #list({ items, prefixItems = [], minItems = 0, maxItems = 3, uniqueItems }: Node, depth: number): Arbitrary<unknown> {

@@ -123,12 +123,12 @@ export async function askHook(
       `Cannot ask '${fullPath(path)}': it is a folder with ${file ? "several hooks" : "no hook"}. Name a hook file`,
     );
   }
-  const limit = limitOf(options);
+  const { timeout = 10, says } = options;
   return await inLastLane(file, options, (lane) =>
     lane.ask({
       event: fillEvent(event, file, lane.place.project),
-      limit,
-      ...(options.says !== undefined && { says: options.says }),
+      limit: 1000 * timeout,
+      ...(says !== undefined && { says }),
     }));
 }
 
@@ -151,7 +151,7 @@ async function inLastLane<T>(file: HookFile, options: AskOptions, work: (lane: L
 
 const OPTIONS: { readonly [option in keyof AskOptions]-?: OptionKind } = {
   event: "a text",
-  timeout: "0 or more",
+  timeout: "more than 0",
   env: "an object",
   says: "a text",
 };
@@ -171,13 +171,6 @@ function fullPath(path: string | URL): string {
   return resolve(typeof path === "string" ? path : fileURLToPath(path));
 }
 
-function limitOf({ timeout = 10 }: ExampleOptions): number {
-  if (!(timeout > 0)) {
-    throw new TypeError(`Cannot ask a hook: 'timeout' must be seconds above 0, and is ${timeout}`);
-  }
-  return timeout * 1000;
-}
-
 async function eachPlayed(
   file: HookFile,
   examples: readonly Example[],
@@ -188,7 +181,8 @@ async function eachPlayed(
   try {
     await fill(lane.place);
     using lanes = new Lanes(lane);
-    for (const example of examples) take(await playExample(example, file, lanes.with(example.env), limitOf(options)));
+    const limit = 1000 * (options.timeout ?? 10);
+    for (const example of examples) take(await playExample(example, file, lanes.with(example.env), limit));
   } finally {
     close();
   }

@@ -68,10 +68,6 @@ function ofPrinted(
       return fails ? [fault("plain-text", message, "print JSON or nothing")] : [];
     }
     case "nothing": {
-      if (event === "WorktreeCreate" && code === 0) {
-        const message = "It prints nothing, but the host reads the path of the worktree from its last line";
-        return [fault("no-worktree-path", message, "make the worktree and print its path, or use another event")];
-      }
       const json = parsedObject(stderr.trim());
       if (!json || !isTelling(json)) return [];
       const message = `Its JSON is on stderr, where ${host} does not read it`;
