@@ -12,7 +12,6 @@ import {
   plainProbes,
   type Probe,
   probeArbitrary,
-  withoutTranscript,
   withOwn,
 } from "./sample-events.ts";
 import { examplesOf, exampleTexts, playExamples, statesOf } from "./examples/of-hook.ts";
@@ -28,7 +27,7 @@ import { protocol, safe, slow } from "./laws/protocol.ts";
 import { reliable } from "./laws/reliable.ts";
 import { OKAY, terminating } from "./laws/terminating.ts";
 import { fill } from "./scratch-project.ts";
-import type { HookReport, Law, Severity, Termination, Violation } from "./check-report.ts";
+import type { HookReport, Law, Termination, Violation } from "./check-report.ts";
 import { MATCHER_FIX, matcherMistake, neverMatches, unknownName } from "./static-faults.ts";
 import type { Loaded, Probed, Subject } from "./subject.ts";
 
@@ -169,7 +168,6 @@ class Engine {
       await this.#play(own);
       await this.#generated(generated);
       await this.#askAll([...new Set([...plain.slice(0, 2), ...this.#telling()])].flatMap(laced));
-      await this.#askAll(withoutTranscript(plain, place), "warning");
       if (!this.#over) termination = await this.#whole(lanes, termination);
     }
     const timing = this.#asker.timing();
@@ -207,10 +205,10 @@ class Engine {
     this.#runs += this.#answers.size - before;
   }
 
-  async #askAll(probes: readonly Probe[], most: Severity = "fault"): Promise<void> {
+  async #askAll(probes: readonly Probe[]): Promise<void> {
     if (this.#over) return;
     for await (const [probe, probed] of this.#asker.askAll(probes)) {
-      this.#take(probe, probed, most);
+      this.#take(probe, probed);
       if (this.#over) return;
     }
   }
@@ -253,7 +251,7 @@ class Engine {
   }
 
   /** Judges an answer and keeps it; gives what is new. */
-  #take(probe: Probe, probed: Probed, most: Severity = "fault"): readonly Violation[] {
+  #take(probe: Probe, probed: Probed): readonly Violation[] {
     if (probed.skipped !== undefined) return [];
     this.#answers.set(probe, probed);
     if (probed.timedOut || (probed.failure?.at === "exit" && ++this.#exits >= MOST_EXITS)) this.#over = true;
@@ -262,9 +260,7 @@ class Engine {
         this.rewrites.push(rewrite);
       }
     }
-    return this.#violations(probed, probe).filter((one) =>
-      this.#findings.add(most === "fault" ? one : { ...one, severity: most }, probe)
-    );
+    return this.#violations(probed, probe).filter((one) => this.#findings.add(one, probe));
   }
 
   #violations(probed: Probed, probe: Probe): readonly Violation[] {

@@ -130,7 +130,7 @@ export function readPage(name: string): string {
 }
 
 export const LOGO =
-  `<svg class="logo" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 17c0-7 8-7 8 0M12 17c0-7 8-7 8 0M8 9c0-6 8-6 8 0"/><path d="M2 17h20"/></svg>`;
+  `<svg class="logo" width="26" height="26" viewBox="0 0 24 24" fill="none" stroke-width="2" stroke-linecap="round" aria-hidden="true"><path d="M4 17c0-7 8-7 8 0M12 17c0-7 8-7 8 0M8 9c0-6 8-6 8 0"/><path d="M2 17h20"/></svg>`;
 
 /** Up to this many calls, the chart takes half the width, so that the conversation is on the first screen. */
 const FEW_CALLS = 50;

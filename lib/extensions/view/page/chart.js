@@ -15,7 +15,7 @@ const BOTTOM = 198;
 /** Of more calls, neighbours share a bar. */
 const MOST_BARS = 240;
 /** Of fewer calls, the bars do not get wider. */
-const LEAST_BARS = 10;
+const LEAST_BARS = 8;
 
 /**
  * Draws prompt tokens, output tokens and cost of each call. Gives what marks the bar of a row.

@@ -60,7 +60,7 @@ function headOf(data, row) {
         agent,
         name,
         el("span", { class: "text" }, row.line),
-        !row.edit && row.result && el("span", { class: "text result" }, row.result),
+        !row.edit && row.result && el("span", { class: "text result" }, `· ${row.result}`),
       ];
   }
 }
