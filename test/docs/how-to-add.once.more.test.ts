@@ -19,12 +19,12 @@ type Lines = readonly [file: string, before: string, lines: string];
 /** A sample of each kind, by the heading of its recipe: the row alone, then what types ask for. */
 const SAMPLES: { readonly [kind: string]: { readonly row: readonly Lines[]; readonly typed: readonly Lines[] } } = {
   "A tool": {
-    row: [["lib/input/tool-table.ts", "  KillShell: {", `  SampleTool: { fields: ["path"], path: "searches" },`]],
-    typed: [[
-      "lib/extensions/check/arbitraries/tool-inputs.ts",
-      "    LS: () =>",
-      "    SampleTool: () => ({ path: folder }),",
+    row: [[
+      "lib/input/tool-table.ts",
+      "  KillShell: {",
+      `  SampleTool: { fields: ["path", "sample"], path: "searches" },`,
     ]],
+    typed: [["lib/extensions/check/arbitraries/tool-inputs.ts", "    command: () =>", `    sample: text("a sample"),`]],
   },
   "An event": {
     row: [["lib/core/events.ts", `  "setup": {`, `  "sample-event": { subject: "word", takes: "text" },`]],

@@ -41,7 +41,6 @@ test("a row says what its tool does where a path leads exactly if it takes one, 
 
 /** Files that name Glob beside its own and the tables of hosts, each with its reason. */
 const NAME_GLOB = new Map([
-  ["extensions/check/arbitraries/tool-inputs.ts", "makes calls of every tool, and is typed by the table"],
   ["input/tool-table.ts", "is the table"],
   ["permissions/rules.ts", "its pattern may leave the folder"],
 ]);

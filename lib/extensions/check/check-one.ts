@@ -5,15 +5,7 @@ import { NoSuchTool } from "./arbitraries/tool-inputs.ts";
 import type { CheckSession } from "./check.ts";
 import { pascal } from "../../core/names.ts";
 import { ownTexts } from "./constants.ts";
-import {
-  canaries,
-  dangers,
-  laced,
-  plainProbes,
-  type Probe,
-  probeArbitrary,
-  withOwn,
-} from "./sample-events.ts";
+import { canaries, dangers, laced, plainProbes, type Probe, probeArbitrary, withOwn } from "./sample-events.ts";
 import { examplesOf, exampleTexts, playExamples, statesOf } from "./examples/of-hook.ts";
 import { Findings } from "./findings.ts";
 import { Interrupted, Lane, LaneAsker, Lanes, refuses, type Time } from "./hook-lane.ts";

@@ -5,7 +5,7 @@ import { PROMPTS, SENTENCES } from "../../../hooks/event-fields.ts";
 import { type FastCheck } from "../../../testing/fast-check.ts";
 import { pathArbitrary, type Scene, textArbitrary } from "./texts.ts";
 import type { JsonObject } from "../../../core/json.ts";
-import type { ToolName, TOOLS } from "../../../input/tool-table.ts";
+import { type ToolName, type ToolRow, toolRow, TOOLS } from "../../../input/tool-table.ts";
 
 export interface Called {
   readonly tool_name: string;
@@ -29,75 +29,49 @@ function partial(fc: FastCheck, fields: Inputs): Arbitrary<JsonObject> {
   );
 }
 
-type Fields<Tool extends ToolName> = (typeof TOOLS)[Tool]["fields"][number];
+type Field = (typeof TOOLS)[ToolName]["fields"][number];
+type Optional = Field extends infer F ? F extends `${infer Name}?` ? Name : never : never;
 
-/** How each tool is called, made for those that are wanted: a field that must be there has values, another may have some. */
-type Signatures = {
-  readonly [tool in ToolName]: () =>
-    & { readonly [field in Exclude<Fields<tool>, `${string}?`>]: Arbitrary<unknown> }
-    & { readonly [field in Extract<Fields<tool>, `${string}?`>]?: Arbitrary<unknown> };
-};
+/** How each field of the tools is filled: one that must be there has values, another may have some. */
+type FieldValues =
+  & { readonly [field in Exclude<Field, `${string}?`>]: () => Arbitrary<unknown> }
+  & { readonly [field in Optional]?: () => Arbitrary<unknown> };
 
-function signatures(fc: FastCheck, scene: Scene): Signatures {
+function fieldValues(fc: FastCheck, scene: Scene): FieldValues {
   const { cwd, words } = scene;
-  const text = (...usual: string[]) => textArbitrary(fc, usual, words);
-  const path = pathArbitrary(fc, scene);
+  const text = (...usual: string[]) => () => textArbitrary(fc, usual, words);
+  const one = (...values: unknown[]) => () => fc.constantFrom(...values);
   const code = text("export {};\n", "const a = 1;\n", "// TODO later\n", "password = 'hunter2'\n", "a\r\nb\r\n");
-  const count = fc.nat({ max: 2_000 });
+  const flag = () => fc.boolean();
+  const count = () => fc.nat({ max: 2_000 });
   const pattern = text("**/*.ts", "TODO", "function \\w+", "[");
-  const folder = fc.constantFrom(cwd, `${cwd}/src`, "/");
-  const edit = { old_string: code, new_string: code, "replace_all?": fc.boolean() };
   const few = (fields: Inputs, minLength = 0) => fc.array(partial(fc, fields), { minLength, maxLength: 3 });
   return {
-    Bash: () => ({
-      command: commandArbitrary(fc, words),
-      "description?": text("Run the tests", "List files"),
-      "timeout?": fc.constantFrom(120_000, 1, 600_000),
-      "run_in_background?": fc.boolean(),
-    }),
-    Edit: () => ({ file_path: path, ...edit }),
-    Write: () => ({ file_path: path, content: code }),
-    Read: () => ({ file_path: path, "offset?": count, "limit?": count }),
-    MultiEdit: () => ({ file_path: path, edits: few(edit, 1) }),
-    NotebookEdit: () => ({
-      notebook_path: fc.constant(`${cwd}/a.ipynb`),
-      new_source: code,
-      "cell_id?": text("0"),
-      "edit_mode?": fc.constantFrom("replace", "insert", "delete"),
-    }),
-    Glob: () => ({ pattern, "path?": folder }),
-    Grep: () => ({
-      pattern,
-      "path?": folder,
-      "glob?": text("*.ts"),
-      "output_mode?": fc.constantFrom("content", "count"),
-    }),
-    Agent: () => ({
-      description: text("look around"),
-      prompt: text(...PROMPTS),
-      "subagent_type?": text("general-purpose"),
-      "run_in_background?": fc.boolean(),
-    }),
-    LS: () => ({ path: folder }),
-    WebFetch: () => ({
-      url: text("https://example.com/", "http://127.0.0.1:8080/x?a=b&c"),
-      prompt: text("Summarise it"),
-    }),
-    WebSearch: () => ({ query: text("how to knit") }),
-    TodoWrite: () => ({
-      todos: few({ content: text("Write the test"), status: fc.constantFrom("pending", "completed") }),
-    }),
-    TaskCreate: () => ({ subject: text("Write the test"), description: text("For the parser") }),
-    AskUserQuestion: () => ({
-      questions: few(
-        { question: text("Which database?"), "header?": text("Database"), "multiSelect?": fc.boolean() },
-        1,
-      ),
-    }),
-    ExitPlanMode: () => ({ plan: text("1. Read\n2. Write") }),
-    EnterPlanMode: () => ({}),
-    BashOutput: () => ({ bash_id: text("bash_1"), "filter?": pattern }),
-    KillShell: () => ({ shell_id: text("bash_1") }),
+    command: () => commandArbitrary(fc, words),
+    description: text("Run the tests", "look around", "For the parser"),
+    timeout: one(120_000, 1, 600_000),
+    ...{ run_in_background: flag, replace_all: flag },
+    file_path: () => pathArbitrary(fc, scene),
+    notebook_path: one(`${cwd}/a.ipynb`),
+    path: one(cwd, `${cwd}/src`, "/"),
+    ...{ old_string: code, new_string: code, new_source: code, content: code },
+    ...{ offset: count, limit: count },
+    edits: () => few({ old_string: code(), new_string: code(), "replace_all?": flag() }, 1),
+    cell_id: text("0"),
+    edit_mode: one("replace", "insert", "delete"),
+    ...{ pattern, filter: pattern },
+    glob: text("*.ts"),
+    output_mode: one("content", "count"),
+    prompt: text(...PROMPTS),
+    subagent_type: text("general-purpose"),
+    url: text("https://example.com/", "http://127.0.0.1:8080/x?a=b&c"),
+    query: text("how to knit"),
+    todos: () => few({ content: text("Write the test")(), status: one("pending", "completed")() }),
+    subject: text("Write the test"),
+    questions: () =>
+      few({ question: text("Which database?")(), "header?": text("Database")(), "multiSelect?": flag() }, 1),
+    plan: text("1. Read\n2. Write"),
+    ...{ bash_id: text("bash_1"), shell_id: text("bash_1") },
   };
 }
 
@@ -128,7 +102,12 @@ export class NoSuchTool extends TypeError {
 }
 
 export function callArbitrary(fc: FastCheck, matcher: string | undefined, scene: Scene): Arbitrary<Called> {
-  const table: { readonly [tool: string]: () => Inputs } = signatures(fc, scene);
+  const values: { readonly [field: string]: (() => Arbitrary<unknown>) | undefined } = fieldValues(fc, scene);
+  const inputsOf = ({ fields }: ToolRow): Inputs =>
+    Object.fromEntries(fields.flatMap((field) => {
+      const made = values[field.replace("?", "")]?.();
+      return made ? [[field, made]] : [];
+    }));
   const other: Inputs = {
     "text?": textArbitrary(fc, ["x"]),
     "id?": fc.nat({ max: 99 }),
@@ -137,12 +116,12 @@ export function callArbitrary(fc: FastCheck, matcher: string | undefined, scene:
       "tags?": fc.array(textArbitrary(fc, ["bug"]), { maxLength: 2 }),
     }),
   };
-  const calls = toolsOf(matcher, Object.keys(table)).map((tool_name) => {
-    const inputs = table[tool_name]?.();
+  const calls = toolsOf(matcher, Object.keys(TOOLS)).map((tool_name) => {
+    const row = toolRow(tool_name);
     const texts = textArbitrary(fc, ["ok", "12 passing", ...SENTENCES]);
-    return fc.tuple(partial(fc, inputs ?? other), texts).map(([input, text]): Called => {
+    return fc.tuple(partial(fc, row ? inputsOf(row) : other), texts).map(([input, text]): Called => {
       // The tools of servers give blocks.
-      const response = inputs ? sampleResponse(tool_name, input, text) : [{ type: "text", text }];
+      const response = row ? sampleResponse(tool_name, input, text) : [{ type: "text", text }];
       return { tool_name, input, response, text };
     });
   });
