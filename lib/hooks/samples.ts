@@ -35,25 +35,30 @@ export function sampleResponse(tool: string, input: JsonObject, text: string): u
 
 const USAGE = { input_tokens: 1200, output_tokens: 80, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 
-function call(tool: string, cwd: string): EventFields["pre-tool-use"] {
-  const { input } = sampleCall(tool);
-  const { file_path } = input;
-  const given = typeof file_path === "string" ? { ...input, file_path: `${cwd}/${file_path}` } : input;
-  return { tool_name: tool, input: given, original_input: given, tool_use_id: "toolu_sample" };
+/** A call that has ended, as events tell of it. */
+export interface EndedCall {
+  readonly tool_name: string;
+  readonly input: JsonObject;
+  readonly tool_use_id: string;
+  /** The tool's structured result, in the form its host gives it, and the same as the model reads it. */
+  readonly response: unknown;
+  readonly text: string;
+  /** What the model reads instead, if it has failed. */
+  readonly error: string | null;
 }
 
-function after(tool: string, cwd: string, failed: boolean): EventFields["post-tool-use"] {
-  const { text } = sampleCall(tool);
-  const error = "Exit code 1\n3 failing";
-  const called = call(tool, cwd);
-  const response = sampleResponse(tool, called.input, text);
+function sampleEnd(tool_name: string, cwd: string, failed: boolean): EndedCall {
+  const { input: usual, text } = sampleCall(tool_name);
+  const { file_path } = usual;
+  const input = typeof file_path === "string" ? { ...usual, file_path: `${cwd}/${file_path}` } : usual;
+  const response = sampleResponse(tool_name, input, text);
   return {
-    ...called,
-    result: { content: failed ? error : text, is_error: failed, response: failed ? error : response },
-    outcome: failed ? "failure" : "success",
-    failed,
-    error: failed ? error : null,
-    duration_ms: 42,
+    tool_name,
+    input,
+    tool_use_id: "toolu_sample",
+    response,
+    text,
+    error: failed ? "Exit code 1\n3 failing" : null,
   };
 }
 
@@ -68,7 +73,10 @@ interface Sampled {
 export function sampleEvent(event: EventName, { cwd, tool = "Bash", failed = false }: Sampled): Fired<EventName> {
   if (!Object.hasOwn(EVENTS, event)) throw new TypeError(`Unknown event '${event}'`);
   const made = isAboutCall(event)
-    ? aboutCall(event, tool, cwd, failed)
+    ? aboutCalls(event, [sampleEnd(tool, cwd, failed)], {
+      reason: event === "tool-denied" ? "Not here" : `${tool} needs a yes`,
+      ...{ denied_by: "guard", permission_suggestions: [], duration_ms: 42 },
+    })
     : Object.fromEntries(plainFields(event)!.map(([name, field]) => [name, sampleOf(field, cwd, tool)]));
   return { event, ...made } as unknown as Fired<EventName>;
 }
@@ -93,20 +101,33 @@ function sampleOf({ kind, values, nullable }: EventField, cwd: string, tool: str
   }
 }
 
-function aboutCall(event: AboutCall, tool: string, cwd: string, failed: boolean): object {
+type Beside =
+  & Pick<EventFields["permission-request"], "permission_suggestions">
+  & Pick<EventFields["tool-denied"], "reason" | "denied_by">
+  & Pick<EventFields["post-tool-use"], "duration_ms">;
+
+/** The fields of an event about calls: of the first, or of several. */
+export function aboutCalls(event: AboutCall, calls: readonly EndedCall[], beside: Beside): object {
+  const { tool_name, input, tool_use_id, response, text, error } = calls[0]!;
+  const { reason, denied_by, permission_suggestions, duration_ms } = beside;
+  const call: EventFields["pre-tool-use"] = { tool_name, input, original_input: input, tool_use_id };
   switch (event) {
     case "pre-tool-use":
-      return call(tool, cwd);
+      return call;
     case "permission-request":
-      return { ...call(tool, cwd), reason: `${tool} needs a yes`, permission_suggestions: [] };
+      return { ...call, reason, permission_suggestions };
     case "tool-denied":
-      return { ...call(tool, cwd), reason: "Not here", denied_by: "guard" };
-    case "post-tool-use":
-      return after(tool, cwd, failed);
-    case "post-tool-batch": {
-      const { tool_name, input, tool_use_id } = call(tool, cwd);
-      const response = sampleCall(tool).text;
-      return { tool_calls: [{ tool_name, input, tool_use_id, response, is_error: false }] };
+      return { ...call, reason, denied_by };
+    case "post-tool-use": {
+      const failed = error !== null;
+      const result = { content: error ?? text, is_error: failed, response: error ?? response };
+      return { ...call, result, outcome: failed ? "failure" : "success", failed, error, duration_ms };
     }
+    case "post-tool-batch":
+      return {
+        tool_calls: calls.map(({ tool_name, input, tool_use_id, text, error }) => {
+          return { tool_name, input, tool_use_id, response: error ?? text, is_error: error !== null };
+        }),
+      };
   }
 }

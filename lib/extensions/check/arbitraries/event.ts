@@ -1,18 +1,19 @@
 import type { Arbitrary } from "fast-check";
 import type { AnyEvent, EventFields, EventName, EventOf } from "../../../core/events.ts";
 import type { JsonObject } from "../../../core/json.ts";
-import { assistant, contentText, type Message, text, user } from "../../../core/messages.ts";
+import { assistant, type Message, text, user } from "../../../core/messages.ts";
 import { kebab, type ResolvedName } from "../../../core/names.ts";
 import { type AboutCall, type EventField, isAboutCall, plainFields, SENTENCES } from "../../../hooks/event-fields.ts";
 import type { EventSetting, WireEvent } from "../../../hooks/hosts/host.ts";
 import { asWritten, HOST_NAMES, hostEvent, type HostName, HOSTS, isHost } from "../../../hooks/hosts/index.ts";
 import { wireInput } from "../../../hooks/process/wire.ts";
+import { aboutCalls } from "../../../hooks/samples.ts";
 import { expectEvent } from "../../../input/nearest.ts";
 import { checkOptions, type OptionKind } from "../../../input/options.ts";
 import { conversationArbitrary } from "./conversation.ts";
 import { type FastCheck, fastCheck } from "../../../testing/fast-check.ts";
 import { FILES, pathArbitrary, recordArbitrary, type Scene, textArbitrary } from "./texts.ts";
-import { callArbitrary, type Called } from "./tool-inputs.ts";
+import { callArbitrary } from "./tool-inputs.ts";
 
 interface EventArbitraryOptions {
   /** The tools a tool event is about: a name or a matcher such as `Edit|Write` or `mcp__.*`. @default every tool we know */
@@ -206,52 +207,24 @@ function valueArbitrary(fc: FastCheck, field: EventField, wanted: Wanted): Arbit
 }
 
 function aboutCallArbitrary(fc: FastCheck, event: AboutCall, wanted: Wanted): Arbitrary<object> {
-  const words = (...usual: readonly string[]) => textArbitrary(fc, usual, wanted.words);
-  const ended = () => callArbitrary(fc, wanted.tool, wanted);
-  const call = () => ended().map(callFields);
-  switch (event) {
-    case "pre-tool-use":
-      return call();
-    case "permission-request":
-      return fc.tuple(call(), words("Bash needs a yes"), fc.boolean()).map(([made, reason, some]) => ({
-        ...made,
-        reason,
-        permission_suggestions: some ? [{ type: "setMode", mode: "acceptEdits", destination: "session" }] : [],
-      }));
-    case "tool-denied":
-      return fc.tuple(call(), words(...SENTENCES), words("guard"))
-        .map(([made, reason, denied_by]) => ({ ...made, reason, denied_by }));
-    case "post-tool-use": {
-      const failed = wanted.outcome === undefined ? fc.boolean() : fc.constant(wanted.outcome === "failure");
-      return fc.tuple(ended(), failed, fc.nat({ max: 200_000 })).map(([made, hasFailed, ms]) =>
-        afterFields(made, hasFailed, ms)
-      );
-    }
-    case "post-tool-batch":
-      return fc.array(fc.tuple(ended(), fc.boolean()), { minLength: 1, maxLength: 3 }).map((made) => ({
-        tool_calls: made.map(([one, failed], i) => {
-          const { tool_name, input, result } = afterFields(one, failed, 1);
-          const response = contentText(result.content);
-          return { tool_name, input, tool_use_id: `toolu_000${i + 1}`, response, is_error: failed };
-        }),
-      }));
-  }
-}
-
-function callFields({ tool_name, input }: Called): EventFields["pre-tool-use"] {
-  return { tool_name, input, original_input: input, tool_use_id: "toolu_0001" };
-}
-
-function afterFields(called: Called, failed: boolean, duration_ms: number): EventFields["post-tool-use"] {
-  const error = failed ? `Exit code 1\n${called.text}` : null;
-  return {
-    ...callFields(called),
-    result: { content: error ?? called.text, is_error: failed, response: error ?? called.response },
-    outcome: failed ? "failure" : "success",
-    failed,
-    error,
-    duration_ms,
-  };
+  const failed = wanted.outcome === undefined ? fc.boolean() : fc.constant(wanted.outcome === "failure");
+  const ended = fc.tuple(callArbitrary(fc, wanted.tool, wanted), failed);
+  const isSaid = event === "permission-request" || event === "tool-denied";
+  const words = (...usual: readonly string[]) => isSaid ? textArbitrary(fc, usual, wanted.words) : fc.constant("");
+  const suggested = { type: "setMode", mode: "acceptEdits", destination: "session" };
+  const beside = recordArbitrary<Parameters<typeof aboutCalls>[2]>(fc, {
+    reason: words(...event === "tool-denied" ? SENTENCES : ["Bash needs a yes"]),
+    denied_by: words("guard"),
+    permission_suggestions: fc.boolean().map((some) => some ? [suggested] : []),
+    duration_ms: fc.nat({ max: 200_000 }),
+  });
+  return fc.tuple(fc.array(ended, { minLength: 1, maxLength: event === "post-tool-batch" ? 3 : 1 }), beside)
+    .map(([made, more]) => {
+      const calls = made.map(([call, failed], i) => {
+        return { ...call, tool_use_id: `toolu_000${i + 1}`, error: failed ? `Exit code 1\n${call.text}` : null };
+      });
+      return aboutCalls(event, calls, more);
+    });
 }
 
 /** Fields that versions of the host and its settings leave out. */

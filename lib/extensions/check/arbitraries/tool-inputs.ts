@@ -1,20 +1,13 @@
 import type { Arbitrary } from "fast-check";
 import { compileMatcher } from "../../../hooks/hook-matcher.ts";
-import { sampleResponse } from "../../../hooks/samples.ts";
+import { type EndedCall, sampleResponse } from "../../../hooks/samples.ts";
 import { PROMPTS, SENTENCES } from "../../../hooks/event-fields.ts";
 import { type FastCheck } from "../../../testing/fast-check.ts";
 import { pathArbitrary, type Scene, textArbitrary } from "./texts.ts";
 import type { JsonObject } from "../../../core/json.ts";
 import { type ToolName, type ToolRow, toolRow, TOOLS } from "../../../input/tool-table.ts";
 
-export interface Called {
-  readonly tool_name: string;
-  readonly input: JsonObject;
-  /** The tool's structured result, in the form its host gives it. */
-  readonly response: unknown;
-  /** The same as the model reads it. */
-  readonly text: string;
-}
+export type Called = Pick<EndedCall, "tool_name" | "input" | "response" | "text">;
 
 /** The fields of a tool's input; `?` marks one that may be absent. */
 type Inputs = { readonly [field: string]: Arbitrary<unknown> };
