@@ -9,7 +9,7 @@ import {
   user,
 } from "../../../core/messages.ts";
 import { PROMPTS, SENTENCES } from "../../../hooks/event-fields.ts";
-import { type FastCheck, fastCheck } from "../../../testing/fast-check.ts";
+import { fastCheck } from "../../../testing/fast-check.ts";
 import { FILES, recordArbitrary, spoken, textArbitrary } from "./texts.ts";
 import { callArbitrary, type Called } from "./tool-inputs.ts";
 import { checkOptions } from "../../../input/options.ts";
@@ -27,15 +27,11 @@ const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 
 const IMAGE: Block = { type: "image", source: { type: "base64", media_type: "image/png", data: PIXEL } };
 
-/** What the user adds, and what the assistant says to it. */
-interface Talk {
+/** What the user adds, what the assistant says to it, and its calls with the results they get. */
+interface Exchange {
   readonly said: readonly Block[];
   readonly thinking: Block | undefined;
   readonly words: string | undefined;
-}
-
-/** The same with calls, and the results they get. */
-interface Exchange extends Talk {
   readonly calls: readonly (Called & { readonly failed: boolean })[];
 }
 
@@ -60,27 +56,20 @@ export function conversationArbitrary(options: ConversationOptions = {}): Arbitr
   const { tool, replies = 4, ends } = options;
   if (replies < 1) throw new TypeError(`Cannot make conversations as 'replies' must be 1 or more, and is ${replies}`);
   const fc = fastCheck();
-  const talk = talkFields(fc);
-  const call = callArbitrary(fc, tool, { cwd: "/home/dev/project", files: FILES, words: [] });
-  const calls = fc.array(fc.tuple(call, fc.boolean()).map(([made, failed]) => ({ ...made, failed })), { maxLength: 3 });
-  return fc.tuple(
-    fc.array(recordArbitrary<Exchange>(fc, { ...talk, calls }), { maxLength: replies - 1 }),
-    recordArbitrary<Talk>(fc, talk),
-    ends === undefined ? fc.boolean() : fc.constant(ends === "assistant"),
-  ).map(([before, last, answered]) => messagesOf([...before, { ...last, calls: [] }], answered));
-}
-
-type FieldArbitraries<T> = { [K in keyof T]: Arbitrary<T[K]> };
-
-function talkFields(fc: FastCheck): FieldArbitraries<Talk> {
   const words = textArbitrary(fc, SENTENCES).map(spoken);
   const prompt = textArbitrary(fc, PROMPTS).map((said): Block => text(spoken(said)));
   const thinking = words.map((thought): Block => ({ type: "thinking", thinking: thought, signature: "c2lnbmF0dXJl" }));
-  return {
+  const call = callArbitrary(fc, tool, { cwd: "/home/dev/project", files: FILES, words: [] });
+  const exchange = recordArbitrary<Exchange>(fc, {
     said: fc.array(fc.oneof({ withCrossShrink: true }, prompt, fc.constant(IMAGE)), { minLength: 1, maxLength: 2 }),
     thinking: fc.option(thinking, { nil: undefined }),
     words: fc.option(words, { nil: undefined }),
-  };
+    calls: fc.array(fc.tuple(call, fc.boolean()).map(([made, failed]) => ({ ...made, failed })), { maxLength: 3 }),
+  });
+  return fc.tuple(
+    fc.array(exchange, { minLength: 1, maxLength: replies }),
+    ends === undefined ? fc.boolean() : fc.constant(ends === "assistant"),
+  ).map(([exchanges, answered]) => messagesOf(exchanges, answered));
 }
 
 function messagesOf(exchanges: readonly Exchange[], answered: boolean): readonly Message[] {
@@ -92,7 +81,8 @@ function messagesOf(exchanges: readonly Exchange[], answered: boolean): readonly
     messages.push(user(next.length > 0 && i % 2 === 1 ? next : [...next, ...said]));
     const last = i === exchanges.length - 1;
     if (last && !answered) return messages;
-    const uses = made.map(({ tool_name, input }): ToolUseBlock => ({
+    // Nobody answers the calls of the last reply.
+    const uses = last ? [] : made.map(({ tool_name, input }): ToolUseBlock => ({
       type: "tool_use",
       id: `toolu_${String(++calls).padStart(4, "0")}`,
       name: tool_name,
@@ -103,9 +93,10 @@ function messagesOf(exchanges: readonly Exchange[], answered: boolean): readonly
       ...(words !== undefined || uses.length === 0 ? [text(words ?? "Done.")] : []),
       ...uses,
     ]));
-    next = made.map(({ text: words, failed }, n) =>
-      toolResult(uses[n]!.id, failed ? `Exit code 1\n${words}` : words, failed)
-    );
+    next = uses.map(({ id }, n) => {
+      const { text: words, failed } = made[n]!;
+      return toolResult(id, failed ? `Exit code 1\n${words}` : words, failed);
+    });
   }
   return messages;
 }
