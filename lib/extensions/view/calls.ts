@@ -1,5 +1,5 @@
 import { isObject } from "../../core/json.ts";
-import type { Block, ToolResultBlock, ToolUseBlock } from "../../core/messages.ts";
+import { contentText, type ToolResultBlock, type ToolUseBlock } from "../../core/messages.ts";
 import type { CallOutcome, RunEvent } from "../../core/run-events.ts";
 import { callSubject, type InputFields, type Words } from "../../cli/show/call-subject.ts";
 import { several } from "../../cli/show/text.ts";
@@ -245,9 +245,7 @@ function countChanges(hunks: readonly Pick<DiffHunk, "lines">[]): { added: numbe
   return { added: count("+"), removed: count("-") };
 }
 
-/** The text of a tool result's content; a block without text is named by its type. */
+/** The text of a tool result's content, which a log may have in any form. */
 function resultText(content: unknown): string {
-  if (typeof content === "string") return content;
-  if (!Array.isArray(content)) return shownText(content);
-  return (content as Block[]).map((b) => "text" in b ? String(b.text) : `[${b.type}]`).join("\n");
+  return Array.isArray(content) ? contentText(content) : shownText(content);
 }

@@ -1,4 +1,4 @@
-import { type Block, isToolResult, isToolUse, type Message } from "../../core/messages.ts";
+import { contentText, isToolResult, isToolUse, type Message } from "../../core/messages.ts";
 import type { RunEvent } from "../../core/run-events.ts";
 import type { ExecRecord } from "../../hooks/toml.ts";
 import {
@@ -227,7 +227,7 @@ export class RunRows {
   /** What the model reads: the results of its calls, the prompt, and what hooks added. */
   #input(agent: OpenAgent, { message, index }: ViewEvent<"message">, now: number): undefined {
     const before = agent.texts.get(index) ?? new Set<string>();
-    const texts = message.content.filter((block) => !isToolResult(block)).map(blockText);
+    const texts = message.content.filter((block) => !isToolResult(block)).map((block) => contentText([block]));
     agent.texts.set(index, new Set([...before, ...texts]));
     for (const block of message.content) if (isToolResult(block)) callRead(this, agent, block);
     for (const text of texts) {
@@ -310,8 +310,4 @@ function isRepeated(agent: OpenAgent, { content }: Message, index: number): bool
   const known = agent.texts.get(index)?.has(text) === true;
   agent.texts.set(index, new Set([text]));
   return known;
-}
-
-function blockText(block: Block): string {
-  return block.type === "text" ? String((block as { text: unknown }).text) : `[${block.type}]`;
 }
