@@ -14,12 +14,9 @@ type Inputs = { readonly [field: string]: Arbitrary<unknown> };
 
 /** An object as JSON.parse makes it; each field with a `?` is left out half the time. */
 function partial(fc: FastCheck, fields: Inputs): Arbitrary<JsonObject> {
-  const made = Object.entries(fields).map(([key, value]) =>
-    fc.tuple(fc.constant(key.replace("?", "")), value, key.endsWith("?") ? fc.boolean() : fc.constant(true))
-  );
-  return fc.tuple(...made).map((all) =>
-    Object.fromEntries(all.flatMap(([field, value, isThere]) => isThere ? [[field, value]] : []))
-  );
+  const requiredKeys = Object.keys(fields).filter((key) => !key.endsWith("?"));
+  const values = Object.entries(fields).map(([key, value]) => [key.replace("?", ""), value]);
+  return fc.record(Object.fromEntries(values), { requiredKeys, noNullPrototype: true });
 }
 
 type Field = (typeof TOOLS)[ToolName]["fields"][number];
