@@ -5,7 +5,16 @@ import { NoSuchTool } from "./arbitraries/tool-inputs.ts";
 import type { CheckSession } from "./check.ts";
 import { pascal } from "../../core/names.ts";
 import { ownTexts } from "./constants.ts";
-import { canaries, dangers, laced, plainProbes, type Probe, probeArbitrary, withOwn } from "./sample-events.ts";
+import {
+  canaries,
+  dangers,
+  laced,
+  plainProbes,
+  type Probe,
+  probeArbitrary,
+  withoutTranscript,
+  withOwn,
+} from "./sample-events.ts";
 import { examplesOf, exampleTexts, playExamples, statesOf } from "./examples/of-hook.ts";
 import { Findings } from "./findings.ts";
 import { Interrupted, Lane, LaneAsker, Lanes, refuses, type Time } from "./hook-lane.ts";
@@ -19,7 +28,7 @@ import { protocol, safe, slow } from "./laws/protocol.ts";
 import { reliable } from "./laws/reliable.ts";
 import { OKAY, terminating } from "./laws/terminating.ts";
 import { fill } from "./scratch-project.ts";
-import type { HookReport, Law, Termination, Violation } from "./check-report.ts";
+import type { HookReport, Law, Severity, Termination, Violation } from "./check-report.ts";
 import { MATCHER_FIX, matcherMistake, neverMatches, unknownName } from "./static-faults.ts";
 import type { Loaded, Probed, Subject } from "./subject.ts";
 
@@ -160,6 +169,7 @@ class Engine {
       await this.#play(own);
       await this.#generated(generated);
       await this.#askAll([...new Set([...plain.slice(0, 2), ...this.#telling()])].flatMap(laced));
+      await this.#askAll(withoutTranscript(plain, place), "warning");
       if (!this.#over) termination = await this.#whole(lanes, termination);
     }
     const timing = this.#asker.timing();
@@ -197,10 +207,10 @@ class Engine {
     this.#runs += this.#answers.size - before;
   }
 
-  async #askAll(probes: readonly Probe[]): Promise<void> {
+  async #askAll(probes: readonly Probe[], most: Severity = "fault"): Promise<void> {
     if (this.#over) return;
     for await (const [probe, probed] of this.#asker.askAll(probes)) {
-      this.#take(probe, probed);
+      this.#take(probe, probed, most);
       if (this.#over) return;
     }
   }
@@ -243,7 +253,7 @@ class Engine {
   }
 
   /** Judges an answer and keeps it; gives what is new. */
-  #take(probe: Probe, probed: Probed): readonly Violation[] {
+  #take(probe: Probe, probed: Probed, most: Severity = "fault"): readonly Violation[] {
     if (probed.skipped !== undefined) return [];
     this.#answers.set(probe, probed);
     if (probed.timedOut || (probed.failure?.at === "exit" && ++this.#exits >= MOST_EXITS)) this.#over = true;
@@ -252,7 +262,9 @@ class Engine {
         this.rewrites.push(rewrite);
       }
     }
-    return this.#violations(probed, probe).filter((one) => this.#findings.add(one, probe));
+    return this.#violations(probed, probe).filter((one) =>
+      this.#findings.add(most === "fault" ? one : { ...one, severity: most }, probe)
+    );
   }
 
   #violations(probed: Probed, probe: Probe): readonly Violation[] {

@@ -190,6 +190,12 @@ export function laced(probe: Probe): Probe[] {
   );
 }
 
+export function withoutTranscript(plain: readonly Probe[], { transcript }: ScratchFolders): Probe[] {
+  const path = transcript.replace(/[^/]*$/, "not-there.jsonl");
+  return plain.filter(({ event }) => event.transcript_path === transcript).slice(0, 1)
+    .map((probe) => ({ ...probe, event: { ...probe.event, transcript_path: path } }));
+}
+
 /** Secrets for guards that look for them; none is real. */
 const SECRETS = [
   `aws_access_key_id = "AKIA${"IOSFODNN7EXAMPLE"}"\npassword = "${"hunter2".repeat(3)}"\n`,

@@ -81,7 +81,7 @@ function messagesOf(exchanges: readonly Exchange[], answered: boolean): readonly
     messages.push(user(next.length > 0 && i % 2 === 1 ? next : [...next, ...said]));
     const last = i === exchanges.length - 1;
     if (last && !answered) return messages;
-    // Nobody answers the calls of the last reply.
+    // The last reply makes no calls, as they would get no results.
     const uses = last ? [] : made.map(({ tool_name, input }): ToolUseBlock => ({
       type: "tool_use",
       id: `toolu_${String(++calls).padStart(4, "0")}`,
