@@ -14,7 +14,7 @@ import {
   isServedOnly,
   noFixtures,
 } from "./kit/known-fixtures.ts";
-import { expectGiven, runGift } from "./kit/run-gifts.ts";
+import { expectGiven } from "./kit/run-gifts.ts";
 import { giftOf } from "./kit/extension.ts";
 import { commandBehind, refuseOther } from "./kit/behind-dashes.ts";
 import { type Flags, inLines, type TypedFlags, type Usage } from "./kit/flags.ts";
@@ -47,18 +47,16 @@ const USAGE: Usage = {
     ["--faults [n]", "search n fault schedules (100) for one that an agent does not survive; or a preset"],
     ["--seed <n>", "with --faults: repeat the same search"],
     ["--time <seconds>", "how long one fixture may take before it is broken (120)"],
-    ["--on <url>", "replay them on the workers of the durable engine at this ingress"],
     ["--trust", "trust these fixtures for this call: their agents, tools and commands are run"],
   ],
   excludes: [
     ["verify", ["update"], "one compares and the other records"],
     [
       "faults",
-      ["review", "no-stale", "verify", "update", "normalise", "hooks", "on"],
-      "a search compares and records nothing, and runs here",
+      ["review", "no-stale", "verify", "update", "normalise", "hooks"],
+      "a search compares and records nothing",
     ],
-    ["review", ["no-stale", "wire", "verify", "update", "normalise", "on", "json"], "a review asks a person"],
-    ["on", ["update", "hooks", "normalise"], "workers replay what they have"],
+    ["review", ["no-stale", "wire", "verify", "update", "normalise", "json"], "a review asks a person"],
   ],
   example: "crochet replay",
   more: async () => {
@@ -73,7 +71,7 @@ const USAGE: Usage = {
 };
 
 /** What a typed command does not take: it is not the program that the fixture names. */
-const OF_RECORDED = ["wire", "verify", "update", "review", "normalise", "hooks", "on"];
+const OF_RECORDED = ["wire", "verify", "update", "review", "normalise", "hooks"];
 
 export default judgingCommand(USAGE, "fixture", replayed);
 
@@ -93,7 +91,7 @@ async function replayed(asked: TypedFlags, io: Io, judge: Judge): Promise<object
   const { runs, words } = await runsAmong(asked.words, io);
   if (runs.length === 0) return await replayFixtures(asked, [], io, judge);
   const { flags } = asked;
-  const renewing = ["update", "review", "on"].find((flag) => flags[flag] !== undefined);
+  const renewing = ["update", "review"].find((flag) => flags[flag] !== undefined);
   if (renewing !== undefined) {
     const fix = `crochet fixtures add ${asked.words[0]} NAME, then crochet replay NAME --${renewing}`;
     throw new UsageError(`Cannot replay a run with --${renewing} as only fixtures are kept: ${fix}`);
@@ -176,17 +174,14 @@ async function replayFixtures(
     );
   }
   judge.plan(...fixtures.map(({ name }) => name));
-  const items: ReplayedItem[] = flags.on === undefined
-    ? await replayHere(
-      fixtures,
-      io,
-      judge,
-      flags,
-      (fixture) => judgedFixture(fixture, normalise, flags, io, typed),
-      typed,
-    )
-    : await expectGiven(await runGift("elsewhere"), "--on").replay(fixtures, flags, io);
-  if (flags.on !== undefined) items.forEach(judge.settle);
+  const items: ReplayedItem[] = await replayHere(
+    fixtures,
+    io,
+    judge,
+    flags,
+    (fixture) => judgedFixture(fixture, normalise, flags, io, typed),
+    typed,
+  );
   const unreached = items.some(({ data }) => data?.shared)
     ? unreachedShared(fixtures, items.map(({ name, data }) => ({ name, shared: data?.shared })), io.cwd)
     : [];

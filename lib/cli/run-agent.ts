@@ -82,7 +82,7 @@ export async function runPrompt(agent: Agent, prompt: string, call: RunCommand):
   try {
     const { start, cwd = io.cwd } = flags.on === undefined
       ? await startHere(agent, prompt, call)
-      : { start: expectGiven(await runGift("elsewhere"), "--on").run(agent.name, prompt, flags, io) };
+      : { start: expectGiven(await runGift("elsewhere"), "--on")(agent.name, prompt, flags, io) };
     const terminal = seen || flags.verbose ? await runGift("terminal") : undefined;
     const result = seen && terminal
       ? await terminal.watch(start, { io, cwd })

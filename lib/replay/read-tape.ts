@@ -43,7 +43,7 @@ interface ReadOptions {
  *
  * const greeter = agent({ model: scripted([{ text: "hello" }]) });
  * await greeter.run("hi", { tape: { path: `${process.cwd()}/fixtures/hi`, mode: "record" } });
- * const tape = await readTape("fixtures/hi"); // for faults(tape), rechunk(tape), underFaults(agent, tape, ...)
+ * const tape = await readTape("fixtures/hi"); // for faults(tape), underFaults(agent, tape, ...)
  * console.log(tape.prompts, tape.calls.length); // [ "hi" ] 1
  * ```
  */

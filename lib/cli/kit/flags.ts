@@ -140,6 +140,7 @@ const OLD_FLAGS: { readonly [typed: string]: string } = {
   "crochet hooks check --rounds": "crochet hooks check --time SECONDS",
   "crochet hooks test --bisect": "crochet hooks test --in claude@2.1.286..2.1.325",
   "crochet replay --bisect": "git bisect run crochet replay",
+  "crochet replay --on": "crochet eval --on URL",
   "crochet replay --watch": "bun test --watch",
   "crochet run --rollout": "crochet view",
   "crochet view --open": "crochet view --out FILE",

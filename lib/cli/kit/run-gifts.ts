@@ -1,10 +1,8 @@
 import type { Agent, RunOptions } from "../../agent/options.ts";
 import type { Result, RunEvent } from "../../core/run-events.ts";
-import type { Fixture } from "../../replay/fixture.ts";
 import type { OnPrompt } from "./config.ts";
 import type { Flags } from "./flags.ts";
 import { type Io, UsageError } from "./io.ts";
-import type { ReplayedItem } from "./replay-table.ts";
 
 /** What a run asks extensions for, without their list: an agent that is built has no more of them than this. */
 export interface RunGifts {
@@ -19,16 +17,13 @@ export interface RunGifts {
     /** Writes what hooks run, write, answer and pass to the model. */
     readonly hooks: (io: Io) => (event: RunEvent) => void;
   };
-  /** `--on`: runs and replays on an engine. */
-  readonly elsewhere: {
-    readonly run: (
-      agent: string,
-      prompt: string,
-      flags: Flags["flags"],
-      io: Io,
-    ) => (more: RunOptions) => Promise<Result>;
-    readonly replay: (fixtures: readonly Fixture[], flags: Flags["flags"], io: Io) => Promise<ReplayedItem[]>;
-  };
+  /** `--on`: a run on an engine. */
+  readonly elsewhere: (
+    agent: string,
+    prompt: string,
+    flags: Flags["flags"],
+    io: Io,
+  ) => (more: RunOptions) => Promise<Result>;
 }
 
 export interface WatchOptions {

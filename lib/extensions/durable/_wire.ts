@@ -4,7 +4,7 @@ import type { RunOptions } from "../../agent/options.ts";
 /** The object that has what is said about a session outside its journal: events for followers, open questions. */
 export const DESK = "crochet";
 
-/** The service of an agent; `fixtures` is that of workers which replay them. */
+/** The service of an agent; `fixtures` is that of workers which run them. */
 export function serviceOf(agent: string): string {
   return `${DESK}.${agent.replace(/[^A-Za-z0-9._-]/g, "_")}`;
 }

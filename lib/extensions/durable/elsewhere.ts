@@ -1,16 +1,11 @@
-import { existsSync, readFileSync } from "node:fs";
 import type { RunOptions } from "../../agent/options.ts";
 import type { Result, RunEvent } from "../../core/run-events.ts";
 import { remote, type RemoteOptions } from "./remote.ts";
-import { hashOf } from "../../runtime/sha256.ts";
 import type { PermissionMode } from "../../permissions/rules.ts";
-import { findFixture, type Fixture } from "../../replay/fixture.ts";
-import { eachOf } from "../../cli/kit/each-of.ts";
 import { reportWaiting } from "../../cli/kit/durable-run.ts";
 import type { RunGifts } from "../../cli/kit/run-gifts.ts";
 import type { Flags } from "../../cli/kit/flags.ts";
 import type { Io } from "../../cli/kit/io.ts";
-import type { ReplayedItem } from "../../cli/kit/replay-table.ts";
 import { limitsFrom } from "../../cli/kit/run-options.ts";
 
 /**
@@ -47,26 +42,4 @@ function optionsFrom(flags: Flags["flags"]): RemoteOptions {
   };
 }
 
-/** How many fixtures are under way at once: workers take what they can. */
-const AT_ONCE = 64;
-
-/** A hash of a fixture's tape, to compare with a worker's; undefined if it has no tape. */
-export function tapeSign(name: string, cwd: string): string | undefined {
-  const { tape } = findFixture(name, cwd);
-  return existsSync(tape) ? hashOf(readFileSync(tape)) : undefined;
-}
-
-/** Has workers replay fixtures of their own checkouts; how each ended, in the order of the fixtures. */
-async function replayOn(fixtures: readonly Fixture[], flags: Flags["flags"], io: Io): Promise<ReplayedItem[]> {
-  const args = ["wire", "verify"].filter((flag) => flags[flag]).map((flag) => `--${flag}`);
-  const engine = remote(String(flags.on));
-  return await eachOf(fixtures, { atOnce: AT_ONCE, signal: io.signal }, async ({ name }) => {
-    const { report, shared, ...item } = await engine.replay({ name, tape: tapeSign(name, io.cwd), args }) as AsData;
-    return { ...item, data: { report, shared } };
-  });
-}
-
-/** An item as `--json` prints it. */
-type AsData = Omit<ReplayedItem, "data"> & NonNullable<ReplayedItem["data"]>;
-
-export default { run: runOn, replay: replayOn } satisfies RunGifts["elsewhere"];
+export default runOn satisfies RunGifts["elsewhere"];

@@ -27,8 +27,6 @@ interface Remote {
   question(agentId: string): Promise<unknown>;
   /** Answers what an agent asks; whether it asked something. */
   answer(agentId: string, reply: PermissionReply): Promise<boolean>;
-  /** Has a worker replay a fixture of its own checkout. */
-  replay(request: unknown): Promise<unknown>;
   /**
    * Has a worker make a run of an eval, once for each key; undefined if that was aborted. An engine that has answered and
    * is away comes back: `onAway` is called while that is waited for.
@@ -134,7 +132,6 @@ export function remote(ingress: string): Remote {
     },
     question: async (agentId) => (await call<DeskQuestion | null>(path(DESK, agentId, "question"), null))?.about,
     answer: (agentId, reply) => call<boolean>(path(DESK, agentId, "answer"), reply),
-    replay: (request) => call(path(serviceOf("fixtures"), "replay"), request, FIXTURES),
     async attempt(request, key, signal, onAway) {
       for (;;) {
         try {

@@ -21,8 +21,6 @@ interface ServeOptions {
   identityKeys?: readonly string[];
   /** Where transcripts are copied to when a run has ended; the engine has them in any case. */
   store?: TranscriptStore;
-  /** Replays a fixture for who fans out a suite. */
-  replay?: (request: unknown) => Promise<unknown>;
   /** Makes a run of an eval that goes on elsewhere. */
   attempt?: (request: unknown) => Promise<unknown>;
 }
@@ -34,7 +32,6 @@ const OPTIONS: { readonly [option in keyof ServeOptions]-?: OptionKind } = {
   ingress: "a text",
   identityKeys: "a list of texts",
   store: "an object",
-  replay: "a function",
   attempt: "a function",
 };
 
@@ -63,8 +60,8 @@ interface Worker {
  */
 export async function serve(agents: readonly Agent[], options: ServeOptions = {}): Promise<Worker> {
   checkOptions(options, OPTIONS, "serve agents");
-  const { port = 9080, host = "127.0.0.1", sharePort = "Bun" in globalThis, ingress, identityKeys, store } = options;
-  const { replay, attempt } = options;
+  const { port = 9080, host = "127.0.0.1", sharePort = "Bun" in globalThis } = options;
+  const { ingress, identityKeys, store, attempt } = options;
   const sdk = await import("@restatedev/restate-sdk/fetch").catch((cause) => {
     throw new Error("Cannot serve agents as their engine's SDK is missing: npm install @restatedev/restate-sdk", {
       cause,
@@ -74,7 +71,7 @@ export async function serve(agents: readonly Agent[], options: ServeOptions = {}
     services: [
       desk(sdk),
       ...agents.map((agent) => agentObject({ sdk, agent, ingress, store })),
-      ...(replay || attempt ? [fixtureService(sdk, { ...(replay && { replay }), ...(attempt && { attempt }) })] : []),
+      ...(attempt ? [fixtureService(sdk, attempt)] : []),
     ],
     // Without, each step costs a request of its own, which carries all steps before it.
     bidirectional: true,
@@ -94,10 +91,8 @@ export async function serve(agents: readonly Agent[], options: ServeOptions = {}
   return { ...listening, url, register: (admin, at = url) => register(admin, at, http11) };
 }
 
-function fixtureService(sdk: typeof Sdk, work: Pick<ServeOptions, "replay" | "attempt">) {
-  const handlers = Object.fromEntries(
-    Object.entries(work).map(([name, made]) => [name, (_: Sdk.Context, request: unknown) => made(request)]),
-  );
+function fixtureService(sdk: typeof Sdk, attempt: NonNullable<ServeOptions["attempt"]>) {
+  const handlers = { attempt: (_: Sdk.Context, request: unknown) => attempt(request) };
   return sdk.service({ name: serviceOf("fixtures"), handlers });
 }
 

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { giftOf } from "../../cli/kit/extension.ts";
 import { expectGiven } from "../../cli/kit/run-gifts.ts";
 import { command, numberFlag, PORT, type Usage } from "../../cli/kit/flags.ts";
-import { EXIT, type Io } from "../../cli/kit/io.ts";
+import { EXIT } from "../../cli/kit/io.ts";
 import { builtIn, loadAgent } from "../../cli/kit/script.ts";
 
 const USAGE: Usage = {
@@ -20,7 +20,7 @@ const USAGE: Usage = {
     ["--host <address>", "the address to listen at (127.0.0.1); anyone who can reach it can run the agents"],
     ["--url <url>", "the address of this worker as seen by the server, if it differs"],
     ["--key <publickeyv1_…>", "only accept requests signed by a server with this key"],
-    ["--fixtures", "replay fixtures of this directory for 'crochet replay --on', and run them for 'crochet eval --on'"],
+    ["--fixtures", "run the fixtures of this directory for 'crochet eval --on'"],
     ["--trust", "with --fixtures: trust them, as 'crochet replay --trust' does"],
   ],
   example: "crochet worker agent.ts --admin http://127.0.0.1:9070",
@@ -37,7 +37,6 @@ export default command(USAGE, async ({ words, flags }, io) => {
     ...(flags.ingress !== undefined && { ingress: String(flags.ingress) }),
     ...(flags.key !== undefined && { identityKeys: [String(flags.key)] }),
     ...(flags.fixtures === true && {
-      replay: (request) => replayed(request, flags.trust === true, io),
       attempt: async (request) =>
         await expectGiven(await giftOf("attempt"), "--fixtures")(request, flags.trust === true, io),
     }),
@@ -53,27 +52,3 @@ export default command(USAGE, async ({ words, flags }, io) => {
   }
   return EXIT.ok;
 });
-
-/** One fixture, as `crochet replay --json` reports it. */
-async function replayed(request: unknown, trusted: boolean, io: Io): Promise<unknown> {
-  const { name, tape, args } = request as { name: string; tape: string; args: readonly string[] };
-  const { tapeSign } = await import("./elsewhere.ts");
-  const error = (message: string) => ({ name, word: "cannot run", why: message });
-  if (tapeSign(name, io.cwd) !== tape) {
-    return error(`Cannot replay ${name} as this worker has another tape of it, or none`);
-  }
-  const replay = (await import("../../cli/replay.ts")).default;
-  let out = "";
-  try {
-    const asked = args.filter((arg) => arg === "--wire" || arg === "--verify");
-    await replay([name, "--json", ...(trusted ? ["--trust"] : []), ...asked], {
-      ...io,
-      tty: false,
-      out: (text) => out += text,
-      err: () => {},
-    });
-    return (JSON.parse(out) as { readonly items: readonly unknown[] }).items[0];
-  } catch (thrown) {
-    return error((thrown as Error).message);
-  }
-}

@@ -68,8 +68,6 @@ export interface Summary {
   readonly suite?: { readonly p: number; readonly worse: boolean };
   /** What hooks change where they speak, and the fixtures in which they change nothing; only of an eval about hooks. */
   readonly hooks?: HookDelta & { readonly unchanged: NonNullable<EvalPlan["unchanged"]> };
-  /** The same for fixtures of this kind, if there are enough of them. */
-  readonly beyond?: { readonly p: number; readonly worse: boolean };
   readonly ended: Ended;
   /** The part of each level that the last look spent. */
   readonly part: number;
@@ -251,12 +249,6 @@ export function summarise(
       ...(!isGraded(fixture, runs[0]) && { asRecorded: rateOf(runs[0]!) }),
     };
   });
-  const pairs = all.flatMap(({ rates, pairs: { pairs: runs, broke, fixed }, isContinued }): Pair[] => {
-    if (!gate.suite || rates.some(({ runs }) => runs === 0)) return [];
-    return [isContinued ? [{ passed: fixed, runs }, { passed: broke, runs }] : rates as unknown as Pair];
-  });
-  const chance = stats.pWorseBeyond(pairs);
-  const beyond = chance === undefined ? undefined : Math.min(1, chance / part);
   const paid = own.map(costOf).reduce(addPrice, FREE);
   const { tokens, dollars } = addPrice(paid, judged);
   const whys = own.filter(({ lost }) => lost === undefined).flatMap(({ anew = [] }) => anew);
@@ -273,7 +265,6 @@ export function summarise(
     ...(plan.unchanged && measured && {
       hooks: { ...hookDelta(all.map(({ pairs }) => pairs)), unchanged: plan.unchanged },
     }),
-    ...(beyond !== undefined && { beyond: { p: beyond, worse: gate.suite!.worse && beyond <= stats.LEVEL } }),
     ...{ ended, part, measured },
     ...reaches(plan, lines),
     runs: counted,

@@ -108,7 +108,7 @@ export function percent(level: number): string {
 
 /** What is to be said beside the conclusion and the table, in the terminal and on the page. */
 export function notesOf(summary: Summary): string[] {
-  const { variants: [, other], beyond, rows, reached, ended, paid, kept, mayFit, anew = {} } = summary;
+  const { rows, reached, ended, paid, kept, mayFit, anew = {} } = summary;
   const whys = Object.entries(anew);
   const all = paid.calls + kept.calls;
   return [
@@ -123,7 +123,6 @@ export function notesOf(summary: Summary): string[] {
       const between = `between ${points(low)} and ${points(high)} (${percent(level)})`;
       return [`the rate differs by ${points(rate)} points, ${between}`];
     }),
-    ...(beyond?.worse ? [`worse than ${other} also beyond these fixtures (p ${pText(beyond.p)})`] : []),
     ...reached,
     ...(ended === "refuted" ? ["ended early: the runs that are left would not be needed"] : []),
   ];

@@ -26,7 +26,7 @@ async function drawnEval(folder: string): Promise<Drawn> {
     throw new UsageError(`Cannot view ${folder} as it has not ended: crochet eval --resume ${basename(folder)}`);
   }
   const summary: Summary = JSON.parse(text);
-  if (!summary.conclusion) {
+  if (!summary.paid) {
     throw new UsageError(
       `Cannot view ${folder} as another release made it: crochet eval --regrade ${basename(folder)}`,
     );

@@ -39,9 +39,7 @@ export function probability({ passed, runs }: Rate, p: number): number {
 
 /** The probability that at most so many pass. */
 export function atMost({ passed, runs }: Rate, p: number): number {
-  let sum = 0;
-  for (let k = 0; k <= passed; k++) sum += probability({ passed: k, runs }, p);
-  return Math.min(1, sum);
+  return atLeast(runs - passed, runs, 1 - p);
 }
 
 /** Halves a range so often, to where `isLow` ends to hold. */
@@ -175,9 +173,7 @@ const known = new Map<string, number>();
  */
 export function pDrop([now, then]: Pair, shift = 0): number {
   const key = [now.passed, now.runs, then.passed, then.runs, shift].join(" ");
-  const found = known.get(key) ?? mostChance(stairs(now.runs, then.runs, pWorse([[now, then]])), now.runs, shift);
-  known.set(key, found);
-  return found;
+  return getOrMake(known, key, () => mostChance(stairs(now.runs, then.runs, pWorse([[now, then]])), now.runs, shift));
 }
 
 /** Fisher's p of the last table that Boschloo's test calls a drop: at least the level, and rarely more than thrice. */
@@ -310,36 +306,6 @@ export function powerOfPairs(pairs: number, level: number, from: number, to: num
   const z = getOrMake(known, key, find);
   const [broke, fixed] = [from * (1 - to), to * (1 - from)];
   return chanceOfPairs(pairs, z, 0, broke + fixed, broke / (broke + fixed));
-}
-
-/** How finely differences of rates are distinguished by a sign flip if they have no common measure. */
-const STEPS = 100_000;
-/** With fewer fixtures, no outcome of a sign flip is rare enough. */
-const LEAST_FIXTURES = 6;
-
-/** The probability of so large a drop if on each fixture of its kind either agent were as likely the better one; undefined if they are too few. */
-export function pWorseBeyond(pairs: readonly Pair[]): number | undefined {
-  if (pairs.length < LEAST_FIXTURES) return undefined;
-  const measure = pairs.reduce((all, [now, then]) => commonMultiple(all, now.runs * then.runs), 1);
-  // Whole numbers, as what is equal must count as equal; rounded up, which can only raise the result.
-  const gains = pairs.map(([now, then]) =>
-    Math.ceil((now.passed * then.runs - then.passed * now.runs) * Math.min(measure, STEPS) / (now.runs * then.runs))
-  );
-  // As large a drop is left if the fixtures that are flipped have not lost by themselves.
-  let sums = new Map([[0, 1]]);
-  for (const gain of gains) {
-    const next = new Map<number, number>();
-    for (const [sum, chance] of sums) {
-      for (const flipped of [0, gain]) next.set(sum + flipped, (next.get(sum + flipped) ?? 0) + chance / 2);
-    }
-    sums = next;
-  }
-  return [...sums].reduce((p, [sum, chance]) => sum >= 0 ? p + chance : p, 0);
-}
-
-function commonMultiple(a: number, b: number): number {
-  const divisor = (x: number, y: number): number => y === 0 ? x : divisor(y, x % y);
-  return a > STEPS ? a : a / divisor(a, b) * b;
 }
 
 /** The ps of claims that share a level, as Holm has it: each may be compared with the whole level. */

@@ -4,7 +4,6 @@ import { blocksOf, type Fault, FAULTS, faultText } from "./fault.ts";
 import type { Observed } from "../../replay/invariants.ts";
 import type { UsedPlace } from "./seam-faults.ts";
 import { usedBy } from "./under-faults.ts";
-import { type Cuts, frameOf } from "../../log/frames.ts";
 import { expectTape, MAIN, type Tape } from "../../log/tape.ts";
 import { fastCheck } from "../../testing/fast-check.ts";
 
@@ -127,38 +126,6 @@ function shown(fc: typeof import("fast-check"), schedule: Fault[]): readonly Fau
   return Object.defineProperty(schedule, fc.toStringMethod, {
     value: () => `[${schedule.map((fault) => JSON.stringify(faultText(fault))).join(", ")}]`,
   });
-}
-
-/**
- * Ways to cut a tape's streams into pieces on the wire, also inside a character, as an arbitrary of fast-check: give
- * one to a replay as `cutAt`. No way may change what the agent sees.
- *
- * @example
- * ```ts
- * import fc from "fast-check";
- * import { importRecording, rechunk } from "crochet/testing";
- *
- * const answer = '{"type":"message","id":"m","role":"assistant","model":"m","content":[],"stop_reason":"end_turn","usage":{}}';
- * const { tape } = await importRecording(new TextEncoder().encode(answer), "hello.json");
- * console.log(fc.sample(rechunk(tape), 3).length);
- * ```
- */
-export function rechunk(tape: Tape): Arbitrary<Cuts> {
-  expectTape(tape, "cut its streams");
-  const fc = fastCheck();
-  const longest = Math.max(
-    2,
-    ...tape.calls.flatMap(({ attempts }) =>
-      attempts.map(({ events = [] }) => new TextEncoder().encode(events.map(frameOf).join("")).length)
-    ),
-  );
-  const positions = fc.uniqueArray(fc.integer({ min: 1, max: longest - 1 }), { minLength: 1, maxLength: 60 });
-  return fc.oneof(
-    fc.integer({ min: 1, max: 21 }),
-    positions.map((at) =>
-      Object.defineProperty(() => at, fc.toStringMethod, { value: () => `cut at ${at.join(", ")}` })
-    ),
-  );
 }
 
 /**

@@ -65,8 +65,6 @@ async function drive(): Promise<void> {
     ADMIN,
     "--port",
     "19080",
-    "--fixtures",
-    "--trust",
   );
   await until("the worker says where it is", () => worker.said.out.includes("registered"));
   assert.match(
@@ -143,20 +141,6 @@ async function drive(): Promise<void> {
   const nobody = await crochet("run", "--on", INGRESS, "hello").done;
   assert.equal(nobody.code, 1);
   assert.match(nobody.err, /as no worker serves it/);
-
-  const replayed = await crochet(
-    "replay",
-    "hello",
-    "fix-typo",
-    "--on",
-    INGRESS,
-    "--json",
-  ).done;
-  const { items } = JSON.parse(replayed.out) as { items: { name: string; report: { ok: boolean } }[] };
-  assert.deepEqual(items.map(({ name, report }) => [name, report.ok]), [[
-    "hello",
-    true,
-  ], ["fix-typo", true]]);
 }
 
 const saved = () => readFileSync(join(dir, "saved"), "utf8").split("\n").filter(Boolean);

@@ -18,7 +18,10 @@ test("remote() has an error each for an absent engine, an agent without a worker
     using _ = engine;
     body = `{"code":404,"message":"service not found"}`;
     await assert.rejects(run(), /Cannot reach agent 'helper' as no worker serves it at .*: start 'crochet worker'/);
-    await assert.rejects(remote(engine.url).replay({}), /start 'crochet worker --fixtures'/);
+    await assert.rejects(
+      remote(engine.url).attempt({}, "a/1/1", new AbortController().signal, () => {}),
+      /start 'crochet worker --fixtures'/,
+    );
     body = "";
     await assert.rejects(run(), /as http:\S+ is not its ingress/);
   }

@@ -9,7 +9,7 @@ const server = why === undefined ? serverBinary() : { missing: why };
 const options = "missing" in server ? { skip: server.missing } : {};
 
 const DRIVES: { readonly [claim: string]: string } = {
-  "crochet worker, run --on, agents answer --on and replay --on do it together, and words reach who follows as they are said":
+  "crochet worker, run --on and agents answer --on do it together, and words reach who follows as they are said":
     "_restate-cli-drive.ts",
   "an eval on workers comes to what it comes to here; who is killed, command or worker, is not paid for twice unseen":
     "_restate-eval-drive.ts",

@@ -17,7 +17,6 @@ import {
   power,
   probability,
   pWorse,
-  pWorseBeyond,
   type Rate,
   SUITE_LEVEL,
 } from "../../../lib/extensions/eval/exact-stats.ts";
@@ -226,43 +225,6 @@ test("the test of several fixtures is the one over their tables together; of one
   );
   near(pWorse([[{ passed: 3, runs: 3 }, { passed: 3, runs: 3 }]]), 1);
   assert.equal(pWorse([]), 1);
-});
-
-test("a drop beyond the fixtures is claimed from six on, by the share of sign flips that drop as much", () => {
-  const drop: Pair = [{ passed: 1, runs: 10 }, { passed: 9, runs: 10 }];
-  const none: Pair = [{ passed: 9, runs: 10 }, { passed: 9, runs: 10 }];
-  assert.equal(pWorseBeyond(Array(5).fill(drop)), undefined);
-  near(pWorseBeyond(Array(6).fill(drop))!, 1 / 64);
-  near(pWorseBeyond(Array(6).fill(none))!, 1);
-  near(pWorseBeyond([drop, none, none, none, none, none])!, 1 / 2);
-});
-
-test("a drop beyond the fixtures always has the p of all sign flips, counted in fractions", () => {
-  let seed = 11;
-  const random = (most: number) => (seed = seed * 48271 % 0x7fff_ffff) % most;
-  let ties = 0;
-  for (let n = 0; n < rounds(100, 3000, 300); n++) {
-    const pairs = Array.from({ length: 6 + random(3) }, (): Pair => {
-      const [a, b] = [3 + random(10), 3 + random(10)];
-      return [{ passed: random(a + 1), runs: a }, { passed: random(b + 1), runs: b }];
-    });
-    // All over one denominator that is a multiple of each.
-    const whole = pairs.reduce((all, [now, then]) => all * BigInt(now.runs * then.runs), 1n);
-    const gains = pairs.map(([now, then]) =>
-      BigInt(now.passed * then.runs - then.passed * now.runs) * whole / BigInt(now.runs * then.runs)
-    );
-    const seen = gains.reduce((sum, gain) => sum + gain, 0n);
-    let as = 0;
-    for (let flips = 0; flips < 2 ** gains.length; flips++) {
-      const sum = gains.reduce((all, gain, i) => all + (flips >> i & 1 ? -gain : gain), 0n);
-      if (sum <= seen) as++;
-      if (sum === seen && flips > 0) ties++;
-    }
-    const [p, exact] = [pWorseBeyond(pairs)!, as / 2 ** gains.length];
-    assert.ok(p >= exact - 1e-12, `${p} is too small: ${exact} for ${JSON.stringify(pairs)}`);
-    assert.ok(p <= exact + 0.02, `${p} is too large: ${exact}`);
-  }
-  assert.ok(ties > 20, String(ties));
 });
 
 test("Holm's rule raises ps from the surest on, each by how many claims are left", () => {

@@ -8,9 +8,10 @@ import { fixturesIn } from "../../../lib/replay/fixture.ts";
 import { readTape } from "../../../lib/replay/read-tape.ts";
 import type { Tape } from "../../../lib/log/tape.ts";
 import { type Faultable, type UnderFaults, underFaults } from "../../../lib/extensions/faults/under-faults.ts";
-import { faults, rechunk } from "../../../lib/extensions/faults/schedules.ts";
+import { faults } from "../../../lib/extensions/faults/schedules.ts";
 import { agentTool, Read, Write } from "../../../lib/tools/index.ts";
 import { tries } from "../../_counts.ts";
+import { rechunk } from "../../_rechunk.ts";
 import { taped } from "../../replay/_taped.ts";
 
 interface Example {

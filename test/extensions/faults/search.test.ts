@@ -8,7 +8,7 @@ import { type Fault, FAULTS, faultText, readFault } from "../../../lib/extension
 import { faultFile } from "../../../lib/replay/fixture.ts";
 import type { Observed } from "../../../lib/replay/invariants.ts";
 import { type Faultable, underFaults } from "../../../lib/extensions/faults/under-faults.ts";
-import { faults, rechunk } from "../../../lib/extensions/faults/schedules.ts";
+import { faults } from "../../../lib/extensions/faults/schedules.ts";
 import { search, searchFaults } from "../../../lib/extensions/faults/search-faults.ts";
 import { Read, Write } from "../../../lib/tools/index.ts";
 import { rounds } from "../../_counts.ts";
@@ -131,7 +131,6 @@ test("a wrong tape, agent or option is refused before the run", async () => {
   for (const [given, words] of tapes) {
     const isNone = new RegExp(`as ${words} is not a tape: await readTape\\("fixtures/<name>"\\)$`);
     assert.throws(() => faults(given as never), isNone);
-    assert.throws(() => rechunk(given as never), isNone);
     await assert.rejects(underFaults(writer, given as never, []), isNone);
     await assert.rejects(searchFaults(writer, given as never), isNone);
   }
