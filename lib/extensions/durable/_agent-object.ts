@@ -4,7 +4,7 @@ import type { Agent, AgentSession } from "../../agent/options.ts";
 import type { Below } from "../../agent/spawn.ts";
 import type { Result, RunEvent } from "../../core/run-events.ts";
 import type { MinimalStore } from "../../log/stores/memory-store.ts";
-import { type Entry, transcriptOf, type TranscriptStore } from "../../log/stores/store.ts";
+import { type Entry, transcriptOf } from "../../log/stores/store.ts";
 import { Pump } from "./_pump.ts";
 import { type BelowRequest, DESK, type RemoteOptions, type RunRequest, serviceOf } from "./_wire.ts";
 
@@ -19,8 +19,6 @@ interface Served {
   readonly agent: Agent;
   /** The ingress as this worker reaches it; absent, the one a run was submitted at. */
   readonly ingress: string | undefined;
-  /** Where transcripts are copied to when a run has ended. */
-  readonly store: TranscriptStore | undefined;
 }
 
 /** An agent as an object of the engine's: the key is the agent's id, its state the transcript. */
@@ -39,14 +37,13 @@ export function agentObject(served: Served) {
 
 /** One attempt at a run: a session on the engine, from the state of the object to its next state. */
 async function attempt<T>(
-  { sdk, agent, ingress, store }: Served,
+  { sdk, agent, ingress }: Served,
   ctx: Sdk.ObjectContext,
   request: RunRequest | BelowRequest,
   work: (session: AgentSession) => Promise<T>,
 ): Promise<T> {
   const { options, follow } = request;
-  const before = await ctx.get<Entry[]>("entries") ?? [];
-  const entries = [...before];
+  const entries = [...await ctx.get<Entry[]>("entries") ?? []];
   const session_id = "asked" in request ? request.asked.parent.id : ctx.key;
   const feed = new Feed(follow && (ingress ?? follow), session_id);
   const news = newsFor(feed, ctx.key);
@@ -74,7 +71,6 @@ async function attempt<T>(
     const result = await pump.run(async () => {
       const end = await work(session);
       await close();
-      if (store) await engine.step("keep", () => store.append(ctx.key, entries.slice(before.length)));
       return end;
     });
     ctx.set("entries", entries);

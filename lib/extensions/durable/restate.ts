@@ -1,6 +1,5 @@
 import type * as Sdk from "@restatedev/restate-sdk/fetch";
 import type { Agent } from "../../agent/options.ts";
-import type { TranscriptStore } from "../../log/stores/store.ts";
 import { agentObject } from "./_agent-object.ts";
 import { together } from "./_together.ts";
 import { addressOf, DESK, type DeskQuestion, type Page, serviceOf, type Submitted } from "./_wire.ts";
@@ -19,8 +18,6 @@ interface ServeOptions {
   ingress?: string;
   /** The public keys of engines that may call; without, every request is taken. */
   identityKeys?: readonly string[];
-  /** Where transcripts are copied to when a run has ended; the engine has them in any case. */
-  store?: TranscriptStore;
   /** Makes a run of an eval that goes on elsewhere. */
   attempt?: (request: unknown) => Promise<unknown>;
 }
@@ -31,7 +28,6 @@ const OPTIONS: { readonly [option in keyof ServeOptions]-?: OptionKind } = {
   host: "a text",
   ingress: "a text",
   identityKeys: "a list of texts",
-  store: "an object",
   attempt: "a function",
 };
 
@@ -61,7 +57,7 @@ interface Worker {
 export async function serve(agents: readonly Agent[], options: ServeOptions = {}): Promise<Worker> {
   checkOptions(options, OPTIONS, "serve agents");
   const { port = 9080, host = "127.0.0.1", sharePort = "Bun" in globalThis } = options;
-  const { ingress, identityKeys, store, attempt } = options;
+  const { ingress, identityKeys, attempt } = options;
   const sdk = await import("@restatedev/restate-sdk/fetch").catch((cause) => {
     throw new Error("Cannot serve agents as their engine's SDK is missing: npm install @restatedev/restate-sdk", {
       cause,
@@ -70,7 +66,7 @@ export async function serve(agents: readonly Agent[], options: ServeOptions = {}
   const handler = sdk.createEndpointHandler({
     services: [
       desk(sdk),
-      ...agents.map((agent) => agentObject({ sdk, agent, ingress, store })),
+      ...agents.map((agent) => agentObject({ sdk, agent, ingress })),
       ...(attempt ? [fixtureService(sdk, attempt)] : []),
     ],
     // Without, each step costs a request of its own, which carries all steps before it.

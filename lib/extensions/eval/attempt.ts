@@ -2,6 +2,7 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, syml
 import { basename, dirname, join } from "node:path";
 import type { Agent } from "../../agent/options.ts";
 import { userBeside } from "../../agent/simulated-user.ts";
+import { present } from "../../core/json.ts";
 import { totalTokens } from "../../core/messages.ts";
 import type { RunEvent } from "../../core/run-events.ts";
 import { thrownWords } from "../../core/shown.ts";
@@ -95,9 +96,7 @@ export async function attempt(
   const events: RunEvent[] = [];
   let about: LiveRun["continued"];
   const line = (came: Omit<RunLine, "run" | "calls" | "tokens" | "ms">): RunLine => {
-    const { calls, tokens, dollars } = cost;
-    const ms = Math.round(performance.now() - began);
-    return { run, ...came, calls, tokens, ...(dollars !== undefined && { dollars }), ...about, ms };
+    return present({ run, ...came, ...cost, ...about, ms: Math.round(performance.now() - began) });
   };
   try {
     const folder = emptyRunFolder(place.folder, run);
@@ -273,13 +272,8 @@ function costIn(events: readonly RunEvent[]): Price {
     .reduce(addPrice, FREE);
 }
 
-/** What a whole run cost, with what was kept. */
-export function wholeCost({ calls, tokens, dollars }: RunLine): Price {
-  return { calls, tokens, dollars };
-}
-
 /** What was paid for a run. */
 export function costOf({ kept = FREE, ...line }: RunLine): Price {
   const less = { calls: -kept.calls, tokens: -kept.tokens, dollars: kept.dollars && -kept.dollars };
-  return addPrice(wholeCost(line), less);
+  return addPrice(line, less);
 }

@@ -1,4 +1,4 @@
-import { costOf, type RunLine, wholeCost } from "./attempt.ts";
+import { costOf, type RunLine } from "./attempt.ts";
 import { concluded, type Conclusion } from "./conclusion.ts";
 import * as stats from "./exact-stats.ts";
 import type { Interval, Look, Pair, Rate } from "./exact-stats.ts";
@@ -235,7 +235,8 @@ export function summarise(
     plan.atLeast === undefined && !isFixed ? stats.anyTimeInterval(rate) : stats.interval(rate, miss);
   const rows = plan.fixtures.map((fixture, i): Row => {
     const { rates, pairs, isContinued } = all[i]!;
-    const isOnly = plan.fixtures.length === 1 && isCompared(plan) && !mayFit(plan, fixture) && pairs.pairs > 0;
+    const isClaimed = !plan.variants.some((one) => mayFit(plan, fixture, one));
+    const isOnly = plan.fixtures.length === 1 && isCompared(plan) && isClaimed && pairs.pairs > 0;
     const runs = plan.variants.map((variant) => linesOf(lines, fixture, variant));
     return {
       fixture: fixture.name,
@@ -329,7 +330,7 @@ function differenceOf({ rates, pairs, isContinued }: Outcomes, part: number): No
 }
 
 function cellOf(lines: readonly RunLine[], rate: Rate, k: number, interval: Interval | undefined): Cell {
-  const { calls, tokens, dollars } = lines.reduce((sum, line): Price => addPrice(sum, wholeCost(line)), FREE);
+  const { calls, tokens, dollars } = lines.reduce<Price>(addPrice, FREE);
   const each = (sum: number) => lines.length === 0 ? 0 : sum / lines.length;
   return {
     ...rate,

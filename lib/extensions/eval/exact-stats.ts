@@ -169,11 +169,11 @@ const known = new Map<string, number>();
 
 /**
  * Boschloo's test of one fixture: the largest probability, whatever the rate is, of a table as extreme by Fisher's p, if
- * the first agent's rate is that of the second plus `shift`. It is exact, and finds more than Fisher's test does.
+ * both have the same. It is exact, and finds more than Fisher's test does.
  */
-export function pDrop([now, then]: Pair, shift = 0): number {
-  const key = [now.passed, now.runs, then.passed, then.runs, shift].join(" ");
-  return getOrMake(known, key, () => mostChance(stairs(now.runs, then.runs, pWorse([[now, then]])), now.runs, shift));
+export function pDrop([now, then]: Pair): number {
+  const key = [now.passed, now.runs, then.passed, then.runs].join(" ");
+  return getOrMake(known, key, () => mostChance(stairs(now.runs, then.runs, pWorse([[now, then]])), now.runs, 0));
 }
 
 /** Fisher's p of the last table that Boschloo's test calls a drop: at least the level, and rarely more than thrice. */

@@ -90,10 +90,12 @@ export function graderHashes(fixture: Fixture): { [file: string]: string } {
   );
 }
 
-/** What a call or a run took. */
+/** What something took; without dollars its price is unknown. */
+export type Cost = Omit<Price, "dollars"> & Partial<Pick<Price, "dollars">>;
+
 export const FREE: Price = { calls: 0, tokens: 0, dollars: 0 };
 
-export function addPrice(a: Price, b: Price): Price {
+export function addPrice(a: Cost, b: Cost): Price {
   const dollars = a.dollars === undefined || b.dollars === undefined ? undefined : a.dollars + b.dollars;
   return { calls: a.calls + b.calls, tokens: a.tokens + b.tokens, dollars };
 }

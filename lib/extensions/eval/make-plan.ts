@@ -1,17 +1,9 @@
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isGated } from "./compare.ts";
-import type { HooksAsked } from "./hook-arms.ts";
+import { type HooksAsked, hooksNamed } from "./hook-arms.ts";
 import { readPlan } from "./kept-evals.ts";
-import {
-  changedSince,
-  type EvalPlan,
-  fixtureOf,
-  isContinued,
-  planned,
-  type PlannedFixture,
-  slotName,
-  type Variant,
-} from "./plan.ts";
+import { type EvalPlan, fixtureOf, isContinued, planned, type PlannedFixture, slotName, type Variant } from "./plan.ts";
 import type { KeptLine } from "./runs.ts";
 import { modelOf } from "../../agent/named-model.ts";
 import { stateFolder } from "../../files/state.ts";
@@ -195,9 +187,20 @@ export async function keptPlan(evals: string, flags: Flags["flags"], io: Io): Pr
 async function stillPlanned(plan: EvalPlan, flags: Flags["flags"], io: Io): Promise<EvalPlan["fixtures"]> {
   const fixtures = plan.fixtures.map((one) => fixtureOf(one, io.cwd));
   expectTrusted(fixtures, flags, io, "evaluate");
-  const changed = await changedSince(plan, io.cwd);
-  if (changed !== undefined) throw new UsageError(`Cannot continue ${plan.id} as ${changed}: start a new eval`);
-  return await Promise.all(fixtures.map((fixture) => planned(fixture, io.cwd)));
+  const expectSame = (what: string, isThere: boolean, isSame: () => boolean) => {
+    if (isThere && isSame()) return;
+    const why = isThere ? "has changed since" : "is gone";
+    throw new UsageError(`Cannot continue ${plan.id} as ${what} ${why}: start a new eval`);
+  };
+  const { path, hash } = plan.variants[0]?.hooks ?? {};
+  if (path !== undefined) {
+    expectSame(path, existsSync(join(io.cwd, path)), () => hooksNamed(path, io.cwd).asked.hash === hash);
+  }
+  return await Promise.all(fixtures.map(async (fixture, i) => {
+    const now = existsSync(fixture.tape) ? await planned(fixture, io.cwd) : undefined;
+    expectSame(fixture.name, now !== undefined, () => now!.hash === plan.fixtures[i]!.hash);
+    return now!;
+  }));
 }
 
 /** The runs of a kept eval that this one is compared with, under the name they have here. */

@@ -9,7 +9,7 @@ import { USER_FILE } from "../../replay/run-on-tape.ts";
 import { MAIN, type Tape } from "../../log/tape.ts";
 import { modelCalls } from "../../replay/requests/api.ts";
 import { graderHashes } from "./grade.ts";
-import { type Arm, hooksNamed } from "./hook-arms.ts";
+import type { Arm } from "./hook-arms.ts";
 
 /** At most so many dollars, or so many tokens. */
 export type Budget = { readonly dollars: number } | { readonly tokens: number };
@@ -88,9 +88,13 @@ export interface Slot {
   readonly moved?: readonly string[];
 }
 
-/** Whether runs of a fixture in question continue those that they are compared with. */
-export function isContinued({ variants: [, then], fresh }: EvalPlan, { alone }: PlannedFixture): boolean {
-  return then !== undefined && !fresh && alone === undefined && (then.kind !== "here" || then.hooks !== undefined);
+/** Whether runs in question continue those that they are compared with, but of fixtures that stand alone. */
+export function areContinued({ variants: [, then], fresh }: EvalPlan): boolean {
+  return then !== undefined && !fresh && (then.kind !== "here" || then.hooks !== undefined);
+}
+
+export function isContinued(plan: EvalPlan, { alone }: PlannedFixture): boolean {
+  return alone === undefined && areContinued(plan);
 }
 
 /** Whether runs may be those by looking at which the code was changed: it fits them, and their rate says nothing. */
@@ -159,19 +163,4 @@ export function fixtureOf({ folder, name, case: of }: PlannedFixture, project: s
   if (!of) return fixture;
   const { tape, files } = fixtureAt(join(project, of.kept));
   return { ...fixture, tape, files };
-}
-
-/** Why a fixture is not the one that was planned with. */
-export async function changedSince(plan: EvalPlan, project: string): Promise<string | undefined> {
-  const { path, hash } = plan.variants[0]?.hooks ?? {};
-  if (path !== undefined) {
-    if (!existsSync(join(project, path))) return `${path} is gone`;
-    if (hooksNamed(path, project).asked.hash !== hash) return `${path} has changed since`;
-  }
-  for (const { name, folder, hash } of plan.fixtures) {
-    const fixture = fixtureAt(join(project, folder));
-    if (!existsSync(fixture.tape)) return `${name} is gone`;
-    if ((await planned(fixture, project)).hash !== hash) return `${name} has changed since`;
-  }
-  return undefined;
 }

@@ -7,7 +7,17 @@ import { writeWhole } from "../../files/drafts.ts";
 import { LineLog, readLineLog } from "../../log/line-log.ts";
 import { costOf, gradedAgain, type RunLine, type RunPlace } from "./attempt.ts";
 import { addPrice, FREE, type Graded, OVER } from "./grade.ts";
-import { type Budget, type EvalPlan, isContinued, isRunOf, roundOf, running, type Slot, slotName } from "./plan.ts";
+import {
+  areContinued,
+  type Budget,
+  type EvalPlan,
+  isContinued,
+  isRunOf,
+  roundOf,
+  running,
+  type Slot,
+  slotName,
+} from "./plan.ts";
 
 type PlannedFixture = Slot["fixture"];
 
@@ -222,10 +232,10 @@ export class EvalRuns {
 
   /** A slot with the run that it continues, or why it continues none. */
   #continuing(slot: Slot): Slot {
-    const { variants: [now, then], fresh } = this.#plan;
-    if (slot.variant !== now || !then || fresh || (then.kind === "here" && !then.hooks)) return slot;
+    const { variants: [now, then] } = this.#plan;
+    if (slot.variant !== now || !areContinued(this.#plan)) return slot;
     if (slot.fixture.alone !== undefined) return { ...slot, anew: slot.fixture.alone };
-    const run = slotName({ ...slot, variant: then });
+    const run = slotName({ ...slot, variant: then! });
     const line = [...this.lines, ...this.#then].findLast((one) => one.run === run);
     if (!line) return slot;
     const why = whyAnew(line);

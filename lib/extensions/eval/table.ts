@@ -41,17 +41,17 @@ function cellTexts({ passed, runs, interval, passAll }: Cell): string[] {
 }
 
 /** What things cost in one sentence, all in one unit: that of the budget, else dollars if all of it has a price. */
-export function costText(cost: Cost, { budget, of = cost, times = 1 }: Unit = {}): string {
+export function costText(cost: Spent, { budget, of = cost, times = 1 }: Unit = {}): string {
   const inTokens = budget ? "tokens" in budget : !of.dollars;
   return inTokens ? `${Math.round(cost.tokens * times)} tokens` : dollarsText((cost.dollars ?? 0) * times);
 }
 
-type Cost = Pick<Price, "tokens"> & Partial<Price>;
+type Spent = Pick<Price, "tokens"> & Partial<Price>;
 
 interface Unit {
   readonly budget?: Budget | undefined;
   /** The sum that this is a part of. */
-  readonly of?: Cost;
+  readonly of?: Spent;
   readonly times?: number;
 }
 

@@ -41,18 +41,13 @@ const MOST_AT_ONCE = 64;
 
 /** @throws {UsageError} if workers cannot make the runs of a plan */
 function expectShared({ variants, fixtures }: EvalPlan): void {
-  const other = variants.find(({ kind, hooks }) => hooks || kind === "ref" || kind === "script");
+  const refuse = (what: string, why: string) => new UsageError(`Cannot ${what} on workers as ${why}: leave out --on`);
   const kept = variants.find(({ kind }) => kind === "kept");
-  if (kept) {
-    throw new UsageError(`Cannot compare with '${kept.name}' on workers as they have not its runs: leave out --on`);
-  }
-  if (other) {
-    throw new UsageError(`Cannot run '${other.name}' on workers as they have this checkout alone: leave out --on`);
-  }
+  if (kept) throw refuse(`compare with '${kept.name}'`, "they have not its runs");
+  const other = variants.find(({ kind, hooks }) => hooks || kind !== "here");
+  if (other) throw refuse(`run '${other.name}'`, "they have this checkout alone");
   const copies = fixtures.find((one) => one.copies);
-  if (copies) {
-    throw new UsageError(`Cannot run ${copies.name} on workers as it was recorded with --tools: leave out --on`);
-  }
+  if (copies) throw refuse(`run ${copies.name}`, "it was recorded with --tools");
 }
 
 /**

@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import { faultText, PRESETS } from "./fault.ts";
 import { type Invariant, invariantsOf, InvariantTally } from "../../replay/invariants.ts";
-import { brokenAgain, notSurvived, readFaultFile, saveFaults, stillBroken } from "./kept-faults.ts";
+import { brokenAgain, notSurvived, stillBroken } from "./kept-faults.ts";
 import { type Fixture, isFinding } from "../../replay/fixture.ts";
 import { readTape } from "../../replay/read-tape.ts";
 import { search as searchTape, type SearchResult } from "./search-faults.ts";
@@ -134,26 +134,14 @@ async function searched(
     ...(!io.signal.aborted && tally.unreached !== undefined && { error: tally.unreached }),
     ...(!io.signal.aborted && { shared: tally.sharedReached }),
   });
-  if (preset === undefined) {
-    const first = () => stillBroken(fixture, tape, tried);
-    const found = await searchTape(tried, tape, { runs, seed, file: fixture.faults, first, signal: io.signal });
-    return { ...(found.found ? { name } : survived()), ...found };
-  }
-  readFaultFile(fixture.faults);
-  const faults = PRESETS[preset]!(tape);
-  if (faults.length === 0) {
+  const only = preset === undefined ? undefined : PRESETS[preset]!(tape);
+  if (only?.length === 0) {
     const error = `Its tape has no place for the faults of '${preset}'`;
-    return { name, runs: 0, seed: 0, error, word: "not measured" };
+    return { name, runs: 0, seed, error, word: "not measured" };
   }
-  for (const schedule of [[], faults]) {
-    const { broken: [first] } = await tried(schedule);
-    if (!first) continue;
-    const found = { broke: `${first.invariant}: ${first.seen}`, faults: schedule };
-    if (schedule.length === 0) return { name, runs: 0, seed: 0, found };
-    await saveFaults(fixture.faults, found);
-    return { name, runs: 1, seed: 0, found, file: fixture.faults };
-  }
-  return { ...survived(), runs: 1, seed: 0 };
+  const begins = only ? { only } : { first: () => stillBroken(fixture, tape, tried) };
+  const found = await searchTape(tried, tape, { runs, seed, file: fixture.faults, signal: io.signal, ...begins });
+  return { ...(found.found ? { name } : survived()), ...found };
 }
 
 /** Tries schedules in this process. */
@@ -164,12 +152,11 @@ function here(agent: Faultable, given: Pick<UnderFaultsOptions, "wire" | "signal
 
 function itemOf(result: Searched, asked: FaultsAsked): Item {
   const { name, seconds, found, file, error, word = "broken", runs, shared: _, ...rest } = result;
-  const isWhole = asked.preset !== undefined || runs >= asked.runs;
   const alone = `Cannot search for faults that break '${name}' as its run breaks without any: ${found?.broke}`;
   const why = !found ? error : file === undefined ? alone : notSurvived(name, found, file);
   const data = { runs, ...rest, ...found && { broke: found.broke, faults: found.faults.map(faultText), file } };
   if (why !== undefined) return { name, word: found ? "broken" : word, why, seconds, data };
-  if (isWhole) return { name, word: "held", seconds, data };
+  if (runs >= asked.runs) return { name, word: "held", seconds, data };
   return { name, word: "not measured", why: `${runs} of ${asked.runs} schedules were tried`, seconds, data };
 }
 

@@ -80,11 +80,13 @@ interface Search extends Pick<SearchOptions, "runs" | "signal"> {
   readonly file?: string;
   /** What is tried again before anything is searched, and found if it breaks. */
   readonly first?: () => Promise<SavedFaults | undefined>;
+  /** The schedule that is tried, in place of single faults. */
+  readonly only?: readonly Fault[];
 }
 
 /** The same for anything that can be tried. */
 export async function search(tried: FaultTrial, tape: Tape, options: Search): Promise<SearchResult> {
-  const { runs = 100, seed, file, signal, first } = options;
+  const { runs = 100, seed, file, signal, first, only } = options;
   if (file !== undefined) readFaultFile(file); // what is found must not be lost as the file cannot be read
   const fc = fastCheck();
   /** Undefined if it was ended. */
@@ -115,10 +117,10 @@ export async function search(tried: FaultTrial, tape: Tape, options: Search): Pr
     lastBroken = broken;
     return false;
   });
-  const singles = singleFaults(tape, unharmed.used, seed);
-  const examples = singles.slice(0, runs).map((fault): [readonly Fault[]] => [[fault]]);
+  const singles = only ? [] : singleFaults(tape, unharmed.used, seed);
+  const examples = (only ? [only] : singles.slice(0, runs).map((fault) => [fault])).map((one): [typeof one] => [one]);
   const details = await fc.check(property, { numRuns: runs, seed, examples });
-  const searched = { runs: count, seed, singles: singles.length };
+  const searched = { runs: count, seed, ...(!only && { singles: singles.length }) };
   const schedule = details.counterexample?.[0];
   if (!schedule) return searched;
   const came = await judged(schedule);

@@ -18,7 +18,7 @@ const USAGE: Usage = {
   words: "[run | fixture | log | eval] [another]",
   about:
     "Draws a run as one HTML file: timeline, conversation, diffs, hooks, tokens. Without a name, or with 'last': the newest run, fixture or eval. " +
-    "Of an eval: its report, with the pages of its failed runs beside it.",
+    "Of an eval: its report, with the pages of its runs beside it.",
   flags: [
     ["--out <file>", "where to write it"],
     ["--diff", "draw two runs side by side: crochet view --diff A B"],

@@ -83,6 +83,9 @@ test("against an earlier eval rates are not claimed: pairs are counted, and a li
       "a run that continued one is continued",
     );
     assert.deepEqual(second.rows[0].cells.map(({ interval }: any) => interval), [undefined, undefined]);
+    const over = await evaluated("late.ts", "--runs", "4", "--against", last(), "--fresh");
+    assert.deepEqual([over.code, over.paid], [0, 12], over.err);
+    assert.doesNotMatch(over.out, /the rate differs/, "a rate that may fit is no measure of a fresh one");
     const refused = await evaluated("late.ts", "--against", id, "--at-least", "0.9");
     assert.deepEqual([refused.code, refused.paid], [2, 0]);
     assert.match(

@@ -124,6 +124,16 @@ export default [{
     w.put({ "seen.txt": "" });
     assert.match((await w.call(replay, "--faults", "overloaded")).out, /write +1 +held\n/);
     assert.equal(readFileSync(seen, "utf8"), "..", "a preset is all that was asked for, beside a run without faults");
+    w.put({
+      "fixtures/write/invariants.ts":
+        `export default [{ name: "mine", broken: ({ results }) => results[0].stop === "error" ? "it failed" : undefined }];\n`,
+    });
+    assert.match(
+      (await w.call(replay, "--faults", "down")).out,
+      /write +1 +broken\n\n✗ write: mine: it failed\n {2}call/,
+    );
+    const [, { faults }] = JSON.parse(readFileSync(`${w.cwd}/fixtures/write/write.fault.json`, "utf8"));
+    assert.equal(faults.length, 1, "what a preset breaks by is made as small as what a search finds");
   },
 );
 
@@ -190,12 +200,12 @@ test(
       unknown.err,
       /Cannot replay 'nothing' as there is no such fixture, and --faults takes a number or a preset: overloaded, /,
     );
-    for (const flag of ["--update", "--verify", "--on=http://127.0.0.1:1", "--hooks=.", "--normalise=a"]) {
+    for (const flag of ["--update", "--verify", "--hooks=.", "--normalise=a"]) {
       const both = await w.call(replay, "--faults", "5", flag);
       assert.equal(both.code, 2, flag);
       assert.match(
         both.err,
-        /Cannot use --\w+ with --faults as a search compares and records nothing, .*: leave one of them out/,
+        /Cannot use --\w+ with --faults as a search compares and records nothing: leave one of them out/,
       );
     }
     assert.match((await w.call(replay, "--seed", "5")).err, /Cannot replay with --seed as nothing is searched/);
