@@ -94,7 +94,7 @@ export async function attempt(
   const began = performance.now();
   let cost = FREE;
   const events: RunEvent[] = [];
-  let about: LiveRun["continued"];
+  let about: LiveRun["continued"] = slot.anew === undefined ? undefined : { anew: [slot.anew] };
   const line = (came: Omit<RunLine, "run" | "calls" | "tokens" | "ms">): RunLine => {
     return present({ run, ...came, ...cost, ...about, ms: Math.round(performance.now() - began) });
   };
@@ -103,7 +103,7 @@ export async function attempt(
     let graded: RunLine | undefined;
     await runLive(slot, folder, place, agentOf, events, async (root, { lost, price, before, continued, ...done }) => {
       cost = price;
-      about = continued;
+      about = continued ?? about;
       const { stop } = done.results.at(-1)!;
       if (place.signal.aborted) return;
       if (lost !== undefined) return void (graded = line({ lost, stop }));

@@ -13,7 +13,6 @@ export interface Cell extends Rate {
   /** How long its runs took. */
   readonly seconds: number;
   readonly passAll: number;
-  readonly passAllInterval?: Interval;
   /** Of one run; dollars are absent if a price is unknown. */
   readonly mean: { readonly calls: number; readonly tokens: number; readonly dollars?: number };
   /** Its failed runs, each with what the first grader that failed it saw. */
@@ -337,7 +336,6 @@ function cellOf(lines: readonly RunLine[], rate: Rate, k: number, interval: Inte
     ...(interval && { interval }),
     seconds: lines.reduce((sum, { ms }) => sum + ms, 0) / 1000,
     passAll: rate.runs < k ? 0 : stats.passAll(rate, k),
-    ...(interval && { passAllInterval: [interval[0] ** k, interval[1] ** k] as const }),
     mean: { calls: each(calls), tokens: each(tokens), ...(dollars !== undefined && { dollars: each(dollars) }) },
     // By number: runs side by side end in any order.
     failures: lines.filter(({ pass }) => pass === false).map(({ run, log = run, grades = [] }) => {

@@ -150,6 +150,7 @@ test("--against a git ref runs the program as it was there, of cases and of reco
       const before = prompts().length;
       const both = await evaluated(w, ...args, "--against", "HEAD", "--runs", "3");
       assert.match(both.out, new RegExp(`\n${name} +3/3 .* 3/3 `), both.err + both.out);
+      assert.match(both.out, /\nasked anew in 3 runs: it is a program\n/);
       const asked = prompts().slice(before).sort();
       assert.deepEqual(asked, [...Array(3).fill("make the notes"), ...Array(3).fill("make the notes now")]);
     }

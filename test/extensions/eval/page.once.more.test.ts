@@ -124,7 +124,6 @@ test("what a run or a grader says never becomes markup of the report", options, 
     interval: [0, 0.98],
     seconds: 1,
     passAll: 0,
-    passAllInterval: [0, 1],
     mean: { calls: 1, tokens: 1 },
     failures: [{ run: `${evil}/now/1`, name: evil, seen: evil }],
   } as const;
