@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import type { Agent } from "../../agent/options.ts";
 import { discover } from "../../hooks/discover.ts";
@@ -39,6 +39,11 @@ export function hooksNamed(path: string, project: string): { readonly asked: Hoo
   for (const { name, path } of files) hash.update(`${name}\n`).update(readFileSync(path));
   const asked = { path, names: files.map(({ name }) => name), hash: hash.digest("hex").slice(0, 16) };
   return { asked, ...(problems.length > 0 && { problem: problems[0]!.message }) };
+}
+
+/** The hash of such files; undefined if they are gone. */
+export function hooksHash(path: string, project: string): string | undefined {
+  return existsSync(resolve(project, path)) ? hooksNamed(path, project).asked.hash : undefined;
 }
 
 function placeOf(path: string, project: string): { readonly folder: string; readonly file?: string } {

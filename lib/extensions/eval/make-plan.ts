@@ -1,14 +1,13 @@
-import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isGated } from "./compare.ts";
-import { type HooksAsked, hooksNamed } from "./hook-arms.ts";
+import { type HooksAsked, hooksHash } from "./hook-arms.ts";
 import { readPlan } from "./kept-evals.ts";
 import { type EvalPlan, fixtureOf, isContinued, planned, type PlannedFixture, slotName, type Variant } from "./plan.ts";
 import type { KeptLine } from "./runs.ts";
 import { modelOf } from "../../agent/named-model.ts";
 import { stateFolder } from "../../files/state.ts";
 import { invariantsOf } from "../../replay/invariants.ts";
-import { type Fixture, fixturesIn } from "../../replay/fixture.ts";
+import { type Fixture, fixturesIn, hasTape } from "../../replay/fixture.ts";
 import { whyAsked } from "../../replay/continue-run.ts";
 import { isCi } from "../../replay/tape-options.ts";
 import { readHeader } from "../../replay/read-tape.ts";
@@ -187,18 +186,16 @@ export async function keptPlan(evals: string, flags: Flags["flags"], io: Io): Pr
 async function stillPlanned(plan: EvalPlan, flags: Flags["flags"], io: Io): Promise<EvalPlan["fixtures"]> {
   const fixtures = plan.fixtures.map((one) => fixtureOf(one, io.cwd));
   expectTrusted(fixtures, flags, io, "evaluate");
-  const expectSame = (what: string, isThere: boolean, isSame: () => boolean) => {
-    if (isThere && isSame()) return;
-    const why = isThere ? "has changed since" : "is gone";
+  const expectSame = (what: string, now: string | undefined, then: string | undefined) => {
+    if (now === then) return;
+    const why = now === undefined ? "is gone" : "has changed since";
     throw new UsageError(`Cannot continue ${plan.id} as ${what} ${why}: start a new eval`);
   };
   const { path, hash } = plan.variants[0]?.hooks ?? {};
-  if (path !== undefined) {
-    expectSame(path, existsSync(join(io.cwd, path)), () => hooksNamed(path, io.cwd).asked.hash === hash);
-  }
+  if (path !== undefined) expectSame(path, hooksHash(path, io.cwd), hash);
   return await Promise.all(fixtures.map(async (fixture, i) => {
-    const now = existsSync(fixture.tape) ? await planned(fixture, io.cwd) : undefined;
-    expectSame(fixture.name, now !== undefined, () => now!.hash === plan.fixtures[i]!.hash);
+    const now = hasTape(fixture) ? await planned(fixture, io.cwd) : undefined;
+    expectSame(fixture.name, now?.hash, plan.fixtures[i]!.hash);
     return now!;
   }));
 }
