@@ -61,8 +61,11 @@ const USAGE: Usage = {
     "all else is that of the day it is replayed.",
   flags: [
     ["--fixture <name>", "its name in fixtures/; default: made from the prompt or the command"],
-    ["--turns <file>", "the prompts of one run, one after the other: a YAML list of texts"],
-    ["--user <file>", "a model plays the user: a prompt.md with persona and goal, and 'model' and 'turns' (10) on top"],
+    [
+      "--turns <file>",
+      "the prompts of one run, one after the other: a YAML list of texts; or a prompt.md by which a model plays the user, " +
+      "with persona and goal, and 'model' and 'turns' (10) on top",
+    ],
     [
       "--tools ['mcp']",
       "record tool results too, in this directory itself: a replay then runs no tool that reads or writes; " +
@@ -77,24 +80,23 @@ const USAGE: Usage = {
     ],
     [
       "--files <dir>",
-      "of a program: work in a copy of this folder, and keep all of it: for input that must stay as it is",
+      "of a program: work in a copy of this folder, and keep all of it: for input that must stay as it is; 'none': keep " +
+      "nothing of this directory, for one that is too large: a replay works in it too",
     ],
-    ["--here", "of a program: keep nothing of this directory, for one that is too large: a replay works in it too"],
     ["--loose", "of a program: results of its tools may differ; they are still reported"],
     ["--mcp <how>", "of a program: 'live': MCP servers are not recorded, and run for real in a replay too"],
     ["--timeout <seconds>", "of a program: end it after this time"],
     ["--json", "print JSON"],
   ],
-  excludes: [["user", ["turns"], "one of them speaks"], ["here", ["files"], "a run works in one folder"]],
   example: `crochet record agent.ts "fix the typo" && crochet replay`,
 };
 
 /** What only one kind of run takes. */
-const OF_AGENTS = ["turns", "user", "tools", "model", "cwd", "settings", "trust", "permission-mode"];
-const OF_PROGRAMS = ["files", "here", "loose", "mcp", "timeout"];
+const OF_AGENTS = ["turns", "tools", "model", "cwd", "settings", "trust", "permission-mode"];
+const OF_PROGRAMS = ["files", "loose", "mcp", "timeout"];
 
 export default command(USAGE, async (typed, io) => {
-  const { words, command } = commandBehind(typed, USAGE.example);
+  const { words, command } = commandBehind(typed, "crochet record -- COMMAND");
   if (command) return await recordProgram(words, command, typed.flags, io);
   const { flags } = typed;
   refuseOther(flags, OF_PROGRAMS, "without a command as it is of another program: put that behind '--'");
@@ -115,7 +117,7 @@ export default command(USAGE, async (typed, io) => {
     ...session as unknown as Pick<ReplayOptions, "hooks">,
     ...normalise,
   };
-  const persona = flags.user === undefined ? [] : [resolve(io.cwd, String(flags.user))];
+  const persona = spoken.user === undefined ? [] : [resolve(io.cwd, String(flags.turns))];
   // What servers of the project say is kept: a replay starts none.
   const tools = toolsAsked(flags) || (session.mcp ? "mcp" : false);
   const place = { workspace, script, persona, tools, io };
@@ -188,16 +190,16 @@ async function spokenBy(
   io: Io,
 ): Promise<Pick<ReplayOptions, "prompts" | "user"> & { readonly name: string }> {
   const prompt = await promptOf(words, io);
-  const [flag, why] = flags.user ? ["user", "the simulated user begins"] : ["turns", "write it into the file"];
-  if ((flags.user ?? flags.turns) !== undefined && prompt.trim() !== "") {
-    throw new UsageError(`Cannot record with --${flag} and a prompt: ${why}`);
+  const file = flags.turns === undefined ? undefined : String(flags.turns);
+  if (file !== undefined && prompt.trim() !== "") {
+    throw new UsageError("Cannot record with --turns and a prompt: the file says what is asked");
   }
-  if (flags.user !== undefined) {
+  if (file?.endsWith(".md")) {
     const { readUser } = await import("../agent/simulated-user.ts");
-    const user = await readUser(resolve(io.cwd, String(flags.user))).catch(asUsage);
-    return { user, name: nameFor(basename(String(flags.user)).replace(/(\.prompt)?\.md$/, "")) };
+    const user = await readUser(resolve(io.cwd, file)).catch(asUsage);
+    return { user, name: nameFor(basename(file).replace(/(\.prompt)?\.md$/, "")) };
   }
-  const turns = flags.turns === undefined ? [prompt] : await turnsIn(String(flags.turns), io);
+  const turns = file === undefined ? [prompt] : await turnsIn(file, io);
   if (turns[0]!.trim() === "") throw new UsageError(`Cannot record a run as there is no prompt: ${USAGE.example}`);
   const prompts = await Promise.all(turns.map((text) => withAttached(text, io.cwd)));
   return { prompts, name: nameFor(redactor().text(turns[0]!)) };

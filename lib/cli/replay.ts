@@ -91,24 +91,14 @@ async function replayed(asked: TypedFlags, io: Io, judge: Judge): Promise<object
   const { runs, words } = await runsAmong(asked.words, io);
   if (runs.length === 0) return await replayFixtures(asked, [], io, judge);
   const { flags } = asked;
-  const renewing = ["update", "review"].find((flag) => flags[flag] !== undefined);
+  const renewing = ["update", "review", "faults"].find((flag) => flags[flag] !== undefined);
   if (renewing !== undefined) {
     const fix = `crochet fixtures add ${asked.words[0]} NAME, then crochet replay NAME --${renewing}`;
     throw new UsageError(`Cannot replay a run with --${renewing} as only fixtures are kept: ${fix}`);
   }
   const { asFixture } = await import("./kit/runs.ts");
-  const made: Awaited<ReturnType<typeof asFixture>>[] = [];
-  try {
-    for (const run of runs) made.push(await asFixture(run, flags, io, "replay"));
-    return await replayFixtures(
-      { words, flags: { ...flags, trust: true } },
-      made.map(({ fixture }) => fixture),
-      io,
-      judge,
-    );
-  } finally {
-    for (const { drop } of made) drop();
-  }
+  const logged = runs.map((run) => asFixture(run, flags, "replay"));
+  return await replayFixtures({ words, flags: { ...flags, trust: true } }, logged, io, judge);
 }
 
 /** The logs of runs among the words of a command, and the others. */
@@ -144,7 +134,7 @@ async function replayFixtures(
     const named = (word?: string) => {
       if (word !== undefined && (typed || fixturesNamed(word, io).length === 0)) return undefined;
       const all = word === undefined ? words : [word, ...words];
-      const fixtures = [...logged, ...logged.length > 0 && all.length === 0 ? [] : fixturesFor(all, io)];
+      const fixtures = fixturesFor(all, io);
       expectTrusted(fixtures, flags, io);
       return fixtures;
     };

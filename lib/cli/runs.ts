@@ -5,7 +5,7 @@ import { command, type Usage } from "./kit/flags.ts";
 import { unknownCommand } from "./kit/group.ts";
 import { EXIT, UsageError } from "./kit/io.ts";
 import type { Reporter } from "./kit/report.ts";
-import { expectRun, logMeant, projectOf, runId } from "./kit/project.ts";
+import { expectRun, logMeant, runId } from "./kit/project.ts";
 import { projectStore, storedSessions } from "./kit/stored.ts";
 import { messageLines } from "./show/message.ts";
 import { coloursFor, dollars, plainText, several } from "./show/text.ts";
@@ -18,13 +18,13 @@ const USAGE: Usage = {
   about:
     "Lists the runs that were logged here, shows one, or removes it: by its id or the beginning of it, or 'last'. " +
     "'show --json' prints its whole log, with hooks and events.",
-  flags: [["--cwd <dir>", "the project"], ["--json", "print JSON"]],
+  flags: [["--json", "print JSON"]],
   example: "crochet runs",
 };
 
-export default command(USAGE, async ({ words, flags }, io) => {
+export default command(USAGE, async ({ words }, io) => {
   const [action = "ls", given] = words;
-  const cwd = projectOf(flags, io);
+  const { cwd } = io;
   const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`), { onSecret: io.learn });
   if (!ACTIONS.includes(action)) throw unknownCommand("runs", action, ACTIONS);
   if (action === "ls") return await list(store, io);

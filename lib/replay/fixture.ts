@@ -14,6 +14,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { parsed } from "../core/json.ts";
 import { isInside } from "../files/confine.ts";
 import { realOr } from "../hooks/file/user-places.ts";
+import type { Tape } from "../log/tape.ts";
 import { applyChanges, removeScratch } from "./scratch.ts";
 
 /** A recorded run kept with what it was recorded from. */
@@ -21,6 +22,8 @@ export interface Fixture {
   readonly name: string;
   readonly folder: string;
   readonly tape: string;
+  /** The tape itself, of a run that is replayed from its log: `tape` is the file of that. */
+  readonly taped?: Tape;
   /** Where faults are kept that the agent once did not survive; there may be none. */
   readonly faults: string;
   /** The workspace as it was before the run. */

@@ -6,6 +6,7 @@ import { type Fact, type Header, TAPE_VERSION, unknownFact } from "../log/entry.
 import { type Redactor, redactor } from "../log/redact/redact.ts";
 import { isSuspect, scanFacts, whatIs } from "../log/redact/scan.ts";
 import type { Tape } from "../log/tape.ts";
+import type { Fixture } from "./fixture.ts";
 
 /** A tape that cannot be used, with the reason. */
 export class TapeError extends Error {
@@ -96,6 +97,16 @@ export function readHeader(path: string): Header {
   const header = readFact(line, () => "", (why, fix) => refuse(why, 1, fix)) as Header;
   checkVersion(header, refuse);
   return header;
+}
+
+/** The same of a fixture, whose tape may be in memory. */
+export function headerOf({ taped, tape }: Fixture): Header {
+  return taped?.header ?? readHeader(tape);
+}
+
+/** The tape of a fixture. */
+export async function tapeIn({ taped, tape }: Fixture): Promise<Tape> {
+  return taped ?? await readTape(tape);
 }
 
 type Refuse = (why: string, line?: number, fix?: string) => TapeError;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Fixture, isFinding } from "./fixture.ts";
-import { readHeader } from "./read-tape.ts";
+import { headerOf } from "./read-tape.ts";
 
 /** Who replays a fixture: a case for each kind. */
 export type ReplayedBy =
@@ -21,7 +21,7 @@ export type ReplayedBy =
  */
 export function replayedBy(fixture: Fixture): ReplayedBy {
   if (isFinding(fixture)) return { by: "finding" };
-  const { agent, command = [], tests, url } = readHeader(fixture.tape);
+  const { agent, command = [], tests, url } = headerOf(fixture);
   if (command.length > 0) return { by: "program", command };
   if (tests) return { by: "test", command: tests };
   if (agent !== undefined || existsSync(join(fixture.folder, "agent.ts"))) return { by: "agent", named: agent };

@@ -11,7 +11,7 @@ import type { EndFact } from "../log/entry.ts";
 import { programOf } from "./match-call.ts";
 import type { TapeMode } from "./policy.ts";
 import type { TapeOptions } from "./tape-options.ts";
-import { readTape, TapeError } from "./read-tape.ts";
+import { TapeError, tapeIn } from "./read-tape.ts";
 import { type Mask, mask } from "../log/redact/mask.ts";
 import { namesPlace, placer, placesHere } from "../log/redact/places.ts";
 import { mapTexts, redactor } from "../log/redact/redact.ts";
@@ -150,9 +150,7 @@ async function judgedRun(
   const keptFaults = existsSync(fixture.faults) ? options.keptFaults : undefined;
   if (tally.all.length === 0 && !keptFaults) return {};
   const fails = (why: string) => ({ broke: `Cannot accept the agent of '${fixture.name}': ${why}` });
-  const [broken] = judge(tally.all, observedOn(await readTape(fixture.tape), done)).filter(({ seen }) =>
-    seen !== undefined
-  );
+  const [broken] = judge(tally.all, observedOn(await tapeIn(fixture), done)).filter(({ seen }) => seen !== undefined);
   if (broken) return fails(`${broken.invariant}: ${withRootNamed(done.root)(broken.seen)}`);
   const broke = await keptFaults?.(fixture, agent, { tally, ...given(options, "wire", "signal") });
   if (broke !== undefined) return { broke };
@@ -202,8 +200,9 @@ export function withPlaces(prompts: Tape["prompts"], cwd: string): Tape["prompts
   return mask(placer(placesHere(cwd)), undefined).off(prompts);
 }
 
-async function knownTape({ name, tape }: Fixture): Promise<Tape> {
-  if (existsSync(tape)) return await readTape(tape);
+async function knownTape(fixture: Fixture): Promise<Tape> {
+  const { name, tape } = fixture;
+  if (existsSync(tape)) return await tapeIn(fixture);
   throw new TapeError(
     `Cannot replay ${name} as there is no tape: crochet record <agent.ts> "<prompt>" --fixture ${name}`,
   );

@@ -106,7 +106,7 @@ export function copyDirectory(
     if (files > MOST_FILES || bytes > MOST_BYTES) {
       throw new TapeError(
         `Cannot work in a copy of ${directory} as it has more than ${MOST_FILES} files or ${MOST_TEXT}: ` +
-          `work in it with 'crochet record --here'`,
+          `work in it with 'crochet record --files none'`,
       );
     }
     readable(path, leave, () => copyFileSync(path, target));

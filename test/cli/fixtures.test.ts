@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import fixtures from "../../lib/cli/fixtures.ts";
@@ -100,9 +100,8 @@ test("crochet fixtures import makes tapes, and says what it refuses and why", as
   const again = await w.call(fixtures, "import", "old/hi.chunks.txt");
   assert.match(
     again.out,
-    /✗ Cannot import .* as fixtures\/imported\/hi\/tape\.jsonl exists: overwrite it with --replace/,
+    /✗ Cannot import .* as fixtures\/imported\/hi\/tape\.jsonl exists: remove it first/,
   );
-  assert.equal((await w.call(fixtures, "import", "old/hi.chunks.txt", "--replace")).code, 0);
 
   w.put({ "fixtures/torn/tape.jsonl": "{" });
   const listed = await w.call(fixtures, "ls");
@@ -232,7 +231,8 @@ test("fixtures show says of a reply what its words do not: a call that never run
   for (const [json, stop, shown] of cases) {
     const [start, , ...rest] = STREAM.replace("end_turn", stop).split("\n");
     w.put({ "hi.txt": [start, use, delta(json), ...rest].join("\n") });
-    await w.call(fixtures, "import", "hi.txt", "--replace");
+    rmSync(join(w.cwd, "fixtures/imported"), { recursive: true, force: true });
+    await w.call(fixtures, "import", "hi.txt");
     assert.match((await w.call(fixtures, "show", "fixtures/imported/hi")).out, shown);
   }
   assert.match((await w.call(fixtures, "show", "fixtures/imported/hi", "hello")).err, /hello' as it takes <name>: /);

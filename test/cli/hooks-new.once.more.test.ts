@@ -18,7 +18,7 @@ test("hooks new writes hooks that pass their examples and the check as they are"
   using here = place();
   for (const [lang, ...moments] of NEW) {
     for (const moment of moments) {
-      const made = await here.call(hooks, "new", `${moment}.in-${lang}`, "--lang", lang);
+      const made = await here.call(hooks, "new", `${moment}.in-${lang}.${lang === "prompt" ? "prompt.md" : lang}`);
       assert.equal(made.code, 0, made.err);
       const [, hook, examples] = /^wrote (\S+)\nwrote (\S+\.examples\.yaml)\nnext: crochet hooks test \S+\n$/.exec(
         made.out,

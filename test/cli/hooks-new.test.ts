@@ -33,12 +33,11 @@ test("the examples of a new hook name their schema for editors, where the projec
   assert.match(readFileSync(`${other.cwd}/hooks/stop.mine.examples.yaml`, "utf8"), /^- event:/);
 });
 
-test("the ending of a name is the language of a new hook, unless --lang says another", async () => {
+test("the ending of a name is the language of a new hook", async () => {
   using here = place();
   const first = async (...args: string[]) => (await here.call(hooks, "new", ...args)).out.split("\n", 1)[0];
   assert.equal(await first("stop.mine.sh"), "wrote hooks/stop.mine.sh");
   assert.equal(await first("stop.asked.prompt.md"), "wrote hooks/stop.asked.prompt.md");
-  assert.equal(await first("stop.no.py", "--lang", "sh"), "wrote hooks/stop.no.py.sh");
 });
 
 test("hooks new names what cannot be written, and never writes over a hook", async () => {
@@ -46,8 +45,8 @@ test("hooks new names what cannot be written, and never writes over a hook", asy
   for (
     const [args, says] of [
       [["pre-tool-us@Bash"], /did you mean 'pre-tool-use@Bash\.ts'\?/],
-      [["stop", "--lang", "rust"], /Cannot write a hook in 'rust': expected ts, sh, py, rules, prompt/],
-      [["session-end", "--lang", "rules"], /Cannot write rules for session-end: use --lang ts, sh or py there/],
+      [["stop", "--lang", "sh"], /Unknown flag --lang .*: did you mean 'crochet hooks new NAME\.sh'\?/],
+      [["session-end.rules"], /Cannot write rules for session-end: end its name with \.ts, \.sh or \.py there/],
       [["stop"], /Cannot write hooks\/stop\.ts as it is there already: add a label/],
       [[], /Cannot run 'crochet hooks new' as it takes <event>/],
     ] as const

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { install, uninstall } from "../../lib/cli/hooks/install.ts";
+import { install } from "../../lib/cli/hooks/install.ts";
 import { ended } from "../_crochet.ts";
 import { place } from "../_place.ts";
 import { scratch } from "../_scratch.ts";
@@ -152,13 +152,13 @@ test("installing after a move replaces absolute lines of the old place, and unin
   mkdirSync(here.cwd);
   cpSync(join(cwd, "hooks"), join(here.cwd, "hooks"), { recursive: true });
   writeFileSync(join(cwd, file), old);
-  const install1 = await here.call(install.default, folder(cwd), "--for", "claude", "--cwd", cwd);
+  const install1 = await here.main(["hooks", "install", "--for", "claude", folder(cwd)], {}, "", cwd);
   assert.equal(install1.code, 0, install1.err);
   const { Stop } = JSON.parse(readFileSync(join(cwd, file), "utf8")).hooks;
   assert.equal(Stop.length, 1);
   assert.match(Stop[0].hooks[0].command, /"\$CLAUDE_PROJECT_DIR\/hooks\/stop\.go-on\.ts"/);
   writeFileSync(join(cwd, file), old);
-  await here.call(uninstall.default, folder(cwd), "--for", "claude", "--cwd", cwd);
+  await here.main(["hooks", "uninstall", "--for", "claude", folder(cwd)], {}, "", cwd);
   assert.deepEqual(JSON.parse(readFileSync(join(cwd, file), "utf8")).hooks, undefined);
 });
 

@@ -66,7 +66,7 @@ const promptsIn = (w: Place, name = "kim"): string[] =>
 
 test("a simulated user speaks while a run is recorded, and is never asked in a replay", async () => {
   await played(two, async ({ w, asked }) => {
-    const made = await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
+    const made = await w.main(["record", "agent.ts", "--turns", "kim.prompt.md"], KEY);
     assert.equal(made.code, 0, made.err);
     assert.match(made.out, /^recorded fixtures\/kim: done, 5 calls, 75 tokens, < \$0\.01, replays\n/);
     const { user, agent } = asked();
@@ -92,7 +92,7 @@ test("an update keeps the recorded prompts up to the first difference; then the 
   let [first, last] = ["please help", "refund order 17"];
   const says = (turn: number) => turn < 2 ? json([first, last][turn]!) : json("", true);
   await played(says, async ({ w, asked }) => {
-    await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
+    await w.main(["record", "agent.ts", "--turns", "kim.prompt.md"], KEY);
     [first, last] = ["hello", "return order 18"];
     w.put({ "fixtures/kim/user.prompt.md": kim().replace("Xanadu", "Ys") });
     asked();
@@ -118,12 +118,12 @@ test("an update keeps the recorded prompts up to the first difference; then the 
 test("there are never more prompts than turns, and none after a run that did not end well", async () => {
   await played((turn) => json(`more ${turn}`), async ({ w, asked }) => {
     w.put({ "kim.prompt.md": kim(3) });
-    const made = await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
+    const made = await w.main(["record", "agent.ts", "--turns", "kim.prompt.md"], KEY);
     assert.equal(made.code, 0, made.err);
     assert.deepEqual([promptsIn(w), asked().user.length], [["more 0", "more 1", "more 2"], 3]);
   });
   await played((turn) => json(`more ${turn}`), async ({ w, asked }) => {
-    await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
+    await w.main(["record", "agent.ts", "--turns", "kim.prompt.md"], KEY);
     assert.deepEqual([promptsIn(w), asked().user.length], [["more 0"], 1]);
   }, () => ({ http: 400 }));
 });
@@ -131,12 +131,12 @@ test("there are never more prompts than turns, and none after a run that did not
 test("what the user says unreadably is asked for once more; then nothing is kept", async () => {
   let asks = 0;
   await played((turn) => ++asks === 1 ? "hm" : two(turn), async ({ w, asked }) => {
-    const made = await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
+    const made = await w.main(["record", "agent.ts", "--turns", "kim.prompt.md"], KEY);
     assert.deepEqual([made.code, asked().user.length, promptsIn(w).length], [0, 4, 2], made.err);
     assert.equal((await w.call(replay, "kim")).code, 0);
   });
   await played(() => "hm", async ({ w, asked }) => {
-    const made = await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
+    const made = await w.main(["record", "agent.ts", "--turns", "kim.prompt.md"], KEY);
     assert.match(made.err, /Cannot go on as the simulated user gave no answer twice: make kim\.prompt\.md clearer/);
     assert.deepEqual([made.code, asked().user.length, existsSync(`${w.cwd}/fixtures/kim`)], [1, 2, false]);
   });
@@ -146,7 +146,7 @@ test(
   "an eval has a live user in every run and counts its tokens; with another one it is another fixture",
   async () => {
     await played(two, async ({ w, asked }) => {
-      await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
+      await w.main(["record", "agent.ts", "--turns", "kim.prompt.md"], KEY);
       asked();
       w.put({ "fixtures/kim/grade.sh": "exit 0\n" });
       const { code, out, err } = await w.call(evaluate, "kim", "--runs", "5", "--json", "--trust");
@@ -182,22 +182,27 @@ test("turns are given one after the other, and mistakes are refused before anyth
       w.put({ "wrong.prompt.md": kim(turns) });
       await refused(
         /Cannot read wrong\.prompt\.md as 'turns' is not a whole number from 1/,
-        "--user",
+        "--turns",
         "wrong.prompt.md",
       );
     }
     w.put({ "wrong.prompt.md": "---\nmodle: a\n---\nYou are Kim.\n" });
     await refused(
       /wrong\.prompt\.md as in its front matter option 'modle' is unknown: did you mean 'model'\?/,
-      "--user",
+      "--turns",
       "wrong.prompt.md",
     );
-    await refused(/Cannot record with --user and a prompt: the simulated user begins/, "hi", "--user", "kim.prompt.md");
-    await refused(/Cannot record with --turns and a prompt: write it into the file/, "hi", "--turns", "turns.yaml");
-    await refused(/Cannot use --turns with --user/, "--turns", "turns.yaml", "--user", "kim.prompt.md");
+    for (const file of ["kim.prompt.md", "turns.yaml"]) {
+      await refused(/Cannot record with --turns and a prompt: the file says what is asked/, "hi", "--turns", file);
+    }
+    await refused(
+      /Unknown flag --user .*: did you mean 'crochet record --turns USER\.md'\?/,
+      "--user",
+      "kim.prompt.md",
+    );
     await refused(/Cannot read wrong\.yaml as it is not a list of texts/, "--turns", "wrong.yaml");
     await refused(/Cannot find 'gone\.yaml'/, "--turns", "gone.yaml");
-    await refused(/Cannot read gone\.prompt\.md as there is no such file/, "--user", "gone.prompt.md");
+    await refused(/Cannot read gone\.prompt\.md as there is no such file/, "--turns", "gone.prompt.md");
     assert.deepEqual(asked(), { user: [], agent: [] });
     const made = await w.main(["record", "agent.ts", "--turns", "turns.yaml", "--fixture", "turns"], KEY);
     assert.equal(made.code, 0, made.err);
@@ -212,7 +217,7 @@ test(
     let last = "refund order 17";
     const says = (turn: number) => turn < 2 ? json(["please help", last][turn]!) : json("", true);
     await played(says, async ({ w, asked }) => {
-      await w.main(["record", "agent.ts", "--user", "kim.prompt.md"], KEY);
+      await w.main(["record", "agent.ts", "--turns", "kim.prompt.md"], KEY);
       asked();
       w.put({
         "try.ts": `import { replay } from "${lib("testing/replay-fixture.ts")}";\nimport one from "./agent.ts";\n` +

@@ -36,7 +36,7 @@ export function newHook(name: FileName, lang: Lang): NewHook {
   const refused = refusedBy(name);
   if (refused) return lang === "prompt" ? judged(refused) : guard(name, lang, refused);
   if (lang === "rules" || lang === "prompt") {
-    throw new UsageError(`Cannot write ${lang} for ${name.event}: use --lang ts, sh or py there`);
+    throw new UsageError(`Cannot write ${lang} for ${name.event}: end its name with .ts, .sh or .py there`);
   }
   return { hook: LOOKS[lang](event), examples: "- name: has no objection to a typical event\n" };
 }

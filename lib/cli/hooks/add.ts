@@ -6,25 +6,24 @@ import { standings, trust } from "../../hooks/hook-trust.ts";
 import { sidecarsOf } from "../../hooks/file/example-files.ts";
 import { command, type Usage } from "../kit/flags.ts";
 import { type Io, UsageError } from "../kit/io.ts";
-import { projectOf } from "../kit/project.ts";
 import { PACKAGE } from "../../runtime/own-copy.ts";
 
 const USAGE: Usage = {
   name: "hooks add",
   words: "[name]…",
   about: "Copies hooks that come with crochet into ./hooks, for you to use and change. Without a name it lists them.",
-  flags: [["--cwd <dir>", "the project"], ["--json", "print JSON"]],
+  flags: [["--json", "print JSON"]],
   example: "crochet hooks add tests-pass",
 };
 
-export default command(USAGE, async ({ words, flags }, io) => {
+export default command(USAGE, async ({ words }, io) => {
   const all = shippedHooks();
   if (words.length === 0) {
     const text = all.map(({ name, file }) => `${name.padEnd(16)}${file}\n`).join("");
     return { data: all.map(({ name, file }) => ({ name, file })), text };
   }
   const wanted = words.map((word) => named(word, all));
-  const cwd = projectOf(flags, io);
+  const { cwd } = io;
   const there = wanted.find(({ file }) => existsSync(join(cwd, "hooks", file)));
   if (there) throw new Error(`Cannot add '${there.file}' as hooks/${there.file} is there already`);
   // Its examples come along, to test later changes.

@@ -4,7 +4,7 @@ import { expectEvent } from "../../input/nearest.ts";
 import { command, type Usage } from "../kit/flags.ts";
 import type { Io } from "../kit/io.ts";
 import { type Fire, firesOf, ledgers, sayRun } from "../kit/hook-ledger.ts";
-import { expectRun, projectOf, runId } from "../kit/project.ts";
+import { expectRun, runId } from "../kit/project.ts";
 import { readLoggedRun } from "../../log/logged-run.ts";
 
 const USAGE: Usage = {
@@ -14,31 +14,26 @@ const USAGE: Usage = {
     "Shows the ledger of a run: which hooks were considered at each event, what each returned, and what was decided.",
   flags: [
     ["--event <name>", "only this event"],
-    ["--hook <name>", "only events at which this hook was considered"],
-    ["--cwd <dir>", "the project"],
     ["--json", "print JSON"],
   ],
   example: "crochet hooks explain",
 };
 
 export default command(USAGE, async ({ words, flags }, io) => {
-  const path = ledgerFor(words[0] ?? "last", projectOf(flags, io), io);
+  const path = ledgerFor(words[0] ?? "last", io);
   const event = typeof flags.event === "string" ? expectEvent(flags.event).event : undefined;
   const logged = readLoggedRun(path);
   for (const note of logged.notes) io.err(`crochet: ${note}\n`);
-  const fires = firesOf(logged).filter((fire) =>
-    (event === undefined || fire.event === event) &&
-    (flags.hook === undefined || fire.folded.runs.some((run) => run.hook === flags.hook))
-  );
+  const fires = firesOf(logged).filter((fire) => event === undefined || fire.event === event);
   const run = runId(path);
   const shown = fires.length === 0 ? "No hook was considered\n" : fires.map((fire) => `\n${shownFire(fire)}`).join("");
   return { data: { run, fires }, text: `run ${run}\n${shown}` };
 });
 
 /** The run by its id, the beginning of its id, or its file; by default the newest. */
-function ledgerFor(given: string, cwd: string, io: Io): string {
-  if (existsSync(resolve(io.cwd, given))) return resolve(io.cwd, given);
-  return expectRun(given, "explain", cwd, io.env, ledgers(cwd, io.env));
+function ledgerFor(given: string, { cwd, env }: Io): string {
+  if (existsSync(resolve(cwd, given))) return resolve(cwd, given);
+  return expectRun(given, "explain", cwd, env, ledgers(cwd, env));
 }
 
 function shownFire({ event, at, agent_id, folded }: Fire): string {

@@ -3,7 +3,6 @@ import { homeOf, shortPath } from "../../hooks/file/user-places.ts";
 import { importedEntries, type ImportedEntry, writeImported } from "../../hooks/import-settings.ts";
 import { command, type Usage } from "../kit/flags.ts";
 import { type Io, UsageError } from "../kit/io.ts";
-import { projectOf } from "../kit/project.ts";
 import { addToHooks, UNTRUSTED } from "./add.ts";
 
 const USAGE: Usage = {
@@ -12,13 +11,13 @@ const USAGE: Usage = {
   about:
     "Writes each hook of Claude Code's settings as a script into ./hooks, to check, to test and to install in any " +
     "host. The settings stay as they are, and no file is overwritten.",
-  flags: [["--cwd <dir>", "the project"], ["--json", "print JSON"]],
+  flags: [["--json", "print JSON"]],
   example: "crochet hooks import .claude/settings.json",
 };
 
-export default command(USAGE, async ({ words, flags }, io) => {
+export default command(USAGE, async ({ words }, io) => {
   if (words.length !== 1) throw new UsageError(`Cannot import ${words.length} files: name one, as in ${USAGE.example}`);
-  const cwd = projectOf(flags, io);
+  const { cwd } = io;
   const path = resolve(io.cwd, words[0]!);
   const { entries, shown } = await entriesOf(path, cwd, io);
   const left = entries.flatMap((entry) => "why" in entry ? [entry] : []);

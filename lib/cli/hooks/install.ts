@@ -12,7 +12,6 @@ import { distrust, standings, trust } from "../../hooks/hook-trust.ts";
 import { pathFrom } from "../show/call-subject.ts";
 import { command, type Flags, type Usage } from "../kit/flags.ts";
 import { type Io, UsageError } from "../kit/io.ts";
-import { projectOf } from "../kit/project.ts";
 
 const FLAGS: Usage["flags"] = [
   ["--for <host>", HOST_NAMES.join(", ")],
@@ -25,7 +24,6 @@ const FLAGS: Usage["flags"] = [
   ["--runtime <name>", "mod: what runs modules that need more than a mod has: bun, deno or node"],
   ["--no-belt", "mod: leave out the settings hooks that refuse where the mod is not loaded"],
   ["--dry-run", "show what would be written, and write nothing"],
-  ["--cwd <dir>", "the project"],
   ["--json", "print JSON"],
 ];
 
@@ -49,7 +47,7 @@ function readAsked({ words, flags }: Flags, io: Io): InstallRequest {
   if (scope !== "project" && scope !== "local" && scope !== "user") {
     throw new UsageError(`Cannot use scope '${scope}': expected project, local or user`);
   }
-  const cwd = projectOf(flags, io);
+  const { cwd } = io;
   const folder = words[0] === undefined ? join(cwd, "hooks") : resolve(io.cwd, words[0]);
   const plugin = readPlugin(flags, host, folder, cwd, io);
   const typed = words[0] !== undefined;
@@ -172,7 +170,7 @@ const UNINSTALL: Usage = {
   name: "hooks uninstall",
   words: "[folder]",
   about: "Takes the hooks of ./hooks, or of another folder, out of the settings of another host again.",
-  flags: FLAGS,
+  flags: FLAGS.filter(([flag]) => !/^--(?:runtime|no-belt)/.test(flag)),
   example: "crochet hooks uninstall --for claude --dry-run",
 };
 

@@ -8,7 +8,6 @@ import { agentScripts, besideWords, hooksHere, kindWords } from "../kit/find-hoo
 import { command, type Usage } from "../kit/flags.ts";
 import { EXIT, type Io, UsageError } from "../kit/io.ts";
 import { firesIn, ledgers, sayRun } from "../kit/hook-ledger.ts";
-import { projectOf } from "../kit/project.ts";
 import { loadAgent } from "../kit/script.ts";
 import { table } from "../show/text.ts";
 
@@ -18,7 +17,6 @@ const USAGE: Usage = {
   about: "Lists the hooks that 'crochet run' loads here, or those of an agent script, in the order they run, and the " +
     "hooks that were found but do not load.",
   flags: [
-    ["--cwd <dir>", "the project"],
     ["--hooks <dir>", "another folder of hooks"],
     ["--settings <file>", "another settings file"],
     ["--json", "print JSON"],
@@ -28,7 +26,7 @@ const USAGE: Usage = {
 
 /** Exit code 1 if a file looks like a hook and cannot be loaded. */
 export default command(USAGE, async ({ words, flags }, io) => {
-  const cwd = projectOf(flags, io);
+  const { cwd } = io;
   const [script] = words;
   const found = await hooksHere(cwd, flags, io, {
     agent: script === undefined ? undefined : await agentOf(script, io),

@@ -5,32 +5,25 @@ import { type FileName, parseFileName } from "../../hooks/file/file-name.ts";
 import { sidecarsOf } from "../../hooks/file/example-files.ts";
 import { command, type Usage } from "../kit/flags.ts";
 import { UsageError } from "../kit/io.ts";
-import { projectOf } from "../kit/project.ts";
 import { type Lang, LANGS, newHook } from "./_new-hook.ts";
 import { addToHooks, UNTRUSTED } from "./add.ts";
 
 const USAGE: Usage = {
   name: "hooks new",
   words: "<event>[@Tool][.label]",
-  about: "Writes a hook into ./hooks with examples of what it does, for you to change. It works as it is.",
-  flags: [
-    ["--lang <name>", `${Object.keys(LANGS).join(", ")} (the name's ending, else ts)`],
-    ["--cwd <dir>", "the project"],
-    ["--json", "print JSON"],
-  ],
-  example: "crochet hooks new pre-tool-use@Bash.no-unpublish --lang sh",
+  about: "Writes a hook into ./hooks with examples of what it does, for you to change. It works as it is. " +
+    `The name's ending says the language: ${Object.keys(LANGS).join(", ")}; without one, ts.`,
+  flags: [["--json", "print JSON"]],
+  example: "crochet hooks new pre-tool-use@Bash.no-unpublish.sh",
 };
 
-export default command(USAGE, async ({ words, flags }, io) => {
+export default command(USAGE, async ({ words }, io) => {
   const [given = ""] = words;
-  const ending = Object.keys(LANGS).find((one) => given.endsWith(LANGS[one as Lang]));
-  const lang = flags.lang ?? ending ?? "ts";
-  if (!Object.hasOwn(LANGS, String(lang))) {
-    throw new UsageError(`Cannot write a hook in '${lang}': expected ${Object.keys(LANGS).join(", ")}`);
-  }
-  const file = lang === ending ? given : given + LANGS[lang as Lang];
-  const { hook, examples } = newHook(nameOf(file), lang as Lang);
-  const cwd = projectOf(flags, io);
+  const ending = Object.keys(LANGS).find((one) => given.endsWith(LANGS[one as Lang])) as Lang | undefined;
+  const lang = ending ?? "ts";
+  const file = ending === undefined ? given + LANGS[lang] : given;
+  const { hook, examples } = newHook(nameOf(file), lang);
+  const { cwd } = io;
   const path = join(cwd, "hooks", file);
   const beside = sidecarsOf(path).at(-1)!;
   for (const one of [path, beside]) {

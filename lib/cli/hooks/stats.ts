@@ -1,22 +1,21 @@
 import { command, type Usage } from "../kit/flags.ts";
 import { type Fire, firesIn, ledgers } from "../kit/hook-ledger.ts";
-import { projectOf } from "../kit/project.ts";
 import { table } from "../show/text.ts";
 
 const USAGE: Usage = {
   name: "hooks stats",
   words: "",
   about: "Counts what each hook did in the stored runs of this project.",
-  flags: [["--cwd <dir>", "the project"], ["--json", "print JSON"]],
+  flags: [["--json", "print JSON"]],
   example: "crochet hooks stats",
 };
 
 const NONE = { runs: 0, denied: 0, modified: 0, failed: 0, skipped: 0, total_ms: 0 };
 type Count = typeof NONE;
 
-export default command(USAGE, async ({ flags }, io) => {
+export default command(USAGE, async (_, io) => {
   const counts = new Map<string, Count>();
-  for (const path of ledgers(projectOf(flags, io), io.env)) {
+  for (const path of ledgers(io.cwd, io.env)) {
     count(firesIn(path, (why) => io.err(`crochet: ${why}\n`)), counts);
   }
   const hooks = [...counts].sort(([a], [b]) => a < b ? -1 : 1).map(([hook, c]) => ({ hook, ...c }));

@@ -3,7 +3,6 @@ import { Switches } from "../../hooks/switches.ts";
 import { hooksHere } from "../kit/find-hooks.ts";
 import { command, type Usage } from "../kit/flags.ts";
 import { type Command, UsageError } from "../kit/io.ts";
-import { projectOf } from "../kit/project.ts";
 
 /** The commands that switch a hook on or off in a project, from its next event on. */
 function switchCommand(to: "enable" | "disable"): Command {
@@ -11,12 +10,12 @@ function switchCommand(to: "enable" | "disable"): Command {
     name: `hooks ${to}`,
     words: "<name>",
     about: `Switches a hook ${to === "enable" ? "on" : "off"} in this project, from its next event on.`,
-    flags: [["--cwd <dir>", "the project"], ["--json", "print JSON"]],
+    flags: [["--json", "print JSON"]],
     example: `crochet hooks ${to} stop.tests-pass.ts`,
   };
   return command(usage, async ({ words, flags }, io) => {
     const name = words[0]!;
-    const cwd = projectOf(flags, io);
+    const { cwd } = io;
     const { listed, unloaded } = await hooksHere(cwd, flags, io);
     const names = [...listed.map(({ record }) => record.name), ...unloaded.map((one) => one.name)];
     if (!names.includes(name)) {

@@ -23,7 +23,6 @@ import type { Flags, Usage } from "../kit/flags.ts";
 import { type Io, UsageError } from "../kit/io.ts";
 import { judgingCommand } from "../kit/judge.ts";
 import { keepTest, sayRun } from "../kit/hook-ledger.ts";
-import { projectOf } from "../kit/project.ts";
 import { stdinText } from "../_hook-command.ts";
 import type { Item } from "../kit/verdict.ts";
 import { modelSees } from "./_model-sees.ts";
@@ -49,7 +48,6 @@ const USAGE: Usage = {
     ["--set <path=value>", "change one field; can be repeated: tool_input.command='rm -rf /'"],
     ["--watch", "fire it again whenever a file beside it changes"],
     ...IN_FLAGS,
-    ["--cwd <dir>", "the project"],
   ],
   excludes: [["in", ["watch"], "a host is started for each event"]],
   example: `crochet hooks test hooks/stop.tests-pass.ts`,
@@ -61,7 +59,7 @@ type Json = { [field: string]: unknown };
 export default judgingCommand(USAGE, "test", async ({ words, flags, args }, io, judge) => {
   // Of a flag that is repeated, `flags` has only the last value.
   const sets = args.flatMap((arg, i) => arg === "--set" ? args[i + 1]! : /^--set=(.*)$/s.exec(arg)?.[1] ?? []);
-  const cwd = projectOf(flags, io);
+  const { cwd } = io;
   using found = await subjectsOf(words, cwd, io);
   const { subjects, left } = found;
   const [first] = subjects;

@@ -133,12 +133,18 @@ export async function readFlags(usage: Usage, args: readonly string[]): Promise<
   return { words: [...words.map((word) => word.slice(AS_TYPED.length)), ...args.slice(end + 1)], flags };
 }
 
-/** What to type for a flag that went, by the command that had it. */
+/** What to type for a flag that went, by the command that had it, or of many. */
 const OLD_FLAGS: { readonly [typed: string]: string } = {
+  "--cwd": "cd DIR",
   "crochet chat --rollout": "crochet view",
   "crochet doctor --replay": "crochet replay",
+  "crochet fixtures import --replace": "rm -r fixtures/imported",
   "crochet hooks check --rounds": "crochet hooks check --time SECONDS",
+  "crochet hooks explain --hook": "crochet hooks explain --event NAME",
+  "crochet hooks new --lang": "crochet hooks new NAME.sh",
   "crochet hooks test --bisect": "crochet hooks test --in claude@2.1.286..2.1.325",
+  "crochet record --here": "crochet record --files none",
+  "crochet record --user": "crochet record --turns USER.md",
   "crochet replay --bisect": "git bisect run crochet replay",
   "crochet replay --on": "crochet eval --on URL",
   "crochet replay --watch": "bun test --watch",
@@ -147,7 +153,7 @@ const OLD_FLAGS: { readonly [typed: string]: string } = {
 };
 
 function unknownFlag(usage: Usage, typed: string): UsageError {
-  const now = OLD_FLAGS[`${typedFor(usage)} ${typed}`];
+  const now = OLD_FLAGS[`${typedFor(usage)} ${typed}`] ?? OLD_FLAGS[typed];
   const near = now ? `'${now}'` : nearest(typed, flagsOf(usage).map(([flag]) => `--${longName(flag)}`));
   return new UsageError(`Unknown flag ${typed} for '${typedFor(usage)}': did you mean ${near}?`);
 }

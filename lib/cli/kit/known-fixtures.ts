@@ -21,7 +21,7 @@ import {
   scriptFromTape,
   withoutTapeIn,
 } from "../../replay/fixture.ts";
-import { readHeader } from "../../replay/read-tape.ts";
+import { headerOf } from "../../replay/read-tape.ts";
 import { replayedBy } from "../../replay/replayed-by.ts";
 import { BUILT_IN } from "../../runtime/importing.ts";
 import type { Flags } from "./flags.ts";
@@ -135,8 +135,9 @@ export function expectTrusted(fixtures: readonly Fixture[], flags: Flags["flags"
  *
  * @throws {Error} if it leads out of the fixture's project
  */
-function tapeScript({ name, folder, tape }: Fixture): string | undefined {
-  const { agent } = readHeader(tape);
+function tapeScript(fixture: Fixture): string | undefined {
+  const { name, folder } = fixture;
+  const { agent } = headerOf(fixture);
   if (agent === undefined || agent === BUILT_IN) return agent;
   const script = scriptFromTape(folder, agent);
   const project = fixtureProject(folder);

@@ -19,7 +19,7 @@ import {
 } from "../../replay/fixture.ts";
 import { refuseInCi } from "../../replay/tape-options.ts";
 import { worksHere } from "../../replay/working-copy.ts";
-import { readHeader, TapeError } from "../../replay/read-tape.ts";
+import { headerOf, TapeError } from "../../replay/read-tape.ts";
 import { replayedBy } from "../../replay/replayed-by.ts";
 import { type FixtureRun, type ReplayOptions, runFixture } from "../../replay/run-fixture.ts";
 import type { ReplayHooks } from "../../replay/run-on-tape.ts";
@@ -128,7 +128,7 @@ async function replayedItem(
   expectTrusted([fixture], flags, io);
   const { by } = replayedBy(fixture);
   if (by === "finding") return await findingItem(fixture, io);
-  expectNamesKnown(fixture.folder);
+  if (!fixture.taped) expectNamesKnown(fixture.folder);
   if (typed && by === "agent") {
     throw new UsageError(`Cannot replay ${name} with a command as it is of an agent: crochet replay ${name}`);
   }
@@ -164,7 +164,7 @@ async function replayedItem(
   if (flags.update && (!report.ok || report.stale || options.normalise)) {
     refuseInCi("update", fixture.name, io.env);
     // A fixture of 'record --tools' has no files: it is updated in this directory.
-    const { tools, made } = readHeader(fixture.tape);
+    const { tools, made } = headerOf(fixture);
     const here = tools && (fixture.files === undefined || made) ? { cwd: io.cwd } : {};
     const where = here.cwd === undefined ? "" : " in this directory";
     if (!report.ok || report.stale) io.err(`recording ${fixture.name} again${where}: ${renewalText(report)}\n`);
@@ -209,13 +209,14 @@ export function itemOf(
 /** What is wrong with a fixture, at the words of its agent's script that changed, if they stand there. */
 export function pointOf(
   { name, why = "", data: { report } = {} }: ReplayedItem,
-  { tape, folder }: Fixture,
+  fixture: Fixture,
 ): Annotation {
+  const { tape, folder } = fixture;
   if (!report || report.ok) return { file: tape, title: `${name} does not hold`, message: why };
   const [{ expected, actual } = {}] = report.divergences as readonly { expected?: unknown; actual?: unknown }[];
   const known = String(expected ?? "").split("\n");
   const at = typeof actual === "string" ? actual.split("\n").find((line) => !known.includes(line)) : undefined;
-  const { agent } = readHeader(tape);
+  const { agent } = headerOf(fixture);
   const file = agent !== undefined && agent !== BUILT_IN ? resolve(folder, agent) : tape;
   return { file, at, title: `${name} is not as recorded`, message: why };
 }
@@ -244,7 +245,7 @@ async function commandItem(
   }
   const { renew, replay } = await giftFor("programs", fixture);
   const replayed = () => replay(fixture, io, typed);
-  let { report, broke } = await (worksHere(readHeader(fixture.tape)) ? oneByOne(replayed) : replayed());
+  let { report, broke } = await (worksHere(headerOf(fixture)) ? oneByOne(replayed) : replayed());
   if (io.signal.aborted && !report.ok) return undefined;
   if (flags.update && (!report.ok || report.stale)) {
     refuseInCi("update", fixture.name, io.env);
@@ -268,7 +269,7 @@ async function sessionNow(
   { trust }: Flags["flags"],
   io: Io,
 ): Promise<Pick<ReplayOptions, "mcp" | "hooks">> {
-  const { agent: by, chosen = [] } = readHeader(fixture.tape);
+  const { agent: by, chosen = [] } = headerOf(fixture);
   const isLogged = "cwd" in fixture;
   const [wantsServers, wantsHooks] = [chosen.includes("mcp"), isLogged || chosen.includes("hooks")];
   if (!wantsServers && !wantsHooks) return {};
@@ -286,7 +287,7 @@ async function rulesToday(
   { trust }: Flags["flags"],
   io: Io,
 ): Promise<Pick<ReplayOptions, "rules">> {
-  if (!readHeader(fixture.tape).own?.project) return {};
+  if (!headerOf(fixture).own?.project) return {};
   const isLogged = "cwd" in fixture;
   const project = isLogged ? (fixture as LoggedFixture).cwd : fixtureProject(fixture.folder);
   return { rules: await (await import("./run-options.ts")).projectRules(project, io, !isLogged && trust === true) };

@@ -1,13 +1,11 @@
-import { basename } from "node:path";
+import { join } from "node:path";
 import { BUILT_IN } from "../../runtime/importing.ts";
-import { removeState, scratchState, stateFolder } from "../../files/state.ts";
 import { readOwn } from "../../log/own.ts";
 import { Log } from "../../log/read-log.ts";
 import { promoted } from "../../replay/record/promote.ts";
 import { type Fixture, fixtureAt, scriptOnTape } from "../../replay/fixture.ts";
-import { writeTape } from "../../replay/write-tape.ts";
 import type { Flags } from "./flags.ts";
-import { type Io, UsageError } from "./io.ts";
+import { UsageError } from "./io.ts";
 import { runId } from "./project.ts";
 
 /** Reads the log of a run that was written here: what a stranger's log names is run, so a person must trust it. */
@@ -39,17 +37,14 @@ export function agentOnTape({ header: { agent, id } }: Log, folder: string): str
   );
 }
 
-/** A run as a fixture for as long as a command takes: its tools are served from its log. */
-export async function asFixture(path: string, flags: Flags["flags"], io: Io, verb: string) {
+/** A run as a fixture whose tape is in memory: its tools are served from its log. */
+export function asFixture(path: string, flags: Flags["flags"], verb: string): LoggedFixture {
   const log = ownLog(path, verb, flags);
   expectEnded(log, verb);
-  const { cwd } = log.header;
-  const folder = scratchState(stateFolder(cwd, io.env, "replays"), basename(path, ".jsonl").slice(0, 8));
-  const { tape } = promoted(log, { header: { agent: agentOnTape(log, folder) }, redact: false });
-  const fixture = fixtureAt(folder);
-  await writeTape(fixture.tape, tape, { redactor: NO_SEARCH });
-  const logged: LoggedFixture = { ...fixture, name: log.header.id, cwd };
-  return { fixture: logged, drop: () => removeState(folder) };
+  const { id, cwd } = log.header;
+  const fixture = fixtureAt(join(cwd, ".crochet", id));
+  const { tape: taped } = promoted(log, { header: { agent: agentOnTape(log, fixture.folder) }, redact: false });
+  return { ...fixture, tape: path, taped, name: id, cwd };
 }
 
 /** A fixture that is made of a log. */
@@ -57,12 +52,3 @@ export interface LoggedFixture extends Fixture {
   /** Where its agent worked. */
   readonly cwd: string;
 }
-
-/** It stays on this machine, where the log is, and goes when the command ends. */
-const NO_SEARCH = {
-  text: (text: string) => text,
-  value: <T>(value: T) => value,
-  find: () => [],
-  suspects: () => false,
-  learn: () => {},
-};

@@ -14,7 +14,6 @@ import { eachOf, ProgressLine } from "../../cli/kit/each-of.ts";
 import type { Flags, Usage } from "../../cli/kit/flags.ts";
 import { type Io, UsageError } from "../../cli/kit/io.ts";
 import { judgingCommand } from "../../cli/kit/judge.ts";
-import { projectOf } from "../../cli/kit/project.ts";
 import type { Item } from "../../cli/kit/verdict.ts";
 import { type Colours, coloursFor, cut, oneLine, several } from "../../cli/show/text.ts";
 
@@ -26,7 +25,6 @@ const USAGE: Usage = {
   flags: [
     ["--hooks <dir>", "the folder of hooks (hooks, if it is trusted)"],
     ["--since <time>", "only logs newer than this: 7d, 12h or a date"],
-    ["--cwd <dir>", "the project"],
   ],
   example: "crochet hooks backtest ~/.claude/projects --since 30d",
 };
@@ -40,7 +38,7 @@ const AT_ONCE = 4;
  */
 export default judgingCommand(USAGE, "hook", async ({ words, flags }, io, judge) => {
   if (words.length === 0) throw new UsageError(`Cannot backtest as no log is named: ${USAGE.example}`);
-  const cwd = projectOf(flags, io);
+  const { cwd } = io;
   const paths = words.map((word) => resolve(io.cwd, word));
   const missing = paths.findIndex((path) => !existsSync(path));
   if (missing >= 0) throw new UsageError(`Cannot backtest on '${words[missing]}' as there is no such file or folder`);

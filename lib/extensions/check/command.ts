@@ -12,7 +12,6 @@ import { ProgressLine } from "../../cli/kit/each-of.ts";
 import { type Flags, numberFlag, type Usage } from "../../cli/kit/flags.ts";
 import { type Io, UsageError } from "../../cli/kit/io.ts";
 import { type Judge, judgingCommand } from "../../cli/kit/judge.ts";
-import { projectOf } from "../../cli/kit/project.ts";
 import type { Item } from "../../cli/kit/verdict.ts";
 import { type Colours, coloursFor, cut, openText, several, wrap } from "../../cli/show/text.ts";
 
@@ -31,14 +30,13 @@ const USAGE: Usage = {
     ["--save", "add examples that are missing, and events that break a law, to <hook>.examples.yaml"],
     ["--out <file>", "write the table of hooks and laws as a page"],
     ["--trust", "trust the hooks of the project for this call: they are run"],
-    ["--cwd <dir>", "the project"],
   ],
   example: "crochet hooks check hooks --runs 200",
 };
 
 /** A hook is broken by a fault, and not measured if the time was over before all was asked; warnings do not count. */
 export default judgingCommand(USAGE, "hook", async ({ words, flags }, io, judge) => {
-  const cwd = projectOf(flags, io);
+  const { cwd } = io;
   const { paths, untrusted } = words.length === 0
     ? trustedPaths(cwd, io, flags.trust === true)
     : { paths: words, untrusted: [] };

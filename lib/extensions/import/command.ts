@@ -29,7 +29,6 @@ const USAGE: Usage = {
     "Calls of the Messages API are verified: the SDK must read the same reply from the tape as was recorded. Calls of OpenAI's APIs are read as openai() reads them.",
   flags: [
     ["--out <dir>", `where to write the tapes (${IMPORTED}; ${FIXTURES} for runs)`],
-    ["--replace", "overwrite existing tapes"],
     ["--json", "print JSON"],
   ],
   example: "crochet fixtures import tests/cassettes",
@@ -56,7 +55,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const name = namer(paths);
   const outcomes = await eachOf(paths, { atOnce: 1, signal: io.signal }, (path) => {
     const tapePath = join(folderFor(path), name(path), "tape.jsonl");
-    return imported(path, tapePath, flags.replace === true, logs.get(path), io);
+    return imported(path, tapePath, logs.get(path), io);
   });
   reportLeft(paths.length - outcomes.length, paths.length, "imported", io);
   const isRefused = outcomes.some(({ refused }) => refused !== undefined);
@@ -68,25 +67,24 @@ export default command(USAGE, async ({ words, flags }, io) => {
 async function imported(
   path: string,
   tapePath: string,
-  replace: boolean,
   log: SessionFiles | undefined,
   io: Io,
 ): Promise<Outcome> {
   const file = relative(io.cwd, path) || path;
   try {
-    if (!replace && existsSync(tapePath)) {
+    if (existsSync(tapePath)) {
       const there = relative(io.cwd, tapePath);
-      throw new ImportRefused(`Cannot import '${file}' as ${there} exists: overwrite it with --replace`);
+      throw new ImportRefused(`Cannot import '${file}' as ${there} exists: remove it first`);
     }
     if (isRunFolder(path)) {
-      const { calls } = await importRun(path, tapePath, replace);
+      const { calls } = await importRun(path, tapePath);
       return { file, tape: relative(io.cwd, tapePath), format: "run", calls: calls.length, notes: [] };
     }
     const beside = (name: string) => brought(dirname(path), name);
     const { tape, format, notes } = log
       ? importSession(log, file)
       : await importRecording(readFileSync(path), file, beside);
-    await writeTape(tapePath, tape, { replace });
+    await writeTape(tapePath, tape);
     return { file, tape: relative(io.cwd, tapePath), format, calls: tape.calls.length, notes };
   } catch (error) {
     const { message, code } = error as NodeJS.ErrnoException;
@@ -156,7 +154,7 @@ function isRunFolder(folder: string): boolean {
  *
  * @throws {ImportRefused} if its agent is not there any more
  */
-async function importRun(run: string, tapePath: string, replace: boolean): Promise<Tape> {
+async function importRun(run: string, tapePath: string): Promise<Tape> {
   const folder = realpathSync(run); // the agent is named from where the run really is
   const { files, tape: path } = fixtureAt(folder);
   const { header, tools, ...rest } = await readTape(path);
@@ -173,7 +171,7 @@ async function importRun(run: string, tapePath: string, replace: boolean): Promi
     tools: kept ? tools : [],
     header: { ...header, tools: kept, ...(script !== undefined && { agent: scriptOnTape(dirname(tapePath), script) }) },
   };
-  await writeTape(tapePath, tape, { replace });
+  await writeTape(tapePath, tape);
   if (files !== undefined) cpSync(realpathSync(files), join(dirname(tapePath), "files"), { recursive: true });
   const user = join(folder, USER_FILE);
   if (existsSync(user)) cpSync(user, join(dirname(tapePath), USER_FILE));

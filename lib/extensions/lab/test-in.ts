@@ -19,7 +19,6 @@ import { ProgressLine } from "../../cli/kit/each-of.ts";
 import { numberFlag } from "../../cli/kit/flags.ts";
 import { type Io, UsageError } from "../../cli/kit/io.ts";
 import { sayRun } from "../../cli/kit/hook-ledger.ts";
-import { projectOf } from "../../cli/kit/project.ts";
 import { type Item, WORDS } from "../../cli/kit/verdict.ts";
 import type { Firing } from "../../cli/kit/extension.ts";
 import { openText, several, table } from "../../cli/show/text.ts";
@@ -54,7 +53,7 @@ interface Report extends LabResult {
 export default async function testIn(firing: Firing): Promise<void> {
   const { subjects, flags, io, judge } = firing;
   const wishes = String(flags.in).split(",").map(readWish);
-  const cwd = projectOf(flags, io);
+  const { cwd } = io;
   const files = subjects.flatMap(({ path, name }) =>
     filesAt(path).map((path) => ({ path, name: name ?? relative(cwd, path) }))
   );
@@ -111,7 +110,7 @@ async function reportOn(
   { flags, io, isSet, read, fire, install: installed }: Firing,
   options: LabOptions,
 ): Promise<Report> {
-  const cwd = projectOf(flags, io);
+  const { cwd } = io;
   // Hosts read a character such as @ in a path in ways of their own: that is not what is tested.
   const room = mkdtempSync(join(folder, `${basename(path).replaceAll(/[^\w.-]/g, "-")}-`));
   const project = join(room, "project");
@@ -159,7 +158,7 @@ async function reportOn(
     packages: join(cwd, "node_modules"),
     install: async (host: HostName, into: string, home: string) => {
       const quiet: Io = { ...io, out: () => {}, cwd: into, env: { ...io.env, HOME: home, CROCHET_HOME: undefined } };
-      await installed([join(into, hooks), "--for", host, "--cwd", into, ...form], quiet);
+      await installed([join(into, hooks), "--for", host, ...form], quiet);
     },
   }, options);
   call = event === "pre-tool-use" ? callAt(event, all[0]!.stdin, chosen, "claude") : call;

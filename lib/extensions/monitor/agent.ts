@@ -2,9 +2,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type OnPrompt, onPromptFor, readConfig } from "../../cli/kit/config.ts";
 import { hooksHere } from "../../cli/kit/find-hooks.ts";
-import { command, type Usage } from "../../cli/kit/flags.ts";
-import { group } from "../../cli/kit/group.ts";
-import { EXIT, UsageError } from "../../cli/kit/io.ts";
+import { refuseOther } from "../../cli/kit/behind-dashes.ts";
+import { command, type Flags, type Usage } from "../../cli/kit/flags.ts";
+import { unknownCommand } from "../../cli/kit/group.ts";
+import { EXIT, type Io, UsageError } from "../../cli/kit/io.ts";
 import type { EventFields } from "../../core/events.ts";
 import { writeWhole } from "../../files/drafts.ts";
 import { hookFiles } from "../../hooks/hook-files.ts";
@@ -15,18 +16,32 @@ import { beginLog, readEvents } from "./monitor-log.ts";
 import { agentsDir, isAgentId, logOf, noteEvent, onPromptFile } from "./note.ts";
 import { exec } from "../../process/process.ts";
 
-const SETTINGS: Usage = {
-  name: "agent settings",
-  words: "<id>",
-  about: "Prepares the settings file of a watched agent and prints its path.",
+const USAGE: Usage = {
+  name: "agent",
+  words: "<settings | hook | prompt> [event] <id>",
+  about:
+    "Watches an agent of Claude Code; 'crochet agents' shows them all. 'settings' prepares the settings file of one and " +
+    "prints its path. That file calls the others: 'hook' logs an event (pretooluse, posttooluse, userpromptsubmit, " +
+    "notification, stop, sessionend), its JSON on stdin, nothing on stdout, exit code 0 whatever happens; 'prompt' fires the " +
+    "agent-prompt hooks of its project when it begins to wait, for what CROCHET_PROMPT_TYPE and CROCHET_PROMPT_MESSAGE say.",
   flags: [
     ["--workspace <dir>", "the agent's project"],
     ["--on-prompt <what>", "escalate, none or a command; by default as in config.yaml"],
   ],
-  example: "crochet agent settings fixer",
+  example: `claude --settings "$(crochet agent settings fixer | tail -n 1)"`,
 };
 
-const settings = command(SETTINGS, async ({ words: [id], flags }, io) => {
+const ACTIONS = ["settings", "hook", "prompt"];
+
+export default command(USAGE, async ({ words: [action = "", ...words], flags }, io) => {
+  if (!ACTIONS.includes(action)) throw unknownCommand("agent", action, ACTIONS);
+  if (action !== "settings") refuseOther(flags, ["workspace", "on-prompt"], `with ${action}: leave it out`);
+  if (action === "hook") await noteEvent(words, io.env);
+  else await (action === "prompt" ? prompted : settings)(words[0], flags, io);
+  return EXIT.ok;
+});
+
+async function settings(id: string | undefined, flags: Flags["flags"], io: Io): Promise<void> {
   if (!isAgentId(id)) {
     throw new UsageError(
       `Cannot watch agent '${id}' as that is not an id: expected letters, digits, '_', '-', '.' or ':'`,
@@ -42,19 +57,9 @@ const settings = command(SETTINGS, async ({ words: [id], flags }, io) => {
   writeFileSync(onPromptFile(dir, id), JSON.stringify({ onPrompt, fire }), { mode: 0o600 });
   beginLog(logOf(dir, id), { type: "start", workspace, at: new Date().toISOString() });
   io.out(`${path}\n`);
-  return EXIT.ok;
-});
+}
 
-const PROMPT: Usage = {
-  name: "agent prompt",
-  words: "<id>",
-  about: "Fires the agent-prompt hooks of a watched agent's project; started when the agent begins to wait. " +
-    "CROCHET_PROMPT_TYPE and CROCHET_PROMPT_MESSAGE say what it waits for.",
-  flags: [],
-  example: "CROCHET_PROMPT_TYPE=question CROCHET_PROMPT_MESSAGE='Which one?' crochet agent prompt fixer",
-};
-
-const prompt = command(PROMPT, async ({ words: [id] }, io) => {
+async function prompted(id: string | undefined, _: Flags["flags"], io: Io): Promise<void> {
   const start = isAgentId(id) && readEvents(logOf(agentsDir(io.env), id)).findLast((event) => event.type === "start");
   if (!start || start.workspace === undefined) {
     throw new UsageError(`Unknown agent '${id}': 'crochet agent settings <id>' starts watching one`);
@@ -66,33 +71,7 @@ const prompt = command(PROMPT, async ({ words: [id] }, io) => {
   const asked = { prompt_type, message } as EventFields["agent-prompt"];
   const context = { session_id: id!, cwd, exec, files: hookFiles, signal: io.signal };
   await hooks.fire({ event: "agent-prompt", ...asked }, context);
-  return EXIT.ok;
-});
-
-const HOOK: Usage = {
-  name: "agent hook",
-  words: "<event> <id>",
-  about: "Logs an event of a watched agent: its JSON on stdin, nothing on stdout, exit code 0 whatever happens. " +
-    "Events: pretooluse, posttooluse, userpromptsubmit, notification, stop, sessionend.",
-  flags: [],
-  example: `echo '{"tool_name":"ExitPlanMode"}' | crochet agent hook pretooluse fixer`,
-};
-
-const hook = command(HOOK, async ({ words }, io) => {
-  await noteEvent(words, io.env);
-  return EXIT.ok;
-});
-
-/** Watching agents of Claude Code; `crochet agents` shows them all. */
-export default group("agent", {
-  settings: ["write a settings file for a watched agent and print its path", async () => ({ default: settings })],
-  prompt: ["fire the agent-prompt hooks of a watched agent's project", async () => ({ default: prompt }), "programs"],
-  hook: [
-    "log an event of the agent from stdin; called by that settings file",
-    async () => ({ default: hook }),
-    "programs",
-  ],
-}, { example: `claude --settings "$(crochet agent settings fixer | tail -n 1)"` });
+}
 
 /** The tools that wait for a person (S2.9). */
 const PROMPT_TOOLS = "ExitPlanMode|AskUserQuestion|EnterPlanMode";

@@ -2,27 +2,38 @@ import { basename } from "node:path";
 import { agentsDir } from "./note.ts";
 import { allStandings, hasEnded, type Standing } from "./standing.ts";
 import { command, type Usage } from "../../cli/kit/flags.ts";
-import { group } from "../../cli/kit/group.ts";
+import { refuseOther } from "../../cli/kit/behind-dashes.ts";
+import { unknownCommand } from "../../cli/kit/group.ts";
 import { EXIT, type Io } from "../../cli/kit/io.ts";
 import { hasPerson, openKeyboard } from "../view/terminal/keys.ts";
 import { Screen } from "../view/terminal/screen.ts";
 import { type Colours, coloursFor, cut, oneLine, several, table } from "../../cli/show/text.ts";
 
 const USAGE: Usage = {
-  name: "agents ls",
-  words: "",
-  about: "Shows the runs of crochet and the agents that are watched: what each is doing, since when, and what it asks.",
+  name: "agents",
+  words: "[ls | answer <id> [allow | deny] [reason…]]",
+  about:
+    "Shows the runs of crochet and the agents that are watched: what each is doing, since when, and what it asks; " +
+    "or answers one that waits for a person. Without an answer, shows the question.",
   flags: [
     ["--watch", "on a terminal: keep showing; q or Ctrl-C ends it"],
     ["--all", "also those that have ended"],
+    ["--remember", "with allow: run calls like this one without asking for the rest of the run"],
+    ["--on <url>", "to answer an agent on a durable engine: the ingress address"],
     ["--json", "print JSON"],
   ],
   example: "crochet agents",
 };
 
+const ACTIONS = ["ls", "answer"];
+
 const NONE = "no agents are running: 'crochet run' starts one, 'crochet agent --help' shows how to watch others\n";
 
-const ls = command(USAGE, async ({ flags }, io) => {
+/** Agents at a glance: our own runs, and agents of other hosts that are watched. */
+export default command(USAGE, async ({ words: [action = "ls", ...words], flags }, io) => {
+  if (!ACTIONS.includes(action)) throw unknownCommand("agents", action, ACTIONS);
+  refuseOther(flags, action === "ls" ? ["remember", "on"] : ["watch", "all"], `with ${action}: leave it out`);
+  if (action === "answer") return await (await import("./answer.ts")).answered(words, flags, io);
   const look = () => allStandings(agentsDir(io.env)).filter((one) => flags.all === true || !hasEnded(one));
   if (flags.watch && io.tty && !flags.json) return await watchAgents(look, io);
   const data = look();
@@ -115,9 +126,3 @@ async function watchAgents(look: () => readonly Standing[], io: Io): Promise<num
     write(SCREEN_OFF);
   }
 }
-
-/** Agents at a glance: our own runs, and agents of other hosts that are watched. */
-export default group("agents", {
-  ls: ["list agents: what each is doing, since when, and what it asks", async () => ({ default: ls })],
-  answer: ["answer an agent that is waiting for a person", () => import("./answer.ts")],
-}, { bare: "ls", example: "crochet agents" });

@@ -1,23 +1,9 @@
 import { answerQuestion, openQuestions } from "../../log/questions.ts";
 import type { PermissionReply } from "../../permissions/gate.ts";
-import { command, type Usage } from "../../cli/kit/flags.ts";
+import type { Answer, Flags } from "../../cli/kit/flags.ts";
 import { EXIT, type Io, UsageError } from "../../cli/kit/io.ts";
-import { projectOf } from "../../cli/kit/project.ts";
 import { logsDir } from "../../files/state.ts";
 import { plainText } from "../../cli/show/text.ts";
-
-const USAGE: Usage = {
-  name: "agents answer",
-  words: "<id> [allow | deny] [reason…]",
-  about: "Answers an agent that waits for a person. Without an answer, shows the question.",
-  flags: [
-    ["--remember", "with allow: run calls like this one without asking for the rest of the run"],
-    ["--on <url>", "for an agent on a durable engine: the ingress address"],
-    ["--cwd <dir>", "the project of a run with --durable"],
-    ["--json", "print JSON"],
-  ],
-  example: "crochet agents answer 1f0c… deny 'not on a Friday'",
-};
 
 interface Question {
   readonly agent_id: string;
@@ -33,10 +19,16 @@ interface Questions {
   answer(agentId: string, reply: PermissionReply): Promise<boolean>;
 }
 
-export default command(USAGE, async ({ words, flags }, io) => {
-  const [id, verdict, ...rest] = words;
-  if (id === undefined) throw new UsageError(`Cannot answer as no agent is named: ${USAGE.example}`);
-  const questions = flags.on === undefined ? ofProject(projectOf(flags, io), io) : await onEngine(String(flags.on));
+/** `crochet agents answer`: what an agent asks, or what came of its answer. */
+export async function answered(
+  [id, verdict, ...rest]: readonly string[],
+  flags: Flags["flags"],
+  io: Io,
+): Promise<Answer | number> {
+  if (id === undefined) {
+    throw new UsageError("Cannot answer as no agent is named: crochet agents answer 1f0c… deny 'not on a Friday'");
+  }
+  const questions = flags.on === undefined ? ofProject(io.cwd, io) : await onEngine(String(flags.on));
   const asked = await questions.open(id);
   if (asked.length === 0) {
     const others = [...new Set((await questions.open()).map(({ agent_id }) => agent_id))].join(", ");
@@ -54,14 +46,14 @@ export default command(USAGE, async ({ words, flags }, io) => {
     throw new UsageError(`Cannot answer '${verdict}': expected allow or deny`);
   }
   const reason = rest.join(" ");
-  const answered = await questions.answer(id, {
+  const isTaken = await questions.answer(id, {
     behavior: verdict,
     ...(reason !== "" && { reason }),
     ...(flags.remember === true && { remember: true }),
   });
-  if (!answered) throw new Error(`Cannot answer agent '${id}' as it was just answered elsewhere`);
+  if (!isTaken) throw new Error(`Cannot answer agent '${id}' as it was just answered elsewhere`);
   return EXIT.ok;
-});
+}
 
 /** The questions of agents on an engine, which knows them by their agents only. */
 async function onEngine(url: string): Promise<Questions> {

@@ -16,7 +16,6 @@ import { agentScripts, besideWords, hooksHere } from "../../cli/kit/find-hooks.t
 import { allFixtures } from "../../cli/kit/known-fixtures.ts";
 import { command, type Usage } from "../../cli/kit/flags.ts";
 import { EXIT, type Io } from "../../cli/kit/io.ts";
-import { projectOf } from "../../cli/kit/project.ts";
 import { coloursFor, plainText, several } from "../../cli/show/text.ts";
 
 const USAGE: Usage = {
@@ -24,13 +23,13 @@ const USAGE: Usage = {
   words: "",
   about:
     "Looks at this machine, this project and the settings of other hosts, and reports what is broken and how to fix it. Nothing of the project is run.",
-  flags: [["--cwd <dir>", "the project"], ["--json", "print JSON"]],
+  flags: [["--json", "print JSON"]],
   example: "crochet doctor",
 };
 
 /** Exit code 1 if something is broken; something that is only missing is a warning. */
-export default command(USAGE, async ({ flags }, io) => {
-  const cwd = projectOf(flags, io);
+export default command(USAGE, async (_, io) => {
+  const { cwd } = io;
   const checks = [
     ...await machineChecks(cwd, io.env),
     ...trustChecks(cwd, io),

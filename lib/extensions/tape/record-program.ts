@@ -15,16 +15,18 @@ import { started } from "./started.ts";
 
 /** `crochet record -- COMMAND`. */
 export async function recordProgram({ folder, command, flags, normalise }: RecordAsked, io: Reporter): Promise<number> {
-  const { mcp, here, redact, loose, once } = flags;
+  const { mcp, redact, loose, once } = flags;
   if (mcp !== undefined && mcp !== "live") {
     throw new UsageError(`Cannot use MCP servers '${mcp}': write --mcp live, or leave it out`);
   }
-  const files = flags.files === undefined ? undefined : folderOf([String(flags.files)], io, { verb: "work in" });
+  const keepsNone = flags.files === "none";
+  const isWhole = flags.files !== undefined && !keepsNone;
+  const files = isWhole ? folderOf([String(flags.files)], io, { verb: "work in" }) : undefined;
   const { cwd, env, signal } = io;
   const made = await started(command, () =>
     recordCommand(fixtureAt(folder), {
       ...{ command, files, normalise, mcp, cwd, env, signal },
-      ...(here && { keeps: "nothing" }),
+      ...(keepsNone && { keeps: "nothing" }),
       ...{ redact: redact === true, loose: loose === true, proves: !once },
       note: (line) => io.err(`${line}\n`),
       timeout: numberFlag(flags, "timeout"),

@@ -11,7 +11,7 @@ import { type Drawn, giftOf } from "../../cli/kit/extension.ts";
 import { command, type Usage } from "../../cli/kit/flags.ts";
 import { type Io, UsageError } from "../../cli/kit/io.ts";
 import { several } from "../../cli/show/text.ts";
-import { logMeant, logsOf, newestFirst, projectOf, runId } from "../../cli/kit/project.ts";
+import { logMeant, logsOf, newestFirst, runId } from "../../cli/kit/project.ts";
 
 const USAGE: Usage = {
   name: "view",
@@ -22,14 +22,13 @@ const USAGE: Usage = {
   flags: [
     ["--out <file>", "where to write it"],
     ["--diff", "draw two runs side by side: crochet view --diff A B"],
-    ["--cwd <dir>", "the project"],
     ["--json", "print JSON"],
   ],
   example: "crochet view",
 };
 
 export default command(USAGE, async ({ words, flags }, io) => {
-  const cwd = projectOf(flags, io);
+  const { cwd } = io;
   if ((words.length === 2) !== (flags.diff === true)) {
     throw new UsageError(
       `Cannot view ${several(words.length, "run")} like this: crochet view A, or crochet view --diff A B`,

@@ -361,7 +361,8 @@ test("bodies in files beside a cassette of Braintrust's recorder are read, if th
     });
     put(here.home, { x: "secret" });
     damage();
-    const broken = await here.call(fixtures, "import", ".", "--replace");
+    rmSync(join(here.cwd, "fixtures"), { recursive: true });
+    const broken = await here.call(fixtures, "import", ".");
     assert.equal(broken.code, 1);
     assert.match(broken.out + broken.err, says);
   }

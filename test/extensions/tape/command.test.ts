@@ -199,7 +199,7 @@ test(
     assert.equal((await record("--fixture", "input", "--files", "input", ...command())).code, 0);
     assert.equal(readFileSync(join(here.cwd, "fixtures/input/files/note.txt"), "utf8"), "note");
     assert.equal((await here.run("replay", "input", ...command())).code, 0);
-    assert.equal((await record("--fixture", "here", "--here", ...command())).code, 0);
+    assert.equal((await record("--fixture", "here", "--files", "none", ...command())).code, 0);
     assert.deepEqual(readdirSync(join(here.cwd, "fixtures/here")), ["tape.jsonl"]);
     assert.equal((await here.run("replay", "here", ...command())).code, 0);
     put(here.cwd, { "client.mjs": `import { writeFileSync } from "node:fs"; writeFileSync("mark", "");${CLIENT}` });
@@ -216,8 +216,8 @@ test(
     assert.equal(killed.code, 1);
     assert.match(killed.err, /\nthe command was ended by SIGTERM: the tape ends there, and so will a replay\n$/);
     const wrong: [args: string[], why: RegExp][] = [
-      [["--files", "none"], /Cannot work in 'none' as there is no such folder/],
-      [["--files", "input", "--here"], /Cannot use --files with --here/],
+      [["--files", "gone"], /Cannot work in 'gone' as there is no such folder/],
+      [["--here"], /Unknown flag --here .*: did you mean 'crochet record --files none'\?/],
       [["--files", "."], /Cannot keep .* as the command runs client\.mjs, which is in it/],
     ];
     for (const [args, why] of wrong) {
