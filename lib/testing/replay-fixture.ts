@@ -4,7 +4,6 @@ import { present } from "../core/json.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
 import { shellWord, shown } from "../core/shown.ts";
-import type { Cuts } from "../log/frames.ts";
 import { type DriftReport, reportLines } from "../replay/drift/drift-report.ts";
 import { findFixture, type Fixture, fixtureProject } from "../replay/fixture.ts";
 import { isCi } from "../replay/tape-options.ts";
@@ -18,12 +17,10 @@ import { type RunSeen, runSeen, withRootNamed } from "../replay/seen.ts";
 interface ReplayTestOptions {
   /** The prompt; needed to record a fixture. @default what was recorded; what is new is said by its `user.prompt.md` */
   prompt?: string;
-  /** Goes through the SDK, byte for byte. @default whether `cutAt` is given */
+  /** Goes through the SDK, byte for byte. @default false */
   wire?: boolean;
   /** Runs the tools for real and fails if a result differs; the model gets the recorded ones. @default false */
   verify?: boolean;
-  /** Where streamed bodies are cut on the wire. @default one event a piece */
-  cutAt?: Cuts;
   /** Further differences that do not count: in texts at `path`, what `pattern` finds. */
   normalise?: readonly { name: string; path: string; pattern: string }[];
   /** The project whose `fixtures/` is meant. @default the process's directory */
@@ -56,7 +53,6 @@ const OPTIONS: { readonly [option in keyof ReplayTestOptions]-?: OptionKind } = 
   prompt: "a text",
   wire: "true or false",
   verify: "true or false",
-  cutAt: "any",
   normalise: "a list",
   cwd: "a text",
   on: "a function",

@@ -65,17 +65,6 @@ test("replay() gives the same in every run, for snapshots: its workspace, which 
   });
 });
 
-test("replay() that is given cuts makes them: it goes over the wire", async () => {
-  const lengths: number[] = [];
-  const cutAt = (length: number) => {
-    lengths.push(length);
-    return [1, 2, 3];
-  };
-  const { text } = await replay(fixer, "fix-typo", { cwd: ROOT, cutAt });
-  assert.equal(lengths.length, 4, "once for each call");
-  assert.equal(text, (await replay(fixer, "fix-typo", { cwd: ROOT })).text);
-});
-
 test("replay() says why a hook failed", async () => {
   await inFolder(async (folder) => {
     const model = scripted([{ text: "one" }, { text: "two" }]);

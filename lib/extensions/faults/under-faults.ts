@@ -19,7 +19,7 @@ import { runSeen, withRootNamed } from "../../replay/seen.ts";
 /** The part of an agent that it needs: `agent({...})` has it. */
 export type Faultable = Pick<Replayable, "open">;
 
-export interface UnderFaultsOptions extends Pick<TapeOptions, "wire" | "cutAt"> {
+export interface UnderFaultsOptions extends Pick<TapeOptions, "wire"> {
   /** A folder whose copy is the workspace. @default an empty one */
   readonly files?: string | undefined;
   /** @default `INVARIANTS` */
@@ -32,7 +32,6 @@ export const UNDER_FAULTS: { readonly [option in keyof UnderFaultsOptions]-?: Op
   files: "a text",
   invariants: "a list",
   wire: "true or false",
-  cutAt: "any",
   signal: "an AbortSignal",
 };
 
@@ -129,7 +128,7 @@ export async function live(
   tape: Tape,
   run: FaultRun,
   cwd: string,
-  { wire, cutAt, signal }: UnderFaultsOptions,
+  { wire, signal }: UnderFaultsOptions,
   before: RunEnd = { events: [], results: [] },
 ): Promise<RunEnd> {
   const { kill } = run.seams;
@@ -145,7 +144,7 @@ export async function live(
       mode: "replay",
       faults: run,
       onReport: () => {}, // requests are not compared
-      ...present({ wire, cutAt }),
+      ...present({ wire }),
     },
     cwd,
     ...present({ store: kill?.store, resume: before.killed }),

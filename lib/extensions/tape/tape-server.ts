@@ -15,8 +15,6 @@ interface TapeServerOptions {
   readonly cwd?: string;
   /** Serves a request that differs only in what tools said. @default false */
   readonly loose?: boolean;
-  /** Rules that are switched off, by their names. */
-  readonly without?: readonly string[];
   /** With `record`: writes placeholders for secrets. @default false: a run that shows one is not kept */
   readonly redact?: boolean;
 }
@@ -57,7 +55,7 @@ interface TapeServer extends AsyncDisposable {
 export async function tapeServer(name: string, options: TapeServerOptions = {}): Promise<TapeServer> {
   checkOptions(
     options,
-    { mode: "any", cwd: "a text", loose: "true or false", without: "a list of texts", redact: "true or false" },
+    { mode: "any", cwd: "a text", loose: "true or false", redact: "true or false" },
     "serve a tape",
   );
   const { mode = "replay", cwd = process.cwd(), redact = false, ...match } = options;

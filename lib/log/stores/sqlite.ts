@@ -4,10 +4,8 @@ import { claim } from "../../files/lock.ts";
 import { appendStateFile } from "../../files/state.ts";
 import { checkId, entriesOf, type Entry, listed, transcriptOf, type TranscriptStore } from "./store.ts";
 
-/** A store in one SQLite file that many processes can share, with a search over everything said. */
+/** A store in one SQLite file that many processes can share. */
 export interface SqliteStore extends TranscriptStore {
-  /** The ids of transcripts that contain the text, newest first. */
-  search(text: string): Promise<string[]>;
   close(): void;
 }
 
@@ -71,12 +69,6 @@ export function sqliteStore(path: string): SqliteStore {
     async delete(id) {
       checkId(id);
       return Number(db().prepare("DELETE FROM entry WHERE transcript = ?").run(id).changes) > 0;
-    },
-    async search(text) {
-      // Bodies are JSON, so the text is searched in its escaped form.
-      const needle = JSON.stringify(text).slice(1, -1).replace(/[\\%_]/g, "\\$&");
-      const sql = "SELECT transcript FROM entry WHERE body LIKE ? ESCAPE '\\' GROUP BY transcript ORDER BY MAX(n) DESC";
-      return rows(sql, `%${needle}%`).map((r) => r.transcript as string);
     },
     lock: (id) => {
       checkId(id);

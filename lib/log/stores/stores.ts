@@ -22,15 +22,15 @@ export function jsonlStore(dir: string, options?: JsonlStoreOptions): Transcript
 }
 
 /**
- * Keeps transcripts in one SQLite file that many processes can share, with a search over all messages.
+ * Keeps transcripts in one SQLite file that many processes can share.
  *
  * @example
  * ```ts
  * import { sqliteStore } from "crochet";
  *
  * const store = sqliteStore("runs.db");
- * await store.save("a1", [{ role: "user", content: [{ type: "text", text: "fix the greeting" }] }]);
- * console.log(await store.search("greeting")); // [ "a1" ]
+ * await store.save("a1", [{ role: "user", content: [{ type: "text", text: "hi" }] }]);
+ * console.log((await store.list()).map((t) => t.id)); // [ "a1" ]
  * await store.close();
  * ```
  */
@@ -39,7 +39,6 @@ export function sqliteStore(path: string): Omit<SqliteStore, "close"> & { close(
   const open = () => made ??= import("./sqlite.ts").then((m) => m.sqliteStore(path));
   return {
     ...opened(open),
-    search: async (text) => (await open()).search(text),
     close: async () => (await made)?.close(),
   };
 }

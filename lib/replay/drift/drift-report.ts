@@ -189,7 +189,7 @@ export function causesOf(all: readonly Divergence[], isKnown = false): readonly 
   return isKnown || found.length > 0 ? found : all;
 }
 
-/** Scripts load the hooks beside them, which older releases did not: that alone can make a run differ. */
+/** Scripts load the hooks beside them: those that were put there since can make a run differ. */
 export function hooksAdded({ hooks: recorded = [] }: Pick<Header, "hooks"> = {}, now: readonly string[]): string[] {
   const added = now.filter((name) => !recorded.includes(name)).join(", ");
   if (added === "") return [];

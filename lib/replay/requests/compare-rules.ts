@@ -178,7 +178,6 @@ export function billingBlock(): JsonObject {
 
 /** Which rules hold for a run. */
 export interface Judged {
-  readonly without?: readonly string[];
   /** Whether it runs in another workspace than the recorded one. */
   readonly elsewhere?: boolean;
 }
@@ -186,12 +185,12 @@ export interface Judged {
 /** A request as it is compared, and the rules that changed something in it. */
 export function compared(
   sent: Sent,
-  { without = [], elsewhere = false }: Judged = {},
+  { elsewhere = false }: Judged = {},
 ): { sent: Sent; by: Set<string> } {
   const by = new Set<string>();
   let now = sent;
   for (const [name, rule] of rulesFor(sent)) {
-    if (!now.body || without.includes(name) || (rule.elsewhere && !elsewhere)) continue;
+    if (!now.body || (rule.elsewhere && !elsewhere)) continue;
     const next = applied(name, rule, now);
     if (next.body !== now.body) by.add(name);
     now = next;

@@ -361,7 +361,7 @@ test("bodies in files beside a cassette of Braintrust's recorder are read, if th
     });
     put(here.home, { x: "secret" });
     damage();
-    rmSync(join(here.cwd, "fixtures"), { recursive: true });
+    rmSync(join(here.cwd, "fixtures"), { recursive: true, force: true });
     const broken = await here.call(fixtures, "import", ".");
     assert.equal(broken.code, 1);
     assert.match(broken.out + broken.err, says);
