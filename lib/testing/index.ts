@@ -16,4 +16,3 @@ export type { CallMatchers } from "./call-matchers.ts";
 export { type HookMatchers, matchers } from "./matchers.ts";
 export { replay, type Replayed, ReplayError } from "./replay-fixture.ts";
 export { type ScriptedServer, scriptedServer } from "./server.ts";
-export { storeContract } from "./store-contract.ts";

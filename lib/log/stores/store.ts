@@ -69,7 +69,7 @@ export interface Listed {
 }
 
 /**
- * Where transcripts are kept. `storeContract` of `crochet/testing` checks any store; an agent also takes one of `save` and `load` alone.
+ * Where transcripts are kept. An agent also takes a store of `save` and `load` alone.
  * A write returns when it would survive the process.
  */
 export interface TranscriptStore {

@@ -7,7 +7,7 @@ import { agent } from "../../../lib/agent/agent.ts";
 import { user } from "../../../lib/core/messages.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import { scratch } from "../../_scratch.ts";
-import { storeContract } from "../../../lib/testing/store-contract.ts";
+import { storeContract } from "./_store-contract.ts";
 import { jsonlStore } from "../../../lib/log/stores/jsonl.ts";
 import { memoryStore } from "../../../lib/log/stores/memory-store.ts";
 import { sqliteStore } from "../../../lib/log/stores/sqlite.ts";

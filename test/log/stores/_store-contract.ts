@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { Message } from "../core/messages.ts";
-import type { About, TranscriptStore } from "../log/stores/store.ts";
+import type { Message } from "../../../lib/core/messages.ts";
+import type { About, TranscriptStore } from "../../../lib/log/stores/store.ts";
 
 const hello: Message = { role: "user", content: [{ type: "text", text: "hello — “quoted”, \u2028 and 🧶" }] };
 const reply: Message = {
@@ -18,19 +18,8 @@ const about: About = {
 };
 
 /**
- * Everything a transcript store promises, as checks for any test runner. `storage` is called once for each check, and
+ * Everything a transcript store promises, as checks. `storage` is called once for each check, and
  * gives the function that opens a store on it: each time another one, so that it reads what the last one wrote.
- *
- * @example
- * ```ts
- * import { memoryStore } from "crochet";
- * import { storeContract } from "crochet/testing";
- *
- * for (const { check } of storeContract(() => {
- *   const store = memoryStore();
- *   return () => store;
- * })) await check();
- * ```
  */
 export function storeContract(
   storage: () => () => TranscriptStore,
