@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { modelCalls } from "../../replay/requests/api.ts";
-import { type DriftReport, renewalText } from "../../replay/drift/drift-report.ts";
+import { type DriftReport, renewalText, renewed } from "../../replay/drift/drift-report.ts";
 import { type Fixture, fixtureProject } from "../../replay/fixture.ts";
 import { InvariantTally } from "../../replay/invariants.ts";
 import { programOf } from "../../replay/match-call.ts";
@@ -81,12 +81,8 @@ async function renewRecorded(fixture: Fixture, was: DriftReport, io: Io): Promis
     if (!report.ok) return { ...report, notes: [...report.notes, `it was recorded again, ${PROOF.broken}`] };
   }
   const ending = `it ended with '${end.end}', but was recorded with '${before.end?.end}'`;
-  return {
-    ...was,
-    ...{ ok: true, mode: "update", divergences: [], tools: [], files: [], unused: [] },
-    calls: { recorded: was.calls.recorded, served: 0, live: modelCalls(tape).length },
-    notes: before.end && before.end.end !== end.end ? [ending] : [],
-  };
+  const notes = before.end && before.end.end !== end.end ? [ending] : [];
+  return { ...renewed(was, modelCalls(tape).length), notes };
 }
 
 export default {

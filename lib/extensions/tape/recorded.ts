@@ -5,7 +5,7 @@ import { findFixture, type Fixture, fixtureProject } from "../../replay/fixture.
 import { placer, placesHere } from "../../log/redact/places.ts";
 import { Replayer } from "./answer-requests.ts";
 import { recordedTape, startRecording } from "./run-command.ts";
-import { reportLines } from "../../replay/drift/drift-report.ts";
+import { renewed, reportLines } from "../../replay/drift/drift-report.ts";
 import { writeTape } from "../../replay/write-tape.ts";
 import { judging } from "../../runtime/judging.ts";
 import { isReviewed, recordsHere, reportTo, testWords } from "../../testing/recording.ts";
@@ -81,15 +81,7 @@ async function onTape<T>(desk: Desk, running: Running, fixture: Fixture, body: (
   const drifts = report.divergences.length > 0 || ("value" in done && running.wasAsked && !report.ok);
   if (records && (drifts || report.stale !== undefined)) {
     const value = await onRecord(desk, running, fixture, tests, body);
-    const { calls: { length: live } } = await recordedTape(fixture);
-    const none = { divergences: [], tools: [], unused: [] };
-    reportTo(fixture.tape, {
-      ...report,
-      ...none,
-      ok: true,
-      mode: "update",
-      calls: { ...report.calls, served: 0, live },
-    });
+    reportTo(fixture.tape, renewed(report, (await recordedTape(fixture)).calls.length));
     return value;
   }
   // One that was moved would not be found again.

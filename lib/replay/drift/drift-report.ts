@@ -52,6 +52,12 @@ export function staleText(stale: number): string {
   return `stale: ${stale} ${stale === 1 ? "reply answers" : "replies answer"} an earlier request`;
 }
 
+/** A report of a run that was recorded again, by so many calls: nothing of it differs any more. */
+export function renewed(was: DriftReport, live: number): DriftReport {
+  const calls = { ...was.calls, served: 0, live };
+  return { ...was, ok: true, mode: "update", divergences: [], tools: [], files: [], unused: [], calls };
+}
+
 /** A report for which stale replies are a failure. */
 export function withoutStale(report: DriftReport): DriftReport {
   return report.stale === undefined ? report : { ...report, ok: false };
