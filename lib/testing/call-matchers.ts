@@ -19,7 +19,6 @@ type CallPattern = string | readonly [tool: string, input?: unknown];
 
 /** What a runner gives a matcher, as far as it is used. */
 export interface Matching {
-  readonly isNot?: boolean;
   readonly equals?: (a: unknown, b: unknown) => boolean;
 }
 
