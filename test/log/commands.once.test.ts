@@ -43,6 +43,11 @@ test("LOG 1, 2: a script leaves one log that only its owner reads, and it is rep
   assert.match(again.out, /held +3\/3/);
   assert.deepEqual([count(here, "asked"), count(here, "effects")], [asked, 2]);
   assert.equal(existsSync(join(here.cwd, ".crochet/replays")), false, "its tape is in memory");
+  const faults = await here.main(["replay", "last", "--faults"]);
+  assert.match(
+    faults.err,
+    /Cannot replay a run with --faults as only fixtures are kept: crochet fixtures add last NAME/,
+  );
 });
 
 test("LOG 3, 4, 5: another prompt, hook or tool is drift, and is named by its cause", async () => {
