@@ -25,7 +25,6 @@ import { command, type Usage } from "../../cli/kit/flags.ts";
 import { type Io, UsageError } from "../../cli/kit/io.ts";
 import { commands, denoJson, FIXTURE, type Origin, packageJson, PROMPT, REPLIES, templates } from "./templates.ts";
 import { FOLDER, type Supply, supply } from "./supply.ts";
-import { setJson, upgrade } from "./upgrade.ts";
 
 const USAGE: Usage = {
   name: "init",
@@ -33,10 +32,8 @@ const USAGE: Usage = {
   about: "Scaffolds an agent, a hook with its examples and a test with a recorded run; existing files are kept.",
   flags: [
     ["--ci <host>", "write a CI workflow too, or without [dir] alone: github, gitlab"],
-    ["--upgrade", "only replace the crochet that is in vendor/ by this one"],
     ["--json", "print JSON"],
   ],
-  excludes: [["upgrade", ["ci"], "it replaces the crochet that is there, and nothing else"]],
   example: "crochet init my-agent --ci github",
 };
 
@@ -55,7 +52,6 @@ export default command(USAGE, async ({ words, flags }, io) => {
     const text = [...written.map((path) => `+ ${path}`), ...notes.map((note) => `! ${note}`), ""].join("\n");
     return { data: { dir, written, kept: [], notes }, text };
   }
-  if (flags.upgrade) return await upgrade(dir, io);
   const { written, kept, notes } = await scaffold(dir, origin, io);
   const jobs = host && workflow();
   const made = { written: [...written, ...jobs?.written ?? []], kept, notes: [...notes, ...jobs?.notes ?? []] };
@@ -150,7 +146,10 @@ async function addDependency(dir: string, { dependency: crochet }: Supply, io: I
   if (!await agreed(`Add ${line} to the dependencies of package.json? [Y/n] `, io)) {
     return [`package.json does not name crochet: add ${line} to its dependencies`];
   }
-  await setJson(file, ["dependencies", "crochet"], crochet);
+  const { applyEdits, modify } = await import("jsonc-parser");
+  const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
+  const formattingOptions = { insertSpaces: !indent.startsWith("\t"), tabSize: indent.length };
+  writeWhole(file, applyEdits(text, modify(text, ["dependencies", "crochet"], crochet, { formattingOptions })));
   return [`package.json: added ${line}`];
 }
 

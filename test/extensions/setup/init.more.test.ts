@@ -31,44 +31,6 @@ test("a test of the scaffold fails if its hook lets a forced push pass", async (
   assert.match(tested.out + tested.err, /a forced push/);
 });
 
-test("crochet init --upgrade replaces the crochet that a project brings along, and no other", async () => {
-  using here = place();
-  const upgrade = () => here.main(["init", "--upgrade", "--json"]);
-  assert.match((await upgrade()).err, /no package\.json here names crochet/);
-  await here.main(["init"]);
-  const file = join(here.cwd, "package.json");
-  const text = readFileSync(file, "utf8");
-  const now = JSON.parse(text).dependencies.crochet.slice("file:".length);
-  assert.equal(JSON.parse((await upgrade()).out).changed, false);
-
-  const old = DENO ? now : "vendor/crochet-0.1.0.tgz";
-  if (DENO) {
-    here.put({ [`${now}/dist/gone.js`]: "", [`${now}/dist/index.js`]: "old" });
-    const deno = join(here.cwd, "deno.json");
-    writeFileSync(deno, readFileSync(deno, "utf8").replaceAll(/crochet@[\d.]+/g, "crochet@0.1.0"));
-  } else {
-    rmSync(join(here.cwd, now));
-    here.put({ [old]: "old" });
-    writeFileSync(file, text.replace(now, old));
-  }
-  const { code, out, err } = await upgrade();
-  assert.equal(code, 0, err);
-  assert.deepEqual(JSON.parse(out), { dir: here.cwd, from: old, to: now, changed: true });
-  assert.equal(readFileSync(file, "utf8"), text);
-  assert.deepEqual(readdirSync(join(here.cwd, "vendor")), [now.slice("vendor/".length)]);
-  if (DENO) {
-    assert.ok(!existsSync(join(here.cwd, now, "dist/gone.js")));
-    assert.doesNotMatch(readFileSync(join(here.cwd, "deno.json"), "utf8"), /@0\.1\.0/);
-  }
-
-  writeFileSync(file, text.replace(`file:${now}`, "^0.2.0"));
-  const refused = await upgrade();
-  assert.deepEqual([refused.code, refused.out], [2, ""]);
-  assert.match(refused.err, /has crochet from '\^0\.2\.0', not from vendor\//);
-  writeFileSync(file, "{");
-  assert.match((await upgrade()).err, /package\.json is not JSON/);
-});
-
 test("crochet init leaves nothing if it cannot finish, and finishes when run again", async () => {
   using here = place({ "notes.md": "mine\n" });
   const init = (env = {}) => here.main(["init"], env);
@@ -127,7 +89,6 @@ test("what crochet init makes names no place of this machine, and brings its cro
   const { dependencies } = JSON.parse(readFileSync(join(here.cwd, "package.json"), "utf8"));
   const vendored = dependencies.crochet.slice("file:".length);
   assert.match(vendored, DENO ? /^vendor\/crochet$/ : /^vendor\/crochet-\d+\.\d+\.\d+-[0-9a-f]{8}\.tgz$/);
-  assert.equal(JSON.parse((await here.main(["init", "--upgrade", "--json"])).out).changed, false, "the same bytes");
   const unpacked = join(here.home, "unpacked");
   mkdirSync(unpacked);
   if (!DENO) {
