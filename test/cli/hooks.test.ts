@@ -8,7 +8,7 @@ import { place } from "../_place.ts";
 
 const DENY = `export default () => ({ action: "deny", reason: "not yet" });`;
 
-test("a fresh user can make a hook, see it listed, tested, explained, installed and removed", async () => {
+test("a fresh user can make a hook, see it listed, tested, installed and removed", async () => {
   using w = place({ "hooks/stop.sh": "#!/bin/sh\n[ -e done ] || { touch done; echo 'once more' >&2; exit 2; }\n" });
   const run = (...args: string[]) => w.main(args);
   assert.match((await run("hooks")).out, /stop\.sh: hooks is not trusted: look at it, then run 'crochet trust'/);
@@ -19,10 +19,6 @@ test("a fresh user can make a hook, see it listed, tested, explained, installed 
   const tested = await run("hooks", "test", "hooks/stop.sh");
   assert.match(tested.out, /verdict {2}deny: \[stop\.sh\]: once more/);
   assert.match(tested.out, /model {4}would see\n +Stop hook feedback:\n +\[stop\.sh\]: once more/);
-  assert.match(
-    (await run("hooks", "explain")).out,
-    /stop at \S+ of test: deny, by stop\.sh\n {2}stop\.sh {2}deny: \[stop\.sh\]: once more \(\d/,
-  );
   const installed = await run("hooks", "install", "--for", "claude");
   assert.equal(installed.code, 0, installed.err);
   const { command } = JSON.parse(readFileSync(`${w.cwd}/.claude/settings.json`, "utf8")).hooks.Stop[0].hooks[0];
@@ -40,8 +36,7 @@ test("hooks ls shows order, event, matcher, kind, source, switch and last result
       `{ "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": "true" }, { "type": "agent", "prompt": "x" }] }] } }`,
   });
   await w.call(trust);
-  await w.call(hooks, "test", "hooks/10-pre-tool-use@Bash.a.rules", "--set", "tool_input.command=rm x");
-  assert.equal(readFileSync(`${w.cwd}/.crochet/tests/.gitignore`, "utf8"), "*\n", "git ignores what was tried");
+  leaveRun(w.cwd, "run-1", "10-pre-tool-use@Bash.a.rules");
   const { out, code } = await w.call(hooks, "ls", "--json");
   assert.equal(code, 0);
   const { hooks: rows, unloaded } = JSON.parse(out);
@@ -50,7 +45,7 @@ test("hooks ls shows order, event, matcher, kind, source, switch and last result
       r: Record<string, unknown>,
     ) => [r.order, r.name, String(r.events), r.matcher, r.kind, r.source, r.enabled, r.last]),
     [
-      [1, "10-pre-tool-use@Bash.a.rules", "pre-tool-use", "Bash", "rules", "hooks", true, "deny: no"],
+      [1, "10-pre-tool-use@Bash.a.rules", "pre-tool-use", "Bash", "rules", "hooks", true, "deny: no rm"],
       [2, "post-tool-use-failure.c.ts", "post-tool-use-failure", null, "module", "hooks", true, null],
       [3, "stop.b.ts", "stop", null, "module", "hooks", true, null],
       [4, ".claude/settings.json#0", "stop", null, "command", ".claude/settings.json", true, null],
@@ -219,10 +214,10 @@ test("hooks enable and disable switch by name, and know the names", async () => 
 });
 
 /** A run's log with one event of two hooks. */
-function leaveRun(cwd: string, id: string): void {
+function leaveRun(cwd: string, id: string, guard = "guard"): void {
   mkdirSync(`${cwd}/.crochet/runs`, { recursive: true });
   const runs = [
-    { hook: "guard", opinion: { decision: "deny" as const, reason: "no rm" }, ms: 2 },
+    { hook: guard, opinion: { decision: "deny" as const, reason: "no rm" }, ms: 2 },
     { hook: "audit", skipped: "denied by guard" },
     { hook: "slow", failure: "it took longer than its limit of 1 s", ms: 1000 },
   ];

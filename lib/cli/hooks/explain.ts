@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { expectEvent } from "../../input/nearest.ts";
 import { command, type Usage } from "../kit/flags.ts";
 import type { Io } from "../kit/io.ts";
-import { type Fire, firesOf, ledgers, sayRun } from "../kit/hook-ledger.ts";
+import { type Fire, firesOf, sayRun } from "../kit/hook-ledger.ts";
 import { expectRun, runId } from "../kit/project.ts";
 import { readLoggedRun } from "../../log/logged-run.ts";
 
@@ -33,7 +33,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
 /** The run by its id, the beginning of its id, or its file; by default the newest. */
 function ledgerFor(given: string, { cwd, env }: Io): string {
   if (existsSync(resolve(cwd, given))) return resolve(cwd, given);
-  return expectRun(given, "explain", cwd, env, ledgers(cwd, env));
+  return expectRun(given, "explain", cwd, env);
 }
 
 function shownFire({ event, at, agent_id, folded }: Fire): string {

@@ -7,7 +7,8 @@ import type { FoundHooks, Listed } from "../../hooks/sources.ts";
 import { agentScripts, besideWords, hooksHere, kindWords } from "../kit/find-hooks.ts";
 import { command, type Usage } from "../kit/flags.ts";
 import { EXIT, type Io, UsageError } from "../kit/io.ts";
-import { firesIn, ledgers, sayRun } from "../kit/hook-ledger.ts";
+import { firesIn, sayRun } from "../kit/hook-ledger.ts";
+import { logsOf, newestFirst } from "../kit/project.ts";
 import { loadAgent } from "../kit/script.ts";
 import { table } from "../show/text.ts";
 
@@ -114,7 +115,7 @@ const RECENT = 5;
 
 function lastResults(cwd: string, env: Readonly<Record<string, string | undefined>>): Map<string, string> {
   const last = new Map<string, string>();
-  for (const path of ledgers(cwd, env).slice(0, RECENT)) {
+  for (const path of newestFirst(logsOf(cwd, env)).slice(0, RECENT)) {
     for (const { folded } of firesIn(path).reverse()) {
       for (const run of folded.runs) {
         if (run.skipped === undefined && !last.has(run.hook)) last.set(run.hook, sayRun(run).split("\n")[0]!);

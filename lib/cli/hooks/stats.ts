@@ -1,5 +1,6 @@
 import { command, type Usage } from "../kit/flags.ts";
-import { type Fire, firesIn, ledgers } from "../kit/hook-ledger.ts";
+import { type Fire, firesIn } from "../kit/hook-ledger.ts";
+import { logsOf } from "../kit/project.ts";
 import { table } from "../show/text.ts";
 
 const USAGE: Usage = {
@@ -15,7 +16,7 @@ type Count = typeof NONE;
 
 export default command(USAGE, async (_, io) => {
   const counts = new Map<string, Count>();
-  for (const path of ledgers(io.cwd, io.env)) {
+  for (const path of logsOf(io.cwd, io.env)) {
     count(firesIn(path, (why) => io.err(`crochet: ${why}\n`)), counts);
   }
   const hooks = [...counts].sort(([a], [b]) => a < b ? -1 : 1).map(([hook, c]) => ({ hook, ...c }));

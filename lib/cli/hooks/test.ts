@@ -22,7 +22,7 @@ import { expectGiven } from "../kit/run-gifts.ts";
 import type { Flags, Usage } from "../kit/flags.ts";
 import { type Io, UsageError } from "../kit/io.ts";
 import { judgingCommand } from "../kit/judge.ts";
-import { keepTest, sayRun } from "../kit/hook-ledger.ts";
+import { sayRun } from "../kit/hook-ledger.ts";
 import { stdinText } from "../_hook-command.ts";
 import type { Item } from "../kit/verdict.ts";
 import { modelSees } from "./_model-sees.ts";
@@ -185,12 +185,6 @@ async function fireOnce(file: HookFile, fire: Firing["fire"], cwd: string, io: I
     return { name, word: "broken", why: came.message };
   }
   const { record, fired, stdin, folded } = came;
-  try {
-    keepTest(cwd, io.env, fired.event, folded);
-  } catch (error) {
-    // What was asked for is there; only 'hooks explain' lacks it.
-    io.err(`crochet: ${(error as Error).message}\n`);
-  }
   const [run] = folded.runs;
   const sees = run && run.skipped === undefined ? await modelSees(record, fired, folded) : [];
   const { decision, warnings, systemMessages } = folded;

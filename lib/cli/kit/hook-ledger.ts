@@ -1,15 +1,8 @@
-import { join } from "node:path";
 import type { EventName } from "../../core/events.ts";
 import type { Folded } from "../../core/fold.ts";
 import type { HookRun } from "../../core/hook.ts";
-import type { Environment } from "../../hooks/file/user-places.ts";
 import { type LoggedRun, readLoggedRun } from "../../log/logged-run.ts";
-import type { LogEntry } from "../../log/entry.ts";
-import { LOG_VERSION } from "../../log/read-log.ts";
-import { redactor } from "../../log/redact/redact.ts";
-import { MAIN } from "../../log/tape.ts";
-import { stateFolder, statePath, writeStateFile } from "../../files/state.ts";
-import { logsOf, newestFirst, runId } from "./project.ts";
+import { runId } from "./project.ts";
 
 /** One event of a run with everything that was decided at it. */
 export interface Fire {
@@ -17,11 +10,6 @@ export interface Fire {
   readonly agent_id: string;
   readonly event: EventName;
   readonly folded: Folded;
-}
-
-/** The logs of a project and what `hooks test` fired last, newest first. */
-export function ledgers(cwd: string, env: Environment): string[] {
-  return newestFirst([...logsOf(cwd, env), statePath(cwd, env, "tests", TEST)]);
 }
 
 /** The events of a run at which hooks were considered, in order. */
@@ -39,18 +27,6 @@ export function firesIn(path: string, report: (why: string) => void = () => {}):
     report(`${runId(path)} is left out: ${(error as Error).message}`);
     return [];
   }
-}
-
-const TEST = "test.jsonl";
-
-/** Stores what a test fired as a log, for `hooks explain`. */
-export function keepTest(cwd: string, env: Environment, event: EventName, folded: Folded): void {
-  const log: LogEntry[] = [
-    { log: LOG_VERSION, id: "test", cwd, at: new Date().toISOString(), seed: "", versions: {} },
-    { hook: "1", lane: MAIN, event, folded: redactor().value(folded), left: { next: 0 }, at: 0 },
-  ];
-  const lines = log.map((entry) => `${JSON.stringify(entry)}\n`);
-  writeStateFile(join(stateFolder(cwd, env, "tests"), TEST), lines.join(""));
 }
 
 /** What one hook did at one event, in a few words. */
