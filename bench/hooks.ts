@@ -15,7 +15,6 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { systemClock } from "../lib/core/clock.ts";
@@ -105,7 +104,6 @@ const RULES = Array.from(
   (_, i) => `args.command matches '^tool${i}\\s+--force' -> deny("no ${i}")\n`,
 ).join("");
 const SCRIPT = "#!/bin/sh\ncat >/dev/null\nexit 0\n";
-const WARM = `#!/bin/sh\n# crochet: warm\nwhile read -r line; do echo '{}'; done\n`;
 
 const CASES: readonly Case[] = [
   {
@@ -151,30 +149,6 @@ const CASES: readonly Case[] = [
       return {
         ours: () => fire(records, call(), env),
         floor: () => run(path, [], line),
-      };
-    },
-  },
-  {
-    name: "warm",
-    most: 2,
-    against: "a bare line over a pipe",
-    inProcess: false,
-    set: async () => {
-      const records = await loaded("pre-tool-use.x.sh", WARM);
-      const child = spawn(join(records[0]!.source, "pre-tool-use.x.sh"), {
-        stdio: ["pipe", "pipe", "inherit"],
-      });
-      const lines = createInterface({ input: child.stdout });
-      const line = `${JSON.stringify(call())}\n`;
-      const floor = () =>
-        new Promise<void>((resolve) => {
-          lines.once("line", () => resolve());
-          child.stdin.write(line);
-        });
-      return {
-        ours: () => fire(records, call(), env),
-        floor,
-        end: () => child.kill(),
       };
     },
   },

@@ -7,7 +7,6 @@ import { asyncLine, FailedCommand } from "./process/read-result.ts";
 import { answerOf, type Called, lateAnswer, listeningTo, refusalWords, speakerOf } from "./process/command-answer.ts";
 import type { HookHost, HookStart } from "./process/hook-host.ts";
 import { hookEnvironment, hookFolder, outputFolder, withPlaceholders } from "./process/hook-host.ts";
-import { LineProcess, type Question } from "../process/line-process.ts";
 import type { GroupOptions, ProcessOptions, ProcessResult, Stream } from "../process/process.ts";
 import { runProcess, startedBy } from "../process/process.ts";
 import { wireInput } from "./process/wire.ts";
@@ -22,8 +21,6 @@ export interface CommandOptions {
   readonly label?: string | undefined;
   /** The name of the event the hook was registered under. */
   readonly registered?: string | undefined;
-  /** Kept alive for the session: a line in, a line out. @default false */
-  readonly warm?: boolean | undefined;
   /** It runs in the background: only its last words are read. @default false */
   readonly async?: boolean | undefined;
   /** If the hook runs in the background, exit code 2 still passes its stderr to the model. @default false */
@@ -41,17 +38,13 @@ export type HookKindParts = KindParts & Pick<HookRecord, "refusal">;
 export function commandHook(options: CommandOptions, host: HookHost): HookKindParts {
   const { command, label = command, registered } = options;
   const called = { command: label, registered };
-  const sessions = new Map<string, LineProcess>();
 
   const run = async (event: AnyEvent, ctx: HookContext): Promise<Opinion> => {
     const facts = host.wire?.(event) ?? {};
     const about = listeningTo(event, called, ctx, host);
     const input = `${JSON.stringify(wireInput(event, ctx.cwd, facts, registered))}\n`;
     const { place, ...watched } = await startOf(options, { host, event, ctx, facts });
-    if (options.warm) {
-      return answerOf(await askWarm(sessions, { ...watched, line: input, start: place }, event), about);
-    }
-    const call = { ...place(), ...watched, input };
+    const call = { ...place, ...watched, input };
     if (options.async) return { contexts: lateAnswer(await runProcess(call), about, options.rewake) };
     const { ran, gone } = await untilGone(call, options.timeout);
     return gone ? { later: gone.then((end) => lateAnswer(end, about)).catch(() => NOTHING) } : answerOf(ran, about);
@@ -77,7 +70,7 @@ export function failureWords(error: unknown, event: AnyEvent, called: Called, bl
 
 interface Start {
   /** Where and in what it runs, in the session's sandbox if there is one. */
-  readonly place: () => GroupOptions;
+  readonly place: GroupOptions;
   readonly signal: AbortSignal;
   readonly onOutput: ProcessOptions["onOutput"];
   readonly outputDir: () => string;
@@ -91,14 +84,12 @@ export async function startOf(
   const { host, event, ctx: { signal } } = start;
   const { onOutput: heard } = host;
   const wrap = host.confine && await host.confine();
+  const cwd = hookFolder(start);
+  const env = hookEnvironment(start, cwd);
+  const filled = (text: string) => args ? withPlaceholders(text, env) : text;
+  const own = { command: filled(command), args: args?.map(filled), cwd, env };
   return {
-    place: () => {
-      const cwd = hookFolder(start);
-      const env = hookEnvironment(start, cwd);
-      const filled = (text: string) => args ? withPlaceholders(text, env) : text;
-      const own = { command: filled(command), args: args?.map(filled), cwd, env };
-      return wrap ? startedBy(wrap, own) : own;
-    },
+    place: wrap ? startedBy(wrap, own) : own,
     signal,
     onOutput: heard && ((stream, text) => heard({ hook: name, event, stream, text })),
     outputDir: () => outputFolder(host, event.session_id),
@@ -130,25 +121,4 @@ async function untilGone(
   if (ms === undefined) return { gone: running };
   const timer = setTimeout(() => over.abort(), ms);
   return { gone: running.finally(() => clearTimeout(timer)) };
-}
-
-/** One process a session, ended with the session. */
-async function askWarm(sessions: Map<string, LineProcess>, asked: Question, event: AnyEvent): Promise<ProcessResult> {
-  const id = event.session_id;
-  let warm = sessions.get(id);
-  if (!warm) {
-    const fresh = warm = new LineProcess();
-    sessions.set(id, fresh);
-    asked.signal.addEventListener("abort", () => {
-      fresh.end();
-      if (sessions.get(id) === fresh) sessions.delete(id);
-    }, { once: true });
-  }
-  if (event.event !== "session-end") return await warm.ask(asked);
-  try {
-    return await warm.ask(asked);
-  } finally {
-    warm.end();
-    sessions.delete(id);
-  }
 }

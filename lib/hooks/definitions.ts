@@ -260,7 +260,7 @@ function definitionCommand(
     dialect: "definition",
     async run(event, ctx) {
       const { place, ...watched } = await startOf(command, { host, event, ctx });
-      return runProcess({ ...place(), ...watched, input: `${JSON.stringify(written(event))}\n` });
+      return runProcess({ ...place, ...watched, input: `${JSON.stringify(written(event))}\n` });
     },
     read: (raw, { event }) => {
       const read = (json: JsonObject) => Object.keys(json).length === 0 ? NO_OPINION : readDefinition(json, event);

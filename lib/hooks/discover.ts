@@ -217,7 +217,6 @@ async function loadCommand(file: HookFile, source: string, host: HookHost): Prom
     args,
     label: file.name,
     registered: file.event,
-    warm: config.warm,
     async: base.mode === "async",
     timeout: base.timeout,
   }, host);

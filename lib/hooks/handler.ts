@@ -13,7 +13,6 @@ export type Handler =
       readonly async: boolean;
       /** Async, and heard when it exits with code 2. */
       readonly asyncRewake: boolean;
-      readonly warm: boolean;
     }
     | {
       readonly type: "http";
@@ -90,7 +89,6 @@ const FIELDS: { readonly [type: string]: Kinds } = {
     args: "a list of texts",
     async: "true or false",
     asyncRewake: "true or false",
-    warm: "true or false",
     shell: ["bash"],
   },
   http: { url: "a text", headers: "texts by name", allowedEnvVars: "a list of texts" },
@@ -129,7 +127,6 @@ function handlerOf(entry: JsonObject): Handler {
   const asyncRewake = entry.asyncRewake === true;
   return {
     onFailure: "continue",
-    ...(entry.type === "command" && { warm: false }),
     ...entry,
     ...(entry.type === "command" && { async: entry.async === true || asyncRewake, asyncRewake }),
   } as unknown as Handler;

@@ -55,7 +55,7 @@ function scriptOf({ event, matcher = "", handler }: Entry, place: ImportPlace): 
   if ("unsupported" in handler || handler.type !== "command") return { why: `hooks of type '${type}' are not scripts` };
   const on = resolveEvent(event);
   if (!on || !EVENTS[on.event].fires) return { why: unknownEvent(event) };
-  const { command, args, onFailure, async, asyncRewake, warm } = handler;
+  const { command, args, onFailure, async, asyncRewake } = handler;
   const served = installedFile(command, place.project);
   if (served !== undefined) return { why: `it serves ${relative(place.project, served)}, which is a hook file` };
   if (handler.if !== undefined) return { why: "a hook file has no 'if': ask for it in the script" };
@@ -73,7 +73,6 @@ function scriptOf({ event, matcher = "", handler }: Entry, place: ImportPlace): 
     ...(timeout === USUAL_SECONDS ? [] : [`timeout=${timeout}`]),
     ...(async ? ["mode=async"] : []),
     ...(onFailure === "block" && on.event !== "stop" ? ["onError=deny"] : []),
-    ...(warm ? ["warm"] : []),
     ...(state.length > 0 ? [`state=${/\s/.test(state.join()) ? `"${state}"` : state}`] : []),
   ];
   const head = ["#!/bin/sh", ...(words.length > 0 ? [`# crochet: ${words.join(" ")}`] : [])];

@@ -110,8 +110,8 @@ function kindOf({ name, event, handler }: Draft, timeout: number, { host, prompt
   const common = { registered: event, blocking: BLOCKING };
   switch (handler.type) {
     case "command": {
-      const { command, args, async, asyncRewake: rewake, warm } = handler;
-      return commandHook({ name, command, args, async, rewake, warm, timeout, ...common }, host);
+      const { command, args, async, asyncRewake: rewake } = handler;
+      return commandHook({ name, command, args, async, rewake, timeout, ...common }, host);
     }
     case "http": {
       const { url, headers, allowedEnvVars } = handler;

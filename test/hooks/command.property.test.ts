@@ -180,28 +180,26 @@ function within<T>(seconds: number, work: Promise<T>, what: string): Promise<T> 
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-for (const warm of [false, true]) {
-  test(`a ${warm ? "warm " : ""}process always gives a verdict or a named failure, never a crash or a hang`, async () => {
-    using folder = scratch();
-    const stop = new AbortController();
-    const { env, background } = environment(folder.path, { signal: stop.signal });
-    await fc.assert(
-      fc.asyncProperty(event, fc.array(step, { maxLength: 4 }), ending, async (fired, steps, last) => {
-        const command = `${[...steps, last].join("\n")}`;
-        const parts = commandHook({ name: "hook", command, warm }, {
-          projectDir: folder.path,
-          outputDir: () => join(folder.path, "outputs"),
-        });
-        const hook = record(fired.event, { ...parts, timeout: 3 });
-        const folded: Folded = await within(30, fireHook(hook, fired, env), command);
-        const [run] = folded.runs;
-        if (run!.skipped !== undefined) return;
-        assert.ok(run!.opinion !== undefined || run!.failure !== undefined, command);
-        if (run!.failure !== undefined) assert.match(folded.warnings.join("\n"), /Hook hook failed on /, command);
-      }),
-      { numRuns: tries(10, 200, 20) },
-    );
-    stop.abort();
-    await within(30, Promise.all(background), "in the background");
-  });
-}
+test("a process always gives a verdict or a named failure, never a crash or a hang", async () => {
+  using folder = scratch();
+  const stop = new AbortController();
+  const { env, background } = environment(folder.path, { signal: stop.signal });
+  await fc.assert(
+    fc.asyncProperty(event, fc.array(step, { maxLength: 4 }), ending, async (fired, steps, last) => {
+      const command = `${[...steps, last].join("\n")}`;
+      const parts = commandHook({ name: "hook", command }, {
+        projectDir: folder.path,
+        outputDir: () => join(folder.path, "outputs"),
+      });
+      const hook = record(fired.event, { ...parts, timeout: 3 });
+      const folded: Folded = await within(30, fireHook(hook, fired, env), command);
+      const [run] = folded.runs;
+      if (run!.skipped !== undefined) return;
+      assert.ok(run!.opinion !== undefined || run!.failure !== undefined, command);
+      if (run!.failure !== undefined) assert.match(folded.warnings.join("\n"), /Hook hook failed on /, command);
+    }),
+    { numRuns: tries(10, 200, 20) },
+  );
+  stop.abort();
+  await within(30, Promise.all(background), "in the background");
+});

@@ -142,9 +142,9 @@ test("the header line of a text hook is its config", () => {
     scope: "all",
     nondeterministic: true,
   });
-  assert.deepEqual(readHeader("# crochet: also=post-tool-use@Read,stop warm=false"), {
+  assert.deepEqual(readHeader("# crochet: also=post-tool-use@Read,stop nondeterministic=false"), {
     also: ["post-tool-use@Read", "stop"],
-    warm: false,
+    nondeterministic: false,
   });
   assert.deepEqual(readHeader(`# crochet: matcher="\\bBash\\b"`), { matcher: "\\bBash\\b" });
   assert.deepEqual(readHeader("echo crochet: timeout=5"), {});

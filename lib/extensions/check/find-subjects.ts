@@ -124,7 +124,6 @@ function fileSubject(file: HookFile, { cwd, event, host = "claude" }: FindOption
   if (!program) return { ...common, target };
   const config = readHeader(file.text);
   const loaded = loadedOf(recordBase(file, config, cwd), config);
-  if (config.warm) return { ...common, target, loaded };
   const { command, args } = program;
   const runs = [command, ...args].map((word) => shellWord(word === file.path ? shown : word)).join(" ");
   return {

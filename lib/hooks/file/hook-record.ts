@@ -137,8 +137,6 @@ export interface HookConfig {
   readonly scope?: Scope;
   /** Further moments, each written as in a file name: `post-tool-use@Read`. */
   readonly also?: readonly string[];
-  /** A command that is kept alive: an event a line in, an answer a line out. */
-  readonly warm?: boolean;
   /** A module that runs in a process of its own, by `crochet hook`: one that loops can then be ended. */
   readonly isolate?: boolean;
   /** The same event may get another answer: checks then do not ask for equal ones. */
@@ -154,7 +152,6 @@ const CONFIG: { readonly [K in keyof Required<HookConfig>]: OptionKind } = {
   mode: ["gate", "observe", "async"],
   scope: ["root", "sub", "all"],
   also: "a list of texts",
-  warm: "true or false",
   isolate: "true or false",
   nondeterministic: "true or false",
   state: "a text or a list of texts",

@@ -1,16 +1,14 @@
-import { decodeChunks, type Group, type GroupOptions, type ProcessResult, startGroup, type Stream } from "./process.ts";
+import { decodeChunks, type Group, type GroupOptions, type ProcessResult, startGroup } from "../../process/process.ts";
 
-const LINE_BYTES = 8 * 1024 * 1024;
 const STDERR_BYTES = 64 * 1024;
 /** How long the pipes of one that has ended may still speak. */
 const QUIET_MS = 100;
 
-export interface Question {
+interface Asked {
   readonly line: string;
   /** What to start if nothing runs. */
   readonly start: () => GroupOptions;
   readonly signal: AbortSignal;
-  readonly onOutput?: ((stream: Stream, text: string) => void) | undefined;
 }
 
 /** `stdout` is the line it answered with; or the process has ended instead. */
@@ -19,28 +17,23 @@ type LineAnswer = ProcessResult & { readonly isLine: boolean };
 /** The question a process is at, and what it has said so far. */
 interface PendingLine {
   readonly group: Group;
-  readonly onOutput: Question["onOutput"];
   readonly stdout: Uint8Array[];
   readonly stderr: Uint8Array[];
-  size: number;
   readonly give: (end: Pick<LineAnswer, "code" | "signal" | "ended" | "isLine">) => void;
   readonly fail: (why: string) => void;
 }
 
 /**
- * A command that is kept alive: a line in, a line out, one question at a time. One that ends is read like any other
- * command, by its exit code and output, and is started again by the next question. One that says more than a line
- * is ended, as the rest could be taken for the next answer.
- *
- * With a token only lines that begin with it are answers, of any length, and all else that it prints is ignored.
+ * A process that is kept alive: a line in, a line out, one question at a time. Only lines that begin with its token are
+ * answers, and all else that it prints is ignored. One that has ended is started again by the next question.
  */
 export class LineProcess {
-  readonly #token: string | undefined;
+  readonly #token: string;
   #group: Group | undefined;
   #asked: PendingLine | undefined;
-  #queue: Promise<unknown> | undefined;
+  #queue: Promise<unknown> = Promise.resolve();
 
-  constructor(token?: string) {
+  constructor(token: string) {
     this.#token = token;
   }
 
@@ -48,26 +41,27 @@ export class LineProcess {
     return this.#group !== undefined;
   }
 
-  ask(question: Question): Promise<LineAnswer> {
-    const answer = this.#queue ? this.#queue.then(() => this.#ask(question)) : this.#ask(question);
-    const done = answer.then(() => {}, () => {}).then(() => {
-      if (this.#queue === done) this.#queue = undefined;
-    });
-    this.#queue = done;
+  ask(asked: Asked): Promise<LineAnswer> {
+    const answer = this.#queue.then(() => this.#ask(asked));
+    this.#queue = answer.catch(() => {});
     return answer;
   }
 
+  /** At once: it may be a sandbox that passes no signals on while it starts. */
   end(): void {
-    if (this.#group) this.#drop(this.#group);
+    const group = this.#group;
+    this.#group = undefined;
+    group?.kill();
+    group?.child.stdin.destroy();
   }
 
-  #ask({ line, start, signal, onOutput }: Question): Promise<LineAnswer> {
+  #ask({ line, start, signal }: Asked): Promise<LineAnswer> {
     const aborted = { code: null, signal: null, ended: "aborted", isLine: false } as const;
     if (signal.aborted) return Promise.resolve({ ...aborted, stdout: "", stderr: "" });
     const group = this.#group ??= this.#start(start());
     return new Promise<LineAnswer>((resolve, reject) => {
       const abort = () => {
-        this.#drop(group);
+        if (this.#group === group) this.end();
         asked.give(aborted);
       };
       const settle = (work: () => void) => {
@@ -79,10 +73,8 @@ export class LineProcess {
       };
       const asked: PendingLine = this.#asked = {
         group,
-        onOutput,
         stdout: [],
         stderr: [],
-        size: 0,
         give: (end) =>
           settle(() => resolve({ ...end, stdout: decodeChunks(asked.stdout), stderr: decodeChunks(asked.stderr) })),
         fail: (why) => settle(() => reject(new Error(why))),
@@ -99,11 +91,9 @@ export class LineProcess {
     const { child } = group;
     child.stdout.on("data", (chunk: Uint8Array) => this.#hear(group, chunk));
     child.stderr.on("data", (chunk: Uint8Array) => {
-      const asked = this.#askedOf(group);
-      if (!asked) return;
-      asked.onOutput?.("stderr", decodeChunks([chunk]));
-      const kept = asked.stderr.reduce((sum, { length }) => sum + length, 0);
-      if (kept < STDERR_BYTES) asked.stderr.push(chunk.subarray(0, STDERR_BYTES - kept));
+      const { stderr = [] } = this.#askedOf(group) ?? {};
+      const kept = stderr.reduce((sum, { length }) => sum + length, 0);
+      if (kept < STDERR_BYTES) stderr.push(chunk.subarray(0, STDERR_BYTES - kept));
     });
     child.once("error", (error) => {
       this.#forget(group);
@@ -124,28 +114,17 @@ export class LineProcess {
 
   #hear(group: Group, chunk: Uint8Array): void {
     const asked = this.#askedOf(group);
-    if (!asked) {
-      if (this.#token === undefined) this.#drop(group);
-      return;
-    }
-    asked.onOutput?.("stdout", decodeChunks([chunk]));
+    if (!asked) return;
     let from = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
       asked.stdout.push(chunk.subarray(from, end));
       from = end + 1;
-      if (this.#token === undefined && from < chunk.length) this.#drop(group);
-      if (this.#isAnswer(asked)) return asked.give({ code: 0, signal: null, isLine: true });
+      if (decodeChunks(asked.stdout).startsWith(this.#token)) {
+        return asked.give({ code: 0, signal: null, isLine: true });
+      }
       asked.stdout.length = 0;
     }
     asked.stdout.push(chunk.subarray(from));
-    asked.size += chunk.length;
-    if (this.#token !== undefined || asked.size <= LINE_BYTES) return;
-    this.#drop(group);
-    asked.fail(`Cannot use the hook's answer as its line is longer than ${LINE_BYTES} bytes`);
-  }
-
-  #isAnswer({ stdout }: PendingLine): boolean {
-    return this.#token === undefined || decodeChunks(stdout).startsWith(this.#token);
   }
 
   #askedOf(group: Group): PendingLine | undefined {
@@ -154,14 +133,5 @@ export class LineProcess {
 
   #forget(group: Group): void {
     if (this.#group === group) this.#group = undefined;
-  }
-
-  #drop(group: Group): void {
-    this.#forget(group);
-    // What has a token works for us alone, and may be a sandbox that does not pass signals on while it starts.
-    if (this.#token === undefined) group.end();
-    else group.kill();
-    // After the signal, or it would end by the end of its input and never by what it does on SIGTERM.
-    group.child.stdin.destroy();
   }
 }
