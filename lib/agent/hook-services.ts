@@ -111,8 +111,8 @@ export function sessionSandbox(
   cwd: string,
 ): { readonly turn?: Open; readonly hooks?: Open; readonly sandbox?: Sandbox } {
   if (option === undefined) return {};
-  const { mode = "workspace", git = false } = typeof option === "string" ? { mode: option } : option;
-  const sandbox: Sandbox = { mode: "workspace", roots: [cwd], ...(git && { git }) };
+  const { mode = "workspace", ...more } = typeof option === "string" ? { mode: option } : option;
+  const sandbox: Sandbox = { mode: "workspace", roots: [cwd], ...more };
   let opened: Promise<Wrap> | undefined;
   const turn: Open = () =>
     opened ??= import("../permissions/sandbox.ts").then(({ openSandbox }) => {

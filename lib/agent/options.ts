@@ -24,7 +24,7 @@ import { checkModelParams, PARAM_OPTIONS, type ParamOptions } from "./params.ts"
 import type { AskedBelow, Below } from "./spawn.ts";
 
 /** Where commands run. With `git`, git may write to `.git`, but for its hooks and settings. */
-export type SandboxOption = "workspace" | "hooks" | { mode?: "workspace" | "hooks"; git?: boolean };
+export type SandboxOption = "workspace" | "hooks" | { mode?: "workspace" | "hooks"; git?: boolean; network?: boolean };
 
 /** What an agent may have, and a run of it in its place. */
 interface CommonOptions extends ParamOptions {
@@ -259,7 +259,7 @@ export const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind 
   messages: "a list",
 };
 
-const SANDBOX_OPTIONS = { mode: ["workspace", "hooks"], git: "true or false" } as const;
+const SANDBOX_OPTIONS = { mode: ["workspace", "hooks"], git: "true or false", network: "true or false" } as const;
 
 export function checkGiven(options: RunOptions | AgentOptions, kinds: Kinds, doing: string): void {
   const { sandbox, ...given } = options;

@@ -31,7 +31,7 @@ export interface OnTapeOptions {
   resume?: string;
   permissions?: Permissions;
   rules?: Permissions;
-  sandbox?: { mode?: "workspace" | "hooks"; git?: boolean };
+  sandbox?: { mode?: "workspace" | "hooks"; git?: boolean; network?: boolean };
   permissionAsker?: PermissionAsker;
   questionAsker?: QuestionAsker;
   mcp?: McpOptions;

@@ -5,7 +5,6 @@ import { tool } from "./make-tool.ts";
 import { PLAN_MODE, QUESTIONS } from "./tool-state.ts";
 import {
   type Answers,
-  checkQuestionAsker,
   oneAtATime,
   type PlanReply,
   type PlanRequest,
@@ -53,82 +52,53 @@ const EXIT = `Presents your finished plan for the user to approve.
 - Do not use it to ask questions (use AskUserQuestion) or for work that changes nothing.
 - If the user refuses, the result says what they want instead. If no person can agree, your turn ends and the user's next message is the answer.`;
 
-/** The tools that ask a person, with an asker of their own or with the one of the agent's tool state. */
-function toolsThatAsk(own?: QuestionAsker) {
-  // They change nothing outside the conversation, and a planning agent must be able to call them: no effect.
-  const asks = { effect: "none" } as const;
-  const question = tool<AskUserQuestionInput>({
-    ...asks,
-    name: "AskUserQuestion",
-    description: QUESTION,
-    input: {
-      type: "object",
-      properties: {
-        questions: {
-          type: "array",
-          minItems: 1,
-          maxItems: 4,
-          items: {
-            type: "object",
-            properties: {
-              question: { type: "string", minLength: 1, description: "The whole question" },
-              header: { type: "string", description: "One or two words as its title" },
-              options: {
-                type: "array",
-                minItems: 2,
-                maxItems: 4,
-                items: {
-                  type: "object",
-                  properties: {
-                    label: { type: "string", minLength: 1, description: "The answer, in a few words" },
-                    description: { type: "string", description: "What it means or leads to" },
-                  },
-                  required: ["label", "description"],
+/** They change nothing outside the conversation, and a planning agent must be able to call them: no effect. */
+const ASKS = { effect: "none" } as const;
+
+const question: Tool<AskUserQuestionInput> = tool<AskUserQuestionInput>({
+  ...ASKS,
+  name: "AskUserQuestion",
+  description: QUESTION,
+  input: {
+    type: "object",
+    properties: {
+      questions: {
+        type: "array",
+        minItems: 1,
+        maxItems: 4,
+        items: {
+          type: "object",
+          properties: {
+            question: { type: "string", minLength: 1, description: "The whole question" },
+            header: { type: "string", description: "One or two words as its title" },
+            options: {
+              type: "array",
+              minItems: 2,
+              maxItems: 4,
+              items: {
+                type: "object",
+                properties: {
+                  label: { type: "string", minLength: 1, description: "The answer, in a few words" },
+                  description: { type: "string", description: "What it means or leads to" },
                 },
+                required: ["label", "description"],
               },
-              multiSelect: { type: "boolean", description: "Whether several options may be chosen; default: false" },
             },
-            required: ["question", "header", "options"],
+            multiSelect: { type: "boolean", description: "Whether several options may be chosen; default: false" },
           },
+          required: ["question", "header", "options"],
         },
       },
-      required: ["questions"],
     },
-    run: (input, context) => runQuestion(input, context, own),
-    asks: ({ questions }) => ({
-      prompt_type: "question",
-      message: questions.map(({ question }) => question).join("\n"),
-    }),
-    render: renderAnswers,
-  });
-  return [
-    { ...question, parse: async (input: unknown) => checkQuestions(await question.parse(input)) },
-    tool<object>({
-      ...asks,
-      name: "EnterPlanMode",
-      description: ENTER,
-      input: { type: "object", properties: {} },
-      run: (_, context) => runPlan({ tool: "EnterPlanMode" }, context, own),
-      asks: () => ({ prompt_type: "plan_approval", message: "" }),
-      render: (response: PlanResponse) => renderPlan("EnterPlanMode", response),
-    }),
-    tool<ExitPlanModeInput>({
-      ...asks,
-      name: "ExitPlanMode",
-      description: EXIT,
-      input: {
-        type: "object",
-        properties: { plan: { type: "string", minLength: 1, description: "The whole plan, in Markdown" } },
-        required: ["plan"],
-      },
-      run: ({ plan }, context) => runPlan({ tool: "ExitPlanMode", plan }, context, own),
-      asks: ({ plan }) => ({ prompt_type: "plan_approval", message: plan }),
-      render: (response: PlanResponse) => renderPlan("ExitPlanMode", response),
-    }),
-  ] as const;
-}
-
-const [question, enter, exit] = toolsThatAsk();
+    required: ["questions"],
+  },
+  run: runQuestion,
+  asks: ({ questions }) => ({
+    prompt_type: "question",
+    message: questions.map(({ question }) => question).join("\n"),
+  }),
+  render: renderAnswers,
+});
 
 /**
  * Puts questions with a few answers to a person: the run's `questionAsker`.
@@ -147,13 +117,24 @@ const [question, enter, exit] = toolsThatAsk();
  * console.log((await agent({ model, tools: [AskUserQuestion] }).run("Set it up", { questionAsker })).text); // It is set up
  * ```
  */
-export const AskUserQuestion: Tool<AskUserQuestionInput> = question;
+export const AskUserQuestion: Tool<AskUserQuestionInput> = {
+  ...question,
+  parse: async (input: unknown) => checkQuestions(await question.parse(input)),
+};
 
 /**
  * Asks a person whether to plan first, as `AskUserQuestion` asks; with permissions, only what reads may run
  * until a plan is agreed to.
  */
-export const EnterPlanMode: Tool<object> = enter;
+export const EnterPlanMode: Tool<object> = tool<object>({
+  ...ASKS,
+  name: "EnterPlanMode",
+  description: ENTER,
+  input: { type: "object", properties: {} },
+  run: (_, context) => runPlan({ tool: "EnterPlanMode" }, context),
+  asks: () => ({ prompt_type: "plan_approval", message: "" }),
+  render: (response: PlanResponse) => renderPlan("EnterPlanMode", response),
+});
 
 /**
  * Gives a person a plan to agree to, as `AskUserQuestion` asks.
@@ -169,26 +150,19 @@ export const EnterPlanMode: Tool<object> = enter;
  * console.log((await agent({ model, tools: [ExitPlanMode] }).run("Plan, then do it", { questionAsker })).text); // Tested
  * ```
  */
-export const ExitPlanMode: Tool<ExitPlanModeInput> = exit;
-
-/**
- * The same tools with an asker of their own: for tests (`askWith`), or if the host asks in its own way.
- *
- * @example
- * ```ts
- * import { agent } from "crochet";
- * import { scripted } from "crochet/testing";
- * import { askTools, askWith } from "crochet/tools";
- *
- * const model = scripted([{ tools: [{ name: "ExitPlanMode", input: { plan: "1. Test it" } }] }, { text: "Tested" }]);
- * const { text } = await agent({ model, tools: askTools(askWith({}, { plan: true })) }).run("Plan, then do it");
- * console.log(text); // Tested
- * ```
- */
-export function askTools(asker: QuestionAsker): readonly Tool[] {
-  checkQuestionAsker(asker, "make tools that ask");
-  return toolsThatAsk(asker);
-}
+export const ExitPlanMode: Tool<ExitPlanModeInput> = tool<ExitPlanModeInput>({
+  ...ASKS,
+  name: "ExitPlanMode",
+  description: EXIT,
+  input: {
+    type: "object",
+    properties: { plan: { type: "string", minLength: 1, description: "The whole plan, in Markdown" } },
+    required: ["plan"],
+  },
+  run: ({ plan }, context) => runPlan({ tool: "ExitPlanMode", plan }, context),
+  asks: ({ plan }) => ({ prompt_type: "plan_approval", message: plan }),
+  render: (response: PlanResponse) => renderPlan("ExitPlanMode", response),
+});
 
 function checkQuestions(input: AskUserQuestionInput): AskUserQuestionInput {
   const texts = input.questions.map(({ question }) => question);
@@ -204,11 +178,11 @@ function checkQuestions(input: AskUserQuestionInput): AskUserQuestionInput {
 
 type AskContext = Pick<ToolContext, "state" | "signal" | "toolUse" | "agentId">;
 
-function questionAskerOf({ state }: AskContext, own: QuestionAsker | undefined): QuestionAsker | undefined {
-  return own ?? state.get(QUESTIONS) as QuestionAsker | undefined;
+function questionAskerOf({ state }: AskContext): QuestionAsker | undefined {
+  return state.get(QUESTIONS) as QuestionAsker | undefined;
 }
 
-async function runQuestion(input: AskUserQuestionInput, context: AskContext, own?: QuestionAsker): Promise<ToolOutput> {
+async function runQuestion(input: AskUserQuestionInput, context: AskContext): Promise<ToolOutput> {
   const { questions } = input;
   // Answers come from a hook; a model that sends its own must not answer for the person.
   const sent = (context.toolUse.input as Partial<AskUserQuestionInput> | undefined)?.answers;
@@ -218,7 +192,7 @@ async function runQuestion(input: AskUserQuestionInput, context: AskContext, own
     Object.entries(byHook).map(([question, answer]) => [question, [answer].flat().join(", ")]),
   );
   const open = questions.filter(({ question }) => given[question] === undefined);
-  const asker = questionAskerOf(context, own);
+  const asker = questionAskerOf(context);
   const said = open.length === 0 ? {} : asker && await oneAtATime(asker, () => asker.answer(open, context.signal));
   const response: AskUserQuestionResponse = { questions, answers: { ...given, ...said } };
   return { content: renderAnswers(response), response, ...(!said && { wait: true }) };
@@ -236,8 +210,8 @@ function renderAnswers({ questions, answers }: AskUserQuestionResponse): string 
   ].filter(Boolean).join("\n");
 }
 
-async function runPlan(request: PlanRequest, context: AskContext, own?: QuestionAsker): Promise<ToolOutput> {
-  const asker = questionAskerOf(context, own);
+async function runPlan(request: PlanRequest, context: AskContext): Promise<ToolOutput> {
+  const asker = questionAskerOf(context);
   const reply = asker && await oneAtATime(asker, () => asker.approve(request, context.signal));
   if (reply?.approved) {
     (context.state.get(PLAN_MODE) as ((on: boolean) => void) | undefined)?.(request.tool === "EnterPlanMode");

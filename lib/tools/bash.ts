@@ -14,7 +14,6 @@ import {
 import type { Sandbox } from "../permissions/sandbox.ts";
 import type { AgentShell, BackgroundRun } from "./shell/agent-shell.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
-import { checkOptions } from "../input/options.ts";
 
 /** What a call of Bash says. */
 export interface BashInput {
@@ -41,13 +40,6 @@ export interface BashResponse {
   readonly notice?: string;
 }
 
-interface BashOptions {
-  /** Without it, the agent's own (`state` key "sandbox") counts; without either, commands run as you. */
-  sandbox?: Sandbox;
-  /** Variables added to those of the program. */
-  env?: Record<string, string>;
-}
-
 const DEFAULT_MS = 120_000;
 const MAX_MS = 600_000;
 
@@ -68,54 +60,39 @@ function descriptionIn(sandbox: Sandbox | undefined): string {
     `settings; /tmp is their own and empty at first${network}.`;
 }
 
-function sandboxOf(state: ReadonlyMap<string, unknown>, { sandbox }: BashOptions): Sandbox | undefined {
-  return sandbox ?? state.get(SANDBOX) as Sandbox | undefined;
-}
-
-/**
- * Makes a Bash tool with other than the usual options.
- *
- * @example
- * ```ts
- * import { bashTool } from "crochet/tools";
- *
- * const Bash = bashTool({ sandbox: { mode: "workspace", roots: ["/srv/project"] }, env: { CI: "1" } });
- * ```
- */
-export function bashTool(options: BashOptions = {}): Tool<BashInput> {
-  checkOptions(options, { sandbox: "an object", env: "texts by name" }, "make the Bash tool");
-  return tool<BashInput>({
-    name: "Bash",
-    description: descriptionIn(options.sandbox),
-    describe: async ({ state }) => descriptionIn(sandboxOf(state, options)),
-    input: {
-      type: "object",
-      properties: {
-        command: { type: "string", description: "The command to run" },
-        description: { type: "string", description: "What it does, in five to ten words" },
-        timeout: { type: "number", minimum: 1, maximum: MAX_MS, description: "Time limit in milliseconds" },
-        run_in_background: { type: "boolean", description: "Return without waiting for it" },
-      },
-      required: ["command"],
-      additionalProperties: false,
-    },
-    effect: "write",
-    run: async (input, context) => {
-      if (input.command.includes("\0")) {
-        throw new ToolError("Cannot run the command as it holds a NUL character: leave it out");
-      }
-      const { agentShell } = await import("./shell/agent-shell.ts");
-      const shell = shellOf(context, options, agentShell);
-      return await (input.run_in_background
-        ? start(shell, input, context)
-        : run(shell, input, context, sandboxOf(context.state, options)));
-    },
-    render,
-  });
+function sandboxOf(state: ReadonlyMap<string, unknown>): Sandbox | undefined {
+  return state.get(SANDBOX) as Sandbox | undefined;
 }
 
 /** Runs commands in the agent's shell. */
-export const Bash: Tool<BashInput> = bashTool();
+export const Bash: Tool<BashInput> = tool<BashInput>({
+  name: "Bash",
+  description: DESCRIPTION,
+  describe: async ({ state }) => descriptionIn(sandboxOf(state)),
+  input: {
+    type: "object",
+    properties: {
+      command: { type: "string", description: "The command to run" },
+      description: { type: "string", description: "What it does, in five to ten words" },
+      timeout: { type: "number", minimum: 1, maximum: MAX_MS, description: "Time limit in milliseconds" },
+      run_in_background: { type: "boolean", description: "Return without waiting for it" },
+    },
+    required: ["command"],
+    additionalProperties: false,
+  },
+  effect: "write",
+  run: async (input, context) => {
+    if (input.command.includes("\0")) {
+      throw new ToolError("Cannot run the command as it holds a NUL character: leave it out");
+    }
+    const { agentShell } = await import("./shell/agent-shell.ts");
+    const shell = shellOf(context, agentShell);
+    return await (input.run_in_background
+      ? start(shell, input, context)
+      : run(shell, input, context, sandboxOf(context.state)));
+  },
+  render,
+});
 
 /**
  * The Bash tool as a function: no agent, no hooks. Throws a ToolError if the command fails. Calls that share a
@@ -129,15 +106,13 @@ export const Bash: Tool<BashInput> = bashTool();
  * console.log(stdout);
  * ```
  */
-export async function bash(input: BashInput, options: StandaloneOptions & BashOptions = {}): Promise<BashResponse> {
-  const { sandbox, env, ...standalone } = options;
-  const context = standaloneContext("Bash", input, standalone);
+export async function bash(input: BashInput, options: StandaloneOptions = {}): Promise<BashResponse> {
+  const context = standaloneContext("Bash", input, options);
   if (input.run_in_background && options.state === undefined) {
     throw new ToolError("Cannot run in the background as nothing could read or end it: pass 'state'");
   }
-  const made = bashTool({ ...(sandbox && { sandbox }), ...(env && { env }) });
   try {
-    return (await made.run(await made.parse(input), context) as ToolOutput).response as BashResponse;
+    return (await Bash.run(await Bash.parse(input), context) as ToolOutput).response as BashResponse;
   } finally {
     if (options.state === undefined) await closeShell(context.state);
   }
@@ -180,14 +155,13 @@ export function openedShell(state: ReadonlyMap<string, unknown>): AgentShell | u
 }
 
 /** The agent's shell: as there is no await in here, calls at once share one. */
-function shellOf({ state, cwd }: ToolContext, options: BashOptions, agentShell: OpensShell): AgentShell {
-  const sandbox = sandboxOf(state, options);
+function shellOf({ state, cwd }: ToolContext, agentShell: OpensShell): AgentShell {
+  const sandbox = sandboxOf(state);
   const confined = JSON.stringify(sandbox) ?? "";
   const entry = state.get(SHELL) as Entry | undefined;
   if (entry?.confined === confined) return entry.shell;
   // A shell that was opened under other rules must not serve under these; one that is gone already is as good.
   entry?.shell[Symbol.asyncDispose]().catch(() => {});
-  const envFile = state.get(ENV_FILE) as string | undefined;
   // The state knows the directory of an earlier process whose run continues here.
   const left = entry?.shell.cwd() ?? shellCwd(state);
   const shell = agentShell({
@@ -195,8 +169,7 @@ function shellOf({ state, cwd }: ToolContext, options: BashOptions, agentShell: 
     place: left,
     again: state.get(HAD_SHELL) === true,
     sandbox,
-    env: options.env,
-    envFile,
+    envFile: state.get(ENV_FILE) as string | undefined,
   });
   state.set(SHELL, { shell, confined } satisfies Entry);
   state.set(CWD, shell.cwd);

@@ -51,10 +51,10 @@ export async function oneAtATime<T>(asker: QuestionAsker, ask: () => Promise<T>)
  * @example
  * ```ts
  * import { agent } from "crochet";
- * import { askTools, askWith } from "crochet/tools";
+ * import { AskUserQuestion, askWith } from "crochet/tools";
  *
- * const tools = askTools(askWith({ "Which database?": "Postgres" }, { plan: "Test it first" }));
- * export default agent({ from: import.meta.url, tools });
+ * const questionAsker = askWith({ "Which database?": "Postgres" }, { plan: "Test it first" });
+ * await agent({ from: import.meta.url, tools: [AskUserQuestion] }).run("Set it up", { questionAsker });
  * ```
  */
 export function askWith(

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { agent, definitions, HookRegistry, memoryStore, promptGate, promptStop, tool } from "crochet";
 import { serve } from "crochet/durable/restate";
 import { conversationArbitrary, eventArbitrary, runExamples, scripted } from "crochet/testing";
-import { agentTool, bashTool, openSandbox, permissionGate, read, undo } from "crochet/tools";
+import { agentTool, openSandbox, permissionGate, read, undo } from "crochet/tools";
 import { place } from "../_place.ts";
 
 const model = scripted([], { then: { text: "ok" } });
@@ -27,7 +27,6 @@ const MISTYPED: readonly [name: string, call: () => unknown, wrong: string, mean
   ["definitions", () => definitions("hooks.yaml", { workspce: "/" } as object), "workspce", "workspace"],
   ["promptGate", () => promptGate(model, "x", { modelNme: "x" } as object), "modelNme", "modelName"],
   ["promptStop", () => promptStop(model, "x", { insists: true } as object), "insists", "insist"],
-  ["bashTool", () => bashTool({ sandbx: {} } as object), "sandbx", "sandbox"],
   ["read", () => read({ file_path: "x" }, { cwdd: "/" } as object), "cwdd", "cwd"],
   ["undo", () => undo(new Map(), { filepath: "x" } as object), "filepath", "file_path"],
   ["openSandbox", () => openSandbox({ mode: "workspace", root: [] } as never), "root", "roots"],

@@ -7,7 +7,7 @@ import { agent } from "../../lib/agent/agent.ts";
 import { openSandbox } from "../../lib/permissions/sandbox.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { BashOutput, type BashOutputResponse } from "../../lib/tools/background.ts";
-import { Bash, type BashResponse, bashTool } from "../../lib/tools/bash.ts";
+import { Bash, type BashResponse } from "../../lib/tools/bash.ts";
 import { noSandbox } from "../_needs.ts";
 import { scratch } from "../_scratch.ts";
 import { serve } from "../_server.ts";
@@ -49,11 +49,10 @@ test("a sandbox that cannot be had is a refusal that says how to get it, never a
         : /Cannot run commands in the workspace sandbox as bubblewrap needs Linux/;
       assert.match(error.message, words);
       assert.equal(existsSync(join(cwd, "ran")), false);
-      await assert.rejects(() =>
-        bashTool({ sandbox: sandbox(cwd) }).run(
-          { command: "touch ran", run_in_background: true },
-          context(cwd),
-        ) as Promise<unknown>, words);
+      await assert.rejects(
+        () => Bash.run({ command: "touch ran", run_in_background: true }, context(cwd)) as Promise<unknown>,
+        words,
+      );
       assert.equal(existsSync(join(cwd, "ran")), false);
     })
   ));
@@ -324,7 +323,8 @@ test(
 
 function context(cwd: string): never {
   const signal = new AbortController().signal;
-  return { signal, cwd, toolUseId: "t", state: new Map(), progress: () => {} } as never;
+  const state = new Map([["sandbox", sandbox(cwd)]]);
+  return { signal, cwd, toolUseId: "t", state, progress: () => {} } as never;
 }
 
 test("a command that the sandbox does not allow to start is among the denials", async () => {

@@ -4,7 +4,6 @@ import type { Tool } from "../../lib/core/tool.ts";
 import { agent, modify } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import {
-  askTools,
   AskUserQuestion,
   askWith,
   EnterPlanMode,
@@ -139,7 +138,6 @@ test("an asker that could not be asked is refused before the agent begins, by ea
       name: "TypeError",
       message: new RegExp(`as the questionAsker has no function '${lacks}': give it`),
     };
-    assert.throws(() => askTools(asker as never), wrong);
     await assert.rejects(helper.run("go", { questionAsker: asker as never }), wrong);
     await assert.rejects(helper.open({ questionAsker: asker as never }), wrong);
   }
@@ -183,9 +181,9 @@ test("askWith() answers by question or header, joins several, and says what is n
     feedback: "no",
   });
   assert.deepEqual(await askWith({}).approve({ tool: "EnterPlanMode" }, signal), { approved: true });
-  const [question] = askTools(askWith({ "Which database?": "SQLite" }));
+  const state = new Map([[QUESTIONS, askWith({ "Which database?": "SQLite" })]]);
   await assert.rejects(
-    call(question!, { questions: [where] }, { cwd }),
+    call(AskUserQuestion, { questions: [where] }, { cwd, state }),
     /Cannot answer 'Where\?' as no answer is scripted: there is one for 'Which database\?'/,
   );
 });
@@ -194,7 +192,8 @@ const asks = { tools: [{ name: "AskUserQuestion", input: { questions: [which] } 
 
 test("an agent asks with scripted answers and continues", async () => {
   const model = scripted([asks, { text: "I take Postgres" }]);
-  const result = await agent({ model, tools: [...askTools(askWith({ Database: "Postgres" }))] }).run("go");
+  const questionAsker = askWith({ Database: "Postgres" });
+  const result = await agent({ model, tools: [AskUserQuestion] }).run("go", { questionAsker });
   assert.equal(result.stop, "done");
   assert.match(JSON.stringify(model.requests[1]!.messages.at(-1)), /Which database.*Postgres/);
   model.done();

@@ -4,7 +4,7 @@ const STDERR_BYTES = 64 * 1024;
 /** How long the pipes of one that has ended may still speak. */
 const QUIET_MS = 100;
 
-interface Asked {
+interface LineQuestion {
   readonly line: string;
   /** What to start if nothing runs. */
   readonly start: () => GroupOptions;
@@ -41,8 +41,8 @@ export class LineProcess {
     return this.#group !== undefined;
   }
 
-  ask(asked: Asked): Promise<LineAnswer> {
-    const answer = this.#queue.then(() => this.#ask(asked));
+  ask(question: LineQuestion): Promise<LineAnswer> {
+    const answer = this.#queue.then(() => this.#ask(question));
     this.#queue = answer.catch(() => {});
     return answer;
   }
@@ -55,7 +55,7 @@ export class LineProcess {
     group?.child.stdin.destroy();
   }
 
-  #ask({ line, start, signal }: Asked): Promise<LineAnswer> {
+  #ask({ line, start, signal }: LineQuestion): Promise<LineAnswer> {
     const aborted = { code: null, signal: null, ended: "aborted", isLine: false } as const;
     if (signal.aborted) return Promise.resolve({ ...aborted, stdout: "", stderr: "" });
     const group = this.#group ??= this.#start(start());

@@ -39,14 +39,13 @@ export interface AgentShellOptions {
   /** Whether there was a shell before it, which the agent may expect to be still there. */
   readonly again?: boolean;
   readonly sandbox?: Sandbox | undefined;
-  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** A script that sets variables, read by each new shell if it is there then. */
   readonly envFile?: string | undefined;
 }
 
 /** Opens nothing yet: the first command does. */
 export function agentShell(
-  { cwd: home, place: left, again = false, sandbox, env, envFile }: AgentShellOptions,
+  { cwd: home, place: left, again = false, sandbox, envFile }: AgentShellOptions,
 ): AgentShell {
   const background = new Map<string, BackgroundRun>();
   let place = left ?? home;
@@ -54,10 +53,9 @@ export function agentShell(
   let turn: Promise<unknown> = Promise.resolve();
   let late: Parameters<OnOutput>[] = [];
 
-  const given = () => ({ ...process.env, ...env });
   const open = async (): Promise<Shell> => {
     const wrap = sandbox && await (await import("../../permissions/sandbox.ts")).openSandbox(sandbox);
-    return openShell({ cwd: place, env: given(), ...(wrap && { wrap }) });
+    return openShell({ cwd: place, env: process.env, ...(wrap && { wrap }) });
   };
 
   /** A new shell in the old one's directory, and what to report about it. */
@@ -106,7 +104,7 @@ export function agentShell(
   const beside = async (): Promise<Shell> => {
     const script = await exported();
     const second = await open();
-    const old = Object.keys(given()).filter((name) => /^[A-Za-z_]\w*$/.test(name));
+    const old = Object.keys(process.env).filter((name) => /^[A-Za-z_]\w*$/.test(name));
     if (script !== "") await second.run(`builtin unset ${old.join(" ")}\n${script}`, { onOutput: () => {} });
     return second;
   };

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent } from "crochet";
-import { askTools, AskUserQuestion, askWith, Bash } from "crochet/tools";
+import { AskUserQuestion, askWith, Bash, EnterPlanMode, ExitPlanMode } from "crochet/tools";
 import { scripted, type ScriptedReply, scriptedServer } from "crochet/testing";
 import agentsCommand from "../../../lib/extensions/monitor/agents.ts";
 import trust from "../../../lib/cli/trust.ts";
@@ -118,11 +118,13 @@ test("S2.3: agent-prompt fires for a question, a plan and a permission of a run 
   ]);
   const asking = agent({
     model,
-    tools: [...askTools(askWith({ "Which way?": "left" })), Bash],
+    tools: [AskUserQuestion, EnterPlanMode, ExitPlanMode, Bash],
     permissions: { mode: "default", ask: ["Bash"] },
     hooks: { agentPrompt: [({ prompt_type, message }) => void seen.push([prompt_type, message])] },
   });
-  assert.equal((await asking.run("go", { permissionAsker: async () => ({ behavior: "deny" }) })).stop, "done");
+  const questionAsker = askWith({ "Which way?": "left" });
+  const asked = { questionAsker, permissionAsker: async () => ({ behavior: "deny" as const }) };
+  assert.equal((await asking.run("go", asked)).stop, "done");
   assert.deepEqual(seen.slice(0, 3), [["question", "Which way?"], ["plan_approval", ""], [
     "plan_approval",
     "1. go\n2. back",
