@@ -120,22 +120,6 @@ const linesOf = (job: { steps: { run?: string }[] }) => job.steps.flatMap(({ run
 
 const HOOK_FILE = { "hooks/stop.ts": "export default () => undefined;\n" };
 
-test("the lines of the jobs for GitLab are those for GitHub, which pass on a recorded project", async () => {
-  using here = place({ "package.json": TESTED, ...HOOK_FILE });
-  assert.equal((await here.call(init, "--ci", "gitlab")).code, 0);
-  assert.equal((await here.call(init, "--ci", "github")).code, 0);
-  const ci = parse(readFileSync(join(here.cwd, ".gitlab-ci.yml"), "utf8"));
-  const jobs = parse(readFileSync(join(here.cwd, ci.include[0].local), "utf8"));
-  const all = [".crochet", "crochet-replay", "crochet-hooks", "crochet-tests"].flatMap((job) => [
-    ...jobs[job].before_script ?? [],
-    ...jobs[job].script ?? [],
-  ]);
-  const { jobs: github } = parse(readFileSync(join(here.cwd, ".github/workflows/crochet.yaml"), "utf8"));
-  assert.deepEqual(all, linesOf(github.replay));
-  assert.deepEqual(jobs["crochet-eval"].script, linesOf(github.eval).slice(2));
-  assert.equal(jobs[".crochet"].artifacts.reports.junit, "*.xml");
-});
-
 const TESTED = '{ "scripts": { "test": "vitest" }, "dependencies": { "crochet": "^0.3.0" } }';
 const OWN = "./node_modules/.bin/crochet";
 /** The files of a project beside package.json → what its jobs run: installing, crochet, tests. */
@@ -188,10 +172,11 @@ test("jobs run no tests where package.json has no script for them, which is said
   for (const scripts of ["", '"scripts": { "test": "echo \\"Error: no test specified\\" && exit 1" }, ']) {
     using here = place({ "package.json": PACKAGE_JSON.replace("{ ", `{ ${scripts}`) });
     assert.match(
-      (await here.call(init, "--ci", "gitlab")).out,
+      (await here.call(init, "--ci", "github")).out,
       /^! no job runs tests, as package\.json has no script/m,
     );
-    assert.doesNotMatch(readFileSync(join(here.cwd, ".gitlab/crochet.gitlab-ci.yml"), "utf8"), /test/);
+    const { jobs } = parse(readFileSync(join(here.cwd, ".github/workflows/crochet.yaml"), "utf8"));
+    assert.ok(linesOf(jobs.replay).every((line) => !/test/.test(line)));
   }
 });
 
@@ -223,10 +208,9 @@ test("workflows let no job write but the one that runs nothing, and put no name 
 });
 
 test("init --ci refuses a host it does not know, a file that is there, and a project without crochet", async () => {
-  using here = place({ "package.json": PACKAGE_JSON, ".gitlab-ci.yml": "stages: []\n" });
-  assert.match((await here.call(init, "--ci", "gitlab")).out, /! add to \.gitlab-ci\.yml: include: \{ local: /);
-  assert.equal(readFileSync(join(here.cwd, ".gitlab-ci.yml"), "utf8"), "stages: []\n");
-  for (const [ci, words] of [["gitlab", /as it exists/], ["jenkins", /'jenkins': expected github, gitlab/]] as const) {
+  using here = place({ "package.json": PACKAGE_JSON });
+  assert.equal((await here.call(init, "--ci", "github")).code, 0);
+  for (const [ci, words] of [["github", /as it exists/], ["jenkins", /'jenkins': expected github/]] as const) {
     const { code, err } = await here.call(init, "--ci", ci);
     assert.deepEqual([code, words.test(err)], [2, true], err);
   }

@@ -131,76 +131,13 @@ ${install.map((line) => `      - run: ${line}\n`).join("")}\
             summary.md
 `;
 
-const ofMerge = (name: string, line: string) => `
-crochet-${name}:
-  extends: .crochet
-  rules:
-    - if: $CI_PIPELINE_SOURCE == "merge_request_event"
-  script:
-    - ${line}
-`;
+const PATH = ".github/workflows/crochet.yaml";
 
-const gitlab = ({ install, test, replay, check, evaluate }: Lines) =>
-  `.crochet:
-  image: node:24
-  interruptible: true
-  timeout: 20 minutes
-  before_script:
-${install.map((line) => `    - ${line}\n`).join("")}\
-  artifacts:
-    when: always
-    paths: [summary.md]
-    reports:
-      junit: "*.xml"
-${ofMerge("replay", `${replay} # fails too if no fixture was replayed`)}\
-${check === undefined ? "" : ofMerge("hooks", check)}\
-${test === undefined ? "" : ofMerge("tests", test)}
-# Live runs cost money: by a schedule, and by hand for merge requests.
-crochet-eval:
-  extends: .crochet
-  timeout: 60 minutes
-  rules:
-    - if: $CI_PIPELINE_SOURCE == "schedule"
-    - if: $CI_PIPELINE_SOURCE == "merge_request_event"
-      when: manual
-      allow_failure: true
-  variables:
-    GIT_DEPTH: "0"
-    BASE: $CI_MERGE_REQUEST_TARGET_BRANCH_NAME
-  script:
-    - ${evaluate}
-`;
-
-/** What is written for a host, and what is left for a person to do. */
-interface Workflow {
-  readonly path: string;
-  readonly text: (lines: Lines) => string;
-  readonly next: string;
-  /** Another file that is written if it is not there. */
-  readonly beside?: readonly [path: string, text: string];
-}
-
-const GITLAB_PATH = ".gitlab/crochet.gitlab-ci.yml";
-
-const WORKFLOWS: { readonly [host: string]: Workflow } = {
-  github: {
-    path: ".github/workflows/crochet.yaml",
-    text: github,
-    next: "add the secret ANTHROPIC_API_KEY to the repository for evals, and see their --budget in the file",
-  },
-  gitlab: {
-    path: GITLAB_PATH,
-    text: gitlab,
-    next: "add the masked variable ANTHROPIC_API_KEY to the project for evals, and see their --budget in the file",
-    beside: [".gitlab-ci.yml", `include:\n  - local: ${GITLAB_PATH}\n`],
-  },
-};
+const NEXT = "add the secret ANTHROPIC_API_KEY to the repository for evals, and see their --budget in the file";
 
 /** @throws {UsageError} if there is no such host */
-export function expectHost(ci: string | boolean): Workflow {
-  const host = typeof ci === "string" && Object.hasOwn(WORKFLOWS, ci) ? WORKFLOWS[ci] : undefined;
-  if (host) return host;
-  throw new UsageError(`Cannot write a workflow for '${ci}': expected ${Object.keys(WORKFLOWS).join(", ")}`);
+export function expectHost(ci: string | boolean): void {
+  if (ci !== "github") throw new UsageError(`Cannot write a workflow for '${ci}': expected github`);
 }
 
 /** What the jobs of a project run, and what is left for a person to do. */
@@ -250,23 +187,20 @@ function linesFor(
  */
 export function writeWorkflow(
   dir: string,
-  { path, text, next, beside }: Workflow,
   { env, runtime }: { readonly env: Io["env"]; readonly runtime: keyof typeof INSTALLERS },
   writeNew: (path: string, text: string) => boolean,
 ) {
   const { dependencies, devDependencies } = jsonIn(dir, "package.json");
   if (![dependencies, devDependencies].some((list) => Object.hasOwn(objectOf(list), "crochet"))) {
     throw new UsageError(
-      `Cannot write ${path} as package.json names no dependency 'crochet', which its jobs run: add it first`,
+      `Cannot write ${PATH} as package.json names no dependency 'crochet', which its jobs run: add it first`,
     );
   }
   const { lines, notes: left } = linesFor(dir, env, runtime);
-  if (!writeNew(join(dir, path), text(lines))) {
-    throw new UsageError(`Cannot write ${path} as it exists: delete it to have it written anew`);
+  if (!writeNew(join(dir, PATH), github(lines))) {
+    throw new UsageError(`Cannot write ${PATH} as it exists: delete it to have it written anew`);
   }
-  const isNew = beside && writeNew(join(dir, beside[0]), beside[1]);
-  const notes = [next, ...beside && !isNew ? [`add to ${beside[0]}: include: { local: ${path} }`] : [], ...left];
-  return { written: [path, ...isNew ? [beside[0]] : []], notes };
+  return { written: [PATH], notes: [NEXT, ...left] };
 }
 
 function jsonIn(dir: string, name: string): JsonObject {

@@ -31,7 +31,7 @@ const USAGE: Usage = {
   words: "[dir]",
   about: "Scaffolds an agent, a hook with its examples and a test with a recorded run; existing files are kept.",
   flags: [
-    ["--ci <host>", "write a CI workflow too, or without [dir] alone: github, gitlab"],
+    ["--ci <host>", "write a CI workflow too, or without [dir] alone: github"],
     ["--json", "print JSON"],
   ],
   example: "crochet init my-agent --ci github",
@@ -44,16 +44,15 @@ export default command(USAGE, async ({ words, flags }, io) => {
   }
   const origin = ownOrigin(dir);
   const ci = flags.ci === undefined ? undefined : await import("./ci.ts");
-  const host = ci?.expectHost(flags.ci!);
-  const workflow = () =>
-    ci!.writeWorkflow(dir, host!, { env: io.env, ...origin }, (path, text) => writeNew(path, text, []));
-  if (host && words[0] === undefined) {
-    const { written, notes } = workflow();
+  ci?.expectHost(flags.ci!);
+  const workflow = () => ci?.writeWorkflow(dir, { env: io.env, ...origin }, (path, text) => writeNew(path, text, []));
+  if (ci && words[0] === undefined) {
+    const { written, notes } = workflow()!;
     const text = [...written.map((path) => `+ ${path}`), ...notes.map((note) => `! ${note}`), ""].join("\n");
     return { data: { dir, written, kept: [], notes }, text };
   }
   const { written, kept, notes } = await scaffold(dir, origin, io);
-  const jobs = host && workflow();
+  const jobs = workflow();
   const made = { written: [...written, ...jobs?.written ?? []], kept, notes: [...notes, ...jobs?.notes ?? []] };
   return { data: { dir, ...made }, text: summary(relative(io.cwd, dir), made, origin) };
 });
