@@ -137,7 +137,7 @@ test("if the state folder cannot be written, a run says how to choose another, a
   const ran = await shell("CROCHET_HOME=/sys/crochet ANTHROPIC_API_KEY=none crochet run --hooks hooks hi", here.cwd);
   assert.deepEqual([ran.code, ran.err], [1, `${failed}runs${fix}`]);
   const tested = await shell("CROCHET_HOME=/sys/crochet crochet hooks test hooks/stop.no.ts", here.cwd);
-  assert.deepEqual([tested.code, tested.err], [0, `${failed}tests${fix}`]);
+  assert.deepEqual([tested.code, tested.err], [0, ""]);
   assert.match(tested.out, /verdict +deny: not yet/);
 });
 
