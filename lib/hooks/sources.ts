@@ -19,7 +19,7 @@ export interface SourcesOptions extends Runner {
   /** The working directory: what it brings along counts when it is trusted. */
   readonly cwd: string;
   readonly env: Environment;
-  /** `--settings`: files, or settings as they are. */
+  /** `--settings`: files. */
   readonly settings?: readonly string[];
   /** `--hooks`: folders. A path that was typed is trusted. */
   readonly hooks?: readonly string[];
@@ -116,7 +116,7 @@ export class HookSources {
     const { cwd, env, settings = [], hooks = [], scriptFolders, listsScript = false } = options;
     this.#options = { ...options, host: options.host ?? { projectDir: cwd } };
     this.#switches = new Switches(cwd, env);
-    const typedFiles = settings.filter((given) => !isInline(given)).map((given) => resolve(cwd, given));
+    const typedFiles = settings.map((given) => resolve(cwd, given));
     // What is named on the command line is trusted, though it would have been found as well.
     const typed = new Set([...hooks.map((path) => resolve(cwd, path)), ...typedFiles].map(realOr));
     const trusts = this.#trusts = (thing: Trustable) => options.trust === true || typed.has(realOr(join(cwd, thing)));
@@ -141,8 +141,6 @@ export class HookSources {
       brought("settings", ".claude/settings.json", "project"),
       brought("settings", ".claude/settings.local.json", "local"),
       ...typedFiles.map((path) => ({ kind: "settings", path, scope: "command line", required: true } as const)),
-      ...settings.filter(isInline)
-        .map((text) => ({ kind: "settings", path: "--settings", scope: "command line", text } as const)),
       { kind: "definitions", path: join(userState(env), "hooks.yaml"), scope: "user" },
       brought("definitions", "hooks.yaml", "project"),
       brought("toml", ".agent/hook.toml", "project"),
@@ -181,7 +179,6 @@ export class HookSources {
 
   #read(source: TextSource): TextSource {
     const { path, thing, required } = source;
-    if (source.text !== undefined) return source;
     const { cwd, env } = this.#options;
     try {
       const bytes = thing === undefined ? readFileSync(path) : readBrought(cwd, path);
@@ -328,10 +325,6 @@ export class HookSources {
 
 function hasText(source: TextSource): source is ReadText {
   return source.text !== undefined;
-}
-
-function isInline(given: string): boolean {
-  return given.trimStart().startsWith("{");
 }
 
 /** What the names of the files tell: nothing that is not trusted is read. */

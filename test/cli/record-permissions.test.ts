@@ -46,7 +46,8 @@ test("record decides as run does: flag, script, trusted settings, asking; refusa
   assert.equal((await recorded(here, "sure.ts")).made, true, "settings that are not trusted do not count");
   const denied = await recorded(here, "sure.ts", "--trust");
   assert.deepEqual([denied.made, denied.permissions.deny], [false, ["Bash(touch *)"]]);
-  const given = await recorded(here, "sure.ts", "--settings", `{ "permissions": { "deny": ["Bash(touch *)"] } }`);
+  here.put({ "given.json": `{ "permissions": { "deny": ["Bash(touch *)"] } }` });
+  const given = await recorded(here, "sure.ts", "--settings", "given.json");
   assert.equal(given.made, false);
 });
 

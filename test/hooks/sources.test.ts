@@ -42,8 +42,9 @@ test("U4: sources join in order: scope, then files, settings, hooks.yaml; priori
     ".agent/hook.toml": `[turn_end]\ncommand = "true"\n`,
     ".claude/settings.local.json": settings("local"),
     "other/stop.given.ts": hook("given"),
+    "given.json": settings("typed"),
   });
-  const found = await sourcesOf(p, { hooks: ["other"], settings: [settings("inline")] }).load();
+  const found = await sourcesOf(p, { hooks: ["other"], settings: ["given.json"] }).load();
   assert.deepEqual(found.problems, []);
   const home = "~/.claude/settings.json";
   const names = await asked(found, p.cwd);
@@ -58,7 +59,7 @@ test("U4: sources join in order: scope, then files, settings, hooks.yaml; priori
     "project-yaml",
     ".claude/settings.local.json#0",
     "stop.given.ts",
-    "--settings#0",
+    "given.json#0",
   ]);
   assert.deepEqual(listeners(found.records, "turn-end").map((r) => r.name), [".agent/hook.toml#turn_end"]);
 });

@@ -97,14 +97,12 @@ export function expectHooksFolder(path: string, named: string): void {
 async function expectTyped(cwd: string, { settings, hooks }: Flags["flags"]): Promise<void> {
   if (typeof hooks === "string") expectHooksFolder(resolve(cwd, hooks), hooks);
   if (typeof settings !== "string") return;
-  const inline = settings.trimStart().startsWith("{");
-  const path = inline ? "--settings" : resolve(cwd, settings);
   const { readSettings } = await import("../../hooks/hook-settings.ts");
   try {
-    await readSettings({ path, required: true, ...(inline && { text: settings }) });
+    await readSettings({ path: resolve(cwd, settings), required: true });
   } catch (error) {
     const why = (error as Error).message.replace(/^Cannot read the settings as /, "");
-    throw new UsageError(`Cannot use --settings ${inline ? "" : `${settings} `}as ${why}`);
+    throw new UsageError(`Cannot use --settings ${settings} as ${why}`);
   }
 }
 
