@@ -87,10 +87,10 @@ export class Lane {
     const signal = AbortSignal.timeout(ms);
     const line = `${JSON.stringify(value)}\n`;
     const came = await this.#process.ask({ line, signal, start: start! });
-    const { isLine, ended, stdout, stderr, code, signal: by } = came;
     this.#refuseShut();
-    if (isLine) return JSON.parse(stdout.slice(this.#token.length));
-    if (ended) return "late";
+    if ("line" in came) return JSON.parse(came.line);
+    if ("late" in came) return "late";
+    const { stderr, code, signal: by } = came;
     const said = stderr.trim().split("\n").at(-1) ?? "";
     return `it ended its own process ${by === null ? `with code ${code}` : `by ${by}`}${said && `: ${said}`}`;
   }

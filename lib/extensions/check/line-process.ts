@@ -1,4 +1,4 @@
-import { decodeChunks, type Group, type GroupOptions, type ProcessResult, startGroup } from "../../process/process.ts";
+import { decodeChunks, type Group, type GroupOptions, startGroup } from "../../process/process.ts";
 
 const STDERR_BYTES = 64 * 1024;
 /** How long the pipes of one that has ended may still speak. */
@@ -11,16 +11,17 @@ interface LineQuestion {
   readonly signal: AbortSignal;
 }
 
-/** `stdout` is the line it answered with; or the process has ended instead. */
-type LineAnswer = ProcessResult & { readonly isLine: boolean };
+/** The line it answered with, without its token; that it was ended by the signal; or how it has ended instead. */
+type LineAnswer =
+  | { readonly line: string }
+  | { readonly late: true }
+  | { readonly code: number | null; readonly signal: string | null; readonly stderr: string };
 
 /** The question a process is at, and what it has said so far. */
-interface PendingLine {
+interface PendingLine extends Pick<PromiseWithResolvers<LineAnswer>, "resolve" | "reject"> {
   readonly group: Group;
   readonly stdout: Uint8Array[];
   readonly stderr: Uint8Array[];
-  readonly give: (end: Pick<LineAnswer, "code" | "signal" | "ended" | "isLine">) => void;
-  readonly fail: (why: string) => void;
 }
 
 /**
@@ -56,33 +57,22 @@ export class LineProcess {
   }
 
   #ask({ line, start, signal }: LineQuestion): Promise<LineAnswer> {
-    const aborted = { code: null, signal: null, ended: "aborted", isLine: false } as const;
-    if (signal.aborted) return Promise.resolve({ ...aborted, stdout: "", stderr: "" });
+    if (signal.aborted) return Promise.resolve({ late: true });
     const group = this.#group ??= this.#start(start());
-    return new Promise<LineAnswer>((resolve, reject) => {
-      const abort = () => {
-        if (this.#group === group) this.end();
-        asked.give(aborted);
-      };
-      const settle = (work: () => void) => {
-        if (this.#asked !== asked) return;
-        this.#asked = undefined;
-        signal.removeEventListener("abort", abort);
-        group.child.unref();
-        work();
-      };
-      const asked: PendingLine = this.#asked = {
-        group,
-        stdout: [],
-        stderr: [],
-        give: (end) =>
-          settle(() => resolve({ ...end, stdout: decodeChunks(asked.stdout), stderr: decodeChunks(asked.stderr) })),
-        fail: (why) => settle(() => reject(new Error(why))),
-      };
-      signal.addEventListener("abort", abort);
-      // The process is waited for while it owes an answer, and at no other time.
-      group.child.ref();
-      group.child.stdin.write(line);
+    const abort = () => {
+      if (this.#group === group) this.end();
+      this.#over(group)?.resolve({ late: true });
+    };
+    signal.addEventListener("abort", abort);
+    const answer = new Promise<LineAnswer>((resolve, reject) => {
+      this.#asked = { group, stdout: [], stderr: [], resolve, reject };
+    });
+    // The process is waited for while it owes an answer, and at no other time.
+    group.child.ref();
+    group.child.stdin.write(line);
+    return answer.finally(() => {
+      signal.removeEventListener("abort", abort);
+      group.child.unref();
     });
   }
 
@@ -91,20 +81,24 @@ export class LineProcess {
     const { child } = group;
     child.stdout.on("data", (chunk: Uint8Array) => this.#hear(group, chunk));
     child.stderr.on("data", (chunk: Uint8Array) => {
-      const { stderr = [] } = this.#askedOf(group) ?? {};
+      const stderr: Uint8Array[] = this.#asked?.group === group ? this.#asked.stderr : [];
       const kept = stderr.reduce((sum, { length }) => sum + length, 0);
       if (kept < STDERR_BYTES) stderr.push(chunk.subarray(0, STDERR_BYTES - kept));
     });
+    const forget = () => {
+      if (this.#group === group) this.#group = undefined;
+    };
     child.once("error", (error) => {
-      this.#forget(group);
-      this.#askedOf(group)?.fail(`Cannot start '${options.command}' as ${error.message}`);
+      forget();
+      this.#over(group)?.reject(new Error(`Cannot start '${options.command}' as ${error.message}`));
     });
     child.once("exit", (code, signal) => {
-      this.#forget(group);
-      const asked = this.#askedOf(group);
-      if (!asked) return;
+      forget();
+      const give = () => {
+        const asked = this.#over(group);
+        asked?.resolve({ code, signal, stderr: decodeChunks(asked.stderr) });
+      };
       // The rest of what it wrote comes before its pipes close, which another process may hold open.
-      const give = () => asked.give({ code, signal, isLine: false });
       child.once("close", give);
       setTimeout(() => setImmediate(() => setImmediate(give)), QUIET_MS);
     });
@@ -113,25 +107,22 @@ export class LineProcess {
   }
 
   #hear(group: Group, chunk: Uint8Array): void {
-    const asked = this.#askedOf(group);
-    if (!asked) return;
+    if (this.#asked?.group !== group) return;
+    const { stdout } = this.#asked;
     let from = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
-      asked.stdout.push(chunk.subarray(from, end));
+      stdout.push(chunk.subarray(from, end));
       from = end + 1;
-      if (decodeChunks(asked.stdout).startsWith(this.#token)) {
-        return asked.give({ code: 0, signal: null, isLine: true });
-      }
-      asked.stdout.length = 0;
+      const line = decodeChunks(stdout.splice(0));
+      if (line.startsWith(this.#token)) return this.#over(group)!.resolve({ line: line.slice(this.#token.length) });
     }
-    asked.stdout.push(chunk.subarray(from));
+    stdout.push(chunk.subarray(from));
   }
 
-  #askedOf(group: Group): PendingLine | undefined {
-    return this.#asked?.group === group ? this.#asked : undefined;
-  }
-
-  #forget(group: Group): void {
-    if (this.#group === group) this.#group = undefined;
+  /** What was asked of a process; it is answered now. */
+  #over(group: Group): PendingLine | undefined {
+    const asked = this.#asked?.group === group ? this.#asked : undefined;
+    if (asked) this.#asked = undefined;
+    return asked;
   }
 }
