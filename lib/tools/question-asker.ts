@@ -54,7 +54,8 @@ export async function oneAtATime<T>(asker: QuestionAsker, ask: () => Promise<T>)
  * import { AskUserQuestion, askWith } from "crochet/tools";
  *
  * const questionAsker = askWith({ "Which database?": "Postgres" }, { plan: "Test it first" });
- * await agent({ from: import.meta.url, tools: [AskUserQuestion] }).run("Set it up", { questionAsker });
+ * const helper = agent({ from: import.meta.url, tools: [AskUserQuestion] });
+ * export const ask = (prompt: string) => helper.run(prompt, { questionAsker });
  * ```
  */
 export function askWith(
