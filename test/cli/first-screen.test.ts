@@ -68,6 +68,7 @@ for (
     [["doctor", "--jsn"], "--json"],
     [["run", "-z"], "--on"],
     [["replay", "--bisect", "v1"], "'git bisect run crochet replay'"],
+    [["init", "--upgrade"], "'npm install ./crochet-VERSION.tgz'"],
     [["replay", "--watch"], "'bun test --watch'"],
     [["doctor", "--replay"], "'crochet replay'"],
     [["view", "--open"], "'crochet view --out FILE'"],

@@ -143,6 +143,7 @@ const OLD_FLAGS: { readonly [typed: string]: string } = {
   "crochet hooks explain --hook": "crochet hooks explain --event NAME",
   "crochet hooks new --lang": "crochet hooks new NAME.sh",
   "crochet hooks test --bisect": "crochet hooks test --in claude@2.1.286..2.1.325",
+  "crochet init --upgrade": "npm install ./crochet-VERSION.tgz",
   "crochet record --here": "crochet record --files none",
   "crochet record --user": "crochet record --turns USER.md",
   "crochet replay --bisect": "git bisect run crochet replay",
