@@ -72,7 +72,7 @@ for (
     [["replay", "--watch"], "'bun test --watch'"],
     [["doctor", "--replay"], "'crochet replay'"],
     [["view", "--open"], "'crochet view --out FILE'"],
-    [["hooks", "test", "x", "--bisect"], "'crochet hooks test --in claude@2.1.286..2.1.325'"],
+    [["hooks", "test", "x", "--bisect"], "'crochet hooks test --in claude@2.1.286,claude@2.1.325'"],
     [["hooks", "check", "--rounds", "9"], "'crochet hooks check --time SECONDS'"],
     [["run", "--rollout", "log.jsonl", "hi"], "'crochet view'"],
     [["chat", "--rollout", "log.jsonl"], "'crochet view'"],

@@ -93,11 +93,10 @@ export default judgingCommand(USAGE, "property", async ({ words, flags }, io, ju
       ...(word !== "held" && { why, points: [{ file: script ?? ".", title: never, message: why }] }),
     });
     for (const { name: host, play } of hosts) {
-      const { word, lines, data, seconds } = await play(result, asked.work.seed, (text) => line.show(text));
+      const { lines, ...item } = await play(result, asked.work.seed, (text) => line.show(text));
       line.end();
       io.out(lines.map((one) => `${one}\n`).join(""));
-      const why = word === "held" ? undefined : lines.join("\n");
-      judge.settle({ name: `${never} in ${host}`, word, data, seconds, why });
+      judge.settle({ name: `${never} in ${host}`, why: item.word === "held" ? undefined : lines.join("\n"), ...item });
     }
   }
   return { seed: asked.work.seed };
@@ -111,12 +110,10 @@ async function hostsIn(flags: Flags["flags"], folder: string | undefined, never:
   }
   const [{ readWish }, { hostsPlayed }] = await Promise.all([import("../lab/test-in.ts"), import("./in-hosts.ts")]);
   const wishes = String(flags.in).split(",").map((typed) => ({ typed: typed.trim(), wish: readWish(typed) }));
-  const range = wishes.find(({ wish }) => wish.to !== undefined);
-  if (range) throw new UsageError(`Cannot attack in ${range.typed}: name one version`);
   if (folder === undefined) {
     throw new UsageError("Cannot attack in hosts without a folder of hooks: crochet attack hooks --in codex");
   }
-  return await hostsPlayed(wishes, folder, never, { io, install: flags.install === true });
+  return await hostsPlayed(wishes, folder, never, io, flags.install === true);
 }
 
 /** A folder of hooks that was typed. @throws {UsageError} if it is empty, or has another file */

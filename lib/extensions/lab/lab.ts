@@ -2,12 +2,12 @@ import { join } from "node:path";
 import type { EventName, Fired } from "../../core/events.ts";
 import type { Folded } from "../../core/fold.ts";
 import { hostEvent, type HostName } from "../../hooks/hosts/index.ts";
-import { expectedIn, FAULTS, judge, type LabRun } from "./lab-judge.ts";
+import { expectedIn, judge, type LabRun } from "./lab-judge.ts";
 import { holdSession, type LabSession } from "./room.ts";
 import { callAt, type Play, playsOf, type ScriptedCall, scriptOf, unmade } from "./script.ts";
 import { offered } from "./lab-model.ts";
 import type { Getting, HostProgram, HostWish } from "./versions.ts";
-import { hostProgram, NotInstalled, OtherVersion, versionsIn } from "./versions.ts";
+import { hostProgram, NoProgram } from "./versions.ts";
 import type { JsonObject } from "../../core/json.ts";
 
 /** An event at which a hook was fired here, in the project in which hosts will fire it. */
@@ -37,82 +37,26 @@ export interface LabHook {
 
 export type LabOptions = Getting & Pick<LabSession, "timeout" | "confined">;
 
-export interface LabResult {
-  readonly runs: readonly LabRun[];
-  readonly differs: readonly Difference[];
-}
-
-interface Difference {
-  readonly host: HostName;
-  readonly from: string;
-  readonly to: string;
-  readonly field: "effect" | "words";
-}
-
-/** Fires a hook in hosts, one after the other. */
-export async function tryIn(wishes: readonly HostWish[], hook: LabHook, options: LabOptions): Promise<LabResult[]> {
-  const results: LabResult[] = [];
-  for (const wish of wishes) {
-    const versions = wish.to === undefined ? [await run(wish, hook, options)] : await runRange(wish, hook, options);
-    const differs = versions.slice(1).flatMap((runs, i) =>
-      runs.flatMap((to) => {
-        const from = versions[i]!.find(({ channel, tool }) => channel === to.channel && tool === to.tool);
-        return from ? difference(from, to) : [];
-      })
-    );
-    results.push({ runs: versions.flat(), differs });
-  }
-  return results;
-}
-
-const SEEN: readonly LabRun["state"][] = ["ok", "cannot", ...FAULTS];
-
-function difference(from: LabRun, to: LabRun): Difference[] {
-  // What was not seen does not differ.
-  if ([from, to].some(({ state }) => !SEEN.includes(state))) return [];
-  const isOther = from.state !== to.state || from.effect !== to.effect;
-  if (!isOther && from.read === to.read) return [];
-  return [{ host: from.host, from: from.version, to: to.version, field: isOther ? "effect" : "words" }];
-}
-
-async function runRange(wish: HostWish, hook: LabHook, options: LabOptions): Promise<LabRun[][]> {
-  const versions = await versionsIn(wish, options).catch((error) => notInstalled(wish, options, error));
-  if ("state" in versions) return [[versions]];
-  const last = versions.length - 1;
-  const runs: LabRun[][] = [];
-  for (const i of new Set([0, last >> 1, last])) {
-    runs.push(await run({ host: wish.host, version: versions[i]! }, hook, options));
-  }
-  return runs;
-}
-
+/** Of a host in which nothing was seen. */
 const BLANK = { fired: 0, said: "–", effect: "none", read: "–", left: [], requests: 0, exit: null, ms: 0 } as const;
 
 const networkOf = (confined: boolean) => confined ? "none" as const : "by proxy" as const;
 
-/** What is printed of a host in which nothing was seen. */
-function unseen({ host, version = "–" }: HostWish, confined: boolean, state: LabRun["state"], why: string): LabRun {
-  return { host, version, network: networkOf(confined), expected: "–", ...BLANK, state, why };
-}
-
-function notInstalled(wish: HostWish, { confined }: LabOptions, error: unknown): LabRun {
-  if (error instanceof OtherVersion) return unseen(wish, confined, "other version", error.message);
-  if (error instanceof NotInstalled) return unseen(wish, confined, "not installed", error.message);
-  throw error;
-}
-
-async function run(wish: HostWish, hook: LabHook, options: LabOptions): Promise<LabRun[]> {
+/** Fires a hook in a host, by every channel. */
+export async function tryIn(wish: HostWish, hook: LabHook, options: LabOptions): Promise<LabRun[]> {
   const { event, cases: [first], chosen } = hook;
-  const { host } = wish;
+  const { host, version = "–" } = wish;
   const { confined } = options;
-  const seen = (state: LabRun["state"], why: string) => [unseen(wish, confined, state, why)];
+  const seen = (state: LabRun["state"], why: string): LabRun[] => [
+    { host, version, network: networkOf(confined), expected: "–", ...BLANK, state, why },
+  ];
   if (hostEvent(host, event) === undefined) return seen("cannot", `${host} has no event like ${event}`);
   const call = callAt(event, first!.stdin, chosen, host);
   const why = unmade(host, event, call?.tool ?? "");
   if (why !== undefined) return seen("not measured", `not measured: ${why}`);
   if (call && !confined) return seen("not measured", "not measured: needs bubblewrap");
-  const program = await hostProgram(wish, options).catch((error) => notInstalled(wish, options, error));
-  if ("state" in program) return [program];
+  const program = await hostProgram(wish, options);
+  if (program instanceof NoProgram) return seen(program.state, program.message);
   const runs: LabRun[] = [];
   let has: readonly string[] | undefined;
   for (const one of hook.cases) {

@@ -29,18 +29,20 @@ import { writeFiles } from "../../files/tree.ts";
 import { discover, type HookFile } from "../../hooks/discover.ts";
 import { readHeader } from "../../hooks/file/hook-record.ts";
 import { importsOf } from "../../hooks/file/imports.ts";
-import { HOST_NAMES, type HostName, isHost, unseenIn } from "../../hooks/hosts/index.ts";
+import { HOST_NAMES, isHost, unseenIn } from "../../hooks/hosts/index.ts";
 import { nearest } from "../../input/nearest.ts";
 import { LAB_HOSTS } from "./hosts.ts";
 import { FAULTS, type LabRun } from "./lab-judge.ts";
-import { type LabCase, type LabOptions, type LabResult, tryIn } from "./lab.ts";
+import { type LabCase, type LabHook, type LabOptions, tryIn } from "./lab.ts";
 import { sandboxWorks } from "../check/hook-lane.ts";
 import { PACKAGE } from "../../runtime/own-copy.ts";
 import { callAt, MARK, type ScriptedCall, WATCHED } from "./script.ts";
 import type { HostWish } from "./versions.ts";
 
-interface Report extends LabResult {
-  readonly tried: readonly LabResult[];
+interface Report {
+  /** By host. */
+  readonly tried: readonly (readonly LabRun[])[];
+  readonly runs: readonly LabRun[];
   readonly hook: string;
   readonly event: string;
   readonly call: ScriptedCall | null;
@@ -74,7 +76,7 @@ export default async function testIn(firing: Firing): Promise<void> {
       line.end();
       io.out(reportText(report));
       for (const [i, wish] of wishes.entries()) {
-        judge.settle(itemOf(report, report.tried[i]!, wish, flags.strict === true));
+        judge.settle(itemOf(report, report.tried[i]!, wish));
       }
     }
   } finally {
@@ -85,13 +87,17 @@ export default async function testIn(firing: Firing): Promise<void> {
 }
 
 export function readWish(typed: string): HostWish {
-  const [, host = "", version, to] = /^([^@]*)(?:@(.+?)(?:\.\.(.+))?)?$/.exec(typed.trim()) ?? [];
+  const [, host = "", version] = /^([^@]*)(?:@(.+))?$/.exec(typed.trim()) ?? [];
   if (!isHost(host)) {
     const near = nearest(host, HOST_NAMES);
     throw new UsageError(`Cannot test in '${typed}' as that host is not known: did you mean '${near}'?`);
   }
+  if (version?.includes("..")) {
+    const ends = version.split("..").map((end) => `${host}@${end}`);
+    throw new UsageError(`Cannot test in the range ${typed}: name versions, as in --in ${ends.join(",")}`);
+  }
   if (!LAB_HOSTS[host]) throw new UsageError(`Cannot test in ${host} as it is on no registry: leave it out`);
-  return { host, ...(version !== undefined && { version }), ...(to !== undefined && { to }) };
+  return { host, ...(version !== undefined && { version }) };
 }
 
 function filesAt(path: string): string[] {
@@ -107,7 +113,7 @@ async function reportOn(
   name: string,
   folder: string,
   wishes: readonly HostWish[],
-  { flags, io, isSet, read, fire, install: installed }: Firing,
+  { flags, io, isSet, read, fire }: Firing,
   options: LabOptions,
 ): Promise<Report> {
   const { cwd } = io;
@@ -153,25 +159,32 @@ async function reportOn(
     said: said.runs[0] ? sayRun(said.runs[0]) : "–",
   }));
   const form = typeof flags.as === "string" ? ["--as", flags.as] : [];
-  const tried = await tryIn(wishes, {
+  const hook: LabHook = {
     ...{ event, project, room, cases, chosen, isMod: flags.as === "mod" },
     packages: join(cwd, "node_modules"),
-    install: async (host: HostName, into: string, home: string) => {
-      const quiet: Io = { ...io, out: () => {}, cwd: into, env: { ...io.env, HOME: home, CROCHET_HOME: undefined } };
-      await installed([join(into, hooks), "--for", host, ...form], quiet);
-    },
-  }, options);
+    install: installing(hooks, io, form),
+  };
+  const tried: LabRun[][] = [];
+  for (const wish of wishes) tried.push(await tryIn(wish, hook, options));
   call = event === "pre-tool-use" ? callAt(event, all[0]!.stdin, chosen, "claude") : call;
   const shown = call ? JSON.parse(JSON.stringify(call).replaceAll(`${project}/`, "")) as ScriptedCall : null;
-  const joined = { runs: tried.flatMap(({ runs }) => runs), differs: tried.flatMap(({ differs }) => differs) };
   const unseen = event === "pre-tool-use" ? wishes.flatMap(({ host }) => unseenIn(host)) : [];
-  return { hook: name, event, call: shown, expected: cases[0]!.said, unseen, tried, ...joined };
+  return { hook: name, event, call: shown, expected: cases[0]!.said, unseen, tried, runs: tried.flat() };
+}
+
+/** Writes the hooks of a folder, below a project, into the settings of a host there. */
+export function installing(hooks: string, io: Io, form: readonly string[] = []): LabHook["install"] {
+  return async (host, into, home) => {
+    const { install } = await import("../../cli/hooks/install.ts");
+    const quiet: Io = { ...io, out: () => {}, cwd: into, env: { ...io.env, HOME: home, CROCHET_HOME: undefined } };
+    await install.default([join(into, hooks), "--for", host, ...form], quiet);
+  };
 }
 
 const MARKS = { ok: "", cannot: "– the host cannot" } as const;
 
 /** The matrix as a person reads it, and what it comes to. */
-function reportText({ hook, call, unseen, runs, differs }: Report): string {
+function reportText({ hook, call, unseen, runs }: Report): string {
   const [unit, ways] = call ? ["channel", ["channel"]] : ["host", []];
   const head = ["host", "version", ...ways, "fired", "hook said", "effect", "the model read", ""];
   const rows = runs.map(
@@ -202,10 +215,6 @@ function reportText({ hook, call, unseen, runs, differs }: Report): string {
     table(head, rows).trimEnd(),
     ...runs.flatMap(({ state, why }) => why === undefined ? [] : [`${FAULTS.includes(state) ? "✗" : "–"} ${why}`]),
     ...runs.flatMap(({ host, version, left }) => left.length > 0 ? [`${host} ${version} left ${left.join(", ")}`] : []),
-    ...differs.map(({ host, from, to, field }) => {
-      const what = field === "words" ? "words that the model reads" : "effect";
-      return `${host}: the ${what} changed between ${from} and ${to}`;
-    }),
     ...unseen,
     `${good} of ${several(able.length, unit)} ${does} what the hook says; network: ${runs[0]!.network}`,
     "",
@@ -213,12 +222,12 @@ function reportText({ hook, call, unseen, runs, differs }: Report): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-function itemName(hook: string, { host, version, to }: HostWish): string {
-  return `${hook} in ${host}${version === undefined ? "" : `@${version}`}${to === undefined ? "" : `..${to}`}`;
+function itemName(hook: string, { host, version }: HostWish): string {
+  return `${hook} in ${host}${version === undefined ? "" : `@${version}`}`;
 }
 
-/** What one host, in all versions that were asked for, says of a hook. */
-function itemOf(report: Report, { runs, differs }: LabResult, wish: HostWish, strict: boolean): Item {
+/** What one host says of a hook. */
+function itemOf(report: Report, runs: readonly LabRun[], wish: HostWish): Item {
   const { tried: _, ...about } = report;
   // A hook that no host can carry out was not tested.
   const isShown = report.runs.some(({ state }) => state === "ok" || FAULTS.includes(state));
@@ -227,15 +236,11 @@ function itemOf(report: Report, { runs, differs }: LabResult, wish: HostWish, st
     if (state === "other version") return "cannot run";
     return state === "ok" || state === "cannot" && isShown ? "held" : "not measured";
   };
-  const changed = differs.filter(({ field }) => field === "effect" || strict);
-  const words = [...runs.map(wordOf), ...changed.map(() => "broken" as const)];
+  const words = runs.map(wordOf);
   const word = WORDS.find((one) => words.includes(one)) ?? "not measured";
-  const whys = [
-    ...runs.flatMap(({ why }) => why ?? []),
-    ...changed.map(({ from, to, field }) => `its ${field} changed between ${from} and ${to}`),
-  ];
+  const whys = runs.flatMap(({ why }) => why ?? []);
   return {
-    ...{ name: itemName(report.hook, wish), of: report.hook, word, data: { ...about, runs, differs } },
+    ...{ name: itemName(report.hook, wish), of: report.hook, word, data: { ...about, runs } },
     seconds: runs.reduce((sum, { ms }) => sum + ms, 0) / 1000,
     ...(word === "held" ? { notes: whys } : { why: whys.join("\n") }),
   };

@@ -1,19 +1,16 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { parsed } from "../../core/json.ts";
 import { type Environment, homeOf } from "../../hooks/file/user-places.ts";
 import type { HostName } from "../../hooks/hosts/index.ts";
 import { runProcess } from "../../process/process.ts";
 import { onPath } from "../../process/programs.ts";
 import { LAB_HOSTS } from "./hosts.ts";
 
-/** A host as it was asked for: `claude`, `claude@2.1.325`, `claude@newest`, `claude@2.1.286..2.1.325`. */
+/** A host as it was asked for: `claude`, `claude@2.1.325`, `claude@newest`. */
 export interface HostWish {
   readonly host: HostName;
   readonly version?: string;
-  /** The other end of a range. */
-  readonly to?: string;
 }
 
 export interface HostProgram {
@@ -32,46 +29,29 @@ export interface Getting {
   readonly signal: AbortSignal;
 }
 
-/** A program that is not the version that was asked for. */
-export class OtherVersion extends Error {
-  override name = "OtherVersion";
-}
-
-export class NotInstalled extends Error {
-  override name = "NotInstalled";
+/** That there is no program of a host, or not the version that was asked for. */
+export class NoProgram extends Error {
+  override name = "NoProgram";
+  readonly state: "not installed" | "other version";
+  constructor(state: NoProgram["state"], message: string) {
+    super(message);
+    this.state = state;
+  }
 }
 
 function cacheOf({ env }: Getting, host: HostName): string {
   return join(env.CROCHET_HOSTS ? resolve(env.CROCHET_HOSTS) : join(homeOf(env), ".cache/crochet/hosts"), host);
 }
 
-const byNumber = (a: string, b: string) => a.localeCompare(b, "en", { numeric: true });
-
-/**
- * The versions of a range, in order: those npm has if it may be asked, else those that are installed.
- *
- * @throws {NotInstalled}
- */
-export async function versionsIn({ host, version, to }: HostWish, getting: Getting): Promise<string[]> {
-  const published = async () => parsed(await npm(["view", LAB_HOSTS[host]!.package, "versions", "--json"], getting));
-  const listed = getting.install ? [await published()].flat() : [...inCache(host, getting), version, to];
-  const isBetween = (one: string) => byNumber(version!, one) <= 0 && byNumber(one, to!) <= 0;
-  const found = [...new Set(listed as string[])].filter((one) => /^[\d.]+$/.test(one) && isBetween(one));
-  if (found.length > 0) return found.sort(byNumber);
-  throw new NotInstalled(`Cannot test in ${host}@${version}..${to} as there is no version between them`);
+/** The program of a host: without a version the one on the PATH, else the newest that is installed. */
+export function hostProgram(wish: HostWish, getting: Getting): Promise<HostProgram | NoProgram> {
+  return foundProgram(wish, getting).catch((error) => {
+    if (error instanceof NoProgram) return error;
+    throw error;
+  });
 }
 
-function inCache(host: HostName, getting: Getting): string[] {
-  const cache = cacheOf(getting, host);
-  return existsSync(cache) ? readdirSync(cache).sort(byNumber) : [];
-}
-
-/**
- * The program of a host: without a version the one on the PATH, else the newest that is installed.
- *
- * @throws {NotInstalled}
- */
-export async function hostProgram({ host, version }: HostWish, getting: Getting): Promise<HostProgram> {
+async function foundProgram({ host, version }: HostWish, getting: Getting): Promise<HostProgram> {
   const { program, package: name } = LAB_HOSTS[host]!;
   const named = version === undefined ? onPath(program, getting.env) : undefined;
   if (named !== undefined) {
@@ -79,18 +59,20 @@ export async function hostProgram({ host, version }: HostWish, getting: Getting)
     const folder = real.includes("/node_modules/") ? real.slice(0, real.lastIndexOf("/node_modules/")) : dirname(real);
     return { host, program: real, folder, version: await versionOf(real, getting) ?? "unknown" };
   }
-  const cached = inCache(host, getting).at(-1);
+  const cache = cacheOf(getting, host);
+  const cached = existsSync(cache) ? readdirSync(cache).sort(byNumber).at(-1) : undefined;
   const isNewest = version === "newest" || version === undefined && cached === undefined;
   const chosen = isNewest && getting.install
     ? (await npm(["view", name, "version"], getting)).trim()
     : isNewest
     ? cached ?? ""
     : version ?? cached!;
-  const folder = join(cacheOf(getting, host), chosen);
+  const folder = join(cache, chosen);
   const path = join(folder, "node_modules/.bin", program);
   const there = existsSync(path) ? await versionOf(path, getting) : undefined;
   if (there !== undefined) return { host, version: asAsked(host, chosen, there), program: path, folder };
-  const missing = (why: string) => new NotInstalled(`Cannot test in ${host}${version ? `@${version}` : ""} as ${why}`);
+  const missing = (why: string) =>
+    new NoProgram("not installed", `Cannot test in ${host}${version ? `@${version}` : ""} as ${why}`);
   if (!getting.install) throw missing("it is not installed: add --install (npm, often some hundred MB)");
   const said = await fetched(host, chosen, folder, getting);
   if (said !== undefined) return { host, version: asAsked(host, chosen, said), program: path, folder };
@@ -98,10 +80,13 @@ export async function hostProgram({ host, version }: HostWish, getting: Getting)
   throw missing("it does not say its version: try another");
 }
 
-/** @throws {OtherVersion} if the program in the place of a version says that it is another */
+const byNumber = (a: string, b: string) => a.localeCompare(b, "en", { numeric: true });
+
+/** @throws {NoProgram} if the program in the place of a version says that it is another */
 function asAsked(host: HostName, asked: string, said: string): string {
   if (said === asked) return said;
-  throw new OtherVersion(
+  throw new NoProgram(
+    "other version",
     `Cannot test in ${host}@${asked} as the program there says that it is ${said}: delete it, and add --install`,
   );
 }
@@ -138,9 +123,9 @@ async function versionOf(program: string, { env, signal }: Getting): Promise<str
   }
 }
 
-/** @throws {NotInstalled} with what npm said last */
+/** @throws {NoProgram} with what npm said last */
 async function npm(args: readonly string[], { env, signal }: Getting): Promise<string> {
-  const fail = (why: string) => new NotInstalled(`Cannot run 'npm ${args.join(" ")}' as ${why}`);
+  const fail = (why: string) => new NoProgram("not installed", `Cannot run 'npm ${args.join(" ")}' as ${why}`);
   const options = { command: "npm", args, cwd: tmpdir(), env: { ...env }, timeout: 600_000, signal };
   const { code, stdout, stderr } = await runProcess(options).catch((error) => {
     throw fail((error as Error).message);

@@ -8,6 +8,9 @@ import { DENY_ALL, FILES } from "./_guarded.ts";
 const LEAKY =
   `export default ({ input }) => /notes/.test(input.command ?? input.file_path) ? { action: "deny", reason: "NOT-NOTES" } : undefined;`;
 
+/** Two that refuse the same calls: a host shows the words of one of them. */
+const TWO = `export default ({ input }) => input.command ? { action: "deny", reason: "NO-SHELL" } : undefined;`;
+
 /** Each row is a guard in a host, the words of its verdict, and what is said of the host. */
 const ROWS: readonly (readonly [guard: string, fault: Fault, code: number, says: RegExp])[] = [
   [
@@ -38,3 +41,15 @@ for (const [guard, fault, code, says] of ROWS) {
     assert.equal(ended, code, out);
   });
 }
+
+test(
+  "a call that two hooks refuse is refused by a hook, whichever words the host shows",
+  { skip: noSandbox },
+  async () => {
+    const hooks = { "hooks/pre-tool-use.guard.ts": DENY_ALL, "hooks/01-pre-tool-use@Bash.shell.ts": TWO };
+    using here = withHost("shows the last refusal", { ...FILES, ...hooks });
+    const args = ["hooks", "--never", "changes:notes.txt", "--seed", "7", "--runs", "60", "--in", "claude"];
+    const { out, err } = await here.call(attack, ...args);
+    assert.match(out, /^ {2}\d refused +Write +refused\n(?:.*\n)*? {2}\d refused +Bash +refused$/m, err);
+  },
+);

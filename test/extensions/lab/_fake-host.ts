@@ -59,6 +59,7 @@ const FAULTS = {
     "while (said.type",
     "await new Promise((resolve) => setTimeout(resolve, 60_000));\nwhile (said.type",
   ],
+  "shows the last refusal": ["tool_input: said.input }).find(", "tool_input: said.input }).findLast("],
   "runs no calls": ["run(said.input.command).stdout", `""`],
   "asks hooks about its shell alone": [
     `=== "tool_use") {`,

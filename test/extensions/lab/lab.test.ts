@@ -137,6 +137,10 @@ test("what cannot be asked is refused before anything is started", async () => {
     /Cannot test in 'claud' as that host is not known: did you mean 'claude'\?/,
   );
   assert.match(await refused(file, "--in", "cursor"), /Cannot test in cursor as it is on no registry/);
+  assert.match(
+    await refused(file, "--in", "claude@1.0.1..1.0.9"),
+    /Cannot test in the range claude@1\.0\.1\.\.1\.0\.9: name versions, as in --in claude@1\.0\.1,claude@1\.0\.9/,
+  );
   assert.match(await refused(file, "--install"), /Cannot use --install without --in/);
   assert.match(await refused(file, file), /Cannot fire 2 hooks: name one file, or hosts with --in/);
   assert.match(await refused(file, "--in", "claude", "--watch"), /Cannot use --watch with --in/);
