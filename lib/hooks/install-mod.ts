@@ -2,26 +2,17 @@ import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { programOf } from "../process/programs.ts";
 import { hashOf } from "../runtime/sha256.ts";
-import { formatFileName, isSkipped } from "./file/file-name.ts";
+import { isSkipped } from "./file/file-name.ts";
 import { isGuard, readHeader } from "./file/hook-record.ts";
 import { hostEvent, HOSTS } from "./hosts/index.ts";
 import { type Installable, type InstallPlace, type Moment, momentsOf, refusalTo } from "./install.ts";
 import type { HostEntry } from "./install-line.ts";
 import { COPIES, pluginName, pluginOf, type PluginPlan } from "./install-plugin.ts";
-import { childBundle, IMPORTS, modBundle } from "./mod/bundle.ts";
+import { IMPORTS, modBundle } from "./mod/bundle.ts";
 import { MOST_OWN_SECONDS } from "./mod/mod-engine.ts";
 import { beltLine, isClassic, registerText } from "./mod/register.ts";
 import { readPromptFile } from "./prompt-hook.ts";
 import { rulesIn } from "./hook-rules.ts";
-
-export const RUNTIMES = { bun: ["bun"], deno: ["deno", "run", "-A"], node: ["node"] } as const;
-
-export interface ModOptions {
-  /** Runs modules that need more than a mod has, in a process each. */
-  readonly runtime?: keyof typeof RUNTIMES | undefined;
-  /** Whether settings hooks refuse where the mod is not loaded. */
-  readonly belt: boolean;
-}
 
 /** How one hook becomes part of a mod: as code, with what that imports, or as a file beside the code. */
 interface ModPart {
@@ -29,7 +20,6 @@ interface ModPart {
   /** The fields of a `ModHook`, as code. */
   readonly code: string;
   readonly imports?: string;
-  readonly child?: string;
 }
 
 /** Why a hook cannot be part of a mod, and what would help. */
@@ -40,7 +30,8 @@ interface Unfit {
 }
 
 /**
- * Works out a mod of Claude Code with these hooks. Nothing is written.
+ * Works out a mod of Claude Code with these hooks; with a `belt`, settings hooks refuse where it is not loaded. Nothing is
+ * written.
  *
  * @throws {Error} if a guard would be left out, or nothing would be left
  */
@@ -48,11 +39,11 @@ export async function planMod(
   hooks: readonly Installable[],
   to: string,
   place: InstallPlace,
-  { runtime, belt }: ModOptions,
+  belt: boolean,
 ): Promise<PluginPlan> {
   if (!("Bun" in globalThis)) throw new Error("Cannot make a mod as only Bun bundles hooks: npm install --global bun");
   const made: (ModPart | Unfit)[] = [];
-  for (const hook of hooks) made.push(await partOf(hook, runtime));
+  for (const hook of hooks) made.push(await partOf(hook));
   const parts = made.filter((one): one is ModPart => "code" in one);
   const unfit = made.filter((one): one is Unfit => "why" in one);
   const guards = unfit.filter(({ hook: { record } }) => record.on.some(({ event }) => isGuard(record, event)));
@@ -75,9 +66,6 @@ export async function planMod(
     events: new Set(moments.map((moment) => moment.name)),
     guards: new Set(moments.filter(isGuardAt).map((moment) => moment.name)),
   });
-  const children = parts.flatMap(({ hook: { file }, child }) => {
-    return child === undefined ? [] : [[`${COPIES}/${file.name}.mjs`, child] as const];
-  });
   const inCode = new Set(hooks.filter(({ file }) => file.kind !== "command").map(({ file }) => file.name));
   return await pluginOf(parts.map(({ hook }) => hook), to, place, {
     how: "which run inside Claude Code",
@@ -86,7 +74,7 @@ export async function planMod(
     list: { modules: ["./register.js"] },
     listed: variable === undefined ? [] : beltOf(moments, name, variable),
     notes: notesOf(moments, parts),
-    files: [...children, ["hooks/crochet.js", code], ["hooks/register.js", register]],
+    files: [["hooks/crochet.js", code], ["hooks/register.js", register]],
     // Commands are copied with what they may read; all else is in the code.
     isCopied: (file) => kinds.has("command") && !inCode.has(file) && (!isSkipped(file) || /^[_.]/.test(file)),
   });
@@ -144,7 +132,7 @@ const LONG_SECONDS = 60;
 
 const ELSEWHERE = "install it without --as mod";
 
-async function partOf(hook: Installable, runtime: ModOptions["runtime"]): Promise<ModPart | Unfit> {
+async function partOf(hook: Installable): Promise<ModPart | Unfit> {
   const { file, record } = hook;
   const foreign = momentsOf(hook).find(({ event }) => hostEvent("claude", event) === undefined);
   if (foreign) return { hook, why: `a mod has no event like ${foreign.event}` };
@@ -152,7 +140,7 @@ async function partOf(hook: Installable, runtime: ModOptions["runtime"]): Promis
   switch (file.kind) {
     case "module":
       if (record.dialect !== "native") return { hook, why: "it sets isolate", fix: ELSEWHERE };
-      return await modulePart(hook, runtime);
+      return await modulePart(hook);
     case "rules": {
       const rules = await rulesIn(file.text, file.name, file.ext === ".rules" ? "lines" : "yaml");
       return { hook, code: `config: ${config}, rules: ${JSON.stringify(rules)}` };
@@ -170,8 +158,8 @@ async function partOf(hook: Installable, runtime: ModOptions["runtime"]): Promis
   }
 }
 
-async function modulePart(hook: Installable, runtime: ModOptions["runtime"]): Promise<ModPart | Unfit> {
-  const { file, record } = hook;
+async function modulePart(hook: Installable): Promise<ModPart | Unfit> {
+  const { file } = hook;
   const imports = JSON.stringify(file.path);
   let unfit: string | undefined;
   try {
@@ -180,26 +168,13 @@ async function modulePart(hook: Installable, runtime: ModOptions["runtime"]): Pr
     return { hook, why: `it cannot be bundled: ${(error as Error).message}` };
   }
   if (unfit === undefined) return { hook, code: "", imports };
-  if (runtime === undefined) {
-    const line = file.text.split("\n").findIndex((text) => /\bimport\s*\(/.test(text)) + 1;
-    return unfit === IMPORTS
-      ? { hook, why: line > 0 ? `${unfit} (line ${line})` : unfit, fix: `write an import declaration, or ${ELSEWHERE}` }
-      : { hook, why: unfit, fix: `add --runtime bun, deno or node, or ${ELSEWHERE}` };
-  }
-  const main = [`import * as hook from ${imports};`, `import { answer } from ${own("child")};`];
-  const child = await childBundle([...main, `await answer(hook, ${JSON.stringify(file.name)});\n`].join("\n"), runtime);
-  const { timeout, onError, mode, matcher, on: [{ scope } = {}, ...more] } = record;
-  const isSame = more.every((other) => other.scope === scope);
-  const also = momentsOf(hook).slice(1).map(({ event, on }) => formatFileName({ ...on, event }));
-  const matched = { ...(file.tools.length === 0 && { matcher }), ...(isSame && { scope }), also };
-  const config = { timeout, onError, mode, ...matched };
-  const argv = [...RUNTIMES[runtime], `${COPIES}/${file.name}.mjs`];
-  return { hook, child, code: `config: ${JSON.stringify(config)}, argv: ${JSON.stringify(argv)}, isChild: true` };
-}
-
-/** A module of the mod's own code, as the word of an import. */
-function own(name: string): string {
-  return JSON.stringify(fileURLToPath(new URL(`mod/${name}${import.meta.url.slice(-3)}`, import.meta.url)));
+  if (unfit !== IMPORTS) return { hook, why: unfit, fix: `use ctx.files and ctx.$, or ${ELSEWHERE}` };
+  const line = file.text.split("\n").findIndex((text) => /\bimport\s*\(/.test(text)) + 1;
+  return {
+    hook,
+    why: line > 0 ? `${unfit} (line ${line})` : unfit,
+    fix: `write an import declaration, or ${ELSEWHERE}`,
+  };
 }
 
 /** As much code as Claude Code reads of a file. */
@@ -211,7 +186,7 @@ async function codeOf(parts: readonly ModPart[]): Promise<string> {
   const hooks = parts.map(({ hook: { file }, code, imports }, i) => {
     return `{ name: ${JSON.stringify(file.name)}, ${imports === undefined ? code : `module: h${i}`} }`;
   });
-  const runtime = own("runtime");
+  const runtime = JSON.stringify(fileURLToPath(new URL(`mod/runtime${import.meta.url.slice(-3)}`, import.meta.url)));
   const source = `import { load } from ${runtime};\nexport * from ${runtime};\n${
     imports.join("")
   }load([${hooks.join()}]);\n`;

@@ -126,18 +126,18 @@ test("every kind of hook decides in Claude Code, and what a hook waits for is no
       "pre-tool-use@Bash.a.rules": `args.command contains "RULE" -> deny("RULE-NO")`,
       "pre-tool-use@Bash.b.prompt.md": "---\nonError: deny\n---\nAnswer about {{args.command}}",
       "pre-tool-use@Bash.c.sh": `grep -q '"command":"SH"' && { echo "SH-NO $CLAUDE_PROJECT_DIR" >&2; exit 2; }; exit 0`,
-      "pre-tool-use@Bash.e.ts": `import { existsSync } from "node:fs";
-        export default ({ input }, { cwd }) => input.command === "FS" && existsSync(cwd) ? { action: "deny", reason: "FS-NO" } : undefined;`,
+      "pre-tool-use@Bash.e.ts": `export default ({ input }) =>
+        input.command === "TS" ? { action: "deny", reason: "TS-NO" } : undefined;`,
       "pre-tool-use@Bash.f.ts": `export default async ({ input }, ctx) => {
         if (input.command !== "WAIT") return;
         await ctx.$("sleep", ["11"]);
         return { action: "deny", reason: "WAITED " + await ctx.files.read("a.txt") };
       };`,
     },
-    ...["RULE", "SH", "FS", "WAIT", "echo THROUGH"],
+    ...["RULE", "SH", "TS", "WAIT", "echo THROUGH"],
   );
   using here = place({ ...caseFiles(given), "a.txt": "A-TEXT" });
-  const { read, code, shown } = await play(here, await installMod(here, "--runtime", "node"), given);
+  const { read, code, shown } = await play(here, await installMod(here), given);
   assert.equal(code, 0, shown);
   // The model of the session is asked by the prompt hook: it says "ok", which is no verdict, so the hook fails.
   for (const words of ["RULE-NO", "pre-tool-use@Bash.b.prompt.md failed, so this is refused"]) {
@@ -145,8 +145,8 @@ test("every kind of hook decides in Claude Code, and what a hook waits for is no
   }
   const rest = Object.fromEntries(Object.entries(given.hooks).filter(([name]) => !name.endsWith(".md")));
   using there = place({ ...caseFiles({ hooks: rest }), "a.txt": "A-TEXT" });
-  const second = await play(there, await installMod(there, "--runtime", "node"), given);
-  for (const words of ["RULE-NO", `SH-NO ${there.cwd}`, "FS-NO", "WAITED A-TEXT", "THROUGH"]) {
+  const second = await play(there, await installMod(there), given);
+  for (const words of ["RULE-NO", `SH-NO ${there.cwd}`, "TS-NO", "WAITED A-TEXT", "THROUGH"]) {
     assert.ok(second.read.includes(words), `${words}\n${second.shown}`);
   }
 });

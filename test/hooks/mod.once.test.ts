@@ -154,7 +154,7 @@ test("a Stop hook sends back by the host's own event, and where that does not co
   assert.equal(claude.submitted.length, 8, "the host's event has spoken");
 });
 
-test("every kind of hook runs in a mod: rules, prompts, commands, and modules in a process with --runtime", async () => {
+test("every kind of hook runs in a mod: rules, prompts, modules and commands", async () => {
   using here = place();
   here.put({
     "hooks/pre-tool-use@Bash.c.sh":
@@ -167,19 +167,17 @@ test("every kind of hook runs in a mod: rules, prompts, commands, and modules in
       "pre-tool-use@Bash.a.rules": `args.command contains "RULE" -> deny("RULE-NO")`,
       "pre-tool-use@Bash.b.prompt.md": "---\nonError: deny\n---\nIs this bad? {{args.command}}",
       "pre-tool-use@Bash.e.ts":
-        `import { existsSync } from "node:fs";\nexport default ({ input }, ctx) => input.command === "FS" && existsSync(ctx.cwd) ? { action: "deny", reason: "FS-NO " + (process.env.HOME !== undefined) } : undefined;`,
+        `export default ({ input }) => input.command === "TS" ? { action: "deny", reason: "TS-NO" } : undefined;`,
     },
-    "--runtime",
-    "bun",
   );
   const refused = async (command: string) => (await claude.call("Bash", { command })).answer.deny;
   assert.equal(await refused("ls"), undefined);
   assert.equal(await refused("RULE"), "RULE-NO");
   assert.equal(await refused("BAD"), "MODEL-NO");
   assert.match(await refused("SH"), new RegExp(`^SH-NO ${here.cwd}`));
-  assert.equal(await refused("FS"), "FS-NO true");
+  assert.equal(await refused("TS"), "TS-NO");
   const mod = join(here.home, "crochet-hooks");
-  assert.deepEqual(readdirSync(join(mod, "crochet")), ["pre-tool-use@Bash.c.sh", "pre-tool-use@Bash.e.ts.mjs"]);
+  assert.deepEqual(readdirSync(join(mod, "crochet")), ["pre-tool-use@Bash.c.sh"]);
 });
 
 test("each hook of a mod sees the call as the hooks before it have left it, a command too", async () => {
@@ -321,22 +319,22 @@ const REFUSED: readonly (readonly [what: string, text: string, why: string])[] =
   [
     "imports a builtin",
     `import { readFileSync } from "node:fs";\nexport default () => readFileSync("x");`,
-    `it imports node:fs: add --runtime bun, deno or node, ${SAME}`,
+    `it imports node:fs: use ctx.files and ctx.$, ${SAME}`,
   ],
   [
     "imports one where it is used",
     `export default async () => { const { join } = await import("path"); join("a"); };`,
-    `it imports path: add --runtime bun, deno or node, ${SAME}`,
+    `it imports path: use ctx.files and ctx.$, ${SAME}`,
   ],
   [
     "uses process",
     `export default () => { process.cwd(); };`,
-    `it uses process, which a mod does not have: add --runtime bun, deno or node, ${SAME}`,
+    `it uses process, which a mod does not have: use ctx.files and ctx.$, ${SAME}`,
   ],
   [
     "uses fetch",
     `export default () => fetch("x");`,
-    `it uses fetch, which a mod does not have: add --runtime bun, deno or node, ${SAME}`,
+    `it uses fetch, which a mod does not have: use ctx.files and ctx.$, ${SAME}`,
   ],
   [
     "imports at run time",

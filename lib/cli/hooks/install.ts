@@ -6,7 +6,7 @@ import { homeOf, realOr } from "../../hooks/file/user-places.ts";
 import { HOST_NAMES, type HostName, HOSTS, isHost, isTried, unseenIn } from "../../hooks/hosts/index.ts";
 import { carryOut, type Installation, type InstallPlace, planInstall, planUninstall } from "../../hooks/install.ts";
 import { installedFile } from "../../hooks/install-line.ts";
-import { planMod, RUNTIMES } from "../../hooks/install-mod.ts";
+import { planMod } from "../../hooks/install-mod.ts";
 import { planPlugin, removePlugin, writePlugin } from "../../hooks/install-plugin.ts";
 import { distrust, standings, trust } from "../../hooks/hook-trust.ts";
 import { pathFrom } from "../show/call-subject.ts";
@@ -21,7 +21,6 @@ const FLAGS: Usage["flags"] = [
     "plugin: a plugin of Claude Code with copies of the hooks; mod: one that runs them inside Claude Code",
   ],
   ["--to <dir>", "the folder of the plugin (.claude/skills/ and the name of the hooks' folder)"],
-  ["--runtime <name>", "mod: what runs modules that need more than a mod has: bun, deno or node"],
   ["--no-belt", "mod: leave out the settings hooks that refuse where the mod is not loaded"],
   ["--dry-run", "show what would be written, and write nothing"],
   ["--json", "print JSON"],
@@ -55,15 +54,13 @@ function readAsked({ words, flags }: Flags, io: Io): InstallRequest {
 }
 
 function readPlugin(
-  { as: form, to, scope, runtime, noBelt }: Flags["flags"],
+  { as: form, to, scope, noBelt }: Flags["flags"],
   host: HostName,
   folder: string,
   cwd: string,
   io: Io,
 ): InstallRequest["plugin"] {
-  if (form !== "mod" && (runtime !== undefined || noBelt !== undefined)) {
-    throw new UsageError(`Cannot use --${runtime === undefined ? "no-belt" : "runtime"} without --as mod`);
-  }
+  if (form !== "mod" && noBelt !== undefined) throw new UsageError("Cannot use --no-belt without --as mod");
   if (form === undefined && to === undefined) return undefined;
   if (form !== "plugin" && form !== "mod") {
     throw new UsageError(`Cannot install as '${form ?? ""}': write --as plugin or --as mod`);
@@ -77,9 +74,6 @@ function readPlugin(
     throw new UsageError("Cannot use --scope for a plugin: it is where --to says");
   }
   if (scope === "local") throw new UsageError("Cannot install a mod in scope local: project or user");
-  if (runtime !== undefined && !Object.hasOwn(RUNTIMES, String(runtime))) {
-    throw new UsageError(`Cannot use runtime '${runtime}': expected ${Object.keys(RUNTIMES).join(", ")}`);
-  }
   const usual = join(scope === "user" ? homeOf(io.env) : cwd, plugins, basename(folder));
   return { form, to: typeof to === "string" ? resolve(io.cwd, to) : usual };
 }
@@ -152,9 +146,9 @@ export const install = {
     const found = hooks.files.map((file, i) => ({ file, record: records[i]! }));
     if (asked.plugin !== undefined) {
       const { form, to } = asked.plugin;
-      const { runtime, noBelt } = read.flags;
-      const how = { runtime: runtime as keyof typeof RUNTIMES | undefined, belt: noBelt !== true };
-      const plan = form === "mod" ? await planMod(found, to, place, how) : await planPlugin(found, to, place);
+      const plan = form === "mod"
+        ? await planMod(found, to, place, read.flags.noBelt !== true)
+        : await planPlugin(found, to, place);
       const notes = read.flags.dryRun ? plan.notes : writePlugin(plan, folder, to, io.env);
       return answer({ ...plan, notes, changed: true }, place, read.flags, "written");
     }

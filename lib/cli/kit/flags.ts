@@ -142,6 +142,7 @@ const OLD_FLAGS: { readonly [typed: string]: string } = {
   "crochet hooks check --rounds": "crochet hooks check --time SECONDS",
   "crochet hooks explain --hook": "crochet hooks explain --event NAME",
   "crochet hooks new --lang": "crochet hooks new NAME.sh",
+  "crochet hooks install --runtime": "crochet hooks install --for claude",
   "crochet hooks test --bisect": "crochet hooks test --in claude@2.1.286,claude@2.1.325",
   "crochet hooks test --strict": "crochet hooks test --in claude@2.1.286,claude@2.1.325",
   "crochet init --upgrade": "npm install ./crochet-VERSION.tgz",

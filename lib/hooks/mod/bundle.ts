@@ -68,10 +68,6 @@ function unfitIn(code: string, builtins: readonly string[]): string | undefined 
 
 export const IMPORTS = "it imports at run time";
 
-export function childBundle(source: string, runtime: string): Promise<string> {
-  return bundle(source, { target: runtime === "bun" ? "bun" : "node", minify: { whitespace: true } });
-}
-
 async function bundle(source: string, options: object): Promise<string> {
   const { Bun } = globalThis as any;
   const folder = mkdtempSync(join(tmpdir(), "crochet-mod-"));

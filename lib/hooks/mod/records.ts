@@ -24,14 +24,12 @@ export interface ModHook {
   readonly cache?: boolean | number;
   /** A word that begins with `crochet/` is a file of the mod. */
   readonly argv?: readonly string[];
-  /** Whether the command is a module in a process of its own, which fails as a module. */
-  readonly isChild?: boolean;
 }
 
 export type Bound = (engine: ModEngine, wire: { readonly [field: string]: unknown }) => HookRecord;
 
 export function boundHook(
-  { name, module, config = {}, rules, template, argv = [], isChild, ...asked }: ModHook,
+  { name, module, config = {}, rules, template, argv = [], ...asked }: ModHook,
 ): Bound {
   const named = parseFileName(name, { executable: true });
   const file: HookFile = { ...named, name, path: name, at: name, text: "", executable: false };
@@ -49,7 +47,7 @@ export function boundHook(
   }
   return (engine, wire) => ({
     ...base,
-    kind: isChild ? "module" : "command",
+    kind: "command",
     dialect: "claude",
     run: async (event): Promise<ProcessResult> => {
       const { cwd } = await engine.session();
