@@ -64,7 +64,11 @@ export async function tryIn(wish: HostWish, hook: LabHook, options: LabOptions):
     for (const play of call ? playsOf(host, event, call, String(one.stdin.cwd)) : [undefined]) {
       // The tools of Codex depend on its model, which depends on the play.
       const names = (play?.starts ?? play?.calls ?? []).map(({ name }) => name);
-      if (play?.starts && one !== first) continue;
+      if (
+        one !== first && (play?.starts || runs.some((run) => run.channel === play?.channel && run.tool === call?.tool))
+      ) {
+        continue;
+      }
       if (has && host !== "codex" && !names.some((name) => has!.includes(name))) continue;
       const { offers, ...run } = await playIn(program, hook, one, play, call, runs.length > 0, options);
       has ??= offers;

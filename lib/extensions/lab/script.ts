@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type HostName, HOSTS } from "../../hooks/hosts/index.ts";
-import { waysOf } from "../../hooks/hosts/channel.ts";
+import { isNotebook, waysOf } from "../../hooks/hosts/channel.ts";
 import type { LabStep, ModelCall, ModelView } from "./lab-model.ts";
 import type { JsonObject } from "../../core/json.ts";
 
@@ -87,16 +87,26 @@ export function playsOf(host: HostName, event: string, call: ScriptedCall, cwd: 
       calls: host === "codex" ? codexCalls(tool, input) : [{ name: tool, input }],
       allowed: [...new Set([channels[tool]!.ours[0], tool])],
     }));
-  const all = ways(call);
+  const { file_path } = call.input;
+  const isCells = isNotebook(file_path) && call.tool !== "Read";
+  // A host lets its model change a notebook once it has read it, and edit it by no tool but the one for cells.
+  const [read] = isCells ? ways({ tool: "Read", input: { file_path } }) : [];
+  const own = ways(call);
+  const cells = own.filter(({ calls }) => isCells && calls![0]!.input.notebook_path !== undefined);
+  const all = (cells.length > 0 ? cells : own).map((play): Play =>
+    read ? { ...play, calls: read.calls!, more: [play.calls!], allowed: [...play.allowed, ...read.allowed] } : play
+  );
   if (all.length === 0) {
     all.push({ channel: call.tool, calls: [{ name: call.tool, input: call.input }], allowed: [call.tool] });
   }
-  if (event !== "pre-tool-use") return [{ ...all[0]!, calls: all.flatMap(({ calls }) => calls!) }];
+  if (event !== "pre-tool-use") {
+    return read ? all.slice(0, 1) : [{ ...all[0]!, calls: all.flatMap(({ calls }) => calls!) }];
+  }
   // The last way needs least of a host: Codex has sub-agents only where it has no tool for patches.
-  const { calls, allowed } = all.at(-1)!;
+  const last = all.at(-1)!;
   const subs = ways({ tool: "Agent", input: AGENT }).slice(0, 1).map((sub): Play => ({
-    ...{ channel: "sub-agent", starts: sub.calls!, calls: calls! },
-    allowed: [...allowed, ...sub.allowed],
+    ...{ ...last, channel: "sub-agent", starts: sub.calls! },
+    allowed: [...last.allowed, ...sub.allowed],
   }));
   return [...all, ...subs];
 }
@@ -142,6 +152,9 @@ function asked(call: ModelCall | undefined, conversation: string): ModelCall | u
   return { ...call, input: { ...call.input, session_id: Number(/session ID (\d+)/.exec(conversation)?.[1] ?? 0) } };
 }
 
+/** By this a model gets the tools that a host does not offer at once. */
+const SEARCH = "ToolSearch";
+
 /** How long an agent may wait for its sub-agent, and how long that may take to end. */
 const WAIT_MS = 20_000;
 const END_MS = 2500;
@@ -151,8 +164,9 @@ export function modelOf({ calls, more = [], starts, text, tokens }: Script) {
   let lacks = false;
   let spent = false;
   const said = Promise.withResolvers<void>();
-  const next = async ({ results, conversation, tools }: ModelView): Promise<LabStep> => {
+  const next = async ({ results: all, conversation, tools }: ModelView): Promise<LabStep> => {
     if (tools.length === 0) return { text: "ok" };
+    const results = all - (conversation.split(`"name":"${SEARCH}"`).length - 1);
     const hasTask = conversation.includes(TASK);
     // An agent that started another has the call that did it.
     const isSub = hasTask &&
@@ -162,6 +176,10 @@ export function modelOf({ calls, more = [], starts, text, tokens }: Script) {
     const now = results === 0 ? own : follows;
     if (now && !spent) {
       const call = asked(now.find(({ name }) => tools.includes(name)), conversation);
+      const query = `select:${now[0]!.name}`;
+      if (!call && tools.includes(SEARCH) && !conversation.includes(query)) {
+        return { tools: [{ name: SEARCH, input: { query } }] };
+      }
       lacks ||= !call;
       // Once: a host that read this in every reply would compact forever.
       spent = tokens !== undefined;

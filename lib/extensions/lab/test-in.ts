@@ -29,6 +29,7 @@ import { writeFiles } from "../../files/tree.ts";
 import { discover, type HookFile } from "../../hooks/discover.ts";
 import { readHeader } from "../../hooks/file/hook-record.ts";
 import { importsOf } from "../../hooks/file/imports.ts";
+import { isNotebook } from "../../hooks/hosts/channel.ts";
 import { HOST_NAMES, isHost, unseenIn } from "../../hooks/hosts/index.ts";
 import { nearest } from "../../input/nearest.ts";
 import { LAB_HOSTS } from "./hosts.ts";
@@ -149,6 +150,10 @@ async function reportOn(
     if (tool === call?.tool || !isAbout || (isSet && tool === "Bash")) continue;
     const other = await fireAt({ tool_name: tool });
     if (other.stdin.tool_name === tool) all.push(other);
+  }
+  if (!chosen && all.some(({ stdin }) => stdin.tool_name === "Edit")) {
+    const tool_input = { file_path: join(project, "notes.ipynb"), cell_id: CELL.id, new_string: "changed" };
+    all.push(await fireAt({ tool_name: "Edit", tool_input }));
   }
   // A command has no such field: the hook's other tools are meant.
   if (isSet && call?.tool === "Bash" && all.length > 1) all.shift();
@@ -287,12 +292,18 @@ function arrangeExample({ event, given }: Example, project: string): Record<stri
   return { ...rest, ...(tool_input !== undefined && { tool_input }), ...(tool_name !== undefined && { tool_name }) };
 }
 
+/** What notebooks hold that a call names. */
+const CELL = { cell_type: "code", id: "cell-0", metadata: {}, outputs: [], execution_count: null };
+
 /** Puts what a call names into the project: the file it reads or edits, and the paths of a command. */
 function putNamed({ tool, input: { command, file_path, old_string } }: ScriptedCall, project: string): void {
   const put = (path: string, text: string) => {
     if (!existsSync(path) && isInside(path, project)) writeFiles(dirname(path), [[basename(path), text]]);
   };
-  if (tool === "Edit" || tool === "Read") put(String(file_path), `${old_string ?? MARK}\n`);
+  const text = `${old_string ?? MARK}\n`;
+  const notebook = { cells: [{ ...CELL, source: [text] }], metadata: {}, nbformat: 4, nbformat_minor: 5 };
+  if (isNotebook(file_path)) put(String(file_path), JSON.stringify(notebook));
+  else if (tool === "Edit" || tool === "Read") put(String(file_path), text);
   const words = typeof command === "string" ? command.split(/\s+/).slice(1) : [];
   for (const word of words.filter((word) => /^[\w][\w./-]*$/.test(word))) {
     const isFile = /\.\w+$/.test(basename(word)) || existsSync(join(project, word));

@@ -42,10 +42,18 @@ export function named(tools: { readonly [theirs: string]: string }, keys?: Keys)
 
 const CELL = { notebook_path: "file_path", new_source: "new_string" };
 
-/** A tool that edits cells of notebooks. */
+/** A tool that edits cells of notebooks: a call that is made anew is about the first one. */
 export const NOTEBOOK: Channel = like("Edit", CELL, {
-  write: ([call]) => /\.ipynb$/.test(String(call!.input.file_path)) ? renamed(call!.input, inverse(CELL)) : undefined,
+  write: ([call], given) => {
+    const { old_string: _, replace_all: __, ...input } = call!.input;
+    if (!isNotebook(input.file_path)) return undefined;
+    return renamed(Object.keys(given).length > 0 ? input : { cell_id: "cell-0", ...input }, inverse(CELL));
+  },
 });
+
+export function isNotebook(path: unknown): boolean {
+  return typeof path === "string" && path.endsWith(".ipynb");
+}
 
 export function channelOf(channels: Channels, theirs: string): Channel | undefined {
   return Object.hasOwn(channels, theirs) ? channels[theirs] : undefined;

@@ -114,7 +114,7 @@ test("a call is made in each way of a host, and once in a sub-agent", async () =
   const rows = [
     ["claude", bash, ["Bash", "sub-agent"]],
     ["claude", edit, ["Edit", "sub-agent"]],
-    ["claude", { ...edit, input: { ...edit.input, file_path: "/p/a.ipynb" } }, ["Edit", "NotebookEdit", "sub-agent"]],
+    ["claude", { ...edit, input: { ...edit.input, file_path: "/p/a.ipynb" } }, ["NotebookEdit", "sub-agent"]],
     ["codex", bash, ["Bash", "sub-agent"]],
     ["codex", edit, ["apply_patch", "Bash", "sub-agent"]],
     ["qwen", bash, ["run_shell_command", "monitor"]],
@@ -135,4 +135,29 @@ test("a call is made in each way of a host, and once in a sub-agent", async () =
   const steps = [];
   for (const [conversation, results] of said) steps.push(await next({ results, conversation, tools }));
   assert.deepEqual(steps.map((step) => step.tools?.[0]?.name ?? step.text), ["Agent", "Bash", "done", "done"]);
+});
+
+test("a notebook is read before a call changes it, and a tool that a host holds back is asked for", async () => {
+  const edit = {
+    tool: "Edit",
+    input: { file_path: "/p/a.ipynb", old_string: "a", new_string: "b", replace_all: false },
+  };
+  const [{ calls, more } = assert.fail()] = playsOf("claude", "pre-tool-use", edit, "/p");
+  const { next, lacks } = modelOf({ prompt: "go", text: "done", allowed: [], calls: calls!, more: more! });
+  const tools = ["Read", "ToolSearch"];
+  const asked: unknown[] = [];
+  let conversation = "go";
+  for (let results = 0; results < 4; results++) {
+    const { tools: [call] = [] } = await next({ results, conversation, tools });
+    asked.push(call && [call.name, call.input]);
+    conversation += JSON.stringify(call);
+    if (call?.name === "ToolSearch") tools.push("NotebookEdit");
+  }
+  assert.deepEqual(asked, [
+    ["Read", { file_path: "/p/a.ipynb" }],
+    ["ToolSearch", { query: "select:NotebookEdit" }],
+    ["NotebookEdit", { notebook_path: "/p/a.ipynb", cell_id: "cell-0", new_source: "b" }],
+    undefined,
+  ]);
+  assert.equal(lacks(), false);
 });
