@@ -1,12 +1,8 @@
-import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { writeWhole } from "../files/drafts.ts";
 import { isObject, parsed } from "../core/json.ts";
 import { hashOf } from "../runtime/sha256.ts";
-import { onPath } from "../process/programs.ts";
-import type { Environment } from "./file/user-places.ts";
 import { HOSTS } from "./hosts/index.ts";
 import type { Installable, Installation, InstallPlace } from "./install.ts";
 import { momentsOf, planEntries, removeEmpty, writable } from "./install.ts";
@@ -144,21 +140,8 @@ ${MARK}. What is changed here by hand is lost when they are installed again; \`c
 `;
 }
 
-/** Writes the plugin once Claude Code, if it is installed, has nothing against it. Gives what a person should know. */
-export function writePlugin(plan: PluginPlan, folder: string, to: string, env: Environment): readonly string[] {
-  const scratch = mkdtempSync(join(tmpdir(), "crochet-plugin-"));
-  try {
-    const draft = join(scratch, basename(to));
-    writeAll(plan, folder, draft);
-    const notes = validated(draft, env);
-    writeAll(plan, folder, to);
-    return [...plan.notes, ...notes];
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
-  }
-}
-
-function writeAll({ files, isCopied }: PluginPlan, folder: string, to: string): void {
+/** Writes the plugin, with copies from the folder of its hooks. */
+export function writePlugin({ files, isCopied }: PluginPlan, folder: string, to: string): void {
   const copies = join(to, COPIES);
   rmSync(copies, { recursive: true, force: true });
   for (const name of readdirSync(folder).filter((name) => name !== "node_modules" && isCopied(name))) {
@@ -168,30 +151,6 @@ function writeAll({ files, isCopied }: PluginPlan, folder: string, to: string): 
   // The list is the last of them: Claude Code reads the rest only if that is there.
   for (const [name, text] of files) writeWhole(join(to, name), text);
   for (const name of WRITTEN) if (name !== COPIES && !files.has(name)) rmSync(join(to, name), { force: true });
-}
-
-/** What Claude Code itself says of the plugin. @throws {Error} if it would not load it */
-function validated(to: string, env: Environment): string[] {
-  const program = onPath("claude", env);
-  if (program === undefined) return ["not validated: claude is not on the PATH"];
-  let printed: string;
-  try {
-    const args = ["plugin", "validate", "--json", "--profile", "directory", to];
-    printed = execFileSync(program, args, {
-      env: { ...env },
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "ignore"],
-      timeout: 60_000,
-    });
-  } catch (error) {
-    printed = String((error as { stdout?: unknown }).stdout ?? "");
-  }
-  const report = parsed(printed) as any;
-  if (!report) return [`not validated: this version of claude cannot; mods need ${FIRST_WITH_MODS}`];
-  const wrong = [report.manifest, ...report.contents].flatMap(({ errors }) => errors)[0];
-  if (wrong) throw new Error(`Cannot install as Claude Code would not load it: ${wrong.message}`);
-  const refused: any[] = report.directory.findings.filter((finding: any) => finding.blocking);
-  return refused.map(({ title, fix }) => `the plugin directory would refuse it: ${title}: ${fix}`);
 }
 
 /** Removes a plugin of ours, and the folders it leaves empty, up to the project. Gives whether there was one. */

@@ -428,7 +428,7 @@ test("a mod is installed again in the place of a plugin, and uninstalled to the 
   await call(install, "plugin");
   const COMMON = [".claude-plugin/plugin.json", "LICENSE", "README.md"];
   assert.deepEqual(files(), [...COMMON, "crochet/pre-tool-use@Bash.g.ts", "hooks/hooks.json"]);
-  assert.match(await call(install, "mod"), /not validated: claude is not on the PATH/);
+  await call(install, "mod");
   assert.deepEqual(files(), [...COMMON, "hooks/crochet.js", "hooks/hooks.json", "hooks/register.js"]);
   const manifest = JSON.parse(readFileSync(join(mod, ".claude-plugin/plugin.json"), "utf8"));
   assert.deepEqual(manifest, {
@@ -444,19 +444,6 @@ test("a mod is installed again in the place of a plugin, and uninstalled to the 
   assert.ok(existsSync(join(here.home, ".claude/skills/hooks/hooks/register.js")));
   await call(uninstall, "mod", "--scope", "user");
   assert.ok(!existsSync(join(here.home, ".claude/skills/hooks")));
-});
-
-test("what Claude Code would not load is not installed", async () => {
-  using here = place({ "hooks/pre-tool-use@Bash.g.ts": "export default () => {};" });
-  const said = JSON.stringify({ manifest: { errors: [] }, contents: [{ errors: [{ message: "NOT-LOADED" }] }] });
-  here.put({ "bin/claude": `#!/bin/sh\necho '${said}'\nexit 1\n` });
-  chmodSync(join(here.cwd, "bin/claude"), 0o755);
-  here.env.PATH = `${here.cwd}/bin:${process.env.PATH}`;
-  const args = ["--for", "claude", "--as", "mod"];
-  const { code, err } = await here.call(install.default, join(here.cwd, "hooks"), ...args);
-  assert.equal(code, 1);
-  assert.match(err, /Cannot install as Claude Code would not load it: NOT-LOADED/);
-  assert.ok(!existsSync(join(here.cwd, ".claude")));
 });
 
 test("doctor says whether the Claude Code that is here loads the mods of a project", async () => {

@@ -149,8 +149,8 @@ export const install = {
       const plan = form === "mod"
         ? await planMod(found, to, place, read.flags.noBelt !== true)
         : await planPlugin(found, to, place);
-      const notes = read.flags.dryRun ? plan.notes : writePlugin(plan, folder, to, io.env);
-      return answer({ ...plan, notes, changed: true }, place, read.flags, "written");
+      if (!read.flags.dryRun) writePlugin(plan, folder, to);
+      return answer({ ...plan, changed: true }, place, read.flags, "written");
     }
     const plan = await planInstall(found, place);
     const { data, text } = finish(plan, asked, read.flags, "written");

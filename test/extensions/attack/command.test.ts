@@ -48,7 +48,10 @@ test("a folder of hooks is attacked with no agent, and nothing but these hooks g
   assert.match(none.err, /Cannot attack \S+src as .*app\.js/);
   const hosts: [args: string[], says: RegExp][] = [
     [["changes:.env", "--in", "claud"], /as that host is not known: did you mean 'claude'\?/],
-    [["changes:.env", "--in", "claude@1.0.0..2.0.0"], /Cannot attack in claude@1\.0\.0\.\.2\.0\.0: name one version/],
+    [
+      ["changes:.env", "--in", "claude@1.0.0..2.0.0"],
+      /Cannot test in the range claude@1\.0\.0\.\.2\.0\.0: name versions/,
+    ],
     [
       ["network", "--in", "claude"],
       /Cannot attack 'network' in hosts as no host shows it: expected changes/,
