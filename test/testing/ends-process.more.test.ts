@@ -1,10 +1,9 @@
 /** What would end the process of a test fails that test at every door of `crochet/testing`, and the next one runs. */
 import assert from "node:assert/strict";
-import { delimiter, dirname } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { onPath } from "../../lib/process/programs.ts";
 import { ended } from "../_crochet.ts";
+import { noSandbox } from "../_needs.ts";
 import { OUR_RUNTIME } from "../_runtime.ts";
 import { put, scratch } from "../_scratch.ts";
 import { project, RECORD } from "../extensions/tape/_recorded.ts";
@@ -53,30 +52,23 @@ for (const [name, one] of Object.entries({ plain, caught })) {
 test("the next", () => {});
 `;
 
-const bwrap = onPath("bwrap", process.env);
-
-for (const [where, without] of [["in its sandbox", false], ["where there is none", true]] as const) {
-  const skip = !without && bwrap === undefined && "bubblewrap is not installed";
-  test(`attack(): a hook that ends the process fails its test ${where}, and the next one runs`, { skip }, async () => {
-    using folder = scratch();
-    put(folder.path, {
-      "a.test.ts": ATTACKS,
-      "plain.ts": agent("process.exit(0);"),
-      "caught.ts": agent("try { process.exit(0); } catch {}"),
-      "notes.txt": "closed\n",
-    });
-    const paths = (process.env.PATH ?? "").split(delimiter).filter((path) => path !== dirname(bwrap ?? ""));
-    const env = { CI: undefined, ...(without && { PATH: paths.join(delimiter) }) };
-    const { code, out, err } = await ended([...RUNNER, "a.test.ts"], { cwd: folder.path, env });
-    const printed = `${out}${err}`;
-    assert.notEqual(code, 0, printed);
-    for (const file of ["plain", "caught"]) {
-      assert.ok(printed.includes(`broken: It ends the process: process.exit(0) at ${file}.ts:4`), printed);
-    }
-    assert.match(printed, /\b1 pass(?:ed)?\b/);
-    assert.match(printed, /\b2 fail(?:ed)?\b/);
+test("attack(): a hook that ends the process fails its test, and the next one runs", { skip: noSandbox }, async () => {
+  using folder = scratch();
+  put(folder.path, {
+    "a.test.ts": ATTACKS,
+    "plain.ts": agent("process.exit(0);"),
+    "caught.ts": agent("try { process.exit(0); } catch {}"),
+    "notes.txt": "closed\n",
   });
-}
+  const { code, out, err } = await ended([...RUNNER, "a.test.ts"], { cwd: folder.path, env: { CI: undefined } });
+  const printed = `${out}${err}`;
+  assert.notEqual(code, 0, printed);
+  for (const file of ["plain", "caught"]) {
+    assert.ok(printed.includes(`broken: It ends the process: process.exit(0) at ${file}.ts:4`), printed);
+  }
+  assert.match(printed, /\b1 pass(?:ed)?\b/);
+  assert.match(printed, /\b2 fail(?:ed)?\b/);
+});
 
 test("testExamples: a hook that ends the process fails its example, also if it caught that, and the next one runs", async () => {
   using folder = scratch();
