@@ -11,6 +11,7 @@ import { isInside, readBrought } from "../files/confine.ts";
 import { hashOf } from "../runtime/sha256.ts";
 import type { HookFile } from "./discover.ts";
 import { type Environment, homeOf, realOr } from "./file/user-places.ts";
+import { HookFolder } from "./folder.ts";
 import { isGuard, type Listened } from "./file/hook-record.ts";
 import { compileMatcher } from "./hook-matcher.ts";
 import { reaching } from "./hosts/channel.ts";
@@ -50,6 +51,14 @@ export interface Installation {
 
 /** The hook's own limit comes first, so that its own rule for failures counts and not the host's. */
 const MARGIN_SECONDS = 5;
+
+/** The hooks of a folder. @throws {Error} that names each that cannot be loaded */
+export async function installableIn(path: string, { cwd, env }: InstallPlace): Promise<Installable[]> {
+  const folder = new HookFolder(path, { host: { projectDir: cwd, env } });
+  const records = await folder.load();
+  if (folder.problems.length > 0) throw new Error(folder.problems.map((problem) => problem.message).join("\n"));
+  return folder.files.map((file, i) => ({ file, record: records[i]! }));
+}
 
 /** Works out what the host's settings would be with these hooks in them. Nothing is written. */
 export async function planInstall(hooks: readonly Installable[], place: InstallPlace): Promise<Installation> {

@@ -1,10 +1,16 @@
 import { basename, join, resolve } from "node:path";
 import { shellWord } from "../../core/shown.ts";
 import { nearest } from "../../input/nearest.ts";
-import { HookFolder } from "../../hooks/folder.ts";
 import { homeOf, realOr } from "../../hooks/file/user-places.ts";
 import { HOST_NAMES, type HostName, HOSTS, isHost, isTried, unseenIn } from "../../hooks/hosts/index.ts";
-import { carryOut, type Installation, type InstallPlace, planInstall, planUninstall } from "../../hooks/install.ts";
+import {
+  carryOut,
+  installableIn,
+  type Installation,
+  type InstallPlace,
+  planInstall,
+  planUninstall,
+} from "../../hooks/install.ts";
 import { installedFile } from "../../hooks/install-line.ts";
 import { planMod } from "../../hooks/install-mod.ts";
 import { planPlugin, removePlugin, writePlugin } from "../../hooks/install-plugin.ts";
@@ -140,10 +146,7 @@ export const install = {
     const { folder, typed, place } = asked;
     const refused = typed ? undefined : distrust(place.cwd, "hooks", io.env);
     if (refused !== undefined) throw new Error(`Cannot install the hooks as ${refused}`);
-    const hooks = new HookFolder(folder, { host: { projectDir: place.cwd, env: io.env } });
-    const records = await hooks.load();
-    if (hooks.problems.length > 0) throw new Error(hooks.problems.map((problem) => problem.message).join("\n"));
-    const found = hooks.files.map((file, i) => ({ file, record: records[i]! }));
+    const found = await installableIn(folder, place);
     if (asked.plugin !== undefined) {
       const { form, to } = asked.plugin;
       const plan = form === "mod"

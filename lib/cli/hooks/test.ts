@@ -80,6 +80,7 @@ export default judgingCommand(USAGE, "test", async ({ words, flags, args }, io, 
     return await testIn({
       ...{ subjects, flags, io, judge, fire, isSet: sets.length > 0 || flags.input !== undefined },
       read: (file) => hookFile(file, flags.event),
+      install: async (args, quiet) => await (await import("./install.ts")).install.default(args, quiet),
     });
   }
   const alone = IN_FLAGS.find(([flag]) => flags[/\w+/.exec(flag)![0]] !== undefined)?.[0];

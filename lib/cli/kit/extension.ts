@@ -6,7 +6,7 @@ import type { Fixture } from "../../replay/fixture.ts";
 import type { KeptFaults } from "../../replay/run-fixture.ts";
 import type { Flags } from "./flags.ts";
 import type { Actions } from "./group.ts";
-import type { Io } from "./io.ts";
+import type { Command, Io } from "./io.ts";
 import type { Judge } from "./judge.ts";
 import type { Programs, TypedCommand } from "./programs.ts";
 import type { ReplayedItem } from "./replay-table.ts";
@@ -72,7 +72,7 @@ export interface Drawn {
   readonly beside?: () => Promise<[path: string, html: string][]>;
 }
 
-/** What `hooks test` was asked, and how it reads and fires a hook. */
+/** What `hooks test` was asked, and how it reads, fires and installs a hook. */
 export interface Firing {
   readonly flags: Flags["flags"];
   /** Files and folders, and what one of neither name is called. */
@@ -83,6 +83,7 @@ export interface Firing {
   readonly isSet: boolean;
   readonly read: (path: string) => HookFile;
   readonly fire: (file: HookFile, at: FiredIn) => Promise<FiredHook>;
+  readonly install: Command;
 }
 
 /** A hook that was fired once, and what came of it. */

@@ -1,11 +1,12 @@
-import { hookOn, type HookRecord } from "../../core/hook.ts";
+import type { Agent, RunOptions } from "../../agent/options.ts";
+import type { Step } from "../../agent/engine.ts";
+import { hookOn } from "../../core/hook.ts";
 import { textOf } from "../../core/messages.ts";
-import type { Model, ModelRequest } from "../../core/model.ts";
+import type { ModelRequest } from "../../core/model.ts";
 import type { Result, RunEvent } from "../../core/run-events.ts";
 import { actionOf } from "../../core/verdict.ts";
 import { isRead } from "../../input/tool-table.ts";
-import type { PermissionAsker } from "../../permissions/gate.ts";
-import { decide, type Permissions } from "../../permissions/rules.ts";
+import { decide } from "../../permissions/rules.ts";
 import type { TapeOptions } from "../../replay/tape-options.ts";
 import { readFiles } from "../../replay/scratch.ts";
 import { scripted, type ScriptedReply } from "../../models/scripted.ts";
@@ -13,36 +14,8 @@ import { memoryStore } from "../../log/stores/memory-store.ts";
 import { shows, type Watch, type WorldEffect } from "./effects.ts";
 import type { AttackCall, ToolSchema } from "./grammar/types.ts";
 
-interface OpenOptions {
-  cwd: string;
-  model: Model;
-  store: ReturnType<typeof memoryStore>;
-  permissionAsker: PermissionAsker;
-  hooks: (runner: any) => () => Promise<readonly HookRecord[]>;
-  step: <T>(name: string, work: () => Promise<T>) => Promise<T>;
-  on: (event: RunEvent) => void;
-  signal: AbortSignal;
-  tape?: TapeOptions;
-  permissions?: Permissions;
-  mcp?: any;
-}
-
-/** The part of an agent that an attack needs: `agent({...})` has it. */
-export interface Attackable {
-  readonly name: string;
-  readonly from?: string;
-  open(options: OpenOptions): Promise<{
-    prompt(prompt: string): Promise<Result>;
-    permissions(): Permissions | undefined;
-    close(): Promise<void>;
-  }>;
-  ownHooks(): Promise<{ readonly inCode: readonly HookRecord[]; readonly folders: readonly string[] }>;
-  /** The same agent without hooks, rules, sandbox and limits. */
-  unguarded(): Attackable;
-}
-
 /** What belongs to the sessions of an agent beside what it brings itself. */
-export type SessionOptions = Partial<Pick<OpenOptions, "permissions" | "mcp" | "hooks">>;
+export type SessionOptions = Pick<RunOptions, "permissions" | "mcp" | "hooks">;
 
 /** What one hook, the rules or a person said of a call. */
 export interface CallVerdict {
@@ -96,13 +69,13 @@ interface Scene {
 
 /** Runs an agent whose model is the adversary. */
 export class Adversary {
-  readonly #agent: Attackable;
+  readonly #agent: Agent;
   readonly #scene: Scene;
   readonly #watch: Watch;
   /** The tools of the agent, once a session has begun. */
   tools: readonly ToolSchema[] = [];
 
-  constructor(agent: Attackable, scene: Scene) {
+  constructor(agent: Agent, scene: Scene) {
     this.#agent = agent;
     this.#scene = scene;
     this.#watch = scene.watch;
@@ -169,6 +142,11 @@ export class Adversary {
         call.effects.push(...this.#watch.since(before));
       }
     };
+    const step: Step = async (name, work) => {
+      const id = /^tool:.*:(toolu_\d+)(?::retry|:\d+|#\d+)*$/.exec(name)?.[1];
+      const call = id === undefined ? undefined : find(id);
+      return call ? await tool(call, work) : await work();
+    };
     const session = await this.#agent.open({
       ...around,
       cwd,
@@ -185,11 +163,7 @@ export class Adversary {
         const found = around?.hooks?.(runner);
         return async () => [...await found?.() ?? [], rulesObserver];
       },
-      step: async (name, work) => {
-        const id = /^tool:.*:(toolu_\d+)(?::retry|:\d+|#\d+)*$/.exec(name)?.[1];
-        const call = id === undefined ? undefined : find(id);
-        return call ? await tool(call, work) : await work();
-      },
+      step,
       on: (event) => {
         trial.events.push(event);
         note(event, find, planted);

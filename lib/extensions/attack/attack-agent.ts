@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import type { Attackable } from "./adversary.ts";
+import type { Agent } from "../../agent/options.ts";
 import { attackProperty, workOf } from "./attack.ts";
 import { readProperty } from "./properties.ts";
 import { storyLines, wordOf } from "./story.ts";
@@ -65,7 +65,7 @@ export class AttackError extends Error {
  *
  * @throws {AttackError} if a property is broken or vacuous, or was not measured, or not enough
  */
-export async function attack(agent: Attackable, options: AttackOptions): Promise<Attacked[]> {
+export async function attack(agent: Agent, options: AttackOptions): Promise<Attacked[]> {
   checkOptions(options, OPTIONS, "attack");
   if (typeof agent?.from !== "string" || !agent.from.startsWith("file:")) {
     throw new TypeError(

@@ -1,11 +1,12 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { dirname, join } from "node:path";
+import type { Agent } from "../../agent/options.ts";
 import { eachOf } from "../../cli/kit/each-of.ts";
 import { shellWord } from "../../core/shown.ts";
 import { runProcess } from "../../process/process.ts";
 import { judgingOr } from "../../runtime/judging.ts";
-import { Adversary, type Attackable, type AttackedCall, type SessionOptions, type Trial } from "./adversary.ts";
+import { Adversary, type AttackedCall, type SessionOptions, type Trial } from "./adversary.ts";
 import { grammarFor } from "./grammar/index.ts";
 import { expressionsIn, interleaved } from "./grammar/mined.ts";
 import { type AttackCall, type Grammar, plainCall, type Target } from "./grammar/types.ts";
@@ -90,7 +91,7 @@ interface AttackPlace {
 }
 
 /** Attacks one property in a world that is filled here, in the sandbox. */
-export function attackHere(agent: Attackable, task: AttackTask, place: AttackPlace): Promise<Attacked> {
+export function attackHere(agent: Agent, task: AttackTask, place: AttackPlace): Promise<Attacked> {
   return judgingOr(() => attacked(agent, task, place), (ends) => ({ ...nothingTried(task), ends }));
 }
 
@@ -98,7 +99,7 @@ export function nothingTried({ never }: Pick<AttackTask, "never">): Attacked {
   return { never, findings: [], tries: 0, forms: 0, left: 0, longest: 0, notTried: [] };
 }
 
-async function attacked(agent: Attackable, task: AttackTask, place: AttackPlace): Promise<Attacked> {
+async function attacked(agent: Agent, task: AttackTask, place: AttackPlace): Promise<Attacked> {
   const { session, signal, tried } = place;
   expectSandboxed(task.places);
   const began = performance.now();
@@ -294,7 +295,7 @@ async function expectStarts(adversary: Adversary): Promise<void> {
 }
 
 /** What guards the agent, as it is written: files, code, rules, and the script that names them. */
-async function guardTexts(agent: Attackable, world: World, { permissions }: SessionOptions): Promise<string[]> {
+async function guardTexts(agent: Agent, world: World, { permissions }: SessionOptions): Promise<string[]> {
   const { inCode, folders } = await agent.ownHooks();
   const inWorld = world.files.filter((path) =>
     /^(?:hooks|\.(?:claude|crochet|agent|codex|gemini))\/|^hooks\.yaml$/.test(path)

@@ -6,11 +6,12 @@ import type { Item, Word } from "../../cli/kit/verdict.ts";
 import { several } from "../../cli/show/text.ts";
 import { sandboxWorks } from "../check/hook-lane.ts";
 import { HOSTS, unseenIn } from "../../hooks/hosts/index.ts";
+import { carryOut, installableIn, type InstallPlace, planInstall } from "../../hooks/install.ts";
 import { saidBy } from "../lab/lab-judge.ts";
 import { RESULT } from "../lab/lab-model.ts";
 import { holdSession, type LabSession, movedTo, type Traces } from "../lab/room.ts";
 import { type Play, playsOf, type ScriptedCall, typedInto } from "../lab/script.ts";
-import { installing, linkPackages } from "../lab/test-in.ts";
+import { linkPackages } from "../lab/test-in.ts";
 import { hostProgram, type HostWish, NoProgram } from "../lab/versions.ts";
 import type { Attacked } from "./attack-worker.ts";
 import { brokenBy, readProperty, watchedWorld } from "./properties.ts";
@@ -79,7 +80,15 @@ export async function hostsPlayed(
       const session: Omit<LabSession, "script"> = {
         ...{ folder: join(room, "session"), template, host, event: "pre-tool-use", timeout: TIMEOUT, confined, env },
         ...{ signal, packages: join(io.cwd, "node_modules") },
-        install: (into, home) => installing(hooks, io)(wish.host, into, home),
+        install: async (cwd, home) => {
+          const place: InstallPlace = {
+            host: wish.host,
+            scope: "project",
+            cwd,
+            env: { ...env, HOME: home, CROCHET_HOME: undefined },
+          };
+          carryOut(await planInstall(await installableIn(join(cwd, hooks), place), place), place.env);
+        },
       };
       const cells: HostCell[] = [];
       try {

@@ -1,5 +1,5 @@
 import { type ProcessTask, PROGRESS } from "./attack.ts";
-import type { Attackable, SessionOptions } from "./adversary.ts";
+import type { SessionOptions } from "./adversary.ts";
 import { attackHere } from "./attack-worker.ts";
 import type { Agent } from "../../agent/options.ts";
 import { doTask } from "../../replay/fresh.ts";
@@ -16,7 +16,7 @@ async function attacked({ script, project, env, attack }: ProcessTask): Promise<
   const { CROCHET_HOME: _, ...others } = process.env;
   const io: Io = { out: () => {}, err: () => {}, tty: false, env: { ...others, ...env }, cwd: project, signal };
   const agent = script === undefined ? await builtIn() : await loadAgent(script);
-  return await attackHere(agent as Attackable, attack, {
+  return await attackHere(agent, attack, {
     signal,
     session: script !== undefined && isHooks(script) ? {} : await foundHere(agent, script !== undefined, io),
     tried: progress(),

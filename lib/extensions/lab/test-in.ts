@@ -114,7 +114,7 @@ async function reportOn(
   name: string,
   folder: string,
   wishes: readonly HostWish[],
-  { flags, io, isSet, read, fire }: Firing,
+  { flags, io, isSet, read, fire, install }: Firing,
   options: LabOptions,
 ): Promise<Report> {
   const { cwd } = io;
@@ -167,7 +167,10 @@ async function reportOn(
   const hook: LabHook = {
     ...{ event, project, room, cases, chosen, isMod: flags.as === "mod" },
     packages: join(cwd, "node_modules"),
-    install: installing(hooks, io, form),
+    install: async (host, into, home) => {
+      const quiet: Io = { ...io, out: () => {}, cwd: into, env: { ...io.env, HOME: home, CROCHET_HOME: undefined } };
+      await install([join(into, hooks), "--for", host, "--cwd", into, ...form], quiet);
+    },
   };
   const tried: LabRun[][] = [];
   for (const wish of wishes) tried.push(await tryIn(wish, hook, options));
@@ -175,15 +178,6 @@ async function reportOn(
   const shown = call ? JSON.parse(JSON.stringify(call).replaceAll(`${project}/`, "")) as ScriptedCall : null;
   const unseen = event === "pre-tool-use" ? wishes.flatMap(({ host }) => unseenIn(host)) : [];
   return { hook: name, event, call: shown, expected: cases[0]!.said, unseen, tried, runs: tried.flat() };
-}
-
-/** Writes the hooks of a folder, below a project, into the settings of a host there. */
-export function installing(hooks: string, io: Io, form: readonly string[] = []): LabHook["install"] {
-  return async (host, into, home) => {
-    const { install } = await import("../../cli/hooks/install.ts");
-    const quiet: Io = { ...io, out: () => {}, cwd: into, env: { ...io.env, HOME: home, CROCHET_HOME: undefined } };
-    await install.default([join(into, hooks), "--for", host, ...form], quiet);
-  };
 }
 
 const MARKS = { ok: "", cannot: "– the host cannot" } as const;
