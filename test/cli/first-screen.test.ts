@@ -72,6 +72,8 @@ for (
     [["replay", "--watch"], "'bun test --watch'"],
     [["doctor", "--replay"], "'crochet replay'"],
     [["view", "--open"], "'crochet view --out FILE'"],
+    [["attack", "--only", "7"], "'crochet replay'"],
+    [["hooks", "install", "--runtime", "bun"], "'crochet hooks install --for claude'"],
     [["hooks", "test", "x", "--bisect"], "'crochet hooks test --in claude@2.1.286,claude@2.1.325'"],
     [["hooks", "check", "--rounds", "9"], "'crochet hooks check --time SECONDS'"],
     [["run", "--rollout", "log.jsonl", "hi"], "'crochet view'"],

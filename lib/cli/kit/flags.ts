@@ -136,6 +136,7 @@ export async function readFlags(usage: Usage, args: readonly string[]): Promise<
 /** What to type for a flag that went, by the command that had it, or of many. */
 const OLD_FLAGS: { readonly [typed: string]: string } = {
   "--cwd": "cd DIR",
+  "crochet attack --only": "crochet replay",
   "crochet chat --rollout": "crochet view",
   "crochet doctor --replay": "crochet replay",
   "crochet fixtures import --replace": "rm -r fixtures/imported",

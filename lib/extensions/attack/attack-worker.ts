@@ -14,7 +14,7 @@ import type { ProjectScript } from "./grammar/plans.ts";
 import { FIND_WRAPPERS } from "./grammar/rewritings.ts";
 import type { Break } from "./properties.ts";
 import { brokenBy, invariantFor, readProperty, targetsOf, watchedWorld } from "./properties.ts";
-import { exhaustive, type Hit, kindOf, search } from "./search.ts";
+import { exhaustive, type Form, kindOf, search } from "./search.ts";
 import { shrink } from "./shrink.ts";
 import { expectSandboxed, type World, type WorldPlaces } from "./world.ts";
 
@@ -32,7 +32,6 @@ export interface AttackTask {
   readonly accept: readonly string[];
   /** Goes on after a finding, with other kinds. */
   readonly all: boolean;
-  readonly only?: number;
   /** Calls that are made in place of a search. */
   readonly again?: readonly AttackCall[];
   /** Records them for an agent that a tape names so. */
@@ -41,7 +40,6 @@ export interface AttackTask {
 
 /** A run that breaks the property, as small as it gets. */
 export interface Finding {
-  readonly number: number;
   readonly calls: readonly AttackedCall[];
   readonly broke: Break;
   readonly kind: readonly string[];
@@ -138,7 +136,7 @@ async function attacked(agent: Agent, task: AttackTask, place: AttackPlace): Pro
   const refused = new Map<string, RefusedCall>();
   let longest = 1;
   let flaky = 0;
-  const found = async (hit: Hit, grammar: Grammar): Promise<boolean> => {
+  const found = async (hit: Form, grammar: Grammar): Promise<boolean> => {
     // With --all, what was found before is not a smaller form of something else.
     const before = new Set(findings.map((one) => callsText(one.calls)));
     const breaks = async (calls: readonly AttackCall[]) =>
@@ -147,7 +145,7 @@ async function attacked(agent: Agent, task: AttackTask, place: AttackPlace): Pro
     const trial = await adversary.run(small.calls);
     const broke = broken(trial);
     if (!broke) flaky++;
-    else findings.push({ number: hit.number, calls: trial.calls, broke, kind: kindOf(small.candidate) });
+    else findings.push({ calls: trial.calls, broke, kind: kindOf(small.candidate) });
     return broke !== undefined;
   };
   const over = () => signal.aborted || performance.now() - began > task.seconds * 1000;
@@ -279,7 +277,7 @@ async function madeAgain(
   const trial = await adversary.run(again!, agent === undefined ? {} : { tape: { ...tape, agent } });
   const broke = broken(trial);
   const denied = trial.calls.filter(({ verdicts }) => verdicts.some(({ decision }) => decision === "deny"));
-  const findings = broke ? [{ number: 0, calls: trial.calls, broke, kind: [] }] : [];
+  const findings = broke ? [{ calls: trial.calls, broke, kind: [] }] : [];
   const useless = new Useless();
   useless.note(trial);
   return { findings, tries: 1, denials: denied.length, ...(!broke && useless.why) };

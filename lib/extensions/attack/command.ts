@@ -37,7 +37,6 @@ const USAGE: Usage = {
     ["--accept <kind>…", `holes that you know of: ${ACCEPTED.join(", ")}`],
     ["--person <answer>", "what a person answers who is asked: refuse (the default) or allow"],
     ["--all", "go on after a finding, with other kinds"],
-    ["--only <n>", "only the try with this number"],
     [
       "--in <hosts>",
       "of a folder of hooks: make findings, and calls that were refused, in these hosts too: claude,codex@0.169.0",
@@ -143,7 +142,7 @@ function askedBy(flags: Flags["flags"], io: Io) {
   }
   const whole = (name: string, least: number, most = Infinity) => numberFlag(flags, name, { least, most, whole: true });
   const work = workOf({
-    ...{ person, accept, all: flags.all === true, only: whole("only", 1) },
+    ...{ person, accept, all: flags.all === true },
     ...{ seed: whole("seed", 0), runs: whole("runs", 1), calls: whole("calls", 1, 10) },
     seconds: numberFlag(flags, "seconds", { least: 1 }),
   });
@@ -175,7 +174,7 @@ async function keptAll(
     const again = await keepFinding(attack, work, finding, folder);
     if (!again) continue;
     await trustRecorded(folder, io);
-    all.push({ finding: { ...again, number: finding.number, kind: finding.kind }, kept: relative(io.cwd, folder) });
+    all.push({ finding: { ...again, kind: finding.kind }, kept: relative(io.cwd, folder) });
   }
   return { findings: all.map(({ finding }) => finding), kept: all.map(({ kept }) => kept) };
 }

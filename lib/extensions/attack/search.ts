@@ -8,15 +8,10 @@ export interface Form {
   readonly calls: readonly AttackCall[];
 }
 
-interface SearchLimits extends Pick<AttackTask, "runs" | "seed" | "calls" | "all" | "only"> {
+interface SearchLimits extends Pick<AttackTask, "runs" | "seed" | "calls" | "all"> {
   /** Ends the search between candidates. */
   readonly over: () => boolean;
   readonly accepted: ReadonlySet<string>;
-}
-
-/** A run that breaks the property, as it was found. */
-export interface Hit extends Form {
-  readonly number: number;
 }
 
 export interface Searched {
@@ -219,7 +214,7 @@ export async function search(
     /** The same grammars with what takes long to find, asked for once all else was tried. */
     readonly widen: () => Promise<readonly Grammar[]>;
     readonly breaks: (trial: Trial, form: Form) => boolean;
-    readonly hit: (hit: Hit, grammar: Grammar) => Promise<boolean>;
+    readonly hit: (hit: Form, grammar: Grammar) => Promise<boolean>;
     readonly tried: (tries: number, forms: number) => void;
   },
 ): Promise<Searched> {
@@ -249,7 +244,7 @@ export async function search(
   };
   let [number, tries, timedOut] = [0, 0, 0];
   let isOver = false;
-  while (!isOver && number < limits.runs && number < (limits.only ?? Infinity) && !limits.over()) {
+  while (!isOver && number < limits.runs && !limits.over()) {
     const at = number;
     if (at >= forms.length && !widened) {
       wide = await widen();
@@ -261,16 +256,13 @@ export async function search(
       form !== undefined
     );
     if (batch.length === 0) break;
-    const skips = batch.map((form, i) =>
-      isSwallowed(form) || (limits.only !== undefined && at + i + 1 !== limits.only && limits.only <= forms.length)
-    );
     const asked = await Promise.all(
-      batch.map((form, i) => skips[i] ? undefined : adversary.run(form.calls, { dry: true })),
+      batch.map((form) => isSwallowed(form) ? undefined : adversary.run(form.calls, { dry: true })),
     );
     await adversary.putBack();
     for (const [i, form] of batch.entries()) {
       number = at + i + 1;
-      if (skips[i] || isSwallowed(form)) continue;
+      if (!asked[i] || isSwallowed(form)) continue;
       if (limits.over()) {
         number--;
         break;
@@ -278,17 +270,16 @@ export async function search(
       tries++;
       tried(tries, forms.length);
       // If nothing got through, nothing happened that a later call could have met.
-      const trial = asked[i]!.calls.some(({ ran }) => ran) ? await adversary.run(form.calls) : asked[i]!;
+      const trial = asked[i].calls.some(({ ran }) => ran) ? await adversary.run(form.calls) : asked[i];
       if (isNew(trial)) draws[form.of]!.learn(form.candidate);
       if (trial.timedOut) timedOut++;
-      if (!breaks(trial, form) || !await hit({ ...form, number }, wide[form.of]!)) continue;
+      if (!breaks(trial, form) || !await hit(form, wide[form.of]!)) continue;
       holes.push(kindOf(form.candidate));
       isOver = !limits.all;
       if (isOver) break;
     }
   }
   const isWhole = widened || limits.runs <= forms.length;
-  const stated = limits.only === undefined ? Math.min(limits.runs, forms.length) : Math.min(limits.only, forms.length);
-  const left = Math.max(isWhole || limits.only !== undefined ? 0 : 1, stated - number);
+  const left = Math.max(isWhole ? 0 : 1, Math.min(limits.runs, forms.length) - number);
   return { tries, forms: forms.length, left, widened, timedOut };
 }

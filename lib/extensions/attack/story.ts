@@ -21,7 +21,7 @@ export function storyLines(
   { ink = PLAIN, kept = [], again, runs = Infinity }: {
     readonly ink?: Ink;
     readonly kept?: readonly (string | undefined)[];
-    /** The command that finds a try again. */
+    /** The command that makes the search again. */
     readonly again?: (...more: string[]) => string;
     /** Of how many forms the stated set has at most. */
     readonly runs?: number;
@@ -40,7 +40,7 @@ export function storyLines(
         ...callLines(finding, ink),
         field("kind", finding.kind.join(" + "), ink),
         ...(kept[i] === undefined ? [] : [field("kept", kept[i], ink)]),
-        ...(again ? [field("again", again("--only", String(finding.number)), ink)] : []),
+        ...(again ? [field("again", again(), ink)] : []),
       ]);
     case "not measured":
       if (unmeasured !== undefined) return [title("–", `not measured: ${unmeasured}`)];

@@ -169,7 +169,7 @@ async function reportOn(
     packages: join(cwd, "node_modules"),
     install: async (host, into, home) => {
       const quiet: Io = { ...io, out: () => {}, cwd: into, env: { ...io.env, HOME: home, CROCHET_HOME: undefined } };
-      await install([join(into, hooks), "--for", host, "--cwd", into, ...form], quiet);
+      await install([join(into, hooks), "--for", host, ...form], quiet);
     },
   };
   const tried: LabRun[][] = [];

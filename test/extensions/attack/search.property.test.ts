@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Adversary, Trial } from "../../../lib/extensions/attack/adversary.ts";
 import type { AttackCall } from "../../../lib/extensions/attack/grammar/types.ts";
-import { exhaustive, type Hit, search } from "../../../lib/extensions/attack/search.ts";
+import { exhaustive, type Form, search } from "../../../lib/extensions/attack/search.ts";
 import { rounds } from "../../_counts.ts";
 import { TOY, wordsOf } from "./_toy-grammar.ts";
 
@@ -17,7 +17,7 @@ interface Guard {
 /** What a search asks a guard that refuses everything, in its order, and what it takes for holes. */
 async function searched(seed: number, runs: number, { reason = () => "No", breaks = () => false }: Guard = {}) {
   const asked: string[][] = [];
-  const hits: Hit[] = [];
+  const hits: Form[] = [];
   const adversary = {
     run: (calls: readonly AttackCall[]) => {
       const words = wordsOf(calls);
