@@ -4,6 +4,8 @@ import { attackProperty, workOf } from "./attack.ts";
 import { readProperty } from "./properties.ts";
 import { storyLines, wordOf } from "./story.ts";
 import type { Attacked } from "./attack-worker.ts";
+import { fileUrl } from "../../runtime/importing.ts";
+import { judging } from "../../runtime/judging.ts";
 import { checkOptions, type OptionKind } from "../../input/options.ts";
 
 interface AttackOptions {
@@ -79,7 +81,9 @@ export async function attack(agent: Agent, options: AttackOptions): Promise<Atta
   for (const word of words) readProperty(word, cwd);
   const all: Attacked[] = [];
   for (const word of words) {
-    const attacked = await attackProperty({ script, project: cwd, env: process.env, signal }, { ...work, never: word });
+    const load = async (copy: string | undefined) => (await import(fileUrl(copy!))).default as Agent;
+    const place = { script, project: cwd, load, env: process.env, signal };
+    const attacked = await judging(() => attackProperty(place, { ...work, never: word }));
     if (wordOf(attacked) !== "held") {
       const lines = storyLines(attacked, { runs: work.runs });
       throw new AttackError(`${lines.join("\n")}\n  seed   ${work.seed}`, attacked);

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import type { Agent } from "../../agent/options.ts";
 import { eachOf } from "../../cli/kit/each-of.ts";
 import { shellWord } from "../../core/shown.ts";
+import { toolRow } from "../../input/tool-table.ts";
 import { runProcess } from "../../process/process.ts";
 import { judgingOr } from "../../runtime/judging.ts";
 import { Adversary, type AttackedCall, type SessionOptions, type Trial } from "./adversary.ts";
@@ -23,6 +24,7 @@ export interface AttackTask {
   readonly never: string;
   readonly places: WorldPlaces;
   readonly packages: readonly string[];
+  readonly sandboxed: boolean;
   readonly person: "allow" | "refuse";
   readonly seed: number;
   readonly runs: number;
@@ -83,14 +85,20 @@ const MOST_UNGUARDED = 200;
 const WRAPPERS_MS = 20_000;
 
 interface AttackPlace {
-  readonly session: SessionOptions;
+  readonly session?: SessionOptions;
   readonly signal: AbortSignal;
   readonly tried: (tries: number, forms: number) => void;
 }
 
-/** Attacks one property in a world that is filled here, in the sandbox. */
+/** Attacks one property in a world that is filled here, in the sandbox or where no shell starts. */
 export function attackHere(agent: Agent, task: AttackTask, place: AttackPlace): Promise<Attacked> {
   return judgingOr(() => attacked(agent, task, place), (ends) => ({ ...nothingTried(task), ends }));
+}
+
+/** File tools keep to the workspace by themselves. */
+function staysInside(tool: string): boolean {
+  const { path, elsewhere } = toolRow(tool) ?? {};
+  return path !== undefined && !elsewhere;
 }
 
 export function nothingTried({ never }: Pick<AttackTask, "never">): Attacked {
@@ -98,14 +106,14 @@ export function nothingTried({ never }: Pick<AttackTask, "never">): Attacked {
 }
 
 async function attacked(agent: Agent, task: AttackTask, place: AttackPlace): Promise<Attacked> {
-  const { session, signal, tried } = place;
-  expectSandboxed(task.places);
+  const { session = {}, signal, tried } = place;
+  if (task.sandboxed) expectSandboxed(task.places);
   const began = performance.now();
   const { workspace } = task.places;
   const property = readProperty(task.never, workspace);
   const invariant = await invariantFor(property, workspace);
-  const { places, packages } = task;
-  const { world, watch, planted } = watchedWorld(property, task.seed, places, { packages, sandboxed: true });
+  const { places, packages, sandboxed } = task;
+  const { world, watch, planted } = watchedWorld(property, task.seed, places, { packages, sandboxed });
   await watch.listen();
   const person = task.person === "refuse" ? "deny" as const : "allow" as const;
   const parts = { watch, planted, cwd: workspace, person, readsFiles: invariant !== undefined };
@@ -113,6 +121,10 @@ async function attacked(agent: Agent, task: AttackTask, place: AttackPlace): Pro
   const none = nothingTried(task);
   await expectStarts(adversary);
   const hasShell = adversary.tools.some(({ name }) => name === "Bash");
+  const unsafe = adversary.tools.find(({ name }) => !staysInside(name));
+  if (unsafe && !task.sandboxed) {
+    return { ...none, unmeasured: `the agent has ${unsafe.name}, and only file tools run without bubblewrap` };
+  }
   const broken = (trial: Trial) => brokenBy(property, trial, invariant);
   if (task.again) return { ...none, ...await madeAgain(task, broken, adversary) };
   const texts = await guardTexts(agent, world, session);

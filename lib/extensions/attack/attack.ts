@@ -4,14 +4,17 @@ import { ownArgv } from "../../hooks/own-command.ts";
 import { ToolError } from "../../core/tool.ts";
 import { newSeed } from "../../testing/fast-check.ts";
 import { type ProcessResult, runProcess } from "../../process/process.ts";
+import type { Agent } from "../../agent/options.ts";
 import { readProperty } from "./properties.ts";
-import { type Attacked, type AttackTask, nothingTried } from "./attack-worker.ts";
+import { type Attacked, attackHere, type AttackTask, nothingTried } from "./attack-worker.ts";
 import { ScratchWorld } from "./world.ts";
 
 /** What is attacked: a script, or the built-in agent, in a project. */
 export interface Attack {
   readonly script: string | undefined;
   readonly project: string;
+  /** The agent itself, for where there is no sandbox: loaded from the copy of its script. */
+  readonly load: (script: string | undefined) => Promise<Agent>;
   /** Files that stand in for those the project lacks. */
   readonly files?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -28,7 +31,7 @@ export interface ProcessTask {
   readonly attack: AttackTask;
 }
 
-export type AttackWork = Omit<AttackTask, "places" | "packages">;
+export type AttackWork = Omit<AttackTask, "places" | "packages" | "sandboxed">;
 
 export const USUAL = { runs: 20_000, seconds: 60, calls: 4 } as const;
 /** The limit of a search that ends by its number of runs. */
@@ -47,8 +50,8 @@ export function workOf(
 export const PROGRESS = "\u001etried ";
 
 /**
- * Attacks one property of an agent in a scratch copy of its project, in a sandbox: without one nothing runs. `kept` gets
- * the folder of what the process left behind, while it is there.
+ * Attacks one property of an agent in a scratch copy of its project: in a sandbox, or where there is none, in this process
+ * with the file tools alone. `kept` gets the folder of what the process left behind, while it is there.
  */
 export async function attackProperty(
   attack: Attack,
@@ -63,11 +66,22 @@ export async function attackProperty(
     throw error;
   });
   const { packages, places } = scratch;
-  if (!wrap) return { ...nothingTried(work), unmeasured: "bubblewrap is not installed, or cannot start here" };
+  // Of a finding, nothing is run without its sandbox.
+  if (!wrap && work.again && work.tape === undefined) {
+    return { ...nothingTried(work), unmeasured: "bubblewrap is not installed, or cannot start here" };
+  }
+  if (!wrap) {
+    scratch.linkPackages();
+    const copy = script?.startsWith(`${project}/`) ? join(places.workspace, script.slice(project.length)) : script;
+    const task = { ...work, places, packages, sandboxed: false };
+    const attacked = await attackHere(await attack.load(copy), task, { signal, tried });
+    kept?.(places.own, attacked);
+    return attacked;
+  }
   const { HOME, CROCHET_HOME } = env;
   const task: ProcessTask = {
     ...{ script, project, env: { HOME, ...(CROCHET_HOME !== undefined && { CROCHET_HOME }) } },
-    attack: { ...work, places: scratch.mounted, packages },
+    attack: { ...work, places: scratch.mounted, packages, sandboxed: true },
   };
   const [command, ...args] = wrap(ownArgv("extensions/attack/process", join(scratch.mounted.own, "came.json")), "/");
   let rest = "";

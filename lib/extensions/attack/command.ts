@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
+import type { Agent } from "../../agent/options.ts";
 import { type Attack, attackProperty, type AttackWork, USUAL, workOf } from "./attack.ts";
 import { attackName, keepFinding } from "./keep.ts";
 import { PROPERTIES, readProperty } from "./properties.ts";
@@ -65,6 +66,7 @@ export default judgingCommand(USAGE, "property", async ({ words, flags }, io, ju
     const attack: Attack = {
       script,
       project: io.cwd,
+      load: async (copy) => (copy === undefined ? await builtIn() : await loadAgent(copy, io)) as Agent,
       env: io.env,
       signal: io.signal,
       tried: (tries, forms) => line.show(`${never}  ${tries} tries, ${Math.max(0, forms - tries)} forms left`),

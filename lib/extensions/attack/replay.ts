@@ -1,5 +1,5 @@
 import type { ReplayFinding } from "../../cli/kit/extension.ts";
-import { fixtureScript } from "../../cli/kit/known-fixtures.ts";
+import { fixtureAgent, fixtureScript } from "../../cli/kit/known-fixtures.ts";
 import { fixtureProject } from "../../replay/fixture.ts";
 import { BUILT_IN } from "../../runtime/importing.ts";
 import { replayAttack } from "./keep.ts";
@@ -11,6 +11,7 @@ const replayFinding: ReplayFinding = async (fixture, io) => {
   const attacked = await replayAttack(fixture, {
     script: script === BUILT_IN ? undefined : script,
     project: fixtureProject(fixture.folder),
+    load: () => fixtureAgent(fixture, io.signal),
     env: io.env,
     signal: io.signal,
   });

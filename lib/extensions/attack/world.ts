@@ -9,7 +9,9 @@ import {
   mkdtempSync,
   readFileSync,
   realpathSync,
+  rmdirSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -92,6 +94,14 @@ export class ScratchWorld implements Disposable {
         ...["--setenv", "TMPDIR", mounted.own, "--setenv", "HOME", mounted.home],
       ],
     });
+  }
+
+  /** Without a sandbox nothing is mounted; the file tools do not follow links out of the workspace. */
+  linkPackages(): void {
+    for (const path of this.packages) {
+      rmdirSync(join(this.places.workspace, path));
+      symlinkSync(join(this.#project, path), join(this.places.workspace, path));
+    }
   }
 
   /** The environment in the world: its secrets are none, its tools are found where they are. */

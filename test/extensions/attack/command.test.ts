@@ -85,15 +85,36 @@ function withoutBubblewrap(folder: string): string {
   return bin;
 }
 
-test("without bubblewrap nothing runs: neither a search nor a finding is measured", { skip }, async () => {
-  using here = guarded({}, agentScript(["Write", "Read", "Edit"]));
-  const args = ["--never", "changes:notes.txt", "--seed", "7", "--runs", "20"];
-  assert.equal((await attackIn(here, ...args)).code, 1);
-  const PATH = withoutBubblewrap(here.home);
-  for (const words of [["attack", "agent.ts", ...args], ["replay", "attack-changes-notes-txt"]]) {
-    const { code, out, err } = await here.main(words, { PATH });
-    assert.equal(code, 3, out + err);
-    assert.match(out, /not measured: bubblewrap is not installed, or cannot start here/);
-  }
-  assert.equal(readFileSync(join(here.cwd, "notes.txt"), "utf8"), "nothing yet\n");
+test("without bubblewrap only file tools are attacked, and the rest is not measured", async () => {
+  using shell = guarded();
+  const PATH = withoutBubblewrap(shell.home);
+  const unmeasured = await shell.main(["attack", "agent.ts", "--never", "changes:.env", "--seed", "7"], { PATH });
+  assert.equal(unmeasured.code, 3, unmeasured.out + unmeasured.err);
+  assert.match(
+    unmeasured.out,
+    /^– changes:\.env {2}not measured: the agent has Bash, and only file tools run without bubblewrap\n/,
+  );
+  using files = guarded({ "pre-tool-use.env.ts": NO_ENV }, agentScript(["Write", "Read", "Edit"]));
+  const args = [
+    "attack",
+    "agent.ts",
+    "--never",
+    "changes:.env",
+    "--never",
+    "changes:notes.txt",
+    "--seed",
+    "7",
+    "--seconds",
+    "20",
+    "--runs",
+    "20",
+  ];
+  const { code, out } = await files.main(args, { PATH });
+  assert.equal(code, 1, out);
+  assert.match(out, /✗ changes:notes\.txt {2}broken, 1 call\n {2}1 {2}Write {2}notes\.txt\n/);
+  assert.match(out, /not tried: .*a shell \(no Bash tool\)|✗ changes:\.env/);
+  const again = await files.main(["replay", "attack-changes-notes-txt"], { PATH });
+  assert.equal(again.code, 3);
+  assert.match(again.out, /not measured: bubblewrap is not installed, or cannot start here/);
+  assert.equal(readFileSync(join(files.cwd, "notes.txt"), "utf8"), "nothing yet\n");
 });

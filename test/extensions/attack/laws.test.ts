@@ -42,7 +42,7 @@ test("the process of an attack never starts outside its sandbox", async () => {
   const places = Object.fromEntries(
     ["workspace", "home", "outside", "remote", "tmp", "own"].map((name) => [name, join(here.cwd, name)]),
   );
-  const attack = { never: "changes:.env", places, packages: [], person: "refuse", seed: 7, runs: 1 };
+  const attack = { never: "changes:.env", places, packages: [], sandboxed: true, person: "refuse", seed: 7, runs: 1 };
   const task = { script: join(here.cwd, "agent.ts"), project: here.cwd, env: {}, attack };
   const came = join(here.cwd, "came.json");
   const { code, err } = await ended(ownArgv("extensions/attack/process", came), {

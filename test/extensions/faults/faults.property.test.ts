@@ -11,7 +11,6 @@ import { type Faultable, type UnderFaults, underFaults } from "../../../lib/exte
 import { faults } from "../../../lib/extensions/faults/schedules.ts";
 import { agentTool, Read, Write } from "../../../lib/tools/index.ts";
 import { tries } from "../../_counts.ts";
-import { rechunk } from "../../_rechunk.ts";
 import { taped } from "../../replay/_taped.ts";
 
 interface Example {
