@@ -258,12 +258,13 @@ function specOf(
   { parts, options, cwd, lane, engine, steps }: SessionPlace,
   below: StoredBelow | undefined,
   { model, memory, limits, prices, modelParams, compactor }: Chosen,
-  { system, gate, sandbox, set, hooks, bus: { spans } }: SpecParts,
+  { system, systemBlocks, gate, sandbox, set, hooks, bus: { spans } }: SpecParts,
 ): AgentSpec {
   const spec: AgentSpec = {
     type: parts.name,
     model,
     system,
+    systemBlocks,
     get tools() {
       return set.tools;
     },

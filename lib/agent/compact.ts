@@ -68,6 +68,7 @@ export async function compact(run: Run, trigger: "auto" | "manual"): Promise<boo
   const { maxTokens: max_tokens, ...modelParams } = summaryParams(run.modelParams);
   const request = {
     ...{ model: run.state.model, system: agent.system, messages: asking, tools: toolSpecs(agent), max_tokens },
+    ...(agent.systemBlocks && { systemBlocks: agent.systemBlocks }),
     ...modelParams,
   };
   run.state.spent.calls++;

@@ -3,7 +3,7 @@ import type { Stop } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import type { Limits } from "../core/limits.ts";
 import type { Json, Message, Prompt } from "../core/messages.ts";
-import type { ApiTool, Model } from "../core/model.ts";
+import { type ApiTool, type Model, MOST_MARKS, type SystemBlock } from "../core/model.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { shown } from "../core/shown.ts";
 import type { Tool } from "../core/tool.ts";
@@ -71,7 +71,8 @@ export interface AgentOptions extends CommonOptions {
   name?: string;
   /** The model to continue with if the first one is overloaded or refuses. */
   fallbackModel?: string;
-  system?: string;
+  /** Its instructions: a text, or blocks of the Messages API with cache marks, which other models read as one text. */
+  system?: string | readonly SystemBlock[];
   /** What hooks of `session-start` learn of it: the name of a way to run it, and any settings. @default null */
   profile?: string;
   config?: Json;
@@ -235,7 +236,7 @@ export const OPTIONS: { readonly [option in keyof AgentOptions]-?: OptionKind } 
   from: "a text",
   name: "a text",
   fallbackModel: "a text",
-  system: "a text",
+  system: "a text or a list",
   profile: "a text",
   config: "any",
   tools: "a list",
@@ -267,6 +268,7 @@ export function checkGiven(options: RunOptions | AgentOptions, kinds: Kinds, doi
   checkModelParams(given, doing);
   if (given.mcp) checkMcp(given.mcp);
   if (given.prices) checkPrices(given.prices);
+  checkSystem((given as AgentOptions).system, doing);
   const { compact, questionAsker } = given as RunOptions;
   if (questionAsker) checkQuestionAsker(questionAsker, doing);
   if (
@@ -278,6 +280,29 @@ export function checkGiven(options: RunOptions | AgentOptions, kinds: Kinds, doi
   }
   if (typeof sandbox === "object") checkOptions(sandbox, SANDBOX_OPTIONS, `${doing} in a sandbox`);
   else checkOptions({ sandbox }, kinds, doing);
+}
+
+const BLOCK = { type: ["text"], text: "a text", cache_control: "an object" } as const;
+const MARK = { type: ["ephemeral"], ttl: ["5m", "1h"] } as const;
+
+/** @throws {TypeError} if the API would refuse it */
+function checkSystem(system: AgentOptions["system"] = "", doing: string): void {
+  if (typeof system === "string") return;
+  for (const [i, block] of system.entries()) {
+    const where = `${doing} with block ${i} of 'system'`;
+    checkOptions(block, BLOCK, where);
+    if (!block.type || !block.text) {
+      throw new TypeError(`Cannot ${where} as it has no text: give { type: "text", text }`);
+    }
+    const { cache_control: mark } = block;
+    if (mark) checkOptions({ ...mark, type: mark.type ?? null }, MARK, `use the cache mark of block ${i} of 'system'`);
+  }
+  const marked = system.filter((block) => block.cache_control).length;
+  if (marked > MOST_MARKS) {
+    throw new TypeError(
+      `Cannot ${doing} as ${marked} blocks of 'system' have a cache mark: the API takes ${MOST_MARKS}`,
+    );
+  }
 }
 
 type Kinds = { readonly [option: string]: OptionKind };

@@ -349,7 +349,7 @@ export function specFor(
     ...rest,
     ...modelParams,
     type,
-    ...(system !== undefined && { system }),
+    ...(system !== undefined && { system, systemBlocks: undefined }),
     tools: all.filter((t) => !t.ends && (!tools || tools.some((name) => findTool([t], name)))),
     ...(apiTools && { apiTools: apiTools.filter(isNamed) }),
   };

@@ -1,6 +1,8 @@
 import type { AgentOptions, RunOptions } from "./options.ts";
 import type { Clock } from "../core/clock.ts";
 import type { EventFields } from "../core/events.ts";
+import { text } from "../core/messages.ts";
+import type { AgentSpec } from "../core/run.ts";
 import type { SessionRecord } from "../replay/person-answers.ts";
 import type { TapedSession } from "../replay/taped-session.ts";
 import { BUILT_IN } from "../runtime/importing.ts";
@@ -27,15 +29,18 @@ interface Memory {
 /** The system prompt; `lasting` is the part that stays the same from day to day. */
 export async function systemOf(
   basis: PromptBasis,
-): Promise<{ system: string; lasting: string } & Memory> {
-  const { system = "", from } = basis.options;
+): Promise<Pick<AgentSpec, "system" | "systemBlocks"> & { readonly lasting: string } & Memory> {
+  const { system: given = "", from } = basis.options;
   const [{ found, ...memory }, around] = await Promise.all([
     memoryOf(basis),
     from === BUILT_IN ? surroundingsOf(basis) : "",
   ]);
   const joined = (...parts: string[]) => parts.filter((part) => part !== "").join("\n\n");
+  const system = typeof given === "string" ? given : joined(...given.map((block) => block.text));
+  const after = joined(around, found);
   return {
-    system: joined(system, around, found),
+    system: joined(system, after),
+    ...(typeof given !== "string" && { systemBlocks: after === "" ? given : [...given, text(after)] }),
     lasting: joined(system, found),
     ...memory,
   };
@@ -96,8 +101,8 @@ async function memoryOf(
   const all = onTape === undefined ? findMemory(cwd, names, project, (why) => refused.push(why)) : [];
   const files = all.filter(({ text }) => text.trim() !== "");
   const isChosen = record?.known.chosen?.includes("memory") ?? false;
-  const text = onTape === undefined ? memoryPrompt(files) : tape!.mask.off(onTape);
-  const found = onTape === undefined || project === undefined ? text : currentMemory(text, names, project);
+  const prompt = onTape === undefined ? memoryPrompt(files) : tape!.mask.off(onTape);
+  const found = onTape === undefined || project === undefined ? prompt : currentMemory(prompt, names, project);
   if (!tape || tape.records.tools || isChosen || onTape !== undefined) {
     record?.line({ memory: found, ...((isChosen || !tape) && memory !== true && { names: memory }) });
   }

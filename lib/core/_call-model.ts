@@ -77,7 +77,9 @@ async function callEnd(
   const params = agent.paramsOf ? agent.paramsOf(run, isFirst) : run.modelParams.params;
   run.countCall();
   const tools = toolSpecs(agent);
-  const request = present({ model: run.state.model, system, messages, tools, max_tokens, effort, params });
+  const systemBlocks = system === agent.system ? agent.systemBlocks : undefined;
+  const { model } = run.state;
+  const request = present({ model, system, systemBlocks, messages, tools, max_tokens, effort, params });
   try {
     const reply = await attempts(run, (signal, partial) => {
       const next = () => read(run, agent.model(request, signal), partial);

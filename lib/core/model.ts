@@ -1,9 +1,11 @@
-import type { Message, Usage } from "./messages.ts";
+import type { Message, TextBlock, Usage } from "./messages.ts";
 
 /** What the core asks of a model: the whole conversation, every time. */
 export interface ModelRequest {
   readonly model: string;
   readonly system: string;
+  /** The same in blocks, if the agent gave it so. */
+  readonly systemBlocks?: readonly SystemBlock[];
   readonly messages: readonly Message[];
   readonly tools: readonly (ToolSpec | ApiTool)[];
   readonly max_tokens: number;
@@ -12,6 +14,14 @@ export interface ModelRequest {
   /** Further parameters of the API (`thinking`, `tool_choice`, …), sent as they are; `betas` is a header. */
   readonly params?: { readonly [key: string]: unknown };
 }
+
+/** A part of a system prompt; the prompt cache keeps what comes before a mark, and the marked part. */
+export interface SystemBlock extends TextBlock {
+  readonly cache_control?: { readonly type: "ephemeral"; readonly ttl?: "5m" | "1h" };
+}
+
+/** How many cache marks the API takes in a request. */
+export const MOST_MARKS = 4;
 
 /** What a model may write in one reply, unless the agent says otherwise. */
 export const DEFAULT_MAX_TOKENS = 32_000;

@@ -24,6 +24,7 @@ import {
   ModelError,
   type ModelParams,
   type Reply,
+  type SystemBlock,
   type Used,
 } from "./model.ts";
 import type { PartlyUsed } from "./reply.ts";
@@ -38,6 +39,8 @@ export interface AgentSpec extends ModelParams {
   readonly type: string;
   readonly model: Model;
   readonly system: string;
+  /** The same in blocks: a request whose system prompt no hook has changed has them. */
+  readonly systemBlocks?: readonly SystemBlock[] | undefined;
   readonly tools: readonly Tool[];
   readonly limits: Limits;
   /** What a person reads if a limit ends a run. @default the name of the stop */

@@ -24,6 +24,7 @@ const NOTHING = { not: {} };
 export const KINDS: { readonly [kind in Kind]: Check } = {
   "a text": [isText, TEXT],
   "a list": [Array.isArray, { type: "array" }],
+  "a text or a list": [(value) => isText(value) || Array.isArray(value), { type: ["string", "array"] }],
   "an object": [isObject, { type: "object" }],
   "a function": [(value) => typeof value === "function", NOTHING],
   "an AbortSignal": [(value) => value instanceof AbortSignal, NOTHING],
@@ -52,6 +53,7 @@ export const KINDS: { readonly [kind in Kind]: Check } = {
 type Kind =
   | "a text"
   | "a list"
+  | "a text or a list"
   | "an object"
   | "a function"
   | "an AbortSignal"

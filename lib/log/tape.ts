@@ -179,11 +179,11 @@ const NO_PARAMS = new Set(["stream", "metadata", "cache_control", "model", "syst
 
 /** What the core asks, as a tape has it. The messages stay the same objects. */
 export function fromModel(request: ModelRequest): TapeRequest {
-  const { model, system, messages, tools, max_tokens, effort, params } = request;
+  const { model, system, systemBlocks, messages, tools, max_tokens, effort, params } = request;
   return {
     model,
     params: paramsOf({ ...params, effort, max_tokens }),
-    system: system === "" ? [] : [{ type: "text", text: system }],
+    system: (systemBlocks as readonly Block[] | undefined) ?? (system === "" ? [] : [{ type: "text", text: system }]),
     tools: tools as unknown as readonly RequestFields[],
     messages,
   };
@@ -197,7 +197,8 @@ export function paramsOf(given: RequestFields): RequestFields {
 
 /** Whether two requests differ in their messages alone. By identity: within a run the rest stays the same objects. */
 export function isSameHead(a: ModelRequest, b: ModelRequest): boolean {
-  return a.model === b.model && a.system === b.system && a.tools === b.tools && a.max_tokens === b.max_tokens &&
+  return a.model === b.model && a.system === b.system &&
+    a.systemBlocks === b.systemBlocks && a.tools === b.tools && a.max_tokens === b.max_tokens &&
     a.effort === b.effort && a.params === b.params;
 }
 

@@ -1,6 +1,6 @@
 import { present } from "../core/json.ts";
 import { getOrMake } from "../core/maps.ts";
-import { isToolResult, type Message, textOf } from "../core/messages.ts";
+import { isText, isToolResult, type Message, textOf } from "../core/messages.ts";
 import { callIn, differs, firstDifference, keysOf, memoryIn } from "./drift/difference.ts";
 import { FreeRun, type TakenCall } from "./free-run.ts";
 import { type Fixture, inScratch, programFolder } from "./fixture.ts";
@@ -175,7 +175,9 @@ export function* changesIn(call: Call, is: TapeRequest, normalise: Normalise | u
     }
   }
   if (head({ system: is.system })) {
-    const [expected, actual] = [was.system, is.system].map((blocks) => textOf({ role: "user", content: blocks }));
+    const [expected, actual] = [was.system, is.system].map((blocks) =>
+      blocks.filter(isText).map(({ text }) => text).join("\n\n")
+    );
     const title = `prompt: system${memoryIn({ path: "system", expected, actual }).replace(/,$/, "")}`;
     yield { label: "system", title, path: "system", expected, actual };
   }

@@ -1,5 +1,5 @@
 import { type Block, type Message, text } from "../../core/messages.ts";
-import type { ApiTool, ModelRequest, ToolSpec } from "../../core/model.ts";
+import { type ApiTool, type ModelRequest, MOST_MARKS, type ToolSpec } from "../../core/model.ts";
 import { EMPTY_REPLY } from "../../core/reply.ts";
 
 /** A request as the bytes of its JSON, ready to send. The bytes stay as they are until `release` is called. */
@@ -26,6 +26,11 @@ const COMMA = encoder.encode(",");
 const MESSAGE_END = encoder.encode("}]}");
 const MARKED_MESSAGES = 2;
 
+/** The breakpoints that the author set in the system prompt: what stands before them, tools too, needs none of ours. */
+function ownMarks({ systemBlocks = [] }: ModelRequest): number {
+  return systemBlocks.filter((block) => block.cache_control).length;
+}
+
 /** How breakpoints of the prompt cache are marked: not at all, or for five minutes or an hour. */
 export type Cache = boolean | "1h";
 
@@ -47,19 +52,20 @@ export function requestWriter({ cache }: { cache: Cache }): (request: ModelReque
     const conversation = kept ?? { buffer: new Uint8Array(16_384), settled: [], ends: [], recent: new Map() };
     // Taken while in use: a second request of the same conversation must not write into bytes that are being sent.
     if (key) conversations.delete(key);
-    const bytes = write(conversation, request.messages, settings(request), breakpoint);
+    const bytes = write(conversation, request, settings(request), breakpoint);
     return { bytes, release: () => void (key && conversations.set(key, conversation)) };
   };
 }
 
 function write(
   conversation: Conversation,
-  messages: readonly Message[],
+  request: ModelRequest,
   tail: Uint8Array,
   breakpoint: Uint8Array | undefined,
 ): Uint8Array {
+  const { messages } = request;
   const { settled, ends, recent } = conversation;
-  const marked = breakpoint ? lastUserMessages(messages) : [];
+  const marked = breakpoint ? lastUserMessages(messages, MOST_MARKS - ownMarks(request)) : [];
   const settle = marked[0] ?? messages.length;
   const same = commonStart(settled, messages, Math.min(settled.length, settle));
   settled.length = ends.length = same;
@@ -133,9 +139,9 @@ function put(conversation: Conversation, at: number, bytes: Uint8Array): number 
 }
 
 /** Breakpoints on two: what the last request wrote to the cache is found, and what this one adds is written. */
-function lastUserMessages(messages: readonly Message[]): number[] {
+function lastUserMessages(messages: readonly Message[], left: number): number[] {
   const found: number[] = [];
-  for (let i = messages.length - 1; i >= 0 && found.length < MARKED_MESSAGES; i--) {
+  for (let i = messages.length - 1; i >= 0 && found.length < Math.min(MARKED_MESSAGES, left); i--) {
     const { role, content } = messages[i]!;
     if (role === "user" && canMark(content.at(-1))) found.unshift(i);
   }
@@ -162,14 +168,16 @@ function settingsWriter(cache: Cache): (request: ModelRequest) => Uint8Array {
   };
 }
 
-function settingsOf({ model, system, tools, max_tokens, effort, params }: ModelRequest, cache: Cache): object {
-  const mark = markOf(cache);
+function settingsOf(request: ModelRequest, cache: Cache): object {
+  const { model, system, systemBlocks = [text(system)], tools, max_tokens, effort, params } = request;
+  const mark = ownMarks(request) > 0 ? {} : markOf(cache);
+  const markLast = (list: readonly object[]) => list.map((one, i) => i === list.length - 1 ? { ...one, ...mark } : one);
   return {
     ...bodyParams({ ...params, ...(effort && { effort }) }),
     model,
     max_tokens,
-    ...(system !== "" && { system: [{ type: "text", text: system, ...mark }] }),
-    ...(tools.length > 0 && { tools: tools.map((tool, i) => i === tools.length - 1 ? { ...tool, ...mark } : tool) }),
+    ...(system !== "" && { system: markLast(systemBlocks) }),
+    ...(tools.length > 0 && { tools: markLast(tools) }),
     stream: true,
   };
 }
@@ -182,7 +190,8 @@ export function bodyParams(
 }
 
 function sameSettings(a: ModelRequest, b: ModelRequest): boolean {
-  return a.model === b.model && a.system === b.system && a.max_tokens === b.max_tokens && a.effort === b.effort &&
+  return a.model === b.model && a.system === b.system && a.systemBlocks === b.systemBlocks &&
+    a.max_tokens === b.max_tokens && a.effort === b.effort &&
     a.params === b.params && a.tools.length === b.tools.length &&
     a.tools.every((tool, i) => sameTool(tool, b.tools[i]!));
 }

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { test } from "node:test";
+import { agent } from "../../../lib/agent/agent.ts";
 import { anthropic } from "../../../lib/models/anthropic/anthropic-model.ts";
 import { textOf } from "../../../lib/core/messages.ts";
 import { type ScriptedReply, scriptedServer } from "../../../lib/testing/index.ts";
+import { tool } from "../../../lib/tools/make-tool.ts";
 import { ask, failure, request } from "../../_ask.ts";
 import { serve } from "../../_server.ts";
 import { until } from "../../_until.ts";
@@ -100,6 +102,28 @@ test("U17: tool input that does not parse is marked and never given as an object
   const { calls } = await ask(server);
   assert.match(calls[0]!.invalid!, /not valid JSON/);
   assert.deepEqual(calls[0]!.input, {});
+});
+
+test("U17: an agent tells the model that a tool's input is not JSON, runs nothing, and asks again", async () => {
+  const raws = ['{"say": }', "[1]", '{"say":"a'];
+  await using server = await scriptedServer([
+    ...raws.map((raw) => ({ tools: [{ name: "Echo", raw }] })),
+    { text: "done" },
+  ]);
+  const ran: unknown[] = [];
+  const Echo = tool({
+    ...{ name: "Echo", description: "Says it", input: { type: "object" }, effect: "none" },
+    run: (input) => String(ran.push(input)),
+  });
+  const model = anthropic({ apiKey: "test", baseURL: server.url });
+  const { stop } = await agent({ model, tools: [Echo], hooks: [] }).run("go");
+  assert.deepEqual([stop, ran], ["done", []]);
+  const told = server.requests.slice(1).map(({ body }) => body.messages.slice(-2));
+  assert.deepEqual(told.map(([asked]) => asked.content[0].input), [{}, {}, {}]);
+  for (const [, { content: [result] }] of told) {
+    assert.equal(result.is_error, true);
+    assert.match(JSON.stringify(result.content), /input is not (valid JSON|a JSON object)/);
+  }
 });
 
 test("anthropic() refuses an answer that is no stream", async () => {
